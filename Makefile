@@ -1,0 +1,91 @@
+# rdma-server and rdma-client. Targets: all, check, lint, install, uninstall, clean.
+#
+# The caller's CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are respected; what the sources need is kept
+# apart from them. Variables of our own:
+#   BUILD     folder for objects and test programs (default build)
+#   BIN       folder for the programs (default: here)
+#   SANITIZE  -fsanitize= list, as in: make BUILD=build/asan BIN=build/asan SANITIZE=address,undefined
+
+BUILD ?= build
+BIN ?= .
+PREFIX ?= /usr/local
+DESTDIR ?=
+INSTALL ?= install
+PKG_CONFIG ?= pkg-config
+CFLAGS ?= -O2 -g
+
+PACKAGES := libibverbs librdmacm libxxhash
+SANITIZE ?=
+
+warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-length \
+	-Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition -Wpointer-arith \
+	-Wwrite-strings -Wvla
+ours_cppflags := -D_GNU_SOURCE -I. $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+ours_cflags := -std=gnu17 -pthread $(warnings) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer)
+ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+
+modules := $(wildcard lib/*.c)
+verbs := rdma-common.c rdma-connection.c
+programs := rdma-server rdma-client
+unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
+peers := $(patsubst tests/soft-roce/%.c,%,$(wildcard tests/soft-roce/*.c))
+
+objects = $(addprefix $(BUILD)/,$(1:.c=.o))
+link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLIBS)
+
+.PHONY: all check test-programs lint install uninstall clean
+.SECONDARY:
+
+all: $(programs:%=$(BIN)/%)
+
+$(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(call objects,$(verbs) $(modules))
+	@mkdir -p $(@D)
+	$(link)
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -MMD -MP $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) -c -o $@ $<
+
+# Rebuilds everything when the compiler or the flags change.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS)' | cmp -s - $@ || \
+		echo '$(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS)' > $@
+.PHONY: FORCE
+FORCE:
+
+# Unit tests need no RDMA device. `make check` runs them as built; scripts/test with sanitizers.
+$(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(call objects,$(verbs) $(modules))
+	$(link) -lcmocka
+
+check: $(unit_tests:%=$(BUILD)/tests/unit/%)
+	@status=0; for test in $^; do $$test || status=1; done; exit $$status
+
+# Programs that the soft-RoCE tests let loose on the pair; they are not installed.
+$(BUILD)/tests/soft-roce/%: $(BUILD)/tests/soft-roce/%.o $(call objects,$(verbs) $(modules))
+	$(link)
+
+test-programs: $(peers:%=$(BUILD)/tests/soft-roce/%)
+
+lint:
+	./scripts/lint
+
+install: all
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(INSTALL) $(programs:%=$(BIN)/%) $(DESTDIR)$(PREFIX)/bin
+	$(INSTALL) -m 644 $(programs:%=man/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	$(INSTALL) -m 644 completions/rdma-server completions/rdma-client \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+uninstall:
+	rm -f $(programs:%=$(DESTDIR)$(PREFIX)/bin/%) \
+		$(programs:%=$(DESTDIR)$(PREFIX)/share/man/man1/%.1) \
+		$(programs:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
+
+clean:
+	rm -rf $(BUILD) $(programs:%=$(BIN)/%)
+
+-include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)

@@ -1,0 +1,28 @@
+/* Socket addresses as text and back. */
+#ifndef ADDRESS_H
+#define ADDRESS_H
+
+#include <netdb.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* Room for "[IPv6 address%interface]:port" with its terminator. */
+#define ADDRESS_TEXT_SIZE 80
+
+/*
+ * Finds the addresses of a host name or numeric address. Returns 0 and a list that the caller
+ * frees with freeaddrinfo(), or an EAI_ code. May ask the name service and so block: main thread
+ * only. getaddrinfo(3).
+ */
+int address_find(const char *host, uint16_t port, int family, struct addrinfo **list);
+
+/* Writes "10.0.0.1" or "fd00::1". Any thread. */
+void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SIZE]);
+
+/* Writes "10.0.0.1:7471" or "[fd00::1]:7471". Any thread. */
+void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SIZE]);
+
+/* Bytes that the address occupies, by its family. */
+socklen_t address_length(const struct sockaddr *address);
+
+#endif

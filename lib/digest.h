@@ -1,0 +1,22 @@
+/*
+ * The digest that tells whether a message arrived as it was sent: XXH3, 128 bits, from libxxhash,
+ * in its canonical (big-endian) form. It finds accidents, not attackers.
+ */
+#ifndef DIGEST_H
+#define DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DIGEST_SIZE 16
+
+struct digest {
+	uint8_t bytes[DIGEST_SIZE];
+};
+
+/* Any thread. */
+struct digest digest_of(const void *data, size_t size);
+bool digest_equal(const struct digest *a, const struct digest *b);
+
+#endif

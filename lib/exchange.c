@@ -1,0 +1,159 @@
+#include <stddef.h>
+
+#include "exchange.h"
+
+/*
+ * Our own completions: where `sent` must stand, and where it moves to. The queue pair completes its
+ * send queue in order, so each has exactly one place.
+ */
+static const struct sent_row {
+	enum exchange_sent from, to;
+} sent_rows[EVENT_COUNT] = {
+	[EVENT_SENT_MR] = {SENDING_MR, SENT_MR},
+	[EVENT_SENT_RDMA] = {SENDING_DATA, SENT_DATA},
+	[EVENT_SENT_DONE] = {SENT_DATA, SENT_DONE},
+	[EVENT_SENT_VERDICT] = {SENDING_VERDICT, SENT_ALL},
+};
+
+/*
+ * The peer's messages: where `received` must stand and moves to, and how far our own sending must
+ * have come at least, because the peer's message answers it.
+ */
+static const struct received_row {
+	enum exchange_received from, to;
+	enum exchange_sent at_least;
+	const char *early, *repeated, *unasked;
+} received_rows[EVENT_COUNT] = {
+	[EVENT_RECEIVED_MR] = {RECEIVED_NOTHING, RECEIVED_MR, SENT_NOTHING, NULL, "a second MSG_MR",
+		NULL},
+	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR, "MSG_DONE before its MSG_MR",
+		"a second MSG_DONE", "MSG_DONE before it knew our memory"},
+	[EVENT_RECEIVED_VERDICT] = {RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DATA,
+		"MSG_VERDICT before its MSG_DONE", "a second MSG_VERDICT",
+		"MSG_VERDICT before it had our data"},
+};
+
+void exchange_init(struct exchange *exchange, bool active, bool tutorial)
+{
+	*exchange = (struct exchange){.active = active, .tutorial = tutorial};
+}
+
+const char *exchange_violation(const struct exchange *exchange, enum exchange_event event)
+{
+	const struct received_row *row = &received_rows[event];
+
+	if (row->to == RECEIVED_NOTHING)
+		return NULL;
+	if (event == EVENT_RECEIVED_VERDICT && exchange->tutorial)
+		return "MSG_VERDICT, which a program of the tutorial does not know";
+	if (exchange->received < row->from)
+		return row->early;
+	if (exchange->received > row->from)
+		return row->repeated;
+	return exchange->sent < row->at_least ? row->unasked : NULL;
+}
+
+/* Records the event in `sent` or `received`. Returns false if it may not come now. */
+static bool advance(struct exchange *exchange, enum exchange_event event)
+{
+	const struct sent_row *sent = &sent_rows[event];
+	const struct received_row *received = &received_rows[event];
+
+	if (sent->to != SENT_NOTHING) {
+		if (exchange->sent != sent->from)
+			return false;
+		exchange->sent = sent->to;
+	} else if (received->to != RECEIVED_NOTHING) {
+		if (exchange_violation(exchange, event))
+			return false;
+		exchange->received = received->to;
+	}
+	return true;
+}
+
+/* What the peer must have said before our data may follow our MSG_MR. */
+static enum exchange_received data_needs(const struct exchange *exchange)
+{
+	return exchange->tutorial ? RECEIVED_DONE : RECEIVED_MR;
+}
+
+/* Posts, in order, whatever the state now allows. */
+static unsigned int act(struct exchange *exchange, bool established)
+{
+	unsigned int actions = 0;
+
+	/* The passive side answers: on iWARP the active side must be the first to send. */
+	if (exchange->sent == SENT_NOTHING &&
+		((exchange->active && established) || exchange->received >= RECEIVED_MR)) {
+		exchange->sent = SENDING_MR;
+		actions |= ACTION_SEND_MR;
+	}
+	if (exchange->sent == SENT_MR && exchange->received >= data_needs(exchange)) {
+		exchange->sent = SENDING_DATA;
+		actions |= ACTION_SEND_DATA;
+	}
+	if (exchange->sent == SENT_DONE && exchange->received >= RECEIVED_DONE) {
+		actions |= ACTION_DELIVER;
+		if (exchange->tutorial) {
+			exchange->sent = SENT_ALL;
+		} else {
+			exchange->sent = SENDING_VERDICT;
+			actions |= ACTION_SEND_VERDICT;
+		}
+	}
+	if (exchange->sent == SENT_ALL && exchange->received == RECEIVED_VERDICT &&
+		exchange->active) {
+		exchange->ended = true;
+		actions |= ACTION_FINISH;
+	}
+	return actions;
+}
+
+unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
+{
+	if (exchange->ended)
+		return 0;
+	if (event == EVENT_FAILED || event == EVENT_DISCONNECTED) {
+		exchange->ended = true;
+		return ACTION_FINISH;
+	}
+	if (!advance(exchange, event)) {
+		exchange->ended = true;
+		return ACTION_VIOLATION | ACTION_FINISH;
+	}
+	return act(exchange, event == EVENT_ESTABLISHED);
+}
+
+bool exchange_complete(const struct exchange *exchange)
+{
+	if (exchange->tutorial)
+		return exchange->sent == SENT_ALL;
+	return exchange->sent >= SENDING_VERDICT && exchange->received == RECEIVED_VERDICT;
+}
+
+const char *exchange_awaits(const struct exchange *exchange)
+{
+	static const char *const missing[] = {
+		[RECEIVED_NOTHING] = "its MSG_MR",
+		[RECEIVED_MR] = "its MSG_DONE",
+		[RECEIVED_DONE] = "its MSG_VERDICT",
+	};
+
+	switch (exchange->sent) {
+	case SENDING_MR:
+		return "the acknowledgement of our MSG_MR";
+	case SENDING_DATA:
+		return "the completion of our RDMA operation";
+	case SENT_DATA:
+		return "the acknowledgement of our MSG_DONE";
+	case SENT_NOTHING:
+	case SENT_MR:
+	case SENT_DONE:
+	case SENDING_VERDICT:
+	case SENT_ALL:
+		break;
+	}
+	if (exchange->received == RECEIVED_VERDICT || exchange_complete(exchange))
+		return "it to disconnect";
+	return missing[exchange->received];
+}

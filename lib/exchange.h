@@ -1,0 +1,92 @@
+/*
+ * The MSG_MR/MSG_DONE state machine: what has been sent, what has been received, and so what is to
+ * be done next. It is a pure function of its state and the event; it knows no verbs, allocates
+ * nothing and never blocks, so that every order of events can be tested on any machine.
+ *
+ * Both directions advance on their own: `sent` says how far our sending has come, `received` how
+ * far the peer's. Completions may arrive in any order between the two directions (the peer's MSG_MR
+ * before the completion of our own, its MSG_DONE before ours is sent); within one direction they
+ * may not, and an event that breaks the order is refused.
+ *
+ * A tutorial peer has only one receive posted at a time and posts the second when it has seen our
+ * MSG_MR. Its MSG_DONE tells us that it is there, so with such a peer we hold our data and MSG_DONE
+ * back until then. It knows no MSG_VERDICT, and it disconnects first, whichever its role.
+ */
+#ifndef EXCHANGE_H
+#define EXCHANGE_H
+
+#include <stdbool.h>
+
+enum exchange_sent {
+	SENT_NOTHING,
+	SENDING_MR,      /* MSG_MR posted */
+	SENT_MR,         /* MSG_MR completed */
+	SENDING_DATA,    /* RDMA and, behind it, MSG_DONE posted */
+	SENT_DATA,       /* RDMA completed */
+	SENT_DONE,       /* MSG_DONE completed */
+	SENDING_VERDICT, /* MSG_VERDICT posted */
+	SENT_ALL,        /* nothing left to send */
+};
+
+enum exchange_received {
+	RECEIVED_NOTHING,
+	RECEIVED_MR,
+	RECEIVED_DONE,
+	RECEIVED_VERDICT,
+};
+
+enum exchange_event {
+	EVENT_ESTABLISHED,  /* rdmacm: the connection stands */
+	EVENT_SENT_MR,      /* completions of our own work requests */
+	EVENT_SENT_RDMA,
+	EVENT_SENT_DONE,
+	EVENT_SENT_VERDICT,
+	EVENT_RECEIVED_MR,  /* the peer's messages */
+	EVENT_RECEIVED_DONE,
+	EVENT_RECEIVED_VERDICT,
+	EVENT_FAILED,       /* a completion failed, or the peer broke the protocol */
+	EVENT_DISCONNECTED, /* rdmacm: the peer is gone, and the queue pair is drained */
+	EVENT_COUNT
+};
+
+/* What exchange_step() tells its caller to do, in this order; several may be set. */
+enum exchange_action {
+	ACTION_SEND_MR = 1 << 0,
+	ACTION_SEND_DATA = 1 << 1, /* post the RDMA WRITE or READ and MSG_DONE behind it */
+	ACTION_DELIVER = 1 << 2,   /* the peer's message is here: verify and show it */
+	ACTION_SEND_VERDICT = 1 << 3,
+	ACTION_FINISH = 1 << 4,    /* all is done, or all is lost: disconnect */
+	ACTION_VIOLATION = 1 << 5, /* the event broke the order: exchange_violation() */
+};
+
+struct exchange {
+	enum exchange_sent sent;
+	enum exchange_received received;
+	bool active;      /* the side that connected: it sends first and disconnects first */
+	bool tutorial;    /* the peer is a program of the tutorial */
+	bool ended;       /* failed, finished or disconnected: no event changes anything any more */
+};
+
+/*
+ * Prepares the machine for one exchange. Whether the peer is a tutorial program may be set later,
+ * but before the first event. Any thread, like all of this file: the caller serialises.
+ */
+void exchange_init(struct exchange *exchange, bool active, bool tutorial);
+
+/* Takes one event, returns the actions (enum exchange_action, or-ed) that it calls for. */
+unsigned int exchange_step(struct exchange *exchange, enum exchange_event event);
+
+/*
+ * True when nothing of substance is missing: the peer's message is here, and the peer has said how
+ * ours arrived (a tutorial peer: our MSG_DONE is acknowledged). Whether our own last word was
+ * acknowledged no longer matters: the peer may disconnect as soon as it has it.
+ */
+bool exchange_complete(const struct exchange *exchange);
+
+/* What the exchange is waiting for, as the end of "timed out waiting for ...". Static text. */
+const char *exchange_awaits(const struct exchange *exchange);
+
+/* What was wrong with a received message in this state: "MSG_DONE before its MSG_MR". Static. */
+const char *exchange_violation(const struct exchange *exchange, enum exchange_event event);
+
+#endif

@@ -1,0 +1,294 @@
+#include <errno.h>
+#include <netdb.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "explain.h"
+#include "host.h"
+#include "introduction.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/*
+ * Work completion statuses and InfiniBand CM reject reasons, by their numbers in the InfiniBand
+ * specification (volume 1, 11.6.2 and 12.6.7.2): this floor includes no verbs header. A unit test
+ * compares them with the headers.
+ */
+enum {
+	WC_LOC_LEN = 1,
+	WC_LOC_QP_OP = 2,
+	WC_LOC_PROT = 4,
+	WC_FLUSH = 5,
+	WC_REM_INV_REQ = 9,
+	WC_REM_ACCESS = 10,
+	WC_REM_OP = 11,
+	WC_RETRY_EXC = 12,
+	WC_RNR_RETRY_EXC = 13,
+
+	REJ_NO_RESOURCES = 3,
+	REJ_TIMEOUT = 4,
+	REJ_INVALID_SERVICE_ID = 8,
+	REJ_STALE_CONNECTION = 10,
+	REJ_INVALID_MTU = 26,
+	REJ_RESPONDER_RESOURCES = 27,
+	REJ_CONSUMER = 28,
+};
+
+#define START_SERVER "start rdma-server there, or check the port number"
+#define CHECK_PEER   "see what the other side reports, and whether it still runs"
+#define CHECK_RDMA                                                                                 \
+	"check on the peer that `rdma link` shows an active device for this address, that a "      \
+	"firewall lets UDP port 4791 (RoCE v2) through, and that both ends use the same RoCE "     \
+	"version"
+
+/* The first row that matches is taken: particular rows stand before general ones. */
+static const struct explanation rows[] = {
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_DEVICE, STATUS_CONNECT, "this host has no RDMA device",
+		"load the driver of the adapter, or make a soft-RoCE device: scripts/softroce up"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_RDMA_CM, STATUS_CONNECT,
+		"the RDMA connection manager's device file is missing", "modprobe rdma_ucm"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_ACCESS, STATUS_CONNECT,
+		"this user may not open the RDMA device files",
+		"allow reading and writing /dev/infiniband/* (udev rules, container options), or run "
+		"as root"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_SUCH_DEVICE, STATUS_CONNECT,
+		"this host has no RDMA device of that name", "see `rdma link` for the names"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_DEVICE_ADDRESS, STATUS_CONNECT,
+		"that RDMA device's network interface has no address of the kind needed",
+		"give it one: ip address add ADDRESS/PREFIX dev INTERFACE"},
+	{FAILURE_HOST, PHASE_ANY, HOST_OTHER_DEVICE, STATUS_CONNECT,
+		"that address does not lead through the RDMA device that --device names",
+		"name that device, or another address"},
+	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, NULL,
+		"check the spelling and the name service, or give the address itself"},
+
+	{FAILURE_ERRNO, PHASE_OPEN, EMFILE, STATUS_FAILED,
+		"this process has too many open files", "raise `ulimit -n`"},
+
+	{FAILURE_ERRNO, PHASE_LISTEN, EADDRINUSE, STATUS_FAILED,
+		"another program listens on that port",
+		"choose another --port, or none to let the system pick one"},
+	{FAILURE_ERRNO, PHASE_LISTEN, EADDRNOTAVAIL, STATUS_FAILED,
+		"this host does not have that address", "bind to one that it has"},
+	{FAILURE_ERRNO, PHASE_LISTEN, ENODEV, STATUS_FAILED,
+		"the network interface of that address has no RDMA device",
+		"bind to an address of an RDMA device"},
+	{FAILURE_ERRNO, PHASE_LISTEN, EACCES, STATUS_FAILED,
+		"ports below 1024 need more rights", "choose a --port from 1024 up"},
+
+	{FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH, STATUS_CONNECT,
+		"this host has no network route to that address",
+		"check the address and `ip route get` for it"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EHOSTUNREACH, STATUS_CONNECT,
+		"the network says that this address cannot be reached",
+		"check the address and `ip route get` for it"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, STATUS_CONNECT,
+		"the route to that address leaves through a network interface without an RDMA device",
+		"use an address in the network of an RDMA device"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EADDRNOTAVAIL, STATUS_CONNECT,
+		"this host does not have the source address, or has it on no RDMA device",
+		"name an address of an RDMA device with --source"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT, STATUS_CONNECT,
+		"the host does not answer address resolution (ARP or neighbour discovery)",
+		"check that it is up and in the same subnet and VLAN"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EINVAL, STATUS_CONNECT,
+		"the source and the destination address do not fit together",
+		"check --source and the host's address"},
+	{FAILURE_DEADLINE, PHASE_ADDRESS, EXPLAIN_ANY, STATUS_CONNECT,
+		"the host does not answer address resolution (ARP or neighbour discovery)",
+		"check that it is up and in the same subnet and VLAN"},
+
+	{FAILURE_ERRNO, PHASE_ROUTE, ENODEV, STATUS_CONNECT,
+		"this is a loopback address, or another one without a GID on an RDMA device",
+		"use the address of an RDMA device's network interface"},
+	{FAILURE_ERRNO, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT,
+		"the path query went unanswered",
+		"on InfiniBand check the subnet manager (`sminfo`) and the partition key, then retry"},
+	{FAILURE_DEADLINE, PHASE_ROUTE, EXPLAIN_ANY, STATUS_CONNECT,
+		"the path query went unanswered",
+		"on InfiniBand check the subnet manager (`sminfo`) and the partition key, then retry"},
+
+	{FAILURE_ERRNO, PHASE_QUEUE_PAIR, EINVAL, STATUS_FAILED,
+		"the device does not allow a queue pair of this size", NULL},
+	{FAILURE_ERRNO, PHASE_QUEUE_PAIR, ENOMEM, STATUS_FAILED,
+		"the device or the kernel has no room for another queue pair, or the locked-memory "
+		"limit is reached",
+		"close other RDMA programs, or raise the limit (`ulimit -l`)"},
+	{FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, STATUS_FAILED, "the locked-memory limit is too low",
+		"raise it (`ulimit -l`, memlock in /etc/security/limits.d, --ulimit memlock=-1 for a "
+		"container), or give the program CAP_IPC_LOCK"},
+
+	{FAILURE_REJECTED, PHASE_ANY, REJ_INVALID_SERVICE_ID, STATUS_CONNECT,
+		"nothing listens on that port", START_SERVER},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT,
+		"nothing listens on that port", START_SERVER},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT,
+		"the peer reset the connection", START_SERVER},
+	{FAILURE_REJECTED, PHASE_ANY, REJ_CONSUMER, STATUS_CONNECT,
+		"the program at that port refused without a reason that we know",
+		"check that an rdma-server of this version listens there, and look at what it "
+		"reports; when overloaded, it may accept a moment later"},
+	{FAILURE_REJECTED, PHASE_ANY, REJ_STALE_CONNECTION, STATUS_CONNECT,
+		"the peer still remembers an older connection with the same queue pair number",
+		"try again in a moment"},
+	{FAILURE_REJECTED, PHASE_ANY, REJ_NO_RESOURCES, STATUS_CONNECT,
+		"the peer has no resources left for another connection",
+		"close connections there, or try again later"},
+	{FAILURE_REJECTED, PHASE_ANY, REJ_TIMEOUT, STATUS_CONNECT,
+		"the peer gave up waiting in the connection handshake",
+		"check the load on both hosts and the loss on the path, then retry"},
+	{FAILURE_REJECTED, PHASE_ANY, REJ_INVALID_MTU, STATUS_CONNECT,
+		"the peer cannot use our MTU", "set the same MTU at both ends"},
+	{FAILURE_REJECTED, PHASE_ANY, REJ_RESPONDER_RESOURCES, STATUS_CONNECT,
+		"the peer cannot answer as many RDMA READs at a time as we asked for", NULL},
+	{FAILURE_REJECTED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT,
+		"the peer's connection manager rejected the request",
+		"look at the peer's kernel log; --verbose shows the reason's number"},
+	{FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
+		"the host is up, but no RDMA answers there", CHECK_RDMA},
+	{FAILURE_DEADLINE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT,
+		"the host is up, but no RDMA answers there", CHECK_RDMA},
+	{FAILURE_GONE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT,
+		"the peer went away during the connection handshake", CHECK_PEER},
+
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MODE, STATUS_CONNECT, NULL,
+		"use the same mode at both ends, or run the server with `any`"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_VERSION, STATUS_CONNECT, NULL,
+		"install the same release at both ends"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SESSION, STATUS_CONNECT, NULL,
+		"install the same release at both ends"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_RESOURCES, STATUS_CONNECT,
+		"the server could not get the memory or the queue pair for another client",
+		"look at what the server reports; its locked-memory limit is the usual cause"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_REGION, STATUS_CONNECT, NULL,
+		"install the same release at both ends"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_DEVICE, STATUS_CONNECT,
+		"the server does not serve on the RDMA device behind that address",
+		"use the address of the device that the server's --device names"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MALFORMED, STATUS_CONNECT,
+		"the server could not make sense of our introduction",
+		"install the same release at both ends"},
+	{FAILURE_REFUSED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT,
+		"the server refused for a reason that this version does not know",
+		"install the same release at both ends"},
+
+	{FAILURE_COMPLETION, PHASE_ANY, WC_RETRY_EXC, STATUS_PEER,
+		"the peer stopped acknowledging: it is gone or the path is broken",
+		"check the link and the peer; if only large messages fail, check the MTU along the "
+		"path and packet loss"},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_RNR_RETRY_EXC, STATUS_PEER,
+		"the peer had no receive posted for our message", "the peer's program is at fault"},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_REM_ACCESS, STATUS_PEER,
+		"the peer's memory did not allow the access: wrong key, range or right",
+		"check that both ends run in the same mode"},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_REM_INV_REQ, STATUS_PEER,
+		"the peer's device refused the request: no READ depth left, or its receive buffer is "
+		"too small",
+		"check that the peer's program speaks this protocol"},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_REM_OP, STATUS_PEER,
+		"the peer's device could not complete the request", CHECK_PEER},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_LOC_LEN, STATUS_PEER,
+		"the peer sent a message longer than the protocol's",
+		"check that the peer's program speaks this protocol"},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_LOC_PROT, STATUS_FAILED,
+		"the device refused to use our own memory", "this is a bug: please report it"},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_LOC_QP_OP, STATUS_FAILED,
+		"the device refused our own work request", "this is a bug: please report it"},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_FLUSH, STATUS_PEER,
+		"the connection broke before everything was sent", CHECK_PEER},
+	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
+		"the device reported an error", "look at this host's kernel log"},
+
+	{FAILURE_DEADLINE, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, NULL,
+		"check the peer and the path; --timeout gives it more time"},
+	{FAILURE_GONE, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, NULL, CHECK_PEER},
+	{FAILURE_PROTOCOL, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, NULL,
+		"check that the peer's program speaks this protocol"},
+	{FAILURE_DAMAGED, PHASE_ANY, EXPLAIN_ANY, STATUS_DAMAGED,
+		"the peer's message arrived damaged here",
+		"check the memory and the RDMA device of both hosts"},
+	{FAILURE_DAMAGED_THERE, PHASE_ANY, EXPLAIN_ANY, STATUS_DAMAGED,
+		"our message arrived damaged at the peer",
+		"check the memory and the RDMA device of both hosts"},
+	{FAILURE_REMOVED, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
+		"this host's RDMA device was removed",
+		"see the kernel log; bring the device back, then start again"},
+	{FAILURE_INTERRUPTED, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, "interrupted by a signal",
+		NULL},
+
+	{FAILURE_ERRNO, PHASE_ANY, ENOMEM, STATUS_FAILED, "there is not enough memory", NULL},
+	{FAILURE_ERRNO, PHASE_ANY, EMFILE, STATUS_FAILED, "this process has too many open files",
+		"raise `ulimit -n`"},
+	{FAILURE_ERRNO, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, NULL, NULL},
+};
+
+/* For a failure that no row knows, which is a bug: says so rather than nothing. */
+static const struct explanation unknown = {FAILURE_NONE, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
+	"the cause is unknown", "this is a bug: please report it"};
+
+const struct explanation *explain(enum failure_kind kind, enum phase phase, int code)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (rows[i].kind == kind && (rows[i].phase == phase || rows[i].phase == PHASE_ANY) &&
+			(rows[i].code == code || rows[i].code == EXPLAIN_ANY))
+			return &rows[i];
+	return &unknown;
+}
+
+const struct explanation *explain_row(unsigned int index)
+{
+	return index < COUNT(rows) ? &rows[index] : NULL;
+}
+
+static const char *const completion_names[] = {
+	"IBV_WC_SUCCESS",
+	"IBV_WC_LOC_LEN_ERR",
+	"IBV_WC_LOC_QP_OP_ERR",
+	"IBV_WC_LOC_EEC_OP_ERR",
+	"IBV_WC_LOC_PROT_ERR",
+	"IBV_WC_WR_FLUSH_ERR",
+	"IBV_WC_MW_BIND_ERR",
+	"IBV_WC_BAD_RESP_ERR",
+	"IBV_WC_LOC_ACCESS_ERR",
+	"IBV_WC_REM_INV_REQ_ERR",
+	"IBV_WC_REM_ACCESS_ERR",
+	"IBV_WC_REM_OP_ERR",
+	"IBV_WC_RETRY_EXC_ERR",
+	"IBV_WC_RNR_RETRY_EXC_ERR",
+};
+
+static const char *const reject_names[] = {
+	[REJ_NO_RESOURCES] = "no resources",
+	[REJ_TIMEOUT] = "timeout",
+	[REJ_INVALID_SERVICE_ID] = "invalid service ID",
+	[REJ_STALE_CONNECTION] = "stale connection",
+	[REJ_INVALID_MTU] = "invalid path MTU",
+	[REJ_RESPONDER_RESOURCES] = "insufficient responder resources",
+	[REJ_CONSUMER] = "consumer reject",
+};
+
+static const char *name_in(const char *const *names, size_t count, int code)
+{
+	return code >= 0 && (size_t)code < count && names[code] ? names[code] : "number";
+}
+
+const char *explain_name(enum failure_kind kind, int code)
+{
+	const char *name;
+
+	switch (kind) {
+	case FAILURE_ERRNO:
+		name = strerrorname_np(code);
+		return name ? name : "errno";
+	case FAILURE_NAME:
+		return gai_strerror(code);
+	case FAILURE_COMPLETION:
+		return name_in(completion_names, COUNT(completion_names), code);
+	case FAILURE_REJECTED:
+		return name_in(reject_names, COUNT(reject_names), code);
+	case FAILURE_REFUSED:
+		return "refusal";
+	default:
+		return "code";
+	}
+}

@@ -1,0 +1,33 @@
+/*
+ * The explanations: one table that says, for every way in which a connection can fail, the cause
+ * in plain words, what to do about it, and the exit status. docs/troubleshooting.md lists them.
+ */
+#ifndef EXPLAIN_H
+#define EXPLAIN_H
+
+#include "failure.h"
+
+struct explanation {
+	enum failure_kind kind;
+	enum phase phase;   /* PHASE_ANY matches all */
+	int code;           /* EXPLAIN_ANY matches all */
+	enum exit_status status;
+	const char *cause;  /* NULL: the failure's evidence is the cause */
+	const char *cure;   /* NULL: nothing can be advised */
+};
+
+#define EXPLAIN_ANY (-1)
+
+/*
+ * Returns the row for a failure: the first that matches, and there always is one. Static. Any
+ * thread.
+ */
+const struct explanation *explain(enum failure_kind kind, enum phase phase, int code);
+
+/* The row at this place of the table, NULL past its end; for tests and documents. */
+const struct explanation *explain_row(unsigned int index);
+
+/* The library's name of a code: "ENODEV", "IBV_WC_RETRY_EXC_ERR", "invalid service ID". Static. */
+const char *explain_name(enum failure_kind kind, int code);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * One failure, recorded where it was seen and explained where it is printed. The first one wins:
+ * what follows (flushed work requests, a disconnect) is its effect, never its cause.
+ */
+#ifndef FAILURE_H
+#define FAILURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The exit statuses of both programs, as in the man pages. */
+enum exit_status {
+	STATUS_OK = 0,       /* exchanged and verified */
+	STATUS_FAILED = 1,   /* this side failed */
+	STATUS_USAGE = 2,    /* wrong usage */
+	STATUS_CONNECT = 3,  /* could not connect */
+	STATUS_PEER = 4,     /* the peer failed, vanished or broke the protocol */
+	STATUS_DAMAGED = 5,  /* data arrived damaged */
+};
+
+/* What kind of thing the code of a failure is. */
+enum failure_kind {
+	FAILURE_NONE = 0,
+	FAILURE_ERRNO,       /* a call, or an rdmacm event with a negative status: errno */
+	FAILURE_NAME,        /* getaddrinfo(): EAI_... */
+	FAILURE_HOST,        /* this host lacks something: enum host_rdma */
+	FAILURE_REJECTED,    /* rdmacm REJECTED: InfiniBand CM reject reason */
+	FAILURE_REFUSED,     /* our server refused: enum refusal */
+	FAILURE_COMPLETION,  /* a work completion: enum ibv_wc_status */
+	FAILURE_DEADLINE,    /* nothing came in time */
+	FAILURE_GONE,        /* the peer disconnected too early */
+	FAILURE_PROTOCOL,    /* the peer broke the protocol */
+	FAILURE_DAMAGED,     /* the peer's message arrived damaged here */
+	FAILURE_DAMAGED_THERE, /* our message arrived damaged at the peer */
+	FAILURE_REMOVED,     /* the RDMA device was removed */
+	FAILURE_INTERRUPTED, /* a signal */
+};
+
+/* What was being done. */
+enum phase {
+	PHASE_OPEN,       /* getting at RDMA on this host */
+	PHASE_NAME,       /* host name to address */
+	PHASE_LISTEN,     /* binding and listening */
+	PHASE_ADDRESS,    /* address to RDMA device and neighbour */
+	PHASE_ROUTE,      /* path to the peer */
+	PHASE_QUEUE_PAIR, /* making queue pair, completion queue, protection domain */
+	PHASE_MEMORY,     /* registering memory */
+	PHASE_CONNECT,    /* connect or accept */
+	PHASE_EXCHANGE,   /* messages and data */
+	PHASE_COUNT,
+	PHASE_ANY = PHASE_COUNT,
+};
+
+struct failure {
+	enum failure_kind kind;
+	enum phase phase;
+	int code;             /* its meaning depends on kind */
+	const char *call;     /* the library's function or event, static text */
+	char evidence[320];   /* what was seen, possibly empty */
+};
+
+/*
+ * Records a failure unless one is recorded already; the format, which may be "", makes the
+ * evidence. Returns -1 always, so that a caller can return it. The caller owns the struct and
+ * serialises.
+ */
+int failure_set(struct failure *failure, enum failure_kind kind, enum phase phase, int code,
+	const char *call, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+static inline bool failure_is_set(const struct failure *failure)
+{
+	return failure->kind != FAILURE_NONE;
+}
+
+/*
+ * Writes the sentences that explain the failure into text: what failed, with whom (peer, may be
+ * NULL), the cause, the evidence, what to do. With names, adds the library's own names and
+ * numbers. Cuts at size bytes. Any thread.
+ */
+void failure_explain(
+	const struct failure *failure, const char *peer, bool names, char *text, size_t size);
+
+/* The exit status that the failure leads to. Any thread. */
+enum exit_status failure_status(const struct failure *failure);
+
+#endif

@@ -1,0 +1,44 @@
+#include <errno.h>
+#include <string.h>
+
+#include "introduction.h"
+#include "wire.h"
+
+static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
+
+enum {
+	AT_MAGIC = 0,
+	AT_VERSION = 8,
+	AT_MODE = 10,
+	AT_SESSION = 11,
+	AT_REFUSAL = 12,
+	AT_REGION_LENGTH = 16,
+};
+
+void introduction_encode(const struct introduction *introduction, uint8_t buffer[INTRODUCTION_SIZE])
+{
+	memset(buffer, 0, INTRODUCTION_SIZE);
+	memcpy(buffer + AT_MAGIC, magic, sizeof(magic));
+	wire_put16(buffer + AT_VERSION, introduction->version);
+	buffer[AT_MODE] = introduction->mode;
+	buffer[AT_SESSION] = introduction->session;
+	wire_put32(buffer + AT_REFUSAL, introduction->refusal);
+	wire_put64(buffer + AT_REGION_LENGTH, introduction->region_length);
+}
+
+int introduction_decode(struct introduction *introduction, const void *data, size_t length)
+{
+	const uint8_t *bytes = data;
+
+	memset(introduction, 0, sizeof(*introduction));
+	if (length < sizeof(magic) || memcmp(bytes + AT_MAGIC, magic, sizeof(magic)) != 0)
+		return -ENOMSG;
+	if (length < INTRODUCTION_SIZE)
+		return -EMSGSIZE;
+	introduction->version = wire_get16(bytes + AT_VERSION);
+	introduction->mode = bytes[AT_MODE];
+	introduction->session = bytes[AT_SESSION];
+	introduction->refusal = wire_get32(bytes + AT_REFUSAL);
+	introduction->region_length = wire_get64(bytes + AT_REGION_LENGTH);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * How two of our programs introduce themselves: 32 bytes of rdmacm private data in the connect
+ * request, in its acceptance and in its refusal. A peer that sends none is a program of the
+ * tutorial. See docs/protocol.md, "Introduction".
+ */
+#ifndef INTRODUCTION_H
+#define INTRODUCTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INTRODUCTION_SIZE    32
+#define INTRODUCTION_VERSION 1
+
+enum session_kind {
+	SESSION_EXCHANGE = 0, /* one message each way */
+};
+
+/* Why a server refuses a connection; also on the wire, so numbers stay. */
+enum refusal {
+	REFUSAL_NONE = 0,
+	REFUSAL_MODE = 1,      /* it runs in another mode: `mode` says which */
+	REFUSAL_VERSION = 2,   /* it speaks another version: `version` says which */
+	REFUSAL_SESSION = 3,   /* it does not know the kind of session asked for */
+	REFUSAL_RESOURCES = 4, /* it could not get the memory or the queue pair */
+	REFUSAL_REGION = 5,    /* the region sizes offered do not fit */
+	REFUSAL_DEVICE = 6,    /* it does not serve on the device that the request came through */
+	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
+};
+
+struct introduction {
+	uint16_t version;
+	uint8_t mode;           /* enum mode_number */
+	uint8_t session;        /* enum session_kind */
+	uint32_t refusal;       /* enum refusal; 0 in a request or an acceptance */
+	uint64_t region_length; /* bytes that the sender's region holds */
+};
+
+/* Any thread. */
+void introduction_encode(
+	const struct introduction *introduction, uint8_t buffer[INTRODUCTION_SIZE]);
+
+/*
+ * Reads private data of length bytes, which transports may have padded. Returns 0; -ENOMSG if it
+ * does not begin with our magic (a tutorial peer, or another program); -EMSGSIZE if it does but
+ * is cut short. Version, mode and kind are handed on as they are: the caller judges. Any thread.
+ */
+int introduction_decode(struct introduction *introduction, const void *data, size_t length);
+
+#endif

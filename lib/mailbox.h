@@ -1,0 +1,46 @@
+/*
+ * A mailbox carries notes from one thread to another. A note is a set of bits on a slip that
+ * belongs to the thing it is about, so that posting allocates nothing and can never fail: bits
+ * posted before the slip is taken are or-ed together. An eventfd becomes readable when a slip
+ * waits, so that the receiver can poll for it beside its other descriptors.
+ */
+#ifndef MAILBOX_H
+#define MAILBOX_H
+
+#include <pthread.h>
+#include <sys/queue.h>
+
+struct slip {
+	STAILQ_ENTRY(slip) next;
+	void *about;       /* what the notes are about: set once by the owner */
+	unsigned int bits; /* guarded by the mailbox, not 0 while the slip is queued */
+};
+
+struct mailbox {
+	pthread_mutex_t lock;
+	STAILQ_HEAD(, slip) slips;
+	int eventfd;
+};
+
+/* Returns 0 or -errno. The caller owns the mailbox and closes it. eventfd(2). */
+int mailbox_open(struct mailbox *mailbox);
+
+/* Closes a mailbox that nobody uses any more; one that was never opened if eventfd is -1. */
+void mailbox_close(struct mailbox *mailbox);
+
+/*
+ * Posts bits (not 0). What the poster wrote before is visible to the receiver after taking them.
+ * The slip must live until its bits were taken, or be withdrawn. Any thread.
+ */
+void mailbox_post(struct mailbox *mailbox, struct slip *slip, unsigned int bits);
+
+/*
+ * Takes the oldest slip's bits. Returns the slip, or NULL if none waits; from then on the eventfd
+ * is not readable until the next post. The receiving thread.
+ */
+struct slip *mailbox_take(struct mailbox *mailbox, unsigned int *bits);
+
+/* Removes the slip's untaken bits, before what it is about is freed. Any thread. */
+void mailbox_withdraw(struct mailbox *mailbox, struct slip *slip);
+
+#endif

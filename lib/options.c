@@ -1,0 +1,261 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define TIMEOUT_DEFAULT     10000
+#define TIMEOUT_MAX_SECONDS 86400
+#define BOTH                (PROGRAM_SERVER | PROGRAM_CLIENT)
+
+/* Options without a short letter are numbered from beyond the letters. */
+enum {
+	OPTION_BIND = 256,
+	OPTION_COUNT,
+	OPTION_MESSAGE,
+	OPTION_PORT_FILE,
+	OPTION_QUIET,
+	OPTION_SOURCE,
+	OPTION_TIMEOUT,
+};
+
+/* Letters are those that perftest has for the same thing. */
+static const struct row {
+	unsigned int programs; /* enum program, or-ed */
+	int value;
+	const char *name, *argument, *help;
+} rows[] = {
+	{PROGRAM_SERVER, OPTION_BIND, "bind", "ADDRESS",
+		"listen on this address or host name only"},
+	{PROGRAM_SERVER, OPTION_COUNT, "count", "N", "stop after N clients"},
+	{BOTH, 'd', "device", "NAME", "use this RDMA device only (see `rdma link`)"},
+	{BOTH, 'h', "help", NULL, "print this help and exit"},
+	{BOTH, OPTION_MESSAGE, "message", "TEXT", "the message to exchange, up to 1023 bytes"},
+	{PROGRAM_SERVER, 'p', "port", "N", "listen on this port; default: the system picks one"},
+	{PROGRAM_SERVER, OPTION_PORT_FILE, "port-file", "FILE",
+		"write the port into FILE when ready"},
+	{BOTH, OPTION_QUIET, "quiet", NULL, "print nothing but errors"},
+	{PROGRAM_CLIENT, OPTION_SOURCE, "source", "ADDRESS", "connect from this address"},
+	{BOTH, OPTION_TIMEOUT, "timeout", "SECONDS",
+		"give up an exchange after this time; default 10"},
+	{BOTH, 'v', "verbose", NULL, "tell details on standard error"},
+	{BOTH, 'V', "version", NULL, "print the version and exit"},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static enum options_result __attribute__((format(printf, 2, 3)))
+wrong(struct options *options, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(options->error, sizeof(options->error), format, args);
+	va_end(args);
+	return OPTIONS_WRONG;
+}
+
+/* Reads a whole decimal number between the limits. Returns false if it is anything else. */
+static bool parse_number(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number)
+{
+	char *end;
+
+	/* strtoull() would take blanks and signs. */
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0' && *number >= minimum && *number <= maximum;
+}
+
+/* Reads seconds, with a fraction if wanted, as milliseconds from 1 up. */
+static bool parse_seconds(const char *text, int64_t *milliseconds)
+{
+	double seconds;
+	char *end;
+
+	/* strtod() would take names, signs and hexadecimal. */
+	if (strspn(text, "0123456789.") != strlen(text))
+		return false;
+	seconds = strtod(text, &end);
+	if (end == text || *end != '\0' || seconds < 0.001 || seconds > TIMEOUT_MAX_SECONDS)
+		return false;
+	*milliseconds = (int64_t)(seconds * 1000 + 0.5);
+	return true;
+}
+
+static bool parse_port(struct options *options, const char *text, uint16_t minimum)
+{
+	uint64_t number;
+
+	if (!parse_number(text, minimum, UINT16_MAX, &number)) {
+		wrong(options, "the port must be a number from %u to 65535, not '%s'", minimum,
+			text);
+		return false;
+	}
+	options->port = (uint16_t)number;
+	return true;
+}
+
+/* Takes one option's value. Returns OPTIONS_RUN to go on. */
+static enum options_result take(struct options *options, int option, const char *value)
+{
+	switch (option) {
+	case OPTION_BIND:
+		options->bind = value;
+		break;
+	case OPTION_COUNT:
+		if (!parse_number(value, 1, UINT64_MAX, &options->count))
+			return wrong(options, "--count must be a number from 1 up, not '%s'",
+				value);
+		break;
+	case 'd':
+		options->device = value;
+		break;
+	case 'h':
+		return OPTIONS_HELP;
+	case OPTION_MESSAGE:
+		if (strlen(value) > OPTIONS_MESSAGE_MAX)
+			return wrong(options, "--message has %zu bytes; at most %d are possible",
+				strlen(value), OPTIONS_MESSAGE_MAX);
+		options->message = value;
+		break;
+	case 'p':
+		return parse_port(options, value, 0) ? OPTIONS_RUN : OPTIONS_WRONG;
+	case OPTION_PORT_FILE:
+		options->port_file = value;
+		break;
+	case OPTION_QUIET:
+		options->quiet = true;
+		break;
+	case OPTION_SOURCE:
+		options->source = value;
+		break;
+	case OPTION_TIMEOUT:
+		if (!parse_seconds(value, &options->timeout))
+			return wrong(options, "--timeout must be 0.001 to %d seconds, not '%s'",
+				TIMEOUT_MAX_SECONDS, value);
+		break;
+	case 'v':
+		options->verbose = true;
+		break;
+	case 'V':
+		return OPTIONS_VERSION;
+	default:
+		return OPTIONS_WRONG;
+	}
+	return OPTIONS_RUN;
+}
+
+/* Takes the words that are no options: the mode and, for the client, host and port. */
+static enum options_result take_words(
+	struct options *options, enum program program, int count, char *words[])
+{
+	bool server = program == PROGRAM_SERVER;
+	const char *modes = server ? "write, read or any" : "write or read";
+
+	if (count < 1)
+		return wrong(options, "the mode is missing: %s", modes);
+	options->mode = mode_by_name(words[0]);
+	if (!options->mode && !(server && strcmp(words[0], "any") == 0))
+		return wrong(options, "the mode must be %s, not '%s'", modes, words[0]);
+	if (server)
+		return count == 1 ? OPTIONS_RUN : wrong(options, "'%s' is one word too many", words[1]);
+	if (count < 3)
+		return wrong(options, "the server's %s is missing", count < 2 ? "host" : "port");
+	if (count > 3)
+		return wrong(options, "'%s' is one word too many", words[3]);
+	options->host = words[1];
+	if (*options->host == '\0')
+		return wrong(options, "the server's host must not be empty");
+	return parse_port(options, words[2], 1) ? OPTIONS_RUN : OPTIONS_WRONG;
+}
+
+/* Makes getopt's tables of the program's rows. A leading ':' lets it tell what is wrong. */
+static void getopt_tables(enum program program, struct option table[], char letters[])
+{
+	*letters++ = ':';
+	for (size_t i = 0; i < ROWS; i++) {
+		if (!(rows[i].programs & program))
+			continue;
+		*table++ = (struct option){
+			rows[i].name,
+			rows[i].argument ? required_argument : no_argument,
+			NULL,
+			rows[i].value,
+		};
+		if (rows[i].value >= 256)
+			continue;
+		*letters++ = (char)rows[i].value;
+		if (rows[i].argument)
+			*letters++ = ':';
+	}
+	*table = (struct option){0};
+	*letters = '\0';
+}
+
+enum options_result options_parse(
+	struct options *options, enum program program, int argc, char *argv[])
+{
+	struct option table[ROWS + 1];
+	char letters[2 * ROWS + 2];
+	enum options_result result = OPTIONS_RUN;
+	int option;
+
+	*options = (struct options){.timeout = TIMEOUT_DEFAULT};
+	getopt_tables(program, table, letters);
+	opterr = 0;
+	optind = 0;
+	while (result == OPTIONS_RUN &&
+		(option = getopt_long(argc, argv, letters, table, NULL)) != -1) {
+		const char *word = argv[optind - 1];
+
+		if (option == ':')
+			return wrong(options, "%s needs a value", word);
+		if (option == '?' && optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0)
+			return wrong(options, "there is no option -%c", optopt);
+		if (option == '?' && optopt != 0)
+			return wrong(options, "%s takes no value", word);
+		if (option == '?')
+			return wrong(options, "there is no option %s, or it is ambiguous", word);
+		result = take(options, option, optarg);
+	}
+	if (result != OPTIONS_RUN)
+		return result;
+	return take_words(options, program, argc - optind, argv + optind);
+}
+
+static const char *const server_text =
+	"Usage: rdma-server [OPTION...] write|read|any\n"
+	"Exchanges messages with clients by one-sided RDMA, as many at once as come, until SIGINT or\n"
+	"SIGTERM. `any` serves whichever mode a client asks for.\n";
+
+static const char *const client_text =
+	"Usage: rdma-client [OPTION...] write|read HOST PORT\n"
+	"Exchanges one message with rdma-server by one-sided RDMA: each side writes its message into\n"
+	"the other's memory (write) or reads the other's out of it (read).\n";
+
+static const char *const status_text =
+	"\nExit status: 0 exchanged and verified; 1 failed; 2 wrong usage; 3 could not connect;\n"
+	"4 the peer failed, vanished or broke the protocol; 5 data arrived damaged.\n";
+
+void options_help(FILE *stream, enum program program)
+{
+	fprintf(stream, "%s\nOptions:\n", program == PROGRAM_SERVER ? server_text : client_text);
+	for (size_t i = 0; i < ROWS; i++) {
+		char left[40];
+
+		if (!(rows[i].programs & program))
+			continue;
+		snprintf(left, sizeof(left), "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
+			rows[i].argument ? rows[i].argument : "");
+		if (rows[i].value < 256)
+			fprintf(stream, "  -%c, %-20s", rows[i].value, left);
+		else
+			fprintf(stream, "      %-20s", left);
+		fprintf(stream, " %s\n", rows[i].help);
+	}
+	fputs(status_text, stream);
+}

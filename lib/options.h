@@ -1,0 +1,59 @@
+/* The command line of both programs: one table of options, one struct of results. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "mode.h"
+
+#define PROJECT_VERSION "0.1.0"
+
+/* The longest --message: the tutorial's 1,024 bytes, less the terminating zero. */
+#define OPTIONS_MESSAGE_MAX 1023
+
+enum program {
+	PROGRAM_SERVER = 1 << 0,
+	PROGRAM_CLIENT = 1 << 1,
+};
+
+/* What options_parse() found that the program is to do. */
+enum options_result {
+	OPTIONS_RUN,     /* run */
+	OPTIONS_HELP,    /* print options_help() and exit with STATUS_OK */
+	OPTIONS_VERSION, /* print the version and exit with STATUS_OK */
+	OPTIONS_WRONG,   /* print options.error and exit with STATUS_USAGE */
+};
+
+struct options {
+	const struct mode *mode; /* NULL: the server's `any` */
+	const char *message;     /* NULL: the default message */
+	const char *device;      /* NULL: any RDMA device */
+	int64_t timeout;         /* milliseconds */
+	bool verbose, quiet;
+
+	/* the server's */
+	const char *bind;      /* NULL: all addresses */
+	const char *port_file; /* NULL: none */
+	uint64_t count;        /* clients to serve, 0: no limit */
+
+	/* the client's */
+	const char *source; /* NULL: whichever the route has */
+	const char *host;
+
+	uint16_t port; /* the server's 0: let the system choose */
+	char error[160];
+};
+
+/*
+ * Reads the command line of that program. Texts in the result point into argv. Uses getopt_long(3)
+ * and so its global state: main thread, once per process (tests: one after another).
+ */
+enum options_result options_parse(
+	struct options *options, enum program program, int argc, char *argv[]);
+
+/* Prints the program's --help. */
+void options_help(FILE *stream, enum program program);
+
+#endif

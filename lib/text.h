@@ -1,0 +1,17 @@
+/* Text that came from a peer, made safe to print. */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stddef.h>
+
+/* The room that text_escape() needs for length bytes, with the terminator. */
+#define TEXT_ESCAPED_SIZE(length) (4 * (length) + 1)
+
+/*
+ * Copies length bytes into text, printing ASCII as it is, a backslash as \\ and every other byte as
+ * \xHH, so that no peer can send control sequences to a terminal. text has room for
+ * TEXT_ESCAPED_SIZE(length). Any thread.
+ */
+void text_escape(char *text, const void *bytes, size_t length);
+
+#endif

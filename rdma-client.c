@@ -1,0 +1,393 @@
+/*
+ * rdma-client: exchanges one message with rdma-server. The main thread takes rdmacm events, the
+ * signal, the deadline and the notes of the CQ thread, one at a time, and moves the client from
+ * phase to phase: address, route, connect, exchange, disconnect. See docs/architecture.md.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/deadline.h"
+#include "lib/host.h"
+#include "lib/options.h"
+#include "rdma-common.h"
+
+/* An exchange that ended well waits at least so long for the server's side of the disconnect. */
+#define DISCONNECT_GRACE_MS 2000
+
+struct client {
+	struct options options;
+	struct output output;
+	struct session session;
+	struct mailbox mailbox;
+	int signals;
+	deadline_t deadline;
+
+	struct addrinfo *addresses;     /* of the server, all */
+	const struct addrinfo *address; /* the one being tried */
+	char peer[ADDRESS_TEXT_SIZE + 64];
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id; /* until a connection owns it */
+	struct device *device;
+	struct connection *connection;
+
+	enum phase phase;
+	bool connected;    /* the exchange was handed to the CQ thread */
+	bool disconnected; /* rdmacm has reported the end of the connection */
+	bool drained;
+	struct failure failure;
+};
+
+static int resolve_address(struct client *client);
+
+/* An errno of a call in this phase, as a failure with the evidence that belongs to it. */
+static int call_failed(struct client *client, const char *call, int error)
+{
+	char evidence[256], interface[32] = "";
+
+	snprintf(evidence, sizeof(evidence), "%s", strerror(error));
+	if (error == ENODEV && client->address) {
+		host_route_interface(client->address->ai_addr, interface, sizeof(interface));
+		snprintf(evidence, sizeof(evidence), "the route leaves through %s; RDMA addresses of "
+			"this host: ", *interface ? interface : "no interface");
+		host_rdma_addresses("", evidence + strlen(evidence),
+			sizeof(evidence) - strlen(evidence));
+	}
+	return failure_set(&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s",
+		evidence);
+}
+
+/* The address to connect from, as --source or --device want it; *source is NULL for any. */
+static int choose_source(struct client *client, struct sockaddr_storage *storage,
+	struct sockaddr **source)
+{
+	const struct options *options = &client->options;
+	int family = client->address->ai_family;
+	struct addrinfo *list;
+	enum host_rdma lacking;
+	int error;
+
+	*source = NULL;
+	if (options->source) {
+		error = address_find(options->source, 0, family, &list);
+		if (error)
+			return failure_set(&client->failure, FAILURE_NAME, PHASE_NAME, error,
+				"getaddrinfo", "--source %s: %s", options->source,
+				gai_strerror(error));
+		memcpy(storage, list->ai_addr, list->ai_addrlen);
+		freeaddrinfo(list);
+	} else if (options->device) {
+		lacking = host_device_address("", options->device, family, storage);
+		if (lacking != HOST_READY)
+			return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS, lacking,
+				"--device", "--device %s", options->device);
+	} else {
+		return 0;
+	}
+	*source = (struct sockaddr *)storage;
+	return 0;
+}
+
+/* Goes on to the server's next address; the first one's failure is what counts at the end. */
+static int try_next_address(struct client *client)
+{
+	client->address = client->address->ai_next;
+	if (!client->address || deadline_left(client->deadline) == 0)
+		return -1;
+	rdma_destroy_id(client->id);
+	client->id = NULL;
+	return resolve_address(client);
+}
+
+static int resolve_address(struct client *client)
+{
+	struct sockaddr_storage storage;
+	struct sockaddr *source;
+
+	client->phase = PHASE_ADDRESS;
+	if (rdma_create_id(client->channel, &client->id, NULL, RDMA_PS_TCP)) {
+		client->phase = PHASE_OPEN;
+		return call_failed(client, "rdma_create_id", errno);
+	}
+	if (choose_source(client, &storage, &source))
+		return -1;
+	if (rdma_resolve_addr(client->id, source, client->address->ai_addr,
+		    deadline_left(client->deadline))) {
+		call_failed(client, "rdma_resolve_addr", errno);
+		return try_next_address(client);
+	}
+	return 0;
+}
+
+static int address_resolved(struct client *client)
+{
+	const char *wanted = client->options.device;
+	const char *name = ibv_get_device_name(client->id->verbs->device);
+
+	if (wanted && strcmp(wanted, name) != 0)
+		return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS,
+			HOST_OTHER_DEVICE, "--device", "it leads through %s", name);
+	output_line(&client->output, "address resolved.");
+	client->phase = PHASE_ROUTE;
+	if (rdma_resolve_route(client->id, deadline_left(client->deadline))) {
+		call_failed(client, "rdma_resolve_route", errno);
+		return try_next_address(client);
+	}
+	return 0;
+}
+
+static int route_resolved(struct client *client)
+{
+	int error;
+
+	output_line(&client->output, "route resolved.");
+	client->failure = (struct failure){0}; /* of an address tried before */
+	if (device_start(client->id->verbs, &client->device, &client->failure) ||
+		connection_create(&client->session, client->options.mode, client->id,
+			client->device, false, &client->connection, &client->failure))
+		return -1;
+	client->id = NULL;
+	client->phase = PHASE_CONNECT;
+	error = connection_connect(client->connection);
+	return error ? call_failed(client, "rdma_connect", -error) : 0;
+}
+
+/* Takes one rdmacm event. Returns 0, or -1 with the failure recorded. */
+static int take_event(struct client *client, const struct rdma_cm_event *event)
+{
+	output_detail(&client->output, "%s, status %d", rdma_event_str(event->event),
+		event->status);
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return address_resolved(client);
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return route_resolved(client);
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		call_failed(client, rdma_event_str(event->event), abs(event->status));
+		return try_next_address(client);
+	case RDMA_CM_EVENT_ESTABLISHED:
+		client->phase = PHASE_EXCHANGE;
+		client->connected = true;
+		return connection_established(
+			client->connection, &event->param.conn, &client->failure);
+	case RDMA_CM_EVENT_DISCONNECTED:
+		client->disconnected = true;
+		connection_close(client->connection, NULL);
+		return 0;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
+	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
+		return 0;
+	default:
+		failure_from_event(&client->failure, event, client->phase, client->peer);
+		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && client->connection)
+			connection_abandon(client->connection, &client->failure);
+		return -1;
+	}
+}
+
+static int take_events(struct client *client)
+{
+	struct rdma_cm_event *event;
+	int result = 0, error;
+
+	while (result == 0 && (event = channel_event(client->channel, &error))) {
+		/* The handlers may destroy the id, which waits for acknowledged events. */
+		struct rdma_cm_event copy = *event;
+		uint8_t private_data[256];
+
+		if (copy.param.conn.private_data_len > 0 && copy.param.conn.private_data) {
+			memcpy(private_data, copy.param.conn.private_data,
+				copy.param.conn.private_data_len);
+			copy.param.conn.private_data = private_data;
+		}
+		rdma_ack_cm_event(event);
+		result = take_event(client, &copy);
+	}
+	if (result == 0 && error)
+		result = call_failed(client, "rdma_get_cm_event", -error);
+	return result;
+}
+
+static void take_notes(struct client *client)
+{
+	unsigned int notes;
+
+	while (mailbox_take(&client->mailbox, &notes)) {
+		if (notes & CONNECTION_FINISHED)
+			connection_close(client->connection, NULL);
+		if (connection_drained(client->connection, notes))
+			client->drained = true;
+	}
+}
+
+/* Nothing came in time: whose fault that is depends on the phase. */
+static int timed_out(struct client *client)
+{
+	return failure_set(&client->failure, FAILURE_DEADLINE, client->phase, ETIMEDOUT,
+		"--timeout", client->phase == PHASE_EXCHANGE ? "" : "no answer within %g s",
+		(double)client->options.timeout / 1000);
+}
+
+/* Waits for the next thing to happen and takes it. Returns 0, or -1 with the failure recorded. */
+static int take_next(struct client *client)
+{
+	struct pollfd waiting[] = {
+		{.fd = client->channel->fd, .events = POLLIN},
+		{.fd = client->mailbox.eventfd, .events = POLLIN},
+		{.fd = client->signals, .events = POLLIN},
+	};
+
+	if (poll(waiting, 3, deadline_left(client->deadline)) == 0)
+		return timed_out(client);
+	if (waiting[2].revents && signals_read(client->signals))
+		return failure_set(&client->failure, FAILURE_INTERRUPTED, client->phase, EINTR,
+			"signal", "");
+	if (waiting[1].revents)
+		take_notes(client);
+	return waiting[0].revents ? take_events(client) : 0;
+}
+
+/* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
+static int run(struct client *client)
+{
+	int error = address_find(client->options.host, client->options.port, AF_UNSPEC,
+		&client->addresses);
+
+	if (error)
+		return failure_set(&client->failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo",
+			"%s", gai_strerror(error));
+	client->address = client->addresses;
+	client->channel = channel_open(&client->failure);
+	if (!client->channel || resolve_address(client))
+		return -1;
+	while (!client->drained)
+		if (take_next(client))
+			return -1;
+	return 0;
+}
+
+/* Lets the CQ thread finish with a connection that is failing on our side. */
+static void let_go(struct client *client)
+{
+	if (!client->connection || client->drained)
+		return;
+	connection_close(client->connection, &client->failure);
+	client->deadline = deadline_in(DISCONNECT_GRACE_MS);
+	while (!client->drained) {
+		struct pollfd waiting = {.fd = client->mailbox.eventfd, .events = POLLIN};
+
+		if (poll(&waiting, 1, deadline_left(client->deadline)) == 0)
+			connection_abandon(client->connection, &client->failure);
+		take_notes(client);
+	}
+}
+
+/* After an exchange that ended well: waits for the server to confirm the disconnect. */
+static void await_disconnect(struct client *client)
+{
+	deadline_t grace = deadline_in(DISCONNECT_GRACE_MS);
+	struct failure ignored = client->failure;
+
+	if (client->deadline < grace)
+		client->deadline = grace;
+	while (!client->disconnected && take_next(client) == 0)
+		;
+	if (!client->disconnected)
+		output_detail(&client->output, "the server did not confirm the disconnect");
+	client->failure = ignored;
+}
+
+static void tear_down(struct client *client)
+{
+	if (client->connection)
+		connection_destroy(client->connection);
+	device_stop(client->device);
+	if (client->id)
+		rdma_destroy_id(client->id);
+	if (client->channel)
+		rdma_destroy_event_channel(client->channel);
+	if (client->addresses)
+		freeaddrinfo(client->addresses);
+	mailbox_close(&client->mailbox);
+	if (client->signals >= 0)
+		close(client->signals);
+}
+
+/* Runs the whole exchange; prints how it ended. Returns the exit status. */
+static enum exit_status exchange(struct client *client)
+{
+	char text[1024];
+
+	client->deadline = deadline_in(client->options.timeout);
+	if (run(client))
+		let_go(client);
+	if (client->connected) {
+		client->failure = *connection_outcome(client->connection);
+		if (!failure_is_set(&client->failure))
+			await_disconnect(client);
+		if (client->disconnected)
+			output_line(&client->output, "disconnected.");
+	}
+	if (failure_is_set(&client->failure)) {
+		failure_explain(&client->failure, client->peer, client->output.verbose, text,
+			sizeof(text));
+		output_error(&client->output, "%s", text);
+	}
+	return failure_status(&client->failure);
+}
+
+static int set_up(struct client *client, const char *program)
+{
+	const struct options *options = &client->options;
+	static char greeting[64];
+	int error;
+
+	output_start();
+	client->output = (struct output){program, options->quiet, options->verbose};
+	snprintf(greeting, sizeof(greeting), "message from active/client side with pid %d",
+		(int)getpid());
+	client->session = (struct session){
+		.output = &client->output,
+		.mailbox = &client->mailbox,
+		.message = options->message ? options->message : greeting,
+		.active = true,
+	};
+	client->session.message_size = strlen(client->session.message) + 1;
+	snprintf(client->peer, sizeof(client->peer), strchr(options->host, ':') ? "[%s]:%u" : "%s:%u",
+		options->host, options->port);
+	client->mailbox.eventfd = -1;
+	client->signals = signals_open();
+	error = client->signals < 0 ? client->signals : mailbox_open(&client->mailbox);
+	if (error)
+		output_error(&client->output, "cannot start: %s", strerror(-error));
+	return error;
+}
+
+int main(int argc, char *argv[])
+{
+	struct client client = {0};
+	enum exit_status status;
+
+	switch (options_parse(&client.options, PROGRAM_CLIENT, argc, argv)) {
+	case OPTIONS_HELP:
+		options_help(stdout, PROGRAM_CLIENT);
+		return STATUS_OK;
+	case OPTIONS_VERSION:
+		puts("rdma-client " PROJECT_VERSION);
+		return STATUS_OK;
+	case OPTIONS_WRONG:
+		fprintf(stderr, "rdma-client: %s; see rdma-client --help\n", client.options.error);
+		return STATUS_USAGE;
+	case OPTIONS_RUN:
+		break;
+	}
+	status = set_up(&client, "rdma-client") ? STATUS_FAILED : exchange(&client);
+	tear_down(&client);
+	if (output_finish() && status == STATUS_OK)
+		status = STATUS_FAILED;
+	return status;
+}

@@ -1,0 +1,437 @@
+/*
+ * Making, connecting and ending a connection: the main thread's half of the verbs module.
+ *
+ * The order in which things are made is the order in which they depend on one another (protection
+ * domain, completion queue, queue pair, memory), and connection_destroy() frees in the opposite
+ * order whatever is there, so it also takes a half-made connection. The completion queue goes after
+ * the queue pair, regions after both, so that the device never holds what is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "lib/host.h"
+#include "rdma-internal.h"
+
+/*
+ * How hard the transport tries. A lost packet is sent again after ACK_TIMEOUT (4.096 us * 2^17, half
+ * a second), RETRIES times: about four seconds, inside the usual deadline of ten, until the peer is
+ * given up. A receiver that is not ready is asked again for ever (7): a tutorial peer posts its
+ * second receive late, and the deadline ends the rest.
+ */
+#define ACK_TIMEOUT  17
+#define RETRIES      7
+#define RNR_RETRIES  7
+/* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
+#define RNR_TIMER    12
+/* READs in flight each way; an exchange has one. */
+#define READ_DEPTH   1
+
+/* Maps the memory. Anonymous pages are zero, so nothing old can be read by the peer. */
+static int map_memory(struct memory *memory)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *start;
+
+	_Static_assert(sizeof(struct control) <= 4096 && REGION_SIZE <= 4096, "a page each");
+	start = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (start == MAP_FAILED)
+		return -errno;
+	memory->mapped = 3 * page;
+	memory->control = (struct control *)start;
+	return 0;
+}
+
+/*
+ * Lays the two message buffers out so that the one that is not exposed comes right behind `control`
+ * and is registered with it: two regions are enough for three purposes.
+ */
+static void place_buffers(struct connection *connection)
+{
+	struct memory *memory = &connection->memory;
+	size_t page = memory->mapped / 3;
+	uint8_t *hidden = (uint8_t *)memory->control + page;
+	uint8_t *exposed = hidden + page;
+
+	memory->incoming = mode_verbs(connection->mode)->exposes_incoming ? exposed : hidden;
+	memory->outgoing = memory->incoming == exposed ? hidden : exposed;
+	memcpy(memory->outgoing, connection->session->message, connection->session->message_size);
+}
+
+static struct ibv_mr *register_memory(
+	struct connection *connection, void *start, size_t length, int access, struct failure *failure)
+{
+	struct ibv_mr *region = ibv_reg_mr(connection->pd, start, length, (unsigned int)access);
+	struct rlimit limit = {0};
+	int error = errno;
+
+	if (region)
+		return region;
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
+		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
+		(length + 1023) / 1024, (unsigned long long)limit.rlim_cur / 1024);
+	return NULL;
+}
+
+static int make_regions(struct connection *connection, struct failure *failure)
+{
+	const struct mode_verbs *mode = mode_verbs(connection->mode);
+	struct memory *memory = &connection->memory;
+	bool iwarp = connection->device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	int error = map_memory(memory);
+
+	if (error)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "mmap", "%s",
+			strerror(-error));
+	place_buffers(connection);
+	connection->control_mr = register_memory(connection, memory->control,
+		memory->mapped / 3 + REGION_SIZE, IBV_ACCESS_LOCAL_WRITE, failure);
+	connection->exposed_mr = connection->control_mr
+		? register_memory(connection,
+			  mode->exposes_incoming ? memory->incoming : memory->outgoing, REGION_SIZE,
+			  mode->exposed_access, failure)
+		: NULL;
+	/* iWARP: where a READ lands must allow REMOTE_WRITE, so it is kept apart from control. */
+	if (connection->exposed_mr && iwarp && mode->opcode == IBV_WR_RDMA_READ) {
+		connection->sink_mr = register_memory(connection, memory->incoming, REGION_SIZE,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, failure);
+		return connection->sink_mr ? 0 : -1;
+	}
+	return connection->exposed_mr ? 0 : -1;
+}
+
+static int make_queue_pair(struct connection *connection, struct failure *failure)
+{
+	struct ibv_context *verbs = connection->device->verbs;
+	struct ibv_qp_init_attr wanted = {
+		.qp_type = IBV_QPT_RC,
+		.cap = {
+			.max_send_wr = SENDS,
+			.max_recv_wr = RECEIVES,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	struct ibv_device_attr allowed = {0};
+	int error;
+
+	connection->pd = ibv_alloc_pd(verbs);
+	if (!connection->pd)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_alloc_pd",
+			"no protection domain: %s", strerror(errno));
+	connection->cq =
+		ibv_create_cq(verbs, SENDS + RECEIVES, connection, connection->device->channel, 0);
+	if (!connection->cq)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_create_cq",
+			"no completion queue: %s", strerror(errno));
+	error = ibv_req_notify_cq(connection->cq, 0);
+	if (error)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error,
+			"ibv_req_notify_cq", "no completion events: %s", strerror(error));
+	wanted.send_cq = wanted.recv_cq = connection->cq;
+	if (rdma_create_qp(connection->id, connection->pd, &wanted) == 0)
+		return 0;
+	error = errno;
+	ibv_query_device(verbs, &allowed);
+	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
+		"%s; asked for %d+%d work requests, the device allows %d each and %d queue pairs",
+		strerror(error), SENDS, RECEIVES, allowed.max_qp_wr, allowed.max_qp);
+}
+
+int connection_create(const struct session *session, const struct mode *mode, struct rdma_cm_id *id,
+	struct device *device, bool tutorial, struct connection **result, struct failure *failure)
+{
+	uint8_t timeout = ACK_TIMEOUT;
+	struct connection *connection = calloc(1, sizeof(*connection));
+	int error;
+
+	if (!connection)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+	connection->session = session;
+	connection->mode = mode;
+	connection->device = device;
+	connection->id = id;
+	connection->to_thread.about = connection->to_main.about = connection;
+	address_port_text(rdma_get_peer_addr(id), connection->peer);
+	exchange_init(&connection->exchange, session->active, tutorial);
+	/* Older kernels and other transports have no such option: then theirs holds. */
+	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+
+	if (make_queue_pair(connection, failure) || make_regions(connection, failure))
+		goto destroy;
+	error = connection_post_receives(connection);
+	if (error) {
+		failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error, "ibv_post_recv", "%s",
+			strerror(-error));
+		goto destroy;
+	}
+	output_detail(session->output,
+		"%s: %s mode on %s port %u, queue pair %u, %s, offering %d bytes at %p, rkey %#x",
+		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
+		tutorial ? "a program of the tutorial" : "protocol 1", REGION_SIZE,
+		connection->exposed_mr->addr, connection->exposed_mr->rkey);
+	*result = connection;
+	return 0;
+
+destroy:
+	connection->id = NULL; /* stays the caller's */
+	if (id->qp)
+		rdma_destroy_qp(id);
+	connection_destroy(connection);
+	return -1;
+}
+
+/* Our introduction and how hard to try, the same for connect and accept. */
+static struct rdma_conn_param parameters(
+	const struct connection *connection, uint8_t introduction[INTRODUCTION_SIZE])
+{
+	const struct introduction ours = {
+		.version = INTRODUCTION_VERSION,
+		.mode = (uint8_t)connection->mode->number,
+		.session = SESSION_EXCHANGE,
+		.region_length = REGION_SIZE,
+	};
+	struct rdma_conn_param parameters = {
+		.initiator_depth = READ_DEPTH,
+		.responder_resources = READ_DEPTH,
+		.retry_count = RETRIES,
+		.rnr_retry_count = RNR_RETRIES,
+	};
+
+	introduction_encode(&ours, introduction);
+	if (!connection->exchange.tutorial) {
+		parameters.private_data = introduction;
+		parameters.private_data_len = INTRODUCTION_SIZE;
+	}
+	return parameters;
+}
+
+/* Sets what rdmacm leaves at 0. Devices that do not know it (iWARP) refuse; so be it. */
+static void set_rnr_timer(struct connection *connection)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = RNR_TIMER};
+
+	ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
+}
+
+int connection_connect(struct connection *connection)
+{
+	uint8_t introduction[INTRODUCTION_SIZE];
+	struct rdma_conn_param wanted = parameters(connection, introduction);
+
+	return rdma_connect(connection->id, &wanted) ? -errno : 0;
+}
+
+static uint8_t smaller(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+int connection_accept(struct connection *connection, const struct rdma_conn_param *request)
+{
+	uint8_t introduction[INTRODUCTION_SIZE];
+	struct rdma_conn_param granted = parameters(connection, introduction);
+
+	granted.initiator_depth = smaller(READ_DEPTH, request->initiator_depth);
+	granted.responder_resources = smaller(READ_DEPTH, request->responder_resources);
+	if (rdma_accept(connection->id, &granted))
+		return -errno;
+	set_rnr_timer(connection);
+	return 0;
+}
+
+/* What the server's acceptance says about it. */
+static int read_answer(struct connection *connection, const struct rdma_conn_param *answer,
+	struct failure *failure)
+{
+	struct introduction theirs;
+	int error = introduction_decode(&theirs, answer->private_data, answer->private_data_len);
+
+	if (error == -ENOMSG) {
+		connection->exchange.tutorial = true;
+		output_detail(connection->session->output, "%s is a program of the tutorial",
+			connection->peer);
+		return 0;
+	}
+	if (error || theirs.version != INTRODUCTION_VERSION ||
+		theirs.mode != connection->mode->number || theirs.region_length < REGION_SIZE)
+		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, error,
+			"RDMA_CM_EVENT_ESTABLISHED",
+			"it accepted with version %u, mode %u, regions of %llu bytes, not ours",
+			theirs.version, theirs.mode, (unsigned long long)theirs.region_length);
+	return 0;
+}
+
+int connection_established(struct connection *connection, const struct rdma_conn_param *answer,
+	struct failure *failure)
+{
+	if (connection->session->active) {
+		set_rnr_timer(connection);
+		if (read_answer(connection, answer, failure))
+			return -1;
+		if (connection->mode->number == MODE_READ && answer->initiator_depth == 0)
+			return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
+				"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
+	}
+	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_ESTABLISHED);
+	return 0;
+}
+
+void connection_close(struct connection *connection, const struct failure *reason)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (connection->closed)
+		return;
+	connection->closed = true;
+	if (reason)
+		connection->reason = *reason;
+	/* Either way the queue pair is in the error state then, and flushes what is posted. */
+	if (rdma_disconnect(connection->id))
+		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
+	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_CLOSE);
+}
+
+void connection_abandon(struct connection *connection, const struct failure *reason)
+{
+	if (connection->abandoned)
+		return;
+	connection->abandoned = true;
+	connection_close(connection, reason);
+	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_ABANDON);
+}
+
+bool connection_drained(const struct connection *connection, unsigned int notes)
+{
+	/* An abandoned connection is let go of only when the thread has seen that note too. */
+	return notes & (connection->abandoned ? CONNECTION_ABANDONED : CONNECTION_DRAINED);
+}
+
+const struct failure *connection_outcome(const struct connection *connection)
+{
+	return &connection->failure;
+}
+
+void connection_destroy(struct connection *connection)
+{
+	mailbox_withdraw(connection->session->mailbox, &connection->to_main);
+	mailbox_withdraw(&connection->device->mailbox, &connection->to_thread);
+	if (connection->id && connection->id->qp)
+		rdma_destroy_qp(connection->id);
+	if (connection->cq)
+		ibv_destroy_cq(connection->cq);
+	if (connection->sink_mr)
+		ibv_dereg_mr(connection->sink_mr);
+	if (connection->exposed_mr)
+		ibv_dereg_mr(connection->exposed_mr);
+	if (connection->control_mr)
+		ibv_dereg_mr(connection->control_mr);
+	if (connection->pd)
+		ibv_dealloc_pd(connection->pd);
+	if (connection->memory.mapped)
+		munmap(connection->memory.control, connection->memory.mapped);
+	if (connection->id)
+		rdma_destroy_id(connection->id);
+	free(connection);
+}
+
+const char *connection_peer(const struct connection *connection)
+{
+	return connection->peer;
+}
+
+void connection_set_owner(struct connection *connection, void *owner)
+{
+	connection->owner = owner;
+}
+
+void *connection_owner(const struct connection *connection)
+{
+	return connection->owner;
+}
+
+/* The sentence of a refusal that depends on what our server said with it. */
+static void refusal(struct failure *failure, const struct introduction *theirs, const char *peer)
+{
+	const struct mode *mode = mode_by_number(theirs->mode);
+	char cause[160] = "";
+
+	if (theirs->refusal == REFUSAL_MODE)
+		snprintf(cause, sizeof(cause), "the server at %s runs in %s mode", peer,
+			mode ? mode->name : "another");
+	else if (theirs->refusal == REFUSAL_VERSION)
+		snprintf(cause, sizeof(cause),
+			"the server at %s speaks protocol version %u, this program version %d", peer,
+			theirs->version, INTRODUCTION_VERSION);
+	else if (theirs->refusal == REFUSAL_SESSION)
+		snprintf(cause, sizeof(cause), "the server at %s does not know this kind of session",
+			peer);
+	else if (theirs->refusal == REFUSAL_REGION)
+		snprintf(cause, sizeof(cause),
+			"the server at %s has regions of %llu bytes, this program of %d", peer,
+			(unsigned long long)theirs->region_length, REGION_SIZE);
+	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,
+		"RDMA_CM_EVENT_REJECTED", "%s", cause);
+}
+
+void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
+	enum phase phase, const char *peer)
+{
+	const struct rdma_conn_param *answer = &event->param.conn;
+	const char *name = rdma_event_str(event->event);
+	struct introduction theirs;
+
+	if (event->event == RDMA_CM_EVENT_REJECTED && answer->private_data &&
+		introduction_decode(&theirs, answer->private_data, answer->private_data_len) == 0)
+		refusal(failure, &theirs, peer);
+	else if (event->event == RDMA_CM_EVENT_REJECTED && event->status > 0)
+		failure_set(failure, FAILURE_REJECTED, phase, event->status, name, "");
+	else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		failure_set(failure, FAILURE_REMOVED, phase, 0, name, "");
+	else if (event->status == 0)
+		failure_set(failure, FAILURE_GONE, phase, 0, name, "");
+	else
+		failure_set(failure, FAILURE_ERRNO, phase, abs(event->status), name, "%s",
+			strerror(abs(event->status)));
+}
+
+struct rdma_event_channel *channel_open(struct failure *failure)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	char evidence[sizeof(failure->evidence)];
+	enum host_rdma lacking;
+	int error = errno;
+
+	if (channel && fcntl(channel->fd, F_SETFL, O_NONBLOCK) == 0)
+		return channel;
+	if (channel) {
+		error = errno;
+		rdma_destroy_event_channel(channel);
+	}
+	lacking = host_rdma("", evidence, sizeof(evidence));
+	if (lacking != HOST_READY)
+		failure_set(failure, FAILURE_HOST, PHASE_OPEN, lacking, "rdma_create_event_channel",
+			"%s", evidence);
+	else
+		failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, error, "rdma_create_event_channel",
+			"%s", strerror(error));
+	return NULL;
+}
+
+struct rdma_cm_event *channel_event(struct rdma_event_channel *channel, int *error)
+{
+	struct rdma_cm_event *event;
+
+	*error = 0;
+	if (rdma_get_cm_event(channel, &event) == 0)
+		return event;
+	if (errno != EAGAIN && errno != EINTR)
+		*error = -errno;
+	return NULL;
+}
