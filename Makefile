@@ -27,7 +27,7 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-common.c rdma-connection.c
+verbs := rdma-common.c rdma-connection.c rdma-providers.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := $(patsubst tests/soft-roce/%.c,%,$(wildcard tests/soft-roce/*.c))

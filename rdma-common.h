@@ -141,6 +141,12 @@ void *connection_owner(const struct connection *connection);
 void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
 	enum phase phase, const char *peer);
 
+/*
+ * Loads the providers that this host's devices probably need, so that libibverbs need not load all.
+ * Optional, and only of use before the first call of librdmacm or libibverbs. Main.
+ */
+void providers_preload(void);
+
 /* Opens the event channel, non-blocking, or records why this host cannot. Main. */
 struct rdma_event_channel *channel_open(struct failure *failure);
 

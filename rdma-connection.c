@@ -403,11 +403,14 @@ void failure_from_event(struct failure *failure, const struct rdma_cm_event *eve
 
 struct rdma_event_channel *channel_open(struct failure *failure)
 {
-	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_event_channel *channel;
 	char evidence[sizeof(failure->evidence)];
 	enum host_rdma lacking;
-	int error = errno;
+	int error;
 
+	providers_preload();
+	channel = rdma_create_event_channel();
+	error = errno;
 	if (channel && fcntl(channel->fd, F_SETFL, O_NONBLOCK) == 0)
 		return channel;
 	if (channel) {

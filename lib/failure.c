@@ -31,7 +31,7 @@ static const char *const attempts[PHASE_COUNT] = {
 	[PHASE_ROUTE] = "cannot find an RDMA path to",
 	[PHASE_QUEUE_PAIR] = "cannot create a queue pair for",
 	[PHASE_MEMORY] = "cannot register memory for",
-	[PHASE_CONNECT] = "cannot connect with",
+	[PHASE_CONNECT] = "cannot connect to",
 	[PHASE_EXCHANGE] = "the exchange failed with",
 };
 
