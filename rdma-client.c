@@ -387,7 +387,5 @@ int main(int argc, char *argv[])
 	}
 	status = set_up(&client, "rdma-client") ? STATUS_FAILED : exchange(&client);
 	tear_down(&client);
-	if (output_finish() && status == STATUS_OK)
-		status = STATUS_FAILED;
-	return status;
+	return output_finish(&client.output, status);
 }

@@ -271,6 +271,8 @@ static int read_answer(struct connection *connection, const struct rdma_conn_par
 int connection_established(struct connection *connection, const struct rdma_conn_param *answer,
 	struct failure *failure)
 {
+	if (connection->closed)
+		return 0;
 	if (connection->session->active) {
 		set_rnr_timer(connection);
 		if (read_answer(connection, answer, failure))

@@ -47,7 +47,8 @@ struct client {
 	struct served_device *served;
 	struct connection *connection;
 	deadline_t deadline;
-	bool disconnected; /* rdmacm has reported it */
+	bool connected;    /* rdmacm has reported it */
+	bool gone;         /* no rdmacm event is awaited any more */
 	bool drained;      /* the CQ thread has let go of it */
 };
 
@@ -180,7 +181,7 @@ static void free_client(struct server *server, struct client *client)
 		if (server->worst == STATUS_OK)
 			server->worst = failure_status(outcome);
 	}
-	if (client->disconnected)
+	if (client->connected)
 		output_line(&server->output, "peer disconnected.");
 	TAILQ_REMOVE(client->queue, client, next);
 	connection_destroy(connection);
@@ -191,7 +192,7 @@ static void free_client(struct server *server, struct client *client)
 
 static void free_if_over(struct server *server, struct client *client)
 {
-	if (client->drained && client->disconnected)
+	if (client->drained && client->gone)
 		free_client(server, client);
 }
 
@@ -278,15 +279,15 @@ static void stop_listening(struct server *server)
 static void connect_request(struct server *server, const struct rdma_cm_event *event)
 {
 	struct failure failure = {0};
-	const struct mode *mode;
+	const struct mode *mode = NULL;
 	struct client *client;
 	enum refusal refusal;
-	bool tutorial;
+	bool tutorial = false;
 	int error;
 
 	output_line(&server->output, "received connection request.");
-	refusal = judge(server, event, &mode, &tutorial);
-	if (refusal != REFUSAL_NONE || !server->listener) {
+	refusal = server->listener ? judge(server, event, &mode, &tutorial) : REFUSAL_STOPPING;
+	if (refusal != REFUSAL_NONE) {
 		refuse(server, event->id, refusal);
 		return;
 	}
@@ -304,7 +305,7 @@ static void connect_request(struct server *server, const struct rdma_cm_event *e
 	if (error) {
 		failure_set(&failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_accept", "%s",
 			strerror(-error));
-		client->disconnected = true; /* it never was connected */
+		client->gone = true; /* it never was connected */
 		close_client(server, client, &failure);
 	}
 	if (++server->admitted == server->options.count)
@@ -326,7 +327,7 @@ static void device_removed(struct server *server, struct served_device *served)
 	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++)
 		TAILQ_FOREACH(client, queues[i], next)
 			if (client->served == served) {
-				client->disconnected = true;
+				client->gone = true;
 				connection_abandon(client->connection, &failure);
 			}
 	free_removed_device(server, served);
@@ -350,7 +351,7 @@ static void connection_failed(
 
 	failure_from_event(
 		&failure, event, PHASE_CONNECT, connection_peer(client->connection));
-	client->disconnected = true;
+	client->gone = true;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		connection_abandon(client->connection, &failure);
 	close_client(server, client, &failure);
@@ -370,11 +371,12 @@ static void take_event(struct server *server, const struct rdma_cm_event *event)
 		connect_request(server, event);
 		return;
 	case RDMA_CM_EVENT_ESTABLISHED:
+		client->connected = true;
 		if (connection_established(client->connection, &event->param.conn, &failure))
 			close_client(server, client, &failure);
 		return;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		client->disconnected = true;
+		client->connected = client->gone = true;
 		close_client(server, client, NULL);
 		free_if_over(server, client);
 		return;
@@ -450,7 +452,7 @@ static void take_deadlines(struct server *server)
 		client && deadline_left(client->deadline) == 0; client = after) {
 		after = TAILQ_NEXT(client, next);
 		/* The other side does not answer the disconnect: it is over all the same. */
-		client->disconnected = true;
+		client->gone = true;
 		if (client->drained)
 			free_client(server, client);
 		else
@@ -540,6 +542,7 @@ static int listen_address(struct server *server, struct sockaddr_storage *addres
 static int start_listening(struct server *server, struct failure *failure)
 {
 	struct sockaddr_storage address = {0};
+	int one_family = 0;
 
 	server->channel = channel_open(failure);
 	if (!server->channel || listen_address(server, &address, failure))
@@ -547,6 +550,9 @@ static int start_listening(struct server *server, struct failure *failure)
 	if (rdma_create_id(server->channel, &server->listener, NULL, RDMA_PS_TCP))
 		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno, "rdma_create_id", "%s",
 			strerror(errno));
+	/* "::" is to take IPv4 clients too, whatever net.ipv6.bindv6only says. */
+	rdma_set_option(server->listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &one_family,
+		sizeof(one_family));
 	if (rdma_bind_addr(server->listener, (struct sockaddr *)&address))
 		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, errno, "rdma_bind_addr",
 			"%s", strerror(errno));
@@ -577,7 +583,6 @@ static int write_port_file(const char *path, uint16_t port)
 	written = fprintf(file, "%u\n", port) > 0;
 	if (fclose(file) == 0 && written && rename(temporary, path) == 0)
 		return 0;
-	written = errno;
 	unlink(temporary);
 	return -EIO;
 }
@@ -671,7 +676,5 @@ int main(int argc, char *argv[])
 	}
 	status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
 	tear_down(&server);
-	if (output_finish() && status == STATUS_OK)
-		status = STATUS_FAILED;
-	return status;
+	return output_finish(&server.output, status);
 }

@@ -168,6 +168,8 @@ static const struct explanation rows[] = {
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MALFORMED, STATUS_CONNECT,
 		"the server could not make sense of our introduction",
 		"install the same release at both ends"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_STOPPING, STATUS_CONNECT,
+		"the server is stopping and takes no more clients", START_SERVER},
 	{FAILURE_REFUSED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT,
 		"the server refused for a reason that this version does not know",
 		"install the same release at both ends"},
@@ -199,6 +201,8 @@ static const struct explanation rows[] = {
 	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
 		"the device reported an error", "look at this host's kernel log"},
 
+	{FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER,
+		"the connection manager reports the peer as unreachable", CHECK_PEER},
 	{FAILURE_DEADLINE, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, NULL,
 		"check the peer and the path; --timeout gives it more time"},
 	{FAILURE_GONE, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, NULL, CHECK_PEER},

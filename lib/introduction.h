@@ -26,6 +26,7 @@ enum refusal {
 	REFUSAL_REGION = 5,    /* the region sizes offered do not fit */
 	REFUSAL_DEVICE = 6,    /* it does not serve on the device that the request came through */
 	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
+	REFUSAL_STOPPING = 8,  /* it takes no more clients */
 };
 
 struct introduction {

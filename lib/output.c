@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "output.h"
 
@@ -54,10 +55,12 @@ void output_error(const struct output *output, const char *format, ...)
 	va_end(args);
 }
 
-int output_finish(void)
+enum exit_status output_finish(const struct output *output, enum exit_status status)
 {
 	errno = 0;
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return errno ? -errno : -EIO;
-	return 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	output_error(output, "standard output was lost%s%s", errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	return status == STATUS_OK ? STATUS_FAILED : status;
 }

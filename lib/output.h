@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "failure.h"
+
 struct output {
 	const char *program; /* begins lines on standard error */
 	bool quiet;          /* nothing on standard output */
@@ -30,9 +32,9 @@ void output_error(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Flushes standard output. Returns 0, or -errno if anything written to it was lost (a closed pipe,
- * a full disk). At the end of main.
+ * Flushes standard output at the end of main. Returns the status given, or STATUS_FAILED, having
+ * said so, if that was STATUS_OK but lines were lost (a closed pipe, a full disk).
  */
-int output_finish(void);
+enum exit_status output_finish(const struct output *output, enum exit_status status);
 
 #endif
