@@ -30,7 +30,7 @@ modules := $(wildcard lib/*.c)
 verbs := rdma-common.c rdma-connection.c rdma-providers.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
-peers := $(patsubst tests/soft-roce/%.c,%,$(wildcard tests/soft-roce/*.c))
+peers := tutorial-peer odd-peer swarm
 
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
 link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLIBS)
@@ -64,7 +64,8 @@ check: $(unit_tests:%=$(BUILD)/tests/unit/%)
 	@status=0; for test in $^; do $$test || status=1; done; exit $$status
 
 # Programs that the soft-RoCE tests let loose on the pair; they are not installed.
-$(BUILD)/tests/soft-roce/%: $(BUILD)/tests/soft-roce/%.o $(call objects,$(verbs) $(modules))
+$(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
+		$(call objects,tests/soft-roce/endpoint.c $(verbs) $(modules))
 	$(link)
 
 test-programs: $(peers:%=$(BUILD)/tests/soft-roce/%)

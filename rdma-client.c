@@ -176,7 +176,7 @@ static int take_event(struct client *client, const struct rdma_cm_event *event)
 			client->connection, &event->param.conn, &client->failure);
 	case RDMA_CM_EVENT_DISCONNECTED:
 		client->disconnected = true;
-		connection_close(client->connection, NULL);
+		connection_disconnected(client->connection);
 		return 0;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
 	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */

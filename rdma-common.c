@@ -348,11 +348,15 @@ static void completion_failed(struct connection *connection, const struct ibv_wc
 	const struct rdma_addr *route = &connection->id->route.addr;
 	const struct message *peer = &connection->peer_mr;
 	char ours[INET6_ADDRSTRLEN] = "?", theirs[INET6_ADDRSTRLEN] = "?";
+	int status = (int)completion->status;
 
+	/* soft-RoCE's word for a message that is too long for its receive. */
+	if (completion->wr_id >= OPERATION_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
+		status = IBV_WC_LOC_LEN_ERR;
 	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
 	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
 	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
-		(int)completion->status, "ibv_poll_cq",
+		status, "ibv_poll_cq",
 		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx",
 		operation_name(completion->wr_id), completion->qp_num, ours, theirs,
 		(unsigned long long)peer->length, (unsigned long long)peer->address);
@@ -379,31 +383,43 @@ static bool is_flush(const struct failure *failure)
 	return failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_WR_FLUSH_ERR;
 }
 
+/* Says in the evidence what the exchange was waiting for, where that is all there is to say. */
+static void say_what_was_awaited(struct failure *failure, const struct exchange *exchange)
+{
+	const char *how;
+
+	if (failure->kind == FAILURE_DEADLINE)
+		how = "timed out waiting for";
+	else if (failure->kind == FAILURE_GONE)
+		how = "it disconnected while we waited for";
+	else if (is_flush(failure))
+		how = "while we waited for";
+	else
+		return;
+	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s", how,
+		exchange_awaits(exchange));
+}
+
 /* Turns what is known at the end into the one outcome. */
 static void decide(struct connection *connection)
 {
 	struct failure *outcome = &connection->failure;
 	const struct exchange *exchange = &connection->exchange;
 
-	if (exchange_complete(exchange) && (!failure_is_set(outcome) || is_flush(outcome))) {
+	/* A flush says only that something else went wrong before, or that all was over. */
+	if (is_flush(outcome) && (failure_is_set(&connection->reason) || exchange_complete(exchange)))
 		*outcome = (struct failure){0};
-		if (connection->damaged)
-			failure_set(outcome, FAILURE_DAMAGED, PHASE_EXCHANGE, 0, "digest_equal",
-				"its digest differs");
-		else if (connection->peer_verdict != VERDICT_VERIFIED)
-			failure_set(outcome, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
-				message_name(MSG_VERDICT), "");
-		return;
-	}
+	if (!failure_is_set(outcome) && connection->damaged)
+		failure_set(outcome, FAILURE_DAMAGED, PHASE_EXCHANGE, 0, "digest_equal",
+			"its digest differs");
+	if (!failure_is_set(outcome) && connection->peer_verdict != VERDICT_VERIFIED)
+		failure_set(outcome, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
+			message_name(MSG_VERDICT), "");
 	if (failure_is_set(outcome) && !is_flush(outcome))
 		return;
-	if (failure_is_set(&connection->reason))
+	if (!exchange_complete(exchange) && !is_flush(outcome))
 		*outcome = connection->reason;
-	if (outcome->kind == FAILURE_DEADLINE && *outcome->evidence == '\0')
-		snprintf(outcome->evidence, sizeof(outcome->evidence),
-			"timed out waiting for %s", exchange_awaits(exchange));
-	failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DISCONNECTED",
-		"it disconnected while we waited for %s", exchange_awaits(exchange));
+	say_what_was_awaited(outcome, exchange);
 }
 
 /* Lets go of the connection: from here on this thread does not touch it. */

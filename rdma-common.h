@@ -108,6 +108,9 @@ int connection_established(struct connection *connection, const struct rdma_conn
  */
 void connection_close(struct connection *connection, const struct failure *reason);
 
+/* The same when rdmacm reports that the peer has disconnected, or has confirmed our disconnect. */
+void connection_disconnected(struct connection *connection);
+
 /*
  * The same without waiting for work requests that will not come back (the device is gone, or took
  * too long): CONNECTION_DRAINED follows at once. Main.

@@ -300,6 +300,14 @@ void connection_close(struct connection *connection, const struct failure *reaso
 	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_CLOSE);
 }
 
+void connection_disconnected(struct connection *connection)
+{
+	struct failure gone = {0};
+
+	failure_set(&gone, FAILURE_GONE, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DISCONNECTED", "");
+	connection_close(connection, &gone);
+}
+
 void connection_abandon(struct connection *connection, const struct failure *reason)
 {
 	if (connection->abandoned)

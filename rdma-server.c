@@ -377,6 +377,7 @@ static void take_event(struct server *server, const struct rdma_cm_event *event)
 		return;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		client->connected = client->gone = true;
+		connection_disconnected(client->connection);
 		close_client(server, client, NULL);
 		free_if_over(server, client);
 		return;

@@ -197,7 +197,7 @@ static const struct explanation rows[] = {
 	{FAILURE_COMPLETION, PHASE_ANY, WC_LOC_QP_OP, STATUS_FAILED,
 		"the device refused our own work request", "this is a bug: please report it"},
 	{FAILURE_COMPLETION, PHASE_ANY, WC_FLUSH, STATUS_PEER,
-		"the connection broke before everything was sent", CHECK_PEER},
+		"the connection broke before the exchange was complete", CHECK_PEER},
 	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
 		"the device reported an error", "look at this host's kernel log"},
 

@@ -1,0 +1,64 @@
+/*
+ * One end of a connection for the test peers: deliberately apart from the verbs module under test,
+ * synchronous, one connection, one thread. Whatever goes wrong ends the process with a sentence and
+ * EXIT_FAILURE; so does ENDPOINT_SECONDS without an end.
+ */
+#ifndef ENDPOINT_H
+#define ENDPOINT_H
+
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ENDPOINT_SECONDS 60
+#define ENDPOINT_REGION  1024
+#define ENDPOINT_SLOTS   16
+
+struct endpoint {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener, *id;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *slots_mr, *exposed_mr, *local_mr;
+	uint8_t (*sends)[128], (*receives)[128];
+	uint8_t *exposed; /* what the other side may access */
+	uint8_t *local;   /* what our RDMA reads from or writes to */
+	unsigned int sent, posted;
+	struct rdma_conn_param heard; /* the other side's parameters; private data in `words` */
+	uint8_t words[256];
+	struct rdma_conn_param parameters; /* ours: to be set before connecting */
+	int exposed_access;
+};
+
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* Connects to host and port, or listens (writing the port into a file) and accepts one. */
+void endpoint_connect(struct endpoint *end, const char *host, const char *port,
+	unsigned int receives);
+void endpoint_accept(struct endpoint *end, const char *address, const char *port_file,
+	unsigned int receives);
+
+/* Listens likewise and refuses the first request, as a program that is not ours would. */
+void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file);
+
+void endpoint_post_receive(struct endpoint *end);
+
+/* Posts a SEND of these bytes. */
+void endpoint_send(struct endpoint *end, const void *bytes, uint32_t length);
+
+/* Posts a READ into, or a WRITE from, `local`. */
+void endpoint_rdma(struct endpoint *end, enum ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,
+	uint32_t length);
+
+/* Waits for the next completion, whatever its status. */
+struct ibv_wc endpoint_completion(struct endpoint *end);
+
+/* The bytes that a receive completion brought. */
+const uint8_t *endpoint_received(const struct endpoint *end, const struct ibv_wc *completion);
+
+/* Waits for an event of this type; another one is fatal. */
+void endpoint_event(struct endpoint *end, enum rdma_cm_event_type type);
+
+void endpoint_free(struct endpoint *end);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * Many clients in one process, on the pair's own verbs module: for more exchanges than there is
+ * time to start processes for.
+ *
+ *     swarm write|read HOST PORT TOTAL AT-ONCE
+ *
+ * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first
+ * of them may finish only if they start together, so a TOTAL equal to AT-ONCE is a crowd. Prints
+ * "N verified, N failed", and the first failure of each kind. Exits 0 if none failed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/deadline.h"
+#include "lib/options.h"
+#include "rdma-common.h"
+
+#define RESOLVE_MS 20000
+#define SILENCE_MS 60000 /* nothing at all happens for so long: the swarm gives up */
+
+struct swarm {
+	const struct mode *mode;
+	struct output output;
+	struct session session;
+	struct mailbox mailbox;
+	struct rdma_event_channel *channel;
+	struct addrinfo *server;
+	struct device *device;
+	struct rdma_cm_id *anchor; /* keeps the device open between clients */
+	unsigned int to_start, running, verified, failed;
+};
+
+struct bee {
+	struct connection *connection;
+	bool drained, disconnected, connected;
+};
+
+static void start_bee(struct swarm *swarm)
+{
+	struct bee *bee = calloc(1, sizeof(*bee));
+	struct rdma_cm_id *id;
+
+	swarm->to_start--;
+	swarm->running++;
+	if (!bee || rdma_create_id(swarm->channel, &id, bee, RDMA_PS_TCP) ||
+		rdma_resolve_addr(id, NULL, swarm->server->ai_addr, RESOLVE_MS)) {
+		fprintf(stderr, "swarm: cannot start: %s\n", strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void count(struct swarm *swarm, const struct failure *failure)
+{
+	char text[512];
+
+	swarm->running--;
+	if (!failure_is_set(failure)) {
+		swarm->verified++;
+		return;
+	}
+	swarm->failed++;
+	failure_explain(failure, NULL, true, text, sizeof(text));
+	fprintf(stderr, "swarm: %s\n", text);
+}
+
+static void end_bee(struct swarm *swarm, struct bee *bee, const struct failure *failure)
+{
+	count(swarm, failure);
+	if (bee->connection)
+		connection_destroy(bee->connection);
+	free(bee);
+}
+
+static void free_if_over(struct swarm *swarm, struct bee *bee)
+{
+	if (bee->drained && (bee->disconnected || !bee->connected))
+		end_bee(swarm, bee, connection_outcome(bee->connection));
+}
+
+static int connect_bee(struct swarm *swarm, struct bee *bee, struct rdma_cm_id *id,
+	struct failure *failure)
+{
+	int error;
+
+	if (!swarm->device && device_start(id->verbs, &swarm->device, failure))
+		return -1;
+	if (connection_create(&swarm->session, swarm->mode, id, swarm->device, false,
+		    &bee->connection, failure))
+		return -1;
+	connection_set_owner(bee->connection, bee);
+	error = connection_connect(bee->connection);
+	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_connect",
+			       "%s", strerror(-error))
+		     : 0;
+}
+
+/* Takes an event; the private data is still valid. Returns 0, or -1 with the failure recorded. */
+static int take_event(struct swarm *swarm, const struct rdma_cm_event *event,
+	struct failure *failure)
+{
+	struct bee *bee = event->id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return rdma_resolve_route(event->id, RESOLVE_MS)
+			       ? failure_set(failure, FAILURE_ERRNO, PHASE_ROUTE, errno,
+					 "rdma_resolve_route", "%s", strerror(errno))
+			       : 0;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return connect_bee(swarm, bee, event->id, failure);
+	case RDMA_CM_EVENT_ESTABLISHED:
+		bee->connected = true;
+		return connection_established(bee->connection, &event->param.conn, failure);
+	case RDMA_CM_EVENT_DISCONNECTED:
+		bee->disconnected = true;
+		connection_disconnected(bee->connection);
+		return 0;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		return 0;
+	default:
+		failure_from_event(failure, event, PHASE_CONNECT, "the server");
+		return -1;
+	}
+}
+
+static void take_events(struct swarm *swarm)
+{
+	struct rdma_cm_event *event;
+	int error;
+
+	while ((event = channel_event(swarm->channel, &error))) {
+		struct bee *bee = event->id->context;
+		struct rdma_cm_id *id = event->id;
+		struct failure failure = {0};
+		int result = take_event(swarm, event, &failure);
+
+		rdma_ack_cm_event(event);
+		if (result && bee->connection) {
+			connection_close(bee->connection, &failure);
+		} else if (result) {
+			end_bee(swarm, bee, &failure);
+			rdma_destroy_id(id);
+		} else if (bee->connection) {
+			free_if_over(swarm, bee);
+		}
+	}
+	if (error) {
+		fprintf(stderr, "swarm: event channel: %s\n", strerror(-error));
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void take_notes(struct swarm *swarm)
+{
+	unsigned int notes;
+	struct slip *slip;
+
+	while ((slip = mailbox_take(&swarm->mailbox, &notes))) {
+		struct bee *bee = connection_owner(slip->about);
+
+		if (notes & CONNECTION_FINISHED)
+			connection_close(bee->connection, NULL);
+		bee->drained |= connection_drained(bee->connection, notes);
+		free_if_over(swarm, bee);
+	}
+}
+
+/* Binds an id to the device's address, as the server does, so that the device stays open. */
+static void drop_anchor(struct swarm *swarm)
+{
+	struct sockaddr_storage address = {0};
+
+	memcpy(&address, swarm->server->ai_addr, swarm->server->ai_addrlen);
+	((struct sockaddr_in *)&address)->sin_port = 0;
+	if (rdma_create_id(swarm->channel, &swarm->anchor, NULL, RDMA_PS_TCP) == 0)
+		rdma_bind_addr(swarm->anchor, (struct sockaddr *)&address);
+}
+
+static void run(struct swarm *swarm, unsigned int at_once)
+{
+	while (swarm->to_start > 0 || swarm->running > 0) {
+		struct pollfd waiting[] = {
+			{.fd = swarm->channel->fd, .events = POLLIN},
+			{.fd = swarm->mailbox.eventfd, .events = POLLIN},
+		};
+
+		while (swarm->to_start > 0 && swarm->running < at_once)
+			start_bee(swarm);
+		if (poll(waiting, 2, SILENCE_MS) == 0) {
+			fprintf(stderr, "swarm: silence with %u running\n", swarm->running);
+			exit(EXIT_FAILURE);
+		}
+		if (waiting[1].revents)
+			take_notes(swarm);
+		if (waiting[0].revents)
+			take_events(swarm);
+	}
+}
+
+int main(int argc, char *argv[])
+{
+	struct swarm swarm = {.output = {.program = "swarm", .quiet = true}};
+	struct failure failure = {0};
+
+	if (argc != 6) {
+		fprintf(stderr, "usage: swarm write|read HOST PORT TOTAL AT-ONCE\n");
+		return EXIT_FAILURE;
+	}
+	swarm.mode = mode_by_name(argv[1]);
+	swarm.to_start = (unsigned int)atoi(argv[4]);
+	swarm.session = (struct session){&swarm.output, &swarm.mailbox, "message from a swarm",
+		sizeof("message from a swarm"), true};
+	swarm.channel = channel_open(&failure);
+	if (!swarm.mode || !swarm.channel || mailbox_open(&swarm.mailbox) ||
+		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, &swarm.server)) {
+		fprintf(stderr, "swarm: cannot start\n");
+		return EXIT_FAILURE;
+	}
+	drop_anchor(&swarm);
+	run(&swarm, (unsigned int)atoi(argv[5]));
+	printf("%u verified, %u failed\n", swarm.verified, swarm.failed);
+	device_stop(swarm.device);
+	if (swarm.anchor)
+		rdma_destroy_id(swarm.anchor);
+	rdma_destroy_event_channel(swarm.channel);
+	freeaddrinfo(swarm.server);
+	mailbox_close(&swarm.mailbox);
+	return swarm.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
