@@ -1,0 +1,75 @@
+/* The digest is the one that is documented, and no flipped bit escapes it. */
+#include <string.h>
+
+#include "lib/digest.h"
+#include "unit.h"
+
+static void gives_the_published_value(void **state)
+{
+	/* XXH3-128 of nothing, seed 0, in canonical form, as `xxhsum -H2 </dev/null` prints it. */
+	static const struct digest empty = {{0x99, 0xaa, 0x06, 0xd3, 0x01, 0x47, 0x98, 0xd8, 0x60,
+		0x01, 0xc3, 0x24, 0x46, 0x8d, 0x49, 0x7f}};
+	struct digest digest = digest_of("", 0);
+
+	(void)state;
+	assert_memory_equal(digest.bytes, empty.bytes, DIGEST_SIZE);
+	assert_true(digest_equal(&digest, &empty));
+}
+
+static void sees_every_flipped_bit(void **state)
+{
+	uint8_t data[1024];
+	struct digest digest;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7);
+	digest = digest_of(data, sizeof(data));
+	for (size_t bit = 0; bit < 8 * sizeof(data); bit++) {
+		struct digest flipped;
+
+		data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		flipped = digest_of(data, sizeof(data));
+		assert_false(digest_equal(&flipped, &digest));
+		data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+}
+
+static void sees_every_length_of_zeros(void **state)
+{
+	static const uint8_t zeros[1024];
+	struct digest last = digest_of(zeros, 0);
+
+	(void)state;
+	for (size_t size = 1; size <= sizeof(zeros); size++) {
+		struct digest digest = digest_of(zeros, size);
+
+		assert_false(digest_equal(&digest, &last));
+		last = digest;
+	}
+}
+
+static void compares_every_byte(void **state)
+{
+	const struct digest digest = digest_of("x", 1);
+
+	(void)state;
+	for (size_t i = 0; i < DIGEST_SIZE; i++) {
+		struct digest other = digest;
+
+		other.bytes[i] ^= 1;
+		assert_false(digest_equal(&digest, &other));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gives_the_published_value),
+		cmocka_unit_test(sees_every_flipped_bit),
+		cmocka_unit_test(sees_every_length_of_zeros),
+		cmocka_unit_test(compares_every_byte),
+	};
+
+	return cmocka_run_group_tests_name("digest", tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* The bytes of our introduction in the private data, and what is not one. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/introduction.h"
+#include "unit.h"
+
+static const struct introduction example = {
+	.version = 0x0102,
+	.mode = 0x03,
+	.session = 0x04,
+	.refusal = 0x05060708,
+	.region_length = 0x1112131415161718,
+};
+
+static const uint8_t example_bytes[INTRODUCTION_SIZE] = {
+	'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r',         /* magic */
+	0x02, 0x01, 0x03, 0x04,                         /* version, mode, session */
+	0x08, 0x07, 0x06, 0x05,                         /* refusal */
+	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* region length; the rest is zero */
+};
+
+static void assert_is_example(const struct introduction *introduction)
+{
+	assert_int_equal(introduction->version, example.version);
+	assert_int_equal(introduction->mode, example.mode);
+	assert_int_equal(introduction->session, example.session);
+	assert_int_equal(introduction->refusal, example.refusal);
+	assert_int_equal(introduction->region_length, example.region_length);
+}
+
+static void encodes_exact_bytes_and_nothing_else(void **state)
+{
+	uint8_t buffer[INTRODUCTION_SIZE];
+
+	(void)state;
+	memset(buffer, 0xa5, sizeof(buffer));
+	introduction_encode(&example, buffer);
+	assert_memory_equal(buffer, example_bytes, INTRODUCTION_SIZE);
+}
+
+/* rdmacm private data: what a connect request and, with a reject in mind, an answer can carry. */
+static void fits_the_private_data(void **state)
+{
+	(void)state;
+	assert_true(INTRODUCTION_SIZE <= 56);
+	assert_true(INTRODUCTION_SIZE <= 148);
+}
+
+/* Reads the example when the transport hands on length bytes of it, padded with what is given. */
+static int decode(struct introduction *introduction, size_t length, int padding)
+{
+	uint8_t *data = malloc(length ? length : 1);
+	int result;
+
+	assert_non_null(data);
+	memset(data, padding, length);
+	memcpy(data, example_bytes, length < INTRODUCTION_SIZE ? length : INTRODUCTION_SIZE);
+	result = introduction_decode(introduction, data, length);
+	free(data);
+	return result;
+}
+
+static void decodes_whatever_the_padding(void **state)
+{
+	static const size_t lengths[] = {INTRODUCTION_SIZE, 33, 56, 148, 196, 255};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		struct introduction introduction;
+
+		assert_int_equal(decode(&introduction, lengths[i], 0), 0);
+		assert_is_example(&introduction);
+		assert_int_equal(decode(&introduction, lengths[i], 0xa5), 0);
+		assert_is_example(&introduction);
+	}
+}
+
+static void refuses_what_is_cut_short(void **state)
+{
+	struct introduction introduction;
+
+	(void)state;
+	for (size_t length = 0; length < INTRODUCTION_SIZE; length++)
+		assert_int_equal(
+			decode(&introduction, length, 0), length < 8 ? -ENOMSG : -EMSGSIZE);
+}
+
+static void takes_any_other_beginning_for_a_tutorial_peer(void **state)
+{
+	struct introduction introduction;
+
+	(void)state;
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		uint8_t data[56] = {0};
+
+		memcpy(data, example_bytes, sizeof(example_bytes));
+		data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_int_equal(introduction_decode(&introduction, data, sizeof(data)), -ENOMSG);
+	}
+}
+
+static void takes_no_private_data_for_a_tutorial_peer(void **state)
+{
+	struct introduction introduction;
+	uint8_t zeros[196] = {0};
+
+	(void)state;
+	assert_int_equal(introduction_decode(&introduction, NULL, 0), -ENOMSG);
+	assert_int_equal(introduction.region_length, 0);
+	/* Transports pad a request without private data to their fixed size. */
+	assert_int_equal(introduction_decode(&introduction, zeros, sizeof(zeros)), -ENOMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(encodes_exact_bytes_and_nothing_else),
+		cmocka_unit_test(fits_the_private_data),
+		cmocka_unit_test(decodes_whatever_the_padding),
+		cmocka_unit_test(refuses_what_is_cut_short),
+		cmocka_unit_test(takes_any_other_beginning_for_a_tutorial_peer),
+		cmocka_unit_test(takes_no_private_data_for_a_tutorial_peer),
+	};
+
+	return cmocka_run_group_tests_name("introduction", tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+/* What every unit test needs: cmocka, and the headers that must come before it. */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Fails the test, naming the case of a table that does not hold. */
+#define check_case(name, condition) \
+	do { \
+		if (!(condition)) \
+			fail_msg("%s: %s does not hold", name, #condition); \
+	} while (0)
+
+#endif
