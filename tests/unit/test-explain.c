@@ -1,0 +1,262 @@
+/*
+ * The table of explanations: no row is hidden behind another, each is a sentence, the numbers are
+ * those of the headers and the specification, and the symptoms that we know lead where they should.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/explain.h"
+#include "lib/host.h"
+#include "lib/introduction.h"
+#include "unit.h"
+
+/* A code that no row names, for those that take any. */
+#define OTHER_CODE 9999
+
+static bool is_reached(const struct explanation *row)
+{
+	int code = row->code == EXPLAIN_ANY ? OTHER_CODE : row->code;
+
+	for (enum phase phase = 0; phase < PHASE_COUNT; phase++)
+		if ((row->phase == PHASE_ANY || row->phase == phase) &&
+			explain(row->kind, phase, code) == row)
+			return true;
+	return false;
+}
+
+static void every_row_is_reached(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++)
+		if (!is_reached(row))
+			fail_msg("row %u (%s) is hidden behind an earlier one", i, row->cause);
+	assert_null(explain_row(10000));
+}
+
+static void every_kind_has_an_answer(void **state)
+{
+	(void)state;
+	for (enum failure_kind kind = FAILURE_ERRNO; kind <= FAILURE_INTERRUPTED; kind++)
+		for (enum phase phase = 0; phase < PHASE_COUNT; phase++)
+			for (int code = -200; code < 200; code++) {
+				const struct explanation *row = explain(kind, phase, code);
+
+				assert_non_null(row);
+				/* The one for what nobody foresaw must not be needed. */
+				if (kind != FAILURE_HOST)
+					assert_int_equal(row->kind, kind);
+			}
+	assert_non_null(explain(FAILURE_NONE, PHASE_EXCHANGE, 0));
+}
+
+static void every_host_code_and_refusal_has_a_row_of_its_own(void **state)
+{
+	(void)state;
+	for (int code = HOST_NO_DEVICE; code <= HOST_OTHER_DEVICE; code++)
+		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
+	for (int code = REFUSAL_MODE; code <= REFUSAL_STOPPING; code++)
+		assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
+}
+
+/* It becomes part of "WHAT with WHOM: CAUSE (EVIDENCE); CURE." */
+static void assert_is_part_of_a_sentence(const char *text)
+{
+	size_t length;
+
+	if (!text)
+		return;
+	length = strlen(text);
+	check_case(text, length > 0);
+	check_case(text, !strchr(text, '\n') && !strstr(text, "  "));
+	check_case(text, text[length - 1] != '.' && !isspace(text[length - 1]));
+	check_case(text, islower(text[0]));
+}
+
+static void every_row_is_part_of_a_sentence(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		assert_is_part_of_a_sentence(row->cause);
+		assert_is_part_of_a_sentence(row->cure);
+		assert_in_range(row->status, STATUS_FAILED, STATUS_DAMAGED);
+		assert_int_not_equal(row->status, STATUS_USAGE);
+	}
+}
+
+#define NAMED(code) \
+	{ \
+		code, #code \
+	}
+
+static const struct {
+	int code;
+	const char *name;
+} completions[] = {
+	NAMED(IBV_WC_SUCCESS),
+	NAMED(IBV_WC_LOC_LEN_ERR),
+	NAMED(IBV_WC_LOC_QP_OP_ERR),
+	NAMED(IBV_WC_LOC_EEC_OP_ERR),
+	NAMED(IBV_WC_LOC_PROT_ERR),
+	NAMED(IBV_WC_WR_FLUSH_ERR),
+	NAMED(IBV_WC_MW_BIND_ERR),
+	NAMED(IBV_WC_BAD_RESP_ERR),
+	NAMED(IBV_WC_LOC_ACCESS_ERR),
+	NAMED(IBV_WC_REM_INV_REQ_ERR),
+	NAMED(IBV_WC_REM_ACCESS_ERR),
+	NAMED(IBV_WC_REM_OP_ERR),
+	NAMED(IBV_WC_RETRY_EXC_ERR),
+	NAMED(IBV_WC_RNR_RETRY_EXC_ERR),
+};
+
+static void completions_have_the_names_of_verbs_h(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(completions); i++)
+		assert_string_equal(
+			explain_name(FAILURE_COMPLETION, completions[i].code), completions[i].name);
+	assert_string_equal(explain_name(FAILURE_COMPLETION, IBV_WC_LOC_RDD_VIOL_ERR), "number");
+	assert_string_equal(explain_name(FAILURE_COMPLETION, -1), "number");
+}
+
+static void codes_have_names(void **state)
+{
+	/* InfiniBand Architecture Specification, volume 1, 12.6.7.2: RejectionReason. */
+	static const struct {
+		enum failure_kind kind;
+		int code;
+		const char *name;
+	} cases[] = {
+		{FAILURE_REJECTED, 3, "no resources"},
+		{FAILURE_REJECTED, 4, "timeout"},
+		{FAILURE_REJECTED, 8, "invalid service ID"},
+		{FAILURE_REJECTED, 10, "stale connection"},
+		{FAILURE_REJECTED, 26, "invalid path MTU"},
+		{FAILURE_REJECTED, 27, "insufficient responder resources"},
+		{FAILURE_REJECTED, 28, "consumer reject"},
+		{FAILURE_REJECTED, 5, "number"},
+		{FAILURE_REJECTED, 29, "number"},
+		{FAILURE_REJECTED, -1, "number"},
+		{FAILURE_ERRNO, ENODEV, "ENODEV"},
+		{FAILURE_ERRNO, ECONNREFUSED, "ECONNREFUSED"},
+		{FAILURE_ERRNO, 9999, "errno"},
+		{FAILURE_REFUSED, REFUSAL_MODE, "refusal"},
+		{FAILURE_DEADLINE, 0, "code"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(explain_name(cases[i].kind, cases[i].code), cases[i].name);
+	assert_string_equal(explain_name(FAILURE_NAME, EAI_NONAME), "Name or service not known");
+}
+
+/* What a sentence must say for each known symptom, and the exit status that it must lead to. */
+static const struct symptom {
+	const char *symptom;
+	enum failure_kind kind;
+	enum phase phase;
+	int code;
+	enum exit_status status;
+	const char *says; /* a word of the cause */
+} symptoms[] = {
+	{"1 no device", FAILURE_HOST, PHASE_OPEN, HOST_NO_DEVICE, STATUS_CONNECT, "no RDMA device"},
+	{"1 no rdma_ucm", FAILURE_HOST, PHASE_OPEN, HOST_NO_RDMA_CM, STATUS_CONNECT,
+		"connection manager"},
+	{"1 no access", FAILURE_HOST, PHASE_OPEN, HOST_NO_ACCESS, STATUS_CONNECT, "may not open"},
+	{"2 no route", FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH, STATUS_CONNECT, "route"},
+	{"3 netdev without RDMA", FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, STATUS_CONNECT,
+		"without an RDMA device"},
+	{"4 no ARP", FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT, STATUS_CONNECT, "ARP"},
+	{"4 no ARP, deadline", FAILURE_DEADLINE, PHASE_ADDRESS, ETIMEDOUT, STATUS_CONNECT, "ARP"},
+	{"5 loopback", FAILURE_ERRNO, PHASE_ROUTE, ENODEV, STATUS_CONNECT, "loopback"},
+	{"6 path query", FAILURE_ERRNO, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT, "path query"},
+	{"6 path query, deadline", FAILURE_DEADLINE, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT,
+		"path query"},
+	{"7 silence", FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
+		"no RDMA answers"},
+	{"7 unreachable", FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
+		"no RDMA answers"},
+	{"8 no listener", FAILURE_REJECTED, PHASE_CONNECT, 8, STATUS_CONNECT, "nothing listens"},
+	{"8 no listener, iWARP", FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT,
+		"nothing listens"},
+	{"8 reset, iWARP", FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT, "reset"},
+	{"9 another program", FAILURE_REJECTED, PHASE_CONNECT, 28, STATUS_CONNECT, "refused"},
+	{"9 mode", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_MODE, STATUS_CONNECT, NULL},
+	{"9 version", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_VERSION, STATUS_CONNECT, NULL},
+	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT, "does not know"},
+	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},
+	{"10 resources", FAILURE_REJECTED, PHASE_CONNECT, 3, STATUS_CONNECT, "resources"},
+	{"10 timeout", FAILURE_REJECTED, PHASE_CONNECT, 4, STATUS_CONNECT, "gave up waiting"},
+	{"10 MTU", FAILURE_REJECTED, PHASE_CONNECT, 26, STATUS_CONNECT, "MTU"},
+	{"10 READs", FAILURE_REJECTED, PHASE_CONNECT, 27, STATUS_CONNECT, "READ"},
+	{"10 other", FAILURE_REJECTED, PHASE_CONNECT, 5, STATUS_CONNECT, "rejected"},
+	{"11 queue pair", FAILURE_ERRNO, PHASE_QUEUE_PAIR, EINVAL, STATUS_FAILED, "queue pair"},
+	{"12 locked memory", FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, STATUS_FAILED, "locked-memory"},
+	{"13 retries", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RETRY_EXC_ERR, STATUS_PEER,
+		"acknowledging"},
+	{"14 not ready", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RNR_RETRY_EXC_ERR, STATUS_PEER,
+		"no receive"},
+	{"15 access", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_REM_ACCESS_ERR, STATUS_PEER,
+		"wrong key"},
+	{"16 request", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_REM_INV_REQ_ERR, STATUS_PEER,
+		"READ depth"},
+	{"17 own memory", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_LOC_PROT_ERR, STATUS_FAILED,
+		"our own memory"},
+	{"17 too long", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_LOC_LEN_ERR, STATUS_PEER,
+		"longer"},
+	{"18 flush", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_WR_FLUSH_ERR, STATUS_PEER, "broke"},
+	{"other completion", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_FATAL_ERR, STATUS_FAILED,
+		"error"},
+	{"unreachable later", FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER, "unreachable"},
+	{"peer silent", FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER, NULL},
+	{"peer gone", FAILURE_GONE, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
+	{"gone early", FAILURE_GONE, PHASE_CONNECT, 0, STATUS_CONNECT, "went away"},
+	{"protocol", FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
+	{"damaged here", FAILURE_DAMAGED, PHASE_EXCHANGE, 0, STATUS_DAMAGED, "damaged here"},
+	{"damaged there", FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0, STATUS_DAMAGED,
+		"damaged at the peer"},
+	{"no such host", FAILURE_NAME, PHASE_NAME, EAI_NONAME, STATUS_CONNECT, NULL},
+	{"port taken", FAILURE_ERRNO, PHASE_LISTEN, EADDRINUSE, STATUS_FAILED, "another program"},
+	{"not our address", FAILURE_ERRNO, PHASE_LISTEN, EADDRNOTAVAIL, STATUS_FAILED, "address"},
+	{"device removed", FAILURE_REMOVED, PHASE_EXCHANGE, 0, STATUS_FAILED, "removed"},
+	{"signal", FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, STATUS_FAILED, "signal"},
+};
+
+static void known_symptoms_lead_where_they_should(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(symptoms); i++) {
+		const struct symptom *symptom = &symptoms[i];
+		const struct explanation *row =
+			explain(symptom->kind, symptom->phase, symptom->code);
+
+		check_case(symptom->symptom, row->status == symptom->status);
+		if (symptom->says)
+			check_case(
+				symptom->symptom, row->cause && strstr(row->cause, symptom->says));
+		else /* what was seen says it */
+			check_case(symptom->symptom, !row->cause);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_is_reached),
+		cmocka_unit_test(every_kind_has_an_answer),
+		cmocka_unit_test(every_host_code_and_refusal_has_a_row_of_its_own),
+		cmocka_unit_test(every_row_is_part_of_a_sentence),
+		cmocka_unit_test(completions_have_the_names_of_verbs_h),
+		cmocka_unit_test(codes_have_names),
+		cmocka_unit_test(known_symptoms_lead_where_they_should),
+	};
+
+	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
+}

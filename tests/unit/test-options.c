@@ -1,0 +1,317 @@
+/* The command line of both programs: what each option gives, and what is said about wrong ones. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/options.h"
+#include "unit.h"
+
+#define WORDS_MAX 12
+
+static const struct {
+	enum program program;
+	const char *name;
+} programs[] = {{PROGRAM_SERVER, "rdma-server"}, {PROGRAM_CLIENT, "rdma-client"}};
+
+/* Parses the words, which end with NULL, as the program's command line. */
+static enum options_result parse(
+	struct options *options, enum program program, const char *const words[])
+{
+	char *argv[WORDS_MAX + 2] = {
+		(char *)(program == PROGRAM_SERVER ? "rdma-server" : "rdma-client")};
+	int argc = 1;
+
+	/* Rubbish, so that a field that is not set is seen. */
+	memset(options, 0xa5, sizeof(*options));
+	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
+		argv[argc++] = (char *)words[i];
+	return options_parse(options, program, argc, argv);
+}
+
+static void assert_same_text(const char *got, const char *wanted)
+{
+	if (wanted)
+		assert_string_equal(got, wanted);
+	else
+		assert_null(got);
+}
+
+static void assert_same(const struct options *got, const struct options *wanted)
+{
+	assert_ptr_equal(got->mode, wanted->mode);
+	assert_same_text(got->message, wanted->message);
+	assert_same_text(got->device, wanted->device);
+	assert_int_equal(got->timeout, wanted->timeout ? wanted->timeout : 10000);
+	assert_int_equal(got->verbose, wanted->verbose);
+	assert_int_equal(got->quiet, wanted->quiet);
+	assert_same_text(got->bind, wanted->bind);
+	assert_same_text(got->port_file, wanted->port_file);
+	assert_int_equal(got->count, wanted->count);
+	assert_same_text(got->source, wanted->source);
+	assert_same_text(got->host, wanted->host);
+	assert_int_equal(got->port, wanted->port);
+}
+
+#define S PROGRAM_SERVER
+#define C PROGRAM_CLIENT
+#define H .host = "h", .port = 7
+
+static char longest[OPTIONS_MESSAGE_MAX + 1], too_long[OPTIONS_MESSAGE_MAX + 2];
+
+static const struct right {
+	enum program program;
+	const char *words[WORDS_MAX];
+	const char *mode; /* NULL: any */
+	struct options options;
+} right[] = {
+	{S, {"write"}, "write", {0}},
+	{S, {"read"}, "read", {0}},
+	{S, {"any"}, NULL, {0}},
+	{S, {"--bind", "::1", "any"}, NULL, {.bind = "::1"}},
+	{S, {"--bind=::1", "any"}, NULL, {.bind = "::1"}},
+	{S, {"--count", "1", "any"}, NULL, {.count = 1}},
+	{S, {"--count", "18446744073709551615", "any"}, NULL, {.count = UINT64_MAX}},
+	{S, {"--device", "rxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"-d", "rxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"-drxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"--message", "hello", "any"}, NULL, {.message = "hello"}},
+	{S, {"--message", "", "any"}, NULL, {.message = ""}},
+	{S, {"--message=--quiet", "any"}, NULL, {.message = "--quiet"}},
+	{S, {"--message", longest, "any"}, NULL, {.message = longest}},
+	{S, {"--port", "0", "any"}, NULL, {0}},
+	{S, {"--port", "1", "any"}, NULL, {.port = 1}},
+	{S, {"-p", "65535", "any"}, NULL, {.port = 65535}},
+	{S, {"-p", "007471", "any"}, NULL, {.port = 7471}},
+	{S, {"--port-file", "/tmp/p", "any"}, NULL, {.port_file = "/tmp/p"}},
+	{S, {"--quiet", "any"}, NULL, {.quiet = true}},
+	{S, {"--timeout", "0.001", "any"}, NULL, {.timeout = 1}},
+	{S, {"--timeout", "1.5", "any"}, NULL, {.timeout = 1500}},
+	{S, {"--timeout", ".25", "any"}, NULL, {.timeout = 250}},
+	{S, {"--timeout", "3.", "any"}, NULL, {.timeout = 3000}},
+	{S, {"--timeout", "86400", "any"}, NULL, {.timeout = 86400000}},
+	{S, {"--verbose", "any"}, NULL, {.verbose = true}},
+	{S, {"-v", "any"}, NULL, {.verbose = true}},
+	{S, {"-vd", "rxe0", "-p1", "any"}, NULL, {.verbose = true, .device = "rxe0", .port = 1}},
+	{S, {"any", "--quiet"}, NULL, {.quiet = true}},
+	{S, {"--quiet", "--", "any"}, NULL, {.quiet = true}},
+	{S, {"--verb", "any"}, NULL, {.verbose = true}},
+	{S, {"-p", "1", "--port=2", "any"}, NULL, {.port = 2}},
+	{C, {"write", "h", "7"}, "write", {H}},
+	{C, {"read", "h", "7"}, "read", {H}},
+	{C, {"write", "fe80::1%eth0", "65535"}, "write", {.host = "fe80::1%eth0", .port = 65535}},
+	{C, {"--source", "10.0.0.1", "write", "h", "7"}, "write", {H, .source = "10.0.0.1"}},
+	{C, {"-d", "rxe0", "write", "h", "7"}, "write", {H, .device = "rxe0"}},
+	{C, {"write", "h", "7", "--message", "m"}, "write", {H, .message = "m"}},
+	{C, {"-v", "write", "--quiet", "h", "7"}, "write", {H, .verbose = true, .quiet = true}},
+	{C, {"--timeout", "2", "write", "h", "7"}, "write", {H, .timeout = 2000}},
+};
+
+static void takes_every_option(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(right); i++) {
+		struct options options, wanted = right[i].options;
+
+		wanted.mode = right[i].mode ? mode_by_name(right[i].mode) : NULL;
+		if (parse(&options, right[i].program, right[i].words) != OPTIONS_RUN)
+			fail_msg("%s %s: %s", right[i].words[0], right[i].words[1], options.error);
+		assert_same(&options, &wanted);
+		assert_string_equal(options.error, "");
+	}
+}
+
+/* Wrong lines, and what the sentence about each must name. */
+static const struct wrong {
+	enum program program;
+	const char *words[WORDS_MAX];
+	const char *named;
+} wrong[] = {
+	{S, {NULL}, "mode"},
+	{S, {""}, "''"},
+	{S, {"-"}, "'-'"},
+	{S, {"wrote"}, "'wrote'"},
+	{S, {"WRITE"}, "'WRITE'"},
+	{S, {"writer"}, "'writer'"},
+	{S, {"write", "extra"}, "'extra'"},
+	{S, {"--", "--quiet"}, "'--quiet'"},
+	{C, {NULL}, "mode"},
+	{C, {"any", "h", "7"}, "'any'"},
+	{C, {"write"}, "host"},
+	{C, {"write", "h"}, "port"},
+	{C, {"write", "", "7"}, "host"},
+	{C, {"write", "h", "7", "extra"}, "'extra'"},
+	{C, {"write", "h", "0"}, "'0'"},
+	{C, {"write", "h", "65536"}, "'65536'"},
+	{C, {"write", "h", "-1"}, "-1"},
+	{C, {"write", "h", "1x"}, "'1x'"},
+	{C, {"write", "h", ""}, "''"},
+	{C, {"write", "h", " 7"}, "' 7'"},
+	{C, {"write", "h", "+7"}, "'+7'"},
+	{C, {"write", "h", "0x10"}, "'0x10'"},
+	{C, {"write", "h", "18446744073709551623"}, "'18446744073709551623'"},
+	{S, {"--port", "65536", "any"}, "'65536'"},
+	{S, {"--port", "-1", "any"}, "'-1'"},
+	{S, {"--port", "1x", "any"}, "'1x'"},
+	{S, {"--port", "", "any"}, "''"},
+	{S, {"-p", "1 ", "any"}, "'1 '"},
+	{S, {"--count", "0", "any"}, "'0'"},
+	{S, {"--count", "-1", "any"}, "'-1'"},
+	{S, {"--count", "1.5", "any"}, "'1.5'"},
+	{S, {"--count", "18446744073709551616", "any"}, "'18446744073709551616'"},
+	{S, {"--count=", "any"}, "''"},
+	{S, {"--timeout", "0", "any"}, "'0'"},
+	{S, {"--timeout", "0.0009", "any"}, "'0.0009'"},
+	{S, {"--timeout", "1e9", "any"}, "'1e9'"},
+	{S, {"--timeout", "nan", "any"}, "'nan'"},
+	{S, {"--timeout", "inf", "any"}, "'inf'"},
+	{S, {"--timeout", "-1", "any"}, "'-1'"},
+	{S, {"--timeout", "0x10", "any"}, "'0x10'"},
+	{S, {"--timeout", "86400.1", "any"}, "'86400.1'"},
+	{S, {"--timeout", "", "any"}, "''"},
+	{S, {"--timeout", ".", "any"}, "'.'"},
+	{S, {"--timeout", "1.2.3", "any"}, "'1.2.3'"},
+	{S, {"--timeout", "1,5", "any"}, "'1,5'"},
+	{S, {"--timeout", "1s", "any"}, "'1s'"},
+	{S, {"--message", too_long, "any"}, "--message"},
+	{S, {"--frobnicate", "any"}, "--frobnicate"},
+	{S, {"--frobnicate=1", "any"}, "--frobnicate=1"},
+	{S, {"-x", "any"}, "-x"},
+	{S, {"-vx", "any"}, "-x"},
+	{S, {"-?", "any"}, "-?"},
+	{S, {"-:", "any"}, "-:"},
+	{S, {"any", "--port"}, "--port"},
+	{S, {"any", "-p"}, "-p"},
+	{S, {"any", "-vp"}, "p"},
+	{S, {"--verbose=yes", "any"}, "--verbose=yes"},
+	{S, {"--quiet=yes", "any"}, "--quiet=yes"},
+	{S, {"--ver", "any"}, "--ver"},
+	{S, {"--por=1", "any"}, "--por=1"},
+	{S, {"--source", "10.0.0.1", "any"}, "--source"},
+	{C, {"--port", "7", "write", "h", "7"}, "--port"},
+	{C, {"-p", "7", "write", "h", "7"}, "-p"},
+	{C, {"--bind", "::", "write", "h", "7"}, "--bind"},
+	{C, {"--count", "1", "write", "h", "7"}, "--count"},
+	{C, {"--port-file", "f", "write", "h", "7"}, "--port-file"},
+	/* The first fault is the one that is named. */
+	{S, {"--count", "0", "--port", "x", "any"}, "--count"},
+	{S, {"--port", "x", "--help", "any"}, "'x'"},
+};
+
+static void names_what_is_wrong(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		struct options options;
+		const char *named = wrong[i].named;
+
+		check_case(
+			named, parse(&options, wrong[i].program, wrong[i].words) == OPTIONS_WRONG);
+		if (!strstr(options.error, named))
+			fail_msg("'%s' does not name %s", options.error, named);
+		/* It goes on with "; see rdma-server --help". */
+		check_case(named, !strchr(options.error, '\n'));
+		check_case(named, options.error[strlen(options.error) - 1] != '.');
+	}
+}
+
+/* The sentence about a very long word is cut, not overrun. */
+static void cuts_what_does_not_fit(void **state)
+{
+	const char *const words[WORDS_MAX] = {"--port", too_long, "any"};
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, PROGRAM_SERVER, words), OPTIONS_WRONG);
+	assert_int_equal(strlen(options.error), sizeof(options.error) - 1);
+}
+
+static void help_and_version_come_before_what_is_missing(void **state)
+{
+	static const struct {
+		const char *words[WORDS_MAX];
+		enum options_result result;
+	} cases[] = {
+		{{"--help"}, OPTIONS_HELP},
+		{{"-h"}, OPTIONS_HELP},
+		{{"--version"}, OPTIONS_VERSION},
+		{{"-V"}, OPTIONS_VERSION},
+		{{"--help", "--frobnicate"}, OPTIONS_HELP},
+		{{"-vh"}, OPTIONS_HELP},
+	};
+	struct options options;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (size_t j = 0; j < COUNT(programs); j++)
+			assert_int_equal(parse(&options, programs[j].program, cases[i].words),
+				cases[i].result);
+}
+
+/* Which options each program has: what --help must list, and nothing else. */
+static const struct listed {
+	unsigned int programs;
+	const char *option;
+} listed[] = {
+	{S, "--bind ADDRESS"},
+	{S, "--count N"},
+	{S | C, "-d, --device NAME"},
+	{S | C, "-h, --help"},
+	{S | C, "--message TEXT"},
+	{S, "-p, --port N"},
+	{S, "--port-file FILE"},
+	{S | C, "--quiet"},
+	{C, "--source ADDRESS"},
+	{S | C, "--timeout SECONDS"},
+	{S | C, "-v, --verbose"},
+	{S | C, "-V, --version"},
+};
+
+static void help_lists_every_option(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(programs); i++) {
+		unsigned int lines = 0, options = 0;
+		char *help, *start;
+		size_t size;
+		FILE *stream = open_memstream(&help, &size);
+
+		assert_non_null(stream);
+		options_help(stream, programs[i].program);
+		fclose(stream);
+		for (size_t j = 0; j < COUNT(listed); j++) {
+			bool has = listed[j].programs & programs[i].program;
+
+			options += has;
+			check_case(listed[j].option, !strstr(help, listed[j].option) == !has);
+		}
+		start = strstr(help, "\nOptions:\n") + strlen("\nOptions:\n");
+		for (; strncmp(start, "  ", 2) == 0; start = strchr(start, '\n') + 1)
+			lines++;
+		assert_int_equal(lines, options);
+		assert_non_null(strstr(help, programs[i].name));
+		for (char status = '0'; status <= '5'; status++)
+			assert_non_null(strchr(strstr(help, "Exit status"), status));
+		free(help);
+	}
+}
+
+static int fill(void **state)
+{
+	(void)state;
+	memset(longest, 'm', sizeof(longest) - 1);
+	memset(too_long, 'm', sizeof(too_long) - 1);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_every_option),
+		cmocka_unit_test(names_what_is_wrong),
+		cmocka_unit_test(cuts_what_does_not_fit),
+		cmocka_unit_test(help_and_version_come_before_what_is_missing),
+		cmocka_unit_test(help_lists_every_option),
+	};
+
+	return cmocka_run_group_tests_name("options", tests, fill, NULL);
+}
