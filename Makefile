@@ -27,7 +27,7 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-common.c rdma-connection.c rdma-providers.c
+verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-providers.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
@@ -40,6 +40,7 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 
 all: $(programs:%=$(BIN)/%)
 
+$(BIN)/rdma-server: $(BUILD)/rdma-service.o
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(call objects,$(verbs) $(modules))
 	@mkdir -p $(@D)
 	$(link)

@@ -72,9 +72,10 @@ static int choose_source(struct client *client, struct sockaddr_storage *storage
 
 	*source = NULL;
 	if (options->source) {
-		error = address_find(options->source, 0, family, &list);
+		error = address_find(
+			options->source, 0, family, deadline_left(client->deadline), &list);
 		if (error)
-			return failure_set(&client->failure, FAILURE_NAME, PHASE_NAME, error,
+			return failure_set(&client->failure, FAILURE_NAME, PHASE_ADDRESS, error,
 				"getaddrinfo", "--source %s: %s", options->source,
 				gai_strerror(error));
 		memcpy(storage, list->ai_addr, list->ai_addrlen);
@@ -113,7 +114,7 @@ static int resolve_address(struct client *client)
 		return call_failed(client, "rdma_create_id", errno);
 	}
 	if (choose_source(client, &storage, &source))
-		return -1;
+		return try_next_address(client);
 	if (rdma_resolve_addr(client->id, source, client->address->ai_addr,
 		    deadline_left(client->deadline))) {
 		call_failed(client, "rdma_resolve_addr", errno);
@@ -196,16 +197,11 @@ static int take_events(struct client *client)
 
 	while (result == 0 && (event = channel_event(client->channel, &error))) {
 		/* The handlers may destroy the id, which waits for acknowledged events. */
-		struct rdma_cm_event copy = *event;
-		uint8_t private_data[256];
+		struct event_copy copy;
 
-		if (copy.param.conn.private_data_len > 0 && copy.param.conn.private_data) {
-			memcpy(private_data, copy.param.conn.private_data,
-				copy.param.conn.private_data_len);
-			copy.param.conn.private_data = private_data;
-		}
+		channel_copy(&copy, event);
 		rdma_ack_cm_event(event);
-		result = take_event(client, &copy);
+		result = take_event(client, &copy.event);
 	}
 	if (result == 0 && error)
 		result = call_failed(client, "rdma_get_cm_event", -error);
@@ -255,12 +251,16 @@ static int take_next(struct client *client)
 static int run(struct client *client)
 {
 	int error = address_find(client->options.host, client->options.port, AF_UNSPEC,
-		&client->addresses);
+		deadline_left(client->deadline), &client->addresses);
 
 	if (error)
 		return failure_set(&client->failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo",
 			"%s", gai_strerror(error));
 	client->address = client->addresses;
+	/* Not before the lookup: until here a signal just ends the process. */
+	client->signals = signals_open();
+	if (client->signals < 0)
+		return call_failed(client, "signalfd", -client->signals);
 	client->channel = channel_open(&client->failure);
 	if (!client->channel || resolve_address(client))
 		return -1;
@@ -340,15 +340,14 @@ static enum exit_status exchange(struct client *client)
 	return failure_status(&client->failure);
 }
 
-static int set_up(struct client *client, const char *program)
+static int set_up(struct client *client, char greeting[64])
 {
 	const struct options *options = &client->options;
-	static char greeting[64];
 	int error;
 
 	output_start();
-	client->output = (struct output){program, options->quiet, options->verbose};
-	snprintf(greeting, sizeof(greeting), "message from active/client side with pid %d",
+	client->output = (struct output){"rdma-client", options->quiet, options->verbose};
+	snprintf(greeting, 64, "message from active/client side with pid %d",
 		(int)getpid());
 	client->session = (struct session){
 		.output = &client->output,
@@ -359,9 +358,8 @@ static int set_up(struct client *client, const char *program)
 	client->session.message_size = strlen(client->session.message) + 1;
 	snprintf(client->peer, sizeof(client->peer), strchr(options->host, ':') ? "[%s]:%u" : "%s:%u",
 		options->host, options->port);
-	client->mailbox.eventfd = -1;
-	client->signals = signals_open();
-	error = client->signals < 0 ? client->signals : mailbox_open(&client->mailbox);
+	client->signals = client->mailbox.eventfd = -1;
+	error = mailbox_open(&client->mailbox);
 	if (error)
 		output_error(&client->output, "cannot start: %s", strerror(-error));
 	return error;
@@ -371,6 +369,7 @@ int main(int argc, char *argv[])
 {
 	struct client client = {0};
 	enum exit_status status;
+	char greeting[64];
 
 	switch (options_parse(&client.options, PROGRAM_CLIENT, argc, argv)) {
 	case OPTIONS_HELP:
@@ -385,7 +384,7 @@ int main(int argc, char *argv[])
 	case OPTIONS_RUN:
 		break;
 	}
-	status = set_up(&client, "rdma-client") ? STATUS_FAILED : exchange(&client);
+	status = set_up(&client, greeting) ? STATUS_FAILED : exchange(&client);
 	tear_down(&client);
 	return output_finish(&client.output, status);
 }

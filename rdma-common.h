@@ -159,6 +159,15 @@ struct rdma_event_channel *channel_open(struct failure *failure);
  */
 struct rdma_cm_event *channel_event(struct rdma_event_channel *channel, int *error);
 
+/* An event that outlives its acknowledgement, with its private data. */
+struct event_copy {
+	struct rdma_cm_event event;
+	uint8_t private_data[UINT8_MAX];
+};
+
+/* Copies an event before it is acknowledged. Main. */
+void channel_copy(struct event_copy *copy, const struct rdma_cm_event *event);
+
 /* Blocks SIGINT and SIGTERM for all threads and returns a descriptor to read them, or -errno. */
 int signals_open(void);
 

@@ -139,6 +139,10 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 		return 0;
 	error = errno;
 	ibv_query_device(verbs, &allowed);
+	if (error == EINVAL && allowed.max_qp_wr >= SENDS + RECEIVES)
+		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
+		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
+			"its request was given up before it was served");
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
 		"%s; asked for %d+%d work requests, the device allows %d each and %d queue pairs",
 		strerror(error), SENDS, RECEIVES, allowed.max_qp_wr, allowed.max_qp);
@@ -172,9 +176,9 @@ int connection_create(const struct session *session, const struct mode *mode, st
 		goto destroy;
 	}
 	output_detail(session->output,
-		"%s: %s mode on %s port %u, queue pair %u, %s, offering %d bytes at %p, rkey %#x",
+		"%s: %s mode on %s port %u, queue pair %u%s, offering %d bytes at %p, rkey %#x",
 		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
-		tutorial ? "a program of the tutorial" : "protocol 1", REGION_SIZE,
+		tutorial ? ", a program of the tutorial" : "", REGION_SIZE,
 		connection->exposed_mr->addr, connection->exposed_mr->rkey);
 	*result = connection;
 	return 0;
@@ -246,18 +250,21 @@ int connection_accept(struct connection *connection, const struct rdma_conn_para
 	return 0;
 }
 
-/* What the server's acceptance says about it. */
-static int read_answer(struct connection *connection, const struct rdma_conn_param *answer,
+/* What the server's acceptance says about it: notes for the CQ thread, or -1. */
+static int read_answer(const struct connection *connection, const struct rdma_conn_param *answer,
 	struct failure *failure)
 {
 	struct introduction theirs;
 	int error = introduction_decode(&theirs, answer->private_data, answer->private_data_len);
 
+	if (mode_verbs(connection->mode)->opcode == IBV_WR_RDMA_READ &&
+		answer->initiator_depth == 0)
+		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
+			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
 	if (error == -ENOMSG) {
-		connection->exchange.tutorial = true;
 		output_detail(connection->session->output, "%s is a program of the tutorial",
 			connection->peer);
-		return 0;
+		return THREAD_TUTORIAL;
 	}
 	if (error || theirs.version != INTRODUCTION_VERSION ||
 		theirs.mode != connection->mode->number || theirs.region_length < REGION_SIZE)
@@ -271,17 +278,18 @@ static int read_answer(struct connection *connection, const struct rdma_conn_par
 int connection_established(struct connection *connection, const struct rdma_conn_param *answer,
 	struct failure *failure)
 {
+	int notes = 0;
+
 	if (connection->closed)
 		return 0;
 	if (connection->session->active) {
 		set_rnr_timer(connection);
-		if (read_answer(connection, answer, failure))
+		notes = read_answer(connection, answer, failure);
+		if (notes < 0)
 			return -1;
-		if (connection->mode->number == MODE_READ && answer->initiator_depth == 0)
-			return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
-				"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
 	}
-	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_ESTABLISHED);
+	mailbox_post(&connection->device->mailbox, &connection->to_thread,
+		THREAD_ESTABLISHED | (unsigned int)notes);
 	return 0;
 }
 
@@ -364,87 +372,4 @@ void connection_set_owner(struct connection *connection, void *owner)
 void *connection_owner(const struct connection *connection)
 {
 	return connection->owner;
-}
-
-/* The sentence of a refusal that depends on what our server said with it. */
-static void refusal(struct failure *failure, const struct introduction *theirs, const char *peer)
-{
-	const struct mode *mode = mode_by_number(theirs->mode);
-	char cause[160] = "";
-
-	if (theirs->refusal == REFUSAL_MODE)
-		snprintf(cause, sizeof(cause), "the server at %s runs in %s mode", peer,
-			mode ? mode->name : "another");
-	else if (theirs->refusal == REFUSAL_VERSION)
-		snprintf(cause, sizeof(cause),
-			"the server at %s speaks protocol version %u, this program version %d", peer,
-			theirs->version, INTRODUCTION_VERSION);
-	else if (theirs->refusal == REFUSAL_SESSION)
-		snprintf(cause, sizeof(cause), "the server at %s does not know this kind of session",
-			peer);
-	else if (theirs->refusal == REFUSAL_REGION)
-		snprintf(cause, sizeof(cause),
-			"the server at %s has regions of %llu bytes, this program of %d", peer,
-			(unsigned long long)theirs->region_length, REGION_SIZE);
-	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,
-		"RDMA_CM_EVENT_REJECTED", "%s", cause);
-}
-
-void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
-	enum phase phase, const char *peer)
-{
-	const struct rdma_conn_param *answer = &event->param.conn;
-	const char *name = rdma_event_str(event->event);
-	struct introduction theirs;
-
-	if (event->event == RDMA_CM_EVENT_REJECTED && answer->private_data &&
-		introduction_decode(&theirs, answer->private_data, answer->private_data_len) == 0)
-		refusal(failure, &theirs, peer);
-	else if (event->event == RDMA_CM_EVENT_REJECTED && event->status > 0)
-		failure_set(failure, FAILURE_REJECTED, phase, event->status, name, "");
-	else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		failure_set(failure, FAILURE_REMOVED, phase, 0, name, "");
-	else if (event->status == 0)
-		failure_set(failure, FAILURE_GONE, phase, 0, name, "");
-	else
-		failure_set(failure, FAILURE_ERRNO, phase, abs(event->status), name, "%s",
-			strerror(abs(event->status)));
-}
-
-struct rdma_event_channel *channel_open(struct failure *failure)
-{
-	struct rdma_event_channel *channel;
-	char evidence[sizeof(failure->evidence)];
-	enum host_rdma lacking;
-	int error;
-
-	providers_preload();
-	channel = rdma_create_event_channel();
-	error = errno;
-	if (channel && fcntl(channel->fd, F_SETFL, O_NONBLOCK) == 0)
-		return channel;
-	if (channel) {
-		error = errno;
-		rdma_destroy_event_channel(channel);
-	}
-	lacking = host_rdma("", evidence, sizeof(evidence));
-	if (lacking != HOST_READY)
-		failure_set(failure, FAILURE_HOST, PHASE_OPEN, lacking, "rdma_create_event_channel",
-			"%s", evidence);
-	else
-		failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, error, "rdma_create_event_channel",
-			"%s", strerror(error));
-	return NULL;
-}
-
-struct rdma_cm_event *channel_event(struct rdma_event_channel *channel, int *error)
-{
-	struct rdma_cm_event *event;
-
-	*error = 0;
-	if (rdma_get_cm_event(channel, &event) == 0)
-		return event;
-	if (errno != EAGAIN && errno != EINTR)
-		*error = -errno;
-	return NULL;
 }

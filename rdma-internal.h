@@ -1,6 +1,7 @@
 /*
- * What the two files of the verbs module share and nobody else sees: rdma-common.c (the device and
- * what the CQ thread does) and rdma-connection.c (making, connecting, ending).
+ * What the files of the verbs module share and nobody else sees: rdma-common.c (the device and its
+ * CQ thread), rdma-exchange.c (what that thread posts and receives) and rdma-connection.c (making,
+ * connecting, ending).
  */
 #ifndef RDMA_INTERNAL_H
 #define RDMA_INTERNAL_H
@@ -22,7 +23,8 @@ enum thread_note {
 	THREAD_ESTABLISHED = 1 << 0,
 	THREAD_CLOSE = 1 << 1,
 	THREAD_ABANDON = 1 << 2,
-	THREAD_STOP = 1 << 3, /* about the device: end the thread */
+	THREAD_TUTORIAL = 1 << 3, /* with THREAD_ESTABLISHED: the peer is a tutorial program */
+	THREAD_STOP = 1 << 4,     /* about the device: end the thread */
 };
 
 /* Which work request a completion belongs to (wr_id); receives count up from the last. */
@@ -97,6 +99,12 @@ struct mode_verbs {
 };
 
 const struct mode_verbs *mode_verbs(const struct mode *mode);
+
+/* Gives one event to the state machine and does what it says. CQ thread. */
+void connection_step(struct connection *connection, enum exchange_event event);
+
+/* Takes one completion of the connection's queue. CQ thread. */
+void connection_completed(struct connection *connection, const struct ibv_wc *completion);
 
 /* Posts all receives. Returns 0 or -errno. Main, before the connection is handed over. */
 int connection_post_receives(struct connection *connection);

@@ -10,17 +10,22 @@
 #define ADDRESS_TEXT_SIZE 80
 
 /*
- * Finds the addresses of a host name or numeric address. Returns 0 and a list that the caller
- * frees with freeaddrinfo(), or an EAI_ code. May ask the name service and so block: main thread
- * only. getaddrinfo(3).
+ * Finds the addresses of a host name or numeric address; asks the name service for at most that
+ * many milliseconds. Returns 0 and a list that the caller frees with freeaddrinfo(), or an EAI_
+ * code: EAI_AGAIN when time runs out, and host must then stay valid until the process ends. Main
+ * thread. getaddrinfo(3), getaddrinfo_a(3).
  */
-int address_find(const char *host, uint16_t port, int family, struct addrinfo **list);
+int address_find(const char *host, uint16_t port, int family, int milliseconds,
+	struct addrinfo **list);
 
 /* Writes "10.0.0.1" or "fd00::1". Any thread. */
 void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SIZE]);
 
 /* Writes "10.0.0.1:7471" or "[fd00::1]:7471". Any thread. */
 void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SIZE]);
+
+/* Sets the port of an IPv4 or IPv6 address. */
+void address_set_port(struct sockaddr_storage *address, uint16_t port);
 
 /* Bytes that the address occupies, by its family. */
 socklen_t address_length(const struct sockaddr *address);

@@ -78,13 +78,18 @@ static enum exchange_received data_needs(const struct exchange *exchange)
 }
 
 /* Posts, in order, whatever the state now allows. */
-static unsigned int act(struct exchange *exchange, bool established)
+static unsigned int act(struct exchange *exchange)
 {
 	unsigned int actions = 0;
+	/*
+	 * The active side's queue pair can send when rdmacm says that it is established, however
+	 * early the peer's message comes. The passive side answers: iWARP wants it so, and what it
+	 * answers proves that the connection stands.
+	 */
+	bool may_begin =
+		exchange->active ? exchange->established : exchange->received >= RECEIVED_MR;
 
-	/* The passive side answers: on iWARP the active side must be the first to send. */
-	if (exchange->sent == SENT_NOTHING &&
-		((exchange->active && established) || exchange->received >= RECEIVED_MR)) {
+	if (exchange->sent == SENT_NOTHING && may_begin) {
 		exchange->sent = SENDING_MR;
 		actions |= ACTION_SEND_MR;
 	}
@@ -121,7 +126,9 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 		exchange->ended = true;
 		return ACTION_VIOLATION | ACTION_FINISH;
 	}
-	return act(exchange, event == EVENT_ESTABLISHED);
+	if (event == EVENT_ESTABLISHED)
+		exchange->established = true;
+	return act(exchange);
 }
 
 bool exchange_complete(const struct exchange *exchange)

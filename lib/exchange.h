@@ -64,6 +64,7 @@ struct exchange {
 	enum exchange_received received;
 	bool active;      /* the side that connected: it sends first and disconnects first */
 	bool tutorial;    /* the peer is a program of the tutorial */
+	bool established; /* the active side may send */
 	bool ended;       /* failed, finished or disconnected: no event changes anything any more */
 };
 

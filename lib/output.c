@@ -1,7 +1,5 @@
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "output.h"
 
@@ -57,10 +55,8 @@ void output_error(const struct output *output, const char *format, ...)
 
 enum exit_status output_finish(const struct output *output, enum exit_status status)
 {
-	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
-	output_error(output, "standard output was lost%s%s", errno ? ": " : "",
-		errno ? strerror(errno) : "");
+	output_error(output, "standard output was lost: it is closed or full");
 	return status == STATUS_OK ? STATUS_FAILED : status;
 }

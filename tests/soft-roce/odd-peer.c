@@ -10,6 +10,8 @@
  * Steps:
  *   mr mr:wrap mr:empty mr:key mr:small    send MSG_MR: true, or wrong in the way named
  *   done done:digest done:empty done:large send MSG_DONE likewise
+ *   write:wild done:wild                   the same with a message of 1,024 bytes that has no end and
+ *                                          is full of control characters
  *   verdict verdict:damaged verdict:9      send MSG_VERDICT likewise
  *   type:N bytes:N                         send a message of type N, of N bytes
  *   get                                    wait for a message, print its name
@@ -37,6 +39,15 @@
 #include "lib/mode.h"
 
 static const char text[] = "message from an odd peer";
+static char wild[ENDPOINT_REGION];
+
+static void make_wild(void)
+{
+	static const char attack[] = "%s%n\x1b[2J\r\n\x07\xff\x9b";
+
+	for (size_t i = 0; i < sizeof(wild); i++)
+		wild[i] = attack[i % (sizeof(attack) - 1)];
+}
 
 struct peer {
 	struct endpoint end;
@@ -169,6 +180,10 @@ static void send_done(struct peer *peer, const char *how)
 		message.length = 0;
 	else if (strcmp(how, "large") == 0)
 		message.length = ENDPOINT_REGION + 1;
+	else if (strcmp(how, "wild") == 0) {
+		message.length = sizeof(wild);
+		message.digest = digest_of(wild, sizeof(wild));
+	}
 	send_message(peer, &message);
 }
 
@@ -181,6 +196,10 @@ static void rdma(struct peer *peer, enum ibv_wr_opcode opcode, const char *how)
 		memcpy(peer->end.local, text, sizeof(text));
 	else
 		length = ENDPOINT_REGION;
+	if (strcmp(how, "wild") == 0) {
+		memcpy(peer->end.local, wild, sizeof(wild));
+		length = sizeof(wild);
+	}
 	if (strcmp(how, "beyond") == 0)
 		address += peer->theirs.length - 1;
 	else if (strcmp(how, "key") == 0)
@@ -262,6 +281,7 @@ int main(int argc, char *argv[])
 		else
 			break;
 	}
+	make_wild();
 	introduce(&peer, kind, introduction);
 	if (word + 2 > argc)
 		die("usage: see the head of odd-peer.c");

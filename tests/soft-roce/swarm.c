@@ -215,7 +215,7 @@ int main(int argc, char *argv[])
 		sizeof("message from a swarm"), true};
 	swarm.channel = channel_open(&failure);
 	if (!swarm.mode || !swarm.channel || mailbox_open(&swarm.mailbox) ||
-		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, &swarm.server)) {
+		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, 5000, &swarm.server)) {
 		fprintf(stderr, "swarm: cannot start\n");
 		return EXIT_FAILURE;
 	}

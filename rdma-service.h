@@ -1,0 +1,73 @@
+/*
+ * The clients of a server: admission, their two queues, their end; and the devices that they come
+ * through. Everything here runs on the main thread.
+ *
+ * Who owns what: a client owns its connection, and the connection its rdma_cm_id. A device is made
+ * when the first client comes through it; its anchor, an rdma_cm_id of ours that is only bound,
+ * keeps librdmacm from closing the device under us and reports its removal.
+ *
+ * Every client is in one of two queues. `running` holds those whose exchange is not over, `closing`
+ * those that are disconnected and drain. All clients have the same time for each, so both queues
+ * are in the order of their deadlines and only their heads need watching.
+ */
+#ifndef RDMA_SERVICE_H
+#define RDMA_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "lib/options.h"
+#include "rdma-common.h"
+
+struct client;
+struct served_device;
+
+TAILQ_HEAD(client_queue, client);
+SLIST_HEAD(served_devices, served_device);
+
+struct service {
+	const struct options *options;
+	const struct output *output;
+	struct session session;
+	struct mailbox mailbox;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener; /* NULL: takes no more clients */
+	struct served_devices devices;
+	struct client_queue running, closing;
+	uint64_t admitted;            /* clients so far */
+	enum exit_status first_error; /* of the first client that failed */
+};
+
+/* Explains a failure on standard error. peer may be NULL. */
+void service_report(const struct service *service, const struct failure *failure, const char *peer);
+
+/* Takes one rdmacm event, which is acknowledged already. rdma_get_cm_event(3). */
+void service_event(struct service *service, const struct rdma_cm_event *event);
+
+/* Takes what the CQ threads have said. */
+void service_notes(struct service *service);
+
+/* Ends what has taken too long. */
+void service_deadlines(struct service *service);
+
+/* Milliseconds until service_deadlines() is due, -1 if it is not. */
+int service_next_deadline(const struct service *service);
+
+/* Takes no more clients; those who are there may finish. */
+void service_stop_listening(struct service *service);
+
+/*
+ * Ends all clients, for this reason. With events_lost, no rdmacm event is waited for any more; they
+ * are freed all the same when their queue pairs are drained.
+ */
+void service_end_clients(
+	struct service *service, const struct failure *reason, bool events_lost);
+
+/* True when there is nobody to serve and none can come. */
+bool service_over(const struct service *service);
+
+/* Frees the devices. All clients are gone already. */
+void service_free(struct service *service);
+
+#endif

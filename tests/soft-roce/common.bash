@@ -1,0 +1,128 @@
+# What all soft-RoCE tests share. They run inside a guest of scripts/vm, as root, from the top of the
+# tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of the test peers: another
+# build (sanitizers) is tested by naming it there. PAIR_SCALE divides the numbers of clients.
+#
+# Tests wait for lines and states, with a deadline that is long because only a failure reaches it.
+
+# shellcheck shell=bash
+
+PAIR_BIN=${PAIR_BIN:-.}
+PAIR_BUILD=${PAIR_BUILD:-build}
+PAIR_SCALE=${PAIR_SCALE:-1}
+WAIT_SECONDS=60
+ADDRESS=$VM_ADDRESS
+SERVER='' PORT=''
+
+odd_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/odd-peer" "$@"; }
+tutorial_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/tutorial-peer" "$@"; }
+swarm() { timeout 500 "$PAIR_BUILD/tests/soft-roce/swarm" "$@"; }
+client() { timeout 120 "$PAIR_BIN/rdma-client" "$@"; }
+
+fail() {
+	echo "$*" >&2
+	return 1
+}
+
+# wait_until COMMAND...: waits until the command succeeds.
+wait_until() {
+	local end=$((SECONDS + WAIT_SECONDS))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || fail "waited $WAIT_SECONDS s for: $*" || return 1
+		sleep 0.05
+	done
+}
+
+wait_line() { wait_until grep -q -e "$2" "$1"; }
+
+# has FILE PATTERN: the file has a line that matches.
+has() { grep -q -e "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"; }
+has_not() { ! grep -q -e "$2" "$1" || fail "'$2' in $1: $(cat "$1")"; }
+
+# count FILE PATTERN N
+count() {
+	local n
+	n=$(grep -c -e "$2" "$1" || true)
+	[ "$n" -eq "$3" ] || fail "$n lines '$2', not $3, in $1: $(cat "$1")"
+}
+
+# expect STATUS COMMAND...: runs it with its output in $OUT and $ERR and checks its exit status.
+expect() {
+	local wanted=$1 got=0
+	shift
+	"$@" >"$OUT" 2>"$ERR" || got=$?
+	[ "$got" -eq "$wanted" ] ||
+		fail "exit $got, not $wanted: $*"$'\n'"$(cat "$OUT" "$ERR")"
+}
+
+# one_line FILE: it holds one line and no more.
+one_line() { [ "$(wc -l <"$1")" -eq 1 ] || fail "not one line: $(cat "$1")"; }
+
+# start_server ARGUMENT...: starts it and waits for its port.
+start_server() {
+	rm -f "$DIR/port"
+	"$PAIR_BIN/rdma-server" --port-file "$DIR/port" "$@" >"$LOG" 2>"$ERRORS" &
+	SERVER=$!
+	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
+	PORT=$(cat "$DIR/port")
+}
+
+# stop_server [STATUS [SIGNAL]]: it must end with that status.
+stop_server() {
+	local got=0 pid=$SERVER
+	SERVER=''
+	kill -"${2:-TERM}" "$pid"
+	wait "$pid" || got=$?
+	[ "$got" -eq "${1:-0}" ] || fail "the server ended with $got: $(cat "$LOG" "$ERRORS")"
+}
+
+# peer_at PROGRAM...: starts a peer that listens, and waits for its port.
+start_peer() {
+	rm -f "$DIR/peer-port"
+	"$@" >"$DIR/peer" 2>&1 &
+	PEER=$!
+	wait_until test -s "$DIR/peer-port" || fail "no peer: $(cat "$DIR/peer")"
+	PEER_PORT=$(cat "$DIR/peer-port")
+}
+
+listening_odd_peer() { # [OPTION VALUE]... -- STEP...
+	local options=()
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" "${options[@]}" --listen "$ADDRESS" \
+		"$DIR/peer-port" "$@"
+}
+
+# The RDMA objects of all processes, as in "0: rxe0: pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0".
+resources() { rdma resource show; }
+
+same_resources() { [ "$(resources)" = "$RESOURCES" ]; }
+
+descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
+
+setup() {
+	DIR=$BATS_TEST_TMPDIR
+	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
+	RESOURCES=$(resources)
+	# shellcheck disable=SC2034 # for the tests
+	CLIENTS=() PEER='' PEER_PORT=''
+}
+
+# Ends what a failed test left, and proves that nothing of RDMA is.
+teardown() {
+	local pid
+	for pid in $SERVER $PEER; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	has_no_reports
+	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
+}
+
+# No sanitizer has found anything, in whichever process.
+has_no_reports() {
+	local reports
+	reports=$(find "$DIR" -name 'sanitizer.*')
+	[ -z "$reports" ] || fail "$(cat $reports)"
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# Many clients: one after another, side by side, and while the server is told to stop.
+
+load common
+
+# The server's descriptors and RDMA objects.
+state() { echo "$(descriptors "$SERVER") $(resources)"; }
+state_is() { [ "$(state)" = "$1" ]; }
+resident() { awk '/VmRSS/ { print $2 }' "/proc/$SERVER/status"; }
+
+@test "500 clients one after another leave the server as the first ten did" {
+	start_server --timeout 60 any
+	local i before memory
+	for i in $(seq 10); do
+		expect 0 client write "$ADDRESS" "$PORT"
+	done
+	wait_until count "$LOG" '^peer disconnected.$' 10
+	before=$(state) memory=$(resident)
+	for i in $(seq $((490 / PAIR_SCALE))); do
+		expect 0 client read "$ADDRESS" "$PORT"
+	done
+	wait_until state_is "$before" || fail "before $before, after $(state)"
+	# Pages of the log buffers and the allocator may settle; a leak of a connection cannot hide.
+	[ "$(resident)" -le $((memory + 512)) ] || fail "memory $memory KiB, then $(resident)"
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "100 clients side by side" {
+	start_server --timeout 60 any
+	local i n=$((100 / PAIR_SCALE)) pid modes=(write read)
+	for i in $(seq "$n"); do
+		"$PAIR_BIN/rdma-client" --timeout 60 "${modes[i % 2]}" "$ADDRESS" "$PORT" \
+			>"$DIR/client.$i" 2>&1 &
+		CLIENTS+=($!)
+	done
+	for pid in "${CLIENTS[@]}"; do
+		wait "$pid" || fail "$(cat "$DIR"/client.*)"
+	done
+	wait_until count "$LOG" '^peer disconnected.$' "$n"
+	count "$LOG" '^remote buffer: message from active/client side with pid' "$n"
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
+
+@test "1,000 exchanges at a time from one process, then 2,000 at 20 at a time" {
+	start_server --timeout 120 --quiet any
+	swarm write "$ADDRESS" "$PORT" 10 1
+	wait_until no_clients
+	local before memory
+	before=$(state)
+	swarm read "$ADDRESS" "$PORT" $((1000 / PAIR_SCALE)) $((1000 / PAIR_SCALE)) >"$OUT"
+	has "$OUT" "^$((1000 / PAIR_SCALE)) verified, 0 failed\$"
+	wait_until state_is "$before"
+	memory=$(resident)
+	swarm write "$ADDRESS" "$PORT" $((2000 / PAIR_SCALE)) 20 >"$OUT"
+	has "$OUT" "^$((2000 / PAIR_SCALE)) verified, 0 failed\$"
+	wait_until state_is "$before"
+	[ "$(resident)" -le $((memory + 512)) ] || fail "memory $memory KiB, then $(resident)"
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "SIGTERM under load: what runs may finish, the rest is refused, the server ends with 0" {
+	start_server --timeout 60 any
+	swarm write "$ADDRESS" "$PORT" $((600 / PAIR_SCALE)) 20 >"$OUT" 2>"$ERR" &
+	PEER=$!
+	wait_until enough_served
+	stop_server
+	wait "$PEER" || true
+	# Whatever failed, failed by finding nobody there, never in the middle of an exchange.
+	has_not "$ERR" 'exchange failed'
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SCALE)) ]; }
+
+@test "waiting costs no processor time, at either end" {
+	listening_odd_peer -- get say:here pause
+	"$PAIR_BIN/rdma-client" --timeout 5 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
+	local pid=$! ticks
+	wait_line "$DIR/peer" here
+	ticks=$(processor_ticks "$pid")
+	wait_until has_waited "$pid"
+	# Two seconds of waiting that spin would take 200 ticks.
+	[ $(($(processor_ticks "$pid") - ticks)) -le 20 ]
+	wait "$pid" || true
+	kill -KILL "$PEER"
+
+	start_server --timeout 5 any
+	odd_peer "$ADDRESS" "$PORT" mr get say:here pause >"$OUT" 2>&1 &
+	PEER=$!
+	wait_line "$OUT" here
+	ticks=$(processor_ticks "$SERVER")
+	SECONDS=0
+	wait_line "$ERRORS" 'timed out waiting for its MSG_DONE'
+	[ $(($(processor_ticks "$SERVER") - ticks)) -le 20 ]
+	pkill -KILL odd-peer
+	stop_server
+}
+
+# User and system time of a process, in hundredths of a second.
+processor_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+
+# The process has lived for two seconds since we first asked.
+has_waited() {
+	WAITED=${WAITED:-$SECONDS}
+	[ $((SECONDS - WAITED)) -ge 2 ]
+}

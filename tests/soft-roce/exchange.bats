@@ -1,0 +1,276 @@
+#!/usr/bin/env bats
+# The exchange itself: lines, modes, options, exit statuses.
+
+load common
+
+# The lines that everybody who knows the tutorial expects, in their order.
+client_lines() { # VERB TEXT
+	cat <<-END
+	address resolved.
+	route resolved.
+	send completed successfully.
+	received MSG_MR. $1 remote memory...
+	send completed successfully.
+	send completed successfully.
+	remote buffer: $2
+	disconnected.
+	END
+}
+
+server_lines() { # VERB TEXT
+	cat <<-END
+	listening on port $PORT.
+	received connection request.
+	send completed successfully.
+	received MSG_MR. $1 remote memory...
+	send completed successfully.
+	send completed successfully.
+	remote buffer: $2
+	peer disconnected.
+	END
+}
+
+default_run() { # MODE VERB
+	start_server "$1"
+	"$PAIR_BIN/rdma-client" "$1" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	local pid=$!
+	wait "$pid" || fail "$(cat "$OUT" "$ERR")"
+	diff <(client_lines "$2" "message from passive/server side with pid $SERVER") "$OUT"
+	wait_line "$LOG" 'peer disconnected.'
+	diff <(server_lines "$2" "message from active/client side with pid $pid") "$LOG"
+	[ ! -s "$ERR" ] && [ ! -s "$ERRORS" ]
+	stop_server
+}
+
+@test "write mode: every line, in order, at both ends" {
+	default_run write 'writing message to'
+}
+
+@test "read mode: every line, in order, at both ends" {
+	default_run read 'reading message from'
+}
+
+@test "an 'any' server serves both modes" {
+	start_server any
+	expect 0 client write "$ADDRESS" "$PORT"
+	expect 0 client read "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "IPv6, at a server that listens on all addresses" {
+	start_server any
+	expect 0 client write "$VM_ADDRESS6" "$PORT"
+	expect 0 client read "$VM_ADDRESS6" "$PORT"
+	stop_server
+}
+
+@test "IPv4 at a server on all addresses though the system keeps IPv6 sockets to IPv6" {
+	sysctl -qw net.ipv6.bindv6only=1
+	start_server any
+	sysctl -qw net.ipv6.bindv6only=0
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "a link-local IPv6 address with its interface" {
+	start_server any
+	local link
+	link=$(ip -6 -o address show dev "$VM_INTERFACE" scope link | awk '{ sub("/.*", "", $4); print $4 }')
+	expect 0 client write "$link%$VM_INTERFACE" "$PORT"
+	stop_server
+}
+
+@test "--bind: an IPv4 address, an IPv6 address, a host name" {
+	start_server --bind "$ADDRESS" any
+	expect 0 client write "$ADDRESS" "$PORT"
+	expect 3 client write "$VM_ADDRESS6" "$PORT"
+	stop_server
+	start_server --bind "$VM_ADDRESS6" any
+	expect 0 client write "$VM_ADDRESS6" "$PORT"
+	stop_server
+	echo "$ADDRESS pair.test" >>/etc/hosts
+	start_server --bind pair.test any
+	expect 0 client write pair.test "$PORT"
+	stop_server
+}
+
+@test "a host name with several addresses: the next is tried when one does not lead to RDMA" {
+	printf '%s\n' '127.0.0.1 two.test' "$ADDRESS two.test" >>/etc/hosts
+	start_server any
+	expect 0 client write two.test "$PORT"
+	[ ! -s "$ERR" ]
+	stop_server
+}
+
+@test "--port, -p: the port that was asked for" {
+	start_server --port 7471 write
+	[ "$PORT" = 7471 ]
+	has "$LOG" '^listening on port 7471\.$'
+	stop_server
+	start_server -p 7472 write
+	[ "$PORT" = 7472 ]
+	stop_server
+}
+
+@test "--message at both ends, and control characters in it do no harm" {
+	start_server --message $'good\tbye \\ \x1b[31m' write
+	expect 0 client --message "it's \"hello\"" write "$ADDRESS" "$PORT"
+	has "$OUT" '^remote buffer: good\\x09bye \\\\ \\x1b\[31m$'
+	wait_line "$LOG" "^remote buffer: it's \"hello\"\$"
+	stop_server
+}
+
+@test "the shortest and the longest message, both modes" {
+	local long
+	long=$(printf '%1023s' | tr ' ' m)
+	start_server --message "$long" any
+	for mode in write read; do
+		expect 0 client --message '' "$mode" "$ADDRESS" "$PORT"
+		has "$OUT" "^remote buffer: $long\$"
+		expect 0 client --message "$long" "$mode" "$ADDRESS" "$PORT"
+	done
+	wait_until count "$LOG" "^remote buffer: $long\$" 2
+	count "$LOG" '^remote buffer: $' 2
+	stop_server
+}
+
+@test "--count: the server ends after so many clients, with their status" {
+	start_server --count 2 any
+	expect 0 client write "$ADDRESS" "$PORT"
+	kill -0 "$SERVER"
+	expect 0 client read "$ADDRESS" "$PORT"
+	wait "$SERVER"
+	SERVER=''
+	start_server --count 1 any
+	odd_peer "$ADDRESS" "$PORT" mr mr closed
+	local status=0
+	wait "$SERVER" || status=$?
+	SERVER=''
+	[ "$status" -eq 4 ]
+}
+
+@test "--quiet: nothing on standard output" {
+	start_server --quiet write
+	expect 0 client --quiet write "$ADDRESS" "$PORT"
+	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
+	stop_server
+	[ ! -s "$LOG" ] && [ ! -s "$ERRORS" ]
+}
+
+@test "--verbose: details on standard error, the same lines on standard output" {
+	start_server --verbose write
+	expect 0 client --verbose write "$ADDRESS" "$PORT"
+	has "$ERR" "write mode on $VM_DEVICE port 1, queue pair"
+	count "$OUT" . 8
+	stop_server
+}
+
+@test "--source and --device choose the way; wrong ones are named" {
+	start_server any
+	expect 0 client --source "$ADDRESS" write "$ADDRESS" "$PORT"
+	expect 0 client --device "$VM_DEVICE" write "$ADDRESS" "$PORT"
+	expect 0 client -d "$VM_DEVICE" write "$VM_ADDRESS6" "$PORT"
+	expect 3 client --source 10.1.2.3 write "$ADDRESS" "$PORT"
+	one_line "$ERR"
+	expect 3 client --device mlx5_9 write "$ADDRESS" "$PORT"
+	has "$ERR" 'no RDMA device of that name (--device mlx5_9)'
+	stop_server
+	start_server --device "$VM_DEVICE" any
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "SIGINT ends an idle server as SIGTERM does" {
+	start_server write
+	stop_server 0 INT
+}
+
+@test "the server lets a running exchange finish after SIGTERM, and takes no more" {
+	start_server write
+	odd_peer "$ADDRESS" "$PORT" mr get say:there pause >"$OUT" &
+	PEER=$!
+	wait_line "$OUT" there
+	local first=$SERVER
+	kill -TERM "$SERVER"
+	wait_until client_is_refused
+	kill -0 "$SERVER"
+	pkill -KILL -f odd-peer
+	SERVER=''
+	wait "$first"
+}
+
+client_is_refused() {
+	! client write "$ADDRESS" "$PORT" 2>"$ERR" && grep -q 'nothing listens on that port' "$ERR"
+}
+
+@test "a second SIGTERM ends a running exchange" {
+	start_server --timeout 80 write
+	odd_peer "$ADDRESS" "$PORT" mr get say:there closed >"$OUT" &
+	wait_line "$OUT" there
+	kill -TERM "$SERVER"
+	wait_until client_is_refused
+	stop_server
+	has "$ERRORS" 'interrupted by a signal'
+}
+
+@test "a client that waits ends at once by SIGINT, with status 1" {
+	listening_odd_peer -- say:there pause
+	"$PAIR_BIN/rdma-client" --timeout 80 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
+	local pid=$! status=0
+	wait_line "$DIR/peer" there
+	kill -INT "$pid"
+	wait "$pid" || status=$?
+	[ "$status" -eq 1 ]
+	has "$ERR" 'interrupted by a signal'
+}
+
+@test "wrong usage: one sentence, exit 2" {
+	local wrong
+	while read -r wrong; do
+		# shellcheck disable=SC2086 # words
+		expect 2 "$PAIR_BIN"/rdma-$wrong
+		one_line "$ERR"
+		[ ! -s "$OUT" ]
+	done <<-END
+	server
+	server sideways
+	server --port 65536 write
+	server --port x write
+	server --count 0 write
+	server --timeout 0 write
+	server --nonsense write
+	server --port
+	client any $ADDRESS 1
+	client write $ADDRESS
+	client write $ADDRESS 0
+	client write $ADDRESS 99999
+	client write $ADDRESS 1 2
+	client --quiet=yes write $ADDRESS 1
+	END
+	expect 2 client --message "$(printf '%1024s' x)" write "$ADDRESS" 1
+	has "$ERR" 'at most 1023'
+}
+
+@test "--help and --version" {
+	for program in server client; do
+		expect 0 "$PAIR_BIN/rdma-$program" --help
+		has "$OUT" "^Usage: rdma-$program"
+		has "$OUT" 'Exit status'
+		expect 0 "$PAIR_BIN/rdma-$program" --version
+		has "$OUT" "^rdma-$program [0-9]"
+	done
+}
+
+@test "standard output that is lost is told, exit 1" {
+	start_server write
+	local status=0
+	client write "$ADDRESS" "$PORT" >/dev/full 2>"$ERR" || status=$?
+	[ "$status" -eq 1 ]
+	has "$ERR" 'standard output was lost'
+	stop_server
+}
+
+@test "a port file that cannot be written is told, exit 1" {
+	expect 1 "$PAIR_BIN/rdma-server" --port-file /nowhere/port write
+	has "$ERR" 'cannot write the port file /nowhere/port: No such file or directory'
+}

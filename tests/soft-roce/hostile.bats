@@ -1,0 +1,238 @@
+#!/usr/bin/env bats
+# Peers that break the protocol or go away: each ends its own exchange with a reason, at most, and
+# the server goes on with the others.
+
+load common
+
+# Each case: what the peer does, and the reason that the server must give.
+server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
+	local steps pattern before
+	start_server --timeout 3 "$@"
+	while IFS='>' read -r steps pattern; do
+		steps=${steps%=}
+		before=$(wc -l <"$ERRORS")
+		# shellcheck disable=SC2086 # words
+		odd_peer $INTRO "$ADDRESS" "$PORT" $steps
+		wait_until server_said "$before" "${pattern# }"
+	done
+	local mode=${!#}
+	expect 0 client "${mode/any/write}" "$ADDRESS" "$PORT"
+	stop_server
+}
+
+server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
+
+@test "messages in the wrong order" {
+	server_survives any <<-END
+	done closed => it sent MSG_DONE before its MSG_MR
+	verdict closed => it sent MSG_VERDICT before its MSG_DONE
+	mr mr closed => it sent a second MSG_MR
+	mr get mr closed => it sent a second MSG_MR
+	mr get done done closed => it sent a second MSG_DONE
+	mr get verdict closed => it sent MSG_VERDICT before its MSG_DONE
+	mr get write done get verdict verdict closed => it sent a second MSG_VERDICT
+	END
+}
+
+@test "messages with wrong contents" {
+	server_survives any <<-END
+	type:77 closed => it sent a message of unknown type 77
+	bytes:0 closed => it sent a message of 0 bytes, not 56
+	bytes:55 closed => it sent a message of 55 bytes, not 56
+	bytes:57 closed => the peer sent a message longer than the protocol's
+	mr:wrap closed => its MSG_MR has impossible contents
+	mr:empty closed => its MSG_MR has impossible contents
+	mr:small get closed => its region has 4 bytes, too few for our message
+	mr get write done:large closed => its MSG_DONE claims a message of 1025 bytes
+	mr get write done:empty closed => its MSG_DONE claims a message of 0 bytes
+	mr get write done get verdict:9 closed => its MSG_VERDICT has impossible contents
+	END
+}
+
+@test "memory accesses that we or the peer do not allow" {
+	server_survives any <<-END
+	mr:key get closed => the peer's memory did not allow the access
+	mr get write:beyond closed => the connection broke before the exchange was complete
+	mr get write:key closed => the connection broke before the exchange was complete
+	mr get read closed => the connection broke before the exchange was complete
+	END
+	INTRO='--intro read' server_survives read <<-END
+	mr get write closed => the connection broke before the exchange was complete
+	END
+}
+
+@test "peers that go away at each step, with and without a word" {
+	server_survives any <<-END
+	vanish => it disconnected while we waited for its MSG_MR
+	disconnect => it disconnected while we waited for its MSG_MR
+	mr vanish => it disconnected while we waited for
+	mr get vanish => it disconnected while we waited for
+	mr get disconnect => it disconnected while we waited for its MSG_DONE
+	mr get write vanish => it disconnected while we waited for its MSG_DONE
+	mr get write done vanish => it disconnected while we waited for
+	mr get write done get get vanish => it disconnected while we waited for its MSG_VERDICT
+	END
+}
+
+@test "peers that fall silent at each step meet the deadline" {
+	server_survives any <<-END
+	closed => timed out waiting for its MSG_MR
+	mr closed => timed out waiting for its MSG_DONE
+	mr get write done closed => timed out waiting for its MSG_VERDICT
+	END
+}
+
+@test "a peer without a receive: the deadline, or its own limit of retries" {
+	INTRO='--receives 0' server_survives any <<-END
+	mr closed => timed out waiting for the acknowledgement of our MSG_MR
+	END
+	INTRO='--receives 0 --rnr 1' server_survives any <<-END
+	mr closed => the peer had no receive posted for our message
+	END
+}
+
+@test "a damaged message: exit 5 at both ends" {
+	start_server --count 1 any
+	odd_peer "$ADDRESS" "$PORT" mr get write done:digest get get disconnect >"$OUT"
+	has "$OUT" '^got MSG_VERDICT$'
+	local status=0
+	wait "$SERVER" || status=$?
+	SERVER=''
+	[ "$status" -eq 5 ]
+	has "$ERRORS" "the peer's message arrived damaged here"
+	has_not "$LOG" 'remote buffer'
+	listening_odd_peer -- get mr write done:digest get get closed
+	expect 5 client write "$ADDRESS" "$PEER_PORT"
+	one_line "$ERR"
+	has "$ERR" "the peer's message arrived damaged here"
+	wait "$PEER"
+	listening_odd_peer -- get mr write done get verdict:damaged get closed
+	expect 5 client write "$ADDRESS" "$PEER_PORT"
+	has "$ERR" 'our message arrived damaged at the peer'
+	wait "$PEER"
+}
+
+@test "a client whose data is damaged says so even if the peer then falls silent" {
+	listening_odd_peer -- get mr write done:digest get get pause
+	expect 5 client --timeout 3 write "$ADDRESS" "$PEER_PORT"
+	kill -KILL "$PEER"
+}
+
+@test "a server that goes away at each step: the client says so, exit 4" {
+	local steps
+	while read -r steps; do
+		# shellcheck disable=SC2086 # words
+		listening_odd_peer -- $steps
+		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
+		one_line "$ERR"
+		has "$ERR" 'it disconnected while we waited for\|stopped acknowledging\|could not complete'
+		wait "$PEER"
+	done <<-END
+	get vanish
+	get mr vanish
+	get mr write vanish
+	get mr write done vanish
+	get mr write done get vanish
+	get disconnect
+	END
+}
+
+@test "a server that is killed at each step: the client says so, exit 4, nothing is left" {
+	local steps pid
+	while read -r steps; do
+		# shellcheck disable=SC2086 # words
+		listening_odd_peer -- $steps say:here pause
+		"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
+		pid=$!
+		wait_line "$DIR/peer" here
+		kill -KILL "$PEER"
+		status=0
+		wait "$pid" || status=$?
+		[ "$status" -eq 4 ] || fail "exit $status: $(cat "$ERR")"
+		one_line "$ERR"
+	done <<-END
+	get
+	get mr
+	get mr write
+	get mr write done
+	get mr write done get
+	END
+}
+
+@test "our server, killed at each step: the peer is told, nothing is left" {
+	local steps
+	while read -r steps; do
+		start_server any
+		# shellcheck disable=SC2086 # words
+		odd_peer "$ADDRESS" "$PORT" $steps say:here closed >"$OUT" 2>&1 &
+		PEER=$!
+		wait_line "$OUT" here
+		kill -KILL "$SERVER"
+		wait "$SERVER" || true
+		SERVER=''
+		wait "$PEER" || fail "$(cat "$OUT")"
+		wait_until same_resources
+	done <<-END
+	say:connected
+	mr
+	mr get
+	mr get write
+	mr get write done
+	mr get write done get get
+	END
+}
+
+@test "our client, killed at each step: the server says so and goes on" {
+	start_server --timeout 60 any
+	local steps pid
+	while read -r steps; do
+		# shellcheck disable=SC2086 # words
+		listening_odd_peer -- $steps say:here closed
+		"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
+		pid=$!
+		wait_line "$DIR/peer" here
+		kill -KILL "$pid"
+		wait "$pid" || true
+		wait "$PEER" || fail "$(cat "$DIR/peer")"
+	done <<-END
+	say:connected
+	get
+	get mr
+	get mr write
+	get mr write done get
+	END
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "remote text without an end and full of control characters is printed bounded and escaped" {
+	start_server any
+	odd_peer "$ADDRESS" "$PORT" mr get write:wild done:wild get verdict get disconnect
+	wait_line "$LOG" '^remote buffer: '
+	stop_server
+	[ "$(grep -c '[^ -~]' "$LOG")" -eq 0 ]
+	has "$LOG" '^remote buffer: %s%n\\x1b\[2J'
+	[ "$(grep '^remote buffer' "$LOG" | wc -c)" -gt 1024 ]
+}
+
+@test "a server that allows no RDMA READ is refused in read mode with the reason" {
+	listening_odd_peer --intro read --depth 0 -- closed
+	expect 4 client read "$ADDRESS" "$PEER_PORT"
+	has "$ERR" 'it allows no RDMA READ'
+	wait "$PEER"
+}
+
+@test "a good client is served beside twenty bad ones" {
+	start_server --timeout 30 any
+	local i
+	for i in $(seq 20); do
+		odd_peer "$ADDRESS" "$PORT" mr get say:here pause >>"$OUT" 2>&1 &
+		CLIENTS+=($!)
+	done
+	wait_until count "$OUT" here 20
+	for mode in write read; do
+		expect 0 client "$mode" "$ADDRESS" "$PORT"
+	done
+	pkill -KILL odd-peer
+	stop_server
+}
