@@ -91,3 +91,7 @@ clean:
 	rm -rf $(BUILD) $(programs:%=$(BIN)/%)
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
+
+# These run the verbs module on a made-up device instead of libibverbs and librdmacm.
+$(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-posting): \
+	$(call objects,$(addprefix tests/unit/,fake-device.c fake-verbs.c rig.c))
