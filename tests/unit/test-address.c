@@ -5,6 +5,8 @@
 #include "lib/address.h"
 #include "unit.h"
 
+#define MINUTE 60000
+
 static void reads_and_writes_numeric_addresses(void **state)
 {
 	static const struct {
@@ -31,7 +33,7 @@ static void reads_and_writes_numeric_addresses(void **state)
 		struct addrinfo *list;
 		char text[ADDRESS_TEXT_SIZE];
 
-		if (address_find(cases[i].host, cases[i].port, AF_UNSPEC, &list))
+		if (address_find(cases[i].host, cases[i].port, AF_UNSPEC, MINUTE, &list))
 			fail_msg("%s is not found", cases[i].host);
 		assert_int_equal(list->ai_family, cases[i].family);
 		assert_int_equal(address_length(list->ai_addr), list->ai_addrlen);
@@ -43,13 +45,22 @@ static void reads_and_writes_numeric_addresses(void **state)
 	}
 }
 
+/* The resolver's thread is glibc's own: ThreadSanitizer knows nothing of it and crashes there. */
+static void skip_where_threads_must_be_known(void)
+{
+#ifdef __SANITIZE_THREAD__
+	skip();
+#endif
+}
+
 static void finds_names(void **state)
 {
 	struct addrinfo *list;
 	char text[ADDRESS_TEXT_SIZE];
 
 	(void)state;
-	assert_int_equal(address_find("localhost", 7, AF_INET, &list), 0);
+	skip_where_threads_must_be_known();
+	assert_int_equal(address_find("localhost", 7, AF_INET, MINUTE, &list), 0);
 	address_port_text(list->ai_addr, text);
 	assert_string_equal(text, "127.0.0.1:7");
 	freeaddrinfo(list);
@@ -69,10 +80,12 @@ static void says_what_cannot_be_found(void **state)
 	};
 
 	(void)state;
+	skip_where_threads_must_be_known();
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct addrinfo *list;
 
-		check_case(cases[i].host, address_find(cases[i].host, 7, cases[i].family, &list));
+		check_case(cases[i].host,
+			address_find(cases[i].host, 7, cases[i].family, MINUTE, &list));
 	}
 }
 

@@ -203,10 +203,10 @@ static void cuts_lists_that_do_not_fit(void **state)
 {
 	const struct root *root = *state;
 
-	for (unsigned int i = 0; i < 6; i++) {
-		char device[16];
+	for (unsigned int i = 0; i < 8; i++) {
+		char device[32];
 
-		snprintf(device, sizeof(device), "device%u", i);
+		snprintf(device, sizeof(device), "device-with-a-long-name-%u", i);
 		put_gid(root, device, 0, "lo\n");
 	}
 	for (size_t size = 1; size < 100; size++) {
