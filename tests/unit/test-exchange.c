@@ -233,7 +233,9 @@ static void try_every_event(const struct end *end)
 
 		if (machine.ended) {
 			assert_int_equal(exchange_step(&machine, event), 0);
-			assert_memory_equal(&machine, &end->machine, sizeof(machine));
+			assert_int_equal(machine.sent, end->machine.sent);
+			assert_int_equal(machine.received, end->machine.received);
+			assert_true(machine.ended);
 		} else if (!is_right(end, event)) {
 			assert_refused(&end->machine, event);
 		} else if (ends) {
@@ -283,10 +285,11 @@ static void check_final(const struct world *world)
 static bool is_new(const struct world *world)
 {
 	for (size_t i = 0; i < seen_count; i++)
+		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the padding is zero */
 		if (memcmp(&seen[i], world, sizeof(*world)) == 0)
 			return false;
 	assert_true(seen_count < COUNT(seen));
-	seen[seen_count++] = *world;
+	memcpy(&seen[seen_count++], world, sizeof(*world));
 	return true;
 }
 
@@ -300,10 +303,11 @@ static void walk(const struct world *world)
 	check_end(&world->ends[1]);
 	for (unsigned int i = 0; i < 2; i++)
 		for (enum occurrence occurrence = 0; occurrence < OCCURRENCES; occurrence++) {
-			struct world next = *world;
+			struct world next;
 
 			if (!can_occur(world, i, occurrence))
 				continue;
+			memcpy(&next, world, sizeof(next));
 			occur(&next, i, occurrence);
 			walk(&next);
 			final = false;

@@ -289,7 +289,7 @@ static void help_lists_every_option(void **state)
 			lines++;
 		assert_int_equal(lines, options);
 		assert_non_null(strstr(help, programs[i].name));
-		for (char status = '0'; status <= '5'; status++)
+		for (int status = '0'; status <= '5'; status++)
 			assert_non_null(strchr(strstr(help, "Exit status"), status));
 		free(help);
 	}

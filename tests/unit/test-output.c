@@ -140,7 +140,7 @@ static void has_room_for_the_longest_message(void **state)
 	(void)state;
 	run(print_much, NULL);
 	assert_int_equal(printed.out[strlen(printed.out) - 1], '\n');
-	assert_true(strlen(printed.out) > strlen("remote buffer: ") + 4 * 1024);
+	assert_true(strlen(printed.out) > strlen("remote buffer: ") + 4UL * 1024);
 }
 
 static int lose(enum exit_status status)

@@ -19,7 +19,7 @@ static void exchange_well(struct rig *rig)
 {
 	static const char data[] = "the peer's";
 
-	strcpy((char *)rig->peer_memory, data);
+	memcpy(rig->peer_memory, data, sizeof(data));
 	rig_start_data(rig, REGION_SIZE);
 	rig_exchange_data(rig, data, sizeof(data));
 	if (!rig->tutorial) {
