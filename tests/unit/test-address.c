@@ -45,6 +45,12 @@ static void reads_and_writes_numeric_addresses(void **state)
 	}
 }
 
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ /* gcc's name for it */
+#endif
+#endif
+
 /* The resolver's thread is glibc's own: ThreadSanitizer knows nothing of it and crashes there. */
 static void skip_where_threads_must_be_known(void)
 {
