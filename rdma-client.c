@@ -15,6 +15,14 @@
 #include "lib/options.h"
 #include "rdma-common.h"
 
+/*
+ * Address resolution is asked for in short attempts: the kernel may miss that the neighbour has
+ * answered and look again only when the attempt's time is over. An absent host is given up after as
+ * many attempts as ARP makes, and one more.
+ */
+#define RESOLVE_MS       1000
+#define RESOLVE_ATTEMPTS 4
+
 /* An exchange that ended well waits at least so long for the server's side of the disconnect. */
 #define DISCONNECT_GRACE_MS 2000
 
@@ -28,6 +36,7 @@ struct client {
 
 	struct addrinfo *addresses;     /* of the server, all */
 	const struct addrinfo *address; /* the one being tried */
+	unsigned int rounds;            /* through all addresses, without an answer */
 	char peer[ADDRESS_TEXT_SIZE + 64];
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* until a connection owns it */
@@ -51,18 +60,20 @@ static int call_failed(struct client *client, const char *call, int error)
 	snprintf(evidence, sizeof(evidence), "%s", strerror(error));
 	if (error == ENODEV && client->address) {
 		host_route_interface(client->address->ai_addr, interface, sizeof(interface));
-		snprintf(evidence, sizeof(evidence), "the route leaves through %s; RDMA addresses of "
-			"this host: ", *interface ? interface : "no interface");
-		host_rdma_addresses("", evidence + strlen(evidence),
-			sizeof(evidence) - strlen(evidence));
+		snprintf(evidence, sizeof(evidence),
+			"the route leaves through %s; RDMA addresses of "
+			"this host: ",
+			*interface ? interface : "no interface");
+		host_rdma_addresses(
+			"", evidence + strlen(evidence), sizeof(evidence) - strlen(evidence));
 	}
-	return failure_set(&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s",
-		evidence);
+	return failure_set(
+		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
 }
 
 /* The address to connect from, as --source or --device want it; *source is NULL for any. */
-static int choose_source(struct client *client, struct sockaddr_storage *storage,
-	struct sockaddr **source)
+static int choose_source(
+	struct client *client, struct sockaddr_storage *storage, struct sockaddr **source)
 {
 	const struct options *options = &client->options;
 	int family = client->address->ai_family;
@@ -83,8 +94,8 @@ static int choose_source(struct client *client, struct sockaddr_storage *storage
 	} else if (options->device) {
 		lacking = host_device_address("", options->device, family, storage);
 		if (lacking != HOST_READY)
-			return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS, lacking,
-				"--device", "--device %s", options->device);
+			return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS,
+				(int)lacking, "--device", "--device %s", options->device);
 	} else {
 		return 0;
 	}
@@ -92,10 +103,16 @@ static int choose_source(struct client *client, struct sockaddr_storage *storage
 	return 0;
 }
 
-/* Goes on to the server's next address; the first one's failure is what counts at the end. */
+/*
+ * Goes on to the server's next address, or once more to the first if there may only have been too
+ * little time. The first failure is what counts at the end.
+ */
 static int try_next_address(struct client *client)
 {
 	client->address = client->address->ai_next;
+	if (!client->address && client->failure.code == ETIMEDOUT &&
+		++client->rounds < RESOLVE_ATTEMPTS)
+		client->address = client->addresses;
 	if (!client->address || deadline_left(client->deadline) == 0)
 		return -1;
 	rdma_destroy_id(client->id);
@@ -105,10 +122,14 @@ static int try_next_address(struct client *client)
 
 static int resolve_address(struct client *client)
 {
+	int time = deadline_left(client->deadline);
 	struct sockaddr_storage storage;
 	struct sockaddr *source;
+	char text[ADDRESS_TEXT_SIZE];
 
 	client->phase = PHASE_ADDRESS;
+	address_port_text(client->address->ai_addr, text);
+	output_detail(&client->output, "trying %s", text);
 	if (rdma_create_id(client->channel, &client->id, NULL, RDMA_PS_TCP)) {
 		client->phase = PHASE_OPEN;
 		return call_failed(client, "rdma_create_id", errno);
@@ -116,7 +137,7 @@ static int resolve_address(struct client *client)
 	if (choose_source(client, &storage, &source))
 		return try_next_address(client);
 	if (rdma_resolve_addr(client->id, source, client->address->ai_addr,
-		    deadline_left(client->deadline))) {
+		    time < RESOLVE_MS ? time : RESOLVE_MS)) {
 		call_failed(client, "rdma_resolve_addr", errno);
 		return try_next_address(client);
 	}
@@ -129,8 +150,8 @@ static int address_resolved(struct client *client)
 	const char *name = ibv_get_device_name(client->id->verbs->device);
 
 	if (wanted && strcmp(wanted, name) != 0)
-		return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS,
-			HOST_OTHER_DEVICE, "--device", "it leads through %s", name);
+		return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE,
+			"--device", "it leads through %s", name);
 	output_line(&client->output, "address resolved.");
 	client->phase = PHASE_ROUTE;
 	if (rdma_resolve_route(client->id, deadline_left(client->deadline))) {
@@ -159,8 +180,8 @@ static int route_resolved(struct client *client)
 /* Takes one rdmacm event. Returns 0, or -1 with the failure recorded. */
 static int take_event(struct client *client, const struct rdma_cm_event *event)
 {
-	output_detail(&client->output, "%s, status %d", rdma_event_str(event->event),
-		event->status);
+	output_detail(
+		&client->output, "%s, status %d", rdma_event_str(event->event), event->status);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		return address_resolved(client);
@@ -240,8 +261,8 @@ static int take_next(struct client *client)
 	if (poll(waiting, 3, deadline_left(client->deadline)) == 0)
 		return timed_out(client);
 	if (waiting[2].revents && signals_read(client->signals))
-		return failure_set(&client->failure, FAILURE_INTERRUPTED, client->phase, EINTR,
-			"signal", "");
+		return failure_set(
+			&client->failure, FAILURE_INTERRUPTED, client->phase, EINTR, "signal", "");
 	if (waiting[1].revents)
 		take_notes(client);
 	return waiting[0].revents ? take_events(client) : 0;
@@ -333,8 +354,8 @@ static enum exit_status exchange(struct client *client)
 			output_line(&client->output, "disconnected.");
 	}
 	if (failure_is_set(&client->failure)) {
-		failure_explain(&client->failure, client->peer, client->output.verbose, text,
-			sizeof(text));
+		failure_explain(
+			&client->failure, client->peer, client->output.verbose, text, sizeof(text));
 		output_error(&client->output, "%s", text);
 	}
 	return failure_status(&client->failure);
@@ -347,8 +368,7 @@ static int set_up(struct client *client, char greeting[64])
 
 	output_start();
 	client->output = (struct output){"rdma-client", options->quiet, options->verbose};
-	snprintf(greeting, 64, "message from active/client side with pid %d",
-		(int)getpid());
+	snprintf(greeting, 64, "message from active/client side with pid %d", (int)getpid());
 	client->session = (struct session){
 		.output = &client->output,
 		.mailbox = &client->mailbox,
@@ -356,8 +376,8 @@ static int set_up(struct client *client, char greeting[64])
 		.active = true,
 	};
 	client->session.message_size = strlen(client->session.message) + 1;
-	snprintf(client->peer, sizeof(client->peer), strchr(options->host, ':') ? "[%s]:%u" : "%s:%u",
-		options->host, options->port);
+	snprintf(client->peer, sizeof(client->peer),
+		strchr(options->host, ':') ? "[%s]:%u" : "%s:%u", options->host, options->port);
 	client->signals = client->mailbox.eventfd = -1;
 	error = mailbox_open(&client->mailbox);
 	if (error)
@@ -386,5 +406,5 @@ int main(int argc, char *argv[])
 	}
 	status = set_up(&client, greeting) ? STATUS_FAILED : exchange(&client);
 	tear_down(&client);
-	return output_finish(&client.output, status);
+	return (int)output_finish(&client.output, status);
 }

@@ -50,9 +50,14 @@ static void decide(struct connection *connection)
 {
 	struct failure *outcome = &connection->failure;
 	const struct exchange *exchange = &connection->exchange;
+	bool complete = exchange_complete(exchange);
 
-	/* A flush says only that something else went wrong before, or that all was over. */
-	if (is_flush(outcome) && (failure_is_set(&connection->reason) || exchange_complete(exchange)))
+	/*
+	 * A flush says only that something else went wrong before; and when all was said, that our
+	 * last word was not acknowledged matters no more.
+	 */
+	if ((is_flush(outcome) && failure_is_set(&connection->reason)) ||
+		(complete && outcome->kind == FAILURE_COMPLETION))
 		*outcome = (struct failure){0};
 	if (!failure_is_set(outcome) && connection->damaged)
 		failure_set(outcome, FAILURE_DAMAGED, PHASE_EXCHANGE, 0, "digest_equal",
@@ -62,8 +67,10 @@ static void decide(struct connection *connection)
 			message_name(MSG_VERDICT), "");
 	if (failure_is_set(outcome) && !is_flush(outcome))
 		return;
-	if (!exchange_complete(exchange) && !is_flush(outcome))
+	if (!complete && !is_flush(outcome))
 		*outcome = connection->reason;
+	if (!complete)
+		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
 	say_what_was_awaited(outcome, exchange);
 }
 
@@ -112,9 +119,11 @@ static bool take_event(struct device *device)
 	ibv_ack_cq_events(cq, 1);
 	if (retired)
 		return true;
-	if (ibv_req_notify_cq(cq, 0))
+	if (ibv_req_notify_cq(cq, 0)) {
 		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
 			"ibv_req_notify_cq", "the completion queue is broken");
+		connection_step(connection, EVENT_FAILED);
+	}
 	poll_queue(connection);
 	return true;
 }
@@ -172,6 +181,7 @@ static void *poll_completions(void *argument)
 int device_start(struct ibv_context *verbs, struct device **result, struct failure *failure)
 {
 	struct device *device = calloc(1, sizeof(*device));
+	char name[16]; /* the longest that a thread can have */
 	int error;
 
 	if (!device)
@@ -196,6 +206,8 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 			"cannot start the CQ thread: %s", strerror(-error));
 		goto close_mailbox;
 	}
+	snprintf(name, sizeof(name), "cq-%s", device_name(device));
+	pthread_setname_np(device->thread, name);
 	*result = device;
 	return 0;
 

@@ -51,7 +51,7 @@ struct session {
 /* Notes to the main thread. */
 enum connection_note {
 	CONNECTION_FINISHED = 1 << 0, /* the exchange is over: connection_close() it */
-	CONNECTION_DRAINED = 1 << 1,  /* all work requests are back: connection_outcome() is known */
+	CONNECTION_DRAINED = 1 << 1, /* all work requests are back: connection_outcome() is known */
 	CONNECTION_ABANDONED = 1 << 2,
 };
 
@@ -81,9 +81,9 @@ const char *device_name(const struct device *device);
  * success on. Returns 0, or -1 with the failure recorded and nothing kept. Main thread.
  * rdma_create_qp(3), ibv_reg_mr(3).
  */
-int connection_create(const struct session *session, const struct mode *mode,
-	struct rdma_cm_id *id, struct device *device, bool tutorial,
-	struct connection **connection, struct failure *failure);
+int connection_create(const struct session *session, const struct mode *mode, struct rdma_cm_id *id,
+	struct device *device, bool tutorial, struct connection **connection,
+	struct failure *failure);
 
 /* Asks for the connection, with our introduction. Returns 0 or -errno. Main. rdma_connect(3). */
 int connection_connect(struct connection *connection);
@@ -118,7 +118,7 @@ void connection_disconnected(struct connection *connection);
 void connection_abandon(struct connection *connection, const struct failure *reason);
 
 /* True if the notes taken from the connection's slip say that it may be destroyed. Main. */
-bool connection_drained(const struct connection *connection, unsigned int notes);
+bool connection_drained(struct connection *connection, unsigned int notes);
 
 /*
  * How the exchange ended: a failure, or none set if it is complete and verified. Valid from

@@ -24,13 +24,13 @@
  * given up. A receiver that is not ready is asked again for ever (7): a tutorial peer posts its
  * second receive late, and the deadline ends the rest.
  */
-#define ACK_TIMEOUT  17
-#define RETRIES      7
-#define RNR_RETRIES  7
+#define ACK_TIMEOUT 17
+#define RETRIES     7
+#define RNR_RETRIES 7
 /* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
-#define RNR_TIMER    12
+#define RNR_TIMER 12
 /* READs in flight each way; an exchange has one. */
-#define READ_DEPTH   1
+#define READ_DEPTH 1
 
 /* Maps the memory. Anonymous pages are zero, so nothing old can be read by the peer. */
 static int map_memory(struct memory *memory)
@@ -63,8 +63,8 @@ static void place_buffers(struct connection *connection)
 	memcpy(memory->outgoing, connection->session->message, connection->session->message_size);
 }
 
-static struct ibv_mr *register_memory(
-	struct connection *connection, void *start, size_t length, int access, struct failure *failure)
+static struct ibv_mr *register_memory(struct connection *connection, void *start, size_t length,
+	int access, struct failure *failure)
 {
 	struct ibv_mr *region = ibv_reg_mr(connection->pd, start, length, (unsigned int)access);
 	struct rlimit limit = {0};
@@ -92,11 +92,12 @@ static int make_regions(struct connection *connection, struct failure *failure)
 	place_buffers(connection);
 	connection->control_mr = register_memory(connection, memory->control,
 		memory->mapped / 3 + REGION_SIZE, IBV_ACCESS_LOCAL_WRITE, failure);
-	connection->exposed_mr = connection->control_mr
-		? register_memory(connection,
-			  mode->exposes_incoming ? memory->incoming : memory->outgoing, REGION_SIZE,
-			  mode->exposed_access, failure)
-		: NULL;
+	connection->exposed_mr =
+		connection->control_mr
+			? register_memory(connection,
+				  mode->exposes_incoming ? memory->incoming : memory->outgoing,
+				  REGION_SIZE, mode->exposed_access, failure)
+			: NULL;
 	/* iWARP: where a READ lands must allow REMOTE_WRITE, so it is kept apart from control. */
 	if (connection->exposed_mr && iwarp && mode->opcode == IBV_WR_RDMA_READ) {
 		connection->sink_mr = register_memory(connection, memory->incoming, REGION_SIZE,
@@ -111,12 +112,13 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 	struct ibv_context *verbs = connection->device->verbs;
 	struct ibv_qp_init_attr wanted = {
 		.qp_type = IBV_QPT_RC,
-		.cap = {
-			.max_send_wr = SENDS,
-			.max_recv_wr = RECEIVES,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
+		.cap =
+			{
+				.max_send_wr = SENDS,
+				.max_recv_wr = RECEIVES,
+				.max_send_sge = 1,
+				.max_recv_sge = 1,
+			},
 	};
 	struct ibv_device_attr allowed = {0};
 	int error;
@@ -318,17 +320,19 @@ void connection_disconnected(struct connection *connection)
 
 void connection_abandon(struct connection *connection, const struct failure *reason)
 {
-	if (connection->abandoned)
+	if (connection->abandoned || connection->let_go)
 		return;
 	connection->abandoned = true;
 	connection_close(connection, reason);
 	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_ABANDON);
 }
 
-bool connection_drained(const struct connection *connection, unsigned int notes)
+bool connection_drained(struct connection *connection, unsigned int notes)
 {
 	/* An abandoned connection is let go of only when the thread has seen that note too. */
-	return notes & (connection->abandoned ? CONNECTION_ABANDONED : CONNECTION_DRAINED);
+	if (notes & (connection->abandoned ? CONNECTION_ABANDONED : CONNECTION_DRAINED))
+		connection->let_go = true;
+	return connection->let_go;
 }
 
 const struct failure *connection_outcome(const struct connection *connection)

@@ -26,11 +26,11 @@ static void refusal(struct failure *failure, const struct introduction *theirs, 
 			mode ? mode->name : "another");
 	else if (theirs->refusal == REFUSAL_VERSION)
 		snprintf(cause, sizeof(cause),
-			"the server at %s speaks protocol version %u, this program version %d", peer,
-			theirs->version, INTRODUCTION_VERSION);
+			"the server at %s speaks protocol version %u, this program version %d",
+			peer, theirs->version, INTRODUCTION_VERSION);
 	else if (theirs->refusal == REFUSAL_SESSION)
-		snprintf(cause, sizeof(cause), "the server at %s does not know this kind of session",
-			peer);
+		snprintf(cause, sizeof(cause),
+			"the server at %s does not know this kind of session", peer);
 	else if (theirs->refusal == REFUSAL_REGION)
 		snprintf(cause, sizeof(cause),
 			"the server at %s has regions of %llu bytes, this program of %d", peer,
@@ -54,7 +54,7 @@ void failure_from_event(struct failure *failure, const struct rdma_cm_event *eve
 	else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		failure_set(failure, FAILURE_REMOVED, phase, 0, name, "");
 	else if (event->status == 0)
-		failure_set(failure, FAILURE_GONE, phase, 0, name, "");
+		failure_set(failure, FAILURE_GONE, phase, 0, name, "rdmacm reports %s", name);
 	else
 		failure_set(failure, FAILURE_ERRNO, phase, abs(event->status), name, "%s",
 			strerror(abs(event->status)));
@@ -81,8 +81,8 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 		error = EMFILE;
 	lacking = host_rdma("", evidence, sizeof(evidence));
 	if (lacking != HOST_READY && error != EMFILE)
-		failure_set(failure, FAILURE_HOST, PHASE_OPEN, lacking, "rdma_create_event_channel",
-			"%s", evidence);
+		failure_set(failure, FAILURE_HOST, PHASE_OPEN, (int)lacking,
+			"rdma_create_event_channel", "%s", evidence);
 	else
 		failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, error, "rdma_create_event_channel",
 			"%s", strerror(error));

@@ -117,8 +117,8 @@ static int prepare_rdma(
 	size_t size = connection->session->message_size;
 
 	if (mode->opcode == IBV_WR_RDMA_READ) {
-		const struct ibv_mr *sink = connection->sink_mr ? connection->sink_mr
-								: connection->control_mr;
+		const struct ibv_mr *sink =
+			connection->sink_mr ? connection->sink_mr : connection->control_mr;
 
 		size = peer->length < REGION_SIZE ? peer->length : REGION_SIZE;
 		piece->addr = (uintptr_t)connection->memory.incoming;
@@ -152,10 +152,10 @@ static void send_data(struct connection *connection)
 	struct ibv_send_wr rdma, done;
 	struct ibv_sge rdma_piece, done_piece;
 
-	output_line(session->output, "received MSG_MR. %s remote memory...",
-		connection->mode->doing);
-	output_detail(session->output, "%s offers %llu bytes at %#llx, rkey %#x",
-		connection->peer, (unsigned long long)connection->peer_mr.length,
+	output_line(
+		session->output, "received MSG_MR. %s remote memory...", connection->mode->doing);
+	output_detail(session->output, "%s offers %llu bytes at %#llx, rkey %#x", connection->peer,
+		(unsigned long long)connection->peer_mr.length,
 		(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
 	if (prepare_rdma(connection, &rdma, &rdma_piece)) {
 		connection_step(connection, EVENT_FAILED);
@@ -225,8 +225,8 @@ void connection_step(struct connection *connection, enum exchange_event event)
 	if (actions & ACTION_SEND_VERDICT)
 		send_verdict(connection);
 	if ((actions & ACTION_FINISH) && event != EVENT_DISCONNECTED)
-		mailbox_post(connection->session->mailbox, &connection->to_main,
-			CONNECTION_FINISHED);
+		mailbox_post(
+			connection->session->mailbox, &connection->to_main, CONNECTION_FINISHED);
 }
 
 /* The size that a peer's MSG_DONE claims must be one that its message can have here. */
@@ -241,13 +241,14 @@ static int check_done(struct connection *connection, const struct message *done)
 	if (done->length > 0 && done->length <= room)
 		return 0;
 	return failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-		message_name(MSG_DONE), "its MSG_DONE claims a message of %llu bytes, of %zu possible",
+		message_name(MSG_DONE),
+		"its MSG_DONE claims a message of %llu bytes, of %zu possible",
 		(unsigned long long)done->length, room);
 }
 
 /* Records why a message cannot be one of the protocol's. */
-static void refuse_message(struct connection *connection, int error, const struct message *message,
-	uint32_t length)
+static void refuse_message(
+	struct connection *connection, int error, const struct message *message, uint32_t length)
 {
 	if (error == -EMSGSIZE)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
@@ -258,10 +259,11 @@ static void refuse_message(struct connection *connection, int error, const struc
 			"message_decode", "it sent a message of unknown type %u", message->type);
 	else
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
-			"message_decode", "its %s has impossible contents (address %#llx, length "
-			"%llu, verdict %u)", message_name(message->type),
-			(unsigned long long)message->address, (unsigned long long)message->length,
-			message->verdict);
+			"message_decode",
+			"its %s has impossible contents (address %#llx, length "
+			"%llu, verdict %u)",
+			message_name(message->type), (unsigned long long)message->address,
+			(unsigned long long)message->length, message->verdict);
 }
 
 static void receive(struct connection *connection, const uint8_t *slot, uint32_t length)
@@ -340,8 +342,7 @@ static void completion_failed(struct connection *connection, const struct ibv_wc
 		status = IBV_WC_LOC_LEN_ERR;
 	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
 	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
-	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
-		status, "ibv_poll_cq",
+	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",
 		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx",
 		operation_name(completion->wr_id), completion->qp_num, ours, theirs,
 		(unsigned long long)peer->length, (unsigned long long)peer->address);
@@ -357,7 +358,6 @@ void connection_completed(struct connection *connection, const struct ibv_wc *co
 		sent(connection, (enum operation)completion->wr_id);
 	else
 		receive(connection,
-			connection->memory.control
-				->receives[completion->wr_id - OPERATION_RECEIVE],
+			connection->memory.control->receives[completion->wr_id - OPERATION_RECEIVE],
 			completion->byte_len);
 }

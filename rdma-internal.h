@@ -44,7 +44,7 @@ struct memory {
 	struct control {
 		uint8_t sends[SENDS][MESSAGE_SIZE]; /* by enum operation; RDMA's is unused */
 		uint8_t receives[RECEIVES][MESSAGE_SIZE];
-	} *control;
+	} * control;
 	uint8_t *incoming; /* where the peer's message arrives */
 	uint8_t *outgoing; /* our message */
 	size_t mapped;     /* bytes, all together */
@@ -70,9 +70,9 @@ struct connection {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct memory memory;
-	struct ibv_mr *control_mr;  /* `control` and what is not exposed */
-	struct ibv_mr *exposed_mr;  /* what the peer may access, with the one right that it needs */
-	struct ibv_mr *sink_mr;     /* iWARP read mode: where READs land; else NULL */
+	struct ibv_mr *control_mr; /* `control` and what is not exposed */
+	struct ibv_mr *exposed_mr; /* what the peer may access, with the one right that it needs */
+	struct ibv_mr *sink_mr;    /* iWARP read mode: where READs land; else NULL */
 	char peer[ADDRESS_TEXT_SIZE];
 
 	struct exchange exchange;
@@ -81,10 +81,10 @@ struct connection {
 	bool damaged;             /* the peer's message did not match its digest */
 	unsigned int outstanding; /* work requests posted and not yet completed */
 	bool closing, retired;
-	struct failure failure;   /* the first that the CQ thread met; at the end, the outcome */
+	struct failure failure; /* the first that the CQ thread met; at the end, the outcome */
 
 	void *owner;
-	bool closed, abandoned;
+	bool closed, abandoned, let_go;
 	struct failure reason; /* handed over with THREAD_CLOSE */
 
 	struct slip to_thread, to_main;
@@ -93,9 +93,9 @@ struct connection {
 /* What a mode asks of verbs: the other half of its row in lib/mode.c. */
 struct mode_verbs {
 	enum ibv_wr_opcode opcode;
-	int exposed_access;        /* the right to what is exposed */
-	bool exposes_incoming;     /* or else `outgoing` */
-	unsigned int done_flags;   /* IBV_SEND_FENCE where MSG_DONE must not overtake the RDMA */
+	int exposed_access;      /* the right to what is exposed */
+	bool exposes_incoming;   /* or else `outgoing` */
+	unsigned int done_flags; /* IBV_SEND_FENCE where MSG_DONE must not overtake the RDMA */
 };
 
 const struct mode_verbs *mode_verbs(const struct mode *mode);

@@ -26,6 +26,7 @@ static void load(const char *folder, const char *provider)
 	/* The number in the file's name is the version of a private interface. */
 	snprintf(pattern, sizeof(pattern), "%s/libibverbs/lib%s-rdmav*.so", folder, provider);
 	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1)
+		/* cppcheck-suppress leakReturnValNotUsed ; it stays for the life of the process */
 		dlopen(found.gl_pathv[0], RTLD_NOW);
 	globfree(&found);
 }

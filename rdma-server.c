@@ -86,8 +86,8 @@ static void serve(struct server *server)
 }
 
 /* The addresses to listen on: --bind, or the --device's, or all, IPv6 and IPv4. */
-static int listen_address(const struct options *options, struct sockaddr_storage *address,
-	struct failure *failure)
+static int listen_address(
+	const struct options *options, struct sockaddr_storage *address, struct failure *failure)
 {
 	struct addrinfo *list;
 	enum host_rdma lacking;
@@ -96,8 +96,8 @@ static int listen_address(const struct options *options, struct sockaddr_storage
 	if (!options->bind && options->device) {
 		lacking = host_device_address("", options->device, AF_UNSPEC, address);
 		if (lacking != HOST_READY)
-			return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, lacking, "--device",
-				"--device %s", options->device);
+			return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, (int)lacking,
+				"--device", "--device %s", options->device);
 		address_set_port(address, options->port);
 		return 0;
 	}
@@ -122,8 +122,8 @@ static int start_listening(struct server *server, struct failure *failure)
 	if (listen_address(options, &address, failure))
 		return -1;
 	if (rdma_create_id(server->service.channel, &listener, NULL, RDMA_PS_TCP))
-		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno, "rdma_create_id", "%s",
-			strerror(errno));
+		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno, "rdma_create_id",
+			"%s", strerror(errno));
 	server->service.listener = listener;
 	/* "::" is to take IPv4 clients too, whatever net.ipv6.bindv6only says. */
 	rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both_families,
@@ -135,8 +135,8 @@ static int start_listening(struct server *server, struct failure *failure)
 	}
 	if (options->device && listener->verbs &&
 		strcmp(options->device, ibv_get_device_name(listener->verbs->device)) != 0)
-		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, HOST_OTHER_DEVICE, "--device",
-			"it is on %s", ibv_get_device_name(listener->verbs->device));
+		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, HOST_OTHER_DEVICE,
+			"--device", "it is on %s", ibv_get_device_name(listener->verbs->device));
 	if (rdma_listen(listener, BACKLOG))
 		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, errno, "rdma_listen", "%s",
 			strerror(errno));
@@ -197,7 +197,7 @@ static enum exit_status run(struct server *server)
 	}
 	output_line(&server->output, "listening on port %u.", port);
 	serve(server);
-	if (server->broken)
+	if (server->broken || server->service.stuck)
 		return STATUS_FAILED;
 	return options->count ? server->service.first_error : STATUS_OK;
 }
@@ -260,5 +260,5 @@ int main(int argc, char *argv[])
 	}
 	status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
 	tear_down(&server);
-	return output_finish(&server.output, status);
+	return (int)output_finish(&server.output, status);
 }

@@ -11,6 +11,10 @@
 /* How long a client that is being disconnected may take before it is freed as it is. */
 #define CLOSING_MS 2000
 
+/* How long the kernel may take to remove a device, and how often we look. */
+#define REMOVAL_MS      2000
+#define REMOVAL_LOOK_MS 100
+
 struct served_device {
 	SLIST_ENTRY(served_device) next;
 	struct rdma_cm_id *anchor;
@@ -18,6 +22,7 @@ struct served_device {
 	struct device *device;
 	unsigned int clients;
 	bool removed;
+	deadline_t removal; /* by when the kernel must have done without us */
 };
 
 struct client {
@@ -45,7 +50,7 @@ static struct served_device *find_device(struct service *service, const struct i
 {
 	struct served_device *served;
 
-	SLIST_FOREACH(served, &service->devices, next)
+	SLIST_FOREACH (served, &service->devices, next)
 		if (served->verbs == verbs && !served->removed)
 			return served;
 	return NULL;
@@ -63,8 +68,8 @@ static int drop_anchor(struct service *service, struct served_device *served, st
 	const char *device = ibv_get_device_name(id->verbs->device);
 
 	if (rdma_create_id(service->channel, &served->anchor, NULL, RDMA_PS_TCP))
-		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "rdma_create_id",
-			"%s", strerror(errno));
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno,
+			"rdma_create_id", "%s", strerror(errno));
 	memcpy(&address, local, address_length(local));
 	address_set_port(&address, 0);
 	if (rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
@@ -108,12 +113,38 @@ static struct served_device *get_device(
 	return served;
 }
 
-static void free_removed_device(struct service *service, struct served_device *served)
+/* Frees a removed device when the kernel has let it go; stops serving if that waits for us. */
+static void take_removal(struct service *service, struct served_device *served)
 {
-	if (!served->removed || served->clients > 0)
-		return;
-	SLIST_REMOVE(&service->devices, served, served_device, next);
-	free_device(served);
+	const char *name = device_name(served->device);
+
+	if (!host_has_device("", name)) {
+		SLIST_REMOVE(&service->devices, served, served_device, next);
+		free_device(served);
+	} else if (deadline_left(served->removal) == 0 && !service->stuck) {
+		output_error(service->output,
+			"the kernel cannot remove %s while this server has it "
+			"open, so the server stops; start it again on another device",
+			name);
+		service->stuck = true;
+		service_stop_listening(service);
+	}
+}
+
+static bool is_removed(const struct served_device *served)
+{
+	return served->removed && served->clients == 0;
+}
+
+static void take_removals(struct service *service)
+{
+	struct served_device *served, *after;
+
+	for (served = SLIST_FIRST(&service->devices); served; served = after) {
+		after = SLIST_NEXT(served, next);
+		if (is_removed(served))
+			take_removal(service, served);
+	}
 }
 
 /* Clients. */
@@ -142,7 +173,6 @@ static void free_client(struct service *service, struct client *client)
 {
 	struct connection *connection = client->connection;
 	const struct failure *outcome = connection_outcome(connection);
-	struct served_device *served = client->served;
 
 	if (failure_is_set(outcome)) {
 		service_report(service, outcome, connection_peer(connection));
@@ -153,9 +183,8 @@ static void free_client(struct service *service, struct client *client)
 		output_line(service->output, "peer disconnected.");
 	TAILQ_REMOVE(client->queue, client, next);
 	connection_destroy(connection);
+	client->served->clients--;
 	free(client);
-	served->clients--;
-	free_removed_device(service, served);
 }
 
 static void free_if_over(struct service *service, struct client *client)
@@ -293,24 +322,25 @@ static void device_removed(struct service *service, struct served_device *served
 	struct failure failure = {0};
 	struct client *client;
 
-	output_error(service->output, "the RDMA device %s was removed; the server goes on with others",
+	output_error(service->output, "the RDMA device %s is being removed",
 		device_name(served->device));
 	served->removed = true;
-	failure_set(&failure, FAILURE_REMOVED, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DEVICE_REMOVAL", "");
-	TAILQ_FOREACH(client, &service->running, next)
+	served->removal = deadline_in(REMOVAL_MS);
+	failure_set(
+		&failure, FAILURE_REMOVED, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DEVICE_REMOVAL", "");
+	TAILQ_FOREACH (client, &service->running, next)
 		if (client->served == served)
 			give_up(client, &failure);
-	TAILQ_FOREACH(client, &service->closing, next)
+	TAILQ_FOREACH (client, &service->closing, next)
 		if (client->served == served)
 			give_up(client, &failure);
-	free_removed_device(service, served);
 }
 
 static struct served_device *anchored(struct service *service, const struct rdma_cm_id *id)
 {
 	struct served_device *served;
 
-	SLIST_FOREACH(served, &service->devices, next)
+	SLIST_FOREACH (served, &service->devices, next)
 		if (served->anchor == id)
 			return served;
 	return NULL;
@@ -337,8 +367,8 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	struct served_device *served;
 	struct failure failure = {0};
 
-	output_detail(service->output, "%s, status %d", rdma_event_str(event->event),
-		event->status);
+	output_detail(
+		service->output, "%s, status %d", rdma_event_str(event->event), event->status);
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		connect_request(service, event);
@@ -407,17 +437,30 @@ void service_deadlines(struct service *service)
 		else
 			connection_abandon(client->connection, &failure);
 	}
+	take_removals(service);
+}
+
+static int sooner(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 int service_next_deadline(const struct service *service)
 {
-	const struct client *running = TAILQ_FIRST(&service->running);
-	const struct client *closing = TAILQ_FIRST(&service->closing);
-	const struct client *first = running;
+	const struct client_queue *queues[] = {&service->running, &service->closing};
+	const struct served_device *served;
+	const struct client *first;
+	int next = -1;
 
-	if (!first || (closing && closing->deadline < first->deadline))
-		first = closing;
-	return first ? deadline_left(first->deadline) : -1;
+	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+		first = TAILQ_FIRST(queues[i]);
+		if (first)
+			next = sooner(next, deadline_left(first->deadline));
+	}
+	SLIST_FOREACH (served, &service->devices, next)
+		if (is_removed(served) && !service->stuck)
+			next = sooner(next, REMOVAL_LOOK_MS);
+	return next;
 }
 
 void service_end_clients(struct service *service, const struct failure *reason, bool events_lost)
@@ -427,7 +470,7 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 	while ((client = TAILQ_FIRST(&service->running)))
 		close_client(service, client, reason);
 	if (events_lost)
-		TAILQ_FOREACH(client, &service->closing, next)
+		TAILQ_FOREACH (client, &service->closing, next)
 			give_up(client, reason);
 }
 

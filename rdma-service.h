@@ -4,7 +4,9 @@
  *
  * Who owns what: a client owns its connection, and the connection its rdma_cm_id. A device is made
  * when the first client comes through it; its anchor, an rdma_cm_id of ours that is only bound,
- * keeps librdmacm from closing the device under us and reports its removal.
+ * keeps librdmacm from closing the device under us and reports its removal. Drivers of adapters can
+ * take a device away from its users. Those of soft-RoCE and soft-iWARP wait until nobody has it
+ * open, and librdmacm keeps it open until the process ends: then the server stops, and says why.
  *
  * Every client is in one of two queues. `running` holds those whose exchange is not over, `closing`
  * those that are disconnected and drain. All clients have the same time for each, so both queues
@@ -37,6 +39,7 @@ struct service {
 	struct client_queue running, closing;
 	uint64_t admitted;            /* clients so far */
 	enum exit_status first_error; /* of the first client that failed */
+	bool stuck;                   /* a removed device waits for this process to end */
 };
 
 /* Explains a failure on standard error. peer may be NULL. */
@@ -61,8 +64,7 @@ void service_stop_listening(struct service *service);
  * Ends all clients, for this reason. With events_lost, no rdmacm event is waited for any more; they
  * are freed all the same when their queue pairs are drained.
  */
-void service_end_clients(
-	struct service *service, const struct failure *reason, bool events_lost);
+void service_end_clients(struct service *service, const struct failure *reason, bool events_lost);
 
 /* True when there is nobody to serve and none can come. */
 bool service_over(const struct service *service);

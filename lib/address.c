@@ -1,4 +1,7 @@
+#include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,40 +9,69 @@
 
 #include "address.h"
 
-/* What the resolver's thread reads and writes, so it must outlive a lookup that takes too long. */
+/* A lookup belongs to the thread that makes it once its time has run out, and is never freed then. */
 struct lookup {
-	struct gaicb request;
-	struct addrinfo hints;
+	const char *host;
 	char service[8];
+	struct addrinfo hints;
+	struct addrinfo *list;
+	int error;
+	sem_t done;
 };
 
-/* Asks the name service for so long. */
-static int look_up(const char *host, const struct addrinfo *hints, const char *service,
+static void *look_up(void *argument)
+{
+	struct lookup *lookup = argument;
+
+	lookup->error = getaddrinfo(lookup->host, lookup->service, &lookup->hints, &lookup->list);
+	sem_post(&lookup->done);
+	return NULL;
+}
+
+/* Waits so long for the semaphore. Returns false when the time is over. */
+static bool wait_for(sem_t *semaphore, int milliseconds)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += milliseconds / 1000;
+	end.tv_nsec += milliseconds % 1000 * 1000000L;
+	if (end.tv_nsec >= 1000000000L) {
+		end.tv_sec++;
+		end.tv_nsec -= 1000000000L;
+	}
+	while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &end))
+		if (errno != EINTR)
+			return false;
+	return true;
+}
+
+/* Asks the name service, which cannot be interrupted, on a thread that can be left behind. */
+static int ask_name_service(const char *host, const struct addrinfo *hints, const char *service,
 	int milliseconds, struct addrinfo **list)
 {
-	const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
 	struct lookup *lookup = calloc(1, sizeof(*lookup));
-	struct gaicb *requests[1];
+	pthread_t thread;
 	int error;
 
 	if (!lookup)
 		return EAI_MEMORY;
-	lookup->hints = *hints;
 	snprintf(lookup->service, sizeof(lookup->service), "%s", service);
-	lookup->request = (struct gaicb){
-		.ar_name = host,
-		.ar_service = lookup->service,
-		.ar_request = &lookup->hints,
-	};
-	requests[0] = &lookup->request;
-	error = getaddrinfo_a(GAI_NOWAIT, requests, 1, NULL);
-	if (!error) {
-		gai_suspend((const struct gaicb *const *)requests, 1, &time);
-		error = gai_error(&lookup->request);
+	lookup->host = host;
+	lookup->hints = *hints;
+	sem_init(&lookup->done, 0, 0);
+	if (pthread_create(&thread, NULL, look_up, lookup)) {
+		free(lookup);
+		return EAI_MEMORY;
 	}
-	if (error == EAI_INPROGRESS)
-		return EAI_AGAIN; /* the lookup is left to the resolver's thread */
-	*list = lookup->request.ar_result;
+	if (!wait_for(&lookup->done, milliseconds)) {
+		pthread_detach(thread);
+		return EAI_AGAIN;
+	}
+	pthread_join(thread, NULL);
+	*list = lookup->list;
+	error = lookup->error;
+	sem_destroy(&lookup->done);
 	free(lookup);
 	return error;
 }
@@ -61,7 +93,7 @@ int address_find(
 	if (error != EAI_NONAME)
 		return error;
 	hints.ai_flags &= ~AI_NUMERICHOST;
-	return look_up(host, &hints, service, milliseconds, list);
+	return ask_name_service(host, &hints, service, milliseconds, list);
 }
 
 void address_set_port(struct sockaddr_storage *address, uint16_t port)
@@ -94,6 +126,6 @@ void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SI
 		    NI_NUMERICHOST | NI_NUMERICSERV))
 		snprintf(text, ADDRESS_TEXT_SIZE, "(unknown address)");
 	else
-		snprintf(text, ADDRESS_TEXT_SIZE, "%s%.64s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
-			port);
+		snprintf(text, ADDRESS_TEXT_SIZE, "%s%.64s%s:%s", v6 ? "[" : "", host,
+			v6 ? "]" : "", port);
 }

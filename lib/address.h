@@ -13,10 +13,10 @@
  * Finds the addresses of a host name or numeric address; asks the name service for at most that
  * many milliseconds. Returns 0 and a list that the caller frees with freeaddrinfo(), or an EAI_
  * code: EAI_AGAIN when time runs out, and host must then stay valid until the process ends. Main
- * thread. getaddrinfo(3), getaddrinfo_a(3).
+ * thread. getaddrinfo(3).
  */
-int address_find(const char *host, uint16_t port, int family, int milliseconds,
-	struct addrinfo **list);
+int address_find(
+	const char *host, uint16_t port, int family, int milliseconds, struct addrinfo **list);
 
 /* Writes "10.0.0.1" or "fd00::1". Any thread. */
 void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SIZE]);

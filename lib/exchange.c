@@ -26,8 +26,9 @@ static const struct received_row {
 } received_rows[EVENT_COUNT] = {
 	[EVENT_RECEIVED_MR] = {RECEIVED_NOTHING, RECEIVED_MR, SENT_NOTHING, NULL, "a second MSG_MR",
 		NULL},
-	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR, "MSG_DONE before its MSG_MR",
-		"a second MSG_DONE", "MSG_DONE before it knew our memory"},
+	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR,
+		"MSG_DONE before its MSG_MR", "a second MSG_DONE",
+		"MSG_DONE before it knew our memory"},
 	[EVENT_RECEIVED_VERDICT] = {RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DATA,
 		"MSG_VERDICT before its MSG_DONE", "a second MSG_VERDICT",
 		"MSG_VERDICT before it had our data"},

@@ -36,12 +36,12 @@ enum exchange_received {
 };
 
 enum exchange_event {
-	EVENT_ESTABLISHED,  /* rdmacm: the connection stands */
-	EVENT_SENT_MR,      /* completions of our own work requests */
+	EVENT_ESTABLISHED, /* rdmacm: the connection stands */
+	EVENT_SENT_MR,     /* completions of our own work requests */
 	EVENT_SENT_RDMA,
 	EVENT_SENT_DONE,
 	EVENT_SENT_VERDICT,
-	EVENT_RECEIVED_MR,  /* the peer's messages */
+	EVENT_RECEIVED_MR, /* the peer's messages */
 	EVENT_RECEIVED_DONE,
 	EVENT_RECEIVED_VERDICT,
 	EVENT_FAILED,       /* a completion failed, or the peer broke the protocol */

@@ -36,9 +36,9 @@ enum {
 
 #define START_SERVER "start rdma-server there, or check the port number"
 #define CHECK_PEER   "see what the other side reports, and whether it still runs"
-#define CHECK_RDMA                                                                                 \
-	"check on the peer that `rdma link` shows an active device for this address, that a "      \
-	"firewall lets UDP port 4791 (RoCE v2) through, and that both ends use the same RoCE "     \
+#define CHECK_RDMA \
+	"check on the peer that `rdma link` shows an active device for this address, that a " \
+	"firewall lets UDP port 4791 (RoCE v2) through, and that both ends use the same RoCE " \
 	"version"
 
 /* The first row that matches is taken: particular rows stand before general ones. */
@@ -62,8 +62,8 @@ static const struct explanation rows[] = {
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, NULL,
 		"check the spelling and the name service, or give the address itself"},
 
-	{FAILURE_ERRNO, PHASE_OPEN, EMFILE, STATUS_FAILED,
-		"this process has too many open files", "raise `ulimit -n`"},
+	{FAILURE_ERRNO, PHASE_OPEN, EMFILE, STATUS_FAILED, "this process has too many open files",
+		"raise `ulimit -n`"},
 
 	{FAILURE_ERRNO, PHASE_LISTEN, EADDRINUSE, STATUS_FAILED,
 		"another program listens on that port",
@@ -74,8 +74,8 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_LISTEN, ENODEV, STATUS_FAILED,
 		"the network interface of that address has no RDMA device",
 		"bind to an address of an RDMA device"},
-	{FAILURE_ERRNO, PHASE_LISTEN, EACCES, STATUS_FAILED,
-		"ports below 1024 need more rights", "choose a --port from 1024 up"},
+	{FAILURE_ERRNO, PHASE_LISTEN, EACCES, STATUS_FAILED, "ports below 1024 need more rights",
+		"choose a --port from 1024 up"},
 
 	{FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH, STATUS_CONNECT,
 		"this host has no network route to that address",
@@ -105,8 +105,7 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_ROUTE, ENODEV, STATUS_CONNECT,
 		"this is a loopback address, or another one without a GID on an RDMA device",
 		"use the address of an RDMA device's network interface"},
-	{FAILURE_ERRNO, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT,
-		"the path query went unanswered",
+	{FAILURE_ERRNO, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT, "the path query went unanswered",
 		"on InfiniBand check the subnet manager (`sminfo`) and the partition key, then retry"},
 	{FAILURE_DEADLINE, PHASE_ROUTE, EXPLAIN_ANY, STATUS_CONNECT,
 		"the path query went unanswered",
@@ -124,10 +123,10 @@ static const struct explanation rows[] = {
 
 	{FAILURE_REJECTED, PHASE_ANY, REJ_INVALID_SERVICE_ID, STATUS_CONNECT,
 		"nothing listens on that port", START_SERVER},
-	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT,
-		"nothing listens on that port", START_SERVER},
-	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT,
-		"the peer reset the connection", START_SERVER},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT, "nothing listens on that port",
+		START_SERVER},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT, "the peer reset the connection",
+		START_SERVER},
 	{FAILURE_REJECTED, PHASE_ANY, REJ_CONSUMER, STATUS_CONNECT,
 		"the program at that port refused without a reason that we know",
 		"check that an rdma-server of this version listens there, and look at what it "
@@ -202,8 +201,8 @@ static const struct explanation rows[] = {
 		"the device refused our own work request", "this is a bug: please report it"},
 	{FAILURE_COMPLETION, PHASE_ANY, WC_FLUSH, STATUS_PEER,
 		"the connection broke before the exchange was complete", CHECK_PEER},
-	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
-		"the device reported an error", "look at this host's kernel log"},
+	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, "the device reported an error",
+		"look at this host's kernel log"},
 
 	{FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER,
 		"the connection manager reports the peer as unreachable", CHECK_PEER},
@@ -240,7 +239,8 @@ static const struct explanation unknown = {FAILURE_NONE, PHASE_ANY, EXPLAIN_ANY,
 const struct explanation *explain(enum failure_kind kind, enum phase phase, int code)
 {
 	for (size_t i = 0; i < COUNT(rows); i++)
-		if (rows[i].kind == kind && (rows[i].phase == phase || rows[i].phase == PHASE_ANY) &&
+		if (rows[i].kind == kind &&
+			(rows[i].phase == phase || rows[i].phase == PHASE_ANY) &&
 			(rows[i].code == code || rows[i].code == EXPLAIN_ANY))
 			return &rows[i];
 	return &unknown;

@@ -9,11 +9,11 @@
 
 struct explanation {
 	enum failure_kind kind;
-	enum phase phase;   /* PHASE_ANY matches all */
-	int code;           /* EXPLAIN_ANY matches all */
+	enum phase phase; /* PHASE_ANY matches all */
+	int code;         /* EXPLAIN_ANY matches all */
 	enum exit_status status;
-	const char *cause;  /* NULL: the failure's evidence is the cause */
-	const char *cure;   /* NULL: nothing can be advised */
+	const char *cause; /* NULL: the failure's evidence is the cause */
+	const char *cure;  /* NULL: nothing can be advised */
 };
 
 #define EXPLAIN_ANY (-1)

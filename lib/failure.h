@@ -10,30 +10,30 @@
 
 /* The exit statuses of both programs, as in the man pages. */
 enum exit_status {
-	STATUS_OK = 0,       /* exchanged and verified */
-	STATUS_FAILED = 1,   /* this side failed */
-	STATUS_USAGE = 2,    /* wrong usage */
-	STATUS_CONNECT = 3,  /* could not connect */
-	STATUS_PEER = 4,     /* the peer failed, vanished or broke the protocol */
-	STATUS_DAMAGED = 5,  /* data arrived damaged */
+	STATUS_OK = 0,      /* exchanged and verified */
+	STATUS_FAILED = 1,  /* this side failed */
+	STATUS_USAGE = 2,   /* wrong usage */
+	STATUS_CONNECT = 3, /* could not connect */
+	STATUS_PEER = 4,    /* the peer failed, vanished or broke the protocol */
+	STATUS_DAMAGED = 5, /* data arrived damaged */
 };
 
 /* What kind of thing the code of a failure is. */
 enum failure_kind {
 	FAILURE_NONE = 0,
-	FAILURE_ERRNO,       /* a call, or an rdmacm event with a negative status: errno */
-	FAILURE_NAME,        /* getaddrinfo(): EAI_... */
-	FAILURE_HOST,        /* this host lacks something: enum host_rdma */
-	FAILURE_REJECTED,    /* rdmacm REJECTED: InfiniBand CM reject reason */
-	FAILURE_REFUSED,     /* our server refused: enum refusal */
-	FAILURE_COMPLETION,  /* a work completion: enum ibv_wc_status */
-	FAILURE_DEADLINE,    /* nothing came in time */
-	FAILURE_GONE,        /* the peer disconnected too early */
-	FAILURE_PROTOCOL,    /* the peer broke the protocol */
-	FAILURE_DAMAGED,     /* the peer's message arrived damaged here */
+	FAILURE_ERRNO,         /* a call, or an rdmacm event with a negative status: errno */
+	FAILURE_NAME,          /* getaddrinfo(): EAI_... */
+	FAILURE_HOST,          /* this host lacks something: enum host_rdma */
+	FAILURE_REJECTED,      /* rdmacm REJECTED: InfiniBand CM reject reason */
+	FAILURE_REFUSED,       /* our server refused: enum refusal */
+	FAILURE_COMPLETION,    /* a work completion: enum ibv_wc_status */
+	FAILURE_DEADLINE,      /* nothing came in time */
+	FAILURE_GONE,          /* the peer disconnected too early */
+	FAILURE_PROTOCOL,      /* the peer broke the protocol */
+	FAILURE_DAMAGED,       /* the peer's message arrived damaged here */
 	FAILURE_DAMAGED_THERE, /* our message arrived damaged at the peer */
-	FAILURE_REMOVED,     /* the RDMA device was removed */
-	FAILURE_INTERRUPTED, /* a signal */
+	FAILURE_REMOVED,       /* the RDMA device was removed */
+	FAILURE_INTERRUPTED,   /* a signal */
 };
 
 /* What was being done. */
@@ -54,9 +54,9 @@ enum phase {
 struct failure {
 	enum failure_kind kind;
 	enum phase phase;
-	int code;             /* its meaning depends on kind */
-	const char *call;     /* the library's function or event, static text */
-	char evidence[320];   /* what was seen, possibly empty */
+	int code;           /* its meaning depends on kind */
+	const char *call;   /* the library's function or event, static text */
+	char evidence[320]; /* what was seen, possibly empty */
 };
 
 /*

@@ -190,15 +190,23 @@ static bool search_interface(const char *device, const char *interface, void *co
 	return false;
 }
 
+bool host_has_device(const char *root, const char *device)
+{
+	char path[PATH_MAX];
+
+	if (strchr(device, '/') || device[0] == '.' || device[0] == '\0')
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s", root, device);
+	return access(path, F_OK) == 0;
+}
+
 enum host_rdma host_device_address(
 	const char *root, const char *device, int family, struct sockaddr_storage *address)
 {
 	struct address_search search = {.family = family, .found = address};
 	struct ifaddrs *addresses = NULL;
-	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s", root, device);
-	if (strchr(device, '/') || *device == '\0' || access(path, F_OK) != 0)
+	if (!host_has_device(root, device))
 		return HOST_NO_SUCH_DEVICE;
 	memset(address, 0, sizeof(*address));
 	if (getifaddrs(&addresses) == 0) {
@@ -218,15 +226,19 @@ struct address_list {
 static bool list_interface(const char *device, const char *interface, void *context)
 {
 	struct address_list *list = context;
-	char address[ADDRESS_TEXT_SIZE];
+	char address[ADDRESS_TEXT_SIZE], entry[ADDRESS_TEXT_SIZE + 128];
 
 	for (const struct ifaddrs *a = list->addresses; a && list->used < list->size;
 		a = a->ifa_next) {
 		if (strcmp(a->ifa_name, interface) != 0 || address_rank(a->ifa_addr, AF_UNSPEC) < 2)
 			continue;
 		address_text(a->ifa_addr, address);
+		snprintf(entry, sizeof(entry), "%s (%s, %s)", address, device, interface);
+		/* Several GIDs can belong to one interface, and net/ can name it again. */
+		if (strstr(list->text, entry))
+			continue;
 		list->used += (size_t)snprintf(list->text + list->used, list->size - list->used,
-			"%s%s (%s, %s)", list->used ? ", " : "", address, device, interface);
+			"%s%s", list->used ? ", " : "", entry);
 	}
 	return false;
 }
@@ -249,7 +261,7 @@ void host_rdma_addresses(const char *root, char *text, size_t size)
 void host_route_interface(const struct sockaddr *address, char *name, size_t size)
 {
 	int probe = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage source;
+	struct sockaddr_storage source = {0};
 	socklen_t length = sizeof(source);
 	struct ifaddrs *addresses = NULL;
 	char wanted[ADDRESS_TEXT_SIZE], have[ADDRESS_TEXT_SIZE];

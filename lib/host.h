@@ -6,6 +6,7 @@
 #ifndef HOST_H
 #define HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -25,6 +26,9 @@ enum host_rdma {
  * at size) what was seen. Returns HOST_READY if nothing is missing. Any thread.
  */
 enum host_rdma host_rdma(const char *root, char *evidence, size_t size);
+
+/* True if this host has an RDMA device of that name. Any thread. */
+bool host_has_device(const char *root, const char *device);
 
 /*
  * Finds an address of the RDMA device's network interfaces, of family AF_INET, AF_INET6 or, either,

@@ -27,11 +27,11 @@ enum message_verdict {
 
 struct message {
 	enum message_type type;
-	uint64_t address;      /* MSG_MR: where the peer may access our memory */
-	uint64_t length;       /* MSG_MR: of that region; MSG_DONE: of the message; in bytes */
-	uint32_t rkey;         /* MSG_MR: the key to it */
-	struct digest digest;  /* MSG_DONE: of the message */
-	uint32_t verdict;      /* MSG_VERDICT: enum message_verdict */
+	uint64_t address;     /* MSG_MR: where the peer may access our memory */
+	uint64_t length;      /* MSG_MR: of that region; MSG_DONE: of the message; in bytes */
+	uint32_t rkey;        /* MSG_MR: the key to it */
+	struct digest digest; /* MSG_DONE: of the message */
+	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
 };
 
 /*

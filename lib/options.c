@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "text.h"
 
 #define TIMEOUT_DEFAULT     10000
 #define TIMEOUT_MAX_SECONDS 86400
@@ -49,11 +50,14 @@ static const struct row {
 static enum options_result __attribute__((format(printf, 2, 3)))
 wrong(struct options *options, const char *format, ...)
 {
+	char text[OPTIONS_ERROR_MAX];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(options->error, sizeof(options->error), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	/* A word of the command line may hold anything; the error stays one line. */
+	text_escape(options->error, text, strlen(text));
 	return OPTIONS_WRONG;
 }
 
@@ -108,8 +112,8 @@ static enum options_result take(struct options *options, int option, const char 
 		break;
 	case OPTION_COUNT:
 		if (!parse_number(value, 1, UINT64_MAX, &options->count))
-			return wrong(options, "--count must be a number from 1 up, not '%s'",
-				value);
+			return wrong(
+				options, "--count must be a number from 1 up, not '%s'", value);
 		break;
 	case 'd':
 		options->device = value;
@@ -162,7 +166,8 @@ static enum options_result take_words(
 	if (!options->mode && !(server && strcmp(words[0], "any") == 0))
 		return wrong(options, "the mode must be %s, not '%s'", modes, words[0]);
 	if (server)
-		return count == 1 ? OPTIONS_RUN : wrong(options, "'%s' is one word too many", words[1]);
+		return count == 1 ? OPTIONS_RUN
+				  : wrong(options, "'%s' is one word too many", words[1]);
 	if (count < 3)
 		return wrong(options, "the server's %s is missing", count < 2 ? "host" : "port");
 	if (count > 3)
@@ -196,6 +201,20 @@ static void getopt_tables(enum program program, struct option table[], char lett
 	*letters = '\0';
 }
 
+/* Says what getopt has found wrong: a missing value (':'), or what optopt and the word tell. */
+static enum options_result refuse(
+	struct options *options, int option, const char *letters, const char *word)
+{
+	if (option == ':')
+		return wrong(options, "%s needs a value", word);
+	if (optopt == 0)
+		return wrong(options, "there is no option %s, or it is ambiguous", word);
+	/* A known option is refused only for a value that it does not take. */
+	if (optopt >= OPTION_BIND || (optopt > 0 && strchr(letters, optopt)))
+		return wrong(options, "%s takes no value", word);
+	return wrong(options, "there is no option -%c", optopt);
+}
+
 enum options_result options_parse(
 	struct options *options, enum program program, int argc, char *argv[])
 {
@@ -210,16 +229,8 @@ enum options_result options_parse(
 	optind = 0;
 	while (result == OPTIONS_RUN &&
 		(option = getopt_long(argc, argv, letters, table, NULL)) != -1) {
-		const char *word = argv[optind - 1];
-
-		if (option == ':')
-			return wrong(options, "%s needs a value", word);
-		if (option == '?' && optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0)
-			return wrong(options, "there is no option -%c", optopt);
-		if (option == '?' && optopt != 0)
-			return wrong(options, "%s takes no value", word);
-		if (option == '?')
-			return wrong(options, "there is no option %s, or it is ambiguous", word);
+		if (option == ':' || option == '?')
+			return refuse(options, option, letters, argv[optind - 1]);
 		result = take(options, option, optarg);
 	}
 	if (result != OPTIONS_RUN)

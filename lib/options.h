@@ -7,11 +7,15 @@
 #include <stdio.h>
 
 #include "mode.h"
+#include "text.h"
 
 #define PROJECT_VERSION "0.1.0"
 
 /* The longest --message: the tutorial's 1,024 bytes, less the terminating zero. */
 #define OPTIONS_MESSAGE_MAX 1023
+
+/* The longest error, before what cannot be printed in it is escaped. */
+#define OPTIONS_ERROR_MAX 160
 
 enum program {
 	PROGRAM_SERVER = 1 << 0,
@@ -43,7 +47,7 @@ struct options {
 	const char *host;
 
 	uint16_t port; /* the server's 0: let the system choose */
-	char error[160];
+	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
 };
 
 /*

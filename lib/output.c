@@ -6,7 +6,8 @@
 /* One line at most; longer ones are cut, which the longest message does not reach. */
 #define LINE_MAX_SIZE 8192
 
-static void print(FILE *stream, const char *program, const char *format, va_list args)
+static void __attribute__((format(printf, 3, 0)))
+print(FILE *stream, const char *program, const char *format, va_list args)
 {
 	char line[LINE_MAX_SIZE];
 

@@ -23,17 +23,17 @@ void die(const char *format, ...)
 
 static void *memory(size_t size)
 {
-	void *start = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+	void *bytes = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
 
-	if (!start)
+	if (!bytes)
 		die("no memory");
-	memset(start, 0, size);
-	return start;
+	memset(bytes, 0, size);
+	return bytes;
 }
 
-static struct ibv_mr *region(struct endpoint *end, void *start, size_t size, int access)
+static struct ibv_mr *region(struct endpoint *end, void *bytes, size_t size, int access)
 {
-	struct ibv_mr *mr = ibv_reg_mr(end->pd, start, size, (unsigned int)access);
+	struct ibv_mr *mr = ibv_reg_mr(end->pd, bytes, size, (unsigned int)access);
 
 	if (!mr)
 		die("ibv_reg_mr: %s", strerror(errno));
@@ -45,8 +45,10 @@ static void make(struct endpoint *end, unsigned int receives)
 	struct ibv_qp_init_attr wanted = {
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
-		.cap = {.max_send_wr = ENDPOINT_SLOTS, .max_recv_wr = ENDPOINT_SLOTS,
-			.max_send_sge = 1, .max_recv_sge = 1},
+		.cap = {.max_send_wr = ENDPOINT_SLOTS,
+			.max_recv_wr = ENDPOINT_SLOTS,
+			.max_send_sge = 1,
+			.max_recv_sge = 1},
 	};
 	size_t slots = ENDPOINT_SLOTS * sizeof(*end->sends);
 
@@ -60,11 +62,11 @@ static void make(struct endpoint *end, unsigned int receives)
 	end->sends = memory(2 * slots);
 	end->receives = end->sends + ENDPOINT_SLOTS;
 	end->exposed = memory(ENDPOINT_REGION);
-	end->local = memory(4 * ENDPOINT_REGION);
+	end->local = memory(ENDPOINT_REGION);
 	end->slots_mr = region(end, end->sends, 2 * slots, IBV_ACCESS_LOCAL_WRITE);
-	end->exposed_mr = region(end, end->exposed, ENDPOINT_REGION,
-		IBV_ACCESS_LOCAL_WRITE | end->exposed_access);
-	end->local_mr = region(end, end->local, 4 * ENDPOINT_REGION, IBV_ACCESS_LOCAL_WRITE);
+	end->exposed_mr = region(
+		end, end->exposed, ENDPOINT_REGION, IBV_ACCESS_LOCAL_WRITE | end->exposed_access);
+	end->local_mr = region(end, end->local, ENDPOINT_REGION, IBV_ACCESS_LOCAL_WRITE);
 	while (receives-- > 0)
 		endpoint_post_receive(end);
 }
@@ -162,10 +164,11 @@ static void await_request(struct endpoint *end, const char *address, const char 
 	endpoint_event(end, RDMA_CM_EVENT_CONNECT_REQUEST);
 }
 
-void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file)
+void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file,
+	const void *words, uint8_t length)
 {
 	await_request(end, address, port_file);
-	rdma_reject(end->id, NULL, 0);
+	rdma_reject(end->id, words, length);
 	rdma_destroy_id(end->id);
 	rdma_destroy_id(end->listener);
 	rdma_destroy_event_channel(end->channel);

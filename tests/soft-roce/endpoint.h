@@ -33,13 +33,14 @@ struct endpoint {
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* Connects to host and port, or listens (writing the port into a file) and accepts one. */
-void endpoint_connect(struct endpoint *end, const char *host, const char *port,
-	unsigned int receives);
-void endpoint_accept(struct endpoint *end, const char *address, const char *port_file,
-	unsigned int receives);
+void endpoint_connect(
+	struct endpoint *end, const char *host, const char *port, unsigned int receives);
+void endpoint_accept(
+	struct endpoint *end, const char *address, const char *port_file, unsigned int receives);
 
-/* Listens likewise and refuses the first request, as a program that is not ours would. */
-void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file);
+/* Listens likewise and refuses the first request with this private data. */
+void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file,
+	const void *words, uint8_t length);
 
 void endpoint_post_receive(struct endpoint *end);
 

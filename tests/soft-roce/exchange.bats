@@ -122,7 +122,7 @@ default_run() { # MODE VERB
 
 @test "the shortest and the longest message, both modes" {
 	local long
-	long=$(printf '%1023s' | tr ' ' m)
+	long=$(printf '%1023s' '' | tr ' ' m)
 	start_server --message "$long" any
 	for mode in write read; do
 		expect 0 client --message '' "$mode" "$ADDRESS" "$PORT"

@@ -101,12 +101,12 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	[ "$status" -eq 5 ]
 	has "$ERRORS" "the peer's message arrived damaged here"
 	has_not "$LOG" 'remote buffer'
-	listening_odd_peer -- get mr write done:digest get get closed
+	listening_odd_peer -- get mr write done:digest get get verdict closed
 	expect 5 client write "$ADDRESS" "$PEER_PORT"
 	one_line "$ERR"
 	has "$ERR" "the peer's message arrived damaged here"
 	wait "$PEER"
-	listening_odd_peer -- get mr write done get verdict:damaged get closed
+	listening_odd_peer -- get mr write 'done' get verdict:damaged get closed
 	expect 5 client write "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'our message arrived damaged at the peer'
 	wait "$PEER"

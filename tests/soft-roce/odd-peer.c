@@ -4,10 +4,11 @@
  *
  *     odd-peer [--intro KIND] [--receives N] [--rnr N] [--depth N] HOST PORT STEP...
  *     odd-peer [...] --listen ADDRESS PORT-FILE STEP...
- *     odd-peer --refuse ADDRESS PORT-FILE    refuses one request without giving a reason
+ *     odd-peer --refuse REASON ADDRESS PORT-FILE
+ * refuses one request with that reason of lib/introduction.h; 0: without a word.
  *
- * KIND: ours (default), read (ours in read mode), none, version, mode, session, region, garbage.
- * Steps:
+ * KIND: ours (default), read (ours in read mode), none, none-read (without a word, but allowing
+ * READs), version, mode, session, region, garbage. Steps:
  *   mr mr:wrap mr:empty mr:key mr:small    send MSG_MR: true, or wrong in the way named
  *   done done:digest done:empty done:large send MSG_DONE likewise
  *   write:wild done:wild                   the same with a message of 1,024 bytes that has no end and
@@ -52,9 +53,9 @@ static void make_wild(void)
 struct peer {
 	struct endpoint end;
 	struct message theirs;
-	unsigned int sends;       /* posted and not completed */
-	bool failed;              /* a completion has failed */
-	const uint8_t *unread;    /* a message that came while waiting for something else */
+	unsigned int sends;    /* posted and not completed */
+	bool failed;           /* a completion has failed */
+	const uint8_t *unread; /* a message that came while waiting for something else */
 	uint32_t unread_length;
 };
 
@@ -68,7 +69,7 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 	};
 	uint8_t length = INTRODUCTION_SIZE;
 
-	if (strcmp(kind, "read") == 0)
+	if (strcmp(kind, "read") == 0 || strcmp(kind, "none-read") == 0)
 		ours.mode = MODE_READ;
 	else if (strcmp(kind, "version") == 0)
 		ours.version = 99;
@@ -78,13 +79,13 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 		ours.session = 55;
 	else if (strcmp(kind, "region") == 0)
 		ours.region_length = 16;
-	else if (strcmp(kind, "ours") != 0 && strcmp(kind, "none") != 0 &&
+	else if (strcmp(kind, "ours") != 0 && strncmp(kind, "none", 4) != 0 &&
 		 strcmp(kind, "garbage") != 0)
 		die("no introduction '%s'", kind);
 	introduction_encode(&ours, buffer);
 	if (strcmp(kind, "garbage") == 0)
 		memset(buffer + 8, 0xff, INTRODUCTION_SIZE - 8);
-	if (strcmp(kind, "none") == 0)
+	if (strncmp(kind, "none", 4) == 0)
 		length = 0;
 	peer->end.parameters.private_data = buffer;
 	peer->end.parameters.private_data_len = length;
@@ -225,8 +226,9 @@ static void step(struct peer *peer, const char *word)
 	else if (strcmp(name, "done") == 0)
 		send_done(peer, how);
 	else if (strcmp(name, "verdict") == 0)
-		send_message(peer, &(struct message){.type = MSG_VERDICT,
-			.verdict = *how == 'd' ? VERDICT_DAMAGED : (uint32_t)atoi(how)});
+		send_message(peer,
+			&(struct message){.type = MSG_VERDICT,
+				.verdict = *how == 'd' ? VERDICT_DAMAGED : (uint32_t)atoi(how)});
 	else if (strcmp(name, "type") == 0)
 		send_message(peer, &(struct message){.type = (enum message_type)atoi(how)});
 	else if (strcmp(name, "bytes") == 0)
@@ -256,11 +258,23 @@ static void step(struct peer *peer, const char *word)
 		die("no step '%s'", word);
 }
 
+static void refuse(struct peer *peer, uint32_t reason, const char *address, const char *port_file)
+{
+	const struct introduction ours = {.version = 99, .mode = MODE_READ, .refusal = reason};
+	uint8_t introduction[INTRODUCTION_SIZE];
+
+	introduction_encode(&ours, introduction);
+	endpoint_refuse(
+		&peer->end, address, port_file, introduction, reason ? INTRODUCTION_SIZE : 0);
+}
+
 int main(int argc, char *argv[])
 {
 	struct peer peer = {
-		.end.parameters = {.initiator_depth = 1, .responder_resources = 1,
-			.retry_count = 7, .rnr_retry_count = 7},
+		.end.parameters = {.initiator_depth = 1,
+			.responder_resources = 1,
+			.retry_count = 7,
+			.rnr_retry_count = 7},
 	};
 	const char *kind = "ours";
 	unsigned int receives = 8;
@@ -285,8 +299,8 @@ int main(int argc, char *argv[])
 	introduce(&peer, kind, introduction);
 	if (word + 2 > argc)
 		die("usage: see the head of odd-peer.c");
-	if (strcmp(argv[word], "--refuse") == 0) {
-		endpoint_refuse(&peer.end, argv[word + 1], argv[word + 2]);
+	if (strcmp(argv[word], "--refuse") == 0 && word + 3 < argc) {
+		refuse(&peer, (uint32_t)atoi(argv[word + 1]), argv[word + 2], argv[word + 3]);
 		return EXIT_SUCCESS;
 	}
 	if (strcmp(argv[word], "--listen") == 0) {

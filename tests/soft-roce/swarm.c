@@ -80,8 +80,8 @@ static void free_if_over(struct swarm *swarm, struct bee *bee)
 		end_bee(swarm, bee, connection_outcome(bee->connection));
 }
 
-static int connect_bee(struct swarm *swarm, struct bee *bee, struct rdma_cm_id *id,
-	struct failure *failure)
+static int connect_bee(
+	struct swarm *swarm, struct bee *bee, struct rdma_cm_id *id, struct failure *failure)
 {
 	int error;
 
@@ -98,8 +98,8 @@ static int connect_bee(struct swarm *swarm, struct bee *bee, struct rdma_cm_id *
 }
 
 /* Takes an event; the private data is still valid. Returns 0, or -1 with the failure recorded. */
-static int take_event(struct swarm *swarm, const struct rdma_cm_event *event,
-	struct failure *failure)
+static int take_event(
+	struct swarm *swarm, const struct rdma_cm_event *event, struct failure *failure)
 {
 	struct bee *bee = event->id->context;
 

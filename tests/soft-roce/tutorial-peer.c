@@ -125,7 +125,8 @@ static void check_parameters(const struct endpoint *end, bool active)
 int main(int argc, char *argv[])
 {
 	struct endpoint end = {
-		.parameters = {.initiator_depth = 1, .responder_resources = 1,
+		.parameters = {.initiator_depth = 1,
+			.responder_resources = 1,
 			.rnr_retry_count = 7},
 		.exposed_access = IBV_ACCESS_REMOTE_WRITE,
 	};

@@ -42,7 +42,7 @@ with_our_client() { # MODE
 @test "our memory stays readable until a tutorial peer disconnects: its MSG_DONE is not fenced" {
 	start_server --message 'read me late' read
 	# Its READ runs after both sides' MSG_DONE, as an unfenced one may.
-	odd_peer --intro none "$ADDRESS" "$PORT" mr get done get sent read disconnect >"$OUT"
+	odd_peer --intro none-read "$ADDRESS" "$PORT" mr get 'done' get sent read disconnect >"$OUT"
 	has "$OUT" '^read: read me late$'
 	stop_server
 	[ ! -s "$ERRORS" ]

@@ -45,27 +45,12 @@ static void reads_and_writes_numeric_addresses(void **state)
 	}
 }
 
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ /* gcc's name for it */
-#endif
-#endif
-
-/* The resolver's thread is glibc's own: ThreadSanitizer knows nothing of it and crashes there. */
-static void skip_where_threads_must_be_known(void)
-{
-#ifdef __SANITIZE_THREAD__
-	skip();
-#endif
-}
-
 static void finds_names(void **state)
 {
 	struct addrinfo *list;
 	char text[ADDRESS_TEXT_SIZE];
 
 	(void)state;
-	skip_where_threads_must_be_known();
 	assert_int_equal(address_find("localhost", 7, AF_INET, MINUTE, &list), 0);
 	address_port_text(list->ai_addr, text);
 	assert_string_equal(text, "127.0.0.1:7");
@@ -86,7 +71,6 @@ static void says_what_cannot_be_found(void **state)
 	};
 
 	(void)state;
-	skip_where_threads_must_be_known();
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct addrinfo *list;
 

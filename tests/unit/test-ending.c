@@ -146,6 +146,19 @@ static void what_is_complete_stays_complete(void **state)
 	}
 }
 
+/* exchange.h: whether our own last word was acknowledged no longer matters. */
+static void our_last_word_need_not_arrive(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE};
+
+	(void)state;
+	start_complete(&rig, false);
+	rig_complete(&rig, IBV_WC_RETRY_EXC_ERR);
+	rig_close(&rig, NULL);
+	rig_stop(&rig);
+	assert_false(failure_is_set(&rig.outcome));
+}
+
 /* Another verdict, or rubbish, from a peer that does not know when to stop. */
 static void what_comes_after_the_end_changes_nothing(void **state)
 {
@@ -234,6 +247,38 @@ static void a_broken_queue_ends_the_exchange(void **state)
 	assert_string_equal(rig.outcome.call, "ibv_poll_cq");
 }
 
+/* Without another event nothing more would be heard, until the deadline. */
+static void a_queue_that_gives_no_more_events_ends_the_exchange(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE};
+	struct message region;
+
+	(void)state;
+	rig_start(&rig);
+	region = rig_peer_region(&rig, REGION_SIZE);
+	rig_establish(&rig);
+	fake_fail("ibv_req_notify_cq", 0, EIO);
+	rig_hear(&rig, &region);
+	assert_int_equal(rig_notes(&rig), CONNECTION_FINISHED);
+	rig_close(&rig, NULL);
+	rig_stop(&rig);
+	assert_string_equal(rig.outcome.call, "ibv_req_notify_cq");
+}
+
+/* Nobody says why, but nobody says that it is well either. */
+static void an_abandoned_exchange_is_no_success(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	rig_start_data(&rig, REGION_SIZE);
+	fake_flush_on_disconnect(false);
+	connection_abandon(rig.connection, NULL);
+	rig_close(&rig, NULL);
+	rig_stop(&rig);
+	assert_true(failure_is_set(&rig.outcome));
+}
+
 static void a_dead_channel_does_not_keep_a_connection(void **state)
 {
 	struct rig rig = {.mode = MODE_WRITE};
@@ -281,7 +326,7 @@ static void an_abandoned_connection_is_let_go_at_once(void **state)
 	}
 }
 
-/* It was let go of just before: the thread still has the note to read. */
+/* The thread has let go of it, but we have not heard: our note is under way, so we wait for it. */
 static void an_abandoned_connection_waits_for_its_answer(void **state)
 {
 	struct rig rig = {.mode = MODE_WRITE, .active = true};
@@ -290,11 +335,28 @@ static void an_abandoned_connection_waits_for_its_answer(void **state)
 	rig_start_data(&rig, REGION_SIZE);
 	connection_close(rig.connection, &deadline);
 	fake_settle();
-	assert_true(connection_drained(rig.connection, rig_notes(&rig)));
 	connection_abandon(rig.connection, &deadline);
 	assert_false(connection_drained(rig.connection, CONNECTION_DRAINED));
 	fake_settle();
 	assert_true(connection_drained(rig.connection, rig_notes(&rig)));
+	rig_stop(&rig);
+}
+
+/* We have heard that the thread let go of it: a note would find it freed. */
+static void what_is_let_go_of_is_not_abandoned(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	rig_start_data(&rig, REGION_SIZE);
+	connection_close(rig.connection, &deadline);
+	fake_settle();
+	assert_true(connection_drained(rig.connection, rig_notes(&rig)));
+	rig.notes = 0;
+	connection_abandon(rig.connection, &deadline);
+	fake_settle();
+	assert_int_equal(rig_notes(&rig), 0);
+	assert_true(connection_drained(rig.connection, 0));
 	rig_stop(&rig);
 }
 
@@ -385,13 +447,17 @@ int main(void)
 		with_rig(a_message_too_long_is_the_peers_fault),
 		with_rig(a_deadline_says_what_was_awaited),
 		with_rig(what_is_complete_stays_complete),
+		with_rig(our_last_word_need_not_arrive),
 		with_rig(what_comes_after_the_end_changes_nothing),
 		with_rig(nothing_is_let_go_before_all_is_back),
 		with_rig(a_request_that_is_not_taken_is_not_awaited),
 		with_rig(a_broken_queue_ends_the_exchange),
+		with_rig(a_queue_that_gives_no_more_events_ends_the_exchange),
+		with_rig(an_abandoned_exchange_is_no_success),
 		with_rig(a_dead_channel_does_not_keep_a_connection),
 		with_rig(an_abandoned_connection_is_let_go_at_once),
 		with_rig(an_abandoned_connection_waits_for_its_answer),
+		with_rig(what_is_let_go_of_is_not_abandoned),
 		with_rig(no_note_outlives_its_connection),
 		with_rig(a_connection_that_never_stood_is_drained),
 		with_rig(one_failure_leaves_the_others_alone),

@@ -193,6 +193,10 @@ static void lists_the_addresses_of_all_devices(void **state)
 	assert_string_equal(text, "none");
 	put_gid(root, "rxe0", 0, "lo\n");
 	put_gid(root, "rxe0", 1, "lo\n");
+	/* The entries of a VLAN come between; PCI devices have their interfaces in net/, too. */
+	put_gid(root, "rxe0", 2, "gone0\n");
+	put_gid(root, "rxe0", 3, "lo\n");
+	put(root, DEVICES "/rxe0/device/net/lo", NULL);
 	host_rdma_addresses(root->path, text, sizeof(text));
 	assert_int_equal(strncmp(text, "127.0.0.1 (rxe0, lo)", 20), 0);
 	/* Once each, however many GIDs an interface has. */

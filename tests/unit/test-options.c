@@ -152,6 +152,7 @@ static const struct wrong {
 	{S, {"--port", "65536", "any"}, "'65536'"},
 	{S, {"--port", "-1", "any"}, "'-1'"},
 	{S, {"--port", "1x", "any"}, "'1x'"},
+	{S, {"--port", "1\n2", "any"}, "1"},
 	{S, {"--port", "", "any"}, "''"},
 	{S, {"-p", "1 ", "any"}, "'1 '"},
 	{S, {"--count", "0", "any"}, "'0'"},
@@ -177,6 +178,9 @@ static const struct wrong {
 	{S, {"--frobnicate=1", "any"}, "--frobnicate=1"},
 	{S, {"-x", "any"}, "-x"},
 	{S, {"-vx", "any"}, "-x"},
+	{S, {"-xv", "any"}, "-x"},
+	{S, {"--quiet", "-xv", "any"}, "-x"},
+	{S, {"-\xc3\xa9", "any"}, "there is no option"},
 	{S, {"-?", "any"}, "-?"},
 	{S, {"-:", "any"}, "-:"},
 	{S, {"any", "--port"}, "--port"},
@@ -222,7 +226,7 @@ static void cuts_what_does_not_fit(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&options, PROGRAM_SERVER, words), OPTIONS_WRONG);
-	assert_int_equal(strlen(options.error), sizeof(options.error) - 1);
+	assert_int_equal(strlen(options.error), OPTIONS_ERROR_MAX - 1);
 }
 
 static void help_and_version_come_before_what_is_missing(void **state)

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# More than one RDMA device, and devices that go away.
+
+load common
+
+setup_file() {
+	ip link add second0 type dummy
+	ip address add 10.94.0.1/24 dev second0
+	ip link set second0 mtu 4200 up
+	rdma link add rxe2 type rxe netdev second0
+}
+
+teardown_file() {
+	rdma link delete rxe2 || true
+	ip link delete second0
+}
+
+SECOND=10.94.0.1
+
+# Threads of the server that poll a device.
+cq_threads() { cat "/proc/$SERVER"/task/*/comm | grep -c '^cq-'; }
+
+@test "one server, two devices, a CQ thread for each" {
+	start_server any
+	expect 0 client write "$ADDRESS" "$PORT"
+	[ "$(cq_threads)" -eq 1 ]
+	expect 0 client read "$SECOND" "$PORT"
+	[ "$(cq_threads)" -eq 2 ]
+	swarm write "$ADDRESS" "$PORT" 40 10 >"$OUT" &
+	PEER=$!
+	swarm read "$SECOND" "$PORT" 40 10 >"$DIR/other"
+	wait "$PEER"
+	has "$OUT" '^40 verified, 0 failed$'
+	has "$DIR/other" '^40 verified, 0 failed$'
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "--device keeps to one of them" {
+	start_server --device rxe2 any
+	expect 0 client write "$SECOND" "$PORT"
+	expect 3 client write "$ADDRESS" "$PORT"
+	stop_server
+	expect 1 "$PAIR_BIN/rdma-server" --device rxe2 --bind "$ADDRESS" any
+	has "$ERR" 'does not lead through the RDMA device that --device names'
+	start_server --device rxe2 --bind :: any
+	expect 3 client write "$ADDRESS" "$PORT"
+	has "$ERR" 'the server does not serve on the RDMA device behind that address'
+	expect 0 client write "$SECOND" "$PORT"
+	expect 3 client --device "$VM_DEVICE" --timeout 4 write "$SECOND" "$PORT"
+	stop_server
+}
+
+# Deletes the device while it is in use, which returns when nobody has it open any more, and makes
+# it again.
+delete_second() {
+	timeout 60 rdma link delete rxe2
+	rdma link add rxe2 type rxe netdev second0
+}
+
+# Soft-RoCE does not let go of a device that is open, and librdmacm does not close it.
+server_has_stopped() {
+	local status=0
+	wait "$SERVER" || status=$?
+	SERVER=''
+	[ "$status" -eq 1 ]
+	has "$ERRORS" 'the RDMA device rxe2 is being removed'
+	has "$ERRORS" 'the kernel cannot remove rxe2 while this server has it open, so the server stops'
+}
+
+@test "a device that nobody has used goes away under a server, which goes on" {
+	start_server any
+	expect 0 client write "$ADDRESS" "$PORT"
+	delete_second
+	expect 0 client write "$SECOND" "$PORT"
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "a device that was used goes away under an idle server: it stops with the reason" {
+	start_server any
+	expect 0 client write "$SECOND" "$PORT"
+	delete_second
+	server_has_stopped
+}
+
+@test "a device goes away under running exchanges: they end with the reason, others are finished" {
+	start_server --timeout 60 any
+	odd_peer "$SECOND" "$PORT" mr get say:here closed >"$OUT" 2>&1 &
+	odd_peer "$ADDRESS" "$PORT" mr get say:here write 'done' pause >"$DIR/other" 2>&1 &
+	PEER=$!
+	wait_line "$OUT" here
+	wait_line "$DIR/other" here
+	delete_second &
+	local deletion=$!
+	wait_line "$ERRORS" "exchange failed.*this host's RDMA device was removed"
+	wait_line "$ERRORS" 'so the server stops'
+	kill -0 "$SERVER"
+	pkill -KILL odd-peer
+	server_has_stopped
+	wait "$deletion"
+}
+
+@test "a device goes away under a waiting client: exit 1 with the reason" {
+	start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" --listen "$SECOND" "$DIR/peer-port" \
+		get say:here closed
+	"$PAIR_BIN/rdma-client" --timeout 60 write "$SECOND" "$PEER_PORT" >"$OUT" 2>"$ERR" &
+	local pid=$! status=0
+	wait_line "$DIR/peer" here
+	delete_second
+	wait "$pid" || status=$?
+	[ "$status" -eq 1 ] || fail "$status: $(cat "$ERR")"
+	has "$ERR" "this host's RDMA device was removed"
+}

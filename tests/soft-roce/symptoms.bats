@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# Every failure of a connection that soft-RoCE can show: one line that names the cause, and the
+# exit status that belongs to it.
+
+load common
+
+# says STATUS PATTERN COMMAND...: the command ends so, having said that in one line.
+says() {
+	local status=$1 pattern=$2
+	shift 2
+	expect "$status" "$@"
+	one_line "$ERR"
+	has "$ERR" "$pattern"
+}
+
+# Runs a command as a user without rights, with so many KiB of locked memory.
+as_nobody() { # KIB COMMAND...
+	local limit=$1
+	shift
+	# shellcheck disable=SC2016 # for the inner shell
+	setpriv --reuid=65534 --regid=65534 --clear-groups bash -c 'ulimit -l "$0" && exec "$@"' \
+		"$limit" "$@"
+}
+
+@test "no RDMA device" {
+	rdma link delete "$VM_DEVICE"
+	RESOURCES=$(resources)
+	local failed=0
+	says 3 'this host has no RDMA device (.*holds none); load the driver' \
+		client write "$ADDRESS" 7471 || failed=1
+	says 1 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write || failed=1
+	rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
+	RESOURCES=$(resources)
+	[ $failed -eq 0 ]
+}
+
+@test "rdma_ucm is not loaded" {
+	# The kernel would load it when it is asked for, so it may not.
+	local loader failed=0
+	loader=$(sysctl -n kernel.modprobe)
+	sysctl -qw kernel.modprobe=/bin/false
+	modprobe -r rdma_ucm
+	says 3 "device $VM_DEVICE is there, /dev/infiniband/rdma_cm is not); modprobe rdma_ucm" \
+		client write "$ADDRESS" 7471 || failed=1
+	modprobe rdma_ucm
+	sysctl -qw kernel.modprobe="$loader"
+	[ $failed -eq 0 ]
+}
+
+@test "no right to open the RDMA device files" {
+	local mode failed=0
+	mode=$(stat -c %a /dev/infiniband/rdma_cm)
+	chmod 600 /dev/infiniband/rdma_cm
+	says 3 'this user may not open the RDMA device files' \
+		as_nobody 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471 || failed=1
+	chmod "$mode" /dev/infiniband/rdma_cm
+	[ $failed -eq 0 ]
+}
+
+@test "an ordinary user needs no more than 8 MiB of locked memory" {
+	start_server any
+	expect 0 as_nobody 8192 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "locked memory too small, at the client and at the server" {
+	start_server any
+	says 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
+		as_nobody 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+	stop_server
+	local file=/tmp/port-of-nobody
+	as_nobody 4 "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
+	SERVER=$!
+	wait_until test -s $file
+	says 3 'the server could not get the memory or the queue pair for another client' \
+		client write "$ADDRESS" "$(cat $file)"
+	has "$ERRORS" 'the locked-memory limit is too low'
+	stop_server
+}
+
+@test "too few file descriptors" {
+	# shellcheck disable=SC2016 # for the inner shell
+	says 1 'this process has too many open files' \
+		bash -c 'exec 3>&- 4>&- && ulimit -n 5 && exec "$@"' sh "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
+}
+
+@test "a host name that does not exist" {
+	says 3 'cannot find the host no.such.host.invalid:7471' \
+		client --timeout 4 write no.such.host.invalid 7471
+}
+
+@test "no network route" {
+	says 3 'this host has no network route to that address' client write 10.99.0.1 7471
+}
+
+@test "a route that prohibits the address, a route into a black hole" {
+	ip route add prohibit 10.98.0.0/24
+	ip route add blackhole 10.97.0.0/24
+	local failed=0
+	says 3 "this host's routes prohibit that address" client write 10.98.0.1 7471 || failed=1
+	says 3 'the address cannot be used from here' client write 10.97.0.1 7471 || failed=1
+	ip route delete prohibit 10.98.0.0/24
+	ip route delete blackhole 10.97.0.0/24
+	[ $failed -eq 0 ]
+}
+
+@test "a route through an interface without an RDMA device" {
+	ip link add plain0 type dummy
+	ip address add 10.96.0.1/24 dev plain0
+	ip link set plain0 up
+	local failed=0
+	says 3 "RDMA device (the route leaves through plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
+		client write 10.96.0.2 7471 || failed=1
+	says 1 'the network interface of that address has no RDMA device' \
+		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write || failed=1
+	ip link delete plain0
+	[ $failed -eq 0 ]
+}
+
+@test "loopback" {
+	says 3 "this is a loopback address.*RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
+		client write 127.0.0.1 7471
+}
+
+# An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
+ethernet_up() {
+	ip netns add far
+	ip link add near0 type veth peer name far0 netns far
+	ip address add 10.95.0.1/24 dev near0
+	ip link set near0 up
+	ip -n far address add 10.95.0.2/24 dev far0
+	ip -n far link set far0 up
+	rdma link add rxe1 type rxe netdev near0
+	RESOURCES=$(resources)
+}
+
+ethernet_down() {
+	rdma link delete rxe1
+	ip link delete near0
+	ip netns delete far
+	RESOURCES=$(resources)
+}
+
+@test "a host that does not answer ARP; one that is there but has no RDMA" {
+	ethernet_up
+	local failed=0
+	says 3 'the host does not answer address resolution' client write 10.95.0.9 7471 || failed=1
+	says 3 'the host is up, but no RDMA answers there.*no answer within 3 s' \
+		client --timeout 3 write 10.95.0.2 7471 || failed=1
+	ethernet_down
+	[ $failed -eq 0 ]
+}
+
+@test "nothing listens on the port" {
+	says 3 'nothing listens on that port; start rdma-server there' client write "$ADDRESS" 7471
+}
+
+@test "a server whose program is stopped, and what it says of the client later" {
+	start_server any
+	kill -STOP "$SERVER"
+	says 3 'no RDMA answers there, or its program is stuck' \
+		client --timeout 2 write "$ADDRESS" "$PORT"
+	kill -CONT "$SERVER"
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+	has "$ERRORS" 'its request was given up before it was served'
+}
+
+@test "mode mismatch, both ways" {
+	start_server read
+	says 3 "the server at $ADDRESS:$PORT runs in read mode" client write "$ADDRESS" "$PORT"
+	stop_server
+	start_server write
+	says 3 "the server at $ADDRESS:$PORT runs in write mode" client read "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "our server refuses what it cannot agree to" {
+	start_server any
+	local kind
+	for kind in version mode session region garbage; do
+		if odd_peer --intro "$kind" "$ADDRESS" "$PORT" closed 2>"$ERR"; then
+			fail "$kind was accepted"
+		fi
+		has "$ERR" 'REJECTED, status 28'
+	done
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "a server that refuses: each reason as a sentence" {
+	local reason pattern
+	while read -r reason pattern; do
+		start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" --refuse "$reason" "$ADDRESS" \
+			"$DIR/peer-port"
+		says 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
+		wait "$PEER"
+	done <<-END
+	0 refused without a reason that we know
+	1 runs in read mode
+	2 speaks protocol version 99, this program version 1
+	3 does not know this kind of session
+	4 could not get the memory or the queue pair
+	5 has regions of 0 bytes, this program of 1024
+	6 does not serve on the RDMA device behind that address
+	7 could not make sense of our introduction
+	8 is stopping and takes no more clients
+	99 for a reason that this version does not know
+	END
+}
+
+@test "ports that cannot be had, addresses that are not there" {
+	start_server --port 7471 any
+	says 1 'another program listens on that port' "$PAIR_BIN/rdma-server" --port 7471 any
+	says 1 'another program listens on that port' \
+		"$PAIR_BIN/rdma-server" --bind "$ADDRESS" --port 7471 any
+	stop_server
+	says 1 'does not have that address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
+	says 1 'ports below 1024 need more rights' \
+		as_nobody 64 "$PAIR_BIN/rdma-server" --port 80 any
+	says 1 'no RDMA device of that name' "$PAIR_BIN/rdma-server" --device nothing0 any
+}
+
+@test "--verbose adds the library's names and numbers" {
+	expect 3 client --verbose write "$ADDRESS" 7471
+	has "$ERR" '\[RDMA_CM_EVENT_REJECTED: invalid service ID 8\]'
+	expect 3 client --verbose write 10.99.0.1 7471
+	has "$ERR" '\[rdma_resolve_addr: ENETUNREACH 101\]'
+}

@@ -1,0 +1,71 @@
+# What the tests between two hosts share. They run in the second host; the first runs agent.bash and
+# does what on_host1 asks for, through the folder that both share, because the network is what the
+# tests break.
+
+# shellcheck shell=bash
+
+load ../soft-roce/common
+
+# shellcheck disable=SC2034 # HOST1 is for the tests
+read -r HOST1 _ <<<"$VM_ADDRESSES"
+REQUESTS=$VM_SHARED/requests
+
+# on_host1 COMMAND: runs it there to its end; its output comes back, and its status.
+on_host1() {
+	local request
+	request=$(mktemp -u "$REQUESTS/XXXXXXXX")
+	printf '%s\n' "$1" >"$request.new"
+	mv "$request.new" "$request.request"
+	wait_until test -e "$request.status" || return 1
+	cat "$request.out"
+	return "$(cat "$request.status")"
+}
+
+# start_on_host1 NAME COMMAND: starts it there; its output goes to $FAR/NAME.out and .err.
+start_on_host1() {
+	on_host1 "setsid $2 >'$FAR/$1.out' 2>'$FAR/$1.err' </dev/null & echo \$! >'$FAR/$1.pid'"
+}
+
+# stop_on_host1 NAME [SIGNAL]: ends it and waits until it is gone.
+stop_on_host1() {
+	on_host1 "kill -${2:-TERM} $(cat "$FAR/$1.pid") 2>/dev/null || true
+		while kill -0 $(cat "$FAR/$1.pid") 2>/dev/null; do sleep 0.05; done"
+}
+
+start_far_server() { # ARGUMENT...
+	start_on_host1 server "$PAIR_BIN/rdma-server --port-file '$FAR/port' $*"
+	wait_until test -s "$FAR/port"
+	PORT=$(cat "$FAR/port")
+}
+
+# Everything that host 1 sends, or only its acknowledgements (BTH opcode 0x11), or some, is lost.
+mend() {
+	on_host1 "tc qdisc delete dev $VM_INTERFACE root 2>/dev/null || true"
+	tc qdisc delete dev "$VM_INTERFACE" root 2>/dev/null || true
+}
+cut_host1() { on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss 100%"; }
+lose() { # PERCENT
+	on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss $1%"
+	tc qdisc add dev "$VM_INTERFACE" root netem loss "$1%"
+}
+
+setup() {
+	DIR=$BATS_TEST_TMPDIR
+	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
+	FAR=$(mktemp -d "$VM_SHARED/test.XXXXXX")
+	RESOURCES=$(resources)
+	FAR_RESOURCES=$(on_host1 'rdma resource show')
+}
+
+same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]; }
+
+teardown() {
+	mend
+	local name
+	for name in "$FAR"/*.pid; do
+		[ ! -e "$name" ] || on_host1 "kill -KILL $(cat "$name") 2>/dev/null || true"
+	done
+	pkill -KILL odd-peer || true
+	wait_until same_resources || fail "left behind: $(resources)"
+	wait_until same_far_resources || fail "left behind there: $(on_host1 'rdma resource show')"
+}

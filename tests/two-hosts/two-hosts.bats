@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# Between two hosts, with real packets: both modes, a link that is cut, loss, a host that dies.
+
+load common
+
+@test "both modes, IPv4 and IPv6" {
+	start_far_server any
+	local mode address
+	for mode in write read; do
+		for address in "$HOST1" "${VM_ADDRESSES6%% *}"; do
+			expect 0 client "$mode" "$address" "$PORT"
+			has "$OUT" '^remote buffer: message from passive/server side with pid'
+		done
+	done
+	stop_on_host1 server
+	count "$FAR/server.out" '^remote buffer: message from active/client side with pid' 4
+	[ ! -s "$FAR/server.err" ]
+}
+
+@test "the tutorial's peer across the wire, both modes" {
+	local mode
+	for mode in write read; do
+		rm -f "$FAR/port"
+		start_far_server "$mode"
+		tutorial_peer "$mode" "$HOST1" "$PORT" >"$OUT"
+		stop_on_host1 server
+		has "$FAR/server.out" '^remote buffer: message from a tutorial peer'
+		[ ! -s "$FAR/server.err" ]
+	done
+}
+
+# A listening odd peer there, after these steps.
+start_far_peer() { # STEP...
+	start_on_host1 peer "$PAIR_BUILD/tests/soft-roce/odd-peer --listen $HOST1 '$FAR/port' $*"
+	wait_until test -s "$FAR/port"
+	PORT=$(cat "$FAR/port")
+}
+
+@test "the link is cut in mid-exchange: the client says so within its timeout, exit 4" {
+	start_far_peer get mr say:here pause
+	"$PAIR_BIN/rdma-client" --timeout 6 write "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
+	local pid=$! status=0
+	wait_line "$FAR/peer.out" here
+	cut_host1
+	wait "$pid" || status=$?
+	[ "$status" -eq 4 ] || fail "$status: $(cat "$ERR")"
+	one_line "$ERR"
+	has "$ERR" 'timed out waiting for its MSG_DONE'
+}
+
+@test "the link is cut in mid-exchange: the server says so, and goes on when it is mended" {
+	start_far_server --timeout 6 any
+	odd_peer "$HOST1" "$PORT" mr get say:here pause >"$OUT" 2>&1 &
+	wait_line "$OUT" here
+	cut_host1
+	wait_line "$FAR/server.err" 'timed out waiting for its MSG_DONE'
+	mend
+	pkill -KILL odd-peer
+	expect 0 client --timeout 60 read "$HOST1" "$PORT"
+	stop_on_host1 server
+}
+
+@test "acknowledgements are lost: the sender gives the peer up, with both ends named" {
+	start_far_server --timeout 40 any
+	# What we send but acknowledgements gets through.
+	tc qdisc add dev "$VM_INTERFACE" root handle 1: prio
+	tc filter add dev "$VM_INTERFACE" parent 1: protocol ip u32 match ip protocol 17 0xff \
+		match u8 0x11 0xff at 28 action drop
+	odd_peer "$HOST1" "$PORT" mr say:here pause >"$OUT" 2>&1 &
+	wait_line "$FAR/server.err" 'the peer stopped acknowledging: it is gone or the path is broken'
+	has "$FAR/server.err" "GID ::ffff:$HOST1 to ::ffff:$VM_ADDRESS"
+	mend
+	pkill -KILL odd-peer
+	expect 0 client --timeout 60 write "$HOST1" "$PORT"
+	stop_on_host1 server
+}
+
+@test "the server's host has no RDMA any more: the client says so within its timeout, exit 3" {
+	on_host1 "rdma link delete $VM_DEVICE"
+	local failed=0
+	expect 3 client --timeout 4 write "$HOST1" 7471 || failed=1
+	has "$ERR" 'no RDMA answers there' || failed=1
+	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
+	FAR_RESOURCES=$(on_host1 'rdma resource show')
+	[ $failed -eq 0 ]
+}
+
+@test "a server that is killed while a client waits across the wire: exit 4 at once" {
+	start_far_peer get mr write say:here pause
+	"$PAIR_BIN/rdma-client" --timeout 60 write "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
+	local pid=$! status=0
+	wait_line "$FAR/peer.out" here
+	stop_on_host1 peer KILL
+	wait "$pid" || status=$?
+	[ "$status" -eq 4 ] || fail "$status: $(cat "$ERR")"
+}
+
+@test "2 % loss both ways: every exchange is verified at both ends" {
+	start_far_server --timeout 90 any
+	lose 2
+	local i
+	for i in $(seq 10); do
+		expect 0 client --timeout 90 write "$HOST1" "$PORT"
+		expect 0 client --timeout 90 read "$HOST1" "$PORT"
+	done
+	mend
+	stop_on_host1 server
+	count "$FAR/server.out" '^remote buffer: message from active/client side with pid' 20
+	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
+}
