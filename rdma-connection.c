@@ -21,11 +21,12 @@
 /*
  * How hard the transport tries. A lost packet is sent again after ACK_TIMEOUT (4.096 us * 2^17, half
  * a second), RETRIES times: about four seconds, inside the usual deadline of ten, until the peer is
- * given up. A receiver that is not ready is asked again for ever (7): a tutorial peer posts its
- * second receive late, and the deadline ends the rest.
+ * given up. (Not 7 times, which soft-RoCE takes for ever.) The active side's numbers hold for both.
+ * A receiver that is not ready is asked again for ever (7): a tutorial peer posts its second receive
+ * late, and the deadline ends the rest.
  */
 #define ACK_TIMEOUT 17
-#define RETRIES     7
+#define RETRIES     6
 #define RNR_RETRIES 7
 /* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
 #define RNR_TIMER 12

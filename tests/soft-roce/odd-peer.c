@@ -273,7 +273,7 @@ int main(int argc, char *argv[])
 	struct peer peer = {
 		.end.parameters = {.initiator_depth = 1,
 			.responder_resources = 1,
-			.retry_count = 7,
+			.retry_count = 6,
 			.rnr_retry_count = 7},
 	};
 	const char *kind = "ours";
