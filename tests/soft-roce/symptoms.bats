@@ -13,14 +13,10 @@ says() {
 	has "$ERR" "$pattern"
 }
 
-# Runs a command as a user without rights, with so many KiB of locked memory.
-as_nobody() { # KIB COMMAND...
-	local limit=$1
-	shift
-	# shellcheck disable=SC2016 # for the inner shell
-	setpriv --reuid=65534 --regid=65534 --clear-groups bash -c 'ulimit -l "$0" && exec "$@"' \
-		"$limit" "$@"
-}
+# Before a number of KiB of locked memory and a command: runs it as a user without rights.
+# shellcheck disable=SC2016 # for the inner shell
+AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
+	bash -c 'ulimit -l "$0" && exec "$@"')
 
 @test "no RDMA device" {
 	rdma link delete "$VM_DEVICE"
@@ -52,24 +48,24 @@ as_nobody() { # KIB COMMAND...
 	mode=$(stat -c %a /dev/infiniband/rdma_cm)
 	chmod 600 /dev/infiniband/rdma_cm
 	says 3 'this user may not open the RDMA device files' \
-		as_nobody 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471 || failed=1
+		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471 || failed=1
 	chmod "$mode" /dev/infiniband/rdma_cm
 	[ $failed -eq 0 ]
 }
 
 @test "an ordinary user needs no more than 8 MiB of locked memory" {
 	start_server any
-	expect 0 as_nobody 8192 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
 	stop_server
 }
 
 @test "locked memory too small, at the client and at the server" {
 	start_server any
 	says 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
-		as_nobody 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+		"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
 	stop_server
 	local file=/tmp/port-of-nobody
-	as_nobody 4 "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
+	"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s $file
 	says 3 'the server could not get the memory or the queue pair for another client' \
@@ -218,7 +214,7 @@ ethernet_down() {
 	stop_server
 	says 1 'does not have that address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
 	says 1 'ports below 1024 need more rights' \
-		as_nobody 64 "$PAIR_BIN/rdma-server" --port 80 any
+		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 80 any
 	says 1 'no RDMA device of that name' "$PAIR_BIN/rdma-server" --device nothing0 any
 }
 
