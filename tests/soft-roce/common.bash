@@ -115,9 +115,9 @@ setup() {
 
 # Ends what a failed test left, and proves that nothing of RDMA is.
 teardown() {
-	local pid
-	for pid in $SERVER $PEER; do
-		kill -KILL "$pid" 2>/dev/null || true
+	local program
+	for program in rdma-server rdma-client odd-peer tutorial-peer swarm; do
+		pkill -KILL -x "$program" || true
 	done
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
