@@ -1,0 +1,257 @@
+/*
+ * The papers keep up with the tables of the code: every explanation is in docs/troubleshooting.md,
+ * every option in the manual page and in the completion of its program, every exit status in both
+ * manual pages. Runs from the top of the tree, as `make check` does.
+ */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/explain.h"
+#include "lib/options.h"
+#include "unit.h"
+
+/* What a paper has at most; far more than any has. */
+#define PAPER_MAX (1 << 20)
+
+/* Reads a file. The caller frees it. */
+static char *read_paper(const char *path)
+{
+	char *text = malloc(PAPER_MAX);
+	FILE *file = fopen(path, "re");
+	size_t size;
+
+	assert_non_null(text);
+	if (!file)
+		fail_msg("%s cannot be read: tests run from the top of the tree", path);
+	size = fread(text, 1, PAPER_MAX - 1, file);
+	fclose(file);
+	assert_in_range(size, 1, PAPER_MAX - 2);
+	text[size] = '\0';
+	return text;
+}
+
+/* Makes one blank of every run of blanks and line ends, as if the text were not wrapped. */
+static void fold(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (!isspace((unsigned char)*from))
+			*to++ = *from;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	*to = '\0';
+}
+
+/* The next part of the text at *rest that ends before the mark, cut off there; NULL at the end. */
+static char *next_part(char **rest, const char *mark)
+{
+	char *part = *rest, *end;
+
+	if (!part)
+		return NULL;
+	end = strstr(part, mark);
+	*rest = end ? end + strlen(mark) : NULL;
+	if (end)
+		*end = '\0';
+	return part;
+}
+
+/* True if the text has the word, with nothing of a word on either side of it. */
+static bool has_word(const char *text, const char *word)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+	const char *found = text;
+
+	for (; (found = strstr(found, word)); found++) {
+		const char *after = found + strlen(word);
+
+		if ((found == text || !strchr(letters, found[-1])) &&
+			(*after == '\0' || !strchr(letters, *after)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True if the section shows the row's sentence, cause and cure together, and its exit status. What
+ * was seen stands between the two, so no more can be said of what is there.
+ */
+static bool shows(const char *section, const struct explanation *row)
+{
+	char start[512], end[512], status[32], of_server[32];
+	const char *cause;
+
+	snprintf(start, sizeof(start), ": %s", row->cause ? row->cause : "");
+	snprintf(end, sizeof(end), "%s%s.", row->cure ? "; " : "", row->cure ? row->cure : "");
+	snprintf(status, sizeof(status), "xit status %d.", row->status);
+	snprintf(of_server, sizeof(of_server), "exit status is %d.", row->status);
+	cause = strstr(section, start);
+	return cause && strstr(cause + strlen(start), end) &&
+	       (strstr(section, status) || strstr(section, of_server));
+}
+
+static bool is_shown(char *const sections[], const struct explanation *row)
+{
+	for (; *sections; sections++)
+		if (shows(*sections, row))
+			return true;
+	return false;
+}
+
+static void every_explanation_has_a_section(void **state)
+{
+	char *text = read_paper("docs/troubleshooting.md"), *rest = text;
+	char *sections[256] = {0};
+	const struct explanation *row;
+	size_t count = 0;
+
+	(void)state;
+	while ((sections[count] = next_part(&rest, "\n### "))) {
+		fold(sections[count]);
+		assert_true(++count < COUNT(sections));
+	}
+	for (unsigned int i = 0; (row = explain_row(i)); i++)
+		if (!is_shown(sections, row))
+			fail_msg("docs/troubleshooting.md has no section with: '%s' ... '%s', exit "
+				 "status %d",
+				row->cause ? row->cause : "(what was seen)",
+				row->cure ? row->cure : "(nothing)", row->status);
+	free(text);
+}
+
+/* The programs, and where their options are documented. */
+static const struct papers {
+	enum program program;
+	const char *manual, *completion;
+} programs[] = {
+	{PROGRAM_SERVER, "man/rdma-server.1", "completions/rdma-server"},
+	{PROGRAM_CLIENT, "man/rdma-client.1", "completions/rdma-client"},
+};
+
+/* An option as --help has it. */
+struct option {
+	char letter; /* 0: none */
+	char name[32], argument[32];
+};
+
+/* Reads a line of --help as an option. Returns false if it is none. */
+static bool read_option(const char *line, struct option *option)
+{
+	int used = 0;
+
+	*option = (struct option){0};
+	if (sscanf(line, "  -%c, %n", &option->letter, &used) != 1 || !used) {
+		option->letter = '\0';
+		used = 0;
+	}
+	return line[0] == ' ' && line[1] == ' ' &&
+	       sscanf(line + used, " --%31[a-z-] %31[A-Z]", option->name, option->argument) >= 1;
+}
+
+/* The manual page has an entry for the option, by all its names, with its argument. */
+static void check_manual(const char *path, const char *text, const struct option *option)
+{
+	char letter[16] = "", argument[48] = "", entry[128];
+
+	if (option->letter)
+		snprintf(letter, sizeof(letter), "Fl %c , ", option->letter);
+	if (*option->argument)
+		snprintf(argument, sizeof(argument), " Ar %s", option->argument);
+	snprintf(entry, sizeof(entry), "\n.It %sFl \\-%s%s\n", letter, option->name, argument);
+	if (!strstr(text, entry))
+		fail_msg("%s has no such entry:%s", path, entry);
+}
+
+/* The completion offers the option, and has a case for what may follow it, if anything does. */
+static void check_completion(const char *path, const char *text, const struct option *option)
+{
+	char *copy = strdup(text), *rest = copy, name[48], letter[4] = {'-', option->letter, '\0'};
+	char *cases, *offers;
+
+	assert_non_null(copy);
+	cases = next_part(&rest, "-W '--");
+	if (!rest)
+		fail_msg("%s offers no options", path);
+	/* The mark took the first option's hyphens. */
+	rest -= 2;
+	offers = next_part(&rest, "'");
+	snprintf(name, sizeof(name), "--%s", option->name);
+	if (!has_word(offers, name))
+		fail_msg("%s does not offer %s", path, name);
+	if (*option->argument && !has_word(cases, name))
+		fail_msg("%s has no case for the value of %s", path, name);
+	if (*option->argument && option->letter && !has_word(cases, letter))
+		fail_msg("%s has no case for the value of %s", path, letter);
+	free(copy);
+}
+
+static void check_options(const struct papers *papers)
+{
+	char *manual = read_paper(papers->manual), *completion = read_paper(papers->completion);
+	char *help, *rest, *line;
+	unsigned int options = 0;
+	struct option option;
+	size_t size;
+	FILE *stream = open_memstream(&help, &size);
+
+	assert_non_null(stream);
+	options_help(stream, papers->program);
+	fclose(stream);
+	rest = help;
+	while ((line = next_part(&rest, "\n"))) {
+		if (!read_option(line, &option))
+			continue;
+		check_manual(papers->manual, manual, &option);
+		check_completion(papers->completion, completion, &option);
+		options++;
+	}
+	/* Or the lines were not understood. */
+	assert_in_range(options, 5, 50);
+	free(help);
+	free(completion);
+	free(manual);
+}
+
+static void every_option_is_documented(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(programs); i++)
+		check_options(&programs[i]);
+}
+
+static void every_exit_status_is_documented(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(programs); i++) {
+		char *text = read_paper(programs[i].manual), *rest = text, *section;
+
+		next_part(&rest, "\n.Sh EXIT STATUS\n");
+		section = next_part(&rest, "\n.Sh ");
+		assert_non_null(section);
+		for (int status = STATUS_OK; status <= STATUS_DAMAGED; status++) {
+			char entry[16];
+
+			snprintf(entry, sizeof(entry), "\n.It %d\n", status);
+			if (!strstr(section, entry))
+				fail_msg("%s does not say what exit status %d means",
+					programs[i].manual, status);
+		}
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_explanation_has_a_section),
+		cmocka_unit_test(every_option_is_documented),
+		cmocka_unit_test(every_exit_status_is_documented),
+	};
+
+	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);
+}
