@@ -260,9 +260,11 @@ static int take_next(struct client *client)
 
 	if (poll(waiting, 3, deadline_left(client->deadline)) == 0)
 		return timed_out(client);
-	if (waiting[2].revents && signals_read(client->signals))
+	if (waiting[2].revents && signals_read(client->signals)) {
+		client->failure = (struct failure){0}; /* of an address tried before */
 		return failure_set(
 			&client->failure, FAILURE_INTERRUPTED, client->phase, EINTR, "signal", "");
+	}
 	if (waiting[1].revents)
 		take_notes(client);
 	return waiting[0].revents ? take_events(client) : 0;

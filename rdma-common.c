@@ -1,5 +1,6 @@
 /*
- * The device context and what its CQ thread does: poll, step each exchange, post, verify, drain.
+ * The device context and its CQ thread, which polls for completions, steps each exchange (see
+ * rdma-exchange.c) and drains the connections that end.
  *
  * Each connection has a completion queue of its own, exactly as large as all that it can ever have
  * posted, so no number of clients can overflow it and no client can fill another's. All of a

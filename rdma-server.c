@@ -112,15 +112,13 @@ static int listen_address(
 }
 
 /* Binds and listens. With all addresses, the kernel calls a port in use an address not there. */
-static int start_listening(struct server *server, struct failure *failure)
+static int start_listening(
+	struct server *server, struct sockaddr_storage *address, struct failure *failure)
 {
 	const struct options *options = &server->options;
-	struct sockaddr_storage address = {0};
 	struct rdma_cm_id *listener;
 	int both_families = 0, error;
 
-	if (listen_address(options, &address, failure))
-		return -1;
 	if (rdma_create_id(server->service.channel, &listener, NULL, RDMA_PS_TCP))
 		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno, "rdma_create_id",
 			"%s", strerror(errno));
@@ -128,7 +126,7 @@ static int start_listening(struct server *server, struct failure *failure)
 	/* "::" is to take IPv4 clients too, whatever net.ipv6.bindv6only says. */
 	rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both_families,
 		sizeof(both_families));
-	if (rdma_bind_addr(listener, (struct sockaddr *)&address)) {
+	if (rdma_bind_addr(listener, (struct sockaddr *)address)) {
 		error = errno == EADDRNOTAVAIL && !options->bind ? EADDRINUSE : errno;
 		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, error, "rdma_bind_addr",
 			"%s", strerror(error));
@@ -175,6 +173,22 @@ static const char *listens_on(const struct options *options)
 	return options->device ? options->device : "all addresses";
 }
 
+/* Finds the addresses, takes over the signals, listens. */
+static int start(struct server *server, struct failure *failure)
+{
+	struct sockaddr_storage address = {0};
+
+	/* The lookup comes first: until it is done a signal just ends the process. */
+	if (listen_address(&server->options, &address, failure))
+		return -1;
+	server->signals = signals_open();
+	if (server->signals < 0)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, -server->signals, "signalfd",
+			"%s", strerror(-server->signals));
+	server->service.channel = channel_open(failure);
+	return server->service.channel ? start_listening(server, &address, failure) : -1;
+}
+
 /* Listens and serves until the end. Returns the exit status. */
 static enum exit_status run(struct server *server)
 {
@@ -183,8 +197,7 @@ static enum exit_status run(struct server *server)
 	uint16_t port;
 	int error;
 
-	server->service.channel = channel_open(&failure);
-	if (!server->service.channel || start_listening(server, &failure)) {
+	if (start(server, &failure)) {
 		service_report(&server->service, &failure, listens_on(options));
 		return STATUS_FAILED;
 	}
@@ -231,9 +244,8 @@ static int set_up(struct server *server, char greeting[64])
 		.message = options->message ? options->message : greeting,
 	};
 	service->session.message_size = strlen(service->session.message) + 1;
-	service->mailbox.eventfd = -1;
-	server->signals = signals_open();
-	error = server->signals < 0 ? server->signals : mailbox_open(&service->mailbox);
+	server->signals = service->mailbox.eventfd = -1;
+	error = mailbox_open(&service->mailbox);
 	if (error)
 		output_error(&server->output, "cannot start: %s", strerror(-error));
 	return error;
