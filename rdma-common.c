@@ -170,11 +170,14 @@ static void *poll_completions(void *argument)
 	while (running) {
 		if (poll(waiting, 2, -1) < 0)
 			continue; /* EINTR */
+		/*
+		 * Notes first: a completion may come from a connection that was made since, and
+		 * taking the note of its adoption is what makes its contents visible here.
+		 */
+		running = take_notes(device);
 		/* A removed device's channel is not polled again; the main thread will hear of it. */
-		if (waiting[1].revents && !take_event(device))
+		if (running && waiting[1].revents && !take_event(device))
 			waiting[1].fd = -1;
-		if (waiting[0].revents)
-			running = take_notes(device);
 	}
 	return NULL;
 }

@@ -183,6 +183,7 @@ int connection_create(const struct session *session, const struct mode *mode, st
 		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
 		tutorial ? ", a program of the tutorial" : "", REGION_SIZE,
 		connection->exposed_mr->addr, connection->exposed_mr->rkey);
+	mailbox_post(&device->mailbox, &connection->to_thread, THREAD_ADOPT);
 	*result = connection;
 	return 0;
 

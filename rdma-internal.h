@@ -20,11 +20,12 @@
 
 /* Notes to the CQ thread. */
 enum thread_note {
-	THREAD_ESTABLISHED = 1 << 0,
-	THREAD_CLOSE = 1 << 1,
-	THREAD_ABANDON = 1 << 2,
-	THREAD_TUTORIAL = 1 << 3, /* with THREAD_ESTABLISHED: the peer is a tutorial program */
-	THREAD_STOP = 1 << 4,     /* about the device: end the thread */
+	THREAD_ADOPT = 1 << 0, /* a connection that completions may come from */
+	THREAD_ESTABLISHED = 1 << 1,
+	THREAD_CLOSE = 1 << 2,
+	THREAD_ABANDON = 1 << 3,
+	THREAD_TUTORIAL = 1 << 4, /* with THREAD_ESTABLISHED: the peer is a tutorial program */
+	THREAD_STOP = 1 << 5,     /* about the device: end the thread */
 };
 
 /* Which work request a completion belongs to (wr_id); receives count up from the last. */
