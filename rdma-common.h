@@ -10,6 +10,7 @@
  *
  *   main                                      CQ thread
  *   connection_create(): receives posted
+ *                              ------------>  knows it, before any completion can come
  *   connection_connect() / _accept()
  *   connection_established()   ------------>  exchange runs: posts, polls, verifies, prints
  *                              <------------  CONNECTION_FINISHED: done, or failed
