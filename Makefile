@@ -32,6 +32,7 @@ programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
 
+everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
 link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLIBS)
 
@@ -52,8 +53,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 # Rebuilds everything when the compiler or the flags change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS)' | cmp -s - $@ || \
-		echo '$(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS)' > $@
+	@echo '$(everything)' | cmp -s - $@ || echo '$(everything)' > $@
 .PHONY: FORCE
 FORCE:
 
@@ -75,17 +75,17 @@ lint:
 	./scripts/lint
 
 install: all
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	$(INSTALL) $(programs:%=$(BIN)/%) $(DESTDIR)$(PREFIX)/bin
-	$(INSTALL) -m 644 $(programs:%=man/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
-	$(INSTALL) -m 644 completions/rdma-server completions/rdma-client \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(INSTALL) -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
+		"$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	$(INSTALL) $(programs:%=$(BIN)/%) "$(DESTDIR)$(PREFIX)/bin"
+	$(INSTALL) -m 644 $(programs:%=man/%.1) "$(DESTDIR)$(PREFIX)/share/man/man1"
+	$(INSTALL) -m 644 $(programs:%=completions/%) \
+		"$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
 
 uninstall:
-	rm -f $(programs:%=$(DESTDIR)$(PREFIX)/bin/%) \
-		$(programs:%=$(DESTDIR)$(PREFIX)/share/man/man1/%.1) \
-		$(programs:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
+	cd "$(DESTDIR)$(PREFIX)/bin" && rm -f $(programs)
+	cd "$(DESTDIR)$(PREFIX)/share/man/man1" && rm -f $(programs:%=%.1)
+	cd "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" && rm -f $(programs)
 
 clean:
 	rm -rf $(BUILD) $(programs:%=$(BIN)/%)

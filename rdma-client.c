@@ -35,6 +35,7 @@ struct client {
 	deadline_t deadline;
 
 	struct addrinfo *addresses;     /* of the server, all */
+	struct addrinfo *sources;       /* what --source names */
 	const struct addrinfo *address; /* the one being tried */
 	unsigned int rounds;            /* through all addresses, without an answer */
 	char peer[ADDRESS_TEXT_SIZE + 64];
@@ -58,7 +59,12 @@ static int call_failed(struct client *client, const char *call, int error)
 	char evidence[256], interface[32] = "";
 
 	snprintf(evidence, sizeof(evidence), "%s", strerror(error));
-	if (error == ENODEV && client->address) {
+	if (client->options.source && client->address) {
+		snprintf(evidence, sizeof(evidence),
+			"--source %s; RDMA addresses of this host: ", client->options.source);
+		host_rdma_addresses(
+			"", evidence + strlen(evidence), sizeof(evidence) - strlen(evidence));
+	} else if (error == ENODEV && client->address) {
 		host_route_interface(client->address->ai_addr, interface, sizeof(interface));
 		snprintf(evidence, sizeof(evidence),
 			"the route leaves through %s; RDMA addresses of "
@@ -76,21 +82,18 @@ static int choose_source(
 	struct client *client, struct sockaddr_storage *storage, struct sockaddr **source)
 {
 	const struct options *options = &client->options;
+	const struct addrinfo *address = client->sources;
 	int family = client->address->ai_family;
-	struct addrinfo *list;
 	enum host_rdma lacking;
-	int error;
 
 	*source = NULL;
 	if (options->source) {
-		error = address_find(
-			options->source, 0, family, deadline_left(client->deadline), &list);
-		if (error)
-			return failure_set(&client->failure, FAILURE_NAME, PHASE_ADDRESS, error,
-				"getaddrinfo", "--source %s: %s", options->source,
-				gai_strerror(error));
-		memcpy(storage, list->ai_addr, list->ai_addrlen);
-		freeaddrinfo(list);
+		while (address && address->ai_family != family)
+			address = address->ai_next;
+		if (!address)
+			return failure_set(&client->failure, FAILURE_ERRNO, PHASE_ADDRESS, EINVAL,
+				"--source", "--source %s", options->source);
+		memcpy(storage, address->ai_addr, address->ai_addrlen);
 	} else if (options->device) {
 		lacking = host_device_address("", options->device, family, storage);
 		if (lacking != HOST_READY)
@@ -115,7 +118,8 @@ static int try_next_address(struct client *client)
 		client->address = client->addresses;
 	if (!client->address || deadline_left(client->deadline) == 0)
 		return -1;
-	rdma_destroy_id(client->id);
+	if (client->id)
+		rdma_destroy_id(client->id);
 	client->id = NULL;
 	return resolve_address(client);
 }
@@ -177,6 +181,47 @@ static int route_resolved(struct client *client)
 	return error ? call_failed(client, "rdma_connect", -error) : 0;
 }
 
+static void take_notes(struct client *client)
+{
+	unsigned int notes;
+
+	while (mailbox_take(&client->mailbox, &notes)) {
+		if (notes & CONNECTION_FINISHED)
+			connection_close(client->connection, NULL);
+		if (connection_drained(client->connection, notes))
+			client->drained = true;
+	}
+}
+
+/* Lets the CQ thread finish with a connection that is failing on our side. */
+static void let_go(struct client *client)
+{
+	if (!client->connection || client->drained)
+		return;
+	connection_close(client->connection, &client->failure);
+	while (!client->drained) {
+		struct pollfd waiting = {.fd = client->mailbox.eventfd, .events = POLLIN};
+
+		if (poll(&waiting, 1, DISCONNECT_GRACE_MS) == 0)
+			connection_abandon(client->connection, &client->failure);
+		take_notes(client);
+	}
+}
+
+/* A host of several addresses may listen on another one of them: begins anew with the next. */
+static int connect_elsewhere(struct client *client)
+{
+	if (!client->address->ai_next || deadline_left(client->deadline) == 0)
+		return -1;
+	let_go(client);
+	connection_destroy(client->connection);
+	client->connection = NULL;
+	client->drained = false;
+	device_stop(client->device);
+	client->device = NULL;
+	return try_next_address(client);
+}
+
 /* Takes one rdmacm event. Returns 0, or -1 with the failure recorded. */
 static int take_event(struct client *client, const struct rdma_cm_event *event)
 {
@@ -207,6 +252,8 @@ static int take_event(struct client *client, const struct rdma_cm_event *event)
 		failure_from_event(&client->failure, event, client->phase, client->peer);
 		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && client->connection)
 			connection_abandon(client->connection, &client->failure);
+		if (event->event == RDMA_CM_EVENT_REJECTED)
+			return connect_elsewhere(client);
 		return -1;
 	}
 }
@@ -227,18 +274,6 @@ static int take_events(struct client *client)
 	if (result == 0 && error)
 		result = call_failed(client, "rdma_get_cm_event", -error);
 	return result;
-}
-
-static void take_notes(struct client *client)
-{
-	unsigned int notes;
-
-	while (mailbox_take(&client->mailbox, &notes)) {
-		if (notes & CONNECTION_FINISHED)
-			connection_close(client->connection, NULL);
-		if (connection_drained(client->connection, notes))
-			client->drained = true;
-	}
 }
 
 /* Nothing came in time: whose fault that is depends on the phase. */
@@ -270,17 +305,32 @@ static int take_next(struct client *client)
 	return waiting[0].revents ? take_events(client) : 0;
 }
 
-/* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
-static int run(struct client *client)
+/* Finds the addresses that HOST and --source name. */
+static int find_addresses(struct client *client)
 {
-	int error = address_find(client->options.host, client->options.port, AF_UNSPEC,
+	const struct options *options = &client->options;
+	int error = address_find(options->host, options->port, AF_UNSPEC,
 		deadline_left(client->deadline), &client->addresses);
 
 	if (error)
 		return failure_set(&client->failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo",
 			"%s", gai_strerror(error));
+	if (options->source)
+		error = address_find(options->source, 0, AF_UNSPEC, deadline_left(client->deadline),
+			&client->sources);
+	if (error)
+		return failure_set(&client->failure, FAILURE_NAME, PHASE_ADDRESS, error,
+			"getaddrinfo", "--source %s: %s", options->source, gai_strerror(error));
 	client->address = client->addresses;
-	/* Not before the lookup: until here a signal just ends the process. */
+	return 0;
+}
+
+/* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
+static int run(struct client *client)
+{
+	if (find_addresses(client))
+		return -1;
+	/* Not before the lookups: until here a signal just ends the process. */
 	client->signals = signals_open();
 	if (client->signals < 0)
 		return call_failed(client, "signalfd", -client->signals);
@@ -291,22 +341,6 @@ static int run(struct client *client)
 		if (take_next(client))
 			return -1;
 	return 0;
-}
-
-/* Lets the CQ thread finish with a connection that is failing on our side. */
-static void let_go(struct client *client)
-{
-	if (!client->connection || client->drained)
-		return;
-	connection_close(client->connection, &client->failure);
-	client->deadline = deadline_in(DISCONNECT_GRACE_MS);
-	while (!client->drained) {
-		struct pollfd waiting = {.fd = client->mailbox.eventfd, .events = POLLIN};
-
-		if (poll(&waiting, 1, deadline_left(client->deadline)) == 0)
-			connection_abandon(client->connection, &client->failure);
-		take_notes(client);
-	}
 }
 
 /* After an exchange that ended well: waits for the server to confirm the disconnect. */
@@ -335,6 +369,8 @@ static void tear_down(struct client *client)
 		rdma_destroy_event_channel(client->channel);
 	if (client->addresses)
 		freeaddrinfo(client->addresses);
+	if (client->sources)
+		freeaddrinfo(client->sources);
 	mailbox_close(&client->mailbox);
 	if (client->signals >= 0)
 		close(client->signals);
@@ -368,7 +404,6 @@ static int set_up(struct client *client, char greeting[64])
 	const struct options *options = &client->options;
 	int error;
 
-	output_start();
 	client->output = (struct output){"rdma-client", options->quiet, options->verbose};
 	snprintf(greeting, 64, "message from active/client side with pid %d", (int)getpid());
 	client->session = (struct session){
@@ -393,15 +428,17 @@ int main(int argc, char *argv[])
 	enum exit_status status;
 	char greeting[64];
 
+	output_start();
+	client.output.program = "rdma-client";
 	switch (options_parse(&client.options, PROGRAM_CLIENT, argc, argv)) {
 	case OPTIONS_HELP:
 		options_help(stdout, PROGRAM_CLIENT);
-		return STATUS_OK;
+		return (int)output_finish(&client.output, STATUS_OK);
 	case OPTIONS_VERSION:
 		puts("rdma-client " PROJECT_VERSION);
-		return STATUS_OK;
+		return (int)output_finish(&client.output, STATUS_OK);
 	case OPTIONS_WRONG:
-		fprintf(stderr, "rdma-client: %s; see rdma-client --help\n", client.options.error);
+		output_error(&client.output, "%s; see rdma-client --help", client.options.error);
 		return STATUS_USAGE;
 	case OPTIONS_RUN:
 		break;

@@ -114,7 +114,7 @@ static bool take_event(struct device *device)
 	bool retired;
 
 	if (ibv_get_cq_event(device->channel, &cq, &context))
-		return errno == EAGAIN || errno == EINTR;
+		return errno == EAGAIN || errno == EINTR; /* else EIO: the device was removed */
 	connection = context;
 	retired = connection->retired;
 	ibv_ack_cq_events(cq, 1);

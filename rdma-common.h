@@ -86,6 +86,9 @@ int connection_create(const struct session *session, const struct mode *mode, st
 	struct device *device, bool tutorial, struct connection **connection,
 	struct failure *failure);
 
+/* True if this mode needs RDMA READ. Any thread. */
+bool connection_reads(const struct mode *mode);
+
 /* Asks for the connection, with our introduction. Returns 0 or -errno. Main. rdma_connect(3). */
 int connection_connect(struct connection *connection);
 

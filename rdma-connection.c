@@ -2,9 +2,9 @@
  * Making, connecting and ending a connection: the main thread's half of the verbs module.
  *
  * The order in which things are made is the order in which they depend on one another (protection
- * domain, completion queue, queue pair, memory), and connection_destroy() frees in the opposite
- * order whatever is there, so it also takes a half-made connection. The completion queue goes after
- * the queue pair, regions after both, so that the device never holds what is gone.
+ * domain, completion queue, queue pair, memory). connection_destroy() frees whatever is there, so it
+ * also takes a half-made connection: first the queue pair, then its completion queue, then the
+ * regions, so that the device never holds what is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,31 +33,34 @@
 /* READs in flight each way; an exchange has one. */
 #define READ_DEPTH 1
 
-/* Maps the memory. Anonymous pages are zero, so nothing old can be read by the peer. */
+/*
+ * Maps the memory: one page for what the peer may access, one for everything else. Locked memory is
+ * counted in pages, and many systems allow an ordinary user 8 MiB: room for 1,000 clients. Anonymous
+ * pages are zero, so nothing old can be read by the peer.
+ */
 static int map_memory(struct memory *memory)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *start;
 
-	_Static_assert(sizeof(struct control) <= 4096 && REGION_SIZE <= 4096, "a page each");
-	start = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	_Static_assert(sizeof(struct control) + REGION_SIZE <= 4096, "one page");
+	start = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (start == MAP_FAILED)
 		return -errno;
-	memory->mapped = 3 * page;
+	memory->mapped = 2 * page;
 	memory->control = (struct control *)start;
 	return 0;
 }
 
 /*
- * Lays the two message buffers out so that the one that is not exposed comes right behind `control`
- * and is registered with it: two regions are enough for three purposes.
+ * Lays the two message buffers out: the one that is not exposed comes right behind `control` and is
+ * registered with it, so two regions are enough for three purposes.
  */
 static void place_buffers(struct connection *connection)
 {
 	struct memory *memory = &connection->memory;
-	size_t page = memory->mapped / 3;
-	uint8_t *hidden = (uint8_t *)memory->control + page;
-	uint8_t *exposed = hidden + page;
+	uint8_t *hidden = (uint8_t *)(memory->control + 1);
+	uint8_t *exposed = (uint8_t *)memory->control + memory->mapped / 2;
 
 	memory->incoming = mode_verbs(connection->mode)->exposes_incoming ? exposed : hidden;
 	memory->outgoing = memory->incoming == exposed ? hidden : exposed;
@@ -68,6 +71,7 @@ static struct ibv_mr *register_memory(struct connection *connection, void *start
 	int access, struct failure *failure)
 {
 	struct ibv_mr *region = ibv_reg_mr(connection->pd, start, length, (unsigned int)access);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct rlimit limit = {0};
 	int error = errno;
 
@@ -76,7 +80,8 @@ static struct ibv_mr *register_memory(struct connection *connection, void *start
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
 		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
-		(length + 1023) / 1024, (unsigned long long)limit.rlim_cur / 1024);
+		(length + page - 1) / page * page / 1024,
+		(unsigned long long)limit.rlim_cur / 1024);
 	return NULL;
 }
 
@@ -92,7 +97,7 @@ static int make_regions(struct connection *connection, struct failure *failure)
 			strerror(-error));
 	place_buffers(connection);
 	connection->control_mr = register_memory(connection, memory->control,
-		memory->mapped / 3 + REGION_SIZE, IBV_ACCESS_LOCAL_WRITE, failure);
+		sizeof(*memory->control) + REGION_SIZE, IBV_ACCESS_LOCAL_WRITE, failure);
 	connection->exposed_mr =
 		connection->control_mr
 			? register_memory(connection,
@@ -228,6 +233,11 @@ static void set_rnr_timer(struct connection *connection)
 	ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 }
 
+bool connection_reads(const struct mode *mode)
+{
+	return mode_verbs(mode)->opcode == IBV_WR_RDMA_READ;
+}
+
 int connection_connect(struct connection *connection)
 {
 	uint8_t introduction[INTRODUCTION_SIZE];
@@ -261,8 +271,7 @@ static int read_answer(const struct connection *connection, const struct rdma_co
 	struct introduction theirs;
 	int error = introduction_decode(&theirs, answer->private_data, answer->private_data_len);
 
-	if (mode_verbs(connection->mode)->opcode == IBV_WR_RDMA_READ &&
-		answer->initiator_depth == 0)
+	if (connection_reads(connection->mode) && answer->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
 	if (error == -ENOMSG) {

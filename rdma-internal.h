@@ -38,7 +38,7 @@ enum operation {
 };
 
 /*
- * The memory of a connection: a mapping of its own of three pages, zeroed. The device reads and
+ * The memory of a connection: a mapping of its own of two pages, zeroed. The device reads and
  * writes `control`; of `incoming` and `outgoing` the peer may access the one that the mode exposes.
  */
 struct memory {

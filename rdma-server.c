@@ -4,16 +4,21 @@
  * clients is in rdma-service.c. See docs/architecture.md.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/host.h"
+#include "lib/port-file.h"
 #include "rdma-service.h"
 
 /* Connection requests that may wait for us; the kernel allows at most its max_backlog, 1024. */
 #define BACKLOG 1024
+
+/* Of a --bind host name, so many addresses are tried. */
+#define ADDRESSES_MAX 16
 
 struct server {
 	struct options options;
@@ -85,84 +90,93 @@ static void serve(struct server *server)
 	}
 }
 
-/* The addresses to listen on: --bind, or the --device's, or all, IPv6 and IPv4. */
-static int listen_address(
-	const struct options *options, struct sockaddr_storage *address, struct failure *failure)
+/*
+ * The addresses to listen on, one of which is enough: --bind's, or the --device's, or all, IPv6 and
+ * IPv4. Returns how many were written into addresses, or -1 with the failure recorded.
+ */
+static int listen_addresses(
+	const struct options *options, struct sockaddr_storage addresses[], struct failure *failure)
 {
 	struct addrinfo *list;
 	enum host_rdma lacking;
-	int error;
+	int error, count = 0;
 
 	if (!options->bind && options->device) {
-		lacking = host_device_address("", options->device, AF_UNSPEC, address);
+		lacking = host_device_address("", options->device, AF_UNSPEC, &addresses[0]);
 		if (lacking != HOST_READY)
 			return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, (int)lacking,
 				"--device", "--device %s", options->device);
-		address_set_port(address, options->port);
-		return 0;
+		address_set_port(&addresses[0], options->port);
+		return 1;
 	}
 	error = address_find(options->bind ? options->bind : "::", options->port, AF_UNSPEC,
 		(int)options->timeout, &list);
 	if (error)
 		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
 			gai_strerror(error));
-	memcpy(address, list->ai_addr, list->ai_addrlen);
+	for (const struct addrinfo *a = list; a && count < ADDRESSES_MAX; a = a->ai_next)
+		memcpy(&addresses[count++], a->ai_addr, a->ai_addrlen);
 	freeaddrinfo(list);
-	return 0;
+	return count;
 }
 
-/* Binds and listens. With all addresses, the kernel calls a port in use an address not there. */
-static int start_listening(
-	struct server *server, struct sockaddr_storage *address, struct failure *failure)
+static bool is_wildcard(const struct sockaddr_storage *address)
 {
-	const struct options *options = &server->options;
-	struct rdma_cm_id *listener;
-	int both_families = 0, error;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
 
-	if (rdma_create_id(server->service.channel, &listener, NULL, RDMA_PS_TCP))
-		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno, "rdma_create_id",
-			"%s", strerror(errno));
-	server->service.listener = listener;
+	return address->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)
+					      : v4->sin_addr.s_addr == INADDR_ANY;
+}
+
+/* Binds to one address, which must be all or belong to an RDMA device: the right one. */
+static int bind_to(const struct options *options, struct rdma_cm_id *listener,
+	struct sockaddr_storage *address, struct failure *failure)
+{
+	int both_families = 0, error;
+	const char *device;
+
 	/* "::" is to take IPv4 clients too, whatever net.ipv6.bindv6only says. */
 	rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both_families,
 		sizeof(both_families));
-	if (rdma_bind_addr(listener, (struct sockaddr *)address)) {
-		error = errno == EADDRNOTAVAIL && !options->bind ? EADDRINUSE : errno;
+	error = rdma_bind_addr(listener, (struct sockaddr *)address) ? errno : 0;
+	/* With all addresses, the kernel calls a port in use an address that is not there. */
+	if (error == EADDRNOTAVAIL && is_wildcard(address))
+		error = EADDRINUSE;
+	/* It takes loopback addresses, though nobody can reach them by RDMA. */
+	if (!error && !listener->verbs && !is_wildcard(address))
+		error = ENODEV;
+	if (error)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, error, "rdma_bind_addr",
 			"%s", strerror(error));
-	}
-	if (options->device && listener->verbs &&
-		strcmp(options->device, ibv_get_device_name(listener->verbs->device)) != 0)
+	device = listener->verbs ? ibv_get_device_name(listener->verbs->device) : NULL;
+	if (options->device && device && strcmp(options->device, device) != 0)
 		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, HOST_OTHER_DEVICE,
-			"--device", "it is on %s", ibv_get_device_name(listener->verbs->device));
-	if (rdma_listen(listener, BACKLOG))
-		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, errno, "rdma_listen", "%s",
-			strerror(errno));
+			"--device", "it is on %s", device);
 	return 0;
 }
 
-/* Writes the port where scripts wait for it: whole or not at all, hence the rename. */
-static int write_port_file(const char *path, uint16_t port)
+/* Listens on the first of the addresses that can be bound to; the first failure is what counts. */
+static int start_listening(struct server *server, struct sockaddr_storage addresses[], int count,
+	struct failure *failure)
 {
-	char temporary[4096];
-	FILE *file;
-	int error = 0;
+	struct service *service = &server->service;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid()) >=
-		(int)sizeof(temporary))
-		return -ENAMETOOLONG;
-	file = fopen(temporary, "we");
-	if (!file)
-		return -errno;
-	if (fprintf(file, "%u\n", port) < 0)
-		error = -EIO;
-	if (fclose(file) && !error)
-		error = -errno;
-	if (!error && rename(temporary, path))
-		error = -errno;
-	if (error)
-		unlink(temporary);
-	return error;
+	for (int i = 0; i < count; i++) {
+		if (rdma_create_id(service->channel, &service->listener, NULL, RDMA_PS_TCP))
+			return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno,
+				"rdma_create_id", "%s", strerror(errno));
+		if (bind_to(&server->options, service->listener, &addresses[i], failure) == 0)
+			break;
+		service_stop_listening(service);
+	}
+	if (!service->listener)
+		return -1;
+	*failure = (struct failure){0};
+	if (rdma_listen(service->listener, BACKLOG))
+		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, errno, "rdma_listen", "%s",
+			strerror(errno));
+	return 0;
 }
 
 /* What the server listens on, for a sentence. */
@@ -176,17 +190,19 @@ static const char *listens_on(const struct options *options)
 /* Finds the addresses, takes over the signals, listens. */
 static int start(struct server *server, struct failure *failure)
 {
-	struct sockaddr_storage address = {0};
+	struct sockaddr_storage addresses[ADDRESSES_MAX] = {0};
+	int count;
 
 	/* The lookup comes first: until it is done a signal just ends the process. */
-	if (listen_address(&server->options, &address, failure))
+	count = listen_addresses(&server->options, addresses, failure);
+	if (count < 0)
 		return -1;
 	server->signals = signals_open();
 	if (server->signals < 0)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, -server->signals, "signalfd",
 			"%s", strerror(-server->signals));
 	server->service.channel = channel_open(failure);
-	return server->service.channel ? start_listening(server, &address, failure) : -1;
+	return server->service.channel ? start_listening(server, addresses, count, failure) : -1;
 }
 
 /* Listens and serves until the end. Returns the exit status. */
@@ -197,12 +213,14 @@ static enum exit_status run(struct server *server)
 	uint16_t port;
 	int error;
 
+	if (options->port_file)
+		port_file_remove(options->port_file);
 	if (start(server, &failure)) {
 		service_report(&server->service, &failure, listens_on(options));
 		return STATUS_FAILED;
 	}
 	port = ntohs(rdma_get_src_port(server->service.listener));
-	error = options->port_file ? write_port_file(options->port_file, port) : 0;
+	error = options->port_file ? port_file_write(options->port_file, port) : 0;
 	if (error) {
 		output_error(&server->output, "cannot write the port file %s: %s",
 			options->port_file, strerror(-error));
@@ -231,7 +249,6 @@ static int set_up(struct server *server, char greeting[64])
 	struct service *service = &server->service;
 	int error;
 
-	output_start();
 	server->output = (struct output){"rdma-server", options->quiet, options->verbose};
 	snprintf(greeting, 64, "message from passive/server side with pid %d", (int)getpid());
 	TAILQ_INIT(&service->running);
@@ -257,15 +274,17 @@ int main(int argc, char *argv[])
 	enum exit_status status;
 	char greeting[64];
 
+	output_start();
+	server.output.program = "rdma-server";
 	switch (options_parse(&server.options, PROGRAM_SERVER, argc, argv)) {
 	case OPTIONS_HELP:
 		options_help(stdout, PROGRAM_SERVER);
-		return STATUS_OK;
+		return (int)output_finish(&server.output, STATUS_OK);
 	case OPTIONS_VERSION:
 		puts("rdma-server " PROJECT_VERSION);
-		return STATUS_OK;
+		return (int)output_finish(&server.output, STATUS_OK);
 	case OPTIONS_WRONG:
-		fprintf(stderr, "rdma-server: %s; see rdma-server --help\n", server.options.error);
+		output_error(&server.output, "%s; see rdma-server --help", server.options.error);
 		return STATUS_USAGE;
 	case OPTIONS_RUN:
 		break;

@@ -131,20 +131,15 @@ static void take_removal(struct service *service, struct served_device *served)
 	}
 }
 
-static bool is_removed(const struct served_device *served)
+/* A removed device that no client uses any more. */
+static struct served_device *find_removed(const struct service *service)
 {
-	return served->removed && served->clients == 0;
-}
+	struct served_device *served;
 
-static void take_removals(struct service *service)
-{
-	struct served_device *served, *after;
-
-	for (served = SLIST_FIRST(&service->devices); served; served = after) {
-		after = SLIST_NEXT(served, next);
-		if (is_removed(served))
-			take_removal(service, served);
-	}
+	SLIST_FOREACH (served, &service->devices, next)
+		if (served->removed && served->clients == 0)
+			return served;
+	return NULL;
 }
 
 /* Clients. */
@@ -219,6 +214,8 @@ static enum refusal judge(const struct service *service, const struct rdma_cm_ev
 	if (service->options->mode && theirs.mode != service->options->mode->number)
 		return REFUSAL_MODE;
 	*mode = mode_by_number(theirs.mode);
+	if (connection_reads(*mode) && request->initiator_depth == 0)
+		return REFUSAL_DEPTH;
 	return REFUSAL_NONE;
 }
 
@@ -336,6 +333,15 @@ static void device_removed(struct service *service, struct served_device *served
 			give_up(client, &failure);
 }
 
+/* Of a server that is bound to one device: nobody can come any more. */
+static void listener_removed(struct service *service)
+{
+	output_error(service->output,
+		"the RDMA device that this server listens on is being removed, so the server stops");
+	service->stuck = true;
+	service_stop_listening(service);
+}
+
 static struct served_device *anchored(struct service *service, const struct rdma_cm_id *id)
 {
 	struct served_device *served;
@@ -352,8 +358,12 @@ static void connection_failed(
 {
 	struct failure failure = {0};
 
-	failure_from_event(&failure, event, client->connected ? PHASE_EXCHANGE : PHASE_CONNECT,
-		connection_peer(client->connection));
+	if (client->connected || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		failure_from_event(
+			&failure, event, PHASE_EXCHANGE, connection_peer(client->connection));
+	else /* what an event advises the active side is no use to us */
+		failure_set(&failure, FAILURE_GONE, PHASE_CONNECT, event->status,
+			rdma_event_str(event->event), "%s", rdma_event_str(event->event));
 	client->gone = true;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		connection_abandon(client->connection, &failure);
@@ -388,6 +398,8 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
 		return;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		if (event->id == service->listener)
+			listener_removed(service);
 		served = anchored(service, event->id);
 		if (served)
 			device_removed(service, served);
@@ -422,6 +434,7 @@ void service_notes(struct service *service)
 void service_deadlines(struct service *service)
 {
 	struct client *client, *after;
+	struct served_device *served;
 	struct failure failure = {0};
 
 	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
@@ -437,7 +450,9 @@ void service_deadlines(struct service *service)
 		else
 			connection_abandon(client->connection, &failure);
 	}
-	take_removals(service);
+	served = find_removed(service);
+	if (served)
+		take_removal(service, served);
 }
 
 static int sooner(int a, int b)
@@ -448,7 +463,6 @@ static int sooner(int a, int b)
 int service_next_deadline(const struct service *service)
 {
 	const struct client_queue *queues[] = {&service->running, &service->closing};
-	const struct served_device *served;
 	const struct client *first;
 	int next = -1;
 

@@ -39,7 +39,7 @@ struct service {
 	struct client_queue running, closing;
 	uint64_t admitted;            /* clients so far */
 	enum exit_status first_error; /* of the first client that failed */
-	bool stuck;                   /* a removed device waits for this process to end */
+	bool stuck;                   /* a device was removed, and so the server has to stop */
 };
 
 /* Explains a failure on standard error. peer may be NULL. */

@@ -70,7 +70,7 @@ struct exchange {
 
 /*
  * Prepares the machine for one exchange. Whether the peer is a tutorial program may be set later,
- * but before the first event. Any thread, like all of this file: the caller serialises.
+ * but before EVENT_ESTABLISHED on the active side. Any thread, like all of this file: the caller serialises.
  */
 void exchange_init(struct exchange *exchange, bool active, bool tutorial);
 

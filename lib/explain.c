@@ -99,8 +99,9 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_ADDRESS, EACCES, STATUS_CONNECT,
 		"this host's routes prohibit that address", "check `ip route get` for it"},
 	{FAILURE_DEADLINE, PHASE_ADDRESS, EXPLAIN_ANY, STATUS_CONNECT,
-		"the host does not answer address resolution (ARP or neighbour discovery)",
-		"check that it is up and in the same subnet and VLAN"},
+		"the host does not answer address resolution (ARP or neighbour discovery) in time",
+		"check that it is up and in the same subnet and VLAN, and that --timeout is not too "
+		"short"},
 
 	{FAILURE_ERRNO, PHASE_ROUTE, ENODEV, STATUS_CONNECT,
 		"this is a loopback address, or another one without a GID on an RDMA device",
@@ -128,9 +129,10 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT, "the peer reset the connection",
 		START_SERVER},
 	{FAILURE_REJECTED, PHASE_ANY, REJ_CONSUMER, STATUS_CONNECT,
-		"the program at that port refused without a reason that we know",
-		"check that an rdma-server of this version listens there, and look at what it "
-		"reports; when overloaded, it may accept a moment later"},
+		"the port is in use there, but its program refused without a reason that we know, or "
+		"listens on another address",
+		"check that an rdma-server of this version listens there and on which address; when "
+		"overloaded, it may accept a moment later"},
 	{FAILURE_REJECTED, PHASE_ANY, REJ_STALE_CONNECTION, STATUS_CONNECT,
 		"the peer still remembers an older connection with the same queue pair number",
 		"try again in a moment"},
@@ -171,6 +173,8 @@ static const struct explanation rows[] = {
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MALFORMED, STATUS_CONNECT,
 		"the server could not make sense of our introduction",
 		"install the same release at both ends"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_DEPTH, STATUS_CONNECT,
+		"this host's RDMA device allows the server no RDMA READ", "use write mode"},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_STOPPING, STATUS_CONNECT,
 		"the server is stopping and takes no more clients", START_SERVER},
 	{FAILURE_REFUSED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT,

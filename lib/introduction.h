@@ -27,6 +27,7 @@ enum refusal {
 	REFUSAL_DEVICE = 6,    /* it does not serve on the device that the request came through */
 	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
 	REFUSAL_STOPPING = 8,  /* it takes no more clients */
+	REFUSAL_DEPTH = 9, /* it may not READ from the client's memory, and the mode needs that */
 };
 
 struct introduction {

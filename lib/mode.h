@@ -1,6 +1,6 @@
 /*
  * The modes: what each side does to the other's memory. A new mode is a new row in mode.c (and,
- * for what the queue pair does, in the table of rdma-common.c).
+ * for what the queue pair does, in the table of rdma-exchange.c).
  */
 #ifndef MODE_H
 #define MODE_H

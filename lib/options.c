@@ -103,9 +103,20 @@ static bool parse_port(struct options *options, const char *text, uint16_t minim
 	return true;
 }
 
+static const struct row *row_of(int option)
+{
+	size_t i = 0;
+
+	while (rows[i].value != option)
+		i++;
+	return &rows[i];
+}
+
 /* Takes one option's value. Returns OPTIONS_RUN to go on. */
 static enum options_result take(struct options *options, int option, const char *value)
 {
+	if (row_of(option)->argument && *value == '\0' && option != OPTION_MESSAGE)
+		return wrong(options, "--%s must not be ''", row_of(option)->name);
 	switch (option) {
 	case OPTION_BIND:
 		options->bind = value;

@@ -84,6 +84,20 @@ server_has_stopped() {
 	server_has_stopped
 }
 
+@test "a device goes away under a server that is bound to it: it stops with the reason" {
+	local option
+	for option in '--bind 10.94.0.1' '--device rxe2'; do
+		# shellcheck disable=SC2086 # two words
+		start_server $option any
+		delete_second
+		local status=0
+		wait "$SERVER" || status=$?
+		SERVER=''
+		[ "$status" -eq 1 ]
+		has "$ERRORS" 'the RDMA device that this server listens on is being removed'
+	done
+}
+
 @test "a device goes away under running exchanges: they end with the reason, others are finished" {
 	start_server --timeout 60 any
 	odd_peer "$SECOND" "$PORT" mr get say:here closed >"$OUT" 2>&1 &

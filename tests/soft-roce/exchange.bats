@@ -38,7 +38,8 @@ default_run() { # MODE VERB
 	diff <(client_lines "$2" "message from passive/server side with pid $SERVER") "$OUT"
 	wait_line "$LOG" 'peer disconnected.'
 	diff <(server_lines "$2" "message from active/client side with pid $pid") "$LOG"
-	[ ! -s "$ERR" ] && [ ! -s "$ERRORS" ]
+	[ ! -s "$ERR" ]
+	[ ! -s "$ERRORS" ]
 	stop_server
 }
 
@@ -152,9 +153,11 @@ default_run() { # MODE VERB
 @test "--quiet: nothing on standard output" {
 	start_server --quiet write
 	expect 0 client --quiet write "$ADDRESS" "$PORT"
-	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
+	[ ! -s "$OUT" ]
+	[ ! -s "$ERR" ]
 	stop_server
-	[ ! -s "$LOG" ] && [ ! -s "$ERRORS" ]
+	[ ! -s "$LOG" ]
+	[ ! -s "$ERRORS" ]
 }
 
 @test "--verbose: details on standard error, the same lines on standard output" {
@@ -240,6 +243,10 @@ client_is_refused() {
 	server --timeout 0 write
 	server --nonsense write
 	server --port
+	server --bind= write
+	server --device= write
+	server --port-file= write
+	client --source= write $ADDRESS 1
 	client any $ADDRESS 1
 	client write $ADDRESS
 	client write $ADDRESS 0
@@ -267,6 +274,53 @@ client_is_refused() {
 	client write "$ADDRESS" "$PORT" >/dev/full 2>"$ERR" || status=$?
 	[ "$status" -eq 1 ]
 	has "$ERR" 'standard output was lost'
+	stop_server
+}
+
+@test "a reader that never reads costs the lines, not the server" {
+	mkfifo "$DIR/fifo"
+	sleep 500 <>"$DIR/fifo" &
+	local reader=$!
+	rm -f "$DIR/port"
+	"$PAIR_BIN/rdma-server" --timeout 60 --port-file "$DIR/port" any >"$DIR/fifo" 2>"$ERRORS" &
+	SERVER=$!
+	wait_until test -s "$DIR/port"
+	swarm write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
+	has "$OUT" "^$((400 / PAIR_SCALE)) verified, 0 failed\$"
+	# Only then is more written than the pipe holds.
+	stop_server $((PAIR_SCALE > 1 ? 0 : 1))
+	kill "$reader"
+}
+
+@test "standard descriptors that are closed are not taken for others" {
+	rm -f "$DIR/port"
+	"$PAIR_BIN/rdma-server" --port-file "$DIR/port" --count 1 any <&- >&- 2>&- &
+	SERVER=$!
+	wait_until test -s "$DIR/port"
+	expect 0 client write "$ADDRESS" "$(cat "$DIR/port")"
+	local status=0
+	wait "$SERVER" || status=$?
+	SERVER=''
+	# Its lines were lost, and it says so by its status.
+	[ "$status" -eq 1 ]
+}
+
+@test "--bind a host name: the first address that RDMA can reach; a loopback one is refused" {
+	printf '%s\n' '127.0.1.1 near.test' "$ADDRESS near.test" >>/etc/hosts
+	start_server --bind near.test any
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+	expect 1 "$PAIR_BIN/rdma-server" --bind 127.0.0.1 any
+	has "$ERR" 'the network interface of that address has no RDMA device'
+}
+
+@test "a host name of which only a later address is listened on" {
+	printf '%s\n' "$VM_ADDRESS6 both.test" "$ADDRESS both.test" >>/etc/hosts
+	start_server --bind "$ADDRESS" any
+	expect 0 client write both.test "$PORT"
+	stop_server
+	start_server --bind "$VM_ADDRESS6" any
+	expect 0 client write both.test "$PORT"
 	stop_server
 }
 

@@ -6,7 +6,7 @@
  *
  * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first
  * of them may finish only if they start together, so a TOTAL equal to AT-ONCE is a crowd. Prints
- * "N verified, N failed", and the first failure of each kind. Exits 0 if none failed.
+ * "N verified, N failed", and each failure on standard error. Exits 0 if none failed.
  */
 #include <errno.h>
 #include <poll.h>

@@ -53,10 +53,17 @@ AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
 	[ $failed -eq 0 ]
 }
 
-@test "an ordinary user needs no more than 8 MiB of locked memory" {
-	start_server any
-	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+@test "8 MiB of locked memory are enough for an ordinary user to serve 1,000 clients at once" {
+	local file=/tmp/port-of-nobody n=$((1000 / PAIR_SCALE))
+	rm -f $file
+	"${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-server" --quiet --timeout 120 --port-file $file any \
+		2>"$ERRORS" &
+	SERVER=$!
+	wait_until test -s $file
+	swarm write "$ADDRESS" "$(cat $file)" $n $n >"$OUT"
+	has "$OUT" "^$n verified, 0 failed\$"
 	stop_server
+	rm -f $file
 }
 
 @test "locked memory too small, at the client and at the server" {
@@ -65,6 +72,7 @@ AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
 		"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
 	stop_server
 	local file=/tmp/port-of-nobody
+	rm -f $file
 	"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s $file
@@ -193,7 +201,7 @@ ethernet_down() {
 		says 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
 		wait "$PEER"
 	done <<-END
-	0 refused without a reason that we know
+	0 its program refused without a reason that we know
 	1 runs in read mode
 	2 speaks protocol version 99, this program version 1
 	3 does not know this kind of session
@@ -202,6 +210,7 @@ ethernet_down() {
 	6 does not serve on the RDMA device behind that address
 	7 could not make sense of our introduction
 	8 is stopping and takes no more clients
+	9 this host's RDMA device allows the server no RDMA READ
 	99 for a reason that this version does not know
 	END
 }
