@@ -123,8 +123,7 @@ static void take_removal(struct service *service, struct served_device *served)
 		free_device(served);
 	} else if (deadline_left(served->removal) == 0 && !service->stuck) {
 		output_error(service->output,
-			"the kernel cannot remove %s while this server has it "
-			"open, so the server stops; start it again on another device",
+			"the kernel cannot remove %s while this server has it open, so the server stops",
 			name);
 		service->stuck = true;
 		service_stop_listening(service);
@@ -275,6 +274,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	const struct mode *mode = NULL;
 	struct client *client;
 	enum refusal refusal;
+	char peer[ADDRESS_TEXT_SIZE];
 	bool tutorial = false;
 	int error;
 
@@ -286,8 +286,6 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	}
 	client = admit(service, event, mode, tutorial, &failure);
 	if (!client) {
-		char peer[ADDRESS_TEXT_SIZE];
-
 		address_port_text(rdma_get_peer_addr(event->id), peer);
 		service_report(service, &failure, peer);
 		refuse(service, event->id, REFUSAL_RESOURCES);
@@ -455,25 +453,18 @@ void service_deadlines(struct service *service)
 		take_removal(service, served);
 }
 
-static int sooner(int a, int b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
 int service_next_deadline(const struct service *service)
 {
 	const struct client_queue *queues[] = {&service->running, &service->closing};
-	const struct client *first;
-	int next = -1;
+	int left, next = find_removed(service) && !service->stuck ? REMOVAL_LOOK_MS : -1;
 
 	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
-		first = TAILQ_FIRST(queues[i]);
-		if (first)
-			next = sooner(next, deadline_left(first->deadline));
+		if (TAILQ_EMPTY(queues[i]))
+			continue;
+		left = deadline_left(TAILQ_FIRST(queues[i])->deadline);
+		if (next < 0 || left < next)
+			next = left;
 	}
-	SLIST_FOREACH (served, &service->devices, next)
-		if (is_removed(served) && !service->stuck)
-			next = sooner(next, REMOVAL_LOOK_MS);
 	return next;
 }
 
