@@ -84,7 +84,7 @@ static void retire(struct connection *connection)
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_DRAINED);
 }
 
-/* Takes all completions that wait, and ends a closing connection when none is missing. */
+/* Takes all completions that wait. */
 static void poll_queue(struct connection *connection)
 {
 	struct ibv_wc completions[COMPLETIONS];
@@ -98,13 +98,27 @@ static void poll_queue(struct connection *connection)
 			"the completion queue is broken");
 		connection_step(connection, EVENT_FAILED);
 	}
-	if (connection->closing && connection->outstanding == 0)
-		retire(connection);
 }
 
 /*
- * One completion event: get, acknowledge, re-arm, then drain, so that a completion that arrives in
- * between raises the next event. ibv_get_cq_event(3). Returns false if the channel is dead.
+ * Ends a closing connection of which no work request is missing. Its completion queue must not be
+ * armed then: an event that is still on its way would arrive when the queue is gone (the kernel of
+ * soft-RoCE raises it without looking). While it is armed, a marker brings the event that disarms it.
+ * Returns true if the connection is not ours any more.
+ */
+static bool end_if_drained(struct connection *connection)
+{
+	if (!connection->closing || connection->outstanding > 0)
+		return false;
+	if (connection->armed && connection_post_marker(connection) == 0)
+		return false;
+	retire(connection);
+	return true;
+}
+
+/*
+ * One completion event: get, acknowledge, drain, re-arm, and drain again, because what arrived before
+ * the arming raises no event. ibv_get_cq_event(3). Returns false if the channel is dead.
  */
 static bool take_event(struct device *device)
 {
@@ -120,12 +134,18 @@ static bool take_event(struct device *device)
 	ibv_ack_cq_events(cq, 1);
 	if (retired)
 		return true;
-	if (ibv_req_notify_cq(cq, 0)) {
+	connection->armed = false;
+	poll_queue(connection);
+	if (end_if_drained(connection))
+		return true;
+	connection->armed = ibv_req_notify_cq(cq, 0) == 0;
+	if (!connection->armed) {
 		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
 			"ibv_req_notify_cq", "the completion queue is broken");
 		connection_step(connection, EVENT_FAILED);
 	}
 	poll_queue(connection);
+	end_if_drained(connection);
 	return true;
 }
 
@@ -147,6 +167,7 @@ static bool take_notes(struct device *device)
 		if ((notes & THREAD_CLOSE) && !connection->retired) {
 			connection->closing = true;
 			poll_queue(connection);
+			end_if_drained(connection);
 		}
 		if (notes & THREAD_ABANDON) {
 			if (!connection->retired)

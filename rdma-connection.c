@@ -142,6 +142,7 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 	if (error)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error,
 			"ibv_req_notify_cq", "no completion events: %s", strerror(error));
+	connection->armed = true;
 	wanted.send_cq = wanted.recv_cq = connection->cq;
 	if (rdma_create_qp(connection->id, connection->pd, &wanted) == 0)
 		return 0;

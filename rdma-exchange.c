@@ -69,6 +69,21 @@ static void post(struct connection *connection, struct ibv_send_wr *chain, unsig
 	connection_step(connection, EVENT_FAILED);
 }
 
+int connection_post_marker(struct connection *connection)
+{
+	struct ibv_send_wr request = {
+		.wr_id = OPERATION_MARKER,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_send_wr *bad;
+	int error = ibv_post_send(connection->id->qp, &request, &bad);
+
+	if (!error)
+		connection->outstanding++;
+	return -error;
+}
+
 /* Encodes a message into its slot and fills in the request that sends it. */
 static void prepare_send(struct connection *connection, enum operation operation,
 	const struct message *message, struct ibv_send_wr *request, struct ibv_sge *piece)
@@ -323,6 +338,7 @@ static const char *operation_name(uint64_t operation)
 		[OPERATION_RDMA] = "the RDMA operation",
 		[OPERATION_DONE] = "sending MSG_DONE",
 		[OPERATION_VERDICT] = "sending MSG_VERDICT",
+		[OPERATION_MARKER] = "the marker",
 		[OPERATION_RECEIVE] = "receiving",
 	};
 
@@ -352,6 +368,8 @@ static void completion_failed(struct connection *connection, const struct ibv_wc
 void connection_completed(struct connection *connection, const struct ibv_wc *completion)
 {
 	connection->outstanding--;
+	if (completion->wr_id == OPERATION_MARKER)
+		return;
 	if (completion->status != IBV_WC_SUCCESS)
 		completion_failed(connection, completion);
 	else if (completion->wr_id < OPERATION_RECEIVE)

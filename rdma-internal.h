@@ -15,7 +15,7 @@
 #include "rdma-common.h"
 
 /* Our longest dialogue, and one receive more, so that a message too many is seen and named. */
-#define SENDS    4 /* MSG_MR, RDMA, MSG_DONE, MSG_VERDICT */
+#define SENDS    5 /* MSG_MR, RDMA, MSG_DONE, MSG_VERDICT, and the marker of the end */
 #define RECEIVES 4
 
 /* Notes to the CQ thread. */
@@ -34,6 +34,7 @@ enum operation {
 	OPERATION_RDMA,
 	OPERATION_DONE,
 	OPERATION_VERDICT,
+	OPERATION_MARKER, /* flushed, to bring one more completion event */
 	OPERATION_RECEIVE,
 };
 
@@ -43,7 +44,9 @@ enum operation {
  */
 struct memory {
 	struct control {
-		uint8_t sends[SENDS][MESSAGE_SIZE]; /* by enum operation; RDMA's is unused */
+		uint8_t sends
+			[SENDS]
+			[MESSAGE_SIZE]; /* by enum operation; those that send no message are unused */
 		uint8_t receives[RECEIVES][MESSAGE_SIZE];
 	} * control;
 	uint8_t *incoming; /* where the peer's message arrives */
@@ -81,6 +84,7 @@ struct connection {
 	uint32_t peer_verdict;
 	bool damaged;             /* the peer's message did not match its digest */
 	unsigned int outstanding; /* work requests posted and not yet completed */
+	bool armed;               /* the completion queue will raise an event */
 	bool closing, retired;
 	struct failure failure; /* the first that the CQ thread met; at the end, the outcome */
 
@@ -106,6 +110,9 @@ void connection_step(struct connection *connection, enum exchange_event event);
 
 /* Takes one completion of the connection's queue. CQ thread. */
 void connection_completed(struct connection *connection, const struct ibv_wc *completion);
+
+/* Posts a work request that will be flushed. Returns 0 or -errno. CQ thread, after disconnecting. */
+int connection_post_marker(struct connection *connection);
 
 /* Posts all receives. Returns 0 or -errno. Main, before the connection is handed over. */
 int connection_post_receives(struct connection *connection);

@@ -137,23 +137,27 @@ void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr
 {
 	struct fake_send *send = &connection->sends[connection->posted++];
 	bool reads = request->opcode == IBV_WR_RDMA_READ;
+	bool marker = request->num_sge == 0; /* to be flushed, so it carries nothing */
 	int sink = IBV_ACCESS_LOCAL_WRITE;
 
 	if (fake.device.transport_type == IBV_TRANSPORT_IWARP)
 		sink |= IBV_ACCESS_REMOTE_WRITE;
 	fake_rule(connection->posted < QUEUE_MAX, "the send queue overflows");
-	fake_rule(request->num_sge == 1, "only one piece is expected");
-	check_piece(connection, request->sg_list, reads ? sink : 0);
+	fake_rule(marker ? connection->broken : request->num_sge == 1,
+		"one piece is expected, or none in the error state");
+	if (!marker)
+		check_piece(connection, request->sg_list, reads ? sink : 0);
 	*send = (struct fake_send){
 		.wr_id = request->wr_id,
 		.opcode = request->opcode,
 		.flags = request->send_flags,
 		.call = connection->calls,
-		.piece = *request->sg_list,
+		.piece = marker ? (struct ibv_sge){0} : *request->sg_list,
 		.remote_address = request->wr.rdma.remote_addr,
 		.rkey = request->wr.rdma.rkey,
 	};
-	if (request->opcode != IBV_WR_SEND)
+	connection->markers += marker;
+	if (request->opcode != IBV_WR_SEND || marker)
 		return;
 	fake_rule(send->piece.length == MESSAGE_SIZE, "a message has another size");
 	memcpy(send->bytes, (void *)(uintptr_t)send->piece.addr, MESSAGE_SIZE);
@@ -312,7 +316,7 @@ unsigned int fake_sends(struct rdma_cm_id *id)
 	unsigned int posted;
 
 	fake_lock();
-	posted = fake_of_id(id)->posted;
+	posted = fake_of_id(id)->posted - fake_of_id(id)->markers;
 	fake_unlock();
 	return posted;
 }

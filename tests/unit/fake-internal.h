@@ -29,7 +29,7 @@ struct fake_connection {
 	struct ibv_sge pieces[QUEUE_MAX];
 	unsigned int receives_posted, received;
 	struct fake_send sends[QUEUE_MAX];
-	unsigned int posted, completed, calls;
+	unsigned int posted, completed, calls, markers;
 	bool broken;
 	struct fake_requests requests;
 };
