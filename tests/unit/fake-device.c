@@ -152,11 +152,12 @@ void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr
 		.opcode = request->opcode,
 		.flags = request->send_flags,
 		.call = connection->calls,
-		.piece = marker ? (struct ibv_sge){0} : *request->sg_list,
 		.remote_address = request->wr.rdma.remote_addr,
 		.rkey = request->wr.rdma.rkey,
 	};
 	connection->markers += marker;
+	if (!marker)
+		send->piece = *request->sg_list;
 	if (request->opcode != IBV_WR_SEND || marker)
 		return;
 	fake_rule(send->piece.length == MESSAGE_SIZE, "a message has another size");
