@@ -57,22 +57,25 @@ static int resolve_address(struct client *client);
 static int call_failed(struct client *client, const char *call, int error)
 {
 	char evidence[256], interface[32] = "";
+	size_t used;
 
-	snprintf(evidence, sizeof(evidence), "%s", strerror(error));
+	/* The first failure counts: of a later attempt no evidence is gathered. */
+	if (failure_is_set(&client->failure))
+		return -1;
 	if (client->options.source && client->address) {
-		snprintf(evidence, sizeof(evidence),
-			"--source %s; RDMA addresses of this host: ", client->options.source);
-		host_rdma_addresses(
-			"", evidence + strlen(evidence), sizeof(evidence) - strlen(evidence));
+		snprintf(evidence, sizeof(evidence), "--source %s", client->options.source);
 	} else if (error == ENODEV && client->address) {
 		host_route_interface(client->address->ai_addr, interface, sizeof(interface));
-		snprintf(evidence, sizeof(evidence),
-			"the route leaves through %s; RDMA addresses of "
-			"this host: ",
+		snprintf(evidence, sizeof(evidence), "the route leaves through %s",
 			*interface ? interface : "no interface");
-		host_rdma_addresses(
-			"", evidence + strlen(evidence), sizeof(evidence) - strlen(evidence));
+	} else {
+		return failure_set(&client->failure, FAILURE_ERRNO, client->phase, error, call,
+			"%s", strerror(error));
 	}
+	used = strlen(evidence);
+	snprintf(evidence + used, sizeof(evidence) - used, "; RDMA addresses of this host: ");
+	used = strlen(evidence);
+	host_rdma_addresses("", evidence + used, sizeof(evidence) - used);
 	return failure_set(
 		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
 }
