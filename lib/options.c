@@ -1,22 +1,38 @@
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
+#include "size.h"
 #include "text.h"
 
 #define TIMEOUT_DEFAULT     10000
 #define TIMEOUT_MAX_SECONDS 86400
+#define BUFFER_DEFAULT      (4 * MIB)
+#define DEPTH_MAX           1024
+#define KIB                 UINT64_C(1024)
+#define MIB                 (1024 * KIB)
+#define GIB                 (1024 * MIB)
 #define BOTH                (PROGRAM_SERVER | PROGRAM_CLIENT)
 
 /* Options without a short letter are numbered from beyond the letters. */
 enum {
 	OPTION_BIND = 256,
+	OPTION_BUFFER,
+	OPTION_CHUNK,
 	OPTION_COUNT,
+	OPTION_DEPTH,
+	OPTION_FORCE,
+	OPTION_INPUT,
+	OPTION_JSON,
 	OPTION_MESSAGE,
+	OPTION_NO_PROGRESS,
+	OPTION_OUTPUT,
 	OPTION_PORT_FILE,
+	OPTION_PROGRESS,
 	OPTION_QUIET,
 	OPTION_SOURCE,
 	OPTION_TIMEOUT,
@@ -30,17 +46,32 @@ static const struct row {
 } rows[] = {
 	{PROGRAM_SERVER, OPTION_BIND, "bind", "ADDRESS",
 		"listen on this address or host name only"},
+	{BOTH, OPTION_BUFFER, "buffer", "SIZE",
+		"registered memory for the data of a connection; default 4M"},
+	{BOTH, OPTION_CHUNK, "chunk", "SIZE",
+		"bytes of one WRITE or READ; default: chosen for the device"},
 	{PROGRAM_SERVER, OPTION_COUNT, "count", "N", "stop after N clients"},
+	{BOTH, OPTION_DEPTH, "depth", "N", "operations in flight; default: chosen for the device"},
 	{BOTH, 'd', "device", "NAME", "use this RDMA device only (see `rdma link`)"},
+	{BOTH, OPTION_FORCE, "force", NULL, "replace output files that exist"},
 	{BOTH, 'h', "help", NULL, "print this help and exit"},
+	{BOTH, OPTION_INPUT, "input", "FILE|-",
+		"send this file, or standard input (-), instead of a message"},
+	{BOTH, OPTION_JSON, "json", NULL,
+		"print a JSON document for each connection instead of lines"},
 	{BOTH, OPTION_MESSAGE, "message", "TEXT", "the message to exchange, up to 1023 bytes"},
+	{BOTH, OPTION_NO_PROGRESS, "no-progress", NULL, "show no progress"},
+	{BOTH, OPTION_OUTPUT, "output", "FILE|DIRECTORY/|-",
+		"write what arrives there, or to standard output (-)"},
 	{PROGRAM_SERVER, 'p', "port", "N", "listen on this port; default: the system picks one"},
 	{PROGRAM_SERVER, OPTION_PORT_FILE, "port-file", "FILE",
 		"write the port into FILE when ready"},
-	{BOTH, OPTION_QUIET, "quiet", NULL, "print nothing but errors"},
+	{BOTH, OPTION_PROGRESS, "progress", NULL,
+		"show progress on standard error; default: if a terminal"},
+	{BOTH, OPTION_QUIET, "quiet", NULL, "print no lines but errors"},
 	{PROGRAM_CLIENT, OPTION_SOURCE, "source", "ADDRESS", "connect from this address"},
 	{BOTH, OPTION_TIMEOUT, "timeout", "SECONDS",
-		"give up an exchange after this time; default 10"},
+		"give up when the peer is silent for this time; default 10"},
 	{BOTH, 'v', "verbose", NULL, "tell details on standard error"},
 	{BOTH, 'V', "version", NULL, "print the version and exit"},
 };
@@ -112,46 +143,27 @@ static const struct row *row_of(int option)
 	return &rows[i];
 }
 
-/* Takes one option's value. Returns OPTIONS_RUN to go on. */
-static enum options_result take(struct options *options, int option, const char *value)
+/* These take one option each, by its kind. They return OPTIONS_RUN to go on. */
+
+static enum options_result take_flag(struct options *options, int option)
 {
-	if (row_of(option)->argument && *value == '\0' && option != OPTION_MESSAGE)
-		return wrong(options, "--%s must not be ''", row_of(option)->name);
 	switch (option) {
-	case OPTION_BIND:
-		options->bind = value;
-		break;
-	case OPTION_COUNT:
-		if (!parse_number(value, 1, UINT64_MAX, &options->count))
-			return wrong(
-				options, "--count must be a number from 1 up, not '%s'", value);
-		break;
-	case 'd':
-		options->device = value;
+	case OPTION_FORCE:
+		options->force = true;
 		break;
 	case 'h':
 		return OPTIONS_HELP;
-	case OPTION_MESSAGE:
-		if (strlen(value) > OPTIONS_MESSAGE_MAX)
-			return wrong(options, "--message has %zu bytes; at most %d are possible",
-				strlen(value), OPTIONS_MESSAGE_MAX);
-		options->message = value;
+	case OPTION_JSON:
+		options->json = true;
 		break;
-	case 'p':
-		return parse_port(options, value, 0) ? OPTIONS_RUN : OPTIONS_WRONG;
-	case OPTION_PORT_FILE:
-		options->port_file = value;
+	case OPTION_NO_PROGRESS:
+		options->progress = PROGRESS_NEVER;
+		break;
+	case OPTION_PROGRESS:
+		options->progress = PROGRESS_ALWAYS;
 		break;
 	case OPTION_QUIET:
 		options->quiet = true;
-		break;
-	case OPTION_SOURCE:
-		options->source = value;
-		break;
-	case OPTION_TIMEOUT:
-		if (!parse_seconds(value, &options->timeout))
-			return wrong(options, "--timeout must be 0.001 to %d seconds, not '%s'",
-				TIMEOUT_MAX_SECONDS, value);
 		break;
 	case 'v':
 		options->verbose = true;
@@ -161,6 +173,103 @@ static enum options_result take(struct options *options, int option, const char 
 	default:
 		return OPTIONS_WRONG;
 	}
+	return OPTIONS_RUN;
+}
+
+static enum options_result take_number(struct options *options, int option, const char *value)
+{
+	uint64_t number = 0;
+
+	switch (option) {
+	case OPTION_BUFFER:
+		if (size_parse(value, 16 * KIB, 4 * GIB, &options->buffer))
+			return wrong(options, "--buffer must be 16K to 4G, not '%s'", value);
+		break;
+	case OPTION_CHUNK:
+		if (size_parse(value, KIB, 64 * MIB, &number))
+			return wrong(options, "--chunk must be 1K to 64M, not '%s'", value);
+		options->chunk = (uint32_t)number;
+		break;
+	case OPTION_COUNT:
+		if (!parse_number(value, 1, UINT64_MAX, &options->count))
+			return wrong(
+				options, "--count must be a number from 1 up, not '%s'", value);
+		break;
+	case OPTION_DEPTH:
+		if (!parse_number(value, 1, DEPTH_MAX, &number))
+			return wrong(options, "--depth must be a number from 1 to %d, not '%s'",
+				DEPTH_MAX, value);
+		options->depth = (uint32_t)number;
+		break;
+	case 'p':
+		return parse_port(options, value, 0) ? OPTIONS_RUN : OPTIONS_WRONG;
+	case OPTION_TIMEOUT:
+		if (!parse_seconds(value, &options->timeout))
+			return wrong(options, "--timeout must be 0.001 to %d seconds, not '%s'",
+				TIMEOUT_MAX_SECONDS, value);
+		break;
+	default:
+		return OPTIONS_WRONG;
+	}
+	return OPTIONS_RUN;
+}
+
+/* Texts are kept as they are; all other values are numbers. */
+static enum options_result take_text(struct options *options, int option, const char *value)
+{
+	switch (option) {
+	case OPTION_BIND:
+		options->bind = value;
+		break;
+	case 'd':
+		options->device = value;
+		break;
+	case OPTION_INPUT:
+		options->input = value;
+		break;
+	case OPTION_MESSAGE:
+		if (strlen(value) > OPTIONS_MESSAGE_MAX)
+			return wrong(options, "--message has %zu bytes; at most %d are possible",
+				strlen(value), OPTIONS_MESSAGE_MAX);
+		options->message = value;
+		break;
+	case OPTION_OUTPUT:
+		options->output = value;
+		break;
+	case OPTION_PORT_FILE:
+		options->port_file = value;
+		break;
+	case OPTION_SOURCE:
+		options->source = value;
+		break;
+	default:
+		return take_number(options, option, value);
+	}
+	return OPTIONS_RUN;
+}
+
+static enum options_result take(struct options *options, int option, const char *value)
+{
+	const struct row *row = row_of(option);
+
+	if (!row->argument)
+		return take_flag(options, option);
+	if (*value == '\0' && option != OPTION_MESSAGE)
+		return wrong(options, "--%s must not be ''", row->name);
+	return take_text(options, option, value);
+}
+
+/* Looks for options that are right alone and wrong together, in whatever order they came. */
+static enum options_result check_together(struct options *options)
+{
+	if (options->message && options->input)
+		return wrong(options, "--message and --input are both given; one can be sent");
+	if (options->json && options->output && strcmp(options->output, "-") == 0)
+		return wrong(options, "--json and --output - both want standard output");
+	if (options->chunk > options->buffer / 2)
+		return wrong(options,
+			"--chunk may be half of --buffer, %" PRIu64 " bytes, but not %" PRIu32,
+			options->buffer / 2, options->chunk);
 	return OPTIONS_RUN;
 }
 
@@ -234,7 +343,10 @@ enum options_result options_parse(
 	enum options_result result = OPTIONS_RUN;
 	int option;
 
-	*options = (struct options){.timeout = TIMEOUT_DEFAULT};
+	*options = (struct options){
+		.timeout = TIMEOUT_DEFAULT,
+		.buffer = BUFFER_DEFAULT,
+	};
 	getopt_tables(program, table, letters);
 	opterr = 0;
 	optind = 0;
@@ -244,6 +356,8 @@ enum options_result options_parse(
 			return refuse(options, option, letters, argv[optind - 1]);
 		result = take(options, option, optarg);
 	}
+	if (result == OPTIONS_RUN)
+		result = check_together(options);
 	if (result != OPTIONS_RUN)
 		return result;
 	return take_words(options, program, argc - optind, argv + optind);
@@ -252,32 +366,42 @@ enum options_result options_parse(
 static const char *const server_text =
 	"Usage: rdma-server [OPTION...] write|read|any\n"
 	"Exchanges messages with clients by one-sided RDMA, as many at once as come, until SIGINT or\n"
-	"SIGTERM. `any` serves whichever mode a client asks for.\n";
+	"SIGTERM. `any` serves whichever mode a client asks for. Files and pipes of any size, too:\n"
+	"`rdma-server --output incoming/ any` keeps the files that clients send.\n";
 
 static const char *const client_text =
 	"Usage: rdma-client [OPTION...] write|read HOST PORT\n"
 	"Exchanges one message with rdma-server by one-sided RDMA: each side writes its message into\n"
-	"the other's memory (write) or reads the other's out of it (read).\n";
+	"the other's memory (write) or reads the other's out of it (read). Files and pipes of any\n"
+	"size, too: `rdma-client write --input big.iso HOST PORT` sends one.\n";
+
+static const char *const size_text =
+	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";
 
 static const char *const status_text =
 	"\nExit status: 0 exchanged and verified; 1 failed; 2 wrong usage; 3 could not connect;\n"
 	"4 the peer failed, vanished or broke the protocol; 5 data arrived damaged.\n";
 
+/* The widest of the left column. */
+#define LEFT_WIDTH ((int)sizeof("--output FILE|DIRECTORY/|-") - 1)
+
 void options_help(FILE *stream, enum program program)
 {
 	fprintf(stream, "%s\nOptions:\n", program == PROGRAM_SERVER ? server_text : client_text);
 	for (size_t i = 0; i < ROWS; i++) {
-		char left[40];
+		const struct row *row = &rows[i];
+		char left[LEFT_WIDTH + 1];
 
-		if (!(rows[i].programs & program))
+		if (!(row->programs & program))
 			continue;
-		snprintf(left, sizeof(left), "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-			rows[i].argument ? rows[i].argument : "");
-		if (rows[i].value < 256)
-			fprintf(stream, "  -%c, %-20s", rows[i].value, left);
+		snprintf(left, sizeof(left), "--%s%s%s", row->name, row->argument ? " " : "",
+			row->argument ? row->argument : "");
+		if (row->value < 256)
+			fprintf(stream, "  -%c, ", row->value);
 		else
-			fprintf(stream, "      %-20s", left);
-		fprintf(stream, " %s\n", rows[i].help);
+			fputs("      ", stream);
+		fprintf(stream, "%-*s %s\n", LEFT_WIDTH, left, row->help);
 	}
+	fputs(size_text, stream);
 	fputs(status_text, stream);
 }

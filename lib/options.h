@@ -30,12 +30,28 @@ enum options_result {
 	OPTIONS_WRONG,   /* print options.error and exit with STATUS_USAGE */
 };
 
+enum progress_wanted {
+	PROGRESS_AUTO, /* if standard error is a terminal */
+	PROGRESS_ALWAYS,
+	PROGRESS_NEVER,
+};
+
 struct options {
 	const struct mode *mode; /* NULL: the server's `any` */
 	const char *message;     /* NULL: the default message */
 	const char *device;      /* NULL: any RDMA device */
-	int64_t timeout;         /* milliseconds */
+	int64_t timeout;         /* of a peer's silence, in milliseconds */
 	bool verbose, quiet;
+
+	/* streams */
+	const char *input;  /* a file; "-": standard input; NULL: the message is sent */
+	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
+	bool force;         /* replace output files */
+	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
+	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's choice */
+	uint32_t depth;     /* operations in flight; 0: the device's choice */
+	enum progress_wanted progress;
+	bool json; /* a document for each exchange on standard output, instead of lines */
 
 	/* the server's */
 	const char *bind;      /* NULL: all addresses */

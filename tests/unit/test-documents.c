@@ -150,18 +150,30 @@ static bool read_option(const char *line, struct option *option)
 		used = 0;
 	}
 	return line[0] == ' ' && line[1] == ' ' &&
-	       sscanf(line + used, " --%31[a-z-] %31[A-Z]", option->name, option->argument) >= 1;
+	       sscanf(line + used, " --%31[a-z-] %31[A-Z|/-]", option->name, option->argument) >= 1;
+}
+
+/* Copies an argument as the manual pages have it: "-" is \-, or it would be set as a hyphen. */
+static void escape_hyphens(char *to, const char *from)
+{
+	for (; *from; from++) {
+		if (*from == '-')
+			*to++ = '\\';
+		*to++ = *from;
+	}
+	*to = '\0';
 }
 
 /* The manual page has an entry for the option, by all its names, with its argument. */
 static void check_manual(const char *path, const char *text, const struct option *option)
 {
-	char letter[16] = "", argument[48] = "", entry[128];
+	char letter[16] = "", word[64], argument[80] = "", entry[160];
 
+	escape_hyphens(word, option->argument);
 	if (option->letter)
 		snprintf(letter, sizeof(letter), "Fl %c , ", option->letter);
 	if (*option->argument)
-		snprintf(argument, sizeof(argument), " Ar %s", option->argument);
+		snprintf(argument, sizeof(argument), " Ar %s", word);
 	snprintf(entry, sizeof(entry), "\n.It %sFl \\-%s%s\n", letter, option->name, argument);
 	if (!strstr(text, entry))
 		fail_msg("%s has no such entry:%s", path, entry);

@@ -1,6 +1,5 @@
 /* The command line of both programs: what each option gives, and what is said about wrong ones. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/options.h"
@@ -44,6 +43,14 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_int_equal(got->timeout, wanted->timeout ? wanted->timeout : 10000);
 	assert_int_equal(got->verbose, wanted->verbose);
 	assert_int_equal(got->quiet, wanted->quiet);
+	assert_same_text(got->input, wanted->input);
+	assert_same_text(got->output, wanted->output);
+	assert_int_equal(got->force, wanted->force);
+	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 4194304);
+	assert_int_equal(got->chunk, wanted->chunk);
+	assert_int_equal(got->depth, wanted->depth);
+	assert_int_equal(got->progress, wanted->progress);
+	assert_int_equal(got->json, wanted->json);
 	assert_same_text(got->bind, wanted->bind);
 	assert_same_text(got->port_file, wanted->port_file);
 	assert_int_equal(got->count, wanted->count);
@@ -69,20 +76,59 @@ static const struct right {
 	{S, {"any"}, NULL, {0}},
 	{S, {"--bind", "::1", "any"}, NULL, {.bind = "::1"}},
 	{S, {"--bind=::1", "any"}, NULL, {.bind = "::1"}},
+	{S, {"--buffer", "16K", "any"}, NULL, {.buffer = 16384}},
+	{S, {"--buffer", "16384", "any"}, NULL, {.buffer = 16384}},
+	{S, {"--buffer", "64MB", "any"}, NULL, {.buffer = 64000000}},
+	{S, {"--buffer=4G", "any"}, NULL, {.buffer = 4294967296}},
+	{S, {"--chunk", "1K", "any"}, NULL, {.chunk = 1024}},
+	{S, {"--chunk", "2MiB", "any"}, NULL, {.chunk = 2097152}},
+	{S, {"--buffer", "128M", "--chunk", "64M", "any"}, NULL,
+		{.buffer = 134217728, .chunk = 67108864}},
+	{S, {"--chunk", "64m", "any", "--buffer", "128m"}, NULL,
+		{.buffer = 134217728, .chunk = 67108864}},
+	{S, {"--chunk", "64M", "--chunk", "8k", "any"}, NULL, {.chunk = 8192}},
 	{S, {"--count", "1", "any"}, NULL, {.count = 1}},
 	{S, {"--count", "18446744073709551615", "any"}, NULL, {.count = UINT64_MAX}},
+	{S, {"--depth", "1", "any"}, NULL, {.depth = 1}},
+	{S, {"--depth", "1024", "any"}, NULL, {.depth = 1024}},
+	{S, {"--dep=64", "any"}, NULL, {.depth = 64}},
 	{S, {"--device", "rxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"--dev", "rxe0", "any"}, NULL, {.device = "rxe0"}},
 	{S, {"-d", "rxe0", "any"}, NULL, {.device = "rxe0"}},
 	{S, {"-drxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"--force", "any"}, NULL, {.force = true}},
+	{S, {"--f", "any", "--outp", "o"}, NULL, {.force = true, .output = "o"}},
+	{S, {"--input", "f", "any"}, NULL, {.input = "f"}},
+	{S, {"--input", "-", "any"}, NULL, {.input = "-"}},
+	{S, {"--in=-", "any"}, NULL, {.input = "-"}},
+	{S, {"--input", "--json", "any"}, NULL, {.input = "--json"}},
+	{S, {"--json", "any"}, NULL, {.json = true}},
+	{S, {"--j", "any"}, NULL, {.json = true}},
+	{S, {"--json", "--output", "o", "any"}, NULL, {.json = true, .output = "o"}},
+	{S, {"--json", "--output", "./-", "any"}, NULL, {.json = true, .output = "./-"}},
+	{S, {"--json", "--output", "-", "--output", "o", "any"}, NULL,
+		{.json = true, .output = "o"}},
+	{S, {"--json", "--quiet", "any"}, NULL, {.json = true, .quiet = true}},
 	{S, {"--message", "hello", "any"}, NULL, {.message = "hello"}},
 	{S, {"--message", "", "any"}, NULL, {.message = ""}},
 	{S, {"--message=--quiet", "any"}, NULL, {.message = "--quiet"}},
 	{S, {"--message", longest, "any"}, NULL, {.message = longest}},
+	{S, {"--message", "m", "--output", "o", "any"}, NULL, {.message = "m", .output = "o"}},
+	{S, {"--no-progress", "any"}, NULL, {.progress = PROGRESS_NEVER}},
+	{S, {"--no-p", "any"}, NULL, {.progress = PROGRESS_NEVER}},
+	{S, {"--output", "o", "any"}, NULL, {.output = "o"}},
+	{S, {"--output", "folder/", "any"}, NULL, {.output = "folder/"}},
+	{S, {"--output=-", "any"}, NULL, {.output = "-"}},
+	{S, {"--input", "-", "--output", "-", "any"}, NULL, {.input = "-", .output = "-"}},
 	{S, {"--port", "0", "any"}, NULL, {0}},
 	{S, {"--port", "1", "any"}, NULL, {.port = 1}},
 	{S, {"-p", "65535", "any"}, NULL, {.port = 65535}},
 	{S, {"-p", "007471", "any"}, NULL, {.port = 7471}},
 	{S, {"--port-file", "/tmp/p", "any"}, NULL, {.port_file = "/tmp/p"}},
+	{S, {"--progress", "any"}, NULL, {.progress = PROGRESS_ALWAYS}},
+	{S, {"--pr", "any"}, NULL, {.progress = PROGRESS_ALWAYS}},
+	{S, {"--progress", "--no-progress", "any"}, NULL, {.progress = PROGRESS_NEVER}},
+	{S, {"--no-progress", "any", "--progress"}, NULL, {.progress = PROGRESS_ALWAYS}},
 	{S, {"--quiet", "any"}, NULL, {.quiet = true}},
 	{S, {"--timeout", "0.001", "any"}, NULL, {.timeout = 1}},
 	{S, {"--timeout", "1.5", "any"}, NULL, {.timeout = 1500}},
@@ -104,6 +150,15 @@ static const struct right {
 	{C, {"write", "h", "7", "--message", "m"}, "write", {H, .message = "m"}},
 	{C, {"-v", "write", "--quiet", "h", "7"}, "write", {H, .verbose = true, .quiet = true}},
 	{C, {"--timeout", "2", "write", "h", "7"}, "write", {H, .timeout = 2000}},
+	{C, {"write", "--input", "big.iso", "h", "7"}, "write", {H, .input = "big.iso"}},
+	{C, {"read", "h", "7", "--output", "-"}, "read", {H, .output = "-"}},
+	{C, {"--input=-", "--output=d/", "--force", "write", "h", "7"}, "write",
+		{H, .input = "-", .output = "d/", .force = true}},
+	{C, {"--buffer", "1M", "--chunk", "512K", "--depth", "2", "read", "h", "7"}, "read",
+		{H, .buffer = 1048576, .chunk = 524288, .depth = 2}},
+	{C, {"--json", "--progress", "write", "h", "7"}, "write",
+		{H, .json = true, .progress = PROGRESS_ALWAYS}},
+	{C, {"--no-progress", "write", "h", "7"}, "write", {H, .progress = PROGRESS_NEVER}},
 };
 
 static void takes_every_option(void **state)
@@ -174,6 +229,30 @@ static const struct wrong {
 	{S, {"--timeout", "1,5", "any"}, "'1,5'"},
 	{S, {"--timeout", "1s", "any"}, "'1s'"},
 	{S, {"--message", too_long, "any"}, "--message"},
+	{S, {"--buffer", "16383", "any"}, "'16383'"},
+	{S, {"--buffer", "16KB", "any"}, "'16KB'"},
+	{S, {"--buffer", "5G", "any"}, "'5G'"},
+	{S, {"--buffer", "18446744073709551616", "any"}, "'18446744073709551616'"},
+	{S, {"--buffer", "4 M", "any"}, "'4 M'"},
+	{S, {"--buffer", "-4M", "any"}, "'-4M'"},
+	{S, {"--buffer", "4Mb", "any"}, "'4Mb'"},
+	{S, {"--buffer=", "any"}, "''"},
+	{S, {"--chunk", "0", "any"}, "'0'"},
+	{S, {"--chunk", "1023", "any"}, "'1023'"},
+	{S, {"--chunk", "65M", "any"}, "'65M'"},
+	{S, {"--chunk", "4G", "any"}, "'4G'"},
+	{S, {"--depth", "0", "any"}, "'0'"},
+	{S, {"--depth", "1025", "any"}, "'1025'"},
+	{S, {"--depth", "1K", "any"}, "'1K'"},
+	{S, {"--input", "", "any"}, "--input"},
+	{S, {"--output=", "any"}, "--output"},
+	{S, {"any", "--input"}, "--input"},
+	{S, {"--force=yes", "any"}, "--force=yes"},
+	{S, {"--json=yes", "any"}, "--json=yes"},
+	{S, {"--progress=yes", "any"}, "--progress=yes"},
+	{S, {"--no-force", "any"}, "--no-force"},
+	{S, {"--de", "1", "any"}, "--de"},
+	{C, {"--force", "--pro=no", "write", "h", "7"}, "--pro=no"},
 	{S, {"--frobnicate", "any"}, "--frobnicate"},
 	{S, {"--frobnicate=1", "any"}, "--frobnicate=1"},
 	{S, {"-x", "any"}, "-x"},
@@ -196,9 +275,10 @@ static const struct wrong {
 	{C, {"--bind", "::", "write", "h", "7"}, "--bind"},
 	{C, {"--count", "1", "write", "h", "7"}, "--count"},
 	{C, {"--port-file", "f", "write", "h", "7"}, "--port-file"},
-	/* The first fault is the one that is named. */
+	/* The first fault is the one that is named, before what does not go together. */
 	{S, {"--count", "0", "--port", "x", "any"}, "--count"},
 	{S, {"--port", "x", "--help", "any"}, "'x'"},
+	{S, {"--json", "--output", "-", "--port", "x", "any"}, "'x'"},
 };
 
 static void names_what_is_wrong(void **state)
@@ -215,6 +295,32 @@ static void names_what_is_wrong(void **state)
 		/* It goes on with "; see rdma-server --help". */
 		check_case(named, !strchr(options.error, '\n'));
 		check_case(named, options.error[strlen(options.error) - 1] != '.');
+	}
+}
+
+/* Options that exclude each other, in whatever order they come. The sentence names them both. */
+static void names_what_does_not_go_together(void **state)
+{
+	static const struct {
+		const char *words[WORDS_MAX], *one, *other;
+	} cases[] = {
+		{{"--message", "m", "--input", "f", "any"}, "--message", "--input"},
+		{{"--input", "-", "any", "--message", ""}, "--message", "--input"},
+		{{"--json", "--output", "-", "any"}, "--json", "--output -"},
+		{{"--output=-", "any", "--json"}, "--json", "--output -"},
+		{{"--chunk", "2097153", "any"}, "--chunk", "--buffer"},
+		{{"--chunk", "1M", "--buffer", "1M", "any"}, "--chunk", "--buffer"},
+		{{"--buffer", "16K", "any", "--chunk", "8193"}, "--chunk", "--buffer"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options;
+
+		assert_int_equal(parse(&options, PROGRAM_SERVER, cases[i].words), OPTIONS_WRONG);
+		if (!strstr(options.error, cases[i].one) || !strstr(options.error, cases[i].other))
+			fail_msg("'%s' does not name %s and %s", options.error, cases[i].one,
+				cases[i].other);
 	}
 }
 
@@ -241,6 +347,7 @@ static void help_and_version_come_before_what_is_missing(void **state)
 		{{"-V"}, OPTIONS_VERSION},
 		{{"--help", "--frobnicate"}, OPTIONS_HELP},
 		{{"-vh"}, OPTIONS_HELP},
+		{{"--json", "--output", "-", "--help"}, OPTIONS_HELP},
 	};
 	struct options options;
 
@@ -257,12 +364,21 @@ static const struct listed {
 	const char *option;
 } listed[] = {
 	{S, "--bind ADDRESS"},
+	{S | C, "--buffer SIZE"},
+	{S | C, "--chunk SIZE"},
 	{S, "--count N"},
+	{S | C, "--depth N"},
 	{S | C, "-d, --device NAME"},
+	{S | C, "--force "},
 	{S | C, "-h, --help"},
+	{S | C, "--input FILE|- "},
+	{S | C, "--json "},
 	{S | C, "--message TEXT"},
+	{S | C, "--no-progress "},
+	{S | C, "--output FILE|DIRECTORY/|- "},
 	{S, "-p, --port N"},
 	{S, "--port-file FILE"},
+	{S | C, "--progress "},
 	{S | C, "--quiet"},
 	{C, "--source ADDRESS"},
 	{S | C, "--timeout SECONDS"},
@@ -270,18 +386,25 @@ static const struct listed {
 	{S | C, "-V, --version"},
 };
 
+#define HELP_MAX 8192
+
+static void read_help(enum program program, char help[HELP_MAX])
+{
+	FILE *stream = fmemopen(help, HELP_MAX, "w");
+
+	assert_non_null(stream);
+	options_help(stream, program);
+	assert_int_equal(fclose(stream), 0);
+}
+
 static void help_lists_every_option(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(programs); i++) {
 		unsigned int lines = 0, options = 0;
-		char *help, *start;
-		size_t size;
-		FILE *stream = open_memstream(&help, &size);
+		char help[HELP_MAX], *start;
 
-		assert_non_null(stream);
-		options_help(stream, programs[i].program);
-		fclose(stream);
+		read_help(programs[i].program, help);
 		for (size_t j = 0; j < COUNT(listed); j++) {
 			bool has = listed[j].programs & programs[i].program;
 
@@ -295,7 +418,23 @@ static void help_lists_every_option(void **state)
 		assert_non_null(strstr(help, programs[i].name));
 		for (int status = '0'; status <= '5'; status++)
 			assert_non_null(strchr(strstr(help, "Exit status"), status));
-		free(help);
+	}
+}
+
+/* What the options do stands in one column, and no line is too long. */
+static void help_is_a_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(programs); i++) {
+		char help[HELP_MAX], *rest = help, *line;
+
+		read_help(programs[i].program, help);
+		while ((line = strsep(&rest, "\n"))) {
+			check_case(line, strlen(line) <= 100);
+			if (strncmp(line, "  ", 2) == 0)
+				check_case(line,
+					strlen(line) > 33 && line[32] == ' ' && line[33] != ' ');
+		}
 	}
 }
 
@@ -312,9 +451,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_every_option),
 		cmocka_unit_test(names_what_is_wrong),
+		cmocka_unit_test(names_what_does_not_go_together),
 		cmocka_unit_test(cuts_what_does_not_fit),
 		cmocka_unit_test(help_and_version_come_before_what_is_missing),
 		cmocka_unit_test(help_lists_every_option),
+		cmocka_unit_test(help_is_a_table),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, fill, NULL);
