@@ -20,8 +20,18 @@
 
 #include "rdma-internal.h"
 
-/* Completions taken from a queue at a time: all that a connection can have. */
-#define COMPLETIONS (SENDS + RECEIVES)
+/* Completions taken from a queue at a time. */
+#define COMPLETIONS 16
+
+/*
+ * A side that is silent for the peer's --timeout is given up, so each says something so many times in
+ * that time; and looks at the clock no more often than that, in milliseconds.
+ */
+#define BEATS    4
+#define LOOK_MIN 20
+
+/* How long MSG_ABORT may take before we go without it. */
+#define ABORT_MS 1000
 
 /* A flushed work request is an effect, so anything else that is known comes before it. */
 static bool is_flush(const struct failure *failure)
@@ -34,6 +44,8 @@ static void say_what_was_awaited(struct failure *failure, const struct exchange 
 {
 	const char *how;
 
+	if (*failure->evidence != '\0')
+		return;
 	if (failure->kind == FAILURE_DEADLINE)
 		how = "timed out waiting for";
 	else if (failure->kind == FAILURE_GONE)
@@ -75,24 +87,49 @@ static void decide(struct connection *connection)
 	say_what_was_awaited(outcome, exchange);
 }
 
+/* The exchange runs: its silence is watched. */
+static void list(struct connection *connection)
+{
+	if (connection->listed)
+		return;
+	connection->listed = true;
+	connection->heard = connection->spoke = deadline_now();
+	TAILQ_INSERT_TAIL(&connection->device->connections, connection, next);
+	connection->device->look = deadline_in(LOOK_MIN);
+}
+
+static void unlist(struct connection *connection)
+{
+	if (connection->listed)
+		TAILQ_REMOVE(&connection->device->connections, connection, next);
+	connection->listed = false;
+}
+
 /* Lets go of the connection: from here on this thread does not touch it. */
 static void retire(struct connection *connection)
 {
 	connection_step(connection, EVENT_DISCONNECTED);
+	unlist(connection);
+	if (connection->source)
+		source_stop(connection->source);
+	if (connection->sink)
+		sink_stop(connection->sink);
 	decide(connection);
 	connection->retired = true;
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_DRAINED);
 }
 
-/* Takes all completions that wait. */
+/* Takes all completions that wait, and moves what they allow. */
 static void poll_queue(struct connection *connection)
 {
 	struct ibv_wc completions[COMPLETIONS];
 	int count;
 
-	while ((count = ibv_poll_cq(connection->cq, COMPLETIONS, completions)) > 0)
+	while ((count = ibv_poll_cq(connection->cq, COMPLETIONS, completions)) > 0) {
 		for (int i = 0; i < count; i++)
 			connection_completed(connection, &completions[i]);
+		stream_pump(connection);
+	}
 	if (count < 0) {
 		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_poll_cq",
 			"the completion queue is broken");
@@ -108,7 +145,7 @@ static void poll_queue(struct connection *connection)
  */
 static bool end_if_drained(struct connection *connection)
 {
-	if (!connection->closing || connection->outstanding > 0)
+	if (!connection->closing || connection_outstanding(connection))
 		return false;
 	if (connection->armed && connection_post_marker(connection) == 0)
 		return false;
@@ -149,6 +186,36 @@ static bool take_event(struct device *device)
 	return true;
 }
 
+/* Closes: what is posted comes back now, and a marker brings back what went unsignaled. */
+static void close_queue(struct connection *connection)
+{
+	connection->closing = true;
+	poll_queue(connection);
+	if (connection->sends_posted > connection->sends_completed)
+		connection_post_marker(connection);
+	end_if_drained(connection);
+}
+
+/* Does what the main thread asks for about a connection that is ours still. */
+static void take_notes_about(struct connection *connection, unsigned int notes)
+{
+	if (notes & THREAD_TUTORIAL)
+		connection->exchange.tutorial = true;
+	if (notes & THREAD_ESTABLISHED) {
+		list(connection);
+		connection_step(connection, EVENT_ESTABLISHED);
+	}
+	if (notes & THREAD_MOVED)
+		stream_pump(connection);
+	if ((notes & THREAD_CANCEL) && !exchange_complete(&connection->exchange)) {
+		if (!failure_is_set(&connection->failure))
+			connection->failure = connection->cancel_reason;
+		connection_give_up(connection);
+	}
+	if (notes & THREAD_CLOSE)
+		close_queue(connection);
+}
+
 /* Does what the main thread asks for. Returns false if it asks the thread to end. */
 static bool take_notes(struct device *device)
 {
@@ -160,15 +227,8 @@ static bool take_notes(struct device *device)
 
 		if (notes & THREAD_STOP)
 			return false;
-		if ((notes & THREAD_TUTORIAL) && !connection->retired)
-			connection->exchange.tutorial = true;
-		if ((notes & THREAD_ESTABLISHED) && !connection->retired)
-			connection_step(connection, EVENT_ESTABLISHED);
-		if ((notes & THREAD_CLOSE) && !connection->retired) {
-			connection->closing = true;
-			poll_queue(connection);
-			end_if_drained(connection);
-		}
+		if (!connection->retired)
+			take_notes_about(connection, notes);
 		if (notes & THREAD_ABANDON) {
 			if (!connection->retired)
 				retire(connection);
@@ -177,6 +237,57 @@ static bool take_notes(struct device *device)
 		}
 	}
 	return true;
+}
+
+/* The peer is silent for too long: gives it up, and says what it was to say. */
+static void end_silence(struct connection *connection)
+{
+	if (exchange_complete(&connection->exchange)) {
+		connection_step(connection, EVENT_FAILED);
+		return;
+	}
+	failure_set(&connection->failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout",
+		"timed out waiting for %s", exchange_awaits(&connection->exchange));
+	connection_give_up(connection);
+}
+
+/* Looks at one connection. Returns when to look again. */
+static deadline_t look_at(struct connection *connection, deadline_t now)
+{
+	int64_t ours = connection->session->timeout, theirs = connection->theirs.timeout;
+	int64_t beat = (theirs && theirs < ours ? theirs : ours) / BEATS;
+
+	if (connection->exchange.ended) {
+		if (connection->exchange.sent == SENDING_ABORT &&
+			now - connection->gave_up >= ABORT_MS)
+			connection_step(connection, EVENT_FAILED);
+		return now + ABORT_MS;
+	}
+	if (now - connection->heard >= ours)
+		end_silence(connection);
+	else if (connection->streaming && now - connection->spoke >= beat &&
+		 connection_room(connection) > 0)
+		connection_beat(connection);
+	return now + (beat < ABORT_MS ? beat : ABORT_MS);
+}
+
+/* Looks for silence, ours or a peer's, where it is time. Returns how long not to, for poll(2). */
+static int look(struct device *device)
+{
+	deadline_t now = deadline_now(), next = now + ABORT_MS, again;
+	struct connection *connection;
+
+	if (TAILQ_EMPTY(&device->connections))
+		return -1;
+	if (now < device->look)
+		return deadline_left(device->look);
+	TAILQ_FOREACH (connection, &device->connections, next) {
+		again = look_at(connection, now);
+		if (again < next)
+			next = again;
+	}
+	device->look = next > now + LOOK_MIN ? next : now + LOOK_MIN;
+	return deadline_left(device->look);
 }
 
 static void *poll_completions(void *argument)
@@ -189,7 +300,7 @@ static void *poll_completions(void *argument)
 	bool running = true;
 
 	while (running) {
-		if (poll(waiting, 2, -1) < 0)
+		if (poll(waiting, 2, look(device)) < 0)
 			continue; /* EINTR */
 		/*
 		 * Notes first: a completion may come from a connection that was made since, and
@@ -212,6 +323,8 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	if (!device)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, ENOMEM, "calloc", "");
 	device->verbs = verbs;
+	ibv_query_device(verbs, &device->attributes);
+	TAILQ_INIT(&device->connections);
 	device->mailbox.eventfd = -1;
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel) {

@@ -12,7 +12,7 @@
  *   connection_create(): receives posted
  *                              ------------>  knows it, before any completion can come
  *   connection_connect() / _accept()
- *   connection_established()   ------------>  exchange runs: posts, polls, verifies, prints
+ *   connection_established()   ------------>  exchange runs: posts, polls, moves data, prints
  *                              <------------  CONNECTION_FINISHED: done, or failed
  *   connection_close()         ------------>  waits until every posted work request is back,
  *                              <------------  decides the outcome: CONNECTION_DRAINED
@@ -36,17 +36,28 @@
 #include "lib/mailbox.h"
 #include "lib/mode.h"
 #include "lib/output.h"
-
-/* The size of a region, in bytes: that of the tutorial. A message and its zero fit into it. */
-#define REGION_SIZE 1024
+#include "lib/report.h"
+#include "lib/target.h"
 
 /* What all exchanges of this process have in common. Constant while there are connections. */
 struct session {
 	const struct output *output;
-	struct mailbox *mailbox; /* of the main thread */
-	const char *message;     /* what we offer, a text */
-	size_t message_size;     /* with its terminating zero, at most REGION_SIZE */
-	bool active;             /* the client's side */
+	struct mailbox *mailbox;      /* of the main thread */
+	const char *message;          /* what we send without an input, a text */
+	size_t message_size;          /* with its terminating zero, at most SINK_TEXT_SIZE */
+	const char *input;            /* what we send; NULL: the message */
+	struct target_options target; /* where the peer's data goes; output NULL: it is shown */
+	uint64_t buffer;              /* registered bytes of data of a connection, both ways */
+	uint32_t chunk, depth;        /* 0: what suits the device */
+	int64_t timeout;              /* of the peer's silence, milliseconds */
+	bool active;                  /* the client's side */
+};
+
+/* What the passive side knows of a client from its request. */
+struct request {
+	bool tutorial;              /* it is a program of the tutorial */
+	struct introduction theirs; /* else what it says of itself */
+	uint8_t initiator_depth, responder_resources; /* of rdmacm's parameters, as they came */
 };
 
 /* Notes to the main thread. */
@@ -77,13 +88,12 @@ const char *device_name(const struct device *device);
 
 /*
  * Makes everything that an exchange in this mode with the peer of id needs, and posts its receives.
- * Whether the peer is a tutorial program matters on the passive side only; the active side learns
- * it in connection_established(). session and device outlive the connection, which owns id from
- * success on. Returns 0, or -1 with the failure recorded and nothing kept. Main thread.
+ * request is NULL on the active side, which learns in connection_established() who the peer is and
+ * makes the rest then. session and device outlive the connection, which owns id from success on. Returns 0, or -1 with the failure recorded and nothing kept. Main thread.
  * rdma_create_qp(3), ibv_reg_mr(3).
  */
 int connection_create(const struct session *session, const struct mode *mode, struct rdma_cm_id *id,
-	struct device *device, bool tutorial, struct connection **connection,
+	struct device *device, const struct request *request, struct connection **connection,
 	struct failure *failure);
 
 /* True if this mode needs RDMA READ. Any thread. */
@@ -93,17 +103,24 @@ bool connection_reads(const struct mode *mode);
 int connection_connect(struct connection *connection);
 
 /*
- * Accepts the request that came with these parameters, with our introduction unless the peer is a
- * tutorial program. Returns 0 or -errno. Main. rdma_accept(3).
+ * Accepts the request, with our introduction unless the peer is a tutorial program. Returns 0 or
+ * -errno. Main. rdma_accept(3).
  */
-int connection_accept(struct connection *connection, const struct rdma_conn_param *request);
+int connection_accept(struct connection *connection);
 
 /*
  * Hands the connection to the CQ thread, when rdmacm reports it established with these parameters.
- * Returns 0, or -1 with the failure recorded if the peer's introduction does not fit ours. Main.
+ * From then on that thread watches for the peer's silence. Returns 0, or -1 with the failure recorded
+ * if the peer's introduction does not fit ours, or there is no memory for its data. Main.
  */
 int connection_established(struct connection *connection, const struct rdma_conn_param *answer,
 	struct failure *failure);
+
+/*
+ * Gives up the exchange for this reason: the peer is told of it, if it can be, and
+ * CONNECTION_FINISHED follows, unless the exchange is complete. Only the first call counts. Main.
+ */
+void connection_cancel(struct connection *connection, const struct failure *reason);
 
 /*
  * Disconnects, and asks the CQ thread to drain the queue pair; CONNECTION_DRAINED will follow. The
@@ -121,7 +138,10 @@ void connection_disconnected(struct connection *connection);
  */
 void connection_abandon(struct connection *connection, const struct failure *reason);
 
-/* True if the notes taken from the connection's slip say that it may be destroyed. Main. */
+/*
+ * Takes the notes from the connection's slip. True if it may be destroyed: the CQ thread has let go
+ * of it, and its files are closed, however long that takes. Main.
+ */
 bool connection_drained(struct connection *connection, unsigned int notes);
 
 /*
@@ -129,6 +149,18 @@ bool connection_drained(struct connection *connection, unsigned int notes);
  * CONNECTION_DRAINED until connection_destroy(). Main.
  */
 const struct failure *connection_outcome(const struct connection *connection);
+
+/* Bytes that went and came so far, and that will in all, or STREAM_SIZE_UNKNOWN. Any thread. */
+void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total);
+
+/*
+ * What there is to say of the exchange when it is over: fills in mode, device, peer, chunk, depth,
+ * seconds and both streams, in texts that live as long as the connection. Valid as the outcome. Main.
+ */
+void connection_report(struct connection *connection, struct report *report);
+
+/* True if either side sent more than a message. Valid as the outcome. Main. */
+bool connection_streamed(const struct connection *connection);
 
 /* Frees all, the rdma_cm_id too. Only when drained, or before it was connected. Main. */
 void connection_destroy(struct connection *connection);

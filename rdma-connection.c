@@ -7,15 +7,10 @@
  * regions, so that the device never holds what is gone.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include "lib/host.h"
 #include "rdma-internal.h"
 
 /*
@@ -30,103 +25,22 @@
 #define RNR_RETRIES 7
 /* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
 #define RNR_TIMER 12
-/* READs in flight each way; an exchange has one. */
-#define READ_DEPTH 1
-
-/*
- * Maps the memory: one page for what the peer may access, one for everything else. Locked memory is
- * counted in pages, and many systems allow an ordinary user 8 MiB: room for 1,000 clients. Anonymous
- * pages are zero, so nothing old can be read by the peer.
- */
-static int map_memory(struct memory *memory)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *start;
-
-	_Static_assert(sizeof(struct control) + REGION_SIZE <= 4096, "one page");
-	start = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (start == MAP_FAILED)
-		return -errno;
-	memory->mapped = 2 * page;
-	memory->control = (struct control *)start;
-	return 0;
-}
-
-/*
- * Lays the two message buffers out: the one that is not exposed comes right behind `control` and is
- * registered with it, so two regions are enough for three purposes.
- */
-static void place_buffers(struct connection *connection)
-{
-	struct memory *memory = &connection->memory;
-	uint8_t *hidden = (uint8_t *)(memory->control + 1);
-	uint8_t *exposed = (uint8_t *)memory->control + memory->mapped / 2;
-
-	memory->incoming = mode_verbs(connection->mode)->exposes_incoming ? exposed : hidden;
-	memory->outgoing = memory->incoming == exposed ? hidden : exposed;
-	memcpy(memory->outgoing, connection->session->message, connection->session->message_size);
-}
-
-static struct ibv_mr *register_memory(struct connection *connection, void *start, size_t length,
-	int access, struct failure *failure)
-{
-	struct ibv_mr *region = ibv_reg_mr(connection->pd, start, length, (unsigned int)access);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct rlimit limit = {0};
-	int error = errno;
-
-	if (region)
-		return region;
-	getrlimit(RLIMIT_MEMLOCK, &limit);
-	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
-		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
-		(length + page - 1) / page * page / 1024,
-		(unsigned long long)limit.rlim_cur / 1024);
-	return NULL;
-}
-
-static int make_regions(struct connection *connection, struct failure *failure)
-{
-	const struct mode_verbs *mode = mode_verbs(connection->mode);
-	struct memory *memory = &connection->memory;
-	bool iwarp = connection->device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-	int error = map_memory(memory);
-
-	if (error)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "mmap", "%s",
-			strerror(-error));
-	place_buffers(connection);
-	connection->control_mr = register_memory(connection, memory->control,
-		sizeof(*memory->control) + REGION_SIZE, IBV_ACCESS_LOCAL_WRITE, failure);
-	connection->exposed_mr =
-		connection->control_mr
-			? register_memory(connection,
-				  mode->exposes_incoming ? memory->incoming : memory->outgoing,
-				  REGION_SIZE, mode->exposed_access, failure)
-			: NULL;
-	/* iWARP: where a READ lands must allow REMOTE_WRITE, so it is kept apart from control. */
-	if (connection->exposed_mr && iwarp && mode->opcode == IBV_WR_RDMA_READ) {
-		connection->sink_mr = register_memory(connection, memory->incoming, REGION_SIZE,
-			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, failure);
-		return connection->sink_mr ? 0 : -1;
-	}
-	return connection->exposed_mr ? 0 : -1;
-}
-
 static int make_queue_pair(struct connection *connection, struct failure *failure)
 {
 	struct ibv_context *verbs = connection->device->verbs;
+	const struct ibv_device_attr *allowed = &connection->device->attributes;
+	const struct geometry *geometry = &connection->geometry;
+	uint32_t all = geometry->sends + geometry->receives;
 	struct ibv_qp_init_attr wanted = {
 		.qp_type = IBV_QPT_RC,
 		.cap =
 			{
-				.max_send_wr = SENDS,
-				.max_recv_wr = RECEIVES,
+				.max_send_wr = geometry->sends,
+				.max_recv_wr = geometry->receives,
 				.max_send_sge = 1,
 				.max_recv_sge = 1,
 			},
 	};
-	struct ibv_device_attr allowed = {0};
 	int error;
 
 	connection->pd = ibv_alloc_pd(verbs);
@@ -134,7 +48,7 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_alloc_pd",
 			"no protection domain: %s", strerror(errno));
 	connection->cq =
-		ibv_create_cq(verbs, SENDS + RECEIVES, connection, connection->device->channel, 0);
+		ibv_create_cq(verbs, (int)all, connection, connection->device->channel, 0);
 	if (!connection->cq)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_create_cq",
 			"no completion queue: %s", strerror(errno));
@@ -147,22 +61,160 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 	if (rdma_create_qp(connection->id, connection->pd, &wanted) == 0)
 		return 0;
 	error = errno;
-	ibv_query_device(verbs, &allowed);
-	if (error == EINVAL && allowed.max_qp_wr >= SENDS + RECEIVES)
+	if (error == EINVAL && allowed->max_qp_wr >= (int)all)
 		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
 			"its request was given up before it was served");
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
-		"%s; asked for %d+%d work requests, the device allows %d each and %d queue pairs",
-		strerror(error), SENDS, RECEIVES, allowed.max_qp_wr, allowed.max_qp);
+		"%s; asked for %u+%u work requests, the device allows %d each and %d queue pairs",
+		strerror(error), geometry->sends, geometry->receives, allowed->max_qp_wr,
+		allowed->max_qp);
+}
+
+/* The listener's part of a connection's threads: notes to the CQ thread and to the main thread. */
+static void worker_moved(void *about)
+{
+	struct connection *connection = about;
+
+	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_MOVED);
+}
+
+static void source_ended(void *about)
+{
+	struct connection *connection = about;
+
+	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_SOURCE_ENDED);
+}
+
+static void sink_ended(void *about)
+{
+	struct connection *connection = about;
+
+	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_SINK_ENDED);
+}
+
+/* Bytes of a ring for a stream of that size. */
+static size_t ring_size(const struct connection *connection, uint64_t stream)
+{
+	uint64_t ring = connection->geometry.ring;
+
+	if (stream <= SINK_TEXT_SIZE)
+		return SINK_TEXT_SIZE;
+	return (size_t)(stream < ring ? stream : ring);
+}
+
+/* Where our data goes out from; what the peer may READ where the mode wants it. */
+static int make_outgoing(struct connection *connection, struct failure *failure)
+{
+	size_t size = ring_size(connection, source_size(connection->source));
+
+	if (region_make_at_most(connection, &connection->outgoing, size,
+		    mode_verbs(connection->mode)->outgoing_access, failure))
+		return -1;
+	ring_init(&connection->outgoing_ring, connection->outgoing.start,
+		connection->outgoing.mr->length);
+	return 0;
+}
+
+/* Where the peer's data comes in, now that we know how much to expect. */
+static int make_incoming(struct connection *connection, struct failure *failure)
+{
+	size_t size = ring_size(connection, connection->theirs.size);
+	int access = mode_verbs(connection->mode)->incoming_access;
+
+	/* On iWARP a READ needs the right that a WRITE of the peer would. Its key goes to nobody. */
+	if (connection->device->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	if (region_make_at_most(connection, &connection->incoming, size, access, failure))
+		return -1;
+	ring_init(&connection->incoming_ring, connection->incoming.start,
+		connection->incoming.mr->length);
+	return 0;
+}
+
+/* Starts what deals with files. The threads wait until the peer is ready. */
+static int start_workers(struct connection *connection, struct failure *failure)
+{
+	struct ring *out = &connection->outgoing_ring, *in = &connection->incoming_ring;
+	uint32_t chunk = connection->geometry.chunk;
+	int error;
+
+	connection->source_listener =
+		(struct worker_listener){worker_moved, source_ended, connection};
+	connection->sink_listener = (struct worker_listener){worker_moved, sink_ended, connection};
+	error = sink_open(&connection->sink, &connection->session->target, connection->theirs.size);
+	if (!error)
+		error = source_start(connection->source, out,
+			flow_chunk(chunk, out->size, source_size(connection->source)),
+			&connection->source_listener);
+	if (!error)
+		error = sink_start(connection->sink, in,
+			flow_chunk(chunk, in->size, connection->theirs.size),
+			&connection->sink_listener);
+	connection->workers |= source_is_running(connection->source) ? CONNECTION_SOURCE_ENDED : 0;
+	connection->workers |= sink_is_running(connection->sink) ? CONNECTION_SINK_ENDED : 0;
+	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
+			       "cannot start a thread: %s", strerror(-error))
+		     : 0;
+}
+
+static int open_source(struct connection *connection, struct failure *failure)
+{
+	const struct session *session = connection->session;
+	char why[WORKER_WHY_SIZE];
+	int error = source_open(&connection->source, session->input, session->message,
+		session->message_size, why);
+
+	return error ? failure_set(failure, FAILURE_FILE, PHASE_EXCHANGE, -error, "source_open",
+			       "%s", why)
+		     : 0;
+}
+
+/* Everything that the first message needs; on the passive side, which knows the peer, all. */
+static int make_all(
+	struct connection *connection, const struct request *request, struct failure *failure)
+{
+	struct geometry *geometry = &connection->geometry;
+	bool streams;
+	int error;
+
+	if (open_source(connection, failure))
+		return -1;
+	/* The active side learns only with the answer what the peer will send. */
+	streams = !request || !source_is_text(connection->source) ||
+		  connection->theirs.size > SINK_TEXT_SIZE;
+	geometry_choose(geometry, connection->session, connection->device,
+		connection->id->port_num, streams);
+	connection->positions = calloc(geometry->sends, sizeof(*connection->positions));
+	if (!connection->positions)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+	if (make_queue_pair(connection, failure) ||
+		region_make(connection, &connection->control, control_size(geometry),
+			IBV_ACCESS_LOCAL_WRITE, failure) ||
+		make_outgoing(connection, failure))
+		return -1;
+	if (request &&
+		(make_incoming(connection, failure) || start_workers(connection, failure)))
+		return -1;
+	error = connection_post_receives(connection);
+	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error,
+			       "ibv_post_recv", "%s", strerror(-error))
+		     : 0;
+}
+
+static uint8_t smaller(int a, int b)
+{
+	int least = a < b ? a : b;
+
+	return (uint8_t)(least < UINT8_MAX ? least : UINT8_MAX);
 }
 
 int connection_create(const struct session *session, const struct mode *mode, struct rdma_cm_id *id,
-	struct device *device, bool tutorial, struct connection **result, struct failure *failure)
+	struct device *device, const struct request *request, struct connection **result,
+	struct failure *failure)
 {
 	uint8_t timeout = ACK_TIMEOUT;
 	struct connection *connection = calloc(1, sizeof(*connection));
-	int error;
 
 	if (!connection)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
@@ -172,33 +224,33 @@ int connection_create(const struct session *session, const struct mode *mode, st
 	connection->id = id;
 	connection->to_thread.about = connection->to_main.about = connection;
 	address_port_text(rdma_get_peer_addr(id), connection->peer);
-	exchange_init(&connection->exchange, session->active, tutorial);
+	exchange_init(&connection->exchange, session->active, request && request->tutorial);
+	connection->initiator_depth = smaller(device->attributes.max_qp_init_rd_atom, UINT8_MAX);
+	connection->responder_resources = smaller(device->attributes.max_qp_rd_atom, UINT8_MAX);
+	if (request) {
+		connection->theirs = request->theirs;
+		connection->initiator_depth =
+			smaller(connection->initiator_depth, request->initiator_depth);
+		connection->responder_resources =
+			smaller(connection->responder_resources, request->responder_resources);
+	}
 	/* Older kernels and other transports have no such option: then theirs holds. */
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
-
-	if (make_queue_pair(connection, failure) || make_regions(connection, failure))
-		goto destroy;
-	error = connection_post_receives(connection);
-	if (error) {
-		failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error, "ibv_post_recv", "%s",
-			strerror(-error));
-		goto destroy;
+	if (make_all(connection, request, failure)) {
+		connection->id = NULL; /* stays the caller's */
+		if (id->qp)
+			rdma_destroy_qp(id);
+		connection_destroy(connection);
+		return -1;
 	}
-	output_detail(session->output,
-		"%s: %s mode on %s port %u, queue pair %u%s, offering %d bytes at %p, rkey %#x",
-		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
-		tutorial ? ", a program of the tutorial" : "", REGION_SIZE,
-		connection->exposed_mr->addr, connection->exposed_mr->rkey);
+	output_detail(session->output, "%s: %s mode on %s port %u, queue pair %u%s, "
+		"%u bytes at a time, %u in flight", connection->peer, mode->name, device_name(device),
+		id->port_num, id->qp->qp_num,
+		connection->exchange.tutorial ? ", a program of the tutorial" : "",
+		connection->geometry.chunk, connection->geometry.depth);
 	mailbox_post(&device->mailbox, &connection->to_thread, THREAD_ADOPT);
 	*result = connection;
 	return 0;
-
-destroy:
-	connection->id = NULL; /* stays the caller's */
-	if (id->qp)
-		rdma_destroy_qp(id);
-	connection_destroy(connection);
-	return -1;
 }
 
 /* Our introduction and how hard to try, the same for connect and accept. */
@@ -209,11 +261,12 @@ static struct rdma_conn_param parameters(
 		.version = INTRODUCTION_VERSION,
 		.mode = (uint8_t)connection->mode->number,
 		.session = SESSION_EXCHANGE,
-		.region_length = REGION_SIZE,
+		.size = source_size(connection->source),
+		.timeout = (uint32_t)connection->session->timeout,
 	};
 	struct rdma_conn_param parameters = {
-		.initiator_depth = READ_DEPTH,
-		.responder_resources = READ_DEPTH,
+		.initiator_depth = connection->initiator_depth,
+		.responder_resources = connection->responder_resources,
 		.retry_count = RETRIES,
 		.rnr_retry_count = RNR_RETRIES,
 	};
@@ -236,7 +289,7 @@ static void set_rnr_timer(struct connection *connection)
 
 bool connection_reads(const struct mode *mode)
 {
-	return mode_verbs(mode)->opcode == IBV_WR_RDMA_READ;
+	return !mode_verbs(mode)->writes;
 }
 
 int connection_connect(struct connection *connection)
@@ -247,18 +300,11 @@ int connection_connect(struct connection *connection)
 	return rdma_connect(connection->id, &wanted) ? -errno : 0;
 }
 
-static uint8_t smaller(uint8_t a, uint8_t b)
-{
-	return a < b ? a : b;
-}
-
-int connection_accept(struct connection *connection, const struct rdma_conn_param *request)
+int connection_accept(struct connection *connection)
 {
 	uint8_t introduction[INTRODUCTION_SIZE];
 	struct rdma_conn_param granted = parameters(connection, introduction);
 
-	granted.initiator_depth = smaller(READ_DEPTH, request->initiator_depth);
-	granted.responder_resources = smaller(READ_DEPTH, request->responder_resources);
 	if (rdma_accept(connection->id, &granted))
 		return -errno;
 	set_rnr_timer(connection);
@@ -266,26 +312,32 @@ int connection_accept(struct connection *connection, const struct rdma_conn_para
 }
 
 /* What the server's acceptance says about it: notes for the CQ thread, or -1. */
-static int read_answer(const struct connection *connection, const struct rdma_conn_param *answer,
+static int read_answer(struct connection *connection, const struct rdma_conn_param *answer,
 	struct failure *failure)
 {
-	struct introduction theirs;
-	int error = introduction_decode(&theirs, answer->private_data, answer->private_data_len);
+	const struct session *session = connection->session;
+	struct introduction *theirs = &connection->theirs;
+	int error = introduction_decode(theirs, answer->private_data, answer->private_data_len);
 
-	if (connection_reads(connection->mode) && answer->initiator_depth == 0)
+	connection->initiator_depth = smaller(connection->initiator_depth, answer->initiator_depth);
+	if (connection_reads(connection->mode) && connection->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
+	if (error == -ENOMSG && (session->input || session->target.output))
+		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
+			"RDMA_CM_EVENT_ESTABLISHED",
+			"it is a program of the tutorial, which knows no files");
 	if (error == -ENOMSG) {
-		output_detail(connection->session->output, "%s is a program of the tutorial",
-			connection->peer);
+		output_detail(session->output, "%s is a program of the tutorial", connection->peer);
+		theirs->size = SINK_TEXT_SIZE;
 		return THREAD_TUTORIAL;
 	}
-	if (error || theirs.version != INTRODUCTION_VERSION ||
-		theirs.mode != connection->mode->number || theirs.region_length < REGION_SIZE)
+	if (error || theirs->version != INTRODUCTION_VERSION ||
+		theirs->mode != connection->mode->number)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, error,
 			"RDMA_CM_EVENT_ESTABLISHED",
-			"it accepted with version %u, mode %u, regions of %llu bytes, not ours",
-			theirs.version, theirs.mode, (unsigned long long)theirs.region_length);
+			"it accepted with version %u and mode %u, not ours", theirs->version,
+			theirs->mode);
 	return 0;
 }
 
@@ -299,12 +351,21 @@ int connection_established(struct connection *connection, const struct rdma_conn
 	if (connection->session->active) {
 		set_rnr_timer(connection);
 		notes = read_answer(connection, answer, failure);
-		if (notes < 0)
+		if (notes < 0 || make_incoming(connection, failure) ||
+			start_workers(connection, failure))
 			return -1;
 	}
 	mailbox_post(&connection->device->mailbox, &connection->to_thread,
 		THREAD_ESTABLISHED | (unsigned int)notes);
 	return 0;
+}
+
+void connection_cancel(struct connection *connection, const struct failure *reason)
+{
+	if (connection->closed || failure_is_set(&connection->cancel_reason))
+		return;
+	connection->cancel_reason = *reason;
+	mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_CANCEL);
 }
 
 void connection_close(struct connection *connection, const struct failure *reason)
@@ -344,7 +405,8 @@ bool connection_drained(struct connection *connection, unsigned int notes)
 	/* An abandoned connection is let go of only when the thread has seen that note too. */
 	if (notes & (connection->abandoned ? CONNECTION_ABANDONED : CONNECTION_DRAINED))
 		connection->let_go = true;
-	return connection->let_go;
+	connection->workers &= ~notes;
+	return connection->let_go && connection->workers == 0;
 }
 
 const struct failure *connection_outcome(const struct connection *connection)
@@ -354,24 +416,31 @@ const struct failure *connection_outcome(const struct connection *connection)
 
 void connection_destroy(struct connection *connection)
 {
+	/* Threads that were never asked for anything still wait for that. */
+	if (connection->workers) {
+		source_stop(connection->source);
+		sink_stop(connection->sink);
+	}
+	source_close(connection->source);
+	sink_close(connection->sink);
 	mailbox_withdraw(connection->session->mailbox, &connection->to_main);
 	mailbox_withdraw(&connection->device->mailbox, &connection->to_thread);
 	if (connection->id && connection->id->qp)
 		rdma_destroy_qp(connection->id);
 	if (connection->cq)
 		ibv_destroy_cq(connection->cq);
-	if (connection->sink_mr)
-		ibv_dereg_mr(connection->sink_mr);
-	if (connection->exposed_mr)
-		ibv_dereg_mr(connection->exposed_mr);
-	if (connection->control_mr)
-		ibv_dereg_mr(connection->control_mr);
+	if (connection->incoming.mr)
+		ring_destroy(&connection->incoming_ring);
+	if (connection->outgoing.mr)
+		ring_destroy(&connection->outgoing_ring);
+	region_free(&connection->incoming);
+	region_free(&connection->outgoing);
+	region_free(&connection->control);
 	if (connection->pd)
 		ibv_dealloc_pd(connection->pd);
-	if (connection->memory.mapped)
-		munmap(connection->memory.control, connection->memory.mapped);
 	if (connection->id)
 		rdma_destroy_id(connection->id);
+	free(connection->positions);
 	free(connection);
 }
 

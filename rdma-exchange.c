@@ -1,26 +1,32 @@
 /*
- * The exchange as verbs: carries out what the state machine (lib/exchange.c) decides. Runs on the CQ
- * thread, which alone posts to the queue pair from connect or accept on; only the receives are
- * posted before that, by the main thread.
+ * The exchange as verbs: carries out what the state machine (lib/exchange.c) decides, and receives
+ * what the peer says. Runs on the CQ thread, which alone posts to the queue pair from connect or
+ * accept on; only the receives are posted before that, by the main thread. The data between MSG_MR
+ * and MSG_DONE is in rdma-stream.c.
  *
- * Every work request is signaled and counted in `outstanding`, so that the end of the connection
- * can wait for each of them. A slot of `control` belongs to the device from posting to completion;
- * no slot is used twice, because each message is sent once.
+ * Sends are numbered in the order of posting, which is that of their completion: when one is
+ * complete, all before it are, signaled or not. A slot of `control` belongs to the device from
+ * posting to completion; a send's slot follows from its number, and there are as many slots as the
+ * send queue has places. A receive is posted again as soon as what it brought is taken.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "lib/digest.h"
 #include "lib/text.h"
 #include "rdma-internal.h"
 
+/* Places in the send queue that only the few messages of the exchange itself may take. */
+#define RESERVED 6
+
+/* In such a part of the send queue, one work request is signaled. */
+#define SIGNALED_PARTS 4
+
 static const struct mode_verbs modes[MODE_COUNT] = {
-	/* RC completes a WRITE before the SEND behind it. */
-	[MODE_WRITE] = {IBV_WR_RDMA_WRITE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, true,
-		0},
-	/* A SEND may overtake a READ: MSG_DONE waits for it behind a fence. */
-	[MODE_READ] = {IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ, false, IBV_SEND_FENCE},
+	[MODE_WRITE] = {true, IBV_ACCESS_LOCAL_WRITE,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE},
+	[MODE_READ] = {false, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_LOCAL_WRITE},
 };
 
 const struct mode_verbs *mode_verbs(const struct mode *mode)
@@ -28,185 +34,152 @@ const struct mode_verbs *mode_verbs(const struct mode *mode)
 	return &modes[mode->number];
 }
 
-int connection_post_receives(struct connection *connection)
+static int post_receive(struct connection *connection, uint64_t slot)
 {
-	struct ibv_recv_wr *bad;
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)control_receive(connection, slot),
+		.length = LONG_SLOT,
+		.lkey = connection->control.mr->lkey,
+	};
+	struct ibv_recv_wr *bad, request = {
+		.wr_id = WR_ID(OPERATION_RECEIVE, slot),
+		.sg_list = &piece,
+		.num_sge = 1,
+	};
+	int error = ibv_post_recv(connection->id->qp, &request, &bad);
 
-	for (unsigned int i = 0; i < RECEIVES; i++) {
-		struct ibv_sge piece = {
-			.addr = (uintptr_t)connection->memory.control->receives[i],
-			.length = MESSAGE_SIZE,
-			.lkey = connection->control_mr->lkey,
-		};
-		struct ibv_recv_wr request = {
-			.wr_id = OPERATION_RECEIVE + i,
-			.sg_list = &piece,
-			.num_sge = 1,
-		};
-		int error = ibv_post_recv(connection->id->qp, &request, &bad);
-
-		if (error)
-			return -error;
-		connection->outstanding++;
-	}
-	return 0;
+	if (!error)
+		connection->receives_posted++;
+	return -error;
 }
 
-/* Posts a chain of `count` requests, or fails the exchange. */
-static void post(struct connection *connection, struct ibv_send_wr *chain, unsigned int count)
+int connection_post_receives(struct connection *connection)
+{
+	int error = 0;
+
+	for (uint64_t slot = 0; !error && slot < connection->geometry.receives; slot++)
+		error = post_receive(connection, slot);
+	return error;
+}
+
+bool connection_outstanding(const struct connection *connection)
+{
+	return connection->receives_posted > 0 ||
+	       connection->sends_posted > connection->sends_completed;
+}
+
+uint64_t connection_room(const struct connection *connection)
+{
+	uint64_t used = connection->sends_posted - connection->sends_completed + RESERVED;
+
+	return used < connection->geometry.sends ? connection->geometry.sends - used : 0;
+}
+
+int connection_post(
+	struct connection *connection, enum operation operation, struct ibv_send_wr *request)
 {
 	struct ibv_send_wr *bad;
-	int error = ibv_post_send(connection->id->qp, chain, &bad);
+	int error;
 
+	request->wr_id = WR_ID(operation, connection->sends_posted);
+	/* What goes unsignaled by itself is signaled now and then, so that the queue empties. */
+	if (connection->sends_posted - connection->signaled_send >=
+		connection->geometry.sends / SIGNALED_PARTS)
+		request->send_flags |= IBV_SEND_SIGNALED;
+	if (request->send_flags & IBV_SEND_SIGNALED)
+		connection->signaled_send = connection->sends_posted;
+	error = ibv_post_send(connection->id->qp, request, &bad);
 	if (!error) {
-		connection->outstanding += count;
-		return;
+		connection->sends_posted++;
+		connection->spoke = deadline_now();
+		return 0;
 	}
-	for (; chain != bad; chain = chain->next)
-		connection->outstanding++;
 	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, error, "ibv_post_send",
 		"the device does not take a work request: %s", strerror(error));
 	connection_step(connection, EVENT_FAILED);
+	return -error;
 }
 
 int connection_post_marker(struct connection *connection)
 {
-	struct ibv_send_wr request = {
-		.wr_id = OPERATION_MARKER,
+	struct ibv_send_wr *bad, request = {
+		.wr_id = WR_ID(OPERATION_MARKER, connection->sends_posted),
 		.opcode = IBV_WR_SEND,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
-	struct ibv_send_wr *bad;
 	int error = ibv_post_send(connection->id->qp, &request, &bad);
 
 	if (!error)
-		connection->outstanding++;
+		connection->sends_posted++;
 	return -error;
 }
 
-/* Encodes a message into its slot and fills in the request that sends it. */
-static void prepare_send(struct connection *connection, enum operation operation,
-	const struct message *message, struct ibv_send_wr *request, struct ibv_sge *piece)
+int connection_send(struct connection *connection, enum operation operation,
+	const struct message *message, unsigned int flags)
 {
-	uint8_t *slot = connection->memory.control->sends[operation];
-
-	message_encode(message, slot);
-	*piece = (struct ibv_sge){
+	uint8_t bytes[MESSAGE_MAX], *slot = control_send(connection, operation);
+	size_t size = message_encode(message, bytes);
+	struct ibv_sge piece = {
 		.addr = (uintptr_t)slot,
-		.length = MESSAGE_SIZE,
-		.lkey = connection->control_mr->lkey,
+		.length = (uint32_t)size,
+		.lkey = connection->control.mr->lkey,
 	};
-	*request = (struct ibv_send_wr){
-		.wr_id = operation,
-		.sg_list = piece,
+	struct ibv_send_wr request = {
+		.sg_list = &piece,
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
+		.send_flags = flags,
 	};
+
+	memcpy(slot, bytes, size);
+	return connection_post(connection, operation, &request);
 }
 
 static void send_region(struct connection *connection)
 {
+	bool writes = mode_verbs(connection->mode)->writes;
+	const struct region *exposed = writes ? &connection->incoming : &connection->outgoing;
 	struct message message = {
 		.type = MSG_MR,
-		.address = (uintptr_t)connection->exposed_mr->addr,
-		.length = connection->exposed_mr->length,
-		.rkey = connection->exposed_mr->rkey,
+		.address = (uintptr_t)exposed->mr->addr,
+		.length = exposed->mr->length,
+		.rkey = exposed->mr->rkey,
 	};
-	struct ibv_send_wr request;
-	struct ibv_sge piece;
 
-	prepare_send(connection, OPERATION_MR, &message, &request, &piece);
-	post(connection, &request, 1);
-}
-
-/*
- * Fills in the RDMA request: our message into the peer's region, or the peer's whole region into
- * ours. Returns 0, or -1 with the failure recorded if the peer's region does not allow it.
- */
-static int prepare_rdma(
-	struct connection *connection, struct ibv_send_wr *request, struct ibv_sge *piece)
-{
-	const struct mode_verbs *mode = mode_verbs(connection->mode);
-	const struct message *peer = &connection->peer_mr;
-	size_t size = connection->session->message_size;
-
-	if (mode->opcode == IBV_WR_RDMA_READ) {
-		const struct ibv_mr *sink =
-			connection->sink_mr ? connection->sink_mr : connection->control_mr;
-
-		size = peer->length < REGION_SIZE ? peer->length : REGION_SIZE;
-		piece->addr = (uintptr_t)connection->memory.incoming;
-		piece->lkey = sink->lkey;
-	} else if (size > peer->length) {
-		return failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0,
-			message_name(MSG_MR),
-			"its region has %llu bytes, too few for our message of %zu",
-			(unsigned long long)peer->length, size);
-	} else {
-		piece->addr = (uintptr_t)connection->memory.outgoing;
-		piece->lkey = connection->control_mr->lkey;
+	if (!connection->exchange.tutorial) {
+		message.depth = connection->geometry.depth;
+		message_set_text(&message, source_name(connection->source));
 	}
-	piece->length = (uint32_t)size;
-	*request = (struct ibv_send_wr){
-		.wr_id = OPERATION_RDMA,
-		.sg_list = piece,
-		.num_sge = 1,
-		.opcode = mode->opcode,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = {.remote_addr = peer->address, .rkey = peer->rkey},
-	};
-	return 0;
+	connection_send(connection, OPERATION_MR, &message, IBV_SEND_SIGNALED);
 }
 
-/* Posts the RDMA operation and, in the same chain, MSG_DONE behind it. */
 static void send_data(struct connection *connection)
 {
-	const struct session *session = connection->session;
-	struct message message = {.type = MSG_DONE};
-	struct ibv_send_wr rdma, done;
-	struct ibv_sge rdma_piece, done_piece;
-
-	output_line(
-		session->output, "received MSG_MR. %s remote memory...", connection->mode->doing);
-	output_detail(session->output, "%s offers %llu bytes at %#llx, rkey %#x", connection->peer,
-		(unsigned long long)connection->peer_mr.length,
+	output_line(connection->session->output, "received MSG_MR. %s remote memory...",
+		connection->mode->doing);
+	output_detail(connection->session->output, "%s offers %llu bytes at %#llx, rkey %#x",
+		connection->peer, (unsigned long long)connection->peer_mr.length,
 		(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
-	if (prepare_rdma(connection, &rdma, &rdma_piece)) {
-		connection_step(connection, EVENT_FAILED);
-		return;
-	}
-	if (!connection->exchange.tutorial) {
-		message.length = session->message_size;
-		message.digest = digest_of(session->message, session->message_size);
-	}
-	prepare_send(connection, OPERATION_DONE, &message, &done, &done_piece);
-	done.send_flags |= mode_verbs(connection->mode)->done_flags;
-	rdma.next = &done;
-	post(connection, &rdma, 2);
+	if (connection->exchange.tutorial)
+		tutorial_move(connection);
+	else
+		source_begin(connection->source);
 }
 
-/*
- * The peer's message is in place: takes a copy, so that nothing can change it any more, checks it
- * against the digest in the peer's MSG_DONE, and prints it. A tutorial peer sends no digest.
- */
-static void deliver(struct connection *connection)
+/* To a tutorial peer MSG_DONE says that our READ is over: it must not overtake it. */
+static void send_done(struct connection *connection)
 {
-	const struct session *session = connection->session;
-	const struct message *done = &connection->peer_done;
-	size_t size = connection->exchange.tutorial ? REGION_SIZE : (size_t)done->length;
-	char copy[REGION_SIZE], text[TEXT_ESCAPED_SIZE(REGION_SIZE)];
-	struct digest digest;
+	struct message message = {.type = MSG_DONE};
+	unsigned int flags = IBV_SEND_SIGNALED;
+	const char *why;
 
-	memcpy(copy, connection->memory.incoming, size);
 	if (!connection->exchange.tutorial) {
-		digest = digest_of(copy, size);
-		connection->damaged = !digest_equal(&digest, &done->digest);
+		source_result(connection->source, &message.digest, &why);
+		message.length = connection->sender.told;
+	} else if (!mode_verbs(connection->mode)->writes) {
+		flags |= IBV_SEND_FENCE;
 	}
-	if (connection->damaged)
-		return;
-	text_escape(text, copy, strnlen(copy, size));
-	output_line(session->output, "remote buffer: %s", text);
+	connection_send(connection, OPERATION_DONE, &message, flags);
 }
 
 static void send_verdict(struct connection *connection)
@@ -215,14 +188,21 @@ static void send_verdict(struct connection *connection)
 		.type = MSG_VERDICT,
 		.verdict = connection->damaged ? VERDICT_DAMAGED : VERDICT_VERIFIED,
 	};
-	struct ibv_send_wr request;
-	struct ibv_sge piece;
 
-	prepare_send(connection, OPERATION_VERDICT, &message, &request, &piece);
-	post(connection, &request, 1);
+	connection_send(connection, OPERATION_VERDICT, &message, IBV_SEND_SIGNALED);
 }
 
-/* Gives one event to the state machine and does what it says. */
+/* Tells the peer why we give up, as far as that is its business. */
+static void send_abort(struct connection *connection)
+{
+	struct message message = {.type = MSG_ABORT};
+	char text[1024];
+
+	failure_tell(&connection->failure, text, sizeof(text));
+	message_set_text(&message, text);
+	connection_send(connection, OPERATION_ABORT, &message, IBV_SEND_SIGNALED);
+}
+
 void connection_step(struct connection *connection, enum exchange_event event)
 {
 	const char *violation = exchange_violation(&connection->exchange, event);
@@ -235,30 +215,33 @@ void connection_step(struct connection *connection, enum exchange_event event)
 		send_region(connection);
 	if (actions & ACTION_SEND_DATA)
 		send_data(connection);
-	if (actions & ACTION_DELIVER)
-		deliver(connection);
+	if (actions & ACTION_SEND_DONE)
+		send_done(connection);
+	if ((actions & ACTION_DELIVER) && connection->exchange.tutorial)
+		tutorial_deliver(connection);
 	if (actions & ACTION_SEND_VERDICT)
 		send_verdict(connection);
+	if (actions & ACTION_SEND_ABORT)
+		send_abort(connection);
+	if (!connection->completed && exchange_complete(&connection->exchange))
+		connection->completed = deadline_now();
 	if ((actions & ACTION_FINISH) && event != EVENT_DISCONNECTED)
 		mailbox_post(
 			connection->session->mailbox, &connection->to_main, CONNECTION_FINISHED);
 }
 
-/* The size that a peer's MSG_DONE claims must be one that its message can have here. */
-static int check_done(struct connection *connection, const struct message *done)
+void connection_give_up(struct connection *connection)
 {
-	size_t room = REGION_SIZE;
+	if (!connection->exchange.ended)
+		connection->gave_up = deadline_now();
+	connection_step(connection, EVENT_GAVE_UP);
+}
 
-	if (connection->exchange.tutorial)
-		return 0;
-	if (!mode_verbs(connection->mode)->exposes_incoming && connection->peer_mr.length < room)
-		room = (size_t)connection->peer_mr.length;
-	if (done->length > 0 && done->length <= room)
-		return 0;
-	return failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-		message_name(MSG_DONE),
-		"its MSG_DONE claims a message of %llu bytes, of %zu possible",
-		(unsigned long long)done->length, room);
+void connection_beat(struct connection *connection)
+{
+	struct ibv_send_wr request = {.opcode = IBV_WR_SEND};
+
+	connection_post(connection, OPERATION_BEAT, &request);
 }
 
 /* Records why a message cannot be one of the protocol's. */
@@ -279,6 +262,38 @@ static void refuse_message(
 			"%llu, verdict %u)",
 			message_name(message->type), (unsigned long long)message->address,
 			(unsigned long long)message->length, message->verdict);
+	connection_give_up(connection);
+}
+
+/* The peer gave up, and says why. */
+static void hear_abort(struct connection *connection, const struct message *message)
+{
+	char text[TEXT_ESCAPED_SIZE(MESSAGE_TEXT_MAX)];
+
+	text_escape(text, message->text, message->text_size);
+	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0,
+		message_name(MSG_ABORT), "it gave up: %s", *text ? text : "it does not say why");
+	connection_step(connection, EVENT_RECEIVED_ABORT);
+}
+
+/* Keeps what a message of the exchange says that may come now. Returns false if it cannot be. */
+static bool keep(struct connection *connection, const struct message *message)
+{
+	bool tutorial = connection->exchange.tutorial;
+
+	switch (message->type) {
+	case MSG_MR:
+		connection->peer_mr = *message;
+		if (!tutorial)
+			stream_prepare(connection);
+		return !connection->exchange.ended;
+	case MSG_DONE:
+		connection->peer_done = *message;
+		return tutorial || stream_may_end(connection, message);
+	default:
+		connection->peer_verdict = message->verdict;
+		return true;
+	}
 }
 
 static void receive(struct connection *connection, const uint8_t *slot, uint32_t length)
@@ -289,60 +304,96 @@ static void receive(struct connection *connection, const uint8_t *slot, uint32_t
 		[MSG_VERDICT] = EVENT_RECEIVED_VERDICT,
 	};
 	struct message message;
-	int error = message_decode(&message, slot, length);
+	int error;
 
-	/* What comes after the end (a message too many, say) must not change what was agreed. */
-	if (connection->exchange.ended)
-		return;
+	if (length == 0 && !connection->exchange.tutorial)
+		return; /* a sign of life */
+	error = message_decode(&message, slot, length);
 	if (error) {
 		refuse_message(connection, error, &message, length);
-		connection_step(connection, EVENT_FAILED);
 		return;
 	}
-	output_detail(connection->session->output, "%s sent %s", connection->peer,
-		message_name(message.type));
-	if (!exchange_violation(&connection->exchange, events[message.type])) {
-		if (message.type == MSG_MR)
-			connection->peer_mr = message;
-		else if (message.type == MSG_DONE)
-			connection->peer_done = message;
-		else
-			connection->peer_verdict = message.verdict;
-		if (message.type == MSG_DONE && check_done(connection, &message)) {
-			connection_step(connection, EVENT_FAILED);
-			return;
-		}
+	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
+		output_detail(connection->session->output, "%s sent %s", connection->peer,
+			message_name(message.type));
+	switch (message.type) {
+	case MSG_DATA:
+		stream_hear(connection, message.length);
+		return;
+	case MSG_CREDIT:
+		stream_hear_credit(connection, &message);
+		return;
+	case MSG_ABORT:
+		hear_abort(connection, &message);
+		return;
+	default:
+		if (exchange_violation(&connection->exchange, events[message.type]) ||
+			keep(connection, &message))
+			connection_step(connection, events[message.type]);
 	}
-	connection_step(connection, events[message.type]);
 }
 
-static void sent(struct connection *connection, enum operation operation)
+/* A receive is complete: takes what it brought, and posts it again. */
+static void received(struct connection *connection, const struct ibv_wc *completion)
 {
-	static const enum exchange_event events[SENDS] = {
+	uint64_t slot = WR_NUMBER(completion->wr_id);
+
+	connection->heard = deadline_now();
+	/* What comes after the end (a message too many, say) must not change what was agreed. */
+	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
+		return;
+	if (completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+		stream_hear_immediate(
+			connection, completion->byte_len, ntohl(completion->imm_data));
+	else
+		receive(connection, control_receive(connection, slot), completion->byte_len);
+	if (connection->exchange.ended || connection->closing)
+		return;
+	if (post_receive(connection, slot)) {
+		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
+			"ibv_post_recv", "the device does not take a work request");
+		connection_step(connection, EVENT_FAILED);
+	}
+}
+
+/* A send is complete, and all before it. */
+static void sent(struct connection *connection, enum operation operation, uint64_t number)
+{
+	static const enum exchange_event events[] = {
 		[OPERATION_MR] = EVENT_SENT_MR,
-		[OPERATION_RDMA] = EVENT_SENT_RDMA,
 		[OPERATION_DONE] = EVENT_SENT_DONE,
 		[OPERATION_VERDICT] = EVENT_SENT_VERDICT,
+		[OPERATION_ABORT] = EVENT_SENT_ABORT,
 	};
 
+	if (operation == OPERATION_WRITE)
+		stream_written(connection, number);
+	else if (operation == OPERATION_READ)
+		stream_read(connection, number);
 	/* The tutorial's three; the verdict is ours and may still be under way at the end. */
-	if (operation != OPERATION_VERDICT)
+	if (operation == OPERATION_MR || operation == OPERATION_DONE)
 		output_line(connection->session->output, "send completed successfully.");
-	connection_step(connection, events[operation]);
+	if (operation <= OPERATION_ABORT)
+		connection_step(connection, events[operation]);
 }
 
-static const char *operation_name(uint64_t operation)
+static const char *operation_name(enum operation operation)
 {
 	static const char *const names[] = {
 		[OPERATION_MR] = "sending MSG_MR",
-		[OPERATION_RDMA] = "the RDMA operation",
 		[OPERATION_DONE] = "sending MSG_DONE",
 		[OPERATION_VERDICT] = "sending MSG_VERDICT",
+		[OPERATION_ABORT] = "sending MSG_ABORT",
+		[OPERATION_WRITE] = "RDMA WRITE",
+		[OPERATION_READ] = "RDMA READ",
+		[OPERATION_DATA] = "sending MSG_DATA",
+		[OPERATION_CREDIT] = "sending MSG_CREDIT",
+		[OPERATION_BEAT] = "a sign of life",
 		[OPERATION_MARKER] = "the marker",
 		[OPERATION_RECEIVE] = "receiving",
 	};
 
-	return names[operation < OPERATION_RECEIVE ? operation : OPERATION_RECEIVE];
+	return names[operation];
 }
 
 /* Records a failed completion with what may explain it: who, what, and which memory. */
@@ -350,32 +401,37 @@ static void completion_failed(struct connection *connection, const struct ibv_wc
 {
 	const struct rdma_addr *route = &connection->id->route.addr;
 	const struct message *peer = &connection->peer_mr;
+	enum operation operation = WR_OPERATION(completion->wr_id);
 	char ours[INET6_ADDRSTRLEN] = "?", theirs[INET6_ADDRSTRLEN] = "?";
 	int status = (int)completion->status;
 
 	/* soft-RoCE's word for a message that is too long for its receive. */
-	if (completion->wr_id >= OPERATION_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
+	if (operation == OPERATION_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
 		status = IBV_WC_LOC_LEN_ERR;
 	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
 	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
 	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",
 		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx",
-		operation_name(completion->wr_id), completion->qp_num, ours, theirs,
+		operation_name(operation), completion->qp_num, ours, theirs,
 		(unsigned long long)peer->length, (unsigned long long)peer->address);
 	connection_step(connection, EVENT_FAILED);
 }
 
 void connection_completed(struct connection *connection, const struct ibv_wc *completion)
 {
-	connection->outstanding--;
-	if (completion->wr_id == OPERATION_MARKER)
+	enum operation operation = WR_OPERATION(completion->wr_id);
+	uint64_t number = WR_NUMBER(completion->wr_id);
+
+	if (operation == OPERATION_RECEIVE)
+		connection->receives_posted--;
+	else
+		connection->sends_completed = number + 1;
+	if (operation == OPERATION_MARKER)
 		return;
 	if (completion->status != IBV_WC_SUCCESS)
 		completion_failed(connection, completion);
-	else if (completion->wr_id < OPERATION_RECEIVE)
-		sent(connection, (enum operation)completion->wr_id);
+	else if (operation == OPERATION_RECEIVE)
+		received(connection, completion);
 	else
-		receive(connection,
-			connection->memory.control->receives[completion->wr_id - OPERATION_RECEIVE],
-			completion->byte_len);
+		sent(connection, operation, number);
 }

@@ -1,22 +1,26 @@
 /*
  * What the files of the verbs module share and nobody else sees: rdma-common.c (the device and its
- * CQ thread), rdma-exchange.c (what that thread posts and receives) and rdma-connection.c (making,
- * connecting, ending).
+ * CQ thread), rdma-exchange.c (the messages that thread sends and receives), rdma-stream.c (the data
+ * between them), rdma-tutorial.c (the data of a tutorial peer), rdma-memory.c (registered memory)
+ * and rdma-connection.c (making, connecting, ending).
  */
 #ifndef RDMA_INTERNAL_H
 #define RDMA_INTERNAL_H
 
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
+#include "lib/deadline.h"
 #include "lib/exchange.h"
+#include "lib/flow.h"
 #include "lib/message.h"
+#include "lib/ring.h"
+#include "lib/sink.h"
+#include "lib/source.h"
 #include "rdma-common.h"
-
-/* Our longest dialogue, and one receive more, so that a message too many is seen and named. */
-#define SENDS    5 /* MSG_MR, RDMA, MSG_DONE, MSG_VERDICT, and the marker of the end */
-#define RECEIVES 4
 
 /* Notes to the CQ thread. */
 enum thread_note {
@@ -25,46 +29,72 @@ enum thread_note {
 	THREAD_CLOSE = 1 << 2,
 	THREAD_ABANDON = 1 << 3,
 	THREAD_TUTORIAL = 1 << 4, /* with THREAD_ESTABLISHED: the peer is a tutorial program */
-	THREAD_STOP = 1 << 5,     /* about the device: end the thread */
+	THREAD_CANCEL = 1 << 5,   /* give up, and tell the peer why */
+	THREAD_MOVED = 1 << 6,    /* a source or a sink has something new */
+	THREAD_STOP = 1 << 7,     /* about the device: end the thread */
 };
 
-/* Which work request a completion belongs to (wr_id); receives count up from the last. */
+/* Notes to the main thread beside those that everybody may know. */
+enum internal_note {
+	CONNECTION_SOURCE_ENDED = 1 << 8,
+	CONNECTION_SINK_ENDED = 1 << 9,
+};
+
+/* What a work request is for: the low bits of its wr_id. */
 enum operation {
 	OPERATION_MR,
-	OPERATION_RDMA,
 	OPERATION_DONE,
 	OPERATION_VERDICT,
-	OPERATION_MARKER, /* flushed, to bring one more completion event */
+	OPERATION_ABORT,
+	OPERATION_WRITE,  /* a piece of our stream */
+	OPERATION_READ,   /* a piece of the peer's */
+	OPERATION_DATA,   /* MSG_DATA */
+	OPERATION_CREDIT, /* MSG_CREDIT */
+	OPERATION_BEAT,   /* no bytes: a sign of life */
+	OPERATION_MARKER, /* flushed: brings one more completion event, and all before it are back */
 	OPERATION_RECEIVE,
 };
 
-/*
- * The memory of a connection: a mapping of its own of two pages, zeroed. The device reads and
- * writes `control`; of `incoming` and `outgoing` the peer may access the one that the mode exposes.
- */
-struct memory {
-	struct control {
-		uint8_t sends
-			[SENDS]
-			[MESSAGE_SIZE]; /* by enum operation; those that send no message are unused */
-		uint8_t receives[RECEIVES][MESSAGE_SIZE];
-	} * control;
-	uint8_t *incoming; /* where the peer's message arrives */
-	uint8_t *outgoing; /* our message */
-	size_t mapped;     /* bytes, all together */
+/* A wr_id: what it is for, and which one: of sends the running number, of receives the slot. */
+#define WR_ID(operation, number) ((uint64_t)(operation) | (number) << 8)
+#define WR_OPERATION(wr_id)      ((enum operation)((wr_id)&0xff))
+#define WR_NUMBER(wr_id)         ((wr_id) >> 8)
+
+/* A piece of memory that the device may use. */
+struct region {
+	uint8_t *start; /* a mapping of its own, zeroed; NULL: none */
+	size_t mapped;
+	struct ibv_mr *mr;
 };
+
+/* How large everything is. Constant from connect or accept on. */
+struct geometry {
+	uint32_t chunk;    /* bytes of one WRITE or READ */
+	uint32_t depth;    /* pieces of the peer's stream that we have receives for */
+	uint32_t sends;    /* places in the send queue */
+	uint32_t receives; /* places in the receive queue */
+	uint64_t ring;     /* bytes, for each direction, at most */
+};
+
+/* Where the messages lie in the `control` region. */
+#define LONG_SLOT 320 /* MESSAGE_MAX, rounded */
+_Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
 
 struct device {
 	struct ibv_context *verbs;
+	struct ibv_device_attr attributes;
 	struct ibv_comp_channel *channel;
 	struct mailbox mailbox;
 	struct slip stop;
 	pthread_t thread;
+	TAILQ_HEAD(, connection) connections; /* the CQ thread's: those whose exchange runs */
+	deadline_t look;                      /* when it looks for silence among them */
 };
 
 /*
- * Fields of the first group are constant from connect or accept on. Those of the second belong to
- * the CQ thread from then until CONNECTION_DRAINED, those of the third to the main thread.
+ * Fields of the first group are constant from connect or accept on, but for what the active side
+ * learns with the acceptance. Those of the second belong to the CQ thread from then until
+ * CONNECTION_DRAINED, those of the third to the main thread.
  */
 struct connection {
 	const struct session *session;
@@ -73,48 +103,146 @@ struct connection {
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
-	struct memory memory;
-	struct ibv_mr *control_mr; /* `control` and what is not exposed */
-	struct ibv_mr *exposed_mr; /* what the peer may access, with the one right that it needs */
-	struct ibv_mr *sink_mr;    /* iWARP read mode: where READs land; else NULL */
+	struct geometry geometry;
+	struct region control;  /* the messages */
+	struct region outgoing; /* our data; the peer READs it or we WRITE it */
+	struct region incoming; /* the peer's data; the peer WRITEs it or we READ it */
+	struct ring outgoing_ring, incoming_ring;
+	struct source *source;
+	struct sink *sink;
+	struct introduction theirs;
+	uint8_t initiator_depth;     /* READs that the peer answers at a time */
+	uint8_t responder_resources; /* READs that we answer at a time */
 	char peer[ADDRESS_TEXT_SIZE];
+	struct worker_listener source_listener, sink_listener;
 
+	TAILQ_ENTRY(connection) next;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
 	uint32_t peer_verdict;
-	bool damaged;             /* the peer's message did not match its digest */
-	unsigned int outstanding; /* work requests posted and not yet completed */
-	bool armed;               /* the completion queue will raise an event */
-	bool closing, retired;
+	bool streaming;                 /* both know one another's memory */
+	struct flow outflow, inflow;    /* of our stream, of the peer's */
+	struct flow_sender sender;      /* our stream */
+	struct flow_receiver receiver;  /* the peer's */
+	uint64_t *positions;            /* by number of send: how far its stream is when it completes */
+	uint64_t signaled;              /* bytes of our stream up to the last signaled WRITE */
+	uint64_t signaled_send;         /* the number of the last signaled send */
+	bool finished;                  /* the sink knows the end of the peer's stream */
+	bool damaged;                   /* the peer's data did not match its digest */
+	uint64_t sends_posted, sends_completed;
+	unsigned int receives_posted;   /* and not completed */
+	bool armed;                     /* the completion queue will raise an event */
+	bool listed, closing, retired;
+	deadline_t heard, spoke;        /* when the peer last did, when we last did */
+	deadline_t gave_up;             /* when we did, if we did */
+	deadline_t began, completed;    /* the streams, the exchange */
 	struct failure failure; /* the first that the CQ thread met; at the end, the outcome */
+	atomic_uint_fast64_t sent_bytes, received_bytes; /* for everybody to see */
 
 	void *owner;
 	bool closed, abandoned, let_go;
-	struct failure reason; /* handed over with THREAD_CLOSE */
+	unsigned int workers; /* of internal notes, those of threads that have to end still */
+	struct failure reason, cancel_reason; /* handed over with THREAD_CLOSE, THREAD_CANCEL */
 
 	struct slip to_thread, to_main;
 };
 
 /* What a mode asks of verbs: the other half of its row in lib/mode.c. */
 struct mode_verbs {
-	enum ibv_wr_opcode opcode;
-	int exposed_access;      /* the right to what is exposed */
-	bool exposes_incoming;   /* or else `outgoing` */
-	unsigned int done_flags; /* IBV_SEND_FENCE where MSG_DONE must not overtake the RDMA */
+	bool writes; /* the sender moves the data, or else the receiver */
+	int outgoing_access, incoming_access;
 };
 
 const struct mode_verbs *mode_verbs(const struct mode *mode);
 
-/* Gives one event to the state machine and does what it says. CQ thread. */
+/* rdma-memory.c */
+
+/*
+ * Maps and registers that many bytes, zeroed. Returns 0, or -1 with the failure recorded. Main.
+ * ibv_reg_mr(3).
+ */
+int region_make(struct connection *connection, struct region *region, size_t size, int access,
+	struct failure *failure);
+
+/* The same with half as much, and half of that, if it must be, but not less than a page. */
+int region_make_at_most(struct connection *connection, struct region *region, size_t size,
+	int access, struct failure *failure);
+
+/* Deregisters and unmaps what is there. The queue pair is gone already. Main. */
+void region_free(struct region *region);
+
+/* Decides how large everything is; `streams` if more than a text may go either way. Main. */
+void geometry_choose(struct geometry *geometry, const struct session *session,
+	const struct device *device, uint8_t port, bool streams);
+
+/* The slots of messages in the control region, and its size. */
+size_t control_size(const struct geometry *geometry);
+uint8_t *control_receive(const struct connection *connection, uint64_t slot);
+uint8_t *control_send(const struct connection *connection, enum operation operation);
+
+/* rdma-exchange.c: the CQ thread, but for the receives */
+
+/* Gives one event to the state machine and does what it says. */
 void connection_step(struct connection *connection, enum exchange_event event);
 
-/* Takes one completion of the connection's queue. CQ thread. */
+/* Gives up for the failure that is recorded, and tells the peer. */
+void connection_give_up(struct connection *connection);
+
+/* Sends a sign of life: a message of no bytes. */
+void connection_beat(struct connection *connection);
+
+/* Takes one completion of the connection's queue. */
 void connection_completed(struct connection *connection, const struct ibv_wc *completion);
 
-/* Posts a work request that will be flushed. Returns 0 or -errno. CQ thread, after disconnecting. */
+/*
+ * Numbers, counts and posts one work request; `request` has everything but wr_id. A failure ends the
+ * exchange and is recorded. Returns 0 or -errno.
+ */
+int connection_post(
+	struct connection *connection, enum operation operation, struct ibv_send_wr *request);
+
+/* Encodes and posts a message. Returns 0 or -errno, as connection_post(). */
+int connection_send(struct connection *connection, enum operation operation,
+	const struct message *message, unsigned int flags);
+
+/* How many work requests fit into the send queue beside the messages that may always be sent. */
+uint64_t connection_room(const struct connection *connection);
+
+/* Posts a work request that will be flushed. Returns 0 or -errno. After disconnecting. */
 int connection_post_marker(struct connection *connection);
 
 /* Posts all receives. Returns 0 or -errno. Main, before the connection is handed over. */
 int connection_post_receives(struct connection *connection);
+
+/* True while work requests are posted that have not come back. */
+bool connection_outstanding(const struct connection *connection);
+
+/* rdma-stream.c: the CQ thread */
+
+/* The peer's MSG_MR is here: its data may come. */
+void stream_prepare(struct connection *connection);
+
+/* Moves whatever may be moved, gives what credit is due, and notices the end of either stream. */
+void stream_pump(struct connection *connection);
+
+/* The peer has told of a piece that ends there: by MSG_DATA, or by a WRITE's immediate data. */
+void stream_hear(struct connection *connection, uint64_t position);
+void stream_hear_immediate(struct connection *connection, uint32_t bytes, uint32_t immediate);
+void stream_hear_credit(struct connection *connection, const struct message *credit);
+
+/* Whether the peer's MSG_DONE fits what it sent; if not, gives up. */
+bool stream_may_end(struct connection *connection, const struct message *done);
+
+/* The WRITE or READ with that number is complete, and those before it. */
+void stream_written(struct connection *connection, uint64_t number);
+void stream_read(struct connection *connection, uint64_t number);
+
+/* rdma-tutorial.c: the CQ thread */
+
+/* Posts the one WRITE or READ that there is with a tutorial peer. */
+void tutorial_move(struct connection *connection);
+
+/* The tutorial peer's message is in place: prints it. */
+void tutorial_deliver(struct connection *connection);
 
 #endif

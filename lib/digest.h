@@ -1,6 +1,6 @@
 /*
- * The digest that tells whether a message arrived as it was sent: XXH3, 128 bits, from libxxhash,
- * in its canonical (big-endian) form. It finds accidents, not attackers.
+ * The digest that tells whether data arrived as it was sent: XXH3, 128 bits, from libxxhash, in its
+ * canonical (big-endian) form. It finds accidents, not attackers.
  */
 #ifndef DIGEST_H
 #define DIGEST_H
@@ -18,5 +18,14 @@ struct digest {
 /* Any thread. */
 struct digest digest_of(const void *data, size_t size);
 bool digest_equal(const struct digest *a, const struct digest *b);
+
+/* The digest of data that comes in pieces. One thread at a time. */
+struct digester;
+
+/* NULL if there is no memory for it. The caller owns it; digester_free() takes NULL too. */
+struct digester *digester_new(void);
+void digester_free(struct digester *digester);
+void digester_add(struct digester *digester, const void *data, size_t size);
+struct digest digester_result(const struct digester *digester);
 
 #endif

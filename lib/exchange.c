@@ -3,15 +3,15 @@
 #include "exchange.h"
 
 /*
- * Our own completions: where `sent` must stand, and where it moves to. The queue pair completes its
- * send queue in order, so each has exactly one place.
+ * Our own sending: where `sent` must stand, and where it moves to. The queue pair completes its send
+ * queue in order, so each event has exactly one place.
  */
 static const struct sent_row {
 	enum exchange_sent from, to;
 } sent_rows[EVENT_COUNT] = {
 	[EVENT_SENT_MR] = {SENDING_MR, SENT_MR},
-	[EVENT_SENT_RDMA] = {SENDING_DATA, SENT_DATA},
-	[EVENT_SENT_DONE] = {SENT_DATA, SENT_DONE},
+	[EVENT_DATA_POSTED] = {SENDING_DATA, SENDING_DONE},
+	[EVENT_SENT_DONE] = {SENDING_DONE, SENT_DONE},
 	[EVENT_SENT_VERDICT] = {SENDING_VERDICT, SENT_ALL},
 };
 
@@ -29,7 +29,7 @@ static const struct received_row {
 	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR,
 		"MSG_DONE before its MSG_MR", "a second MSG_DONE",
 		"MSG_DONE before it knew our memory"},
-	[EVENT_RECEIVED_VERDICT] = {RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DATA,
+	[EVENT_RECEIVED_VERDICT] = {RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DONE,
 		"MSG_VERDICT before its MSG_DONE", "a second MSG_VERDICT",
 		"MSG_VERDICT before it had our data"},
 };
@@ -54,13 +54,19 @@ const char *exchange_violation(const struct exchange *exchange, enum exchange_ev
 	return exchange->sent < row->at_least ? row->unasked : NULL;
 }
 
-/* Records the event in `sent` or `received`. Returns false if it may not come now. */
+/* Records the event. Returns false if it may not come now. */
 static bool advance(struct exchange *exchange, enum exchange_event event)
 {
 	const struct sent_row *sent = &sent_rows[event];
 	const struct received_row *received = &received_rows[event];
 
-	if (sent->to != SENT_NOTHING) {
+	if (event == EVENT_ESTABLISHED) {
+		exchange->established = true;
+	} else if (event == EVENT_DELIVERED) {
+		if (exchange->received < RECEIVED_DONE || exchange->delivered)
+			return false;
+		exchange->delivered = true;
+	} else if (sent->to != SENT_NOTHING) {
 		if (exchange->sent != sent->from)
 			return false;
 		exchange->sent = sent->to;
@@ -78,19 +84,31 @@ static enum exchange_received data_needs(const struct exchange *exchange)
 	return exchange->tutorial ? RECEIVED_DONE : RECEIVED_MR;
 }
 
+/*
+ * Whether the queue pair can send. The active side's can when rdmacm says that it is established,
+ * however early the peer's message comes. The passive side answers: iWARP wants it so, and what it
+ * answers proves that the connection stands.
+ */
+static bool may_send(const struct exchange *exchange)
+{
+	return exchange->active ? exchange->established : exchange->received >= RECEIVED_MR;
+}
+
+/* A tutorial peer's message is complete when our own RDMA and MSG_DONE are: there is no verdict. */
+static unsigned int act_with_tutorial(struct exchange *exchange)
+{
+	if (exchange->sent != SENT_DONE || exchange->received < RECEIVED_DONE)
+		return 0;
+	exchange->sent = SENT_ALL;
+	return ACTION_DELIVER;
+}
+
 /* Posts, in order, whatever the state now allows. */
-static unsigned int act(struct exchange *exchange)
+static unsigned int act(struct exchange *exchange, enum exchange_event event)
 {
 	unsigned int actions = 0;
-	/*
-	 * The active side's queue pair can send when rdmacm says that it is established, however
-	 * early the peer's message comes. The passive side answers: iWARP wants it so, and what it
-	 * answers proves that the connection stands.
-	 */
-	bool may_begin =
-		exchange->active ? exchange->established : exchange->received >= RECEIVED_MR;
 
-	if (exchange->sent == SENT_NOTHING && may_begin) {
+	if (exchange->sent == SENT_NOTHING && may_send(exchange)) {
 		exchange->sent = SENDING_MR;
 		actions |= ACTION_SEND_MR;
 	}
@@ -98,14 +116,15 @@ static unsigned int act(struct exchange *exchange)
 		exchange->sent = SENDING_DATA;
 		actions |= ACTION_SEND_DATA;
 	}
-	if (exchange->sent == SENT_DONE && exchange->received >= RECEIVED_DONE) {
+	if (event == EVENT_DATA_POSTED)
+		actions |= ACTION_SEND_DONE;
+	if (exchange->tutorial)
+		return actions | act_with_tutorial(exchange);
+	if (event == EVENT_RECEIVED_DONE)
 		actions |= ACTION_DELIVER;
-		if (exchange->tutorial) {
-			exchange->sent = SENT_ALL;
-		} else {
-			exchange->sent = SENDING_VERDICT;
-			actions |= ACTION_SEND_VERDICT;
-		}
+	if (exchange->sent == SENT_DONE && exchange->delivered) {
+		exchange->sent = SENDING_VERDICT;
+		actions |= ACTION_SEND_VERDICT;
 	}
 	if (exchange->sent == SENT_ALL && exchange->received == RECEIVED_VERDICT &&
 		exchange->active) {
@@ -115,53 +134,90 @@ static unsigned int act(struct exchange *exchange)
 	return actions;
 }
 
+/* We give up: the peer is told why, if it can understand, before the connection ends. */
+static unsigned int give_up(struct exchange *exchange)
+{
+	exchange->ended = true;
+	if (exchange->tutorial || !may_send(exchange))
+		return ACTION_FINISH;
+	exchange->sent = SENDING_ABORT;
+	return ACTION_SEND_ABORT;
+}
+
+/* After the end only a MSG_ABORT may be under way, which is waited for. */
+static unsigned int step_after_end(struct exchange *exchange, enum exchange_event event)
+{
+	if (exchange->sent != SENDING_ABORT)
+		return 0;
+	if (event != EVENT_SENT_ABORT && event != EVENT_FAILED && event != EVENT_DISCONNECTED &&
+		event != EVENT_RECEIVED_ABORT)
+		return 0;
+	exchange->sent = SENT_ABORT;
+	return ACTION_FINISH;
+}
+
 unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 {
 	if (exchange->ended)
-		return 0;
-	if (event == EVENT_FAILED || event == EVENT_DISCONNECTED) {
+		return step_after_end(exchange, event);
+	switch (event) {
+	case EVENT_FAILED:
+	case EVENT_DISCONNECTED:
+	case EVENT_RECEIVED_ABORT:
+	case EVENT_SENT_ABORT:
 		exchange->ended = true;
 		return ACTION_FINISH;
+	case EVENT_GAVE_UP:
+		return give_up(exchange);
+	default:
+		break;
 	}
-	if (!advance(exchange, event)) {
-		exchange->ended = true;
-		return ACTION_VIOLATION | ACTION_FINISH;
-	}
-	if (event == EVENT_ESTABLISHED)
-		exchange->established = true;
-	return act(exchange);
+	if (!advance(exchange, event))
+		return ACTION_VIOLATION | give_up(exchange);
+	return act(exchange, event);
 }
 
 bool exchange_complete(const struct exchange *exchange)
 {
 	if (exchange->tutorial)
 		return exchange->sent == SENT_ALL;
-	return exchange->sent >= SENDING_VERDICT && exchange->received == RECEIVED_VERDICT;
+	return exchange->received == RECEIVED_VERDICT &&
+	       (exchange->sent == SENDING_VERDICT || exchange->sent == SENT_ALL) &&
+	       exchange->delivered;
 }
 
-const char *exchange_awaits(const struct exchange *exchange)
+/* What of the peer's is missing. */
+static const char *missing(const struct exchange *exchange)
 {
-	static const char *const missing[] = {
+	static const char *const messages[] = {
 		[RECEIVED_NOTHING] = "its MSG_MR",
 		[RECEIVED_MR] = "its MSG_DONE",
 		[RECEIVED_DONE] = "its MSG_VERDICT",
 	};
 
+	if (exchange->received == RECEIVED_VERDICT || exchange_complete(exchange))
+		return "it to disconnect";
+	return messages[exchange->received];
+}
+
+const char *exchange_awaits(const struct exchange *exchange)
+{
 	switch (exchange->sent) {
 	case SENDING_MR:
 		return "the acknowledgement of our MSG_MR";
 	case SENDING_DATA:
-		return "the completion of our RDMA operation";
-	case SENT_DATA:
+		return "it to take our data";
+	case SENDING_DONE:
 		return "the acknowledgement of our MSG_DONE";
+	case SENDING_ABORT:
+		return "the acknowledgement of our MSG_ABORT";
 	case SENT_NOTHING:
 	case SENT_MR:
 	case SENT_DONE:
 	case SENDING_VERDICT:
 	case SENT_ALL:
+	case SENT_ABORT:
 		break;
 	}
-	if (exchange->received == RECEIVED_VERDICT || exchange_complete(exchange))
-		return "it to disconnect";
-	return missing[exchange->received];
+	return missing(exchange);
 }

@@ -6,7 +6,8 @@
  * Both directions advance on their own: `sent` says how far our sending has come, `received` how
  * far the peer's. Completions may arrive in any order between the two directions (the peer's MSG_MR
  * before the completion of our own, its MSG_DONE before ours is sent); within one direction they
- * may not, and an event that breaks the order is refused.
+ * may not, and an event that breaks the order is refused. While `sent` is SENDING_DATA and
+ * `received` is RECEIVED_MR the streams run, under the rules of lib/flow.h.
  *
  * A tutorial peer has only one receive posted at a time and posts the second when it has seen our
  * MSG_MR. Its MSG_DONE tells us that it is there, so with such a peer we hold our data and MSG_DONE
@@ -21,11 +22,13 @@ enum exchange_sent {
 	SENT_NOTHING,
 	SENDING_MR,      /* MSG_MR posted */
 	SENT_MR,         /* MSG_MR completed */
-	SENDING_DATA,    /* RDMA and, behind it, MSG_DONE posted */
-	SENT_DATA,       /* RDMA completed */
+	SENDING_DATA,    /* our stream runs */
+	SENDING_DONE,    /* all of it is posted, and behind it MSG_DONE */
 	SENT_DONE,       /* MSG_DONE completed */
 	SENDING_VERDICT, /* MSG_VERDICT posted */
 	SENT_ALL,        /* nothing left to send */
+	SENDING_ABORT,   /* we gave up, and MSG_ABORT is posted */
+	SENT_ABORT,      /* MSG_ABORT completed, or lost */
 };
 
 enum exchange_received {
@@ -37,14 +40,18 @@ enum exchange_received {
 
 enum exchange_event {
 	EVENT_ESTABLISHED, /* rdmacm: the connection stands */
-	EVENT_SENT_MR,     /* completions of our own work requests */
-	EVENT_SENT_RDMA,
+	EVENT_SENT_MR,     /* completions of our own messages */
 	EVENT_SENT_DONE,
 	EVENT_SENT_VERDICT,
+	EVENT_SENT_ABORT,
+	EVENT_DATA_POSTED, /* the last piece of our stream is posted or told of */
+	EVENT_DELIVERED,   /* the peer's data is where it belongs, or found damaged */
 	EVENT_RECEIVED_MR, /* the peer's messages */
 	EVENT_RECEIVED_DONE,
 	EVENT_RECEIVED_VERDICT,
-	EVENT_FAILED,       /* a completion failed, or the peer broke the protocol */
+	EVENT_RECEIVED_ABORT,
+	EVENT_GAVE_UP,      /* we cannot go on, and the peer should hear why */
+	EVENT_FAILED,       /* the connection broke */
 	EVENT_DISCONNECTED, /* rdmacm: the peer is gone, and the queue pair is drained */
 	EVENT_COUNT
 };
@@ -52,11 +59,13 @@ enum exchange_event {
 /* What exchange_step() tells its caller to do, in this order; several may be set. */
 enum exchange_action {
 	ACTION_SEND_MR = 1 << 0,
-	ACTION_SEND_DATA = 1 << 1, /* post the RDMA WRITE or READ and MSG_DONE behind it */
-	ACTION_DELIVER = 1 << 2,   /* the peer's message is here: verify and show it */
-	ACTION_SEND_VERDICT = 1 << 3,
-	ACTION_FINISH = 1 << 4,    /* all is done, or all is lost: disconnect */
-	ACTION_VIOLATION = 1 << 5, /* the event broke the order: exchange_violation() */
+	ACTION_SEND_DATA = 1 << 1, /* our stream may run */
+	ACTION_SEND_DONE = 1 << 2,
+	ACTION_DELIVER = 1 << 3, /* the peer's data ends: verify and keep it, then EVENT_DELIVERED */
+	ACTION_SEND_VERDICT = 1 << 4,
+	ACTION_SEND_ABORT = 1 << 5,
+	ACTION_FINISH = 1 << 6,    /* all is done, or all is lost: disconnect */
+	ACTION_VIOLATION = 1 << 7, /* the event broke the order: exchange_violation() */
 };
 
 struct exchange {
@@ -65,7 +74,8 @@ struct exchange {
 	bool active;      /* the side that connected: it sends first and disconnects first */
 	bool tutorial;    /* the peer is a program of the tutorial */
 	bool established; /* the active side may send */
-	bool ended;       /* failed, finished or disconnected: no event changes anything any more */
+	bool delivered;   /* EVENT_DELIVERED has come */
+	bool ended;       /* failed, finished or disconnected: only an abort may still be under way */
 };
 
 /*
@@ -78,7 +88,7 @@ void exchange_init(struct exchange *exchange, bool active, bool tutorial);
 unsigned int exchange_step(struct exchange *exchange, enum exchange_event event);
 
 /*
- * True when nothing of substance is missing: the peer's message is here, and the peer has said how
+ * True when nothing of substance is missing: the peer's data is here, and the peer has said how
  * ours arrived (a tutorial peer: our MSG_DONE is acknowledged). Whether our own last word was
  * acknowledged no longer matters: the peer may disconnect as soon as it has it.
  */

@@ -12,7 +12,8 @@ enum {
 	AT_MODE = 10,
 	AT_SESSION = 11,
 	AT_REFUSAL = 12,
-	AT_REGION_LENGTH = 16,
+	AT_SIZE = 16,
+	AT_TIMEOUT = 24,
 };
 
 void introduction_encode(const struct introduction *introduction, uint8_t buffer[INTRODUCTION_SIZE])
@@ -23,7 +24,8 @@ void introduction_encode(const struct introduction *introduction, uint8_t buffer
 	buffer[AT_MODE] = introduction->mode;
 	buffer[AT_SESSION] = introduction->session;
 	wire_put32(buffer + AT_REFUSAL, introduction->refusal);
-	wire_put64(buffer + AT_REGION_LENGTH, introduction->region_length);
+	wire_put64(buffer + AT_SIZE, introduction->size);
+	wire_put32(buffer + AT_TIMEOUT, introduction->timeout);
 }
 
 int introduction_decode(struct introduction *introduction, const void *data, size_t length)
@@ -39,6 +41,7 @@ int introduction_decode(struct introduction *introduction, const void *data, siz
 	introduction->mode = bytes[AT_MODE];
 	introduction->session = bytes[AT_SESSION];
 	introduction->refusal = wire_get32(bytes + AT_REFUSAL);
-	introduction->region_length = wire_get64(bytes + AT_REGION_LENGTH);
+	introduction->size = wire_get64(bytes + AT_SIZE);
+	introduction->timeout = wire_get32(bytes + AT_TIMEOUT);
 	return 0;
 }

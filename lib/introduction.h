@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #define INTRODUCTION_SIZE    32
-#define INTRODUCTION_VERSION 1
+#define INTRODUCTION_VERSION 2
 
 enum session_kind {
-	SESSION_EXCHANGE = 0, /* one message each way */
+	SESSION_EXCHANGE = 0, /* the data of one side to the other, both ways */
 };
 
 /* Why a server refuses a connection; also on the wire, so numbers stay. */
@@ -23,11 +23,12 @@ enum refusal {
 	REFUSAL_VERSION = 2,   /* it speaks another version: `version` says which */
 	REFUSAL_SESSION = 3,   /* it does not know the kind of session asked for */
 	REFUSAL_RESOURCES = 4, /* it could not get the memory or the queue pair */
-	REFUSAL_REGION = 5,    /* the region sizes offered do not fit */
 	REFUSAL_DEVICE = 6,    /* it does not serve on the device that the request came through */
 	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
 	REFUSAL_STOPPING = 8,  /* it takes no more clients */
 	REFUSAL_DEPTH = 9, /* it may not READ from the client's memory, and the mode needs that */
+	REFUSAL_BUSY = 10, /* its standard input or output is another client's */
+	REFUSAL_FILES = 11, /* it deals with files, which the tutorial's programs cannot */
 };
 
 struct introduction {
@@ -35,7 +36,8 @@ struct introduction {
 	uint8_t mode;           /* enum mode_number */
 	uint8_t session;        /* enum session_kind */
 	uint32_t refusal;       /* enum refusal; 0 in a request or an acceptance */
-	uint64_t region_length; /* bytes that the sender's region holds */
+	uint64_t size;          /* bytes that the sender will send, UINT64_MAX if it cannot tell */
+	uint32_t timeout;       /* milliseconds of silence after which the sender gives up */
 };
 
 /* Any thread. */

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "message.h"
@@ -11,10 +12,18 @@ enum {
 	AT_DIGEST = 8,
 	AT_ADDRESS = 24,
 	AT_LENGTH = 32,
+	AT_PIECES = 40,
 	AT_RKEY = 48,
+	AT_DEPTH = 52,
+	AT_TEXT = 56,
 };
 
-void message_encode(const struct message *message, uint8_t buffer[MESSAGE_SIZE])
+static bool may_have_text(enum message_type type)
+{
+	return type == MSG_MR || type == MSG_ABORT;
+}
+
+size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX])
 {
 	memset(buffer, 0, MESSAGE_SIZE);
 	wire_put32(buffer + AT_TYPE, message->type);
@@ -23,6 +32,7 @@ void message_encode(const struct message *message, uint8_t buffer[MESSAGE_SIZE])
 		wire_put64(buffer + AT_ADDRESS, message->address);
 		wire_put64(buffer + AT_LENGTH, message->length);
 		wire_put32(buffer + AT_RKEY, message->rkey);
+		wire_put32(buffer + AT_DEPTH, message->depth);
 		break;
 	case MSG_DONE:
 		memcpy(buffer + AT_DIGEST, message->digest.bytes, DIGEST_SIZE);
@@ -31,24 +41,31 @@ void message_encode(const struct message *message, uint8_t buffer[MESSAGE_SIZE])
 	case MSG_VERDICT:
 		wire_put32(buffer + AT_VERDICT, message->verdict);
 		break;
+	case MSG_DATA:
+		wire_put64(buffer + AT_LENGTH, message->length);
+		break;
+	case MSG_CREDIT:
+		wire_put64(buffer + AT_LENGTH, message->length);
+		wire_put64(buffer + AT_PIECES, message->pieces);
+		break;
+	case MSG_ABORT:
 	case MSG_TYPES:
 		break;
 	}
+	if (!may_have_text(message->type))
+		return MESSAGE_SIZE;
+	memcpy(buffer + AT_TEXT, message->text, message->text_size);
+	return MESSAGE_SIZE + (size_t)message->text_size;
 }
 
-int message_decode(struct message *message, const void *buffer, size_t length)
+static int decode_fields(struct message *message, const uint8_t *bytes)
 {
-	const uint8_t *bytes = buffer;
-
-	memset(message, 0, sizeof(*message));
-	if (length != MESSAGE_SIZE)
-		return -EMSGSIZE;
-	message->type = wire_get32(bytes + AT_TYPE);
 	switch (message->type) {
 	case MSG_MR:
 		message->address = wire_get64(bytes + AT_ADDRESS);
 		message->length = wire_get64(bytes + AT_LENGTH);
 		message->rkey = wire_get32(bytes + AT_RKEY);
+		message->depth = wire_get32(bytes + AT_DEPTH);
 		if (message->length == 0 || message->length - 1 > UINT64_MAX - message->address)
 			return -EPROTO;
 		return 0;
@@ -59,9 +76,39 @@ int message_decode(struct message *message, const void *buffer, size_t length)
 	case MSG_VERDICT:
 		message->verdict = wire_get32(bytes + AT_VERDICT);
 		return message->verdict > VERDICT_DAMAGED ? -EPROTO : 0;
+	case MSG_DATA:
+		message->length = wire_get64(bytes + AT_LENGTH);
+		return 0;
+	case MSG_CREDIT:
+		message->length = wire_get64(bytes + AT_LENGTH);
+		message->pieces = wire_get64(bytes + AT_PIECES);
+		return 0;
+	case MSG_ABORT:
+		return 0;
 	default:
 		return -EPROTO;
 	}
+}
+
+int message_decode(struct message *message, const void *buffer, size_t length)
+{
+	const uint8_t *bytes = buffer;
+
+	memset(message, 0, sizeof(*message));
+	if (length < MESSAGE_SIZE || length > MESSAGE_MAX)
+		return -EMSGSIZE;
+	message->type = wire_get32(bytes + AT_TYPE);
+	if (length > MESSAGE_SIZE && message->type < MSG_TYPES && !may_have_text(message->type))
+		return -EMSGSIZE;
+	message->text_size = (uint8_t)(length - MESSAGE_SIZE);
+	memcpy(message->text, bytes + AT_TEXT, message->text_size);
+	return decode_fields(message, bytes);
+}
+
+void message_set_text(struct message *message, const char *text)
+{
+	message->text_size = (uint8_t)strnlen(text, MESSAGE_TEXT_MAX);
+	memcpy(message->text, text, message->text_size);
 }
 
 const char *message_name(unsigned int type)
@@ -70,6 +117,9 @@ const char *message_name(unsigned int type)
 		[MSG_MR] = "MSG_MR",
 		[MSG_DONE] = "MSG_DONE",
 		[MSG_VERDICT] = "MSG_VERDICT",
+		[MSG_DATA] = "MSG_DATA",
+		[MSG_CREDIT] = "MSG_CREDIT",
+		[MSG_ABORT] = "MSG_ABORT",
 	};
 
 	return type < MSG_TYPES ? names[type] : "an unknown message";

@@ -1,7 +1,7 @@
 /*
  * The control messages that travel by SEND: 56 bytes, little-endian, in the layout that the
- * tutorial's struct has on 64-bit Linux, so that its programs can talk to ours. See
- * docs/protocol.md, "Control messages".
+ * tutorial's struct has on 64-bit Linux, so that its programs can talk to ours; behind them, in some
+ * messages between ours, a text. See docs/protocol.md, "Control messages".
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H
@@ -11,12 +11,18 @@
 
 #include "digest.h"
 
-#define MESSAGE_SIZE 56
+#define MESSAGE_SIZE     56
+#define MESSAGE_TEXT_MAX 255
+#define MESSAGE_MAX      (MESSAGE_SIZE + MESSAGE_TEXT_MAX)
 
+/* What the text behind a message says, if it may have one, is in parentheses. */
 enum message_type {
-	MSG_MR = 0,      /* "here is my region": address, length, rkey */
-	MSG_DONE = 1,    /* "my WRITE or READ is complete": size and digest of what I offered */
-	MSG_VERDICT = 2, /* "this is how your data arrived"; never to a tutorial peer */
+	MSG_MR = 0,      /* "here is my region": address, length, rkey, depth (name of my data) */
+	MSG_DONE = 1,    /* "that was all of my data": its size and digest */
+	MSG_VERDICT = 2, /* "this is how your data arrived"; this and the next never to a tutorial peer */
+	MSG_DATA = 3,    /* "my stream now extends to this position" */
+	MSG_CREDIT = 4,  /* "I am done with your stream up to this position, and with so many pieces" */
+	MSG_ABORT = 5,   /* "I give up" (why) */
 	MSG_TYPES
 };
 
@@ -28,24 +34,31 @@ enum message_verdict {
 struct message {
 	enum message_type type;
 	uint64_t address;     /* MSG_MR: where the peer may access our memory */
-	uint64_t length;      /* MSG_MR: of that region; MSG_DONE: of the message; in bytes */
+	uint64_t length;      /* MSG_MR: of that region; else of the stream; in bytes */
 	uint32_t rkey;        /* MSG_MR: the key to it */
-	struct digest digest; /* MSG_DONE: of the message */
+	uint32_t depth;       /* MSG_MR: pieces that the sender has receives for */
+	uint64_t pieces;      /* MSG_CREDIT: number of pieces */
+	struct digest digest; /* MSG_DONE: of the data */
 	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
+	uint8_t text_size;    /* bytes, of MESSAGE_TEXT_MAX at most */
+	char text[MESSAGE_TEXT_MAX]; /* not terminated, and not to be trusted */
 };
 
 /*
- * Writes the message into buffer, every one of its MESSAGE_SIZE bytes; what the type does not use
- * is zero. Any thread.
+ * Writes the message into buffer, and what the type does not use as zero. Returns the size: of a
+ * message without a text, MESSAGE_SIZE. Any thread.
  */
-void message_encode(const struct message *message, uint8_t buffer[MESSAGE_SIZE]);
+size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]);
 
 /*
- * Reads a message of length bytes. Returns 0, -EMSGSIZE if the length is not MESSAGE_SIZE, or
- * -EPROTO if the type is unknown, the region of a MSG_MR is empty or runs past the end of the
+ * Reads a message of length bytes. Returns 0, -EMSGSIZE if no message is so long, or -EPROTO if the
+ * type is unknown or has no text, the region of a MSG_MR is empty or runs past the end of the
  * address space, or the verdict is unknown. The type is set in the -EPROTO cases. Any thread.
  */
 int message_decode(struct message *message, const void *buffer, size_t length);
+
+/* Gives the message a text, cut to MESSAGE_TEXT_MAX bytes. Any thread. */
+void message_set_text(struct message *message, const char *text);
 
 /* Returns "MSG_MR" and so on, "an unknown message" for other numbers. Any thread. */
 const char *message_name(unsigned int type);

@@ -1,0 +1,239 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source.h"
+#include "text.h"
+
+struct source {
+	const void *text; /* NULL: it is a file */
+	int descriptor;
+	bool regular;   /* reading from it never waits for anybody */
+	uint64_t size;  /* or STREAM_SIZE_UNKNOWN */
+	char name[256]; /* base name */
+	struct ring *ring;
+	size_t most; /* of one read */
+	sem_t begun;
+	struct worker worker;
+
+	/* set before the ring ends, constant after */
+	int error;
+	struct digest digest;
+	char why[WORKER_WHY_SIZE];
+};
+
+/* Makes the sentence about an input that cannot be read; returns the error again. */
+static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *reason, int error)
+{
+	char printable[TEXT_ESCAPED_SIZE(64)];
+
+	/* Long names are cut: the sentence has to fit into a message. */
+	text_escape(printable, name, strnlen(name, 64));
+	snprintf(why, WORKER_WHY_SIZE, "cannot read %s: %s",
+		*name ? printable : "standard input", reason);
+	return error;
+}
+
+/* How much will come out of the descriptor, as far as that can be known. */
+static void measure(struct source *source, const struct stat *status)
+{
+	off_t offset = lseek(source->descriptor, 0, SEEK_CUR);
+
+	source->regular = S_ISREG(status->st_mode);
+	/* Files of the kernel, as in /proc, say that they are empty. */
+	if (source->regular && status->st_size > 0 && offset >= 0)
+		source->size =
+			status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
+	else
+		source->size = STREAM_SIZE_UNKNOWN;
+}
+
+static int open_input(struct source *source, const char *input, char why[WORKER_WHY_SIZE])
+{
+	const char *slash = strrchr(input, '/');
+	struct stat status;
+
+	if (strcmp(input, "-") != 0) {
+		snprintf(source->name, sizeof(source->name), "%s", slash ? slash + 1 : input);
+		/* A FIFO without a writer is waited for later, where that harms nobody. */
+		source->descriptor = open(input, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (source->descriptor < 0)
+			return cannot_read(why, source->name, strerror(errno), -errno);
+	}
+	if (fstat(source->descriptor, &status))
+		return cannot_read(why, source->name, strerror(errno), -errno);
+	if (S_ISDIR(status.st_mode))
+		return cannot_read(why, source->name, strerror(EISDIR), -EISDIR);
+	measure(source, &status);
+	return 0;
+}
+
+int source_open(struct source **result, const char *input, const void *text, size_t text_size,
+	char why[WORKER_WHY_SIZE])
+{
+	struct source *source = calloc(1, sizeof(*source));
+	int error;
+
+	if (!source)
+		return cannot_read(why, "", strerror(ENOMEM), -ENOMEM);
+	source->worker.stop_fd = -1;
+	source->descriptor = STDIN_FILENO;
+	sem_init(&source->begun, 0, 0);
+	if (input) {
+		error = open_input(source, input, why);
+		if (error) {
+			source_close(source);
+			return error;
+		}
+	} else {
+		source->text = text;
+		source->size = text_size;
+		source->digest = digest_of(text, text_size);
+	}
+	*result = source;
+	return 0;
+}
+
+void source_close(struct source *source)
+{
+	if (!source)
+		return;
+	worker_join(&source->worker);
+	if (source->descriptor > STDIN_FILENO)
+		close(source->descriptor);
+	sem_destroy(&source->begun);
+	free(source);
+}
+
+uint64_t source_size(const struct source *source)
+{
+	return source->size;
+}
+
+const char *source_name(const struct source *source)
+{
+	return source->name;
+}
+
+bool source_is_text(const struct source *source)
+{
+	return source->text;
+}
+
+/*
+ * Reads once into the room that the ring has. Returns how many bytes, 0 at the end, or -errno;
+ * -ECANCELED when it is to stop.
+ */
+static ssize_t read_once(struct source *source, const struct span *room, uint64_t position)
+{
+	uint64_t left = source->size - position; /* of an unknown size: more than ever comes */
+	size_t most = room->size < left ? room->size : (size_t)left;
+	ssize_t got;
+
+	do {
+		if (!source->regular &&
+			worker_await(&source->worker, source->descriptor, POLLIN))
+			return -ECANCELED;
+		got = read(source->descriptor, room->start, most);
+	} while (got < 0 && (errno == EINTR || errno == EAGAIN));
+	if (got < 0)
+		return cannot_read(source->why, source->name, strerror(errno), -errno);
+	if (got == 0 && most > 0 && source->size != STREAM_SIZE_UNKNOWN)
+		return cannot_read(source->why, source->name,
+			"it became shorter while it was being read", -EIO);
+	return got;
+}
+
+/* Fills the ring to the end of the input. Returns 0 or -errno. */
+static int fill_ring(struct source *source, struct digester *digester)
+{
+	const struct worker_listener *listener = source->worker.listener;
+	uint64_t position = 0;
+	struct span room;
+	ssize_t got;
+
+	do {
+		if (ring_await_room(source->ring, source->most, &room) != RING_READY)
+			return -ECANCELED;
+		got = read_once(source, &room, position);
+		if (got <= 0)
+			return (int)got;
+		digester_add(digester, room.start, (size_t)got);
+		ring_fill(source->ring, (size_t)got);
+		listener->moved(listener->about);
+		position += (uint64_t)got;
+	} while (position < source->size);
+	return 0;
+}
+
+static void run(void *argument)
+{
+	struct source *source = argument;
+	struct digester *digester = digester_new();
+
+	while (sem_wait(&source->begun))
+		; /* EINTR */
+	source->error = digester ? fill_ring(source, digester)
+				 : cannot_read(source->why, source->name, strerror(ENOMEM),
+					   -ENOMEM);
+	if (digester)
+		source->digest = digester_result(digester);
+	digester_free(digester);
+	ring_end(source->ring);
+	source->worker.listener->moved(source->worker.listener->about);
+}
+
+/* A text is in the ring from the start: a tutorial peer may READ it before it is asked for. */
+static void put_text(struct source *source)
+{
+	memcpy(source->ring->start, source->text, (size_t)source->size);
+	ring_fill(source->ring, (size_t)source->size);
+	ring_end(source->ring);
+}
+
+int source_start(struct source *source, struct ring *ring, size_t most,
+	const struct worker_listener *listener)
+{
+	source->ring = ring;
+	source->most = most;
+	if (source->text) {
+		put_text(source);
+		return 0;
+	}
+	if (source->regular)
+		posix_fadvise(source->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return worker_start(&source->worker, "source", run, source, listener);
+}
+
+void source_begin(struct source *source)
+{
+	sem_post(&source->begun);
+}
+
+int source_result(struct source *source, struct digest *digest, const char **why)
+{
+	*digest = source->digest;
+	*why = source->why;
+	return source->error;
+}
+
+void source_stop(struct source *source)
+{
+	if (!source)
+		return;
+	if (source->ring)
+		ring_stop(source->ring);
+	worker_stop(&source->worker);
+	sem_post(&source->begun);
+}
+
+bool source_is_running(const struct source *source)
+{
+	return source && source->worker.running;
+}

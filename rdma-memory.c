@@ -1,0 +1,171 @@
+/*
+ * Registered memory: how much a connection gets, and how it is made.
+ *
+ * Each connection has three regions, each a mapping of its own: `control` for the messages, which no
+ * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
+ * one, with the one right that it needs. Locked memory is counted in pages and many systems allow a
+ * user 8 MiB of it, so the rings of two streams take 4 MiB unless --buffer says otherwise, less
+ * where the stream is shorter or the limit lower; an exchange of two texts takes three pages.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "rdma-internal.h"
+
+/* Soft-RoCE moves 64 KiB at a time best; adapters move more for the same work. */
+#define SOFT_CHUNK     65536
+#define HARDWARE_CHUNK 262144
+#define DEPTH_MIN      16
+#define DEPTH_MAX      64
+
+/* What soft-RoCE says of itself: rxe has no vendor, and so the number that says that. */
+#define NO_VENDOR 0xffffff
+
+/*
+ * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, two
+ * signs of life, and at most eight MSG_CREDIT that we have not answered (docs/protocol.md, "Flow
+ * control"). One more is there so that a message too many arrives and can be named. We send as many.
+ */
+#define MESSAGES 16
+
+/* Two texts: one piece each way, and little credit. */
+#define TEXT_DEPTH    1
+#define TEXT_SENDS    10
+#define TEXT_RECEIVES 9
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t whole_pages(size_t size)
+{
+	size_t page = page_size();
+
+	return (size + page - 1) / page * page;
+}
+
+int region_make(struct connection *connection, struct region *region, size_t size, int access,
+	struct failure *failure)
+{
+	struct rlimit limit = {0};
+	int error;
+
+	region->mapped = whole_pages(size);
+	region->start = mmap(NULL, region->mapped, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (region->start == MAP_FAILED) {
+		error = errno;
+		*region = (struct region){0};
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "mmap", "%s",
+			strerror(error));
+	}
+	region->mr = ibv_reg_mr(connection->pd, region->start, size, (unsigned int)access);
+	if (region->mr)
+		return 0;
+	error = errno;
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
+		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
+		region->mapped / 1024, (unsigned long long)limit.rlim_cur / 1024);
+	region_free(region);
+	return -1;
+}
+
+int region_make_at_most(struct connection *connection, struct region *region, size_t size,
+	int access, struct failure *failure)
+{
+	struct failure attempt = {0};
+
+	while (region_make(connection, region, size, access, &attempt)) {
+		if (size <= page_size()) {
+			*failure = attempt;
+			return -1;
+		}
+		output_detail(connection->session->output,
+			"%s: no %zu KiB of registered memory (%s), trying half of it",
+			connection->peer, size / 1024, attempt.evidence);
+		attempt = (struct failure){0};
+		size = whole_pages(size / 2);
+	}
+	return 0;
+}
+
+void region_free(struct region *region)
+{
+	if (region->mr)
+		ibv_dereg_mr(region->mr);
+	if (region->start)
+		munmap(region->start, region->mapped);
+	*region = (struct region){0};
+}
+
+static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)
+{
+	if (value < least)
+		return least;
+	return value < most ? (uint32_t)value : most;
+}
+
+/* The largest chunk that the device moves with one work request. */
+static uint32_t device_chunk(struct ibv_context *verbs, uint8_t port)
+{
+	struct ibv_port_attr attributes = {0};
+
+	return ibv_query_port(verbs, port, &attributes) == 0 && attributes.max_msg_sz > 0
+		       ? attributes.max_msg_sz
+		       : HARDWARE_CHUNK;
+}
+
+void geometry_choose(struct geometry *geometry, const struct session *session,
+	const struct device *device, uint8_t port, bool streams)
+{
+	const struct ibv_device_attr *attributes = &device->attributes;
+	uint32_t chunk = session->chunk, most;
+
+	if (!streams) {
+		*geometry = (struct geometry){
+			SINK_TEXT_SIZE, TEXT_DEPTH, TEXT_SENDS, TEXT_RECEIVES, SINK_TEXT_SIZE};
+		return;
+	}
+	if (chunk == 0)
+		chunk = attributes->vendor_id == NO_VENDOR ? SOFT_CHUNK : HARDWARE_CHUNK;
+	geometry->ring = whole_pages(session->buffer / 2);
+	geometry->chunk = clamp(chunk, 1, device_chunk(device->verbs, port));
+	geometry->depth = session->depth
+				  ? session->depth
+				  : clamp(geometry->ring / geometry->chunk, DEPTH_MIN, DEPTH_MAX);
+	/* Each piece takes two sends in the worst case, and the queue may be short. */
+	most = ((uint32_t)attributes->max_qp_wr - MESSAGES) / 2;
+	geometry->depth = clamp(geometry->depth, 1, most);
+	geometry->sends = 2 * geometry->depth + MESSAGES;
+	geometry->receives = geometry->depth + MESSAGES;
+}
+
+size_t control_size(const struct geometry *geometry)
+{
+	/* MSG_MR and MSG_ABORT may have texts. */
+	return (size_t)(2 + geometry->receives) * LONG_SLOT +
+	       (size_t)geometry->sends * MESSAGE_SIZE;
+}
+
+uint8_t *control_receive(const struct connection *connection, uint64_t slot)
+{
+	return connection->control.start + (2 + slot) * LONG_SLOT;
+}
+
+uint8_t *control_send(const struct connection *connection, enum operation operation)
+{
+	const struct geometry *geometry = &connection->geometry;
+	uint8_t *start = connection->control.start;
+
+	if (operation == OPERATION_MR)
+		return start;
+	if (operation == OPERATION_ABORT)
+		return start + LONG_SLOT;
+	start += (size_t)(2 + geometry->receives) * LONG_SLOT;
+	return start + connection->sends_posted % geometry->sends * MESSAGE_SIZE;
+}

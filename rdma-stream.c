@@ -1,0 +1,359 @@
+/*
+ * The streams of an exchange as verbs: our data to the peer, the peer's to us, both at the same time,
+ * under the flow control of lib/flow.h. Runs on the CQ thread.
+ *
+ * Our data comes out of outgoing_ring, which the source fills; the peer's goes into incoming_ring,
+ * which the sink empties. In write mode we WRITE ours into the peer's incoming region, and the
+ * immediate data of each WRITE tells the peer of it (iWARP has none: there MSG_DATA follows the
+ * WRITE). In read mode we tell of ours with MSG_DATA, and the peer READs it out of our outgoing
+ * region. MSG_CREDIT tells the sender which part of the exposed ring it may use again.
+ *
+ * A place of outgoing_ring is given back to the source in write mode when the WRITE from it is
+ * complete, in read mode when the peer has given credit for it. A place of incoming_ring belongs to
+ * the sink from arrival until the sink has freed it, and credit or the next READ follows only then.
+ *
+ * WRITEs, MSG_DATA and MSG_CREDIT are signaled only now and then: a completion stands for all before
+ * it. READs all are, because each brings data.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/text.h"
+#include "rdma-internal.h"
+
+/* A signaled WRITE comes at least after such a part of the ring. */
+#define PARTS 4
+
+/* The peer broke the rules of the streams. */
+static void refuse(struct connection *connection, const char *what, uint64_t number)
+{
+	failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, "stream_hear",
+		what, (unsigned long long)number);
+	connection_give_up(connection);
+}
+
+/* One of the two streams as the flow control has it. */
+static struct flow make_flow(const struct connection *connection, bool ours)
+{
+	const struct message *peer = &connection->peer_mr;
+	bool writes = mode_verbs(connection->mode)->writes;
+	const struct ring *ring = ours ? &connection->outgoing_ring : &connection->incoming_ring;
+	uint64_t size = ours ? source_size(connection->source) : connection->theirs.size;
+	bool peer_exposes = ours == writes;
+	struct flow flow = {
+		.exposed = peer_exposes ? peer->length : ring->size,
+		.local = ring->size,
+		.writes = writes,
+		.reads = connection->initiator_depth,
+		.depth = ours ? peer->depth : connection->geometry.depth,
+	};
+
+	flow.chunk = flow_chunk(connection->geometry.chunk, ring->size, size);
+	flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
+	return flow;
+}
+
+void stream_prepare(struct connection *connection)
+{
+	const struct message *peer = &connection->peer_mr;
+
+	if (peer->depth == 0) {
+		refuse(connection, "its MSG_MR lets us send %llu pieces", 0);
+		return;
+	}
+	connection->outflow = make_flow(connection, true);
+	connection->inflow = make_flow(connection, false);
+	connection->streaming = true;
+	connection->began = deadline_now();
+	sink_begin(connection->sink, peer->text, peer->text_size, connection->peer);
+}
+
+/* Tells the peer by a message that our stream now extends to this position. */
+static int send_position(struct connection *connection, uint64_t position)
+{
+	struct message message = {.type = MSG_DATA, .length = position};
+
+	return connection_send(connection, OPERATION_DATA, &message, 0);
+}
+
+/* The flags of a WRITE that ends at this position: by itself it goes unsignaled. */
+static unsigned int write_flags(struct connection *connection, uint64_t position)
+{
+	if (position - connection->signaled < connection->outgoing_ring.size / PARTS)
+		return 0;
+	connection->signaled = position;
+	return IBV_SEND_SIGNALED;
+}
+
+/* Writes a piece into the peer's ring and tells of it. */
+static int write_piece(struct connection *connection, size_t size)
+{
+	const struct message *peer = &connection->peer_mr;
+	uint64_t from = connection->sender.told, to = from + size;
+	bool immediate = connection->device->verbs->device->transport_type != IBV_TRANSPORT_IWARP;
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)ring_at(&connection->outgoing_ring, from),
+		.length = (uint32_t)size,
+		.lkey = connection->outgoing.mr->lkey,
+	};
+	struct ibv_send_wr request = {
+		.sg_list = &piece,
+		.num_sge = 1,
+		.opcode = immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+		.send_flags = write_flags(connection, to),
+		.imm_data = htonl((uint32_t)to),
+		.wr.rdma = {.remote_addr = peer->address + from % peer->length,
+			.rkey = peer->rkey},
+	};
+	int error;
+
+	connection->positions[connection->sends_posted % connection->geometry.sends] = to;
+	error = connection_post(connection, OPERATION_WRITE, &request);
+	return error || immediate ? error : send_position(connection, to);
+}
+
+/* Tells of what is in our ring, as far as credit goes. */
+static void send_pieces(struct connection *connection)
+{
+	struct flow_sender *sender = &connection->sender;
+	struct ring_level level = ring_level(&connection->outgoing_ring);
+	uint64_t before = sender->told;
+	size_t size;
+	int error;
+
+	while (connection_room(connection) >= 2 &&
+		(size = flow_next_piece(&connection->outflow, sender, level.filled)) > 0) {
+		if (connection->outflow.writes)
+			error = write_piece(connection, size);
+		else
+			error = send_position(connection, sender->told + size);
+		if (error)
+			return;
+		flow_told(sender, size);
+	}
+	if (sender->told != before)
+		atomic_store_explicit(
+			&connection->sent_bytes, sender->told, memory_order_relaxed);
+}
+
+/* Notices the end of our data, or that it cannot be had. */
+static void end_sending(struct connection *connection)
+{
+	struct ring_level level = ring_level(&connection->outgoing_ring);
+	struct digest digest;
+	const char *why;
+	int error;
+
+	if (!level.ended || connection->exchange.sent != SENDING_DATA)
+		return;
+	error = source_result(connection->source, &digest, &why);
+	if (error) {
+		failure_set(&connection->failure, FAILURE_FILE, PHASE_EXCHANGE, -error,
+			"source_result", "%s", why);
+		connection_give_up(connection);
+	} else if (connection->sender.told == level.filled) {
+		connection_step(connection, EVENT_DATA_POSTED);
+	}
+}
+
+/* Reads what the peer has told of, as far as there is room for it. */
+static void read_pieces(struct connection *connection)
+{
+	const struct message *peer = &connection->peer_mr;
+	struct flow_receiver *receiver = &connection->receiver;
+	uint64_t freed = ring_level(&connection->incoming_ring).freed;
+	size_t size;
+
+	while (connection_room(connection) > 0 &&
+		(size = flow_next_read(&connection->inflow, receiver, freed)) > 0) {
+		uint64_t from = receiver->requested;
+		struct ibv_sge piece = {
+			.addr = (uintptr_t)ring_at(&connection->incoming_ring, from),
+			.length = (uint32_t)size,
+			.lkey = connection->incoming.mr->lkey,
+		};
+		struct ibv_send_wr request = {
+			.sg_list = &piece,
+			.num_sge = 1,
+			.opcode = IBV_WR_RDMA_READ,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = {.remote_addr = peer->address + from % peer->length,
+				.rkey = peer->rkey},
+		};
+
+		connection->positions[connection->sends_posted % connection->geometry.sends] =
+			from + size;
+		if (connection_post(connection, OPERATION_READ, &request))
+			return;
+		receiver->requested += size;
+		receiver->reading++;
+	}
+}
+
+/* Gives credit if it is due. After the end of its stream the peer needs none. */
+static void give_credit(struct connection *connection)
+{
+	struct flow_receiver *receiver = &connection->receiver;
+	uint64_t freed = ring_level(&connection->incoming_ring).freed;
+	struct message message = {.type = MSG_CREDIT};
+
+	if (connection->exchange.received != RECEIVED_MR || connection_room(connection) == 0 ||
+		!flow_give_credit(&connection->inflow, receiver, freed))
+		return;
+	message.length = receiver->credited;
+	message.pieces = receiver->pieces_credited;
+	connection_send(connection, OPERATION_CREDIT, &message, 0);
+}
+
+/* More of the peer's data is here. */
+static void arrived(struct connection *connection, uint64_t before)
+{
+	struct flow_receiver *receiver = &connection->receiver;
+
+	ring_fill(&connection->incoming_ring, (size_t)(receiver->arrived - before));
+	atomic_store_explicit(
+		&connection->received_bytes, receiver->arrived, memory_order_relaxed);
+}
+
+/* All of the peer's data is here, and its MSG_DONE. */
+static bool all_here(const struct connection *connection)
+{
+	return connection->exchange.received >= RECEIVED_DONE &&
+	       connection->receiver.arrived == connection->peer_done.length;
+}
+
+/* Shows what came: a text, or of longer data the digest. */
+static void show(struct connection *connection)
+{
+	const struct output *output = connection->session->output;
+	char text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)], digest[DIGEST_TEXT_SIZE];
+	const uint8_t *bytes;
+	size_t size;
+
+	bytes = sink_text(connection->sink, &size);
+	if (connection->session->target.output)
+		return;
+	if (bytes) {
+		text_escape(text, bytes, strnlen((const char *)bytes, size));
+		output_line(output, "remote buffer: %s", text);
+		return;
+	}
+	digest_text(&connection->peer_done.digest, digest);
+	output_line(output, "remote buffer: %llu bytes, XXH3 %s",
+		(unsigned long long)connection->peer_done.length, digest);
+}
+
+/* Takes the sink's verdict. */
+static void end_receiving(struct connection *connection)
+{
+	const char *why;
+	int error;
+
+	if (connection->exchange.delivered || connection->exchange.ended)
+		return;
+	switch (sink_state(connection->sink)) {
+	case SINK_WORKING:
+		return;
+	case SINK_FAILED:
+		why = sink_why(connection->sink, &error);
+		failure_set(&connection->failure, FAILURE_FILE, PHASE_EXCHANGE, -error,
+			"target_write", "%s", why);
+		connection_give_up(connection);
+		return;
+	case SINK_DAMAGED:
+		connection->damaged = true;
+		break;
+	case SINK_VERIFIED:
+		show(connection);
+		break;
+	}
+	connection_step(connection, EVENT_DELIVERED);
+}
+
+void stream_pump(struct connection *connection)
+{
+	if (!connection->streaming || connection->exchange.ended || connection->closing)
+		return;
+	if (connection->exchange.sent == SENDING_DATA) {
+		send_pieces(connection);
+		end_sending(connection);
+	}
+	if (connection->exchange.ended)
+		return;
+	read_pieces(connection);
+	give_credit(connection);
+	if (all_here(connection) && !connection->finished) {
+		connection->finished = true;
+		sink_finish(connection->sink, connection->peer_done.length,
+			&connection->peer_done.digest);
+	}
+	end_receiving(connection);
+}
+
+void stream_hear(struct connection *connection, uint64_t position)
+{
+	struct flow_receiver *receiver = &connection->receiver;
+	uint64_t before = receiver->arrived;
+
+	if (!connection->streaming || connection->exchange.received != RECEIVED_MR)
+		refuse(connection, "it sent data when none was due", 0);
+	else if (position > connection->theirs.size)
+		refuse(connection, "it sent more than the %llu bytes that it announced",
+			connection->theirs.size);
+	else if (!flow_hear(&connection->inflow, receiver, position))
+		refuse(connection, "it sent data up to byte %llu, which we did not allow",
+			position);
+	else if (connection->inflow.writes)
+		arrived(connection, before);
+}
+
+void stream_hear_immediate(struct connection *connection, uint32_t bytes, uint32_t immediate)
+{
+	uint64_t position = connection->receiver.told + bytes;
+
+	if (connection->exchange.tutorial || immediate != (uint32_t)position)
+		refuse(connection, "it sent immediate data that makes no sense: %#llx", immediate);
+	else
+		stream_hear(connection, position);
+}
+
+void stream_hear_credit(struct connection *connection, const struct message *credit)
+{
+	if (!connection->streaming ||
+		!flow_credited(&connection->sender, credit->length, credit->pieces))
+		refuse(connection, "it gave credit up to byte %llu, which it does not have",
+			credit->length);
+	else if (!connection->outflow.writes)
+		ring_free_to(&connection->outgoing_ring, credit->length);
+}
+
+bool stream_may_end(struct connection *connection, const struct message *done)
+{
+	uint64_t told = connection->receiver.told, promised = connection->theirs.size;
+
+	if (done->length != told)
+		refuse(connection, "its MSG_DONE does not fit the %llu bytes that it told of",
+			told);
+	else if (promised != STREAM_SIZE_UNKNOWN && promised != told)
+		refuse(connection, "it sent less than the %llu bytes that it announced", promised);
+	return !connection->exchange.ended;
+}
+
+void stream_written(struct connection *connection, uint64_t number)
+{
+	if (connection->streaming)
+		ring_free_to(&connection->outgoing_ring,
+			connection->positions[number % connection->geometry.sends]);
+}
+
+void stream_read(struct connection *connection, uint64_t number)
+{
+	struct flow_receiver *receiver = &connection->receiver;
+	uint64_t before = receiver->arrived;
+
+	if (!connection->streaming)
+		return; /* a tutorial peer's */
+	receiver->reading--;
+	receiver->arrived = connection->positions[number % connection->geometry.sends];
+	arrived(connection, before);
+}
