@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -18,4 +19,10 @@ struct digest digest_of(const void *data, size_t size)
 bool digest_equal(const struct digest *a, const struct digest *b)
 {
 	return memcmp(a->bytes, b->bytes, DIGEST_SIZE) == 0;
+}
+
+void digest_text(char *text, const struct digest *digest)
+{
+	for (size_t i = 0; i < DIGEST_SIZE; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest->bytes[i]);
 }

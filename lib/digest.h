@@ -19,4 +19,10 @@ struct digest {
 struct digest digest_of(const void *data, size_t size);
 bool digest_equal(const struct digest *a, const struct digest *b);
 
+/* The room that digest_text() needs: two hex digits for each byte, and the terminator. */
+#define DIGEST_TEXT_SIZE (2 * DIGEST_SIZE + 1)
+
+/* Writes the digest as `xxhsum -H2` prints it. text has room for DIGEST_TEXT_SIZE. Any thread. */
+void digest_text(char *text, const struct digest *digest);
+
 #endif
