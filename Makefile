@@ -14,7 +14,7 @@ INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 
-PACKAGES := libibverbs librdmacm libxxhash
+PACKAGES := libibverbs librdmacm libxxhash json-c
 SANITIZE ?=
 
 warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-length \

@@ -407,7 +407,8 @@ static int set_up(struct client *client, char greeting[64])
 	const struct options *options = &client->options;
 	int error;
 
-	client->output = (struct output){"rdma-client", options->quiet, options->verbose};
+	client->output = (struct output){
+		.program = "rdma-client", .quiet = options->quiet, .verbose = options->verbose};
 	snprintf(greeting, 64, "message from active/client side with pid %d", (int)getpid());
 	client->session = (struct session){
 		.output = &client->output,

@@ -249,7 +249,8 @@ static int set_up(struct server *server, char greeting[64])
 	struct service *service = &server->service;
 	int error;
 
-	server->output = (struct output){"rdma-server", options->quiet, options->verbose};
+	server->output = (struct output){
+		.program = "rdma-server", .quiet = options->quiet, .verbose = options->verbose};
 	snprintf(greeting, 64, "message from passive/server side with pid %d", (int)getpid());
 	TAILQ_INIT(&service->running);
 	TAILQ_INIT(&service->closing);

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -48,4 +49,9 @@ void digester_add(struct digester *digester, const void *data, size_t size)
 struct digest digester_result(const struct digester *digester)
 {
 	return canonical(XXH3_128bits_digest((const XXH3_state_t *)digester));
+
+void digest_text(char *text, const struct digest *digest)
+{
+	for (size_t i = 0; i < DIGEST_SIZE; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest->bytes[i]);
 }

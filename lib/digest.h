@@ -28,4 +28,10 @@ void digester_free(struct digester *digester);
 void digester_add(struct digester *digester, const void *data, size_t size);
 struct digest digester_result(const struct digester *digester);
 
+/* The room that digest_text() needs: two hex digits for each byte, and the terminator. */
+#define DIGEST_TEXT_SIZE (2 * DIGEST_SIZE + 1)
+
+/* Writes the digest as `xxhsum -H2` prints it. text has room for DIGEST_TEXT_SIZE. Any thread. */
+void digest_text(char *text, const struct digest *digest);
+
 #endif

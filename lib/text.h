@@ -1,4 +1,4 @@
-/* Text that came from a peer, made safe to print. */
+/* Text that came from a peer or names a file, made safe to print. */
 #ifndef TEXT_H
 #define TEXT_H
 
@@ -13,5 +13,12 @@
  * TEXT_ESCAPED_SIZE(length). Any thread.
  */
 void text_escape(char *text, const void *bytes, size_t length);
+
+/*
+ * The same for what may be UTF-8, such as the name of a file: characters are copied as they are, but
+ * control characters and bytes that are not UTF-8 (RFC 3629) become \xHH. A backslash stays as it
+ * is, so that text which is escaped already does not change.
+ */
+void text_escape_utf8(char *text, const void *bytes, size_t length);
 
 #endif

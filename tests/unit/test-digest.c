@@ -62,6 +62,16 @@ static void compares_every_byte(void **state)
 	}
 }
 
+static void is_shown_in_the_canonical_order(void **state)
+{
+	const struct digest digest = digest_of("", 0);
+	char text[DIGEST_TEXT_SIZE];
+
+	(void)state;
+	digest_text(text, &digest);
+	assert_string_equal(text, "99aa06d3014798d86001c324468d497f");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -69,6 +79,7 @@ int main(void)
 		cmocka_unit_test(sees_every_flipped_bit),
 		cmocka_unit_test(sees_every_length_of_zeros),
 		cmocka_unit_test(compares_every_byte),
+		cmocka_unit_test(is_shown_in_the_canonical_order),
 	};
 
 	return cmocka_run_group_tests_name("digest", tests, NULL, NULL);

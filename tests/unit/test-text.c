@@ -68,12 +68,50 @@ static void needs_exactly_the_room_that_is_promised(void **state)
 	}
 }
 
+static void keeps_utf8_and_escapes_the_rest(void **state)
+{
+	static const struct {
+		const char *bytes, *expected;
+	} cases[] = {
+		{"", ""},
+		{"big file.iso", "big file.iso"},
+		{"gr\xc3\xb6\xc3\x9fter", "gr\xc3\xb6\xc3\x9fter"},
+		{"\xe2\x82\xac \xf0\x9f\x98\x80", "\xe2\x82\xac \xf0\x9f\x98\x80"},
+		/* Escaped before; stays what it was. */
+		{"\\x1b \\\\", "\\x1b \\\\"},
+		/* C0, DEL and C1. */
+		{"a\n\033[2J\x7f", "a\\x0a\\x1b[2J\\x7f"},
+		{"\xc2\x9bJ \xc2\xa0", "\\xc2\\x9bJ \xc2\xa0"},
+		/* Latin-1; a lone continuation; characters that are cut short, by the end and before. */
+		{"gr\xf6\xdfter", "gr\\xf6\\xdfter"},
+		{"\x80", "\\x80"},
+		{"\xc3", "\\xc3"},
+		{"\xe2\x82", "\\xe2\\x82"},
+		{"\xf0\x9f\x98!", "\\xf0\\x9f\\x98!"},
+		/* Too long, surrogates, beyond Unicode; and their neighbours, which are fine. */
+		{"\xc0\xaf \xc1\xbf", "\\xc0\\xaf \\xc1\\xbf"},
+		{"\xe0\x9f\xbf \xe0\xa0\x80", "\\xe0\\x9f\\xbf \xe0\xa0\x80"},
+		{"\xed\xa0\x80 \xed\x9f\xbf", "\\xed\\xa0\\x80 \xed\x9f\xbf"},
+		{"\xf0\x8f\xbf\xbf \xf0\x90\x80\x80", "\\xf0\\x8f\\xbf\\xbf \xf0\x90\x80\x80"},
+		{"\xf4\x90\x80\x80 \xf4\x8f\xbf\xbf", "\\xf4\\x90\\x80\\x80 \xf4\x8f\xbf\xbf"},
+		{"\xf5\x80\x80\x80 \xff", "\\xf5\\x80\\x80\\x80 \\xff"},
+	};
+	char text[TEXT_ESCAPED_SIZE(32)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		text_escape_utf8(text, cases[i].bytes, strlen(cases[i].bytes));
+		assert_string_equal(text, cases[i].expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(escapes_each_byte),
 		cmocka_unit_test(escapes_a_terminal_sequence),
 		cmocka_unit_test(takes_no_bytes),
+		cmocka_unit_test(keeps_utf8_and_escapes_the_rest),
 		cmocka_unit_test(needs_exactly_the_room_that_is_promised),
 	};
 

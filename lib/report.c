@@ -1,0 +1,164 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "output.h"
+#include "report.h"
+#include "size.h"
+#include "text.h"
+
+/* The longest name of a file, NAME_MAX of Linux; what is longer is cut in the summary. */
+#define NAME_SIZE_MAX 255
+
+#define FIELD_SIZE 32
+
+/* A time that is none, which no clock should give, is shown as 0. */
+static double sane(double seconds)
+{
+	return seconds > 0 && seconds < 1e12 ? seconds : 0;
+}
+
+/* Bytes in a second, to the nearest; negative if that cannot be said. */
+static double rate_of(const struct report_stream *stream, double seconds)
+{
+	double rate = sane(seconds) > 0 ? (double)stream->bytes / seconds + 0.5 : -1;
+
+	/* Less than 2^64, or it would not be an integer that programs can read. */
+	return rate < 0x1p64 ? rate : -1;
+}
+
+/*
+ * Adds a member to the object and takes the value over; NULL is JSON's null. Returns false when there
+ * is no memory, like all that add.
+ */
+static bool add(struct json_object *object, const char *key, struct json_object *value)
+{
+	if (json_object_object_add(object, key, value) == 0)
+		return true;
+	json_object_put(value);
+	return false;
+}
+
+/* The same for a value just made, of which NULL says that it could not be. */
+static bool add_value(struct json_object *object, const char *key, struct json_object *value)
+{
+	return value && add(object, key, value);
+}
+
+static bool add_number(struct json_object *object, const char *key, uint64_t number)
+{
+	return add_value(object, key, json_object_new_uint64(number));
+}
+
+/* NULL becomes null. */
+static bool add_text(struct json_object *object, const char *key, const char *text)
+{
+	char *escaped;
+	bool added;
+
+	if (!text)
+		return add(object, key, NULL);
+	escaped = malloc(TEXT_ESCAPED_SIZE(strlen(text)));
+	if (!escaped)
+		return false;
+	text_escape_utf8(escaped, text, strlen(text));
+	added = add_value(object, key, json_object_new_string(escaped));
+	free(escaped);
+	return added;
+}
+
+static bool add_stream(struct json_object *object, const char *key,
+	const struct report_stream *stream, double seconds)
+{
+	struct json_object *child = json_object_new_object();
+	double rate = rate_of(stream, seconds);
+	char hash[DIGEST_TEXT_SIZE];
+
+	digest_text(hash, &stream->digest);
+	/* From here on it is freed with its parent. */
+	return add_value(object, key, child) && add_number(child, "bytes", stream->bytes) &&
+	       add_text(child, "hash", stream->complete ? hash : NULL) &&
+	       (rate < 0 ? add(child, "rate", NULL) : add_number(child, "rate", (uint64_t)rate)) &&
+	       add_text(child, "name", stream->name);
+}
+
+static const char *verdict(enum exit_status status)
+{
+	switch (status) {
+	case STATUS_OK:
+		return "verified";
+	case STATUS_DAMAGED:
+		return "damaged";
+	default:
+		return "failed";
+	}
+}
+
+static bool add_seconds(struct json_object *object, double seconds)
+{
+	char text[FIELD_SIZE];
+
+	/* Microseconds: all 17 digits of a double would only show its error. */
+	snprintf(text, sizeof(text), "%.6f", sane(seconds));
+	return add_value(object, "seconds", json_object_new_double_s(sane(seconds), text));
+}
+
+static bool fill(struct json_object *object, const struct report *report)
+{
+	return add_number(object, "schema", REPORT_SCHEMA) &&
+	       add_text(object, "program", report->program) &&
+	       add_text(object, "version", PROJECT_VERSION) &&
+	       add_text(object, "mode", report->mode) &&
+	       add_text(object, "device", report->device) &&
+	       add_text(object, "peer", report->peer) &&
+	       add_text(object, "verdict", verdict(report->status)) &&
+	       add_number(object, "status", report->status) &&
+	       add_text(object, "error", report->error) && add_seconds(object, report->seconds) &&
+	       add_number(object, "chunk", report->chunk) &&
+	       add_number(object, "depth", report->depth) &&
+	       add_stream(object, "sent", &report->sent, report->seconds) &&
+	       add_stream(object, "received", &report->received, report->seconds);
+}
+
+int report_json(FILE *stream, const struct report *report)
+{
+	struct json_object *object = json_object_new_object();
+	const char *text = NULL;
+
+	if (object && fill(object, report))
+		text = json_object_to_json_string_ext(
+			object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text)
+		output_document(stream, text);
+	json_object_put(object);
+	return text ? 0 : -ENOMEM;
+}
+
+int report_summary(
+	char *text, size_t size, bool sent, const struct report_stream *stream, double seconds)
+{
+	char part[SIZE_TEXT], moved[SIZE_TEXT + 3] = "", rate[SIZE_TEXT + 2] = "";
+	char end[DIGEST_TEXT_SIZE + 5] = "incomplete", hash[DIGEST_TEXT_SIZE];
+	char name[2 + TEXT_ESCAPED_SIZE(NAME_SIZE_MAX)] = "";
+	double bytes_per_second = rate_of(stream, seconds);
+
+	if (stream->bytes >= 1000)
+		snprintf(moved, sizeof(moved), " (%s)", size_format(part, stream->bytes));
+	if (bytes_per_second >= 0)
+		snprintf(rate, sizeof(rate), ", %s",
+			size_format_rate(part, (uint64_t)bytes_per_second));
+	if (stream->complete) {
+		digest_text(hash, &stream->digest);
+		snprintf(end, sizeof(end), "XXH3 %s", hash);
+	}
+	if (stream->name) {
+		strcpy(name, ": ");
+		text_escape_utf8(name + 2, stream->name, strnlen(stream->name, NAME_SIZE_MAX));
+	}
+	return snprintf(text, size, "%s %" PRIu64 " byte%s%s in %s%s, %s%s",
+		sent ? "sent" : "received", stream->bytes, stream->bytes == 1 ? "" : "s", moved,
+		size_format_duration(part, (int64_t)(sane(seconds) * 1000)), rate, end, name);
+}
