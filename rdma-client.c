@@ -14,6 +14,7 @@
 #include "lib/host.h"
 #include "lib/options.h"
 #include "rdma-common.h"
+#include "rdma-session.h"
 
 /*
  * Address resolution is asked for in short attempts: the kernel may miss that the neighbour has
@@ -407,16 +408,11 @@ static int set_up(struct client *client, char greeting[64])
 	const struct options *options = &client->options;
 	int error;
 
-	client->output = (struct output){
-		.program = "rdma-client", .quiet = options->quiet, .verbose = options->verbose};
+	client->output = session_output("rdma-client", options);
 	snprintf(greeting, 64, "message from active/client side with pid %d", (int)getpid());
-	client->session = (struct session){
-		.output = &client->output,
-		.mailbox = &client->mailbox,
-		.message = options->message ? options->message : greeting,
-		.active = true,
-	};
-	client->session.message_size = strlen(client->session.message) + 1;
+	session_init(&client->session, options, &client->output, &client->mailbox, greeting);
+	client->session.active = true;
+	meter_init(&client->meter, options);
 	snprintf(client->peer, sizeof(client->peer),
 		strchr(options->host, ':') ? "[%s]:%u" : "%s:%u", options->host, options->port);
 	client->signals = client->mailbox.eventfd = -1;

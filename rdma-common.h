@@ -154,13 +154,12 @@ const struct failure *connection_outcome(const struct connection *connection);
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total);
 
 /*
- * What there is to say of the exchange when it is over: fills in mode, device, peer, chunk, depth,
- * seconds and both streams, in texts that live as long as the connection. Valid as the outcome. Main.
+ * Says how the exchange went that is over: a line for each stream of more than a message, and with
+ * json a document on standard output. error is the failure's sentence, or NULL. Valid as the
+ * outcome. Main.
  */
-void connection_report(struct connection *connection, struct report *report);
-
-/* True if either side sent more than a message. Valid as the outcome. Main. */
-bool connection_streamed(const struct connection *connection);
+void connection_report(
+	struct connection *connection, enum exit_status status, const char *error, bool json);
 
 /* Frees all, the rdma_cm_id too. Only when drained, or before it was connected. Main. */
 void connection_destroy(struct connection *connection);

@@ -31,10 +31,6 @@ static void refusal(struct failure *failure, const struct introduction *theirs, 
 	else if (theirs->refusal == REFUSAL_SESSION)
 		snprintf(cause, sizeof(cause),
 			"the server at %s does not know this kind of session", peer);
-	else if (theirs->refusal == REFUSAL_REGION)
-		snprintf(cause, sizeof(cause),
-			"the server at %s has regions of %llu bytes, this program of %d", peer,
-			(unsigned long long)theirs->region_length, REGION_SIZE);
 	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,
 		"RDMA_CM_EVENT_REJECTED", "%s", cause);
 }

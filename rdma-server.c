@@ -13,6 +13,7 @@
 #include "lib/host.h"
 #include "lib/port-file.h"
 #include "rdma-service.h"
+#include "rdma-session.h"
 
 /* Connection requests that may wait for us; the kernel allows at most its max_backlog, 1024. */
 #define BACKLOG 1024
@@ -25,6 +26,7 @@ struct server {
 	struct output output;
 	struct service service;
 	int signals;
+	struct meter meter;
 	bool stopping; /* a signal has come */
 	bool broken;   /* the rdmacm event channel is */
 };
@@ -70,6 +72,25 @@ static void take_signal(struct server *server)
 	service_end_clients(&server->service, &failure, false);
 }
 
+/* Milliseconds until something is due without an event, for poll(2). */
+static int next_due(struct server *server)
+{
+	int deadline = service_next_deadline(&server->service);
+	int line = meter_next(&server->meter, !TAILQ_EMPTY(&server->service.exchanging));
+
+	return line >= 0 && (deadline < 0 || line < deadline) ? line : deadline;
+}
+
+static void show_progress(struct server *server)
+{
+	uint64_t bytes, total;
+
+	if (meter_next(&server->meter, !TAILQ_EMPTY(&server->service.exchanging)) != 0)
+		return;
+	service_progress(&server->service, &bytes, &total);
+	meter_show(&server->meter, &server->output, bytes, total);
+}
+
 static void serve(struct server *server)
 {
 	while (!service_over(&server->service)) {
@@ -79,7 +100,7 @@ static void serve(struct server *server)
 			{.fd = server->signals, .events = POLLIN},
 		};
 
-		poll(waiting, 3, service_next_deadline(&server->service));
+		poll(waiting, 3, next_due(server));
 		if (waiting[1].revents)
 			service_notes(&server->service);
 		if (waiting[0].revents)
@@ -87,7 +108,9 @@ static void serve(struct server *server)
 		if (waiting[2].revents)
 			take_signal(server);
 		service_deadlines(&server->service);
+		show_progress(server);
 	}
+	output_progress(&server->output, NULL);
 }
 
 /*
@@ -215,6 +238,8 @@ static enum exit_status run(struct server *server)
 
 	if (options->port_file)
 		port_file_remove(options->port_file);
+	if (session_check(&server->service.session))
+		return STATUS_FAILED;
 	if (start(server, &failure)) {
 		service_report(&server->service, &failure, listens_on(options));
 		return STATUS_FAILED;
@@ -249,19 +274,16 @@ static int set_up(struct server *server, char greeting[64])
 	struct service *service = &server->service;
 	int error;
 
-	server->output = (struct output){
-		.program = "rdma-server", .quiet = options->quiet, .verbose = options->verbose};
+	server->output = session_output("rdma-server", options);
 	snprintf(greeting, 64, "message from passive/server side with pid %d", (int)getpid());
-	TAILQ_INIT(&service->running);
+	TAILQ_INIT(&service->connecting);
+	TAILQ_INIT(&service->exchanging);
 	TAILQ_INIT(&service->closing);
+	TAILQ_INIT(&service->abandoned);
 	service->options = options;
 	service->output = &server->output;
-	service->session = (struct session){
-		.output = &server->output,
-		.mailbox = &service->mailbox,
-		.message = options->message ? options->message : greeting,
-	};
-	service->session.message_size = strlen(service->session.message) + 1;
+	session_init(&service->session, options, &server->output, &service->mailbox, greeting);
+	meter_init(&server->meter, options);
 	server->signals = service->mailbox.eventfd = -1;
 	error = mailbox_open(&service->mailbox);
 	if (error)

@@ -1,11 +1,12 @@
 /* The clients of a server: see rdma-service.h. */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/deadline.h"
 #include "lib/host.h"
+#include "lib/sink.h"
+#include "lib/source.h"
 #include "rdma-service.h"
 
 /* How long a client that is being disconnected may take before it is freed as it is. */
@@ -14,16 +15,6 @@
 /* How long the kernel may take to remove a device, and how often we look. */
 #define REMOVAL_MS      2000
 #define REMOVAL_LOOK_MS 100
-
-struct served_device {
-	SLIST_ENTRY(served_device) next;
-	struct rdma_cm_id *anchor;
-	struct ibv_context *verbs;
-	struct device *device;
-	unsigned int clients;
-	bool removed;
-	deadline_t removal; /* by when the kernel must have done without us */
-};
 
 struct client {
 	TAILQ_ENTRY(client) next;
@@ -46,81 +37,13 @@ void service_report(const struct service *service, const struct failure *failure
 
 /* Devices. */
 
-static struct served_device *find_device(struct service *service, const struct ibv_context *verbs)
-{
-	struct served_device *served;
-
-	SLIST_FOREACH (served, &service->devices, next)
-		if (served->verbs == verbs && !served->removed)
-			return served;
-	return NULL;
-}
-
-/*
- * Binds an id of ours to the device that id came through, at the local address of id or, where the
- * kernel does not take that (IPv6 link-local without its interface), at another one of the device.
- */
-static int drop_anchor(struct service *service, struct served_device *served, struct rdma_cm_id *id,
-	struct failure *failure)
-{
-	struct sockaddr_storage address = {0};
-	const struct sockaddr *local = rdma_get_local_addr(id);
-	const char *device = ibv_get_device_name(id->verbs->device);
-
-	if (rdma_create_id(service->channel, &served->anchor, NULL, RDMA_PS_TCP))
-		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno,
-			"rdma_create_id", "%s", strerror(errno));
-	memcpy(&address, local, address_length(local));
-	address_set_port(&address, 0);
-	if (rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
-		return 0;
-	if (host_device_address("", device, AF_UNSPEC, &address) == HOST_READY &&
-		rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
-		return 0;
-	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "rdma_bind_addr",
-		"cannot bind to %s: %s", device, strerror(errno));
-}
-
-static void free_device(struct served_device *served)
-{
-	device_stop(served->device);
-	if (served->anchor)
-		rdma_destroy_id(served->anchor);
-	free(served);
-}
-
-/* The device that id came through, made if it is the first to come. NULL: failure recorded. */
-static struct served_device *get_device(
-	struct service *service, struct rdma_cm_id *id, struct failure *failure)
-{
-	struct served_device *served = find_device(service, id->verbs);
-
-	if (served)
-		return served;
-	served = calloc(1, sizeof(*served));
-	if (!served) {
-		failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
-		return NULL;
-	}
-	served->verbs = id->verbs;
-	if (drop_anchor(service, served, id, failure) ||
-		device_start(id->verbs, &served->device, failure)) {
-		free_device(served);
-		return NULL;
-	}
-	SLIST_INSERT_HEAD(&service->devices, served, next);
-	output_detail(service->output, "serving on %s", device_name(served->device));
-	return served;
-}
-
 /* Frees a removed device when the kernel has let it go; stops serving if that waits for us. */
 static void take_removal(struct service *service, struct served_device *served)
 {
 	const char *name = device_name(served->device);
 
 	if (!host_has_device("", name)) {
-		SLIST_REMOVE(&service->devices, served, served_device, next);
-		free_device(served);
+		devices_free(&service->devices, served);
 	} else if (deadline_left(served->removal) == 0 && !service->stuck) {
 		output_error(service->output,
 			"the kernel cannot remove %s while this server has it open, so the server stops",
@@ -130,19 +53,9 @@ static void take_removal(struct service *service, struct served_device *served)
 	}
 }
 
-/* A removed device that no client uses any more. */
-static struct served_device *find_removed(const struct service *service)
-{
-	struct served_device *served;
-
-	SLIST_FOREACH (served, &service->devices, next)
-		if (served->removed && served->clients == 0)
-			return served;
-	return NULL;
-}
-
 /* Clients. */
 
+/* Puts the client into another queue, at its end; of those without deadlines milliseconds is 0. */
 static void move(struct client *client, struct client_queue *queue, int64_t milliseconds)
 {
 	if (client->queue)
@@ -156,10 +69,24 @@ static void move(struct client *client, struct client_queue *queue, int64_t mill
 static void close_client(
 	struct service *service, struct client *client, const struct failure *reason)
 {
-	if (client->queue == &service->closing)
+	if (client->queue == &service->closing || client->queue == &service->abandoned)
 		return;
 	move(client, &service->closing, CLOSING_MS);
 	connection_close(client->connection, reason);
+}
+
+/* Says how the client's exchange ended: in words, and as a document if that is wanted. */
+static void report(struct service *service, struct client *client, const struct failure *outcome)
+{
+	const char *peer = connection_peer(client->connection);
+	char text[1024];
+
+	if (failure_is_set(outcome))
+		failure_explain(outcome, peer, service->output->verbose, text, sizeof(text));
+	if (failure_is_set(outcome))
+		output_error(service->output, "%s", text);
+	connection_report(client->connection, failure_status(outcome),
+		failure_is_set(outcome) ? text : NULL, service->options->json);
 }
 
 /* Frees a client of which nothing is in use any more, and says how it ended. */
@@ -167,17 +94,19 @@ static void free_client(struct service *service, struct client *client)
 {
 	struct connection *connection = client->connection;
 	const struct failure *outcome = connection_outcome(connection);
+	uint64_t bytes, total;
 
-	if (failure_is_set(outcome)) {
-		service_report(service, outcome, connection_peer(connection));
-		if (service->first_error == STATUS_OK)
-			service->first_error = failure_status(outcome);
-	}
+	report(service, client, outcome);
+	connection_progress(connection, &bytes, &total);
+	service->bytes_before += bytes;
+	if (failure_is_set(outcome) && service->first_error == STATUS_OK)
+		service->first_error = failure_status(outcome);
 	if (client->connected)
 		output_line(service->output, "peer disconnected.");
 	TAILQ_REMOVE(client->queue, client, next);
 	connection_destroy(connection);
 	client->served->clients--;
+	service->clients--;
 	free(client);
 }
 
@@ -187,35 +116,58 @@ static void free_if_over(struct service *service, struct client *client)
 		free_client(service, client);
 }
 
-/* Why a request cannot be served, or REFUSAL_NONE; sets its mode and whether it is the tutorial's. */
-static enum refusal judge(const struct service *service, const struct rdma_cm_event *event,
-	const struct mode **mode, bool *tutorial)
+/* Whether our standard input or output, which only one client can have, is taken. */
+static bool busy(const struct service *service)
 {
-	const struct rdma_conn_param *request = &event->param.conn;
-	const char *device = service->options->device;
-	struct introduction theirs;
-	int error = introduction_decode(&theirs, request->private_data, request->private_data_len);
+	const struct options *options = service->options;
 
-	*tutorial = error == -ENOMSG;
-	*mode = service->options->mode ? service->options->mode : mode_by_number(MODE_WRITE);
-	if (device && strcmp(device, ibv_get_device_name(event->id->verbs->device)) != 0)
+	return (options->input && strcmp(options->input, "-") == 0 && service->admitted > 0) ||
+	       (options->output && strcmp(options->output, "-") == 0 && service->clients > 0);
+}
+
+/* What of ours does not fit the peer's introduction. */
+static enum refusal judge_introduction(
+	const struct service *service, const struct introduction *theirs)
+{
+	if (theirs->version != INTRODUCTION_VERSION)
+		return REFUSAL_VERSION;
+	if (theirs->session != SESSION_EXCHANGE || !mode_by_number(theirs->mode))
+		return REFUSAL_SESSION;
+	if (service->options->mode && theirs->mode != service->options->mode->number)
+		return REFUSAL_MODE;
+	return REFUSAL_NONE;
+}
+
+/* Why a request cannot be served, or REFUSAL_NONE; sets its mode and what we know of the client. */
+static enum refusal judge(const struct service *service, const struct rdma_cm_event *event,
+	const struct mode **mode, struct request *request)
+{
+	const struct rdma_conn_param *asked = &event->param.conn;
+	const struct options *options = service->options;
+	struct introduction *theirs = &request->theirs;
+	int error = introduction_decode(theirs, asked->private_data, asked->private_data_len);
+	enum refusal refusal = REFUSAL_NONE;
+
+	request->tutorial = error == -ENOMSG;
+	request->initiator_depth = asked->initiator_depth;
+	request->responder_resources = asked->responder_resources;
+	*mode = options->mode ? options->mode : mode_by_number(MODE_WRITE);
+	if (options->device &&
+		strcmp(options->device, ibv_get_device_name(event->id->verbs->device)) != 0)
 		return REFUSAL_DEVICE;
-	if (*tutorial)
-		return REFUSAL_NONE;
+	if (request->tutorial) {
+		theirs->size = SINK_TEXT_SIZE;
+		return options->input || options->output ? REFUSAL_FILES : REFUSAL_NONE;
+	}
 	if (error)
 		return REFUSAL_MALFORMED;
-	if (theirs.version != INTRODUCTION_VERSION)
-		return REFUSAL_VERSION;
-	if (theirs.session != SESSION_EXCHANGE || !mode_by_number(theirs.mode))
-		return REFUSAL_SESSION;
-	if (theirs.region_length < REGION_SIZE)
-		return REFUSAL_REGION;
-	if (service->options->mode && theirs.mode != service->options->mode->number)
-		return REFUSAL_MODE;
-	*mode = mode_by_number(theirs.mode);
-	if (connection_reads(*mode) && request->initiator_depth == 0)
+	refusal = judge_introduction(service, theirs);
+	if (refusal != REFUSAL_NONE)
+		return refusal;
+	*mode = mode_by_number(theirs->mode);
+	if (connection_reads(*mode) && asked->initiator_depth == 0)
 		return REFUSAL_DEPTH;
-	return REFUSAL_NONE;
+	return busy(service) ? REFUSAL_BUSY : REFUSAL_NONE;
 }
 
 /* Refuses a request, tells the client why, and frees its id. rdma_reject(3). */
@@ -226,7 +178,6 @@ static void refuse(struct service *service, struct rdma_cm_id *id, enum refusal 
 		.version = INTRODUCTION_VERSION,
 		.mode = mode ? (uint8_t)mode->number : 0,
 		.refusal = refusal,
-		.region_length = REGION_SIZE,
 	};
 	uint8_t introduction[INTRODUCTION_SIZE];
 	char peer[ADDRESS_TEXT_SIZE];
@@ -240,9 +191,10 @@ static void refuse(struct service *service, struct rdma_cm_id *id, enum refusal 
 
 /* Makes a client of a request that may be served, or records why that cannot be. */
 static struct client *admit(struct service *service, const struct rdma_cm_event *event,
-	const struct mode *mode, bool tutorial, struct failure *failure)
+	const struct mode *mode, const struct request *request, struct failure *failure)
 {
-	struct served_device *served = get_device(service, event->id, failure);
+	struct served_device *served =
+		devices_get(&service->devices, service->channel, event->id, failure);
 	struct client *client = served ? calloc(1, sizeof(*client)) : NULL;
 
 	if (!client) {
@@ -250,7 +202,7 @@ static struct client *admit(struct service *service, const struct rdma_cm_event 
 		return NULL;
 	}
 	client->served = served;
-	if (connection_create(&service->session, mode, event->id, served->device, tutorial,
+	if (connection_create(&service->session, mode, event->id, served->device, request,
 		    &client->connection, failure)) {
 		free(client);
 		return NULL;
@@ -258,6 +210,7 @@ static struct client *admit(struct service *service, const struct rdma_cm_event 
 	event->id->context = client;
 	connection_set_owner(client->connection, client);
 	served->clients++;
+	service->clients++;
 	return client;
 }
 
@@ -271,28 +224,28 @@ void service_stop_listening(struct service *service)
 static void connect_request(struct service *service, const struct rdma_cm_event *event)
 {
 	struct failure failure = {0};
+	struct request request = {0};
 	const struct mode *mode = NULL;
 	struct client *client;
 	enum refusal refusal;
 	char peer[ADDRESS_TEXT_SIZE];
-	bool tutorial = false;
 	int error;
 
 	output_line(service->output, "received connection request.");
-	refusal = service->listener ? judge(service, event, &mode, &tutorial) : REFUSAL_STOPPING;
+	refusal = service->listener ? judge(service, event, &mode, &request) : REFUSAL_STOPPING;
 	if (refusal != REFUSAL_NONE) {
 		refuse(service, event->id, refusal);
 		return;
 	}
-	client = admit(service, event, mode, tutorial, &failure);
+	client = admit(service, event, mode, &request, &failure);
 	if (!client) {
 		address_port_text(rdma_get_peer_addr(event->id), peer);
 		service_report(service, &failure, peer);
 		refuse(service, event->id, REFUSAL_RESOURCES);
 		return;
 	}
-	move(client, &service->running, service->options->timeout);
-	error = connection_accept(client->connection, &event->param.conn);
+	move(client, &service->connecting, service->options->timeout);
+	error = connection_accept(client->connection);
 	if (error) {
 		failure_set(&failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_accept", "%s",
 			strerror(-error));
@@ -305,17 +258,33 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 
 /* Events. */
 
-/* Waits neither for rdmacm nor for work requests: the CQ thread lets go of the client next. */
-static void give_up(struct client *client, const struct failure *reason)
+/*
+ * Waits neither for rdmacm nor for work requests: the CQ thread lets go of the client next. Only its
+ * files may take longer.
+ */
+static void give_up(struct service *service, struct client *client, const struct failure *reason)
 {
 	client->gone = true;
+	move(client, &service->abandoned, 0);
 	connection_abandon(client->connection, reason);
+}
+
+/* The same for those in a queue that came through this device, or through any if it is NULL. */
+static void give_up_all(struct service *service, struct client_queue *queue,
+	const struct served_device *served, const struct failure *reason)
+{
+	struct client *client, *after;
+
+	for (client = TAILQ_FIRST(queue); client; client = after) {
+		after = TAILQ_NEXT(client, next);
+		if (!served || client->served == served)
+			give_up(service, client, reason);
+	}
 }
 
 static void device_removed(struct service *service, struct served_device *served)
 {
 	struct failure failure = {0};
-	struct client *client;
 
 	output_error(service->output, "the RDMA device %s is being removed",
 		device_name(served->device));
@@ -323,12 +292,9 @@ static void device_removed(struct service *service, struct served_device *served
 	served->removal = deadline_in(REMOVAL_MS);
 	failure_set(
 		&failure, FAILURE_REMOVED, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DEVICE_REMOVAL", "");
-	TAILQ_FOREACH (client, &service->running, next)
-		if (client->served == served)
-			give_up(client, &failure);
-	TAILQ_FOREACH (client, &service->closing, next)
-		if (client->served == served)
-			give_up(client, &failure);
+	give_up_all(service, &service->connecting, served, &failure);
+	give_up_all(service, &service->exchanging, served, &failure);
+	give_up_all(service, &service->closing, served, &failure);
 }
 
 /* Of a server that is bound to one device: nobody can come any more. */
@@ -338,16 +304,6 @@ static void listener_removed(struct service *service)
 		"the RDMA device that this server listens on is being removed, so the server stops");
 	service->stuck = true;
 	service_stop_listening(service);
-}
-
-static struct served_device *anchored(struct service *service, const struct rdma_cm_id *id)
-{
-	struct served_device *served;
-
-	SLIST_FOREACH (served, &service->devices, next)
-		if (served->anchor == id)
-			return served;
-	return NULL;
 }
 
 /* An event about a connection that did not come to be, or that broke. */
@@ -383,6 +339,8 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 		return;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		client->connected = true;
+		if (client->queue == &service->connecting)
+			move(client, &service->exchanging, 0);
 		if (connection_established(client->connection, &event->param.conn, &failure))
 			close_client(service, client, &failure);
 		return;
@@ -398,7 +356,7 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		if (event->id == service->listener)
 			listener_removed(service);
-		served = anchored(service, event->id);
+		served = devices_anchored(&service->devices, event->id);
 		if (served)
 			device_removed(service, served);
 		else if (client)
@@ -431,33 +389,30 @@ void service_notes(struct service *service)
 
 void service_deadlines(struct service *service)
 {
-	struct client *client, *after;
+	struct client *client;
 	struct served_device *served;
 	struct failure failure = {0};
 
 	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
-	while ((client = TAILQ_FIRST(&service->running)) && deadline_left(client->deadline) == 0)
+	while ((client = TAILQ_FIRST(&service->connecting)) && deadline_left(client->deadline) == 0)
 		close_client(service, client, &failure);
-	for (client = TAILQ_FIRST(&service->closing);
-		client && deadline_left(client->deadline) == 0; client = after) {
-		after = TAILQ_NEXT(client, next);
+	while ((client = TAILQ_FIRST(&service->closing)) && deadline_left(client->deadline) == 0) {
 		/* The other side does not answer the disconnect: it is over all the same. */
-		client->gone = true;
-		if (client->drained)
-			free_client(service, client);
-		else
-			connection_abandon(client->connection, &failure);
+		give_up(service, client, &failure);
+		free_if_over(service, client);
 	}
-	served = find_removed(service);
+	served = devices_removed(&service->devices);
 	if (served)
 		take_removal(service, served);
 }
 
 int service_next_deadline(const struct service *service)
 {
-	const struct client_queue *queues[] = {&service->running, &service->closing};
-	int left, next = find_removed(service) && !service->stuck ? REMOVAL_LOOK_MS : -1;
+	const struct client_queue *queues[] = {&service->connecting, &service->closing};
+	int left, next = -1;
 
+	if (devices_removed(&service->devices) && !service->stuck)
+		next = REMOVAL_LOOK_MS;
 	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
 		if (TAILQ_EMPTY(queues[i]))
 			continue;
@@ -468,30 +423,43 @@ int service_next_deadline(const struct service *service)
 	return next;
 }
 
+void service_progress(const struct service *service, uint64_t *bytes, uint64_t *total)
+{
+	struct client *client;
+	uint64_t its_bytes, its_total;
+
+	*bytes = service->bytes_before;
+	*total = *bytes;
+	TAILQ_FOREACH (client, &service->exchanging, next) {
+		connection_progress(client->connection, &its_bytes, &its_total);
+		*bytes += its_bytes;
+		*total = its_total == STREAM_SIZE_UNKNOWN || *total == STREAM_SIZE_UNKNOWN
+				 ? STREAM_SIZE_UNKNOWN
+				 : *total + its_total;
+	}
+}
+
 void service_end_clients(struct service *service, const struct failure *reason, bool events_lost)
 {
 	struct client *client;
 
-	while ((client = TAILQ_FIRST(&service->running)))
+	while ((client = TAILQ_FIRST(&service->connecting)))
 		close_client(service, client, reason);
-	if (events_lost)
-		TAILQ_FOREACH (client, &service->closing, next)
-			give_up(client, reason);
+	TAILQ_FOREACH (client, &service->exchanging, next)
+		connection_cancel(client->connection, reason);
+	if (!events_lost)
+		return;
+	give_up_all(service, &service->exchanging, NULL, reason);
+	give_up_all(service, &service->closing, NULL, reason);
 }
 
 bool service_over(const struct service *service)
 {
-	return !service->listener && TAILQ_EMPTY(&service->running) &&
-	       TAILQ_EMPTY(&service->closing);
+	return !service->listener && service->clients == 0;
 }
 
 void service_free(struct service *service)
 {
-	struct served_device *served;
-
 	service_stop_listening(service);
-	while ((served = SLIST_FIRST(&service->devices))) {
-		SLIST_REMOVE_HEAD(&service->devices, next);
-		free_device(served);
-	}
+	devices_free_all(&service->devices);
 }

@@ -1,16 +1,17 @@
 /*
- * The clients of a server: admission, their two queues, their end; and the devices that they come
- * through. Everything here runs on the main thread.
+ * The clients of a server: admission, their queues, their end; and the removal of devices that they
+ * came through. Everything here runs on the main thread.
  *
- * Who owns what: a client owns its connection, and the connection its rdma_cm_id. A device is made
- * when the first client comes through it; its anchor, an rdma_cm_id of ours that is only bound,
- * keeps librdmacm from closing the device under us and reports its removal. Drivers of adapters can
- * take a device away from its users. Those of soft-RoCE and soft-iWARP wait until nobody has it
- * open, and librdmacm keeps it open until the process ends: then the server stops, and says why.
+ * Who owns what: a client owns its connection, and the connection its rdma_cm_id. A device is removed
+ * by its driver. Those of adapters can take it away from its users; those of soft-RoCE and soft-iWARP
+ * wait until nobody has it open, and librdmacm keeps it open until the process ends: then the server
+ * stops, and says why.
  *
- * Every client is in one of two queues. `running` holds those whose exchange is not over, `closing`
- * those that are disconnected and drain. All clients have the same time for each, so both queues
- * are in the order of their deadlines and only their heads need watching.
+ * Every client is in one queue. Those in `connecting` were accepted and are not connected yet, those
+ * in `closing` are disconnected and drain: all have the same time for that, so both queues are in the
+ * order of their deadlines and only their heads need watching. Those in `exchanging` may take as long
+ * as the peer is not silent, which their CQ thread watches; those in `abandoned`, of which nothing is
+ * waited for but their own files, as long as these take.
  */
 #ifndef RDMA_SERVICE_H
 #define RDMA_SERVICE_H
@@ -21,12 +22,11 @@
 
 #include "lib/options.h"
 #include "rdma-common.h"
+#include "rdma-devices.h"
 
 struct client;
-struct served_device;
 
 TAILQ_HEAD(client_queue, client);
-SLIST_HEAD(served_devices, served_device);
 
 struct service {
 	const struct options *options;
@@ -36,8 +36,10 @@ struct service {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener; /* NULL: takes no more clients */
 	struct served_devices devices;
-	struct client_queue running, closing;
+	struct client_queue connecting, exchanging, closing, abandoned;
+	unsigned int clients;         /* in all of them */
 	uint64_t admitted;            /* clients so far */
+	uint64_t bytes_before;        /* that those moved who are gone */
 	enum exit_status first_error; /* of the first client that failed */
 	bool stuck;                   /* a device was removed, and so the server has to stop */
 };
@@ -56,6 +58,9 @@ void service_deadlines(struct service *service);
 
 /* Milliseconds until service_deadlines() is due, -1 if it is not. */
 int service_next_deadline(const struct service *service);
+
+/* Bytes that all clients moved so far, and that those who are here will in all. */
+void service_progress(const struct service *service, uint64_t *bytes, uint64_t *total);
 
 /* Takes no more clients; those who are there may finish. */
 void service_stop_listening(struct service *service);

@@ -49,6 +49,7 @@ void digester_add(struct digester *digester, const void *data, size_t size)
 struct digest digester_result(const struct digester *digester)
 {
 	return canonical(XXH3_128bits_digest((const XXH3_state_t *)digester));
+}
 
 void digest_text(char *text, const struct digest *digest)
 {

@@ -165,8 +165,9 @@ static const struct explanation rows[] = {
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_RESOURCES, STATUS_CONNECT,
 		"the server could not get the memory or the queue pair for another client",
 		"look at what the server reports; its locked-memory limit is the usual cause"},
-	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_REGION, STATUS_CONNECT, NULL,
-		"install the same release at both ends"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_BUSY, STATUS_CONNECT,
+		"the server's standard input or output is in use for another client",
+		"try again when that one is done; with a file or a directory it could serve both"},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_DEVICE, STATUS_CONNECT,
 		"the server does not serve on the RDMA device behind that address",
 		"use the address of the device that the server's --device names"},
@@ -224,6 +225,8 @@ static const struct explanation rows[] = {
 	{FAILURE_REMOVED, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
 		"this host's RDMA device was removed",
 		"see the kernel log; bring the device back, then start again"},
+	{FAILURE_FILE, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, NULL, NULL},
+	{FAILURE_ABORTED, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, NULL, NULL},
 	{FAILURE_INTERRUPTED, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, "interrupted by a signal",
 		NULL},
 
@@ -293,6 +296,7 @@ const char *explain_name(enum failure_kind kind, int code)
 
 	switch (kind) {
 	case FAILURE_ERRNO:
+	case FAILURE_FILE:
 		name = strerrorname_np(code);
 		return name ? name : "errno";
 	case FAILURE_NAME:

@@ -55,6 +55,13 @@ void failure_explain(
 		row->cure ? "; " : "", row->cure ? row->cure : "", library);
 }
 
+void failure_tell(const struct failure *failure, char *text, size_t size)
+{
+	const char *cause = explain(failure->kind, failure->phase, failure->code)->cause;
+
+	snprintf(text, size, "%s", cause ? cause : failure->evidence);
+}
+
 enum exit_status failure_status(const struct failure *failure)
 {
 	return failure_is_set(failure)

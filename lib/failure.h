@@ -33,6 +33,8 @@ enum failure_kind {
 	FAILURE_DAMAGED,       /* the peer's message arrived damaged here */
 	FAILURE_DAMAGED_THERE, /* our message arrived damaged at the peer */
 	FAILURE_REMOVED,       /* the RDMA device was removed */
+	FAILURE_FILE,          /* our input or output: errno */
+	FAILURE_ABORTED,       /* the peer gave up, and said why */
 	FAILURE_INTERRUPTED,   /* a signal */
 };
 
@@ -79,6 +81,9 @@ static inline bool failure_is_set(const struct failure *failure)
  */
 void failure_explain(
 	const struct failure *failure, const char *peer, bool names, char *text, size_t size);
+
+/* Writes what the peer may hear of it: the cause, without what to do here. Any thread. */
+void failure_tell(const struct failure *failure, char *text, size_t size);
 
 /* The exit status that the failure leads to. Any thread. */
 enum exit_status failure_status(const struct failure *failure);

@@ -1,0 +1,42 @@
+/*
+ * What both programs do alike with what their users ask for: the session that all exchanges have in
+ * common, and the line that shows how far they are. Main thread.
+ */
+#ifndef RDMA_SESSION_H
+#define RDMA_SESSION_H
+
+#include "lib/deadline.h"
+#include "lib/options.h"
+#include "lib/progress.h"
+#include "rdma-common.h"
+
+/* Where lines go: not to standard output if that has data or documents to take. */
+struct output session_output(const char *program, const struct options *options);
+
+/* Makes the session of the options, with this text if they have neither message nor input. */
+void session_init(struct session *session, const struct options *options,
+	const struct output *output, struct mailbox *mailbox, const char *greeting);
+
+/*
+ * Looks whether the input can be read and the output be written, before anybody is bothered. Returns
+ * 0, or -1 having said why not. It may still fail later.
+ */
+int session_check(const struct session *session);
+
+/* The progress that is shown while data moves. */
+struct meter {
+	bool wanted, running;
+	struct progress progress;
+	deadline_t next;
+};
+
+void meter_init(struct meter *meter, const struct options *options);
+
+/* Milliseconds until a line is due, -1 if none is; busy: data may be moving. */
+int meter_next(struct meter *meter, bool busy);
+
+/* Shows a line: so many bytes of that total, or of PROGRESS_UNKNOWN. */
+void meter_show(
+	struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
+
+#endif
