@@ -20,7 +20,8 @@ SANITIZE ?=
 warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-length \
 	-Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition -Wpointer-arith \
 	-Wwrite-strings -Wvla
-ours_cppflags := -D_GNU_SOURCE -I. $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+ours_cppflags := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
+	$(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 ours_cflags := -std=gnu17 -pthread $(warnings) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer)
 ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
