@@ -96,3 +96,7 @@ clean:
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
 $(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-posting): \
 	$(call objects,$(addprefix tests/unit/,fake-device.c fake-verbs.c rig.c))
+
+# These share what an output is tried with.
+$(addprefix $(BUILD)/tests/unit/,test-target test-target-failures): \
+	$(call objects,tests/unit/target-rig.c)
