@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "file-name.h"
-#include "sink.h"
+#include "outlet.h"
 #include "sparse.h"
 #include "target.h"
 #include "text.h"
@@ -27,8 +27,8 @@
 static const char force_hint[] = " (--force replaces it)";
 
 struct target {
-	struct sink sink;
-	int directory; /* that of a regular file, O_PATH; -1: the sink takes the data */
+	struct outlet outlet;
+	int directory; /* that of a regular file, O_PATH; -1: the outlet takes the data */
 	int file;      /* the hidden file, until it is committed */
 	off_t size;    /* of the data so far */
 	bool force;
@@ -161,7 +161,7 @@ static int open_path(struct target *target, const char *path, int stop_fd, char 
 
 	snprintf(target->name, sizeof(target->name), "%s", slash ? slash + 1 : final);
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-		error = sink_open(&target->sink, path, stop_fd);
+		error = outlet_open(&target->outlet, path, stop_fd);
 		if (error)
 			refuse(target, error, "", why);
 	} else {
@@ -173,7 +173,7 @@ static int open_path(struct target *target, const char *path, int stop_fd, char 
 
 static int open_standard_output(struct target *target, int stop_fd, char *why)
 {
-	int error = sink_open_standard_output(&target->sink, stop_fd);
+	int error = outlet_open_standard_output(&target->outlet, stop_fd);
 
 	strcpy(target->name, "-");
 	return error ? refuse(target, error, "", why) : 0;
@@ -205,7 +205,7 @@ int target_open(struct target **target, const struct target_options *options,
 		snprintf(why, TARGET_WHY_SIZE, "cannot write anything: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	made->sink.descriptor = made->directory = made->file = -1;
+	made->outlet.descriptor = made->directory = made->file = -1;
 	made->force = options->force;
 	error = open_output(made, options->output, offer, stop_fd, why);
 	if (error) {
@@ -233,7 +233,7 @@ static int write_file(struct target *target, const void *data, size_t size)
 int target_write(struct target *target, const void *data, size_t size, char why[TARGET_WHY_SIZE])
 {
 	if (!target->error)
-		target->error = target->directory < 0 ? sink_write(&target->sink, data, size)
+		target->error = target->directory < 0 ? outlet_write(&target->outlet, data, size)
 						      : write_file(target, data, size);
 	return target->error ? refuse(target, target->error, "", why) : 0;
 }
@@ -320,10 +320,10 @@ static int commit_file(struct target *target)
 	return sync_directory(target);
 }
 
-static int commit_sink(struct target *target)
+static int commit_outlet(struct target *target)
 {
-	int error = sync_descriptor(target->sink.descriptor);
-	int closed = sink_close(&target->sink);
+	int error = sync_descriptor(target->outlet.descriptor);
+	int closed = outlet_close(&target->outlet);
 
 	return error ? error : closed;
 }
@@ -333,7 +333,7 @@ int target_commit(struct target *target, char why[TARGET_WHY_SIZE])
 	int error = target->error;
 
 	if (!error)
-		error = target->directory < 0 ? commit_sink(target) : commit_file(target);
+		error = target->directory < 0 ? commit_outlet(target) : commit_file(target);
 	if (!error)
 		return 0;
 	return refuse(target, error, error == -EEXIST ? force_hint : "", why);
@@ -343,7 +343,7 @@ void target_close(struct target *target)
 {
 	if (!target)
 		return;
-	sink_close(&target->sink);
+	outlet_close(&target->outlet);
 	if (target->file >= 0)
 		close(target->file);
 	if (target->hidden[0])

@@ -7,7 +7,7 @@
  * the data arrives.
  *
  * Standard output, a FIFO or a device gets the data as it comes, as from a shell's redirection, and
- * keeps what it got: see sink.h.
+ * keeps what it got: see outlet.h.
  *
  * One thread at a time uses a target; it may wait for a disk, and, until it is stopped, for readers.
  * Whatever fails returns -errno and leaves a sentence in `why` that is safe to print and to send to

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sink.h"
+#include "outlet.h"
 
 /* Nothing reports that a FIFO has got a reader: how often we look. */
 #define READER_INTERVAL_MS 20
@@ -29,13 +29,13 @@ static size_t most_at_once(mode_t mode)
 	return S_ISREG(mode) || S_ISBLK(mode) || S_ISSOCK(mode) ? SIZE_MAX : PIPE_BUF;
 }
 
-int sink_open_standard_output(struct sink *sink, int stop_fd)
+int outlet_open_standard_output(struct outlet *outlet, int stop_fd)
 {
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 	struct stat status;
 	int again = -1;
 
-	*sink = (struct sink){.descriptor = -1, .stop_fd = stop_fd};
+	*outlet = (struct outlet){.descriptor = -1, .stop_fd = stop_fd};
 	if (flags < 0 || fstat(STDOUT_FILENO, &status))
 		return -errno;
 	/* It was closed: output_start() has filled the gap. */
@@ -44,19 +44,19 @@ int sink_open_standard_output(struct sink *sink, int stop_fd)
 	if (S_ISFIFO(status.st_mode) || isatty(STDOUT_FILENO))
 		again = open_again(STDOUT_FILENO);
 	/* Without /proc, or on another user's terminal, it is small writes. */
-	sink->ours = again >= 0;
-	sink->descriptor = sink->ours ? again : STDOUT_FILENO;
-	sink->socket = S_ISSOCK(status.st_mode);
-	sink->most = sink->ours ? SIZE_MAX : most_at_once(status.st_mode);
+	outlet->ours = again >= 0;
+	outlet->descriptor = outlet->ours ? again : STDOUT_FILENO;
+	outlet->socket = S_ISSOCK(status.st_mode);
+	outlet->most = outlet->ours ? SIZE_MAX : most_at_once(status.st_mode);
 	return 0;
 }
 
 /* Waits for events, or without any, for time to pass. Returns 0 or -errno. */
-static int await(const struct sink *sink, short events, int timeout)
+static int await(const struct outlet *outlet, short events, int timeout)
 {
 	struct pollfd waiting[] = {
-		{.fd = sink->stop_fd, .events = POLLIN},
-		{.fd = events ? sink->descriptor : -1, .events = events},
+		{.fd = outlet->stop_fd, .events = POLLIN},
+		{.fd = events ? outlet->descriptor : -1, .events = events},
 	};
 
 	while (poll(waiting, 2, timeout) < 0)
@@ -73,45 +73,45 @@ static bool lacks_reader(const char *path)
 	return errno == ENXIO && stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-int sink_open(struct sink *sink, const char *path, int stop_fd)
+int outlet_open(struct outlet *outlet, const char *path, int stop_fd)
 {
 	struct stat status;
 	int error;
 
-	*sink = (struct sink){.descriptor = -1, .stop_fd = stop_fd, .ours = true, .most = SIZE_MAX};
+	*outlet = (struct outlet){.descriptor = -1, .stop_fd = stop_fd, .ours = true, .most = SIZE_MAX};
 	for (;;) {
-		sink->descriptor = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-		if (sink->descriptor >= 0)
+		outlet->descriptor = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (outlet->descriptor >= 0)
 			break;
 		if (!lacks_reader(path))
 			return -errno;
-		error = await(sink, 0, READER_INTERVAL_MS);
+		error = await(outlet, 0, READER_INTERVAL_MS);
 		if (error)
 			return error;
 	}
 	/* Somebody has just put a file there: its contents are not ours to overwrite. */
-	error = fstat(sink->descriptor, &status) ? -errno : 0;
+	error = fstat(outlet->descriptor, &status) ? -errno : 0;
 	if (!error && S_ISREG(status.st_mode))
 		error = -EEXIST;
 	if (error)
-		sink_close(sink);
+		outlet_close(outlet);
 	return error;
 }
 
-int sink_write(const struct sink *sink, const void *data, size_t size)
+int outlet_write(const struct outlet *outlet, const void *data, size_t size)
 {
 	const char *rest = data;
 
 	while (size > 0) {
-		size_t most = size < sink->most ? size : sink->most;
-		int error = await(sink, POLLOUT, -1);
+		size_t most = size < outlet->most ? size : outlet->most;
+		int error = await(outlet, POLLOUT, -1);
 		ssize_t taken;
 
 		if (error)
 			return error;
-		taken = sink->socket
-				? send(sink->descriptor, rest, most, MSG_DONTWAIT | MSG_NOSIGNAL)
-				: write(sink->descriptor, rest, most);
+		taken = outlet->socket
+				? send(outlet->descriptor, rest, most, MSG_DONTWAIT | MSG_NOSIGNAL)
+				: write(outlet->descriptor, rest, most);
 		if (taken < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
 		if (taken > 0) {
@@ -122,11 +122,11 @@ int sink_write(const struct sink *sink, const void *data, size_t size)
 	return 0;
 }
 
-int sink_close(struct sink *sink)
+int outlet_close(struct outlet *outlet)
 {
-	int error = sink->ours && sink->descriptor >= 0 && close(sink->descriptor) ? -errno : 0;
+	int error = outlet->ours && outlet->descriptor >= 0 && close(outlet->descriptor) ? -errno : 0;
 
-	sink->descriptor = -1;
-	sink->ours = false;
+	outlet->descriptor = -1;
+	outlet->ours = false;
 	return error;
 }

@@ -15,13 +15,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "lib/sink.h"
+#include "lib/outlet.h"
 #include "unit.h"
 
 /* More than any pipe, socket or terminal holds. */
 #define PLENTY (8 << 20)
 
-static char folder[] = "/tmp/test-sink.XXXXXX";
+static char folder[] = "/tmp/test-outlet.XXXXXX";
 static char fifo[64];
 static uint8_t data[PLENTY], received[PLENTY];
 
@@ -77,15 +77,15 @@ static void make_terminal(int ends[2])
 
 static void (*const makers[])(int ends[2]) = {make_pipe, make_socket, make_fifo, make_terminal};
 
-/* Makes standard output one of them, and a sink of it. Returns the end to read from. */
-static int open_kind(struct sink *sink, size_t kind)
+/* Makes standard output one of them, and an outlet of it. Returns the end to read from. */
+static int open_kind(struct outlet *outlet, size_t kind)
 {
 	int ends[2];
 
 	makers[kind](ends);
 	assert_true(ends[0] >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0);
 	close(ends[1]);
-	assert_int_equal(sink_open_standard_output(sink, stop_fd), 0);
+	assert_int_equal(outlet_open_standard_output(outlet, stop_fd), 0);
 	return ends[0];
 }
 
@@ -137,14 +137,14 @@ static void interrupt(bool on)
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
-static void check_delivery(const struct sink *sink, int reader)
+static void check_delivery(const struct outlet *outlet, int reader)
 {
 	pthread_t thread;
 
 	memset(received, 0, sizeof(received));
 	assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
 	interrupt(true);
-	assert_int_equal(sink_write(sink, data, sizeof(data)), 0);
+	assert_int_equal(outlet_write(outlet, data, sizeof(data)), 0);
 	interrupt(false);
 	pthread_join(thread, NULL);
 	assert_memory_equal(received, data, sizeof(data));
@@ -154,23 +154,23 @@ static void delivers_everything_in_spite_of_signals(void **state)
 {
 	(void)state;
 	for (size_t kind = 0; kind < COUNT(makers); kind++) {
-		struct sink sink;
-		int reader = open_kind(&sink, kind);
+		struct outlet outlet;
+		int reader = open_kind(&outlet, kind);
 
-		check_delivery(&sink, reader);
-		assert_int_equal(sink_close(&sink), 0);
+		check_delivery(&outlet, reader);
+		assert_int_equal(outlet_close(&outlet), 0);
 		close(reader);
 	}
 }
 
-static void check_giving_up(const struct sink *sink)
+static void check_giving_up(const struct outlet *outlet)
 {
-	int writer = sink->descriptor;
+	int writer = outlet->descriptor;
 	pthread_t thread;
 	eventfd_t count;
 
 	assert_int_equal(pthread_create(&thread, NULL, stop_when_full, &writer), 0);
-	assert_int_equal(sink_write(sink, data, sizeof(data)), -ECANCELED);
+	assert_int_equal(outlet_write(outlet, data, sizeof(data)), -ECANCELED);
 	pthread_join(thread, NULL);
 	assert_int_equal(eventfd_read(stop_fd, &count), 0);
 }
@@ -179,11 +179,11 @@ static void gives_up_a_write_that_nobody_reads(void **state)
 {
 	(void)state;
 	for (size_t kind = 0; kind < COUNT(makers); kind++) {
-		struct sink sink;
-		int reader = open_kind(&sink, kind);
+		struct outlet outlet;
+		int reader = open_kind(&outlet, kind);
 
-		check_giving_up(&sink);
-		assert_int_equal(sink_close(&sink), 0);
+		check_giving_up(&outlet);
+		assert_int_equal(outlet_close(&outlet), 0);
 		close(reader);
 	}
 }
@@ -191,14 +191,14 @@ static void gives_up_a_write_that_nobody_reads(void **state)
 /* As where there is no /proc. */
 static void does_without_another_open_file(void **state)
 {
-	struct sink sink = {.most = PIPE_BUF, .stop_fd = stop_fd};
+	struct outlet outlet = {.most = PIPE_BUF, .stop_fd = stop_fd};
 	int ends[2];
 
 	(void)state;
 	make_pipe(ends);
-	sink.descriptor = ends[1];
-	check_delivery(&sink, ends[0]);
-	check_giving_up(&sink);
+	outlet.descriptor = ends[1];
+	check_delivery(&outlet, ends[0]);
+	check_giving_up(&outlet);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -208,11 +208,11 @@ static void leaves_standard_output_as_it_was(void **state)
 {
 	(void)state;
 	for (size_t kind = 0; kind < COUNT(makers); kind++) {
-		struct sink sink;
-		int reader = open_kind(&sink, kind);
+		struct outlet outlet;
+		int reader = open_kind(&outlet, kind);
 
 		assert_int_equal(fcntl(STDOUT_FILENO, F_GETFL) & O_NONBLOCK, 0);
-		assert_int_equal(sink_close(&sink), 0);
+		assert_int_equal(outlet_close(&outlet), 0);
 		assert_int_equal(write(STDOUT_FILENO, "x", 1), 1);
 		close(reader);
 	}
@@ -223,11 +223,11 @@ static void reports_that_the_reader_left(void **state)
 	(void)state;
 	/* What a terminal says is its own affair. */
 	for (size_t kind = 0; kind < 3; kind++) {
-		struct sink sink;
+		struct outlet outlet;
 
-		close(open_kind(&sink, kind));
-		assert_int_equal(sink_write(&sink, data, sizeof(data)), -EPIPE);
-		sink_close(&sink);
+		close(open_kind(&outlet, kind));
+		assert_int_equal(outlet_write(&outlet, data, sizeof(data)), -EPIPE);
+		outlet_close(&outlet);
 	}
 }
 
@@ -240,13 +240,13 @@ static void follows_the_offset_of_a_redirection(void **state)
 	snprintf(path, sizeof(path), "%s/redirected", folder);
 	for (size_t i = 0; i < COUNT(flags); i++) {
 		int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | flags[i], 0600);
-		struct sink sink;
+		struct outlet outlet;
 
 		assert_int_equal(write(file, "shell ", 6), 6);
 		dup2(file, STDOUT_FILENO);
-		assert_int_equal(sink_open_standard_output(&sink, stop_fd), 0);
-		assert_int_equal(sink_write(&sink, "data ", 5), 0);
-		assert_int_equal(sink_close(&sink), 0);
+		assert_int_equal(outlet_open_standard_output(&outlet, stop_fd), 0);
+		assert_int_equal(outlet_write(&outlet, "data ", 5), 0);
+		assert_int_equal(outlet_close(&outlet), 0);
 		/* The shell's next command goes on where we ended. */
 		assert_int_equal(write(STDOUT_FILENO, "end", 4), 4);
 		assert_int_equal(pread(file, back, sizeof(back), 0), 15);
@@ -259,17 +259,17 @@ static void follows_the_offset_of_a_redirection(void **state)
 static void refuses_a_standard_output_that_is_closed(void **state)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	struct sink sink;
+	struct outlet outlet;
 	int closed;
 
 	(void)state;
 	close(STDOUT_FILENO);
-	closed = sink_open_standard_output(&sink, stop_fd);
+	closed = outlet_open_standard_output(&outlet, stop_fd);
 	/* As output_start() leaves it. */
 	dup2(null, STDOUT_FILENO);
 	close(null);
 	assert_int_equal(closed, -EBADF);
-	assert_int_equal(sink_open_standard_output(&sink, stop_fd), -EBADF);
+	assert_int_equal(outlet_open_standard_output(&outlet, stop_fd), -EBADF);
 }
 
 /* Opens the FIFO, which waits for a writer, and reads all that comes. */
@@ -286,26 +286,26 @@ static void *open_and_read(void *argument)
 static void waits_for_the_reader_of_a_fifo(void **state)
 {
 	pthread_t thread;
-	struct sink sink;
+	struct outlet outlet;
 
 	(void)state;
 	memset(received, 0, sizeof(received));
 	assert_int_equal(pthread_create(&thread, NULL, open_and_read, NULL), 0);
-	assert_int_equal(sink_open(&sink, fifo, stop_fd), 0);
-	assert_int_equal(sink_write(&sink, data, sizeof(data)), 0);
-	assert_int_equal(sink_close(&sink), 0);
+	assert_int_equal(outlet_open(&outlet, fifo, stop_fd), 0);
+	assert_int_equal(outlet_write(&outlet, data, sizeof(data)), 0);
+	assert_int_equal(outlet_close(&outlet), 0);
 	pthread_join(thread, NULL);
 	assert_memory_equal(received, data, sizeof(data));
 }
 
 static void waits_for_no_reader_once_stopped(void **state)
 {
-	struct sink sink;
+	struct outlet outlet;
 
 	(void)state;
 	assert_int_equal(eventfd_write(stop_fd, 1), 0);
-	assert_int_equal(sink_open(&sink, fifo, stop_fd), -ECANCELED);
-	assert_int_equal(sink.descriptor, -1);
+	assert_int_equal(outlet_open(&outlet, fifo, stop_fd), -ECANCELED);
+	assert_int_equal(outlet.descriptor, -1);
 }
 
 /* Nothing would ever make it open. */
@@ -313,12 +313,12 @@ static void waits_for_no_reader_of_a_socket(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sink sink;
+	struct outlet outlet;
 
 	(void)state;
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
 	assert_int_equal(bind(socket_fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(sink_open(&sink, address.sun_path, stop_fd), -ENXIO);
+	assert_int_equal(outlet_open(&outlet, address.sun_path, stop_fd), -ENXIO);
 	unlink(address.sun_path);
 	close(socket_fd);
 }
@@ -326,21 +326,21 @@ static void waits_for_no_reader_of_a_socket(void **state)
 static void opens_devices_but_no_regular_file(void **state)
 {
 	char path[64];
-	struct sink sink;
+	struct outlet outlet;
 	int file;
 
 	(void)state;
-	assert_int_equal(sink_open(&sink, "/dev/null", stop_fd), 0);
-	assert_int_equal(sink_write(&sink, data, sizeof(data)), 0);
-	assert_int_equal(sink_close(&sink), 0);
-	assert_int_equal(sink_open(&sink, "/dev/full", stop_fd), 0);
-	assert_int_equal(sink_write(&sink, data, sizeof(data)), -ENOSPC);
-	assert_int_equal(sink_close(&sink), 0);
+	assert_int_equal(outlet_open(&outlet, "/dev/null", stop_fd), 0);
+	assert_int_equal(outlet_write(&outlet, data, sizeof(data)), 0);
+	assert_int_equal(outlet_close(&outlet), 0);
+	assert_int_equal(outlet_open(&outlet, "/dev/full", stop_fd), 0);
+	assert_int_equal(outlet_write(&outlet, data, sizeof(data)), -ENOSPC);
+	assert_int_equal(outlet_close(&outlet), 0);
 	snprintf(path, sizeof(path), "%s/regular", folder);
-	assert_int_equal(sink_open(&sink, path, stop_fd), -ENOENT);
+	assert_int_equal(outlet_open(&outlet, path, stop_fd), -ENOENT);
 	file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	close(file);
-	assert_int_equal(sink_open(&sink, path, stop_fd), -EEXIST);
+	assert_int_equal(outlet_open(&outlet, path, stop_fd), -EEXIST);
 	unlink(path);
 }
 
