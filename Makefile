@@ -20,14 +20,16 @@ SANITIZE ?=
 warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-length \
 	-Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition -Wpointer-arith \
 	-Wwrite-strings -Wvla
-ours_cppflags := -D_GNU_SOURCE -I. $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+ours_cppflags := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
+	$(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 ours_cflags := -std=gnu17 -pthread $(warnings) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer)
 ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-providers.c
+verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-memory.c \
+	rdma-providers.c rdma-report.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
@@ -41,8 +43,9 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 
 all: $(programs:%=$(BIN)/%)
 
-$(BIN)/rdma-server: $(BUILD)/rdma-service.o
-$(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(call objects,$(verbs) $(modules))
+$(BIN)/rdma-server: $(call objects,rdma-service.c rdma-devices.c)
+$(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
+		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)
 	$(link)
 
@@ -95,3 +98,7 @@ clean:
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
 $(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-posting): \
 	$(call objects,$(addprefix tests/unit/,fake-device.c fake-verbs.c rig.c))
+
+# These share what an output is tried with.
+$(addprefix $(BUILD)/tests/unit/,test-target test-target-failures): \
+	$(call objects,tests/unit/target-rig.c)

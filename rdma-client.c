@@ -33,7 +33,8 @@ struct client {
 	struct session session;
 	struct mailbox mailbox;
 	int signals;
-	deadline_t deadline;
+	struct meter meter;
+	deadline_t deadline; /* but not of the exchange, which the CQ thread watches */
 
 	struct addrinfo *addresses;     /* of the server, all */
 	struct addrinfo *sources;       /* what --source names */
@@ -49,6 +50,8 @@ struct client {
 	bool connected;    /* the exchange was handed to the CQ thread */
 	bool disconnected; /* rdmacm has reported the end of the connection */
 	bool drained;
+	bool closing;     /* we have asked for its end */
+	bool interrupted; /* by a signal */
 	struct failure failure;
 };
 
@@ -177,12 +180,21 @@ static int route_resolved(struct client *client)
 	client->failure = (struct failure){0}; /* of an address tried before */
 	if (device_start(client->id->verbs, &client->device, &client->failure) ||
 		connection_create(&client->session, client->options.mode, client->id,
-			client->device, false, &client->connection, &client->failure))
+			client->device, NULL, &client->connection, &client->failure))
 		return -1;
 	client->id = NULL;
 	client->phase = PHASE_CONNECT;
 	error = connection_connect(client->connection);
 	return error ? call_failed(client, "rdma_connect", -error) : 0;
+}
+
+/* Disconnects, which has a deadline again. */
+static void end_connection(struct client *client, const struct failure *reason)
+{
+	if (client->phase == PHASE_EXCHANGE)
+		client->deadline = deadline_in(DISCONNECT_GRACE_MS);
+	client->closing = true;
+	connection_close(client->connection, reason);
 }
 
 static void take_notes(struct client *client)
@@ -191,7 +203,7 @@ static void take_notes(struct client *client)
 
 	while (mailbox_take(&client->mailbox, &notes)) {
 		if (notes & CONNECTION_FINISHED)
-			connection_close(client->connection, NULL);
+			end_connection(client, NULL);
 		if (connection_drained(client->connection, notes))
 			client->drained = true;
 	}
@@ -248,6 +260,7 @@ static int take_event(struct client *client, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_DISCONNECTED:
 		client->disconnected = true;
 		connection_disconnected(client->connection);
+		end_connection(client, NULL);
 		return 0;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
 	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
@@ -288,6 +301,43 @@ static int timed_out(struct client *client)
 		(double)client->options.timeout / 1000);
 }
 
+/* Milliseconds until something is due without an event, for poll(2). */
+static int next_due(struct client *client)
+{
+	bool exchanging = client->connected && !client->closing;
+	int line = meter_next(&client->meter, exchanging);
+
+	return exchanging ? line : deadline_left(client->deadline);
+}
+
+static void show_progress(struct client *client)
+{
+	uint64_t bytes, total;
+
+	if (meter_next(&client->meter, client->connected && !client->closing) != 0)
+		return;
+	connection_progress(client->connection, &bytes, &total);
+	meter_show(&client->meter, &client->output, bytes, total);
+}
+
+/*
+ * A signal ends the run. Once connected the server is told of it, so the end comes from the CQ
+ * thread; a second signal does not wait for that.
+ */
+static int take_signal(struct client *client)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_INTERRUPTED, client->phase, EINTR, "signal", "");
+	if (client->connected && !client->interrupted) {
+		client->interrupted = true;
+		connection_cancel(client->connection, &failure);
+		return 0;
+	}
+	client->failure = failure; /* whatever failed at an address tried before */
+	return -1;
+}
+
 /* Waits for the next thing to happen and takes it. Returns 0, or -1 with the failure recorded. */
 static int take_next(struct client *client)
 {
@@ -297,13 +347,11 @@ static int take_next(struct client *client)
 		{.fd = client->signals, .events = POLLIN},
 	};
 
-	if (poll(waiting, 3, deadline_left(client->deadline)) == 0)
+	if (poll(waiting, 3, next_due(client)) == 0 && (client->closing || !client->connected))
 		return timed_out(client);
-	if (waiting[2].revents && signals_read(client->signals)) {
-		client->failure = (struct failure){0}; /* of an address tried before */
-		return failure_set(
-			&client->failure, FAILURE_INTERRUPTED, client->phase, EINTR, "signal", "");
-	}
+	show_progress(client);
+	if (waiting[2].revents && signals_read(client->signals) && take_signal(client))
+		return -1;
 	if (waiting[1].revents)
 		take_notes(client);
 	return waiting[0].revents ? take_events(client) : 0;
@@ -380,11 +428,38 @@ static void tear_down(struct client *client)
 		close(client->signals);
 }
 
+/* Says how it ended: in words, and as a document if that is wanted. */
+static void report(struct client *client)
+{
+	enum exit_status status = failure_status(&client->failure);
+	const char *error = NULL;
+	char text[1024];
+
+	output_progress(&client->output, NULL);
+	if (failure_is_set(&client->failure)) {
+		failure_explain(
+			&client->failure, client->peer, client->output.verbose, text, sizeof(text));
+		output_error(&client->output, "%s", text);
+		error = text;
+	}
+	if (client->connected) {
+		connection_report(client->connection, status, error, client->options.json);
+	} else if (client->options.json) {
+		const struct report nothing = {
+			.program = client->output.program,
+			.mode = client->options.mode->name,
+			.peer = client->peer,
+			.status = status,
+			.error = error,
+		};
+
+		report_json(stdout, &nothing);
+	}
+}
+
 /* Runs the whole exchange; prints how it ended. Returns the exit status. */
 static enum exit_status exchange(struct client *client)
 {
-	char text[1024];
-
 	client->deadline = deadline_in(client->options.timeout);
 	if (run(client))
 		let_go(client);
@@ -395,11 +470,7 @@ static enum exit_status exchange(struct client *client)
 		if (client->disconnected)
 			output_line(&client->output, "disconnected.");
 	}
-	if (failure_is_set(&client->failure)) {
-		failure_explain(
-			&client->failure, client->peer, client->output.verbose, text, sizeof(text));
-		output_error(&client->output, "%s", text);
-	}
+	report(client);
 	return failure_status(&client->failure);
 }
 
@@ -443,7 +514,8 @@ int main(int argc, char *argv[])
 	case OPTIONS_RUN:
 		break;
 	}
-	status = set_up(&client, greeting) ? STATUS_FAILED : exchange(&client);
+	status = set_up(&client, greeting) || session_check(&client.session) ? STATUS_FAILED
+									     : exchange(&client);
 	tear_down(&client);
 	return (int)output_finish(&client.output, status);
 }

@@ -55,8 +55,8 @@ struct session {
 
 /* What the passive side knows of a client from its request. */
 struct request {
-	bool tutorial;              /* it is a program of the tutorial */
-	struct introduction theirs; /* else what it says of itself */
+	bool tutorial;                                /* it is a program of the tutorial */
+	struct introduction theirs;                   /* else what it says of itself */
 	uint8_t initiator_depth, responder_resources; /* of rdmacm's parameters, as they came */
 };
 

@@ -47,8 +47,7 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 	if (!connection->pd)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_alloc_pd",
 			"no protection domain: %s", strerror(errno));
-	connection->cq =
-		ibv_create_cq(verbs, (int)all, connection, connection->device->channel, 0);
+	connection->cq = ibv_create_cq(verbs, (int)all, connection, connection->device->channel, 0);
 	if (!connection->cq)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_create_cq",
 			"no completion queue: %s", strerror(errno));
@@ -162,8 +161,8 @@ static int open_source(struct connection *connection, struct failure *failure)
 {
 	const struct session *session = connection->session;
 	char why[WORKER_WHY_SIZE];
-	int error = source_open(&connection->source, session->input, session->message,
-		session->message_size, why);
+	int error = source_open(
+		&connection->source, session->input, session->message, session->message_size, why);
 
 	return error ? failure_set(failure, FAILURE_FILE, PHASE_EXCHANGE, -error, "source_open",
 			       "%s", why)
@@ -183,8 +182,8 @@ static int make_all(
 	/* The active side learns only with the answer what the peer will send. */
 	streams = !request || !source_is_text(connection->source) ||
 		  connection->theirs.size > SINK_TEXT_SIZE;
-	geometry_choose(geometry, connection->session, connection->device,
-		connection->id->port_num, streams);
+	geometry_choose(geometry, connection->session, connection->device, connection->id->port_num,
+		streams);
 	connection->positions = calloc(geometry->sends, sizeof(*connection->positions));
 	if (!connection->positions)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
@@ -193,8 +192,7 @@ static int make_all(
 			IBV_ACCESS_LOCAL_WRITE, failure) ||
 		make_outgoing(connection, failure))
 		return -1;
-	if (request &&
-		(make_incoming(connection, failure) || start_workers(connection, failure)))
+	if (request && (make_incoming(connection, failure) || start_workers(connection, failure)))
 		return -1;
 	error = connection_post_receives(connection);
 	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error,
@@ -243,9 +241,10 @@ int connection_create(const struct session *session, const struct mode *mode, st
 		connection_destroy(connection);
 		return -1;
 	}
-	output_detail(session->output, "%s: %s mode on %s port %u, queue pair %u%s, "
-		"%u bytes at a time, %u in flight", connection->peer, mode->name, device_name(device),
-		id->port_num, id->qp->qp_num,
+	output_detail(session->output,
+		"%s: %s mode on %s port %u, queue pair %u%s, "
+		"%u bytes at a time, %u in flight",
+		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
 		connection->exchange.tutorial ? ", a program of the tutorial" : "",
 		connection->geometry.chunk, connection->geometry.depth);
 	mailbox_post(&device->mailbox, &connection->to_thread, THREAD_ADOPT);

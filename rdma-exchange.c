@@ -42,10 +42,10 @@ static int post_receive(struct connection *connection, uint64_t slot)
 		.lkey = connection->control.mr->lkey,
 	};
 	struct ibv_recv_wr *bad, request = {
-		.wr_id = WR_ID(OPERATION_RECEIVE, slot),
-		.sg_list = &piece,
-		.num_sge = 1,
-	};
+					 .wr_id = WR_ID(OPERATION_RECEIVE, slot),
+					 .sg_list = &piece,
+					 .num_sge = 1,
+				 };
 	int error = ibv_post_recv(connection->id->qp, &request, &bad);
 
 	if (!error)
@@ -103,10 +103,10 @@ int connection_post(
 int connection_post_marker(struct connection *connection)
 {
 	struct ibv_send_wr *bad, request = {
-		.wr_id = WR_ID(OPERATION_MARKER, connection->sends_posted),
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+					 .wr_id = WR_ID(OPERATION_MARKER, connection->sends_posted),
+					 .opcode = IBV_WR_SEND,
+					 .send_flags = IBV_SEND_SIGNALED,
+				 };
 	int error = ibv_post_send(connection->id->qp, &request, &bad);
 
 	if (!error)

@@ -120,23 +120,23 @@ struct connection {
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
 	uint32_t peer_verdict;
-	bool streaming;                 /* both know one another's memory */
-	struct flow outflow, inflow;    /* of our stream, of the peer's */
-	struct flow_sender sender;      /* our stream */
-	struct flow_receiver receiver;  /* the peer's */
-	uint64_t *positions;            /* by number of send: how far its stream is when it completes */
-	uint64_t signaled;              /* bytes of our stream up to the last signaled WRITE */
-	uint64_t signaled_send;         /* the number of the last signaled send */
-	bool finished;                  /* the sink knows the end of the peer's stream */
-	bool damaged;                   /* the peer's data did not match its digest */
+	bool streaming;                /* both know one another's memory */
+	struct flow outflow, inflow;   /* of our stream, of the peer's */
+	struct flow_sender sender;     /* our stream */
+	struct flow_receiver receiver; /* the peer's */
+	uint64_t *positions;    /* by number of send: how far its stream is when it completes */
+	uint64_t signaled;      /* bytes of our stream up to the last signaled WRITE */
+	uint64_t signaled_send; /* the number of the last signaled send */
+	bool finished;          /* the sink knows the end of the peer's stream */
+	bool damaged;           /* the peer's data did not match its digest */
 	uint64_t sends_posted, sends_completed;
-	unsigned int receives_posted;   /* and not completed */
-	bool armed;                     /* the completion queue will raise an event */
+	unsigned int receives_posted; /* and not completed */
+	bool armed;                   /* the completion queue will raise an event */
 	bool listed, closing, retired;
-	deadline_t heard, spoke;        /* when the peer last did, when we last did */
-	deadline_t gave_up;             /* when we did, if we did */
-	deadline_t began, completed;    /* the streams, the exchange */
-	struct failure failure; /* the first that the CQ thread met; at the end, the outcome */
+	deadline_t heard, spoke;     /* when the peer last did, when we last did */
+	deadline_t gave_up;          /* when we did, if we did */
+	deadline_t began, completed; /* the streams, the exchange */
+	struct failure failure;      /* the first that the CQ thread met; at the end, the outcome */
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* for everybody to see */
 
 	void *owner;

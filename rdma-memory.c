@@ -55,13 +55,13 @@ int region_make(struct connection *connection, struct region *region, size_t siz
 	int error;
 
 	region->mapped = whole_pages(size);
-	region->start = mmap(NULL, region->mapped, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	region->start = mmap(
+		NULL, region->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (region->start == MAP_FAILED) {
 		error = errno;
 		*region = (struct region){0};
-		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "mmap", "%s",
-			strerror(error));
+		return failure_set(
+			failure, FAILURE_ERRNO, PHASE_MEMORY, error, "mmap", "%s", strerror(error));
 	}
 	region->mr = ibv_reg_mr(connection->pd, region->start, size, (unsigned int)access);
 	if (region->mr)

@@ -8,7 +8,7 @@ void connection_progress(struct connection *connection, uint64_t *bytes, uint64_
 	*bytes = atomic_load_explicit(&connection->sent_bytes, memory_order_relaxed) +
 		 atomic_load_explicit(&connection->received_bytes, memory_order_relaxed);
 	*total = ours == STREAM_SIZE_UNKNOWN || theirs == STREAM_SIZE_UNKNOWN ? STREAM_SIZE_UNKNOWN
-									   : ours + theirs;
+									      : ours + theirs;
 }
 
 /* True if either side sent more than a message, or into a file. */

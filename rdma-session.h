@@ -36,7 +36,6 @@ void meter_init(struct meter *meter, const struct options *options);
 int meter_next(struct meter *meter, bool busy);
 
 /* Shows a line: so many bytes of that total, or of PROGRESS_UNKNOWN. */
-void meter_show(
-	struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
+void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
 
 #endif

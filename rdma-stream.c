@@ -16,6 +16,9 @@
  * it. READs all are, because each brings data.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/text.h"
@@ -25,10 +28,17 @@
 #define PARTS 4
 
 /* The peer broke the rules of the streams. */
-static void refuse(struct connection *connection, const char *what, uint64_t number)
+static void __attribute__((format(printf, 2, 3)))
+refuse(struct connection *connection, const char *format, ...)
 {
+	char what[128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
 	failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, "stream_hear",
-		what, (unsigned long long)number);
+		"%s", what);
 	connection_give_up(connection);
 }
 
@@ -58,7 +68,7 @@ void stream_prepare(struct connection *connection)
 	const struct message *peer = &connection->peer_mr;
 
 	if (peer->depth == 0) {
-		refuse(connection, "its MSG_MR lets us send %llu pieces", 0);
+		refuse(connection, "its MSG_MR lets us send nothing");
 		return;
 	}
 	connection->outflow = make_flow(connection, true);
@@ -102,8 +112,7 @@ static int write_piece(struct connection *connection, size_t size)
 		.opcode = immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
 		.send_flags = write_flags(connection, to),
 		.imm_data = htonl((uint32_t)to),
-		.wr.rdma = {.remote_addr = peer->address + from % peer->length,
-			.rkey = peer->rkey},
+		.wr.rdma = {.remote_addr = peer->address + from % peer->length, .rkey = peer->rkey},
 	};
 	int error;
 
@@ -132,8 +141,7 @@ static void send_pieces(struct connection *connection)
 		flow_told(sender, size);
 	}
 	if (sender->told != before)
-		atomic_store_explicit(
-			&connection->sent_bytes, sender->told, memory_order_relaxed);
+		atomic_store_explicit(&connection->sent_bytes, sender->told, memory_order_relaxed);
 }
 
 /* Notices the end of our data, or that it cannot be had. */
@@ -211,8 +219,7 @@ static void arrived(struct connection *connection, uint64_t before)
 	struct flow_receiver *receiver = &connection->receiver;
 
 	ring_fill(&connection->incoming_ring, (size_t)(receiver->arrived - before));
-	atomic_store_explicit(
-		&connection->received_bytes, receiver->arrived, memory_order_relaxed);
+	atomic_store_explicit(&connection->received_bytes, receiver->arrived, memory_order_relaxed);
 }
 
 /* All of the peer's data is here, and its MSG_DONE. */
@@ -238,7 +245,7 @@ static void show(struct connection *connection)
 		output_line(output, "remote buffer: %s", text);
 		return;
 	}
-	digest_text(&connection->peer_done.digest, digest);
+	digest_text(digest, &connection->peer_done.digest);
 	output_line(output, "remote buffer: %llu bytes, XXH3 %s",
 		(unsigned long long)connection->peer_done.length, digest);
 }
@@ -296,12 +303,12 @@ void stream_hear(struct connection *connection, uint64_t position)
 	uint64_t before = receiver->arrived;
 
 	if (!connection->streaming || connection->exchange.received != RECEIVED_MR)
-		refuse(connection, "it sent data when none was due", 0);
+		refuse(connection, "it sent data when none was due");
 	else if (position > connection->theirs.size)
-		refuse(connection, "it sent more than the %llu bytes that it announced",
+		refuse(connection, "it sent more than the %" PRIu64 " bytes that it announced",
 			connection->theirs.size);
 	else if (!flow_hear(&connection->inflow, receiver, position))
-		refuse(connection, "it sent data up to byte %llu, which we did not allow",
+		refuse(connection, "it sent data up to byte %" PRIu64 ", which we did not allow",
 			position);
 	else if (connection->inflow.writes)
 		arrived(connection, before);
@@ -312,7 +319,7 @@ void stream_hear_immediate(struct connection *connection, uint32_t bytes, uint32
 	uint64_t position = connection->receiver.told + bytes;
 
 	if (connection->exchange.tutorial || immediate != (uint32_t)position)
-		refuse(connection, "it sent immediate data that makes no sense: %#llx", immediate);
+		refuse(connection, "it sent immediate data that makes no sense: %#x", immediate);
 	else
 		stream_hear(connection, position);
 }
@@ -321,7 +328,7 @@ void stream_hear_credit(struct connection *connection, const struct message *cre
 {
 	if (!connection->streaming ||
 		!flow_credited(&connection->sender, credit->length, credit->pieces))
-		refuse(connection, "it gave credit up to byte %llu, which it does not have",
+		refuse(connection, "it gave credit up to byte %" PRIu64 ", which it does not have",
 			credit->length);
 	else if (!connection->outflow.writes)
 		ring_free_to(&connection->outgoing_ring, credit->length);
@@ -332,10 +339,11 @@ bool stream_may_end(struct connection *connection, const struct message *done)
 	uint64_t told = connection->receiver.told, promised = connection->theirs.size;
 
 	if (done->length != told)
-		refuse(connection, "its MSG_DONE does not fit the %llu bytes that it told of",
-			told);
+		refuse(connection,
+			"its MSG_DONE does not fit the %" PRIu64 " bytes that it told of", told);
 	else if (promised != STREAM_SIZE_UNKNOWN && promised != told)
-		refuse(connection, "it sent less than the %llu bytes that it announced", promised);
+		refuse(connection, "it sent less than the %" PRIu64 " bytes that it announced",
+			promised);
 	return !connection->exchange.ended;
 }
 

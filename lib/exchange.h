@@ -61,7 +61,8 @@ enum exchange_action {
 	ACTION_SEND_MR = 1 << 0,
 	ACTION_SEND_DATA = 1 << 1, /* our stream may run */
 	ACTION_SEND_DONE = 1 << 2,
-	ACTION_DELIVER = 1 << 3, /* the peer's data ends: verify and keep it, then EVENT_DELIVERED */
+	ACTION_DELIVER =
+		1 << 3, /* the peer's data ends: verify and keep it, then EVENT_DELIVERED */
 	ACTION_SEND_VERDICT = 1 << 4,
 	ACTION_SEND_ABORT = 1 << 5,
 	ACTION_FINISH = 1 << 6,    /* all is done, or all is lost: disconnect */
@@ -75,7 +76,7 @@ struct exchange {
 	bool tutorial;    /* the peer is a program of the tutorial */
 	bool established; /* the active side may send */
 	bool delivered;   /* EVENT_DELIVERED has come */
-	bool ended;       /* failed, finished or disconnected: only an abort may still be under way */
+	bool ended; /* failed, finished or disconnected: only an abort may still be under way */
 };
 
 /*

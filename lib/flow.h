@@ -18,12 +18,12 @@
 
 /* What both ends of a stream know of it; constant once both MSG_MR are exchanged. */
 struct flow {
-	uint64_t exposed;   /* bytes of the exposed ring */
-	uint64_t local;     /* bytes of the ring at this end */
-	uint32_t chunk;     /* the most that one WRITE or READ moves */
-	uint32_t depth;     /* pieces that may be told of and not credited: receives at the receiver */
-	bool writes;        /* write mode */
-	uint32_t reads;     /* read mode: READs in flight */
+	uint64_t exposed; /* bytes of the exposed ring */
+	uint64_t local;   /* bytes of the ring at this end */
+	uint32_t chunk;   /* the most that one WRITE or READ moves */
+	uint32_t depth; /* pieces that may be told of and not credited: receives at the receiver */
+	bool writes;    /* write mode */
+	uint32_t reads; /* read mode: READs in flight */
 };
 
 /* The sender's end. */
@@ -70,7 +70,8 @@ bool flow_hear(const struct flow *flow, struct flow_receiver *receiver, uint64_t
 /*
  * The size of the next READ, 0 if there is none now, when our ring is free up to `freed`.
  */
-size_t flow_next_read(const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed);
+size_t flow_next_read(
+	const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed);
 
 /*
  * Whether credit is due, when our ring is free up to `freed`. If so, it counts as given, and

@@ -26,18 +26,18 @@ enum refusal {
 	REFUSAL_DEVICE = 6,    /* it does not serve on the device that the request came through */
 	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
 	REFUSAL_STOPPING = 8,  /* it takes no more clients */
-	REFUSAL_DEPTH = 9, /* it may not READ from the client's memory, and the mode needs that */
-	REFUSAL_BUSY = 10, /* its standard input or output is another client's */
+	REFUSAL_DEPTH = 9,  /* it may not READ from the client's memory, and the mode needs that */
+	REFUSAL_BUSY = 10,  /* its standard input or output is another client's */
 	REFUSAL_FILES = 11, /* it deals with files, which the tutorial's programs cannot */
 };
 
 struct introduction {
 	uint16_t version;
-	uint8_t mode;           /* enum mode_number */
-	uint8_t session;        /* enum session_kind */
-	uint32_t refusal;       /* enum refusal; 0 in a request or an acceptance */
-	uint64_t size;          /* bytes that the sender will send, UINT64_MAX if it cannot tell */
-	uint32_t timeout;       /* milliseconds of silence after which the sender gives up */
+	uint8_t mode;     /* enum mode_number */
+	uint8_t session;  /* enum session_kind */
+	uint32_t refusal; /* enum refusal; 0 in a request or an acceptance */
+	uint64_t size;    /* bytes that the sender will send, UINT64_MAX if it cannot tell */
+	uint32_t timeout; /* milliseconds of silence after which the sender gives up */
 };
 
 /* Any thread. */

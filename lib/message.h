@@ -17,12 +17,14 @@
 
 /* What the text behind a message says, if it may have one, is in parentheses. */
 enum message_type {
-	MSG_MR = 0,      /* "here is my region": address, length, rkey, depth (name of my data) */
-	MSG_DONE = 1,    /* "that was all of my data": its size and digest */
-	MSG_VERDICT = 2, /* "this is how your data arrived"; this and the next never to a tutorial peer */
-	MSG_DATA = 3,    /* "my stream now extends to this position" */
-	MSG_CREDIT = 4,  /* "I am done with your stream up to this position, and with so many pieces" */
-	MSG_ABORT = 5,   /* "I give up" (why) */
+	MSG_MR = 0,   /* "here is my region": address, length, rkey, depth (name of my data) */
+	MSG_DONE = 1, /* "that was all of my data": its size and digest */
+	MSG_VERDICT =
+		2, /* "this is how your data arrived"; this and the next never to a tutorial peer */
+	MSG_DATA = 3, /* "my stream now extends to this position" */
+	MSG_CREDIT =
+		4, /* "I am done with your stream up to this position, and with so many pieces" */
+	MSG_ABORT = 5, /* "I give up" (why) */
 	MSG_TYPES
 };
 
@@ -33,14 +35,14 @@ enum message_verdict {
 
 struct message {
 	enum message_type type;
-	uint64_t address;     /* MSG_MR: where the peer may access our memory */
-	uint64_t length;      /* MSG_MR: of that region; else of the stream; in bytes */
-	uint32_t rkey;        /* MSG_MR: the key to it */
-	uint32_t depth;       /* MSG_MR: pieces that the sender has receives for */
-	uint64_t pieces;      /* MSG_CREDIT: number of pieces */
-	struct digest digest; /* MSG_DONE: of the data */
-	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
-	uint8_t text_size;    /* bytes, of MESSAGE_TEXT_MAX at most */
+	uint64_t address;            /* MSG_MR: where the peer may access our memory */
+	uint64_t length;             /* MSG_MR: of that region; else of the stream; in bytes */
+	uint32_t rkey;               /* MSG_MR: the key to it */
+	uint32_t depth;              /* MSG_MR: pieces that the sender has receives for */
+	uint64_t pieces;             /* MSG_CREDIT: number of pieces */
+	struct digest digest;        /* MSG_DONE: of the data */
+	uint32_t verdict;            /* MSG_VERDICT: enum message_verdict */
+	uint8_t text_size;           /* bytes, of MESSAGE_TEXT_MAX at most */
 	char text[MESSAGE_TEXT_MAX]; /* not terminated, and not to be trusted */
 };
 

@@ -62,8 +62,7 @@ enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span
 	else if (ring->filled == ring->freed)
 		result = RING_ENDED;
 	else
-		*span = span_at(
-			ring, ring->freed, (size_t)(ring->filled - ring->freed), most);
+		*span = span_at(ring, ring->freed, (size_t)(ring->filled - ring->freed), most);
 	pthread_mutex_unlock(&ring->lock);
 	return result;
 }

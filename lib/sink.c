@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file-name.h"
 #include "sink.h"
 
 /* The CQ thread is told of room when so many parts of the ring are free again: not of every byte. */
@@ -17,7 +18,7 @@ struct sink {
 	struct worker worker;
 
 	/* set before `begun` is posted */
-	char name[TARGET_NAME_MAX], fallback[TARGET_NAME_MAX + 1];
+	char name[FILE_NAME_MAX], fallback[FILE_NAME_MAX + 1];
 	size_t name_size;
 	sem_t begun;
 
@@ -32,7 +33,7 @@ struct sink {
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
 	int error;
 	char why[TARGET_WHY_SIZE];
-	char kept[TARGET_NAME_MAX + 1];
+	char kept[FILE_NAME_MAX + 1];
 
 	pthread_mutex_t lock; /* of what follows */
 	enum sink_state state;
@@ -84,8 +85,7 @@ static int take(struct sink *sink, const struct span *span)
 	const uint8_t *bytes = span->start;
 
 	if (room > 0) {
-		memcpy(sink->text + sink->size, span->start,
-			span->size < room ? span->size : room);
+		memcpy(sink->text + sink->size, span->start, span->size < room ? span->size : room);
 		if (span->size <= room)
 			bytes = sink->text + sink->size;
 	}
@@ -135,13 +135,15 @@ static enum sink_state judge(struct sink *sink)
 static void run(void *argument)
 {
 	struct sink *sink = argument;
+	struct target_offer offer = {.name = sink->name, .fallback = sink->fallback};
 	enum sink_state state = SINK_FAILED;
 
 	while (sem_wait(&sink->begun))
 		; /* EINTR */
+	offer.size = sink->name_size;
 	if (sink->options->output)
-		sink->error = target_open(&sink->target, sink->options, sink->name,
-			sink->name_size, sink->fallback, sink->worker.stop_fd, sink->why);
+		sink->error = target_open(
+			&sink->target, sink->options, &offer, sink->worker.stop_fd, sink->why);
 	if (!sink->error)
 		sink->error = empty_ring(sink);
 	if (!sink->error)
@@ -153,8 +155,8 @@ static void run(void *argument)
 	sink->worker.listener->moved(sink->worker.listener->about);
 }
 
-int sink_start(struct sink *sink, struct ring *ring, size_t most,
-	const struct worker_listener *listener)
+int sink_start(
+	struct sink *sink, struct ring *ring, size_t most, const struct worker_listener *listener)
 {
 	sink->ring = ring;
 	sink->most = most;

@@ -41,8 +41,8 @@ int sink_open(struct sink **sink, const struct target_options *options, uint64_t
 void sink_close(struct sink *sink);
 
 /* Starts the thread, if it needs one. Returns 0 or -errno. ring and listener outlive the sink. */
-int sink_start(struct sink *sink, struct ring *ring, size_t most,
-	const struct worker_listener *listener);
+int sink_start(
+	struct sink *sink, struct ring *ring, size_t most, const struct worker_listener *listener);
 
 /* What the peer calls its data, and what we call it if it has no name. */
 void sink_begin(struct sink *sink, const void *name, size_t name_size, const char *fallback);

@@ -35,8 +35,8 @@ static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *
 
 	/* Long names are cut: the sentence has to fit into a message. */
 	text_escape(printable, name, strnlen(name, 64));
-	snprintf(why, WORKER_WHY_SIZE, "cannot read %s: %s",
-		*name ? printable : "standard input", reason);
+	snprintf(why, WORKER_WHY_SIZE, "cannot read %s: %s", *name ? printable : "standard input",
+		reason);
 	return error;
 }
 
@@ -48,8 +48,7 @@ static void measure(struct source *source, const struct stat *status)
 	source->regular = S_ISREG(status->st_mode);
 	/* Files of the kernel, as in /proc, say that they are empty. */
 	if (source->regular && status->st_size > 0 && offset >= 0)
-		source->size =
-			status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
+		source->size = status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
 	else
 		source->size = STREAM_SIZE_UNKNOWN;
 }
@@ -137,8 +136,7 @@ static ssize_t read_once(struct source *source, const struct span *room, uint64_
 	ssize_t got;
 
 	do {
-		if (!source->regular &&
-			worker_await(&source->worker, source->descriptor, POLLIN))
+		if (!source->regular && worker_await(&source->worker, source->descriptor, POLLIN))
 			return -ECANCELED;
 		got = read(source->descriptor, room->start, most);
 	} while (got < 0 && (errno == EINTR || errno == EAGAIN));
@@ -179,9 +177,9 @@ static void run(void *argument)
 
 	while (sem_wait(&source->begun))
 		; /* EINTR */
-	source->error = digester ? fill_ring(source, digester)
-				 : cannot_read(source->why, source->name, strerror(ENOMEM),
-					   -ENOMEM);
+	source->error = digester
+				? fill_ring(source, digester)
+				: cannot_read(source->why, source->name, strerror(ENOMEM), -ENOMEM);
 	if (digester)
 		source->digest = digester_result(digester);
 	digester_free(digester);
