@@ -116,7 +116,9 @@ int signals_open(void)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
+	/* A reader that is gone and a file that may not grow are errors of the write, no death. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	if (pthread_sigmask(SIG_BLOCK, &signals, NULL))
 		return -EINVAL;
 	descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
