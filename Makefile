@@ -95,6 +95,8 @@ clean:
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
+$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-steps.c)
+
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
 $(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-posting): \
 	$(call objects,$(addprefix tests/unit/,fake-device.c fake-verbs.c rig.c))
