@@ -306,8 +306,8 @@ static void receive(struct connection *connection, const uint8_t *slot, uint32_t
 	struct message message;
 	int error;
 
-	if (length == 0 && !connection->exchange.tutorial)
-		return; /* a sign of life */
+	if (length == 0 && connection->streaming)
+		return; /* a sign of life, which nobody has to give before */
 	error = message_decode(&message, slot, length);
 	if (error) {
 		refuse_message(connection, error, &message, length);

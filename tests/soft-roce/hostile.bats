@@ -37,7 +37,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 @test "messages with wrong contents" {
 	server_survives any <<-END
 	type:77 closed => it sent a message of unknown type 77
-	bytes:0 closed => it sent a message of 0 bytes, not 56
+	beat closed => it sent a message of 0 bytes, not 56
 	bytes:55 closed => it sent a message of 55 bytes, not 56
 	bytes:57:1 closed => it sent a message of 57 bytes, not 56
 	bytes:320 closed => it sent a message of 320 bytes, not 56
