@@ -291,7 +291,9 @@ static bool keep(struct connection *connection, const struct message *message)
 		connection->peer_done = *message;
 		return tutorial || stream_may_end(connection, message);
 	default:
-		connection->peer_verdict = message->verdict;
+		if (message->verdict != VERDICT_VERIFIED)
+			failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
+				message_name(MSG_VERDICT), "");
 		return true;
 	}
 }
