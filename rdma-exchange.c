@@ -409,6 +409,10 @@ static void completion_failed(struct connection *connection, const struct ibv_wc
 	/* soft-RoCE's word for a message that is too long for its receive. */
 	if (operation == OPERATION_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
 		status = IBV_WC_LOC_LEN_ERR;
+	/* And for a WRITE with immediate data, which takes a receive, to where it may not go. */
+	if (operation == OPERATION_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
+		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
+			"ibv_poll_cq", "it wrote where our memory does not allow it");
 	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
 	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
 	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",

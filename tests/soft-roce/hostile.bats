@@ -54,12 +54,12 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 @test "memory accesses that we or the peer do not allow" {
 	server_survives any <<-END
 	mr:key get closed => the peer's memory did not allow the access
-	mr get write:beyond closed => the connection broke before the exchange was complete
-	mr get write:key closed => the connection broke before the exchange was complete
+	mr get write:beyond closed => it wrote where our memory does not allow it
+	mr get write:key closed => it wrote where our memory does not allow it
 	mr get read closed => the connection broke before the exchange was complete
 	END
 	INTRO='--intro read' server_survives read <<-END
-	mr get write closed => the connection broke before the exchange was complete
+	mr get write closed => it wrote where our memory does not allow it
 	END
 }
 
