@@ -13,11 +13,6 @@ says() {
 	has "$ERR" "$pattern"
 }
 
-# Before a number of KiB of locked memory and a command: runs it as a user without rights.
-# shellcheck disable=SC2016 # for the inner shell
-AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
-	bash -c 'ulimit -l "$0" && exec "$@"')
-
 @test "no RDMA device" {
 	rdma link delete "$VM_DEVICE"
 	RESOURCES=$(resources)
