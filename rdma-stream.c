@@ -296,8 +296,9 @@ void stream_pump(struct connection *connection)
 	}
 	if (connection->exchange.ended)
 		return;
-	read_pieces(connection);
+	/* Credit first: it must not wait in the send queue behind all that can be read now. */
 	give_credit(connection);
+	read_pieces(connection);
 	if (all_here(connection) && !connection->finished) {
 		connection->finished = true;
 		sink_finish(connection->sink, connection->peer_done.length,

@@ -90,11 +90,15 @@ static uint64_t next_read(
 	const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed)
 {
 	uint64_t bytes = smaller(receiver->told - receiver->requested, flow->chunk);
+	uint64_t in_flight = receiver->requested - receiver->arrived;
 
 	if (flow->writes || receiver->reads - receiver->reads_complete >= flow->reads)
 		return 0;
 	bytes = smaller(bytes, to_end(flow->exposed, receiver->requested));
 	bytes = smaller(bytes, to_end(flow->local, receiver->requested));
+	/* Our credit waits behind READs: with more of them, the sender would run dry before it. */
+	if (in_flight > 0 && in_flight + bytes > flow->exposed / PARTS)
+		return 0;
 	return bytes <= flow->local - (receiver->requested - freed) ? bytes : 0;
 }
 
