@@ -12,7 +12,7 @@
 #include "text.h"
 
 /* So many full reads are told of together. */
-#define TOGETHER 4
+#define TOGETHER 2
 
 struct source {
 	const void *text; /* NULL: it is a file */
