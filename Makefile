@@ -102,3 +102,7 @@ $(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-p
 # These share what an output is tried with.
 $(addprefix $(BUILD)/tests/unit/,test-target test-target-failures): \
 	$(call objects,tests/unit/target-rig.c)
+
+# These share a made-up stream.
+$(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-sink test-source test-worker): \
+	$(call objects,tests/unit/stream-rig.c)
