@@ -104,5 +104,8 @@ $(addprefix $(BUILD)/tests/unit/,test-target test-target-failures): \
 	$(call objects,tests/unit/target-rig.c)
 
 # These share a made-up stream.
-$(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-sink test-source test-worker): \
+$(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-sink test-source test-source-failures \
+	test-worker): \
 	$(call objects,tests/unit/stream-rig.c)
+$(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
+	$(call objects,tests/unit/source-rig.c)
