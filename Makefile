@@ -109,3 +109,5 @@ $(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-sink test-source test-
 	$(call objects,tests/unit/stream-rig.c)
 $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 	$(call objects,tests/unit/source-rig.c)
+
+$(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)
