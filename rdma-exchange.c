@@ -343,8 +343,7 @@ static void received(struct connection *connection, const struct ibv_wc *complet
 	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
 		return;
 	if (completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-		stream_hear_immediate(
-			connection, completion->byte_len, ntohl(completion->imm_data));
+		stream_hear_immediate(connection, ntohl(completion->imm_data));
 	else
 		receive(connection, control_receive(connection, slot), completion->byte_len);
 	if (connection->exchange.ended || connection->closing)

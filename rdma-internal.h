@@ -73,7 +73,12 @@ struct geometry {
 	uint32_t depth;    /* pieces of the peer's stream that we have receives for */
 	uint32_t sends;    /* places in the send queue */
 	uint32_t receives; /* places in the receive queue */
-	uint64_t ring;     /* bytes, for each direction, at most */
+};
+
+/* How far the streams are when a WRITE or READ is complete. */
+struct mark {
+	uint64_t position; /* of the stream that it belongs to */
+	uint64_t reads;    /* READs up to it */
 };
 
 /* Where the messages lie in the `control` region. */
@@ -124,11 +129,11 @@ struct connection {
 	struct flow outflow, inflow;   /* of our stream, of the peer's */
 	struct flow_sender sender;     /* our stream */
 	struct flow_receiver receiver; /* the peer's */
-	uint64_t *positions;    /* by number of send: how far its stream is when it completes */
-	uint64_t signaled;      /* bytes of our stream up to the last signaled WRITE */
-	uint64_t signaled_send; /* the number of the last signaled send */
-	bool finished;          /* the sink knows the end of the peer's stream */
-	bool damaged;           /* the peer's data did not match its digest */
+	struct mark *marks;            /* by number of send */
+	uint64_t signaled;             /* bytes of our stream up to the last signaled WRITE */
+	uint64_t signaled_send;        /* the number of the last signaled send */
+	bool finished;                 /* the sink knows the end of the peer's stream */
+	bool damaged;                  /* the peer's data did not match its digest */
 	uint64_t sends_posted, sends_completed;
 	unsigned int receives_posted; /* and not completed */
 	bool armed;                   /* the completion queue will raise an event */
@@ -227,7 +232,7 @@ void stream_pump(struct connection *connection);
 
 /* The peer has told of a piece that ends there: by MSG_DATA, or by a WRITE's immediate data. */
 void stream_hear(struct connection *connection, uint64_t position);
-void stream_hear_immediate(struct connection *connection, uint32_t bytes, uint32_t immediate);
+void stream_hear_immediate(struct connection *connection, uint32_t immediate);
 void stream_hear_credit(struct connection *connection, const struct message *credit);
 
 /* Whether the peer's MSG_DONE fits what it sent; if not, gives up. */

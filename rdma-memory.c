@@ -4,8 +4,8 @@
  * Each connection has three regions, each a mapping of its own: `control` for the messages, which no
  * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
  * one, with the one right that it needs. Locked memory is counted in pages and many systems allow a
- * user 8 MiB of it, so the rings of two streams take 4 MiB unless --buffer says otherwise, less
- * where the stream is shorter or the limit lower; an exchange of two texts takes three pages.
+ * user 8 MiB of it, so both rings together take 4 MiB unless --buffer says otherwise, less where the
+ * streams are shorter or the limit is lower; an exchange of two texts takes three pages.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "rdma-internal.h"
 
 /* Soft-RoCE moves 64 KiB at a time best; adapters move more for the same work. */
-#define SOFT_CHUNK     65536
+#define SOFT_CHUNK     131072
 #define HARDWARE_CHUNK 262144
 #define DEPTH_MIN      16
 #define DEPTH_MAX      64
@@ -127,17 +127,16 @@ void geometry_choose(struct geometry *geometry, const struct session *session,
 	uint32_t chunk = session->chunk, most;
 
 	if (!streams) {
-		*geometry = (struct geometry){
-			SINK_TEXT_SIZE, TEXT_DEPTH, TEXT_SENDS, TEXT_RECEIVES, SINK_TEXT_SIZE};
+		*geometry =
+			(struct geometry){SINK_TEXT_SIZE, TEXT_DEPTH, TEXT_SENDS, TEXT_RECEIVES};
 		return;
 	}
 	if (chunk == 0)
 		chunk = attributes->vendor_id == NO_VENDOR ? SOFT_CHUNK : HARDWARE_CHUNK;
-	geometry->ring = whole_pages(session->buffer / 2);
 	geometry->chunk = clamp(chunk, 1, device_chunk(device->verbs, port));
-	geometry->depth = session->depth
-				  ? session->depth
-				  : clamp(geometry->ring / geometry->chunk, DEPTH_MIN, DEPTH_MAX);
+	geometry->depth =
+		session->depth ? session->depth
+			       : clamp(session->buffer / 2 / geometry->chunk, DEPTH_MIN, DEPTH_MAX);
 	/* Each piece takes two sends in the worst case, and the queue may be short. */
 	most = ((uint32_t)attributes->max_qp_wr - MESSAGES) / 2;
 	geometry->depth = clamp(geometry->depth, 1, most);

@@ -11,6 +11,9 @@
 #include "source.h"
 #include "text.h"
 
+/* So many full reads are told of together. */
+#define TOGETHER 2
+
 struct source {
 	const void *text; /* NULL: it is a file */
 	int descriptor;
@@ -150,11 +153,25 @@ static ssize_t read_once(struct source *source, const struct span *room, uint64_
 	return got;
 }
 
+/*
+ * Whether to tell of what was filled in now: not of every piece, because each time wakes a thread,
+ * but before anything is waited for.
+ */
+static bool should_tell(const struct source *source, uint64_t untold)
+{
+	struct ring_level level = ring_level(source->ring);
+	struct pollfd input = {.fd = source->descriptor, .events = POLLIN};
+
+	return untold >= (uint64_t)TOGETHER * source->most ||
+	       level.filled - level.freed == source->ring->size ||
+	       (!source->regular && poll(&input, 1, 0) == 0);
+}
+
 /* Fills the ring to the end of the input. Returns 0 or -errno. */
 static int fill_ring(struct source *source, struct digester *digester)
 {
 	const struct worker_listener *listener = source->worker.listener;
-	uint64_t position = 0;
+	uint64_t position = 0, told = 0;
 	struct span room;
 	ssize_t got;
 
@@ -166,8 +183,11 @@ static int fill_ring(struct source *source, struct digester *digester)
 			return (int)got;
 		digester_add(digester, room.start, (size_t)got);
 		ring_fill(source->ring, (size_t)got);
-		listener->moved(listener->about);
 		position += (uint64_t)got;
+		if (should_tell(source, position - told)) {
+			listener->moved(listener->about);
+			told = position;
+		}
 	} while (position < source->size);
 	return 0;
 }
