@@ -100,5 +100,15 @@ $(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-p
 	$(call objects,$(addprefix tests/unit/,fake-device.c fake-verbs.c rig.c))
 
 # These share what an output is tried with.
-$(addprefix $(BUILD)/tests/unit/,test-target test-target-failures): \
+$(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures test-target test-target-failures): \
 	$(call objects,tests/unit/target-rig.c)
+
+# These share a made-up stream, and what fills or empties its ring.
+$(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-worker): \
+	$(call objects,tests/unit/stream-rig.c)
+$(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
+	$(call objects,$(addprefix tests/unit/,sink-rig.c stream-rig.c))
+$(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
+	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
+
+$(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)
