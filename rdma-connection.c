@@ -92,23 +92,6 @@ static void sink_ended(void *about)
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_SINK_ENDED);
 }
 
-/*
- * Bytes of the ring for a stream of that size beside one of the other: half of what there is, and
- * what the other does not need; whole chunks, so that none is cut in two where the ring ends.
- */
-static size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other)
-{
-	uint64_t buffer = connection->session->buffer, half = buffer / 2;
-	uint64_t most = other < half ? buffer - other : half;
-	uint32_t chunk = connection->geometry.chunk;
-
-	if (stream <= SINK_TEXT_SIZE)
-		return SINK_TEXT_SIZE;
-	if (stream <= most)
-		return (size_t)stream;
-	return (size_t)(most > chunk ? most / chunk * chunk : most);
-}
-
 /* Makes one of the rings. */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
 	size_t size, int access, struct failure *failure)

@@ -369,8 +369,9 @@ static void sent(struct connection *connection, enum operation operation, uint64
 		stream_written(connection, number);
 	else if (operation == OPERATION_READ)
 		stream_read(connection, number);
-	/* The tutorial's three; the verdict is ours and may still be under way at the end. */
-	if (operation == OPERATION_MR || operation == OPERATION_DONE)
+	/* The tutorial says this of its RDMA too; of ours there may be thousands. */
+	if (operation == OPERATION_MR || operation == OPERATION_DONE ||
+		(connection->exchange.tutorial && operation <= OPERATION_READ))
 		output_line(connection->session->output, "send completed successfully.");
 	if (operation <= OPERATION_ABORT)
 		connection_step(connection, events[operation]);
