@@ -96,8 +96,9 @@ clean:
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
-$(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-posting test-stream): \
-	$(call objects,$(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
+on_made_up_device := connection ending hearing making posting stream
+$(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix tests/unit/, \
+	fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
 
 # These share what an output is tried with.
 $(addprefix $(BUILD)/tests/unit/,test-target test-target-failures): \

@@ -118,9 +118,9 @@ static long naps_of_all(void)
  */
 void fake_settle(void)
 {
-	const struct timespec moment = {0, 100000};
+	const struct timespec moment = {0, 10000};
 
-	for (unsigned int tries = 0; tries < 300000; tries++) {
+	for (unsigned int tries = 0; tries < 1000000; tries++) {
 		long naps = naps_of_all();
 
 		if (naps >= 0 && cq_thread_sleeps() && naps_of_all() == naps)
@@ -177,6 +177,7 @@ void fake_start(enum ibv_transport_type transport)
 	memset(&fake.failure, 0, sizeof(fake.failure));
 	memset(&fake.peer, 0, sizeof(fake.peer));
 	fake.registered = fake.registered_most = 0;
+	fake.damage = 0;
 	fake.flush_on_disconnect = true;
 	fake.asleep = false;
 	fake_unlock();
@@ -319,6 +320,13 @@ void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status)
 	if (status == IBV_WC_SUCCESS)
 		fake_execute(connection);
 	fake_complete_send(connection, status);
+	fake_unlock();
+}
+
+void fake_damage(unsigned int after)
+{
+	fake_lock();
+	fake.damage = after + 1;
 	fake_unlock();
 }
 

@@ -323,11 +323,16 @@ static void tell_peer(struct fake_connection *connection, const struct fake_send
 void fake_execute(struct fake_connection *connection)
 {
 	const struct fake_send *send = &connection->sends[connection->completed];
+	uint8_t *ours = at(&send->piece), *theirs;
 
 	check_unchanged(send);
-	if (send->opcode == IBV_WR_RDMA_READ)
-		memcpy(at(&send->piece), reach(connection, send), send->piece.length);
-	else if (send->opcode != IBV_WR_SEND)
-		memcpy(reach(connection, send), at(&send->piece), send->piece.length);
+	if (send->opcode != IBV_WR_SEND) {
+		bool reads = send->opcode == IBV_WR_RDMA_READ;
+
+		theirs = reach(connection, send);
+		memcpy(reads ? ours : theirs, reads ? theirs : ours, send->piece.length);
+		if (fake.damage > 0 && --fake.damage == 0)
+			(reads ? ours : theirs)[send->piece.length / 2] ^= 0x10;
+	}
 	tell_peer(connection, send);
 }

@@ -81,6 +81,7 @@ extern struct fake {
 		size_t length;
 		uint32_t rkey;
 	} peer;
+	unsigned int damage; /* RDMA operations until one brings damaged data, 0: none will */
 	bool flush_on_disconnect;
 } fake;
 

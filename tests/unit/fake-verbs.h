@@ -95,6 +95,9 @@ unsigned int fake_receives(struct rdma_cm_id *id);
 /* Completes the oldest send that is not; if it succeeds, the RDMA operation happens. */
 void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status);
 
+/* Flips a bit of what the next RDMA operation but so many brings. */
+void fake_damage(unsigned int after);
+
 /* Joins two connections: what one sends and completes arrives at the other. */
 void fake_join(struct rdma_cm_id *a, struct rdma_cm_id *b);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,10 +82,43 @@ static void any_size_goes_both_ways(void **state)
 	}
 }
 
+/* Whatever the two ends have for a stream: it arrives, and no rule is broken. */
+static void any_two_ends_fit(void **state)
+{
+	static const uint64_t buffers[] = {8192, 16384, 24576, 65536};
+	static const uint32_t chunks[] = {512, 700, 1000, 2048, 4096, 65536};
+	static const uint32_t depths[] = {1, 2, 3, 5, 16, 0};
+
+	(void)state;
+	for (unsigned int i = 0; i < 96; i++) {
+		struct pair pair = {.chance = i};
+		struct rig *ends[] = {&pair.active, &pair.passive};
+		struct stream streams[2];
+		unsigned int dice = i;
+
+		pair.active.mode = i % MODE_COUNT;
+		pair.active.transport = i & 2 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+		for (unsigned int end = 0; end < 2; end++) {
+			ends[end]->buffer = buffers[(unsigned int)rand_r(&dice) % COUNT(buffers)];
+			ends[end]->chunk = chunks[(unsigned int)rand_r(&dice) % COUNT(chunks)];
+			ends[end]->depth = depths[(unsigned int)rand_r(&dice) % COUNT(depths)];
+			ends[end]->reads = (uint8_t)(rand_r(&dice) % 4 + 1);
+			make_stream(&streams[end], ends[end],
+				(uint64_t)rand_r(&dice) % 60000, i);
+		}
+		expect_exchange(&pair);
+		for (unsigned int end = 0; end < 2; end++) {
+			expect_printed(&pair.active, &streams[end]);
+			close(streams[end].file);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_rig(any_size_goes_both_ways),
+		with_rig(any_two_ends_fit),
 	};
 
 	return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
