@@ -363,6 +363,29 @@ void rig_close(struct rig *rig, const struct failure *reason)
 	rig->outcome = *connection_outcome(rig->connection);
 }
 
+void rig_expect_failure(struct rig *rig, enum failure_kind kind, enum exit_status status)
+{
+	rig_complete_all(rig); /* the peer is told, if it can be */
+	assert_int_equal(rig_notes(rig) & (CONNECTION_FINISHED | CONNECTION_DRAINED), CONNECTION_FINISHED);
+	rig_close(rig, NULL);
+	assert_int_equal(rig->outcome.kind, kind);
+	assert_int_equal(failure_status(&rig->outcome), status);
+	rig_stop(rig);
+}
+
+void rig_expect_violation(struct rig *rig, const char *says)
+{
+	struct message abort;
+
+	rig_complete_all(rig);
+	abort = rig_last(rig, MSG_ABORT);
+	assert_int_equal(rig_count(rig, MSG_ABORT), 1);
+	assert_true(abort.text_size > 0);
+	rig_expect_failure(rig, FAILURE_PROTOCOL, STATUS_PEER);
+	if (!strstr(rig->outcome.evidence, says))
+		fail_msg("'%s' is not '%s'", rig->outcome.evidence, says);
+}
+
 void rig_stop(struct rig *rig)
 {
 	if (rig->connection)

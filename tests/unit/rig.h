@@ -113,6 +113,15 @@ unsigned int rig_notes(struct rig *rig);
 /* Frees everything, and checks that nothing is left: objects, threads, descriptors. */
 void rig_stop(struct rig *rig);
 
+/*
+ * Ends and stops a rig whose exchange the CQ thread has given up, after the peer was told if it can
+ * be, and compares how.
+ */
+void rig_expect_failure(struct rig *rig, enum failure_kind kind, enum exit_status status);
+
+/* The same for a peer that broke the protocol: it is told, and `says` is part of what is recorded. */
+void rig_expect_violation(struct rig *rig, const char *says);
+
 /* Gives cmocka its standard output back after a test that failed on its way. */
 int rig_forget(void **state);
 
