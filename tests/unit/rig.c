@@ -398,7 +398,8 @@ void rig_stop(struct rig *rig)
 	assert_int_equal(fake_objects(), 0);
 	assert_int_equal(fake_registered(), 0);
 	expect_threads(threads_before);
-	assert_int_equal(entries_of("/proc/self/fd"), descriptors_before);
+	/* The test may have closed some of its own. */
+	assert_true(entries_of("/proc/self/fd") <= descriptors_before);
 }
 
 void for_each_rig(bool tutorial, void (*test)(struct rig *rig))
