@@ -21,10 +21,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
-/*
- * The CQ thread polls the device's channel, or nothing in its place when that is dead, and nobody
- * else does. It sleeps by the made-up clock: until something is readable or fake_pass() wakes it.
- */
+/* It sleeps by the made-up clock: until something is readable or fake_pass() wakes it. */
 static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 {
 	struct pollfd all[3] = {waiting[0], waiting[1], {.fd = fake.tick, .events = POLLIN}};
@@ -52,11 +49,20 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 /* The system's header says that poll() only writes to what it is given, which is not so. */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
+/* The CQ thread alone polls the device's channel, or nothing in its place when that is dead. */
+static bool is_cq_thread(const struct pollfd *waiting, nfds_t count)
+{
+	static _Thread_local bool it_is;
+
+	it_is = it_is || (count == 2 && waiting[1].fd == fake.channel);
+	return it_is;
+}
+
 int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 {
 	const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
 
-	if (count == 2 && (waiting[1].fd < 0 || waiting[1].fd == fake.channel))
+	if (is_cq_thread(waiting, count))
 		return sleep_of_cq_thread(waiting, milliseconds);
 	return ppoll(waiting, count, milliseconds < 0 ? NULL : &time, NULL);
 }

@@ -204,6 +204,17 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 	fake_unlock();
 }
 
+/* With the lock. */
+static size_t registered_in(const struct ibv_pd *pd)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < OBJECT_MAX; i++)
+		if (fake.regions[i].used && fake.regions[i].mr.pd == pd)
+			bytes += fake_pages(fake.regions[i].mr.length);
+	return bytes;
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
@@ -213,7 +224,8 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	if (!fake_make("ibv_reg_mr", 1))
 		return NULL;
 	fake_lock();
-	if (fake.registered_most && fake.registered + fake_pages(length) > fake.registered_most) {
+	if (fake.registered_most &&
+		registered_in(pd) + fake_pages(length) > fake.registered_most) {
 		fake_unlock();
 		fake_unmake();
 		errno = ENOMEM;

@@ -67,10 +67,13 @@ void fake_fail(const char *function, unsigned int after, int error);
 /* True if that failure has not happened yet. */
 bool fake_fail_is_due(void);
 
-/* Lets so many bytes be registered at a time, in whole pages; 0: as many as wanted. */
+/*
+ * Lets so many bytes be registered at a time, in whole pages, in each protection domain, as if its
+ * connection was all that a process has; 0: as many as wanted.
+ */
 void fake_limit_memory(size_t bytes);
 
-/* Bytes in whole pages that are registered now. */
+/* Bytes in whole pages that are registered now, in all. */
 size_t fake_registered(void);
 
 /* Objects that were made and are not freed: ids, queues, domains, regions, channels. */

@@ -40,7 +40,9 @@ void pair_make(struct pair *pair)
 	active->active = true;
 	passive->mode = active->mode;
 	passive->transport = active->transport;
-	rig_start(active);
+	rig_start_device(active);
+	fake_limit_memory(pair->limit);
+	rig_start_connection(active);
 	rig_start_session(passive);
 	assert_int_equal(connection_connect(active->connection), 0);
 	requests = fake_requests(active->id);

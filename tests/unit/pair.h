@@ -8,6 +8,7 @@
 struct pair {
 	struct rig active, passive;
 	unsigned int chance; /* the seed: in which order sends are carried out */
+	size_t limit;        /* of registered memory, of each; 0: none */
 };
 
 /* Makes both connections, and tells each of the other what rdmacm would carry. */

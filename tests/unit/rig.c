@@ -7,30 +7,42 @@
 
 #include "rig.h"
 
-/* The real one, while standard output goes to memory: cmocka prints there too. */
-static FILE *real_stdout;
-static char *printed;
-static size_t printed_size;
+/* The real ones, while standard output and, of a verbose rig, standard error go to memory. */
+static FILE *real_stdout, *real_stderr;
+static char *printed, *detailed;
+static size_t printed_size, detailed_size;
 
 /* What the process had when the test began. */
 static unsigned int threads_before, descriptors_before;
 
-static void capture(void)
+static void capture(bool details)
 {
 	real_stdout = stdout;
 	stdout = open_memstream(&printed, &printed_size);
 	assert_non_null(stdout);
+	if (!details)
+		return;
+	real_stderr = stderr;
+	stderr = open_memstream(&detailed, &detailed_size);
+	assert_non_null(stderr);
+}
+
+/* Gives back one of the two. */
+static void release(FILE **stream, FILE **real, char **text)
+{
+	if (!*real)
+		return;
+	fclose(*stream);
+	*stream = *real;
+	*real = NULL;
+	free(*text);
 }
 
 int rig_forget(void **state)
 {
 	(void)state;
-	if (!real_stdout)
-		return 0;
-	fclose(stdout);
-	stdout = real_stdout;
-	real_stdout = NULL;
-	free(printed);
+	release(&stdout, &real_stdout, &printed);
+	release(&stderr, &real_stderr, &detailed);
 	return 0;
 }
 
@@ -111,7 +123,7 @@ void rig_start_device(struct rig *rig)
 	}
 	expect_threads(threads_before);
 	descriptors_before = entries_of("/proc/self/fd");
-	capture();
+	capture(rig->output.verbose);
 	rig_start_session(rig);
 	assert_int_equal(device_start(fake_context(), &rig->device, &failure), 0);
 }
@@ -146,18 +158,23 @@ struct request rig_request(const struct rig *rig)
 	return request;
 }
 
-void rig_start(struct rig *rig)
+void rig_start_connection(struct rig *rig)
 {
 	struct request request = rig_request(rig);
 	struct failure failure = {0};
 
-	rig_start_device(rig);
 	rig->id = fake_id();
 	fake_agree(rig->id, reads_of(rig));
 	assert_int_equal(
 		connection_create(&rig->session, mode_by_number(rig->mode), rig->id, rig->device,
 			rig->active ? NULL : &request, &rig->connection, &failure),
 		0);
+}
+
+void rig_start(struct rig *rig)
+{
+	rig_start_device(rig);
+	rig_start_connection(rig);
 }
 
 void rig_establish(struct rig *rig)
@@ -394,6 +411,9 @@ void rig_stop(struct rig *rig)
 	mailbox_close(&rig->mailbox);
 	fflush(stdout);
 	snprintf(rig->printed, sizeof(rig->printed), "%s", printed);
+	fflush(stderr);
+	if (rig->output.verbose)
+		snprintf(rig->detailed, sizeof(rig->detailed), "%s", detailed);
 	rig_forget(NULL);
 	assert_int_equal(fake_objects(), 0);
 	assert_int_equal(fake_registered(), 0);

@@ -41,6 +41,7 @@ struct rig {
 	struct rdma_cm_id *id;
 	struct connection *connection;
 	char printed[16384];    /* after rig_stop(): what went to standard output */
+	char detailed[16384];   /* and, if verbose, to standard error */
 	unsigned int notes;     /* enum connection_note */
 	struct failure outcome; /* after rig_close() */
 	uint64_t peer_ring;     /* bytes of the region that the peer said that it has */
@@ -58,7 +59,10 @@ void rig_start_device(struct rig *rig);
 /* What the passive side knows of the peer. */
 struct request rig_request(const struct rig *rig);
 
-/* Starts the device and makes the connection. */
+/* Makes the connection. */
+void rig_start_connection(struct rig *rig);
+
+/* Both. */
 void rig_start(struct rig *rig);
 
 /* The connection stands; the peer has introduced itself unless it is a tutorial program. */
@@ -122,7 +126,7 @@ void rig_expect_failure(struct rig *rig, enum failure_kind kind, enum exit_statu
 /* The same for a peer that broke the protocol: it is told, and `says` is part of what is recorded. */
 void rig_expect_violation(struct rig *rig, const char *says);
 
-/* Gives cmocka its standard output back after a test that failed on its way. */
+/* Gives cmocka its standard output and standard error back after a test that failed on its way. */
 int rig_forget(void **state);
 
 #define with_rig(test) cmocka_unit_test_teardown(test, rig_forget)

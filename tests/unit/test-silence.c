@@ -232,7 +232,7 @@ static void a_slow_producer_is_no_dead_peer(void **state)
 		pair_start(&pair);
 		close(pipe_ends[0]);
 		assert_int_equal(write(pipe_ends[1], "some, ", 6), 6);
-		pass(&pair, 3 * TIMEOUT);
+		pass(&pair, TIMEOUT + 2 * LATE);
 		assert_int_equal(write(pipe_ends[1], "and more", 8), 8);
 		pass(&pair, 2000);
 		assert_int_equal(rig_notes(&pair.active), 0);
@@ -268,7 +268,7 @@ static void a_slow_consumer_is_no_dead_peer(void **state)
 		sender->input = path;
 		receiver->target = "fifo";
 		pair_start(&pair);
-		pass(&pair, 3 * TIMEOUT);
+		pass(&pair, TIMEOUT + 2 * LATE);
 		assert_int_equal(rig_notes(&pair.active) & CONNECTION_FINISHED, 0);
 		do {
 			got = read(output, bytes + size, sizeof(bytes) - size);
