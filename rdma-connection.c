@@ -60,7 +60,7 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 	if (rdma_create_qp(connection->id, connection->pd, &wanted) == 0)
 		return 0;
 	error = errno;
-	if (error == EINVAL && allowed->max_qp_wr >= (int)all)
+	if (error == EINVAL && allowed->max_qp_wr >= (int)geometry->sends)
 		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
 			"its request was given up before it was served");

@@ -342,6 +342,13 @@ static void received(struct connection *connection, const struct ibv_wc *complet
 	/* What comes after the end (a message too many, say) must not change what was agreed. */
 	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
 		return;
+	/* The passive side answers; before that the main thread still makes what its data needs. */
+	if (connection->session->active && !connection->exchange.established) {
+		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+			"ibv_poll_cq", "it sent a message before it had ours");
+		connection_give_up(connection);
+		return;
+	}
 	if (completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
 		stream_hear_immediate(connection, ntohl(completion->imm_data));
 	else
