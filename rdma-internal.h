@@ -126,7 +126,6 @@ struct connection {
 	TAILQ_ENTRY(connection) next;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
-	uint32_t peer_verdict;
 	bool streaming;                /* both know one another's memory */
 	struct flow outflow, inflow;   /* of our stream, of the peer's */
 	struct flow_sender sender;     /* our stream */
