@@ -44,7 +44,7 @@ static void say_what_was_awaited(struct failure *failure, const struct exchange 
 {
 	const char *how;
 
-	if (*failure->evidence != '\0')
+	if (*failure->evidence != '\0' && !is_flush(failure))
 		return;
 	if (failure->kind == FAILURE_DEADLINE)
 		how = "timed out waiting for";

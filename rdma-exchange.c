@@ -344,6 +344,13 @@ static void received(struct connection *connection, const struct ibv_wc *complet
 	/* What comes after the end (a message too many, say) must not change what was agreed. */
 	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
 		return;
+	/* The passive side answers; before that the main thread still makes what its data needs. */
+	if (connection->session->active && !connection->exchange.established) {
+		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+			"ibv_poll_cq", "it sent a message before it had ours");
+		connection_give_up(connection);
+		return;
+	}
 	if (completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
 		stream_hear_immediate(connection, ntohl(completion->imm_data));
 	else
@@ -371,8 +378,9 @@ static void sent(struct connection *connection, enum operation operation, uint64
 		stream_written(connection, number);
 	else if (operation == OPERATION_READ)
 		stream_read(connection, number);
-	/* The tutorial's three; the verdict is ours and may still be under way at the end. */
-	if (operation == OPERATION_MR || operation == OPERATION_DONE)
+	/* The tutorial says this of its RDMA too; of ours there may be thousands. */
+	if (operation == OPERATION_MR || operation == OPERATION_DONE ||
+		(connection->exchange.tutorial && operation <= OPERATION_READ))
 		output_line(connection->session->output, "send completed successfully.");
 	if (operation <= OPERATION_ABORT)
 		connection_step(connection, events[operation]);

@@ -16,7 +16,8 @@ static uint64_t to_end(uint64_t ring, uint64_t position)
 
 uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream)
 {
-	uint64_t most = stream <= ring ? ring : ring / 2;
+	/* Half a ring of one byte would be nothing, and the stream would stand still. */
+	uint64_t most = stream <= ring || ring == 1 ? ring : ring / 2;
 
 	return (uint32_t)smaller(wanted, most);
 }

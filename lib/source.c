@@ -58,20 +58,22 @@ static void measure(struct source *source, const struct stat *status)
 
 static int open_input(struct source *source, const char *input, char why[WORKER_WHY_SIZE])
 {
-	const char *slash = strrchr(input, '/');
+	const char *slash = strrchr(input, '/'), *shown = "";
 	struct stat status;
 
 	if (strcmp(input, "-") != 0) {
 		snprintf(source->name, sizeof(source->name), "%s", slash ? slash + 1 : input);
+		/* What ends in a slash has no name, but is not standard input. */
+		shown = *source->name ? source->name : input;
 		/* A FIFO without a writer is waited for later, where that harms nobody. */
 		source->descriptor = open(input, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (source->descriptor < 0)
-			return cannot_read(why, source->name, strerror(errno), -errno);
+			return cannot_read(why, shown, strerror(errno), -errno);
 	}
 	if (fstat(source->descriptor, &status))
-		return cannot_read(why, source->name, strerror(errno), -errno);
+		return cannot_read(why, shown, strerror(errno), -errno);
 	if (S_ISDIR(status.st_mode))
-		return cannot_read(why, source->name, strerror(EISDIR), -EISDIR);
+		return cannot_read(why, shown, strerror(EISDIR), -EISDIR);
 	measure(source, &status);
 	return 0;
 }
