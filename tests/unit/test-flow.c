@@ -13,7 +13,7 @@
 #define GIB ((uint64_t)1 << 30)
 
 /* The worlds that a walk has seen, by their digests. */
-#define SEEN_MAX (1 << 20)
+#define SEEN_MAX (1 << 19)
 
 static struct digest seen[SEEN_MAX];
 static size_t seen_count;
@@ -76,11 +76,11 @@ static void arrives_in_every_order_of_events(void **state)
 		{3, 1, 9, 9, 2, 2, .to = 5},
 		{2, 2, 1, 1, 2, 1, .to = 5},
 		{2, 3, 9, 9, 3, 2, .to = 5},
-		{4, 3, 1, 2, 2, 2, .to = 6},
-		{4, 4, 9, 9, 1, 1, .to = 6},
+		{4, 3, 1, 2, 2, 2, .to = 5},
+		{3, 4, 9, 9, 1, 1, .to = 6},
 		{3, 3, 9, 9, 3, 1, .to = 3},
 		{4, 4, 9, 9, 1, 1, .to = 0},
-		{4, 2, 2, 1, 4, 4, .to = 6},
+		{4, 2, 2, 1, 4, 4, .to = 5},
 	};
 
 	(void)state;
