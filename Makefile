@@ -95,9 +95,12 @@ clean:
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
+$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-steps.c)
+
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
-$(addprefix $(BUILD)/tests/unit/,test-connection test-ending test-hearing test-posting): \
-	$(call objects,$(addprefix tests/unit/,fake-device.c fake-verbs.c rig.c))
+on_made_up_device := abandoning aborting connection ending hearing making memory posting silence stream violations
+$(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix tests/unit/, \
+	fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
 
 # These share what an output is tried with.
 $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures test-target test-target-failures): \

@@ -60,7 +60,7 @@ static int make_queue_pair(struct connection *connection, struct failure *failur
 	if (rdma_create_qp(connection->id, connection->pd, &wanted) == 0)
 		return 0;
 	error = errno;
-	if (error == EINVAL && allowed->max_qp_wr >= (int)all)
+	if (error == EINVAL && allowed->max_qp_wr >= (int)geometry->sends)
 		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
 			"its request was given up before it was served");
@@ -90,23 +90,6 @@ static void sink_ended(void *about)
 	struct connection *connection = about;
 
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_SINK_ENDED);
-}
-
-/*
- * Bytes of the ring for a stream of that size beside one of the other: half of what there is, and
- * what the other does not need; whole chunks, so that none is cut in two where the ring ends.
- */
-static size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other)
-{
-	uint64_t buffer = connection->session->buffer, half = buffer / 2;
-	uint64_t most = other < half ? buffer - other : half;
-	uint32_t chunk = connection->geometry.chunk;
-
-	if (stream <= SINK_TEXT_SIZE)
-		return SINK_TEXT_SIZE;
-	if (stream <= most)
-		return (size_t)stream;
-	return (size_t)(most > chunk ? most / chunk * chunk : most);
 }
 
 /* Makes one of the rings. */

@@ -65,6 +65,7 @@ struct region {
 	uint8_t *start; /* a mapping of its own, zeroed; NULL: none */
 	size_t mapped;
 	struct ibv_mr *mr;
+	struct device *device; /* that it is registered with */
 };
 
 /* How large everything is. Constant from connect or accept on. */
@@ -88,6 +89,7 @@ _Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
 struct device {
 	struct ibv_context *verbs;
 	struct ibv_device_attr attributes;
+	uint64_t locked; /* bytes of registered memory: the main thread's */
 	struct ibv_comp_channel *channel;
 	struct mailbox mailbox;
 	struct slip stop;
@@ -124,7 +126,6 @@ struct connection {
 	TAILQ_ENTRY(connection) next;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
-	uint32_t peer_verdict;
 	bool streaming;                /* both know one another's memory */
 	struct flow outflow, inflow;   /* of our stream, of the peer's */
 	struct flow_sender sender;     /* our stream */
@@ -179,6 +180,13 @@ void region_free(struct region *region);
 /* Decides how large everything is; `streams` if more than a text may go either way. Main. */
 void geometry_choose(struct geometry *geometry, const struct session *session,
 	const struct device *device, uint8_t port, bool streams);
+
+/*
+ * Bytes of the ring for a stream of that size beside one of the other: half of what --buffer and the
+ * locked-memory limit allow, and what the other does not need; at most --depth chunks, and whole
+ * ones, so that none is cut in two where the ring ends. Main.
+ */
+size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other);
 
 /* The slots of messages in the control region, and its size. */
 size_t control_size(const struct geometry *geometry);

@@ -5,7 +5,7 @@
  * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
  * one, with the one right that it needs. Locked memory is counted in pages and many systems allow a
  * user 8 MiB of it, so both rings together take 4 MiB unless --buffer says otherwise, less where the
- * streams are shorter or the limit is lower; an exchange of two texts takes three pages.
+ * streams are shorter or the limit is lower; a server takes three pages for an exchange of two texts.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,9 +25,10 @@
 #define NO_VENDOR 0xffffff
 
 /*
- * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, two
- * signs of life, and at most eight MSG_CREDIT that we have not answered (docs/protocol.md, "Flow
- * control"). One more is there so that a message too many arrives and can be named. We send as many.
+ * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, three
+ * signs of life before we would give it up, and at most eight MSG_CREDIT that we have not answered
+ * (docs/protocol.md, "Flow control"). One more is there so that a message too many arrives and can be
+ * named. We send as many.
  */
 #define MESSAGES 16
 
@@ -64,8 +65,11 @@ int region_make(struct connection *connection, struct region *region, size_t siz
 			failure, FAILURE_ERRNO, PHASE_MEMORY, error, "mmap", "%s", strerror(error));
 	}
 	region->mr = ibv_reg_mr(connection->pd, region->start, size, (unsigned int)access);
-	if (region->mr)
+	if (region->mr) {
+		region->device = connection->device;
+		region->device->locked += region->mapped;
 		return 0;
+	}
 	error = errno;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
@@ -96,8 +100,10 @@ int region_make_at_most(struct connection *connection, struct region *region, si
 
 void region_free(struct region *region)
 {
-	if (region->mr)
+	if (region->mr) {
 		ibv_dereg_mr(region->mr);
+		region->device->locked -= region->mapped;
+	}
 	if (region->start)
 		munmap(region->start, region->mapped);
 	*region = (struct region){0};
@@ -142,6 +148,38 @@ void geometry_choose(struct geometry *geometry, const struct session *session,
 	geometry->depth = clamp(geometry->depth, 1, most);
 	geometry->sends = 2 * geometry->depth + MESSAGES;
 	geometry->receives = geometry->depth + MESSAGES;
+}
+
+/*
+ * What a connection may lock for its rings. Where there is a limit, whoever comes leaves something for
+ * who comes next: a server's client takes a quarter of what is left, a client half.
+ */
+static uint64_t budget(const struct connection *connection)
+{
+	const struct session *session = connection->session;
+	uint64_t locked = connection->device->locked, left;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return session->buffer;
+	left = limit.rlim_cur > locked ? (limit.rlim_cur - locked) / (session->active ? 2 : 4) : 0;
+	return left < session->buffer ? left : session->buffer;
+}
+
+size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other)
+{
+	uint64_t all = budget(connection), most = other < all / 2 ? all - other : all / 2;
+	uint32_t chunk = connection->geometry.chunk, depth = connection->session->depth;
+
+	if (stream <= SINK_TEXT_SIZE)
+		return SINK_TEXT_SIZE;
+	if (depth && most > (uint64_t)depth * chunk)
+		most = (uint64_t)depth * chunk;
+	if (stream <= most)
+		return (size_t)stream;
+	if (most > chunk)
+		return (size_t)(most / chunk * chunk);
+	return most > page_size() ? (size_t)most : page_size();
 }
 
 size_t control_size(const struct geometry *geometry)

@@ -278,6 +278,8 @@ static void end_receiving(struct connection *connection)
 		return;
 	case SINK_DAMAGED:
 		connection->damaged = true;
+		failure_set(&connection->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,
+			"digest_equal", "its digest differs");
 		break;
 	case SINK_VERIFIED:
 		show(connection);

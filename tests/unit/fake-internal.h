@@ -5,31 +5,46 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake-verbs.h"
 
-#define QUEUE_MAX  64
-#define OBJECT_MAX 16
+#define OBJECT_MAX 32
+
+struct fake_completion {
+	struct ibv_wc completion;
+	struct fake_connection *connection;
+	bool receive;
+	unsigned int send; /* which */
+};
 
 struct fake_cq {
 	struct ibv_cq cq;
-	struct ibv_wc queue[QUEUE_MAX];
+	struct fake_completion *queue; /* of cq.cqe places */
 	unsigned int added, polled;
 	unsigned int events, got, acknowledged; /* raised and not got, got, acknowledged */
 	bool armed;
+};
+
+struct fake_receive {
+	uint64_t wr_id;
+	struct ibv_sge piece;
 };
 
 struct fake_connection {
 	struct rdma_cm_id id;
 	struct ibv_qp qp;
 	struct fake_cq *cq;
-	struct ibv_recv_wr receives[QUEUE_MAX];
-	struct ibv_sge pieces[QUEUE_MAX];
-	unsigned int receives_posted, received;
-	struct fake_send sends[QUEUE_MAX];
-	unsigned int posted, completed, calls, markers;
+	struct ibv_qp_cap capacity;
+	struct fake_connection *peer;  /* NULL: the test plays it */
+	struct fake_receive *receives; /* of capacity.max_recv_wr places */
+	unsigned int receives_posted, received, receives_freed;
+	struct fake_send *sends; /* all that ever were */
+	size_t room;
+	unsigned int posted, completed, freed, markers;
+	unsigned int reading, reads;
 	bool broken;
 	struct fake_requests requests;
 };
@@ -43,13 +58,18 @@ struct fake_mr {
 /* One device for one test at a time. The CQ thread and the test share it. */
 extern struct fake {
 	pthread_mutex_t lock;
-	pthread_cond_t slept;
+	atomic_int_least64_t now; /* milliseconds: what CLOCK_MONOTONIC shows */
 	bool asleep;              /* the CQ thread, in poll() */
-	struct pollfd watched[2]; /* what it polls */
+	int64_t wake;             /* until then */
+	int tick;                 /* an eventfd that wakes it */
+	int channel;              /* the descriptor by which its poll() is known */
+	struct pollfd watched[3]; /* what it polls */
 	struct ibv_device device;
 	struct ibv_context context;
+	struct ibv_device_attr attributes;
 	struct fake_cq *cqs[OBJECT_MAX];
 	struct fake_mr regions[OBJECT_MAX];
+	size_t registered, registered_most; /* bytes in whole pages */
 	unsigned int objects;
 	struct {
 		const char *function;
@@ -61,6 +81,7 @@ extern struct fake {
 		size_t length;
 		uint32_t rkey;
 	} peer;
+	unsigned int damage; /* RDMA operations until one brings damaged data, 0: none will */
 	bool flush_on_disconnect;
 } fake;
 
@@ -82,6 +103,9 @@ bool fake_make(const char *function, unsigned int objects);
 /* Counts an object that was freed. Without the lock. */
 void fake_unmake(void);
 
+/* What so many bytes take when they are registered. */
+size_t fake_pages(size_t bytes);
+
 struct fake_connection *fake_of_qp(struct ibv_qp *qp);
 struct fake_connection *fake_of_id(struct rdma_cm_id *id);
 
@@ -91,6 +115,19 @@ const struct fake_mr *fake_find(uint32_t key);
 /* Takes one work request. With the lock. */
 void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr *request);
 void fake_take_receive(struct fake_connection *connection, const struct ibv_recv_wr *request);
+
+/* Completes the oldest one. With the lock. */
+void fake_complete_send(struct fake_connection *connection, enum ibv_wc_status status);
+void fake_complete_receive(struct fake_connection *connection, const struct ibv_wc *completion);
+
+/* What succeeds has an effect. With the lock. */
+void fake_execute(struct fake_connection *connection);
+
+/* A message comes in, or immediate data, if there are no bytes. With the lock. */
+void fake_deliver(struct fake_connection *connection, const void *bytes, const struct ibv_wc *how);
+
+/* A completion was polled: its place in the queue, and those before, are free. With the lock. */
+void fake_polled(const struct fake_completion *polled);
 
 /* The error state: everything that is posted completes as flushed. With the lock. */
 void fake_flush(struct fake_connection *connection);

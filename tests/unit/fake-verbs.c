@@ -12,7 +12,6 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *request, struct ibv_
 	struct fake_connection *connection = fake_of_qp(qp);
 	int error = 0;
 
-	connection->calls++;
 	for (; request; request = request->next) {
 		if (!fake_make("ibv_post_send", 0)) {
 			error = errno;
@@ -48,8 +47,13 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	if (!fake_make("ibv_poll_cq", 0))
 		return -1;
 	fake_lock();
-	while (taken < count && queue->polled < queue->added)
-		completions[taken++] = queue->queue[queue->polled++ % QUEUE_MAX];
+	while (taken < count && queue->polled < queue->added) {
+		const struct fake_completion *next =
+			&queue->queue[queue->polled++ % (unsigned int)cq->cqe];
+
+		fake_polled(next);
+		completions[taken++] = next->completion;
+	}
 	fake_unlock();
 	return taken;
 }
@@ -86,12 +90,14 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 	}
 	channel->context = context;
 	channel->fd = eventfd(0, EFD_SEMAPHORE);
+	fake.channel = channel->fd;
 	return channel;
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
 	fake_rule(!channel->refcnt, "a channel is freed before its completion queues");
+	fake.channel = -1;
 	close(channel->fd);
 	free(channel);
 	fake_unmake();
@@ -126,11 +132,13 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	struct fake_cq *cq = calloc(1, sizeof(*cq));
 	size_t place = 0;
 
-	fake_rule(vector == 0 && entries < QUEUE_MAX, "a small queue of vector 0 is expected");
+	fake_rule(vector == 0 && entries > 0, "a queue of vector 0 is expected");
 	if (!cq || !fake_make("ibv_create_cq", 1)) {
 		free(cq);
 		return NULL;
 	}
+	cq->queue = calloc((size_t)entries, sizeof(*cq->queue));
+	fake_rule(cq->queue, "no memory");
 	cq->cq.context = context;
 	cq->cq.channel = channel;
 	cq->cq.cq_context = cq_context;
@@ -161,6 +169,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 			fake.cqs[i] = NULL;
 	cq->channel->refcnt--;
 	fake_unlock();
+	free(queue->queue);
 	free(queue);
 	fake_unmake();
 	return 0;
@@ -195,6 +204,17 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 	fake_unlock();
 }
 
+/* With the lock. */
+static size_t registered_in(const struct ibv_pd *pd)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < OBJECT_MAX; i++)
+		if (fake.regions[i].used && fake.regions[i].mr.pd == pd)
+			bytes += fake_pages(fake.regions[i].mr.length);
+	return bytes;
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
@@ -204,9 +224,17 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	if (!fake_make("ibv_reg_mr", 1))
 		return NULL;
 	fake_lock();
+	if (fake.registered_most &&
+		registered_in(pd) + fake_pages(length) > fake.registered_most) {
+		fake_unlock();
+		fake_unmake();
+		errno = ENOMEM;
+		return NULL;
+	}
 	while (region->used)
 		region++;
 	fake_rule(region < fake.regions + OBJECT_MAX, "too many regions");
+	fake.registered += fake_pages(length);
 	region->used = true;
 	region->access = (int)access;
 	region->mr.context = pd->context;
@@ -230,6 +258,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	fake_lock();
 	((struct fake_mr *)mr)->used = false;
+	fake.registered -= fake_pages(mr->length);
 	fake_unlock();
 	fake_unmake();
 	return 0;
@@ -253,7 +282,19 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
 	(void)context;
-	*attributes = (struct ibv_device_attr){.max_qp_wr = 16384, .max_qp = 1000};
+	*attributes = fake.attributes;
+	return 0;
+}
+
+#undef ibv_query_port
+int ibv_query_port(
+	struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attributes)
+{
+	(void)context;
+	fake_rule(port == 1, "the id's port is expected");
+	if (!fake_make("ibv_query_port", 0))
+		return errno;
+	((struct ibv_port_attr *)attributes)->max_msg_sz = FAKE_MESSAGE_MAX;
 	return 0;
 }
 
@@ -265,6 +306,9 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 
 	if (!fake_make("rdma_create_qp", 1))
 		return -1;
+	fake_rule(attributes->cap.max_send_wr <= (uint32_t)fake.attributes.max_qp_wr &&
+			  attributes->cap.max_recv_wr <= (uint32_t)fake.attributes.max_qp_wr,
+		"the queue pair is larger than the device allows");
 	fake_rule(attributes->qp_type == IBV_QPT_RC, "a reliable connection is expected");
 	fake_rule(attributes->send_cq == attributes->recv_cq, "one completion queue is expected");
 	fake_rule((unsigned int)attributes->send_cq->cqe >=
@@ -274,6 +318,10 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 	connection->qp.pd = pd;
 	connection->qp.qp_num = 17;
 	connection->cq = (struct fake_cq *)attributes->send_cq;
+	connection->capacity = attributes->cap;
+	connection->receives =
+		calloc(attributes->cap.max_recv_wr, sizeof(*connection->receives));
+	fake_rule(connection->receives, "no memory");
 	id->qp = &connection->qp;
 	return 0;
 }
@@ -282,12 +330,15 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 {
 	fake_rule(id->qp, "a queue pair is freed twice");
 	id->qp = NULL;
+	free(fake_of_id(id)->receives);
+	fake_of_id(id)->receives = NULL;
 	fake_unmake();
 }
 
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
 	fake_rule(!id->qp, "an id is freed before its queue pair");
+	free(fake_of_id(id)->sends);
 	free(fake_of_id(id));
 	fake_unmake();
 	return 0;
@@ -309,6 +360,7 @@ static int keep_parameters(struct rdma_cm_id *id, const struct rdma_conn_param *
 
 	requests->connect = *parameters;
 	requests->connect.private_data = NULL;
+	fake_agree(id, parameters->initiator_depth);
 	fake_rule(parameters->private_data_len <= sizeof(requests->private_data),
 		"more private data than rdmacm carries");
 	if (parameters->private_data)

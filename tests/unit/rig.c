@@ -1,67 +1,190 @@
-#include <poll.h>
+#include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rig.h"
 
-/* The real one, while standard output goes to memory: cmocka prints there too. */
-static FILE *real_stdout;
-static char *printed;
-static size_t printed_size;
+/* The real ones, while standard output and, of a verbose rig, standard error go to memory. */
+static FILE *real_stdout, *real_stderr;
+static char *printed, *detailed;
+static size_t printed_size, detailed_size;
 
-static void capture(void)
+/* What the process had when the test began. */
+static unsigned int threads_before, descriptors_before;
+
+static void capture(bool details)
 {
 	real_stdout = stdout;
 	stdout = open_memstream(&printed, &printed_size);
 	assert_non_null(stdout);
+	if (!details)
+		return;
+	real_stderr = stderr;
+	stderr = open_memstream(&detailed, &detailed_size);
+	assert_non_null(stderr);
+}
+
+/* Gives back one of the two. */
+static void release(FILE **stream, FILE **real, char **text)
+{
+	if (!*real)
+		return;
+	fclose(*stream);
+	*stream = *real;
+	*real = NULL;
+	free(*text);
 }
 
 int rig_forget(void **state)
 {
 	(void)state;
-	if (!real_stdout)
-		return 0;
-	fclose(stdout);
-	stdout = real_stdout;
-	real_stdout = NULL;
-	free(printed);
+	release(&stdout, &real_stdout, &printed);
+	release(&stderr, &real_stderr, &detailed);
 	return 0;
 }
 
-void rig_start(struct rig *rig)
+static unsigned int entries_of(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	unsigned int count = 0;
+
+	assert_non_null(entries);
+	while (readdir(entries))
+		count++;
+	closedir(entries);
+	return count;
+}
+
+static void *do_nothing(void *argument)
+{
+	return argument;
+}
+
+/* A sanitizer that needs a thread of its own starts it with the first of the process. */
+static void start_first_thread(void)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, do_nothing, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+/* Waits until no more threads are there than before: one that was joined is shown for a moment. */
+static void expect_threads(unsigned int count)
+{
+	for (unsigned int tries = 0; tries < 10000; tries++) {
+		if (entries_of("/proc/self/task") == count)
+			return;
+		nanosleep(&(struct timespec){0, 100000}, NULL);
+	}
+	assert_int_equal(entries_of("/proc/self/task"), count);
+}
+
+static struct session session_of(struct rig *rig)
+{
+	struct session session = {
+		.output = &rig->output,
+		.mailbox = &rig->mailbox,
+		.message = rig->message ? rig->message : "ours",
+		.input = rig->input,
+		.target = {.output = rig->target},
+		.buffer = rig->buffer ? rig->buffer : 65536,
+		.chunk = rig->chunk,
+		.depth = rig->depth,
+		.timeout = rig->timeout ? rig->timeout : 10000,
+		.active = rig->active,
+	};
+
+	session.message_size = strlen(session.message) + 1;
+	return session;
+}
+
+void rig_start_session(struct rig *rig)
+{
+	rig->output.program = "rig";
+	assert_int_equal(mailbox_open(&rig->mailbox), 0);
+	rig->session = session_of(rig);
+}
+
+void rig_start_device(struct rig *rig)
 {
 	struct failure failure = {0};
 
 	fake_start(rig->transport ? rig->transport : IBV_TRANSPORT_IB);
-	fake_expose(rig->peer_memory, REGION_SIZE, PEER_RKEY);
-	capture();
-	rig->output.program = "rig";
-	assert_int_equal(mailbox_open(&rig->mailbox), 0);
-	rig->session = (struct session){
-		.output = &rig->output,
-		.mailbox = &rig->mailbox,
-		.message = rig->message ? rig->message : "ours",
-		.active = rig->active,
-	};
-	rig->session.message_size = strlen(rig->session.message) + 1;
+	if (rig->attributes)
+		*fake_attributes() = *rig->attributes;
+	fake_expose(rig->peer_memory, PEER_MEMORY, PEER_RKEY);
+	if (threads_before == 0) {
+		start_first_thread();
+		threads_before = entries_of("/proc/self/task");
+	}
+	expect_threads(threads_before);
+	descriptors_before = entries_of("/proc/self/fd");
+	capture(rig->output.verbose);
+	rig_start_session(rig);
 	assert_int_equal(device_start(fake_context(), &rig->device, &failure), 0);
+}
+
+static uint8_t reads_of(const struct rig *rig)
+{
+	return rig->reads ? rig->reads : 4;
+}
+
+static struct introduction introduction_of_peer(const struct rig *rig)
+{
+	return (struct introduction){
+		.version = INTRODUCTION_VERSION,
+		.mode = (uint8_t)rig->mode,
+		.size = rig->peer_size ? rig->peer_size : sizeof(PEER_TEXT),
+		.timeout = rig->peer_timeout ? rig->peer_timeout : 10000,
+	};
+}
+
+struct request rig_request(const struct rig *rig)
+{
+	struct request request = {
+		.tutorial = rig->tutorial,
+		.initiator_depth = reads_of(rig),
+		.responder_resources = reads_of(rig),
+	};
+
+	if (rig->tutorial)
+		request.theirs.size = SINK_TEXT_SIZE;
+	else
+		request.theirs = introduction_of_peer(rig);
+	return request;
+}
+
+void rig_start_connection(struct rig *rig)
+{
+	struct request request = rig_request(rig);
+	struct failure failure = {0};
+
 	rig->id = fake_id();
+	fake_agree(rig->id, reads_of(rig));
 	assert_int_equal(
 		connection_create(&rig->session, mode_by_number(rig->mode), rig->id, rig->device,
-			rig->tutorial && !rig->active, &rig->connection, &failure),
+			rig->active ? NULL : &request, &rig->connection, &failure),
 		0);
+}
+
+void rig_start(struct rig *rig)
+{
+	rig_start_device(rig);
+	rig_start_connection(rig);
 }
 
 void rig_establish(struct rig *rig)
 {
+	const struct introduction theirs = introduction_of_peer(rig);
 	uint8_t introduction[INTRODUCTION_SIZE];
-	const struct introduction theirs = {
-		.version = INTRODUCTION_VERSION,
-		.mode = (uint8_t)rig->mode,
-		.region_length = REGION_SIZE,
+	struct rdma_conn_param answer = {
+		.initiator_depth = reads_of(rig),
+		.responder_resources = reads_of(rig),
 	};
-	struct rdma_conn_param answer = {.initiator_depth = 1, .responder_resources = 1};
 	struct failure failure = {0};
 
 	introduction_encode(&theirs, introduction);
@@ -75,10 +198,28 @@ void rig_establish(struct rig *rig)
 
 void rig_hear(struct rig *rig, const struct message *message)
 {
-	uint8_t bytes[MESSAGE_SIZE];
+	uint8_t bytes[MESSAGE_MAX];
 
-	message_encode(message, bytes);
-	fake_arrive(rig->id, bytes, sizeof(bytes));
+	fake_arrive(rig->id, bytes, message_encode(message, bytes));
+	fake_settle();
+}
+
+void rig_hear_data(struct rig *rig, const void *data, size_t size)
+{
+	struct message region = rig_last(rig, MSG_MR);
+	struct message told = {.type = MSG_DATA};
+	uint64_t ring = rig->mode == MODE_WRITE ? region.length : rig->peer_ring;
+	uint8_t *start = rig->mode == MODE_WRITE ? (uint8_t *)(uintptr_t)region.address
+						 : rig->peer_memory;
+
+	for (size_t i = 0; i < size; i++)
+		start[(rig->told + i) % ring] = ((const uint8_t *)data)[i];
+	rig->told += size;
+	told.length = rig->told;
+	if (rig->mode == MODE_READ || rig->transport == IBV_TRANSPORT_IWARP)
+		rig_hear(rig, &told);
+	else
+		fake_arrive_immediate(rig->id, (uint32_t)size, (uint32_t)rig->told);
 	fake_settle();
 }
 
@@ -88,14 +229,75 @@ void rig_complete(struct rig *rig, enum ibv_wc_status status)
 	fake_settle();
 }
 
+void rig_complete_all(struct rig *rig)
+{
+	fake_settle();
+	while (fake_waiting(rig->id) > 0)
+		rig_complete(rig, IBV_WC_SUCCESS);
+}
+
+static bool is_message(const struct fake_send *send, enum message_type type)
+{
+	struct message message;
+
+	return send->opcode == IBV_WR_SEND && send->piece.length > 0 &&
+	       message_decode(&message, send->bytes, send->piece.length) == 0 &&
+	       message.type == type;
+}
+
+int rig_find(struct rig *rig, enum message_type type)
+{
+	for (unsigned int i = 0; i < fake_sends(rig->id); i++) {
+		struct fake_send send = fake_send(rig->id, i);
+
+		if (is_message(&send, type))
+			return (int)i;
+	}
+	return -1;
+}
+
+int rig_find_rdma(struct rig *rig, enum ibv_wr_opcode opcode)
+{
+	for (unsigned int i = 0; i < fake_sends(rig->id); i++)
+		if (fake_send(rig->id, i).opcode == opcode)
+			return (int)i;
+	return -1;
+}
+
+unsigned int rig_count(struct rig *rig, enum message_type type)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < fake_sends(rig->id); i++) {
+		struct fake_send send = fake_send(rig->id, i);
+
+		count += is_message(&send, type);
+	}
+	return count;
+}
+
 struct message rig_sent(struct rig *rig, unsigned int index)
 {
 	struct fake_send send = fake_send(rig->id, index);
 	struct message message;
 
 	assert_int_equal(send.opcode, IBV_WR_SEND);
-	assert_int_equal(message_decode(&message, send.bytes, MESSAGE_SIZE), 0);
+	assert_int_equal(message_decode(&message, send.bytes, send.piece.length), 0);
 	return message;
+}
+
+struct message rig_last(struct rig *rig, enum message_type type)
+{
+	unsigned int index = fake_sends(rig->id);
+
+	while (index-- > 0) {
+		struct fake_send send = fake_send(rig->id, index);
+
+		if (is_message(&send, type))
+			return rig_sent(rig, index);
+	}
+	fail_msg("no %s was sent", message_name(type));
+	return (struct message){0};
 }
 
 struct message rig_peer_region(struct rig *rig, uint64_t length)
@@ -105,19 +307,14 @@ struct message rig_peer_region(struct rig *rig, uint64_t length)
 		.address = (uintptr_t)rig->peer_memory,
 		.length = length,
 		.rkey = PEER_RKEY,
+		.depth = rig->peer_depth ? rig->peer_depth : 8,
 	};
 }
 
-struct message rig_peer_data(struct rig *rig, const void *data, size_t size)
+struct message rig_peer_done(const struct rig *rig, const void *data, size_t size)
 {
-	struct message ours = rig_sent(rig, 0);
 	struct message done = {.type = MSG_DONE};
 
-	/* In write mode the peer writes into our region, in read mode we have read its own. */
-	if (rig->mode == MODE_WRITE)
-		memcpy((void *)(uintptr_t)ours.address, data, size);
-	else
-		assert_memory_equal(rig->peer_memory, data, size);
 	if (!rig->tutorial) {
 		done.length = size;
 		done.digest = digest_of(data, size);
@@ -130,6 +327,7 @@ void rig_exchange_regions(struct rig *rig, uint64_t peer_length)
 	struct message region;
 
 	rig_start(rig);
+	rig->peer_ring = peer_length;
 	region = rig_peer_region(rig, peer_length);
 	rig_establish(rig);
 	if (rig->active)
@@ -150,12 +348,19 @@ void rig_start_data(struct rig *rig, uint64_t peer_length)
 
 void rig_exchange_data(struct rig *rig, const void *data, size_t size)
 {
-	struct message done = rig_peer_data(rig, data, size);
+	struct message done = rig_peer_done(rig, data, size);
+	struct message region = rig_last(rig, MSG_MR);
 
-	rig_complete(rig, IBV_WC_SUCCESS);
-	rig_complete(rig, IBV_WC_SUCCESS);
-	if (!rig->tutorial)
-		rig_hear(rig, &done);
+	if (rig->tutorial) {
+		if (rig->mode == MODE_WRITE)
+			memcpy((void *)(uintptr_t)region.address, data, size);
+		rig_complete_all(rig);
+		return;
+	}
+	rig_hear_data(rig, data, size);
+	while (rig_find(rig, MSG_VERDICT) < 0 && fake_waiting(rig->id) > 0)
+		rig_complete(rig, IBV_WC_SUCCESS);
+	rig_hear(rig, &done);
 }
 
 unsigned int rig_notes(struct rig *rig)
@@ -175,6 +380,29 @@ void rig_close(struct rig *rig, const struct failure *reason)
 	rig->outcome = *connection_outcome(rig->connection);
 }
 
+void rig_expect_failure(struct rig *rig, enum failure_kind kind, enum exit_status status)
+{
+	rig_complete_all(rig); /* the peer is told, if it can be */
+	assert_int_equal(rig_notes(rig) & (CONNECTION_FINISHED | CONNECTION_DRAINED), CONNECTION_FINISHED);
+	rig_close(rig, NULL);
+	assert_int_equal(rig->outcome.kind, kind);
+	assert_int_equal(failure_status(&rig->outcome), status);
+	rig_stop(rig);
+}
+
+void rig_expect_violation(struct rig *rig, const char *says)
+{
+	struct message abort;
+
+	rig_complete_all(rig);
+	abort = rig_last(rig, MSG_ABORT);
+	assert_int_equal(rig_count(rig, MSG_ABORT), 1);
+	assert_true(abort.text_size > 0);
+	rig_expect_failure(rig, FAILURE_PROTOCOL, STATUS_PEER);
+	if (!strstr(rig->outcome.evidence, says))
+		fail_msg("'%s' is not '%s'", rig->outcome.evidence, says);
+}
+
 void rig_stop(struct rig *rig)
 {
 	if (rig->connection)
@@ -183,6 +411,22 @@ void rig_stop(struct rig *rig)
 	mailbox_close(&rig->mailbox);
 	fflush(stdout);
 	snprintf(rig->printed, sizeof(rig->printed), "%s", printed);
+	fflush(stderr);
+	if (rig->output.verbose)
+		snprintf(rig->detailed, sizeof(rig->detailed), "%s", detailed);
 	rig_forget(NULL);
 	assert_int_equal(fake_objects(), 0);
+	assert_int_equal(fake_registered(), 0);
+	expect_threads(threads_before);
+	/* The test may have closed some of its own. */
+	assert_true(entries_of("/proc/self/fd") <= descriptors_before);
+}
+
+void for_each_rig(bool tutorial, void (*test)(struct rig *rig))
+{
+	for (unsigned int i = 0; i < (tutorial ? 8 : 4); i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2, .tutorial = i & 4};
+
+		test(&rig);
+	}
 }

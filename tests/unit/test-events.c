@@ -51,21 +51,21 @@ static void refusals_become_sentences(void **state)
 		struct introduction theirs;
 		const char *says;
 	} cases[] = {
-		{{1, MODE_READ, 0, REFUSAL_MODE, 1024},
+		{{2, MODE_READ, 0, REFUSAL_MODE, 0, 0},
 			"cannot connect to h:7: the server at h:7 runs in read mode; "},
-		{{1, MODE_WRITE, 0, REFUSAL_MODE, 1024}, "the server at h:7 runs in write mode; "},
-		{{1, 200, 0, REFUSAL_MODE, 1024}, "the server at h:7 runs in another mode; "},
-		{{9, 0, 0, REFUSAL_VERSION, 1024},
-			"speaks protocol version 9, this program version 1; "},
-		{{1, 0, 0, REFUSAL_SESSION, 1024}, "does not know this kind of session; "},
-		{{1, 0, 0, REFUSAL_RESOURCES, 1024}, "could not get the memory"},
-		{{1, 0, 0, REFUSAL_REGION, 512},
-			"has regions of 512 bytes, this program of 1024; "},
-		{{1, 0, 0, REFUSAL_DEVICE, 1024}, "does not serve on the RDMA device"},
-		{{1, 0, 0, REFUSAL_MALFORMED, 1024}, "could not make sense"},
-		{{1, 0, 0, REFUSAL_STOPPING, 1024}, "takes no more clients"},
-		{{1, 0, 0, REFUSAL_NONE, 1024}, "a reason that this version does not know"},
-		{{1, 0, 0, UINT32_MAX, 1024}, "a reason that this version does not know"},
+		{{2, MODE_WRITE, 0, REFUSAL_MODE, 0, 0}, "the server at h:7 runs in write mode; "},
+		{{2, 200, 0, REFUSAL_MODE, 0, 0}, "the server at h:7 runs in another mode; "},
+		{{9, 0, 0, REFUSAL_VERSION, 0, 0},
+			"speaks protocol version 9, this program version 2; "},
+		{{2, 0, 0, REFUSAL_SESSION, 0, 0}, "does not know this kind of session; "},
+		{{2, 0, 0, REFUSAL_RESOURCES, 0, 0}, "could not get the memory"},
+		{{2, 0, 0, REFUSAL_BUSY, 0, 0}, "standard input or output belongs to another client"},
+		{{2, 0, 0, REFUSAL_DEPTH, 0, 0}, "allows the server no RDMA READ"},
+		{{2, 0, 0, REFUSAL_DEVICE, 0, 0}, "does not serve on the RDMA device"},
+		{{2, 0, 0, REFUSAL_MALFORMED, 0, 0}, "could not make sense"},
+		{{2, 0, 0, REFUSAL_STOPPING, 0, 0}, "takes no more clients"},
+		{{2, 0, 0, REFUSAL_NONE, 0, 0}, "a reason that this version does not know"},
+		{{2, 0, 0, UINT32_MAX, 0, 0}, "a reason that this version does not know"},
 	};
 
 	(void)state;
@@ -151,8 +151,9 @@ static int read_signals(void)
 		if (poll(&waiting, 1, 1000) != 1 || signals_read(descriptor) != signals[i])
 			return 2;
 	}
-	/* Writing to a closed pipe must be an error, not the end. */
+	/* Writing to a closed pipe, or beyond the limit of a file, must be an error, not the end. */
 	kill(getpid(), SIGPIPE);
+	kill(getpid(), SIGXFSZ);
 	return signals_read(descriptor);
 }
 

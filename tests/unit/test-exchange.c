@@ -301,7 +301,7 @@ static void says_what_it_waits_for(void **state)
 		{{.sent = SENDING_MR}, "the acknowledgement of our MSG_MR"},
 		{{.sent = SENT_MR}, "its MSG_MR"},
 		{{.sent = SENT_MR, .received = RECEIVED_MR, .tutorial = true}, "its MSG_DONE"},
-		{{.sent = SENDING_DATA, .received = RECEIVED_MR}, "it to take our data"},
+		{{.sent = SENDING_DATA, .received = RECEIVED_MR}, "its next message"},
 		{{.sent = SENDING_ABORT, .received = RECEIVED_MR},
 			"the acknowledgement of our MSG_ABORT"},
 		{{.sent = SENT_ABORT, .received = RECEIVED_MR}, "its MSG_DONE"},

@@ -9,64 +9,13 @@
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
-/* Ends a rig whose exchange the CQ thread has given up, and compares how. */
-static void expect_failure(struct rig *rig, enum failure_kind kind, enum exit_status status)
-{
-	assert_int_equal(rig_notes(rig), CONNECTION_FINISHED);
-	rig_close(rig, NULL);
-	assert_int_equal(rig->outcome.kind, kind);
-	assert_int_equal(failure_status(&rig->outcome), status);
-	rig_stop(rig);
-}
-
-/* The size that a MSG_DONE claims must be one that the data can have. */
-static void impossible_sizes_are_refused(void **state)
-{
-	static const struct {
-		enum mode_number mode;
-		uint64_t region, claimed;
-		bool possible;
-	} cases[] = {
-		{MODE_WRITE, REGION_SIZE, 0, false},
-		{MODE_WRITE, REGION_SIZE, 1, true},
-		{MODE_WRITE, REGION_SIZE, REGION_SIZE, true},
-		{MODE_WRITE, REGION_SIZE, REGION_SIZE + 1, false},
-		{MODE_WRITE, REGION_SIZE, UINT64_MAX, false},
-		{MODE_WRITE, REGION_SIZE, (uint64_t)1 << 32, false},
-		/* Its own region does not matter where it writes into ours. */
-		{MODE_WRITE, 5, REGION_SIZE, true},
-		{MODE_READ, REGION_SIZE, 0, false},
-		{MODE_READ, 100, 100, true},
-		{MODE_READ, 100, 101, false},
-		{MODE_READ, UINT32_MAX, REGION_SIZE, true},
-		{MODE_READ, UINT32_MAX, REGION_SIZE + 1, false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct rig rig = {.mode = cases[i].mode, .active = true};
-		struct message done = {.type = MSG_DONE, .length = cases[i].claimed};
-
-		rig_start_data(&rig, cases[i].region);
-		rig_hear(&rig, &done);
-		if (cases[i].possible) {
-			assert_int_equal(rig_notes(&rig), 0);
-			rig_close(&rig, NULL);
-			rig_stop(&rig);
-		} else {
-			expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
-			assert_non_null(strstr(rig.outcome.evidence, "claims a message of"));
-		}
-	}
-}
-
 /* Whatever the peer sends is printed with its length, and no byte of it reaches the terminal. */
 static void print_safely(struct rig *rig, const uint8_t *data, size_t size, size_t text_size)
 {
-	char expected[TEXT_ESCAPED_SIZE(REGION_SIZE) + 32] = "remote buffer: ";
+	char expected[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE) + 32] = "remote buffer: ";
 	size_t start = strlen(expected);
 
-	memcpy(rig->peer_memory, data, size);
+	rig->peer_size = size;
 	rig_start_data(rig, size);
 	rig_exchange_data(rig, data, size);
 	rig_close(rig, NULL);
@@ -80,7 +29,7 @@ static void print_safely(struct rig *rig, const uint8_t *data, size_t size, size
 
 static void remote_text_is_printed_safely(void **state)
 {
-	uint8_t data[REGION_SIZE];
+	uint8_t data[SINK_TEXT_SIZE];
 
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -98,7 +47,7 @@ static void remote_text_is_printed_safely(void **state)
 /* What a tutorial peer sends has no length: the region ends it. */
 static void a_tutorial_text_ends_with_the_region(void **state)
 {
-	uint8_t data[REGION_SIZE];
+	uint8_t data[SINK_TEXT_SIZE];
 
 	(void)state;
 	memset(data, '\a', sizeof(data));
@@ -106,17 +55,36 @@ static void a_tutorial_text_ends_with_the_region(void **state)
 		struct rig rig = {.mode = mode, .tutorial = true};
 
 		memcpy(rig.peer_memory, data, sizeof(data));
-		rig_exchange_regions(&rig, REGION_SIZE);
-		(void)rig_peer_data(&rig, data, sizeof(data));
-		rig_hear(&rig, &(struct message){.type = MSG_DONE});
-		rig_complete(&rig, IBV_WC_SUCCESS);
-		rig_complete(&rig, IBV_WC_SUCCESS);
+		rig_start_data(&rig, SINK_TEXT_SIZE);
+		rig_exchange_data(&rig, data, sizeof(data));
 		rig_close(&rig, NULL);
 		rig_stop(&rig);
 		assert_false(failure_is_set(&rig.outcome));
 		assert_null(strchr(rig.printed, '\a'));
 		assert_int_equal(strlen(strstr(rig.printed, "remote buffer: ")),
-			strlen("remote buffer: ") + 4UL * REGION_SIZE + 1);
+			strlen("remote buffer: ") + 4UL * SINK_TEXT_SIZE + 1);
+	}
+}
+
+/* What a tutorial peer cannot know is not heard from one. */
+static void a_tutorial_peer_knows_two_messages(void **state)
+{
+	static const struct message messages[] = {
+		{.type = MSG_DATA, .length = 1},
+		{.type = MSG_CREDIT},
+		{.type = MSG_VERDICT},
+		{.type = MSG_ABORT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(messages); i++) {
+		struct rig rig = {.mode = MODE_WRITE, .active = i & 1, .tutorial = true};
+		bool abort = messages[i].type == MSG_ABORT;
+
+		rig_exchange_regions(&rig, PEER_MEMORY);
+		rig_hear(&rig, &messages[i]);
+		assert_int_equal(rig_count(&rig, MSG_ABORT), 0);
+		rig_expect_failure(&rig, abort ? FAILURE_ABORTED : FAILURE_PROTOCOL, STATUS_PEER);
 	}
 }
 
@@ -127,16 +95,14 @@ static void damage_here_is_told_and_not_printed(void **state)
 		struct rig rig = {.mode = i & 1, .active = i & 2};
 		struct message done;
 
-		memcpy(rig.peer_memory, "damaged", sizeof("damaged"));
-		rig_start_data(&rig, REGION_SIZE);
-		done = rig_peer_data(&rig, "damaged", sizeof("damaged"));
+		rig_start_data(&rig, PEER_MEMORY);
+		rig_hear_data(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+		rig_complete_all(&rig);
+		done = rig_peer_done(&rig, PEER_TEXT, sizeof(PEER_TEXT));
 		done.digest.bytes[DIGEST_SIZE - 1] ^= 1;
-		rig_complete(&rig, IBV_WC_SUCCESS);
-		rig_complete(&rig, IBV_WC_SUCCESS);
 		rig_hear(&rig, &done);
-		assert_int_equal(rig_sent(&rig, SEND_VERDICT).type, MSG_VERDICT);
-		assert_int_equal(rig_sent(&rig, SEND_VERDICT).verdict, VERDICT_DAMAGED);
-		rig_complete(&rig, IBV_WC_SUCCESS);
+		assert_int_equal(rig_last(&rig, MSG_VERDICT).verdict, VERDICT_DAMAGED);
+		rig_complete_all(&rig);
 		rig_hear(&rig, &verified);
 		rig_close(&rig, NULL);
 		rig_stop(&rig);
@@ -155,11 +121,10 @@ static void damage_there_is_believed(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		struct rig rig = {.mode = i & 1, .active = i & 2};
 
-		memcpy(rig.peer_memory, "x", 2);
-		rig_start_data(&rig, REGION_SIZE);
-		rig_exchange_data(&rig, "x", 2);
-		assert_int_equal(rig_sent(&rig, SEND_VERDICT).verdict, VERDICT_VERIFIED);
-		rig_complete(&rig, IBV_WC_SUCCESS);
+		rig_start_data(&rig, PEER_MEMORY);
+		rig_exchange_data(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+		assert_int_equal(rig_last(&rig, MSG_VERDICT).verdict, VERDICT_VERIFIED);
+		rig_complete_all(&rig);
 		rig_hear(&rig, &damaged);
 		rig_close(&rig, NULL);
 		rig_stop(&rig);
@@ -175,11 +140,11 @@ static void damage_outlives_the_connection(void **state)
 	struct message done;
 
 	(void)state;
-	rig_start_data(&rig, REGION_SIZE);
-	done = rig_peer_data(&rig, "x", 2);
+	rig_start_data(&rig, PEER_MEMORY);
+	rig_hear_data(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+	rig_complete_all(&rig);
+	done = rig_peer_done(&rig, PEER_TEXT, sizeof(PEER_TEXT));
 	done.digest.bytes[0] ^= 1;
-	rig_complete(&rig, IBV_WC_SUCCESS);
-	rig_complete(&rig, IBV_WC_SUCCESS);
 	rig_hear(&rig, &done);
 	connection_disconnected(rig.connection);
 	rig_close(&rig, NULL);
@@ -191,15 +156,22 @@ static void damage_outlives_the_connection(void **state)
 static void what_is_no_message_is_refused(void **state)
 {
 	static const struct {
-		uint8_t bytes[MESSAGE_SIZE + 1];
+		uint8_t bytes[320];
 		size_t length;
 		const char *says;
 	} cases[] = {
-		{{0}, 0, "message of 0 bytes, not 56"},
+		{{0}, 1, "message of 1 bytes, not 56"},
 		{{0}, MESSAGE_SIZE - 1, "message of 55 bytes, not 56"},
-		{{0}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
-		{{3}, MESSAGE_SIZE, "unknown type 3"},
+		{{0}, MESSAGE_MAX + 1, "message of 312 bytes, not 56"},
+		{{0}, 320, "message of 320 bytes, not 56"},
+		/* Most messages have no text. */
+		{{MSG_DONE}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
+		{{MSG_VERDICT}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
+		{{MSG_DATA}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
+		{{MSG_CREDIT}, MESSAGE_MAX, "message of 311 bytes, not 56"},
+		{{MSG_TYPES}, MESSAGE_SIZE, "unknown type 6"},
 		{{0xff, 0xff, 0xff, 0xff}, MESSAGE_SIZE, "unknown type 4294967295"},
+		{{MSG_TYPES}, MESSAGE_MAX, "unknown type 6"},
 		{{MSG_MR}, MESSAGE_SIZE, "its MSG_MR has impossible contents"},
 		{{MSG_VERDICT, [4] = 2}, MESSAGE_SIZE, "its MSG_VERDICT has impossible contents"},
 		{{MSG_DONE, [32] = 1}, MESSAGE_SIZE, "it sent MSG_DONE before its MSG_MR"},
@@ -214,7 +186,7 @@ static void what_is_no_message_is_refused(void **state)
 		rig_establish(&rig);
 		fake_arrive(rig.id, cases[i].bytes, cases[i].length);
 		fake_settle();
-		expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
+		rig_expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
 		if (!strstr(rig.outcome.evidence, cases[i].says))
 			fail_msg("'%s' is not '%s'", rig.outcome.evidence, cases[i].says);
 	}
@@ -228,28 +200,91 @@ static void a_message_too_many_changes_nothing(void **state)
 
 	(void)state;
 	rig_start(&rig);
-	other = rig_peer_region(&rig, REGION_SIZE);
+	other = rig_peer_region(&rig, PEER_MEMORY);
 	rig_establish(&rig);
 	rig_hear(&rig, &other);
 	other.address ^= 0x1000;
 	rig_hear(&rig, &other);
-	rig_complete(&rig, IBV_WC_SUCCESS);
-	assert_int_equal(fake_sends(rig.id), SEND_RDMA);
-	expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
-	assert_non_null(strstr(rig.outcome.evidence, "a second MSG_MR"));
+	rig_complete_all(&rig);
+	assert_int_equal(rig_find_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), -1);
+	rig_expect_violation(&rig, "a second MSG_MR");
+}
+
+/* A message longer than any, and than our receives: the device says so. */
+static void a_message_too_long_ends_the_connection(void **state)
+{
+	static const uint8_t bytes[321] = {MSG_ABORT};
+	struct rig rig = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	rig_start(&rig);
+	rig_establish(&rig);
+	fake_arrive(rig.id, bytes, sizeof(bytes));
+	fake_settle();
+	rig_expect_failure(&rig, FAILURE_COMPLETION, STATUS_PEER);
+	assert_int_equal(rig.outcome.code, IBV_WC_LOC_LEN_ERR);
+}
+
+/* The peer says why it gave up; a terminal is safe from it. */
+static void an_abort_is_heard(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2};
+		struct message abort = {.type = MSG_ABORT};
+		unsigned int sends;
+
+		if (!(i & 4))
+			message_set_text(&abort, "no room\a\n");
+		rig_start_data(&rig, PEER_MEMORY);
+		sends = fake_sends(rig.id);
+		rig_hear(&rig, &abort);
+		assert_int_equal(fake_sends(rig.id), sends);
+		assert_int_equal(rig_notes(&rig), CONNECTION_FINISHED);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+		assert_int_equal(rig.outcome.kind, FAILURE_ABORTED);
+		assert_int_equal(failure_status(&rig.outcome), STATUS_PEER);
+		assert_string_equal(rig.outcome.evidence,
+			i & 4 ? "it gave up: it does not say why"
+			      : "it gave up: no room\\x07\\x0a");
+	}
+}
+
+/* Signs of life carry nothing, and cost nothing but a receive, which is there again. */
+static void signs_of_life_change_nothing(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE};
+	unsigned int sends, receives;
+
+	(void)state;
+	rig_start_data(&rig, PEER_MEMORY);
+	sends = fake_sends(rig.id);
+	receives = fake_receives(rig.id);
+	for (unsigned int i = 0; i < 100; i++) {
+		fake_arrive(rig.id, "", 0);
+		fake_settle();
+	}
+	assert_int_equal(fake_sends(rig.id), sends);
+	assert_int_equal(fake_receives(rig.id), receives);
+	rig_close(&rig, NULL);
+	rig_stop(&rig);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_rig(impossible_sizes_are_refused),
 		with_rig(remote_text_is_printed_safely),
 		with_rig(a_tutorial_text_ends_with_the_region),
+		with_rig(a_tutorial_peer_knows_two_messages),
 		with_rig(damage_here_is_told_and_not_printed),
 		with_rig(damage_there_is_believed),
 		with_rig(damage_outlives_the_connection),
 		with_rig(what_is_no_message_is_refused),
 		with_rig(a_message_too_many_changes_nothing),
+		with_rig(a_message_too_long_ends_the_connection),
+		with_rig(an_abort_is_heard),
+		with_rig(signs_of_life_change_nothing),
 	};
 
 	return cmocka_run_group_tests_name("hearing", tests, NULL, NULL);

@@ -1,0 +1,235 @@
+/*
+ * Making a connection, on a made-up device: whatever fails half-way is said and leaves nothing behind.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+/* What is due to be made of a connection, and the call that fails. */
+static void expect_no_connection(struct rig *rig, const struct request *request,
+	const char *function, unsigned int after, int error, struct failure *failure)
+{
+	struct rdma_cm_id *id = fake_id();
+	unsigned int objects = fake_objects();
+	struct connection *connection;
+
+	fake_fail(function, after, error);
+	assert_int_equal(connection_create(&rig->session, mode_by_number(rig->mode), id,
+				 rig->device, request, &connection, failure),
+		-1);
+	check_case(function, fake_objects() == objects);
+	/* The id stays the caller's. */
+	assert_null(id->qp);
+	rdma_destroy_id(id);
+}
+
+static void what_fails_half_way_leaves_nothing(void **state)
+{
+	static const struct {
+		const char *function;
+		unsigned int after;
+		int error;
+		enum failure_kind kind;
+		enum phase phase;
+		bool passive; /* only there */
+	} cases[] = {
+		{"ibv_alloc_pd", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
+		{"ibv_create_cq", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
+		{"ibv_req_notify_cq", 0, EIO, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
+		{"rdma_create_qp", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
+		/* The size is not at fault: rdmacm has given the request up. */
+		{"rdma_create_qp", 0, EINVAL, FAILURE_GONE, PHASE_CONNECT, false},
+		{"ibv_reg_mr", 0, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, false},
+		{"ibv_reg_mr", 1, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, false},
+		{"ibv_reg_mr", 2, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, true},
+		{"ibv_post_recv", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
+		{"ibv_post_recv", 3, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 2; i++) {
+		struct rig rig = {.mode = i & 1, .transport = IBV_TRANSPORT_IWARP};
+		struct failure failure = {0};
+		struct request request = rig_request(&rig);
+		const char *function = cases[i / 2].function;
+
+		rig.active = !cases[i / 2].passive && i & 2;
+		rig_start_device(&rig);
+		expect_no_connection(&rig, rig.active ? NULL : &request, function,
+			cases[i / 2].after, cases[i / 2].error, &failure);
+		check_case(function, failure.kind == cases[i / 2].kind);
+		check_case(function, failure.phase == cases[i / 2].phase);
+		assert_int_equal(failure.code, cases[i / 2].error);
+		assert_string_equal(failure.call, function);
+		check_case(function, *failure.evidence != '\0');
+		rig_stop(&rig);
+	}
+}
+
+/* With files at both ends the threads that deal with them exist by the time of the last failure. */
+static void what_fails_half_way_leaves_no_thread(void **state)
+{
+	(void)state;
+	for (unsigned int after = 0; after < 100; after++) {
+		struct rig rig = {.mode = after & 1, .input = "/dev/zero", .target = "/dev/null"};
+		struct failure failure = {0};
+		struct request request = rig_request(&rig);
+
+		rig_start_device(&rig);
+		expect_no_connection(&rig, &request, "ibv_post_recv", after % 10, ENOMEM, &failure);
+		rig_stop(&rig);
+	}
+}
+
+/* Without descriptors there are no threads: one for the input, the other for the output. */
+static void what_lacks_a_descriptor_leaves_nothing(void **state)
+{
+	struct rlimit before, few;
+	unsigned int failed = 0;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &before);
+	few = before;
+	for (unsigned int left = 0; left < 6; left++) {
+		struct rig rig = {.mode = MODE_WRITE, .input = "/dev/zero", .target = "/dev/null"};
+		struct request request = rig_request(&rig);
+		struct failure failure = {0};
+		struct connection *connection = NULL;
+		struct rdma_cm_id *id;
+		int next;
+
+		rig_start_device(&rig);
+		id = fake_id();
+		next = dup(STDERR_FILENO);
+		few.rlim_cur = (rlim_t)next + left;
+		close(next);
+		setrlimit(RLIMIT_NOFILE, &few);
+		rig.connection = NULL;
+		if (connection_create(&rig.session, mode_by_number(MODE_WRITE), id, rig.device,
+			    &request, &connection, &failure)) {
+			setrlimit(RLIMIT_NOFILE, &before);
+			assert_int_equal(failure.code, EMFILE);
+			rdma_destroy_id(id);
+			failed++;
+		} else {
+			setrlimit(RLIMIT_NOFILE, &before);
+			rig.connection = connection;
+			rig_close(&rig, NULL);
+		}
+		rig_stop(&rig);
+	}
+	/* The input, and an eventfd for each thread. */
+	assert_int_equal(failed, 3);
+}
+
+static void an_input_that_cannot_be_read_is_said(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE, .input = "/nonexistent/name"};
+	struct request request = rig_request(&rig);
+	struct failure failure = {0};
+	struct rdma_cm_id *id;
+	struct connection *connection;
+
+	(void)state;
+	rig_start_device(&rig);
+	id = fake_id();
+	assert_int_equal(connection_create(&rig.session, mode_by_number(MODE_WRITE), id, rig.device,
+				 &request, &connection, &failure),
+		-1);
+	assert_int_equal(failure.kind, FAILURE_FILE);
+	assert_int_equal(failure.code, ENOENT);
+	assert_string_equal(failure.evidence, "cannot read name: No such file or directory");
+	rdma_destroy_id(id);
+	rig_stop(&rig);
+}
+
+static void a_device_that_gives_no_channel_is_not_started(void **state)
+{
+	struct failure failure = {0};
+	struct device *device = NULL;
+
+	(void)state;
+	fake_start(IBV_TRANSPORT_IB);
+	fake_fail("ibv_create_comp_channel", 0, EMFILE);
+	assert_int_equal(device_start(fake_context(), &device, &failure), -1);
+	assert_null(device);
+	assert_int_equal(failure.code, EMFILE);
+	assert_string_equal(failure.call, "ibv_create_comp_channel");
+	assert_int_equal(fake_objects(), 0);
+	device_stop(NULL);
+}
+
+/* Options and timers that older kernels or iWARP do not know are no reason to fail. */
+static void what_a_device_may_lack_is_not_needed(void **state)
+{
+	static const char *const functions[] = {"rdma_set_option", "ibv_modify_qp", "ibv_query_port"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(functions); i++) {
+		struct rig rig = {.mode = MODE_WRITE, .peer_size = STREAM_SIZE_UNKNOWN};
+		struct request request = rig_request(&rig);
+		struct failure failure = {0};
+
+		rig_start_device(&rig);
+		rig.id = fake_id();
+		fake_fail(functions[i], 0, ENOSYS);
+		assert_int_equal(connection_create(&rig.session, mode_by_number(MODE_WRITE), rig.id,
+					 rig.device, &request, &rig.connection, &failure),
+			0);
+		assert_int_equal(connection_accept(rig.connection), 0);
+		assert_false(fake_fail_is_due());
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+	}
+}
+
+/* The active end makes room for the peer's data when it knows how much that is. */
+static void what_lacks_memory_when_established_is_said(void **state)
+{
+	static const struct introduction theirs = {INTRODUCTION_VERSION, MODE_READ, 0, 0, 1 << 20, 0};
+	uint8_t introduction[INTRODUCTION_SIZE];
+	const struct rdma_conn_param answer = {
+		.private_data = introduction,
+		.private_data_len = sizeof(introduction),
+		.initiator_depth = 1,
+	};
+
+	(void)state;
+	introduction_encode(&theirs, introduction);
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig rig = {
+			.mode = MODE_READ,
+			.active = true,
+			.input = i & 1 ? "/dev/zero" : NULL,
+			.target = i & 2 ? "/dev/null" : NULL,
+		};
+		struct failure failure = {0};
+
+		rig_start(&rig);
+		fake_limit_memory(fake_registered());
+		assert_int_equal(connection_established(rig.connection, &answer, &failure), -1);
+		assert_string_equal(failure.call, "ibv_reg_mr");
+		assert_int_equal(failure_status(&failure), STATUS_FAILED);
+		rig_close(&rig, &failure);
+		rig_stop(&rig);
+		assert_int_equal(rig.outcome.kind, FAILURE_ERRNO);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_rig(what_fails_half_way_leaves_nothing),
+		with_rig(what_fails_half_way_leaves_no_thread),
+		with_rig(what_lacks_a_descriptor_leaves_nothing),
+		with_rig(an_input_that_cannot_be_read_is_said),
+		with_rig(a_device_that_gives_no_channel_is_not_started),
+		with_rig(what_a_device_may_lack_is_not_needed),
+		with_rig(what_lacks_memory_when_established_is_said),
+	};
+
+	return cmocka_run_group_tests_name("making", tests, NULL, NULL);
+}

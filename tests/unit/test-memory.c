@@ -1,0 +1,298 @@
+/* How much memory a connection registers, and how large its queues are, on a made-up device. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pair.h"
+#include "rdma-internal.h"
+
+#define KIB 1024
+
+/* What this device and session come to. */
+static struct geometry choose(const struct ibv_device_attr *attributes,
+	const struct session *session, bool streams)
+{
+	struct device device = {.attributes = *attributes};
+	struct geometry geometry;
+
+	fake_start(IBV_TRANSPORT_IB);
+	device.verbs = fake_context();
+	geometry_choose(&geometry, session, &device, 1, streams);
+	return geometry;
+}
+
+/* What suits the device, unless the user says otherwise, and what the device cannot do. */
+static void chunk_and_depth_suit_the_device(void **state)
+{
+	static const struct {
+		uint32_t vendor;
+		int work_requests;
+		uint64_t buffer;
+		uint32_t chunk, depth;               /* the user's */
+		uint32_t chosen_chunk, chosen_depth; /* ours */
+	} cases[] = {
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 0, 64 * KIB, 32},
+		{0x2c9, 16384, 4096 * KIB, 0, 0, 256 * KIB, 16},
+		{0x2c9, 16384, 65536 * KIB, 0, 0, 256 * KIB, 64},
+		{FAKE_SOFT_VENDOR, 16384, 16 * KIB, 0, 0, 64 * KIB, 16},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 1000, 0, 1000, 64},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 7, 64 * KIB, 7},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 5000, 64 * KIB, 5000},
+		/* The device's longest message, and its queues. */
+		{0x2c9, 16384, 4096 * KIB, 64U << 20, 0, FAKE_MESSAGE_MAX, 16},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 65535, 64 * KIB, 8184},
+		{FAKE_SOFT_VENDOR, 64, 4096 * KIB, 0, 0, 64 * KIB, 24},
+		{FAKE_SOFT_VENDOR, 18, 4096 * KIB, 0, 0, 64 * KIB, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct ibv_device_attr attributes = {
+			.vendor_id = cases[i].vendor,
+			.max_qp_wr = cases[i].work_requests,
+		};
+		const struct session session = {
+			.buffer = cases[i].buffer,
+			.chunk = cases[i].chunk,
+			.depth = cases[i].depth,
+		};
+		struct geometry geometry = choose(&attributes, &session, true);
+
+		assert_int_equal(geometry.chunk, cases[i].chosen_chunk);
+		assert_int_equal(geometry.depth, cases[i].chosen_depth);
+		assert_int_equal(geometry.ring, cases[i].buffer / 2);
+		assert_true(geometry.sends <= (uint32_t)cases[i].work_requests);
+		assert_true(geometry.receives <= (uint32_t)cases[i].work_requests);
+		assert_true(geometry.receives > geometry.depth);
+		assert_true(geometry.sends >= 2 * geometry.depth);
+	}
+}
+
+/* Two texts need little: a page each for what is sent, for what comes, and for the messages. */
+static void texts_take_three_pages(void **state)
+{
+	static const struct ibv_device_attr attributes = {.vendor_id = 1, .max_qp_wr = 100};
+	static const struct session session = {.buffer = 4096 * KIB, .chunk = 5000, .depth = 77};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct geometry geometry = choose(&attributes, &session, false);
+
+	(void)state;
+	assert_true(control_size(&geometry) <= page);
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct rig rig = {.mode = mode};
+
+		rig_start(&rig);
+		assert_int_equal(fake_registered(), 3 * page);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+	}
+}
+
+/* Each message has a place of its own as long as it may be in use. */
+static void messages_lie_apart(void **state)
+{
+	static uint8_t taken[65536];
+	static const struct ibv_device_attr attributes = {.max_qp_wr = 100};
+	static const struct session session = {.buffer = 64 * KIB, .depth = 5};
+
+	(void)state;
+	for (unsigned int streams = 0; streams < 2; streams++) {
+		struct connection connection = {
+			.geometry = choose(&attributes, &session, streams),
+			.control.start = taken,
+		};
+		size_t size = control_size(&connection.geometry);
+		uint8_t *place;
+
+		memset(taken, 0, sizeof(taken));
+		for (uint64_t slot = 0; slot < connection.geometry.receives; slot++) {
+			place = control_receive(&connection, slot);
+			assert_true(place + LONG_SLOT <= taken + size);
+			for (unsigned int i = 0; i < LONG_SLOT; i++)
+				assert_int_equal(place[i]++, 0);
+		}
+		for (; connection.sends_posted < connection.geometry.sends;
+			connection.sends_posted++) {
+			place = control_send(&connection, OPERATION_DATA);
+			assert_true(place + MESSAGE_SIZE <= taken + size);
+			for (unsigned int i = 0; i < MESSAGE_SIZE; i++)
+				assert_int_equal(place[i]++, 0);
+		}
+		for (unsigned int long_one = 0; long_one < 2; long_one++) {
+			place = control_send(
+				&connection, long_one ? OPERATION_MR : OPERATION_ABORT);
+			for (unsigned int i = 0; i < MESSAGE_MAX; i++)
+				assert_int_equal(place[i]++, 0);
+		}
+	}
+}
+
+/* The user's --buffer is for both directions; what is shorter takes less. */
+static void memory_is_bounded_by_the_buffer(void **state)
+{
+	static const struct {
+		uint64_t peer_size;
+		const char *input;
+		uint64_t most;
+	} cases[] = {
+		{STREAM_SIZE_UNKNOWN, "/dev/zero", 128 * KIB},
+		{(uint64_t)5 << 30, "/dev/zero", 128 * KIB},
+		{5000, "/dev/zero", 72 * KIB},
+		{5000, NULL, 12 * KIB},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct rig rig = {
+			.mode = i & 1,
+			.active = i & 2,
+			.buffer = 128 * KIB,
+			.peer_size = cases[i / 4].peer_size,
+			.input = cases[i / 4].input,
+		};
+		int access;
+		uint64_t control;
+
+		rig_start(&rig);
+		rig_establish(&rig);
+		if (!rig.active)
+			rig_hear(&rig, &(struct message){.type = MSG_MR, .length = 1, .depth = 1});
+		control = fake_region(fake_send(rig.id, 0).piece.lkey, &access)->length;
+		assert_true(fake_registered() <= cases[i / 4].most + control + 4096);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+	}
+}
+
+/* Where not so much may be locked, less is taken, and that is said to those who want to know. */
+static void less_is_taken_where_less_is_allowed(void **state)
+{
+	static const size_t limits[] = {256, 128, 96, 64, 28};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(limits) * 2; i++) {
+		struct pair pair = {.chance = (unsigned int)i, .active = {.mode = i & 1}};
+		struct rig *ends[] = {&pair.active, &pair.passive};
+		struct digest digests[2];
+		char paths[2][32];
+		int files[2];
+
+		for (unsigned int end = 0; end < 2; end++) {
+			ends[end]->buffer = 256 * KIB;
+			ends[end]->output.verbose = true;
+			ends[end]->chunk = 8000;
+			ends[end]->depth = 1;
+			files[end] = pair_file(300000, end, paths[end], &digests[end]);
+			ends[end]->input = paths[end];
+		}
+		pair.limit = limits[i / 2] * KIB;
+		pair_start(&pair);
+		assert_true(fake_registered() <= 2 * pair.limit);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(files[0]);
+		close(files[1]);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+		assert_non_null(strstr(pair.active.detailed,
+			"no 128 KiB of registered memory (Cannot allocate memory; needed 128 KiB "
+			"more, the limit is "));
+		assert_non_null(strstr(pair.active.detailed, "trying half of it\n"));
+	}
+}
+
+/* But not less than a page. */
+static void too_little_memory_is_said(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE, .peer_size = STREAM_SIZE_UNKNOWN};
+	struct request request = rig_request(&rig);
+	struct failure failure = {0};
+	struct connection *connection;
+	struct rdma_cm_id *id;
+
+	(void)state;
+	rig_start_device(&rig);
+	id = fake_id();
+	fake_limit_memory(16 * KIB);
+	assert_int_equal(connection_create(&rig.session, mode_by_number(MODE_WRITE), id, rig.device,
+				 &request, &connection, &failure),
+		-1);
+	assert_int_equal(failure.phase, PHASE_MEMORY);
+	assert_int_equal(failure.code, ENOMEM);
+	rdma_destroy_id(id);
+	rig_stop(&rig);
+}
+
+/* A device of short queues still moves everything; so does rdmacm where it has none left. */
+static void short_queues_do(void **state)
+{
+	static const struct ibv_device_attr attributes = {
+		.vendor_id = FAKE_SOFT_VENDOR,
+		.max_qp_wr = 20,
+		.max_qp_rd_atom = 1,
+		.max_qp_init_rd_atom = 1,
+	};
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct pair pair = {.active = {.mode = mode, .attributes = &attributes}};
+		struct digest digest;
+		char path[32];
+		int file = pair_file(100000, mode, path, &digest);
+
+		pair.active.input = path;
+		pair.active.chunk = 1000;
+		pair_start(&pair);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(file);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+	}
+}
+
+/* A request that rdmacm gave up is not taken for a queue that is too long. */
+static void a_lost_request_is_no_queue_too_long(void **state)
+{
+	static const struct ibv_device_attr attributes = {
+		.vendor_id = FAKE_SOFT_VENDOR, .max_qp_wr = 64, .max_qp_rd_atom = 1};
+	struct rig rig = {
+		.mode = MODE_WRITE,
+		.attributes = &attributes,
+		.peer_size = STREAM_SIZE_UNKNOWN,
+	};
+	struct request request = rig_request(&rig);
+	struct failure failure = {0};
+	struct connection *connection;
+	struct rdma_cm_id *id;
+
+	(void)state;
+	rig_start_device(&rig);
+	id = fake_id();
+	fake_fail("rdma_create_qp", 0, EINVAL);
+	assert_int_equal(connection_create(&rig.session, mode_by_number(MODE_WRITE), id, rig.device,
+				 &request, &connection, &failure),
+		-1);
+	assert_int_equal(failure.kind, FAILURE_GONE);
+	rdma_destroy_id(id);
+	rig_stop(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_rig(chunk_and_depth_suit_the_device),
+		with_rig(texts_take_three_pages),
+		with_rig(messages_lie_apart),
+		with_rig(memory_is_bounded_by_the_buffer),
+		with_rig(less_is_taken_where_less_is_allowed),
+		with_rig(too_little_memory_is_said),
+		with_rig(short_queues_do),
+		with_rig(a_lost_request_is_no_queue_too_long),
+	};
+
+	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}

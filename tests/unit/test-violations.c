@@ -1,0 +1,255 @@
+/*
+ * A peer that breaks the rules of the streams, on a made-up device: it is found out, told so, and
+ * given up.
+ */
+#include <string.h>
+
+#include "rig.h"
+
+/* The size that a MSG_DONE claims must be that of what came, and that which was announced. */
+static void sizes_that_do_not_fit_are_refused(void **state)
+{
+	static const struct {
+		uint64_t announced, claimed;
+		const char *says; /* NULL: it fits */
+	} cases[] = {
+		{5, 5, NULL},
+		{STREAM_SIZE_UNKNOWN, 5, NULL},
+		{5, 0, "does not fit the 5 bytes that it told of"},
+		{5, 4, "does not fit the 5 bytes that it told of"},
+		{5, 6, "does not fit the 5 bytes that it told of"},
+		{5, UINT64_MAX, "does not fit the 5 bytes that it told of"},
+		{5, (uint64_t)1 << 32, "does not fit the 5 bytes that it told of"},
+		{6, 5, "it sent less than the 6 bytes that it announced"},
+		{6, 6, "does not fit the 5 bytes that it told of"},
+		{UINT64_MAX - 1, 5, "it sent less than the"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2};
+		struct message done = rig_peer_done(&rig, "12345", 5);
+
+		rig.peer_size = cases[i / 4].announced;
+		done.length = cases[i / 4].claimed;
+		rig_exchange_regions(&rig, PEER_MEMORY);
+		rig_hear_data(&rig, "12345", 5);
+		rig_complete_all(&rig);
+		rig_hear(&rig, &done);
+		if (cases[i / 4].says) {
+			rig_expect_violation(&rig, cases[i / 4].says);
+		} else {
+			assert_int_equal(rig_last(&rig, MSG_VERDICT).verdict, VERDICT_VERIFIED);
+			rig_close(&rig, NULL);
+			rig_stop(&rig);
+		}
+	}
+}
+
+/* What the peer tells of its stream, when that cannot be. */
+static void data_that_is_not_due_is_refused(void **state)
+{
+	static const struct {
+		uint64_t announced, told;
+		const char *says;
+	} cases[] = {
+		{7, 8, "it sent more than the 7 bytes that it announced"},
+		{7, UINT64_MAX, "it sent more than the 7 bytes that it announced"},
+		{100000, 0, "it sent data up to byte 0, which we did not allow"},
+		{100000, PEER_MEMORY + 1, "up to byte 4097, which we did not allow"},
+		{STREAM_SIZE_UNKNOWN, UINT64_MAX, "which we did not allow"},
+		{STREAM_SIZE_UNKNOWN, (uint64_t)1 << 32, "which we did not allow"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct rig rig = {
+			.mode = i & 1,
+			.active = i & 2,
+			.buffer = 2 * PEER_MEMORY,
+			.peer_size = cases[i / 4].announced,
+		};
+		struct message data = {.type = MSG_DATA, .length = cases[i / 4].told};
+
+		rig_exchange_regions(&rig, PEER_MEMORY);
+		rig_hear(&rig, &data);
+		rig_expect_violation(&rig, cases[i / 4].says);
+		assert_null(strstr(rig.printed, "remote buffer"));
+	}
+}
+
+/* Before MSG_MR, and after MSG_DONE. */
+static void data_out_of_order_is_refused(void **state)
+{
+	static const struct message data = {.type = MSG_DATA, .length = 1};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig early = {.mode = i & 1, .active = i & 2}, late = early;
+
+		rig_start(&early);
+		rig_establish(&early);
+		rig_hear(&early, &data);
+		/* The passive end cannot say so: nothing has proved that the connection stands. */
+		rig_expect_failure(&early, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(early.outcome.evidence, "it sent data when none was due");
+
+		late.peer_size = STREAM_SIZE_UNKNOWN;
+		rig_start_data(&late, PEER_MEMORY);
+		rig_exchange_data(&late, PEER_TEXT, sizeof(PEER_TEXT));
+		rig_hear(&late, &(struct message){.type = MSG_DATA, .length = 100});
+		rig_expect_violation(&late, "it sent data when none was due");
+	}
+}
+
+/* A peer that does not wait for credit is found out before it can hit an empty receive queue. */
+static void pieces_beyond_credit_are_refused(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig rig = {
+			.mode = i & 1,
+			.active = i & 2,
+			.depth = 2,
+			.peer_size = STREAM_SIZE_UNKNOWN,
+		};
+
+		rig_exchange_regions(&rig, PEER_MEMORY);
+		/* Nothing of ours is acknowledged, so in the end we cannot give credit. */
+		for (unsigned int piece = 0; piece < 50 && rig_count(&rig, MSG_ABORT) == 0; piece++)
+			rig_hear_data(&rig, "x", 1);
+		assert_true(rig_count(&rig, MSG_CREDIT) > 0);
+		rig_expect_violation(&rig, "which we did not allow");
+	}
+}
+
+/* Immediate data says how far the stream is, or makes no sense. */
+static void wrong_immediate_data_is_refused(void **state)
+{
+	static const struct {
+		enum mode_number mode;
+		bool tutorial;
+		uint32_t length, immediate;
+		const char *says;
+	} cases[] = {
+		{MODE_WRITE, false, 3, 4, "immediate data that makes no sense: 0x4"},
+		{MODE_WRITE, false, 3, 2, "immediate data that makes no sense: 0x2"},
+		{MODE_WRITE, false, 3, 0x3000000, "immediate data that makes no sense: 0x3000000"},
+		{MODE_WRITE, false, 0, 0, "up to byte 0, which we did not allow"},
+		{MODE_READ, false, 0, 1, "immediate data that makes no sense: 0x1"},
+		{MODE_READ, false, 0, 0, "up to byte 0, which we did not allow"},
+		{MODE_WRITE, true, 3, 3, "immediate data that makes no sense: 0x3"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct rig rig = {
+			.mode = cases[i].mode,
+			.active = i & 1,
+			.tutorial = cases[i].tutorial,
+			.peer_size = 100000,
+		};
+
+		rig_exchange_regions(&rig, PEER_MEMORY);
+		fake_arrive_immediate(rig.id, cases[i].length, cases[i].immediate);
+		fake_settle();
+		if (!rig.tutorial) {
+			rig_expect_violation(&rig, cases[i].says);
+			continue;
+		}
+		assert_int_equal(rig_count(&rig, MSG_ABORT), 0);
+		rig_expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
+	}
+}
+
+/* The peer can give credit only for what it was told of, and cannot take it back. */
+static void credit_for_what_was_not_told_is_refused(void **state)
+{
+	static const struct {
+		uint64_t position, pieces;
+	} cases[] = {{6, 1}, {5, 2}, {UINT64_MAX, 1}, {5, UINT64_MAX}, {4, 1}, {5, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2};
+		struct message credit = {
+			.type = MSG_CREDIT,
+			.length = cases[i / 4].position,
+			.pieces = cases[i / 4].pieces,
+		};
+
+		rig_start_data(&rig, PEER_MEMORY);
+		/* "ours" went as one piece, and this is right. */
+		rig_hear(&rig, &(struct message){.type = MSG_CREDIT, .length = 5, .pieces = 1});
+		rig_complete_all(&rig);
+		assert_int_equal(rig_count(&rig, MSG_ABORT), 0);
+		rig_hear(&rig, &credit);
+		rig_expect_violation(&rig, "which it does not have");
+	}
+}
+
+/* Credit of a peer that knows nothing of our stream yet. */
+static void early_credit_is_refused(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	rig_start(&rig);
+	rig_establish(&rig);
+	rig_hear(&rig, &(struct message){.type = MSG_CREDIT});
+	rig_expect_violation(&rig, "it gave credit up to byte 0");
+}
+
+/* A depth of 0 would let us wait for ever. */
+static void a_peer_that_takes_nothing_is_refused(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2};
+		struct message region;
+
+		rig_start(&rig);
+		region = rig_peer_region(&rig, PEER_MEMORY);
+		region.depth = 0;
+		rig_establish(&rig);
+		rig_hear(&rig, &region);
+		rig_expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(rig.outcome.evidence, "its MSG_MR lets us send nothing");
+	}
+}
+
+/* The passive end answers: before our MSG_MR it has nothing to say, and we no place for its data. */
+static void a_peer_that_speaks_too_early_is_refused(void **state)
+{
+	(void)state;
+	for (unsigned int type = 0; type < MSG_TYPES; type++) {
+		struct rig rig = {.mode = type & 1, .active = true};
+		struct message message;
+
+		rig_start(&rig);
+		message = rig_peer_region(&rig, PEER_MEMORY);
+		message.type = type;
+		rig_hear(&rig, &message);
+		rig_establish(&rig);
+		assert_int_equal(fake_sends(rig.id), 0);
+		rig_expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(rig.outcome.evidence, "it sent a message before it had ours");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_rig(sizes_that_do_not_fit_are_refused),
+		with_rig(data_that_is_not_due_is_refused),
+		with_rig(data_out_of_order_is_refused),
+		with_rig(pieces_beyond_credit_are_refused),
+		with_rig(wrong_immediate_data_is_refused),
+		with_rig(credit_for_what_was_not_told_is_refused),
+		with_rig(early_credit_is_refused),
+		with_rig(a_peer_that_takes_nothing_is_refused),
+		with_rig(a_peer_that_speaks_too_early_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("violations", tests, NULL, NULL);
+}
