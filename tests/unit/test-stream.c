@@ -91,7 +91,7 @@ static void any_two_ends_fit(void **state)
 	static const uint32_t depths[] = {1, 2, 3, 5, 16, 0};
 
 	(void)state;
-	for (unsigned int i = 0; i < 96; i++) {
+	for (unsigned int i = 0; i < 64; i++) {
 		struct pair pair = {.chance = i};
 		struct rig *ends[] = {&pair.active, &pair.passive};
 		struct stream streams[2];
