@@ -95,11 +95,23 @@ clean:
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
+$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-steps.c)
+
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
 on_made_up_device := abandoning aborting connection ending hearing making memory posting silence stream violations
 $(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix tests/unit/, \
 	fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
 
 # These share what an output is tried with.
-$(addprefix $(BUILD)/tests/unit/,test-target test-target-failures): \
+$(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures test-target test-target-failures): \
 	$(call objects,tests/unit/target-rig.c)
+
+# These share a made-up stream, and what fills or empties its ring.
+$(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-worker): \
+	$(call objects,tests/unit/stream-rig.c)
+$(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
+	$(call objects,$(addprefix tests/unit/,sink-rig.c stream-rig.c))
+$(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
+	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
+
+$(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)

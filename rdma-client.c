@@ -442,19 +442,10 @@ static void report(struct client *client)
 		output_error(&client->output, "%s", text);
 		error = text;
 	}
-	if (client->connected) {
+	if (client->connected)
 		connection_report(client->connection, status, error, client->options.json);
-	} else if (client->options.json) {
-		const struct report nothing = {
-			.program = client->output.program,
-			.mode = client->options.mode->name,
-			.peer = client->peer,
-			.status = status,
-			.error = error,
-		};
-
-		report_json(stdout, &nothing);
-	}
+	else if (client->options.json)
+		session_report(&client->session, client->options.mode, client->peer, status, error);
 }
 
 /* Runs the whole exchange; prints how it ended. Returns the exit status. */
@@ -501,19 +492,8 @@ int main(int argc, char *argv[])
 
 	output_start();
 	client.output.program = "rdma-client";
-	switch (options_parse(&client.options, PROGRAM_CLIENT, argc, argv)) {
-	case OPTIONS_HELP:
-		options_help(stdout, PROGRAM_CLIENT);
-		return (int)output_finish(&client.output, STATUS_OK);
-	case OPTIONS_VERSION:
-		puts("rdma-client " PROJECT_VERSION);
-		return (int)output_finish(&client.output, STATUS_OK);
-	case OPTIONS_WRONG:
-		output_error(&client.output, "%s; see rdma-client --help", client.options.error);
-		return STATUS_USAGE;
-	case OPTIONS_RUN:
-		break;
-	}
+	if (session_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
+		return (int)status;
 	status = set_up(&client, greeting) || session_check(&client.session) ? STATUS_FAILED
 									     : exchange(&client);
 	tear_down(&client);

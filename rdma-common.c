@@ -72,12 +72,6 @@ static void decide(struct connection *connection)
 	if ((is_flush(outcome) && failure_is_set(&connection->reason)) ||
 		(complete && outcome->kind == FAILURE_COMPLETION))
 		*outcome = (struct failure){0};
-	if (!failure_is_set(outcome) && connection->damaged)
-		failure_set(outcome, FAILURE_DAMAGED, PHASE_EXCHANGE, 0, "digest_equal",
-			"its digest differs");
-	if (!failure_is_set(outcome) && connection->peer_verdict != VERDICT_VERIFIED)
-		failure_set(outcome, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
-			message_name(MSG_VERDICT), "");
 	if (failure_is_set(outcome) && !is_flush(outcome))
 		return;
 	if (!complete && !is_flush(outcome))

@@ -92,43 +92,30 @@ static void sink_ended(void *about)
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_SINK_ENDED);
 }
 
-/* Bytes of a ring for a stream of that size. */
-static size_t ring_size(const struct connection *connection, uint64_t stream)
+/* Makes one of the rings. */
+static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
+	size_t size, int access, struct failure *failure)
 {
-	uint64_t ring = connection->geometry.ring;
-
-	if (stream <= SINK_TEXT_SIZE)
-		return SINK_TEXT_SIZE;
-	return (size_t)(stream < ring ? stream : ring);
-}
-
-/* Where our data goes out from; what the peer may READ where the mode wants it. */
-static int make_outgoing(struct connection *connection, struct failure *failure)
-{
-	size_t size = ring_size(connection, source_size(connection->source));
-
-	if (region_make_at_most(connection, &connection->outgoing, size,
-		    mode_verbs(connection->mode)->outgoing_access, failure))
+	if (region_make_at_most(connection, region, size, access, failure))
 		return -1;
-	ring_init(&connection->outgoing_ring, connection->outgoing.start,
-		connection->outgoing.mr->length);
+	ring_init(ring, region->start, region->mr->length);
 	return 0;
 }
 
-/* Where the peer's data comes in, now that we know how much to expect. */
-static int make_incoming(struct connection *connection, struct failure *failure)
+/* Where the data goes out from and comes in, now that we know how much to expect. */
+static int make_rings(struct connection *connection, struct failure *failure)
 {
-	size_t size = ring_size(connection, connection->theirs.size);
-	int access = mode_verbs(connection->mode)->incoming_access;
+	const struct mode_verbs *mode = mode_verbs(connection->mode);
+	bool iwarp = connection->device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
+	/* There a READ needs the right that a WRITE of the peer would. Its key goes to nobody. */
+	int incoming = mode->incoming_access | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
 
-	/* On iWARP a READ needs the right that a WRITE of the peer would. Its key goes to nobody. */
-	if (connection->device->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
-		access |= IBV_ACCESS_REMOTE_WRITE;
-	if (region_make_at_most(connection, &connection->incoming, size, access, failure))
+	if (make_ring(connection, &connection->outgoing, &connection->outgoing_ring,
+		    ring_size(connection, ours, theirs), mode->outgoing_access, failure))
 		return -1;
-	ring_init(&connection->incoming_ring, connection->incoming.start,
-		connection->incoming.mr->length);
-	return 0;
+	return make_ring(connection, &connection->incoming, &connection->incoming_ring,
+		ring_size(connection, theirs, ours), incoming, failure);
 }
 
 /* Starts what deals with files. The threads wait until the peer is ready. */
@@ -184,15 +171,14 @@ static int make_all(
 		  connection->theirs.size > SINK_TEXT_SIZE;
 	geometry_choose(geometry, connection->session, connection->device, connection->id->port_num,
 		streams);
-	connection->positions = calloc(geometry->sends, sizeof(*connection->positions));
-	if (!connection->positions)
+	connection->marks = calloc(geometry->sends, sizeof(*connection->marks));
+	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	if (make_queue_pair(connection, failure) ||
 		region_make(connection, &connection->control, control_size(geometry),
-			IBV_ACCESS_LOCAL_WRITE, failure) ||
-		make_outgoing(connection, failure))
+			IBV_ACCESS_LOCAL_WRITE, failure))
 		return -1;
-	if (request && (make_incoming(connection, failure) || start_workers(connection, failure)))
+	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
 		return -1;
 	error = connection_post_receives(connection);
 	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error,
@@ -350,7 +336,7 @@ int connection_established(struct connection *connection, const struct rdma_conn
 	if (connection->session->active) {
 		set_rnr_timer(connection);
 		notes = read_answer(connection, answer, failure);
-		if (notes < 0 || make_incoming(connection, failure) ||
+		if (notes < 0 || make_rings(connection, failure) ||
 			start_workers(connection, failure))
 			return -1;
 	}
@@ -439,7 +425,7 @@ void connection_destroy(struct connection *connection)
 		ibv_dealloc_pd(connection->pd);
 	if (connection->id)
 		rdma_destroy_id(connection->id);
-	free(connection->positions);
+	free(connection->marks);
 	free(connection);
 }
 

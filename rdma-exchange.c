@@ -291,7 +291,9 @@ static bool keep(struct connection *connection, const struct message *message)
 		connection->peer_done = *message;
 		return tutorial || stream_may_end(connection, message);
 	default:
-		connection->peer_verdict = message->verdict;
+		if (message->verdict != VERDICT_VERIFIED)
+			failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
+				message_name(MSG_VERDICT), "");
 		return true;
 	}
 }
@@ -306,8 +308,8 @@ static void receive(struct connection *connection, const uint8_t *slot, uint32_t
 	struct message message;
 	int error;
 
-	if (length == 0 && !connection->exchange.tutorial)
-		return; /* a sign of life */
+	if (length == 0 && connection->streaming)
+		return; /* a sign of life, which nobody has to give before */
 	error = message_decode(&message, slot, length);
 	if (error) {
 		refuse_message(connection, error, &message, length);
@@ -350,8 +352,7 @@ static void received(struct connection *connection, const struct ibv_wc *complet
 		return;
 	}
 	if (completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-		stream_hear_immediate(
-			connection, completion->byte_len, ntohl(completion->imm_data));
+		stream_hear_immediate(connection, ntohl(completion->imm_data));
 	else
 		receive(connection, control_receive(connection, slot), completion->byte_len);
 	if (connection->exchange.ended || connection->closing)
@@ -377,8 +378,9 @@ static void sent(struct connection *connection, enum operation operation, uint64
 		stream_written(connection, number);
 	else if (operation == OPERATION_READ)
 		stream_read(connection, number);
-	/* The tutorial's three; the verdict is ours and may still be under way at the end. */
-	if (operation == OPERATION_MR || operation == OPERATION_DONE)
+	/* The tutorial says this of its RDMA too; of ours there may be thousands. */
+	if (operation == OPERATION_MR || operation == OPERATION_DONE ||
+		(connection->exchange.tutorial && operation <= OPERATION_READ))
 		output_line(connection->session->output, "send completed successfully.");
 	if (operation <= OPERATION_ABORT)
 		connection_step(connection, events[operation]);
@@ -415,6 +417,10 @@ static void completion_failed(struct connection *connection, const struct ibv_wc
 	/* soft-RoCE's word for a message that is too long for its receive. */
 	if (operation == OPERATION_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
 		status = IBV_WC_LOC_LEN_ERR;
+	/* And for a WRITE with immediate data, which takes a receive, to where it may not go. */
+	if (operation == OPERATION_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
+		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
+			"ibv_poll_cq", "it wrote where our memory does not allow it");
 	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
 	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
 	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",

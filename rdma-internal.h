@@ -65,6 +65,7 @@ struct region {
 	uint8_t *start; /* a mapping of its own, zeroed; NULL: none */
 	size_t mapped;
 	struct ibv_mr *mr;
+	struct device *device; /* that it is registered with */
 };
 
 /* How large everything is. Constant from connect or accept on. */
@@ -73,7 +74,12 @@ struct geometry {
 	uint32_t depth;    /* pieces of the peer's stream that we have receives for */
 	uint32_t sends;    /* places in the send queue */
 	uint32_t receives; /* places in the receive queue */
-	uint64_t ring;     /* bytes, for each direction, at most */
+};
+
+/* How far the streams are when a WRITE or READ is complete. */
+struct mark {
+	uint64_t position; /* of the stream that it belongs to */
+	uint64_t reads;    /* READs up to it */
 };
 
 /* Where the messages lie in the `control` region. */
@@ -83,6 +89,7 @@ _Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
 struct device {
 	struct ibv_context *verbs;
 	struct ibv_device_attr attributes;
+	uint64_t locked; /* bytes of registered memory: the main thread's */
 	struct ibv_comp_channel *channel;
 	struct mailbox mailbox;
 	struct slip stop;
@@ -119,16 +126,15 @@ struct connection {
 	TAILQ_ENTRY(connection) next;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
-	uint32_t peer_verdict;
 	bool streaming;                /* both know one another's memory */
 	struct flow outflow, inflow;   /* of our stream, of the peer's */
 	struct flow_sender sender;     /* our stream */
 	struct flow_receiver receiver; /* the peer's */
-	uint64_t *positions;    /* by number of send: how far its stream is when it completes */
-	uint64_t signaled;      /* bytes of our stream up to the last signaled WRITE */
-	uint64_t signaled_send; /* the number of the last signaled send */
-	bool finished;          /* the sink knows the end of the peer's stream */
-	bool damaged;           /* the peer's data did not match its digest */
+	struct mark *marks;            /* by number of send */
+	uint64_t signaled;             /* bytes of our stream up to the last signaled WRITE */
+	uint64_t signaled_send;        /* the number of the last signaled send */
+	bool finished;                 /* the sink knows the end of the peer's stream */
+	bool damaged;                  /* the peer's data did not match its digest */
 	uint64_t sends_posted, sends_completed;
 	unsigned int receives_posted; /* and not completed */
 	bool armed;                   /* the completion queue will raise an event */
@@ -174,6 +180,13 @@ void region_free(struct region *region);
 /* Decides how large everything is; `streams` if more than a text may go either way. Main. */
 void geometry_choose(struct geometry *geometry, const struct session *session,
 	const struct device *device, uint8_t port, bool streams);
+
+/*
+ * Bytes of the ring for a stream of that size beside one of the other: half of what --buffer and the
+ * locked-memory limit allow, and what the other does not need; at most --depth chunks, and whole
+ * ones, so that none is cut in two where the ring ends. Main.
+ */
+size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other);
 
 /* The slots of messages in the control region, and its size. */
 size_t control_size(const struct geometry *geometry);
@@ -227,7 +240,7 @@ void stream_pump(struct connection *connection);
 
 /* The peer has told of a piece that ends there: by MSG_DATA, or by a WRITE's immediate data. */
 void stream_hear(struct connection *connection, uint64_t position);
-void stream_hear_immediate(struct connection *connection, uint32_t bytes, uint32_t immediate);
+void stream_hear_immediate(struct connection *connection, uint32_t immediate);
 void stream_hear_credit(struct connection *connection, const struct message *credit);
 
 /* Whether the peer's MSG_DONE fits what it sent; if not, gives up. */

@@ -4,8 +4,8 @@
  * Each connection has three regions, each a mapping of its own: `control` for the messages, which no
  * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
  * one, with the one right that it needs. Locked memory is counted in pages and many systems allow a
- * user 8 MiB of it, so the rings of two streams take 4 MiB unless --buffer says otherwise, less
- * where the stream is shorter or the limit lower; an exchange of two texts takes three pages.
+ * user 8 MiB of it, so both rings together take 4 MiB unless --buffer says otherwise, less where the
+ * streams are shorter or the limit is lower; a server takes three pages for an exchange of two texts.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "rdma-internal.h"
 
 /* Soft-RoCE moves 64 KiB at a time best; adapters move more for the same work. */
-#define SOFT_CHUNK     65536
+#define SOFT_CHUNK     131072
 #define HARDWARE_CHUNK 262144
 #define DEPTH_MIN      16
 #define DEPTH_MAX      64
@@ -25,9 +25,10 @@
 #define NO_VENDOR 0xffffff
 
 /*
- * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, two
- * signs of life, and at most eight MSG_CREDIT that we have not answered (docs/protocol.md, "Flow
- * control"). One more is there so that a message too many arrives and can be named. We send as many.
+ * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, three
+ * signs of life before we would give it up, and at most eight MSG_CREDIT that we have not answered
+ * (docs/protocol.md, "Flow control"). One more is there so that a message too many arrives and can be
+ * named. We send as many.
  */
 #define MESSAGES 16
 
@@ -64,8 +65,11 @@ int region_make(struct connection *connection, struct region *region, size_t siz
 			failure, FAILURE_ERRNO, PHASE_MEMORY, error, "mmap", "%s", strerror(error));
 	}
 	region->mr = ibv_reg_mr(connection->pd, region->start, size, (unsigned int)access);
-	if (region->mr)
+	if (region->mr) {
+		region->device = connection->device;
+		region->device->locked += region->mapped;
 		return 0;
+	}
 	error = errno;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
@@ -96,8 +100,10 @@ int region_make_at_most(struct connection *connection, struct region *region, si
 
 void region_free(struct region *region)
 {
-	if (region->mr)
+	if (region->mr) {
 		ibv_dereg_mr(region->mr);
+		region->device->locked -= region->mapped;
+	}
 	if (region->start)
 		munmap(region->start, region->mapped);
 	*region = (struct region){0};
@@ -127,22 +133,53 @@ void geometry_choose(struct geometry *geometry, const struct session *session,
 	uint32_t chunk = session->chunk, most;
 
 	if (!streams) {
-		*geometry = (struct geometry){
-			SINK_TEXT_SIZE, TEXT_DEPTH, TEXT_SENDS, TEXT_RECEIVES, SINK_TEXT_SIZE};
+		*geometry =
+			(struct geometry){SINK_TEXT_SIZE, TEXT_DEPTH, TEXT_SENDS, TEXT_RECEIVES};
 		return;
 	}
 	if (chunk == 0)
 		chunk = attributes->vendor_id == NO_VENDOR ? SOFT_CHUNK : HARDWARE_CHUNK;
-	geometry->ring = whole_pages(session->buffer / 2);
 	geometry->chunk = clamp(chunk, 1, device_chunk(device->verbs, port));
-	geometry->depth = session->depth
-				  ? session->depth
-				  : clamp(geometry->ring / geometry->chunk, DEPTH_MIN, DEPTH_MAX);
+	geometry->depth =
+		session->depth ? session->depth
+			       : clamp(session->buffer / 2 / geometry->chunk, DEPTH_MIN, DEPTH_MAX);
 	/* Each piece takes two sends in the worst case, and the queue may be short. */
 	most = ((uint32_t)attributes->max_qp_wr - MESSAGES) / 2;
 	geometry->depth = clamp(geometry->depth, 1, most);
 	geometry->sends = 2 * geometry->depth + MESSAGES;
 	geometry->receives = geometry->depth + MESSAGES;
+}
+
+/*
+ * What a connection may lock for its rings. Where there is a limit, whoever comes leaves something for
+ * who comes next: a server's client takes a quarter of what is left, a client half.
+ */
+static uint64_t budget(const struct connection *connection)
+{
+	const struct session *session = connection->session;
+	uint64_t locked = connection->device->locked, left;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return session->buffer;
+	left = limit.rlim_cur > locked ? (limit.rlim_cur - locked) / (session->active ? 2 : 4) : 0;
+	return left < session->buffer ? left : session->buffer;
+}
+
+size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other)
+{
+	uint64_t all = budget(connection), most = other < all / 2 ? all - other : all / 2;
+	uint32_t chunk = connection->geometry.chunk, depth = connection->session->depth;
+
+	if (stream <= SINK_TEXT_SIZE)
+		return SINK_TEXT_SIZE;
+	if (depth && most > (uint64_t)depth * chunk)
+		most = (uint64_t)depth * chunk;
+	if (stream <= most)
+		return (size_t)stream;
+	if (most > chunk)
+		return (size_t)(most / chunk * chunk);
+	return most > page_size() ? (size_t)most : page_size();
 }
 
 size_t control_size(const struct geometry *geometry)

@@ -1,4 +1,6 @@
 /* What there is to say of an exchange, while it runs and when it is over. */
+#include <string.h>
+
 #include "rdma-internal.h"
 
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total)
@@ -33,11 +35,12 @@ static void fill(struct connection *connection, struct report *report)
 	bool complete = connection->completed && !failure_is_set(&connection->failure);
 	const char *why, *sent = source_name(connection->source);
 	const char *received = connection->sink ? sink_name(connection->sink) : "";
+	bool named = *received && strcmp(received, "-") != 0;
 
 	report->mode = connection->mode->name;
 	report->device = device_name(connection->device);
 	report->peer = connection->peer;
-	report->chunk = connection->outflow.chunk;
+	report->chunk = connection->geometry.chunk;
 	report->depth = connection->geometry.depth;
 	report->seconds = seconds(connection);
 	report->sent = (struct report_stream){
@@ -49,7 +52,7 @@ static void fill(struct connection *connection, struct report *report)
 	report->received = (struct report_stream){
 		.bytes = connection->receiver.arrived,
 		.digest = connection->peer_done.digest,
-		.name = *received ? received : NULL,
+		.name = named ? received : NULL,
 		.complete = complete,
 	};
 }

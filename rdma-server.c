@@ -299,19 +299,8 @@ int main(int argc, char *argv[])
 
 	output_start();
 	server.output.program = "rdma-server";
-	switch (options_parse(&server.options, PROGRAM_SERVER, argc, argv)) {
-	case OPTIONS_HELP:
-		options_help(stdout, PROGRAM_SERVER);
-		return (int)output_finish(&server.output, STATUS_OK);
-	case OPTIONS_VERSION:
-		puts("rdma-server " PROJECT_VERSION);
-		return (int)output_finish(&server.output, STATUS_OK);
-	case OPTIONS_WRONG:
-		output_error(&server.output, "%s; see rdma-server --help", server.options.error);
-		return STATUS_USAGE;
-	case OPTIONS_RUN:
-		break;
-	}
+	if (session_options(&server.options, PROGRAM_SERVER, argc, argv, &server.output, &status))
+		return (int)status;
 	status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
 	tear_down(&server);
 	return (int)output_finish(&server.output, status);

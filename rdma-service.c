@@ -106,7 +106,9 @@ static void free_client(struct service *service, struct client *client)
 	TAILQ_REMOVE(client->queue, client, next);
 	connection_destroy(connection);
 	client->served->clients--;
-	service->clients--;
+	/* What was moved before counts as progress only while there is some. */
+	if (--service->clients == 0)
+		service->bytes_before = 0;
 	free(client);
 }
 
@@ -122,7 +124,8 @@ static bool busy(const struct service *service)
 	const struct options *options = service->options;
 
 	return (options->input && strcmp(options->input, "-") == 0 && service->admitted > 0) ||
-	       (options->output && strcmp(options->output, "-") == 0 && service->clients > 0);
+	       (options->output && target_is_standard_output(options->output) &&
+		       service->clients > 0);
 }
 
 /* What of ours does not fit the peer's introduction. */
@@ -241,7 +244,8 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	if (!client) {
 		address_port_text(rdma_get_peer_addr(event->id), peer);
 		service_report(service, &failure, peer);
-		refuse(service, event->id, REFUSAL_RESOURCES);
+		refuse(service, event->id,
+			failure.kind == FAILURE_FILE ? REFUSAL_INPUT : REFUSAL_RESOURCES);
 		return;
 	}
 	move(client, &service->connecting, service->options->timeout);

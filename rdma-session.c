@@ -9,9 +9,25 @@
 /* How often the progress is shown, in milliseconds, and how long a transfer must last for it. */
 #define METER_MS 500
 
-static bool is_standard(const char *name)
+bool session_options(struct options *options, enum program program, int argc, char *argv[],
+	const struct output *output, enum exit_status *status)
 {
-	return name && strcmp(name, "-") == 0;
+	switch (options_parse(options, program, argc, argv)) {
+	case OPTIONS_HELP:
+		options_help(stdout, program);
+		break;
+	case OPTIONS_VERSION:
+		printf("%s %s\n", output->program, PROJECT_VERSION);
+		break;
+	case OPTIONS_WRONG:
+		output_error(output, "%s; see %s --help", options->error, output->program);
+		*status = STATUS_USAGE;
+		return true;
+	case OPTIONS_RUN:
+		return false;
+	}
+	*status = output_finish(output, STATUS_OK);
+	return true;
 }
 
 struct output session_output(const char *program, const struct options *options)
@@ -20,7 +36,8 @@ struct output session_output(const char *program, const struct options *options)
 		.program = program,
 		.quiet = options->quiet,
 		.verbose = options->verbose,
-		.lines_on_stderr = options->json || is_standard(options->output),
+		.lines_on_stderr = options->json ||
+				   (options->output && target_is_standard_output(options->output)),
 	};
 }
 
@@ -46,7 +63,7 @@ int session_check(const struct session *session)
 	char why[WORKER_WHY_SIZE];
 	struct source *source;
 
-	if (session->input && !is_standard(session->input)) {
+	if (session->input && strcmp(session->input, "-") != 0) {
 		if (source_open(&source, session->input, NULL, 0, why)) {
 			output_error(session->output, "%s", why);
 			return -1;
@@ -58,6 +75,20 @@ int session_check(const struct session *session)
 		return -1;
 	}
 	return 0;
+}
+
+void session_report(const struct session *session, const struct mode *mode, const char *peer,
+	enum exit_status status, const char *error)
+{
+	const struct report report = {
+		.program = session->output->program,
+		.mode = mode->name,
+		.peer = peer,
+		.status = status,
+		.error = error,
+	};
+
+	report_json(stdout, &report);
 }
 
 void meter_init(struct meter *meter, const struct options *options)

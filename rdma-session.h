@@ -10,6 +10,13 @@
 #include "lib/progress.h"
 #include "rdma-common.h"
 
+/*
+ * Reads the command line. True if there is nothing left to do, after --help, --version or a mistake:
+ * then *status is what to exit with.
+ */
+bool session_options(struct options *options, enum program program, int argc, char *argv[],
+	const struct output *output, enum exit_status *status);
+
 /* Where lines go: not to standard output if that has data or documents to take. */
 struct output session_output(const char *program, const struct options *options);
 
@@ -22,6 +29,10 @@ void session_init(struct session *session, const struct options *options,
  * 0, or -1 having said why not. It may still fail later.
  */
 int session_check(const struct session *session);
+
+/* Prints the document of an exchange that did not come to be, on standard output. */
+void session_report(const struct session *session, const struct mode *mode, const char *peer,
+	enum exit_status status, const char *error);
 
 /* The progress that is shown while data moves. */
 struct meter {

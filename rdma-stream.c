@@ -12,8 +12,8 @@
  * complete, in read mode when the peer has given credit for it. A place of incoming_ring belongs to
  * the sink from arrival until the sink has freed it, and credit or the next READ follows only then.
  *
- * WRITEs, MSG_DATA and MSG_CREDIT are signaled only now and then: a completion stands for all before
- * it. READs all are, because each brings data.
+ * Little is said of each chunk. Only some WRITEs carry immediate data, for all before them, and what
+ * is posted is signaled only now and then: a completion stands for all before it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -95,11 +95,18 @@ static unsigned int write_flags(struct connection *connection, uint64_t position
 	return IBV_SEND_SIGNALED;
 }
 
-/* Writes a piece into the peer's ring and tells of it. */
-static int write_piece(struct connection *connection, size_t size)
+/* Remembers how far the streams are when the next send is complete. */
+static void mark(struct connection *connection, uint64_t position)
+{
+	connection->marks[connection->sends_posted % connection->geometry.sends] =
+		(struct mark){position, connection->receiver.reads};
+}
+
+/* Writes so many bytes, up to what counts as written; tells of them if that is due. */
+static int write_chunk(struct connection *connection, size_t size, bool tell)
 {
 	const struct message *peer = &connection->peer_mr;
-	uint64_t from = connection->sender.told, to = from + size;
+	uint64_t to = connection->sender.written, from = to - size;
 	bool immediate = connection->device->verbs->device->transport_type != IBV_TRANSPORT_IWARP;
 	struct ibv_sge piece = {
 		.addr = (uintptr_t)ring_at(&connection->outgoing_ring, from),
@@ -109,39 +116,34 @@ static int write_piece(struct connection *connection, size_t size)
 	struct ibv_send_wr request = {
 		.sg_list = &piece,
 		.num_sge = 1,
-		.opcode = immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+		.opcode = tell && immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
 		.send_flags = write_flags(connection, to),
 		.imm_data = htonl((uint32_t)to),
 		.wr.rdma = {.remote_addr = peer->address + from % peer->length, .rkey = peer->rkey},
 	};
 	int error;
 
-	connection->positions[connection->sends_posted % connection->geometry.sends] = to;
+	mark(connection, to);
 	error = connection_post(connection, OPERATION_WRITE, &request);
-	return error || immediate ? error : send_position(connection, to);
+	return error || immediate || !tell ? error : send_position(connection, to);
 }
 
-/* Tells of what is in our ring, as far as credit goes. */
+/* Moves our data, or tells of it, as far as credit goes. */
 static void send_pieces(struct connection *connection)
 {
 	struct flow_sender *sender = &connection->sender;
-	struct ring_level level = ring_level(&connection->outgoing_ring);
-	uint64_t before = sender->told;
+	const struct flow *flow = &connection->outflow;
+	uint64_t filled = ring_level(&connection->outgoing_ring).filled;
 	size_t size;
-	int error;
+	int error = 0;
 
-	while (connection_room(connection) >= 2 &&
-		(size = flow_next_piece(&connection->outflow, sender, level.filled)) > 0) {
-		if (connection->outflow.writes)
-			error = write_piece(connection, size);
-		else
-			error = send_position(connection, sender->told + size);
-		if (error)
-			return;
-		flow_told(sender, size);
-	}
-	if (sender->told != before)
-		atomic_store_explicit(&connection->sent_bytes, sender->told, memory_order_relaxed);
+	while (!error && connection_room(connection) >= 2 &&
+		(size = flow_write(flow, sender, filled)) > 0)
+		error = write_chunk(connection, size, flow_tell(flow, sender, filled));
+	/* In read mode always by a message; else only where the send queue was full before. */
+	if (!error && connection_room(connection) > 0 && flow_tell(flow, sender, filled))
+		send_position(connection, sender->told);
+	atomic_store_explicit(&connection->sent_bytes, sender->told, memory_order_relaxed);
 }
 
 /* Notices the end of our data, or that it cannot be had. */
@@ -164,37 +166,44 @@ static void end_sending(struct connection *connection)
 	}
 }
 
+/* Reads so many bytes, up to what counts as requested. */
+static int read_chunk(struct connection *connection, size_t size, unsigned int flags)
+{
+	const struct message *peer = &connection->peer_mr;
+	uint64_t to = connection->receiver.requested, from = to - size;
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)ring_at(&connection->incoming_ring, from),
+		.length = (uint32_t)size,
+		.lkey = connection->incoming.mr->lkey,
+	};
+	struct ibv_send_wr request = {
+		.sg_list = &piece,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = flags,
+		.wr.rdma = {.remote_addr = peer->address + from % peer->length, .rkey = peer->rkey},
+	};
+
+	mark(connection, to);
+	return connection_post(connection, OPERATION_READ, &request);
+}
+
 /* Reads what the peer has told of, as far as there is room for it. */
 static void read_pieces(struct connection *connection)
 {
-	const struct message *peer = &connection->peer_mr;
+	const struct flow *flow = &connection->inflow;
 	struct flow_receiver *receiver = &connection->receiver;
 	uint64_t freed = ring_level(&connection->incoming_ring).freed;
+	bool last;
 	size_t size;
 
 	while (connection_room(connection) > 0 &&
-		(size = flow_next_read(&connection->inflow, receiver, freed)) > 0) {
-		uint64_t from = receiver->requested;
-		struct ibv_sge piece = {
-			.addr = (uintptr_t)ring_at(&connection->incoming_ring, from),
-			.length = (uint32_t)size,
-			.lkey = connection->incoming.mr->lkey,
-		};
-		struct ibv_send_wr request = {
-			.sg_list = &piece,
-			.num_sge = 1,
-			.opcode = IBV_WR_RDMA_READ,
-			.send_flags = IBV_SEND_SIGNALED,
-			.wr.rdma = {.remote_addr = peer->address + from % peer->length,
-				.rkey = peer->rkey},
-		};
+		(size = flow_read(flow, receiver, freed, &last)) > 0) {
+		bool signal = last || receiver->reads % FLOW_TOGETHER == 0 ||
+			      connection_room(connection) == 1;
 
-		connection->positions[connection->sends_posted % connection->geometry.sends] =
-			from + size;
-		if (connection_post(connection, OPERATION_READ, &request))
+		if (read_chunk(connection, size, signal ? IBV_SEND_SIGNALED : 0))
 			return;
-		receiver->requested += size;
-		receiver->reading++;
 	}
 }
 
@@ -269,6 +278,8 @@ static void end_receiving(struct connection *connection)
 		return;
 	case SINK_DAMAGED:
 		connection->damaged = true;
+		failure_set(&connection->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,
+			"digest_equal", "its digest differs");
 		break;
 	case SINK_VERIFIED:
 		show(connection);
@@ -287,8 +298,9 @@ void stream_pump(struct connection *connection)
 	}
 	if (connection->exchange.ended)
 		return;
-	read_pieces(connection);
+	/* Credit first: it must not wait in the send queue behind all that can be read now. */
 	give_credit(connection);
+	read_pieces(connection);
 	if (all_here(connection) && !connection->finished) {
 		connection->finished = true;
 		sink_finish(connection->sink, connection->peer_done.length,
@@ -314,14 +326,12 @@ void stream_hear(struct connection *connection, uint64_t position)
 		arrived(connection, before);
 }
 
-void stream_hear_immediate(struct connection *connection, uint32_t bytes, uint32_t immediate)
+void stream_hear_immediate(struct connection *connection, uint32_t immediate)
 {
-	uint64_t position = connection->receiver.told + bytes;
+	uint64_t told = connection->receiver.told;
 
-	if (connection->exchange.tutorial || immediate != (uint32_t)position)
-		refuse(connection, "it sent immediate data that makes no sense: %#x", immediate);
-	else
-		stream_hear(connection, position);
+	/* The low half of the position: no piece is as large as 4 GiB. */
+	stream_hear(connection, told + (uint32_t)(immediate - (uint32_t)told));
 }
 
 void stream_hear_credit(struct connection *connection, const struct message *credit)
@@ -351,17 +361,17 @@ void stream_written(struct connection *connection, uint64_t number)
 {
 	if (connection->streaming)
 		ring_free_to(&connection->outgoing_ring,
-			connection->positions[number % connection->geometry.sends]);
+			connection->marks[number % connection->geometry.sends].position);
 }
 
 void stream_read(struct connection *connection, uint64_t number)
 {
+	const struct mark *mark = &connection->marks[number % connection->geometry.sends];
 	struct flow_receiver *receiver = &connection->receiver;
 	uint64_t before = receiver->arrived;
 
 	if (!connection->streaming)
 		return; /* a tutorial peer's */
-	receiver->reading--;
-	receiver->arrived = connection->positions[number % connection->geometry.sends];
+	flow_arrived(receiver, mark->position, mark->reads);
 	arrived(connection, before);
 }

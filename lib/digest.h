@@ -19,7 +19,10 @@ struct digest {
 struct digest digest_of(const void *data, size_t size);
 bool digest_equal(const struct digest *a, const struct digest *b);
 
-/* The digest of data that comes in pieces. One thread at a time. */
+/*
+ * The digest of data that comes in pieces. One thread at a time. The first one decides for the
+ * process which code for it is the fastest on this processor.
+ */
 struct digester;
 
 /* NULL if there is no memory for it. The caller owns it; digester_free() takes NULL too. */

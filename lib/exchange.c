@@ -206,7 +206,7 @@ const char *exchange_awaits(const struct exchange *exchange)
 	case SENDING_MR:
 		return "the acknowledgement of our MSG_MR";
 	case SENDING_DATA:
-		return "it to take our data";
+		return "its next message";
 	case SENDING_DONE:
 		return "the acknowledgement of our MSG_DONE";
 	case SENDING_ABORT:

@@ -16,31 +16,53 @@ static uint64_t to_end(uint64_t ring, uint64_t position)
 
 uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream)
 {
-	uint64_t most = stream <= ring ? ring : ring / 2;
+	/* Half a ring of one byte would be nothing, and the stream would stand still. */
+	uint64_t most = stream <= ring || ring == 1 ? ring : ring / 2;
 
 	return (uint32_t)smaller(wanted, most);
 }
 
-size_t flow_next_piece(const struct flow *flow, const struct flow_sender *sender, uint64_t filled)
+/* The receiver has no receives for more pieces. */
+static bool may_tell(const struct flow *flow, const struct flow_sender *sender)
 {
-	uint64_t piece = filled - sender->told, room;
-
-	if (piece == 0 || sender->pieces - sender->pieces_credited >= flow->depth)
-		return 0;
-	if (!flow->writes)
-		return (size_t)piece; /* it is in the exposed ring already */
-	piece = smaller(piece, flow->chunk);
-	piece = smaller(piece, to_end(flow->local, sender->told));
-	piece = smaller(piece, to_end(flow->exposed, sender->told));
-	room = flow->exposed - (sender->told - sender->credited);
-	/* Rather wait for credit, which will come, than cut a chunk in two. */
-	return piece <= room ? (size_t)piece : 0;
+	return sender->pieces - sender->pieces_credited < flow->depth;
 }
 
-void flow_told(struct flow_sender *sender, size_t bytes)
+/* The size of the next WRITE. */
+static uint64_t next_write(
+	const struct flow *flow, const struct flow_sender *sender, uint64_t filled)
 {
-	sender->told += bytes;
+	uint64_t bytes = smaller(filled - sender->written, flow->chunk), room;
+
+	if (!may_tell(flow, sender))
+		return 0;
+	bytes = smaller(bytes, to_end(flow->local, sender->written));
+	bytes = smaller(bytes, to_end(flow->exposed, sender->written));
+	room = flow->exposed - (sender->written - sender->credited);
+	/* Rather wait for credit, which will come, than cut a chunk in two. */
+	return bytes <= room ? bytes : 0;
+}
+
+size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
+{
+	uint64_t bytes = flow->writes ? next_write(flow, sender, filled) : 0;
+
+	sender->written += bytes;
+	return (size_t)bytes;
+}
+
+bool flow_tell(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
+{
+	uint64_t position = flow->writes ? sender->written : filled;
+
+	if (position == sender->told || !may_tell(flow, sender))
+		return false;
+	if (flow->writes && position - sender->told < (uint64_t)FLOW_TOGETHER * flow->chunk &&
+		next_write(flow, sender, filled) > 0)
+		return false;
+	sender->told = position;
 	sender->pieces++;
+	return true;
 }
 
 bool flow_credited(struct flow_sender *sender, uint64_t position, uint64_t pieces)
@@ -65,16 +87,37 @@ bool flow_hear(const struct flow *flow, struct flow_receiver *receiver, uint64_t
 	return true;
 }
 
-size_t flow_next_read(const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed)
+static uint64_t next_read(
+	const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed)
 {
-	uint64_t bytes = receiver->told - receiver->requested;
+	uint64_t bytes = smaller(receiver->told - receiver->requested, flow->chunk);
+	uint64_t in_flight = receiver->requested - receiver->arrived;
 
-	if (flow->writes || receiver->reading >= flow->reads)
+	if (flow->writes || receiver->reads - receiver->reads_complete >= flow->reads)
 		return 0;
-	bytes = smaller(bytes, flow->chunk);
 	bytes = smaller(bytes, to_end(flow->exposed, receiver->requested));
 	bytes = smaller(bytes, to_end(flow->local, receiver->requested));
-	return bytes <= flow->local - (receiver->requested - freed) ? (size_t)bytes : 0;
+	/* Our credit waits behind READs: with more of them, the sender would run dry before it. */
+	if (in_flight > 0 && in_flight + bytes > flow->exposed / PARTS)
+		return 0;
+	return bytes <= flow->local - (receiver->requested - freed) ? bytes : 0;
+}
+
+size_t flow_read(
+	const struct flow *flow, struct flow_receiver *receiver, uint64_t freed, bool *last)
+{
+	uint64_t bytes = next_read(flow, receiver, freed);
+
+	receiver->requested += bytes;
+	receiver->reads += bytes > 0;
+	*last = next_read(flow, receiver, freed) == 0;
+	return (size_t)bytes;
+}
+
+void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t reads)
+{
+	receiver->arrived = position;
+	receiver->reads_complete = reads;
 }
 
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)

@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* As many chunks of written data make a piece, unless there is less. */
+#define FLOW_TOGETHER 2
+
 /* What both ends of a stream know of it; constant once both MSG_MR are exchanged. */
 struct flow {
 	uint64_t exposed; /* bytes of the exposed ring */
@@ -28,7 +31,8 @@ struct flow {
 
 /* The sender's end. */
 struct flow_sender {
-	uint64_t told;     /* bytes that the receiver was told of, or that are written to it */
+	uint64_t written;  /* write mode: bytes that WRITEs were posted for */
+	uint64_t told;     /* bytes that the receiver was told of */
 	uint64_t credited; /* bytes that it gave credit for */
 	uint64_t pieces, pieces_credited;
 };
@@ -40,20 +44,24 @@ struct flow_receiver {
 	uint64_t arrived;   /* bytes that are here */
 	uint64_t credited;  /* bytes that we gave credit for */
 	uint64_t pieces, pieces_credited;
-	uint32_t reading; /* READs in flight */
+	uint64_t reads, reads_complete; /* READs since the start */
 };
 
 /* The largest chunk that suits a ring: two fit into it, unless the whole stream does. */
 uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream);
 
 /*
- * The size of the next piece to tell of, 0 if there is none now, when the stream is in our ring up
- * to `filled`.
+ * Write mode: the size of the next WRITE, 0 if there is none now, when the stream is in our ring up
+ * to `filled`. What is returned counts as written.
  */
-size_t flow_next_piece(const struct flow *flow, const struct flow_sender *sender, uint64_t filled);
+size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
-/* A piece was told of. */
-void flow_told(struct flow_sender *sender, size_t bytes);
+/*
+ * Whether to tell now of what is written (write mode) or in our ring (read mode), up to `filled` or
+ * what credit allows. Not of every WRITE, as each piece costs the receiver a receive and may wake
+ * it, but before nothing more can be written. If so, it counts as told: sender->told is the position.
+ */
+bool flow_tell(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
 /*
  * The receiver gives credit up to this position and for so many pieces. Returns false if it takes
@@ -68,10 +76,14 @@ bool flow_credited(struct flow_sender *sender, uint64_t position, uint64_t piece
 bool flow_hear(const struct flow *flow, struct flow_receiver *receiver, uint64_t position);
 
 /*
- * The size of the next READ, 0 if there is none now, when our ring is free up to `freed`.
+ * The size of the next READ, 0 if there is none now, when our ring is free up to `freed`. What is
+ * returned counts as requested. *last tells whether no other one can follow now.
  */
-size_t flow_next_read(
-	const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed);
+size_t flow_read(
+	const struct flow *flow, struct flow_receiver *receiver, uint64_t freed, bool *last);
+
+/* All READs up to that position, so many since the start, are complete. */
+void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t reads);
 
 /*
  * Whether credit is due, when our ring is free up to `freed`. If so, it counts as given, and

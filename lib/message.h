@@ -53,8 +53,8 @@ struct message {
 size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]);
 
 /*
- * Reads a message of length bytes. Returns 0, -EMSGSIZE if no message is so long, or -EPROTO if the
- * type is unknown or has no text, the region of a MSG_MR is empty or runs past the end of the
+ * Reads a message of length bytes. Returns 0, -EMSGSIZE if no message of its type is so long, or
+ * -EPROTO if the type is unknown, the region of a MSG_MR is empty or runs past the end of the
  * address space, or the verdict is unknown. The type is set in the -EPROTO cases. Any thread.
  */
 int message_decode(struct message *message, const void *buffer, size_t length);

@@ -7,6 +7,7 @@
 
 #include "options.h"
 #include "size.h"
+#include "target.h"
 #include "text.h"
 
 #define TIMEOUT_DEFAULT     10000
@@ -51,7 +52,8 @@ static const struct row {
 	{BOTH, OPTION_CHUNK, "chunk", "SIZE",
 		"bytes of one WRITE or READ; default: chosen for the device"},
 	{PROGRAM_SERVER, OPTION_COUNT, "count", "N", "stop after N clients"},
-	{BOTH, OPTION_DEPTH, "depth", "N", "operations in flight; default: chosen for the device"},
+	{BOTH, OPTION_DEPTH, "depth", "N",
+		"chunks in flight; default: as many as the buffer holds"},
 	{BOTH, 'd', "device", "NAME", "use this RDMA device only (see `rdma link`)"},
 	{BOTH, OPTION_FORCE, "force", NULL, "replace output files that exist"},
 	{BOTH, 'h', "help", NULL, "print this help and exit"},
@@ -264,7 +266,7 @@ static enum options_result check_together(struct options *options)
 {
 	if (options->message && options->input)
 		return wrong(options, "--message and --input are both given; one can be sent");
-	if (options->json && options->output && strcmp(options->output, "-") == 0)
+	if (options->json && options->output && target_is_standard_output(options->output))
 		return wrong(options, "--json and --output - both want standard output");
 	if (options->chunk > options->buffer / 2)
 		return wrong(options,

@@ -17,7 +17,7 @@ struct sink {
 	size_t most; /* of one write */
 	struct worker worker;
 
-	/* set before `begun` is posted */
+	/* set before `named` is */
 	char name[FILE_NAME_MAX], fallback[FILE_NAME_MAX + 1];
 	size_t name_size;
 	sem_t begun;
@@ -36,6 +36,7 @@ struct sink {
 	char kept[FILE_NAME_MAX + 1];
 
 	pthread_mutex_t lock; /* of what follows */
+	bool named;           /* sink_begin() was called: `begun` is posted by sink_stop() too */
 	enum sink_state state;
 };
 
@@ -44,6 +45,16 @@ static void set_state(struct sink *sink, enum sink_state state)
 	pthread_mutex_lock(&sink->lock);
 	sink->state = state;
 	pthread_mutex_unlock(&sink->lock);
+}
+
+static bool is_named(struct sink *sink)
+{
+	bool named;
+
+	pthread_mutex_lock(&sink->lock);
+	named = sink->named;
+	pthread_mutex_unlock(&sink->lock);
+	return named;
 }
 
 int sink_open(struct sink **result, const struct target_options *options, uint64_t size)
@@ -132,18 +143,23 @@ static enum sink_state judge(struct sink *sink)
 	return SINK_VERIFIED;
 }
 
+static int open_target(struct sink *sink)
+{
+	const struct target_offer offer = {sink->name, sink->name_size, sink->fallback};
+
+	if (!sink->options->output)
+		return 0;
+	return target_open(&sink->target, sink->options, &offer, sink->worker.stop_fd, sink->why);
+}
+
 static void run(void *argument)
 {
 	struct sink *sink = argument;
-	struct target_offer offer = {.name = sink->name, .fallback = sink->fallback};
 	enum sink_state state = SINK_FAILED;
 
 	while (sem_wait(&sink->begun))
 		; /* EINTR */
-	offer.size = sink->name_size;
-	if (sink->options->output)
-		sink->error = target_open(
-			&sink->target, sink->options, &offer, sink->worker.stop_fd, sink->why);
+	sink->error = is_named(sink) ? open_target(sink) : -ECANCELED;
 	if (!sink->error)
 		sink->error = empty_ring(sink);
 	if (!sink->error)
@@ -168,6 +184,9 @@ void sink_begin(struct sink *sink, const void *name, size_t name_size, const cha
 	sink->name_size = name_size < sizeof(sink->name) ? name_size : sizeof(sink->name);
 	memcpy(sink->name, name, sink->name_size);
 	snprintf(sink->fallback, sizeof(sink->fallback), "%s", fallback);
+	pthread_mutex_lock(&sink->lock);
+	sink->named = true;
+	pthread_mutex_unlock(&sink->lock);
 	sem_post(&sink->begun);
 }
 

@@ -11,6 +11,9 @@
 #include "source.h"
 #include "text.h"
 
+/* So many full reads are told of together. */
+#define TOGETHER 2
+
 struct source {
 	const void *text; /* NULL: it is a file */
 	int descriptor;
@@ -55,20 +58,22 @@ static void measure(struct source *source, const struct stat *status)
 
 static int open_input(struct source *source, const char *input, char why[WORKER_WHY_SIZE])
 {
-	const char *slash = strrchr(input, '/');
+	const char *slash = strrchr(input, '/'), *shown = "";
 	struct stat status;
 
 	if (strcmp(input, "-") != 0) {
 		snprintf(source->name, sizeof(source->name), "%s", slash ? slash + 1 : input);
+		/* What ends in a slash has no name, but is not standard input. */
+		shown = *source->name ? source->name : input;
 		/* A FIFO without a writer is waited for later, where that harms nobody. */
 		source->descriptor = open(input, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (source->descriptor < 0)
-			return cannot_read(why, source->name, strerror(errno), -errno);
+			return cannot_read(why, shown, strerror(errno), -errno);
 	}
 	if (fstat(source->descriptor, &status))
-		return cannot_read(why, source->name, strerror(errno), -errno);
+		return cannot_read(why, shown, strerror(errno), -errno);
 	if (S_ISDIR(status.st_mode))
-		return cannot_read(why, source->name, strerror(EISDIR), -EISDIR);
+		return cannot_read(why, shown, strerror(EISDIR), -EISDIR);
 	measure(source, &status);
 	return 0;
 }
@@ -148,11 +153,25 @@ static ssize_t read_once(struct source *source, const struct span *room, uint64_
 	return got;
 }
 
+/*
+ * Whether to tell of what was filled in now: not of every piece, because each time wakes a thread,
+ * but before anything is waited for.
+ */
+static bool should_tell(const struct source *source, uint64_t untold)
+{
+	struct ring_level level = ring_level(source->ring);
+	struct pollfd input = {.fd = source->descriptor, .events = POLLIN};
+
+	return untold >= (uint64_t)TOGETHER * source->most ||
+	       level.filled - level.freed == source->ring->size ||
+	       (!source->regular && poll(&input, 1, 0) == 0);
+}
+
 /* Fills the ring to the end of the input. Returns 0 or -errno. */
 static int fill_ring(struct source *source, struct digester *digester)
 {
 	const struct worker_listener *listener = source->worker.listener;
-	uint64_t position = 0;
+	uint64_t position = 0, told = 0;
 	struct span room;
 	ssize_t got;
 
@@ -164,8 +183,11 @@ static int fill_ring(struct source *source, struct digester *digester)
 			return (int)got;
 		digester_add(digester, room.start, (size_t)got);
 		ring_fill(source->ring, (size_t)got);
-		listener->moved(listener->about);
 		position += (uint64_t)got;
+		if (should_tell(source, position - told)) {
+			listener->moved(listener->about);
+			told = position;
+		}
 	} while (position < source->size);
 	return 0;
 }

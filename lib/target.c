@@ -179,6 +179,12 @@ static int open_standard_output(struct target *target, int stop_fd, char *why)
 	return error ? refuse(target, error, "", why) : 0;
 }
 
+bool target_is_standard_output(const char *output)
+{
+	/* A link to a regular file, if it is redirected, that nobody means to be replaced. */
+	return strcmp(output, "-") == 0 || strcmp(output, "/dev/stdout") == 0;
+}
+
 /* Finds out what kind of thing the output is. */
 static int open_output(struct target *target, const char *output, const struct target_offer *offer,
 	int stop_fd, char *why)
@@ -186,8 +192,7 @@ static int open_output(struct target *target, const char *output, const struct t
 	size_t length = strlen(output);
 	struct stat status;
 
-	/* A link to a regular file, if it is redirected, that nobody means to be replaced. */
-	if (strcmp(output, "-") == 0 || strcmp(output, "/dev/stdout") == 0)
+	if (target_is_standard_output(output))
 		return open_standard_output(target, stop_fd, why);
 	if ((length > 0 && output[length - 1] == '/') ||
 		(stat(output, &status) == 0 && S_ISDIR(status.st_mode)))
@@ -216,22 +221,37 @@ int target_open(struct target **target, const struct target_options *options,
 	return 0;
 }
 
+/* Whether there is a directory in which files can be made. Their names are the peers' choice. */
+static int check_directory(const char *path, char *why)
+{
+	int error = access(path, W_OK | X_OK) ? -errno : 0;
+
+	if (error)
+		snprintf(why, TARGET_WHY_SIZE, "cannot write into %.*s: %s", SHOWN_MAX, path,
+			strerror(-error));
+	return error;
+}
+
 int target_check(const struct target_options *options, char why[TARGET_WHY_SIZE])
 {
-	const struct target_offer offer = {.fallback = "rdma-output"};
+	const struct target_offer offer = {0};
+	const char *output = options->output;
+	size_t length = strlen(output);
 	struct target *target = NULL;
 	struct stat status;
-	bool there = stat(options->output, &status) == 0;
+	bool there = stat(output, &status) == 0;
 	int error;
 
+	if (target_is_standard_output(output))
+		return 0;
+	if ((length > 0 && output[length - 1] == '/') || (there && S_ISDIR(status.st_mode)))
+		return check_directory(output, why);
 	/* What takes data as it comes may not be ready before there is some. */
-	if (strcmp(options->output, "-") == 0 ||
-		(there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
+	if (there && !S_ISREG(status.st_mode))
 		return 0;
 	error = target_open(&target, options, &offer, -1, why);
 	target_close(target);
-	/* In a directory, it is the peer who chooses the name. */
-	return error == -EEXIST && there && S_ISDIR(status.st_mode) ? 0 : error;
+	return error;
 }
 
 const char *target_name(const struct target *target)

@@ -49,6 +49,9 @@ struct target_offer {
 int target_open(struct target **target, const struct target_options *options,
 	const struct target_offer *offer, int stop_fd, char why[TARGET_WHY_SIZE]);
 
+/* True if that output is standard output. Any thread. */
+bool target_is_standard_output(const char *output);
+
 /*
  * Looks whether the output could be opened as it is now, without a peer: its directory is there, and
  * nothing is in the way. Returns 0 or -errno. Any thread.

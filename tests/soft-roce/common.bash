@@ -69,13 +69,31 @@ start_server() {
 	PORT=$(cat "$DIR/port")
 }
 
+# ends_with STATUS PID: that child of ours ends in time, with that status.
+ends_with() {
+	local got=0
+	wait_until gone "$2" || return 1
+	wait "$2" || got=$?
+	[ "$got" -eq "$1" ] ||
+		fail "process $2 ended with $got, not $1: $(said)"
+}
+
+# What the programs have said so far.
+said() { tail -v -n 50 "$OUT" "$ERR" "$LOG" "$ERRORS" "$DIR/peer" 2>/dev/null; }
+
+gone() { ! kill -0 "$1"; }
+
+# server_ends STATUS: by itself.
+server_ends() {
+	local pid=$SERVER
+	SERVER=''
+	ends_with "$1" "$pid"
+}
+
 # stop_server [STATUS [SIGNAL]]: it must end with that status.
 stop_server() {
-	local got=0 pid=$SERVER
-	SERVER=''
-	kill -"${2:-TERM}" "$pid"
-	wait "$pid" || got=$?
-	[ "$got" -eq "${1:-0}" ] || fail "the server ended with $got: $(cat "$LOG" "$ERRORS")"
+	kill -"${2:-TERM}" "$SERVER"
+	server_ends "${1:-0}"
 }
 
 # peer_at PROGRAM...: starts a peer that listens, and waits for its port.

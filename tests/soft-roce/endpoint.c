@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdarg.h>
@@ -62,11 +63,11 @@ static void make(struct endpoint *end, unsigned int receives)
 	end->sends = memory(2 * slots);
 	end->receives = end->sends + ENDPOINT_SLOTS;
 	end->exposed = memory(ENDPOINT_REGION);
-	end->local = memory(ENDPOINT_REGION);
+	end->local = memory(ENDPOINT_LOCAL);
 	end->slots_mr = region(end, end->sends, 2 * slots, IBV_ACCESS_LOCAL_WRITE);
 	end->exposed_mr = region(
 		end, end->exposed, ENDPOINT_REGION, IBV_ACCESS_LOCAL_WRITE | end->exposed_access);
-	end->local_mr = region(end, end->local, ENDPOINT_REGION, IBV_ACCESS_LOCAL_WRITE);
+	end->local_mr = region(end, end->local, ENDPOINT_LOCAL, IBV_ACCESS_LOCAL_WRITE);
 	while (receives-- > 0)
 		endpoint_post_receive(end);
 }
@@ -214,13 +215,14 @@ void endpoint_send(struct endpoint *end, const void *bytes, uint32_t length)
 }
 
 void endpoint_rdma(struct endpoint *end, enum ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,
-	uint32_t length)
+	uint32_t length, uint32_t immediate)
 {
 	struct ibv_sge piece = {(uintptr_t)end->local, length, end->local_mr->lkey};
 	struct ibv_send_wr request = {
 		.sg_list = &piece,
 		.num_sge = 1,
 		.opcode = opcode,
+		.imm_data = htonl(immediate),
 		.wr.rdma = {.remote_addr = address, .rkey = rkey},
 	};
 

@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 #define ENDPOINT_SECONDS 60
-#define ENDPOINT_REGION  1024
-#define ENDPOINT_SLOTS   16
+#define ENDPOINT_REGION  1024  /* bytes that the other side may access */
+#define ENDPOINT_LOCAL   65536 /* bytes that our RDMA may read from or write to */
+#define ENDPOINT_SLOTS   64
+#define ENDPOINT_SLOT    512 /* bytes of a message, longer than any of the protocol's */
 
 struct endpoint {
 	struct rdma_event_channel *channel;
@@ -20,7 +22,7 @@ struct endpoint {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *slots_mr, *exposed_mr, *local_mr;
-	uint8_t (*sends)[128], (*receives)[128];
+	uint8_t (*sends)[ENDPOINT_SLOT], (*receives)[ENDPOINT_SLOT];
 	uint8_t *exposed; /* what the other side may access */
 	uint8_t *local;   /* what our RDMA reads from or writes to */
 	unsigned int sent, posted;
@@ -47,9 +49,9 @@ void endpoint_post_receive(struct endpoint *end);
 /* Posts a SEND of these bytes. */
 void endpoint_send(struct endpoint *end, const void *bytes, uint32_t length);
 
-/* Posts a READ into, or a WRITE from, `local`. */
+/* Posts a READ into, or a WRITE from, `local`; `immediate` is for a WRITE that has some. */
 void endpoint_rdma(struct endpoint *end, enum ibv_wr_opcode opcode, uint64_t address, uint32_t rkey,
-	uint32_t length);
+	uint32_t length, uint32_t immediate);
 
 /* Waits for the next completion, whatever its status. */
 struct ibv_wc endpoint_completion(struct endpoint *end);

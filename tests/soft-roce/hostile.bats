@@ -13,7 +13,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 		before=$(wc -l <"$ERRORS")
 		# shellcheck disable=SC2086 # words
 		odd_peer $INTRO "$ADDRESS" "$PORT" $steps
-		wait_until server_said "$before" "${pattern# }"
+		wait_until server_said "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
 	done
 	local mode=${!#}
 	expect 0 client "${mode/any/write}" "$ADDRESS" "$PORT"
@@ -28,7 +28,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	verdict closed => it sent MSG_VERDICT before its MSG_DONE
 	mr mr closed => it sent a second MSG_MR
 	mr get mr closed => it sent a second MSG_MR
-	mr get done done closed => it sent a second MSG_DONE
+	mr get write done done closed => it sent a second MSG_DONE
 	mr get verdict closed => it sent MSG_VERDICT before its MSG_DONE
 	mr get write done get verdict verdict closed => it sent a second MSG_VERDICT
 	END
@@ -37,14 +37,16 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 @test "messages with wrong contents" {
 	server_survives any <<-END
 	type:77 closed => it sent a message of unknown type 77
-	bytes:0 closed => it sent a message of 0 bytes, not 56
+	beat closed => it sent a message of 0 bytes, not 56
 	bytes:55 closed => it sent a message of 55 bytes, not 56
-	bytes:57 closed => the peer sent a message longer than the protocol's
+	bytes:57:1 closed => it sent a message of 57 bytes, not 56
+	bytes:320 closed => it sent a message of 320 bytes, not 56
+	bytes:321 closed => the peer sent a message longer than the protocol's
 	mr:wrap closed => its MSG_MR has impossible contents
 	mr:empty closed => its MSG_MR has impossible contents
-	mr:small get closed => its region has 4 bytes, too few for our message
-	mr get write done:large closed => its MSG_DONE claims a message of 1025 bytes
-	mr get write done:empty closed => its MSG_DONE claims a message of 0 bytes
+	mr:small get closed => timed out waiting for it to take our data
+	mr get write done:large closed => its MSG_DONE does not fit the 25 bytes that it told of
+	mr get write done:empty closed => its MSG_DONE does not fit the 25 bytes that it told of
 	mr get write done get verdict:9 closed => its MSG_VERDICT has impossible contents
 	END
 }
@@ -52,12 +54,12 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 @test "memory accesses that we or the peer do not allow" {
 	server_survives any <<-END
 	mr:key get closed => the peer's memory did not allow the access
-	mr get write:beyond closed => the connection broke before the exchange was complete
-	mr get write:key closed => the connection broke before the exchange was complete
+	mr get write:beyond closed => it wrote where our memory does not allow it
+	mr get write:key closed => it wrote where our memory does not allow it
 	mr get read closed => the connection broke before the exchange was complete
 	END
 	INTRO='--intro read' server_survives read <<-END
-	mr get write closed => the connection broke before the exchange was complete
+	mr get write closed => it wrote where our memory does not allow it
 	END
 }
 
@@ -95,10 +97,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	start_server --count 1 any
 	odd_peer "$ADDRESS" "$PORT" mr get write done:digest get get disconnect >"$OUT"
 	has "$OUT" '^got MSG_VERDICT$'
-	local status=0
-	wait "$SERVER" || status=$?
-	SERVER=''
-	[ "$status" -eq 5 ]
+	server_ends 5
 	has "$ERRORS" "the peer's message arrived damaged here"
 	has_not "$LOG" 'remote buffer'
 	listening_odd_peer -- get mr write done:digest get get verdict closed
@@ -146,9 +145,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		pid=$!
 		wait_line "$DIR/peer" here
 		kill -KILL "$PEER"
-		status=0
-		wait "$pid" || status=$?
-		[ "$status" -eq 4 ] || fail "exit $status: $(cat "$ERR")"
+		ends_with 4 "$pid"
 		one_line "$ERR"
 	done <<-END
 	get
@@ -204,7 +201,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
 @test "remote text without an end and full of control characters is printed bounded and escaped" {
 	start_server any
-	odd_peer "$ADDRESS" "$PORT" mr get write:wild done:wild get verdict get disconnect
+	odd_peer --size 1024 "$ADDRESS" "$PORT" mr get write:wild 'done' get verdict get disconnect
 	wait_line "$LOG" '^remote buffer: '
 	stop_server
 	[ "$(grep -c '[^ -~]' "$LOG")" -eq 0 ]

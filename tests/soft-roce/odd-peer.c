@@ -2,22 +2,39 @@
  * A peer that does what it is told, step by step, however wrong that is: for provoking every way in
  * which a peer can fail or break the protocol.
  *
- *     odd-peer [--intro KIND] [--receives N] [--rnr N] [--depth N] HOST PORT STEP...
- *     odd-peer [...] --listen ADDRESS PORT-FILE STEP...
+ *     odd-peer [OPTION VALUE]... HOST PORT STEP...
+ *     odd-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...
  *     odd-peer --refuse REASON ADDRESS PORT-FILE
  * refuses one request with that reason of lib/introduction.h; 0: without a word.
  *
- * KIND: ours (default), read (ours in read mode), none, none-read (without a word, but allowing
- * READs), version, mode, session, region, garbage. Steps:
- *   mr mr:wrap mr:empty mr:key mr:small    send MSG_MR: true, or wrong in the way named
- *   done done:digest done:empty done:large send MSG_DONE likewise
- *   write:wild done:wild                   the same with a message of 1,024 bytes that has no end and
- *                                          is full of control characters
+ * Options:
+ *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
+ *                  allowing READs), version, mode, session, garbage
+ *   --size N       bytes that it announces (default: our text), or `unknown`
+ *   --name NAME    what it calls its data
+ *   --receives N   receives that it posts, once; default: enough, always
+ *   --rnr N        retry count for a peer that has none
+ *   --depth N      READs at a time
+ *
+ * Steps, which begin by counting the bytes of our stream from 0:
+ *   mr mr:wrap mr:empty mr:key mr:small mr:depth
+ *                                          send MSG_MR: true, or wrong in the way named
+ *   write write:N write:beyond write:key write:immediate write:wild
+ *                                          RDMA WRITE our text, or N bytes, into the region that we
+ *                                          were offered, with its position as immediate data (none if
+ *                                          we gave no introduction); beyond that region; with another
+ *                                          key; with other immediate data; a message of 1,024 bytes
+ *                                          that has no end and is full of control characters; wait
+ *                                          for the completion
+ *   data data:N                            send MSG_DATA: our text may be READ; up to byte N
+ *   credit:N credit:N:P                    send MSG_CREDIT up to byte N and for P pieces
+ *   done done:digest done:empty done:large send MSG_DONE: for what was sent, or wrong likewise
  *   verdict verdict:damaged verdict:9      send MSG_VERDICT likewise
- *   type:N bytes:N                         send a message of type N, of N bytes
- *   get                                    wait for a message, print its name
- *   write write:beyond write:key           RDMA WRITE our text into the region we were offered,
- *                                          beyond it, with another key; wait for the completion
+ *   abort abort:TEXT                       send MSG_ABORT
+ *   type:N bytes:N bytes:N:T               send a message of type N; of N bytes, the first being T
+ *   beat beats                             send a sign of life; for ever
+ *   get get:NAME                           wait for the next message, but for MSG_DATA and MSG_CREDIT,
+ *                                          or for the next of that name, and print its name
  *   read read:beyond                       RDMA READ likewise; print the text
  *   sent                                   wait until everything sent is acknowledged
  *   scribble                               overwrite what the other side has written
@@ -32,32 +49,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "endpoint.h"
 #include "lib/introduction.h"
-#include "lib/message.h"
 #include "lib/mode.h"
+#include "odd-steps.h"
 
-static const char text[] = "message from an odd peer";
-static char wild[ENDPOINT_REGION];
-
-static void make_wild(void)
-{
-	static const char attack[] = "%s%n\x1b[2J\r\n\x07\xff\x9b";
-
-	for (size_t i = 0; i < sizeof(wild); i++)
-		wild[i] = attack[i % (sizeof(attack) - 1)];
-}
-
-struct peer {
-	struct endpoint end;
-	struct message theirs;
-	unsigned int sends;    /* posted and not completed */
-	bool failed;           /* a completion has failed */
-	const uint8_t *unread; /* a message that came while waiting for something else */
-	uint32_t unread_length;
-};
+#define RECEIVES   32
+#define TIMEOUT_MS 60000
 
 static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 {
@@ -65,7 +63,8 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 		.version = INTRODUCTION_VERSION,
 		.mode = MODE_WRITE,
 		.session = SESSION_EXCHANGE,
-		.region_length = ENDPOINT_REGION,
+		.size = peer->size,
+		.timeout = TIMEOUT_MS,
 	};
 	uint8_t length = INTRODUCTION_SIZE;
 
@@ -77,185 +76,19 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 		ours.mode = 77;
 	else if (strcmp(kind, "session") == 0)
 		ours.session = 55;
-	else if (strcmp(kind, "region") == 0)
-		ours.region_length = 16;
 	else if (strcmp(kind, "ours") != 0 && strncmp(kind, "none", 4) != 0 &&
 		 strcmp(kind, "garbage") != 0)
 		die("no introduction '%s'", kind);
 	introduction_encode(&ours, buffer);
 	if (strcmp(kind, "garbage") == 0)
 		memset(buffer + 8, 0xff, INTRODUCTION_SIZE - 8);
-	if (strncmp(kind, "none", 4) == 0)
+	peer->tutorial = strncmp(kind, "none", 4) == 0;
+	if (peer->tutorial)
 		length = 0;
 	peer->end.parameters.private_data = buffer;
 	peer->end.parameters.private_data_len = length;
 	peer->end.exposed_access =
 		ours.mode == MODE_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-}
-
-/* Takes one completion; a message is kept for `get`. */
-static void take(struct peer *peer)
-{
-	struct ibv_wc completion = endpoint_completion(&peer->end);
-
-	if (completion.status != IBV_WC_SUCCESS) {
-		if (!peer->failed)
-			printf("completion %s\n", ibv_wc_status_str(completion.status));
-		peer->failed = true;
-		peer->sends = 0;
-	} else if (completion.opcode & IBV_WC_RECV) {
-		peer->unread = endpoint_received(&peer->end, &completion);
-		peer->unread_length = completion.byte_len;
-	} else {
-		peer->sends--;
-	}
-}
-
-static void finish_sends(struct peer *peer)
-{
-	while (peer->sends > 0 && !peer->failed)
-		take(peer);
-}
-
-static void get(struct peer *peer)
-{
-	struct message message;
-
-	while (!peer->unread && !peer->failed)
-		take(peer);
-	if (!peer->unread)
-		return;
-	if (message_decode(&message, peer->unread, peer->unread_length))
-		die("it sent a message that cannot be decoded");
-	printf("got %s\n", message_name(message.type));
-	if (message.type == MSG_MR)
-		peer->theirs = message;
-	peer->unread = NULL;
-}
-
-static void send_bytes(struct peer *peer, const void *bytes, uint32_t length)
-{
-	endpoint_send(&peer->end, bytes, length);
-	peer->sends++;
-}
-
-static void send_message(struct peer *peer, const struct message *message)
-{
-	uint8_t bytes[MESSAGE_SIZE];
-
-	message_encode(message, bytes);
-	send_bytes(peer, bytes, sizeof(bytes));
-}
-
-static void send_mr(struct peer *peer, const char *how)
-{
-	struct message message = {
-		.type = MSG_MR,
-		.address = (uintptr_t)peer->end.exposed,
-		.length = ENDPOINT_REGION,
-		.rkey = peer->end.exposed_mr->rkey,
-	};
-
-	if (strcmp(how, "wrap") == 0)
-		message.address = UINT64_MAX - 10;
-	else if (strcmp(how, "empty") == 0)
-		message.length = 0;
-	else if (strcmp(how, "key") == 0)
-		message.rkey ^= 0xffff00;
-	else if (strcmp(how, "small") == 0)
-		message.length = 4;
-	send_message(peer, &message);
-}
-
-static void send_done(struct peer *peer, const char *how)
-{
-	struct message message = {
-		.type = MSG_DONE,
-		.length = sizeof(text),
-		.digest = digest_of(text, sizeof(text)),
-	};
-
-	if (strcmp(how, "digest") == 0)
-		message.digest.bytes[3] ^= 1;
-	else if (strcmp(how, "empty") == 0)
-		message.length = 0;
-	else if (strcmp(how, "large") == 0)
-		message.length = ENDPOINT_REGION + 1;
-	else if (strcmp(how, "wild") == 0) {
-		message.length = sizeof(wild);
-		message.digest = digest_of(wild, sizeof(wild));
-	}
-	send_message(peer, &message);
-}
-
-static void rdma(struct peer *peer, enum ibv_wr_opcode opcode, const char *how)
-{
-	uint64_t address = peer->theirs.address;
-	uint32_t rkey = peer->theirs.rkey, length = sizeof(text);
-
-	if (opcode == IBV_WR_RDMA_WRITE)
-		memcpy(peer->end.local, text, sizeof(text));
-	else
-		length = ENDPOINT_REGION;
-	if (strcmp(how, "wild") == 0) {
-		memcpy(peer->end.local, wild, sizeof(wild));
-		length = sizeof(wild);
-	}
-	if (strcmp(how, "beyond") == 0)
-		address += peer->theirs.length - 1;
-	else if (strcmp(how, "key") == 0)
-		rkey ^= 0x1;
-	endpoint_rdma(&peer->end, opcode, address, rkey, length);
-	peer->sends++;
-	finish_sends(peer);
-	if (opcode == IBV_WR_RDMA_READ && !peer->failed)
-		printf("read: %s\n", (const char *)peer->end.local);
-}
-
-/* Does the step that `word` names; what follows a colon says how. */
-static void step(struct peer *peer, const char *word)
-{
-	const char *colon = strchr(word, ':');
-	const char *how = colon ? colon + 1 : "";
-	size_t length = colon ? (size_t)(colon - word) : strlen(word);
-	char name[16], bytes[128] = {0};
-
-	snprintf(name, sizeof(name), "%.*s", (int)length, word);
-	if (strcmp(name, "mr") == 0)
-		send_mr(peer, how);
-	else if (strcmp(name, "done") == 0)
-		send_done(peer, how);
-	else if (strcmp(name, "verdict") == 0)
-		send_message(peer,
-			&(struct message){.type = MSG_VERDICT,
-				.verdict = *how == 'd' ? VERDICT_DAMAGED : (uint32_t)atoi(how)});
-	else if (strcmp(name, "type") == 0)
-		send_message(peer, &(struct message){.type = (enum message_type)atoi(how)});
-	else if (strcmp(name, "bytes") == 0)
-		send_bytes(peer, bytes, (uint32_t)atoi(how));
-	else if (strcmp(name, "get") == 0)
-		get(peer);
-	else if (strcmp(name, "write") == 0)
-		rdma(peer, IBV_WR_RDMA_WRITE, how);
-	else if (strcmp(name, "read") == 0)
-		rdma(peer, IBV_WR_RDMA_READ, how);
-	else if (strcmp(name, "sent") == 0)
-		finish_sends(peer);
-	else if (strcmp(name, "scribble") == 0)
-		memset(peer->end.exposed, 0xee, ENDPOINT_REGION);
-	else if (strcmp(name, "say") == 0)
-		puts(how);
-	else if (strcmp(name, "pause") == 0)
-		pause();
-	else if (strcmp(name, "closed") == 0)
-		endpoint_event(&peer->end, RDMA_CM_EVENT_DISCONNECTED);
-	else if (strcmp(name, "disconnect") == 0) {
-		rdma_disconnect(peer->end.id);
-		endpoint_event(&peer->end, RDMA_CM_EVENT_DISCONNECTED);
-	} else if (strcmp(name, "vanish") == 0)
-		_exit(EXIT_SUCCESS);
-	else
-		die("no step '%s'", word);
 }
 
 static void refuse(struct peer *peer, uint32_t reason, const char *address, const char *port_file)
@@ -268,6 +101,37 @@ static void refuse(struct peer *peer, uint32_t reason, const char *address, cons
 		&peer->end, address, port_file, introduction, reason ? INTRODUCTION_SIZE : 0);
 }
 
+/* Takes the options; returns the number of the first word that is none. */
+static int take_options(
+	struct peer *peer, int argc, char *argv[], const char **kind, unsigned int *receives)
+{
+	struct rdma_conn_param *parameters = &peer->end.parameters;
+	int word = 1;
+
+	for (; word + 2 < argc; word += 2) {
+		const char *option = argv[word], *value = argv[word + 1];
+
+		if (strcmp(option, "--intro") == 0) {
+			*kind = value;
+		} else if (strcmp(option, "--size") == 0) {
+			peer->size = *value == 'u' ? UINT64_MAX : strtoull(value, NULL, 10);
+		} else if (strcmp(option, "--name") == 0) {
+			peer->name = value;
+		} else if (strcmp(option, "--receives") == 0) {
+			*receives = (unsigned int)atoi(value);
+			peer->reposts = false;
+		} else if (strcmp(option, "--rnr") == 0) {
+			parameters->rnr_retry_count = (uint8_t)atoi(value);
+		} else if (strcmp(option, "--depth") == 0) {
+			parameters->initiator_depth = (uint8_t)atoi(value);
+			parameters->responder_resources = (uint8_t)atoi(value);
+		} else {
+			break;
+		}
+	}
+	return word;
+}
+
 int main(int argc, char *argv[])
 {
 	struct peer peer = {
@@ -275,32 +139,22 @@ int main(int argc, char *argv[])
 			.responder_resources = 1,
 			.retry_count = 6,
 			.rnr_retry_count = 7},
+		.reposts = true,
+		.size = sizeof(ODD_TEXT),
+		.name = "",
+		.digester = digester_new(),
 	};
 	const char *kind = "ours";
-	unsigned int receives = 8;
+	unsigned int receives = RECEIVES;
 	uint8_t introduction[255];
-	int word = 1;
+	int word = take_options(&peer, argc, argv, &kind, &receives);
 
-	for (; word + 2 < argc && strncmp(argv[word], "--", 2) == 0; word += 2) {
-		if (strcmp(argv[word], "--intro") == 0)
-			kind = argv[word + 1];
-		else if (strcmp(argv[word], "--receives") == 0)
-			receives = (unsigned int)atoi(argv[word + 1]);
-		else if (strcmp(argv[word], "--rnr") == 0)
-			peer.end.parameters.rnr_retry_count = (uint8_t)atoi(argv[word + 1]);
-		else if (strcmp(argv[word], "--depth") == 0)
-			peer.end.parameters.initiator_depth =
-				peer.end.parameters.responder_resources =
-					(uint8_t)atoi(argv[word + 1]);
-		else
-			break;
-	}
-	make_wild();
 	introduce(&peer, kind, introduction);
 	if (word + 2 > argc)
 		die("usage: see the head of odd-peer.c");
 	if (strcmp(argv[word], "--refuse") == 0 && word + 3 < argc) {
 		refuse(&peer, (uint32_t)atoi(argv[word + 1]), argv[word + 2], argv[word + 3]);
+		digester_free(peer.digester);
 		return EXIT_SUCCESS;
 	}
 	if (strcmp(argv[word], "--listen") == 0) {
@@ -311,9 +165,10 @@ int main(int argc, char *argv[])
 		word += 2;
 	}
 	if (peer.end.exposed_access == IBV_ACCESS_REMOTE_READ)
-		memcpy(peer.end.exposed, text, sizeof(text));
+		memcpy(peer.end.exposed, ODD_TEXT, sizeof(ODD_TEXT));
 	for (; word < argc; word++)
-		step(&peer, argv[word]);
+		odd_step(&peer, argv[word]);
 	endpoint_free(&peer.end);
+	digester_free(peer.digester);
 	return EXIT_SUCCESS;
 }

@@ -19,7 +19,10 @@
 #include "rdma-common.h"
 
 #define RESOLVE_MS 20000
+#define BUFFER     65536
 #define SILENCE_MS 60000 /* nothing at all happens for so long: the swarm gives up */
+
+static const char message[] = "message from a swarm";
 
 struct swarm {
 	const struct mode *mode;
@@ -87,7 +90,7 @@ static int connect_bee(
 
 	if (!swarm->device && device_start(id->verbs, &swarm->device, failure))
 		return -1;
-	if (connection_create(&swarm->session, swarm->mode, id, swarm->device, false,
+	if (connection_create(&swarm->session, swarm->mode, id, swarm->device, NULL,
 		    &bee->connection, failure))
 		return -1;
 	connection_set_owner(bee->connection, bee);
@@ -211,8 +214,15 @@ int main(int argc, char *argv[])
 	}
 	swarm.mode = mode_by_name(argv[1]);
 	swarm.to_start = (unsigned int)atoi(argv[4]);
-	swarm.session = (struct session){&swarm.output, &swarm.mailbox, "message from a swarm",
-		sizeof("message from a swarm"), true};
+	swarm.session = (struct session){
+		.output = &swarm.output,
+		.mailbox = &swarm.mailbox,
+		.message = message,
+		.message_size = sizeof(message),
+		.buffer = BUFFER,
+		.timeout = SILENCE_MS,
+		.active = true,
+	};
 	swarm.channel = channel_open(&failure);
 	if (!swarm.mode || !swarm.channel || mailbox_open(&swarm.mailbox) ||
 		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, 5000, &swarm.server)) {

@@ -55,7 +55,7 @@ static void send_data(struct endpoint *end, struct dialogue *talk, bool reading)
 	uint8_t message[MESSAGE] = {DONE};
 
 	endpoint_rdma(end, reading ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, talk->address,
-		talk->rkey, ENDPOINT_REGION);
+		talk->rkey, ENDPOINT_REGION, 0);
 	endpoint_send(end, message, MESSAGE);
 	talk->sent_data = true;
 }

@@ -72,6 +72,62 @@ static void is_shown_in_the_canonical_order(void **state)
 	assert_string_equal(text, "99aa06d3014798d86001c324468d497f");
 }
 
+static uint8_t long_data[100000];
+
+/* Adds the data in pieces of that size and returns the digest; asks for it on the way as well. */
+static struct digest in_pieces(size_t size, size_t piece)
+{
+	struct digester *digester = digester_new();
+	struct digest digest;
+
+	assert_non_null(digester);
+	for (size_t at = 0; at < size; at += piece) {
+		digester_add(digester, long_data + at, piece < size - at ? piece : size - at);
+		digest = digester_result(digester);
+	}
+	digest = digester_result(digester);
+	digester_free(digester);
+	return digest;
+}
+
+static void is_the_same_in_pieces(void **state)
+{
+	/* The library has other ways up to 16, 128 and 240 bytes, and blocks of 256 and 1024. */
+	static const size_t sizes[] = {0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 255, 256, 257,
+		511, 512, 513, 1023, 1024, 1025, 65535, 65536, 65537, sizeof(long_data)};
+	static const size_t pieces[] = {1, 7, 64, 255, 256, 257, 4096, 65536, sizeof(long_data)};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(long_data); i++)
+		long_data[i] = (uint8_t)(i * 31 + i / 251);
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		for (size_t j = 0; j < COUNT(pieces); j++) {
+			const struct digest whole = digest_of(long_data, sizes[i]);
+			const struct digest parts = in_pieces(sizes[i], pieces[j]);
+
+			assert_true(digest_equal(&whole, &parts));
+		}
+}
+
+static void pieces_may_be_empty(void **state)
+{
+	struct digester *digester = digester_new();
+	const struct digest expected = digest_of("ab", 2);
+	struct digest digest;
+
+	(void)state;
+	assert_non_null(digester);
+	digester_add(digester, "", 0);
+	digester_add(digester, "a", 1);
+	digester_add(digester, "", 0);
+	digester_add(digester, "b", 1);
+	digester_add(digester, "", 0);
+	digest = digester_result(digester);
+	assert_true(digest_equal(&digest, &expected));
+	digester_free(digester);
+	digester_free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +135,8 @@ int main(void)
 		cmocka_unit_test(sees_every_flipped_bit),
 		cmocka_unit_test(sees_every_length_of_zeros),
 		cmocka_unit_test(compares_every_byte),
+		cmocka_unit_test(is_the_same_in_pieces),
+		cmocka_unit_test(pieces_may_be_empty),
 		cmocka_unit_test(is_shown_in_the_canonical_order),
 	};
 

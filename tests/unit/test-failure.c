@@ -75,6 +75,12 @@ static void writes_whole_sentences(void **state)
 			"whether it still runs."},
 		{FAILURE_ERRNO, PHASE_EXCHANGE, EPERM, "call", "Operation not permitted", NULL,
 			true, "the exchange failed with: Operation not permitted. [call: EPERM 1]"},
+		{FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, "target_write",
+			"cannot write data.bin: No space left on device", "h:7", true,
+			"the exchange failed with h:7: cannot write data.bin: No space left on "
+			"device. [target_write: ENOSPC 28]"},
+		{FAILURE_ABORTED, PHASE_EXCHANGE, 0, "MSG_ABORT", "it gave up: why", "h:7", false,
+			"the exchange failed with h:7: it gave up: why."},
 	};
 
 	(void)state;
@@ -128,6 +134,53 @@ static void every_failure_is_one_line(void **state)
 		}
 }
 
+/* The peer hears the cause, or where there is none what was seen; not what to do here. */
+static void tells_the_peer_the_cause(void **state)
+{
+	static const struct {
+		enum failure_kind kind;
+		int code;
+		const char *evidence, *told;
+	} cases[] = {
+		{FAILURE_FILE, ENOSPC, "cannot write data.bin: No space left on device",
+			"cannot write data.bin: No space left on device"},
+		{FAILURE_PROTOCOL, 0, "it sent a second MSG_MR", "it sent a second MSG_MR"},
+		{FAILURE_INTERRUPTED, EINTR, "seen", "interrupted by a signal"},
+		{FAILURE_ERRNO, ENOMEM, "seen", "there is not enough memory"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct failure failure = {0};
+		char text[256];
+
+		failure_set(&failure, cases[i].kind, PHASE_EXCHANGE, cases[i].code, "call", "%s",
+			cases[i].evidence);
+		failure_tell(&failure, text, sizeof(text));
+		assert_string_equal(text, cases[i].told);
+		failure_tell(&failure, text, 10);
+		assert_int_equal(strlen(text), 9);
+		assert_memory_equal(text, cases[i].told, 9);
+	}
+}
+
+static void tells_the_peer_something_of_every_failure(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		struct failure failure = {0};
+		char text[1024];
+
+		failure_set(&failure, row->kind, PHASE_EXCHANGE, row->code, "call", "evidence");
+		failure_tell(&failure, text, sizeof(text));
+		check_case(text, *text && !strchr(text, '\n') && !strstr(text, "(null)"));
+		if (row->cure)
+			check_case(text, !strstr(text, row->cure));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +188,8 @@ int main(void)
 		cmocka_unit_test(cuts_long_evidence),
 		cmocka_unit_test(writes_whole_sentences),
 		cmocka_unit_test(every_failure_is_one_line),
+		cmocka_unit_test(tells_the_peer_the_cause),
+		cmocka_unit_test(tells_the_peer_something_of_every_failure),
 	};
 
 	return cmocka_run_group_tests_name("failure", tests, NULL, NULL);

@@ -11,14 +11,16 @@ static const struct introduction example = {
 	.mode = 0x03,
 	.session = 0x04,
 	.refusal = 0x05060708,
-	.region_length = 0x1112131415161718,
+	.size = 0x1112131415161718,
+	.timeout = 0x21222324,
 };
 
 static const uint8_t example_bytes[INTRODUCTION_SIZE] = {
 	'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r',         /* magic */
 	0x02, 0x01, 0x03, 0x04,                         /* version, mode, session */
 	0x08, 0x07, 0x06, 0x05,                         /* refusal */
-	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* region length; the rest is zero */
+	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* size */
+	0x24, 0x23, 0x22, 0x21,                         /* timeout; the rest is zero */
 };
 
 static void assert_is_example(const struct introduction *introduction)
@@ -27,7 +29,8 @@ static void assert_is_example(const struct introduction *introduction)
 	assert_int_equal(introduction->mode, example.mode);
 	assert_int_equal(introduction->session, example.session);
 	assert_int_equal(introduction->refusal, example.refusal);
-	assert_int_equal(introduction->region_length, example.region_length);
+	assert_int_equal(introduction->size, example.size);
+	assert_int_equal(introduction->timeout, example.timeout);
 }
 
 static void encodes_exact_bytes_and_nothing_else(void **state)
@@ -108,9 +111,34 @@ static void takes_no_private_data_for_a_tutorial_peer(void **state)
 
 	(void)state;
 	assert_int_equal(introduction_decode(&introduction, NULL, 0), -ENOMSG);
-	assert_int_equal(introduction.region_length, 0);
+	assert_int_equal(introduction.size, 0);
+	assert_int_equal(introduction.timeout, 0);
 	/* Transports pad a request without private data to their fixed size. */
 	assert_int_equal(introduction_decode(&introduction, zeros, sizeof(zeros)), -ENOMSG);
+}
+
+/* A stream whose end nobody knows yet, and numbers that were given out once. */
+static void keeps_its_numbers(void **state)
+{
+	struct introduction unknown = {.version = INTRODUCTION_VERSION, .size = UINT64_MAX};
+	uint8_t buffer[INTRODUCTION_SIZE];
+	struct introduction introduction;
+
+	(void)state;
+	introduction_encode(&unknown, buffer);
+	assert_int_equal(introduction_decode(&introduction, buffer, sizeof(buffer)), 0);
+	assert_int_equal(introduction.size, UINT64_MAX);
+	assert_int_equal(introduction.version, 2);
+	assert_int_equal(REFUSAL_MODE, 1);
+	assert_int_equal(REFUSAL_VERSION, 2);
+	assert_int_equal(REFUSAL_SESSION, 3);
+	assert_int_equal(REFUSAL_RESOURCES, 4);
+	assert_int_equal(REFUSAL_DEVICE, 6); /* 5 was of version 1 */
+	assert_int_equal(REFUSAL_MALFORMED, 7);
+	assert_int_equal(REFUSAL_STOPPING, 8);
+	assert_int_equal(REFUSAL_DEPTH, 9);
+	assert_int_equal(REFUSAL_BUSY, 10);
+	assert_int_equal(REFUSAL_FILES, 11);
 }
 
 int main(void)
@@ -121,6 +149,7 @@ int main(void)
 		cmocka_unit_test(decodes_whatever_the_padding),
 		cmocka_unit_test(refuses_what_is_cut_short),
 		cmocka_unit_test(takes_any_other_beginning_for_a_tutorial_peer),
+		cmocka_unit_test(keeps_its_numbers),
 		cmocka_unit_test(takes_no_private_data_for_a_tutorial_peer),
 	};
 

@@ -1,6 +1,7 @@
 /* The bytes that control messages have on the wire, and what is refused. */
 #include <errno.h>
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +16,16 @@ struct field {
 
 static const struct layout {
 	struct message message;
-	struct field fields[4];
+	struct field fields[5];
 } layouts[] = {
 	{
 		{.type = MSG_MR,
 			.address = 0x0102030405060708,
 			.length = 0x1112131415161718,
-			.rkey = 0x21222324},
+			.rkey = 0x21222324,
+			.depth = 0x31323334},
 		{{0, 4, 0}, {24, 8, 0x0102030405060708}, {32, 8, 0x1112131415161718},
-			{48, 4, 0x21222324}},
+			{48, 4, 0x21222324}, {52, 4, 0x31323334}},
 	},
 	{
 		{.type = MSG_DONE,
@@ -34,7 +36,17 @@ static const struct layout {
 	{{.type = MSG_DONE}, {{0, 4, 1}}},
 	{{.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED}, {{0, 4, 2}, {4, 4, 0}}},
 	{{.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED}, {{0, 4, 2}, {4, 4, 1}}},
+	{{.type = MSG_DATA, .length = 0x1112131415161718},
+		{{0, 4, 3}, {32, 8, 0x1112131415161718}}},
+	{{.type = MSG_CREDIT, .length = 0x1112131415161718, .pieces = 0x4142434445464748},
+		{{0, 4, 4}, {32, 8, 0x1112131415161718}, {40, 8, 0x4142434445464748}}},
+	{{.type = MSG_ABORT}, {{0, 4, 5}}},
 };
+
+static bool may_have_text(unsigned int type)
+{
+	return type == MSG_MR || type == MSG_ABORT;
+}
 
 static void lay_out(const struct layout *layout, uint8_t bytes[MESSAGE_SIZE])
 {
@@ -47,15 +59,56 @@ static void lay_out(const struct layout *layout, uint8_t bytes[MESSAGE_SIZE])
 
 static void encodes_exact_bytes_and_nothing_else(void **state)
 {
-	uint8_t buffer[MESSAGE_SIZE], expected[MESSAGE_SIZE];
+	uint8_t buffer[MESSAGE_MAX], expected[MESSAGE_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(layouts); i++) {
 		/* What was in the buffer before must not reach the peer. */
 		memset(buffer, 0xa5, sizeof(buffer));
 		lay_out(&layouts[i], expected);
-		message_encode(&layouts[i].message, buffer);
+		assert_int_equal(message_encode(&layouts[i].message, buffer), MESSAGE_SIZE);
 		assert_memory_equal(buffer, expected, MESSAGE_SIZE);
+	}
+}
+
+/* A text stands behind the fields, as long as it is, and only where one may be. */
+static void encodes_the_text_behind_the_fields(void **state)
+{
+	char text[MESSAGE_TEXT_MAX + 1];
+
+	(void)state;
+	memset(text, 't', sizeof(text));
+	for (size_t i = 0; i < COUNT(layouts); i++)
+		for (size_t size = 0; size <= MESSAGE_TEXT_MAX; size++) {
+			struct message message = layouts[i].message;
+			size_t expected = may_have_text(message.type) ? size : 0;
+			uint8_t fields[MESSAGE_SIZE], buffer[MESSAGE_MAX + 1];
+
+			memset(buffer, 0xa5, sizeof(buffer));
+			lay_out(&layouts[i], fields);
+			message.text_size = (uint8_t)size;
+			memcpy(message.text, text, size);
+			assert_int_equal(message_encode(&message, buffer), MESSAGE_SIZE + expected);
+			assert_memory_equal(buffer, fields, MESSAGE_SIZE);
+			assert_memory_equal(buffer + MESSAGE_SIZE, text, expected);
+			assert_int_equal(buffer[MESSAGE_SIZE + expected], 0xa5);
+		}
+}
+
+static void sets_a_text_of_any_length(void **state)
+{
+	char text[2 * MESSAGE_TEXT_MAX];
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(text); size++) {
+		struct message message = {.type = MSG_ABORT};
+
+		memset(text, 't', size);
+		text[size] = '\0';
+		message_set_text(&message, text);
+		assert_int_equal(
+			message.text_size, size < MESSAGE_TEXT_MAX ? size : MESSAGE_TEXT_MAX);
+		assert_memory_equal(message.text, text, message.text_size);
 	}
 }
 
@@ -66,23 +119,31 @@ static void encodes_no_field_of_another_type(void **state)
 		.address = 0xa5a5a5a5a5a5a5a5,
 		.length = 1,
 		.rkey = 0xa5a5a5a5,
+		.depth = 0xa5a5a5a5,
+		.pieces = 0xa5a5a5a5a5a5a5a5,
 		.digest = {{[0 ... DIGEST_SIZE - 1] = 0xa5}},
 		.verdict = 0xa5a5a5a5,
+		.text = {(char)0xa5},
+		.text_size = 1,
 	};
 	static const unsigned int own[MSG_TYPES] = {
-		[MSG_MR] = 8 + 4,
+		[MSG_MR] = 8 + 4 + 4 + 1,
 		[MSG_DONE] = DIGEST_SIZE,
 		[MSG_VERDICT] = 4,
+		[MSG_DATA] = 0,
+		[MSG_CREDIT] = 8,
+		[MSG_ABORT] = 1,
 	};
-	uint8_t buffer[MESSAGE_SIZE];
+	uint8_t buffer[MESSAGE_MAX];
 
 	(void)state;
 	for (unsigned int type = 0; type < MSG_TYPES; type++) {
 		unsigned int used = 0;
+		size_t size;
 
 		message.type = type;
-		message_encode(&message, buffer);
-		for (size_t i = 0; i < MESSAGE_SIZE; i++)
+		size = message_encode(&message, buffer);
+		for (size_t i = 0; i < size; i++)
 			used += buffer[i] == 0xa5;
 		assert_int_equal(used, own[type]);
 	}
@@ -102,6 +163,9 @@ static void decodes_what_was_encoded(void **state)
 		assert_int_equal(message.length, layouts[i].message.length);
 		assert_int_equal(message.rkey, layouts[i].message.rkey);
 		assert_int_equal(message.verdict, layouts[i].message.verdict);
+		assert_int_equal(message.depth, layouts[i].message.depth);
+		assert_int_equal(message.pieces, layouts[i].message.pieces);
+		assert_int_equal(message.text_size, 0);
 		assert_true(digest_equal(&message.digest, &layouts[i].message.digest));
 	}
 }
@@ -144,36 +208,57 @@ static void has_the_layout_of_the_tutorial_struct(void **state)
 	assert_int_equal(TUTORIAL_DONE, MSG_DONE);
 }
 
-static void refuses_every_other_length(void **state)
+/* The lengths that a message of this type may have. */
+static bool may_be_as_long(unsigned int type, size_t length)
+{
+	return length == MESSAGE_SIZE ||
+	       (may_have_text(type) && length > MESSAGE_SIZE && length <= MESSAGE_MAX);
+}
+
+static void takes_texts_and_refuses_every_other_length(void **state)
 {
 	struct message message;
 
 	(void)state;
-	for (size_t length = 0; length <= 300; length++) {
-		/* Memory of exactly that size, so that reading past it is seen. */
-		uint8_t *buffer = calloc(1, length ? length : 1);
+	for (unsigned int type = 0; type < MSG_TYPES; type++)
+		for (size_t length = 0; length <= MESSAGE_MAX + 100; length++) {
+			/* Memory of exactly that size, so that reading past it is seen. */
+			uint8_t *buffer = malloc(length ? length : 1);
+			size_t text = length > MESSAGE_SIZE ? length - MESSAGE_SIZE : 0;
+			bool good = may_be_as_long(type, length);
 
-		assert_non_null(buffer);
-		buffer[0] = MSG_DONE;
-		assert_int_equal(message_decode(&message, buffer, length),
-			length == MESSAGE_SIZE ? 0 : -EMSGSIZE);
-		free(buffer);
-	}
+			assert_non_null(buffer);
+			memset(buffer, 't', length);
+			memset(buffer, 0, length < MESSAGE_SIZE ? length : MESSAGE_SIZE);
+			buffer[0] = (uint8_t)type;
+			if (length > 32)
+				buffer[32] = 1;
+			assert_int_equal(
+				message_decode(&message, buffer, length), good ? 0 : -EMSGSIZE);
+			if (good) {
+				assert_int_equal(message.text_size, text);
+				assert_memory_equal(message.text, buffer + MESSAGE_SIZE, text);
+			}
+			free(buffer);
+		}
 }
 
 static void refuses_unknown_types(void **state)
 {
 	static const uint32_t types[] = {
-		MSG_TYPES, 4, 0xff, 0x100, 0x10000, 0x01000000, 0x80000000, 0xffffffff};
+		MSG_TYPES, 7, 0xff, 0x100, 0x10000, 0x01000000, 0x80000000, 0xffffffff};
 	struct message message;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(types); i++) {
 		const struct layout layout = {.fields = {{0, 4, types[i]}, {32, 8, 1}}};
-		uint8_t buffer[MESSAGE_SIZE];
+		uint8_t buffer[MESSAGE_MAX] = {0};
 
 		lay_out(&layout, buffer);
 		assert_int_equal(message_decode(&message, buffer, MESSAGE_SIZE), -EPROTO);
+		assert_int_equal((uint32_t)message.type, types[i]);
+		/* Nobody knows how long it should be: what is wrong with it is its type. */
+		assert_int_equal(message_decode(&message, buffer, MESSAGE_MAX), -EPROTO);
 		assert_int_equal((uint32_t)message.type, types[i]);
 		assert_string_equal(message_name(types[i]), "an unknown message");
 	}
@@ -231,21 +316,25 @@ static void refuses_verdicts_that_it_does_not_know(void **state)
 
 static void names_each_type(void **state)
 {
+	static const char *const names[MSG_TYPES] = {
+		"MSG_MR", "MSG_DONE", "MSG_VERDICT", "MSG_DATA", "MSG_CREDIT", "MSG_ABORT"};
+
 	(void)state;
-	assert_string_equal(message_name(MSG_MR), "MSG_MR");
-	assert_string_equal(message_name(MSG_DONE), "MSG_DONE");
-	assert_string_equal(message_name(MSG_VERDICT), "MSG_VERDICT");
+	for (unsigned int type = 0; type < MSG_TYPES; type++)
+		assert_string_equal(message_name(type), names[type]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encodes_exact_bytes_and_nothing_else),
+		cmocka_unit_test(encodes_the_text_behind_the_fields),
+		cmocka_unit_test(sets_a_text_of_any_length),
 		cmocka_unit_test(encodes_no_field_of_another_type),
 		cmocka_unit_test(decodes_what_was_encoded),
 		cmocka_unit_test(ignores_what_a_tutorial_peer_leaves_uninitialised),
 		cmocka_unit_test(has_the_layout_of_the_tutorial_struct),
-		cmocka_unit_test(refuses_every_other_length),
+		cmocka_unit_test(takes_texts_and_refuses_every_other_length),
 		cmocka_unit_test(refuses_unknown_types),
 		cmocka_unit_test(refuses_regions_that_cannot_be),
 		cmocka_unit_test(refuses_verdicts_that_it_does_not_know),

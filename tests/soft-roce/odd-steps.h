@@ -1,0 +1,36 @@
+/*
+ * The steps of an odd peer: what it says and does when it is connected. The head of odd-peer.c lists
+ * them.
+ */
+#ifndef ODD_STEPS_H
+#define ODD_STEPS_H
+
+#include "endpoint.h"
+#include "lib/digest.h"
+#include "lib/message.h"
+
+#define ODD_TEXT  "message from an odd peer"
+#define ODD_INBOX 16
+
+struct peer {
+	struct endpoint end;
+	bool tutorial;     /* it gave no introduction */
+	bool reposts;      /* a receive is posted again when it was used */
+	uint64_t size;     /* that it announces */
+	const char *name;  /* of its data */
+	uint64_t position; /* of our stream */
+	struct digester *digester;
+	struct message theirs;
+	unsigned int sends; /* posted and not completed */
+	bool failed;        /* a completion has failed */
+	struct {
+		uint8_t bytes[ENDPOINT_SLOT];
+		uint32_t length;
+	} inbox[ODD_INBOX]; /* messages that nobody asked for yet, in their order */
+	unsigned int came, taken;
+};
+
+/* Does the step that `word` names; what follows a colon says how. */
+void odd_step(struct peer *peer, const char *word);
+
+#endif
