@@ -91,7 +91,7 @@ static int send_position(struct connection *connection, uint64_t position)
 }
 
 /* Remembers how far the streams are when the next send is complete. */
-static void mark(struct connection *connection, uint64_t position)
+static void set_mark(struct connection *connection, uint64_t position)
 {
 	connection->marks[connection->sends_posted % connection->geometry.sends] =
 		(struct mark){position, connection->receiver.reads};
@@ -119,7 +119,7 @@ static int write_chunk(struct connection *connection, size_t size, bool tell)
 	};
 	int error;
 
-	mark(connection, to);
+	set_mark(connection, to);
 	error = connection_post(connection, OPERATION_WRITE, &request);
 	return error || immediate || !tell ? error : send_position(connection, to);
 }
@@ -185,7 +185,7 @@ static int read_chunk(struct connection *connection, size_t size, unsigned int f
 		.wr.rdma = {.remote_addr = peer->address + from % peer->length, .rkey = peer->rkey},
 	};
 
-	mark(connection, to);
+	set_mark(connection, to);
 	return connection_post(connection, OPERATION_READ, &request);
 }
 
