@@ -1,7 +1,7 @@
 /*
- * rdma-client: exchanges one message with rdma-server. The main thread takes rdmacm events, the
- * signal, the deadline and the notes of the CQ thread, one at a time, and moves the client from
- * phase to phase: address, route, connect, exchange, disconnect. See docs/architecture.md.
+ * rdma-client: exchanges data with rdma-server. The main thread takes rdmacm events, the signal, the
+ * deadline and the notes of the CQ thread, one at a time, and moves the client from phase to phase:
+ * address, route, connect, exchange, disconnect. See docs/architecture.md.
  */
 #include <errno.h>
 #include <poll.h>
@@ -50,8 +50,7 @@ struct client {
 	bool connected;    /* the exchange was handed to the CQ thread */
 	bool disconnected; /* rdmacm has reported the end of the connection */
 	bool drained;
-	bool closing;     /* we have asked for its end */
-	bool interrupted; /* by a signal */
+	bool closing, interrupted; /* we have asked for its end; a signal did */
 	struct failure failure;
 };
 
@@ -468,6 +467,7 @@ static enum exit_status exchange(struct client *client)
 static int set_up(struct client *client, char greeting[64])
 {
 	const struct options *options = &client->options;
+	const char *host = options->host ? options->host : "";
 	int error;
 
 	client->output = session_output("rdma-client", options);
@@ -475,8 +475,8 @@ static int set_up(struct client *client, char greeting[64])
 	session_init(&client->session, options, &client->output, &client->mailbox, greeting);
 	client->session.active = true;
 	meter_init(&client->meter, options);
-	snprintf(client->peer, sizeof(client->peer),
-		strchr(options->host, ':') ? "[%s]:%u" : "%s:%u", options->host, options->port);
+	snprintf(client->peer, sizeof(client->peer), strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
+		options->port);
 	client->signals = client->mailbox.eventfd = -1;
 	error = mailbox_open(&client->mailbox);
 	if (error)

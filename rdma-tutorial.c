@@ -15,6 +15,7 @@ void tutorial_move(struct connection *connection)
 	uint64_t size = writes ? source_size(connection->source) : SINK_TEXT_SIZE;
 	struct ibv_sge piece = {
 		.addr = (uintptr_t)region->start,
+		.length = (uint32_t)(size < peer->length ? size : peer->length),
 		.lkey = region->mr->lkey,
 	};
 	struct ibv_send_wr request = {
@@ -34,7 +35,6 @@ void tutorial_move(struct connection *connection)
 		connection_step(connection, EVENT_FAILED);
 		return;
 	}
-	piece.length = (uint32_t)(size < peer->length ? size : peer->length);
 	if (connection_post(connection, writes ? OPERATION_WRITE : OPERATION_READ, &request) == 0)
 		connection_step(connection, EVENT_DATA_POSTED);
 }

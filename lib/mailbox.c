@@ -12,6 +12,8 @@ int mailbox_open(struct mailbox *mailbox)
 	if (mailbox->eventfd < 0)
 		return -errno;
 	STAILQ_INIT(&mailbox->slips);
+	mailbox->taken = NULL;
+	pthread_cond_init(&mailbox->done, NULL);
 	return -pthread_mutex_init(&mailbox->lock, NULL);
 }
 
@@ -19,6 +21,7 @@ void mailbox_close(struct mailbox *mailbox)
 {
 	if (mailbox->eventfd < 0)
 		return;
+	pthread_cond_destroy(&mailbox->done);
 	pthread_mutex_destroy(&mailbox->lock);
 	close(mailbox->eventfd);
 	mailbox->eventfd = -1;
@@ -46,6 +49,9 @@ struct slip *mailbox_take(struct mailbox *mailbox, unsigned int *bits)
 
 	pthread_mutex_lock(&mailbox->lock);
 	slip = STAILQ_FIRST(&mailbox->slips);
+	mailbox->taken = slip;
+	mailbox->receiver = pthread_self();
+	pthread_cond_broadcast(&mailbox->done);
 	if (slip) {
 		STAILQ_REMOVE_HEAD(&mailbox->slips, next);
 		*bits = slip->bits;
@@ -63,5 +69,7 @@ void mailbox_withdraw(struct mailbox *mailbox, struct slip *slip)
 	if (slip->bits != 0)
 		STAILQ_REMOVE(&mailbox->slips, slip, slip, next);
 	slip->bits = 0;
+	while (mailbox->taken == slip && !pthread_equal(mailbox->receiver, pthread_self()))
+		pthread_cond_wait(&mailbox->done, &mailbox->lock);
 	pthread_mutex_unlock(&mailbox->lock);
 }

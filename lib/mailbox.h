@@ -19,6 +19,9 @@ struct slip {
 struct mailbox {
 	pthread_mutex_t lock;
 	STAILQ_HEAD(, slip) slips;
+	const struct slip *taken; /* whose bits the receiver is busy with; NULL: none */
+	pthread_t receiver;       /* who that is */
+	pthread_cond_t done;      /* it is no more */
 	int eventfd;
 };
 
@@ -35,12 +38,15 @@ void mailbox_close(struct mailbox *mailbox);
 void mailbox_post(struct mailbox *mailbox, struct slip *slip, unsigned int bits);
 
 /*
- * Takes the oldest slip's bits. Returns the slip, or NULL if none waits; from then on the eventfd
- * is not readable until the next post. The receiving thread.
+ * Takes the oldest slip's bits, and is done with those taken before. Returns the slip, or NULL if none
+ * waits; from then on the eventfd is not readable until the next post. The receiving thread.
  */
 struct slip *mailbox_take(struct mailbox *mailbox, unsigned int *bits);
 
-/* Removes the slip's untaken bits, before what it is about is freed. Any thread. */
+/*
+ * Removes the slip's untaken bits, before what it is about is freed, and waits until the receiver is
+ * done with those that it has taken: until it takes again. Any thread; the receiver need not wait.
+ */
 void mailbox_withdraw(struct mailbox *mailbox, struct slip *slip);
 
 #endif

@@ -1,6 +1,8 @@
 /* Notes from one thread to another: none lost, none doubled, and the receiver wakes up. */
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -114,6 +116,58 @@ static void forgets_the_bits_that_were_withdrawn(void **state)
 	assert_true(is_readable(mailbox));
 	assert_ptr_equal(mailbox_take(mailbox, &bits), &slip);
 	assert_int_equal(bits, 2);
+	assert_empty(mailbox);
+}
+
+/* What a receiver has taken and looks at still. */
+struct looking {
+	struct mailbox *mailbox;
+	sem_t taken;
+	bool done;
+};
+
+static void *look_for_long(void *argument)
+{
+	struct looking *looking = argument;
+	unsigned int bits;
+
+	assert_non_null(mailbox_take(looking->mailbox, &bits));
+	sem_post(&looking->taken);
+	for (unsigned int i = 0; i < 1000; i++)
+		sched_yield();
+	looking->done = true;
+	mailbox_take(looking->mailbox, &bits);
+	return NULL;
+}
+
+/* Else it would look at what the withdrawer frees. */
+static void withdrawing_waits_for_who_has_taken(void **state)
+{
+	struct looking looking = {.mailbox = *state};
+	struct slip slip = {0};
+	pthread_t thread;
+
+	sem_init(&looking.taken, 0, 0);
+	mailbox_post(looking.mailbox, &slip, 1);
+	assert_int_equal(pthread_create(&thread, NULL, look_for_long, &looking), 0);
+	while (sem_wait(&looking.taken))
+		; /* EINTR */
+	mailbox_withdraw(looking.mailbox, &slip);
+	assert_true(looking.done);
+	pthread_join(thread, NULL);
+	sem_destroy(&looking.taken);
+}
+
+/* Who has taken it is done with it when it says so itself. */
+static void the_receiver_withdraws_at_once(void **state)
+{
+	struct mailbox *mailbox = *state;
+	struct slip slip = {0};
+	unsigned int bits;
+
+	mailbox_post(mailbox, &slip, 1);
+	assert_ptr_equal(mailbox_take(mailbox, &bits), &slip);
+	mailbox_withdraw(mailbox, &slip);
 	assert_empty(mailbox);
 }
 
@@ -259,6 +313,8 @@ int main(void)
 		with_mailbox(keeps_the_order_of_first_posts),
 		with_mailbox(withdraws_from_every_place),
 		with_mailbox(forgets_the_bits_that_were_withdrawn),
+		with_mailbox(withdrawing_waits_for_who_has_taken),
+		with_mailbox(the_receiver_withdraws_at_once),
 		cmocka_unit_test(closes_what_was_never_opened),
 		with_mailbox(loses_no_note_between_threads),
 		with_mailbox(loses_no_bit_in_a_flood),

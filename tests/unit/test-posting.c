@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "pair.h"
+#include "rdma-internal.h"
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
@@ -423,6 +424,51 @@ static void credit_is_given_in_parts(void **state)
 	stop_stream(&rig, -1);
 }
 
+/* Positions have 64 bits, of which immediate data carries 32: as if 4 GiB had gone before. */
+static void streams_pass_four_gib(void **state)
+{
+	static const uint64_t before = ((uint64_t)1 << 32) - 1024;
+	static const uint8_t data[2000] = {1};
+	struct rig rig = {
+		.mode = MODE_WRITE,
+		.buffer = 8192,
+		.chunk = 512,
+		.input = "/dev/zero",
+		.peer_size = STREAM_SIZE_UNKNOWN,
+	};
+	struct connection *connection;
+	struct message region;
+
+	(void)state;
+	rig_start(&rig);
+	connection = rig.connection;
+	connection->outgoing_ring.filled = connection->outgoing_ring.freed = before;
+	connection->incoming_ring.filled = connection->incoming_ring.freed = before;
+	connection->sender.told = connection->sender.credited = connection->signaled = before;
+	connection->receiver.told = connection->receiver.arrived = before;
+	connection->receiver.credited = rig.told = before;
+	region = rig_peer_region(&rig, PEER_MEMORY);
+	rig_establish(&rig);
+	rig_hear(&rig, &region);
+	rig_complete_all(&rig);
+	for (unsigned int i = 0; i < 8; i++) {
+		struct fake_send write = fake_send(rig.id, i + 1);
+
+		assert_int_equal(write.opcode, IBV_WR_RDMA_WRITE_WITH_IMM);
+		assert_int_equal(write.immediate, (uint32_t)(before + 512 * (i + 1)));
+		assert_int_equal(write.remote_address,
+			(uintptr_t)rig.peer_memory + (before + 512 * i) % PEER_MEMORY);
+	}
+	give_credit(&rig, before + 512 * 8, 8);
+	rig_complete_all(&rig);
+	assert_int_equal(rig_find(&rig, MSG_ABORT), -1);
+	assert_true(fake_sends(rig.id) > 9);
+	rig_hear_data(&rig, data, sizeof(data));
+	rig_complete_all(&rig);
+	assert_int_equal(rig_find(&rig, MSG_ABORT), -1);
+	stop_stream(&rig, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +487,7 @@ int main(void)
 		with_rig(in_read_mode_credit_empties_our_ring),
 		with_rig(reads_are_bounded),
 		with_rig(credit_is_given_in_parts),
+		with_rig(streams_pass_four_gib),
 	};
 
 	return cmocka_run_group_tests_name("posting", tests, NULL, NULL);
