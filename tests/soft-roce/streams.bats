@@ -192,11 +192,11 @@ one_way() {
 
 @test "20 clients at a time into one directory" {
 	mkdir "$DIR/in"
-	start_server --timeout 60 --input "$DIR/noise.1" --output "$DIR/in/" any
 	local i n=$((PAIR_SCALE > 1 ? 5 : 20)) modes=(write read)
 	for ((i = 1; i <= n; i++)); do
 		make_file "$DIR/noise.$i" $((100000 + 50000 * i))
 	done
+	start_server --timeout 60 --input "$DIR/noise.1" --output "$DIR/in/" any
 	for ((i = 1; i <= n; i++)); do
 		"$PAIR_BIN/rdma-client" --timeout 60 --input "$DIR/noise.$i" --output "$DIR/got.$i" \
 			"${modes[i % 2]}" "$ADDRESS" "$PORT" >"$DIR/client.$i" 2>&1 &
@@ -224,6 +224,38 @@ one_way() {
 	has "$ERR" 'Is a directory'
 }
 
+@test "a server whose input went away says so, the client hears of it" {
+	make_file "$DIR/data" 5
+	start_server --input "$DIR/data" write
+	rm "$DIR/data"
+	expect 3 client write "$ADDRESS" "$PORT"
+	has "$ERR" 'the server cannot read its own input'
+	has "$ERRORS" 'cannot read data: No such file or directory'
+	make_file "$DIR/data" 2000
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "an input that gets shorter in the middle: both ends say so" {
+	mkdir "$DIR/in"
+	make_file "$DIR/data" 300000
+	open_fifo "$DIR/fifo"
+	start_server "${SMALL[@]}" --count 1 --output "$DIR/fifo" write 7>&-
+	"$PAIR_BIN/rdma-client" "${SMALL[@]}" --input "$DIR/data" write "$ADDRESS" "$PORT" \
+		>"$OUT" 2>"$ERR" 7>&- &
+	CLIENTS=($!)
+	head -c 1 <&7 >/dev/null
+	truncate -s 1 "$DIR/data"
+	cat <&7 >/dev/null &
+	PEER=$!
+	ends_with 1 "${CLIENTS[0]}"
+	has "$ERR" 'cannot read data: it became shorter while it was being read'
+	server_ends 4
+	has "$ERRORS" 'it gave up: cannot read data: it became shorter'
+	exec 7>&-
+	kill "$PEER"
+}
+
 @test "a server with files refuses a tutorial peer; a client with files tells one that it is one" {
 	start_server --verbose --output "$DIR/" any
 	if tutorial_peer write "$ADDRESS" "$PORT" 2>"$ERR"; then
@@ -247,7 +279,7 @@ one_way() {
 	echo one >&7
 	wait_until has_size "$LOG" 4
 	expect 3 client --message two write "$ADDRESS" "$PORT"
-	has "$ERR" "the server's standard input or output is in use for another client"
+	has "$ERR" "the server's standard input or output belongs to another client"
 	exec 7>&-
 	ends_with 0 "${CLIENTS[0]}" || fail "$(cat "$DIR/first")"
 	wait_until client --quiet --message two write "$ADDRESS" "$PORT"
@@ -259,7 +291,7 @@ one_way() {
 	expect 0 client write "$ADDRESS" "$PORT"
 	has "$OUT" '^remote buffer: three'
 	expect 3 client write "$ADDRESS" "$PORT"
-	has "$ERR" "the server's standard input or output is in use for another client"
+	has "$ERR" "the server's standard input or output belongs to another client"
 	stop_server
 }
 
