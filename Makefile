@@ -114,4 +114,5 @@ $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
 $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
 
+$(BUILD)/tests/unit/test-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)

@@ -131,7 +131,6 @@ struct connection {
 	struct flow_sender sender;     /* our stream */
 	struct flow_receiver receiver; /* the peer's */
 	struct mark *marks;            /* by number of send */
-	uint64_t signaled;             /* bytes of our stream up to the last signaled WRITE */
 	uint64_t signaled_send;        /* the number of the last signaled send */
 	bool finished;                 /* the sink knows the end of the peer's stream */
 	bool damaged;                  /* the peer's data did not match its digest */

@@ -24,8 +24,12 @@
 #include "lib/text.h"
 #include "rdma-internal.h"
 
-/* A signaled WRITE comes at least after such a part of the ring. */
-#define PARTS 4
+/*
+ * So many WRITEs or READs are posted at a time. Then completions have their turn, which free what the
+ * file threads wait for, and other connections theirs: a device that works while it takes requests,
+ * as soft-RoCE does, would else work off a whole ring before it.
+ */
+#define BURST FLOW_TOGETHER
 
 /* The peer broke the rules of the streams. */
 static void __attribute__((format(printf, 2, 3)))
@@ -86,15 +90,6 @@ static int send_position(struct connection *connection, uint64_t position)
 	return connection_send(connection, OPERATION_DATA, &message, 0);
 }
 
-/* The flags of a WRITE that ends at this position: by itself it goes unsignaled. */
-static unsigned int write_flags(struct connection *connection, uint64_t position)
-{
-	if (position - connection->signaled < connection->outgoing_ring.size / PARTS)
-		return 0;
-	connection->signaled = position;
-	return IBV_SEND_SIGNALED;
-}
-
 /* Remembers how far the streams are when the next send is complete. */
 static void mark(struct connection *connection, uint64_t position)
 {
@@ -117,7 +112,8 @@ static int write_chunk(struct connection *connection, size_t size, bool tell)
 		.sg_list = &piece,
 		.num_sge = 1,
 		.opcode = tell && immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
-		.send_flags = write_flags(connection, to),
+		/* The completion gives the room back to the source. */
+		.send_flags = tell ? IBV_SEND_SIGNALED : 0,
 		.imm_data = htonl((uint32_t)to),
 		.wr.rdma = {.remote_addr = peer->address + from % peer->length, .rkey = peer->rkey},
 	};
@@ -128,22 +124,27 @@ static int write_chunk(struct connection *connection, size_t size, bool tell)
 	return error || immediate || !tell ? error : send_position(connection, to);
 }
 
-/* Moves our data, or tells of it, as far as credit goes. */
-static void send_pieces(struct connection *connection)
+/* Moves our data, or tells of it, as far as credit goes. Returns true if it stopped before that. */
+static bool send_pieces(struct connection *connection)
 {
 	struct flow_sender *sender = &connection->sender;
 	const struct flow *flow = &connection->outflow;
 	uint64_t filled = ring_level(&connection->outgoing_ring).filled;
+	unsigned int posted = 0;
 	size_t size;
 	int error = 0;
 
-	while (!error && connection_room(connection) >= 2 &&
-		(size = flow_write(flow, sender, filled)) > 0)
+	while (!error && posted < BURST && connection_room(connection) >= 2 &&
+		(size = flow_write(flow, sender, filled)) > 0) {
 		error = write_chunk(connection, size, flow_tell(flow, sender, filled));
+		posted++;
+	}
 	/* In read mode always by a message; else only where the send queue was full before. */
-	if (!error && connection_room(connection) > 0 && flow_tell(flow, sender, filled))
+	if (!error && posted < BURST && connection_room(connection) > 0 &&
+		flow_tell(flow, sender, filled))
 		send_position(connection, sender->told);
 	atomic_store_explicit(&connection->sent_bytes, sender->told, memory_order_relaxed);
+	return posted == BURST;
 }
 
 /* Notices the end of our data, or that it cannot be had. */
@@ -188,23 +189,24 @@ static int read_chunk(struct connection *connection, size_t size, unsigned int f
 	return connection_post(connection, OPERATION_READ, &request);
 }
 
-/* Reads what the peer has told of, as far as there is room for it. */
-static void read_pieces(struct connection *connection)
+/* Reads what the peer has told of, as far as there is room. Returns true if it stopped before. */
+static bool read_pieces(struct connection *connection)
 {
 	const struct flow *flow = &connection->inflow;
 	struct flow_receiver *receiver = &connection->receiver;
 	uint64_t freed = ring_level(&connection->incoming_ring).freed;
+	unsigned int posted = 0;
 	bool last;
 	size_t size;
 
-	while (connection_room(connection) > 0 &&
+	while (posted < BURST && connection_room(connection) > 0 &&
 		(size = flow_read(flow, receiver, freed, &last)) > 0) {
-		bool signal = last || receiver->reads % FLOW_TOGETHER == 0 ||
-			      connection_room(connection) == 1;
+		bool signal = ++posted == BURST || last || connection_room(connection) == 1;
 
 		if (read_chunk(connection, size, signal ? IBV_SEND_SIGNALED : 0))
-			return;
+			return false;
 	}
+	return posted == BURST;
 }
 
 /* Gives credit if it is due. After the end of its stream the peer needs none. */
@@ -288,25 +290,34 @@ static void end_receiving(struct connection *connection)
 	connection_step(connection, EVENT_DELIVERED);
 }
 
+/* The sink may finish when all is here. */
+static void finish_sink(struct connection *connection)
+{
+	if (connection->finished || !all_here(connection))
+		return;
+	connection->finished = true;
+	sink_finish(connection->sink, connection->peer_done.length, &connection->peer_done.digest);
+}
+
 void stream_pump(struct connection *connection)
 {
+	bool more = false;
+
 	if (!connection->streaming || connection->exchange.ended || connection->closing)
 		return;
+	/* Credit first: it must not wait in the send queue behind all that can be moved now. */
+	give_credit(connection);
 	if (connection->exchange.sent == SENDING_DATA) {
-		send_pieces(connection);
+		more = send_pieces(connection);
 		end_sending(connection);
 	}
 	if (connection->exchange.ended)
 		return;
-	/* Credit first: it must not wait in the send queue behind all that can be read now. */
-	give_credit(connection);
-	read_pieces(connection);
-	if (all_here(connection) && !connection->finished) {
-		connection->finished = true;
-		sink_finish(connection->sink, connection->peer_done.length,
-			&connection->peer_done.digest);
-	}
+	more |= read_pieces(connection);
+	finish_sink(connection);
 	end_receiving(connection);
+	if (more)
+		mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_MOVED);
 }
 
 void stream_hear(struct connection *connection, uint64_t position)

@@ -12,7 +12,7 @@
 #include "text.h"
 
 /* So many full reads are told of together. */
-#define TOGETHER 2
+#define TOGETHER 8
 
 struct source {
 	const void *text; /* NULL: it is a file */

@@ -10,9 +10,9 @@
 #include "stream-rig.h"
 
 /* A ring that is small beside the data, and the most of one write. */
-#define DRAIN_RING 4096
-#define DRAIN_MOST 1000
-#define DRAIN_DATA ((size_t)(100 * DRAIN_RING))
+#define DRAIN_RING ((size_t)4096)
+#define DRAIN_MOST ((size_t)1000)
+#define DRAIN_DATA (100 * DRAIN_RING)
 
 extern uint8_t drain_data[DRAIN_DATA];
 

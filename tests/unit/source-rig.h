@@ -6,9 +6,9 @@
 #include "stream-rig.h"
 
 /* A ring that is small beside the data, and the most of one read. */
-#define FEED_RING 64
-#define FEED_MOST 16
-#define FEED_DATA ((size_t)(20 * FEED_RING))
+#define FEED_RING ((size_t)64)
+#define FEED_MOST ((size_t)16)
+#define FEED_DATA (20 * FEED_RING)
 
 extern char feed_folder[];
 extern uint8_t feed_data[FEED_DATA];

@@ -144,9 +144,8 @@ static void sends_what_is_beyond_4_gib(void **state)
 }
 
 /* A producer that pauses between pieces, which fit or do not fit into a read. */
-static void *produce(void *argument)
+static void produce(int descriptor)
 {
-	int descriptor = *(int *)argument;
 	uint64_t seed = 1;
 
 	for (size_t at = 0; at < FEED_DATA;) {
@@ -160,6 +159,22 @@ static void *produce(void *argument)
 			break;
 		at += size;
 	}
+}
+
+static void *produce_into_pipe(void *argument)
+{
+	int descriptor = *(int *)argument;
+
+	produce(descriptor);
+	close(descriptor);
+	return NULL;
+}
+
+static void *produce_into_fifo(void *argument)
+{
+	int descriptor = open(argument, O_WRONLY | O_CLOEXEC);
+
+	produce(descriptor);
 	close(descriptor);
 	return NULL;
 }
@@ -173,19 +188,12 @@ static void sends_a_slow_pipe(void **state)
 	feed_from_pipe(&writing);
 	feed_open("-");
 	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
-	assert_int_equal(pthread_create(&thread, NULL, produce, &writing), 0);
+	assert_int_equal(pthread_create(&thread, NULL, produce_into_pipe, &writing), 0);
 	feed_run();
 	pthread_join(thread, NULL);
 	feed_assert_sent(feed_data, FEED_DATA);
 	/* Standard input is not ours to change or to close. */
 	assert_int_equal(fcntl(STDIN_FILENO, F_GETFL) & O_NONBLOCK, 0);
-}
-
-static void *produce_into_fifo(void *argument)
-{
-	int descriptor = open(argument, O_WRONLY | O_CLOEXEC);
-
-	return produce(&descriptor);
 }
 
 static void sends_a_fifo_when_it_gets_a_writer(void **state)
