@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,16 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	now = atomic_load(&fake.now);
 	*time = (struct timespec){now / 1000, now % 1000 * 1000000};
 	return 0;
+}
+
+/* What may be locked is what the test says, whatever this host allows. */
+int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
+{
+	int error = prlimit(0, resource, NULL, limit);
+
+	if (!error && resource == RLIMIT_MEMLOCK)
+		limit->rlim_cur = fake.announced ? fake.announced : RLIM_INFINITY;
+	return error;
 }
 
 /* It sleeps by the made-up clock: until something is readable or fake_pass() wakes it. */
@@ -182,7 +193,7 @@ void fake_start(enum ibv_transport_type transport)
 	memset(fake.regions, 0, sizeof(fake.regions));
 	memset(&fake.failure, 0, sizeof(fake.failure));
 	memset(&fake.peer, 0, sizeof(fake.peer));
-	fake.registered = fake.registered_most = 0;
+	fake.registered = fake.registered_most = fake.announced = 0;
 	fake.damage = 0;
 	fake.flush_on_disconnect = true;
 	fake.asleep = false;
@@ -237,6 +248,13 @@ void fake_limit_memory(size_t bytes)
 {
 	fake_lock();
 	fake.registered_most = bytes;
+	fake_unlock();
+}
+
+void fake_announce_limit(size_t bytes)
+{
+	fake_lock();
+	fake.announced = bytes;
 	fake_unlock();
 }
 

@@ -109,8 +109,8 @@ static void check_piece(
 
 	fake_rule(region && region->mr.lkey == piece->lkey, "no region has this lkey");
 	fake_rule(region->mr.pd == connection->qp.pd, "the region is of another protection domain");
-	fake_rule(is_inside(region, piece->addr, piece->length),
-		"a work request leaves its region");
+	fake_rule(
+		is_inside(region, piece->addr, piece->length), "a work request leaves its region");
 	fake_rule((region->access & access) == access, "the region does not allow that");
 }
 
@@ -165,8 +165,8 @@ static void check_unchanged(const struct fake_send *send)
 	if (send->opcode == IBV_WR_RDMA_READ)
 		return;
 	digest = digest_of(at(&send->piece), send->piece.length);
-	fake_rule(digest_equal(&digest, &send->digest),
-		"memory was changed while it was being sent");
+	fake_rule(
+		digest_equal(&digest, &send->digest), "memory was changed while it was being sent");
 }
 
 void fake_polled(const struct fake_completion *polled)
@@ -182,8 +182,7 @@ void fake_polled(const struct fake_completion *polled)
 			check_unchanged(&connection->sends[connection->freed]);
 }
 
-static void check_send(
-	const struct fake_connection *connection, const struct ibv_send_wr *request)
+static void check_send(const struct fake_connection *connection, const struct ibv_send_wr *request)
 {
 	bool sends = request->opcode == IBV_WR_SEND;
 	bool reads = request->opcode == IBV_WR_RDMA_READ;

@@ -25,8 +25,8 @@ static struct request request_of(const struct fake_requests *requests)
 		.responder_resources = seen.responder_resources,
 	};
 
-	assert_int_equal(introduction_decode(&request.theirs, seen.private_data, INTRODUCTION_SIZE),
-		0);
+	assert_int_equal(
+		introduction_decode(&request.theirs, seen.private_data, INTRODUCTION_SIZE), 0);
 	return request;
 }
 
@@ -50,9 +50,9 @@ void pair_make(struct pair *pair)
 	passive->device = active->device;
 	passive->id = fake_id();
 	fake_join(active->id, passive->id);
-	assert_int_equal(connection_create(&passive->session, mode_by_number(passive->mode),
-				 passive->id, passive->device, &request, &passive->connection,
-				 &failure),
+	assert_int_equal(
+		connection_create(&passive->session, mode_by_number(passive->mode), passive->id,
+			passive->device, &request, &passive->connection, &failure),
 		0);
 	assert_int_equal(connection_accept(passive->connection), 0);
 }

@@ -209,8 +209,8 @@ static void the_reason_of_a_cancel_is_told(void **state)
 		stop_pair(&pair, &files);
 		failure_tell(&interrupted, reason, sizeof(reason));
 		assert_int_not_equal(strlen(reason), 0);
-		expect_told(failing, told, FAILURE_INTERRUPTED, failure_status(&interrupted),
-			reason);
+		expect_told(
+			failing, told, FAILURE_INTERRUPTED, failure_status(&interrupted), reason);
 	}
 }
 

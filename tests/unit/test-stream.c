@@ -13,8 +13,8 @@
 #include "pair.h"
 
 /* The sizes that matter to rings and chunks, of which there may be these. */
-static const uint64_t sizes[] = {0, 1, 999, 1000, 1001, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193,
-	50000};
+static const uint64_t sizes[] = {
+	0, 1, 999, 1000, 1001, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193, 50000};
 
 /* What one end sends; what the other must find. */
 struct stream {
@@ -24,8 +24,7 @@ struct stream {
 	uint64_t size;
 };
 
-static void make_stream(
-	struct stream *stream, struct rig *from, uint64_t size, unsigned int seed)
+static void make_stream(struct stream *stream, struct rig *from, uint64_t size, unsigned int seed)
 {
 	stream->size = size;
 	stream->file = pair_file(size, seed, stream->path, &stream->digest);
@@ -104,8 +103,7 @@ static void any_two_ends_fit(void **state)
 			ends[end]->chunk = chunks[(unsigned int)rand_r(&dice) % COUNT(chunks)];
 			ends[end]->depth = depths[(unsigned int)rand_r(&dice) % COUNT(depths)];
 			ends[end]->reads = (uint8_t)(rand_r(&dice) % 4 + 1);
-			make_stream(&streams[end], ends[end],
-				(uint64_t)rand_r(&dice) % 60000, i);
+			make_stream(&streams[end], ends[end], (uint64_t)rand_r(&dice) % 60000, i);
 		}
 		expect_exchange(&pair);
 		for (unsigned int end = 0; end < 2; end++) {
