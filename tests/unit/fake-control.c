@@ -28,7 +28,9 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 	int error = prlimit(0, resource, NULL, limit);
 
 	if (!error && resource == RLIMIT_MEMLOCK)
-		limit->rlim_cur = fake.announced ? fake.announced : RLIM_INFINITY;
+		limit->rlim_cur = RLIM_INFINITY;
+	if (!error && resource == RLIMIT_MEMLOCK && fake.announced)
+		limit->rlim_cur = fake.announced;
 	return error;
 }
 
@@ -36,6 +38,7 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 {
 	struct pollfd all[3] = {waiting[0], waiting[1], {.fd = fake.tick, .events = POLLIN}};
+	const struct timespec none = {0};
 	eventfd_t ignored;
 	int result;
 
@@ -44,7 +47,7 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 	fake.wake = milliseconds < 0 ? INT64_MAX : atomic_load(&fake.now) + milliseconds;
 	fake.asleep = true;
 	fake_unlock();
-	result = ppoll(all, 3, milliseconds == 0 ? &(struct timespec){0} : NULL, NULL);
+	result = ppoll(all, 3, milliseconds == 0 ? &none : NULL, NULL);
 	fake_lock();
 	fake.asleep = false;
 	fake_unlock();

@@ -323,16 +323,18 @@ static void tell_peer(struct fake_connection *connection, const struct fake_send
 void fake_execute(struct fake_connection *connection)
 {
 	const struct fake_send *send = &connection->sends[connection->completed];
-	uint8_t *ours = at(&send->piece), *theirs;
+	uint8_t *from = at(&send->piece), *to;
 
 	check_unchanged(send);
 	if (send->opcode != IBV_WR_SEND) {
-		bool reads = send->opcode == IBV_WR_RDMA_READ;
-
-		theirs = reach(connection, send);
-		memcpy(reads ? ours : theirs, reads ? theirs : ours, send->piece.length);
+		to = reach(connection, send);
+		if (send->opcode == IBV_WR_RDMA_READ) {
+			from = to;
+			to = at(&send->piece);
+		}
+		memcpy(to, from, send->piece.length);
 		if (fake.damage > 0 && --fake.damage == 0)
-			(reads ? ours : theirs)[send->piece.length / 2] ^= 0x10;
+			to[send->piece.length / 2] ^= 0x10;
 	}
 	tell_peer(connection, send);
 }

@@ -99,7 +99,6 @@ static void each_connection_has_a_protection_domain_of_its_own(void **state)
 
 	(void)state;
 	rig_start(&rig);
-	other.mailbox = rig.mailbox;
 	other.id = fake_id();
 	assert_int_equal(connection_create(&rig.session, mode_by_number(MODE_WRITE), other.id,
 				 rig.device, &request, &other.connection, &failure),
