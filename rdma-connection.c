@@ -112,10 +112,14 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	int incoming = mode->incoming_access | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
 
 	if (make_ring(connection, &connection->outgoing, &connection->outgoing_ring,
-		    ring_size(connection, ours, theirs), mode->outgoing_access, failure))
+		    ring_size(connection, ours, theirs), mode->outgoing_access, failure) ||
+		make_ring(connection, &connection->incoming, &connection->incoming_ring,
+			ring_size(connection, theirs, ours), incoming, failure))
 		return -1;
-	return make_ring(connection, &connection->incoming, &connection->incoming_ring,
-		ring_size(connection, theirs, ours), incoming, failure);
+	output_detail(connection->session->output,
+		"%s: %zu bytes of registered memory for our data, %zu for its", connection->peer,
+		connection->outgoing_ring.size, connection->incoming_ring.size);
+	return 0;
 }
 
 /* Starts what deals with files. The threads wait until the peer is ready. */

@@ -6,6 +6,11 @@
 
 # shellcheck shell=bash
 
+# Before a number of KiB of locked memory and a command: runs it as a user without rights.
+# shellcheck disable=SC2016 # for the inner shell
+AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
+	bash -c 'ulimit -l "$0" && exec "$@"')
+
 PAIR_BIN=${PAIR_BIN:-.}
 PAIR_BUILD=${PAIR_BUILD:-build}
 PAIR_SCALE=${PAIR_SCALE:-1}
@@ -60,10 +65,11 @@ one_line() {
 		fail "not one line: $(cat "$1")"
 }
 
-# start_server ARGUMENT...: starts it and waits for its port.
+# start_server ARGUMENT...: starts it, with $STDIN as its standard input, and waits for its port.
 start_server() {
 	rm -f "$DIR/port"
-	"$PAIR_BIN/rdma-server" --port-file "$DIR/port" "$@" >"$LOG" 2>"$ERRORS" &
+	"$PAIR_BIN/rdma-server" --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
+		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
 	PORT=$(cat "$DIR/port")
@@ -120,6 +126,12 @@ listening_odd_peer() { # [OPTION VALUE]... -- STEP...
 resources() { rdma resource show | sed 's/^[0-9]*: //'; }
 
 same_resources() { [ "$(resources)" = "$RESOURCES" ]; }
+
+# User and system time of a process, in hundredths of a second.
+processor_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+
+# The test has lived so many seconds longer than when it set MARK to $SECONDS: for what must not happen.
+has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
 
 descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 

@@ -90,7 +90,8 @@ enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SC
 	local pid=$! ticks
 	wait_line "$DIR/peer" here
 	ticks=$(processor_ticks "$pid")
-	wait_until has_waited "$pid"
+	MARK=$SECONDS
+	wait_until has_waited 2
 	# Two seconds of waiting that spin would take 200 ticks.
 	[ $(($(processor_ticks "$pid") - ticks)) -le 20 ]
 	wait "$pid" || true
@@ -101,18 +102,8 @@ enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SC
 	PEER=$!
 	wait_line "$OUT" here
 	ticks=$(processor_ticks "$SERVER")
-	SECONDS=0
 	wait_line "$ERRORS" 'timed out waiting for its MSG_DONE'
 	[ $(($(processor_ticks "$SERVER") - ticks)) -le 20 ]
 	pkill -KILL odd-peer
 	stop_server
-}
-
-# User and system time of a process, in hundredths of a second.
-processor_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
-
-# The process has lived for two seconds since we first asked.
-has_waited() {
-	WAITED=${WAITED:-$SECONDS}
-	[ $((SECONDS - WAITED)) -ge 2 ]
 }

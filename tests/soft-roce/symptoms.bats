@@ -13,11 +13,6 @@ says() {
 	has "$ERR" "$pattern"
 }
 
-# Before a number of KiB of locked memory and a command: runs it as a user without rights.
-# shellcheck disable=SC2016 # for the inner shell
-AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
-	bash -c 'ulimit -l "$0" && exec "$@"')
-
 @test "no RDMA device" {
 	rdma link delete "$VM_DEVICE"
 	RESOURCES=$(resources)
@@ -210,7 +205,8 @@ ethernet_down() {
 	7 could not make sense of our introduction
 	8 is stopping and takes no more clients
 	9 this host's RDMA device allows the server no RDMA READ
-	10 the server's standard input or output is in use for another client
+	12 the server cannot read its own input
+	10 the server's standard input or output belongs to another client
 	99 for a reason that this version does not know
 	END
 }

@@ -1,0 +1,304 @@
+#!/usr/bin/env bats
+# Streams that pause and streams that fail: slow ends, full disks, closed pipes, peers that are killed,
+# stopped or interrupted in the middle, little memory.
+
+load common
+load streams
+
+@test "--progress: a line while it lasts; --no-progress and --quiet: none" {
+	mkdir "$DIR/in"
+	start_server --progress --output "$DIR/in/" write
+	start_fed_client --progress write
+	wait_line "$ERR" '^rdma-client: .*5 B'
+	wait_line "$ERRORS" '^rdma-server: .*5 B'
+	exec 7>&-
+	ends_with 0 "${CLIENTS[0]}"
+	has_not "$ERR" '^rdma-server'
+	stop_server
+}
+
+@test "a slow producer: what it gives is passed on at once, however long the rest takes" {
+	local mode
+	mkdir "$DIR/in"
+	for mode in write read; do
+		start_server --timeout 1 --output "$DIR/in/" $mode
+		start_fed_client --timeout 1 $mode
+		MARK=$SECONDS
+		wait_until has_waited 3
+		printf second >&7
+		wait_until hidden_has "$DIR/in" 11
+		exec 7>&-
+		ends_with 0 "${CLIENTS[0]}"
+		[ "$(cat "$DIR/in/fifo")" = firstsecond ]
+		stop_server
+		[ ! -s "$ERRORS" ]
+		rm "$DIR/in/fifo" "$DIR/fifo"
+	done
+}
+
+@test "a slow producer at the server" {
+	local mode pid
+	for mode in write read; do
+		open_fifo "$DIR/fifo"
+		start_server --timeout 1 --count 1 --input "$DIR/fifo" $mode 7>&-
+		"$PAIR_BIN/rdma-client" --timeout 1 --output - $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
+		pid=$!
+		printf first >&7
+		wait_until has_size "$OUT" 5
+		MARK=$SECONDS
+		wait_until has_waited 3
+		printf second >&7
+		wait_until has_size "$OUT" 11
+		exec 7>&-
+		ends_with 0 $pid
+		server_ends 0
+		rm "$DIR/fifo"
+	done
+}
+
+# stalled TAKER OTHER: nobody reads what descriptor 7 holds back. Neither side takes the other for
+# dead, nor uses processor time for waiting: in 3 s spinning would take 300 ticks.
+stalled() {
+	local ticks
+	# Until the pipe is full.
+	wait_until is_asleep "$1" "$2"
+	ticks=$(($(processor_ticks "$1") + $(processor_ticks "$2")))
+	MARK=$SECONDS
+	wait_until has_waited 3
+	ticks=$(($(processor_ticks "$1") + $(processor_ticks "$2") - ticks))
+	[ $ticks -le $((PAIR_SCALE > 1 ? 60 : 20)) ] || fail "$ticks ticks"
+	kill -0 "$1" && kill -0 "$2"
+}
+
+# Neither process has used any time since the last look.
+is_asleep() {
+	local before=${TICKS:-}
+	TICKS="$(processor_ticks "$1") $(processor_ticks "$2")"
+	[ "$TICKS" = "$before" ]
+}
+
+@test "a slow consumer: nobody is taken for dead, and waiting costs no processor time" {
+	local mode
+	make_file "$DIR/data" 300000
+	for mode in write read; do
+		open_fifo "$DIR/fifo"
+		start_server --timeout 1 "${SMALL[@]}" --count 1 --output "$DIR/fifo" $mode 7>&-
+		"$PAIR_BIN/rdma-client" --timeout 1 "${SMALL[@]}" --input "$DIR/data" $mode "$ADDRESS" \
+			"$PORT" >"$OUT" 2>"$ERR" 7>&- &
+		CLIENTS=($!)
+		stalled "$SERVER" "${CLIENTS[0]}"
+		head -c 300000 <&7 | cmp - "$DIR/data"
+		ends_with 0 "${CLIENTS[0]}"
+		server_ends 0
+		exec 7>&-
+		rm "$DIR/fifo"
+	done
+}
+
+@test "a slow consumer at the client" {
+	local mode
+	make_file "$DIR/data" 300000
+	for mode in write read; do
+		open_fifo "$DIR/fifo"
+		start_server --timeout 1 "${SMALL[@]}" --count 1 --input "$DIR/data" $mode 7>&-
+		"$PAIR_BIN/rdma-client" --timeout 1 "${SMALL[@]}" --output "$DIR/fifo" $mode "$ADDRESS" \
+			"$PORT" >"$OUT" 2>"$ERR" 7>&- &
+		CLIENTS=($!)
+		stalled "$SERVER" "${CLIENTS[0]}"
+		head -c 300000 <&7 | cmp - "$DIR/data"
+		ends_with 0 "${CLIENTS[0]}"
+		server_ends 0
+		exec 7>&-
+		rm "$DIR/fifo"
+	done
+}
+
+@test "a full file system at either side: both say so, and nothing half-written is left" {
+	local mode failed=0
+	make_file "$DIR/data" 3000000
+	mkdir "$DIR/full"
+	mount -t tmpfs -o size=1m none "$DIR/full"
+	for mode in write read; do
+		full_at_both $mode || failed=1
+	done
+	umount "$DIR/full"
+	[ $failed -eq 0 ]
+}
+
+full_at_both() { # MODE
+	start_server --count 1 --output "$DIR/full/" "$1" &&
+		expect 4 client --input "$DIR/data" "$1" "$ADDRESS" "$PORT" &&
+		has "$ERR" 'it gave up: cannot write data: No space left on device' &&
+		one_line "$ERR" &&
+		server_ends 1 &&
+		has "$ERRORS" 'cannot write data: No space left on device' &&
+		one_line "$ERRORS" &&
+		is_empty "$DIR/full" &&
+		start_server --count 1 --input "$DIR/data" "$1" &&
+		expect 1 client --output "$DIR/full/mine" "$1" "$ADDRESS" "$PORT" &&
+		has "$ERR" 'cannot write mine: No space left on device' &&
+		one_line "$ERR" &&
+		server_ends 4 &&
+		has "$ERRORS" 'it gave up: cannot write mine: No space left on device' &&
+		one_line "$ERRORS" &&
+		is_empty "$DIR/full"
+}
+
+@test "a reader that closes its pipe, at either side: both say so" {
+	local mode pid
+	make_file "$DIR/data" 1000000
+	for mode in write read; do
+		into head -c 10 >/dev/null
+		LOG=$DIR/pipe start_server --count 1 --output - $mode
+		expect 4 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
+		has "$ERR" 'it gave up: cannot write to standard output: Broken pipe'
+		one_line "$ERR"
+		server_ends 1
+		has "$ERRORS" 'cannot write to standard output: Broken pipe'
+		start_server --count 1 --input "$DIR/data" $mode
+		into head -c 10 >/dev/null
+		client --output - $mode "$ADDRESS" "$PORT" >"$DIR/pipe" 2>"$ERR" &
+		pid=$!
+		ends_with 1 $pid
+		has "$ERR" 'cannot write to standard output: Broken pipe'
+		server_ends 4
+		has "$ERRORS" 'it gave up: cannot write to standard output: Broken pipe'
+	done
+}
+
+@test "a client killed in the middle: nothing of its file is left, the next is served" {
+	local mode
+	mkdir "$DIR/in"
+	make_file "$DIR/data" 100000
+	for mode in write read; do
+		start_server --count 2 --timeout 60 --output "$DIR/in/" $mode
+		start_fed_client --timeout 60 $mode
+		kill -KILL "${CLIENTS[0]}"
+		wait_until is_empty "$DIR/in"
+		wait_line "$ERRORS" 'the exchange failed\|stopped acknowledging'
+		one_line "$ERRORS"
+		exec 7>&-
+		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
+		cmp "$DIR/data" "$DIR/in/data"
+		# With the status of the first that failed.
+		server_ends 4
+		rm "$DIR/in/data" "$DIR/fifo"
+	done
+}
+
+@test "a server killed in the middle: the client says so, exit 4, nothing of its file is left" {
+	local mode pid
+	mkdir "$DIR/in"
+	for mode in write read; do
+		open_fifo "$DIR/fifo"
+		start_server --timeout 60 --input "$DIR/fifo" $mode 7>&-
+		"$PAIR_BIN/rdma-client" --timeout 60 --output "$DIR/in/" $mode "$ADDRESS" "$PORT" \
+			>"$OUT" 2>"$ERR" 7>&- &
+		pid=$!
+		printf first >&7
+		wait_until hidden_has "$DIR/in" 5
+		kill -KILL "$SERVER"
+		wait "$SERVER" || true
+		SERVER=''
+		ends_with 4 $pid
+		one_line "$ERR"
+		is_empty "$DIR/in"
+		exec 7>&-
+		rm "$DIR/fifo"
+	done
+}
+
+@test "SIGINT at a client in the middle: the server hears why" {
+	local mode
+	mkdir "$DIR/in"
+	for mode in write read; do
+		start_server --count 1 --timeout 60 --output "$DIR/in/" $mode
+		start_fed_client --timeout 60 $mode
+		kill -INT "${CLIENTS[0]}"
+		ends_with 1 "${CLIENTS[0]}"
+		has "$ERR" 'interrupted by a signal'
+		server_ends 4
+		has "$ERRORS" 'it gave up: interrupted by a signal'
+		one_line "$ERRORS"
+		is_empty "$DIR/in"
+		exec 7>&-
+		rm "$DIR/fifo"
+	done
+}
+
+@test "two signals at a server in the middle: the client hears why" {
+	mkdir "$DIR/in"
+	start_server --timeout 60 --output "$DIR/in/" write
+	start_fed_client --timeout 60 write
+	kill -TERM "$SERVER"
+	wait_until no_listener
+	# A first signal lets those who are there finish.
+	printf second >&7
+	wait_until hidden_has "$DIR/in" 11
+	stop_server
+	ends_with 4 "${CLIENTS[0]}"
+	has "$ERR" 'it gave up: interrupted by a signal'
+	is_empty "$DIR/in"
+	exec 7>&-
+}
+
+no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
+
+@test "a client that is stopped: the server gives it up in time, and says so when it goes on" {
+	local mode
+	mkdir "$DIR/in"
+	for mode in write read; do
+		start_server --count 1 --timeout 2 --output "$DIR/in/" $mode
+		start_fed_client --timeout 60 $mode
+		kill -STOP "${CLIENTS[0]}"
+		server_ends 4
+		has "$ERRORS" 'timed out waiting for its MSG_DONE'
+		one_line "$ERRORS"
+		is_empty "$DIR/in"
+		kill -CONT "${CLIENTS[0]}"
+		ends_with 4 "${CLIENTS[0]}"
+		has "$ERR" 'it gave up: timed out waiting for its MSG_DONE'
+		exec 7>&-
+		rm "$DIR/fifo"
+	done
+}
+
+@test "a server that is stopped: the client gives it up in time" {
+	mkdir "$DIR/in"
+	start_server --timeout 60 --output "$DIR/in/" write
+	start_fed_client --timeout 2 write
+	kill -STOP "$SERVER"
+	ends_with 4 "${CLIENTS[0]}"
+	has "$ERR" 'timed out waiting for'
+	kill -CONT "$SERVER"
+	wait_line "$ERRORS" 'the exchange failed'
+	wait_until is_empty "$DIR/in"
+	stop_server
+	exec 7>&-
+}
+
+@test "little locked memory at either side: smaller buffers, said with -v, and the same data" {
+	local folder=/tmp/of-nobody mode
+	mkdir -m 777 "$folder" "$folder/in"
+	make_file "$folder/data" 1000000
+	chmod 644 "$folder/data"
+	for mode in write read; do
+		start_server --verbose --input "$folder/data" $mode
+		expect 0 "${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-client" --verbose --force \
+			--output "$folder/got" $mode "$ADDRESS" "$PORT"
+		has "$ERR" '1024 bytes of registered memory for our data, [0-9]\{5,6\} for its'
+		has "$ERRORS" '1000000 bytes of registered memory for our data, 1024 for its'
+		cmp "$folder/data" "$folder/got"
+		stop_server
+		"${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-server" --verbose --port-file "$folder/port" \
+			--force --output "$folder/in/" $mode >"$LOG" 2>"$ERRORS" &
+		SERVER=$!
+		wait_until test -s "$folder/port"
+		expect 0 client --input "$folder/data" $mode "$ADDRESS" "$(cat "$folder/port")"
+		has "$ERRORS" '1024 bytes of registered memory for our data, [0-9]\{5,6\} for its'
+		cmp "$folder/data" "$folder/in/data"
+		stop_server
+		rm "$folder/port"
+	done
+	rm -r "$folder"
+}

@@ -1,0 +1,399 @@
+#!/usr/bin/env bats
+# Data of any size, from files and pipes into files and pipes, in both modes and directions.
+
+load common
+load streams
+
+# both_ways MODE SIZE SIZE: a file each way at the same time, to and from the server, whose files
+# these are, compared at both ends.
+both_ways() {
+	local mode=$1 up=$DIR/up.$2 down=$DIR/down
+	[ -e "$up" ] || make_file "$up" "$2"
+	make_file "$down" "$3"
+	rm -f "$DIR/got"
+	expect 0 client "${GEOMETRY[@]}" --input "$up" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
+	cmp "$down" "$DIR/got"
+	cmp "$up" "$DIR/in/${up##*/}"
+	has "$OUT" "^sent $2 byte.*, XXH3 $(hash_of "$up"): ${up##*/}\.\$"
+	has "$OUT" "^received $3 byte.*, XXH3 $(hash_of "$down"): got\.\$"
+}
+
+# around SIZE...: sizes in both directions, in the order given and in the opposite one.
+around() {
+	local i n=$#
+	mkdir "$DIR/in"
+	touch "$DIR/down"
+	start_server "${GEOMETRY[@]}" --force --input "$DIR/down" --output "$DIR/in/" any
+	for ((i = 1; i <= n; i++)); do
+		both_ways write "${!i}" "${@:n-i+1:1}"
+		both_ways read "${!i}" "${@:n-i+1:1}"
+	done
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	# That of the last, whose file was replaced by then.
+	has "$LOG" "^received ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}"): up\.${!n}\.\$"
+}
+
+@test "sizes around chunk, ring and buffer, both ways at once, both modes: rings that turn often" {
+	GEOMETRY=("${SMALL[@]}")
+	around 0 1 1024 1025 4095 4096 4097 32767 32768 32769 65535 65537 200000
+}
+
+@test "the same with rings and chunks as they come" {
+	GEOMETRY=()
+	around 0 65536 65537 2097151 2097152 2097153 5000000
+}
+
+# one_way MODE SIZE: a file to the server, which sends a text, and one from another.
+one_way() {
+	make_file "$DIR/up" "$2"
+	expect 0 client "${SMALL[@]}" --input "$DIR/up" "$1" "$ADDRESS" "$PORT"
+	cmp "$DIR/up" "$DIR/in/up"
+}
+
+@test "one way at a time the ring is the whole buffer: sizes around that, both modes and roles" {
+	local size mode
+	mkdir "$DIR/in"
+	start_server "${SMALL[@]}" --force --output "$DIR/in/" any
+	for size in 1 61439 61440 61441 65536; do
+		one_way write $size
+		one_way read $size
+	done
+	stop_server
+	[ ! -s "$ERRORS" ]
+	start_server "${SMALL[@]}" --input "$DIR/up" any
+	for size in 1 61439 61440 61441 65536; do
+		make_file "$DIR/up" $size
+		for mode in write read; do
+			expect 0 client "${SMALL[@]}" --force --output "$DIR/got" $mode "$ADDRESS" "$PORT"
+			cmp "$DIR/up" "$DIR/got"
+		done
+	done
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "both ends need not agree on chunk, buffer and depth" {
+	mkdir "$DIR/in"
+	make_file "$DIR/data" 300000
+	start_server --chunk 5000 --buffer 100K --depth 1 --force --input "$DIR/data" \
+		--output "$DIR/in/" any
+	local options mode
+	for options in '--chunk 64K --buffer 4M --depth 64' '--chunk 1K --buffer 16K --depth 3'; do
+		for mode in write read; do
+			# shellcheck disable=SC2086 # words
+			expect 0 client $options --force --input "$DIR/data" --output "$DIR/got" $mode \
+				"$ADDRESS" "$PORT"
+			cmp "$DIR/data" "$DIR/got"
+			cmp "$DIR/data" "$DIR/in/data"
+		done
+	done
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "without --output a short file is shown as text, a longer one by size and hash" {
+	printf 'two\nlines' >"$DIR/short"
+	make_file "$DIR/long" 1025
+	local mode
+	start_server --input "$DIR/long" any
+	for mode in write read; do
+		expect 0 client --input "$DIR/short" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "^remote buffer: 1025 bytes, XXH3 $(hash_of "$DIR/long")\$"
+	done
+	wait_until count "$LOG" '^remote buffer: two\\x0alines$' 2
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "pipes: tar from client to server, both modes" {
+	local mode
+	for mode in write read; do
+		mkdir "$DIR/$mode"
+		into tar -x -C "$DIR/$mode"
+		LOG=$DIR/pipe start_server --output - --count 1 $mode
+		tar -c lib tests | expect 0 client "${SMALL[@]}" --input - $mode "$ADDRESS" "$PORT"
+		server_ends 0
+		ends_with 0 "$TAKER"
+		diff -r lib "$DIR/$mode/lib"
+		diff -r tests "$DIR/$mode/tests"
+		# Lines went to standard error.
+		has "$ERRORS" '^received .*, XXH3'
+	done
+}
+
+@test "pipes: from server to client, both modes" {
+	local mode
+	make_file "$DIR/data" 300001
+	mkfifo "$DIR/fifo"
+	for mode in write read; do
+		cat "$DIR/data" >"$DIR/fifo" &
+		STDIN=$DIR/fifo start_server --input - --count 1 $mode
+		expect 0 client "${SMALL[@]}" --output - $mode "$ADDRESS" "$PORT"
+		cmp "$OUT" "$DIR/data"
+		has "$ERR" "^received 300001 bytes .*, XXH3 $(hash_of "$DIR/data"): -\.\$"
+		server_ends 0
+		has "$LOG" "^sent 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
+	done
+}
+
+@test "a directory: each file gets the client's name for it, made harmless" {
+	mkdir -p "$DIR/a/b/in"
+	start_server --timeout 60 --output "$DIR/a/b/in/" any
+	local long name
+	long=$(printf '%255s' '' | tr ' ' n)
+	for name in plain ../../up .hidden /etc/absolute -rf a/ .. "$long" $'new\nline' $'\e[31m' 'sp ace'; do
+		odd_peer --name "$name" "$ADDRESS" "$PORT" mr get write 'done' get verdict get \
+			disconnect
+	done
+	# Two of them have no name: they are called after the peer.
+	wait_until count "$LOG" '^peer disconnected.$' 11
+	find "$DIR/a/b/in" -name "$ADDRESS:*" -delete -print >"$DIR/nameless"
+	count "$DIR/nameless" . 2
+	folder_is "$DIR/a" b b/in b/in/{plain,up,_hidden,absolute,_rf,"$long",new_line,'_[31m','sp ace'}
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "a directory: what comes from standard input is called after the peer" {
+	mkdir "$DIR/in"
+	start_server --output "$DIR/in" any
+	echo hello | expect 0 client --input - write "$ADDRESS" "$PORT"
+	wait_line "$LOG" 'peer disconnected'
+	[ "$(cat "$DIR/in/$ADDRESS:"*)" = hello ]
+	stop_server
+}
+
+@test "a file that exists is kept, and both ends say so; --force replaces it" {
+	mkdir "$DIR/in"
+	echo old >"$DIR/in/file"
+	echo new >"$DIR/file"
+	local mode
+	for mode in write read; do
+		start_server --count 1 --output "$DIR/in/" $mode
+		expect 4 client --input "$DIR/file" $mode "$ADDRESS" "$PORT"
+		has "$ERR" 'it gave up: cannot write file: File exists (--force replaces it)'
+		one_line "$ERR"
+		server_ends 1
+		has "$ERRORS" 'cannot write file: File exists (--force replaces it)'
+		one_line "$ERRORS"
+		folder_is "$DIR/in" file
+		[ "$(cat "$DIR/in/file")" = old ]
+		# The client's own output likewise.
+		expect 1 client --output "$DIR/in/file" $mode "$ADDRESS" "$PORT"
+		has "$ERR" 'cannot write file: File exists (--force replaces it)'
+		[ "$(cat "$DIR/in/file")" = old ]
+	done
+	start_server --force --count 1 --output "$DIR/in/" write
+	expect 0 client --input "$DIR/file" write "$ADDRESS" "$PORT"
+	server_ends 0
+	[ "$(cat "$DIR/in/file")" = new ]
+}
+
+@test "20 clients at a time into one directory" {
+	mkdir "$DIR/in"
+	local i n=$((PAIR_SCALE > 1 ? 5 : 20)) modes=(write read)
+	for ((i = 1; i <= n; i++)); do
+		make_file "$DIR/noise.$i" $((100000 + 50000 * i))
+	done
+	start_server --timeout 60 --input "$DIR/noise.1" --output "$DIR/in/" any
+	for ((i = 1; i <= n; i++)); do
+		"$PAIR_BIN/rdma-client" --timeout 60 --input "$DIR/noise.$i" --output "$DIR/got.$i" \
+			"${modes[i % 2]}" "$ADDRESS" "$PORT" >"$DIR/client.$i" 2>&1 &
+		CLIENTS+=($!)
+	done
+	for i in "${CLIENTS[@]}"; do
+		ends_with 0 "$i" || fail "$(cat "$DIR"/client.*)"
+	done
+	for ((i = 1; i <= n; i++)); do
+		cmp "$DIR/noise.$i" "$DIR/in/noise.$i"
+		cmp "$DIR/noise.1" "$DIR/got.$i"
+	done
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "an output that cannot be is told before anybody is bothered" {
+	expect 1 client --output "$DIR/nowhere/file" write "$ADDRESS" 7471
+	has "$ERR" 'cannot write file: No such file or directory'
+	expect 1 "$PAIR_BIN/rdma-server" --output "$DIR/nowhere/" write
+	one_line "$ERR"
+	expect 1 client --input "$DIR/nothing" write "$ADDRESS" 7471
+	has "$ERR" 'cannot read nothing: No such file or directory'
+	expect 1 "$PAIR_BIN/rdma-server" --input "$DIR" write
+	has "$ERR" 'Is a directory'
+}
+
+@test "a server whose input went away says so, the client hears of it" {
+	make_file "$DIR/data" 5
+	start_server --input "$DIR/data" write
+	rm "$DIR/data"
+	expect 3 client write "$ADDRESS" "$PORT"
+	has "$ERR" 'the server cannot read its own input'
+	has "$ERRORS" 'cannot read data: No such file or directory'
+	make_file "$DIR/data" 2000
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "an input that gets shorter in the middle: both ends say so" {
+	mkdir "$DIR/in"
+	make_file "$DIR/data" 300000
+	open_fifo "$DIR/fifo"
+	start_server "${SMALL[@]}" --count 1 --output "$DIR/fifo" write 7>&-
+	"$PAIR_BIN/rdma-client" "${SMALL[@]}" --input "$DIR/data" write "$ADDRESS" "$PORT" \
+		>"$OUT" 2>"$ERR" 7>&- &
+	CLIENTS=($!)
+	head -c 1 <&7 >/dev/null
+	truncate -s 1 "$DIR/data"
+	cat <&7 >/dev/null &
+	PEER=$!
+	ends_with 1 "${CLIENTS[0]}"
+	has "$ERR" 'cannot read data: it became shorter while it was being read'
+	server_ends 4
+	has "$ERRORS" 'it gave up: cannot read data: it became shorter'
+	exec 7>&-
+	kill "$PEER"
+}
+
+@test "a server with files refuses a tutorial peer; a client with files tells one that it is one" {
+	start_server --verbose --output "$DIR/" any
+	if tutorial_peer write "$ADDRESS" "$PORT" 2>"$ERR"; then
+		fail 'it was accepted'
+	fi
+	has "$ERR" 'REJECTED, status 28'
+	has "$ERRORS" 'is refused, reason 11'
+	stop_server
+	listening_odd_peer --intro none -- closed
+	expect 4 client --output "$DIR/file" write "$ADDRESS" "$PEER_PORT"
+	has "$ERR" 'it is a program of the tutorial, which knows no files'
+	ends_with 0 "$PEER"
+	folder_is "$DIR" errors err log out peer peer-port port
+}
+
+@test "standard input and output are one client's at a time" {
+	open_fifo "$DIR/fifo"
+	start_server --output - any 7>&-
+	"$PAIR_BIN/rdma-client" --input "$DIR/fifo" write "$ADDRESS" "$PORT" >"$DIR/first" 2>&1 7>&- &
+	CLIENTS=($!)
+	echo one >&7
+	wait_until has_size "$LOG" 4
+	expect 3 client --message two write "$ADDRESS" "$PORT"
+	has "$ERR" "the server's standard input or output belongs to another client"
+	exec 7>&-
+	ends_with 0 "${CLIENTS[0]}" || fail "$(cat "$DIR/first")"
+	wait_until client --quiet --message two write "$ADDRESS" "$PORT"
+	stop_server
+	printf 'one\ntwo\0' | cmp - "$LOG"
+	# An input is used up by the first.
+	echo three >"$DIR/three"
+	STDIN=$DIR/three start_server --input - any
+	expect 0 client write "$ADDRESS" "$PORT"
+	has "$OUT" '^remote buffer: three'
+	expect 3 client write "$ADDRESS" "$PORT"
+	has "$ERR" "the server's standard input or output belongs to another client"
+	stop_server
+}
+
+@test "--json: one valid document for each connection, alone on standard output, at both ends" {
+	local hash mode
+	make_file "$DIR/data" 200000
+	mkdir "$DIR/in"
+	hash=$(hash_of "$DIR/data")
+	start_server --json --force --message 'good bye' --output "$DIR/in/" any
+	for mode in write read; do
+		expect 0 client --json --input "$DIR/data" $mode "$ADDRESS" "$PORT"
+		cat "$OUT" >>"$DIR/documents"
+		has "$OUT" '"mode":"'$mode'".*"verdict":"verified","status":0'
+		has "$OUT" '"sent":{"bytes":200000,"hash":"'"$hash"'"'
+	done
+	odd_peer "$ADDRESS" "$PORT" mr mr closed
+	expect 3 client --json write "$ADDRESS" 7471
+	cat "$OUT" >>"$DIR/documents"
+	wait_until count "$LOG" . 3
+	count "$LOG" '"received":{"bytes":200000,"hash":"'"$hash"'"' 2
+	count "$LOG" '"verdict":"failed","status":4' 1
+	stop_server
+	cat "$LOG" >>"$DIR/documents"
+	count "$DIR/documents" . 6
+	tests/validate-report "$DIR/documents"
+}
+
+# These take their time.
+only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
+
+@test "200 MB, both ways at once, both modes" {
+	only_in_release
+	local mode
+	mkdir "$DIR/in"
+	make_file "$DIR/up" 200000000
+	make_file "$DIR/down" 200000000
+	start_server --force --input "$DIR/down" --output "$DIR/in/" any
+	for mode in write read; do
+		expect 0 client --force --input "$DIR/up" --output "$DIR/got" $mode "$ADDRESS" "$PORT"
+		cmp "$DIR/up" "$DIR/in/up"
+		cmp "$DIR/down" "$DIR/got"
+	done
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+FIVE_GIB=$((5 << 30))
+
+# Sparse, with data where a counter of 32 bits would be at its end.
+make_sparse() {
+	truncate -s $FIVE_GIB "$1"
+	local place
+	for place in 0 2147483000 4294967000 $((FIVE_GIB - 1000)); do
+		head -c 1000 /dev/urandom | dd of="$1" bs=1000 seek=$place oflag=seek_bytes \
+			conv=notrunc status=none
+	done
+}
+
+# watch_peak PID: its peak memory, in KiB, is in $DIR/peak.PID when it has ended.
+watch_peak() {
+	while awk '/VmHWM/ { print $2 }' "/proc/$1/status" >"$DIR/new.$1" 2>/dev/null; do
+		[ ! -s "$DIR/new.$1" ] || mv "$DIR/new.$1" "$DIR/peak.$1"
+		sleep 0.1
+	done &
+}
+
+# small_and_right FILE PID PID: both have ended well, in 32 MiB, and that is what was received.
+small_and_right() {
+	local pid
+	for pid in "$2" "$3"; do
+		WAIT_SECONDS=900 ends_with 0 "$pid"
+		[ "$(cat "$DIR/peak.$pid")" -le 32768 ] || fail "$(cat "$DIR/peak.$pid") KiB"
+	done
+	SERVER=''
+	has_size "$1" $FIVE_GIB
+	# It is as sparse as it was, but for what a write of several blocks may fill.
+	[ "$(du -k "$1" | cut -f 1)" -le 512 ]
+	hash=$(hash_of "$DIR/sparse")
+	[ "$(hash_of "$1")" = "$hash" ]
+	has "$OUT" "XXH3 $hash"
+	has "$LOG" "XXH3 $hash"
+}
+
+@test "5 GiB, sparse, in 32 MiB of memory at either side: written by a client" {
+	only_in_release
+	mkdir "$DIR/in"
+	make_sparse "$DIR/sparse"
+	start_server --count 1 --output "$DIR/in/" write
+	watch_peak "$SERVER"
+	"$PAIR_BIN/rdma-client" --input "$DIR/sparse" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	watch_peak "${CLIENTS[0]}"
+	small_and_right "$DIR/in/sparse" "${CLIENTS[0]}" "$SERVER"
+}
+
+@test "5 GiB, sparse, in 32 MiB of memory at either side: read by a client" {
+	only_in_release
+	make_sparse "$DIR/sparse"
+	start_server --count 1 --input "$DIR/sparse" read
+	watch_peak "$SERVER"
+	"$PAIR_BIN/rdma-client" --output "$DIR/got" read "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	watch_peak "${CLIENTS[0]}"
+	small_and_right "$DIR/got" "${CLIENTS[0]}" "$SERVER"
+}
