@@ -59,26 +59,16 @@ static int resolve_address(struct client *client);
 /* An errno of a call in this phase, as a failure with the evidence that belongs to it. */
 static int call_failed(struct client *client, const char *call, int error)
 {
-	char evidence[256], interface[32] = "";
-	size_t used;
+	char evidence[256];
 
 	/* The first failure counts: of a later attempt no evidence is gathered. */
 	if (failure_is_set(&client->failure))
 		return -1;
-	if (client->options.source && client->address) {
-		snprintf(evidence, sizeof(evidence), "--source %s", client->options.source);
-	} else if (error == ENODEV && client->address) {
-		host_route_interface(client->address->ai_addr, interface, sizeof(interface));
-		snprintf(evidence, sizeof(evidence), "the route leaves through %s",
-			*interface ? interface : "no interface");
-	} else {
-		return failure_set(&client->failure, FAILURE_ERRNO, client->phase, error, call,
-			"%s", strerror(error));
-	}
-	used = strlen(evidence);
-	snprintf(evidence + used, sizeof(evidence) - used, "; RDMA addresses of this host: ");
-	used = strlen(evidence);
-	host_rdma_addresses("", evidence + used, sizeof(evidence) - used);
+	if (client->address && (client->options.source || error == ENODEV))
+		host_way_evidence("", client->options.source, client->address->ai_addr, evidence,
+			sizeof(evidence));
+	else
+		snprintf(evidence, sizeof(evidence), "%s", strerror(error));
 	return failure_set(
 		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
 }
@@ -300,20 +290,25 @@ static int timed_out(struct client *client)
 		(double)client->options.timeout / 1000);
 }
 
+/* The CQ thread watches the exchange, and no deadline. */
+static bool exchanging(const struct client *client)
+{
+	return client->connected && !client->closing;
+}
+
 /* Milliseconds until something is due without an event, for poll(2). */
 static int next_due(struct client *client)
 {
-	bool exchanging = client->connected && !client->closing;
-	int line = meter_next(&client->meter, exchanging);
+	int line = meter_next(&client->meter, exchanging(client));
 
-	return exchanging ? line : deadline_left(client->deadline);
+	return exchanging(client) ? line : deadline_left(client->deadline);
 }
 
 static void show_progress(struct client *client)
 {
 	uint64_t bytes, total;
 
-	if (meter_next(&client->meter, client->connected && !client->closing) != 0)
+	if (meter_next(&client->meter, exchanging(client)) != 0)
 		return;
 	connection_progress(client->connection, &bytes, &total);
 	meter_show(&client->meter, &client->output, bytes, total);
@@ -346,7 +341,7 @@ static int take_next(struct client *client)
 		{.fd = client->signals, .events = POLLIN},
 	};
 
-	if (poll(waiting, 3, next_due(client)) == 0 && (client->closing || !client->connected))
+	if (poll(waiting, 3, next_due(client)) == 0 && !exchanging(client))
 		return timed_out(client);
 	show_progress(client);
 	if (waiting[2].revents && signals_read(client->signals) && take_signal(client))
@@ -360,18 +355,19 @@ static int take_next(struct client *client)
 static int find_addresses(struct client *client)
 {
 	const struct options *options = &client->options;
+	struct failure *failure = &client->failure;
 	int error = address_find(options->host, options->port, AF_UNSPEC,
 		deadline_left(client->deadline), &client->addresses);
 
 	if (error)
-		return failure_set(&client->failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo",
-			"%s", gai_strerror(error));
+		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
+			gai_strerror(error));
 	if (options->source)
 		error = address_find(options->source, 0, AF_UNSPEC, deadline_left(client->deadline),
 			&client->sources);
 	if (error)
-		return failure_set(&client->failure, FAILURE_NAME, PHASE_ADDRESS, error,
-			"getaddrinfo", "--source %s: %s", options->source, gai_strerror(error));
+		return failure_set(failure, FAILURE_NAME, PHASE_ADDRESS, error, "getaddrinfo",
+			"--source %s: %s", options->source, gai_strerror(error));
 	client->address = client->addresses;
 	return 0;
 }

@@ -270,7 +270,8 @@ static void hear_abort(struct connection *connection, const struct message *mess
 {
 	char text[TEXT_ESCAPED_SIZE(MESSAGE_TEXT_MAX)];
 
-	text_escape(text, message->text, message->text_size);
+	/* What the peer quotes is escaped already. */
+	text_escape_utf8(text, message->text, message->text_size);
 	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0,
 		message_name(MSG_ABORT), "it gave up: %s", *text ? text : "it does not say why");
 	connection_step(connection, EVENT_RECEIVED_ABORT);

@@ -285,3 +285,22 @@ void host_route_interface(const struct sockaddr *address, char *name, size_t siz
 	}
 	close(probe);
 }
+
+void host_way_evidence(const char *root, const char *source, const struct sockaddr *address,
+	char *text, size_t size)
+{
+	char interface[32] = "";
+	size_t used;
+
+	if (source) {
+		snprintf(text, size, "--source %s", source);
+	} else {
+		host_route_interface(address, interface, sizeof(interface));
+		snprintf(text, size, "the route leaves through %s",
+			*interface ? interface : "no interface");
+	}
+	used = strlen(text);
+	snprintf(text + used, size - used, "; RDMA addresses of this host: ");
+	used = strlen(text);
+	host_rdma_addresses(root, text + used, size - used);
+}

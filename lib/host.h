@@ -50,4 +50,11 @@ void host_rdma_addresses(const char *root, char *text, size_t size);
  */
 void host_route_interface(const struct sockaddr *address, char *name, size_t size);
 
+/*
+ * Writes what may explain that no RDMA device leads to the address: the source that was asked for or,
+ * if that is NULL, the interface of the route; and what host_rdma_addresses() says. Any thread.
+ */
+void host_way_evidence(const char *root, const char *source, const struct sockaddr *address,
+	char *text, size_t size);
+
 #endif

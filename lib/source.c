@@ -37,9 +37,9 @@ static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *
 	char printable[TEXT_ESCAPED_SIZE(64)];
 
 	/* Long names are cut: the sentence has to fit into a message. */
-	text_escape(printable, name, strnlen(name, 64));
-	snprintf(why, WORKER_WHY_SIZE, "cannot read %s: %s", *name ? printable : "standard input",
-		reason);
+	text_escape_utf8(printable, name, strnlen(name, 64));
+	snprintf(why, WORKER_WHY_SIZE, "cannot read %.160s: %s",
+		*name ? printable : "standard input", reason);
 	return error;
 }
 

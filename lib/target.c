@@ -46,7 +46,7 @@ static int refuse(const struct target *target, int error, const char *hint, char
 	if (target->directory < 0 && strcmp(target->name, "-") == 0) {
 		what = "to standard output";
 	} else if (*target->name) {
-		text_escape(shown, target->name, strlen(target->name));
+		text_escape_utf8(shown, target->name, strlen(target->name));
 		what = shown;
 		cut = strlen(shown) > SHOWN_MAX ? "..." : "";
 	}

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,10 +22,23 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
+/* What may be locked is what the test says, whatever this host allows. */
+int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
+{
+	int error = prlimit(0, resource, NULL, limit);
+
+	if (!error && resource == RLIMIT_MEMLOCK)
+		limit->rlim_cur = RLIM_INFINITY;
+	if (!error && resource == RLIMIT_MEMLOCK && fake.announced)
+		limit->rlim_cur = fake.announced;
+	return error;
+}
+
 /* It sleeps by the made-up clock: until something is readable or fake_pass() wakes it. */
 static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 {
 	struct pollfd all[3] = {waiting[0], waiting[1], {.fd = fake.tick, .events = POLLIN}};
+	const struct timespec none = {0};
 	eventfd_t ignored;
 	int result;
 
@@ -33,7 +47,7 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 	fake.wake = milliseconds < 0 ? INT64_MAX : atomic_load(&fake.now) + milliseconds;
 	fake.asleep = true;
 	fake_unlock();
-	result = ppoll(all, 3, milliseconds == 0 ? &(struct timespec){0} : NULL, NULL);
+	result = ppoll(all, 3, milliseconds == 0 ? &none : NULL, NULL);
 	fake_lock();
 	fake.asleep = false;
 	fake_unlock();
@@ -47,7 +61,9 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 }
 
 /* The system's header says that poll() only writes to what it is given, which is not so. */
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 /* The CQ thread alone polls the device's channel, or nothing in its place when that is dead. */
 static bool is_cq_thread(const struct pollfd *waiting, nfds_t count)
@@ -182,7 +198,7 @@ void fake_start(enum ibv_transport_type transport)
 	memset(fake.regions, 0, sizeof(fake.regions));
 	memset(&fake.failure, 0, sizeof(fake.failure));
 	memset(&fake.peer, 0, sizeof(fake.peer));
-	fake.registered = fake.registered_most = 0;
+	fake.registered = fake.registered_most = fake.announced = 0;
 	fake.damage = 0;
 	fake.flush_on_disconnect = true;
 	fake.asleep = false;
@@ -204,7 +220,9 @@ struct rdma_cm_id *fake_id(void)
 	struct fake_connection *connection = calloc(1, sizeof(*connection));
 	struct sockaddr_in *peer;
 
-	fake_rule(connection && fake_make("rdma_create_id", 1), "no memory");
+	if (!connection)
+		abort();
+	fake_rule(fake_make("rdma_create_id", 1), "no memory");
 	connection->id.verbs = &fake.context;
 	connection->id.port_num = 1;
 	peer = &connection->id.route.addr.dst_sin;
@@ -237,6 +255,13 @@ void fake_limit_memory(size_t bytes)
 {
 	fake_lock();
 	fake.registered_most = bytes;
+	fake_unlock();
+}
+
+void fake_announce_limit(size_t bytes)
+{
+	fake_lock();
+	fake.announced = bytes;
 	fake_unlock();
 }
 

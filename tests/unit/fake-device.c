@@ -109,8 +109,8 @@ static void check_piece(
 
 	fake_rule(region && region->mr.lkey == piece->lkey, "no region has this lkey");
 	fake_rule(region->mr.pd == connection->qp.pd, "the region is of another protection domain");
-	fake_rule(is_inside(region, piece->addr, piece->length),
-		"a work request leaves its region");
+	fake_rule(
+		is_inside(region, piece->addr, piece->length), "a work request leaves its region");
 	fake_rule((region->access & access) == access, "the region does not allow that");
 }
 
@@ -165,8 +165,8 @@ static void check_unchanged(const struct fake_send *send)
 	if (send->opcode == IBV_WR_RDMA_READ)
 		return;
 	digest = digest_of(at(&send->piece), send->piece.length);
-	fake_rule(digest_equal(&digest, &send->digest),
-		"memory was changed while it was being sent");
+	fake_rule(
+		digest_equal(&digest, &send->digest), "memory was changed while it was being sent");
 }
 
 void fake_polled(const struct fake_completion *polled)
@@ -182,8 +182,7 @@ void fake_polled(const struct fake_completion *polled)
 			check_unchanged(&connection->sends[connection->freed]);
 }
 
-static void check_send(
-	const struct fake_connection *connection, const struct ibv_send_wr *request)
+static void check_send(const struct fake_connection *connection, const struct ibv_send_wr *request)
 {
 	bool sends = request->opcode == IBV_WR_SEND;
 	bool reads = request->opcode == IBV_WR_RDMA_READ;
@@ -324,16 +323,18 @@ static void tell_peer(struct fake_connection *connection, const struct fake_send
 void fake_execute(struct fake_connection *connection)
 {
 	const struct fake_send *send = &connection->sends[connection->completed];
-	uint8_t *ours = at(&send->piece), *theirs;
+	uint8_t *from = at(&send->piece), *to;
 
 	check_unchanged(send);
 	if (send->opcode != IBV_WR_SEND) {
-		bool reads = send->opcode == IBV_WR_RDMA_READ;
-
-		theirs = reach(connection, send);
-		memcpy(reads ? ours : theirs, reads ? theirs : ours, send->piece.length);
+		to = reach(connection, send);
+		if (send->opcode == IBV_WR_RDMA_READ) {
+			from = to;
+			to = at(&send->piece);
+		}
+		memcpy(to, from, send->piece.length);
 		if (fake.damage > 0 && --fake.damage == 0)
-			(reads ? ours : theirs)[send->piece.length / 2] ^= 0x10;
+			to[send->piece.length / 2] ^= 0x10;
 	}
 	tell_peer(connection, send);
 }

@@ -70,6 +70,7 @@ extern struct fake {
 	struct fake_cq *cqs[OBJECT_MAX];
 	struct fake_mr regions[OBJECT_MAX];
 	size_t registered, registered_most; /* bytes in whole pages */
+	size_t announced;                   /* RLIMIT_MEMLOCK; 0: none */
 	unsigned int objects;
 	struct {
 		const char *function;

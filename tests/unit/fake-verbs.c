@@ -224,8 +224,7 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	if (!fake_make("ibv_reg_mr", 1))
 		return NULL;
 	fake_lock();
-	if (fake.registered_most &&
-		registered_in(pd) + fake_pages(length) > fake.registered_most) {
+	if (fake.registered_most && registered_in(pd) + fake_pages(length) > fake.registered_most) {
 		fake_unlock();
 		fake_unmake();
 		errno = ENOMEM;
@@ -319,8 +318,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 	connection->qp.qp_num = 17;
 	connection->cq = (struct fake_cq *)attributes->send_cq;
 	connection->capacity = attributes->cap;
-	connection->receives =
-		calloc(attributes->cap.max_recv_wr, sizeof(*connection->receives));
+	connection->receives = calloc(attributes->cap.max_recv_wr, sizeof(*connection->receives));
 	fake_rule(connection->receives, "no memory");
 	id->qp = &connection->qp;
 	return 0;

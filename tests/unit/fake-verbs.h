@@ -73,6 +73,9 @@ bool fake_fail_is_due(void);
  */
 void fake_limit_memory(size_t bytes);
 
+/* Lets getrlimit() say that so many bytes may be locked; 0: any number, as at first. */
+void fake_announce_limit(size_t bytes);
+
 /* Bytes in whole pages that are registered now, in all. */
 size_t fake_registered(void);
 

@@ -29,7 +29,7 @@ void begin(const struct setting *setting, struct world *world)
 	world->sender = (struct flow_sender){.written = from, .told = from, .credited = from};
 	world->receiver.told = world->receiver.requested = from;
 	world->receiver.arrived = world->receiver.credited = from;
-	world->filled = world->signaled = world->emptied = world->freed = from;
+	world->filled = world->emptied = world->freed = from;
 }
 
 uint64_t smaller(uint64_t a, uint64_t b)
@@ -88,6 +88,15 @@ static bool tell(const struct setting *setting, struct world *world)
 	return true;
 }
 
+static bool complete_write(struct world *world)
+{
+	if (world->write_count == 0)
+		return false;
+	world->emptied = world->writes[0];
+	drop_first(world->writes, &world->write_count, sizeof(world->writes[0]));
+	return true;
+}
+
 static bool write_chunk(const struct setting *setting, struct world *world)
 {
 	const struct flow flow = make_flow(setting, true);
@@ -105,21 +114,12 @@ static bool write_chunk(const struct setting *setting, struct world *world)
 	assert_false(crosses(setting->receiver_ring, from, size));
 	/* The place that the WRITE goes to has been emptied, whenever it is carried out. */
 	assert_true(to - world->freed <= setting->receiver_ring);
-	if (to - world->signaled >= setting->sender_ring / 4) {
-		assert_true(world->write_count < SIGNALS_MAX);
-		world->writes[world->write_count++] = (struct signal){.position = to};
-		world->signaled = to;
-	}
-	tell(setting, world);
-	return true;
-}
-
-static bool complete_write(struct world *world)
-{
-	if (world->write_count == 0)
-		return false;
-	world->emptied = world->writes[0].position;
-	drop_first(world->writes, &world->write_count, sizeof(world->writes[0]));
+	/* Only what is told at once has a signal. */
+	if (!tell(setting, world))
+		return true;
+	if (world->write_count == SIGNALS_MAX)
+		complete_write(world);
+	world->writes[world->write_count++] = to;
 	return true;
 }
 
@@ -136,15 +136,13 @@ static bool hear(const struct setting *setting, struct world *world)
 	return true;
 }
 
-/* Posts one READ. Returns false if none can follow; else *signaled is how it will complete. */
-static bool read_chunk(
-	const struct setting *setting, struct world *world, bool room_for_one, bool *signaled)
+/* Posts one READ, if that can be; *last: no other one can follow now. */
+static bool read_chunk(const struct setting *setting, struct world *world, bool *last)
 {
 	const struct flow flow = make_flow(setting, false);
 	struct flow_receiver *receiver = &world->receiver;
 	uint64_t from = receiver->requested, to;
-	bool last;
-	size_t size = flow_read(&flow, receiver, world->freed, &last);
+	size_t size = flow_read(&flow, receiver, world->freed, last);
 
 	to = receiver->requested;
 	assert_int_equal(to - from, size);
@@ -157,24 +155,27 @@ static bool read_chunk(
 	assert_false(crosses(setting->receiver_ring, from, size));
 	assert_true(to - world->freed <= setting->receiver_ring);
 	assert_true(receiver->reads - receiver->reads_complete <= setting->reads);
-	*signaled = last || room_for_one || receiver->reads % FLOW_TOGETHER == 0;
-	if (!*signaled)
-		return true;
-	assert_true(world->read_count < READS_MAX);
-	world->reads[world->read_count++] = (struct signal){to, receiver->reads};
 	return true;
 }
 
-static bool read_chunks(const struct setting *setting, struct world *world, bool all)
+/* Posts READs, so many at most, with a signal at the last of them. */
+static bool read_chunks(const struct setting *setting, struct world *world, unsigned int most)
 {
-	uint64_t before = world->receiver.reads;
-	bool signaled = true;
+	unsigned int posted = 0;
+	bool last = false;
 
-	while (read_chunk(setting, world, !all, &signaled) && all)
-		;
-	/* Or nobody would ever know that it is here. */
-	assert_true(signaled);
-	return world->receiver.reads > before;
+	while (posted < most && !last) {
+		/* What was not the last is followed, or nobody would ever know that it is here. */
+		if (!read_chunk(setting, world, &last)) {
+			assert_int_equal(posted, 0);
+			return false;
+		}
+		posted++;
+	}
+	assert_true(world->read_count < READS_MAX);
+	world->reads[world->read_count++] =
+		(struct signal){world->receiver.requested, world->receiver.reads};
+	return true;
 }
 
 static bool complete_read(struct world *world)
@@ -250,7 +251,7 @@ bool occur(const struct setting *setting, struct world *world, enum occurrence o
 		return complete_write(world);
 	case READS_ONE:
 	case READS_ALL:
-		return read_chunks(setting, world, occurrence == READS_ALL);
+		return read_chunks(setting, world, occurrence == READS_ALL ? FLOW_TOGETHER : 1);
 	case READ_COMPLETES:
 		return complete_read(world);
 	case FREES_ONE:

@@ -11,7 +11,7 @@
 
 #define DEPTH_MAX   64
 #define READS_MAX   16
-#define SIGNALS_MAX 8 /* more than fit into a ring a quarter of it apart */
+#define SIGNALS_MAX 64
 #define CREDITS_MAX 8 /* rdma-memory.c counts on it */
 
 struct setting {
@@ -23,7 +23,7 @@ struct setting {
 	uint64_t from, to;
 };
 
-/* A signaled work request: when it is complete, all up to this position is. */
+/* A signaled READ: when it is complete, all up to this position are. */
 struct signal {
 	uint64_t position, reads;
 };
@@ -36,12 +36,12 @@ struct credit {
 struct world {
 	struct flow_sender sender;
 	struct flow_receiver receiver;
-	uint64_t filled;   /* by the source */
-	uint64_t signaled; /* the last WRITE with a signal */
-	uint64_t emptied;  /* the sender's ring, for the source to fill again */
-	uint64_t freed;    /* by the sink */
+	uint64_t filled;  /* by the source */
+	uint64_t emptied; /* the sender's ring, for the source to fill again */
+	uint64_t freed;   /* by the sink */
 	uint64_t pieces[DEPTH_MAX];
-	struct signal writes[SIGNALS_MAX], reads[READS_MAX];
+	uint64_t writes[SIGNALS_MAX]; /* signaled: when one is complete, all up to it are */
+	struct signal reads[READS_MAX];
 	struct credit credits[CREDITS_MAX];
 	uint64_t piece_count, write_count, read_count, credit_count;
 	uint64_t done_sent, done_heard; /* as flags: without padding */
@@ -55,7 +55,7 @@ enum occurrence {
 	HEARS, /* the receiver of a piece */
 	WRITE_COMPLETES,
 	READS_ONE, /* the send queue has room for one only */
-	READS_ALL,
+	READS_ALL, /* or as many as are posted at a time */
 	READ_COMPLETES,
 	FREES_ONE, /* the sink */
 	FREES_ALL,

@@ -25,8 +25,8 @@ static struct request request_of(const struct fake_requests *requests)
 		.responder_resources = seen.responder_resources,
 	};
 
-	assert_int_equal(introduction_decode(&request.theirs, seen.private_data, INTRODUCTION_SIZE),
-		0);
+	assert_int_equal(
+		introduction_decode(&request.theirs, seen.private_data, INTRODUCTION_SIZE), 0);
 	return request;
 }
 
@@ -50,9 +50,9 @@ void pair_make(struct pair *pair)
 	passive->device = active->device;
 	passive->id = fake_id();
 	fake_join(active->id, passive->id);
-	assert_int_equal(connection_create(&passive->session, mode_by_number(passive->mode),
-				 passive->id, passive->device, &request, &passive->connection,
-				 &failure),
+	assert_int_equal(
+		connection_create(&passive->session, mode_by_number(passive->mode), passive->id,
+			passive->device, &request, &passive->connection, &failure),
 		0);
 	assert_int_equal(connection_accept(passive->connection), 0);
 }
@@ -76,13 +76,19 @@ void pair_start(struct pair *pair)
 	pair_establish(pair);
 }
 
+unsigned int pair_dice(unsigned int *seed)
+{
+	*seed = *seed * 1103515245 + 12345;
+	return *seed >> 16 & 0x7fff;
+}
+
 bool pair_step(struct pair *pair, unsigned int sends)
 {
 	struct rdma_cm_id *ids[] = {pair->active.id, pair->passive.id};
 
 	while (sends > 0) {
-		unsigned int batch = (unsigned int)rand_r(&pair->chance) % 8 + 1;
-		unsigned int end = (unsigned int)rand_r(&pair->chance) % 2;
+		unsigned int batch = pair_dice(&pair->chance) % 8 + 1;
+		unsigned int end = pair_dice(&pair->chance) % 2;
 
 		fake_settle();
 		if (fake_waiting(ids[end]) == 0)
@@ -123,7 +129,7 @@ int pair_file(uint64_t size, unsigned int seed, char path[32], struct digest *di
 
 	assert_true(file >= 0 && bytes);
 	for (uint64_t i = 0; i < size; i++)
-		bytes[i] = (uint8_t)rand_r(&seed);
+		bytes[i] = (uint8_t)pair_dice(&seed);
 	assert_int_equal(write(file, bytes, (size_t)size), size);
 	*digest = digest_of(bytes, (size_t)size);
 	free(bytes);

@@ -30,6 +30,9 @@ void pair_close(struct pair *pair);
 /* Frees everything, and checks that nothing is left. */
 void pair_stop(struct pair *pair);
 
+/* The next of some numbers that look like chance, of 15 bits, and are the same for the same seed. */
+unsigned int pair_dice(unsigned int *seed);
+
 /*
  * A file in memory with that many bytes, different ones for each seed, and the path under which it
  * can be opened. The digest of its bytes goes to *digest. The caller closes the descriptor.

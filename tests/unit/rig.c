@@ -209,8 +209,8 @@ void rig_hear_data(struct rig *rig, const void *data, size_t size)
 	struct message region = rig_last(rig, MSG_MR);
 	struct message told = {.type = MSG_DATA};
 	uint64_t ring = rig->mode == MODE_WRITE ? region.length : rig->peer_ring;
-	uint8_t *start = rig->mode == MODE_WRITE ? (uint8_t *)(uintptr_t)region.address
-						 : rig->peer_memory;
+	uint8_t *start =
+		rig->mode == MODE_WRITE ? (uint8_t *)(uintptr_t)region.address : rig->peer_memory;
 
 	for (size_t i = 0; i < size; i++)
 		start[(rig->told + i) % ring] = ((const uint8_t *)data)[i];
@@ -383,7 +383,8 @@ void rig_close(struct rig *rig, const struct failure *reason)
 void rig_expect_failure(struct rig *rig, enum failure_kind kind, enum exit_status status)
 {
 	rig_complete_all(rig); /* the peer is told, if it can be */
-	assert_int_equal(rig_notes(rig) & (CONNECTION_FINISHED | CONNECTION_DRAINED), CONNECTION_FINISHED);
+	assert_int_equal(
+		rig_notes(rig) & (CONNECTION_FINISHED | CONNECTION_DRAINED), CONNECTION_FINISHED);
 	rig_close(rig, NULL);
 	assert_int_equal(rig->outcome.kind, kind);
 	assert_int_equal(failure_status(&rig->outcome), status);

@@ -69,7 +69,7 @@ static void damage_is_known_at_both_ends(void **state)
 	for (unsigned int i = 0; i < 12; i++) {
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
 		enum failure_kind one, other;
-		struct files files;
+		struct files files = {0};
 
 		make_files(&pair, &files);
 		pair_make(&pair);
@@ -95,7 +95,7 @@ static void an_input_that_fails_is_told(void **state)
 		struct pair pair = {.active = {.mode = i & 1}};
 		struct rig *failing = i & 2 ? &pair.active : &pair.passive;
 		struct rig *told = i & 2 ? &pair.passive : &pair.active;
-		struct files files;
+		struct files files = {0};
 
 		make_files(&pair, &files);
 		pair_make(&pair);
@@ -126,7 +126,7 @@ static void an_output_that_fails_is_told(void **state)
 		struct pair pair = {.active = {.mode = i & 1}};
 		struct rig *failing = i & 2 ? &pair.active : &pair.passive;
 		struct rig *told = i & 2 ? &pair.passive : &pair.active;
-		struct files files;
+		struct files files = {0};
 
 		make_files(&pair, &files);
 		failing->target = cases[i / 4].target;
@@ -155,7 +155,7 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
 		struct rig *failing = i & 2 ? &pair.active : &pair.passive;
 		struct rig *told = i & 2 ? &pair.passive : &pair.active;
-		struct files files;
+		struct files files = {0};
 
 		make_files(&pair, &files);
 		pair_start(&pair);
@@ -196,7 +196,7 @@ static void the_reason_of_a_cancel_is_told(void **state)
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
 		struct rig *failing = i & 2 ? &pair.active : &pair.passive;
 		struct rig *told = i & 2 ? &pair.passive : &pair.active;
-		struct files files;
+		struct files files = {0};
 		char reason[256];
 
 		make_files(&pair, &files);
@@ -209,8 +209,8 @@ static void the_reason_of_a_cancel_is_told(void **state)
 		stop_pair(&pair, &files);
 		failure_tell(&interrupted, reason, sizeof(reason));
 		assert_int_not_equal(strlen(reason), 0);
-		expect_told(failing, told, FAILURE_INTERRUPTED, failure_status(&interrupted),
-			reason);
+		expect_told(
+			failing, told, FAILURE_INTERRUPTED, failure_status(&interrupted), reason);
 	}
 }
 
@@ -224,7 +224,7 @@ static void what_was_cancelled_leaves_no_file(void **state)
 	for (unsigned int i = 0; i < 20; i++) {
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
 		char folder[] = "/tmp/test-aborting.XXXXXX", output[64];
-		struct files files;
+		struct files files = {0};
 
 		assert_non_null(mkdtemp(folder));
 		snprintf(output, sizeof(output), "%s/kept", folder);
@@ -267,7 +267,7 @@ static void any_call_may_fail(void **state)
 
 		for (unsigned int after = 0; !due; after += step) {
 			struct pair pair = {.chance = after, .active = {.mode = i % MODE_COUNT}};
-			struct files files;
+			struct files files = {0};
 
 			make_files(&pair, &files);
 			pair_make(&pair);
@@ -297,7 +297,7 @@ static void closing_may_meet_anything(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 100; i++) {
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
-		struct files files;
+		struct files files = {0};
 
 		make_files(&pair, &files);
 		pair.passive.target = "/dev/null";

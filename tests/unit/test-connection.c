@@ -44,8 +44,7 @@ static void the_peer_may_touch_only_what_the_mode_needs(void **state)
 		assert_int_equal(exposed->length, SINK_TEXT_SIZE);
 		assert_false(overlap(exposed, control));
 		assert_memory_equal(exposed->addr, "0123456789", offered);
-		assert_true(is_zero(
-			(uint8_t *)exposed->addr + offered, exposed->length - offered));
+		assert_true(is_zero((uint8_t *)exposed->addr + offered, exposed->length - offered));
 		rig_close(&rig, NULL);
 		rig_stop(&rig);
 	}
@@ -100,7 +99,6 @@ static void each_connection_has_a_protection_domain_of_its_own(void **state)
 
 	(void)state;
 	rig_start(&rig);
-	other.mailbox = rig.mailbox;
 	other.id = fake_id();
 	assert_int_equal(connection_create(&rig.session, mode_by_number(MODE_WRITE), other.id,
 				 rig.device, &request, &other.connection, &failure),
@@ -112,8 +110,8 @@ static void each_connection_has_a_protection_domain_of_its_own(void **state)
 	rig_stop(&rig);
 }
 
-static void assert_is_our_introduction(const struct fake_requests *requests, const struct rig *rig,
-	uint64_t size)
+static void assert_is_our_introduction(
+	const struct fake_requests *requests, const struct rig *rig, uint64_t size)
 {
 	struct introduction ours;
 
@@ -179,8 +177,8 @@ static void the_introduction_says_how_much_will_come(void **state)
 		rig_start(&rig);
 		assert_int_equal(connection_connect(rig.connection), 0);
 		requests = fake_requests(rig.id);
-		assert_is_our_introduction(&requests, &rig,
-			cases[i].size ? cases[i].size : (uint64_t)file.st_size);
+		assert_is_our_introduction(
+			&requests, &rig, cases[i].size ? cases[i].size : (uint64_t)file.st_size);
 		rig_close(&rig, NULL);
 		rig_stop(&rig);
 	}
@@ -190,7 +188,8 @@ static void accepts_with_what_both_ends_have(void **state)
 {
 	static const struct {
 		uint8_t initiator_depth, responder_resources, granted_depth, granted_resources;
-	} cases[] = {{0, 0, 0, 0}, {1, 1, 1, 1}, {16, 0, 16, 0}, {0, 16, 0, 12}, {255, 255, 16, 12}};
+	} cases[] = {
+		{0, 0, 0, 0}, {1, 1, 1, 1}, {16, 0, 16, 0}, {0, 16, 0, 12}, {255, 255, 16, 12}};
 	static const struct ibv_device_attr attributes = {
 		.vendor_id = FAKE_SOFT_VENDOR,
 		.max_qp_wr = 1000,
@@ -260,7 +259,8 @@ static void refuses_an_answer_that_does_not_fit(void **state)
 		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE, 1, NULL, "version 3"},
 		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE, 1, NULL, "version 0"},
 		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0}, INTRODUCTION_SIZE, 1, NULL, "mode 1"},
-		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE - 1, 1, NULL, "not ours"},
+		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE - 1, 1, NULL,
+			"not ours"},
 		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0}, INTRODUCTION_SIZE, 0, NULL,
 			"it allows no RDMA READ"},
 		{MODE_READ, {0}, 0, 0, NULL, "it allows no RDMA READ"},

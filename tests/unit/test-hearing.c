@@ -245,9 +245,8 @@ static void an_abort_is_heard(void **state)
 		rig_stop(&rig);
 		assert_int_equal(rig.outcome.kind, FAILURE_ABORTED);
 		assert_int_equal(failure_status(&rig.outcome), STATUS_PEER);
-		assert_string_equal(rig.outcome.evidence,
-			i & 4 ? "it gave up: it does not say why"
-			      : "it gave up: no room\\x07\\x0a");
+		assert_string_equal(rig.outcome.evidence, i & 4 ? "it gave up: it does not say why"
+								: "it gave up: no room\\x07\\x0a");
 	}
 }
 

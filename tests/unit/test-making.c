@@ -165,7 +165,8 @@ static void a_device_that_gives_no_channel_is_not_started(void **state)
 /* Options and timers that older kernels or iWARP do not know are no reason to fail. */
 static void what_a_device_may_lack_is_not_needed(void **state)
 {
-	static const char *const functions[] = {"rdma_set_option", "ibv_modify_qp", "ibv_query_port"};
+	static const char *const functions[] = {
+		"rdma_set_option", "ibv_modify_qp", "ibv_query_port"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(functions); i++) {
@@ -189,7 +190,8 @@ static void what_a_device_may_lack_is_not_needed(void **state)
 /* The active end makes room for the peer's data when it knows how much that is. */
 static void what_lacks_memory_when_established_is_said(void **state)
 {
-	static const struct introduction theirs = {INTRODUCTION_VERSION, MODE_READ, 0, 0, 1 << 20, 0};
+	static const struct introduction theirs = {
+		INTRODUCTION_VERSION, MODE_READ, 0, 0, 1 << 20, 0};
 	uint8_t introduction[INTRODUCTION_SIZE];
 	const struct rdma_conn_param answer = {
 		.private_data = introduction,

@@ -1,10 +1,7 @@
 /* What the CQ thread posts, and when, on a made-up device, with a peer that the test plays. */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "pair.h"
-#include "rdma-internal.h"
+#include "rig.h"
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
@@ -55,8 +52,8 @@ static void tutorial_done_is_fenced_where_it_could_overtake(void **state)
 		assert_int_equal(fake_sends(rig.id), 3);
 		rdma = fake_send(rig.id, 1);
 		done = fake_send(rig.id, 2);
-		assert_int_equal(rdma.opcode,
-			rig.mode == MODE_READ ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE);
+		assert_int_equal(
+			rdma.opcode, rig.mode == MODE_READ ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE);
 		assert_int_equal(rdma.flags, IBV_SEND_SIGNALED);
 		assert_int_equal(done.opcode, IBV_WR_SEND);
 		assert_int_equal(done.flags, IBV_SEND_SIGNALED | fence);
@@ -86,8 +83,7 @@ static void say_what_is_true(struct rig *rig)
 	done = rig_last(rig, MSG_DONE);
 	if (rig->tutorial) {
 		assert_int_equal(region.depth, 0);
-		assert_memory_equal(
-			fake_send(rig->id, (unsigned int)rig_find(rig, MSG_DONE)).bytes,
+		assert_memory_equal(fake_send(rig->id, (unsigned int)rig_find(rig, MSG_DONE)).bytes,
 			to_tutorial, MESSAGE_SIZE);
 	} else {
 		assert_true(region.depth > 0);
@@ -220,255 +216,6 @@ static void data_waits_for_a_tutorial_peers_done(void **state)
 	rig_stop(&rig);
 }
 
-/* Our stream of that many bytes to a peer with that ring and depth. */
-static void start_stream(struct rig *rig, char path[32], int *file, uint64_t size, uint64_t ring)
-{
-	struct digest digest;
-
-	*file = pair_file(size, 1, path, &digest);
-	rig->input = path;
-	rig_exchange_regions(rig, ring);
-}
-
-static void stop_stream(struct rig *rig, int file)
-{
-	rig_close(rig, NULL);
-	rig_stop(rig);
-	close(file);
-}
-
-static void give_credit(struct rig *rig, uint64_t position, uint64_t pieces)
-{
-	rig_hear(rig, &(struct message){.type = MSG_CREDIT, .length = position, .pieces = pieces});
-}
-
-/*
- * WRITEs go round the peer's ring of 3000 bytes and round ours of 4096 and cross the end of neither;
- * what is not credited is not overwritten; and each tells how far the stream is now.
- */
-static void pieces_end_where_a_ring_ends(void **state)
-{
-	static const uint32_t lengths[] = {1000, 1000, 1000, 1000, 96, 1000, 904};
-	struct rig rig = {.mode = MODE_WRITE, .active = true, .buffer = 8192, .chunk = 1000};
-	char path[32];
-	uint64_t position = 0;
-	int file;
-
-	(void)state;
-	start_stream(&rig, path, &file, 100000, 3000);
-	/* As many as the peer's ring holds. */
-	assert_int_equal(fake_sends(rig.id), 4);
-	for (unsigned int i = 0; i < COUNT(lengths); i++) {
-		struct fake_send write = fake_send(rig.id, i + 1);
-
-		assert_int_equal(write.opcode, IBV_WR_RDMA_WRITE_WITH_IMM);
-		assert_int_equal(write.piece.length, lengths[i]);
-		assert_int_equal(write.remote_address,
-			(uintptr_t)rig.peer_memory + position % 3000);
-		assert_int_equal(write.rkey, PEER_RKEY);
-		position += lengths[i];
-		assert_int_equal(write.immediate, position);
-		rig_complete_all(&rig);
-		give_credit(&rig, position, i + 1);
-	}
-	stop_stream(&rig, file);
-}
-
-/* Credit for bytes and credit for messages: either holds us back. */
-static void nothing_is_sent_without_credit(void **state)
-{
-	struct rig rig = {.mode = MODE_WRITE, .buffer = 65536, .chunk = 512, .peer_depth = 3};
-	char path[32];
-	int file;
-
-	(void)state;
-	start_stream(&rig, path, &file, 100000, PEER_MEMORY);
-	rig_complete_all(&rig);
-	assert_int_equal(fake_sends(rig.id), 1 + 3);
-	/* Of one message: one more. */
-	give_credit(&rig, 0, 1);
-	rig_complete_all(&rig);
-	assert_int_equal(fake_sends(rig.id), 1 + 4);
-	/* Of many, but the ring is full with 8 pieces. */
-	for (unsigned int pieces = 2; pieces < 8; pieces++) {
-		give_credit(&rig, 0, pieces);
-		rig_complete_all(&rig);
-	}
-	rig_complete_all(&rig);
-	assert_int_equal(fake_sends(rig.id), 1 + 8);
-	/* A chunk is not cut in two. */
-	give_credit(&rig, 511, 8);
-	rig_complete_all(&rig);
-	assert_int_equal(fake_sends(rig.id), 1 + 8);
-	give_credit(&rig, 512, 8);
-	rig_complete_all(&rig);
-	assert_int_equal(fake_sends(rig.id), 1 + 9);
-	stop_stream(&rig, file);
-}
-
-/* iWARP has no immediate data: a message follows each WRITE. */
-static void iwarp_tells_by_messages(void **state)
-{
-	struct rig rig = {
-		.mode = MODE_WRITE,
-		.active = true,
-		.transport = IBV_TRANSPORT_IWARP,
-		.buffer = 8192,
-		.chunk = 1000,
-	};
-	char path[32];
-	int file;
-
-	(void)state;
-	start_stream(&rig, path, &file, 100000, PEER_MEMORY);
-	for (unsigned int piece = 0; piece < 4; piece++) {
-		assert_int_equal(fake_send(rig.id, 2 * piece + 1).opcode, IBV_WR_RDMA_WRITE);
-		assert_int_equal(rig_sent(&rig, 2 * piece + 2).type, MSG_DATA);
-		assert_int_equal(rig_sent(&rig, 2 * piece + 2).length, 1000 * (piece + 1));
-	}
-	/* And the rest of the ring. */
-	assert_int_equal(rig_sent(&rig, 10).length, PEER_MEMORY);
-	assert_int_equal(fake_sends(rig.id), 11);
-	stop_stream(&rig, file);
-}
-
-/* In read mode we tell of what is in our ring, and put in more when the peer is done with that. */
-static void in_read_mode_credit_empties_our_ring(void **state)
-{
-	struct rig rig = {.mode = MODE_READ, .active = true, .buffer = 8192, .chunk = 1000};
-	char path[32];
-	uint64_t told;
-	int file;
-
-	(void)state;
-	start_stream(&rig, path, &file, 100000, PEER_MEMORY);
-	rig_complete_all(&rig);
-	told = rig_last(&rig, MSG_DATA).length;
-	assert_int_equal(told, 4096);
-	give_credit(&rig, 1000, rig_count(&rig, MSG_DATA));
-	rig_complete_all(&rig);
-	assert_int_equal(rig_last(&rig, MSG_DATA).length, 5096);
-	assert_int_equal(rig_find_rdma(&rig, IBV_WR_RDMA_WRITE), -1);
-	assert_int_equal(rig_find_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), -1);
-	stop_stream(&rig, file);
-}
-
-/* READs in flight are as many as agreed, and not longer than a chunk or than there is room. */
-static void reads_are_bounded(void **state)
-{
-	static const uint8_t data[PEER_MEMORY] = {1, 2, 3};
-
-	(void)state;
-	for (uint8_t reads = 1; reads <= 3; reads++) {
-		struct rig rig = {
-			.mode = MODE_READ,
-			.active = reads & 1,
-			.reads = reads,
-			.buffer = 8192,
-			.chunk = 600,
-			.peer_size = 100000,
-		};
-		unsigned int before;
-
-		rig_exchange_regions(&rig, PEER_MEMORY);
-		rig_complete_all(&rig);
-		before = fake_sends(rig.id);
-		rig_hear_data(&rig, data, sizeof(data));
-		assert_int_equal(fake_sends(rig.id), before + reads);
-		for (unsigned int i = 0; i < reads; i++) {
-			struct fake_send read = fake_send(rig.id, before + i);
-
-			assert_int_equal(read.opcode, IBV_WR_RDMA_READ);
-			assert_int_equal(read.flags, IBV_SEND_SIGNALED);
-			assert_int_equal(read.piece.length, 600);
-			assert_int_equal(
-				read.remote_address, (uintptr_t)rig.peer_memory + 600 * i);
-		}
-		rig_complete(&rig, IBV_WC_SUCCESS);
-		assert_int_equal(fake_send(rig.id, before + reads).opcode, IBV_WR_RDMA_READ);
-		rig_complete_all(&rig);
-		/* All was read, and the peer knows that it may use its ring again. */
-		assert_true(rig_last(&rig, MSG_CREDIT).length >= 3 * PEER_MEMORY / 4);
-		rig_close(&rig, NULL);
-		rig_stop(&rig);
-	}
-}
-
-/* What we took in write mode is credited when the sink is done with it, now and then. */
-static void credit_is_given_in_parts(void **state)
-{
-	static const uint8_t data[512] = {1};
-	struct rig rig = {
-		.mode = MODE_WRITE,
-		.active = true,
-		.buffer = 8192,
-		.chunk = 512,
-		.depth = 16,
-		.peer_size = 100000,
-	};
-	struct message credit;
-
-	(void)state;
-	rig_exchange_regions(&rig, PEER_MEMORY);
-	rig_complete_all(&rig);
-	rig_hear_data(&rig, data, sizeof(data));
-	rig_complete_all(&rig);
-	assert_int_equal(rig_count(&rig, MSG_CREDIT), 0);
-	for (unsigned int i = 0; i < 7; i++) {
-		rig_hear_data(&rig, data, sizeof(data));
-		rig_complete_all(&rig);
-	}
-	credit = rig_last(&rig, MSG_CREDIT);
-	assert_true(credit.length <= sizeof(data) * credit.pieces);
-	assert_true(rig_count(&rig, MSG_CREDIT) <= 4);
-	stop_stream(&rig, -1);
-}
-
-/* Positions have 64 bits, of which immediate data carries 32: as if 4 GiB had gone before. */
-static void streams_pass_four_gib(void **state)
-{
-	static const uint64_t before = ((uint64_t)1 << 32) - 1024;
-	static const uint8_t data[2000] = {1};
-	struct rig rig = {
-		.mode = MODE_WRITE,
-		.buffer = 8192,
-		.chunk = 512,
-		.input = "/dev/zero",
-		.peer_size = STREAM_SIZE_UNKNOWN,
-	};
-	struct connection *connection;
-	struct message region;
-
-	(void)state;
-	rig_start(&rig);
-	connection = rig.connection;
-	connection->outgoing_ring.filled = connection->outgoing_ring.freed = before;
-	connection->incoming_ring.filled = connection->incoming_ring.freed = before;
-	connection->sender.told = connection->sender.credited = connection->signaled = before;
-	connection->receiver.told = connection->receiver.arrived = before;
-	connection->receiver.credited = rig.told = before;
-	region = rig_peer_region(&rig, PEER_MEMORY);
-	rig_establish(&rig);
-	rig_hear(&rig, &region);
-	rig_complete_all(&rig);
-	for (unsigned int i = 0; i < 8; i++) {
-		struct fake_send write = fake_send(rig.id, i + 1);
-
-		assert_int_equal(write.opcode, IBV_WR_RDMA_WRITE_WITH_IMM);
-		assert_int_equal(write.immediate, (uint32_t)(before + 512 * (i + 1)));
-		assert_int_equal(write.remote_address,
-			(uintptr_t)rig.peer_memory + (before + 512 * i) % PEER_MEMORY);
-	}
-	give_credit(&rig, before + 512 * 8, 8);
-	rig_complete_all(&rig);
-	assert_int_equal(rig_find(&rig, MSG_ABORT), -1);
-	assert_true(fake_sends(rig.id) > 9);
-	rig_hear_data(&rig, data, sizeof(data));
-	rig_complete_all(&rig);
-	assert_int_equal(rig_find(&rig, MSG_ABORT), -1);
-	stop_stream(&rig, -1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,13 +228,6 @@ int main(void)
 		with_rig(the_passive_end_waits),
 		with_rig(a_message_may_come_before_the_connection_is_reported),
 		with_rig(data_waits_for_a_tutorial_peers_done),
-		with_rig(pieces_end_where_a_ring_ends),
-		with_rig(nothing_is_sent_without_credit),
-		with_rig(iwarp_tells_by_messages),
-		with_rig(in_read_mode_credit_empties_our_ring),
-		with_rig(reads_are_bounded),
-		with_rig(credit_is_given_in_parts),
-		with_rig(streams_pass_four_gib),
 	};
 
 	return cmocka_run_group_tests_name("posting", tests, NULL, NULL);

@@ -46,8 +46,8 @@ static void silence_at_the_start_has_an_end(void **state)
 
 		rig_start(&rig);
 		rig_establish(&rig);
-		expect_deadline(&rig, rig.active ? "the acknowledgement of our MSG_MR"
-						 : "its MSG_MR");
+		expect_deadline(
+			&rig, rig.active ? "the acknowledgement of our MSG_MR" : "its MSG_MR");
 	}
 }
 
@@ -60,7 +60,7 @@ static void silence_after_that_has_an_end(void **state)
 
 		undone = unjudged = unacknowledged;
 		rig_start_data(&unread, PEER_MEMORY);
-		expect_deadline(&unread, "it to take our data");
+		expect_deadline(&unread, "its next message");
 
 		rig_start_data(&unacknowledged, PEER_MEMORY);
 		expect_deadline(&unacknowledged, "the acknowledgement of our MSG_DONE");
@@ -90,7 +90,7 @@ static void a_sign_of_life_breaks_the_silence(void **state)
 			rig_complete_all(&rig);
 		}
 		assert_int_equal(rig_notes(&rig), 0);
-		expect_deadline(&rig, "it to take our data");
+		expect_deadline(&rig, "its next message");
 	}
 }
 

@@ -13,8 +13,8 @@
 #include "pair.h"
 
 /* The sizes that matter to rings and chunks, of which there may be these. */
-static const uint64_t sizes[] = {0, 1, 999, 1000, 1001, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193,
-	50000};
+static const uint64_t sizes[] = {
+	0, 1, 999, 1000, 1001, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193, 50000};
 
 /* What one end sends; what the other must find. */
 struct stream {
@@ -24,8 +24,7 @@ struct stream {
 	uint64_t size;
 };
 
-static void make_stream(
-	struct stream *stream, struct rig *from, uint64_t size, unsigned int seed)
+static void make_stream(struct stream *stream, struct rig *from, uint64_t size, unsigned int seed)
 {
 	stream->size = size;
 	stream->file = pair_file(size, seed, stream->path, &stream->digest);
@@ -100,12 +99,11 @@ static void any_two_ends_fit(void **state)
 		pair.active.mode = i % MODE_COUNT;
 		pair.active.transport = i & 2 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
 		for (unsigned int end = 0; end < 2; end++) {
-			ends[end]->buffer = buffers[(unsigned int)rand_r(&dice) % COUNT(buffers)];
-			ends[end]->chunk = chunks[(unsigned int)rand_r(&dice) % COUNT(chunks)];
-			ends[end]->depth = depths[(unsigned int)rand_r(&dice) % COUNT(depths)];
-			ends[end]->reads = (uint8_t)(rand_r(&dice) % 4 + 1);
-			make_stream(&streams[end], ends[end],
-				(uint64_t)rand_r(&dice) % 60000, i);
+			ends[end]->buffer = buffers[pair_dice(&dice) % COUNT(buffers)];
+			ends[end]->chunk = chunks[pair_dice(&dice) % COUNT(chunks)];
+			ends[end]->depth = depths[pair_dice(&dice) % COUNT(depths)];
+			ends[end]->reads = (uint8_t)(pair_dice(&dice) % 4 + 1);
+			make_stream(&streams[end], ends[end], pair_dice(&dice) * 2ULL, i);
 		}
 		expect_exchange(&pair);
 		for (unsigned int end = 0; end < 2; end++) {
@@ -130,7 +128,7 @@ static void look_at_sends(struct rig *rig, bool writes, unsigned int *signaled)
 		bool data = writes ? send.opcode == IBV_WR_RDMA_WRITE_WITH_IMM
 				   : message && rig_sent(rig, i).type == MSG_DATA;
 
-		*signaled += send.flags & IBV_SEND_SIGNALED ? 1 : 0;
+		*signaled += (send.flags & IBV_SEND_SIGNALED) != 0;
 		if (!data)
 			continue;
 		/* All of it before MSG_DONE, and each tells of more than the one before. */

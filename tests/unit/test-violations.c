@@ -56,7 +56,7 @@ static void data_that_is_not_due_is_refused(void **state)
 		{7, 8, "it sent more than the 7 bytes that it announced"},
 		{7, UINT64_MAX, "it sent more than the 7 bytes that it announced"},
 		{100000, 0, "it sent data up to byte 0, which we did not allow"},
-		{100000, PEER_MEMORY + 1, "up to byte 4097, which we did not allow"},
+		{100000, 3 * PEER_MEMORY, "up to byte 12288, which we did not allow"},
 		{STREAM_SIZE_UNKNOWN, UINT64_MAX, "which we did not allow"},
 		{STREAM_SIZE_UNKNOWN, (uint64_t)1 << 32, "which we did not allow"},
 	};
@@ -123,22 +123,22 @@ static void pieces_beyond_credit_are_refused(void **state)
 	}
 }
 
-/* Immediate data says how far the stream is, or makes no sense. */
+/* Immediate data is the low half of how far the stream is. */
 static void wrong_immediate_data_is_refused(void **state)
 {
 	static const struct {
 		enum mode_number mode;
 		bool tutorial;
-		uint32_t length, immediate;
+		uint32_t immediate;
 		const char *says;
 	} cases[] = {
-		{MODE_WRITE, false, 3, 4, "immediate data that makes no sense: 0x4"},
-		{MODE_WRITE, false, 3, 2, "immediate data that makes no sense: 0x2"},
-		{MODE_WRITE, false, 3, 0x3000000, "immediate data that makes no sense: 0x3000000"},
-		{MODE_WRITE, false, 0, 0, "up to byte 0, which we did not allow"},
-		{MODE_READ, false, 0, 1, "immediate data that makes no sense: 0x1"},
-		{MODE_READ, false, 0, 0, "up to byte 0, which we did not allow"},
-		{MODE_WRITE, true, 3, 3, "immediate data that makes no sense: 0x3"},
+		{MODE_WRITE, false, 0, "up to byte 0, which we did not allow"},
+		{MODE_READ, false, 0, "up to byte 0, which we did not allow"},
+		{MODE_WRITE, false, 99999, "up to byte 99999, which we did not allow"},
+		{MODE_READ, false, 99999, "up to byte 99999, which we did not allow"},
+		{MODE_WRITE, false, 100001, "it sent more than the 100000 bytes"},
+		{MODE_WRITE, false, UINT32_MAX, "it sent more than the 100000 bytes"},
+		{MODE_WRITE, true, 3, "it sent data when none was due"},
 	};
 
 	(void)state;
@@ -148,10 +148,11 @@ static void wrong_immediate_data_is_refused(void **state)
 			.active = i & 1,
 			.tutorial = cases[i].tutorial,
 			.peer_size = 100000,
+			.buffer = 8192,
 		};
 
 		rig_exchange_regions(&rig, PEER_MEMORY);
-		fake_arrive_immediate(rig.id, cases[i].length, cases[i].immediate);
+		fake_arrive_immediate(rig.id, 1, cases[i].immediate);
 		fake_settle();
 		if (!rig.tutorial) {
 			rig_expect_violation(&rig, cases[i].says);
@@ -159,6 +160,7 @@ static void wrong_immediate_data_is_refused(void **state)
 		}
 		assert_int_equal(rig_count(&rig, MSG_ABORT), 0);
 		rig_expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(rig.outcome.evidence, cases[i].says);
 	}
 }
 

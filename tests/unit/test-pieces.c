@@ -1,0 +1,331 @@
+/*
+ * The pieces of a stream, on a made-up device, with a peer that the test plays: where they begin and
+ * end, who is told of them when, and what credit allows.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "pair.h"
+#include "rdma-internal.h"
+
+/* Our stream of that many bytes to a peer with that ring and depth. */
+static void start_stream(struct rig *rig, char path[32], int *file, uint64_t size, uint64_t ring)
+{
+	struct digest digest;
+
+	*file = pair_file(size, 1, path, &digest);
+	rig->input = path;
+	rig_exchange_regions(rig, ring);
+}
+
+static void stop_stream(struct rig *rig, int file)
+{
+	rig_close(rig, NULL);
+	rig_stop(rig);
+	close(file);
+}
+
+static void give_credit(struct rig *rig, uint64_t position, uint64_t pieces)
+{
+	rig_hear(rig, &(struct message){.type = MSG_CREDIT, .length = position, .pieces = pieces});
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Looks at the WRITEs from this work request on, which go on from that position. */
+static void look_at_writes(struct rig *rig, unsigned int from, uint64_t *position, uint64_t *pieces)
+{
+	uint64_t ours = fake_send(rig->id, 1).piece.addr, told = *position;
+
+	for (unsigned int i = from; i < fake_sends(rig->id); i++) {
+		struct fake_send write = fake_send(rig->id, i);
+		uint64_t to_ends = least(7700 - *position % 7700, 3000 - *position % 3000);
+		bool tells = write.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+
+		assert_true(tells || write.opcode == IBV_WR_RDMA_WRITE);
+		assert_int_equal(write.piece.addr, ours + *position % 7700);
+		assert_int_equal(write.piece.length, least(700, to_ends));
+		assert_int_equal(
+			write.remote_address, (uintptr_t)rig->peer_memory + *position % 3000);
+		assert_int_equal(write.rkey, PEER_RKEY);
+		*position += write.piece.length;
+		if (!tells)
+			continue;
+		assert_int_equal(write.immediate, *position);
+		told = *position;
+		(*pieces)++;
+	}
+	/* The peer waits for nothing that it was not told of. */
+	assert_int_equal(told, *position);
+}
+
+/*
+ * WRITEs go round the peer's ring of 3000 bytes and round ours of 7700 and cross the end of neither;
+ * what is not credited is not overwritten; and the last of some tells how far the stream is now.
+ */
+static void pieces_end_where_a_ring_ends(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE, .active = true, .buffer = 8192, .chunk = 700};
+	char path[32];
+	uint64_t position = 0, pieces = 0;
+	unsigned int seen = 1;
+	int file;
+
+	(void)state;
+	start_stream(&rig, path, &file, 100000, 3000);
+	while (position < 30000) {
+		uint64_t credited = position;
+
+		rig_complete_all(&rig);
+		look_at_writes(&rig, seen, &position, &pieces);
+		/* As much as the peer's ring takes, but for a chunk that would be cut in two. */
+		assert_in_range(position - credited, 3000 - 700 + 1, 3000);
+		seen = fake_sends(rig.id);
+		give_credit(&rig, position, pieces);
+	}
+	stop_stream(&rig, file);
+}
+
+static unsigned int count_rdma(struct rig *rig, enum ibv_wr_opcode opcode)
+{
+	unsigned int count = 0;
+
+	rig_complete_all(rig);
+	for (unsigned int i = 0; i < fake_sends(rig->id); i++)
+		count += fake_send(rig->id, i).opcode == opcode;
+	return count;
+}
+
+/* Credit for bytes and credit for messages: either holds us back. */
+static void nothing_is_sent_without_credit(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE, .chunk = 1024 / FLOW_TOGETHER, .peer_depth = 3};
+	uint64_t chunk = rig.chunk;
+	char path[32];
+	int file;
+
+	(void)state;
+	start_stream(&rig, path, &file, 100000, PEER_MEMORY);
+	/* Three pieces of some chunks each. */
+	assert_int_equal(count_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), 3);
+	assert_int_equal(count_rdma(&rig, IBV_WR_RDMA_WRITE), 3 * (FLOW_TOGETHER - 1));
+	/* Of one message: one more. */
+	give_credit(&rig, 0, 1);
+	assert_int_equal(count_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), 4);
+	/* Of all of them, but the ring is full. */
+	give_credit(&rig, 0, 4);
+	assert_int_equal(count_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), 4);
+	/* A chunk is not cut in two. */
+	give_credit(&rig, chunk - 1, 4);
+	assert_int_equal(count_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), 4);
+	give_credit(&rig, chunk, 4);
+	assert_int_equal(count_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), 5);
+	assert_int_equal(count_rdma(&rig, IBV_WR_RDMA_WRITE), 4 * (FLOW_TOGETHER - 1));
+	stop_stream(&rig, file);
+}
+
+/* iWARP has no immediate data: a message follows the last WRITE of a piece. */
+static void iwarp_tells_by_messages(void **state)
+{
+	struct rig rig = {
+		.mode = MODE_WRITE,
+		.active = true,
+		.transport = IBV_TRANSPORT_IWARP,
+		.chunk = 1000 / FLOW_TOGETHER,
+	};
+	uint64_t piece = FLOW_TOGETHER * rig.chunk, written = 0;
+	char path[32];
+	unsigned int told = 0;
+	int file;
+
+	(void)state;
+	start_stream(&rig, path, &file, 100000, PEER_MEMORY);
+	rig_complete_all(&rig);
+	for (unsigned int i = 1; i < fake_sends(rig.id); i++) {
+		struct fake_send send = fake_send(rig.id, i);
+
+		if (send.opcode == IBV_WR_RDMA_WRITE) {
+			written += send.piece.length;
+			continue;
+		}
+		assert_int_equal(rig_sent(&rig, i).type, MSG_DATA);
+		assert_int_equal(rig_sent(&rig, i).length, written);
+		told++;
+	}
+	assert_int_equal(written, PEER_MEMORY);
+	assert_int_equal(rig_last(&rig, MSG_DATA).length, PEER_MEMORY);
+	assert_int_equal(told, (PEER_MEMORY + piece - 1) / piece);
+	stop_stream(&rig, file);
+}
+
+/* In read mode we tell of what is in our ring, and put in more when the peer is done with that. */
+static void in_read_mode_credit_empties_our_ring(void **state)
+{
+	struct rig rig = {.mode = MODE_READ, .active = true, .buffer = 8192, .chunk = 1000};
+	char path[32];
+	int file;
+
+	(void)state;
+	start_stream(&rig, path, &file, 100000, PEER_MEMORY);
+	rig_complete_all(&rig);
+	assert_int_equal(rig_last(&rig, MSG_MR).length, 8000);
+	assert_int_equal(rig_last(&rig, MSG_DATA).length, 8000);
+	give_credit(&rig, 1000, rig_count(&rig, MSG_DATA));
+	rig_complete_all(&rig);
+	assert_int_equal(rig_last(&rig, MSG_DATA).length, 9000);
+	assert_int_equal(rig_find_rdma(&rig, IBV_WR_RDMA_WRITE), -1);
+	assert_int_equal(rig_find_rdma(&rig, IBV_WR_RDMA_WRITE_WITH_IMM), -1);
+	stop_stream(&rig, file);
+}
+
+/*
+ * READs in flight are as many as agreed, and leave three quarters of the peer's ring to it: those
+ * behind the last one that is signaled could not be known to be complete.
+ */
+static void reads_are_bounded(void **state)
+{
+	static const uint8_t data[PEER_MEMORY] = {1, 2, 3};
+	static const struct {
+		uint8_t agreed;
+		uint64_t peer_ring;
+		unsigned int in_flight;
+	} cases[] = {
+		{1, 16384, 1}, {2, 16384, 2}, {3, 16384, 3}, {9, 16384, 7}, {9, PEER_MEMORY, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct rig rig = {
+			.mode = MODE_READ,
+			.active = i & 1,
+			.reads = cases[i].agreed,
+			.buffer = 8192,
+			.chunk = 600,
+			.peer_size = 100000,
+		};
+		unsigned int before, last;
+
+		rig_exchange_regions(&rig, cases[i].peer_ring);
+		rig_complete_all(&rig);
+		before = fake_sends(rig.id);
+		rig_hear_data(&rig, data, sizeof(data));
+		assert_int_equal(fake_sends(rig.id), before + cases[i].in_flight);
+		last = fake_sends(rig.id) - 1;
+		for (unsigned int read = before; read <= last; read++) {
+			struct fake_send send = fake_send(rig.id, read);
+
+			assert_int_equal(send.opcode, IBV_WR_RDMA_READ);
+			assert_int_equal(send.piece.length, read < before + 6 ? 600 : 496);
+			assert_int_equal(send.remote_address,
+				(uintptr_t)rig.peer_memory + 600 * (read - before));
+		}
+		assert_int_equal(fake_send(rig.id, last).flags, IBV_SEND_SIGNALED);
+		rig_complete_all(&rig);
+		/* All was read, and the peer knows that it may use its ring again. */
+		assert_in_range(
+			rig_last(&rig, MSG_CREDIT).length, 3 * PEER_MEMORY / 4 + 1, PEER_MEMORY);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+	}
+}
+
+/* What we took in write mode is credited when the sink is done with it, now and then. */
+static void credit_is_given_in_parts(void **state)
+{
+	static const uint8_t data[512] = {1};
+	struct rig rig = {
+		.mode = MODE_WRITE,
+		.active = true,
+		.buffer = 8192,
+		.chunk = 512,
+		.depth = 16,
+		.peer_size = 100000,
+	};
+	struct message credit;
+
+	(void)state;
+	rig_exchange_regions(&rig, PEER_MEMORY);
+	rig_complete_all(&rig);
+	rig_hear_data(&rig, data, sizeof(data));
+	rig_complete_all(&rig);
+	assert_int_equal(rig_count(&rig, MSG_CREDIT), 0);
+	for (unsigned int i = 0; i < 7; i++) {
+		rig_hear_data(&rig, data, sizeof(data));
+		rig_complete_all(&rig);
+	}
+	credit = rig_last(&rig, MSG_CREDIT);
+	assert_true(credit.length <= sizeof(data) * credit.pieces);
+	assert_true(rig_count(&rig, MSG_CREDIT) <= 4);
+	rig_close(&rig, NULL);
+	rig_stop(&rig);
+}
+
+/* Positions have 64 bits, of which immediate data carries 32: as if 4 GiB had gone before. */
+static void streams_pass_four_gib(void **state)
+{
+	static const uint64_t before = ((uint64_t)1 << 32) - 512;
+	static const uint8_t data[100] = {1};
+	struct rig rig = {
+		.mode = MODE_WRITE,
+		.chunk = 512,
+		.input = "/dev/zero",
+		.depth = 8,
+	};
+	struct connection *connection;
+	struct message region;
+
+	(void)state;
+	rig_start(&rig);
+	connection = rig.connection;
+	connection->outgoing_ring.filled = connection->outgoing_ring.freed = before;
+	connection->incoming_ring.filled = connection->incoming_ring.freed = before;
+	connection->sender.told = connection->sender.credited = before;
+	connection->sender.written = before;
+	connection->receiver.told = connection->receiver.arrived = before;
+	connection->receiver.credited = rig.told = before;
+	region = rig_peer_region(&rig, PEER_MEMORY);
+	rig_establish(&rig);
+	rig_hear(&rig, &region);
+	rig_complete_all(&rig);
+	for (unsigned int i = 0; i < 8; i++) {
+		struct fake_send write = fake_send(rig.id, i + 1);
+
+		assert_int_equal(write.opcode, i == 7 || i % FLOW_TOGETHER == FLOW_TOGETHER - 1
+						       ? IBV_WR_RDMA_WRITE_WITH_IMM
+						       : IBV_WR_RDMA_WRITE);
+		assert_int_equal(write.immediate, (uint32_t)(before + 512 * (i + 1)));
+		assert_int_equal(write.remote_address,
+			(uintptr_t)rig.peer_memory + (before + 512 * i) % PEER_MEMORY);
+	}
+	give_credit(&rig, before + 512 * 8, (8 + FLOW_TOGETHER - 1) / FLOW_TOGETHER);
+	rig_complete_all(&rig);
+	assert_int_equal(rig_find(&rig, MSG_ABORT), -1);
+	assert_true(fake_sends(rig.id) > 9);
+	/* The sink takes no part: it has room for a text, and waits for its end. */
+	connection->theirs.size = STREAM_SIZE_UNKNOWN;
+	for (unsigned int i = 0; i < 8; i++) {
+		rig_hear_data(&rig, data, sizeof(data));
+		rig_complete_all(&rig);
+	}
+	assert_int_equal(connection->receiver.arrived, before + 8 * sizeof(data));
+	assert_int_equal(rig_find(&rig, MSG_ABORT), -1);
+	rig_close(&rig, NULL);
+	rig_stop(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_rig(pieces_end_where_a_ring_ends),
+		with_rig(nothing_is_sent_without_credit),
+		with_rig(iwarp_tells_by_messages),
+		with_rig(in_read_mode_credit_empties_our_ring),
+		with_rig(reads_are_bounded),
+		with_rig(credit_is_given_in_parts),
+		with_rig(streams_pass_four_gib),
+	};
+
+	return cmocka_run_group_tests_name("pieces", tests, NULL, NULL);
+}
