@@ -44,9 +44,9 @@ mend() {
 	tc qdisc delete dev "$VM_INTERFACE" root 2>/dev/null || true
 }
 cut_host1() { on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss 100%"; }
-lose() { # PERCENT
-	on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss $1%"
-	tc qdisc add dev "$VM_INTERFACE" root netem loss "$1%"
+lose() { # PERCENT [MORE-FOR-NETEM]
+	on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss $1% ${*:2}"
+	tc qdisc add dev "$VM_INTERFACE" root netem loss "$1%" "${@:2}"
 }
 
 setup() {
