@@ -163,7 +163,7 @@ static void sends_are_in_order_and_mostly_silent(void **state)
 		for (unsigned int end = 0; end < 2; end++) {
 			look_at_sends(ends[end], mode == MODE_WRITE, &signaled);
 			/* READs all are. */
-			assert_true(mode == MODE_READ || signaled * 4 < fake_sends(ends[end]->id));
+			assert_true(mode == MODE_READ || signaled * 2 < fake_sends(ends[end]->id));
 		}
 		pair_close(&pair);
 		pair_stop(&pair);
