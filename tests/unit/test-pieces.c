@@ -143,7 +143,7 @@ static void iwarp_tells_by_messages(void **state)
 		.transport = IBV_TRANSPORT_IWARP,
 		.chunk = 1000 / FLOW_TOGETHER,
 	};
-	uint64_t piece = FLOW_TOGETHER * rig.chunk, written = 0;
+	uint64_t piece = (uint64_t)FLOW_TOGETHER * rig.chunk, written = 0;
 	char path[32];
 	unsigned int told = 0;
 	int file;
@@ -227,7 +227,7 @@ static void reads_are_bounded(void **state)
 			assert_int_equal(send.opcode, IBV_WR_RDMA_READ);
 			assert_int_equal(send.piece.length, read < before + 6 ? 600 : 496);
 			assert_int_equal(send.remote_address,
-				(uintptr_t)rig.peer_memory + 600 * (read - before));
+				(uintptr_t)rig.peer_memory + 600UL * (read - before));
 		}
 		assert_int_equal(fake_send(rig.id, last).flags, IBV_SEND_SIGNALED);
 		rig_complete_all(&rig);
@@ -302,12 +302,12 @@ static void streams_pass_four_gib(void **state)
 		struct fake_send write = fake_send(rig.id, i + 1);
 
 		pieces += write.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-		assert_int_equal(write.immediate, (uint32_t)(before + 512 * (i + 1)));
+		assert_int_equal(write.immediate, (uint32_t)(before + 512UL * (i + 1)));
 		assert_int_equal(write.remote_address,
-			(uintptr_t)rig.peer_memory + (before + 512 * i) % PEER_MEMORY);
+			(uintptr_t)rig.peer_memory + (before + 512UL * i) % PEER_MEMORY);
 	}
 	assert_true(pieces > 0);
-	give_credit(&rig, before + 512 * 8, pieces);
+	give_credit(&rig, before + 512UL * 8, pieces);
 	rig_complete_all(&rig);
 	assert_int_equal(rig_find(&rig, MSG_ABORT), -1);
 	assert_true(fake_sends(rig.id) > 9);

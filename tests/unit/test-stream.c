@@ -64,7 +64,7 @@ static void any_size_goes_both_ways(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < COUNT(sizes) * MODE_COUNT * 2; i++) {
-		uint64_t size = sizes[i / 2 / MODE_COUNT], other = sizes[i * 7 % COUNT(sizes)];
+		uint64_t size = sizes[i / 2 / MODE_COUNT], other = sizes[7UL * i % COUNT(sizes)];
 		struct pair pair = {.chance = i};
 		struct stream up, down;
 
