@@ -72,7 +72,14 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 		$(call objects,tests/soft-roce/endpoint.c $(verbs) $(modules))
 	$(link)
 
-test-programs: $(peers:%=$(BUILD)/tests/soft-roce/%)
+# Variants of the programs whose data is damaged after it was digested.
+damaging := damaging-server damaging-client
+$(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-service.c rdma-devices.c)
+$(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
+		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
+	$(link) -Wl,--wrap=digest_of,--wrap=digester_add
+
+test-programs: $(addprefix $(BUILD)/tests/soft-roce/,$(peers) $(damaging))
 
 lint:
 	./scripts/lint

@@ -65,10 +65,11 @@ one_line() {
 		fail "not one line: $(cat "$1")"
 }
 
-# start_server ARGUMENT...: starts it, with $STDIN as its standard input, and waits for its port.
+# start_server ARGUMENT...: starts it (or the variant $PAIR_SERVER), with $STDIN as its standard input,
+# and waits for its port.
 start_server() {
 	rm -f "$DIR/port"
-	"$PAIR_BIN/rdma-server" --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
+	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
@@ -146,7 +147,8 @@ setup() {
 # Ends what a failed test left, and proves that nothing of RDMA is.
 teardown() {
 	local program
-	for program in rdma-server rdma-client odd-peer tutorial-peer swarm; do
+	for program in rdma-server rdma-client damaging-server damaging-client odd-peer tutorial-peer \
+		swarm; do
 		pkill -KILL -x "$program" || true
 	done
 	has_no_reports

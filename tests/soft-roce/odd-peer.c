@@ -103,7 +103,7 @@ static void refuse(struct peer *peer, uint32_t reason, const char *address, cons
 
 /* Takes the options; returns the number of the first word that is none. */
 static int take_options(
-	struct peer *peer, int argc, char *argv[], const char **kind, unsigned int *receives)
+	struct peer *peer, int argc, char **argv, const char **kind, unsigned int *receives)
 {
 	struct rdma_conn_param *parameters = &peer->end.parameters;
 	int word = 1;

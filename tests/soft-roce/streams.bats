@@ -319,6 +319,47 @@ one_way() {
 	tests/validate-report "$DIR/documents"
 }
 
+# damaged MODE OPTION...: what one side sends differs in one bit from what it digested. Both sides say
+# so, and exit with 5, and there is no file. The client's data first, then the server's.
+damaged() {
+	local mode=$1 variant=$PAIR_BUILD/tests/soft-roce/damaging
+	shift
+	start_server "${SMALL[@]}" --count 1 --output "$DIR/in/" "$mode"
+	expect 5 timeout 120 "$variant-client" "$@" "$mode" "$ADDRESS" "$PORT"
+	has "$ERR" 'our message arrived damaged at the peer'
+	one_line "$ERR"
+	server_ends 5
+	has "$ERRORS" "the peer's message arrived damaged here"
+	one_line "$ERRORS"
+	is_empty "$DIR/in"
+	PAIR_SERVER=$variant-server start_server --count 1 "$@" "$mode"
+	expect 5 client "${SMALL[@]}" --output "$DIR/in/" "$mode" "$ADDRESS" "$PORT"
+	has "$ERR" "the peer's message arrived damaged here"
+	one_line "$ERR"
+	server_ends 5
+	has "$ERRORS" 'our message arrived damaged at the peer'
+	one_line "$ERRORS"
+	is_empty "$DIR/in"
+}
+
+@test "one bit that is wrong anywhere: exit 5 at both ends, and no file, both modes" {
+	local mode place
+	mkdir "$DIR/in"
+	make_file "$DIR/data" 200001
+	for mode in write read; do
+		for place in 0 200000; do
+			DAMAGE=$place damaged $mode --input "$DIR/data"
+		done
+		DAMAGE=7 damaged $mode --message 'something or other'
+	done
+	# Without damage the same programs are as good as ours.
+	start_server --count 1 --output "$DIR/in/" write
+	expect 0 "$PAIR_BUILD/tests/soft-roce/damaging-client" --input "$DIR/data" write "$ADDRESS" \
+		"$PORT"
+	cmp "$DIR/data" "$DIR/in/data"
+	server_ends 0
+}
+
 # These take their time.
 only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
 

@@ -220,8 +220,9 @@ struct rdma_cm_id *fake_id(void)
 	struct fake_connection *connection = calloc(1, sizeof(*connection));
 	struct sockaddr_in *peer;
 
-	if (!connection || !fake_make("rdma_create_id", 1))
+	if (!connection)
 		abort();
+	fake_rule(fake_make("rdma_create_id", 1), "no memory");
 	connection->id.verbs = &fake.context;
 	connection->id.port_num = 1;
 	peer = &connection->id.route.addr.dst_sin;
