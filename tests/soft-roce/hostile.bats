@@ -117,6 +117,120 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	kill -KILL "$PEER"
 }
 
+@test "data that was not announced, not allowed or not due" {
+	server_survives any <<-END
+	mr get write write closed => it sent more than the 25 bytes that it announced
+	mr get write:26 closed => it sent more than the 25 bytes that it announced
+	mr get write:immediate closed => it sent more than the 25 bytes that it announced
+	mr get write:10 done closed => it sent less than the 25 bytes that it announced
+	data:5 closed => it sent data when none was due
+	mr get write done data:25 closed => it sent data when none was due
+	mr get write data:25 closed => it sent data up to byte 25, which we did not allow
+	mr get write data:3 closed => it sent data up to byte 3, which we did not allow
+	END
+	INTRO='--size unknown' server_survives any <<-END
+	mr get write:immediate done closed => its MSG_DONE does not fit the 32 bytes that it told of
+	mr get data:99999999 closed => it sent data up to byte 99999999, which we did not allow
+	mr get data:18446744073709551615 closed => it sent data up to byte 18446744073709551615, which we
+	mr get data:0 closed => it sent data up to byte 0, which we did not allow
+	END
+	INTRO='--intro none' server_survives write <<-END
+	mr get data:5 closed => it sent data when none was due
+	mr get credit:0 closed => it gave credit up to byte 0, which it does not have
+	END
+	INTRO='--intro read --size unknown' server_survives read <<-END
+	mr get data:1025 closed => it sent data up to byte 1025, which we did not allow
+	mr:key get data closed => the peer's memory did not allow the access
+	mr get data:4 data:4 closed => it sent data up to byte 4, which we did not allow
+	END
+}
+
+@test "credit that there cannot be" {
+	server_survives --message 'a text of 23 characters' any <<-END
+	credit:0 closed => it gave credit up to byte 0, which it does not have
+	mr get get credit:25 closed => it gave credit up to byte 25, which it does not have
+	mr get get credit:10 credit:9 closed => it gave credit up to byte 9, which it does not have
+	mr get get credit:10:1 credit:10:0 closed => it gave credit up to byte 10, which it does not have
+	mr get get credit:24:2 closed => it gave credit up to byte 24, which it does not have
+	mr:depth closed => its MSG_MR lets us send nothing
+	END
+}
+
+@test "more than the ring holds, without waiting for credit" {
+	# Nobody reads the FIFO, so that nothing leaves the ring.
+	mkfifo "$DIR/fifo"
+	start_server --timeout 60 --chunk 4K --buffer 16K --count 1 --output "$DIR/fifo" write
+	odd_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
+		closed
+	server_ends 4
+	has "$ERRORS" 'it sent data up to byte 16384, which we did not allow'
+	one_line "$ERRORS"
+}
+
+@test "texts where none may be, and texts that attack whoever reads them" {
+	server_survives any <<-END
+	bytes:57:2 closed => it sent a message of 57 bytes, not 56
+	bytes:57:3 closed => it sent a message of 57 bytes, not 56
+	bytes:57:4 closed => it sent a message of 57 bytes, not 56
+	bytes:312:5 closed => it sent a message of 312 bytes, not 56
+	bytes:311:5 closed => it gave up: \\\\x00\\\\x00
+	abort closed => it gave up: it does not say why
+	abort:why closed => it gave up: why
+	mr get abort:why closed => it gave up: why
+	mr get write done get abort:why closed => it gave up: why
+	END
+	start_server --count 1 any
+	odd_peer "$ADDRESS" "$PORT" mr get $'abort:\e[2J\r\n\x07\xff %s%n \\' closed
+	server_ends 4
+	has "$ERRORS" 'it gave up: \\x1b\[2J\\x0d\\x0a\\x07\\xff %s%n'
+	[ "$(LC_ALL=C grep -c '[^ -~]' "$ERRORS")" -eq 0 ]
+	one_line "$ERRORS"
+}
+
+@test "a server that breaks the rules of streams: the client says so, exit 4" {
+	local steps pattern
+	while IFS='>' read -r steps pattern; do
+		# shellcheck disable=SC2086 # words
+		listening_odd_peer -- ${steps%=}
+		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
+		one_line "$ERR"
+		has "$ERR" "${pattern# }"
+		ends_with 0 "$PEER"
+	done <<-END
+	get mr write write closed => it sent more than the 25 bytes that it announced
+	get mr:depth closed => its MSG_MR lets us send nothing
+	get credit:1 closed => it gave credit up to byte 1, which it does not have
+	get data:1 closed => it sent data when none was due
+	get mr abort:tired closed => it gave up: tired
+	get abort closed => it gave up: it does not say why
+	get beat closed => it sent a message of 0 bytes
+	get mr write done:large closed => its MSG_DONE does not fit the 25 bytes that it told of
+	END
+}
+
+@test "the peer hears why its exchange is ended" {
+	start_server any
+	odd_peer "$ADDRESS" "$PORT" mr get mr get:MSG_ABORT closed >"$OUT"
+	has "$OUT" '^got MSG_ABORT: it sent a second MSG_MR'
+	stop_server
+}
+
+# A peer may have to wait for its own files for as long as it likes, so it is not given up for that.
+@test "a peer that only says that it lives holds its own exchange and nobody else's" {
+	start_server --timeout 1 any
+	odd_peer "$ADDRESS" "$PORT" mr get say:here beats >"$OUT" 2>&1 &
+	PEER=$!
+	wait_line "$OUT" here
+	MARK=$SECONDS
+	wait_until has_waited 3
+	[ ! -s "$ERRORS" ]
+	expect 0 client write "$ADDRESS" "$PORT"
+	pkill -KILL odd-peer
+	wait_line "$ERRORS" 'the exchange failed'
+	one_line "$ERRORS"
+	stop_server
+}
+
 @test "a server that goes away at each step: the client says so, exit 4" {
 	local steps
 	while read -r steps; do
