@@ -8,6 +8,7 @@
 #include "lib/sink.h"
 #include "lib/source.h"
 #include "rdma-service.h"
+#include "rdma-session.h"
 
 /* How long a client that is being disconnected may take before it is freed as it is. */
 #define CLOSING_MS 2000
@@ -118,14 +119,16 @@ static void free_if_over(struct service *service, struct client *client)
 		free_client(service, client);
 }
 
-/* Whether our standard input or output, which only one client can have, is taken. */
+/* Whether our input or output is one that only one client can have, and is taken. */
 static bool busy(const struct service *service)
 {
 	const struct options *options = service->options;
 
-	return (options->input && strcmp(options->input, "-") == 0 && service->admitted > 0) ||
-	       (options->output && target_is_standard_output(options->output) &&
-		       service->clients > 0);
+	if (service->admitted > 0 && options->input && strcmp(options->input, "-") == 0)
+		return true; /* standard input comes once */
+	return service->clients > 0 &&
+	       ((options->input && session_shares(options->input)) ||
+		       (options->output && session_shares(options->output)));
 }
 
 /* What of ours does not fit the peer's introduction. */

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "lib/source.h"
@@ -58,12 +59,25 @@ void session_init(struct session *session, const struct options *options,
 	session->message_size = strlen(session->message) + 1;
 }
 
+bool session_shares(const char *path)
+{
+	struct stat status;
+
+	if (strcmp(path, "-") == 0 || target_is_standard_output(path))
+		return true;
+	if (stat(path, &status))
+		return false;
+	/* Major number 1: /dev/null, /dev/zero and their like, which have enough for all. */
+	return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
+	       (S_ISCHR(status.st_mode) && major(status.st_rdev) != 1);
+}
+
 int session_check(const struct session *session)
 {
 	char why[WORKER_WHY_SIZE];
 	struct source *source;
 
-	if (session->input && strcmp(session->input, "-") != 0) {
+	if (session->input && !session_shares(session->input)) {
 		if (source_open(&source, session->input, NULL, 0, why)) {
 			output_error(session->output, "%s", why);
 			return -1;

@@ -25,8 +25,15 @@ void session_init(struct session *session, const struct options *options,
 	const struct output *output, struct mailbox *mailbox, const char *greeting);
 
 /*
- * Looks whether the input can be read and the output be written, before anybody is bothered. Returns
- * 0, or -1 having said why not. It may still fail later.
+ * True if all who open that input or output have to do with the same bytes: standard input and
+ * output, a FIFO, a terminal. One peer at a time can have it.
+ */
+bool session_shares(const char *path);
+
+/*
+ * Looks whether the input can be read and the output be written, before anybody is bothered: but not
+ * into what is shared, as whoever is at its other end would take that for the use of it. Returns 0, or
+ * -1 having said why not. It may still fail later.
  */
 int session_check(const struct session *session);
 

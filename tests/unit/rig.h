@@ -13,7 +13,7 @@
 #include "unit.h"
 
 #define PEER_RKEY   0xbeef
-#define PEER_MEMORY 4096
+#define PEER_MEMORY 4096UL
 
 /* What the peer sends unless the test says otherwise. */
 #define PEER_TEXT "theirs"
