@@ -3,8 +3,8 @@
  * under the flow control of lib/flow.h. Runs on the CQ thread.
  *
  * Our data comes out of outgoing_ring, which the source fills; the peer's goes into incoming_ring,
- * which the sink empties. In write mode we WRITE ours into the peer's incoming region, and the
- * immediate data of each WRITE tells the peer of it (iWARP has none: there MSG_DATA follows the
+ * which the sink empties. In write mode we WRITE ours into the peer's incoming region, and immediate
+ * data with some of the WRITEs tells the peer of it (iWARP has none: there MSG_DATA follows the
  * WRITE). In read mode we tell of ours with MSG_DATA, and the peer READs it out of our outgoing
  * region. MSG_CREDIT tells the sender which part of the exposed ring it may use again.
  *
