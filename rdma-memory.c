@@ -15,7 +15,7 @@
 
 #include "rdma-internal.h"
 
-/* Soft-RoCE moves 64 KiB at a time best; adapters move more for the same work. */
+/* Soft-RoCE moves 64 to 128 KiB at a time best; adapters move more for the same work. */
 #define SOFT_CHUNK     131072
 #define HARDWARE_CHUNK 262144
 #define DEPTH_MIN      16

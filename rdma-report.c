@@ -40,7 +40,9 @@ static void fill(struct connection *connection, struct report *report)
 	report->mode = connection->mode->name;
 	report->device = device_name(connection->device);
 	report->peer = connection->peer;
-	report->chunk = connection->geometry.chunk;
+	report->chunk = connection->outflow.chunk > connection->inflow.chunk
+				? connection->outflow.chunk
+				: connection->inflow.chunk;
 	report->depth = connection->geometry.depth;
 	report->seconds = seconds(connection);
 	report->sent = (struct report_stream){

@@ -124,8 +124,10 @@ static bool busy(const struct service *service)
 {
 	const struct options *options = service->options;
 
-	if (service->admitted > 0 && options->input && strcmp(options->input, "-") == 0)
-		return true; /* standard input comes once */
+	/* Standard input comes once. */
+	if (service->admitted > 0 && options->input &&
+		(strcmp(options->input, "-") == 0 || strcmp(options->input, "/dev/stdin") == 0))
+		return true;
 	return service->clients > 0 &&
 	       ((options->input && session_shares(options->input)) ||
 		       (options->output && session_shares(options->output)));
