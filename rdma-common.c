@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,11 @@ static void unlist(struct connection *connection)
 /* Lets go of the connection: from here on this thread does not touch it. */
 static void retire(struct connection *connection)
 {
+	if (connection_outstanding(connection))
+		output_detail(connection->session->output,
+			"%s: let go with %" PRIu64 " sends and %u receives missing%s",
+			connection->peer, connection->sends_posted - connection->sends_completed,
+			connection->receives_posted, connection->armed ? "" : ", not armed");
 	connection_step(connection, EVENT_DISCONNECTED);
 	unlist(connection);
 	if (connection->source)
@@ -180,10 +186,17 @@ static bool take_event(struct device *device)
 	return true;
 }
 
-/* Closes: what is posted comes back now, and a marker brings back what went unsignaled. */
+/*
+ * Closes: nothing more is received, what is posted comes back, and a marker brings back what went
+ * unsignaled. The queue pair is in the error state already, but soft-RoCE flushes a receive that was
+ * posted after it had entered that state only when it enters it once more.
+ */
 static void close_queue(struct connection *connection)
 {
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
 	connection->closing = true;
+	ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
 	poll_queue(connection);
 	if (connection->sends_posted > connection->sends_completed)
 		connection_post_marker(connection);

@@ -272,7 +272,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 	fake_lock();
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		connection->requests.rnr_timer = attributes->min_rnr_timer;
-	if (attributes->qp_state == IBV_QPS_ERR)
+	if (attributes->qp_state == IBV_QPS_ERR && fake.flush_on_disconnect)
 		fake_flush(connection);
 	fake_unlock();
 	return 0;

@@ -117,7 +117,7 @@ void fake_arrive_immediate(struct rdma_cm_id *id, uint32_t length, uint32_t imme
 /* The queue pair enters the error state: what is posted is flushed, and what is posted later. */
 void fake_break(struct rdma_cm_id *id);
 
-/* Whether rdma_disconnect() breaks the queue pair at once, as it does at first. */
+/* Whether what is posted comes back at once when we end the connection, as it does at first. */
 void fake_flush_on_disconnect(bool flush);
 
 struct fake_requests fake_requests(struct rdma_cm_id *id);
