@@ -67,9 +67,19 @@ static struct flow make_flow(const struct connection *connection, bool ours)
 	return flow;
 }
 
+/* What data without a name is called: the peer, with nothing in it that is awkward in a file's name. */
+static void name_after_peer(const struct connection *connection, char name[ADDRESS_TEXT_SIZE])
+{
+	snprintf(name, ADDRESS_TEXT_SIZE, "%s", connection->peer);
+	for (; *name; name++)
+		if (strchr("[]:%", *name))
+			*name = '-';
+}
+
 void stream_prepare(struct connection *connection)
 {
 	const struct message *peer = &connection->peer_mr;
+	char name[ADDRESS_TEXT_SIZE];
 
 	if (peer->depth == 0) {
 		refuse(connection, "its MSG_MR lets us send nothing");
@@ -79,7 +89,8 @@ void stream_prepare(struct connection *connection)
 	connection->inflow = make_flow(connection, false);
 	connection->streaming = true;
 	connection->began = deadline_now();
-	sink_begin(connection->sink, peer->text, peer->text_size, connection->peer);
+	name_after_peer(connection, name);
+	sink_begin(connection->sink, peer->text, peer->text_size, name);
 }
 
 /* Tells the peer by a message that our stream now extends to this position. */

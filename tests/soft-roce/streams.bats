@@ -148,7 +148,7 @@ one_way() {
 	done
 	# Two of them have no name: they are called after the peer.
 	wait_until count "$LOG" '^peer disconnected.$' 11
-	find "$DIR/a/b/in" -name "$ADDRESS:*" -delete -print >"$DIR/nameless"
+	find "$DIR/a/b/in" -name "$ADDRESS-*" -delete -print >"$DIR/nameless"
 	count "$DIR/nameless" . 2
 	folder_is "$DIR/a" b b/in b/in/{plain,up,_hidden,absolute,_rf,"$long",new_line,'_[31m','sp ace'}
 	stop_server
