@@ -102,6 +102,18 @@ static int make_ring(struct connection *connection, struct region *region, struc
 	return 0;
 }
 
+/*
+ * A text that the peer may not touch lies behind the messages, in their page: so 1,000 exchanges of
+ * texts fit into 8 MiB.
+ */
+static int share_control(struct connection *connection, struct region *region, struct ring *ring)
+{
+	region->start = connection->control.start + control_size(&connection->geometry);
+	region->mr = connection->control.mr;
+	ring_init(ring, region->start, SINK_TEXT_SIZE);
+	return 0;
+}
+
 /* Where the data goes out from and comes in, now that we know how much to expect. */
 static int make_rings(struct connection *connection, struct failure *failure)
 {
@@ -111,10 +123,24 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	/* There a READ needs the right that a WRITE of the peer would. Its key goes to nobody. */
 	int incoming = mode->incoming_access | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
 
-	if (make_ring(connection, &connection->outgoing, &connection->outgoing_ring,
-		    ring_size(connection, ours, theirs), mode->outgoing_access, failure) ||
-		make_ring(connection, &connection->incoming, &connection->incoming_ring,
-			ring_size(connection, theirs, ours), incoming, failure))
+	bool shares = geometry_is_for_texts(&connection->geometry);
+	int error;
+
+	if (shares && mode->writes)
+		error = share_control(
+			connection, &connection->outgoing, &connection->outgoing_ring);
+	else
+		error = make_ring(connection, &connection->outgoing, &connection->outgoing_ring,
+			ring_size(connection, ours, theirs), mode->outgoing_access, failure);
+	if (error)
+		return -1;
+	if (shares && !mode->writes && !iwarp)
+		error = share_control(
+			connection, &connection->incoming, &connection->incoming_ring);
+	else
+		error = make_ring(connection, &connection->incoming, &connection->incoming_ring,
+			ring_size(connection, theirs, ours), incoming, failure);
+	if (error)
 		return -1;
 	output_detail(connection->session->output,
 		"%s: %zu bytes of registered memory for our data, %zu for its", connection->peer,
@@ -179,7 +205,9 @@ static int make_all(
 	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	if (make_queue_pair(connection, failure) ||
-		region_make(connection, &connection->control, control_size(geometry),
+		region_make(connection, &connection->control,
+			control_size(geometry) +
+				(geometry_is_for_texts(geometry) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, failure))
 		return -1;
 	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))

@@ -18,7 +18,7 @@
 #include "rdma-internal.h"
 
 /* Places in the send queue that only the few messages of the exchange itself may take. */
-#define RESERVED 6
+#define RESERVED 5
 
 /* In such a part of the send queue, one work request is signaled. */
 #define SIGNALED_PARTS 4

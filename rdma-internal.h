@@ -187,6 +187,9 @@ void geometry_choose(struct geometry *geometry, const struct session *session,
  */
 size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other);
 
+/* True if it is that of a server's exchange of two texts. */
+bool geometry_is_for_texts(const struct geometry *geometry);
+
 /* The slots of messages in the control region, and its size. */
 size_t control_size(const struct geometry *geometry);
 uint8_t *control_receive(const struct connection *connection, uint64_t slot);

@@ -5,7 +5,7 @@
  * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
  * one, with the one right that it needs. Locked memory is counted in pages and many systems allow a
  * user 8 MiB of it, so both rings together take 4 MiB unless --buffer says otherwise, less where the
- * streams are shorter or the limit is lower; a server takes three pages for an exchange of two texts.
+ * streams are shorter or the limit is lower; a server takes two pages for an exchange of two texts.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,8 +34,8 @@
 
 /* Two texts: one piece each way, and little credit. */
 #define TEXT_DEPTH    1
-#define TEXT_SENDS    10
-#define TEXT_RECEIVES 9
+#define TEXT_SENDS    9
+#define TEXT_RECEIVES 7
 
 static size_t page_size(void)
 {
@@ -100,11 +100,12 @@ int region_make_at_most(struct connection *connection, struct region *region, si
 
 void region_free(struct region *region)
 {
-	if (region->mr) {
+	/* Without a mapping of its own it lies in another region. */
+	if (region->mr && region->mapped > 0) {
 		ibv_dereg_mr(region->mr);
 		region->device->locked -= region->mapped;
 	}
-	if (region->start)
+	if (region->mapped > 0)
 		munmap(region->start, region->mapped);
 	*region = (struct region){0};
 }
@@ -182,16 +183,26 @@ size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t 
 	return most > page_size() ? (size_t)most : page_size();
 }
 
+/* Messages with a text have slots of their own: MSG_ABORT, and MSG_MR where files have names. */
+static uint64_t long_sends(const struct geometry *geometry)
+{
+	return geometry_is_for_texts(geometry) ? 1 : 2;
+}
+
+bool geometry_is_for_texts(const struct geometry *geometry)
+{
+	return geometry->sends == TEXT_SENDS;
+}
+
 size_t control_size(const struct geometry *geometry)
 {
-	/* MSG_MR and MSG_ABORT may have texts. */
-	return (size_t)(2 + geometry->receives) * LONG_SLOT +
+	return (size_t)(long_sends(geometry) + geometry->receives) * LONG_SLOT +
 	       (size_t)geometry->sends * MESSAGE_SIZE;
 }
 
 uint8_t *control_receive(const struct connection *connection, uint64_t slot)
 {
-	return connection->control.start + (2 + slot) * LONG_SLOT;
+	return connection->control.start + (long_sends(&connection->geometry) + slot) * LONG_SLOT;
 }
 
 uint8_t *control_send(const struct connection *connection, enum operation operation)
@@ -199,10 +210,10 @@ uint8_t *control_send(const struct connection *connection, enum operation operat
 	const struct geometry *geometry = &connection->geometry;
 	uint8_t *start = connection->control.start;
 
-	if (operation == OPERATION_MR)
-		return start;
 	if (operation == OPERATION_ABORT)
+		return start;
+	if (operation == OPERATION_MR && !geometry_is_for_texts(geometry))
 		return start + LONG_SLOT;
-	start += (size_t)(2 + geometry->receives) * LONG_SLOT;
+	start += (size_t)(long_sends(geometry) + geometry->receives) * LONG_SLOT;
 	return start + connection->sends_posted % geometry->sends * MESSAGE_SIZE;
 }

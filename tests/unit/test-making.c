@@ -57,6 +57,8 @@ static void what_fails_half_way_leaves_nothing(void **state)
 		const char *function = cases[i / 2].function;
 
 		rig.active = !cases[i / 2].passive && i & 2;
+		if (cases[i / 2].passive) /* a region for each purpose */
+			rig.mode = MODE_READ;
 		rig_start_device(&rig);
 		expect_no_connection(&rig, rig.active ? NULL : &request, function,
 			cases[i / 2].after, cases[i / 2].error, &failure);
