@@ -44,7 +44,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	bytes:321 closed => the peer sent a message longer than the protocol's
 	mr:wrap closed => its MSG_MR has impossible contents
 	mr:empty closed => its MSG_MR has impossible contents
-	mr:small get closed => timed out waiting for its next message
+	mr:small get closed => timed out waiting for
 	mr get write done:large closed => its MSG_DONE does not fit the 25 bytes that it told of
 	mr get write done:empty closed => its MSG_DONE does not fit the 25 bytes that it told of
 	mr get write done get verdict:9 closed => its MSG_VERDICT has impossible contents
