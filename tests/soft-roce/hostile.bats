@@ -69,10 +69,10 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	disconnect => it disconnected while we waited for its MSG_MR
 	mr vanish => it disconnected while we waited for
 	mr get vanish => it disconnected while we waited for
-	mr get disconnect => it disconnected while we waited for its MSG_DONE
-	mr get write vanish => it disconnected while we waited for its MSG_DONE
+	mr get disconnect => it disconnected while we waited for
+	mr get write vanish => it disconnected while we waited for
 	mr get write done vanish => it disconnected while we waited for
-	mr get write done get get vanish => it disconnected while we waited for its MSG_VERDICT
+	mr get write done get get vanish => it disconnected while we waited for
 	END
 }
 
