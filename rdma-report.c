@@ -81,7 +81,7 @@ void connection_report(
 
 	fill(connection, &report);
 	if (json)
-		report_json(stdout, &report);
+		report_print(&report);
 	if (!streamed(connection))
 		return;
 	if (!source_is_text(connection->source))

@@ -22,7 +22,7 @@ bool session_options(struct options *options, enum program program, int argc, ch
 		break;
 	case OPTIONS_WRONG:
 		output_error(output, "%s; see %s --help", options->error, output->program);
-		*status = STATUS_USAGE;
+		*status = output_finish(output, STATUS_USAGE);
 		return true;
 	case OPTIONS_RUN:
 		return false;
@@ -102,7 +102,7 @@ void session_report(const struct session *session, const struct mode *mode, cons
 		.error = error,
 	};
 
-	report_json(stdout, &report);
+	report_print(&report);
 }
 
 void meter_init(struct meter *meter, const struct options *options)

@@ -1,34 +1,59 @@
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/queue.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "output.h"
 
-/* One line at most; longer ones are cut, which the longest message does not reach. */
-#define LINE_MAX_SIZE 8192
+/* Bytes of lines that wait for their readers; more are lost. */
+#define WAITING_MAX (1 << 20)
 
-/* The same for the progress, and the columns of a terminal that does not tell how many it has. */
-#define PROGRESS_MAX_SIZE 512
-#define PROGRESS_COLUMNS  79
+/* The columns of a terminal that does not tell how many it has. */
+#define PROGRESS_COLUMNS 79
 
-/* How long a reader may pause with its pipe or terminal full before what is written is lost. */
-#define PATIENCE_MS 5000
+/* How long a reader may pause at the end before what still waits for it is lost. */
+#define PATIENCE_SECONDS 5
 
 /* To the beginning of the terminal's line, and erase it: ECMA-48, 8.3.15 and 8.3.41. */
 #define ERASE "\r\033[K"
 
-/*
- * Whether a progress line stands on the terminal. There is one standard error and one such line in a
- * process, whichever struct output it is printed through, so this belongs to the stream and not to
- * one of those. Read and written with stderr locked; atomic only for ThreadSanitizer, which does not
- * know flockfile(3).
- */
-static atomic_bool progress_stands;
+struct line {
+	STAILQ_ENTRY(line) next;
+	int descriptor;
+	bool progress;  /* a newer one takes its place unless it was begun */
+	bool begun;     /* only the thread touches it now */
+	size_t written; /* bytes, the thread's own */
+	size_t size;
+	char *text;
+};
+
+/* What waits to be written. There is one of each standard stream in a process, and so one of these. */
+static struct {
+	pthread_mutex_t lock; /* guards all but the last member */
+	pthread_cond_t moved; /* a line is written */
+	STAILQ_HEAD(, line) lines; /* of both streams, oldest first: they may be one terminal */
+	size_t bytes;              /* of these lines */
+	bool running;              /* the thread */
+	bool lost;                 /* something for standard output */
+	int wake;                  /* an eventfd for the thread: there is a new line */
+	bool progress_stands;      /* on the terminal; the thread's own */
+} printer = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.moved = PTHREAD_COND_INITIALIZER,
+	.lines = STAILQ_HEAD_INITIALIZER(printer.lines),
+	.wake = -1,
+};
 
 /* Nothing that came from a command line or a peer may break the line or talk to a terminal. */
 static void make_printable(char *line)
@@ -38,82 +63,225 @@ static void make_printable(char *line)
 			*line = '?';
 }
 
-/* True if the stream can take a line within that time. One in memory has no descriptor, and room. */
-static bool has_room(FILE *stream, int patience_ms)
+static void free_line(struct line *line)
 {
-	struct pollfd waiting = {.fd = fileno(stream), .events = POLLOUT};
-
-	return waiting.fd < 0 || poll(&waiting, 1, patience_ms) != 0;
+	free(line->text);
+	free(line);
 }
 
-/*
- * Waits until the stream can take a line. If nobody reads it, the descriptor is turned into one that
- * refuses every write: the line is lost, output_finish() will say so, and nothing hangs.
- */
-static void await_reader(FILE *stream)
+/* With the lock, as the next three. */
+static void remove_line(struct line *line)
 {
-	int refusing;
+	STAILQ_REMOVE(&printer.lines, line, line, next);
+	printer.bytes -= line->size;
+}
 
-	if (has_room(stream, PATIENCE_MS))
+/* The oldest line for that stream, or NULL. */
+static struct line *oldest(int descriptor)
+{
+	struct line *line;
+
+	STAILQ_FOREACH(line, &printer.lines, next)
+		if (line->descriptor == descriptor)
+			return line;
+	return NULL;
+}
+
+/* The oldest line whose stream has room, to be written now; NULL if there is none. */
+static struct line *oldest_with_room(bool out, bool error)
+{
+	struct line *line;
+
+	STAILQ_FOREACH(line, &printer.lines, next) {
+		if (line->descriptor == STDOUT_FILENO ? out : error) {
+			line->begun = true;
+			return line;
+		}
+	}
+	return NULL;
+}
+
+/* Waits until there is a line that its stream has room for, and returns it. The thread, unlocked. */
+static struct line *await_line(void)
+{
+	struct pollfd waiting[] = {
+		{.fd = printer.wake, .events = POLLIN},
+		{.events = POLLOUT},
+		{.events = POLLOUT},
+	};
+	struct line *line = NULL;
+	eventfd_t lines;
+
+	while (!line) {
+		pthread_mutex_lock(&printer.lock);
+		waiting[1].fd = oldest(STDOUT_FILENO) ? STDOUT_FILENO : -1;
+		waiting[2].fd = oldest(STDERR_FILENO) ? STDERR_FILENO : -1;
+		pthread_mutex_unlock(&printer.lock);
+		if (poll(waiting, 3, -1) < 0)
+			continue;
+		if (waiting[0].revents)
+			eventfd_read(printer.wake, &lines);
+		pthread_mutex_lock(&printer.lock);
+		line = oldest_with_room(waiting[1].revents, waiting[2].revents);
+		pthread_mutex_unlock(&printer.lock);
+	}
+	return line;
+}
+
+/* Erases the progress if a line is about to begin on its terminal. The thread, as the next three. */
+static void make_place(const struct line *line)
+{
+	ssize_t written = 0;
+
+	if (!isatty(line->descriptor))
 		return;
-	refusing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	dup2(refusing, fileno(stream));
-	close(refusing);
-}
-
-/* With stderr locked. */
-static void erase_progress(void)
-{
-	if (atomic_exchange(&progress_stands, false))
-		fputs(ERASE, stderr);
-}
-
-/* What fits into one line of the terminal; two could not be erased. */
-static int columns(void)
-{
-	struct winsize window;
-
-	if (ioctl(fileno(stderr), TIOCGWINSZ, &window) || window.ws_col < 2)
-		return PROGRESS_COLUMNS;
-	return window.ws_col - 1;
+	if (printer.progress_stands)
+		written = write(STDERR_FILENO, ERASE, strlen(ERASE));
+	/* If that failed, the line will find why. */
+	printer.progress_stands = written >= 0 && line->progress && line->size > 0;
 }
 
 /*
- * Writes a line whole. Standard error's lock guards progress_stands, too, and is taken first: it may
- * be the same terminal as standard output.
+ * Writes what the stream takes without waiting: with room for anything, POSIX lets a pipe take
+ * PIPE_BUF bytes at once. Returns true when the line is done with; it may be lost.
  */
-static void print_line(FILE *stream, const char *program, const char *line)
+static bool write_part(struct line *line, bool *lost)
 {
-	bool terminal = isatty(fileno(stream)), both = terminal && stream != stderr;
+	size_t rest = line->size - line->written;
+	ssize_t written;
 
-	if (both)
-		flockfile(stderr);
-	/* The stream is locked, so that lines of other threads wait. */
-	flockfile(stream);
-	await_reader(stream);
-	if (terminal)
-		erase_progress();
-	if (both)
-		fflush(stderr);
-	fprintf(stream, "%s%s%s\n", program, *program ? ": " : "", line);
-	fflush(stream);
-	funlockfile(stream);
-	if (both)
-		funlockfile(stderr);
+	if (line->written == 0)
+		make_place(line);
+	if (rest == 0)
+		return true;
+	written = write(line->descriptor, line->text + line->written,
+		rest < PIPE_BUF ? rest : PIPE_BUF);
+	if (written < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	*lost = written < 0;
+	line->written += *lost ? rest : (size_t)written;
+	return line->written == line->size;
+}
+
+/* The thread lives as long as the process, as there is no last line before output_finish(). */
+static void *print_lines(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		struct line *line = await_line();
+		bool lost = false, done = write_part(line, &lost);
+
+		if (!done)
+			continue;
+		pthread_mutex_lock(&printer.lock);
+		if (lost && line->descriptor == STDOUT_FILENO)
+			printer.lost = true;
+		remove_line(line);
+		pthread_cond_broadcast(&printer.moved);
+		pthread_mutex_unlock(&printer.lock);
+		free_line(line);
+	}
+	return NULL;
+}
+
+/* Starts the thread, which takes no signals, if it does not run yet. With the lock. */
+static bool start_printing(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (printer.running)
+		return true;
+	if (printer.wake < 0)
+		printer.wake = eventfd(0, EFD_CLOEXEC);
+	if (printer.wake < 0)
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	printer.running = pthread_create(&thread, NULL, print_lines, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (printer.running) {
+		pthread_setname_np(thread, "lines");
+		pthread_detach(thread);
+	}
+	return printer.running;
+}
+
+/* The progress that waits and may still be replaced, or NULL. With the lock. */
+static struct line *replaceable(void)
+{
+	struct line *line;
+
+	STAILQ_FOREACH(line, &printer.lines, next)
+		if (line->progress && !line->begun)
+			return line;
+	return NULL;
+}
+
+/*
+ * Leaves a line to the thread; NULL is one that there was no memory for. Returns what is to be freed: a
+ * progress that it replaces, or the line itself if there is no room for it and it is lost.
+ */
+static struct line *enqueue(int descriptor, struct line *line)
+{
+	struct line *old = line;
+
+	pthread_mutex_lock(&printer.lock);
+	if (line && printer.bytes + line->size <= WAITING_MAX && start_printing()) {
+		old = line->progress ? replaceable() : NULL;
+		if (old)
+			remove_line(old);
+		STAILQ_INSERT_TAIL(&printer.lines, line, next);
+		printer.bytes += line->size;
+		eventfd_write(printer.wake, 1);
+	} else if (descriptor == STDOUT_FILENO) {
+		printer.lost = true;
+	}
+	pthread_mutex_unlock(&printer.lock);
+	return old;
+}
+
+/* Prints a text that malloc() made, and takes it over; NULL if it could not. */
+static void print_text(int descriptor, bool progress, char *text)
+{
+	struct line *line = text ? malloc(sizeof(*line)) : NULL;
+
+	if (line)
+		*line = (struct line){
+			.descriptor = descriptor,
+			.progress = progress,
+			.size = strlen(text),
+			.text = text,
+		};
+	else
+		free(text);
+	line = enqueue(descriptor, line);
+	if (line)
+		free_line(line);
+}
+
+/* The text of a line that begins with the name of a program or, if that is empty, with itself. */
+static char *whole_line(const char *program, const char *line)
+{
+	char *text;
+
+	return asprintf(&text, "%s%s%s\n", program, *program ? ": " : "", line) < 0 ? NULL : text;
 }
 
 static void __attribute__((format(printf, 3, 0)))
-print(FILE *stream, const char *program, const char *format, va_list args)
+print(int descriptor, const char *program, const char *format, va_list args)
 {
-	char line[LINE_MAX_SIZE];
+	char *line, *text = NULL;
 
-	vsnprintf(line, sizeof(line), format, args);
-	make_printable(line);
-	print_line(stream, program, line);
+	if (vasprintf(&line, format, args) >= 0) {
+		make_printable(line);
+		text = whole_line(program, line);
+		free(line);
+	}
+	print_text(descriptor, false, text);
 }
 
-/* Descriptors 0 to 2 that are closed would be given to the next file, and lines written into it. */
-static void open_standard_descriptors(void)
+void output_start(void)
 {
 	int descriptor;
 
@@ -125,14 +293,6 @@ static void open_standard_descriptors(void)
 		close(descriptor);
 }
 
-void output_start(void)
-{
-	open_standard_descriptors();
-	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	/* Whole lines here too, where each would otherwise be written in pieces. */
-	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
-}
-
 void output_line(const struct output *output, const char *format, ...)
 {
 	va_list args;
@@ -140,7 +300,7 @@ void output_line(const struct output *output, const char *format, ...)
 	if (output->quiet)
 		return;
 	va_start(args, format);
-	print(output->lines_on_stderr ? stderr : stdout, "", format, args);
+	print(output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO, "", format, args);
 	va_end(args);
 }
 
@@ -151,7 +311,7 @@ void output_detail(const struct output *output, const char *format, ...)
 	if (!output->verbose)
 		return;
 	va_start(args, format);
-	print(stderr, output->program, format, args);
+	print(STDERR_FILENO, output->program, format, args);
 	va_end(args);
 }
 
@@ -160,42 +320,84 @@ void output_error(const struct output *output, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print(stderr, output->program, format, args);
+	print(STDERR_FILENO, output->program, format, args);
 	va_end(args);
+}
+
+/* What fits into one line of the terminal; two could not be erased. */
+static int columns(void)
+{
+	struct winsize window;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col < 2)
+		return PROGRESS_COLUMNS;
+	return window.ws_col - 1;
 }
 
 void output_progress(const struct output *output, const char *line)
 {
-	char text[PROGRESS_MAX_SIZE];
+	bool terminal = isatty(STDERR_FILENO);
+	char *text;
 
-	snprintf(text, sizeof(text), "%s", line ? line : "");
+	if (!terminal && !line)
+		return;
+	text = strndup(line ? line : "", terminal ? (size_t)columns() : SIZE_MAX);
+	if (!text)
+		return;
 	make_printable(text);
-	flockfile(stderr);
-	/* What cannot be erased now still stands there when the next line comes. */
-	if (has_room(stderr, 0)) {
-		if (!line) {
-			erase_progress();
-		} else if (isatty(fileno(stderr))) {
-			fprintf(stderr, ERASE "%.*s", columns(), text);
-			progress_stands = true;
-		} else {
-			fprintf(stderr, "%s: %s\n", output->program, text);
-		}
-		fflush(stderr);
+	if (terminal) {
+		print_text(STDERR_FILENO, true, text);
+	} else {
+		print_text(STDERR_FILENO, true, whole_line(output->program, text));
+		free(text);
 	}
-	funlockfile(stderr);
 }
 
-void output_document(FILE *stream, const char *line)
+void output_document(const char *line)
 {
-	print_line(stream, "", line);
+	print_text(STDOUT_FILENO, false, line ? whole_line("", line) : NULL);
+}
+
+/* Waits until all lines for that stream are written or, for some seconds, none is. */
+static bool drain(int descriptor)
+{
+	struct timespec end;
+	bool empty;
+	int error = 0;
+
+	pthread_mutex_lock(&printer.lock);
+	while (oldest(descriptor) && !error) {
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		end.tv_sec += PATIENCE_SECONDS;
+		error = pthread_cond_clockwait(
+			&printer.moved, &printer.lock, CLOCK_MONOTONIC, &end);
+	}
+	empty = !oldest(descriptor);
+	pthread_mutex_unlock(&printer.lock);
+	return empty;
+}
+
+bool output_drain(void)
+{
+	bool out = drain(STDOUT_FILENO);
+
+	return drain(STDERR_FILENO) && out;
 }
 
 enum exit_status output_finish(const struct output *output, enum exit_status status)
 {
+	bool lost;
+
 	output_progress(output, NULL);
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status;
-	output_error(output, "standard output was lost: it is closed or full");
-	return status == STATUS_OK ? STATUS_FAILED : status;
+	lost = !drain(STDOUT_FILENO);
+	pthread_mutex_lock(&printer.lock);
+	lost |= printer.lost;
+	pthread_mutex_unlock(&printer.lock);
+	/* The help and the version are printed by other means. */
+	if (fflush(stdout) || ferror(stdout))
+		lost = true;
+	if (lost)
+		output_error(output, "standard output was lost: it is closed or full");
+	drain(STDERR_FILENO);
+	return lost && status == STATUS_OK ? STATUS_FAILED : status;
 }

@@ -1,8 +1,9 @@
 /*
  * The lines that the programs print: the exchange's on standard output, details and errors on
- * standard error. Each is written whole and flushed, whichever thread prints it, so that scripts
- * can wait for a line and lines never mix. Where standard output is for data or reports, the lines
- * of the exchange move to standard error.
+ * standard error. Whichever thread prints a line only leaves it in a queue; a thread of our own writes
+ * it, whole and at once, so that scripts can wait for a line, lines never mix, and nobody else ever
+ * waits for a file, a pipe or a terminal. Where standard output is for data or reports, the lines of
+ * the exchange move to standard error.
  *
  * One line may stand at the end of a terminal and be rewritten in place: that of the progress. Every
  * other line that reaches a terminal through these functions erases it first.
@@ -11,7 +12,6 @@
 #define OUTPUT_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "failure.h"
 
@@ -23,10 +23,10 @@ struct output {
 	bool lines_on_stderr;
 };
 
-/* Makes standard output line-buffered. Before any other thread starts. setvbuf(3). */
+/* Makes sure that descriptors 0 to 2 are no file's that is opened later. First of all in main. */
 void output_start(void);
 
-/* A line of the exchange. Any thread, like the next four. */
+/* A line of the exchange. Any thread, like all but output_start() and output_finish(). */
 void output_line(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -40,23 +40,29 @@ void output_error(const struct output *output, const char *format, ...)
 
 /*
  * Shows how far the exchange is, on standard error: on a terminal in place of what was shown before,
- * else as a line like the others. NULL erases what stands there. Nobody waits for this line: if
- * whoever reads standard error pauses, it is left out. Whether progress is wanted is for the caller
- * to know; `quiet` does not count here.
+ * else as a line like the others. NULL erases what stands there. Of such lines only the newest waits
+ * for a reader that pauses. Whether progress is wanted is for the caller to know; `quiet` does not
+ * count here.
  */
 void output_progress(const struct output *output, const char *line);
 
 /*
- * A line of another module, on any stream and as it is. Unlike those of the exchange it is printed
- * with `quiet`, too, may have any length, and must be safe to print.
+ * A line on standard output as it is, whatever struct output says: a document for other programs. It
+ * must be safe to print; NULL is one that there was no memory for, and so is lost.
  */
-void output_document(FILE *stream, const char *line);
+void output_document(const char *line);
 
 /*
- * Erases the progress and flushes standard output at the end of main. Returns the status given, or
- * STATUS_FAILED, having said so, if that was STATUS_OK but lines were lost (a closed pipe, a full
- * disk). Data that was written to the descriptor itself is not looked at: its writer has seen how
- * that went.
+ * Waits until every line is written or, for some seconds, nothing is. False if some still wait.
+ * The writes into files that lie on a broken disk or network may take as long as they like.
+ */
+bool output_drain(void);
+
+/*
+ * Erases the progress and waits for the last lines at the end of main. Returns the status given, or
+ * STATUS_FAILED, having said so, if that was STATUS_OK but lines for standard output were lost (a
+ * closed pipe, a full disk, a reader that stopped). Data that was written to the descriptor itself is
+ * not looked at: its writer has seen how that went.
  */
 enum exit_status output_finish(const struct output *output, enum exit_status status);
 

@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -123,18 +122,27 @@ static bool fill(struct json_object *object, const struct report *report)
 	       add_stream(object, "received", &report->received, report->seconds);
 }
 
-int report_json(FILE *stream, const struct report *report)
+char *report_json(const struct report *report)
 {
 	struct json_object *object = json_object_new_object();
 	const char *text = NULL;
+	char *copy = NULL;
 
 	if (object && fill(object, report))
 		text = json_object_to_json_string_ext(
 			object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)
-		output_document(stream, text);
+		copy = strdup(text);
 	json_object_put(object);
-	return text ? 0 : -ENOMEM;
+	return copy;
+}
+
+void report_print(const struct report *report)
+{
+	char *text = report_json(report);
+
+	output_document(text);
+	free(text);
 }
 
 int report_summary(

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "digest.h"
 #include "failure.h"
@@ -37,11 +36,13 @@ struct report {
 };
 
 /*
- * Prints the report as one document on one line, whole and flushed. Control characters in strings and
- * bytes that are not UTF-8 become \xHH. Returns 0, or -ENOMEM, having printed nothing; whether the
- * stream took it, output_finish() says. Any thread.
+ * The report as one document on one line, without its end. Control characters in strings and bytes
+ * that are not UTF-8 become \xHH. The caller frees it; NULL: there is no memory. Any thread.
  */
-int report_json(FILE *stream, const struct report *report);
+char *report_json(const struct report *report);
+
+/* Prints it as a line of standard output. Any thread. */
+void report_print(const struct report *report);
 
 /*
  * Writes a sentence without its end:

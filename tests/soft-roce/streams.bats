@@ -160,7 +160,7 @@ one_way() {
 	start_server --output "$DIR/in" any
 	echo hello | expect 0 client --input - write "$ADDRESS" "$PORT"
 	wait_line "$LOG" 'peer disconnected'
-	[ "$(cat "$DIR/in/$ADDRESS:"*)" = hello ]
+	[ "$(cat "$DIR/in/$ADDRESS-"*)" = hello ]
 	stop_server
 }
 

@@ -1,48 +1,61 @@
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "rig.h"
 
-/* The real ones, while standard output and, of a verbose rig, standard error go to memory. */
-static FILE *real_stdout, *real_stderr;
-static char *printed, *detailed;
-static size_t printed_size, detailed_size;
+/* A standard stream that goes into a file while a test looks at it. */
+struct captured {
+	int descriptor; /* of the stream */
+	int real;       /* what it is otherwise, while it is captured; else -1 */
+};
+
+static struct captured out = {STDOUT_FILENO, -1}, error = {STDERR_FILENO, -1};
 
 /* What the process had when the test began. */
 static unsigned int threads_before, descriptors_before;
 
-static void capture(bool details)
+static void capture(struct captured *stream)
 {
-	real_stdout = stdout;
-	stdout = open_memstream(&printed, &printed_size);
-	assert_non_null(stdout);
-	if (!details)
-		return;
-	real_stderr = stderr;
-	stderr = open_memstream(&detailed, &detailed_size);
-	assert_non_null(stderr);
+	FILE *file;
+
+	fflush(NULL);
+	stream->real = fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0);
+	assert_true(stream->real >= 0);
+	file = tmpfile();
+	assert_non_null(file);
+	assert_true(dup2(fileno(file), stream->descriptor) >= 0);
+	fclose(file);
 }
 
-/* Gives back one of the two. */
-static void release(FILE **stream, FILE **real, char **text)
+/* Gives the stream back, and into text what came meanwhile, as far as it fits. */
+static void release(struct captured *stream, char *text, size_t size)
 {
-	if (!*real)
+	ssize_t got;
+
+	if (stream->real < 0)
 		return;
-	fclose(*stream);
-	*stream = *real;
-	*real = NULL;
-	free(*text);
+	fflush(NULL);
+	output_drain();
+	got = pread(stream->descriptor, text, size - 1, 0);
+	text[got > 0 ? got : 0] = '\0';
+	dup2(stream->real, stream->descriptor);
+	close(stream->real);
+	stream->real = -1;
 }
 
 int rig_forget(void **state)
 {
+	char text[1];
+
 	(void)state;
-	release(&stdout, &real_stdout, &printed);
-	release(&stderr, &real_stderr, &detailed);
+	release(&out, text, sizeof(text));
+	release(&error, text, sizeof(text));
 	return 0;
 }
 
@@ -63,13 +76,19 @@ static void *do_nothing(void *argument)
 	return argument;
 }
 
-/* A sanitizer that needs a thread of its own starts it with the first of the process. */
-static void start_first_thread(void)
+/*
+ * A sanitizer that needs a thread of its own starts it with the first of the process, and the first
+ * line starts the one that prints.
+ */
+static void start_first_threads(void)
 {
 	pthread_t thread;
 
 	assert_int_equal(pthread_create(&thread, NULL, do_nothing, NULL), 0);
 	pthread_join(thread, NULL);
+	capture(&out);
+	output_document("");
+	rig_forget(NULL);
 }
 
 /* Waits until no more threads are there than before: one that was joined is shown for a moment. */
@@ -118,12 +137,14 @@ void rig_start_device(struct rig *rig)
 		*fake_attributes() = *rig->attributes;
 	fake_expose(rig->peer_memory, PEER_MEMORY, PEER_RKEY);
 	if (threads_before == 0) {
-		start_first_thread();
+		start_first_threads();
 		threads_before = entries_of("/proc/self/task");
 	}
 	expect_threads(threads_before);
 	descriptors_before = entries_of("/proc/self/fd");
-	capture(rig->output.verbose);
+	capture(&out);
+	if (rig->output.verbose)
+		capture(&error);
 	rig_start_session(rig);
 	assert_int_equal(device_start(fake_context(), &rig->device, &failure), 0);
 }
@@ -410,12 +431,8 @@ void rig_stop(struct rig *rig)
 		connection_destroy(rig->connection);
 	device_stop(rig->device);
 	mailbox_close(&rig->mailbox);
-	fflush(stdout);
-	snprintf(rig->printed, sizeof(rig->printed), "%s", printed);
-	fflush(stderr);
-	if (rig->output.verbose)
-		snprintf(rig->detailed, sizeof(rig->detailed), "%s", detailed);
-	rig_forget(NULL);
+	release(&out, rig->printed, sizeof(rig->printed));
+	release(&error, rig->detailed, sizeof(rig->detailed));
 	assert_int_equal(fake_objects(), 0);
 	assert_int_equal(fake_registered(), 0);
 	expect_threads(threads_before);

@@ -86,6 +86,16 @@ static void what_fails_half_way_leaves_no_thread(void **state)
 	}
 }
 
+/* The limit of descriptors that leaves so many to be opened: some above them may be open already. */
+static rlim_t limit_that_leaves(unsigned int left)
+{
+	int next = dup(STDERR_FILENO);
+	rlim_t limit = left == 0 ? (rlim_t)next : limit_that_leaves(left - 1);
+
+	close(next);
+	return limit;
+}
+
 /* Without descriptors there are no threads: one for the input, the other for the output. */
 static void what_lacks_a_descriptor_leaves_nothing(void **state)
 {
@@ -101,13 +111,10 @@ static void what_lacks_a_descriptor_leaves_nothing(void **state)
 		struct failure failure = {0};
 		struct connection *connection = NULL;
 		struct rdma_cm_id *id;
-		int next;
 
 		rig_start_device(&rig);
 		id = fake_id();
-		next = dup(STDERR_FILENO);
-		few.rlim_cur = (rlim_t)next + left;
-		close(next);
+		few.rlim_cur = limit_that_leaves(left);
 		setrlimit(RLIMIT_NOFILE, &few);
 		rig.connection = NULL;
 		if (connection_create(&rig.session, mode_by_number(MODE_WRITE), id, rig.device,

@@ -65,22 +65,9 @@ static const struct report damaged = {
 	.received = {.bytes = 1, .digest = DIGEST, .name = "", .complete = true},
 };
 
-/* What report_json() prints. The caller frees it. */
-static char *print_report(const struct report *report)
-{
-	char *text;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-
-	assert_non_null(stream);
-	assert_int_equal(report_json(stream, report), 0);
-	fclose(stream);
-	return text;
-}
-
 static void has_every_member(void **state)
 {
-	char *text = print_report(&verified);
+	char *text = report_json(&verified);
 
 	(void)state;
 	assert_string_equal(text,
@@ -90,13 +77,13 @@ static void has_every_member(void **state)
 		"\"chunk\":1048576,\"depth\":16,"
 		"\"sent\":{\"bytes\":0,\"hash\":\"" HASH "\",\"rate\":0,\"name\":null},"
 		"\"received\":{\"bytes\":209715200,\"hash\":\"" HASH "\",\"rate\":83886080,"
-		"\"name\":\"big.iso\"}}\n");
+		"\"name\":\"big.iso\"}}");
 	free(text);
 }
 
 static void has_null_for_what_is_not_known(void **state)
 {
-	char *text = print_report(&failed);
+	char *text = report_json(&failed);
 
 	(void)state;
 	assert_string_equal(text,
@@ -105,7 +92,7 @@ static void has_null_for_what_is_not_known(void **state)
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
 		"\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
 		"\"sent\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null},"
-		"\"received\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null}}\n");
+		"\"received\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null}}");
 	free(text);
 }
 
@@ -126,7 +113,7 @@ static void has_a_verdict_for_each_status(void **state)
 		char *text;
 
 		report.status = (enum exit_status)status;
-		text = print_report(&report);
+		text = report_json(&report);
 		assert_non_null(strstr(text, verdicts[status]));
 		free(text);
 	}
@@ -134,7 +121,7 @@ static void has_a_verdict_for_each_status(void **state)
 
 static void bears_any_name(void **state)
 {
-	char *text = print_report(&damaged);
+	char *text = report_json(&damaged);
 	struct json_object *object = json_tokener_parse(text), *sent, *value;
 
 	(void)state;
@@ -146,7 +133,7 @@ static void bears_any_name(void **state)
 	assert_true(json_object_object_get_ex(sent, "hash", &value));
 	assert_null(value);
 	/* It is one line still. */
-	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_null(strchr(text, '\n'));
 	json_object_put(object);
 	free(text);
 }
@@ -175,26 +162,11 @@ static void shows_no_rate_that_is_none(void **state)
 
 		report.seconds = cases[i].seconds;
 		report.received.bytes = cases[i].bytes;
-		text = print_report(&report);
+		text = report_json(&report);
 		assert_non_null(strstr(text, cases[i].seconds_text));
 		assert_non_null(strstr(strstr(text, "\"received\":"), cases[i].rate_text));
 		free(text);
 	}
-}
-
-static void is_there_as_soon_as_it_was_printed(void **state)
-{
-	char *text = print_report(&verified);
-	FILE *file = tmpfile();
-	struct stat status;
-
-	(void)state;
-	assert_non_null(file);
-	assert_int_equal(report_json(file, &verified), 0);
-	assert_int_equal(fstat(fileno(file), &status), 0);
-	assert_int_equal(status.st_size, strlen(text));
-	fclose(file);
-	free(text);
 }
 
 /* The exit status of the command, which reads the documents. */
@@ -232,8 +204,8 @@ static void is_as_the_schema_says(void **state)
 	stream = open_memstream(&texts, &size);
 	assert_non_null(stream);
 	for (size_t i = 0; i < COUNT(reports); i++) {
-		text = print_report(reports[i]);
-		fputs(text, stream);
+		text = report_json(reports[i]);
+		fprintf(stream, "%s\n", text);
 		free(text);
 	}
 	fclose(stream);
@@ -262,8 +234,8 @@ static void schema_refuses_what_is_wrong(void **state)
 	char *text;
 
 	(void)state;
-	check_documents(print_report(&verified));
-	text = print_report(&verified);
+	check_documents(report_json(&verified));
+	text = report_json(&verified);
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const char *place = strstr(text, cases[i].right);
 		char broken[2048];
@@ -332,7 +304,6 @@ int main(void)
 		cmocka_unit_test(has_a_verdict_for_each_status),
 		cmocka_unit_test(bears_any_name),
 		cmocka_unit_test(shows_no_rate_that_is_none),
-		cmocka_unit_test(is_there_as_soon_as_it_was_printed),
 		cmocka_unit_test(is_as_the_schema_says),
 		cmocka_unit_test(schema_refuses_what_is_wrong),
 		cmocka_unit_test(tells_people),
