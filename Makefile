@@ -113,6 +113,10 @@ $(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix te
 $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures test-target test-target-failures): \
 	$(call objects,tests/unit/target-rig.c)
 
+# These share processes that print, and what becomes of that.
+$(addprefix $(BUILD)/tests/unit/,test-output test-output-progress): \
+	$(call objects,tests/unit/output-rig.c)
+
 # These share a made-up stream, and what fills or empties its ring.
 $(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-worker): \
 	$(call objects,tests/unit/stream-rig.c)

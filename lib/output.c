@@ -40,8 +40,8 @@ struct line {
 
 /* What waits to be written. There is one of each standard stream in a process, and so one of these. */
 static struct {
-	pthread_mutex_t lock; /* guards all but the last member */
-	pthread_cond_t moved; /* a line is written */
+	pthread_mutex_t lock;      /* guards all but the last member */
+	pthread_cond_t moved;      /* a line is written */
 	STAILQ_HEAD(, line) lines; /* of both streams, oldest first: they may be one terminal */
 	size_t bytes;              /* of these lines */
 	bool running;              /* the thread */
@@ -81,7 +81,7 @@ static struct line *oldest(int descriptor)
 {
 	struct line *line;
 
-	STAILQ_FOREACH(line, &printer.lines, next)
+	STAILQ_FOREACH (line, &printer.lines, next)
 		if (line->descriptor == descriptor)
 			return line;
 	return NULL;
@@ -92,7 +92,7 @@ static struct line *oldest_with_room(bool out, bool error)
 {
 	struct line *line;
 
-	STAILQ_FOREACH(line, &printer.lines, next) {
+	STAILQ_FOREACH (line, &printer.lines, next) {
 		if (line->descriptor == STDOUT_FILENO ? out : error) {
 			line->begun = true;
 			return line;
@@ -154,8 +154,8 @@ static bool write_part(struct line *line, bool *lost)
 		make_place(line);
 	if (rest == 0)
 		return true;
-	written = write(line->descriptor, line->text + line->written,
-		rest < PIPE_BUF ? rest : PIPE_BUF);
+	written = write(
+		line->descriptor, line->text + line->written, rest < PIPE_BUF ? rest : PIPE_BUF);
 	if (written < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	*lost = written < 0;
@@ -212,7 +212,7 @@ static struct line *replaceable(void)
 {
 	struct line *line;
 
-	STAILQ_FOREACH(line, &printer.lines, next)
+	STAILQ_FOREACH (line, &printer.lines, next)
 		if (line->progress && !line->begun)
 			return line;
 	return NULL;
