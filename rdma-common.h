@@ -150,6 +150,9 @@ bool connection_drained(struct connection *connection, unsigned int notes);
  */
 const struct failure *connection_outcome(const struct connection *connection);
 
+/* True if our input was asked for: what of it came once, like standard input, is used. Main, as above. */
+bool connection_used_input(const struct connection *connection);
+
 /* Bytes that went and came so far, and that will in all, or STREAM_SIZE_UNKNOWN. Any thread. */
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total);
 

@@ -145,7 +145,8 @@ void geometry_choose(struct geometry *geometry, const struct session *session,
 		session->depth ? session->depth
 			       : clamp(session->buffer / 2 / geometry->chunk, DEPTH_MIN, DEPTH_MAX);
 	/* Each piece takes two sends in the worst case, and the queue may be short. */
-	most = ((uint32_t)attributes->max_qp_wr - MESSAGES) / 2;
+	most = attributes->max_qp_wr > MESSAGES ? (uint32_t)(attributes->max_qp_wr - MESSAGES) / 2
+						: 1;
 	geometry->depth = clamp(geometry->depth, 1, most);
 	geometry->sends = 2 * geometry->depth + MESSAGES;
 	geometry->receives = geometry->depth + MESSAGES;

@@ -13,6 +13,11 @@ void connection_progress(struct connection *connection, uint64_t *bytes, uint64_
 									      : ours + theirs;
 }
 
+bool connection_used_input(const struct connection *connection)
+{
+	return connection->began != 0;
+}
+
 /* True if either side sent more than a message, or into a file. */
 static bool streamed(const struct connection *connection)
 {
@@ -59,12 +64,14 @@ static void fill(struct connection *connection, struct report *report)
 	};
 }
 
-/* The sentence about one direction, where more than a message went. */
+/* The sentence about one direction, where more than a message went: nothing if nothing did. */
 static void summarise(
 	const struct output *output, bool sent, const struct report_stream *stream, double seconds)
 {
 	char text[512];
 
+	if (!stream->complete && stream->bytes == 0)
+		return;
 	report_summary(text, sizeof(text), sent, stream, seconds);
 	output_line(output, "%s.", text);
 }

@@ -100,6 +100,7 @@ static void free_client(struct service *service, struct client *client)
 	report(service, client, outcome);
 	connection_progress(connection, &bytes, &total);
 	service->bytes_before += bytes;
+	service->used_input |= connection_used_input(connection);
 	if (failure_is_set(outcome) && service->first_error == STATUS_OK)
 		service->first_error = failure_status(outcome);
 	if (client->connected)
@@ -125,7 +126,7 @@ static bool busy(const struct service *service)
 	const struct options *options = service->options;
 
 	/* Standard input comes once. */
-	if (service->admitted > 0 && options->input &&
+	if (service->used_input && options->input &&
 		(strcmp(options->input, "-") == 0 || strcmp(options->input, "/dev/stdin") == 0))
 		return true;
 	return service->clients > 0 &&

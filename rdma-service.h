@@ -39,6 +39,7 @@ struct service {
 	struct client_queue connecting, exchanging, closing, abandoned;
 	unsigned int clients;         /* in all of them */
 	uint64_t admitted;            /* clients so far */
+	bool used_input;              /* a client was given our input */
 	uint64_t bytes_before;        /* that those moved who are gone */
 	enum exit_status first_error; /* of the first client that failed */
 	bool stuck;                   /* a device was removed, and so the server has to stop */

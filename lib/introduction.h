@@ -27,7 +27,7 @@ enum refusal {
 	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
 	REFUSAL_STOPPING = 8,  /* it takes no more clients */
 	REFUSAL_DEPTH = 9,  /* it may not READ from the client's memory, and the mode needs that */
-	REFUSAL_BUSY = 10,  /* its standard input or output is another client's */
+	REFUSAL_BUSY = 10,  /* its input or output is another client's */
 	REFUSAL_FILES = 11, /* it deals with files, which the tutorial's programs cannot */
 	REFUSAL_INPUT = 12, /* it cannot read its own input */
 };

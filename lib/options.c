@@ -367,15 +367,16 @@ enum options_result options_parse(
 
 static const char *const server_text =
 	"Usage: rdma-server [OPTION...] write|read|any\n"
-	"Exchanges messages with clients by one-sided RDMA, as many at once as come, until SIGINT or\n"
-	"SIGTERM. `any` serves whichever mode a client asks for. Files and pipes of any size, too:\n"
-	"`rdma-server --output incoming/ any` keeps the files that clients send.\n";
+	"Exchanges data with clients by one-sided RDMA, as many at once as come, until SIGINT or SIGTERM:\n"
+	"short messages, or files and pipes of any size, every byte verified at both ends. `any` serves\n"
+	"whichever mode a client asks for. `rdma-server --output incoming/ any` keeps what clients send.\n";
 
 static const char *const client_text =
 	"Usage: rdma-client [OPTION...] write|read HOST PORT\n"
-	"Exchanges one message with rdma-server by one-sided RDMA: each side writes its message into\n"
-	"the other's memory (write) or reads the other's out of it (read). Files and pipes of any\n"
-	"size, too: `rdma-client write --input big.iso HOST PORT` sends one.\n";
+	"Exchanges data with rdma-server by one-sided RDMA: each side writes its own into the other's\n"
+	"memory (write) or reads the other's out of it (read). The data is a short message or, of any\n"
+	"size, a file or a pipe, and every byte is verified at both ends.\n"
+	"`rdma-client write --input big.iso HOST PORT` sends a file.\n";
 
 static const char *const size_text =
 	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";

@@ -38,16 +38,19 @@ struct line {
 	char *text;
 };
 
+/* cppcheck-suppress unusedStructMember ; the macros use it */
+STAILQ_HEAD(lines, line);
+
 /* What waits to be written. There is one of each standard stream in a process, and so one of these. */
-static struct {
-	pthread_mutex_t lock;      /* guards all but the last member */
-	pthread_cond_t moved;      /* a line is written */
-	STAILQ_HEAD(, line) lines; /* of both streams, oldest first: they may be one terminal */
-	size_t bytes;              /* of these lines */
-	bool running;              /* the thread */
-	bool lost;                 /* something for standard output */
-	int wake;                  /* an eventfd for the thread: there is a new line */
-	bool progress_stands;      /* on the terminal; the thread's own */
+static struct printer {
+	pthread_mutex_t lock; /* guards all but the last member */
+	pthread_cond_t moved; /* a line is written */
+	struct lines lines;   /* of both streams, oldest first: they may be one terminal */
+	size_t bytes;         /* of these lines */
+	bool running;         /* the thread */
+	bool lost;            /* something for standard output */
+	int wake;             /* an eventfd for the thread: there is a new line */
+	bool progress_stands; /* on the terminal; the thread's own */
 } printer = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.moved = PTHREAD_COND_INITIALIZER,

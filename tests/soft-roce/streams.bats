@@ -279,19 +279,22 @@ one_way() {
 	echo one >&7
 	wait_until has_size "$LOG" 4
 	expect 3 client --message two write "$ADDRESS" "$PORT"
-	has "$ERR" "the server's standard input or output belongs to another client"
+	has "$ERR" "the server's input or output is one that only one client can have"
 	exec 7>&-
 	ends_with 0 "${CLIENTS[0]}" || fail "$(cat "$DIR/first")"
 	wait_until client --quiet --message two write "$ADDRESS" "$PORT"
 	stop_server
 	printf 'one\ntwo\0' | cmp - "$LOG"
-	# An input is used up by the first.
+	# An input is used up by the first who asks for it.
 	echo three >"$DIR/three"
 	STDIN=$DIR/three start_server --input - any
+	odd_peer "$ADDRESS" "$PORT" disconnect
+	wait_line "$ERRORS" 'it disconnected while we waited for its MSG_MR'
+	wait_line "$LOG" '^peer disconnected.$'
 	expect 0 client write "$ADDRESS" "$PORT"
 	has "$OUT" '^remote buffer: three'
 	expect 3 client write "$ADDRESS" "$PORT"
-	has "$ERR" "the server's standard input or output belongs to another client"
+	has "$ERR" "the server's input or output is one that only one client can have"
 	stop_server
 }
 

@@ -206,7 +206,7 @@ ethernet_down() {
 	8 is stopping and takes no more clients
 	9 this host's RDMA device allows the server no RDMA READ
 	12 the server cannot read its own input
-	10 the server's standard input or output belongs to another client
+	10 the server's input or output is one that only one client can have
 	99 for a reason that this version does not know
 	END
 }

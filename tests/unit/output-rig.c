@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/output.h"
@@ -136,7 +137,7 @@ int read_after_filling(int pipe, const char *text, unsigned int times)
 		ssize_t got = read(pipe, bytes, sizeof(bytes));
 
 		if (got < 0)
-			usleep(1000); /* EAGAIN */
+			nanosleep(&(struct timespec){0, 1000000}, NULL); /* EAGAIN */
 		for (ssize_t i = 0; i < got; i++)
 			if (bytes[i] == text[met % strlen(text)])
 				met++;

@@ -60,7 +60,7 @@ static void refusals_become_sentences(void **state)
 		{{2, 0, 0, REFUSAL_SESSION, 0, 0}, "does not know this kind of session; "},
 		{{2, 0, 0, REFUSAL_RESOURCES, 0, 0}, "could not get the memory"},
 		{{2, 0, 0, REFUSAL_BUSY, 0, 0},
-			"standard input or output belongs to another client"},
+			"input or output is one that only one client can have"},
 		{{2, 0, 0, REFUSAL_DEPTH, 0, 0}, "allows the server no RDMA READ"},
 		{{2, 0, 0, REFUSAL_DEVICE, 0, 0}, "does not serve on the RDMA device"},
 		{{2, 0, 0, REFUSAL_MALFORMED, 0, 0}, "could not make sense"},

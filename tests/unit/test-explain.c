@@ -196,7 +196,7 @@ static const struct symptom {
 	{"9 mode", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_MODE, STATUS_CONNECT, NULL},
 	{"9 version", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_VERSION, STATUS_CONNECT, NULL},
 	{"9 busy", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_BUSY, STATUS_CONNECT,
-		"belongs to another client"},
+		"only one client can have"},
 	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT, "does not know"},
 	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},
 	{"10 resources", FAILURE_REJECTED, PHASE_CONNECT, 3, STATUS_CONNECT, "resources"},

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/output.h"
@@ -77,10 +78,10 @@ static int print_and_look(void)
 
 	output_line(&plain, "12345");
 	while (!fstat(STDOUT_FILENO, &status) && status.st_size < 6)
-		usleep(1000);
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	output_error(&plain, "12345");
 	while (!fstat(STDERR_FILENO, &status) && status.st_size < 12)
-		usleep(1000);
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	return (int)status.st_size;
 }
 
