@@ -113,11 +113,15 @@ server_has_stopped() {
 
 @test "a device goes away under a waiting client: exit 1 with the reason" {
 	start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" --listen "$SECOND" "$DIR/peer-port" \
-		get say:here closed
+		get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$SECOND" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
 	wait_line "$DIR/peer" here
-	delete_second
+	# A peer that pauses does not notice: else it might disconnect before we do.
+	delete_second &
+	local deletion=$!
 	ends_with 1 "$pid"
 	has "$ERR" "this host's RDMA device was removed"
+	kill -KILL "$PEER"
+	wait "$deletion"
 }
