@@ -221,16 +221,29 @@ static struct line *replaceable(void)
 	return NULL;
 }
 
+/* Writes a line however long that takes, where there can be no thread: better late than never. */
+static void write_whole(struct line *line)
+{
+	struct pollfd waiting = {.fd = line->descriptor, .events = POLLOUT};
+	bool lost = false;
+
+	while (!write_part(line, &lost))
+		poll(&waiting, 1, -1);
+	printer.lost |= lost && line->descriptor == STDOUT_FILENO;
+}
+
 /*
  * Leaves a line to the thread; NULL is one that there was no memory for. Returns what is to be freed: a
- * progress that it replaces, or the line itself if there is no room for it and it is lost.
+ * progress that it replaces, or the line itself if it is done with.
  */
 static struct line *enqueue(int descriptor, struct line *line)
 {
 	struct line *old = line;
 
 	pthread_mutex_lock(&printer.lock);
-	if (line && printer.bytes + line->size <= WAITING_MAX && start_printing()) {
+	if (line && !start_printing()) {
+		write_whole(line);
+	} else if (line && printer.bytes + line->size <= WAITING_MAX) {
 		old = line->progress ? replaceable() : NULL;
 		if (old)
 			remove_line(old);

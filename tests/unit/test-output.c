@@ -1,6 +1,7 @@
 /* The lines that the programs print. */
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,6 +105,25 @@ static void has_room_for_the_longest_message(void **state)
 	run(print_much, NULL);
 	assert_int_equal(strspn(printed.out, "0"), MUCH);
 	assert_string_equal(printed.out + MUCH, "\n");
+}
+
+/* Without a descriptor to spare there is no thread. */
+static int print_without_descriptors(void)
+{
+	const struct rlimit none = {0};
+
+	if (setrlimit(RLIMIT_NOFILE, &none))
+		return 1;
+	return print_all(&verbose);
+}
+
+static void prints_without_a_thread_of_its_own(void **state)
+{
+	(void)state;
+	run(print_without_descriptors, NULL);
+	assert_int_equal(printed.status, STATUS_OK);
+	assert_string_equal(printed.out, "line 1\n");
+	assert_string_equal(printed.error, "prog: detail 2\nprog: error 3\n");
 }
 
 static int lose(enum exit_status status)
@@ -235,6 +255,7 @@ int main(void)
 		cmocka_unit_test(prints_what_was_asked_for),
 		cmocka_unit_test(writes_each_line_at_once),
 		cmocka_unit_test(has_room_for_the_longest_message),
+		cmocka_unit_test(prints_without_a_thread_of_its_own),
 		cmocka_unit_test(says_that_output_was_lost),
 		cmocka_unit_test(loses_nothing_when_quiet),
 		cmocka_unit_test(keeps_the_lines_of_threads_apart),
