@@ -1,0 +1,128 @@
+/* The messages of a diagnosis on the wire. */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/probe.h"
+#include "unit.h"
+
+static const struct probe_message full = {
+	.type = PROBE_REGION,
+	.answer = true,
+	.number = 0x01020304,
+	.status = PROBE_WRONG,
+	.code = 12,
+	.address = 0x1112131415161718,
+	.length = PROBE_REGION_MAX,
+	.rkey = 0x21222324,
+	.size = 65536,
+	.milliseconds = 2000,
+	.seed = 0x3132333435363738,
+	.offset = 0x4142434445464748,
+	.nanoseconds = 0x5152535455565758,
+	.text_size = 4,
+	.text = "text",
+};
+
+static void comes_back_as_it_went(void **state)
+{
+	uint8_t bytes[PROBE_MAX];
+	struct probe_message back;
+	size_t size = probe_encode(&full, bytes);
+
+	(void)state;
+	assert_int_equal(size, PROBE_SIZE + 4);
+	assert_int_equal(probe_decode(&back, bytes, size), 0);
+	assert_memory_equal(back.text, "text", 4);
+	back.text = full.text;
+	assert_memory_equal(&back, &full, sizeof(full));
+}
+
+static void lies_where_the_protocol_says(void **state)
+{
+	uint8_t bytes[PROBE_MAX];
+
+	(void)state;
+	probe_encode(&full, bytes);
+	assert_memory_equal(bytes,
+		"\x00\x00\x01\x00\x04\x03\x02\x01\x01\x00\x00\x00\x0c\x00\x00\x00"
+		"\x18\x17\x16\x15\x14\x13\x12\x11\x00\x00\x10\x00\x24\x23\x22\x21"
+		"\x00\x00\x01\x00\xd0\x07\x00\x00\x38\x37\x36\x35\x34\x33\x32\x31"
+		"\x48\x47\x46\x45\x44\x43\x42\x41\x58\x57\x56\x55\x54\x53\x52\x51"
+		"text",
+		68);
+}
+
+static void refuses_wrong_lengths(void **state)
+{
+	uint8_t bytes[PROBE_MAX + 1] = {0};
+	struct probe_message message;
+
+	(void)state;
+	assert_int_equal(probe_decode(&message, bytes, 0), -EMSGSIZE);
+	assert_int_equal(probe_decode(&message, bytes, PROBE_SIZE - 1), -EMSGSIZE);
+	assert_int_equal(probe_decode(&message, bytes, PROBE_MAX + 1), -EMSGSIZE);
+	bytes[0] = PROBE_FACTS;
+	assert_int_equal(probe_decode(&message, bytes, PROBE_MAX), 0);
+	assert_int_equal(message.text_size, PROBE_TEXT_MAX);
+}
+
+static void refuses_impossible_contents(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+	} cases[] = {{0, PROBE_TYPES}, {1, 1}, {2, 2}, {3, 1}, {8, PROBE_STATUSES}, {11, 1}};
+	uint8_t bytes[PROBE_MAX];
+	struct probe_message message;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		probe_encode(&full, bytes);
+		bytes[cases[i].at] = cases[i].value;
+		assert_int_equal(probe_decode(&message, bytes, PROBE_SIZE), -EPROTO);
+	}
+}
+
+static void refuses_impossible_regions(void **state)
+{
+	struct probe_message message = full, back;
+	uint8_t bytes[PROBE_MAX];
+	static const struct {
+		uint64_t address;
+		uint32_t length;
+		int result;
+	} cases[] = {
+		{4096, 1, 0},
+		{4096, 0, -EPROTO},
+		{4096, PROBE_REGION_MAX, 0},
+		{4096, PROBE_REGION_MAX + 1, -EPROTO},
+		{UINT64_MAX - 4096, 4096, 0},
+		{UINT64_MAX - 4095, 4096, -EPROTO},
+	};
+
+	(void)state;
+	message.status = PROBE_DONE;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		message.address = cases[i].address;
+		message.length = cases[i].length;
+		assert_int_equal(
+			probe_decode(&back, bytes, probe_encode(&message, bytes)), cases[i].result);
+	}
+	/* A refusal tells of none. */
+	message.status = PROBE_REFUSED;
+	message.length = 0;
+	assert_int_equal(probe_decode(&back, bytes, probe_encode(&message, bytes)), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back_as_it_went),
+		cmocka_unit_test(lies_where_the_protocol_says),
+		cmocka_unit_test(refuses_wrong_lengths),
+		cmocka_unit_test(refuses_impossible_contents),
+		cmocka_unit_test(refuses_impossible_regions),
+	};
+
+	return cmocka_run_group_tests_name("probe", tests, NULL, NULL);
+}
