@@ -7,13 +7,25 @@
 
 #include "failure.h"
 
+/* Where the cause lies, as seen from here. */
+enum side {
+	SIDE_HERE,
+	SIDE_THERE,
+	SIDE_BEYOND, /* there, or on the way */
+	SIDE_EITHER,
+};
+
 struct explanation {
 	enum failure_kind kind;
 	enum phase phase; /* PHASE_ANY matches all */
 	int code;         /* EXPLAIN_ANY matches all */
 	enum exit_status status;
+	enum side side;
+	bool guess;        /* the cause is the most probable one; else it is what was seen */
 	const char *cause; /* NULL: the failure's evidence is the cause */
 	const char *cure;  /* NULL: nothing can be advised */
+	const char
+		*command; /* shows more, on that side; HOST stands for the peer; NULL: none does */
 };
 
 #define EXPLAIN_ANY (-1)
