@@ -280,6 +280,7 @@ static int set_up(struct server *server, char greeting[64])
 	TAILQ_INIT(&service->exchanging);
 	TAILQ_INIT(&service->closing);
 	TAILQ_INIT(&service->abandoned);
+	answers_init(&service->answers);
 	service->options = options;
 	service->output = &server->output;
 	session_init(&service->session, options, &server->output, &service->mailbox, greeting);

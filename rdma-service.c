@@ -140,6 +140,8 @@ static enum refusal judge_introduction(
 {
 	if (theirs->version != INTRODUCTION_VERSION)
 		return REFUSAL_VERSION;
+	if (theirs->session == SESSION_DIAGNOSIS)
+		return REFUSAL_NONE;
 	if (theirs->session != SESSION_EXCHANGE || !mode_by_number(theirs->mode))
 		return REFUSAL_SESSION;
 	if (service->options->mode && theirs->mode != service->options->mode->number)
@@ -171,7 +173,7 @@ static enum refusal judge(const struct service *service, const struct rdma_cm_ev
 	if (error)
 		return REFUSAL_MALFORMED;
 	refusal = judge_introduction(service, theirs);
-	if (refusal != REFUSAL_NONE)
+	if (refusal != REFUSAL_NONE || theirs->session == SESSION_DIAGNOSIS)
 		return refusal;
 	*mode = mode_by_number(theirs->mode);
 	if (connection_reads(*mode) && asked->initiator_depth == 0)
@@ -242,6 +244,11 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 
 	output_line(service->output, "received connection request.");
 	refusal = service->listener ? judge(service, event, &mode, &request) : REFUSAL_STOPPING;
+	if (refusal == REFUSAL_NONE && request.theirs.session == SESSION_DIAGNOSIS) {
+		refusal = answers_take(&service->answers, &service->session, event);
+		if (refusal == REFUSAL_NONE)
+			return;
+	}
 	if (refusal != REFUSAL_NONE) {
 		refuse(service, event->id, refusal);
 		return;
@@ -385,8 +392,11 @@ void service_notes(struct service *service)
 	struct slip *slip;
 
 	while ((slip = mailbox_take(&service->mailbox, &notes))) {
-		struct client *client = connection_owner(slip->about);
+		struct client *client;
 
+		if (answers_note(&service->answers, slip, notes))
+			continue;
+		client = connection_owner(slip->about);
 		/* The active side disconnects; we wait for it unless the exchange failed. */
 		if (notes & CONNECTION_FINISHED)
 			close_client(service, client, NULL);
@@ -453,6 +463,7 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 {
 	struct client *client;
 
+	answers_stop(&service->answers);
 	while ((client = TAILQ_FIRST(&service->connecting)))
 		close_client(service, client, reason);
 	TAILQ_FOREACH (client, &service->exchanging, next)
@@ -465,7 +476,7 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 
 bool service_over(const struct service *service)
 {
-	return !service->listener && service->clients == 0;
+	return !service->listener && service->clients == 0 && service->answers.count == 0;
 }
 
 void service_free(struct service *service)

@@ -21,6 +21,7 @@
 #include <sys/queue.h>
 
 #include "lib/options.h"
+#include "rdma-answer.h"
 #include "rdma-common.h"
 #include "rdma-devices.h"
 
@@ -36,6 +37,7 @@ struct service {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener; /* NULL: takes no more clients */
 	struct served_devices devices;
+	struct answers answers; /* those who diagnose: no clients, and in no queue */
 	struct client_queue connecting, exchanging, closing, abandoned;
 	unsigned int clients;         /* in all of them */
 	uint64_t admitted;            /* clients so far */

@@ -13,7 +13,8 @@
 #define INTRODUCTION_VERSION 2
 
 enum session_kind {
-	SESSION_EXCHANGE = 0, /* the data of one side to the other, both ways */
+	SESSION_EXCHANGE = 0,  /* the data of one side to the other, both ways */
+	SESSION_DIAGNOSIS = 1, /* orders and answers: lib/probe.h */
 };
 
 /* Why a server refuses a connection; also on the wire, so numbers stay. */
@@ -30,6 +31,7 @@ enum refusal {
 	REFUSAL_BUSY = 10,  /* its input or output is another client's */
 	REFUSAL_FILES = 11, /* it deals with files, which the tutorial's programs cannot */
 	REFUSAL_INPUT = 12, /* it cannot read its own input */
+	REFUSAL_FULL = 13,  /* it serves as many of this kind as it can */
 };
 
 struct introduction {

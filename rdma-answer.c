@@ -1,0 +1,280 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/pattern.h"
+#include "lib/worker.h"
+#include "rdma-answer.h"
+#include "rdma-probe.h"
+
+/* The note to the main thread that a diagnosis is over: beyond those about connections. */
+#define ANSWER_ENDED (1U << 16)
+
+/* The longest PROBE_RUN, in milliseconds. */
+#define RUN_MS_MAX 5000
+
+struct answer {
+	TAILQ_ENTRY(answer) next;
+	const struct session *session;
+	struct probe probe;
+	struct rdma_conn_param asked;
+	struct worker worker;
+	struct worker_listener listener;
+	struct slip to_main;
+	char peer[ADDRESS_TEXT_SIZE];
+};
+
+static deadline_t silence(const struct answer *answer)
+{
+	return deadline_in(answer->session->timeout);
+}
+
+/* READs at a time: what the other side asked for, if our device can do it. */
+static uint8_t reads(uint8_t asked, int ours)
+{
+	return asked < ours ? asked : (uint8_t)ours;
+}
+
+static int accept_client(struct answer *answer)
+{
+	const struct introduction ours = {
+		.version = INTRODUCTION_VERSION,
+		.session = SESSION_DIAGNOSIS,
+		.timeout = (uint32_t)answer->session->timeout,
+	};
+	uint8_t introduction[INTRODUCTION_SIZE];
+	struct ibv_device_attr device = {0};
+	struct rdma_conn_param parameters = {
+		.private_data = introduction,
+		.private_data_len = INTRODUCTION_SIZE,
+		.rnr_retry_count = PROBE_RNR_RETRIES,
+	};
+
+	ibv_query_device(answer->probe.id->verbs, &device);
+	parameters.responder_resources =
+		reads(answer->asked.initiator_depth, device.max_qp_rd_atom);
+	parameters.initiator_depth =
+		reads(answer->asked.responder_resources, device.max_qp_init_rd_atom);
+	introduction_encode(&ours, introduction);
+	if (rdma_accept(answer->probe.id, &parameters))
+		return failure_set(&answer->probe.failure, FAILURE_ERRNO, PHASE_CONNECT, errno,
+			"rdma_accept", "%s", strerror(errno));
+	answer->probe.connected = true;
+	return probe_await_event(
+		&answer->probe, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, silence(answer), NULL);
+}
+
+/* Without the memory for it there is no diagnosis: the client hears of it. */
+static void refuse(struct answer *answer)
+{
+	const struct introduction ours = {
+		.version = INTRODUCTION_VERSION,
+		.session = SESSION_DIAGNOSIS,
+		.refusal = REFUSAL_RESOURCES,
+	};
+	uint8_t introduction[INTRODUCTION_SIZE];
+
+	introduction_encode(&ours, introduction);
+	rdma_reject(answer->probe.id, introduction, INTRODUCTION_SIZE);
+}
+
+static enum probe_status check(
+	const void *data, const struct probe_message *order, uint64_t *offset)
+{
+	*offset = pattern_check(data, order->size, order->seed);
+	return *offset < order->size ? PROBE_WRONG : PROBE_DONE;
+}
+
+/* Whether the order can be carried out at all. */
+static bool is_sensible(const struct probe *probe, const struct probe_message *order)
+{
+	bool moves =
+		order->type == PROBE_WRITE || order->type == PROBE_READ || order->type == PROBE_RUN;
+
+	if (order->answer || order->size > PROBE_REGION_MAX)
+		return false;
+	if (moves && (order->size == 0 || order->size > probe->peer_length))
+		return false;
+	return order->type != PROBE_RUN || order->milliseconds <= RUN_MS_MAX;
+}
+
+/* Texts are written into `private`, which nobody uses meanwhile, and sent from there. */
+static void tell(struct probe_message *message, const char *text, size_t size)
+{
+	message->text = text;
+	message->text_size = (uint16_t)size;
+}
+
+static void tell_facts(struct answer *answer, struct probe_message *message)
+{
+	char *text = (char *)answer->probe.private.start;
+	struct facts facts = {0};
+
+	probe_facts(&facts, answer->probe.id);
+	tell(message, text, facts_encode(&facts, text, PROBE_TEXT_MAX));
+}
+
+/* Carries out an order. Returns 0 with what became of it, or -1 if the connection is broken. */
+static int carry_out(
+	struct answer *answer, const struct probe_message *order, struct probe_message *result)
+{
+	struct probe *probe = &answer->probe;
+	deadline_t deadline = silence(answer);
+	void *offered = probe->offered.start, *private = probe->private.start;
+
+	switch (order->type) {
+	case PROBE_REGION:
+		probe_meet(probe, order);
+		probe_tell_region(probe, result);
+		return 0;
+	case PROBE_FACTS:
+		tell_facts(answer, result);
+		return 0;
+	case PROBE_COUNTERS:
+		tell(result, private, probe_counters(probe, private, PROBE_TEXT_MAX));
+		return 0;
+	case PROBE_FILL:
+		pattern_fill(offered, order->size, order->seed);
+		return 0;
+	case PROBE_CHECK:
+		result->status = check(offered, order, &result->offset);
+		return 0;
+	case PROBE_WRITE:
+		pattern_fill(private, order->size, order->seed);
+		return probe_move(probe, IBV_WR_RDMA_WRITE, order->size, deadline);
+	case PROBE_READ:
+		if (probe_move(probe, IBV_WR_RDMA_READ, order->size, deadline))
+			return -1;
+		result->status = check(private, order, &result->offset);
+		return 0;
+	case PROBE_RUN:
+		return probe_run(probe, order->size, order->milliseconds,
+			deadline_in(order->milliseconds + answer->session->timeout),
+			&result->offset, &result->nanoseconds);
+	case PROBE_TYPES:
+		break;
+	}
+	return 0;
+}
+
+/* Takes one order and answers it. */
+static int take_order(struct answer *answer)
+{
+	struct probe *probe = &answer->probe;
+	struct probe_message order, result;
+
+	if (probe_receive(probe, &order, silence(answer)))
+		return -1;
+	result = (struct probe_message){.type = order.type, .answer = true, .number = order.number};
+	if (!is_sensible(probe, &order))
+		result.status = PROBE_REFUSED;
+	else if (carry_out(answer, &order, &result))
+		return -1;
+	return probe_send(probe, &result, silence(answer));
+}
+
+/* The thread. */
+static void serve(void *argument)
+{
+	struct answer *answer = argument;
+	const struct output *output = answer->session->output;
+	struct probe *probe = &answer->probe;
+	char text[1024];
+
+	probe->stop_fd = answer->worker.stop_fd;
+	if (probe_prepare(probe))
+		refuse(answer);
+	else if (accept_client(answer) == 0)
+		while (take_order(answer) == 0)
+			;
+	if (!probe->disconnected) {
+		failure_explain(&probe->failure, answer->peer, output->verbose, text, sizeof(text));
+		output_error(output, "%s", text);
+	}
+	if (probe->connected)
+		output_line(output, "peer disconnected.");
+}
+
+static void ended(void *about)
+{
+	struct answer *answer = about;
+
+	mailbox_post(answer->session->mailbox, &answer->to_main, ANSWER_ENDED);
+}
+
+/* Returns 0, or -errno with id as it was. */
+static int start(struct answer *answer, struct rdma_cm_id *id)
+{
+	struct rdma_event_channel *before = id->channel, *events = rdma_create_event_channel();
+	int error;
+
+	if (!events)
+		return -errno;
+	error = fcntl(events->fd, F_SETFL, O_NONBLOCK) || rdma_migrate_id(id, events) ? -errno : 0;
+	if (error)
+		goto destroy_channel;
+	probe_init(&answer->probe, events, id);
+	error = worker_start(&answer->worker, "diagnosis", serve, answer, &answer->listener);
+	if (!error)
+		return 0;
+	worker_join(&answer->worker);
+	rdma_migrate_id(id, before);
+destroy_channel:
+	rdma_destroy_event_channel(events);
+	return error;
+}
+
+void answers_init(struct answers *answers)
+{
+	TAILQ_INIT(&answers->all);
+	answers->count = 0;
+}
+
+enum refusal answers_take(
+	struct answers *answers, const struct session *session, const struct rdma_cm_event *request)
+{
+	struct answer *answer;
+
+	if (answers->count == ANSWERS_MAX)
+		return REFUSAL_FULL;
+	answer = calloc(1, sizeof(*answer));
+	if (!answer)
+		return REFUSAL_RESOURCES;
+	answer->session = session;
+	answer->asked = request->param.conn;
+	answer->to_main.about = answer;
+	answer->listener = (struct worker_listener){NULL, ended, answer};
+	answer->worker.stop_fd = -1;
+	address_port_text(rdma_get_peer_addr(request->id), answer->peer);
+	if (start(answer, request->id)) {
+		free(answer);
+		return REFUSAL_RESOURCES;
+	}
+	TAILQ_INSERT_TAIL(&answers->all, answer, next);
+	answers->count++;
+	return REFUSAL_NONE;
+}
+
+bool answers_note(struct answers *answers, const struct slip *slip, unsigned int notes)
+{
+	struct answer *answer = slip->about;
+
+	if (!(notes & ANSWER_ENDED))
+		return false;
+	worker_join(&answer->worker);
+	probe_close(&answer->probe);
+	TAILQ_REMOVE(&answers->all, answer, next);
+	answers->count--;
+	free(answer);
+	return true;
+}
+
+void answers_stop(struct answers *answers)
+{
+	struct answer *answer;
+
+	TAILQ_FOREACH (answer, &answers->all, next)
+		worker_stop(&answer->worker);
+}

@@ -1,0 +1,107 @@
+/*
+ * One end of a diagnosis: a connection that does one thing at a time and waits for it, so that its
+ * code can be read from top to bottom. Both programs use it, the client on its main thread, the server
+ * on a thread of its own for each diagnosis. It needs no CQ thread: it polls its own completion queue.
+ *
+ * Each end has three pieces of registered memory: `offered`, which the peer may WRITE and READ for
+ * as long as the connection lasts, `private`, from and to which this end moves data, and the buffers
+ * of the messages (lib/probe.h). Nothing but test patterns ever lies in the first two.
+ *
+ * Every wait ends: at its deadline, when the peer disconnects, when the device goes away, or when
+ * stop_fd becomes readable. Then the failure is recorded and everything else fails at once. One
+ * thread at a time uses a probe.
+ */
+#ifndef RDMA_PROBE_H
+#define RDMA_PROBE_H
+
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/deadline.h"
+#include "lib/facts.h"
+#include "lib/failure.h"
+#include "lib/probe.h"
+#include "rdma-common.h"
+
+/* Receives for messages: an order and its answer are all that is ever under way. */
+#define PROBE_RECEIVES 4
+
+/* How hard the transport tries, as an exchange does: see rdma-connection.c. */
+#define PROBE_RETRIES     6
+#define PROBE_RNR_RETRIES 7
+#define PROBE_ACK_TIMEOUT 17
+
+/* WRITEs under way at a time in probe_run(). */
+#define PROBE_DEPTH 16
+
+struct probe_memory {
+	uint8_t *start;
+	size_t size;
+	struct ibv_mr *mr;
+};
+
+struct probe {
+	struct rdma_event_channel *events; /* of this id alone */
+	struct rdma_cm_id *id;
+	int stop_fd; /* -1: none */
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *sends, *receives;
+	struct probe_memory offered, private, messages;
+	uint64_t peer_address; /* the memory that the peer offers */
+	uint32_t peer_length, peer_rkey;
+	unsigned int slot; /* that the last message lies in; 0: none */
+	bool connected, disconnected;
+	struct failure failure; /* the first */
+};
+
+/* Begins with an id and the channel of its events, which belong to the probe from now on. */
+void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id);
+
+/*
+ * Makes queue pair and memory for the device that id is bound to, and posts the receives. Returns 0,
+ * or -1 with the failure recorded, like all functions below. rdma_create_qp(3), ibv_reg_mr(3).
+ */
+int probe_prepare(struct probe *probe);
+
+/*
+ * Waits for that rdmacm event, in this phase; another one that ends the connection is the failure.
+ * The copy may be NULL. rdma_get_cm_event(3).
+ */
+int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum phase phase,
+	deadline_t deadline, struct event_copy *copy);
+
+/* Sends a message and waits until it has arrived. */
+int probe_send(struct probe *probe, const struct probe_message *message, deadline_t deadline);
+
+/* Waits for a message. Its text stays valid until the next call. */
+int probe_receive(struct probe *probe, struct probe_message *message, deadline_t deadline);
+
+/*
+ * Moves the first size bytes of the private memory into the peer's offered memory (IBV_WR_RDMA_WRITE)
+ * or back (IBV_WR_RDMA_READ).
+ */
+int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, deadline_t deadline);
+
+/*
+ * WRITEs size bytes at a time into the peer's memory, for so many milliseconds. *bytes and
+ * *nanoseconds are what was moved and how long it took.
+ */
+int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadline_t deadline,
+	uint64_t *bytes, uint64_t *nanoseconds);
+
+/* Takes in what the peer says of its memory, and says it of ours. */
+void probe_meet(struct probe *probe, const struct probe_message *region);
+void probe_tell_region(const struct probe *probe, struct probe_message *region);
+
+/* Writes the counters of our device's port as lines of text, as lib/counters.h has them. */
+size_t probe_counters(const struct probe *probe, char *text, size_t size);
+
+/* Disconnects, if that is still to be done, and frees everything. rdma_disconnect(3). */
+void probe_close(struct probe *probe);
+
+/* What this end is, as text for people. verbs is open; id may be NULL, if there is none yet. */
+void probe_facts(struct facts *facts, struct rdma_cm_id *id);
+
+#endif
