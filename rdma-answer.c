@@ -12,7 +12,7 @@
 /* The note to the main thread that a diagnosis is over: beyond those about connections. */
 #define ANSWER_ENDED (1U << 16)
 
-/* The longest PROBE_RUN, in milliseconds. */
+/* The longest ORDER_RUN, in milliseconds. */
 #define RUN_MS_MAX 5000
 
 struct answer {
@@ -80,80 +80,78 @@ static void refuse(struct answer *answer)
 	rdma_reject(answer->probe.id, introduction, INTRODUCTION_SIZE);
 }
 
-static enum probe_status check(
-	const void *data, const struct probe_message *order, uint64_t *offset)
+static enum order_status check(const void *data, const struct order *order, uint64_t *offset)
 {
 	*offset = pattern_check(data, order->size, order->seed);
-	return *offset < order->size ? PROBE_WRONG : PROBE_DONE;
+	return *offset < order->size ? ORDER_WRONG : ORDER_DONE;
 }
 
 /* Whether the order can be carried out at all. */
-static bool is_sensible(const struct probe *probe, const struct probe_message *order)
+static bool is_sensible(const struct probe *probe, const struct order *order)
 {
 	bool moves =
-		order->type == PROBE_WRITE || order->type == PROBE_READ || order->type == PROBE_RUN;
+		order->type == ORDER_WRITE || order->type == ORDER_READ || order->type == ORDER_RUN;
 
-	if (order->answer || order->size > PROBE_REGION_MAX)
+	if (order->answer || order->size > ORDER_REGION_MAX)
 		return false;
 	if (moves && (order->size == 0 || order->size > probe->peer_length))
 		return false;
-	return order->type != PROBE_RUN || order->milliseconds <= RUN_MS_MAX;
+	return order->type != ORDER_RUN || order->milliseconds <= RUN_MS_MAX;
 }
 
 /* Texts are written into `private`, which nobody uses meanwhile, and sent from there. */
-static void tell(struct probe_message *message, const char *text, size_t size)
+static void tell(struct order *message, const char *text, size_t size)
 {
 	message->text = text;
 	message->text_size = (uint16_t)size;
 }
 
-static void tell_facts(struct answer *answer, struct probe_message *message)
+static void tell_facts(struct answer *answer, struct order *message)
 {
 	char *text = (char *)answer->probe.private.start;
 	struct facts facts = {0};
 
 	probe_facts(&facts, answer->probe.id);
-	tell(message, text, facts_encode(&facts, text, PROBE_TEXT_MAX));
+	tell(message, text, facts_encode(&facts, text, ORDER_TEXT_MAX));
 }
 
 /* Carries out an order. Returns 0 with what became of it, or -1 if the connection is broken. */
-static int carry_out(
-	struct answer *answer, const struct probe_message *order, struct probe_message *result)
+static int carry_out(struct answer *answer, const struct order *order, struct order *result)
 {
 	struct probe *probe = &answer->probe;
 	deadline_t deadline = silence(answer);
 	void *offered = probe->offered.start, *private = probe->private.start;
 
 	switch (order->type) {
-	case PROBE_REGION:
+	case ORDER_REGION:
 		probe_meet(probe, order);
 		probe_tell_region(probe, result);
 		return 0;
-	case PROBE_FACTS:
+	case ORDER_FACTS:
 		tell_facts(answer, result);
 		return 0;
-	case PROBE_COUNTERS:
-		tell(result, private, probe_counters(probe, private, PROBE_TEXT_MAX));
+	case ORDER_COUNTERS:
+		tell(result, private, probe_counters(probe, private, ORDER_TEXT_MAX));
 		return 0;
-	case PROBE_FILL:
+	case ORDER_FILL:
 		pattern_fill(offered, order->size, order->seed);
 		return 0;
-	case PROBE_CHECK:
+	case ORDER_CHECK:
 		result->status = check(offered, order, &result->offset);
 		return 0;
-	case PROBE_WRITE:
+	case ORDER_WRITE:
 		pattern_fill(private, order->size, order->seed);
 		return probe_move(probe, IBV_WR_RDMA_WRITE, order->size, deadline);
-	case PROBE_READ:
+	case ORDER_READ:
 		if (probe_move(probe, IBV_WR_RDMA_READ, order->size, deadline))
 			return -1;
 		result->status = check(private, order, &result->offset);
 		return 0;
-	case PROBE_RUN:
+	case ORDER_RUN:
 		return probe_run(probe, order->size, order->milliseconds,
 			deadline_in(order->milliseconds + answer->session->timeout),
 			&result->offset, &result->nanoseconds);
-	case PROBE_TYPES:
+	case ORDER_TYPES:
 		break;
 	}
 	return 0;
@@ -163,13 +161,13 @@ static int carry_out(
 static int take_order(struct answer *answer)
 {
 	struct probe *probe = &answer->probe;
-	struct probe_message order, result;
+	struct order order, result;
 
 	if (probe_receive(probe, &order, silence(answer)))
 		return -1;
-	result = (struct probe_message){.type = order.type, .answer = true, .number = order.number};
+	result = (struct order){.type = order.type, .answer = true, .number = order.number};
 	if (!is_sensible(probe, &order))
-		result.status = PROBE_REFUSED;
+		result.status = ORDER_REFUSED;
 	else if (carry_out(answer, &order, &result))
 		return -1;
 	return probe_send(probe, &result, silence(answer));

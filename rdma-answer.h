@@ -1,5 +1,5 @@
 /*
- * The server's half of a diagnosis: it does what the client orders (lib/probe.h), one thing after
+ * The server's half of a diagnosis: it does what the client orders (lib/order.h), one thing after
  * another, on a thread of its own, and so beside everything else that the server does. The thread owns
  * the connection, from the request on, with an event channel of its own: the main thread has nothing
  * to do with it but to join the thread.

@@ -13,7 +13,7 @@
 #include "rdma-probe.h"
 
 /* Where the messages lie: one that we send, then those that we receive. */
-#define SLOT(index) ((size_t)(index)*PROBE_MAX)
+#define SLOT(index) ((size_t)(index)*ORDER_MAX)
 
 void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id)
 {
@@ -61,7 +61,7 @@ static int post_receive(struct probe *probe, unsigned int slot)
 {
 	struct ibv_sge piece = {
 		.addr = (uintptr_t)probe->messages.start + SLOT(slot),
-		.length = PROBE_MAX,
+		.length = ORDER_MAX,
 		.lkey = probe->messages.mr->lkey,
 	};
 	struct ibv_recv_wr *bad, request = {.wr_id = slot, .sg_list = &piece, .num_sge = 1};
@@ -106,8 +106,8 @@ int probe_prepare(struct probe *probe)
 
 	/* On iWARP the target of a READ needs the right of a remote WRITE. Its key goes to nobody. */
 	if (make_queue_pair(probe) ||
-		make_memory(probe, &probe->offered, PROBE_REGION_MAX, offer) ||
-		make_memory(probe, &probe->private, PROBE_REGION_MAX,
+		make_memory(probe, &probe->offered, ORDER_REGION_MAX, offer) ||
+		make_memory(probe, &probe->private, ORDER_REGION_MAX,
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) ||
 		make_memory(
 			probe, &probe->messages, SLOT(1 + PROBE_RECEIVES), IBV_ACCESS_LOCAL_WRITE))
@@ -241,10 +241,10 @@ static int post(struct probe *probe, enum ibv_wr_opcode opcode, const struct pro
 	return error ? call_failed(probe, PHASE_EXCHANGE, "ibv_post_send", error) : 0;
 }
 
-int probe_send(struct probe *probe, const struct probe_message *message, deadline_t deadline)
+int probe_send(struct probe *probe, const struct order *message, deadline_t deadline)
 {
 	struct ibv_wc completion;
-	size_t size = probe_encode(message, probe->messages.start);
+	size_t size = order_encode(message, probe->messages.start);
 
 	return post(probe, IBV_WR_SEND, &probe->messages, (uint32_t)size) ||
 			       await_completion(probe, probe->sends, &completion, deadline)
@@ -261,7 +261,7 @@ static int release_slot(struct probe *probe)
 	return slot ? post_receive(probe, slot) : 0;
 }
 
-int probe_receive(struct probe *probe, struct probe_message *message, deadline_t deadline)
+int probe_receive(struct probe *probe, struct order *message, deadline_t deadline)
 {
 	struct ibv_wc completion;
 	int error;
@@ -270,11 +270,11 @@ int probe_receive(struct probe *probe, struct probe_message *message, deadline_t
 		await_completion(probe, probe->receives, &completion, deadline))
 		return -1;
 	probe->slot = (unsigned int)completion.wr_id;
-	error = probe_decode(
+	error = order_decode(
 		message, probe->messages.start + SLOT(probe->slot), completion.byte_len);
 	if (error)
 		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
-			"probe_decode", "it sent a message of %u bytes that makes no sense",
+			"order_decode", "it sent a message of %u bytes that makes no sense",
 			completion.byte_len);
 	return 0;
 }
@@ -289,14 +289,14 @@ int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, de
 		       : 0;
 }
 
-void probe_meet(struct probe *probe, const struct probe_message *region)
+void probe_meet(struct probe *probe, const struct order *region)
 {
 	probe->peer_address = region->address;
 	probe->peer_length = region->length;
 	probe->peer_rkey = region->rkey;
 }
 
-void probe_tell_region(const struct probe *probe, struct probe_message *region)
+void probe_tell_region(const struct probe *probe, struct order *region)
 {
 	region->address = (uintptr_t)probe->offered.start;
 	region->length = (uint32_t)probe->offered.size;

@@ -5,7 +5,7 @@
  *
  * Each end has three pieces of registered memory: `offered`, which the peer may WRITE and READ for
  * as long as the connection lasts, `private`, from and to which this end moves data, and the buffers
- * of the messages (lib/probe.h). Nothing but test patterns ever lies in the first two.
+ * of the messages (lib/order.h). Nothing but test patterns ever lies in the first two.
  *
  * Every wait ends: at its deadline, when the peer disconnects, when the device goes away, or when
  * stop_fd becomes readable. Then the failure is recorded and everything else fails at once. One
@@ -21,7 +21,7 @@
 #include "lib/deadline.h"
 #include "lib/facts.h"
 #include "lib/failure.h"
-#include "lib/probe.h"
+#include "lib/order.h"
 #include "rdma-common.h"
 
 /* Receives for messages: an order and its answer are all that is ever under way. */
@@ -73,10 +73,10 @@ int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum 
 	deadline_t deadline, struct event_copy *copy);
 
 /* Sends a message and waits until it has arrived. */
-int probe_send(struct probe *probe, const struct probe_message *message, deadline_t deadline);
+int probe_send(struct probe *probe, const struct order *message, deadline_t deadline);
 
 /* Waits for a message. Its text stays valid until the next call. */
-int probe_receive(struct probe *probe, struct probe_message *message, deadline_t deadline);
+int probe_receive(struct probe *probe, struct order *message, deadline_t deadline);
 
 /*
  * Moves the first size bytes of the private memory into the peer's offered memory (IBV_WR_RDMA_WRITE)
@@ -92,8 +92,8 @@ int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadlin
 	uint64_t *bytes, uint64_t *nanoseconds);
 
 /* Takes in what the peer says of its memory, and says it of ours. */
-void probe_meet(struct probe *probe, const struct probe_message *region);
-void probe_tell_region(const struct probe *probe, struct probe_message *region);
+void probe_meet(struct probe *probe, const struct order *region);
+void probe_tell_region(const struct probe *probe, struct order *region);
 
 /* Writes the counters of our device's port as lines of text, as lib/counters.h has them. */
 size_t probe_counters(const struct probe *probe, char *text, size_t size);

@@ -14,7 +14,7 @@
 
 enum session_kind {
 	SESSION_EXCHANGE = 0,  /* the data of one side to the other, both ways */
-	SESSION_DIAGNOSIS = 1, /* orders and answers: lib/probe.h */
+	SESSION_DIAGNOSIS = 1, /* orders and answers: lib/order.h */
 };
 
 /* Why a server refuses a connection; also on the wire, so numbers stay. */

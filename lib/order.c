@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probe.h"
+#include "order.h"
 #include "wire.h"
 
 /* Byte offsets. */
@@ -21,7 +21,7 @@ enum {
 	AT_NANOSECONDS = 56,
 };
 
-size_t probe_encode(const struct probe_message *message, uint8_t buffer[PROBE_MAX])
+size_t order_encode(const struct order *message, uint8_t buffer[ORDER_MAX])
 {
 	wire_put16(buffer + AT_TYPE, (uint16_t)message->type);
 	wire_put16(buffer + AT_ANSWER, message->answer);
@@ -37,30 +37,30 @@ size_t probe_encode(const struct probe_message *message, uint8_t buffer[PROBE_MA
 	wire_put64(buffer + AT_OFFSET, message->offset);
 	wire_put64(buffer + AT_NANOSECONDS, message->nanoseconds);
 	if (message->text_size > 0)
-		memcpy(buffer + PROBE_SIZE, message->text, message->text_size);
-	return PROBE_SIZE + (size_t)message->text_size;
+		memcpy(buffer + ORDER_SIZE, message->text, message->text_size);
+	return ORDER_SIZE + (size_t)message->text_size;
 }
 
-static bool region_is_possible(const struct probe_message *message)
+static bool region_is_possible(const struct order *message)
 {
-	return message->length > 0 && message->length <= PROBE_REGION_MAX &&
+	return message->length > 0 && message->length <= ORDER_REGION_MAX &&
 	       message->address <= UINT64_MAX - message->length;
 }
 
-int probe_decode(struct probe_message *message, const void *buffer, size_t length)
+int order_decode(struct order *message, const void *buffer, size_t length)
 {
 	const uint8_t *bytes = buffer;
 	uint16_t type, answer;
 
-	if (length < PROBE_SIZE || length > PROBE_MAX)
+	if (length < ORDER_SIZE || length > ORDER_MAX)
 		return -EMSGSIZE;
 	type = wire_get16(bytes + AT_TYPE);
 	answer = wire_get16(bytes + AT_ANSWER);
-	*message = (struct probe_message){
-		.type = (enum probe_type)type,
+	*message = (struct order){
+		.type = (enum order_type)type,
 		.answer = answer == 1,
 		.number = wire_get32(bytes + AT_NUMBER),
-		.status = (enum probe_status)wire_get32(bytes + AT_STATUS),
+		.status = (enum order_status)wire_get32(bytes + AT_STATUS),
 		.code = wire_get32(bytes + AT_CODE),
 		.address = wire_get64(bytes + AT_ADDRESS),
 		.length = wire_get32(bytes + AT_LENGTH),
@@ -70,12 +70,12 @@ int probe_decode(struct probe_message *message, const void *buffer, size_t lengt
 		.seed = wire_get64(bytes + AT_SEED),
 		.offset = wire_get64(bytes + AT_OFFSET),
 		.nanoseconds = wire_get64(bytes + AT_NANOSECONDS),
-		.text_size = (uint16_t)(length - PROBE_SIZE),
-		.text = (const char *)bytes + PROBE_SIZE,
+		.text_size = (uint16_t)(length - ORDER_SIZE),
+		.text = (const char *)bytes + ORDER_SIZE,
 	};
-	if (type >= PROBE_TYPES || answer > 1 || message->status >= PROBE_STATUSES)
+	if (type >= ORDER_TYPES || answer > 1 || message->status >= ORDER_STATUSES)
 		return -EPROTO;
-	if (type == PROBE_REGION && message->status == PROBE_DONE && !region_is_possible(message))
+	if (type == ORDER_REGION && message->status == ORDER_DONE && !region_is_possible(message))
 		return -EPROTO;
 	return 0;
 }

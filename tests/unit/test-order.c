@@ -2,17 +2,17 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/probe.h"
+#include "lib/order.h"
 #include "unit.h"
 
-static const struct probe_message full = {
-	.type = PROBE_REGION,
+static const struct order full = {
+	.type = ORDER_REGION,
 	.answer = true,
 	.number = 0x01020304,
-	.status = PROBE_WRONG,
+	.status = ORDER_WRONG,
 	.code = 12,
 	.address = 0x1112131415161718,
-	.length = PROBE_REGION_MAX,
+	.length = ORDER_REGION_MAX,
 	.rkey = 0x21222324,
 	.size = 65536,
 	.milliseconds = 2000,
@@ -25,13 +25,13 @@ static const struct probe_message full = {
 
 static void comes_back_as_it_went(void **state)
 {
-	uint8_t bytes[PROBE_MAX];
-	struct probe_message back;
-	size_t size = probe_encode(&full, bytes);
+	uint8_t bytes[ORDER_MAX];
+	struct order back;
+	size_t size = order_encode(&full, bytes);
 
 	(void)state;
-	assert_int_equal(size, PROBE_SIZE + 4);
-	assert_int_equal(probe_decode(&back, bytes, size), 0);
+	assert_int_equal(size, ORDER_SIZE + 4);
+	assert_int_equal(order_decode(&back, bytes, size), 0);
 	assert_memory_equal(back.text, "text", 4);
 	back.text = full.text;
 	assert_memory_equal(&back, &full, sizeof(full));
@@ -39,10 +39,10 @@ static void comes_back_as_it_went(void **state)
 
 static void lies_where_the_protocol_says(void **state)
 {
-	uint8_t bytes[PROBE_MAX];
+	uint8_t bytes[ORDER_MAX];
 
 	(void)state;
-	probe_encode(&full, bytes);
+	order_encode(&full, bytes);
 	assert_memory_equal(bytes,
 		"\x00\x00\x01\x00\x04\x03\x02\x01\x01\x00\x00\x00\x0c\x00\x00\x00"
 		"\x18\x17\x16\x15\x14\x13\x12\x11\x00\x00\x10\x00\x24\x23\x22\x21"
@@ -54,16 +54,16 @@ static void lies_where_the_protocol_says(void **state)
 
 static void refuses_wrong_lengths(void **state)
 {
-	uint8_t bytes[PROBE_MAX + 1] = {0};
-	struct probe_message message;
+	uint8_t bytes[ORDER_MAX + 1] = {0};
+	struct order message;
 
 	(void)state;
-	assert_int_equal(probe_decode(&message, bytes, 0), -EMSGSIZE);
-	assert_int_equal(probe_decode(&message, bytes, PROBE_SIZE - 1), -EMSGSIZE);
-	assert_int_equal(probe_decode(&message, bytes, PROBE_MAX + 1), -EMSGSIZE);
-	bytes[0] = PROBE_FACTS;
-	assert_int_equal(probe_decode(&message, bytes, PROBE_MAX), 0);
-	assert_int_equal(message.text_size, PROBE_TEXT_MAX);
+	assert_int_equal(order_decode(&message, bytes, 0), -EMSGSIZE);
+	assert_int_equal(order_decode(&message, bytes, ORDER_SIZE - 1), -EMSGSIZE);
+	assert_int_equal(order_decode(&message, bytes, ORDER_MAX + 1), -EMSGSIZE);
+	bytes[0] = ORDER_FACTS;
+	assert_int_equal(order_decode(&message, bytes, ORDER_MAX), 0);
+	assert_int_equal(message.text_size, ORDER_TEXT_MAX);
 }
 
 static void refuses_impossible_contents(void **state)
@@ -71,22 +71,22 @@ static void refuses_impossible_contents(void **state)
 	static const struct {
 		size_t at;
 		uint8_t value;
-	} cases[] = {{0, PROBE_TYPES}, {1, 1}, {2, 2}, {3, 1}, {8, PROBE_STATUSES}, {11, 1}};
-	uint8_t bytes[PROBE_MAX];
-	struct probe_message message;
+	} cases[] = {{0, ORDER_TYPES}, {1, 1}, {2, 2}, {3, 1}, {8, ORDER_STATUSES}, {11, 1}};
+	uint8_t bytes[ORDER_MAX];
+	struct order message;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		probe_encode(&full, bytes);
+		order_encode(&full, bytes);
 		bytes[cases[i].at] = cases[i].value;
-		assert_int_equal(probe_decode(&message, bytes, PROBE_SIZE), -EPROTO);
+		assert_int_equal(order_decode(&message, bytes, ORDER_SIZE), -EPROTO);
 	}
 }
 
 static void refuses_impossible_regions(void **state)
 {
-	struct probe_message message = full, back;
-	uint8_t bytes[PROBE_MAX];
+	struct order message = full, back;
+	uint8_t bytes[ORDER_MAX];
 	static const struct {
 		uint64_t address;
 		uint32_t length;
@@ -94,24 +94,24 @@ static void refuses_impossible_regions(void **state)
 	} cases[] = {
 		{4096, 1, 0},
 		{4096, 0, -EPROTO},
-		{4096, PROBE_REGION_MAX, 0},
-		{4096, PROBE_REGION_MAX + 1, -EPROTO},
+		{4096, ORDER_REGION_MAX, 0},
+		{4096, ORDER_REGION_MAX + 1, -EPROTO},
 		{UINT64_MAX - 4096, 4096, 0},
 		{UINT64_MAX - 4095, 4096, -EPROTO},
 	};
 
 	(void)state;
-	message.status = PROBE_DONE;
+	message.status = ORDER_DONE;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		message.address = cases[i].address;
 		message.length = cases[i].length;
 		assert_int_equal(
-			probe_decode(&back, bytes, probe_encode(&message, bytes)), cases[i].result);
+			order_decode(&back, bytes, order_encode(&message, bytes)), cases[i].result);
 	}
 	/* A refusal tells of none. */
-	message.status = PROBE_REFUSED;
+	message.status = ORDER_REFUSED;
 	message.length = 0;
-	assert_int_equal(probe_decode(&back, bytes, probe_encode(&message, bytes)), 0);
+	assert_int_equal(order_decode(&back, bytes, order_encode(&message, bytes)), 0);
 }
 
 int main(void)
@@ -124,5 +124,5 @@ int main(void)
 		cmocka_unit_test(refuses_impossible_regions),
 	};
 
-	return cmocka_run_group_tests_name("probe", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
 }
