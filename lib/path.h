@@ -51,8 +51,9 @@ struct path {
 
 /*
  * Sends datagrams along a route that is good: good if one as large as its interface's MTU arrives,
- * bad if only smaller ones do. Unknown if the host does not answer: many are told to be silent.
- * Takes 0.3 s for each size that is lost. Any thread.
+ * bad if only smaller ones do or a router refuses that size. Unknown if the host does not answer,
+ * as many are told to be silent, or if the deadline comes first. Takes 0.3 s for each datagram that
+ * is lost, at most 8 s. Any thread.
  */
 void path_probe(const struct reach_route *route, deadline_t deadline, struct path *path);
 

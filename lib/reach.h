@@ -16,7 +16,7 @@
 #define REACH_ADDRESSES_MAX 16
 #define REACH_EVIDENCE_SIZE 256
 
-/* What a rung is good for. */
+/* The verdict on a rung. */
 enum reach {
 	REACH_UNKNOWN = 0, /* it cannot be said */
 	REACH_GOOD,
