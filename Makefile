@@ -14,7 +14,7 @@ INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 
-PACKAGES := libibverbs librdmacm libxxhash json-c
+PACKAGES := libibverbs librdmacm libxxhash json-c libmnl
 SANITIZE ?=
 
 warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-length \
@@ -127,3 +127,7 @@ $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 
 $(BUILD)/tests/unit/test-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)
+
+# These share two hosts in network namespaces.
+$(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-probe test-reach): \
+	$(call objects,tests/unit/net-rig.c)

@@ -2,7 +2,6 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -102,6 +101,21 @@ void address_set_port(struct sockaddr_storage *address, uint16_t port)
 		((struct sockaddr_in6 *)address)->sin6_port = htons(port);
 	else
 		((struct sockaddr_in *)address)->sin_port = htons(port);
+}
+
+bool address_equal(const struct sockaddr *one, const struct sockaddr *other)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)one;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)one;
+	const struct sockaddr_in *other4 = (const struct sockaddr_in *)other;
+	const struct sockaddr_in6 *other6 = (const struct sockaddr_in6 *)other;
+
+	if (one->sa_family != other->sa_family)
+		return false;
+	if (one->sa_family == AF_INET)
+		return v4->sin_addr.s_addr == other4->sin_addr.s_addr;
+	return one->sa_family == AF_INET6 && v6->sin6_scope_id == other6->sin6_scope_id &&
+	       IN6_ARE_ADDR_EQUAL(&v6->sin6_addr, &other6->sin6_addr);
 }
 
 socklen_t address_length(const struct sockaddr *address)

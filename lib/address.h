@@ -3,6 +3,7 @@
 #define ADDRESS_H
 
 #include <netdb.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -26,6 +27,9 @@ void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SI
 
 /* Sets the port of an IPv4 or IPv6 address. */
 void address_set_port(struct sockaddr_storage *address, uint16_t port);
+
+/* True if both are the same IPv4 or IPv6 address, on the same link, whatever the ports. Any thread. */
+bool address_equal(const struct sockaddr *one, const struct sockaddr *other);
 
 /* Bytes that the address occupies, by its family. */
 socklen_t address_length(const struct sockaddr *address);

@@ -72,3 +72,10 @@ void text_escape_utf8(char *text, const void *bytes, size_t length)
 	}
 	*text = '\0';
 }
+
+void text_printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < 0x20 || *text > 0x7e)
+			*text = '?';
+}

@@ -21,4 +21,7 @@ void text_escape(char *text, const void *bytes, size_t length);
  */
 void text_escape_utf8(char *text, const void *bytes, size_t length);
 
+/* Replaces every byte that is not printable ASCII by '?', where nobody needs to read it back. */
+void text_printable(char *text);
+
 #endif

@@ -92,12 +92,31 @@ static void writes_what_it_does_not_know(void **state)
 	assert_string_equal(text, "(unknown address)");
 }
 
+static void compares_addresses(void **state)
+{
+	static const char *const hosts[] = {
+		"10.0.0.1", "10.0.0.2", "::ffff:10.0.0.1", "fd00::1", "fe80::1", "fe80::1%lo"};
+	struct addrinfo *one, *other;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(hosts); i++)
+		for (size_t j = 0; j < COUNT(hosts); j++) {
+			assert_int_equal(address_find(hosts[i], 7, AF_UNSPEC, MINUTE, &one), 0);
+			assert_int_equal(address_find(hosts[j], 8, AF_UNSPEC, MINUTE, &other), 0);
+			check_case(
+				hosts[j], address_equal(one->ai_addr, other->ai_addr) == (i == j));
+			freeaddrinfo(one);
+			freeaddrinfo(other);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_and_writes_numeric_addresses),
 		cmocka_unit_test(finds_names),
 		cmocka_unit_test(says_what_cannot_be_found),
+		cmocka_unit_test(compares_addresses),
 		cmocka_unit_test(writes_what_it_does_not_know),
 	};
 

@@ -105,6 +105,15 @@ static void keeps_utf8_and_escapes_the_rest(void **state)
 	}
 }
 
+static void replaces_what_is_not_printable(void **state)
+{
+	char text[] = "eth0 \033[2J\x7f\n\xc3\xa4~";
+
+	(void)state;
+	text_printable(text);
+	assert_string_equal(text, "eth0 ?[2J????~");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +121,7 @@ int main(void)
 		cmocka_unit_test(escapes_a_terminal_sequence),
 		cmocka_unit_test(takes_no_bytes),
 		cmocka_unit_test(keeps_utf8_and_escapes_the_rest),
+		cmocka_unit_test(replaces_what_is_not_printable),
 		cmocka_unit_test(needs_exactly_the_room_that_is_promised),
 	};
 

@@ -1,0 +1,162 @@
+/* What comes back for a datagram, and what that proves; made-up errors, and real ones of loopback. */
+#include <time.h>
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/address.h"
+#include "lib/probe.h"
+#include "net-rig.h"
+#include "unit.h"
+
+#define MINUTE 60000
+
+static void judges_what_comes_back(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t error;
+		uint8_t origin, type, code;
+		const char *from;
+		const char *host;
+		enum probe_answer answer;
+	} cases[] = {
+		{"port, of the host", ECONNREFUSED, 2, 3, 3, FAR, FAR, PROBE_ARRIVED},
+		{"port, of a firewall", ECONNREFUSED, 2, 3, 3, "10.1.1.1", FAR, PROBE_OTHER},
+		{"port, IPv6", ECONNREFUSED, 3, 1, 4, "fd09::2", "fd09::2", PROBE_ARRIVED},
+		{"port, IPv6, another", ECONNREFUSED, 3, 1, 4, "fd09::3", "fd09::2", PROBE_OTHER},
+		{"host unreachable", EHOSTUNREACH, 2, 3, 1, FAR, FAR, PROBE_OTHER},
+		{"prohibited", EHOSTUNREACH, 2, 3, 13, FAR, FAR, PROBE_OTHER},
+		{"fragmentation needed", EMSGSIZE, 2, 3, 4, "10.1.1.1", FAR, PROBE_TOO_BIG},
+		{"packet too big", EMSGSIZE, 3, 2, 0, "fd01::1", "fd09::2", PROBE_TOO_BIG},
+		{"own interface", EMSGSIZE, 1, 0, 0, FAR, FAR, PROBE_TOO_BIG},
+		{"local", ECONNREFUSED, 1, 3, 3, FAR, FAR, PROBE_OTHER},
+		{"of the other protocol", ECONNREFUSED, 3, 3, 3, FAR, FAR, PROBE_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct sockaddr_storage from = net_address(cases[i].from);
+		struct sockaddr_storage host = net_address(cases[i].host);
+		struct sock_extended_err error = {
+			.ee_errno = cases[i].error,
+			.ee_origin = cases[i].origin,
+			.ee_type = cases[i].type,
+			.ee_code = cases[i].code,
+		};
+
+		address_set_port(&host, PROBE_PORT);
+		check_case(cases[i].name, probe_judge(&error, (struct sockaddr *)&from,
+						  (struct sockaddr *)&host) == cases[i].answer);
+	}
+}
+
+static void knows_the_smallest_datagrams(void **state)
+{
+	(void)state;
+	assert_int_equal(probe_size_min(AF_INET), 28);
+	assert_int_equal(probe_size_min(AF_INET6), 48);
+}
+
+/* Opens a probe, sends it in that size, and returns what came of it. */
+static enum probe_answer send_and_wait(struct probe *probe, const char *host, unsigned int size)
+{
+	struct sockaddr_storage address = net_address(host);
+	struct pollfd waiting = {.events = POLLIN};
+
+	assert_int_equal(probe_open(probe, (struct sockaddr *)&address), 0);
+	assert_int_equal(probe_read(probe), PROBE_SILENCE);
+	assert_int_equal(probe_send(probe, size), 0);
+	waiting.fd = probe->fd;
+	assert_int_equal(poll(&waiting, 1, MINUTE), 1);
+	return probe_read(probe);
+}
+
+static void arrives_where_nobody_listens(void **state)
+{
+	static const unsigned int sizes[] = {0, 28, 29, 1500, 65535};
+	struct probe probe;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		assert_int_equal(send_and_wait(&probe, "127.0.0.1", sizes[i]), PROBE_ARRIVED);
+		assert_true(probe_path_mtu(&probe) > 1500);
+		probe_close(&probe);
+		probe_close(&probe);
+	}
+}
+
+static void arrives_where_somebody_answers(void **state)
+{
+	struct sockaddr_storage address = net_address("127.0.0.2"), from;
+	socklen_t length = sizeof(from);
+	struct probe probe;
+	int listener;
+	char byte;
+
+	(void)state;
+	net_make();
+	listener = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	address_set_port(&address, PROBE_PORT);
+	assert_int_equal(
+		bind(listener, (struct sockaddr *)&address, address_length((void *)&address)), 0);
+	assert_int_equal(probe_open(&probe, (struct sockaddr *)&address), 0);
+	assert_int_equal(probe_send(&probe, 100), 0);
+	assert_int_equal(
+		recvfrom(listener, &byte, 1, MSG_TRUNC, (struct sockaddr *)&from, &length), 72);
+	assert_int_equal(probe_read(&probe), PROBE_SILENCE);
+	assert_int_equal(sendto(listener, "", 0, 0, (struct sockaddr *)&from, length), 0);
+	assert_int_equal(probe_read(&probe), PROBE_ARRIVED);
+	probe_close(&probe);
+	close(listener);
+}
+
+static void is_refused_by_its_own_interface(void **state)
+{
+	struct sockaddr_storage address = net_address(FAR);
+	struct probe probe;
+
+	(void)state;
+	net_make();
+	assert_int_equal(probe_open(&probe, (struct sockaddr *)&address), 0);
+	assert_int_equal(probe_send(&probe, 1501), -EMSGSIZE);
+	assert_int_equal(probe_read(&probe), PROBE_TOO_BIG);
+	assert_int_equal(probe.mtu, 1500);
+	assert_int_equal(probe_path_mtu(&probe), 1500);
+	probe_close(&probe);
+	assert_int_equal(send_and_wait(&probe, "fd09::2", 1500), PROBE_ARRIVED);
+	assert_int_equal(probe_send(&probe, 1501), -EMSGSIZE);
+	probe_close(&probe);
+	address = net_address("10.77.0.1");
+	assert_int_equal(probe_open(&probe, (struct sockaddr *)&address), -ENETUNREACH);
+	probe_close(&probe);
+}
+
+static void says_what_else_comes_back(void **state)
+{
+	struct probe probe;
+
+	(void)state;
+	net_make();
+	/* This host itself reports that its neighbour is absent. */
+	assert_int_equal(send_and_wait(&probe, "10.9.0.7", 100), PROBE_OTHER);
+	assert_int_equal(probe.error, EHOSTUNREACH);
+	probe_close(&probe);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(judges_what_comes_back),
+		cmocka_unit_test(knows_the_smallest_datagrams),
+		cmocka_unit_test(arrives_where_nobody_listens),
+		cmocka_unit_test(arrives_where_somebody_answers),
+		cmocka_unit_test(is_refused_by_its_own_interface),
+		cmocka_unit_test(says_what_else_comes_back),
+	};
+
+	return cmocka_run_group_tests_name("probe", tests, NULL, NULL);
+}
