@@ -125,5 +125,9 @@ $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
 $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
 
+# These share made-up sysfs trees.
+$(addprefix $(BUILD)/tests/unit/,test-counters test-host test-inventory test-sysfs): \
+	$(call objects,tests/unit/tree-rig.c)
+
 $(BUILD)/tests/unit/test-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)
