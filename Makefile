@@ -28,8 +28,8 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-memory.c \
-	rdma-providers.c rdma-report.c rdma-stream.c rdma-tutorial.c
+verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
+	rdma-probe.c rdma-providers.c rdma-report.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
@@ -43,7 +43,7 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 
 all: $(programs:%=$(BIN)/%)
 
-$(BIN)/rdma-server: $(call objects,rdma-service.c rdma-devices.c)
+$(BIN)/rdma-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
 		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)
@@ -74,7 +74,7 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
-$(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-service.c rdma-devices.c)
+$(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
 	$(link) -Wl,--wrap=digest_of,--wrap=digester_add
@@ -125,9 +125,13 @@ $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
 $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
 
+# These share made-up sysfs trees.
+$(addprefix $(BUILD)/tests/unit/,test-counters test-host test-inventory test-sysfs): \
+	$(call objects,tests/unit/tree-rig.c)
+
 $(BUILD)/tests/unit/test-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)
 
 # These share two hosts in network namespaces.
-$(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-probe test-reach): \
+$(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach): \
 	$(call objects,tests/unit/net-rig.c)

@@ -111,7 +111,7 @@ static void tell_facts(struct answer *answer, struct order *message)
 	char *text = (char *)answer->probe.private.start;
 	struct facts facts = {0};
 
-	probe_facts(&facts, answer->probe.id);
+	probe_facts(&answer->probe, &facts);
 	tell(message, text, facts_encode(&facts, text, ORDER_TEXT_MAX));
 }
 

@@ -95,13 +95,13 @@ int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadlin
 void probe_meet(struct probe *probe, const struct order *region);
 void probe_tell_region(const struct probe *probe, struct order *region);
 
-/* Writes the counters of our device's port as lines of text, as lib/counters.h has them. */
+/* Writes the counters of our device's port as lines of text, as lib/counters.h has them. rdma-facts.c. */
 size_t probe_counters(const struct probe *probe, char *text, size_t size);
 
 /* Disconnects, if that is still to be done, and frees everything. rdma_disconnect(3). */
 void probe_close(struct probe *probe);
 
-/* What this end is, as text for people. verbs is open; id may be NULL, if there is none yet. */
-void probe_facts(struct facts *facts, struct rdma_cm_id *id);
+/* What this end is: program, device, port, limits. rdma-facts.c. */
+void probe_facts(const struct probe *probe, struct facts *facts);
 
 #endif

@@ -1,5 +1,4 @@
 #include <dirent.h>
-#include <errno.h>
 #include <ifaddrs.h>
 #include <limits.h>
 #include <net/if.h>
@@ -11,6 +10,7 @@
 
 #include "address.h"
 #include "host.h"
+#include "sysfs.h"
 
 /* A GID table has holes; after this many empty entries in a row nothing more is expected. */
 #define GID_HOLES_MAX 64
@@ -42,18 +42,10 @@ static const char *next_entry(DIR *folder)
 static bool gid_interface(const char *root, const char *device, const char *port,
 	unsigned int index, char interface[IF_NAMESIZE])
 {
-	char path[PATH_MAX];
-	bool found;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%u", root,
-		device, port, index);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	found = fscanf(file, "%15s", interface) == 1;
-	fclose(file);
-	return found;
+	return sysfs_line(root, interface, IF_NAMESIZE,
+		       "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%u", device, port,
+		       index) == 0 &&
+	       *interface;
 }
 
 /* RoCE: the interfaces that a port's GIDs belong to. */
@@ -138,21 +130,23 @@ static unsigned int list_devices(const char *root, char *names, size_t size)
 
 enum host_rdma host_rdma(const char *root, char *evidence, size_t size)
 {
-	char path[PATH_MAX], names[128];
+	char names[128];
 
 	if (list_devices(root, names, sizeof(names)) == 0) {
 		snprintf(evidence, size, "/sys/class/infiniband holds none");
 		return HOST_NO_DEVICE;
 	}
-	snprintf(path, sizeof(path), "%s/dev/infiniband/rdma_cm", root);
-	if (access(path, R_OK | W_OK) == 0)
+	switch (sysfs_access(root, "/dev/infiniband/rdma_cm")) {
+	case SYSFS_GRANTED:
 		return HOST_READY;
-	if (errno == EACCES || errno == EPERM) {
+	case SYSFS_DENIED:
 		snprintf(evidence, size, "no right to read and write /dev/infiniband/rdma_cm");
 		return HOST_NO_ACCESS;
+	default:
+		snprintf(evidence, size, "device %s is there, /dev/infiniband/rdma_cm is not",
+			names);
+		return HOST_NO_RDMA_CM;
 	}
-	snprintf(evidence, size, "device %s is there, /dev/infiniband/rdma_cm is not", names);
-	return HOST_NO_RDMA_CM;
 }
 
 struct address_search {
@@ -194,7 +188,7 @@ bool host_has_device(const char *root, const char *device)
 {
 	char path[PATH_MAX];
 
-	if (strchr(device, '/') || device[0] == '.' || device[0] == '\0')
+	if (!sysfs_is_name(device))
 		return false;
 	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s", root, device);
 	return access(path, F_OK) == 0;

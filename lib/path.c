@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "address.h"
+#include "datagram.h"
 #include "path.h"
-#include "probe.h"
 
 /* How long one try waits before the next is sent; late answers count all the same. */
 #define TRY_MS 300
@@ -151,29 +151,29 @@ void path_judge(struct path *path)
 
 /* The probes under way, oldest first. */
 struct flight {
-	struct probe probes[PATH_TRIES_MAX];
+	struct datagram probes[PATH_TRIES_MAX];
 	nfds_t count;
 };
 
 /* Takes what has come back for one of them. */
-static void take_answer(struct path *path, struct probe *probe)
+static void take_answer(struct path *path, struct datagram *datagram)
 {
-	enum probe_answer answer = probe_read(probe);
+	enum datagram_answer answer = datagram_read(datagram);
 
-	if (answer == PROBE_ARRIVED) {
-		path_search_arrived(&path->found, probe->size);
-	} else if (answer == PROBE_TOO_BIG) {
-		path_search_too_big(&path->found, probe->size, probe->mtu);
-	} else if (answer == PROBE_OTHER) {
-		path->other = probe->error;
-		path->from = probe->from;
+	if (answer == DATAGRAM_ARRIVED) {
+		path_search_arrived(&path->found, datagram->size);
+	} else if (answer == DATAGRAM_TOO_BIG) {
+		path_search_too_big(&path->found, datagram->size, datagram->mtu);
+	} else if (answer == DATAGRAM_OTHER) {
+		path->other = datagram->error;
+		path->from = datagram->from;
 	}
 }
 
 /* Waits until the last of them is answered, or it is time for the next. */
 static void await_answers(struct path *path, struct flight *flight, deadline_t deadline)
 {
-	const struct probe *last = &flight->probes[flight->count - 1];
+	const struct datagram *last = &flight->probes[flight->count - 1];
 	struct pollfd waiting[PATH_TRIES_MAX];
 	deadline_t next = deadline_in(TRY_MS);
 
@@ -184,7 +184,7 @@ static void await_answers(struct path *path, struct flight *flight, deadline_t d
 			take_answer(path, &flight->probes[i]);
 			waiting[i] = (struct pollfd){.fd = flight->probes[i].fd, .events = POLLIN};
 		}
-		if (last->answer != PROBE_SILENCE || path->found.proven == path->found.top ||
+		if (last->answer != DATAGRAM_SILENCE || path->found.proven == path->found.top ||
 			deadline_left(next) == 0)
 			return;
 		(void)poll(waiting, flight->count, deadline_left(next));
@@ -195,13 +195,13 @@ static void await_answers(struct path *path, struct flight *flight, deadline_t d
 static bool try_size(struct path *path, const struct reach_route *route, struct flight *flight,
 	unsigned int size)
 {
-	struct probe *probe = &flight->probes[flight->count++];
-	int error = probe_open(probe, (const struct sockaddr *)&route->address);
+	struct datagram *datagram = &flight->probes[flight->count++];
+	int error = datagram_open(datagram, (const struct sockaddr *)&route->address);
 
 	if (!error)
-		error = probe_send(probe, size);
+		error = datagram_send(datagram, size);
 	if (error == -EMSGSIZE)
-		path_search_too_big(&path->found, size, probe_path_mtu(probe));
+		path_search_too_big(&path->found, size, datagram_path_mtu(datagram));
 	path->error = error == -EMSGSIZE ? 0 : -error;
 	return !path->error;
 }
@@ -210,14 +210,14 @@ static bool try_size(struct path *path, const struct reach_route *route, struct 
 static unsigned int known_mtu(const struct path *path, const struct reach_route *route)
 {
 	const struct sockaddr *address = (const struct sockaddr *)&route->address;
-	struct probe probe;
+	struct datagram datagram;
 	unsigned int mtu = 0;
 
 	if (path->found.hint)
 		return path->found.hint;
-	if (probe_open(&probe, address) == 0)
-		mtu = probe_path_mtu(&probe);
-	probe_close(&probe);
+	if (datagram_open(&datagram, address) == 0)
+		mtu = datagram_path_mtu(&datagram);
+	datagram_close(&datagram);
 	return mtu;
 }
 
@@ -241,6 +241,6 @@ void path_probe(const struct reach_route *route, deadline_t deadline, struct pat
 		await_answers(path, &flight, deadline);
 	path->mtu = known_mtu(path, route);
 	for (nfds_t i = 0; i < flight.count; i++)
-		probe_close(&flight.probes[i]);
+		datagram_close(&flight.probes[i]);
 	path_judge(path);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "address.h"
-#include "probe.h"
+#include "datagram.h"
 #include "reach.h"
 #include "text.h"
 
@@ -321,16 +321,16 @@ static bool look_at_table(
 
 /* Waits until the table says it, the host beyond answers, or the time is over. */
 static void watch_neighbour(struct reach_neighbour *neighbour, unsigned int interface,
-	struct probe *probe, deadline_t deadline)
+	struct datagram *datagram, deadline_t deadline)
 {
 	while (!look_at_table(neighbour, interface, deadline)) {
-		struct pollfd waiting = {.fd = probe->fd, .events = POLLIN};
+		struct pollfd waiting = {.fd = datagram->fd, .events = POLLIN};
 		int left = deadline_left(deadline);
 
 		if (left == 0)
 			return;
 		(void)poll(&waiting, 1, left < NEIGHBOUR_LOOK_MS ? left : NEIGHBOUR_LOOK_MS);
-		if (probe_read(probe) == PROBE_ARRIVED)
+		if (datagram_read(datagram) == DATAGRAM_ARRIVED)
 			neighbour->confirmed = true;
 	}
 }
@@ -340,7 +340,7 @@ void reach_find_neighbour(
 {
 	const struct sockaddr *address = (const struct sockaddr *)&route->address;
 	deadline_t start = deadline_now();
-	struct probe probe;
+	struct datagram datagram;
 
 	memset(neighbour, 0, sizeof(*neighbour));
 	neighbour->gateway = route->route.gateway.ss_family != AF_UNSPEC;
@@ -348,13 +348,13 @@ void reach_find_neighbour(
 	neighbour->needless = route->route.type == RTN_LOCAL ||
 			      (route->link.flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 	if (!neighbour->needless) {
-		neighbour->error = -probe_open(&probe, address);
+		neighbour->error = -datagram_open(&datagram, address);
 		if (!neighbour->error)
-			neighbour->error =
-				-probe_send(&probe, probe_size_min(address->sa_family) + 1);
+			neighbour->error = -datagram_send(
+				&datagram, datagram_size_min(address->sa_family) + 1);
 		if (!neighbour->error)
-			watch_neighbour(neighbour, route->route.interface, &probe, deadline);
-		probe_close(&probe);
+			watch_neighbour(neighbour, route->route.interface, &datagram, deadline);
+		datagram_close(&datagram);
 	}
 	neighbour->milliseconds = (int)(deadline_now() - start);
 	reach_judge_neighbour(neighbour, route);

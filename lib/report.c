@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document.h"
 #include "options.h"
 #include "output.h"
 #include "report.h"
@@ -29,46 +30,6 @@ static double rate_of(const struct report_stream *stream, double seconds)
 	return rate < 0x1p64 ? rate : -1;
 }
 
-/*
- * Adds a member to the object and takes the value over; NULL is JSON's null. Returns false when there
- * is no memory, like all that add.
- */
-static bool add(struct json_object *object, const char *key, struct json_object *value)
-{
-	if (json_object_object_add(object, key, value) == 0)
-		return true;
-	json_object_put(value);
-	return false;
-}
-
-/* The same for a value just made, of which NULL says that it could not be. */
-static bool add_value(struct json_object *object, const char *key, struct json_object *value)
-{
-	return value && add(object, key, value);
-}
-
-static bool add_number(struct json_object *object, const char *key, uint64_t number)
-{
-	return add_value(object, key, json_object_new_uint64(number));
-}
-
-/* NULL becomes null. */
-static bool add_text(struct json_object *object, const char *key, const char *text)
-{
-	char *escaped;
-	bool added;
-
-	if (!text)
-		return add(object, key, NULL);
-	escaped = malloc(TEXT_ESCAPED_SIZE(strlen(text)));
-	if (!escaped)
-		return false;
-	text_escape_utf8(escaped, text, strlen(text));
-	added = add_value(object, key, json_object_new_string(escaped));
-	free(escaped);
-	return added;
-}
-
 static bool add_stream(struct json_object *object, const char *key,
 	const struct report_stream *stream, double seconds)
 {
@@ -78,10 +39,12 @@ static bool add_stream(struct json_object *object, const char *key,
 
 	digest_text(hash, &stream->digest);
 	/* From here on it is freed with its parent. */
-	return add_value(object, key, child) && add_number(child, "bytes", stream->bytes) &&
-	       add_text(child, "hash", stream->complete ? hash : NULL) &&
-	       (rate < 0 ? add(child, "rate", NULL) : add_number(child, "rate", (uint64_t)rate)) &&
-	       add_text(child, "name", stream->name);
+	return document_add_value(object, key, child) &&
+	       document_add_number(child, "bytes", stream->bytes) &&
+	       document_add_text(child, "hash", stream->complete ? hash : NULL) &&
+	       (rate < 0 ? document_add(child, "rate", NULL)
+			 : document_add_number(child, "rate", (uint64_t)rate)) &&
+	       document_add_text(child, "name", stream->name);
 }
 
 static const char *verdict(enum exit_status status)
@@ -102,22 +65,23 @@ static bool add_seconds(struct json_object *object, double seconds)
 
 	/* Microseconds: all 17 digits of a double would only show its error. */
 	snprintf(text, sizeof(text), "%.6f", sane(seconds));
-	return add_value(object, "seconds", json_object_new_double_s(sane(seconds), text));
+	return document_add_value(object, "seconds", json_object_new_double_s(sane(seconds), text));
 }
 
 static bool fill(struct json_object *object, const struct report *report)
 {
-	return add_number(object, "schema", REPORT_SCHEMA) &&
-	       add_text(object, "program", report->program) &&
-	       add_text(object, "version", PROJECT_VERSION) &&
-	       add_text(object, "mode", report->mode) &&
-	       add_text(object, "device", report->device) &&
-	       add_text(object, "peer", report->peer) &&
-	       add_text(object, "verdict", verdict(report->status)) &&
-	       add_number(object, "status", report->status) &&
-	       add_text(object, "error", report->error) && add_seconds(object, report->seconds) &&
-	       add_number(object, "chunk", report->chunk) &&
-	       add_number(object, "depth", report->depth) &&
+	return document_add_number(object, "schema", REPORT_SCHEMA) &&
+	       document_add_text(object, "program", report->program) &&
+	       document_add_text(object, "version", PROJECT_VERSION) &&
+	       document_add_text(object, "mode", report->mode) &&
+	       document_add_text(object, "device", report->device) &&
+	       document_add_text(object, "peer", report->peer) &&
+	       document_add_text(object, "verdict", verdict(report->status)) &&
+	       document_add_number(object, "status", report->status) &&
+	       document_add_text(object, "error", report->error) &&
+	       add_seconds(object, report->seconds) &&
+	       document_add_number(object, "chunk", report->chunk) &&
+	       document_add_number(object, "depth", report->depth) &&
 	       add_stream(object, "sent", &report->sent, report->seconds) &&
 	       add_stream(object, "received", &report->received, report->seconds);
 }

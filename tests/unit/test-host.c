@@ -3,7 +3,6 @@
  * interface, the only one that every test machine has, with addresses that are known.
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,63 +13,15 @@
 
 #include "lib/address.h"
 #include "lib/host.h"
+#include "tree-rig.h"
 #include "unit.h"
 
 #define NOBODY  65534
 #define DEVICES "/sys/class/infiniband"
 
-/* A root folder; the tests fill it. */
-struct root {
-	char path[64];
-};
-
-static int make_root(void **state)
-{
-	static struct root root;
-
-	snprintf(root.path, sizeof(root.path), "/tmp/test-host.XXXXXX");
-	*state = &root;
-	return mkdtemp(root.path) && chmod(root.path, 0755) == 0 ? 0 : -1;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-	(void)status;
-	(void)type;
-	(void)place;
-	return remove(path);
-}
-
-static int remove_root(void **state)
-{
-	const struct root *root = *state;
-
-	return nftw(root->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Makes the folders above root/path and, unless content is NULL, the file. */
-static void put(const struct root *root, const char *path, const char *content)
-{
-	char full[512];
-	FILE *file;
-
-	snprintf(full, sizeof(full), "%s%s%s", root->path, path, content ? "" : "/");
-	for (char *slash = full + strlen(root->path) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		(void)mkdir(full, 0755);
-		*slash = '/';
-	}
-	if (!content)
-		return;
-	file = fopen(full, "we");
-	assert_non_null(file);
-	fputs(content, file);
-	fclose(file);
-}
-
 /* Puts the interface into one entry of the GID table of the device's port. */
 static void put_gid(
-	const struct root *root, const char *device, unsigned int index, const char *interface)
+	const struct tree *root, const char *device, unsigned int index, const char *interface)
 {
 	char path[256];
 
@@ -78,7 +29,7 @@ static void put_gid(
 	put(root, path, interface);
 }
 
-static void assert_lacks(const struct root *root, enum host_rdma lacking, const char *seen)
+static void assert_lacks(const struct tree *root, enum host_rdma lacking, const char *seen)
 {
 	char evidence[256] = "";
 
@@ -88,14 +39,14 @@ static void assert_lacks(const struct root *root, enum host_rdma lacking, const 
 
 static void finds_what_is_missing(void **state)
 {
-	const struct root *root = *state;
+	const struct tree *root = *state;
 
 	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
-	put(root, DEVICES, NULL);
+	put_folder(root, DEVICES);
 	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
-	put(root, DEVICES "/.hidden", NULL);
+	put_folder(root, DEVICES "/.hidden");
 	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
-	put(root, DEVICES "/rxe0", NULL);
+	put_folder(root, DEVICES "/rxe0");
 	assert_lacks(root, HOST_NO_RDMA_CM, "device rxe0 is there, /dev/infiniband/rdma_cm is not");
 	put(root, "/dev/infiniband/rdma_cm", "");
 	assert_lacks(root, HOST_READY, "");
@@ -104,12 +55,12 @@ static void finds_what_is_missing(void **state)
 /* Root may do everything, so another process looks, as nobody. */
 static void finds_what_may_not_be_opened(void **state)
 {
-	const struct root *root = *state;
+	const struct tree *root = *state;
 	char path[128], evidence[256];
 	int status;
 	pid_t child;
 
-	put(root, DEVICES "/rxe0", NULL);
+	put_folder(root, DEVICES "/rxe0");
 	put(root, "/dev/infiniband/rdma_cm", "");
 	snprintf(path, sizeof(path), "%s/dev/infiniband/rdma_cm", root->path);
 	assert_int_equal(chmod(path, 0), 0);
@@ -127,7 +78,7 @@ static void finds_what_may_not_be_opened(void **state)
 
 static void finds_the_address_of_a_device(void **state)
 {
-	const struct root *root = *state;
+	const struct tree *root = *state;
 	static const struct {
 		int family;
 		const char *text;
@@ -149,17 +100,17 @@ static void finds_the_address_of_a_device(void **state)
 
 static void finds_the_interface_of_a_device_without_gids(void **state)
 {
-	const struct root *root = *state;
+	const struct tree *root = *state;
 	struct sockaddr_storage address;
 
-	put(root, DEVICES "/mlx4_0/device/net/lo", NULL);
+	put_folder(root, DEVICES "/mlx4_0/device/net/lo");
 	assert_int_equal(host_device_address(root->path, "mlx4_0", AF_INET, &address), HOST_READY);
 	assert_int_equal(address.ss_family, AF_INET);
 }
 
 static void says_which_device_cannot_be_used(void **state)
 {
-	const struct root *root = *state;
+	const struct tree *root = *state;
 	static const struct {
 		const char *device;
 		enum host_rdma lacking;
@@ -178,7 +129,7 @@ static void says_which_device_cannot_be_used(void **state)
 
 	put_gid(root, "rxe0", 0, "lo\n");
 	put_gid(root, "rxe1", 0, "gone0\n");
-	put(root, DEVICES "/bare", NULL);
+	put_folder(root, DEVICES "/bare");
 	for (size_t i = 0; i < COUNT(cases); i++)
 		check_case(cases[i].device, host_device_address(root->path, cases[i].device,
 						    AF_INET, &address) == cases[i].lacking);
@@ -186,7 +137,7 @@ static void says_which_device_cannot_be_used(void **state)
 
 static void lists_the_addresses_of_all_devices(void **state)
 {
-	const struct root *root = *state;
+	const struct tree *root = *state;
 	char text[256];
 
 	host_rdma_addresses(root->path, text, sizeof(text));
@@ -196,7 +147,7 @@ static void lists_the_addresses_of_all_devices(void **state)
 	/* The entries of a VLAN come between; PCI devices have their interfaces in net/, too. */
 	put_gid(root, "rxe0", 2, "gone0\n");
 	put_gid(root, "rxe0", 3, "lo\n");
-	put(root, DEVICES "/rxe0/device/net/lo", NULL);
+	put_folder(root, DEVICES "/rxe0/device/net/lo");
 	host_rdma_addresses(root->path, text, sizeof(text));
 	assert_int_equal(strncmp(text, "127.0.0.1 (rxe0, lo)", 20), 0);
 	/* Once each, however many GIDs an interface has. */
@@ -205,7 +156,7 @@ static void lists_the_addresses_of_all_devices(void **state)
 
 static void cuts_lists_that_do_not_fit(void **state)
 {
-	const struct root *root = *state;
+	const struct tree *root = *state;
 
 	for (unsigned int i = 0; i < 8; i++) {
 		char device[32];
@@ -243,18 +194,16 @@ static void knows_the_interface_of_a_route(void **state)
 	assert_string_equal(name, "");
 }
 
-#define with_root(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_root(finds_what_is_missing),
-		with_root(finds_what_may_not_be_opened),
-		with_root(finds_the_address_of_a_device),
-		with_root(finds_the_interface_of_a_device_without_gids),
-		with_root(says_which_device_cannot_be_used),
-		with_root(lists_the_addresses_of_all_devices),
-		with_root(cuts_lists_that_do_not_fit),
+		with_tree(finds_what_is_missing),
+		with_tree(finds_what_may_not_be_opened),
+		with_tree(finds_the_address_of_a_device),
+		with_tree(finds_the_interface_of_a_device_without_gids),
+		with_tree(says_which_device_cannot_be_used),
+		with_tree(lists_the_addresses_of_all_devices),
+		with_tree(cuts_lists_that_do_not_fit),
 		cmocka_unit_test(knows_the_interface_of_a_route),
 	};
 

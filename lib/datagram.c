@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "probe.h"
+#include "datagram.h"
 
-unsigned int probe_size_min(int family)
+unsigned int datagram_size_min(int family)
 {
 	size_t ip = family == AF_INET6 ? sizeof(struct ip6_hdr) : sizeof(struct ip);
 
@@ -60,37 +60,38 @@ static int send_zeros(int fd, size_t length)
 	return error;
 }
 
-int probe_open(struct probe *probe, const struct sockaddr *host)
+int datagram_open(struct datagram *datagram, const struct sockaddr *host)
 {
 	int error;
 
-	memset(probe, 0, sizeof(*probe));
-	memcpy(&probe->host, host, address_length(host));
-	address_set_port(&probe->host, PROBE_PORT);
-	probe->fd = socket(host->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (probe->fd < 0)
+	memset(datagram, 0, sizeof(*datagram));
+	memcpy(&datagram->host, host, address_length(host));
+	address_set_port(&datagram->host, DATAGRAM_PORT);
+	datagram->fd = socket(host->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (datagram->fd < 0)
 		return -errno;
-	error = set_options(probe->fd, host->sa_family);
-	if (!error && connect(probe->fd, (struct sockaddr *)&probe->host, address_length(host)))
+	error = set_options(datagram->fd, host->sa_family);
+	if (!error &&
+		connect(datagram->fd, (struct sockaddr *)&datagram->host, address_length(host)))
 		error = -errno;
 	return error;
 }
 
-int probe_send(struct probe *probe, unsigned int size)
+int datagram_send(struct datagram *datagram, unsigned int size)
 {
-	unsigned int headers = probe_size_min(probe->host.ss_family);
+	unsigned int headers = datagram_size_min(datagram->host.ss_family);
 
-	probe->size = size;
-	return send_zeros(probe->fd, size > headers ? size - headers : 0);
+	datagram->size = size;
+	return send_zeros(datagram->fd, size > headers ? size - headers : 0);
 }
 
-enum probe_answer probe_judge(const struct sock_extended_err *error, const struct sockaddr *from,
-	const struct sockaddr *host)
+enum datagram_answer datagram_judge(const struct sock_extended_err *error,
+	const struct sockaddr *from, const struct sockaddr *host)
 {
 	bool nobody_listens = false;
 
 	if (error->ee_errno == EMSGSIZE)
-		return PROBE_TOO_BIG;
+		return DATAGRAM_TOO_BIG;
 	if (error->ee_origin == SO_EE_ORIGIN_ICMP)
 		nobody_listens =
 			error->ee_type == ICMP_DEST_UNREACH && error->ee_code == ICMP_PORT_UNREACH;
@@ -98,26 +99,27 @@ enum probe_answer probe_judge(const struct sock_extended_err *error, const struc
 		nobody_listens = error->ee_type == ICMPV6_DEST_UNREACH &&
 				 error->ee_code == ICMPV6_PORT_UNREACH;
 	/* A firewall on the way may say the same of a host that it protects. */
-	return nobody_listens && address_equal(from, host) ? PROBE_ARRIVED : PROBE_OTHER;
+	return nobody_listens && address_equal(from, host) ? DATAGRAM_ARRIVED : DATAGRAM_OTHER;
 }
 
 /* Notes an error of the queue, unless a better answer is there. */
-static void take_error(struct probe *probe, const struct sock_extended_err *error)
+static void take_error(struct datagram *datagram, const struct sock_extended_err *error)
 {
 	const struct sockaddr *from = SO_EE_OFFENDER(error);
-	enum probe_answer answer = probe_judge(error, from, (struct sockaddr *)&probe->host);
+	enum datagram_answer answer =
+		datagram_judge(error, from, (struct sockaddr *)&datagram->host);
 
-	if (probe->answer == PROBE_ARRIVED || probe->answer == PROBE_TOO_BIG)
+	if (datagram->answer == DATAGRAM_ARRIVED || datagram->answer == DATAGRAM_TOO_BIG)
 		return;
-	probe->answer = answer;
-	probe->mtu = answer == PROBE_TOO_BIG ? error->ee_info : 0;
-	probe->error = (int)error->ee_errno;
+	datagram->answer = answer;
+	datagram->mtu = answer == DATAGRAM_TOO_BIG ? error->ee_info : 0;
+	datagram->error = (int)error->ee_errno;
 	if (from->sa_family == AF_INET || from->sa_family == AF_INET6)
-		memcpy(&probe->from, from, address_length(from));
+		memcpy(&datagram->from, from, address_length(from));
 }
 
 /* Reads one message of the error queue. Returns false when it is empty. */
-static bool read_error(struct probe *probe)
+static bool read_error(struct datagram *datagram)
 {
 	_Alignas(struct cmsghdr) char control[512];
 	struct msghdr message = {
@@ -125,44 +127,44 @@ static bool read_error(struct probe *probe)
 		.msg_controllen = sizeof(control),
 	};
 
-	if (recvmsg(probe->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+	if (recvmsg(datagram->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 		return false;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
 		if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
 			(c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR))
-			take_error(probe, (const struct sock_extended_err *)CMSG_DATA(c));
+			take_error(datagram, (const struct sock_extended_err *)CMSG_DATA(c));
 	return true;
 }
 
-enum probe_answer probe_read(struct probe *probe)
+enum datagram_answer datagram_read(struct datagram *datagram)
 {
 	char byte;
 
-	if (probe->fd < 0)
-		return probe->answer;
-	while (read_error(probe))
+	if (datagram->fd < 0)
+		return datagram->answer;
+	while (read_error(datagram))
 		;
 	/* Reading also takes the error that the queue has told already. */
-	if (recv(probe->fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0)
-		probe->answer = PROBE_ARRIVED;
-	return probe->answer;
+	if (recv(datagram->fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0)
+		datagram->answer = DATAGRAM_ARRIVED;
+	return datagram->answer;
 }
 
-unsigned int probe_path_mtu(const struct probe *probe)
+unsigned int datagram_path_mtu(const struct datagram *datagram)
 {
 	socklen_t length = sizeof(int);
 	int mtu = 0;
 
-	if (probe->host.ss_family == AF_INET6)
-		(void)getsockopt(probe->fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &length);
+	if (datagram->host.ss_family == AF_INET6)
+		(void)getsockopt(datagram->fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &length);
 	else
-		(void)getsockopt(probe->fd, IPPROTO_IP, IP_MTU, &mtu, &length);
+		(void)getsockopt(datagram->fd, IPPROTO_IP, IP_MTU, &mtu, &length);
 	return mtu > 0 ? (unsigned int)mtu : 0;
 }
 
-void probe_close(struct probe *probe)
+void datagram_close(struct datagram *datagram)
 {
-	if (probe->fd >= 0)
-		close(probe->fd);
-	probe->fd = -1;
+	if (datagram->fd >= 0)
+		close(datagram->fd);
+	datagram->fd = -1;
 }

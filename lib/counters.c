@@ -1,0 +1,229 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counters.h"
+#include "host.h"
+#include "sysfs.h"
+
+/* " 18446744073709551615\n" with its terminator. */
+#define VALUE_SIZE 24
+
+static bool is_name_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* Copies the name, which need not end with a terminator. Returns false if it is none. */
+static bool copy_name(char to[COUNTER_NAME_SIZE], const char *name, size_t length)
+{
+	if (length < 1 || length >= COUNTER_NAME_SIZE)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!is_name_character(name[i]))
+			return false;
+	memcpy(to, name, length);
+	to[length] = '\0';
+	return true;
+}
+
+static const struct counter *find(const struct counters *counters, const char *name)
+{
+	for (size_t i = 0; i < counters->count; i++)
+		if (strcmp(counters->list[i].name, name) == 0)
+			return &counters->list[i];
+	return NULL;
+}
+
+static int compare_names(const void *one, const void *other)
+{
+	return strcmp(((const struct counter *)one)->name, ((const struct counter *)other)->name);
+}
+
+static void sort(struct counters *counters)
+{
+	qsort(counters->list, counters->count, sizeof(counters->list[0]), compare_names);
+}
+
+/* True for what counts among the things that go wrong. */
+static bool matters(const char *name)
+{
+	const struct counter_meaning *meaning = counter_meaning(name);
+
+	return meaning && meaning->class != COUNTER_OTHER;
+}
+
+/* Takes a file over if it is a counter of which there is none yet. */
+static void read_counter(
+	const char *root, const char *folder, const char *file, struct counters *counters)
+{
+	struct counter *next = &counters->list[counters->count];
+	size_t length = strlen(file);
+	char name[COUNTER_NAME_SIZE];
+	uint64_t value;
+
+	if (strcmp(file, "lifespan") == 0 || length >= sizeof(name))
+		return;
+	memcpy(name, file, length + 1);
+	for (char *blank = name; (blank = strchr(blank, ' '));)
+		*blank = '_';
+	if (counters->count == COUNTERS_MAX || find(counters, name) ||
+		!copy_name(next->name, name, length) ||
+		sysfs_number(root, &value, "%s/%s", folder, file))
+		return;
+	next->value = value;
+	counters->count++;
+}
+
+static void read_folder(const char *root, const char *folder, struct counters *counters)
+{
+	struct dirent **entries;
+	int count = sysfs_list(root, &entries, "%s", folder);
+
+	for (int i = 0; i < count; i++)
+		read_counter(root, folder, entries[i]->d_name, counters);
+	sysfs_free(entries, count);
+}
+
+int counters_read(
+	const char *root, const char *device, unsigned int port, struct counters *counters)
+{
+	/* Of two that have a name in common, the one that the driver made for it comes first. */
+	static const char *const folders[] = {"hw_counters", "counters"};
+	char folder[512];
+	struct dirent **entries;
+	int count;
+
+	memset(counters, 0, sizeof(*counters));
+	if (!host_has_device(root, device) || strlen(device) > 255)
+		return -ENODEV;
+	count = sysfs_list(root, &entries, "/sys/class/infiniband/%s/ports/%u", device, port);
+	sysfs_free(entries, count);
+	if (count < 0)
+		return -ENODEV;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(folder, sizeof(folder), "/sys/class/infiniband/%s/ports/%u/%s", device,
+			port, folders[i]);
+		read_folder(root, folder, counters);
+	}
+	snprintf(folder, sizeof(folder), "/sys/class/infiniband/%s/hw_counters", device);
+	read_folder(root, folder, counters);
+	sort(counters);
+	return 0;
+}
+
+void counters_difference(
+	const struct counters *before, const struct counters *after, struct counters *difference)
+{
+	struct counters result = {0};
+
+	for (size_t i = 0; i < after->count; i++) {
+		const struct counter *now = &after->list[i];
+		const struct counter *then = find(before, now->name);
+
+		if (!then)
+			continue;
+		result.list[result.count] = *now;
+		if (now->value >= then->value)
+			result.list[result.count].value -= then->value;
+		result.count++;
+	}
+	*difference = result;
+}
+
+uint64_t counters_total(const struct counters *difference, enum counter_class class)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < difference->count; i++) {
+		const struct counter *counter = &difference->list[i];
+		const struct counter_meaning *meaning = counter_meaning(counter->name);
+
+		if ((meaning ? meaning->class : COUNTER_OTHER) == class &&
+			__builtin_add_overflow(total, counter->value, &total))
+			return UINT64_MAX;
+	}
+	return total;
+}
+
+size_t counters_text(const struct counters *difference, char *text, size_t size)
+{
+	size_t used = 0, count = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < difference->count; i++) {
+		const struct counter *counter = &difference->list[i];
+
+		if (counter->value == 0 || !matters(counter->name))
+			continue;
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s %" PRIu64,
+				count ? ", " : "", counter->name, counter->value);
+		count++;
+	}
+	return count;
+}
+
+/* Appends the counters that matter, or the others, as far as there is room. Returns the length. */
+static size_t encode_some(
+	const struct counters *counters, bool mattering, char *text, size_t used, size_t size)
+{
+	char line[COUNTER_NAME_SIZE + VALUE_SIZE];
+
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *counter = &counters->list[i];
+		size_t length;
+
+		if (matters(counter->name) != mattering)
+			continue;
+		length = (size_t)snprintf(
+			line, sizeof(line), "%s %" PRIu64 "\n", counter->name, counter->value);
+		if (length > size - used)
+			continue;
+		memcpy(text + used, line, length);
+		used += length;
+	}
+	return used;
+}
+
+size_t counters_encode(const struct counters *counters, char *text, size_t size)
+{
+	return encode_some(counters, false, text, encode_some(counters, true, text, 0, size), size);
+}
+
+/* Takes one line without its end over. Returns false if it is not one, or not the first of it. */
+static bool decode_line(const char *line, size_t length, struct counters *counters)
+{
+	const char *blank = memchr(line, ' ', length);
+	struct counter counter = {0};
+
+	if (!blank || counters->count == COUNTERS_MAX ||
+		!copy_name(counter.name, line, (size_t)(blank - line)) ||
+		!sysfs_decimal(blank + 1, length - (size_t)(blank + 1 - line), &counter.value) ||
+		find(counters, counter.name))
+		return false;
+	counters->list[counters->count++] = counter;
+	return true;
+}
+
+int counters_decode(const char *text, size_t length, struct counters *counters)
+{
+	const char *end = text + length, *line_end;
+
+	memset(counters, 0, sizeof(*counters));
+	if (length > COUNTERS_TEXT_MAX)
+		return -EBADMSG;
+	for (const char *line = text; line < end; line = line_end + 1) {
+		line_end = memchr(line, '\n', (size_t)(end - line));
+		if (!line_end || !decode_line(line, (size_t)(line_end - line), counters)) {
+			memset(counters, 0, sizeof(*counters));
+			return -EBADMSG;
+		}
+	}
+	sort(counters);
+	return 0;
+}

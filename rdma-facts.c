@@ -1,0 +1,114 @@
+/* What this end of a diagnosis is: its program, its device and port, its limits and counters. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "lib/counters.h"
+#include "lib/inventory.h"
+#include "lib/options.h"
+#include "rdma-probe.h"
+
+/* Bytes of an enum ibv_mtu. InfiniBand specification, volume 1, 9.1.2. */
+static unsigned int mtu_bytes(enum ibv_mtu mtu)
+{
+	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
+}
+
+/* The GID of the port that the connection uses, in the inventory; NULL if it is not there. */
+static const struct inventory_gid *gid_in_use(
+	const struct inventory_port *port, const struct rdma_cm_id *id)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, id->route.addr.addr.ibaddr.sgid.raw, text, sizeof(text));
+	/* Of two with that address RoCE v2 stands behind RoCE v1, and is what rdmacm chooses. */
+	for (size_t i = port->gid_count; i-- > 0;)
+		if (strcmp(port->gids[i].text, text) == 0)
+			return &port->gids[i];
+	return NULL;
+}
+
+static const struct inventory_interface *interface_of(
+	const struct inventory_port *port, const char *name)
+{
+	for (size_t i = 0; i < port->interface_count; i++)
+		if (strcmp(port->interfaces[i].name, name) == 0)
+			return &port->interfaces[i];
+	return NULL;
+}
+
+static void add_port(
+	struct facts *facts, const struct inventory_port *port, const struct rdma_cm_id *id)
+{
+	const struct inventory_gid *gid = gid_in_use(port, id);
+	const struct inventory_interface *interface =
+		gid ? interface_of(port, gid->interface) : NULL;
+
+	facts_add(facts, "state", "%s", port->state);
+	facts_add(facts, "link layer", "%s", port->link_layer);
+	facts_add(facts, "rate", "%s", port->rate);
+	if (gid) {
+		facts_add(facts, "gid", "%s", gid->text);
+		facts_add(facts, "gid type", "%s", gid->type);
+		facts_add(facts, "interface", "%s", gid->interface);
+	}
+	if (interface)
+		facts_add(facts, "interface mtu", "%u", interface->mtu);
+}
+
+static void add_limits(struct facts *facts, const struct inventory *inventory,
+	const struct ibv_device_attr *device)
+{
+	facts_add(facts, "reads answered", "%d", device->max_qp_rd_atom);
+	facts_add(facts, "reads asked", "%d", device->max_qp_init_rd_atom);
+	if (inventory->ipc_lock || inventory->locked_max == UINT64_MAX)
+		facts_add(facts, "locked memory", "unlimited");
+	else
+		facts_add(facts, "locked memory", "%llu KiB",
+			(unsigned long long)inventory->locked_max / 1024);
+}
+
+void probe_facts(const struct probe *probe, struct facts *facts)
+{
+	const struct rdma_cm_id *id = probe->id;
+	const char *name = ibv_get_device_name(id->verbs->device);
+	const struct inventory_device *device;
+	const struct inventory_port *port;
+	struct ibv_port_attr attributes = {0};
+	struct ibv_device_attr limits = {0};
+	struct inventory inventory;
+	struct utsname system;
+
+	*facts = (struct facts){0};
+	facts_add(facts, "version", "%s", PROJECT_VERSION);
+	if (uname(&system) == 0)
+		facts_add(facts, "kernel", "%s", system.release);
+	facts_add(facts, "device", "%s", name);
+	facts_add(facts, "port", "%u", id->port_num);
+	ibv_query_port(id->verbs, id->port_num, &attributes);
+	ibv_query_device(id->verbs, &limits);
+	facts_add(facts, "rdma mtu", "%u", mtu_bytes(attributes.active_mtu));
+	if (inventory_take("", &inventory))
+		return;
+	device = inventory_device(&inventory, name);
+	port = inventory_find(&inventory, name, id->port_num);
+	if (device)
+		facts_add(facts, "driver", "%s", device->driver);
+	if (device)
+		facts_add(facts, "firmware", "%s", device->firmware);
+	if (port)
+		add_port(facts, port, id);
+	add_limits(facts, &inventory, &limits);
+	inventory_free(&inventory);
+}
+
+size_t probe_counters(const struct probe *probe, char *text, size_t size)
+{
+	const struct rdma_cm_id *id = probe->id;
+	struct counters counters;
+
+	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, &counters))
+		return 0;
+	return counters_encode(&counters, text, size);
+}
