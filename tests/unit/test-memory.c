@@ -147,7 +147,7 @@ static void memory_is_bounded_by_the_buffer(void **state)
 		struct rig rig = {
 			.mode = i & 1,
 			.active = i & 2,
-			.buffer = 256 * KIB,
+			.buffer = 128 * KIB,
 			.peer_size = cases[i / 4].peer_size,
 			.input = cases[i / 4].input,
 		};
