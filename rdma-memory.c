@@ -4,7 +4,7 @@
  * Each connection has three regions, each a mapping of its own: `control` for the messages, which no
  * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
  * one, with the one right that it needs. Locked memory is counted in pages and many systems allow a
- * user 8 MiB of it, so both rings together take 4 MiB unless --buffer says otherwise, less where the
+ * user 8 MiB of it, so both rings together take 7 MiB unless --buffer says otherwise, less where the
  * streams are shorter or the limit is lower; a server takes two pages for an exchange of two texts.
  */
 #include <errno.h>
@@ -15,9 +15,9 @@
 
 #include "rdma-internal.h"
 
-/* Soft-RoCE moves 64 to 128 KiB at a time best; adapters move more for the same work. */
-#define SOFT_CHUNK     131072
-#define HARDWARE_CHUNK 262144
+/* Each work request costs the same: soft-RoCE is as fast as can be with 256 KiB, adapters need more. */
+#define SOFT_CHUNK     262144
+#define HARDWARE_CHUNK 524288
 #define DEPTH_MIN      16
 #define DEPTH_MAX      64
 

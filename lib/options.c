@@ -12,7 +12,7 @@
 
 #define TIMEOUT_DEFAULT     10000
 #define TIMEOUT_MAX_SECONDS 86400
-#define BUFFER_DEFAULT      (4 * MIB)
+#define BUFFER_DEFAULT      (7 * MIB)
 #define DEPTH_MAX           1024
 #define KIB                 UINT64_C(1024)
 #define MIB                 (1024 * KIB)
@@ -48,7 +48,7 @@ static const struct row {
 	{PROGRAM_SERVER, OPTION_BIND, "bind", "ADDRESS",
 		"listen on this address or host name only"},
 	{BOTH, OPTION_BUFFER, "buffer", "SIZE",
-		"registered memory for the data of a connection; default 4M"},
+		"registered memory for the data of a connection; default 7M"},
 	{BOTH, OPTION_CHUNK, "chunk", "SIZE",
 		"bytes of one WRITE or READ; default: chosen for the device"},
 	{PROGRAM_SERVER, OPTION_COUNT, "count", "N", "stop after N clients"},

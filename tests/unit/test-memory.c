@@ -32,18 +32,18 @@ static void chunk_and_depth_suit_the_device(void **state)
 		uint32_t chunk, depth;               /* the user's */
 		uint32_t chosen_chunk, chosen_depth; /* ours */
 	} cases[] = {
-		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 0, 128 * KIB, 16},
-		{0x2c9, 16384, 4096 * KIB, 0, 0, 256 * KIB, 16},
-		{0x2c9, 16384, 65536 * KIB, 0, 0, 256 * KIB, 64},
-		{FAKE_SOFT_VENDOR, 16384, 16 * KIB, 0, 0, 128 * KIB, 16},
+		{FAKE_SOFT_VENDOR, 16384, 7168 * KIB, 0, 0, 256 * KIB, 16},
+		{0x2c9, 16384, 7168 * KIB, 0, 0, 512 * KIB, 16},
+		{0x2c9, 16384, 65536 * KIB, 0, 0, 512 * KIB, 64},
+		{FAKE_SOFT_VENDOR, 16384, 16 * KIB, 0, 0, 256 * KIB, 16},
 		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 1000, 0, 1000, 64},
-		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 7, 128 * KIB, 7},
-		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 5000, 128 * KIB, 5000},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 7, 256 * KIB, 7},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 5000, 256 * KIB, 5000},
 		/* The device's longest message, and its queues. */
 		{0x2c9, 16384, 4096 * KIB, 64U << 20, 0, FAKE_MESSAGE_MAX, 16},
-		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 65535, 128 * KIB, 8184},
-		{FAKE_SOFT_VENDOR, 40, 4096 * KIB, 0, 0, 128 * KIB, 12},
-		{FAKE_SOFT_VENDOR, 18, 4096 * KIB, 0, 0, 128 * KIB, 1},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 65535, 256 * KIB, 8184},
+		{FAKE_SOFT_VENDOR, 40, 4096 * KIB, 0, 0, 256 * KIB, 12},
+		{FAKE_SOFT_VENDOR, 18, 4096 * KIB, 0, 0, 256 * KIB, 1},
 	};
 
 	(void)state;

@@ -46,7 +46,7 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_same_text(got->input, wanted->input);
 	assert_same_text(got->output, wanted->output);
 	assert_int_equal(got->force, wanted->force);
-	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 4194304);
+	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 7340032);
 	assert_int_equal(got->chunk, wanted->chunk);
 	assert_int_equal(got->depth, wanted->depth);
 	assert_int_equal(got->progress, wanted->progress);
@@ -308,7 +308,7 @@ static void names_what_does_not_go_together(void **state)
 		{{"--input", "-", "any", "--message", ""}, "--message", "--input"},
 		{{"--json", "--output", "-", "any"}, "--json", "--output -"},
 		{{"--output=-", "any", "--json"}, "--json", "--output -"},
-		{{"--chunk", "2097153", "any"}, "--chunk", "--buffer"},
+		{{"--chunk", "3670017", "any"}, "--chunk", "--buffer"},
 		{{"--chunk", "1M", "--buffer", "1M", "any"}, "--chunk", "--buffer"},
 		{{"--buffer", "16K", "any", "--chunk", "8193"}, "--chunk", "--buffer"},
 	};
