@@ -14,6 +14,7 @@
 #include "lib/host.h"
 #include "lib/options.h"
 #include "rdma-common.h"
+#include "rdma-diagnose.h"
 #include "rdma-session.h"
 
 /*
@@ -490,6 +491,12 @@ int main(int argc, char *argv[])
 	client.output.program = "rdma-client";
 	if (session_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
 		return (int)status;
+	if (client.options.diagnose) {
+		client.output.quiet = client.options.quiet;
+		client.output.verbose = client.options.verbose;
+		return (int)output_finish(
+			&client.output, diagnose(&client.options, &client.output));
+	}
 	status = set_up(&client, greeting) || session_check(&client.session) ? STATUS_FAILED
 									     : exchange(&client);
 	tear_down(&client);

@@ -9,8 +9,7 @@
 #include "lib/options.h"
 #include "rdma-probe.h"
 
-/* Bytes of an enum ibv_mtu. InfiniBand specification, volume 1, 9.1.2. */
-static unsigned int mtu_bytes(enum ibv_mtu mtu)
+unsigned int probe_mtu_bytes(enum ibv_mtu mtu)
 {
 	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
 }
@@ -88,7 +87,7 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 	facts_add(facts, "port", "%u", id->port_num);
 	ibv_query_port(id->verbs, id->port_num, &attributes);
 	ibv_query_device(id->verbs, &limits);
-	facts_add(facts, "rdma mtu", "%u", mtu_bytes(attributes.active_mtu));
+	facts_add(facts, "rdma mtu", "%u", probe_mtu_bytes(attributes.active_mtu));
 	if (inventory_take("", &inventory))
 		return;
 	device = inventory_device(&inventory, name);

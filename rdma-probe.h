@@ -101,6 +101,9 @@ size_t probe_counters(const struct probe *probe, char *text, size_t size);
 /* Disconnects, if that is still to be done, and frees everything. rdma_disconnect(3). */
 void probe_close(struct probe *probe);
 
+/* Bytes of an enum ibv_mtu. InfiniBand specification, volume 1, 9.1.2. rdma-facts.c. */
+unsigned int probe_mtu_bytes(enum ibv_mtu mtu);
+
 /* What this end is: program, device, port, limits. rdma-facts.c. */
 void probe_facts(const struct probe *probe, struct facts *facts);
 

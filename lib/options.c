@@ -275,15 +275,38 @@ static enum options_result check_together(struct options *options)
 	return OPTIONS_RUN;
 }
 
+/* Takes what may follow the client's `diagnose`: a host, and a port. */
+static enum options_result take_diagnosis(struct options *options, int count, char *words[])
+{
+	if (options->input || options->output || options->message)
+		return wrong(options, "%s does not go with diagnose, which moves data of its own",
+			options->input    ? "--input"
+			: options->output ? "--output"
+					  : "--message");
+	if (options->source)
+		return wrong(options, "--source does not go with diagnose yet");
+	options->diagnose = true;
+	if (count > 2)
+		return wrong(options, "'%s' is one word too many", words[2]);
+	if (count == 0)
+		return OPTIONS_RUN;
+	options->host = words[0];
+	if (*options->host == '\0')
+		return wrong(options, "the server's host must not be empty");
+	return count == 1 || parse_port(options, words[1], 1) ? OPTIONS_RUN : OPTIONS_WRONG;
+}
+
 /* Takes the words that are no options: the mode and, for the client, host and port. */
 static enum options_result take_words(
 	struct options *options, enum program program, int count, char *words[])
 {
 	bool server = program == PROGRAM_SERVER;
-	const char *modes = server ? "write, read or any" : "write or read";
+	const char *modes = server ? "write, read or any" : "write, read or diagnose";
 
 	if (count < 1)
 		return wrong(options, "the mode is missing: %s", modes);
+	if (!server && strcmp(words[0], "diagnose") == 0)
+		return take_diagnosis(options, count - 1, words + 1);
 	options->mode = mode_by_name(words[0]);
 	if (!options->mode && !(server && strcmp(words[0], "any") == 0))
 		return wrong(options, "the mode must be %s, not '%s'", modes, words[0]);
@@ -373,10 +396,12 @@ static const char *const server_text =
 
 static const char *const client_text =
 	"Usage: rdma-client [OPTION...] write|read HOST PORT\n"
+	"       rdma-client [OPTION...] diagnose [HOST [PORT]]\n"
 	"Exchanges data with rdma-server by one-sided RDMA: each side writes its own into the other's\n"
 	"memory (write) or reads the other's out of it (read). The data is a short message or, of any\n"
 	"size, a file or a pipe, and every byte is verified at both ends.\n"
-	"`rdma-client write --input big.iso HOST PORT` sends a file.\n";
+	"`rdma-client write --input big.iso HOST PORT` sends a file. Where RDMA does not work, diagnose\n"
+	"says what is broken between this host and HOST, on which side, and how to mend it.\n";
 
 static const char *const size_text =
 	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";

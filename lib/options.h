@@ -37,7 +37,7 @@ enum progress_wanted {
 };
 
 struct options {
-	const struct mode *mode; /* NULL: the server's `any` */
+	const struct mode *mode; /* NULL: the server's `any`, the client's `diagnose` */
 	const char *message;     /* NULL: the default message */
 	const char *device;      /* NULL: any RDMA device */
 	int64_t timeout;         /* of a peer's silence, in milliseconds */
@@ -60,9 +60,10 @@ struct options {
 
 	/* the client's */
 	const char *source; /* NULL: whichever the route has */
-	const char *host;
+	bool diagnose;
+	const char *host; /* NULL: diagnose this host alone */
 
-	uint16_t port; /* the server's 0: let the system choose */
+	uint16_t port; /* 0: the server lets the system choose, `diagnose` has none */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
 };
 
