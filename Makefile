@@ -44,7 +44,7 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 all: $(programs:%=$(BIN)/%)
 
 $(BIN)/rdma-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
-$(BIN)/rdma-client: $(call objects,rdma-diagnose.c)
+$(BIN)/rdma-client: $(call objects,rdma-climb.c rdma-diagnose.c)
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
 		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)

@@ -491,12 +491,8 @@ int main(int argc, char *argv[])
 	client.output.program = "rdma-client";
 	if (session_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
 		return (int)status;
-	if (client.options.diagnose) {
-		client.output.quiet = client.options.quiet;
-		client.output.verbose = client.options.verbose;
-		return (int)output_finish(
-			&client.output, diagnose(&client.options, &client.output));
-	}
+	if (client.options.diagnose)
+		return (int)diagnose(&client.options, client.output.program);
 	status = set_up(&client, greeting) || session_check(&client.session) ? STATUS_FAILED
 									     : exchange(&client);
 	tear_down(&client);

@@ -5,14 +5,14 @@
 #ifndef RDMA_DIAGNOSE_H
 #define RDMA_DIAGNOSE_H
 
+#include "lib/failure.h"
 #include "lib/options.h"
-#include "lib/output.h"
 
 /*
  * Diagnoses what the options name: host and port; the host alone; or, without either, this host. Prints
- * a line for each rung and the verdict, or with --json one document. Returns the exit status. Main
- * thread, which waits here; a signal ends the process.
+ * what it finds at each rung and the verdict; with --json a document on standard output, too. Returns
+ * the exit status, when all lines are written. Main thread, which waits here; a signal ends the process.
  */
-enum exit_status diagnose(const struct options *options, const struct output *output);
+enum exit_status diagnose(const struct options *options, const char *program);
 
 #endif
