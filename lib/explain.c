@@ -316,7 +316,7 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_ANY, ENOMEM, STATUS_FAILED, SIDE_HERE, FACT,
 		"there is not enough memory", NULL, NULL},
 	{FAILURE_ERRNO, PHASE_ANY, EMFILE, STATUS_FAILED, SIDE_HERE, FACT,
-		"this process has too many open files", "raise `ulimit -n`", NULL},
+		"this process has too many open files", "raise `ulimit -n`", "ulimit -n"},
 	{FAILURE_ERRNO, PHASE_ADDRESS, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL, NULL,
 		NULL},
 	{FAILURE_ERRNO, PHASE_ROUTE, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL, NULL,
