@@ -1,7 +1,8 @@
 /*
  * The papers keep up with the tables of the code: every explanation is in docs/troubleshooting.md,
- * every option in the manual page and in the completion of its program, every exit status in both
- * manual pages. Runs from the top of the tree, as `make check` does.
+ * every rung of a diagnosis in docs/diagnosis.md, the manual page and the schema, every option in the
+ * manual page and in the completion of its program, every exit status in both manual pages. Runs from
+ * the top of the tree, as `make check` does.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -325,10 +326,35 @@ static void every_exit_status_is_documented(void **state)
 	}
 }
 
+/* The paper has a section for each rung, the manual an entry, and the schema its name. */
+static void every_rung_is_documented(void **state)
+{
+	char *paper = read_paper("docs/diagnosis.md"), *manual = read_paper("man/rdma-client.1");
+	char *schema = read_paper("docs/diagnosis.schema.json");
+
+	(void)state;
+	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
+		const char *name = ladder_name(rung);
+		char section[64], row[64], entry[64], constant[64];
+
+		snprintf(section, sizeof(section), "\n### %s\n", name);
+		snprintf(row, sizeof(row), "\n| %s | ", name);
+		snprintf(entry, sizeof(entry), "\n.It Li %s\n", name);
+		snprintf(constant, sizeof(constant), "\"const\": \"%s\"", name);
+		check_case(name, strstr(paper, section) && strstr(paper, row));
+		check_case(name, strstr(manual, entry));
+		check_case(name, strstr(schema, constant));
+	}
+	free(schema);
+	free(manual);
+	free(paper);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_explanation_has_a_section),
+		cmocka_unit_test(every_rung_is_documented),
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
 	};
