@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/explain.h"
@@ -186,7 +187,7 @@ static void every_side_has_its_words(void **state)
 		ladder_fail(&ladder, RUNG_CONNECTION, &failure);
 		length = ladder_lines(&ladder, RUNG_CONNECTION, text, sizeof(text) - 1);
 		assert_in_range(length, 1, sizeof(text) - 2);
-		strcat(text, "\n");
+		snprintf(text + length, sizeof(text) - length, "\n");
 		check_case(text, strstr(text, words[row->side]) != NULL);
 		check_case(text, !strstr(text, "probably: ") == !row->guess);
 		check_case(text, !strstr(text, "look: ") == !row->command);
