@@ -104,7 +104,8 @@ clean:
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
-$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-steps.c)
+$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-orders.c \
+	tests/soft-roce/odd-steps.c)
 
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
 on_made_up_device := abandoning aborting connection ending hearing making memory pieces posting silence stream violations
