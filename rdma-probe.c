@@ -347,8 +347,7 @@ void probe_close(struct probe *probe)
 		rdma_disconnect(probe->id);
 	if (probe->id->qp)
 		rdma_destroy_qp(probe->id);
-	if (probe->channel)
-		arm(probe, probe->sends); /* acknowledges what came */
+
 	if (probe->sends)
 		ibv_destroy_cq(probe->sends);
 	if (probe->receives)
