@@ -128,6 +128,9 @@ $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
 $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
 
+# These share a validator of JSON documents.
+$(addprefix $(BUILD)/tests/unit/,test-diagnosis test-report): $(call objects,tests/unit/schema-rig.c)
+
 # These share made-up sysfs trees.
 $(addprefix $(BUILD)/tests/unit/,test-counters test-host test-inventory test-sysfs): \
 	$(call objects,tests/unit/tree-rig.c)

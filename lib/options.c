@@ -400,8 +400,10 @@ static const char *const client_text =
 	"Exchanges data with rdma-server by one-sided RDMA: each side writes its own into the other's\n"
 	"memory (write) or reads the other's out of it (read). The data is a short message or, of any\n"
 	"size, a file or a pipe, and every byte is verified at both ends.\n"
-	"`rdma-client write --input big.iso HOST PORT` sends a file. Where RDMA does not work, diagnose\n"
-	"says what is broken between this host and HOST, on which side, and how to mend it.\n";
+	"`rdma-client write --input big.iso HOST PORT` sends a file.\n"
+	"\nWhere RDMA does not work, `rdma-client diagnose HOST PORT` says what is broken between this\n"
+	"host and the rdma-server at HOST and PORT, on which side, and how to mend it. Without PORT or\n"
+	"HOST it goes as far as it can. Of the options it heeds --device, --json and --quiet.\n";
 
 static const char *const size_text =
 	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";
@@ -409,6 +411,10 @@ static const char *const size_text =
 static const char *const status_text =
 	"\nExit status: 0 exchanged and verified; 1 failed; 2 wrong usage; 3 could not connect;\n"
 	"4 the peer failed, vanished or broke the protocol; 5 data arrived damaged.\n";
+
+static const char *const diagnosis_text =
+	"diagnose: 0 nothing is broken; else, of what broke first: 1 or 3 this host or the way to the\n"
+	"server, 4 the peer, packets or speed, 5 data.\n";
 
 /* The widest of the left column. */
 #define LEFT_WIDTH ((int)sizeof("--output FILE|DIRECTORY/|-") - 1)
@@ -432,4 +438,6 @@ void options_help(FILE *stream, enum program program)
 	}
 	fputs(size_text, stream);
 	fputs(status_text, stream);
+	if (program == PROGRAM_CLIENT)
+		fputs(diagnosis_text, stream);
 }

@@ -1,7 +1,8 @@
 /*
  * The papers keep up with the tables of the code: every explanation is in docs/troubleshooting.md,
- * every option in the manual page and in the completion of its program, every exit status in both
- * manual pages. Runs from the top of the tree, as `make check` does.
+ * every rung of a diagnosis in docs/diagnosis.md, the manual page and the schema, every option in the
+ * manual page and in the completion of its program, every exit status in both manual pages. Runs from
+ * the top of the tree, as `make check` does.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "lib/explain.h"
+#include "lib/ladder.h"
 #include "lib/options.h"
 #include "unit.h"
 
@@ -77,22 +79,87 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/*
- * True if the section shows the row's sentence, cause and cure together, and its exit status. What
- * was seen stands between the two, so no more can be said of what is there.
- */
-static bool shows(const char *section, const struct explanation *row)
+/* The sentence of a failure, cause and cure together; between the two stands what was seen. */
+static bool shows_sentence(const char *section, const struct explanation *row)
 {
-	char start[512], end[512], status[32], of_server[32];
+	char start[512], end[512];
 	const char *cause;
 
 	snprintf(start, sizeof(start), ": %s", row->cause ? row->cause : "");
 	snprintf(end, sizeof(end), "%s%s.", row->cure ? "; " : "", row->cure ? row->cure : "");
+	cause = strstr(section, start);
+	return cause && strstr(cause + strlen(start), end);
+}
+
+/* Only a diagnosis finds these. */
+static bool is_of_diagnosis(const struct explanation *row)
+{
+	return row->kind == FAILURE_IMPAIRED || row->kind == FAILURE_STRANGER;
+}
+
+/*
+ * What a diagnosis prints of the row, folded: up to the cause in start, from the side on in end. HOST
+ * stays in the command.
+ */
+static void diagnose_row(const struct explanation *row, char start[1024], char end[1024])
+{
+	struct failure failure = {
+		.kind = row->kind, .phase = row->phase, .code = row->code, .evidence = "EVIDENCE"};
+	struct ladder ladder;
+	char *seen;
+
+	ladder_init(&ladder, "");
+	ladder_fail(&ladder, RUNG_CONNECTION, &failure);
+	ladder_lines(&ladder, RUNG_CONNECTION, start, 1024);
+	fold(start);
+	seen = strstr(start, " seen: EVIDENCE");
+	snprintf(end, 1024, "%s", strstr(start, " where: "));
+	if (seen)
+		*seen = '\0';
+	memmove(start, strstr(start, " failed"), strlen(strstr(start, " failed")) + 1);
+}
+
+/* The lines of a diagnosis, whichever rung it is. */
+static bool shows_diagnosis(const char *section, const struct explanation *row)
+{
+	char start[1024], end[1024];
+	const char *cause;
+
+	diagnose_row(row, start, end);
+	cause = strstr(section, start);
+	return cause && strstr(cause + strlen(start), end);
+}
+
+/* "Fact, this host: `rdma link`." */
+static bool shows_side(const char *section, const struct explanation *row)
+{
+	char start[1024], end[1024], line[1200], *stop = NULL;
+
+	diagnose_row(row, start, end);
+	memmove(end, end + strlen(" where: "), strlen(end + strlen(" where: ")) + 1);
+	if (row->cure)
+		stop = strstr(end, " next: ");
+	else if (row->command)
+		stop = strstr(end, " look: ");
+	if (stop)
+		*stop = '\0';
+	snprintf(line, sizeof(line), "%s, %s%s%s%s.", row->guess ? "Guess" : "Fact", end,
+		row->command ? ": `" : "", row->command ? row->command : "",
+		row->command ? "`" : "");
+	return strstr(section, line);
+}
+
+/* True if the section shows all that the row has. */
+static bool shows(const char *section, const struct explanation *row)
+{
+	char status[32], of_server[32];
+
 	snprintf(status, sizeof(status), "xit status %d.", row->status);
 	snprintf(of_server, sizeof(of_server), "exit status is %d.", row->status);
-	cause = strstr(section, start);
-	return cause && strstr(cause + strlen(start), end) &&
-	       (strstr(section, status) || strstr(section, of_server));
+	if (!strstr(section, status) && !strstr(section, of_server))
+		return false;
+	return is_of_diagnosis(row) ? shows_diagnosis(section, row)
+				    : shows_sentence(section, row) && shows_side(section, row);
 }
 
 static bool is_shown(char *const sections[], const struct explanation *row)
@@ -118,9 +185,11 @@ static void every_explanation_has_a_section(void **state)
 	for (unsigned int i = 0; (row = explain_row(i)); i++)
 		if (!is_shown(sections, row))
 			fail_msg("docs/troubleshooting.md has no section with: '%s' ... '%s', exit "
-				 "status %d",
+				 "status %d, %s, side %d, command '%s'",
 				row->cause ? row->cause : "(what was seen)",
-				row->cure ? row->cure : "(nothing)", row->status);
+				row->cure ? row->cure : "(nothing)", row->status,
+				row->guess ? "guess" : "fact", row->side,
+				row->command ? row->command : "(none)");
 	free(text);
 }
 
@@ -257,10 +326,35 @@ static void every_exit_status_is_documented(void **state)
 	}
 }
 
+/* The paper has a section for each rung, the manual an entry, and the schema its name. */
+static void every_rung_is_documented(void **state)
+{
+	char *paper = read_paper("docs/diagnosis.md"), *manual = read_paper("man/rdma-client.1");
+	char *schema = read_paper("docs/diagnosis.schema.json");
+
+	(void)state;
+	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
+		const char *name = ladder_name(rung);
+		char section[64], row[64], entry[64], constant[64];
+
+		snprintf(section, sizeof(section), "\n### %s\n", name);
+		snprintf(row, sizeof(row), "\n| %s | ", name);
+		snprintf(entry, sizeof(entry), "\n.It Li %s\n", name);
+		snprintf(constant, sizeof(constant), "\"const\": \"%s\"", name);
+		check_case(name, strstr(paper, section) && strstr(paper, row));
+		check_case(name, strstr(manual, entry));
+		check_case(name, strstr(schema, constant));
+	}
+	free(schema);
+	free(manual);
+	free(paper);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_explanation_has_a_section),
+		cmocka_unit_test(every_rung_is_documented),
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
 	};

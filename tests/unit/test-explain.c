@@ -12,7 +12,11 @@
 #include "lib/explain.h"
 #include "lib/host.h"
 #include "lib/introduction.h"
+#include "lib/ladder.h"
 #include "unit.h"
+
+/* What a command may be made of: nothing that a shell takes for more than a list of commands. */
+#define COMMAND_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-/;"
 
 /* A code that no row names, for those that take any. */
 #define OTHER_CODE 9999
@@ -42,28 +46,34 @@ static void every_row_is_reached(void **state)
 static void every_kind_has_an_answer(void **state)
 {
 	(void)state;
-	for (enum failure_kind kind = FAILURE_ERRNO; kind <= FAILURE_INTERRUPTED; kind++)
+	for (enum failure_kind kind = FAILURE_ERRNO; kind <= FAILURE_IMPAIRED; kind++)
 		for (enum phase phase = 0; phase < PHASE_COUNT; phase++)
 			for (int code = -200; code < 200; code++) {
 				const struct explanation *row = explain(kind, phase, code);
 
 				assert_non_null(row);
 				/* The one for what nobody foresaw must not be needed. */
-				if (kind != FAILURE_HOST)
+				if (kind != FAILURE_HOST && kind != FAILURE_IMPAIRED)
 					assert_int_equal(row->kind, kind);
 			}
 	assert_non_null(explain(FAILURE_NONE, PHASE_EXCHANGE, 0));
 }
 
-static void every_host_code_and_refusal_has_a_row_of_its_own(void **state)
+static void every_code_of_ours_has_a_row_of_its_own(void **state)
 {
 	(void)state;
 	for (int code = HOST_NO_DEVICE; code <= HOST_LOCKED_MEMORY; code++)
 		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
 	/* 5 was of version 1; what is refused with FILES is a program that knows no reasons. */
-	for (int code = REFUSAL_MODE; code <= REFUSAL_BUSY; code++)
-		if (code != 5)
+	for (int code = REFUSAL_MODE; code <= REFUSAL_FULL; code++)
+		if (code != 5 && code != REFUSAL_FILES)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
+	for (int code = IMPAIRED_MTU; code <= IMPAIRED_SPEED; code++) {
+		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
+
+		assert_int_equal(row->kind, FAILURE_IMPAIRED);
+		assert_int_equal(row->code, code);
+	}
 }
 
 /* It becomes part of "WHAT with WHOM: CAUSE (EVIDENCE); CURE." */
@@ -91,6 +101,101 @@ static void every_row_is_part_of_a_sentence(void **state)
 		assert_in_range(row->status, STATUS_FAILED, STATUS_DAMAGED);
 		assert_int_not_equal(row->status, STATUS_USAGE);
 	}
+}
+
+/* It stands in a line of its own, to be copied into a shell; HOST becomes the peer. */
+static void assert_is_a_command(const struct explanation *row)
+{
+	const char *command = row->command, *host;
+
+	check_case(command, *command && strlen(command) < 100 && islower(command[0]));
+	check_case(command, strspn(command, COMMAND_LETTERS) == strlen(command));
+	check_case(command, !strstr(command, "  ") && command[strlen(command) - 1] != ' ');
+	/* In capitals there is nothing else that would have to be filled in, and that but once. */
+	host = strstr(command, "HOST");
+	for (const char *letter = command; *letter; letter++)
+		if (!host || letter < host || letter >= host + strlen("HOST"))
+			check_case(command, !isupper(*letter));
+	/* What is broken on this host is looked at without the other one, unless it is the way there. */
+	if (host)
+		check_case(command, row->kind != FAILURE_HOST);
+}
+
+static void every_command_can_be_copied(void **state)
+{
+	const struct explanation *row;
+	unsigned int commands = 0, hosts = 0;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		if (!row->command)
+			continue;
+		assert_is_a_command(row);
+		commands++;
+		hosts += strstr(row->command, "HOST") != NULL;
+	}
+	assert_in_range(commands, 20, 100);
+	assert_in_range(hosts, 5, commands - 1);
+}
+
+/* Only what was not seen can be a guess, so it has a sentence, or the silence itself is the cause. */
+static void every_guess_is_one(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		assert_in_range(row->side, SIDE_HERE, SIDE_EITHER);
+		if (row->guess && !row->cause)
+			assert_int_equal(row->kind, FAILURE_DEADLINE);
+		/* What this host lacks, a name that is not known, a refusal: somebody said so. */
+		if (row->kind == FAILURE_HOST || row->kind == FAILURE_NAME ||
+			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
+			assert_false(row->guess);
+		/* Silence may have its reason there or on the way, never here. */
+		if (row->kind == FAILURE_DEADLINE) {
+			assert_true(row->guess);
+			assert_int_equal(row->side, SIDE_BEYOND);
+		}
+	}
+}
+
+/* A word of what a diagnosis prints for each side. */
+static void every_side_has_its_words(void **state)
+{
+	static const char *const words[] = {
+		[SIDE_HERE] = "where: this host\n",
+		[SIDE_THERE] = "where: the other host\n",
+		[SIDE_BEYOND] = "where: the other host, or the way to it\n",
+		[SIDE_EITHER] = "where: either host\n",
+	};
+	bool seen[COUNT(words)] = {false};
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		struct failure failure = {0};
+		struct ladder ladder;
+		char text[2048];
+		size_t length;
+
+		/* A row for any phase may stand behind those for one: any phase will do here. */
+		failure_set(&failure, row->kind, row->phase % PHASE_COUNT, row->code, "c", "seen");
+		row = explain(failure.kind, failure.phase, failure.code);
+		ladder_init(&ladder, "10.0.0.2");
+		ladder_fail(&ladder, RUNG_CONNECTION, &failure);
+		length = ladder_lines(&ladder, RUNG_CONNECTION, text, sizeof(text) - 1);
+		assert_in_range(length, 1, sizeof(text) - 2);
+		strcat(text, "\n");
+		check_case(text, strstr(text, words[row->side]) != NULL);
+		check_case(text, !strstr(text, "probably: ") == !row->guess);
+		check_case(text, !strstr(text, "look: ") == !row->command);
+		check_case(text, !strstr(text, "next: ") == !row->cure);
+		check_case(text, !strstr(text, "HOST"));
+		seen[row->side] = true;
+	}
+	for (size_t i = 0; i < COUNT(words); i++)
+		assert_true(seen[i]);
 }
 
 #define NAMED(code) \
@@ -197,6 +302,8 @@ static const struct symptom {
 	{"9 version", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_VERSION, STATUS_CONNECT, NULL},
 	{"9 busy", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_BUSY, STATUS_CONNECT,
 		"only one client can have"},
+	{"9 full", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_FULL, STATUS_CONNECT,
+		"as many diagnoses"},
 	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT, "does not know"},
 	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},
 	{"10 resources", FAILURE_REJECTED, PHASE_CONNECT, 3, STATUS_CONNECT, "resources"},
@@ -239,6 +346,16 @@ static const struct symptom {
 	{"device removed", FAILURE_REMOVED, PHASE_EXCHANGE, 0, STATUS_FAILED, "removed"},
 	{"file, here", FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, STATUS_FAILED, NULL},
 	{"file, there", FAILURE_ABORTED, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
+	{"not our server", FAILURE_STRANGER, PHASE_CONNECT, 0, STATUS_CONNECT, "not rdma-server"},
+	{"MTU of the interfaces", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, STATUS_PEER,
+		"different MTUs"},
+	{"MTU of the path", FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH, STATUS_PEER,
+		"do not get there"},
+	{"MTU of the devices", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_RDMA_MTU, STATUS_PEER,
+		"active MTUs"},
+	{"loss", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, STATUS_PEER, "lost"},
+	{"bad cable", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LINK, STATUS_PEER, "cable"},
+	{"slow", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SPEED, STATUS_PEER, "slows"},
 	{"signal", FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, STATUS_FAILED, "signal"},
 };
 
@@ -264,8 +381,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_reached),
 		cmocka_unit_test(every_kind_has_an_answer),
-		cmocka_unit_test(every_host_code_and_refusal_has_a_row_of_its_own),
+		cmocka_unit_test(every_code_of_ours_has_a_row_of_its_own),
 		cmocka_unit_test(every_row_is_part_of_a_sentence),
+		cmocka_unit_test(every_command_can_be_copied),
+		cmocka_unit_test(every_guess_is_one),
+		cmocka_unit_test(every_side_has_its_words),
 		cmocka_unit_test(completions_have_the_names_of_verbs_h),
 		cmocka_unit_test(codes_have_names),
 		cmocka_unit_test(known_symptoms_lead_where_they_should),

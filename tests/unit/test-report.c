@@ -7,19 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/options.h"
 #include "lib/report.h"
+#include "schema-rig.h"
 #include "unit.h"
-
-/* Says what is wrong with a document. */
-#define VALIDATOR "tests/validate-report"
-
-/* Its exit status if what it needs is missing. */
-#define EXIT_MISSING 77
 
 #define DIGEST \
 	{ \
@@ -169,30 +161,6 @@ static void shows_no_rate_that_is_none(void **state)
 	}
 }
 
-/* The exit status of the command, which reads the documents. */
-static int give_to(const char *command, const char *text)
-{
-	FILE *pipe = popen(command, "we");
-	int status;
-
-	assert_non_null(pipe);
-	assert_true(fputs(text, pipe) >= 0);
-	status = pclose(pipe);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-/* The documents, which this frees, are as the schema says. Skips the test if nothing can tell. */
-static void check_documents(char *texts)
-{
-	int status = give_to(VALIDATOR, texts);
-
-	free(texts);
-	if (status == EXIT_MISSING)
-		skip();
-	assert_int_equal(status, 0);
-}
-
 static void is_as_the_schema_says(void **state)
 {
 	static const struct report *const reports[] = {&verified, &failed, &damaged};
@@ -209,15 +177,14 @@ static void is_as_the_schema_says(void **state)
 		free(text);
 	}
 	fclose(stream);
-	check_documents(texts);
+	schema_check(SCHEMA_REPORT, texts);
+	free(texts);
 }
 
 /* Or the test before this one would say nothing. */
 static void schema_refuses_what_is_wrong(void **state)
 {
-	static const struct {
-		const char *right, *wrong;
-	} cases[] = {
+	static const struct schema_case cases[] = {
 		{"\"depth\":16,", ""},
 		{"\"depth\":16,", "\"depth\":16,\"width\":3,"},
 		{"\"rate\":0,", ""},
@@ -231,21 +198,10 @@ static void schema_refuses_what_is_wrong(void **state)
 		{HASH, "0123"},
 		{"big.iso", "\xff"},
 	};
-	char *text;
+	char *text = report_json(&verified);
 
 	(void)state;
-	check_documents(report_json(&verified));
-	text = report_json(&verified);
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		const char *place = strstr(text, cases[i].right);
-		char broken[2048];
-
-		assert_non_null(place);
-		snprintf(broken, sizeof(broken), "%.*s%s%s", (int)(place - text), text,
-			cases[i].wrong, place + strlen(cases[i].right));
-		if (give_to(VALIDATOR " 2>/dev/null", broken) != 1)
-			fail_msg("the schema takes %s", broken);
-	}
+	schema_check_refuses(SCHEMA_REPORT, text, cases, COUNT(cases));
 	free(text);
 }
 

@@ -1,0 +1,279 @@
+/*
+ * What a diagnosis tells programs: its document, made of made-up ladders, facts and inventories, is as
+ * docs/diagnosis.schema.json says. Runs from the top of the tree, as `make check` does.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/document.h"
+#include "lib/explain.h"
+#include "lib/facts.h"
+#include "lib/inventory.h"
+#include "lib/ladder.h"
+#include "lib/options.h"
+#include "schema-rig.h"
+#include "unit.h"
+
+static struct inventory_address addresses[] = {{"10.0.0.1", false}, {"fe80::1%eth0", true}};
+static struct inventory_interface interfaces[] = {
+	{.name = "eth0", .state = "up", .mtu = 1500, .address_count = 2, .addresses = addresses},
+	{.name = "eth\xff"},
+};
+static struct inventory_gid gids[] = {
+	{.index = 1, .text = "::ffff:10.0.0.1", .type = "RoCE v2", .interface = "eth0"},
+	{.index = 70000, .text = "fe80::1", .link_local = true},
+};
+static struct inventory_port ports[] = {
+	{
+		.number = 1,
+		.state = "ACTIVE",
+		.physical_state = "LinkUp",
+		.link_layer = "Ethernet",
+		.rate = "2.5 Gb/sec (1X)",
+		.megabits = 2500,
+		.gid_count = COUNT(gids),
+		.gids = gids,
+		.interface_count = COUNT(interfaces),
+		.interfaces = interfaces,
+	},
+	{.number = 2, .link_layer = "InfiniBand", .lid = 3, .sm_lid = 1},
+};
+static struct inventory_device devices[] = {
+	{
+		.name = "rxe0",
+		.type = "CA",
+		.description = "host\n",
+		.driver = "rdma_rxe",
+		.parent = "eth0",
+		.uverbs = "uverbs0",
+		.access = SYSFS_GRANTED,
+		.port_count = COUNT(ports),
+		.ports = ports,
+	},
+	{.name = "mlx5_0", .firmware = "16.35.2000", .access = SYSFS_DENIED},
+};
+
+static const struct inventory full = {
+	.host = HOST_READY,
+	.rdma_cm = SYSFS_GRANTED,
+	.ib_core = true,
+	.rdma_ucm = true,
+	.netns = INVENTORY_NETNS_SHARED,
+	.locked_max = 8388608,
+	.device_count = COUNT(devices),
+	.devices = devices,
+};
+
+static const struct inventory empty = {.host = HOST_NO_DEVICE, .locked_max = UINT64_MAX};
+
+/* One diagnosis. */
+struct made_up {
+	const char *host;
+	uint16_t port;
+	struct ladder ladder;
+	struct facts here, there;
+	const struct inventory *inventory;
+};
+
+/* Makes its document. The members are those that rdma-diagnose.c has. The caller frees it. */
+static char *make_document(const struct made_up *made_up)
+{
+	struct json_object *object = json_object_new_object();
+	char verdict[512], *text;
+
+	ladder_verdict(&made_up->ladder, verdict, sizeof(verdict));
+	assert_true(document_add_number(object, "schema", 1));
+	assert_true(document_add_text(object, "program", "rdma-client"));
+	assert_true(document_add_text(object, "version", PROJECT_VERSION));
+	assert_true(document_add_text(object, "host", made_up->host));
+	assert_true(document_add_number(object, "port", made_up->port));
+	assert_true(document_add_text(object, "verdict", verdict));
+	assert_true(document_add_number(object, "status", ladder_status(&made_up->ladder)));
+	assert_true(document_add_value(object, "rungs", ladder_json(&made_up->ladder)));
+	assert_true(document_add_value(object, "here", facts_json(&made_up->here)));
+	assert_true(document_add_value(object, "there", facts_json(&made_up->there)));
+	assert_true(document_add_value(object, "inventory", inventory_json(made_up->inventory)));
+	text = strdup(json_object_to_json_string_ext(
+		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
+	assert_non_null(text);
+	assert_null(strchr(text, '\n'));
+	return text;
+}
+
+static void add_facts(struct facts *facts)
+{
+	static const char *const names[] = {"version", "kernel", "device", "port", "rdma mtu",
+		"driver", "firmware", "state", "link layer", "rate", "gid", "gid type", "interface",
+		"interface mtu", "reads answered", "reads asked", "locked memory"};
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		facts_add(facts, names[i], "%s of \xc3\xa4\n\"%zu\"", names[i], i);
+	facts_add(facts, "firmware", "");
+}
+
+/* All holds, up to the last rung. */
+static struct made_up make_good(void)
+{
+	struct made_up made_up = {.host = "h\xff\"", .port = 65535, .inventory = &full};
+
+	ladder_init(&made_up.ladder, "10.0.0.2");
+	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++)
+		ladder_ok(&made_up.ladder, rung, "as it should be, %s", ladder_name(rung));
+	ladder_skip(&made_up.ladder, RUNG_PATH, "the host does not answer, which many do not");
+	add_facts(&made_up.here);
+	add_facts(&made_up.there);
+	facts_add(&made_up.there, "of tomorrow", "~");
+	return made_up;
+}
+
+/* This host alone. */
+static struct made_up make_alone(void)
+{
+	struct made_up made_up = {.inventory = &full};
+
+	ladder_init(&made_up.ladder, "");
+	ladder_ok(&made_up.ladder, RUNG_HOST, "rxe0/1 ACTIVE, MTU 1024");
+	return made_up;
+}
+
+/* The rung breaks, and all above it are skipped. */
+static struct made_up make_broken(
+	enum rung rung, enum failure_kind kind, enum phase phase, int code)
+{
+	struct made_up made_up = {.host = "10.0.0.2", .port = 7, .inventory = &empty};
+	struct failure failure = {0};
+
+	ladder_init(&made_up.ladder, made_up.host);
+	failure_set(&failure, kind, phase, code, "diagnose", "seen with \"%s\"", "eyes");
+	for (enum rung below = RUNG_HOST; below < rung; below++)
+		ladder_ok(&made_up.ladder, below, "good");
+	ladder_fail(&made_up.ladder, rung, &failure);
+	for (enum rung above = rung + 1; above < RUNGS; above++)
+		ladder_skip(&made_up.ladder, above, "it was not reached");
+	return made_up;
+}
+
+static void print(FILE *stream, const struct made_up *made_up)
+{
+	char *text = make_document(made_up);
+
+	fprintf(stream, "%s\n", text);
+	free(text);
+}
+
+/* Every row of the table, on every rung, and what no row is for. */
+static void print_broken(FILE *stream)
+{
+	const struct explanation *row;
+
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		struct made_up made_up =
+			make_broken(i % RUNGS, row->kind, row->phase % PHASE_COUNT, row->code);
+
+		print(stream, &made_up);
+	}
+}
+
+static void documents_are_as_the_schema_says(void **state)
+{
+	const struct made_up good = make_good(), alone = make_alone();
+	char *texts;
+	size_t size;
+	FILE *stream = open_memstream(&texts, &size);
+
+	(void)state;
+	assert_non_null(stream);
+	print(stream, &good);
+	print(stream, &alone);
+	print_broken(stream);
+	fclose(stream);
+	schema_check(SCHEMA_DIAGNOSIS, texts);
+	free(texts);
+}
+
+static void schema_refuses_what_is_wrong_with_a_good_one(void **state)
+{
+	static const struct schema_case cases[] = {
+		{"\"schema\":1", "\"schema\":2"},
+		{"rdma-client", "rdma-server"},
+		{"\"version\":\"0", "\"version\":\"x"},
+		{"\"host\":\"h\\\\xff\\\"\",", ""},
+		{"\"host\":\"h\\\\xff\\\"\"", "\"host\":null"},
+		{"\"port\":65535", "\"port\":65536"},
+		{"\"port\":65535", "\"port\":null"},
+		{"\"verdict\":\"", "\"verdict\":\"ok, "},
+		{"\"status\":0", "\"status\":2"},
+		{"\"status\":0", "\"status\":3"},
+		{"\"status\":0,", "\"status\":0,\"errors\":0,"},
+		{"\"rung\":\"name\"", "\"rung\":\"route\""},
+		{"\"state\":\"ok\"", "\"state\":\"good\""},
+		{"\"state\":\"ok\"", "\"state\":\"failed\""},
+		{"\"guess\":null", "\"guess\":false"},
+		{"\"guess\":null,", ""},
+		{"\"cause\":null", "\"cause\":\"something\""},
+		{"\"side\":null", "\"side\":\"this host\""},
+		{"\"next\":null", "\"next\":null,\"then\":null"},
+		{"\"here\":{", "\"here\":{\"of_tomorrow\":\"~\","},
+		{"\"here\":{\"version\":\"", "\"here\":{\"version\":null,\"kernel\":\""},
+		{"\"there\":{", "\"there\":{\"link layer\":\"\","},
+		{"\"there\":{", "\"there\":{\"caf\xc3\xa9\":\"\","},
+		{"\"of_tomorrow\":\"~\"", "\"of_tomorrow\":\"\\u007f\""},
+		{"\"of_tomorrow\":\"~\"", "\"of_tomorrow\":null"},
+		{"\"ib_core\":true", "\"ib_core\":1"},
+		{"\"netns\":\"shared\"", "\"netns\":\"private\""},
+		{"\"rdma_cm\":\"usable\"", "\"rdma_cm\":null"},
+		{"\"locked_max\":8388608", "\"locked_max\":-1"},
+		{"\"ipc_lock\":false,", ""},
+		{"\"driver\":\"rdma_rxe\"", "\"driver\":7"},
+		{"\"megabits\":2500", "\"megabits\":0"},
+		{"\"number\":1", "\"number\":\"1\""},
+		{"\"index\":1,", "\"index\":1,\"zone\":0,"},
+		{"\"mtu\":1500,", ""},
+		{"\"10.0.0.1\"", "null"},
+		{"eth0", "\xff"},
+	};
+	const struct made_up good = make_good();
+	char *text = make_document(&good);
+
+	(void)state;
+	schema_check_refuses(SCHEMA_DIAGNOSIS, text, cases, COUNT(cases));
+	free(text);
+}
+
+static void schema_refuses_what_is_wrong_with_a_bad_one(void **state)
+{
+	static const struct schema_case cases[] = {
+		{"\"status\":3", "\"status\":0"},
+		{"\"state\":\"failed\"", "\"state\":\"ok\""},
+		{"\"guess\":true", "\"guess\":null"},
+		{"\"guess\":true", "\"guess\":1"},
+		{"\"side\":\"the other host, or the way to it\"", "\"side\":\"somewhere\""},
+		{"\"side\":\"the other host, or the way to it\"", "\"side\":null"},
+		{"\"value\":null,\"cause\":\"", "\"value\":\"good\",\"cause\":\""},
+		{"\"here\":{}", "\"here\":null"},
+		{"\"there\":{}", "\"there\":[]"},
+		{"\"devices\":[]", "\"devices\":null"},
+		{"\"devices\":[]", "\"devices\":[{}]"},
+	};
+	const struct made_up broken =
+		make_broken(RUNG_NEIGHBOUR, FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT);
+	char *text = make_document(&broken);
+
+	(void)state;
+	schema_check_refuses(SCHEMA_DIAGNOSIS, text, cases, COUNT(cases));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(documents_are_as_the_schema_says),
+		cmocka_unit_test(schema_refuses_what_is_wrong_with_a_good_one),
+		cmocka_unit_test(schema_refuses_what_is_wrong_with_a_bad_one),
+	};
+
+	return cmocka_run_group_tests_name("diagnosis", tests, NULL, NULL);
+}
