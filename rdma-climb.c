@@ -371,6 +371,14 @@ static bool is_software(const struct facts *facts)
 	return driver && (strcmp(driver, "rdma_rxe") == 0 || strcmp(driver, "siw") == 0);
 }
 
+/* The bus of an end, as far as it is known. */
+static const char *bus(const struct facts *facts)
+{
+	const char *value = facts_value(facts, "bus");
+
+	return value ? value : "unknown";
+}
+
 static void judge_bandwidth(struct diagnosis *diagnosis, double there, double back)
 {
 	double promise = promised(diagnosis), least = there < back ? there : back;
@@ -382,7 +390,9 @@ static void judge_bandwidth(struct diagnosis *diagnosis, double there, double ba
 			"%s (RDMA in software: the processors set the speed, not the link)", text);
 	else if (promise > 0 && least < promise / 2)
 		climb_broken(diagnosis, RUNG_BANDWIDTH, FAILURE_IMPAIRED, PHASE_EXCHANGE,
-			IMPAIRED_SPEED, "%s; the link promises %.0f MB/s", text, promise);
+			IMPAIRED_SPEED,
+			"%s; the link promises %.0f MB/s; the bus is %s here, %s there", text,
+			promise, bus(&diagnosis->ours), bus(&diagnosis->theirs));
 	else
 		ladder_ok(&diagnosis->ladder, RUNG_BANDWIDTH,
 			"%s of %.0f MB/s that the link promises", text, promise);
