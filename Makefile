@@ -76,6 +76,7 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
 $(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
+$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
 	$(link) -Wl,--wrap=digest_of,--wrap=digester_add
@@ -103,7 +104,8 @@ clean:
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
-$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-steps.c)
+$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-orders.c \
+	tests/soft-roce/odd-steps.c)
 
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
 on_made_up_device := abandoning aborting connection ending hearing making memory pieces posting silence stream violations

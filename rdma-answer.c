@@ -23,7 +23,6 @@ struct answer {
 	struct worker worker;
 	struct worker_listener listener;
 	struct slip to_main;
-	char peer[ADDRESS_TEXT_SIZE];
 };
 
 static deadline_t silence(const struct answer *answer)
@@ -188,7 +187,7 @@ static void serve(void *argument)
 		while (take_order(answer) == 0)
 			;
 	if (!probe->disconnected) {
-		failure_explain(&probe->failure, answer->peer, output->verbose, text, sizeof(text));
+		failure_explain(&probe->failure, probe->peer, output->verbose, text, sizeof(text));
 		output_error(output, "%s", text);
 	}
 	if (probe->connected)
@@ -213,7 +212,7 @@ static int start(struct answer *answer, struct rdma_cm_id *id)
 	error = fcntl(events->fd, F_SETFL, O_NONBLOCK) || rdma_migrate_id(id, events) ? -errno : 0;
 	if (error)
 		goto destroy_channel;
-	probe_init(&answer->probe, events, id);
+	probe_init(&answer->probe, events, id, rdma_get_peer_addr(id));
 	error = worker_start(&answer->worker, "diagnosis", serve, answer, &answer->listener);
 	if (!error)
 		return 0;
@@ -245,7 +244,7 @@ enum refusal answers_take(
 	answer->to_main.about = answer;
 	answer->listener = (struct worker_listener){NULL, ended, answer};
 	answer->worker.stop_fd = -1;
-	address_port_text(rdma_get_peer_addr(request->id), answer->peer);
+
 	if (start(answer, request->id)) {
 		free(answer);
 		return REFUSAL_RESOURCES;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/address.h"
 #include "lib/document.h"
 #include "lib/host.h"
 #include "lib/path.h"
@@ -159,9 +160,12 @@ static const char *device_of(const struct inventory *inventory, const char *inte
 static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address)
 {
 	struct reach_route *route = &diagnosis->route;
-	char interface[IF_NAMESIZE], evidence[256];
+	char interface[IF_NAMESIZE], evidence[256], text[ADDRESS_TEXT_SIZE];
 	const char *device;
 
+	/* What is advised from here on is about this address of perhaps several. */
+	address_text(address, text);
+	ladder_set_host(&diagnosis->ladder, text);
 	reach_find_route(address, deadline_in(ROUTE_MS), route);
 	if (route->verdict == REACH_BAD)
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,

@@ -7,6 +7,7 @@
 #include "lib/counters.h"
 #include "lib/inventory.h"
 #include "lib/options.h"
+#include "lib/sysfs.h"
 #include "rdma-probe.h"
 
 unsigned int probe_mtu_bytes(enum ibv_mtu mtu)
@@ -56,6 +57,18 @@ static void add_port(
 		facts_add(facts, "interface mtu", "%u", interface->mtu);
 }
 
+/* What the slot of the adapter carries: often the reason why it is slow. Soft-RoCE has none. */
+static void add_bus(struct facts *facts, const char *device)
+{
+	char speed[32], width[16];
+
+	if (sysfs_line("", speed, sizeof(speed),
+		    "/sys/class/infiniband/%s/device/current_link_speed", device) == 0 &&
+		sysfs_line("", width, sizeof(width),
+			"/sys/class/infiniband/%s/device/current_link_width", device) == 0)
+		facts_add(facts, "bus", "%s x%s", speed, width);
+}
+
 static void add_limits(struct facts *facts, const struct inventory *inventory,
 	const struct ibv_device_attr *device)
 {
@@ -98,6 +111,7 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 		facts_add(facts, "firmware", "%s", device->firmware);
 	if (port)
 		add_port(facts, port, id);
+	add_bus(facts, name);
 	add_limits(facts, &inventory, &limits);
 	inventory_free(&inventory);
 }

@@ -15,9 +15,11 @@
 /* Where the messages lie: one that we send, then those that we receive. */
 #define SLOT(index) ((size_t)(index)*ORDER_MAX)
 
-void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id)
+void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
+	const struct sockaddr *peer)
 {
 	*probe = (struct probe){.events = events, .id = id, .stop_fd = -1};
+	address_port_text(peer, probe->peer);
 }
 
 /* A call failed with this errno. */
@@ -104,6 +106,10 @@ int probe_prepare(struct probe *probe)
 {
 	const int offer = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
+	uint8_t timeout = PROBE_ACK_TIMEOUT;
+
+	rdma_set_option(
+		probe->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	/* On iWARP the target of a READ needs the right of a remote WRITE. Its key goes to nobody. */
 	if (make_queue_pair(probe) ||
 		make_memory(probe, &probe->offered, ORDER_REGION_MAX, offer) ||
@@ -130,7 +136,7 @@ static int take_events(struct probe *probe)
 		if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
 			event->event != RDMA_CM_EVENT_ADDR_CHANGE &&
 			event->event != RDMA_CM_EVENT_ESTABLISHED)
-			failure_from_event(&probe->failure, event, PHASE_EXCHANGE, "");
+			failure_from_event(&probe->failure, event, PHASE_EXCHANGE, probe->peer);
 		rdma_ack_cm_event(event);
 	}
 	if (error)
@@ -175,7 +181,7 @@ int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum 
 		if (here && copy)
 			channel_copy(copy, event);
 		else if (!here)
-			failure_from_event(&probe->failure, event, phase, "");
+			failure_from_event(&probe->failure, event, phase, probe->peer);
 		rdma_ack_cm_event(event);
 		if (!here)
 			return -1;
@@ -341,8 +347,7 @@ void probe_close(struct probe *probe)
 		rdma_disconnect(probe->id);
 	if (probe->id->qp)
 		rdma_destroy_qp(probe->id);
-	if (probe->channel)
-		arm(probe, probe->sends); /* acknowledges what came */
+
 	if (probe->sends)
 		ibv_destroy_cq(probe->sends);
 	if (probe->receives)

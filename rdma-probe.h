@@ -53,11 +53,16 @@ struct probe {
 	uint32_t peer_length, peer_rkey;
 	unsigned int slot; /* that the last message lies in; 0: none */
 	bool connected, disconnected;
-	struct failure failure; /* the first */
+	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
+	struct failure failure;       /* the first */
 };
 
-/* Begins with an id and the channel of its events, which belong to the probe from now on. */
-void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id);
+/*
+ * Begins with an id and the channel of its events, which belong to the probe from now on. peer is who
+ * is at the other end.
+ */
+void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
+	const struct sockaddr *peer);
 
 /*
  * Makes queue pair and memory for the device that id is bound to, and posts the receives. Returns 0,

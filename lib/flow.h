@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* As many chunks of written data make a piece, unless there is less. */
-#define FLOW_TOGETHER 8
+#define FLOW_TOGETHER 2
 
 /* What both ends of a stream know of it; constant once both MSG_MR are exchanged. */
 struct flow {

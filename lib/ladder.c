@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "document.h"
 #include "explain.h"
 #include "ladder.h"
 
@@ -38,6 +39,11 @@ static const char *const sides[] = {
 void ladder_init(struct ladder *ladder, const char *host)
 {
 	*ladder = (struct ladder){0};
+	ladder_set_host(ladder, host);
+}
+
+void ladder_set_host(struct ladder *ladder, const char *host)
+{
 	snprintf(ladder->host, sizeof(ladder->host), "%s", host);
 }
 
@@ -91,7 +97,7 @@ const char *ladder_name(enum rung rung)
 struct account {
 	const char *evidence, *cause, *side, *cure;
 	bool guess;
-	char command[160];
+	char command[320];
 };
 
 /* Writes the command with the host in place of HOST. */
@@ -170,6 +176,16 @@ static enum rung last_ok(const struct ladder *ladder)
 	return last;
 }
 
+/* True if what broke, if anything did, only works badly. */
+static bool works(const struct ladder *ladder)
+{
+	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++)
+		if (ladder->rungs[rung].state == RUNG_FAILED &&
+			ladder->rungs[rung].failure.kind != FAILURE_IMPAIRED)
+			return false;
+	return true;
+}
+
 void ladder_verdict(const struct ladder *ladder, char *text, size_t size)
 {
 	enum rung broken = ladder_broken(ladder), last = last_ok(ladder);
@@ -178,8 +194,7 @@ void ladder_verdict(const struct ladder *ladder, char *text, size_t size)
 	if (broken < RUNGS) {
 		account = account_for(ladder, broken);
 		snprintf(text, size, "%s: %s%s; look at %s.",
-			last > broken && last < RUNGS ? "RDMA works, but not well"
-						      : "RDMA does not work",
+			works(ladder) ? "RDMA works, but not well" : "RDMA does not work",
 			account.guess ? "probably " : "", account.cause, account.side);
 	} else if (last == RUNGS || last < RUNG_NAME) {
 		snprintf(text, size, "This host is ready for RDMA.");
@@ -203,29 +218,19 @@ enum exit_status ladder_status(const struct ladder *ladder)
 /* Adds a text to the object; null if it is "". False if there is no memory. */
 static bool add(struct json_object *object, const char *key, const char *text)
 {
-	struct json_object *value = *text ? json_object_new_string(text) : NULL;
-
-	if ((*text && !value) || json_object_object_add(object, key, value)) {
-		json_object_put(value);
-		return false;
-	}
-	return true;
+	return document_add_text(object, key, *text ? text : NULL);
 }
 
 static bool fill(const struct ladder *ladder, enum rung rung, struct json_object *object)
 {
 	bool failed = ladder->rungs[rung].state == RUNG_FAILED;
 	struct account account = {"", "", "", "", false, ""};
-	struct json_object *guess;
 
 	if (failed)
 		account = account_for(ladder, rung);
-	guess = failed ? json_object_new_boolean(account.guess) : NULL;
-	if (json_object_object_add(object, "guess", guess)) {
-		json_object_put(guess);
-		return false;
-	}
-	return add(object, "rung", names[rung]) &&
+	return (failed ? document_add_boolean(object, "guess", account.guess)
+		       : document_add(object, "guess", NULL)) &&
+	       add(object, "rung", names[rung]) &&
 	       add(object, "state", states[ladder->rungs[rung].state]) &&
 	       add(object, "value", ladder->rungs[rung].text) &&
 	       add(object, "cause", account.cause) && add(object, "evidence", account.evidence) &&

@@ -39,12 +39,14 @@ struct ladder {
 		char text[256]; /* what was measured, why it was skipped */
 		struct failure failure;
 	} rungs[RUNGS];
-	char host[64]; /* what HOST in a command stands for */
-	char peer[128];
+	char host[256]; /* what HOST in a command stands for */
 };
 
-/* Begins with all rungs skipped. host is the other host's address, "" if there is none. */
+/* Begins with all rungs skipped. host is the other host's name or address, "" if there is none. */
 void ladder_init(struct ladder *ladder, const char *host);
+
+/* The host is called this from now on. */
+void ladder_set_host(struct ladder *ladder, const char *host);
 
 /* The rung holds; the format makes what was measured. */
 void ladder_ok(struct ladder *ladder, enum rung rung, const char *format, ...)

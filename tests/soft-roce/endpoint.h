@@ -14,7 +14,7 @@
 #define ENDPOINT_REGION  1024  /* bytes that the other side may access */
 #define ENDPOINT_LOCAL   65536 /* bytes that our RDMA may read from or write to */
 #define ENDPOINT_SLOTS   64
-#define ENDPOINT_SLOT    512 /* bytes of a message, longer than any of the protocol's */
+#define ENDPOINT_SLOT    4200 /* bytes of a message, longer than any of the protocol's */
 
 struct endpoint {
 	struct rdma_event_channel *channel;

@@ -9,12 +9,22 @@
  *
  * Options:
  *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
- *                  allowing READs), version, mode, session, garbage
+ *                  allowing READs), version, mode, session, garbage, diagnosis
  *   --size N       bytes that it announces (default: our text), or `unknown`
  *   --name NAME    what it calls its data
  *   --receives N   receives that it posts, once; default: enough, always
  *   --rnr N        retry count for a peer that has none
  *   --depth N      READs at a time
+ *
+ * Steps of a diagnosis (--intro diagnosis):
+ *   order:NAME order:NAME:HOW:N   give an order: region, facts, counters, fill, check, write, read, run,
+ *                          or a number; of N bytes (default: all that we offer); HOW, which may be "":
+ *                          region:wrap region:empty region:long region:large (more than there is)
+ *                          region:key, long (a run of 5,001 ms), short (100 ms), answer (it says that
+ *                          it is one), number (one that was not due), status (one that does not exist)
+ *   told                   wait for the next order or answer, and print what it says
+ *   reply reply:HOW        answer the order that was told of last: as one that is done, or with HOW as
+ *                          above; or refused, wrong, garbage (text)
  *
  * Steps, which begin by counting the bytes of our stream from 0:
  *   mr mr:wrap mr:empty mr:key mr:small mr:depth
@@ -70,6 +80,8 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 
 	if (strcmp(kind, "read") == 0 || strcmp(kind, "none-read") == 0)
 		ours.mode = MODE_READ;
+	else if (strcmp(kind, "diagnosis") == 0)
+		ours.session = SESSION_DIAGNOSIS;
 	else if (strcmp(kind, "version") == 0)
 		ours.version = 99;
 	else if (strcmp(kind, "mode") == 0)
@@ -89,6 +101,8 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 	peer->end.parameters.private_data_len = length;
 	peer->end.exposed_access =
 		ours.mode == MODE_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	if (ours.session == SESSION_DIAGNOSIS)
+		peer->end.exposed_access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 }
 
 static void refuse(struct peer *peer, uint32_t reason, const char *address, const char *port_file)

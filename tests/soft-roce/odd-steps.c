@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "odd-orders.h"
 #include "odd-steps.h"
 
 #define DEPTH   8
@@ -52,8 +53,7 @@ static void finish_sends(struct peer *peer, const char *how)
 		take(peer);
 }
 
-/* The next message. Returns false if none can come any more. */
-static bool next_message(struct peer *peer, struct message *message)
+bool odd_next(struct peer *peer, const uint8_t **bytes, size_t *length)
 {
 	unsigned int place = peer->taken % ODD_INBOX;
 
@@ -62,7 +62,20 @@ static bool next_message(struct peer *peer, struct message *message)
 	if (peer->came == peer->taken)
 		return false;
 	peer->taken++;
-	if (message_decode(message, peer->inbox[place].bytes, peer->inbox[place].length))
+	*bytes = peer->inbox[place].bytes;
+	*length = peer->inbox[place].length;
+	return true;
+}
+
+/* The next message. Returns false if none can come any more. */
+static bool next_message(struct peer *peer, struct message *message)
+{
+	const uint8_t *bytes;
+	size_t length;
+
+	if (!odd_next(peer, &bytes, &length))
+		return false;
+	if (message_decode(message, bytes, length))
 		die("it sent a message that cannot be decoded");
 	if (message->type == MSG_MR)
 		peer->theirs = *message;
@@ -84,7 +97,7 @@ static void get(struct peer *peer, const char *name)
 		message.type == MSG_ABORT ? message.text_size : 0, message.text);
 }
 
-static void send_bytes(struct peer *peer, const void *bytes, size_t length)
+void odd_send(struct peer *peer, const void *bytes, size_t length)
 {
 	endpoint_send(&peer->end, bytes, (uint32_t)length);
 	peer->sends++;
@@ -94,7 +107,7 @@ static void send_message(struct peer *peer, const struct message *message)
 {
 	uint8_t bytes[MESSAGE_MAX];
 
-	send_bytes(peer, bytes, message_encode(message, bytes));
+	odd_send(peer, bytes, message_encode(message, bytes));
 }
 
 static void send_mr(struct peer *peer, const char *how)
@@ -193,13 +206,13 @@ static void send_length(struct peer *peer, const char *how)
 
 	if (*end == ':')
 		bytes[0] = (uint8_t)atoi(end + 1);
-	send_bytes(peer, bytes, length);
+	odd_send(peer, bytes, length);
 }
 
 static void beat(struct peer *peer, const char *how)
 {
 	(void)how;
-	send_bytes(peer, "", 0);
+	odd_send(peer, "", 0);
 }
 
 static void beats(struct peer *peer, const char *how)
@@ -322,6 +335,9 @@ static const struct {
 	{"closed", await_end},
 	{"disconnect", disconnect},
 	{"vanish", vanish},
+	{"order", odd_order},
+	{"reply", odd_reply},
+	{"told", odd_told},
 };
 
 void odd_step(struct peer *peer, const char *word)

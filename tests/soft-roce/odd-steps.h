@@ -8,6 +8,7 @@
 #include "endpoint.h"
 #include "lib/digest.h"
 #include "lib/message.h"
+#include "lib/order.h"
 
 #define ODD_TEXT  "message from an odd peer"
 #define ODD_INBOX 16
@@ -28,7 +29,15 @@ struct peer {
 		uint32_t length;
 	} inbox[ODD_INBOX]; /* messages that nobody asked for yet, in their order */
 	unsigned int came, taken;
+	uint32_t orders;      /* number of the last one, given or taken */
+	enum order_type told; /* the last that came */
 };
+
+/* Sends these bytes as a message. */
+void odd_send(struct peer *peer, const void *bytes, size_t length);
+
+/* Waits for the next message; it stays valid until the next call. False if none can come any more. */
+bool odd_next(struct peer *peer, const uint8_t **bytes, size_t *length);
 
 /* Does the step that `word` names; what follows a colon says how. */
 void odd_step(struct peer *peer, const char *word);
