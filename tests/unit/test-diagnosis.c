@@ -107,7 +107,7 @@ static void add_facts(struct facts *facts)
 {
 	static const char *const names[] = {"version", "kernel", "device", "port", "rdma mtu",
 		"driver", "firmware", "state", "link layer", "rate", "gid", "gid type", "interface",
-		"interface mtu", "reads answered", "reads asked", "locked memory"};
+		"interface mtu", "reads answered", "reads asked", "bus", "locked memory"};
 
 	for (size_t i = 0; i < COUNT(names); i++)
 		facts_add(facts, names[i], "%s of \xc3\xa4\n\"%zu\"", names[i], i);

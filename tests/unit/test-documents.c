@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/explain.h"
+#include "lib/facts.h"
 #include "lib/ladder.h"
 #include "lib/options.h"
 #include "unit.h"
@@ -350,11 +351,40 @@ static void every_rung_is_documented(void **state)
 	free(paper);
 }
 
+/* The schema knows all that this end may say of itself. */
+static void every_fact_is_in_the_schema(void **state)
+{
+	static const char mark[] = "facts_add(facts, \"";
+	char *source = read_paper("rdma-facts.c"),
+	     *schema = read_paper("docs/diagnosis.schema.json");
+	char *rest = source, *name;
+	unsigned int facts = 0;
+
+	(void)state;
+	next_part(&rest, mark);
+	for (; rest; facts++) {
+		char member[64];
+
+		name = rest;
+		next_part(&rest, mark);
+		name[strcspn(name, "\"")] = '\0';
+		snprintf(member, sizeof(member), "\n\t\t\t\t\"%s\": {", name);
+		for (char *blank = member; (blank = strchr(blank, ' ')) && blank[1] != '{';)
+			*blank = '_';
+		check_case(name, strstr(schema, member));
+	}
+	/* Or the source was not understood. */
+	assert_in_range(facts, 10, FACTS_MAX);
+	free(schema);
+	free(source);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_explanation_has_a_section),
 		cmocka_unit_test(every_rung_is_documented),
+		cmocka_unit_test(every_fact_is_in_the_schema),
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
 	};
