@@ -232,6 +232,19 @@ void service_stop_listening(struct service *service)
 	service->listener = NULL;
 }
 
+/* The device is needed for its anchor: nobody else would tell us that it is being removed. */
+static enum refusal take_diagnosis(struct service *service, const struct rdma_cm_event *request)
+{
+	struct failure failure = {0};
+	char peer[ADDRESS_TEXT_SIZE];
+
+	if (devices_get(&service->devices, service->channel, request->id, &failure))
+		return answers_take(&service->answers, &service->session, request);
+	address_port_text(rdma_get_peer_addr(request->id), peer);
+	service_report(service, &failure, peer);
+	return REFUSAL_RESOURCES;
+}
+
 static void connect_request(struct service *service, const struct rdma_cm_event *event)
 {
 	struct failure failure = {0};
@@ -245,7 +258,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	output_line(service->output, "received connection request.");
 	refusal = service->listener ? judge(service, event, &mode, &request) : REFUSAL_STOPPING;
 	if (refusal == REFUSAL_NONE && request.theirs.session == SESSION_DIAGNOSIS) {
-		refusal = answers_take(&service->answers, &service->session, event);
+		refusal = take_diagnosis(service, event);
 		if (refusal == REFUSAL_NONE)
 			return;
 	}

@@ -1,0 +1,464 @@
+#!/usr/bin/env bats
+# rdma-client diagnose: what it says of healthy hosts, and of every fault that one host can show.
+
+load common
+
+# diagnose STATUS ARGUMENT...: ends so within 15 s, with one verdict, and complains of nothing else.
+diagnose() {
+	local wanted=$1
+	shift
+	diagnose_as "$wanted" client diagnose "$@"
+}
+
+diagnose_as() { # STATUS COMMAND...
+	MARK=$SECONDS
+	expect "$@"
+	[ $((SECONDS - MARK)) -le $((15 * SLOWNESS)) ] || fail "it took $((SECONDS - MARK)) s"
+	count "$OUT" '^verdict: ' 1
+	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "not the last: $(cat "$OUT")"
+}
+
+# broke RUNG CAUSE SIDE: that rung and no other broke, of that cause.
+broke() {
+	count "$OUT" '^............failed ' 1
+	has "$OUT" "^$1 *failed  .*$2"
+	has "$OUT" "^ *where: $3\$"
+	has "$OUT" "^verdict: RDMA does not work: .*$2.*; look at $3\\.\$"
+}
+
+# clean [FILE]: the diagnosis climbed to the top and found nothing.
+clean() {
+	local file=${1:-$OUT}
+	count "$file" '^[a-z ]\{11\} ok ' $((11 - ${SKIPPED:-0}))
+	has_not "$file" '^[a-z ]\{11\} failed '
+	has "$file" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s there, [0-9.]* MB/s back'
+}
+
+setup_file() {
+	# Sanitizers are slow, the more so in emulation.
+	export SLOWNESS=$((PAIR_SCALE > 1 ? 4 : 1))
+}
+
+@test "a healthy run: every rung holds, both ends are shown beside each other" {
+	start_server any
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	[ ! -s "$ERR" ]
+	has "$OUT" "^this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096\$"
+	has "$OUT" "^ *$VM_DEVICE/1 GID [0-9]*: ::ffff:$ADDRESS, RoCE v2, $VM_INTERFACE\$"
+	has "$OUT" "^route       ok .*RDMA device $VM_DEVICE\$"
+	has "$OUT" '^data        ok      WRITE and READ of 1 to 1048576 bytes, both ways'
+	has "$OUT" "^ *device  *$VM_DEVICE  *$VM_DEVICE *\$"
+	has "$OUT" '^ *rdma mtu  *4096  *4096 *$'
+	has "$OUT" "^ *gid  *::ffff:$ADDRESS  *::ffff:$ADDRESS *\$"
+	has_not "$OUT" ' differs$'
+	wait_line "$LOG" '^peer disconnected.$'
+	stop_server
+	count "$LOG" '^received connection request.$' 1
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+@test "IPv6" {
+	start_server any
+	diagnose 0 "$VM_ADDRESS6" "$PORT"
+	clean
+	stop_server
+}
+
+@test "a server in any mode, with files or without, is diagnosed without an option" {
+	local options
+	head -c 100000 /dev/urandom >"$DIR/file"
+	for options in write read "--input $DIR/file --output $DIR/in/ any"; do
+		mkdir -p "$DIR/in"
+		# shellcheck disable=SC2086 # words
+		start_server $options
+		diagnose 0 "$ADDRESS" "$PORT"
+		clean
+		stop_server
+		[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	done
+	# An exchange does care.
+	start_server read
+	expect 3 client write "$ADDRESS" "$PORT"
+	has "$ERR" 'runs in read mode'
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	stop_server
+}
+
+@test "--json is one document, --quiet says nothing" {
+	start_server any
+	expect 0 client --json diagnose "$ADDRESS" "$PORT"
+	[ "$(wc -l <"$OUT")" -eq 1 ]
+	jq -e '.status == 0 and .program == "rdma-client" and .schema == 1 and (.rungs | length) == 11
+		and ([.rungs[] | select(.state == "ok")] | length) == 11
+		and .here.device == .there.device and (.inventory.devices | length) == 1
+		and (.verdict | startswith("RDMA works between the two hosts"))' "$OUT" >/dev/null ||
+		fail "$(cat "$OUT")"
+	has "$ERR" '^verdict: RDMA works'
+	expect 0 client --json --quiet diagnose "$ADDRESS" "$PORT"
+	[ "$(wc -l <"$OUT")" -eq 1 ]
+	[ ! -s "$ERR" ]
+	expect 0 client --quiet diagnose "$ADDRESS" "$PORT"
+	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
+	stop_server
+	expect 3 client --json --quiet diagnose "$ADDRESS" "$PORT"
+	jq -e '.status == 3 and .rungs[5].state == "failed" and .rungs[5].guess == false
+		and .rungs[5].side == "the other host" and .rungs[6].state == "skipped"
+		and .there == {} and (.rungs[5].cause | contains("nothing listens"))' "$OUT" >/dev/null ||
+		fail "$(cat "$OUT")"
+	expect 3 client --quiet diagnose "$ADDRESS" "$PORT"
+	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
+	expect 0 client --json --quiet diagnose
+	jq -e '.status == 0 and .host == null and .verdict == "This host is ready for RDMA."' "$OUT"
+}
+
+@test "without a host: this host alone; without a port: that RDMA answers there" {
+	diagnose 0
+	has "$OUT" '^verdict: This host is ready for RDMA\.$'
+	has "$OUT" "^ *rdma_cm usable, ib_core loaded, rdma_ucm loaded"
+	has_not "$OUT" '^name '
+	diagnose 0 "$ADDRESS"
+	has "$OUT" '^connection  ok      RDMA answers there (in [0-9]* ms)'
+	has "$OUT" '^message     skipped '
+	has "$OUT" '^verdict: No fault as far as was looked, up to: connection\.$'
+}
+
+@test "no RDMA device" {
+	rdma link delete "$VM_DEVICE"
+	local failed=0
+	{
+		diagnose 3 && broke 'this host' 'this host has no RDMA device' 'this host' &&
+			diagnose 3 "$ADDRESS" 7471 &&
+			broke 'this host' 'this host has no RDMA device' 'this host' &&
+			has "$OUT" '^ *seen: .*holds none' && has "$OUT" '^ *next: load the driver' &&
+			has "$OUT" '^connection  skipped it was not reached$'
+	} || failed=1
+	rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
+	RESOURCES=$(resources)
+	[ $failed -eq 0 ]
+}
+
+@test "rdma_ucm is not loaded" {
+	local loader failed=0
+	loader=$(sysctl -n kernel.modprobe)
+	sysctl -qw kernel.modprobe=/bin/false
+	modprobe -r rdma_ucm
+	{
+		diagnose 3 "$ADDRESS" 7471 &&
+			broke 'this host' "the RDMA connection manager's device file is missing" 'this host' &&
+			has "$OUT" '^ *next: modprobe rdma_ucm$'
+	} || failed=1
+	modprobe rdma_ucm
+	sysctl -qw kernel.modprobe="$loader"
+	[ $failed -eq 0 ]
+}
+
+@test "no right to open the RDMA device files" {
+	local mode failed=0
+	mode=$(stat -c %a /dev/infiniband/rdma_cm)
+	chmod 600 /dev/infiniband/rdma_cm
+	{
+		diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471 &&
+			broke 'this host' 'this user may not open the RDMA device files' 'this host'
+	} || failed=1
+	chmod "$mode" /dev/infiniband/rdma_cm
+	[ $failed -eq 0 ]
+}
+
+@test "locked memory too small, at the client and at the server; an ordinary user has enough" {
+	local file=/tmp/port-of-nobody kib
+	start_server any
+	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
+	broke 'this host' 'this process may lock too little memory' 'this host'
+	has "$OUT" '^ *next: raise `ulimit -l`'
+	# Enough for a queue pair, but not for the data.
+	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
+	broke connection 'the locked-memory limit is too low' 'this host'
+	has "$OUT" '^ *seen: .*needed .* KiB more, the limit is 1024 KiB'
+	diagnose_as 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
+	clean
+	stop_server
+	for kib in 4 1024; do
+		rm -f $file
+		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
+		SERVER=$!
+		wait_until test -s $file
+		diagnose 3 "$ADDRESS" "$(cat $file)"
+		broke connection 'the server could not get the memory or the queue pair' 'the other host'
+		wait_line "$ERRORS" 'the locked-memory limit is too low'
+		stop_server
+	done
+	rm -f $file
+}
+
+@test "a device that there is not, an address that another device has" {
+	diagnose 3 --device nothing0
+	broke 'this host' 'this host has no RDMA device of that name' 'this host'
+}
+
+@test "a host name that does not exist" {
+	diagnose 3 no.such.host.invalid 7471
+	has "$OUT" '^name        failed  '
+	has "$OUT" '^ *look: getent ahosts no.such.host.invalid$'
+	has "$OUT" '^verdict: RDMA does not work: .*; look at this host\.$'
+}
+
+@test "no network route, one that prohibits, a black hole" {
+	ip route add prohibit 10.98.0.0/24
+	ip route add blackhole 10.97.0.0/24
+	local failed=0
+	{
+		diagnose 3 10.99.0.1 7471 &&
+			broke route 'this host has no network route to that address' 'this host' &&
+			has "$OUT" '^ *look: ip route get 10.99.0.1$' &&
+			diagnose 3 10.98.0.1 7471 &&
+			broke route "this host's routes prohibit that address" 'this host' &&
+			diagnose 3 10.97.0.1 7471 &&
+			broke route 'the address cannot be used from here' 'this host'
+	} || failed=1
+	ip route delete prohibit 10.98.0.0/24
+	ip route delete blackhole 10.97.0.0/24
+	[ $failed -eq 0 ]
+}
+
+@test "a way through an interface without an RDMA device, loopback" {
+	ip link add plain0 type dummy
+	ip address add 10.96.0.1/24 dev plain0
+	ip link set plain0 up
+	local failed=0
+	{
+		diagnose 3 10.96.0.2 7471 &&
+			broke route 'through a network interface without an RDMA device' 'this host' &&
+			has "$OUT" "^ *seen: .*plain0.*$ADDRESS ($VM_DEVICE"
+	} || failed=1
+	ip link delete plain0
+	[ $failed -eq 0 ]
+	diagnose 3 127.0.0.1 7471
+	has "$OUT" '^route       failed  '
+	has "$OUT" "^ *seen: .*$ADDRESS ($VM_DEVICE"
+}
+
+@test "the interface is down" {
+	ip link add plain0 type dummy
+	ip address add 10.96.0.1/24 dev plain0
+	ip link set plain0 up
+	rdma link add rxe3 type rxe netdev plain0
+	ip link set plain0 down
+	local failed=0
+	{
+		diagnose 3 --device rxe3 && broke 'this host' 'is active' 'this host' &&
+			diagnose 3 10.96.0.2 7471 && has "$OUT" '^route       failed  '
+	} || failed=1
+	rdma link delete rxe3
+	ip link delete plain0
+	[ $failed -eq 0 ]
+}
+
+# An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
+ethernet_up() {
+	ip netns add far
+	ip link add near0 type veth peer name far0 netns far
+	ip address add 10.95.0.1/24 dev near0
+	ip link set near0 up
+	ip -n far address add 10.95.0.2/24 dev far0
+	ip -n far link set far0 up
+	rdma link add rxe1 type rxe netdev near0
+}
+
+ethernet_down() {
+	rdma link delete rxe1
+	ip link delete near0
+	ip netns delete far
+	RESOURCES=$(resources)
+}
+
+@test "a host that is absent; one that is there but has no RDMA; one behind a smaller MTU" {
+	ethernet_up
+	local failed=0
+	{
+		diagnose 3 10.95.0.9 7471 &&
+			broke neighbour 'the host does not answer address resolution' \
+				'the other host, or the way to it' &&
+			has "$OUT" '^ *look: ip neighbour show to 10.95.0.9$' &&
+			diagnose 3 10.95.0.2 7471 &&
+			broke connection 'the host is up, but no RDMA answers there' \
+				'the other host, or the way to it' &&
+			has "$OUT" '^neighbour   ok ' && has "$OUT" '^path        ok ' &&
+			diagnose 3 10.95.0.2 &&
+			broke connection 'the host is up, but no RDMA answers there' \
+				'the other host, or the way to it' &&
+			ip -n far link set far0 mtu 1400 &&
+			diagnose 3 10.95.0.2 7471 &&
+			has "$OUT" '^path        failed  IP packets as large as this host.s interface allows' &&
+			has "$OUT" '^ *seen: datagrams of 1[34][0-9][0-9] bytes arrive, those of 1500 are' &&
+			has "$OUT" '^verdict: RDMA does not work: IP packets as large as'
+	} || failed=1
+	ethernet_down
+	[ $failed -eq 0 ] || fail "$(said)"
+}
+
+@test "nothing listens on the port" {
+	diagnose 3 "$ADDRESS" 7471
+	broke connection 'nothing listens on that port' 'the other host'
+	has "$OUT" '^ *next: start rdma-server there'
+}
+
+@test "a server that refuses: each reason as a sentence" {
+	local reason pattern
+	while read -r reason pattern; do
+		start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" --refuse "$reason" "$ADDRESS" \
+			"$DIR/peer-port"
+		diagnose 3 "$ADDRESS" "$PEER_PORT"
+		has "$OUT" "^connection *failed  .*$pattern"
+		has "$OUT" "^verdict: RDMA does not work: .*$pattern"
+		ends_with 0 "$PEER"
+	done <<-END
+	0 its program refused without a reason that we know
+	2 speaks protocol version 99, this program version 2
+	3 does not know this kind of session
+	4 could not get the memory or the queue pair
+	6 does not serve on the RDMA device behind that address
+	7 could not make sense of our introduction
+	8 is stopping and takes no more clients
+	99 for a reason that this version does not know
+	END
+}
+
+@test "another program at the port, one of the tutorial, or an rdma-server of another kind" {
+	start_peer "$PAIR_BUILD/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
+	diagnose 3 "$ADDRESS" "$PEER_PORT"
+	broke connection 'what listens on that port is not rdma-server' 'the other host'
+	kill -KILL "$PEER"
+	wait "$PEER" || true
+	listening_odd_peer --intro none -- closed
+	diagnose 3 "$ADDRESS" "$PEER_PORT"
+	broke connection 'what listens on that port is not rdma-server' 'the other host'
+	ends_with 0 "$PEER"
+}
+
+# begins PORT: a diagnosis in the background, which is now moving data.
+begins() {
+	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$1" >"$OUT" 2>"$ERR" &
+	CLIENTS+=($!)
+	wait_line "$OUT" '^data        ok '
+	MARK=$SECONDS
+}
+
+# finds STATUS CAUSE: that diagnosis ends so, within 15 s.
+finds() {
+	ends_with "$1" "${CLIENTS[-1]}"
+	[ $((SECONDS - MARK)) -le $((15 * SLOWNESS)) ] || fail "it took $((SECONDS - MARK)) s"
+	has "$OUT" "^bandwidth   failed  .*$2"
+	has "$OUT" "^verdict: RDMA does not work: .*$2"
+}
+
+@test "the server is killed in the middle" {
+	start_server any
+	begins "$PORT"
+	kill -KILL "$SERVER"
+	wait "$SERVER" || true
+	SERVER=''
+	finds 4 'disconnect\|stopped acknowledging\|RDMA_CM_EVENT_DISCONNECTED\|gone'
+}
+
+@test "the server is stopped in the middle: the deadline" {
+	start_server any
+	begins "$PORT"
+	kill -STOP "$SERVER"
+	finds 4 'does not answer any more'
+	kill -CONT "$SERVER"
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	stop_server
+}
+
+@test "the client is killed in the middle: the server goes on, and leaves nothing behind" {
+	start_server any
+	diagnose 0 "$ADDRESS" "$PORT"
+	local i before
+	wait_until quiet
+	before=$(descriptors "$SERVER")
+	for i in 1 2 3; do
+		begins "$PORT"
+		kill -KILL "${CLIENTS[-1]}"
+		wait "${CLIENTS[-1]}" || true
+	done
+	wait_until quiet
+	[ "$(descriptors "$SERVER")" -eq "$before" ]
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	stop_server
+	has_not "$ERRORS" Sanitizer
+}
+
+# No diagnosis runs at the server.
+quiet() { ! cat "/proc/$SERVER"/task/*/comm | grep -q -x diagnosis; }
+
+@test "exchanges and diagnoses run beside each other" {
+	start_server --timeout 90 any
+	begins "$PORT"
+	swarm write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/swarm"
+	has "$DIR/swarm" ' 0 failed$'
+	ends_with 0 "${CLIENTS[0]}"
+	clean
+	expect 0 client read "$ADDRESS" "$PORT"
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+@test "4 diagnoses at a time, and a fifth is refused with the reason" {
+	start_server --timeout 90 any
+	local i pid pids=()
+	for i in 1 2 3; do
+		odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here pause \
+			>"$DIR/odd$i" 2>&1 &
+	done
+	for i in 1 2 3; do
+		wait_line "$DIR/odd$i" here
+	done
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here pause \
+		>"$DIR/odd4" 2>&1 &
+	wait_line "$DIR/odd4" here
+	diagnose 3 "$ADDRESS" "$PORT"
+	has "$OUT" '^connection *failed  the server .*'
+	expect 0 client write "$ADDRESS" "$PORT"
+	pkill -KILL odd-peer
+	wait_until quiet
+	for i in 1 2 3 4; do
+		"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/out$i" 2>"$ERR" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		ends_with 0 "$pid" || fail "$(cat "$DIR"/out?)"
+	done
+	for i in 1 2 3 4; do
+		clean "$DIR/out$i"
+	done
+	stop_server
+}
+
+@test "the RDMA device is removed under a running diagnosis" {
+	ip link add plain0 type dummy
+	ip address add 10.96.0.1/24 dev plain0
+	ip link set plain0 mtu 4200 up
+	rdma link add rxe3 type rxe netdev plain0
+	local failed=0 deletion
+	start_server any
+	ADDRESS=10.96.0.1 begins "$PORT"
+	timeout 60 rdma link delete rxe3 &
+	deletion=$!
+	{
+		finds 1 "this host's RDMA device was removed" && wait "$deletion"
+	} || failed=1
+	# The server goes on for other devices, or ends and says why.
+	if client write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR"; then
+		stop_server || failed=1
+	else
+		server_ends 1 && has "$ERRORS" 'so the server stops' || failed=1
+	fi
+	ip link delete plain0
+	[ $failed -eq 0 ]
+}
