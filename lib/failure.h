@@ -42,12 +42,12 @@ enum failure_kind {
 
 /* What a diagnosis finds where everything works. */
 enum impairment {
-	IMPAIRED_MTU,        /* the interfaces at the two ends have different MTUs */
-	IMPAIRED_PATH,       /* IP packets of the interface's size do not get through */
-	IMPAIRED_RDMA_MTU,   /* the devices at the two ends have different active MTUs */
-	IMPAIRED_LOSS,       /* packets had to be sent again */
-	IMPAIRED_LINK,       /* the port counted errors of the wire */
-	IMPAIRED_SPEED,      /* far less than the link promises */
+	IMPAIRED_MTU,      /* the interfaces at the two ends have different MTUs */
+	IMPAIRED_PATH,     /* IP packets of the interface's size do not get through */
+	IMPAIRED_RDMA_MTU, /* the devices at the two ends have different active MTUs */
+	IMPAIRED_LOSS,     /* packets had to be sent again */
+	IMPAIRED_LINK,     /* the port counted errors of the wire */
+	IMPAIRED_SPEED,    /* far less than the link promises */
 };
 
 /* What was being done. */
