@@ -233,6 +233,9 @@ static int await_completion(struct probe *probe, struct probe_queue *queue,
 		return call_failed(probe, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
 	if (completion->status == IBV_WC_SUCCESS)
 		return 0;
+	/* Soft-RoCE's word for a message that is longer than the receive, which others call a length. */
+	if (queue == probe->receives && completion->status == IBV_WC_LOC_QP_OP_ERR)
+		completion->status = IBV_WC_LOC_LEN_ERR;
 	/* A flush is an effect: rdmacm may know more. */
 	if (completion->status == IBV_WC_WR_FLUSH_ERR && take_events(probe))
 		return -1;
@@ -288,6 +291,10 @@ int probe_receive(struct probe *probe, struct order *message, deadline_t deadlin
 		await_completion(probe, &probe->receives, &completion, deadline))
 		return -1;
 	probe->slot = (unsigned int)completion.wr_id;
+	/* Its length is that of a WRITE, and nothing new lies in the slot. */
+	if (completion.opcode != IBV_WC_RECV)
+		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+			"ibv_poll_cq", "it sent immediate data, which means nothing here");
 	error = order_decode(
 		message, probe->messages.start + SLOT(probe->slot), completion.byte_len);
 	if (error)

@@ -138,6 +138,9 @@ void odd_told(struct peer *peer, const char *how)
 	if (order_decode(&message, bytes, length))
 		die("it sent an order that cannot be decoded");
 	peer->told = message.type;
+	if (message.type == ORDER_REGION)
+		peer->theirs = (struct message){
+			.address = message.address, .length = message.length, .rkey = message.rkey};
 	if (message.answer) {
 		printf("told %s %s\n", names[message.type], statuses[message.status]);
 	} else {

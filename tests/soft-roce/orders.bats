@@ -1,0 +1,240 @@
+#!/usr/bin/env bats
+# Peers that break the rules of a diagnosis, at the server and at rdma-client diagnose: each ends its
+# own diagnosis at most, with a reason, and leaves nothing behind.
+
+load common
+
+# No diagnosis runs at the server.
+quiet() { ! cat "/proc/$SERVER"/task/*/comm | grep -q -x diagnosis; }
+has_only() { [ "$(descriptors "$SERVER")" -eq "$1" ] && [ "$(threads)" -eq "$2" ]; }
+threads() { find "/proc/$SERVER/task" -mindepth 1 -maxdepth 1 | wc -l; }
+
+# Each case: what the peer does, and what the server must say of it on standard error; "-": nothing.
+server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
+	local steps pattern before disconnects=0 files tasks
+	start_server "$@" any
+	# The first client makes the server open the device, for as long as it runs.
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told disconnect >"$OUT"
+	wait_until quiet
+	files=$(descriptors "$SERVER") tasks=$(threads)
+	while IFS='>' read -r steps pattern; do
+		steps=${steps%=} pattern=${pattern# }
+		before=$(wc -l <"$ERRORS")
+		disconnects=$(grep -c '^peer disconnected.$' "$LOG")
+		# shellcheck disable=SC2086 # words
+		odd_peer --intro diagnosis "$ADDRESS" "$PORT" $steps >"$OUT" 2>&1 ||
+			fail "$steps: $(cat "$OUT")"
+		wait_until count "$LOG" '^peer disconnected.$' $((disconnects + 1)) || return 1
+		wait_until quiet || return 1
+		if [ "$pattern" = - ]; then
+			[ "$(wc -l <"$ERRORS")" -eq "$before" ] || fail "$steps: $(cat "$ERRORS")"
+		else
+			[ "$(wc -l <"$ERRORS")" -eq $((before + 1)) ] || fail "$steps: $(cat "$ERRORS")"
+			tail -n 1 "$ERRORS" | grep -q -e "$pattern" || fail "$steps: $(cat "$ERRORS")"
+		fi
+		wait_until has_only "$files" "$tasks" ||
+			fail "$steps: $(ls -l "/proc/$SERVER/fd"; cat /proc/"$SERVER"/task/*/comm)"
+	done
+	expect 0 client write "$ADDRESS" "$PORT"
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	stop_server
+}
+
+SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
+
+@test "orders of wrong type, length or contents" {
+	server_survives <<-END
+	bytes:63 closed => $SENSELESS
+	bytes:1 closed => $SENSELESS
+	beat closed => $SENSELESS
+	bytes:64 closed => $SENSELESS
+	bytes:4096:9 closed => $SENSELESS
+	bytes:4097:1 closed => the peer sent a message longer than the protocol's
+	order:77 closed => $SENSELESS
+	order:8 closed => $SENSELESS
+	order:facts:status closed => $SENSELESS
+	order:region:wrap closed => $SENSELESS
+	order:region:empty closed => $SENSELESS
+	order:region:long closed => $SENSELESS
+	END
+}
+
+# What the server refuses, it refuses by an answer, and goes on.
+@test "orders that cannot be carried out are refused, and the diagnosis goes on" {
+	local steps
+	start_server any
+	while read -r steps; do
+		# shellcheck disable=SC2086 # words
+		odd_peer --intro diagnosis "$ADDRESS" "$PORT" $steps told order:facts told disconnect >"$OUT"
+		has "$OUT" '^told [a-z]* refused$'
+		[ "$(tail -n 1 "$OUT")" = 'told facts done' ]
+	done <<-END
+	order:write
+	order:read
+	order:run
+	order:region told order:write::0
+	order:region told order:write::1025
+	order:region told order:read::1025
+	order:region told order:run::1025
+	order:region told order:run:long
+	order:region told order:run::0
+	order:region told order:fill::1048577
+	order:region told order:check::1048577
+	order:region told order:check::4294967295
+	order:region:large told order:write::1048577
+	order:region:answer
+	order:facts:answer
+	END
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "orders in an order of their own, and more than once" {
+	start_server any
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:check told order:fill told order:check told \
+		order:region told order:region told order:counters told order:write told order:read told \
+		order:run told order:check:number told order:facts told disconnect >"$OUT"
+	[ "$(grep -c '^told ' "$OUT")" -eq 11 ]
+	count "$OUT" '^told check wrong$' 1
+	count "$OUT" ' refused$' 0
+	wait_until quiet
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	stop_server
+}
+
+@test "memory that the peer does not have, or not give" {
+	server_survives <<-END
+	order:region:key told order:write closed => the peer's memory did not allow the access
+	order:region:key told order:read closed => the peer's memory did not allow the access
+	order:region:key told order:run closed => the peer's memory did not allow the access
+	order:region:large told order:write::1048576 closed => the peer's memory did not allow the access
+	order:region:large told order:read::1048576 closed => the peer's memory did not allow the access
+	order:region:large told order:run::65536 closed => the peer's memory did not allow the access
+	END
+}
+
+@test "accesses to our memory that are not due" {
+	server_survives <<-END
+	order:region told write:1024 closed => it sent immediate data, which means nothing here
+	order:region told order:facts told order:facts told order:facts told write:64 closed => immediate data
+	order:region told write:beyond closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
+	order:region told write:key closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
+	order:region told read closed => \\(did not allow\\|broke before\\|does not answer\\)
+	END
+}
+
+@test "diagnosers that go away at each step, with and without a word" {
+	server_survives <<-END
+	vanish => -
+	disconnect => -
+	order:facts disconnect => -
+	order:region told vanish => -
+	order:region told disconnect => -
+	order:region told order:facts told vanish => -
+	order:region told order:write told vanish => -
+	END
+}
+
+@test "diagnosers that are killed while the server moves data" {
+	local step files tasks
+	start_server --timeout 5 any
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told disconnect >"$OUT"
+	wait_until quiet
+	files=$(descriptors "$SERVER") tasks=$(threads)
+	for step in order:write order:read order:run; do
+		odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told $step vanish >"$OUT"
+		wait_until quiet
+		wait_until has_only "$files" "$tasks"
+	done
+	[ "$(wc -l <"$ERRORS")" -le 3 ]
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "diagnosers that fall silent at each step meet the deadline" {
+	server_survives --timeout 2 <<-END
+	closed => the peer does not answer any more
+	order:region closed => the peer does not answer any more
+	order:region told order:run told closed => the peer does not answer any more
+	END
+	# One that has no receive posted: the deadline as well, or its own limit of retries.
+	start_server --timeout 2 any
+	odd_peer --intro diagnosis --receives 0 "$ADDRESS" "$PORT" order:facts closed
+	wait_line "$ERRORS" 'the peer does not answer any more'
+	odd_peer --intro diagnosis --receives 0 --rnr 1 "$ADDRESS" "$PORT" order:facts closed
+	wait_line "$ERRORS" 'the peer had no receive posted'
+	stop_server
+}
+
+@test "more orders than the server has receives for" {
+	local i steps=''
+	for i in $(seq 12); do
+		steps+=' order:facts'
+	done
+	start_server any
+	# shellcheck disable=SC2086 # words
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" $steps ${steps//order:facts/told} disconnect >"$OUT"
+	count "$OUT" '^told facts done$' 12
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+@test "a server that is to stop lets diagnoses finish; the second signal ends them" {
+	start_server --timeout 60 any
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here closed >"$OUT" 2>&1 &
+	PEER=$!
+	wait_line "$OUT" here
+	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/other" 2>"$ERR" &
+	CLIENTS+=($!)
+	wait_line "$DIR/other" '^data        ok '
+	kill -TERM "$SERVER"
+	ends_with 0 "${CLIENTS[0]}"
+	kill -0 "$PEER"
+	MARK=$SECONDS
+	stop_server
+	[ $((SECONDS - MARK)) -le 15 ]
+	ends_with 0 "$PEER"
+}
+
+# Each case: the rung that breaks, what the server does, and the cause that the client names.
+@test "a server that breaks the rules: the client says so within 15 s, exit 4" {
+	local rung steps pattern
+	while IFS='>' read -r rung steps pattern; do
+		steps=${steps%=}
+		# shellcheck disable=SC2086 # words
+		listening_odd_peer --intro diagnosis -- ${steps# }
+		MARK=$SECONDS
+		expect 4 client diagnose "$ADDRESS" "$PEER_PORT"
+		[ $((SECONDS - MARK)) -le 15 ]
+		has "$OUT" "^${rung%=} *failed  .*${pattern# }"
+		has "$OUT" '^verdict: RDMA does not work: '
+		[ "$(LC_ALL=C grep -c '[^ -~]' "$OUT")" -eq 0 ]
+		ends_with 0 "$PEER" || fail "$steps"
+	done <<-END
+	message=> closed => does not answer any more
+	message=> told bytes:1 closed => $SENSELESS
+	message=> told reply:number closed => it answered something that was not asked
+	message=> told order:region closed => it answered something that was not asked
+	message=> told reply:refused closed => it refused an order of the diagnosis
+	message=> told reply:wrap closed => $SENSELESS
+	message=> told vanish => RDMA_CM_EVENT_DISCONNECTED
+	both ends=> told reply told reply:garbage closed => what it says of itself makes no sense
+	both ends=> told reply told reply told reply:garbage closed => its counters make no sense
+	both ends=> told reply told vanish => RDMA_CM_EVENT_DISCONNECTED
+	data=> told reply:key told reply told reply closed => did not allow the access
+	END
+}
+
+@test "a server that is right in everything but the data: exit 5" {
+	listening_odd_peer --intro diagnosis -- told reply told reply told reply told reply:wrong closed
+	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
+	has "$OUT" '^data        failed  probably: our message arrived damaged at the peer'
+	has "$OUT" '^ *seen: our WRITE of 1 bytes: byte 0 is the first wrong one'
+	ends_with 0 "$PEER"
+	listening_odd_peer --intro diagnosis -- told reply told reply told reply told reply told reply closed
+	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
+	has "$OUT" "^data        failed  probably: the peer's message arrived damaged here"
+	has "$OUT" '^ *seen: our READ of 1 bytes: byte 0 is the first wrong one'
+	ends_with 0 "$PEER"
+}
