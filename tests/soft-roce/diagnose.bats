@@ -171,7 +171,7 @@ setup_file() {
 	start_server any
 	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	broke 'this host' 'this process may lock too little memory' 'this host'
-	has "$OUT" '^ *next: raise `ulimit -l`'
+	has "$OUT" '^ *next: raise .ulimit -l.'
 	# Enough for a queue pair, but not for the data.
 	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	broke connection 'the locked-memory limit is too low' 'this host'
