@@ -234,7 +234,7 @@ static int await_completion(struct probe *probe, struct probe_queue *queue,
 	if (completion->status == IBV_WC_SUCCESS)
 		return 0;
 	/* Soft-RoCE's word for a message that is longer than the receive, which others call a length. */
-	if (queue == probe->receives && completion->status == IBV_WC_LOC_QP_OP_ERR)
+	if (queue == &probe->receives && completion->status == IBV_WC_LOC_QP_OP_ERR)
 		completion->status = IBV_WC_LOC_LEN_ERR;
 	/* A flush is an effect: rdmacm may know more. */
 	if (completion->status == IBV_WC_WR_FLUSH_ERR && take_events(probe))
