@@ -240,12 +240,10 @@ static int climb_path(struct diagnosis *diagnosis)
 
 	path_probe(&diagnosis->route, deadline_in(PATH_MS), &path);
 	packet = active_mtu(diagnosis->device, 1) + PACKET_HEADERS;
-	if (path.verdict == REACH_BAD && path.found.proven >= packet)
-		ladder_ok(&diagnosis->ladder, RUNG_PATH, "%s, but RDMA's packets of %u bytes fit",
-			path.evidence, packet);
-	else if (path.verdict == REACH_BAD)
+	if (path.verdict == REACH_BAD)
 		climb_broken(diagnosis, RUNG_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
-			"%s", path.evidence);
+			"%s; RDMA's packets of up to %u bytes %s", path.evidence, packet,
+			path.found.proven >= packet ? "fit" : "do not fit");
 	else if (path.verdict == REACH_UNKNOWN)
 		ladder_skip(&diagnosis->ladder, RUNG_PATH, "%s", path.evidence);
 	else
