@@ -15,7 +15,7 @@ diagnose() {
 diagnose_as() { # STATUS COMMAND...
 	MARK=$SECONDS
 	expect "$@" || return 1
-	[ $((SECONDS - MARK)) -le $((15 * SLOWNESS)) ] || fail "it took $((SECONDS - MARK)) s" || return 1
+	in_time || return 1
 	count "$OUT" '^verdict: ' 1 || return 1
 	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "not the last: $(cat "$OUT")"
 }
@@ -32,11 +32,6 @@ clean() {
 	local file=${1:-$OUT}
 	count "$file" '^[a-z ]\{11\} ok ' 11 && has_not "$file" '^[a-z ]\{11\} failed ' &&
 		has "$file" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s there, [0-9.]* MB/s back'
-}
-
-setup_file() {
-	# Sanitizers are slow, the more so in emulation.
-	export SLOWNESS=$((PAIR_SCALE > 1 ? 4 : 1))
 }
 
 @test "a healthy run: every rung holds, both ends are shown beside each other" {
@@ -171,7 +166,7 @@ setup_file() {
 	start_server any
 	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	broke 'this host' 'this process may lock too little memory' 'this host'
-	has "$OUT" '^ *next: raise `ulimit -l`'
+	has "$OUT" '^ *next: raise .ulimit -l.'
 	# Enough for a queue pair, but not for the data.
 	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	broke connection 'the locked-memory limit is too low' 'this host'
@@ -349,7 +344,7 @@ begins() {
 # finds STATUS CAUSE: that diagnosis ends so, within 15 s.
 finds() {
 	ends_with "$1" "${CLIENTS[-1]}" || return 1
-	[ $((SECONDS - MARK)) -le $((15 * SLOWNESS)) ] || fail "it took $((SECONDS - MARK)) s" || return 1
+	in_time || return 1
 	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
 }
 
