@@ -10,7 +10,7 @@
 
 /* How long what is asked for may take, in milliseconds; a lost packet costs half a second. */
 #define RESOLVE_MS   3000
-#define CONNECT_MS   4000
+#define CONNECT_MS   8000 /* the kernel sends a lost request again after 4.6 s */
 #define ORDER_MS     6000
 #define BANDWIDTH_MS 2000
 
@@ -40,6 +40,15 @@ static int probe_broke(struct diagnosis *diagnosis, enum rung rung)
 	return ladder_fail(&diagnosis->ladder, rung, &diagnosis->probe.failure);
 }
 
+/* Either end gave up, though packets came between the gaps that were counted: so some are lost. */
+static bool ended_by_loss(const struct failure *failure, const struct counters *counted)
+{
+	return counters_total(counted, COUNTER_OUT_OF_ORDER) > 0 &&
+	       (failure->kind == FAILURE_DEADLINE || failure->kind == FAILURE_GONE ||
+		       (failure->kind == FAILURE_COMPLETION &&
+			       failure->code == IBV_WC_RETRY_EXC_ERR));
+}
+
 /* The same while data was moved: what was done, and what our device counted, say more. */
 static int moving_broke(struct diagnosis *diagnosis, enum rung rung, const char *doing)
 {
@@ -49,6 +58,10 @@ static int moving_broke(struct diagnosis *diagnosis, enum rung rung, const char 
 
 	read_counters(diagnosis, &counters);
 	counters_difference(&diagnosis->our_counters, &counters, &counters);
+	if (ended_by_loss(&failure, &counters)) {
+		failure.kind = FAILURE_IMPAIRED;
+		failure.code = IMPAIRED_LOSS;
+	}
 	if (counters_text(&counters, counted, sizeof(counted)) == 0)
 		snprintf(counted, sizeof(counted), "no errors");
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",

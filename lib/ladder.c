@@ -183,14 +183,22 @@ static enum rung last_ok(const struct ladder *ladder)
 	return last;
 }
 
-/* True if what broke, if anything did, only works badly. */
+/* True if what broke only works badly, and the climb went on from there. */
 static bool works(const struct ladder *ladder)
 {
-	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++)
-		if (ladder->rungs[rung].state == RUNG_FAILED &&
-			ladder->rungs[rung].failure.kind != FAILURE_IMPAIRED)
+	bool on = true;
+
+	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
+		bool failed = ladder->rungs[rung].state == RUNG_FAILED;
+
+		if (failed && ladder->rungs[rung].failure.kind != FAILURE_IMPAIRED)
 			return false;
-	return true;
+		if (failed)
+			on = rung == RUNG_COUNTERS;
+		else if (ladder->rungs[rung].state == RUNG_OK)
+			on = true;
+	}
+	return on;
 }
 
 void ladder_verdict(const struct ladder *ladder, char *text, size_t size)

@@ -134,6 +134,12 @@ processor_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 # The test has lived so many seconds longer than when it set MARK to $SECONDS: for what must not happen.
 has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
 
+# It took no longer than a diagnosis may, since the test set MARK to $SECONDS. Sanitizers are slow.
+in_time() {
+	local limit=$((PAIR_SCALE > 1 ? 60 : 15))
+	[ $((SECONDS - MARK)) -le $limit ] || fail "it took $((SECONDS - MARK)) s: $(said)"
+}
+
 descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 
 setup() {

@@ -193,7 +193,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 	kill -0 "$PEER"
 	MARK=$SECONDS
 	stop_server
-	[ $((SECONDS - MARK)) -le 15 ]
+	in_time
 	ends_with 0 "$PEER"
 }
 
@@ -206,7 +206,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 		listening_odd_peer --intro diagnosis -- ${steps# }
 		MARK=$SECONDS
 		expect 4 client diagnose "$ADDRESS" "$PEER_PORT"
-		[ $((SECONDS - MARK)) -le 15 ]
+		in_time
 		has "$OUT" "^${rung%=} *failed  .*${pattern# }"
 		has "$OUT" '^verdict: RDMA does not work: '
 		[ "$(LC_ALL=C grep -c '[^ -~]' "$OUT")" -eq 0 ]

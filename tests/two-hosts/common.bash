@@ -38,10 +38,12 @@ start_far_server() { # ARGUMENT...
 	PORT=$(cat "$FAR/port")
 }
 
-# Everything that host 1 sends, or only its acknowledgements (BTH opcode 0x11), or some, is lost.
+# Everything that host 1 sends, or only its acknowledgements (BTH opcode 0x11), or some, is lost; or
+# an interface has another MTU.
 mend() {
-	on_host1 "tc qdisc delete dev $VM_INTERFACE root 2>/dev/null || true"
-	tc qdisc delete dev "$VM_INTERFACE" root 2>/dev/null || true
+	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; ip link set $VM_INTERFACE mtu $MTU"
+	on_host1 "$all"
+	bash -c "$all"
 }
 cut_host1() { on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss 100%"; }
 lose() { # PERCENT [MORE-FOR-NETEM]
@@ -53,6 +55,7 @@ setup() {
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	FAR=$(mktemp -d "$VM_SHARED/test.XXXXXX")
+	MTU=$(cat "/sys/class/net/$VM_INTERFACE/mtu")
 	RESOURCES=$(resources)
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
 }

@@ -229,6 +229,19 @@ static void what_works_badly_is_told_from_what_does_not_work(void **state)
 	}
 }
 
+/* Loss that ends the climb. */
+static void what_is_so_bad_that_nothing_gets_through_does_not_work(void **state)
+{
+	struct ladder ladder = broken_at(
+		RUNG_DATA, made(FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, "our WRITE"));
+
+	(void)state;
+	assert_string_equal(verdict(&ladder),
+		"RDMA does not work: probably packets are lost on the way; look at the other host, "
+		"or the way to it.");
+	assert_int_equal(ladder_status(&ladder), STATUS_PEER);
+}
+
 static void statuses_are_those_of_an_exchange(void **state)
 {
 	static const struct {
@@ -341,6 +354,7 @@ int main(void)
 		cmocka_unit_test(commands_name_the_host),
 		cmocka_unit_test(what_it_comes_to),
 		cmocka_unit_test(what_works_badly_is_told_from_what_does_not_work),
+		cmocka_unit_test(what_is_so_bad_that_nothing_gets_through_does_not_work),
 		cmocka_unit_test(statuses_are_those_of_an_exchange),
 		cmocka_unit_test(programs_read_it_all),
 		cmocka_unit_test(texts_that_are_no_utf8_become_safe),

@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# rdma-client diagnose between two hosts: healthy ones, of which PAIR_DIAGNOSES says how often, and
+# the faults that need a network.
+
+load common
+
+# diagnose STATUS ARGUMENT...: ends so in time, with one verdict.
+diagnose() {
+	local status=$1
+	shift
+	MARK=$SECONDS
+	expect "$status" client diagnose "$@"
+	in_time
+	count "$OUT" '^verdict: ' 1
+}
+
+clean() {
+	count "$OUT" '^[a-z ]\{11\} ok ' 11
+	has_not "$OUT" '^[a-z ]\{11\} failed '
+	has "$OUT" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s there, [0-9.]* MB/s back'
+}
+
+# The bandwidth of that, as "there back".
+speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s back.*|\1 \2|p' "$OUT"; }
+
+@test "healthy hosts: every run finds nothing, and shows both of them" {
+	start_far_server any
+	local i n=${PAIR_DIAGNOSES:-3} slowest=0 start
+	for i in $(seq "$n"); do
+		start=$SECONDS
+		diagnose 0 "$HOST1" "$PORT"
+		clean || fail "run $i: $(cat "$OUT")"
+		[ $((SECONDS - start)) -le $slowest ] || slowest=$((SECONDS - start))
+		[ "$i" -lt "$n" ] || echo "# $n runs, the slowest of $slowest s, the last: $(speeds)" >&3
+	done
+	has "$OUT" "^ *gid  *::ffff:$VM_ADDRESS  *::ffff:$HOST1  *"
+	has "$OUT" "^ *device  *$VM_DEVICE  *$VM_DEVICE *\$"
+	has "$OUT" "^ *interface mtu  *4200  *4200 *\$"
+	has "$OUT" "^neighbour   ok  *$HOST1"
+	has "$OUT" '^path        ok  *datagrams of 4200 bytes arrive$'
+	has "$OUT" '^counters    ok  *here: no errors; there: no errors$'
+	diagnose 0 "${VM_ADDRESSES6%% *}" "$PORT"
+	clean
+	stop_on_host1 server
+	count "$FAR/server.out" '^received connection request.$' $((n + 1))
+	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
+}
+
+@test "a host that is absent" {
+	# The network of the hosts has many addresses; nobody has the last.
+	diagnose 3 "${HOST1%.*}.250" 7471
+	has "$OUT" '^neighbour   failed  probably: the host does not answer address resolution'
+	has "$OUT" '^verdict: RDMA does not work: probably the host does not answer address resolution'
+}
+
+@test "the other host has no RDMA" {
+	on_host1 "rdma link delete $VM_DEVICE"
+	local failed=0
+	{
+		diagnose 3 "$HOST1" 7471 && has "$OUT" '^path        ok ' &&
+			has "$OUT" '^connection  failed  probably: the host is up, but no RDMA answers there' &&
+			diagnose 3 "$HOST1" &&
+			has "$OUT" '^connection  failed  probably: the host is up, but no RDMA answers there'
+	} || failed=1
+	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
+	FAR_RESOURCES=$(on_host1 'rdma resource show')
+	[ $failed -eq 0 ]
+}
+
+@test "the wrong port, and none" {
+	diagnose 3 "$HOST1" 7471
+	has "$OUT" '^connection  failed  nothing listens on that port'
+	diagnose 0 "$HOST1"
+	has "$OUT" '^connection  ok      RDMA answers there'
+}
+
+# The network works again, and a diagnosis finds nothing more.
+is_well_again() {
+	mend
+	wait_until ping -c 1 -W 1 "$HOST1"
+	diagnose 0 "$HOST1" "$PORT"
+	clean
+	stop_on_host1 server
+}
+
+# The network between the hosts takes packets of any size, an interface those of its own MTU.
+@test "1,400-byte MTU at the other host" {
+	start_far_server any
+	on_host1 "ip link set $VM_INTERFACE mtu 1400"
+	diagnose 4 "$HOST1" "$PORT"
+	has "$OUT" 'failed  \(IP packets as large as\|the network interfaces at the two ends have different MTUs\)'
+	has "$OUT" '^verdict: .*\(IP packets as large as\|different MTUs\)'
+	is_well_again
+}
+
+@test "1,400-byte MTU at this host" {
+	start_far_server any
+	ip link set "$VM_INTERFACE" mtu 1400
+	diagnose 4 "$HOST1" "$PORT"
+	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs'
+	has "$OUT" '^ *seen: 1400 here, 4200 there$'
+	has "$OUT" '^verdict: .*different MTUs'
+	is_well_again
+}
+
+@test "5 % loss both ways" {
+	start_far_server any
+	lose 5
+	local i
+	for i in 1 2 3; do
+		diagnose 4 "$HOST1" "$PORT"
+		# Soft-RoCE may give up a large message of which packets are lost again and again.
+		has "$OUT" '^\(data       \|bandwidth  \|counters   \) failed  probably: packets are lost on the way'
+		has "$OUT" '^verdict: RDMA .*: probably packets are lost on the way'
+	done
+	is_well_again
+}
+
+@test "the link is cut before" {
+	start_far_server any
+	cut_host1
+	# What the kernel has just confirmed, it believes for a while.
+	ip neighbour flush dev "$VM_INTERFACE"
+	diagnose 3 "$HOST1" "$PORT"
+	has "$OUT" '^neighbour   failed  probably: the host does not answer address resolution'
+	is_well_again
+}
+
+# begins: a diagnosis, which is now moving data.
+begins() {
+	"$PAIR_BIN/rdma-client" diagnose "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	wait_line "$OUT" '^data        ok '
+	MARK=$SECONDS
+}
+
+# finds CAUSE: it ends so, in time.
+finds() {
+	ends_with 4 "${CLIENTS[0]}"
+	in_time
+	has "$OUT" "^bandwidth   failed  .*$1"
+	has "$OUT" '^verdict: RDMA does not work: '
+}
+
+@test "the link is cut in the middle: the client says so, and the server goes on" {
+	start_far_server --timeout 6 any
+	begins
+	cut_host1
+	finds '\(stopped acknowledging\|does not answer any more\)'
+	wait_line "$FAR/server.out" '^peer disconnected.$'
+	is_well_again
+}
+
+@test "the other host's server is killed, and stopped, in the middle" {
+	local signal
+	for signal in KILL STOP; do
+		rm -f "$FAR/port"
+		start_far_server any
+		begins
+		on_host1 "kill -$signal $(cat "$FAR/server.pid")"
+		finds ''
+		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
+		stop_on_host1 server
+	done
+}
