@@ -87,7 +87,7 @@ enum rung ladder_broken(const struct ladder *ladder)
 		if (ladder->rungs[rung].state != RUNG_FAILED)
 			continue;
 		/* Packets that do not fit may be why data did not arrive, but not why nobody listens. */
-		if (ladder->rungs[rung].failure.kind != FAILURE_IMPAIRED && rung < RUNG_DATA)
+		if (rung < RUNG_DATA && ladder->rungs[rung].failure.kind != FAILURE_IMPAIRED)
 			return rung;
 		if (first == RUNGS)
 			first = rung;
