@@ -12,6 +12,10 @@
 /* The note to the main thread that a diagnosis is over: beyond those about connections. */
 #define ANSWER_ENDED (1U << 16)
 
+/* Bounds of the silence that --timeout allows, in milliseconds. */
+#define SILENCE_MIN 5000
+#define SILENCE_MAX 30000
+
 /* The longest ORDER_RUN, in milliseconds. */
 #define RUN_MS_MAX 5000
 
@@ -25,9 +29,14 @@ struct answer {
 	struct slip to_main;
 };
 
+/* How long the client may say nothing: longer than it moves data by itself, and not for ever. */
 static deadline_t silence(const struct answer *answer)
 {
-	return deadline_in(answer->session->timeout);
+	int64_t timeout = answer->session->timeout;
+
+	return deadline_in(timeout < SILENCE_MIN   ? SILENCE_MIN
+			   : timeout > SILENCE_MAX ? SILENCE_MAX
+						   : timeout);
 }
 
 /* READs at a time: what the other side asked for, if our device can do it. */

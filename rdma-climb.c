@@ -148,7 +148,9 @@ static int answered_without_port(struct diagnosis *diagnosis, int milliseconds)
 {
 	const struct failure *failure = &diagnosis->probe.failure;
 
-	if (failure->kind != FAILURE_REJECTED)
+	/* iWARP has no reasons, but the errno of TCP. */
+	if (failure->kind != FAILURE_REJECTED && failure->kind != FAILURE_REFUSED &&
+		!(failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED))
 		return probe_broke(diagnosis, RUNG_CONNECTION);
 	ladder_ok(&diagnosis->ladder, RUNG_CONNECTION,
 		"RDMA answers there (in %d ms); give the PORT of an rdma-server to go on",
@@ -177,6 +179,9 @@ int climb_connection(struct diagnosis *diagnosis)
 	if (introduction_decode(&theirs, said->private_data, said->private_data_len))
 		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_STRANGER, PHASE_CONNECT, 0,
 			"it sent %u bytes of private data", said->private_data_len);
+	if (theirs.version != INTRODUCTION_VERSION || theirs.session != SESSION_DIAGNOSIS)
+		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_PROTOCOL, PHASE_CONNECT,
+			-EPROTO, "it accepted something else than a diagnosis");
 	ladder_ok(&diagnosis->ladder, RUNG_CONNECTION,
 		"address and route in %d ms, connected in %d ms", (int)(resolved - start),
 		(int)(deadline_now() - resolved));
@@ -195,9 +200,10 @@ static int order(struct diagnosis *diagnosis, struct order *order, struct order 
 	if (!answer->answer || answer->type != order->type || answer->number != order->number)
 		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
 			"order", "it answered something that was not asked");
-	if (answer->status == ORDER_REFUSED)
+	if (answer->status != ORDER_DONE &&
+		(answer->status != ORDER_WRONG || answer->offset >= order->size))
 		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"order", "it refused an order of the diagnosis");
+			"order", "it did not carry out an order of the diagnosis");
 	return 0;
 }
 
@@ -373,7 +379,10 @@ static double promised(const struct diagnosis *diagnosis)
 	const struct inventory_port *port = inventory_find(
 		&diagnosis->inventory, ibv_get_device_name(id->verbs->device), id->port_num);
 
-	return port ? (double)port->megabits / 8 : 0;
+	uint64_t ours = port ? port->megabits : 0;
+	uint64_t theirs = inventory_megabits(facts_value(&diagnosis->theirs, "rate"));
+
+	return (double)(theirs < ours ? theirs : ours) / 8;
 }
 
 /* Software RDMA is as fast as the processors; its port's rate is made up. */

@@ -20,6 +20,7 @@ struct diagnosis {
 	struct inventory inventory;
 	struct reach_names names;
 	struct reach_route route;
+	const char *device; /* that the route leads through: the inventory's */
 	struct probe probe;
 	bool open; /* the probe */
 	uint32_t orders;

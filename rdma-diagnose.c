@@ -13,11 +13,17 @@
 #include "rdma-diagnose.h"
 #include "rdma-session.h"
 
-/* How long each rung may take, in milliseconds. A neighbour is given up by the kernel after 3 s. */
+/*
+ * How long each rung may take, in milliseconds. A neighbour that is not
+ * there is given up by the kernel after 3 s, one that it knew before after 8 s.
+ */
 #define NAME_MS      3000
 #define ROUTE_MS     1000
-#define NEIGHBOUR_MS 4000
+#define NEIGHBOUR_MS 8500
 #define PATH_MS      2500
+
+/* What RoCE v2 adds to the data of a packet, at most: IPv6, UDP, and headers of 56 bytes. */
+#define PACKET_HEADERS (40 + 8 + 56)
 
 /* Prints lines of the exchange's kind, each by itself. */
 static void print_lines(const struct diagnosis *diagnosis, char *text)
@@ -96,6 +102,17 @@ static void name_ports(const struct inventory *inventory, char *text, size_t siz
 	}
 }
 
+/* A device is ready if one of its ports is; else its first one is explained. */
+static enum host_rdma judge_device(
+	const struct inventory_device *device, char *evidence, size_t size)
+{
+	enum host_rdma lacking = HOST_NO_DEVICE;
+
+	for (size_t i = device->port_count; i-- > 0 && lacking != HOST_READY;)
+		lacking = inventory_judge_port(device, &device->ports[i], evidence, size);
+	return lacking;
+}
+
 static enum host_rdma judge_host(const struct diagnosis *diagnosis, char *evidence, size_t size)
 {
 	const char *name = diagnosis->options->device;
@@ -105,7 +122,7 @@ static enum host_rdma judge_host(const struct diagnosis *diagnosis, char *eviden
 	if (!name || diagnosis->inventory.host != HOST_READY)
 		return inventory_judge(&diagnosis->inventory, evidence, size);
 	if (device && device->port_count > 0)
-		return inventory_judge_port(device, &device->ports[0], evidence, size);
+		return judge_device(device, evidence, size);
 	snprintf(evidence, size, "--device %s", name);
 	return HOST_NO_SUCH_DEVICE;
 }
@@ -169,7 +186,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	reach_find_route(address, deadline_in(ROUTE_MS), route);
 	if (route->verdict == REACH_BAD)
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
-			route->error ? route->error : ENETUNREACH, "%s", route->evidence);
+			route->error ? route->error : ENETDOWN, "%s", route->evidence);
 	/* For an address of this host the kernel says lo, but rdmacm takes its interface. */
 	host_route_interface(address, interface, sizeof(interface));
 	device = device_of(&diagnosis->inventory, interface);
@@ -178,6 +195,10 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS, ENODEV,
 			"%s", evidence);
 	}
+	if (diagnosis->options->device && strcmp(device, diagnosis->options->device) != 0)
+		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_HOST, PHASE_ADDRESS,
+			HOST_OTHER_DEVICE, "it leads through %s", device);
+	diagnosis->device = device;
 	ladder_ok(&diagnosis->ladder, RUNG_ROUTE, "%s; RDMA device %s", route->evidence, device);
 	return 0;
 }
@@ -215,11 +236,14 @@ static int climb_neighbour(struct diagnosis *diagnosis)
 static int climb_path(struct diagnosis *diagnosis)
 {
 	struct path path;
+	unsigned int packet;
 
 	path_probe(&diagnosis->route, deadline_in(PATH_MS), &path);
+	packet = active_mtu(diagnosis->device, 1) + PACKET_HEADERS;
 	if (path.verdict == REACH_BAD)
 		climb_broken(diagnosis, RUNG_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
-			"%s", path.evidence);
+			"%s; RDMA's packets of up to %u bytes %s", path.evidence, packet,
+			path.found.proven >= packet ? "fit" : "do not fit");
 	else if (path.verdict == REACH_UNKNOWN)
 		ladder_skip(&diagnosis->ladder, RUNG_PATH, "%s", path.evidence);
 	else
@@ -249,6 +273,8 @@ static void print_ends(const struct diagnosis *diagnosis)
 	char line[320];
 	bool differ;
 
+	snprintf(line, sizeof(line), "%-16s %-28s %s", "", "here", "there");
+	print_detail(line, (void *)diagnosis);
 	while ((name = facts_compare(
 			&diagnosis->ours, &diagnosis->theirs, index++, &ours, &theirs, &differ))) {
 		snprintf(line, sizeof(line), "%-16s %-28s %-28s%s", name, ours ? ours : "-",
@@ -312,10 +338,14 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	enum exit_status status;
 	char verdict[512];
 
-	if (!diagnosis)
-		return STATUS_FAILED;
+	struct output output = session_output(program, options);
+
+	if (!diagnosis) {
+		output_error(&output, "there is not enough memory");
+		return output_finish(&output, STATUS_FAILED);
+	}
 	diagnosis->options = options;
-	diagnosis->output = session_output(program, options);
+	diagnosis->output = output;
 	ladder_init(&diagnosis->ladder, options->host ? options->host : "");
 	climb_all(diagnosis);
 	ladder_verdict(&diagnosis->ladder, verdict, sizeof(verdict));

@@ -15,6 +15,9 @@
 /* Where the messages lie: one that we send, then those that we receive. */
 #define SLOT(index) ((size_t)(index)*ORDER_MAX)
 
+/* How long the device may take to give back what is posted. */
+#define DISARM_MS 1000
+
 void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer)
 {
@@ -91,12 +94,14 @@ static int make_queue_pair(struct probe *probe)
 		return call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
 	flags = fcntl(probe->channel->fd, F_GETFL);
 	fcntl(probe->channel->fd, F_SETFL, flags | O_NONBLOCK);
-	probe->sends = ibv_create_cq(probe->id->verbs, PROBE_DEPTH, NULL, probe->channel, 0);
-	probe->receives = ibv_create_cq(probe->id->verbs, PROBE_RECEIVES, NULL, probe->channel, 0);
-	if (!probe->sends || !probe->receives)
+	probe->sends.cq =
+		ibv_create_cq(probe->id->verbs, PROBE_DEPTH, &probe->sends, probe->channel, 0);
+	probe->receives.cq = ibv_create_cq(
+		probe->id->verbs, PROBE_RECEIVES, &probe->receives, probe->channel, 0);
+	if (!probe->sends.cq || !probe->receives.cq)
 		return call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_cq", errno);
-	attributes.send_cq = probe->sends;
-	attributes.recv_cq = probe->receives;
+	attributes.send_cq = probe->sends.cq;
+	attributes.recv_cq = probe->receives.cq;
 	if (rdma_create_qp(probe->id, probe->pd, &attributes))
 		return call_failed(probe, PHASE_QUEUE_PAIR, "rdma_create_qp", errno);
 	return 0;
@@ -189,40 +194,47 @@ int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum 
 	return 0;
 }
 
-/* Consumes the completion events that wait, and asks for the next one of that queue. */
-static int arm(struct probe *probe, struct ibv_cq *queue)
+/* Takes the completion events that wait. ibv_get_cq_event(3). */
+static void take_cq_events(struct probe *probe)
 {
-	struct ibv_cq *other;
+	struct ibv_cq *cq;
 	void *context;
 
-	while (ibv_get_cq_event(probe->channel, &other, &context) == 0)
-		ibv_ack_cq_events(other, 1);
-	return ibv_req_notify_cq(queue, 0)
-		       ? call_failed(probe, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO)
-		       : 0;
+	while (ibv_get_cq_event(probe->channel, &cq, &context) == 0) {
+		((struct probe_queue *)context)->armed = false;
+		ibv_ack_cq_events(cq, 1);
+	}
+}
+
+static int arm(struct probe *probe, struct probe_queue *queue)
+{
+	queue->armed = ibv_req_notify_cq(queue->cq, 0) == 0;
+	return queue->armed ? 0 : call_failed(probe, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO);
 }
 
 /* Waits for one completion of that queue, and returns only one that succeeded. */
-static int await_completion(
-	struct probe *probe, struct ibv_cq *queue, struct ibv_wc *completion, deadline_t deadline)
+static int await_completion(struct probe *probe, struct probe_queue *queue,
+	struct ibv_wc *completion, deadline_t deadline)
 {
-	bool armed = false;
 	int count;
 
-	while ((count = ibv_poll_cq(queue, 1, completion)) == 0) {
+	while ((count = ibv_poll_cq(queue->cq, 1, completion)) == 0) {
 		/* What came before the arming raises no event: so it is polled once more. */
-		if (!armed && arm(probe, queue))
+		if (!queue->armed) {
+			if (arm(probe, queue))
+				return -1;
+			continue;
+		}
+		if (await(probe, PHASE_EXCHANGE, deadline) || take_events(probe))
 			return -1;
-		if (armed && (await(probe, PHASE_EXCHANGE, deadline) || take_events(probe)))
-			return -1;
-		armed = !armed;
+		take_cq_events(probe);
 	}
 	if (count < 0)
 		return call_failed(probe, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
 	if (completion->status == IBV_WC_SUCCESS)
 		return 0;
 	/* Soft-RoCE's word for a message that is longer than the receive, which others call a length. */
-	if (queue == probe->receives && completion->status == IBV_WC_LOC_QP_OP_ERR)
+	if (queue == &probe->receives && completion->status == IBV_WC_LOC_QP_OP_ERR)
 		completion->status = IBV_WC_LOC_LEN_ERR;
 	/* A flush is an effect: rdmacm may know more. */
 	if (completion->status == IBV_WC_WR_FLUSH_ERR && take_events(probe))
@@ -256,7 +268,7 @@ int probe_send(struct probe *probe, const struct order *message, deadline_t dead
 	size_t size = order_encode(message, probe->messages.start);
 
 	return post(probe, IBV_WR_SEND, &probe->messages, (uint32_t)size) ||
-			       await_completion(probe, probe->sends, &completion, deadline)
+			       await_completion(probe, &probe->sends, &completion, deadline)
 		       ? -1
 		       : 0;
 }
@@ -276,7 +288,7 @@ int probe_receive(struct probe *probe, struct order *message, deadline_t deadlin
 	int error;
 
 	if (failure_is_set(&probe->failure) || release_slot(probe) ||
-		await_completion(probe, probe->receives, &completion, deadline))
+		await_completion(probe, &probe->receives, &completion, deadline))
 		return -1;
 	probe->slot = (unsigned int)completion.wr_id;
 	/* Its length is that of a WRITE, and nothing new lies in the slot. */
@@ -297,7 +309,7 @@ int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, de
 	struct ibv_wc completion;
 
 	return post(probe, opcode, &probe->private, size) ||
-			       await_completion(probe, probe->sends, &completion, deadline)
+			       await_completion(probe, &probe->sends, &completion, deadline)
 		       ? -1
 		       : 0;
 }
@@ -338,7 +350,7 @@ int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadlin
 		for (; more && under_way < PROBE_DEPTH; under_way++)
 			if (post(probe, IBV_WR_RDMA_WRITE, &probe->private, size))
 				return -1;
-		if (await_completion(probe, probe->sends, &completion, deadline))
+		if (await_completion(probe, &probe->sends, &completion, deadline))
 			return -1;
 		*bytes += size;
 		under_way--;
@@ -348,17 +360,38 @@ int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadlin
 	return 0;
 }
 
+/*
+ * A queue must not be armed when it is destroyed: soft-RoCE raises the event without looking whether
+ * the queue is still there (rdma-common.c). So the queue pair fails, and its receives and one send more
+ * come back, each with the event.
+ */
+static void disarm(struct probe *probe)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+	struct ibv_send_wr *bad, marker = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+	struct pollfd waiting = {.fd = probe->channel->fd, .events = POLLIN};
+	deadline_t deadline = deadline_in(DISARM_MS);
+
+	ibv_modify_qp(probe->id->qp, &attributes, IBV_QP_STATE);
+	if (probe->sends.armed)
+		ibv_post_send(probe->id->qp, &marker, &bad);
+	while ((probe->sends.armed || probe->receives.armed) &&
+		poll(&waiting, 1, deadline_left(deadline)) > 0)
+		take_cq_events(probe);
+}
+
 void probe_close(struct probe *probe)
 {
 	if (probe->connected && !probe->disconnected)
 		rdma_disconnect(probe->id);
-	if (probe->id->qp)
+	if (probe->id->qp) {
+		disarm(probe);
 		rdma_destroy_qp(probe->id);
-
-	if (probe->sends)
-		ibv_destroy_cq(probe->sends);
-	if (probe->receives)
-		ibv_destroy_cq(probe->receives);
+	}
+	if (probe->sends.cq)
+		ibv_destroy_cq(probe->sends.cq);
+	if (probe->receives.cq)
+		ibv_destroy_cq(probe->receives.cq);
 	if (probe->channel)
 		ibv_destroy_comp_channel(probe->channel);
 	free_memory(&probe->offered);

@@ -47,7 +47,10 @@ struct probe {
 	int stop_fd; /* -1: none */
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *sends, *receives;
+	struct probe_queue {
+		struct ibv_cq *cq;
+		bool armed; /* it will raise an event */
+	} sends, receives;
 	struct probe_memory offered, private, messages;
 	uint64_t peer_address; /* the memory that the peer offers */
 	uint32_t peer_length, peer_rkey;

@@ -189,13 +189,12 @@ static void drop_number(char *text)
 		memmove(text, text + digits + 2, strlen(text + digits + 2) + 1);
 }
 
-/* Mb/s from "2.5 Gb/sec (1X)", 0 if the text is no such rate. */
-static uint64_t parse_rate(const char *text)
+uint64_t inventory_megabits(const char *text)
 {
-	size_t digits = strspn(text, "0123456789");
+	size_t digits = text ? strspn(text, "0123456789") : 0;
 	uint64_t whole, tenth = 0;
 
-	if (digits > 9 || !sysfs_decimal(text, digits, &whole))
+	if (digits == 0 || digits > 9 || !sysfs_decimal(text, digits, &whole))
 		return 0;
 	text += digits;
 	if (text[0] == '.' && sysfs_decimal(text + 1, 1, &tenth))
@@ -234,7 +233,7 @@ static int read_port(const struct reader *reader, const struct inventory_device 
 	drop_number(port->physical_state);
 	read_field(reader, port, "link_layer", port->link_layer, sizeof(port->link_layer));
 	read_field(reader, port, "rate", port->rate, sizeof(port->rate));
-	port->megabits = parse_rate(port->rate);
+	port->megabits = inventory_megabits(port->rate);
 	port->lid = read_lid(reader, port, "lid");
 	port->sm_lid = read_lid(reader, port, "sm_lid");
 	error = read_gids(reader, port);

@@ -104,6 +104,9 @@ int inventory_take(const char *root, struct inventory *inventory);
 int inventory_take_with(
 	const char *root, const struct ifaddrs *addresses, struct inventory *inventory);
 
+/* Mb/s of a rate like "2.5 Gb/sec (1X SDR)"; 0 if the text is none, or NULL. */
+uint64_t inventory_megabits(const char *rate);
+
 /* Frees what it owns and makes it empty. An empty one may be freed again. */
 void inventory_free(struct inventory *inventory);
 

@@ -81,11 +81,18 @@ int ladder_fail(struct ladder *ladder, enum rung rung, const struct failure *fai
 
 enum rung ladder_broken(const struct ladder *ladder)
 {
-	enum rung rung = RUNG_HOST;
+	enum rung first = RUNGS;
 
-	while (rung < RUNGS && ladder->rungs[rung].state != RUNG_FAILED)
-		rung++;
-	return rung;
+	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
+		if (ladder->rungs[rung].state != RUNG_FAILED)
+			continue;
+		/* Packets that do not fit may be why data did not arrive, but not why nobody listens. */
+		if (ladder->rungs[rung].failure.kind != FAILURE_IMPAIRED && rung < RUNG_DATA)
+			return rung;
+		if (first == RUNGS)
+			first = rung;
+	}
+	return first;
 }
 
 const char *ladder_name(enum rung rung)

@@ -59,7 +59,10 @@ void ladder_skip(struct ladder *ladder, enum rung rung, const char *format, ...)
 /* The rung broke. Returns -1, for the caller to return. */
 int ladder_fail(struct ladder *ladder, enum rung rung, const struct failure *failure);
 
-/* The first rung that broke, RUNGS if none did. */
+/*
+ * The rung that decides, RUNGS if none broke: the first. But what only works badly below the data does
+ * not explain why a later one up to there does not work at all.
+ */
 enum rung ladder_broken(const struct ladder *ladder);
 
 /* "this host" and so on, static. */
@@ -74,7 +77,7 @@ size_t ladder_lines(const struct ladder *ladder, enum rung rung, char *text, siz
 /* Writes the sentence that it all comes to. */
 void ladder_verdict(const struct ladder *ladder, char *text, size_t size);
 
-/* The exit status: of the first failure, STATUS_OK if there is none. */
+/* The exit status: of the rung that decides, STATUS_OK if there is none. */
 enum exit_status ladder_status(const struct ladder *ladder);
 
 /* An array with an object for each rung. NULL: no memory. */

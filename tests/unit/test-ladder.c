@@ -223,6 +223,9 @@ static void what_works_badly_is_told_from_what_does_not_work(void **state)
 			strncmp(verdict(&ladder), not, strlen(not )) == 0);
 		assert_null(strstr(verdict(&ladder), "acknowledging"));
 		assert_int_equal(ladder_broken(&ladder), cases[i].rung);
+		/* But not of everything. */
+		ladder_fail(&ladder, RUNG_MESSAGE, &gone);
+		assert_int_equal(ladder_broken(&ladder), RUNG_MESSAGE);
 	}
 }
 
