@@ -285,9 +285,9 @@ ethernet_down() {
 				'the other host, or the way to it' &&
 			ip -n far link set far0 mtu 1400 &&
 			diagnose 3 10.95.0.2 7471 &&
-			has "$OUT" '^path        failed  IP packets as large as this host.s interface allows' &&
+			has "$OUT" '^path        failed  packets as large as this host.s interface allows' &&
 			has "$OUT" '^ *seen: datagrams of 1[34][0-9][0-9] bytes arrive, those of 1500 are' &&
-			has "$OUT" '^verdict: RDMA does not work: IP packets as large as'
+			has "$OUT" '^verdict: RDMA does not work: probably the host is up, but no RDMA answers'
 	} || failed=1
 	ethernet_down
 	[ $failed -eq 0 ] || fail "$(said)"

@@ -88,8 +88,8 @@ is_well_again() {
 	start_far_server any
 	on_host1 "ip link set $VM_INTERFACE mtu 1400"
 	diagnose 4 "$HOST1" "$PORT"
-	has "$OUT" 'failed  \(IP packets as large as\|the network interfaces at the two ends have different MTUs\)'
-	has "$OUT" '^verdict: .*\(IP packets as large as\|different MTUs\)'
+	has "$OUT" 'failed  \(packets as large as\|the network interfaces at the two ends have different MTUs\)'
+	has "$OUT" '^verdict: .*\(packets as large as\|different MTUs\)'
 	is_well_again
 }
 
