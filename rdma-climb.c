@@ -13,6 +13,7 @@
 #define CONNECT_MS   8000 /* the kernel sends a lost request again after 4.6 s */
 #define ORDER_MS     6000
 #define BANDWIDTH_MS 2000
+#define LEAST_MS     2000 /* for what is begun late: a slow host is not a broken one */
 
 /* Bytes of one WRITE where the bandwidth is measured. */
 #define BANDWIDTH_SIZE 262144
@@ -32,6 +33,15 @@ static void read_counters(const struct diagnosis *diagnosis, struct counters *co
 
 	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, counters))
 		*counters = (struct counters){0};
+}
+
+/* When what may take so long, and takes `least` where all is well, has to be over. */
+static deadline_t until(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least)
+{
+	deadline_t usual = deadline_in(milliseconds), soon = deadline_in(least + LEAST_MS);
+	deadline_t end = diagnosis->end > soon ? diagnosis->end : soon;
+
+	return usual < end ? usual : end;
 }
 
 /* The probe has met a failure, which breaks this rung. */
@@ -137,7 +147,7 @@ static int connect_probe(struct diagnosis *diagnosis, struct event_copy *answer)
 	if (rdma_connect(probe->id, &parameters))
 		return call_failed(diagnosis, PHASE_CONNECT, "rdma_connect");
 	if (probe_await_event(probe, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT,
-		    deadline_in(CONNECT_MS), answer))
+		    until(diagnosis, CONNECT_MS, 0), answer))
 		return -1;
 	probe->connected = true;
 	return 0;
@@ -192,7 +202,7 @@ int climb_connection(struct diagnosis *diagnosis)
 static int order(struct diagnosis *diagnosis, struct order *order, struct order *answer)
 {
 	struct probe *probe = &diagnosis->probe;
-	deadline_t deadline = deadline_in(ORDER_MS + order->milliseconds);
+	deadline_t deadline = until(diagnosis, ORDER_MS + order->milliseconds, order->milliseconds);
 
 	order->number = ++diagnosis->orders;
 	if (probe_send(probe, order, deadline) || probe_receive(probe, answer, deadline))
@@ -327,7 +337,7 @@ static int move(
 	if (order_data(diagnosis, movement->before, size, seed, wrong))
 		return -1;
 	if (movement->opcode != IBV_WR_SEND &&
-		probe_move(probe, movement->opcode, size, deadline_in(ORDER_MS)))
+		probe_move(probe, movement->opcode, size, until(diagnosis, ORDER_MS, 0)))
 		return -1;
 	if (movement->arrives_here)
 		*wrong = pattern_check(movement->opcode == IBV_WR_RDMA_READ ? probe->private.start
@@ -429,7 +439,7 @@ int climb_bandwidth(struct diagnosis *diagnosis)
 	uint64_t bytes, nanoseconds;
 
 	if (probe_run(&diagnosis->probe, BANDWIDTH_SIZE, BANDWIDTH_MS,
-		    deadline_in(BANDWIDTH_MS + ORDER_MS), &bytes, &nanoseconds))
+		    until(diagnosis, BANDWIDTH_MS + ORDER_MS, BANDWIDTH_MS), &bytes, &nanoseconds))
 		return moving_broke(diagnosis, RUNG_BANDWIDTH, "our WRITEs");
 	if (order(diagnosis, &run, &answer))
 		return moving_broke(diagnosis, RUNG_BANDWIDTH, "its WRITEs");

@@ -22,7 +22,8 @@ struct diagnosis {
 	struct reach_route route;
 	const char *device; /* that the route leads through: the inventory's */
 	struct probe probe;
-	bool open; /* the probe */
+	bool open;      /* the probe */
+	deadline_t end; /* when it should be over: see LEAST_MS in rdma-climb.c */
 	uint32_t orders;
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before */

@@ -22,6 +22,9 @@
 #define NEIGHBOUR_MS 8500
 #define PATH_MS      2500
 
+/* How long the whole climb should take at most: with what is begun late, less than 15 s. */
+#define CLIMB_MS 11000
+
 /* What RoCE v2 adds to the data of a packet, at most: IPv6, UDP, and headers of 56 bytes. */
 #define PACKET_HEADERS (40 + 8 + 56)
 
@@ -346,6 +349,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	}
 	diagnosis->options = options;
 	diagnosis->output = output;
+	diagnosis->end = deadline_in(CLIMB_MS);
 	ladder_init(&diagnosis->ladder, options->host ? options->host : "");
 	climb_all(diagnosis);
 	ladder_verdict(&diagnosis->ladder, verdict, sizeof(verdict));
