@@ -23,7 +23,7 @@
 #define PATH_MS      2500
 
 /* How long the whole climb should take at most: with what is begun late, less than 15 s. */
-#define CLIMB_MS 11000
+#define CLIMB_MS 9000
 
 /* What RoCE v2 adds to the data of a packet, at most: IPv6, UDP, and headers of 56 bytes. */
 #define PACKET_HEADERS (40 + 8 + 56)
