@@ -14,8 +14,8 @@
 #include "rdma-session.h"
 
 /*
- * How long each rung may take, in milliseconds. A neighbour that is not
- * there is given up by the kernel after 3 s, one that it knew before after 8 s.
+ * How long each rung may take, in milliseconds. A neighbour that is not there is given up by the
+ * kernel after 3 s, one that it knew before after 8 s.
  */
 #define NAME_MS      3000
 #define ROUTE_MS     1000
@@ -28,21 +28,14 @@
 /* What RoCE v2 adds to the data of a packet, at most: IPv6, UDP, and headers of 56 bytes. */
 #define PACKET_HEADERS (40 + 8 + 56)
 
-/* Prints lines of the exchange's kind, each by itself. */
-static void print_lines(const struct diagnosis *diagnosis, char *text)
-{
-	char *rest = text, *line;
-
-	while ((line = strsep(&rest, "\n")))
-		output_line(&diagnosis->output, "%s", line);
-}
-
+/* Prints the lines of a rung, each by itself. */
 static void print_rung(const struct diagnosis *diagnosis, enum rung rung)
 {
-	char text[2048];
+	char text[2048], *rest = text, *line;
 
 	ladder_lines(&diagnosis->ladder, rung, text, sizeof(text));
-	print_lines(diagnosis, text);
+	while ((line = strsep(&rest, "\n")))
+		output_line(&diagnosis->output, "%s", line);
 }
 
 static void print_detail(const char *line, void *context)
@@ -235,18 +228,24 @@ static int climb_neighbour(struct diagnosis *diagnosis)
 	return 0;
 }
 
+/* Says, too, whether RDMA's own packets, which may be smaller, fit. */
+static void break_path(struct diagnosis *diagnosis, const struct path *path)
+{
+	unsigned int packet = active_mtu(diagnosis->device, 1) + PACKET_HEADERS;
+
+	climb_broken(diagnosis, RUNG_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
+		"%s; RDMA's packets of up to %u bytes %s", path->evidence, packet,
+		path->found.proven >= packet ? "fit" : "do not fit");
+}
+
 /* RDMA may do with packets that are smaller than the interface's, so the climb goes on. */
 static int climb_path(struct diagnosis *diagnosis)
 {
 	struct path path;
-	unsigned int packet;
 
 	path_probe(&diagnosis->route, deadline_in(PATH_MS), &path);
-	packet = active_mtu(diagnosis->device, 1) + PACKET_HEADERS;
 	if (path.verdict == REACH_BAD)
-		climb_broken(diagnosis, RUNG_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
-			"%s; RDMA's packets of up to %u bytes %s", path.evidence, packet,
-			path.found.proven >= packet ? "fit" : "do not fit");
+		break_path(diagnosis, &path);
 	else if (path.verdict == REACH_UNKNOWN)
 		ladder_skip(&diagnosis->ladder, RUNG_PATH, "%s", path.evidence);
 	else

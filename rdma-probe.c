@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/options.h"
 #include "rdma-probe.h"
 
 /* Where the messages lie: one that we send, then those that we receive. */

@@ -1,21 +1,14 @@
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "facts.h"
+#include "text.h"
 
 /* What two sides of a good connection have in common, or should. */
 static const char *const common[] = {"version", "protocol", "link layer", "rate", "rdma mtu",
 	"interface mtu", "gid type", "reads answered"};
-
-static void make_printable(char *text)
-{
-	for (; *text; text++)
-		if (!isprint((unsigned char)*text))
-			*text = '?';
-}
 
 void facts_add(struct facts *facts, const char *name, const char *format, ...)
 {
@@ -28,8 +21,8 @@ void facts_add(struct facts *facts, const char *name, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(fact->value, sizeof(fact->value), format, args);
 	va_end(args);
-	make_printable(fact->name);
-	make_printable(fact->value);
+	text_printable(fact->name);
+	text_printable(fact->value);
 	facts->count++;
 }
 
