@@ -57,7 +57,7 @@ static int accept_client(struct answer *answer)
 	struct rdma_conn_param parameters = {
 		.private_data = introduction,
 		.private_data_len = INTRODUCTION_SIZE,
-		.rnr_retry_count = PROBE_RNR_RETRIES,
+		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 
 	ibv_query_device(answer->probe.id->verbs, &device);

@@ -13,18 +13,9 @@
 
 #include "rdma-internal.h"
 
-/*
- * How hard the transport tries. A lost packet is sent again after ACK_TIMEOUT (4.096 us * 2^17, half
- * a second), RETRIES times: about four seconds, inside the usual deadline of ten, until the peer is
- * given up. (Not 7 times, which soft-RoCE takes for ever.) The active side's numbers hold for both.
- * A receiver that is not ready is asked again for ever (7): a tutorial peer posts its second receive
- * late, and the deadline ends the rest.
- */
-#define ACK_TIMEOUT 17
-#define RETRIES     6
-#define RNR_RETRIES 7
 /* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
 #define RNR_TIMER 12
+
 static int make_queue_pair(struct connection *connection, struct failure *failure)
 {
 	struct ibv_context *verbs = connection->device->verbs;
@@ -229,7 +220,7 @@ int connection_create(const struct session *session, const struct mode *mode, st
 	struct device *device, const struct request *request, struct connection **result,
 	struct failure *failure)
 {
-	uint8_t timeout = ACK_TIMEOUT;
+	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 	struct connection *connection = calloc(1, sizeof(*connection));
 
 	if (!connection)
@@ -284,8 +275,8 @@ static struct rdma_conn_param parameters(
 	struct rdma_conn_param parameters = {
 		.initiator_depth = connection->initiator_depth,
 		.responder_resources = connection->responder_resources,
-		.retry_count = RETRIES,
-		.rnr_retry_count = RNR_RETRIES,
+		.retry_count = TRANSPORT_RETRIES,
+		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 
 	introduction_encode(&ours, introduction);

@@ -110,7 +110,7 @@ int probe_prepare(struct probe *probe)
 {
 	const int offer = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-	uint8_t timeout = PROBE_ACK_TIMEOUT;
+	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 
 	rdma_set_option(
 		probe->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));

@@ -27,11 +27,6 @@
 /* Receives for messages: an order and its answer are all that is ever under way. */
 #define PROBE_RECEIVES 4
 
-/* How hard the transport tries, as an exchange does: see rdma-connection.c. */
-#define PROBE_RETRIES     6
-#define PROBE_RNR_RETRIES 7
-#define PROBE_ACK_TIMEOUT 17
-
 /* WRITEs under way at a time in probe_run(). */
 #define PROBE_DEPTH 16
 
