@@ -89,7 +89,7 @@ static int make_ring(struct connection *connection, struct region *region, struc
 {
 	if (region_make_at_most(connection, region, size, access, failure))
 		return -1;
-	ring_init(ring, region->start, region->mr->length);
+	ring_init(ring, region->start, region->size);
 	return 0;
 }
 
@@ -100,6 +100,7 @@ static int make_ring(struct connection *connection, struct region *region, struc
 static int share_control(struct connection *connection, struct region *region, struct ring *ring)
 {
 	region->start = connection->control.start + control_size(&connection->geometry);
+	region->size = SINK_TEXT_SIZE;
 	region->mr = connection->control.mr;
 	ring_init(ring, region->start, SINK_TEXT_SIZE);
 	return 0;
@@ -437,9 +438,9 @@ void connection_destroy(struct connection *connection)
 		rdma_destroy_qp(connection->id);
 	if (connection->cq)
 		ibv_destroy_cq(connection->cq);
-	if (connection->incoming.mr)
+	if (connection->incoming.start)
 		ring_destroy(&connection->incoming_ring);
-	if (connection->outgoing.mr)
+	if (connection->outgoing.start)
 		ring_destroy(&connection->outgoing_ring);
 	region_free(&connection->incoming);
 	region_free(&connection->outgoing);

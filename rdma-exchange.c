@@ -34,6 +34,11 @@ const struct mode_verbs *mode_verbs(const struct mode *mode)
 	return &modes[mode->number];
 }
 
+struct region *connection_exposed(struct connection *connection)
+{
+	return mode_verbs(connection->mode)->writes ? &connection->incoming : &connection->outgoing;
+}
+
 static int post_receive(struct connection *connection, uint64_t slot)
 {
 	struct ibv_sge piece = {
@@ -137,12 +142,11 @@ int connection_send(struct connection *connection, enum operation operation,
 
 static void send_region(struct connection *connection)
 {
-	bool writes = mode_verbs(connection->mode)->writes;
-	const struct region *exposed = writes ? &connection->incoming : &connection->outgoing;
+	const struct region *exposed = connection_exposed(connection);
 	struct message message = {
 		.type = MSG_MR,
-		.address = (uintptr_t)exposed->mr->addr,
-		.length = exposed->mr->length,
+		.address = (uintptr_t)exposed->start,
+		.length = exposed->size,
 		.rkey = exposed->mr->rkey,
 	};
 
@@ -237,6 +241,17 @@ void connection_give_up(struct connection *connection)
 	connection_step(connection, EVENT_GAVE_UP);
 }
 
+void connection_revoke(struct connection *connection)
+{
+	int error = region_revoke(connection_exposed(connection));
+
+	if (!error)
+		return;
+	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, -error, "ibv_dereg_mr",
+		"the device does not give our memory back: %s", strerror(-error));
+	connection_give_up(connection);
+}
+
 void connection_beat(struct connection *connection)
 {
 	struct ibv_send_wr request = {.opcode = IBV_WR_SEND};
@@ -295,7 +310,10 @@ static bool keep(struct connection *connection, const struct message *message)
 		if (message->verdict != VERDICT_VERIFIED)
 			failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
 				message_name(MSG_VERDICT), "");
-		return true;
+		/* The peer has read all that it wanted. */
+		if (!mode_verbs(connection->mode)->writes)
+			connection_revoke(connection);
+		return !connection->exchange.ended;
 	}
 }
 

@@ -63,9 +63,10 @@ enum operation {
 /* A piece of memory that the device may use. */
 struct region {
 	uint8_t *start; /* a mapping of its own, zeroed; NULL: none */
-	size_t mapped;
-	struct ibv_mr *mr;
-	struct device *device; /* that it is registered with */
+	size_t size;
+	size_t mapped;     /* in whole pages, without its guards; 0: it lies in another region */
+	struct ibv_mr *mr; /* NULL: not registered (any more) */
+	struct device *device; /* that it counts as registered with */
 };
 
 /* How large everything is. Constant from connect or accept on. */
@@ -163,8 +164,8 @@ const struct mode_verbs *mode_verbs(const struct mode *mode);
 /* rdma-memory.c */
 
 /*
- * Maps and registers that many bytes, zeroed. Returns 0, or -1 with the failure recorded. Main.
- * ibv_reg_mr(3).
+ * Maps and registers that many bytes, zeroed, between two pages that nobody may touch. Returns 0, or
+ * -1 with the failure recorded. Main. ibv_reg_mr(3).
  */
 int region_make(struct connection *connection, struct region *region, size_t size, int access,
 	struct failure *failure);
@@ -173,8 +174,17 @@ int region_make(struct connection *connection, struct region *region, size_t siz
 int region_make_at_most(struct connection *connection, struct region *region, size_t size,
 	int access, struct failure *failure);
 
+/*
+ * Takes the memory back from whoever has its key; the mapping stays. From its return on, no access
+ * of the peer can change or read it. Returns 0 or -errno. CQ thread. ibv_dereg_mr(3).
+ */
+int region_revoke(struct region *region);
+
 /* Deregisters and unmaps what is there. The queue pair is gone already. Main. */
 void region_free(struct region *region);
+
+/* The region that the mode exposes to the peer, and its ring. */
+struct region *connection_exposed(struct connection *connection);
 
 /* Decides how large everything is; `streams` if more than a text may go either way. Main. */
 void geometry_choose(struct geometry *geometry, const struct session *session,
@@ -202,6 +212,12 @@ void connection_step(struct connection *connection, enum exchange_event event);
 
 /* Gives up for the failure that is recorded, and tells the peer. */
 void connection_give_up(struct connection *connection);
+
+/*
+ * Takes the exposed region back from the peer, as soon as there is nothing more that it may do there.
+ * What it tries later, the device refuses, and that ends this connection. Gives up if that cannot be.
+ */
+void connection_revoke(struct connection *connection);
 
 /* Sends a sign of life: a message of no bytes. */
 void connection_beat(struct connection *connection);

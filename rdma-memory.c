@@ -3,7 +3,8 @@
  *
  * Each connection has three regions, each a mapping of its own: `control` for the messages, which no
  * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
- * one, with the one right that it needs. Locked memory is counted in pages and many systems allow a
+ * one, with the one right that it needs, and only until the peer has no more to do there. The CQ
+ * thread takes that one back, and the main thread counts and frees it later. Locked memory is counted in pages and many systems allow a
  * user 8 MiB of it, so both rings together take 7 MiB unless --buffer says otherwise, less where the
  * streams are shorter or the limit is lower; a server takes two pages for an exchange of two texts.
  */
@@ -49,21 +50,45 @@ static size_t whole_pages(size_t size)
 	return (size + page - 1) / page * page;
 }
 
+/*
+ * Maps memory that is zero, between two pages that may not be touched: what runs over either end, of
+ * ours or of a library's, ends there and not in somebody's data. Returns 0 or -errno.
+ */
+static int map(struct region *region, size_t size)
+{
+	size_t page = page_size(), mapped = whole_pages(size);
+	uint8_t *start =
+		mmap(NULL, page + mapped + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int error;
+
+	if (start == MAP_FAILED)
+		return -errno;
+	if (mprotect(start + page, mapped, PROT_READ | PROT_WRITE)) {
+		error = errno;
+		munmap(start, page + mapped + page);
+		return -error;
+	}
+	*region = (struct region){.start = start + page, .size = size, .mapped = mapped};
+	return 0;
+}
+
+static void unmap(struct region *region)
+{
+	size_t page = page_size();
+
+	if (region->mapped > 0)
+		munmap(region->start - page, page + region->mapped + page);
+}
+
 int region_make(struct connection *connection, struct region *region, size_t size, int access,
 	struct failure *failure)
 {
 	struct rlimit limit = {0};
-	int error;
+	int error = map(region, size);
 
-	region->mapped = whole_pages(size);
-	region->start = mmap(
-		NULL, region->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (region->start == MAP_FAILED) {
-		error = errno;
-		*region = (struct region){0};
-		return failure_set(
-			failure, FAILURE_ERRNO, PHASE_MEMORY, error, "mmap", "%s", strerror(error));
-	}
+	if (error)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "mmap", "%s",
+			strerror(-error));
 	region->mr = ibv_reg_mr(connection->pd, region->start, size, (unsigned int)access);
 	if (region->mr) {
 		region->device = connection->device;
@@ -98,15 +123,23 @@ int region_make_at_most(struct connection *connection, struct region *region, si
 	return 0;
 }
 
+int region_revoke(struct region *region)
+{
+	int error = region->mr ? ibv_dereg_mr(region->mr) : 0;
+
+	if (!error)
+		region->mr = NULL;
+	return -error;
+}
+
 void region_free(struct region *region)
 {
 	/* Without a mapping of its own it lies in another region. */
-	if (region->mr && region->mapped > 0) {
-		ibv_dereg_mr(region->mr);
-		region->device->locked -= region->mapped;
-	}
 	if (region->mapped > 0)
-		munmap(region->start, region->mapped);
+		region_revoke(region);
+	if (region->device)
+		region->device->locked -= region->mapped;
+	unmap(region);
 	*region = (struct region){0};
 }
 

@@ -301,10 +301,14 @@ static void end_receiving(struct connection *connection)
 	connection_step(connection, EVENT_DELIVERED);
 }
 
-/* The sink may finish when all is here. */
+/* The sink may finish when all is here, and the peer cannot change it any more. */
 static void finish_sink(struct connection *connection)
 {
 	if (connection->finished || !all_here(connection))
+		return;
+	if (mode_verbs(connection->mode)->writes)
+		connection_revoke(connection);
+	if (connection->exchange.ended)
 		return;
 	connection->finished = true;
 	sink_finish(connection->sink, connection->peer_done.length, &connection->peer_done.digest);

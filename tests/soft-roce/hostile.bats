@@ -63,6 +63,60 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	END
 }
 
+# A server verifies only when the client can write no more, and a client that has said how our data
+# arrived needs it no longer.
+@test "memory is taken back when there is nothing more to do in it" {
+	start_server any
+	odd_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write:silent closed >"$OUT"
+	has "$OUT" '^completion remote access error$'
+	wait_line "$ERRORS" 'the connection broke before the exchange was complete'
+	has "$LOG" '^remote buffer: message from an odd peer$'
+	odd_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write closed >"$OUT"
+	has "$OUT" '^completion remote access error$'
+	wait_line "$ERRORS" 'it wrote where our memory does not allow it'
+	odd_peer --intro read "$ADDRESS" "$PORT" mr get read data 'done' get:MSG_VERDICT read verdict \
+		reads closed >"$OUT"
+	count "$OUT" '^completion remote access error$' 1
+	[ "$(grep -c '^read: message from passive' "$OUT")" -ge 2 ]
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+	count "$ERRORS" . 2
+}
+
+# two_peers MODE ATTACK...: a second client makes the attack with the region and the key of the first.
+two_peers() {
+	local mode=$1 region
+	shift
+	start_server --timeout 60 "$mode"
+	# shellcheck disable=SC2086 # words
+	odd_peer --intro "${mode/write/ours}" "$ADDRESS" "$PORT" mr get region "await:$DIR/go" $GOOD \
+		>"$DIR/first" &
+	PEER=$!
+	wait_line "$DIR/first" '^region '
+	region=$(sed -n 's/^region //p' "$DIR/first")
+	odd_peer --intro "${mode/write/ours}" "$ADDRESS" "$PORT" mr get "use:$region" "$@" closed >"$OUT"
+	has "$OUT" '^completion remote access error$'
+	wait_until one_line "$ERRORS"
+	touch "$DIR/go"
+	ends_with 0 "$PEER"
+	rm "$DIR/go"
+	has_not "$DIR/first" '^completion'
+	wait_line "$LOG" '^remote buffer: message from an odd peer$'
+	stop_server
+	one_line "$ERRORS"
+}
+
+@test "another connection's key opens nothing, and its owner notices nothing" {
+	GOOD='write done get:MSG_VERDICT verdict disconnect'
+	two_peers write write
+	has "$ERRORS" 'it wrote where our memory does not allow it'
+	two_peers write write:silent
+	two_peers write read
+	GOOD='read data done get:MSG_VERDICT verdict disconnect'
+	two_peers read read
+	two_peers read write:silent
+}
+
 @test "peers that go away at each step, with and without a word" {
 	server_survives any <<-END
 	vanish => it disconnected while we waited for its MSG_MR

@@ -29,13 +29,13 @@
  * Steps, which begin by counting the bytes of our stream from 0:
  *   mr mr:wrap mr:empty mr:key mr:small mr:depth
  *                                          send MSG_MR: true, or wrong in the way named
- *   write write:N write:beyond write:key write:immediate write:wild
+ *   write write:N write:beyond write:key write:immediate write:wild write:silent
  *                                          RDMA WRITE our text, or N bytes, into the region that we
  *                                          were offered, with its position as immediate data (none if
  *                                          we gave no introduction); beyond that region; with another
  *                                          key; with other immediate data; a message of 1,024 bytes
- *                                          that has no end and is full of control characters; wait
- *                                          for the completion
+ *                                          that has no end and is full of control characters; none
+ *                                          at all; wait for the completion
  *   data data:N                            send MSG_DATA: our text may be READ; up to byte N
  *   credit:N credit:N:P                    send MSG_CREDIT up to byte N and for P pieces
  *   done done:digest done:empty done:large send MSG_DONE: for what was sent, or wrong likewise
@@ -45,11 +45,14 @@
  *   beat beats                             send a sign of life; for ever
  *   get get:NAME                           wait for the next message, but for MSG_DATA and MSG_CREDIT,
  *                                          or for the next of that name, and print its name
- *   read read:beyond                       RDMA READ likewise; print the text
+ *   read read:beyond reads                 RDMA READ likewise; print the text; for as long as it can
+ *   region                                 print the region that we were offered: what `use` takes
+ *   use:ADDRESS:LENGTH:RKEY                take that for it, whosever it is
  *   sent                                   wait until everything sent is acknowledged
  *   scribble                               overwrite what the other side has written
  *   say:TEXT                               print TEXT
  *   pause                                  wait for a signal for ever
+ *   await:FILE                             wait until there is such a file
  *   closed                                 wait until the other side has disconnected
  *   disconnect                             disconnect and wait for the other side's event
  *   vanish                                 end the process as it is

@@ -257,6 +257,8 @@ static void rdma_write(struct peer *peer, const char *how)
 		rkey ^= 0x1;
 	else if (strcmp(how, "immediate") == 0)
 		immediate += 7;
+	else if (strcmp(how, "silent") == 0)
+		opcode = IBV_WR_RDMA_WRITE;
 	endpoint_rdma(&peer->end, opcode, address, rkey, (uint32_t)length, immediate);
 	peer->sends++;
 	finish_sends(peer, "");
@@ -275,6 +277,28 @@ static void rdma_read(struct peer *peer, const char *how)
 		printf("read: %s\n", (const char *)peer->end.local);
 }
 
+static void rdma_reads(struct peer *peer, const char *how)
+{
+	while (!peer->failed)
+		rdma_read(peer, how);
+}
+
+static void tell_region(struct peer *peer, const char *how)
+{
+	(void)how;
+	printf("region %#llx:%#llx:%#x\n", (unsigned long long)peer->theirs.address,
+		(unsigned long long)peer->theirs.length, peer->theirs.rkey);
+}
+
+static void use_region(struct peer *peer, const char *region)
+{
+	char *end;
+
+	peer->theirs.address = strtoull(region, &end, 16);
+	peer->theirs.length = strtoull(end + 1, &end, 16);
+	peer->theirs.rkey = (uint32_t)strtoul(end + 1, NULL, 16);
+}
+
 static void scribble(struct peer *peer, const char *how)
 {
 	(void)how;
@@ -291,6 +315,13 @@ static void wait_for_signal(struct peer *peer, const char *how)
 {
 	(void)peer, (void)how;
 	pause();
+}
+
+static void await_file(struct peer *peer, const char *path)
+{
+	(void)peer;
+	while (access(path, F_OK))
+		poll(NULL, 0, BEAT_MS);
 }
 
 static void await_end(struct peer *peer, const char *how)
@@ -328,6 +359,10 @@ static const struct {
 	{"beats", beats},
 	{"get", get},
 	{"read", rdma_read},
+	{"reads", rdma_reads},
+	{"region", tell_region},
+	{"use", use_region},
+	{"await", await_file},
 	{"sent", finish_sends},
 	{"scribble", scribble},
 	{"say", say},

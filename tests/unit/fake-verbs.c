@@ -255,6 +255,8 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int a
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
+	if (!fake_make("ibv_dereg_mr", 0))
+		return errno;
 	fake_lock();
 	((struct fake_mr *)mr)->used = false;
 	fake.registered -= fake_pages(mr->length);

@@ -1,0 +1,171 @@
+/* What a peer may touch, in which way, and for how long, on a made-up device. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "rdma-internal.h"
+#include "rig.h"
+
+/* True if that byte may be read: asked of the kernel, which does not die of it. */
+static bool is_there(const uint8_t *byte)
+{
+	int ends[2];
+	bool there;
+
+	assert_int_equal(pipe(ends), 0);
+	there = write(ends[1], byte, 1) == 1;
+	assert_true(there || errno == EFAULT);
+	close(ends[0]);
+	close(ends[1]);
+	return there;
+}
+
+static void check_guards(struct rig *rig)
+{
+	const struct connection *connection;
+	const struct region *regions[3];
+
+	rig_start(rig);
+	rig_establish(rig);
+	connection = rig->connection;
+	regions[0] = &connection->control;
+	regions[1] = &connection->outgoing;
+	regions[2] = &connection->incoming;
+	for (size_t i = 0; i < COUNT(regions); i++) {
+		const struct region *region = regions[i];
+
+		if (region->mapped == 0)
+			continue;
+		assert_true(region->size > 0 && region->size <= region->mapped);
+		assert_false(is_there(region->start - 1));
+		assert_true(is_there(region->start));
+		assert_true(is_there(region->start + region->mapped - 1));
+		assert_false(is_there(region->start + region->mapped));
+	}
+	/* Where the peer's data will be, and behind ours up to the end of the page, is nothing. */
+	for (size_t i = 0; i < connection->incoming.mapped; i++)
+		assert_int_equal(connection->incoming.start[i], 0);
+	for (size_t i = source_size(connection->source); i < connection->outgoing.mapped; i++)
+		assert_int_equal(connection->outgoing.start[i], 0);
+	rig_close(rig, NULL);
+	rig_stop(rig);
+}
+
+static void memory_lies_between_guards_and_is_zero(void **state)
+{
+	(void)state;
+	for_each_rig(true, check_guards);
+}
+
+/* What that key allows a peer; 0 if the key opens nothing. */
+static int opens(uint32_t key)
+{
+	int access = 0;
+
+	return fake_region(key, &access)
+		       ? access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
+		       : 0;
+}
+
+static int right_of(const struct rig *rig)
+{
+	return rig->mode == MODE_WRITE ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
+}
+
+static void check_rights(struct rig *rig)
+{
+	const struct connection *connection;
+	bool writes = rig->mode == MODE_WRITE;
+
+	rig_exchange_regions(rig, 1024);
+	connection = rig->connection;
+	assert_int_equal(opens(rig_last(rig, MSG_MR).rkey), right_of(rig));
+	assert_int_equal(
+		opens(connection->incoming.mr->rkey), writes ? IBV_ACCESS_REMOTE_WRITE : 0);
+	assert_int_equal(opens(connection->outgoing.mr->rkey), writes ? 0 : IBV_ACCESS_REMOTE_READ);
+	assert_int_equal(opens(connection->control.mr->rkey), 0);
+	rig_close(rig, NULL);
+	rig_stop(rig);
+}
+
+static void one_region_has_the_one_right_that_the_mode_needs(void **state)
+{
+	(void)state;
+	for_each_rig(true, check_rights);
+}
+
+/* Data that is here, and MSG_DONE: from then on only we can write into our memory. */
+static void check_revoked_after_done(struct rig *rig)
+{
+	struct message done = rig_peer_done(rig, PEER_TEXT, sizeof(PEER_TEXT));
+	uint32_t key;
+
+	rig_start_data(rig, 1024);
+	key = rig_last(rig, MSG_MR).rkey;
+	rig_hear_data(rig, PEER_TEXT, sizeof(PEER_TEXT));
+	rig_complete_all(rig);
+	assert_int_equal(opens(key), right_of(rig));
+	rig_hear(rig, &done);
+	assert_int_equal(opens(key), rig->mode == MODE_WRITE ? 0 : right_of(rig));
+	rig_complete_all(rig);
+	rig_hear(rig, &(struct message){.type = MSG_VERDICT});
+	assert_int_equal(opens(key), 0);
+	rig_complete_all(rig);
+	rig_close(rig, NULL);
+	assert_false(failure_is_set(&rig->outcome));
+	rig_stop(rig);
+}
+
+static void what_the_peer_is_done_with_is_taken_back(void **state)
+{
+	(void)state;
+	for_each_rig(false, check_revoked_after_done);
+}
+
+/* A tutorial peer's READ may still run when its MSG_DONE is here. */
+static void a_tutorial_peer_keeps_what_it_has(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2, .tutorial = true};
+		uint32_t key;
+
+		rig_start_data(&rig, 1024);
+		key = rig_last(&rig, MSG_MR).rkey;
+		rig_exchange_data(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+		assert_int_equal(opens(key), right_of(&rig));
+		rig_close(&rig, NULL);
+		assert_false(failure_is_set(&rig.outcome));
+		rig_stop(&rig);
+	}
+}
+
+/* What could be changed still is not called verified. */
+static void memory_that_stays_open_ends_the_exchange(void **state)
+{
+	struct rig rig = {.mode = MODE_WRITE};
+	struct message done = rig_peer_done(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+
+	(void)state;
+	rig_start_data(&rig, 1024);
+	rig_hear_data(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+	fake_fail("ibv_dereg_mr", 0, EBUSY);
+	rig_hear(&rig, &done);
+	rig_complete_all(&rig);
+	assert_int_equal(rig_count(&rig, MSG_VERDICT), 0);
+	assert_int_equal(rig_count(&rig, MSG_ABORT), 1);
+	rig_expect_failure(&rig, FAILURE_ERRNO, STATUS_FAILED);
+	assert_null(strstr(rig.printed, "remote buffer"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_rig(memory_lies_between_guards_and_is_zero),
+		with_rig(one_region_has_the_one_right_that_the_mode_needs),
+		with_rig(what_the_peer_is_done_with_is_taken_back),
+		with_rig(a_tutorial_peer_keeps_what_it_has),
+		with_rig(memory_that_stays_open_ends_the_exchange),
+	};
+
+	return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);
+}
