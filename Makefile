@@ -14,7 +14,7 @@ INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 
-PACKAGES := libibverbs librdmacm libxxhash json-c libmnl
+PACKAGES := libibverbs librdmacm libxxhash libsodium json-c libmnl
 SANITIZE ?=
 
 warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-length \
@@ -28,7 +28,7 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
+verbs := rdma-secret.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
 	rdma-probe.c rdma-providers.c rdma-report.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
@@ -79,7 +79,7 @@ $(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-answer.c rdma-devi
 $(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
-	$(link) -Wl,--wrap=digest_of,--wrap=digester_add
+	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add
 
 test-programs: $(addprefix $(BUILD)/tests/soft-roce/,$(peers) $(damaging))
 
@@ -108,7 +108,7 @@ $(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-orders.c \
 	tests/soft-roce/odd-steps.c)
 
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
-on_made_up_device := abandoning aborting connection ending hearing isolation making memory pieces posting silence stream violations
+on_made_up_device := abandoning aborting admission connection ending hearing isolation making memory pieces posting silence stream violations
 $(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix tests/unit/, \
 	fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
 
@@ -127,6 +127,10 @@ $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
 	$(call objects,$(addprefix tests/unit/,sink-rig.c stream-rig.c))
 $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
+
+# These share secrets.
+$(addprefix $(BUILD)/tests/unit/,test-handshake test-admission): \
+	$(call objects,tests/unit/secret-rig.c)
 
 # These share a validator of JSON documents.
 $(addprefix $(BUILD)/tests/unit/,test-diagnosis test-report): $(call objects,tests/unit/schema-rig.c)

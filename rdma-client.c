@@ -419,6 +419,7 @@ static void tear_down(struct client *client)
 		freeaddrinfo(client->addresses);
 	if (client->sources)
 		freeaddrinfo(client->sources);
+	session_end(&client->session);
 	mailbox_close(&client->mailbox);
 	if (client->signals >= 0)
 		close(client->signals);
@@ -452,9 +453,11 @@ static enum exit_status exchange(struct client *client)
 		let_go(client);
 	if (client->connected) {
 		client->failure = *connection_outcome(client->connection);
+		/* Of one that was turned away nothing else is told than of one that was refused. */
+		client->connected = client->failure.kind != FAILURE_REFUSED;
 		if (!failure_is_set(&client->failure))
 			await_disconnect(client);
-		if (client->disconnected)
+		if (client->disconnected && client->connected)
 			output_line(&client->output, "disconnected.");
 	}
 	report(client);
@@ -493,8 +496,8 @@ int main(int argc, char *argv[])
 		return (int)status;
 	if (client.options.diagnose)
 		return (int)diagnose(&client.options, client.output.program);
-	status = set_up(&client, greeting) || session_check(&client.session) ? STATUS_FAILED
-									     : exchange(&client);
+	status = set_up(&client, greeting) || session_prepare(&client.session) ? STATUS_FAILED
+									       : exchange(&client);
 	tear_down(&client);
 	return (int)output_finish(&client.output, status);
 }

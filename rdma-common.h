@@ -37,6 +37,7 @@
 #include "lib/mode.h"
 #include "lib/output.h"
 #include "lib/report.h"
+#include "lib/secret.h"
 #include "lib/target.h"
 
 /*
@@ -61,6 +62,8 @@ struct session {
 	uint64_t buffer;              /* registered bytes of data of a connection, both ways */
 	uint32_t chunk, depth;        /* 0: what suits the device */
 	int64_t timeout;              /* of the peer's silence, milliseconds */
+	const char *secret_file;      /* NULL: none */
+	struct secret *secret;        /* what it holds */
 	bool active;                  /* the client's side */
 };
 
@@ -68,6 +71,7 @@ struct session {
 struct request {
 	bool tutorial;                                /* it is a program of the tutorial */
 	struct introduction theirs;                   /* else what it says of itself */
+	uint8_t words[SECRET_WORDS_SIZE];             /* the same as it came, if it has a secret */
 	uint8_t initiator_depth, responder_resources; /* of rdmacm's parameters, as they came */
 };
 
@@ -76,6 +80,7 @@ enum connection_note {
 	CONNECTION_FINISHED = 1 << 0, /* the exchange is over: connection_close() it */
 	CONNECTION_DRAINED = 1 << 1, /* all work requests are back: connection_outcome() is known */
 	CONNECTION_ABANDONED = 1 << 2,
+	CONNECTION_ADMITTED = 1 << 3, /* the peer has proved that it holds our secret */
 };
 
 struct device;
@@ -184,6 +189,9 @@ const char *connection_peer(const struct connection *connection);
 /* What the main thread keeps with the connection. Main. */
 void connection_set_owner(struct connection *connection, void *owner);
 void *connection_owner(const struct connection *connection);
+
+/* Records that we and the server do not hold the same secret. Returns -1. Any thread. */
+int secret_refused(struct failure *failure);
 
 /*
  * Turns an rdmacm event that reports a failure into one: a positive REJECTED status is an

@@ -83,11 +83,14 @@ static void sink_ended(void *about)
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_SINK_ENDED);
 }
 
-/* Makes one of the rings. */
+/* Makes one of the rings. With a secret, the exposed one is registered when the peer has proved it. */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
 	size_t size, int access, struct failure *failure)
 {
-	if (region_make_at_most(connection, region, size, access, failure))
+	bool later = connection->session->secret && region == connection_exposed(connection);
+
+	if (later ? region_reserve(connection, region, size, failure)
+		  : region_make_at_most(connection, region, size, access, failure))
 		return -1;
 	ring_init(ring, region->start, region->size);
 	return 0;
@@ -217,6 +220,21 @@ static uint8_t smaller(int a, int b)
 	return (uint8_t)(least < UINT8_MAX ? least : UINT8_MAX);
 }
 
+/* What we say of ourselves. Before the CQ thread knows the connection, as it will look at it. */
+static void introduce(struct connection *connection)
+{
+	const struct introduction ours = {
+		.version = INTRODUCTION_VERSION,
+		.mode = (uint8_t)connection->mode->number,
+		.session = SESSION_EXCHANGE,
+		.size = source_size(connection->source),
+		.timeout = (uint32_t)connection->session->timeout,
+	};
+
+	connection->words =
+		handshake_introduce(&connection->handshake, &ours, &connection->words_size);
+}
+
 int connection_create(const struct session *session, const struct mode *mode, struct rdma_cm_id *id,
 	struct device *device, const struct request *request, struct connection **result,
 	struct failure *failure)
@@ -232,11 +250,15 @@ int connection_create(const struct session *session, const struct mode *mode, st
 	connection->id = id;
 	connection->to_thread.about = connection->to_main.about = connection;
 	address_port_text(rdma_get_peer_addr(id), connection->peer);
-	exchange_init(&connection->exchange, session->active, request && request->tutorial);
+	exchange_init(&connection->exchange, session->active, request && request->tutorial,
+		session->secret);
+	handshake_init(&connection->handshake, session->secret,
+		session->active ? SECRET_CLIENT : SECRET_SERVER);
 	connection->initiator_depth = smaller(device->attributes.max_qp_init_rd_atom, UINT8_MAX);
 	connection->responder_resources = smaller(device->attributes.max_qp_rd_atom, UINT8_MAX);
 	if (request) {
 		connection->theirs = request->theirs;
+		handshake_hear(&connection->handshake, request->words);
 		connection->initiator_depth =
 			smaller(connection->initiator_depth, request->initiator_depth);
 		connection->responder_resources =
@@ -257,22 +279,15 @@ int connection_create(const struct session *session, const struct mode *mode, st
 		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
 		connection->exchange.tutorial ? ", a program of the tutorial" : "",
 		connection->geometry.chunk, connection->geometry.depth);
+	introduce(connection);
 	mailbox_post(&device->mailbox, &connection->to_thread, THREAD_ADOPT);
 	*result = connection;
 	return 0;
 }
 
-/* Our introduction and how hard to try, the same for connect and accept. */
-static struct rdma_conn_param parameters(
-	const struct connection *connection, uint8_t introduction[INTRODUCTION_SIZE])
+/* That and how hard to try, the same for connect and accept. */
+static struct rdma_conn_param parameters(const struct connection *connection)
 {
-	const struct introduction ours = {
-		.version = INTRODUCTION_VERSION,
-		.mode = (uint8_t)connection->mode->number,
-		.session = SESSION_EXCHANGE,
-		.size = source_size(connection->source),
-		.timeout = (uint32_t)connection->session->timeout,
-	};
 	struct rdma_conn_param parameters = {
 		.initiator_depth = connection->initiator_depth,
 		.responder_resources = connection->responder_resources,
@@ -280,10 +295,9 @@ static struct rdma_conn_param parameters(
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 
-	introduction_encode(&ours, introduction);
 	if (!connection->exchange.tutorial) {
-		parameters.private_data = introduction;
-		parameters.private_data_len = INTRODUCTION_SIZE;
+		parameters.private_data = connection->words;
+		parameters.private_data_len = connection->words_size;
 	}
 	return parameters;
 }
@@ -303,16 +317,14 @@ bool connection_reads(const struct mode *mode)
 
 int connection_connect(struct connection *connection)
 {
-	uint8_t introduction[INTRODUCTION_SIZE];
-	struct rdma_conn_param wanted = parameters(connection, introduction);
+	struct rdma_conn_param wanted = parameters(connection);
 
 	return rdma_connect(connection->id, &wanted) ? -errno : 0;
 }
 
 int connection_accept(struct connection *connection)
 {
-	uint8_t introduction[INTRODUCTION_SIZE];
-	struct rdma_conn_param granted = parameters(connection, introduction);
+	struct rdma_conn_param granted = parameters(connection);
 
 	if (rdma_accept(connection->id, &granted))
 		return -errno;
@@ -332,6 +344,10 @@ static int read_answer(struct connection *connection, const struct rdma_conn_par
 	if (connection_reads(connection->mode) && connection->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
+	/* Whoever answers, the sentence is the same: he is not to learn what was wrong. */
+	if (session->secret &&
+		(error || !handshake_fits(session->secret, theirs, answer->private_data_len)))
+		return secret_refused(failure);
 	if (error == -ENOMSG && (session->input || session->target.output))
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED",
@@ -342,11 +358,13 @@ static int read_answer(struct connection *connection, const struct rdma_conn_par
 		return THREAD_TUTORIAL;
 	}
 	if (error || theirs->version != INTRODUCTION_VERSION ||
-		theirs->mode != connection->mode->number)
+		theirs->mode != connection->mode->number ||
+		!handshake_fits(session->secret, theirs, answer->private_data_len))
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, error,
 			"RDMA_CM_EVENT_ESTABLISHED",
 			"it accepted with version %u and mode %u, not ours", theirs->version,
 			theirs->mode);
+	handshake_hear(&connection->handshake, answer->private_data);
 	return 0;
 }
 

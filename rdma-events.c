@@ -31,6 +31,8 @@ static void refusal(struct failure *failure, const struct introduction *theirs, 
 	else if (theirs->refusal == REFUSAL_SESSION)
 		snprintf(cause, sizeof(cause),
 			"the server at %s does not know this kind of session", peer);
+	if (theirs->refusal == REFUSAL_SECRET)
+		secret_refused(failure);
 	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,
 		"RDMA_CM_EVENT_REJECTED", "%s", cause);
 }

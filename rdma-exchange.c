@@ -164,10 +164,12 @@ static void send_data(struct connection *connection)
 	output_detail(connection->session->output, "%s offers %llu bytes at %#llx, rkey %#x",
 		connection->peer, (unsigned long long)connection->peer_mr.length,
 		(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
-	if (connection->exchange.tutorial)
+	if (connection->exchange.tutorial) {
 		tutorial_move(connection);
-	else
-		source_begin(connection->source);
+		return;
+	}
+	connection_key_source(connection);
+	source_begin(connection->source);
 }
 
 /* To a tutorial peer MSG_DONE says that our READ is over: it must not overtake it. */
@@ -193,6 +195,7 @@ static void send_verdict(struct connection *connection)
 		.verdict = connection->damaged ? VERDICT_DAMAGED : VERDICT_VERIFIED,
 	};
 
+	connection_sign(connection, &message);
 	connection_send(connection, OPERATION_VERDICT, &message, IBV_SEND_SIGNALED);
 }
 
@@ -202,6 +205,9 @@ static void send_abort(struct connection *connection)
 	struct message message = {.type = MSG_ABORT};
 	char text[1024];
 
+	if (connection->failure.kind == FAILURE_PROTOCOL &&
+		connection->failure.code == PROTOCOL_STRANGER)
+		message.refusal = REFUSAL_SECRET;
 	failure_tell(&connection->failure, text, sizeof(text));
 	message_set_text(&message, text);
 	connection_send(connection, OPERATION_ABORT, &message, IBV_SEND_SIGNALED);
@@ -215,6 +221,8 @@ void connection_step(struct connection *connection, enum exchange_event event)
 	if (actions & ACTION_VIOLATION)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, (int)event,
 			"exchange_step", "it sent %s", violation ? violation : "out of order");
+	if (actions & ACTION_SEND_PROOF)
+		connection_prove(connection);
 	if (actions & ACTION_SEND_MR)
 		send_region(connection);
 	if (actions & ACTION_SEND_DATA)
@@ -285,6 +293,8 @@ static void hear_abort(struct connection *connection, const struct message *mess
 {
 	char text[TEXT_ESCAPED_SIZE(MESSAGE_TEXT_MAX)];
 
+	if (connection_is_turned_away(connection, message))
+		secret_refused(&connection->failure);
 	/* What the peer quotes is escaped already. */
 	text_escape_utf8(text, message->text, message->text_size);
 	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0,
@@ -298,6 +308,8 @@ static bool keep(struct connection *connection, const struct message *message)
 	bool tutorial = connection->exchange.tutorial;
 
 	switch (message->type) {
+	case MSG_PROOF:
+		return connection_admit(connection, message);
 	case MSG_MR:
 		connection->peer_mr = *message;
 		if (!tutorial)
@@ -307,6 +319,13 @@ static bool keep(struct connection *connection, const struct message *message)
 		connection->peer_done = *message;
 		return tutorial || stream_may_end(connection, message);
 	default:
+		if (!connection_is_signed(connection, message)) {
+			failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
+				-EBADMSG, message_name(MSG_VERDICT),
+				"its MSG_VERDICT is not signed with our secret");
+			connection_give_up(connection);
+			return false;
+		}
 		if (message->verdict != VERDICT_VERIFIED)
 			failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
 				message_name(MSG_VERDICT), "");
@@ -320,6 +339,7 @@ static bool keep(struct connection *connection, const struct message *message)
 static void receive(struct connection *connection, const uint8_t *slot, uint32_t length)
 {
 	static const enum exchange_event events[MSG_TYPES] = {
+		[MSG_PROOF] = EVENT_RECEIVED_PROOF,
 		[MSG_MR] = EVENT_RECEIVED_MR,
 		[MSG_DONE] = EVENT_RECEIVED_DONE,
 		[MSG_VERDICT] = EVENT_RECEIVED_VERDICT,
@@ -387,6 +407,7 @@ static void received(struct connection *connection, const struct ibv_wc *complet
 static void sent(struct connection *connection, enum operation operation, uint64_t number)
 {
 	static const enum exchange_event events[] = {
+		[OPERATION_PROOF] = EVENT_SENT_PROOF,
 		[OPERATION_MR] = EVENT_SENT_MR,
 		[OPERATION_DONE] = EVENT_SENT_DONE,
 		[OPERATION_VERDICT] = EVENT_SENT_VERDICT,
@@ -408,6 +429,7 @@ static void sent(struct connection *connection, enum operation operation, uint64
 static const char *operation_name(enum operation operation)
 {
 	static const char *const names[] = {
+		[OPERATION_PROOF] = "sending MSG_PROOF",
 		[OPERATION_MR] = "sending MSG_MR",
 		[OPERATION_DONE] = "sending MSG_DONE",
 		[OPERATION_VERDICT] = "sending MSG_VERDICT",

@@ -1,7 +1,7 @@
 /*
  * What the files of the verbs module share and nobody else sees: rdma-common.c (the device and its
  * CQ thread), rdma-exchange.c (the messages that thread sends and receives), rdma-stream.c (the data
- * between them), rdma-tutorial.c (the data of a tutorial peer), rdma-memory.c (registered memory)
+ * between them), rdma-tutorial.c (the data of a tutorial peer), rdma-secret.c (the secret), rdma-memory.c (registered memory)
  * and rdma-connection.c (making, connecting, ending).
  */
 #ifndef RDMA_INTERNAL_H
@@ -16,6 +16,7 @@
 #include "lib/deadline.h"
 #include "lib/exchange.h"
 #include "lib/flow.h"
+#include "lib/handshake.h"
 #include "lib/message.h"
 #include "lib/ring.h"
 #include "lib/sink.h"
@@ -42,6 +43,7 @@ enum internal_note {
 
 /* What a work request is for: the low bits of its wr_id. */
 enum operation {
+	OPERATION_PROOF,
 	OPERATION_MR,
 	OPERATION_DONE,
 	OPERATION_VERDICT,
@@ -119,6 +121,9 @@ struct connection {
 	struct source *source;
 	struct sink *sink;
 	struct introduction theirs;
+	struct handshake handshake;
+	const uint8_t *words; /* ours, which the handshake has */
+	uint8_t words_size;
 	uint8_t initiator_depth;     /* READs that the peer answers at a time */
 	uint8_t responder_resources; /* READs that we answer at a time */
 	char peer[ADDRESS_TEXT_SIZE];
@@ -164,9 +169,17 @@ const struct mode_verbs *mode_verbs(const struct mode *mode);
 /* rdma-memory.c */
 
 /*
- * Maps and registers that many bytes, zeroed, between two pages that nobody may touch. Returns 0, or
- * -1 with the failure recorded. Main. ibv_reg_mr(3).
+ * Maps that many bytes, zeroed, between two pages that nobody may touch, and counts them as locked.
+ * Returns 0, or -1 with the failure recorded. Main. mmap(2).
  */
+int region_reserve(
+	struct connection *connection, struct region *region, size_t size, struct failure *failure);
+
+/* Registers it. Returns likewise. Main or CQ thread. ibv_reg_mr(3). */
+int region_register(
+	struct connection *connection, struct region *region, int access, struct failure *failure);
+
+/* Does both. Main. */
 int region_make(struct connection *connection, struct region *region, size_t size, int access,
 	struct failure *failure);
 
@@ -267,6 +280,28 @@ bool stream_may_end(struct connection *connection, const struct message *done);
 /* The WRITE or READ with that number is complete, and those before it. */
 void stream_written(struct connection *connection, uint64_t number);
 void stream_read(struct connection *connection, uint64_t number);
+
+/* rdma-secret.c: the CQ thread */
+
+/* Sends our proof that we hold the secret. */
+void connection_prove(struct connection *connection);
+
+/*
+ * The peer's proof is here, and due. If it is right, the peer may have our memory; if not, or if that
+ * cannot be registered, the exchange is given up. Returns whether it is right.
+ */
+bool connection_admit(struct connection *connection, const struct message *message);
+
+/* Whether that MSG_ABORT is the server's word that it does not know us. */
+bool connection_is_turned_away(const struct connection *connection, const struct message *message);
+
+/* Gives the digests of our stream and of the peer's, whose MSG_MR is here, their keys. */
+void connection_key_source(struct connection *connection);
+void connection_key_sink(struct connection *connection);
+
+/* Signs our verdict; says whether the peer's is signed by it. */
+void connection_sign(struct connection *connection, struct message *verdict);
+bool connection_is_signed(struct connection *connection, const struct message *verdict);
 
 /* rdma-tutorial.c: the CQ thread */
 

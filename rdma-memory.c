@@ -80,26 +80,41 @@ static void unmap(struct region *region)
 		munmap(region->start - page, page + region->mapped + page);
 }
 
-int region_make(struct connection *connection, struct region *region, size_t size, int access,
-	struct failure *failure)
+int region_reserve(
+	struct connection *connection, struct region *region, size_t size, struct failure *failure)
 {
-	struct rlimit limit = {0};
 	int error = map(region, size);
 
 	if (error)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "mmap", "%s",
 			strerror(-error));
-	region->mr = ibv_reg_mr(connection->pd, region->start, size, (unsigned int)access);
-	if (region->mr) {
-		region->device = connection->device;
-		region->device->locked += region->mapped;
+	region->device = connection->device;
+	region->device->locked += region->mapped;
+	return 0;
+}
+
+int region_register(
+	struct connection *connection, struct region *region, int access, struct failure *failure)
+{
+	struct rlimit limit = {0};
+	int error;
+
+	region->mr = ibv_reg_mr(connection->pd, region->start, region->size, (unsigned int)access);
+	if (region->mr)
 		return 0;
-	}
 	error = errno;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
-	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
+	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
 		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
 		region->mapped / 1024, (unsigned long long)limit.rlim_cur / 1024);
+}
+
+int region_make(struct connection *connection, struct region *region, size_t size, int access,
+	struct failure *failure)
+{
+	if (region_reserve(connection, region, size, failure) == 0 &&
+		region_register(connection, region, access, failure) == 0)
+		return 0;
 	region_free(region);
 	return -1;
 }

@@ -49,15 +49,18 @@ static void fill(struct connection *connection, struct report *report)
 				? connection->outflow.chunk
 				: connection->inflow.chunk;
 	report->depth = connection->geometry.depth;
+	report->secret = connection->handshake.secret;
 	report->seconds = seconds(connection);
 	report->sent = (struct report_stream){
 		.bytes = connection->sender.told,
+		.keyed = report->secret,
 		.name = *sent ? sent : NULL,
 		.complete = complete,
 	};
 	source_result(connection->source, &report->sent.digest, &why);
 	report->received = (struct report_stream){
 		.bytes = connection->receiver.arrived,
+		.keyed = report->secret,
 		.digest = connection->peer_done.digest,
 		.name = named ? received : NULL,
 		.complete = complete,

@@ -238,7 +238,7 @@ static enum exit_status run(struct server *server)
 
 	if (options->port_file)
 		port_file_remove(options->port_file);
-	if (session_check(&server->service.session))
+	if (session_prepare(&server->service.session))
 		return STATUS_FAILED;
 	if (start(server, &failure)) {
 		service_report(&server->service, &failure, listens_on(options));
@@ -263,6 +263,7 @@ static void tear_down(struct server *server)
 	service_free(&server->service);
 	if (server->service.channel)
 		rdma_destroy_event_channel(server->service.channel);
+	session_end(&server->service.session);
 	mailbox_close(&server->service.mailbox);
 	if (server->signals >= 0)
 		close(server->signals);

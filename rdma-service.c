@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "lib/deadline.h"
+#include "lib/handshake.h"
 #include "lib/host.h"
+#include "lib/message.h"
 #include "lib/sink.h"
 #include "lib/source.h"
 #include "rdma-service.h"
@@ -24,6 +26,7 @@ struct client {
 	struct connection *connection;
 	deadline_t deadline;
 	bool connected; /* rdmacm has reported it */
+	bool admitted;  /* it has proved that it holds our secret, if there is one */
 	bool gone;      /* no rdmacm event is awaited any more */
 	bool drained;   /* the CQ thread has let go of it */
 };
@@ -101,7 +104,7 @@ static void free_client(struct service *service, struct client *client)
 	connection_progress(connection, &bytes, &total);
 	service->bytes_before += bytes;
 	service->used_input |= connection_used_input(connection);
-	if (failure_is_set(outcome) && service->first_error == STATUS_OK)
+	if (failure_is_set(outcome) && client->admitted && service->first_error == STATUS_OK)
 		service->first_error = failure_status(outcome);
 	if (client->connected)
 		output_line(service->output, "peer disconnected.");
@@ -160,12 +163,17 @@ static enum refusal judge(const struct service *service, const struct rdma_cm_ev
 	enum refusal refusal = REFUSAL_NONE;
 
 	request->tutorial = error == -ENOMSG;
+	if (error == 0 && theirs->secret && asked->private_data_len >= SECRET_WORDS_SIZE)
+		memcpy(request->words, asked->private_data, SECRET_WORDS_SIZE);
 	request->initiator_depth = asked->initiator_depth;
 	request->responder_resources = asked->responder_resources;
 	*mode = options->mode ? options->mode : mode_by_number(MODE_WRITE);
 	if (options->device &&
 		strcmp(options->device, ibv_get_device_name(event->id->verbs->device)) != 0)
 		return REFUSAL_DEVICE;
+	if (error != -EMSGSIZE &&
+		!handshake_fits(service->session.secret, theirs, asked->private_data_len))
+		return REFUSAL_SECRET;
 	if (request->tutorial) {
 		theirs->size = SINK_TEXT_SIZE;
 		return options->input || options->output ? REFUSAL_FILES : REFUSAL_NONE;
@@ -179,6 +187,16 @@ static enum refusal judge(const struct service *service, const struct rdma_cm_ev
 	if (connection_reads(*mode) && asked->initiator_depth == 0)
 		return REFUSAL_DEPTH;
 	return busy(service) ? REFUSAL_BUSY : REFUSAL_NONE;
+}
+
+/* Whoever has no secret is told of like whoever has a wrong one. */
+static void report_stranger(const struct service *service, const char *peer)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_STRANGER,
+		message_name(MSG_PROOF), "");
+	service_report(service, &failure, peer);
 }
 
 /* Refuses a request, tells the client why, and frees its id. rdma_reject(3). */
@@ -195,6 +213,8 @@ static void refuse(struct service *service, struct rdma_cm_id *id, enum refusal 
 
 	address_port_text(rdma_get_peer_addr(id), peer);
 	output_detail(service->output, "%s is refused, reason %d", peer, refusal);
+	if (refusal == REFUSAL_SECRET && service->session.secret)
+		report_stranger(service, peer);
 	introduction_encode(&ours, introduction);
 	rdma_reject(id, introduction, INTRODUCTION_SIZE);
 	rdma_destroy_id(id);
@@ -230,6 +250,14 @@ void service_stop_listening(struct service *service)
 	if (service->listener)
 		rdma_destroy_id(service->listener);
 	service->listener = NULL;
+}
+
+/* The client is one of those that --count allows; of strangers any number may come. */
+static void count(struct service *service, struct client *client)
+{
+	client->admitted = true;
+	if (++service->admitted == service->options->count)
+		service_stop_listening(service);
 }
 
 /* The device is needed for its anchor: nobody else would tell us that it is being removed. */
@@ -282,8 +310,8 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 		client->gone = true; /* it never was connected */
 		close_client(service, client, &failure);
 	}
-	if (++service->admitted == service->options->count)
-		service_stop_listening(service);
+	if (!service->session.secret)
+		count(service, client);
 }
 
 /* Events. */
@@ -410,6 +438,8 @@ void service_notes(struct service *service)
 		if (answers_note(&service->answers, slip, notes))
 			continue;
 		client = connection_owner(slip->about);
+		if (notes & CONNECTION_ADMITTED)
+			count(service, client);
 		/* The active side disconnects; we wait for it unless the exchange failed. */
 		if (notes & CONNECTION_FINISHED)
 			close_client(service, client, NULL);

@@ -55,6 +55,7 @@ void session_init(struct session *session, const struct options *options,
 		.chunk = options->chunk,
 		.depth = options->depth,
 		.timeout = options->timeout,
+		.secret_file = options->secret_file,
 	};
 	session->message_size = strlen(session->message) + 1;
 }
@@ -72,10 +73,23 @@ bool session_shares(const char *path)
 	       (S_ISCHR(status.st_mode) && major(status.st_rdev) != 1);
 }
 
-int session_check(const struct session *session)
+int session_load_secret(struct secret **secret, const char *path, const struct output *output)
+{
+	char why[SECRET_WHY_SIZE];
+
+	if (!path || secret_load(secret, path, why) == 0)
+		return 0;
+	output_error(output, "%s", why);
+	return -1;
+}
+
+int session_prepare(struct session *session)
 {
 	char why[WORKER_WHY_SIZE];
 	struct source *source;
+
+	if (session_load_secret(&session->secret, session->secret_file, session->output))
+		return -1;
 
 	if (session->input && !session_shares(session->input)) {
 		if (source_open(&source, session->input, NULL, 0, why)) {
@@ -91,6 +105,12 @@ int session_check(const struct session *session)
 	return 0;
 }
 
+void session_end(struct session *session)
+{
+	secret_free(session->secret);
+	session->secret = NULL;
+}
+
 void session_report(const struct session *session, const struct mode *mode, const char *peer,
 	enum exit_status status, const char *error)
 {
@@ -98,6 +118,7 @@ void session_report(const struct session *session, const struct mode *mode, cons
 		.program = session->output->program,
 		.mode = mode->name,
 		.peer = peer,
+		.secret = session->secret_file,
 		.status = status,
 		.error = error,
 	};

@@ -30,12 +30,18 @@ void session_init(struct session *session, const struct options *options,
  */
 bool session_shares(const char *path);
 
+/* Reads the secret out of that file, unless it is NULL. Returns 0, or -1 having said why not. */
+int session_load_secret(struct secret **secret, const char *path, const struct output *output);
+
 /*
- * Looks whether the input can be read and the output be written, before anybody is bothered: but not
- * into what is shared, as whoever is at its other end would take that for the use of it. Returns 0, or
- * -1 having said why not. It may still fail later.
+ * Reads the secret, and looks whether the input can be read and the output be written, before anybody
+ * is bothered: but not into what is shared, as whoever is at its other end would take that for the use
+ * of it. Returns 0, or -1 having said why not. Input and output may still fail later.
  */
-int session_check(const struct session *session);
+int session_prepare(struct session *session);
+
+/* Forgets the secret. All connections are gone. */
+void session_end(struct session *session);
 
 /* Prints the document of an exchange that did not come to be, on standard output. */
 void session_report(const struct session *session, const struct mode *mode, const char *peer,

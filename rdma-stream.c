@@ -90,6 +90,7 @@ void stream_prepare(struct connection *connection)
 	connection->streaming = true;
 	connection->began = deadline_now();
 	name_after_peer(connection, name);
+	connection_key_sink(connection);
 	sink_begin(connection->sink, peer->text, peer->text_size, name);
 }
 
@@ -268,8 +269,9 @@ static void show(struct connection *connection)
 		return;
 	}
 	digest_text(digest, &connection->peer_done.digest);
-	output_line(output, "remote buffer: %llu bytes, XXH3 %s",
-		(unsigned long long)connection->peer_done.length, digest);
+	output_line(output, "remote buffer: %llu bytes, %s %s",
+		(unsigned long long)connection->peer_done.length,
+		digest_name(connection->handshake.secret), digest);
 }
 
 /* Takes the sink's verdict. */

@@ -1,5 +1,7 @@
 #include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <xxhash.h>
@@ -8,6 +10,12 @@
 #include "digest.h"
 
 _Static_assert(sizeof(XXH128_canonical_t) == DIGEST_SIZE, "XXH3 has 128 bits");
+
+struct digester {
+	crypto_generichash_state keyed; /* with a key; it wants to be aligned */
+	bool has_key;
+	XXH3_state_t *plain; /* without; aligned by the library */
+};
 
 static struct digest canonical(XXH128_hash_t hash)
 {
@@ -22,6 +30,19 @@ static struct digest canonical(XXH128_hash_t hash)
 struct digest digest_of(const void *data, size_t size)
 {
 	return canonical(XXH3_128bits(data, size));
+}
+
+struct digest digest_of_keyed(const uint8_t key[DIGEST_KEY_SIZE], const void *data, size_t size)
+{
+	struct digest digest;
+
+	crypto_generichash(digest.bytes, DIGEST_SIZE, data, size, key, DIGEST_KEY_SIZE);
+	return digest;
+}
+
+const char *digest_name(bool keyed)
+{
+	return keyed ? "BLAKE2b keyed" : "XXH3";
 }
 
 bool digest_equal(const struct digest *a, const struct digest *b)
@@ -73,30 +94,59 @@ static void choose(void)
 	XXH3_freeState(state);
 }
 
-/* The library's state, which it aligns itself, under a name of ours. */
 struct digester *digester_new(void)
 {
-	XXH3_state_t *state = XXH3_createState();
+	struct digester *digester = aligned_alloc(_Alignof(struct digester), sizeof(*digester));
 
+	if (!digester)
+		return NULL;
+	digester->has_key = false;
+	digester->plain = XXH3_createState();
+	if (!digester->plain) {
+		free(digester);
+		return NULL;
+	}
 	pthread_once(&chosen, choose);
-	if (state)
-		XXH3_128bits_reset(state);
-	return (struct digester *)state;
+	XXH3_128bits_reset(digester->plain);
+	return digester;
 }
 
 void digester_free(struct digester *digester)
 {
-	XXH3_freeState((XXH3_state_t *)digester);
+	if (!digester)
+		return;
+	if (digester->has_key)
+		sodium_memzero(&digester->keyed, sizeof(digester->keyed));
+	XXH3_freeState(digester->plain);
+	free(digester);
+}
+
+void digester_set_key(struct digester *digester, const uint8_t key[DIGEST_KEY_SIZE])
+{
+	digester->has_key = true;
+	crypto_generichash_init(&digester->keyed, key, DIGEST_KEY_SIZE, DIGEST_SIZE);
 }
 
 void digester_add(struct digester *digester, const void *data, size_t size)
 {
-	fastest(digester, data, size);
+	if (digester->has_key)
+		crypto_generichash_update(&digester->keyed, data, size);
+	else
+		fastest(digester->plain, data, size);
 }
 
 struct digest digester_result(const struct digester *digester)
 {
-	return canonical(XXH3_128bits_digest((const XXH3_state_t *)digester));
+	crypto_generichash_state copy;
+	struct digest digest;
+
+	if (!digester->has_key)
+		return canonical(XXH3_128bits_digest(digester->plain));
+	/* More may be added: what the library ends is a copy. */
+	copy = digester->keyed;
+	crypto_generichash_final(&copy, digest.bytes, DIGEST_SIZE);
+	sodium_memzero(&copy, sizeof(copy));
+	return digest;
 }
 
 void digest_text(char *text, const struct digest *digest)

@@ -9,6 +9,7 @@
 static const struct sent_row {
 	enum exchange_sent from, to;
 } sent_rows[EVENT_COUNT] = {
+	[EVENT_SENT_PROOF] = {SENDING_PROOF, SENT_PROOF},
 	[EVENT_SENT_MR] = {SENDING_MR, SENT_MR},
 	[EVENT_DATA_POSTED] = {SENDING_DATA, SENDING_DONE},
 	[EVENT_SENT_DONE] = {SENDING_DONE, SENT_DONE},
@@ -24,8 +25,10 @@ static const struct received_row {
 	enum exchange_sent at_least;
 	const char *early, *repeated, *unasked;
 } received_rows[EVENT_COUNT] = {
-	[EVENT_RECEIVED_MR] = {RECEIVED_NOTHING, RECEIVED_MR, SENT_NOTHING, NULL, "a second MSG_MR",
-		NULL},
+	[EVENT_RECEIVED_PROOF] = {RECEIVED_NOTHING, RECEIVED_PROOF, SENT_NOTHING, NULL,
+		"a second MSG_PROOF", NULL},
+	[EVENT_RECEIVED_MR] = {RECEIVED_PROOF, RECEIVED_MR, SENT_NOTHING,
+		"MSG_MR before its MSG_PROOF", "a second MSG_MR", NULL},
 	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR,
 		"MSG_DONE before its MSG_MR", "a second MSG_DONE",
 		"MSG_DONE before it knew our memory"},
@@ -34,9 +37,24 @@ static const struct received_row {
 		"MSG_VERDICT before it had our data"},
 };
 
-void exchange_init(struct exchange *exchange, bool active, bool tutorial)
+void exchange_init(struct exchange *exchange, bool active, bool tutorial, bool secret)
 {
-	*exchange = (struct exchange){.active = active, .tutorial = tutorial};
+	*exchange = (struct exchange){
+		.sent = secret ? SENT_NOTHING : SENT_PROOF,
+		.received = secret ? RECEIVED_NOTHING : RECEIVED_PROOF,
+		.active = active,
+		.tutorial = tutorial,
+		.secret = secret,
+	};
+}
+
+/* With a secret each message but the very first answers one of the active side's. */
+static bool is_premature(const struct exchange *exchange, enum exchange_event event)
+{
+	if (!exchange->secret || !exchange->active)
+		return false;
+	return (event == EVENT_RECEIVED_PROOF && exchange->sent < SENDING_PROOF) ||
+	       (event == EVENT_RECEIVED_MR && exchange->sent < SENDING_MR);
 }
 
 const char *exchange_violation(const struct exchange *exchange, enum exchange_event event)
@@ -47,10 +65,14 @@ const char *exchange_violation(const struct exchange *exchange, enum exchange_ev
 		return NULL;
 	if (event == EVENT_RECEIVED_VERDICT && exchange->tutorial)
 		return "MSG_VERDICT, which a program of the tutorial does not know";
+	if (event == EVENT_RECEIVED_PROOF && !exchange->secret)
+		return "MSG_PROOF, which nobody asked for";
 	if (exchange->received < row->from)
 		return row->early;
 	if (exchange->received > row->from)
 		return row->repeated;
+	if (is_premature(exchange, event))
+		return "a message before it had ours";
 	return exchange->sent < row->at_least ? row->unasked : NULL;
 }
 
@@ -91,7 +113,16 @@ static enum exchange_received data_needs(const struct exchange *exchange)
  */
 static bool may_send(const struct exchange *exchange)
 {
-	return exchange->active ? exchange->established : exchange->received >= RECEIVED_MR;
+	enum exchange_received first = exchange->secret ? RECEIVED_PROOF : RECEIVED_MR;
+
+	return exchange->active ? exchange->established : exchange->received >= first;
+}
+
+/* Where our memory is we say when the peer is known; the passive side answers in that, too. */
+static bool may_send_region(const struct exchange *exchange)
+{
+	return exchange->sent == SENT_PROOF && may_send(exchange) &&
+	       exchange->received >= (exchange->active ? RECEIVED_PROOF : RECEIVED_MR);
 }
 
 /* A tutorial peer's message is complete when our own RDMA and MSG_DONE are: there is no verdict. */
@@ -109,6 +140,10 @@ static unsigned int act(struct exchange *exchange, enum exchange_event event)
 	unsigned int actions = 0;
 
 	if (exchange->sent == SENT_NOTHING && may_send(exchange)) {
+		exchange->sent = SENDING_PROOF;
+		actions |= ACTION_SEND_PROOF;
+	}
+	if (may_send_region(exchange)) {
 		exchange->sent = SENDING_MR;
 		actions |= ACTION_SEND_MR;
 	}
@@ -132,6 +167,14 @@ static unsigned int act(struct exchange *exchange, enum exchange_event event)
 		actions |= ACTION_FINISH;
 	}
 	return actions;
+}
+
+/* The peer does not hold our secret, which it is told: its message shows that it can be. */
+static unsigned int turn_away(struct exchange *exchange)
+{
+	exchange->ended = true;
+	exchange->sent = SENDING_ABORT;
+	return ACTION_SEND_ABORT;
 }
 
 /* We give up: the peer is told why, if it can understand, before the connection ends. */
@@ -169,6 +212,11 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 		return ACTION_FINISH;
 	case EVENT_GAVE_UP:
 		return give_up(exchange);
+	case EVENT_STRANGER:
+		/* One that nobody waits for breaks the order, right or wrong. */
+		if (exchange_violation(exchange, EVENT_RECEIVED_PROOF))
+			return ACTION_VIOLATION | give_up(exchange);
+		return turn_away(exchange);
 	default:
 		break;
 	}
@@ -190,7 +238,8 @@ bool exchange_complete(const struct exchange *exchange)
 static const char *missing(const struct exchange *exchange)
 {
 	static const char *const messages[] = {
-		[RECEIVED_NOTHING] = "its MSG_MR",
+		[RECEIVED_NOTHING] = "its MSG_PROOF",
+		[RECEIVED_PROOF] = "its MSG_MR",
 		[RECEIVED_MR] = "its MSG_DONE",
 		[RECEIVED_DONE] = "its MSG_VERDICT",
 	};
@@ -203,6 +252,8 @@ static const char *missing(const struct exchange *exchange)
 const char *exchange_awaits(const struct exchange *exchange)
 {
 	switch (exchange->sent) {
+	case SENDING_PROOF:
+		return "the acknowledgement of our MSG_PROOF";
 	case SENDING_MR:
 		return "the acknowledgement of our MSG_MR";
 	case SENDING_DATA:
@@ -212,6 +263,7 @@ const char *exchange_awaits(const struct exchange *exchange)
 	case SENDING_ABORT:
 		return "the acknowledgement of our MSG_ABORT";
 	case SENT_NOTHING:
+	case SENT_PROOF:
 	case SENT_MR:
 	case SENT_DONE:
 	case SENDING_VERDICT:

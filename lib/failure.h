@@ -5,6 +5,7 @@
 #ifndef FAILURE_H
 #define FAILURE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -49,6 +50,9 @@ enum impairment {
 	IMPAIRED_LINK,     /* the port counted errors of the wire */
 	IMPAIRED_SPEED,    /* far less than the link promises */
 };
+
+/* The code of a FAILURE_PROTOCOL: the peer does not hold our secret. */
+#define PROTOCOL_STRANGER (-EKEYREJECTED)
 
 /* What was being done. */
 enum phase {

@@ -14,6 +14,7 @@ enum {
 	AT_REFUSAL = 12,
 	AT_SIZE = 16,
 	AT_TIMEOUT = 24,
+	AT_SECRET = 28,
 };
 
 void introduction_encode(const struct introduction *introduction, uint8_t buffer[INTRODUCTION_SIZE])
@@ -26,6 +27,7 @@ void introduction_encode(const struct introduction *introduction, uint8_t buffer
 	wire_put32(buffer + AT_REFUSAL, introduction->refusal);
 	wire_put64(buffer + AT_SIZE, introduction->size);
 	wire_put32(buffer + AT_TIMEOUT, introduction->timeout);
+	buffer[AT_SECRET] = introduction->secret;
 }
 
 int introduction_decode(struct introduction *introduction, const void *data, size_t length)
@@ -43,5 +45,6 @@ int introduction_decode(struct introduction *introduction, const void *data, siz
 	introduction->refusal = wire_get32(bytes + AT_REFUSAL);
 	introduction->size = wire_get64(bytes + AT_SIZE);
 	introduction->timeout = wire_get32(bytes + AT_TIMEOUT);
+	introduction->secret = bytes[AT_SECRET] == 1;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #ifndef INTRODUCTION_H
 #define INTRODUCTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,11 +28,12 @@ enum refusal {
 	REFUSAL_DEVICE = 6,    /* it does not serve on the device that the request came through */
 	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
 	REFUSAL_STOPPING = 8,  /* it takes no more clients */
-	REFUSAL_DEPTH = 9,  /* it may not READ from the client's memory, and the mode needs that */
-	REFUSAL_BUSY = 10,  /* its input or output is another client's */
-	REFUSAL_FILES = 11, /* it deals with files, which the tutorial's programs cannot */
-	REFUSAL_INPUT = 12, /* it cannot read its own input */
-	REFUSAL_FULL = 13,  /* it serves as many of this kind as it can */
+	REFUSAL_DEPTH = 9,   /* it may not READ from the client's memory, and the mode needs that */
+	REFUSAL_BUSY = 10,   /* its input or output is another client's */
+	REFUSAL_FILES = 11,  /* it deals with files, which the tutorial's programs cannot */
+	REFUSAL_INPUT = 12,  /* it cannot read its own input */
+	REFUSAL_FULL = 13,   /* it serves as many of this kind as it can */
+	REFUSAL_SECRET = 14, /* one has a secret and the other one does not, or another one */
 };
 
 struct introduction {
@@ -41,6 +43,7 @@ struct introduction {
 	uint32_t refusal; /* enum refusal; 0 in a request or an acceptance */
 	uint64_t size;    /* bytes that the sender will send, UINT64_MAX if it cannot tell */
 	uint32_t timeout; /* milliseconds of silence after which the sender gives up */
+	bool secret;      /* the sender has one, and a nonce follows */
 };
 
 /* Any thread. */

@@ -9,8 +9,10 @@
 enum {
 	AT_TYPE = 0,
 	AT_VERDICT = 4,
+	AT_REFUSAL = 4,
 	AT_DIGEST = 8,
 	AT_ADDRESS = 24,
+	AT_PROOF = 24,
 	AT_LENGTH = 32,
 	AT_PIECES = 40,
 	AT_RKEY = 48,
@@ -40,6 +42,7 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 		break;
 	case MSG_VERDICT:
 		wire_put32(buffer + AT_VERDICT, message->verdict);
+		memcpy(buffer + AT_DIGEST, message->digest.bytes, DIGEST_SIZE);
 		break;
 	case MSG_DATA:
 		wire_put64(buffer + AT_LENGTH, message->length);
@@ -49,6 +52,11 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 		wire_put64(buffer + AT_PIECES, message->pieces);
 		break;
 	case MSG_ABORT:
+		wire_put32(buffer + AT_REFUSAL, message->refusal);
+		break;
+	case MSG_PROOF:
+		memcpy(buffer + AT_PROOF, message->proof, SECRET_PROOF_SIZE);
+		break;
 	case MSG_TYPES:
 		break;
 	}
@@ -75,6 +83,7 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		return 0;
 	case MSG_VERDICT:
 		message->verdict = wire_get32(bytes + AT_VERDICT);
+		memcpy(message->digest.bytes, bytes + AT_DIGEST, DIGEST_SIZE);
 		return message->verdict > VERDICT_DAMAGED ? -EPROTO : 0;
 	case MSG_DATA:
 		message->length = wire_get64(bytes + AT_LENGTH);
@@ -84,6 +93,10 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		message->pieces = wire_get64(bytes + AT_PIECES);
 		return 0;
 	case MSG_ABORT:
+		message->refusal = wire_get32(bytes + AT_REFUSAL);
+		return 0;
+	case MSG_PROOF:
+		memcpy(message->proof, bytes + AT_PROOF, SECRET_PROOF_SIZE);
 		return 0;
 	default:
 		return -EPROTO;
@@ -120,6 +133,7 @@ const char *message_name(unsigned int type)
 		[MSG_DATA] = "MSG_DATA",
 		[MSG_CREDIT] = "MSG_CREDIT",
 		[MSG_ABORT] = "MSG_ABORT",
+		[MSG_PROOF] = "MSG_PROOF",
 	};
 
 	return type < MSG_TYPES ? names[type] : "an unknown message";

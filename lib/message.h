@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "digest.h"
+#include "secret.h"
 
 #define MESSAGE_SIZE     56
 #define MESSAGE_TEXT_MAX 255
@@ -24,7 +25,8 @@ enum message_type {
 	MSG_DATA = 3, /* "my stream now extends to this position" */
 	MSG_CREDIT =
 		4, /* "I am done with your stream up to this position, and with so many pieces" */
-	MSG_ABORT = 5, /* "I give up" (why) */
+	MSG_ABORT = 5, /* "I give up" (why), and whether that is because of the secret */
+	MSG_PROOF = 6, /* "I hold the secret" */
 	MSG_TYPES
 };
 
@@ -35,15 +37,17 @@ enum message_verdict {
 
 struct message {
 	enum message_type type;
-	uint64_t address;            /* MSG_MR: where the peer may access our memory */
-	uint64_t length;             /* MSG_MR: of that region; else of the stream; in bytes */
-	uint32_t rkey;               /* MSG_MR: the key to it */
-	uint32_t depth;              /* MSG_MR: pieces that the sender has receives for */
-	uint64_t pieces;             /* MSG_CREDIT: number of pieces */
-	struct digest digest;        /* MSG_DONE: of the data */
-	uint32_t verdict;            /* MSG_VERDICT: enum message_verdict */
-	uint8_t text_size;           /* bytes, of MESSAGE_TEXT_MAX at most */
-	char text[MESSAGE_TEXT_MAX]; /* not terminated, and not to be trusted */
+	uint64_t address;     /* MSG_MR: where the peer may access our memory */
+	uint64_t length;      /* MSG_MR: of that region; else of the stream; in bytes */
+	uint32_t rkey;        /* MSG_MR: the key to it */
+	uint32_t depth;       /* MSG_MR: pieces that the sender has receives for */
+	uint64_t pieces;      /* MSG_CREDIT: number of pieces */
+	struct digest digest; /* MSG_DONE: of the data; MSG_VERDICT: tag of the secret */
+	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
+	uint32_t refusal;     /* MSG_ABORT: REFUSAL_SECRET, or 0 */
+	uint8_t proof[SECRET_PROOF_SIZE]; /* MSG_PROOF */
+	uint8_t text_size;                /* bytes, of MESSAGE_TEXT_MAX at most */
+	char text[MESSAGE_TEXT_MAX];      /* not terminated, and not to be trusted */
 };
 
 /*

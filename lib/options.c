@@ -35,6 +35,7 @@ enum {
 	OPTION_PORT_FILE,
 	OPTION_PROGRESS,
 	OPTION_QUIET,
+	OPTION_SECRET_FILE,
 	OPTION_SOURCE,
 	OPTION_TIMEOUT,
 };
@@ -71,6 +72,8 @@ static const struct row {
 	{BOTH, OPTION_PROGRESS, "progress", NULL,
 		"show progress on standard error; default: if a terminal"},
 	{BOTH, OPTION_QUIET, "quiet", NULL, "print no lines but errors"},
+	{BOTH, OPTION_SECRET_FILE, "secret-file", "FILE",
+		"deal only with a peer that holds the same secret"},
 	{PROGRAM_CLIENT, OPTION_SOURCE, "source", "ADDRESS", "connect from this address"},
 	{BOTH, OPTION_TIMEOUT, "timeout", "SECONDS",
 		"give up when the peer is silent for this time; default 10"},
@@ -241,6 +244,9 @@ static enum options_result take_text(struct options *options, int option, const 
 	case OPTION_PORT_FILE:
 		options->port_file = value;
 		break;
+	case OPTION_SECRET_FILE:
+		options->secret_file = value;
+		break;
 	case OPTION_SOURCE:
 		options->source = value;
 		break;
@@ -403,7 +409,7 @@ static const char *const client_text =
 	"`rdma-client write --input big.iso HOST PORT` sends a file.\n"
 	"\nWhere RDMA does not work, `rdma-client diagnose HOST PORT` says what is broken between this\n"
 	"host and the rdma-server at HOST and PORT, on which side, and how to mend it. Without PORT or\n"
-	"HOST it goes as far as it can. Of the options it heeds --device, --json and --quiet.\n";
+	"HOST it goes as far as it can. It heeds --device, --json, --quiet, --secret-file.\n";
 
 static const char *const size_text =
 	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";

@@ -41,6 +41,7 @@ struct options {
 	const char *message;     /* NULL: the default message */
 	const char *device;      /* NULL: any RDMA device */
 	int64_t timeout;         /* of a peer's silence, in milliseconds */
+	const char *secret_file; /* NULL: none */
 	bool verbose, quiet;
 
 	/* streams */

@@ -79,6 +79,8 @@ static bool fill(struct json_object *object, const struct report *report)
 	       document_add_text(object, "verdict", verdict(report->status)) &&
 	       document_add_number(object, "status", report->status) &&
 	       document_add_text(object, "error", report->error) &&
+	       document_add_boolean(object, "secret", report->secret) &&
+	       document_add_text(object, "digest", digest_name(report->secret)) &&
 	       add_seconds(object, report->seconds) &&
 	       document_add_number(object, "chunk", report->chunk) &&
 	       document_add_number(object, "depth", report->depth) &&
@@ -113,7 +115,7 @@ int report_summary(
 	char *text, size_t size, bool sent, const struct report_stream *stream, double seconds)
 {
 	char part[SIZE_TEXT], moved[SIZE_TEXT + 3] = "", rate[SIZE_TEXT + 2] = "";
-	char end[DIGEST_TEXT_SIZE + 5] = "incomplete", hash[DIGEST_TEXT_SIZE];
+	char end[DIGEST_TEXT_SIZE + 16] = "incomplete", hash[DIGEST_TEXT_SIZE];
 	char name[2 + TEXT_ESCAPED_SIZE(NAME_SIZE_MAX)] = "";
 	double bytes_per_second = rate_of(stream, seconds);
 
@@ -124,7 +126,7 @@ int report_summary(
 			size_format_rate(part, (uint64_t)bytes_per_second));
 	if (stream->complete) {
 		digest_text(hash, &stream->digest);
-		snprintf(end, sizeof(end), "XXH3 %s", hash);
+		snprintf(end, sizeof(end), "%s %s", digest_name(stream->keyed), hash);
 	}
 	if (stream->name) {
 		strcpy(name, ": ");

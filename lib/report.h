@@ -13,7 +13,7 @@
 #include "failure.h"
 
 /* Of the document. Adding a member is a new version, too: the schema allows no others. */
-#define REPORT_SCHEMA 1
+#define REPORT_SCHEMA 2
 
 /* What went in one direction. */
 struct report_stream {
@@ -21,6 +21,7 @@ struct report_stream {
 	struct digest digest; /* of all of them, if complete */
 	const char *name;     /* base name of the file, NULL: none */
 	bool complete;        /* all of it, with its digest */
+	bool keyed;           /* the digest has a key */
 };
 
 /* Of one session with one peer. The strings belong to the caller and may hold any bytes. */
@@ -28,6 +29,7 @@ struct report {
 	const char *program, *mode;
 	const char *device, *peer; /* NULL if not known */
 	enum exit_status status;
+	bool secret;       /* both had to hold one */
 	const char *error; /* the sentence, NULL if it went well */
 	double seconds;    /* that the streams took */
 	uint32_t chunk;    /* bytes moved by one operation */

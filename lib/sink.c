@@ -7,6 +7,9 @@
 #include "file-name.h"
 #include "sink.h"
 
+/* So much is copied at a time, with a key. */
+#define COPY_SIZE ((size_t)128 << 10)
+
 /* The CQ thread is told of room when so many parts of the ring are free again: not of every byte. */
 #define PARTS 4
 
@@ -29,6 +32,8 @@ struct sink {
 	/* the sink's own until `state` is set */
 	struct target *target;
 	struct digester *digester;
+	bool has_key;  /* set before `begun` is posted */
+	uint8_t *copy; /* with a key: of the data that is dealt with, COPY_SIZE bytes */
 	uint64_t size;
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
 	int error;
@@ -84,12 +89,16 @@ void sink_close(struct sink *sink)
 	worker_join(&sink->worker);
 	target_close(sink->target);
 	digester_free(sink->digester);
+	free(sink->copy);
 	pthread_mutex_destroy(&sink->lock);
 	sem_destroy(&sink->begun);
 	free(sink);
 }
 
-/* Takes bytes that came: a copy of the first, for a text is shown as it was digested. */
+/*
+ * Takes bytes that came: a copy of the first, for a text is shown as it was digested; with a key, a
+ * copy of all.
+ */
 static int take(struct sink *sink, const struct span *span)
 {
 	size_t room = sink->size < SINK_TEXT_SIZE ? SINK_TEXT_SIZE - (size_t)sink->size : 0;
@@ -100,6 +109,8 @@ static int take(struct sink *sink, const struct span *span)
 		if (span->size <= room)
 			bytes = sink->text + sink->size;
 	}
+	if (sink->copy && bytes == span->start)
+		bytes = memcpy(sink->copy, bytes, span->size);
 	digester_add(sink->digester, bytes, span->size);
 	sink->size += span->size;
 	return sink->target ? target_write(sink->target, bytes, span->size, sink->why) : 0;
@@ -109,12 +120,13 @@ static int take(struct sink *sink, const struct span *span)
 static int empty_ring(struct sink *sink)
 {
 	const struct worker_listener *listener = sink->worker.listener;
+	size_t most = sink->copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
 	uint64_t told = 0;
 	enum ring_wait wait;
 	struct span span;
 	int error;
 
-	while ((wait = ring_await_data(sink->ring, sink->most, &span)) == RING_READY) {
+	while ((wait = ring_await_data(sink->ring, most, &span)) == RING_READY) {
 		error = take(sink, &span);
 		if (error)
 			return error;
@@ -152,6 +164,15 @@ static int open_target(struct sink *sink)
 	return target_open(&sink->target, sink->options, &offer, sink->worker.stop_fd, sink->why);
 }
 
+static int make_copy(struct sink *sink)
+{
+	sink->copy = malloc(COPY_SIZE);
+	if (sink->copy)
+		return 0;
+	snprintf(sink->why, sizeof(sink->why), "%s", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
 static void run(void *argument)
 {
 	struct sink *sink = argument;
@@ -160,6 +181,8 @@ static void run(void *argument)
 	while (sem_wait(&sink->begun))
 		; /* EINTR */
 	sink->error = is_named(sink) ? open_target(sink) : -ECANCELED;
+	if (!sink->error && sink->has_key)
+		sink->error = make_copy(sink);
 	if (!sink->error)
 		sink->error = empty_ring(sink);
 	if (!sink->error)
@@ -177,6 +200,12 @@ int sink_start(
 	sink->ring = ring;
 	sink->most = most;
 	return sink->threaded ? worker_start(&sink->worker, "sink", run, sink, listener) : 0;
+}
+
+void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE])
+{
+	digester_set_key(sink->digester, key);
+	sink->has_key = true;
 }
 
 void sink_begin(struct sink *sink, const void *name, size_t name_size, const char *fallback)

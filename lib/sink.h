@@ -44,6 +44,13 @@ void sink_close(struct sink *sink);
 int sink_start(
 	struct sink *sink, struct ring *ring, size_t most, const struct worker_listener *listener);
 
+/*
+ * The digest has that key, of which the sink keeps a copy. Whoever else is in the ring's memory is not
+ * to be trusted then: what goes into a target is a copy, the same that was digested. Before
+ * sink_begin().
+ */
+void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE]);
+
 /* What the peer calls its data, and what we call it if it has no name. */
 void sink_begin(struct sink *sink, const void *name, size_t name_size, const char *fallback);
 

@@ -24,6 +24,8 @@ struct source {
 	size_t most; /* of one read */
 	sem_t begun;
 	struct worker worker;
+	bool has_key; /* set before `begun` is posted */
+	uint8_t key[DIGEST_KEY_SIZE];
 
 	/* set before the ring ends, constant after */
 	int error;
@@ -112,6 +114,7 @@ void source_close(struct source *source)
 	if (source->descriptor > STDIN_FILENO)
 		close(source->descriptor);
 	sem_destroy(&source->begun);
+	explicit_bzero(source->key, sizeof(source->key));
 	free(source);
 }
 
@@ -199,6 +202,8 @@ static void run(void *argument)
 
 	while (sem_wait(&source->begun))
 		; /* EINTR */
+	if (digester && source->has_key)
+		digester_set_key(digester, source->key);
 	source->error = digester
 				? fill_ring(source, digester)
 				: cannot_read(source->why, source->name, strerror(ENOMEM), -ENOMEM);
@@ -229,6 +234,15 @@ int source_start(struct source *source, struct ring *ring, size_t most,
 	if (source->regular)
 		posix_fadvise(source->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return worker_start(&source->worker, "source", run, source, listener);
+}
+
+void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE])
+{
+	source->has_key = true;
+	memcpy(source->key, key, DIGEST_KEY_SIZE);
+	/* A text has no thread, and is in the ring already. */
+	if (source->text)
+		source->digest = digest_of_keyed(key, source->ring->start, (size_t)source->size);
 }
 
 void source_begin(struct source *source)

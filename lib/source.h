@@ -49,6 +49,9 @@ bool source_is_text(const struct source *source);
 int source_start(struct source *source, struct ring *ring, size_t most,
 	const struct worker_listener *listener);
 
+/* The digest is to have that key, of which the source keeps a copy. Before source_begin(). */
+void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
+
 /* The ring may be filled from now on. */
 void source_begin(struct source *source);
 

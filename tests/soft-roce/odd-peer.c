@@ -10,6 +10,7 @@
  * Options:
  *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
  *                  allowing READs), version, mode, session, garbage, diagnosis
+ *   --secret FILE  it has that secret, and says so
  *   --size N       bytes that it announces (default: our text), or `unknown`
  *   --name NAME    what it calls its data
  *   --receives N   receives that it posts, once; default: enough, always
@@ -27,6 +28,9 @@
  *                          above; or refused, wrong, garbage (text)
  *
  * Steps, which begin by counting the bytes of our stream from 0:
+ *   proof proof:wrong proof:replay proof:reflect
+ *                                          send MSG_PROOF: a right one; with a bit flipped; one for
+ *                                          another nonce of ours; the other side's own
  *   mr mr:wrap mr:empty mr:key mr:small mr:depth
  *                                          send MSG_MR: true, or wrong in the way named
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
@@ -79,7 +83,8 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 		.size = peer->size,
 		.timeout = TIMEOUT_MS,
 	};
-	uint8_t length = INTRODUCTION_SIZE;
+	const uint8_t *words;
+	uint8_t length;
 
 	if (strcmp(kind, "read") == 0 || strcmp(kind, "none-read") == 0)
 		ours.mode = MODE_READ;
@@ -94,7 +99,8 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 	else if (strcmp(kind, "ours") != 0 && strncmp(kind, "none", 4) != 0 &&
 		 strcmp(kind, "garbage") != 0)
 		die("no introduction '%s'", kind);
-	introduction_encode(&ours, buffer);
+	words = handshake_introduce(&peer->handshake, &ours, &length);
+	memcpy(buffer, words, length);
 	if (strcmp(kind, "garbage") == 0)
 		memset(buffer + 8, 0xff, INTRODUCTION_SIZE - 8);
 	peer->tutorial = strncmp(kind, "none", 4) == 0;
@@ -118,6 +124,14 @@ static void refuse(struct peer *peer, uint32_t reason, const char *address, cons
 		&peer->end, address, port_file, introduction, reason ? INTRODUCTION_SIZE : 0);
 }
 
+static void load_secret(struct peer *peer, const char *path)
+{
+	char why[SECRET_WHY_SIZE];
+
+	if (secret_load(&peer->secret, path, why))
+		die("%s", why);
+}
+
 /* Takes the options; returns the number of the first word that is none. */
 static int take_options(
 	struct peer *peer, int argc, char **argv, const char **kind, unsigned int *receives)
@@ -132,6 +146,8 @@ static int take_options(
 			*kind = value;
 		} else if (strcmp(option, "--size") == 0) {
 			peer->size = *value == 'u' ? UINT64_MAX : strtoull(value, NULL, 10);
+		} else if (strcmp(option, "--secret") == 0) {
+			load_secret(peer, value);
 		} else if (strcmp(option, "--name") == 0) {
 			peer->name = value;
 		} else if (strcmp(option, "--receives") == 0) {
@@ -166,12 +182,15 @@ int main(int argc, char *argv[])
 	uint8_t introduction[255];
 	int word = take_options(&peer, argc, argv, &kind, &receives);
 
+	handshake_init(&peer.handshake, peer.secret,
+		word < argc && strcmp(argv[word], "--listen") == 0 ? SECRET_SERVER : SECRET_CLIENT);
 	introduce(&peer, kind, introduction);
 	if (word + 2 > argc)
 		die("usage: see the head of odd-peer.c");
 	if (strcmp(argv[word], "--refuse") == 0 && word + 3 < argc) {
 		refuse(&peer, (uint32_t)atoi(argv[word + 1]), argv[word + 2], argv[word + 3]);
 		digester_free(peer.digester);
+		secret_free(peer.secret);
 		return EXIT_SUCCESS;
 	}
 	if (strcmp(argv[word], "--listen") == 0) {
@@ -181,11 +200,13 @@ int main(int argc, char *argv[])
 		endpoint_connect(&peer.end, argv[word], argv[word + 1], receives);
 		word += 2;
 	}
+	handshake_hear(&peer.handshake, peer.end.words);
 	if (peer.end.exposed_access == IBV_ACCESS_REMOTE_READ)
 		memcpy(peer.end.exposed, ODD_TEXT, sizeof(ODD_TEXT));
 	for (; word < argc; word++)
 		odd_step(&peer, argv[word]);
 	endpoint_free(&peer.end);
 	digester_free(peer.digester);
+	secret_free(peer.secret);
 	return EXIT_SUCCESS;
 }

@@ -79,6 +79,8 @@ static bool next_message(struct peer *peer, struct message *message)
 		die("it sent a message that cannot be decoded");
 	if (message->type == MSG_MR)
 		peer->theirs = *message;
+	if (message->type == MSG_PROOF)
+		peer->proof = *message;
 	return true;
 }
 
@@ -108,6 +110,21 @@ static void send_message(struct peer *peer, const struct message *message)
 	uint8_t bytes[MESSAGE_MAX];
 
 	odd_send(peer, bytes, message_encode(message, bytes));
+}
+
+static void send_proof(struct peer *peer, const char *how)
+{
+	struct message message = {.type = MSG_PROOF};
+	struct handshake before = peer->handshake;
+
+	if (strcmp(how, "replay") == 0)
+		secret_nonce(before.transcript.words[before.role] + INTRODUCTION_SIZE);
+	handshake_prove(&before, message.proof);
+	if (strcmp(how, "wrong") == 0)
+		message.proof[SECRET_PROOF_SIZE - 1] ^= 1;
+	else if (strcmp(how, "reflect") == 0)
+		message = peer->proof;
+	send_message(peer, &message);
 }
 
 static void send_mr(struct peer *peer, const char *how)
@@ -346,6 +363,7 @@ static const struct {
 	const char *name;
 	void (*run)(struct peer *peer, const char *how);
 } steps[] = {
+	{"proof", send_proof},
 	{"mr", send_mr},
 	{"write", rdma_write},
 	{"data", send_data},

@@ -7,6 +7,7 @@
 
 #include "endpoint.h"
 #include "lib/digest.h"
+#include "lib/handshake.h"
 #include "lib/message.h"
 #include "lib/order.h"
 
@@ -15,11 +16,14 @@
 
 struct peer {
 	struct endpoint end;
-	bool tutorial;     /* it gave no introduction */
-	bool reposts;      /* a receive is posted again when it was used */
-	uint64_t size;     /* that it announces */
-	const char *name;  /* of its data */
-	uint64_t position; /* of our stream */
+	struct secret *secret; /* NULL: none */
+	struct handshake handshake;
+	struct message proof; /* the other side's */
+	bool tutorial;        /* it gave no introduction */
+	bool reposts;         /* a receive is posted again when it was used */
+	uint64_t size;        /* that it announces */
+	const char *name;     /* of its data */
+	uint64_t position;    /* of our stream */
 	struct digester *digester;
 	struct message theirs;
 	unsigned int sends; /* posted and not completed */

@@ -4,9 +4,9 @@
 #include "unit.h"
 
 const enum exchange_event sent_events[] = {
-	EVENT_SENT_MR, EVENT_SENT_DONE, EVENT_SENT_VERDICT, EVENT_SENT_ABORT};
-static const enum exchange_event received_events[] = {
-	EVENT_RECEIVED_MR, EVENT_RECEIVED_DONE, EVENT_RECEIVED_VERDICT, EVENT_RECEIVED_ABORT};
+	EVENT_SENT_MR, EVENT_SENT_DONE, EVENT_SENT_VERDICT, EVENT_SENT_ABORT, EVENT_SENT_PROOF};
+static const enum exchange_event received_events[] = {EVENT_RECEIVED_MR, EVENT_RECEIVED_DONE,
+	EVENT_RECEIVED_VERDICT, EVENT_RECEIVED_ABORT, EVENT_RECEIVED_PROOF};
 static const enum exchange_event other_events[OCCURRENCES] = {
 	[OCCURS_ESTABLISHED] = EVENT_ESTABLISHED,
 	[OCCURS_DATA_POSTED] = EVENT_DATA_POSTED,
@@ -28,9 +28,28 @@ struct world new_world(bool active_tutorial, bool passive_tutorial)
 	for (unsigned int i = 0; i < 2; i++) {
 		world.ends[i].machine.active = i == 0;
 		world.ends[i].machine.tutorial = world.ends[!i].tutorial;
+		world.ends[i].machine.sent = SENT_PROOF;
+		world.ends[i].machine.received = RECEIVED_PROOF;
 		world.ends[i].receives = 1;
 	}
 	return world;
+}
+
+struct world new_world_with_secret(void)
+{
+	struct world world = new_world(false, false);
+
+	for (unsigned int i = 0; i < 2; i++) {
+		world.ends[i].machine.secret = true;
+		world.ends[i].machine.sent = SENT_NOTHING;
+		world.ends[i].machine.received = RECEIVED_NOTHING;
+	}
+	return world;
+}
+
+enum work first_work(const struct end *end)
+{
+	return end->machine.secret ? WORK_PROOF : WORK_MR;
 }
 
 static void post(struct end *end, enum work work)
@@ -173,8 +192,15 @@ static void check_sending(const struct end *end, unsigned int actions, enum exch
 {
 	const struct exchange *machine = &end->machine;
 
+	if (actions & ACTION_SEND_PROOF)
+		assert_true(machine->secret &&
+			    (machine->active ? end->established : end->heard & 1 << WORK_PROOF));
+	/* Nobody learns where our memory is before both have proved that they may. */
 	if (actions & ACTION_SEND_MR)
-		assert_true(machine->active ? end->established : end->heard & 1 << WORK_MR);
+		assert_true((machine->active ? end->established : end->heard & 1 << WORK_MR) &&
+			    (!machine->secret ||
+				    (has_completed(end, WORK_PROOF) &&
+					    end->heard & 1 << WORK_PROOF && !end->sees_stranger)));
 	if (actions & ACTION_SEND_DATA)
 		assert_true(has_completed(end, WORK_MR) &&
 			    end->heard & 1 << (machine->tutorial ? WORK_DONE : WORK_MR));
@@ -186,8 +212,9 @@ static void check_sending(const struct end *end, unsigned int actions, enum exch
 	if (actions & ACTION_SEND_VERDICT)
 		assert_true(!machine->tutorial && end->delivered && has_completed(end, WORK_DONE));
 	if (actions & ACTION_SEND_ABORT)
-		assert_true(
-			!machine->tutorial && event == EVENT_GAVE_UP && has_posted(end, WORK_MR));
+		assert_true(!machine->tutorial &&
+			    (event == EVENT_STRANGER ||
+				    (event == EVENT_GAVE_UP && has_posted(end, first_work(end)))));
 }
 
 /* What a step may ask for: nothing twice, nothing after giving up, an end only when due. */
@@ -195,7 +222,7 @@ static void check_actions(const struct end *end, unsigned int actions, enum exch
 {
 	static const unsigned int ends = 1U << EVENT_DISCONNECTED | 1U << EVENT_FAILED |
 					 1U << EVENT_RECEIVED_ABORT | 1U << EVENT_SENT_ABORT |
-					 1U << EVENT_GAVE_UP;
+					 1U << EVENT_GAVE_UP | 1U << EVENT_STRANGER;
 
 	assert_false(actions & ACTION_VIOLATION);
 	assert_false(actions & end->actions);
@@ -219,7 +246,7 @@ static enum exchange_event event_of(
 	work = message_at(other, end->taken++);
 	if (!end->machine.ended)
 		end->heard |= 1U << work;
-	return received_events[work];
+	return work == WORK_PROOF && end->sees_stranger ? EVENT_STRANGER : received_events[work];
 }
 
 static void our_step(struct end *end, const struct end *other, enum occurrence occurrence)
@@ -236,6 +263,8 @@ static void our_step(struct end *end, const struct end *other, enum occurrence o
 	actions = exchange_step(&end->machine, event);
 	check_actions(end, actions, event);
 	end->actions |= actions;
+	if (actions & ACTION_SEND_PROOF)
+		post(end, WORK_PROOF);
 	if (actions & ACTION_SEND_MR)
 		post(end, WORK_MR);
 	if (actions & ACTION_SEND_DONE)

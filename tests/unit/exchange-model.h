@@ -12,9 +12,16 @@
 #include "lib/exchange.h"
 
 /* What an end posts; in the order of posting it completes, and arrives. */
-enum work { WORK_MR, WORK_DONE, WORK_VERDICT, WORK_ABORT, WORK_RDMA /* the tutorial's */ };
+enum work {
+	WORK_MR,
+	WORK_DONE,
+	WORK_VERDICT,
+	WORK_ABORT,
+	WORK_PROOF, /* with a secret */
+	WORK_RDMA,  /* the tutorial's */
+};
 
-#define WORKS_MAX 4
+#define WORKS_MAX 5
 
 struct end {
 	bool tutorial;           /* runs the tutorial's rules instead of our machine */
@@ -30,7 +37,8 @@ struct end {
 	bool data_posted;       /* our stream has come to its end */
 	bool delivered;         /* the other's is where it belongs */
 	bool gave_up, broke;
-	bool left; /* has disconnected, or has seen the other do so */
+	bool sees_stranger; /* to it the other's proof is wrong */
+	bool left;          /* has disconnected, or has seen the other do so */
 };
 
 struct world {
@@ -56,6 +64,12 @@ enum occurrence {
 extern const enum exchange_event sent_events[];
 
 struct world new_world(bool active_tutorial, bool passive_tutorial);
+
+/* One of two of our programs that have to prove that they hold a secret. */
+struct world new_world_with_secret(void);
+
+/* What our end sends before all else. */
+enum work first_work(const struct end *end);
 bool has_posted(const struct end *end, enum work work);
 bool has_completed(const struct end *end, enum work work);
 

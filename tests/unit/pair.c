@@ -27,6 +27,7 @@ static struct request request_of(const struct fake_requests *requests)
 
 	assert_int_equal(
 		introduction_decode(&request.theirs, seen.private_data, INTRODUCTION_SIZE), 0);
+	memcpy(request.words, seen.private_data, sizeof(request.words));
 	return request;
 }
 

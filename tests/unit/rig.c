@@ -114,6 +114,7 @@ static struct session session_of(struct rig *rig)
 		.chunk = rig->chunk,
 		.depth = rig->depth,
 		.timeout = rig->timeout ? rig->timeout : 10000,
+		.secret = rig->secret,
 		.active = rig->active,
 	};
 

@@ -33,6 +33,7 @@ struct rig {
 	uint8_t reads;                     /* in flight, both ways, as far as the peer goes: 4 */
 	enum ibv_transport_type transport; /* InfiniBand */
 	const struct ibv_device_attr *attributes; /* soft-RoCE's */
+	struct secret *secret;                    /* of the session; NULL: none */
 	struct output output;
 
 	struct mailbox mailbox;

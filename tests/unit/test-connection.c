@@ -254,14 +254,17 @@ static void refuses_an_answer_that_does_not_fit(void **state)
 		uint8_t length, depth;
 		const char *input, *says;
 	} cases[] = {
-		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE, 1, NULL,
+		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0, false}, INTRODUCTION_SIZE, 1, NULL,
 			"it accepted with version 1 and mode 0, not ours"},
-		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE, 1, NULL, "version 3"},
-		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE, 1, NULL, "version 0"},
-		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0}, INTRODUCTION_SIZE, 1, NULL, "mode 1"},
-		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0}, INTRODUCTION_SIZE - 1, 1, NULL,
+		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0, false}, INTRODUCTION_SIZE, 1, NULL,
+			"version 3"},
+		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false}, INTRODUCTION_SIZE, 1, NULL,
+			"version 0"},
+		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false}, INTRODUCTION_SIZE, 1, NULL,
+			"mode 1"},
+		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false}, INTRODUCTION_SIZE - 1, 1, NULL,
 			"not ours"},
-		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0}, INTRODUCTION_SIZE, 0, NULL,
+		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false}, INTRODUCTION_SIZE, 0, NULL,
 			"it allows no RDMA READ"},
 		{MODE_READ, {0}, 0, 0, NULL, "it allows no RDMA READ"},
 		/* The tutorial's programs know texts only. */

@@ -1,5 +1,6 @@
 /* The digest is the one that is documented, and no flipped bit escapes it. */
 #include <string.h>
+#include <xxhash.h>
 
 #include "lib/digest-plain.h"
 #include "lib/digest.h"
@@ -117,11 +118,12 @@ static void is_the_same_without_vector_instructions(void **state)
 	for (size_t i = 0; i < COUNT(pieces); i++)
 		for (unsigned int turns = 1; turns <= 3; turns++) {
 			const struct digest whole = digest_of(long_data, sizeof(long_data));
-			struct digester *digester = digester_new();
-			struct digest parts;
+			XXH3_state_t *digester = XXH3_createState();
+			XXH128_canonical_t parts;
 			unsigned int turn = 0;
 
 			assert_non_null(digester);
+			XXH3_128bits_reset(digester);
 			for (size_t at = 0, size; at < sizeof(long_data); at += size) {
 				size = sizeof(long_data) - at;
 				if (size > pieces[i])
@@ -129,12 +131,61 @@ static void is_the_same_without_vector_instructions(void **state)
 				if (turn++ % turns == 0)
 					digest_plain_update(digester, long_data + at, size);
 				else
-					digester_add(digester, long_data + at, size);
+					XXH3_128bits_update(digester, long_data + at, size);
 			}
-			parts = digester_result(digester);
-			digester_free(digester);
-			assert_true(digest_equal(&whole, &parts));
+			XXH128_canonicalFromHash(&parts, XXH3_128bits_digest(digester));
+			XXH3_freeState(digester);
+			assert_memory_equal(parts.digest, whole.bytes, DIGEST_SIZE);
 		}
+}
+
+/* With a key: BLAKE2b as RFC 7693 has it, and as `b2sum` would print it if it took keys. */
+static void has_a_key(void **state)
+{
+	/* blake2b(b"abc", digest_size=16, key=bytes(range(32))), of Python's hashlib. */
+	static const struct digest known = {{0x1a, 0x64, 0xbe, 0x47, 0xe4, 0x72, 0x9d, 0x95, 0x1c,
+		0x30, 0x2e, 0xe5, 0x43, 0xf9, 0x7c, 0xf3}};
+	uint8_t key[DIGEST_KEY_SIZE];
+	struct digest digest;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(key); i++)
+		key[i] = (uint8_t)i;
+	digest = digest_of_keyed(key, "abc", 3);
+	assert_true(digest_equal(&digest, &known));
+	for (unsigned int bit = 0; bit < 8 * sizeof(key); bit++) {
+		key[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		digest = digest_of_keyed(key, "abc", 3);
+		assert_false(digest_equal(&digest, &known));
+		key[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	assert_string_equal(digest_name(true), "BLAKE2b keyed");
+	assert_string_equal(digest_name(false), "XXH3");
+}
+
+static void has_a_key_in_pieces(void **state)
+{
+	static const size_t pieces[] = {1, 127, 128, 129, 4096, 30000};
+	static const uint8_t key[DIGEST_KEY_SIZE] = {1, 2, 3};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pieces); i++) {
+		const struct digest whole = digest_of_keyed(key, long_data, sizeof(long_data));
+		struct digester *digester = digester_new();
+		struct digest parts;
+
+		assert_non_null(digester);
+		digester_set_key(digester, key);
+		for (size_t at = 0, size; at < sizeof(long_data); at += size) {
+			size = sizeof(long_data) - at < pieces[i] ? sizeof(long_data) - at
+								  : pieces[i];
+			digester_add(digester, long_data + at, size);
+			(void)digester_result(digester);
+		}
+		parts = digester_result(digester);
+		digester_free(digester);
+		assert_true(digest_equal(&whole, &parts));
+	}
 }
 
 static void pieces_may_be_empty(void **state)
@@ -165,6 +216,8 @@ int main(void)
 		cmocka_unit_test(compares_every_byte),
 		cmocka_unit_test(is_the_same_in_pieces),
 		cmocka_unit_test(is_the_same_without_vector_instructions),
+		cmocka_unit_test(has_a_key),
+		cmocka_unit_test(has_a_key_in_pieces),
 		cmocka_unit_test(pieces_may_be_empty),
 		cmocka_unit_test(is_shown_in_the_canonical_order),
 	};

@@ -51,22 +51,24 @@ static void refusals_become_sentences(void **state)
 		struct introduction theirs;
 		const char *says;
 	} cases[] = {
-		{{2, MODE_READ, 0, REFUSAL_MODE, 0, 0},
+		{{2, MODE_READ, 0, REFUSAL_MODE, 0, 0, false},
 			"cannot connect to h:7: the server at h:7 runs in read mode; "},
-		{{2, MODE_WRITE, 0, REFUSAL_MODE, 0, 0}, "the server at h:7 runs in write mode; "},
-		{{2, 200, 0, REFUSAL_MODE, 0, 0}, "the server at h:7 runs in another mode; "},
-		{{9, 0, 0, REFUSAL_VERSION, 0, 0},
+		{{2, MODE_WRITE, 0, REFUSAL_MODE, 0, 0, false},
+			"the server at h:7 runs in write mode; "},
+		{{2, 200, 0, REFUSAL_MODE, 0, 0, false},
+			"the server at h:7 runs in another mode; "},
+		{{9, 0, 0, REFUSAL_VERSION, 0, 0, false},
 			"speaks protocol version 9, this program version 2; "},
-		{{2, 0, 0, REFUSAL_SESSION, 0, 0}, "does not know this kind of session; "},
-		{{2, 0, 0, REFUSAL_RESOURCES, 0, 0}, "could not get the memory"},
-		{{2, 0, 0, REFUSAL_BUSY, 0, 0},
+		{{2, 0, 0, REFUSAL_SESSION, 0, 0, false}, "does not know this kind of session; "},
+		{{2, 0, 0, REFUSAL_RESOURCES, 0, 0, false}, "could not get the memory"},
+		{{2, 0, 0, REFUSAL_BUSY, 0, 0, false},
 			"input or output is one that only one client can have"},
-		{{2, 0, 0, REFUSAL_DEPTH, 0, 0}, "allows the server no RDMA READ"},
-		{{2, 0, 0, REFUSAL_DEVICE, 0, 0}, "does not serve on the RDMA device"},
-		{{2, 0, 0, REFUSAL_MALFORMED, 0, 0}, "could not make sense"},
-		{{2, 0, 0, REFUSAL_STOPPING, 0, 0}, "takes no more clients"},
-		{{2, 0, 0, REFUSAL_NONE, 0, 0}, "a reason that this version does not know"},
-		{{2, 0, 0, UINT32_MAX, 0, 0}, "a reason that this version does not know"},
+		{{2, 0, 0, REFUSAL_DEPTH, 0, 0, false}, "allows the server no RDMA READ"},
+		{{2, 0, 0, REFUSAL_DEVICE, 0, 0, false}, "does not serve on the RDMA device"},
+		{{2, 0, 0, REFUSAL_MALFORMED, 0, 0, false}, "could not make sense"},
+		{{2, 0, 0, REFUSAL_STOPPING, 0, 0, false}, "takes no more clients"},
+		{{2, 0, 0, REFUSAL_NONE, 0, 0, false}, "a reason that this version does not know"},
+		{{2, 0, 0, UINT32_MAX, 0, 0, false}, "a reason that this version does not know"},
 	};
 
 	(void)state;

@@ -18,6 +18,9 @@
 	(ACTION_SEND_MR | ACTION_SEND_DATA | ACTION_SEND_DONE | ACTION_DELIVER | ACTION_FINISH)
 #define ALL_ACTIONS (ALL_TO_TUTORIAL | ACTION_SEND_VERDICT)
 
+/* What every end of ours does with a secret, up to there. */
+#define ALL_WITH_SECRET (ALL_ACTIONS | ACTION_SEND_PROOF)
+
 /* The worlds seen, by their digests, and which states of our machines were among them. */
 #define SEEN_MAX (1 << 18)
 
@@ -29,9 +32,13 @@ static bool sent_seen[SENT_ABORT + 1], received_seen[RECEIVED_VERDICT + 1];
  */
 static bool is_right(const struct end *end, enum exchange_event event)
 {
-	unsigned int heard = end->heard;
+	unsigned int heard = end->heard & ~(1U << WORK_PROOF);
+	bool proved = !end->machine.secret || end->heard & 1 << WORK_PROOF;
+	/* With a secret the passive end only answers. */
+	bool answers = end->machine.secret && end->machine.active;
 
 	switch (event) {
+	case EVENT_SENT_PROOF:
 	case EVENT_SENT_MR:
 	case EVENT_SENT_DONE:
 	case EVENT_SENT_VERDICT:
@@ -41,8 +48,11 @@ static bool is_right(const struct end *end, enum exchange_event event)
 		return (end->actions & ACTION_SEND_DATA) && !end->data_posted;
 	case EVENT_DELIVERED:
 		return (heard & 1 << WORK_DONE) && !end->delivered;
+	case EVENT_STRANGER:
+	case EVENT_RECEIVED_PROOF:
+		return !proved && (!answers || has_posted(end, WORK_PROOF));
 	case EVENT_RECEIVED_MR:
-		return heard == 0;
+		return proved && heard == 0 && (!answers || has_posted(end, WORK_MR));
 	case EVENT_RECEIVED_DONE: /* the peer answers our MSG_MR */
 		return heard == 1 << WORK_MR && has_posted(end, WORK_MR);
 	case EVENT_RECEIVED_VERDICT: /* the peer answers our MSG_DONE; the tutorial's knows none */
@@ -56,8 +66,8 @@ static bool is_right(const struct end *end, enum exchange_event event)
 /* What giving up asks for here. */
 static unsigned int farewell(const struct end *end)
 {
-	return has_posted(end, WORK_MR) && !end->machine.tutorial ? ACTION_SEND_ABORT
-								  : ACTION_FINISH;
+	return has_posted(end, first_work(end)) && !end->machine.tutorial ? ACTION_SEND_ABORT
+									  : ACTION_FINISH;
 }
 
 static void assert_refused(const struct end *end, enum exchange_event event)
@@ -71,7 +81,7 @@ static void assert_refused(const struct end *end, enum exchange_event event)
 	assert_int_equal(machine.received, end->machine.received);
 	assert_int_equal(exchange_complete(&machine), complete && machine.tutorial);
 	/* Our own completions out of order are nothing that a peer could be blamed for by name. */
-	if (event >= EVENT_RECEIVED_MR && event <= EVENT_RECEIVED_VERDICT)
+	if (event >= EVENT_RECEIVED_PROOF && event <= EVENT_RECEIVED_VERDICT)
 		assert_true(violation && *violation);
 	else
 		assert_null(violation);
@@ -113,6 +123,10 @@ static void try_every_event(const struct end *end)
 			assert_true(machine.ended);
 			assert_int_equal(machine.sent, end->machine.sent);
 			assert_int_equal(machine.received, end->machine.received);
+		} else if (event == EVENT_STRANGER) {
+			assert_int_equal(exchange_step(&machine, event), ACTION_SEND_ABORT);
+			assert_true(machine.ended);
+			assert_false(exchange_complete(&machine));
 		} else if (event == EVENT_GAVE_UP) {
 			assert_int_equal(exchange_step(&machine, event), farewell(end));
 			assert_true(machine.ended);
@@ -150,21 +164,34 @@ static void check_end(const struct end *end, const struct end *other)
 	try_every_event(end);
 }
 
+/* Who meets a stranger tells him nothing but that, and neither moves any data. */
+static void check_turned_away(const struct end *end)
+{
+	assert_false(exchange_complete(&end->machine));
+	assert_false(end->actions & (ACTION_SEND_DATA | ACTION_SEND_DONE | ACTION_SEND_VERDICT));
+	if (end->sees_stranger)
+		assert_false(end->actions & ACTION_SEND_MR);
+}
+
 /* Where nothing need happen any more, both have left, and all is done if nobody prevented it. */
 static void check_final(const struct world *world)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct end *end = &world->ends[i], *other = &world->ends[!i];
+		bool strange = end->sees_stranger || other->sees_stranger;
 		bool calm = !end->gave_up && !other->gave_up && !end->broke && !other->broke;
 
 		assert_true(end->left);
 		if (end->tutorial)
 			continue;
-		if (calm)
-			assert_int_equal(
-				end->actions, other->tutorial ? ALL_TO_TUTORIAL : ALL_ACTIONS);
+		if (strange)
+			check_turned_away(end);
+		else if (calm)
+			assert_int_equal(end->actions, other->tutorial       ? ALL_TO_TUTORIAL
+						       : end->machine.secret ? ALL_WITH_SECRET
+									     : ALL_ACTIONS);
 		if (!exchange_complete(&end->machine))
-			assert_true(end->gave_up || end->broke || other->broke ||
+			assert_true(strange || end->gave_up || end->broke || other->broke ||
 				    (other->gave_up && !exchange_complete(&other->machine)));
 	}
 }
@@ -239,12 +266,37 @@ static void ends_well_with_a_tutorial_client(void **state)
 	walk_from_start(new_world(true, false), 60);
 }
 
+static void ends_well_with_a_secret(void **state)
+{
+	(void)state;
+	walk_from_start(new_world_with_secret(), 150);
+}
+
+/* One of two, or both, do not hold the other's secret. */
+static void strangers_learn_nothing(void **state)
+{
+	(void)state;
+	for (unsigned int i = 1; i < 16; i++) {
+		struct world world = new_world_with_secret();
+
+		if ((i & 3) == 0)
+			continue;
+		world.ends[0].sees_stranger = i & 1;
+		world.ends[1].sees_stranger = i & 2;
+		world.may_give_up = i & 4;
+		world.may_break = i & 8;
+		walk_from_start(world, 8);
+	}
+}
+
 static void ends_whoever_gives_up_or_breaks(void **state)
 {
 	(void)state;
-	for (unsigned int tutorial = 0; tutorial < 3; tutorial++)
+	for (unsigned int tutorial = 0; tutorial < 4; tutorial++)
 		for (unsigned int fault = 1; fault < 4; fault++) {
-			struct world world = new_world(tutorial == 1, tutorial == 2);
+			struct world world = tutorial == 3
+						     ? new_world_with_secret()
+						     : new_world(tutorial == 1, tutorial == 2);
 
 			world.may_give_up = fault & 1;
 			world.may_break = fault & 2;
@@ -264,13 +316,14 @@ static void reached_every_state(void **state)
 static void starts_with_nothing_done(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < 8; i++) {
 		struct exchange machine;
 
 		memset(&machine, 0xa5, sizeof(machine));
-		exchange_init(&machine, i & 1, i & 2);
-		assert_int_equal(machine.sent, SENT_NOTHING);
-		assert_int_equal(machine.received, RECEIVED_NOTHING);
+		exchange_init(&machine, i & 1, i & 2, i & 4);
+		/* Without a secret nothing has to be proved. */
+		assert_int_equal(machine.sent, i & 4 ? SENT_NOTHING : SENT_PROOF);
+		assert_int_equal(machine.received, i & 4 ? RECEIVED_NOTHING : RECEIVED_PROOF);
 		assert_int_equal(machine.active, i & 1);
 		assert_int_equal(machine.tutorial, (i & 2) != 0);
 		assert_false(machine.established);
@@ -286,9 +339,40 @@ static void passive_end_waits_for_the_first_message(void **state)
 	struct exchange machine;
 
 	(void)state;
-	exchange_init(&machine, false, false);
+	exchange_init(&machine, false, false, false);
 	assert_int_equal(exchange_step(&machine, EVENT_ESTABLISHED), 0);
 	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), ACTION_SEND_MR);
+}
+
+/* What is said of a peer that proves nothing, too early, twice, or though nobody asked. */
+static void names_what_is_wrong_with_a_proof(void **state)
+{
+	struct exchange passive, active, plain;
+
+	(void)state;
+	exchange_init(&passive, false, false, true);
+	exchange_init(&active, true, false, true);
+	exchange_init(&plain, false, false, false);
+	assert_string_equal(
+		exchange_violation(&passive, EVENT_RECEIVED_MR), "MSG_MR before its MSG_PROOF");
+	assert_string_equal(
+		exchange_violation(&passive, EVENT_RECEIVED_DONE), "MSG_DONE before its MSG_MR");
+	assert_string_equal(
+		exchange_violation(&active, EVENT_RECEIVED_PROOF), "a message before it had ours");
+	assert_string_equal(exchange_violation(&plain, EVENT_RECEIVED_PROOF),
+		"MSG_PROOF, which nobody asked for");
+	assert_int_equal(exchange_step(&passive, EVENT_RECEIVED_PROOF), ACTION_SEND_PROOF);
+	assert_string_equal(
+		exchange_violation(&passive, EVENT_RECEIVED_PROOF), "a second MSG_PROOF");
+	/* The acknowledgement of our own proof may come late. */
+	assert_int_equal(exchange_step(&passive, EVENT_RECEIVED_MR), 0);
+	assert_int_equal(exchange_step(&passive, EVENT_SENT_PROOF), ACTION_SEND_MR);
+	assert_int_equal(exchange_step(&active, EVENT_ESTABLISHED), ACTION_SEND_PROOF);
+	assert_int_equal(exchange_step(&active, EVENT_RECEIVED_PROOF), 0);
+	assert_string_equal(
+		exchange_violation(&active, EVENT_RECEIVED_MR), "a message before it had ours");
+	assert_int_equal(exchange_step(&active, EVENT_SENT_PROOF), ACTION_SEND_MR);
+	assert_null(exchange_violation(&active, EVENT_RECEIVED_MR));
 }
 
 static void says_what_it_waits_for(void **state)
@@ -297,9 +381,12 @@ static void says_what_it_waits_for(void **state)
 		struct exchange machine;
 		const char *awaited;
 	} table[] = {
-		{{.sent = SENT_NOTHING}, "its MSG_MR"},
+		{{.sent = SENT_NOTHING}, "its MSG_PROOF"},
+		{{.sent = SENDING_PROOF}, "the acknowledgement of our MSG_PROOF"},
+		{{.sent = SENT_PROOF}, "its MSG_PROOF"},
+		{{.sent = SENT_PROOF, .received = RECEIVED_PROOF}, "its MSG_MR"},
 		{{.sent = SENDING_MR}, "the acknowledgement of our MSG_MR"},
-		{{.sent = SENT_MR}, "its MSG_MR"},
+		{{.sent = SENT_MR, .received = RECEIVED_PROOF}, "its MSG_MR"},
 		{{.sent = SENT_MR, .received = RECEIVED_MR, .tutorial = true}, "its MSG_DONE"},
 		{{.sent = SENDING_DATA, .received = RECEIVED_MR}, "its next message"},
 		{{.sent = SENDING_ABORT, .received = RECEIVED_MR},
@@ -330,8 +417,11 @@ int main(void)
 		cmocka_unit_test(ends_well_between_our_programs),
 		cmocka_unit_test(ends_well_with_a_tutorial_server),
 		cmocka_unit_test(ends_well_with_a_tutorial_client),
+		cmocka_unit_test(ends_well_with_a_secret),
+		cmocka_unit_test(strangers_learn_nothing),
 		cmocka_unit_test(ends_whoever_gives_up_or_breaks),
 		cmocka_unit_test(reached_every_state),
+		cmocka_unit_test(names_what_is_wrong_with_a_proof),
 		cmocka_unit_test(says_what_it_waits_for),
 	};
 

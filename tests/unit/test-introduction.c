@@ -13,6 +13,7 @@ static const struct introduction example = {
 	.refusal = 0x05060708,
 	.size = 0x1112131415161718,
 	.timeout = 0x21222324,
+	.secret = true,
 };
 
 static const uint8_t example_bytes[INTRODUCTION_SIZE] = {
@@ -20,7 +21,8 @@ static const uint8_t example_bytes[INTRODUCTION_SIZE] = {
 	0x02, 0x01, 0x03, 0x04,                         /* version, mode, session */
 	0x08, 0x07, 0x06, 0x05,                         /* refusal */
 	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* size */
-	0x24, 0x23, 0x22, 0x21,                         /* timeout; the rest is zero */
+	0x24, 0x23, 0x22, 0x21,                         /* timeout */
+	0x01,                                           /* secret; the rest is zero */
 };
 
 static void assert_is_example(const struct introduction *introduction)
@@ -31,6 +33,7 @@ static void assert_is_example(const struct introduction *introduction)
 	assert_int_equal(introduction->refusal, example.refusal);
 	assert_int_equal(introduction->size, example.size);
 	assert_int_equal(introduction->timeout, example.timeout);
+	assert_int_equal(introduction->secret, example.secret);
 }
 
 static void encodes_exact_bytes_and_nothing_else(void **state)
@@ -139,6 +142,7 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(REFUSAL_DEPTH, 9);
 	assert_int_equal(REFUSAL_BUSY, 10);
 	assert_int_equal(REFUSAL_FILES, 11);
+	assert_int_equal(REFUSAL_SECRET, 14);
 }
 
 int main(void)

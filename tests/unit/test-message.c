@@ -41,6 +41,16 @@ static const struct layout {
 	{{.type = MSG_CREDIT, .length = 0x1112131415161718, .pieces = 0x4142434445464748},
 		{{0, 4, 4}, {32, 8, 0x1112131415161718}, {40, 8, 0x4142434445464748}}},
 	{{.type = MSG_ABORT}, {{0, 4, 5}}},
+	{{.type = MSG_ABORT, .refusal = REFUSAL_SECRET}, {{0, 4, 5}, {4, 4, 14}}},
+	{{.type = MSG_VERDICT,
+		 .verdict = VERDICT_DAMAGED,
+		 .digest = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff}}},
+		{{0, 4, 2}, {4, 4, 1}, {8, 8, 0x0706050403020100}, {16, 8, 0xff0e0d0c0b0a0908}}},
+	{{.type = MSG_PROOF,
+		 .proof = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+			 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 0xff}},
+		{{0, 4, 6}, {24, 8, 0x0706050403020100}, {32, 8, 0x0f0e0d0c0b0a0908},
+			{40, 8, 0x1716151413121110}, {48, 8, 0xff1e1d1c1b1a1918}}},
 };
 
 static bool may_have_text(unsigned int type)
@@ -123,16 +133,19 @@ static void encodes_no_field_of_another_type(void **state)
 		.pieces = 0xa5a5a5a5a5a5a5a5,
 		.digest = {{[0 ... DIGEST_SIZE - 1] = 0xa5}},
 		.verdict = 0xa5a5a5a5,
+		.refusal = 0xa5a5a5a5,
+		.proof = {[0 ... SECRET_PROOF_SIZE - 1] = 0xa5},
 		.text = {(char)0xa5},
 		.text_size = 1,
 	};
 	static const unsigned int own[MSG_TYPES] = {
 		[MSG_MR] = 8 + 4 + 4 + 1,
 		[MSG_DONE] = DIGEST_SIZE,
-		[MSG_VERDICT] = 4,
+		[MSG_VERDICT] = 4 + DIGEST_SIZE,
 		[MSG_DATA] = 0,
 		[MSG_CREDIT] = 8,
-		[MSG_ABORT] = 1,
+		[MSG_ABORT] = 4 + 1,
+		[MSG_PROOF] = SECRET_PROOF_SIZE,
 	};
 	uint8_t buffer[MESSAGE_MAX];
 
@@ -164,6 +177,8 @@ static void decodes_what_was_encoded(void **state)
 		assert_int_equal(message.rkey, layouts[i].message.rkey);
 		assert_int_equal(message.verdict, layouts[i].message.verdict);
 		assert_int_equal(message.depth, layouts[i].message.depth);
+		assert_int_equal(message.refusal, layouts[i].message.refusal);
+		assert_memory_equal(message.proof, layouts[i].message.proof, sizeof(message.proof));
 		assert_int_equal(message.pieces, layouts[i].message.pieces);
 		assert_int_equal(message.text_size, 0);
 		assert_true(digest_equal(&message.digest, &layouts[i].message.digest));
@@ -316,8 +331,8 @@ static void refuses_verdicts_that_it_does_not_know(void **state)
 
 static void names_each_type(void **state)
 {
-	static const char *const names[MSG_TYPES] = {
-		"MSG_MR", "MSG_DONE", "MSG_VERDICT", "MSG_DATA", "MSG_CREDIT", "MSG_ABORT"};
+	static const char *const names[MSG_TYPES] = {"MSG_MR", "MSG_DONE", "MSG_VERDICT",
+		"MSG_DATA", "MSG_CREDIT", "MSG_ABORT", "MSG_PROOF"};
 
 	(void)state;
 	for (unsigned int type = 0; type < MSG_TYPES; type++)

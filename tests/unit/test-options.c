@@ -414,6 +414,7 @@ static const struct listed {
 	{S, "--port-file FILE"},
 	{S | C, "--progress "},
 	{S | C, "--quiet"},
+	{S | C, "--secret-file FILE"},
 	{C, "--source ADDRESS"},
 	{S | C, "--timeout SECONDS"},
 	{S | C, "-v, --verbose"},

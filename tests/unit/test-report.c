@@ -34,9 +34,10 @@ static const struct report verified = {
 	.received = {.bytes = 209715200, .digest = DIGEST, .name = "big.iso", .complete = true},
 };
 
-/* Nothing was known yet. */
+/* Nothing was known yet but that a secret is wanted. */
 static const struct report failed = {
 	.program = "rdma-server",
+	.secret = true,
 	.mode = "any",
 	.status = STATUS_CONNECT,
 	.error = "cannot connect to \"/x\": \\x1b",
@@ -63,9 +64,9 @@ static void has_every_member(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"{\"schema\":1,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
+		"{\"schema\":2,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"write\",\"device\":\"rxe_eth0\",\"peer\":\"10.77.0.1:7471\","
-		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"seconds\":2.500000,"
+		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
 		"\"chunk\":1048576,\"depth\":16,"
 		"\"sent\":{\"bytes\":0,\"hash\":\"" HASH "\",\"rate\":0,\"name\":null},"
 		"\"received\":{\"bytes\":209715200,\"hash\":\"" HASH "\",\"rate\":83886080,"
@@ -79,10 +80,10 @@ static void has_null_for_what_is_not_known(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"{\"schema\":1,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
+		"{\"schema\":2,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
-		"\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
+		"\"secret\":true,\"digest\":\"BLAKE2b keyed\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
 		"\"sent\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null},"
 		"\"received\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null}}");
 	free(text);
@@ -190,7 +191,8 @@ static void schema_refuses_what_is_wrong(void **state)
 		{"\"rate\":0,", ""},
 		{"\"rate\":0,", "\"rate\":0,\"speed\":0,"},
 		{"\"rate\":0,", "\"rate\":NaN,"},
-		{"\"schema\":1", "\"schema\":2"},
+		{"\"schema\":2", "\"schema\":1"},
+		{"\"secret\":false", "\"secret\":true"},
 		{"\"status\":0", "\"status\":4"},
 		{"\"verified\"", "\"damaged\""},
 		{"\"bytes\":0", "\"bytes\":-1"},
@@ -212,14 +214,15 @@ static void tells_people(void **state)
 		double seconds;
 		const char *text;
 	} cases[] = {
-		{{209715200, DIGEST, "big.iso", true}, 2.51,
+		{{209715200, DIGEST, "big.iso", true, false}, 2.51,
 			"209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH ": big.iso"},
-		{{1048576, DIGEST, NULL, false}, 0.25,
+		{{1048576, DIGEST, NULL, false, false}, 0.25,
 			"1048576 bytes (1.0 MB) in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, DIGEST, NULL, true}, 0, "1 byte in 0 ms, XXH3 " HASH},
-		{{0, DIGEST, "a\xff\n\xc3\xb6", false}, NAN,
+		{{1, DIGEST, NULL, true, false}, 0, "1 byte in 0 ms, XXH3 " HASH},
+		{{1, DIGEST, NULL, true, true}, 0, "1 byte in 0 ms, BLAKE2b keyed " HASH},
+		{{0, DIGEST, "a\xff\n\xc3\xb6", false, false}, NAN,
 			"0 bytes in 0 ms, incomplete: a\\xff\\x0a\xc3\xb6"},
-		{{UINT64_MAX, DIGEST, NULL, false}, 1e6,
+		{{UINT64_MAX, DIGEST, NULL, false, false}, 1e6,
 			"18446744073709551615 bytes (18.45 EB) in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};

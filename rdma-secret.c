@@ -1,0 +1,113 @@
+/*
+ * The secret of an exchange: who may have our memory's address, and what makes the data and the
+ * verdicts those of somebody who holds the secret (lib/secret.h). Nothing here happens without one.
+ *
+ * The exposed region is mapped when the others are, by the main thread, but registered only when the
+ * peer's proof is right: a stranger finds no memory that he could reach. Runs on the CQ thread, but for
+ * secret_refused().
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "rdma-internal.h"
+
+_Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "keys of the secret fit the digest");
+_Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag fits into the place of a digest");
+
+int secret_refused(struct failure *failure)
+{
+	return failure_set(
+		failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SECRET, "--secret-file", "");
+}
+
+/* What the server logs of a client; the client says of a server what it says of any refusal. */
+static void note_stranger(struct connection *connection)
+{
+	if (connection->session->active)
+		secret_refused(&connection->failure);
+	else
+		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
+			PROTOCOL_STRANGER, message_name(MSG_PROOF), "");
+}
+
+void connection_prove(struct connection *connection)
+{
+	struct message message = {.type = MSG_PROOF};
+
+	handshake_prove(&connection->handshake, message.proof);
+	connection_send(connection, OPERATION_PROOF, &message, IBV_SEND_SIGNALED);
+}
+
+bool connection_admit(struct connection *connection, const struct message *message)
+{
+	const struct mode_verbs *mode = mode_verbs(connection->mode);
+
+	if (!handshake_is_proved(&connection->handshake, message->proof)) {
+		note_stranger(connection);
+		connection->gave_up = deadline_now();
+		connection_step(connection, EVENT_STRANGER);
+		return false;
+	}
+	output_detail(connection->session->output, "%s holds our secret", connection->peer);
+	if (region_register(connection, connection_exposed(connection),
+		    mode->writes ? mode->incoming_access : mode->outgoing_access,
+		    &connection->failure)) {
+		connection_give_up(connection);
+		return false;
+	}
+	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_ADMITTED);
+	return true;
+}
+
+bool connection_is_turned_away(const struct connection *connection, const struct message *message)
+{
+	return connection->handshake.secret && connection->session->active &&
+	       connection->exchange.received == RECEIVED_NOTHING &&
+	       message->refusal == REFUSAL_SECRET;
+}
+
+void connection_key_source(struct connection *connection)
+{
+	const struct handshake *handshake = &connection->handshake;
+	const char *name = source_name(connection->source);
+	uint8_t key[SECRET_KEY_SIZE];
+
+	if (!handshake->secret)
+		return;
+	secret_stream_key(handshake->secret, &handshake->transcript, handshake->role, name,
+		strnlen(name, MESSAGE_TEXT_MAX), key);
+	source_set_key(connection->source, key);
+	secret_forget(key, sizeof(key));
+}
+
+void connection_key_sink(struct connection *connection)
+{
+	const struct handshake *handshake = &connection->handshake;
+	const struct message *peer = &connection->peer_mr;
+	uint8_t key[SECRET_KEY_SIZE];
+
+	if (!handshake->secret)
+		return;
+	secret_stream_key(handshake->secret, &handshake->transcript, handshake_peer(handshake),
+		peer->text, peer->text_size, key);
+	sink_set_key(connection->sink, key);
+	secret_forget(key, sizeof(key));
+}
+
+void connection_sign(struct connection *connection, struct message *verdict)
+{
+	const struct handshake *handshake = &connection->handshake;
+
+	if (handshake->secret)
+		secret_tag(handshake->secret, &handshake->transcript, handshake->role,
+			verdict->verdict, verdict->digest.bytes);
+}
+
+bool connection_is_signed(struct connection *connection, const struct message *verdict)
+{
+	const struct handshake *handshake = &connection->handshake;
+
+	return !handshake->secret ||
+	       secret_is_tag(handshake->secret, &handshake->transcript, handshake_peer(handshake),
+		       verdict->verdict, verdict->digest.bytes);
+}

@@ -1,0 +1,486 @@
+/* Who holds the secret and who does not, on a made-up device: what each learns, and what is verified. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pair.h"
+#include "rdma-internal.h"
+#include "secret-rig.h"
+
+static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
+
+static bool is_registered(const struct rig *rig)
+{
+	return connection_exposed(rig->connection)->mr;
+}
+
+/* Both proofs go first, and what may be accessed is registered only after the peer's. */
+static void check_order(struct pair *pair)
+{
+	struct rig *ends[] = {&pair->active, &pair->passive};
+
+	assert_false(is_registered(ends[0]) || is_registered(ends[1]));
+	assert_int_equal(fake_sends(ends[0]->id), 1);
+	assert_int_equal(fake_sends(ends[1]->id), 0);
+	pair_run(pair);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(rig_find(ends[i], MSG_PROOF), 0);
+		assert_int_equal(rig_find(ends[i], MSG_MR), 1);
+		assert_int_equal(rig_count(ends[i], MSG_PROOF), 1);
+		assert_true(rig_notes(ends[i]) & CONNECTION_ADMITTED);
+	}
+}
+
+static void those_who_hold_it_exchange_as_ever(void **state)
+{
+	struct secret *secret = make_secret('a'), *same = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 16; i++) {
+		struct pair pair = {.chance = i,
+			.active = {.mode = i & 1, .secret = secret},
+			.passive = {.secret = same}};
+		struct digest digests[2];
+		char paths[2][32];
+		int files[2];
+
+		pair.active.transport = i & 2 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+		files[0] = pair_file(i & 4 ? 300000 : 0, i, paths[0], &digests[0]);
+		files[1] = pair_file(100000, ~i, paths[1], &digests[1]);
+		if (i & 4)
+			pair.active.input = paths[0];
+		if (i & 8)
+			pair.passive.input = paths[1];
+		pair_start(&pair);
+		check_order(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(files[0]);
+		close(files[1]);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+		if (i & 12)
+			assert_non_null(strstr(pair.active.printed, "bytes, BLAKE2b keyed "));
+		assert_null(strstr(pair.active.printed, "XXH3"));
+	}
+	secret_free(secret);
+	secret_free(same);
+}
+
+/* Neither learns where the other's memory is, and the client hears what any refused one does. */
+static void strangers_are_turned_away(void **state)
+{
+	struct secret *secret = make_secret('a'), *other = make_secret('b');
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct pair pair = {
+			.active = {.mode = mode, .secret = secret}, .passive = {.secret = other}};
+		struct failure refused = {0};
+		char text[512], expected[512];
+
+		pair_start(&pair);
+		pair_run(&pair);
+		assert_false(is_registered(&pair.active) || is_registered(&pair.passive));
+		assert_int_equal(rig_count(&pair.active, MSG_MR), 0);
+		assert_int_equal(rig_count(&pair.passive, MSG_MR), 0);
+		assert_int_equal(rig_count(&pair.passive, MSG_PROOF), 0);
+		assert_int_equal(rig_last(&pair.passive, MSG_ABORT).refusal, REFUSAL_SECRET);
+		assert_false(
+			(rig_notes(&pair.active) | rig_notes(&pair.passive)) & CONNECTION_ADMITTED);
+		pair_close(&pair);
+		pair_stop(&pair);
+		assert_int_equal(pair.passive.outcome.kind, FAILURE_PROTOCOL);
+		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_PEER);
+		failure_explain(&pair.passive.outcome, "host", false, text, sizeof(text));
+		assert_non_null(strstr(text, "it does not hold our secret"));
+		secret_refused(&refused);
+		failure_explain(&refused, "host", true, expected, sizeof(expected));
+		failure_explain(&pair.active.outcome, "host", true, text, sizeof(text));
+		assert_string_equal(text, expected);
+		assert_int_equal(failure_status(&pair.active.outcome), STATUS_CONNECT);
+	}
+	secret_free(secret);
+	secret_free(other);
+}
+
+/* A passive end whose peer, the test, has these words. */
+static void start_passive(struct rig *rig, struct handshake *peer, const struct secret *peers)
+{
+	const struct introduction theirs = {
+		.version = INTRODUCTION_VERSION,
+		.mode = (uint8_t)rig->mode,
+		.size = sizeof(PEER_TEXT),
+		.timeout = 10000,
+	};
+	struct request request;
+	struct failure failure = {0};
+	uint8_t size;
+
+	rig_start_device(rig);
+	request = rig_request(rig);
+	handshake_init(peer, peers, SECRET_CLIENT);
+	memcpy(request.words, handshake_introduce(peer, &theirs, &size), sizeof(request.words));
+	assert_int_equal(introduction_decode(&request.theirs, request.words, size), 0);
+	rig->id = fake_id();
+	fake_agree(rig->id, 4);
+	assert_int_equal(connection_create(&rig->session, mode_by_number(rig->mode), rig->id,
+				 rig->device, &request, &rig->connection, &failure),
+		0);
+	handshake_hear(peer, rig->connection->words);
+	assert_int_equal(connection_established(rig->connection, NULL, &failure), 0);
+	fake_settle();
+}
+
+/* An active end whose peer, the test, answers with these words, cut to so many bytes. */
+static int start_active(struct rig *rig, struct handshake *peer, const struct secret *peers,
+	uint8_t length, struct failure *failure)
+{
+	const struct introduction theirs = {
+		.version = INTRODUCTION_VERSION,
+		.mode = (uint8_t)rig->mode,
+		.size = sizeof(PEER_TEXT),
+		.timeout = 10000,
+	};
+	struct rdma_conn_param answer = {.initiator_depth = 4, .responder_resources = 4};
+	uint8_t size;
+	int error;
+
+	rig->active = true;
+	rig_start(rig);
+	handshake_init(peer, peers, SECRET_SERVER);
+	answer.private_data = handshake_introduce(peer, &theirs, &size);
+	answer.private_data_len = size < length ? size : length;
+	handshake_hear(peer, rig->connection->words);
+	error = connection_established(rig->connection, &answer, failure);
+	fake_settle();
+	return error;
+}
+
+static struct message proof_of(const struct handshake *handshake)
+{
+	struct message message = {.type = MSG_PROOF};
+
+	handshake_prove(handshake, message.proof);
+	return message;
+}
+
+static void expect_turned_away(struct rig *rig)
+{
+	rig_complete_all(rig);
+	assert_int_equal(rig_count(rig, MSG_MR), 0);
+	assert_int_equal(rig_count(rig, MSG_ABORT), 1);
+	assert_false(is_registered(rig));
+	if (rig->active)
+		rig_expect_failure(rig, FAILURE_REFUSED, STATUS_CONNECT);
+	else
+		rig_expect_failure(rig, FAILURE_PROTOCOL, STATUS_PEER);
+}
+
+/* What was recorded with another client, or before, opens nothing now. */
+static void a_replayed_proof_is_turned_away(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct message recorded;
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct rig before = {.mode = mode, .secret = secret};
+		struct rig after = {.mode = mode, .secret = secret};
+		struct handshake peer, replayer;
+
+		start_passive(&before, &peer, secret);
+		recorded = proof_of(&peer);
+		rig_hear(&before, &recorded);
+		assert_true(is_registered(&before));
+		rig_close(&before, NULL);
+		rig_stop(&before);
+		start_passive(&after, &replayer, secret);
+		rig_hear(&after, &recorded);
+		expect_turned_away(&after);
+	}
+	secret_free(secret);
+}
+
+/* A server that has no secret can but say again what it hears. */
+static void a_reflected_proof_is_turned_away(void **state)
+{
+	struct secret *secret = make_secret('a'), *none = make_secret('b');
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct rig rig = {.mode = mode, .secret = secret};
+		struct failure failure = {0};
+		struct handshake peer;
+		struct message ours;
+
+		assert_int_equal(start_active(&rig, &peer, none, UINT8_MAX, &failure), 0);
+		ours = rig_last(&rig, MSG_PROOF);
+		rig_hear(&rig, &ours);
+		expect_turned_away(&rig);
+	}
+	secret_free(secret);
+	secret_free(none);
+}
+
+/* A client with a secret tells a server without one nothing but that it goes. */
+static void a_server_without_one_gets_nothing(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 6; i++) {
+		struct rig rig = {.mode = i & 1, .secret = secret};
+		struct failure failure = {0};
+		struct handshake peer;
+		/* None; a nonce that is cut short; no introduction at all. */
+		uint8_t length = i < 2 ? UINT8_MAX : i < 4 ? SECRET_WORDS_SIZE - 1 : 0;
+
+		assert_int_equal(
+			start_active(&rig, &peer, i < 2 ? NULL : secret, length, &failure), -1);
+		assert_int_equal(failure.kind, FAILURE_REFUSED);
+		assert_int_equal(failure.code, REFUSAL_SECRET);
+		assert_int_equal(fake_sends(rig.id), 0);
+		rig_close(&rig, &failure);
+		rig_stop(&rig);
+	}
+	secret_free(secret);
+}
+
+/* Whoever says anything else first is not answered at all. */
+static void nothing_comes_before_the_proof(void **state)
+{
+	static const struct message messages[] = {
+		{.type = MSG_MR, .length = 1, .depth = 1},
+		{.type = MSG_DONE},
+		{.type = MSG_VERDICT},
+		{.type = MSG_DATA, .length = 1},
+		{.type = MSG_CREDIT},
+	};
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(messages); i++) {
+		struct rig rig = {.mode = MODE_WRITE, .secret = secret};
+		struct handshake peer;
+
+		start_passive(&rig, &peer, secret);
+		rig_hear(&rig, &messages[i]);
+		assert_int_equal(fake_sends(rig.id), 0);
+		assert_false(is_registered(&rig));
+		rig_expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
+	}
+	secret_free(secret);
+}
+
+/* Nor is a proof taken where there is no secret. */
+static void a_proof_that_nobody_wants_breaks_the_protocol(void **state)
+{
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct rig rig = {.mode = mode};
+
+		rig_exchange_regions(&rig, 1024);
+		rig_hear(&rig, &(struct message){.type = MSG_PROOF});
+		rig_expect_violation(&rig, "MSG_PROOF, which nobody asked for");
+	}
+}
+
+/* On from the start until our data and MSG_DONE are posted; the peer's text is to come. */
+static void exchange_up_to_data(
+	struct rig *rig, struct handshake *peer, const struct secret *secret, const char *name)
+{
+	struct message message;
+
+	start_passive(rig, peer, secret);
+	message = proof_of(peer);
+	rig_hear(rig, &message);
+	rig_complete_all(rig);
+	message = rig_last(rig, MSG_PROOF);
+	assert_true(handshake_is_proved(peer, message.proof));
+	message = rig_peer_region(rig, 1024);
+	rig->peer_ring = 1024;
+	message_set_text(&message, name);
+	rig_hear(rig, &message);
+	rig_complete_all(rig);
+}
+
+/* The peer's text and MSG_DONE, with the digest for data of that name. */
+static void hear_text(struct rig *rig, const struct handshake *peer, const char *name)
+{
+	struct message done = rig_peer_done(rig, PEER_TEXT, sizeof(PEER_TEXT));
+	uint8_t key[SECRET_KEY_SIZE];
+
+	secret_stream_key(peer->secret, &peer->transcript, SECRET_CLIENT, name, strlen(name), key);
+	done.digest = digest_of_keyed(key, PEER_TEXT, sizeof(PEER_TEXT));
+	rig_hear_data(rig, PEER_TEXT, sizeof(PEER_TEXT));
+	rig_complete_all(rig);
+	rig_hear(rig, &done);
+	rig_complete_all(rig);
+}
+
+static struct message verdict_of(const struct handshake *peer, uint32_t verdict)
+{
+	struct message message = {.type = MSG_VERDICT, .verdict = verdict};
+
+	secret_tag(peer->secret, &peer->transcript, peer->role, verdict, message.digest.bytes);
+	return message;
+}
+
+static void what_the_peer_signed_is_believed(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct rig rig = {.mode = mode, .secret = secret};
+		struct handshake peer;
+		struct message ours, theirs;
+
+		exchange_up_to_data(&rig, &peer, secret, "name");
+		hear_text(&rig, &peer, "name");
+		ours = rig_last(&rig, MSG_VERDICT);
+		assert_int_equal(ours.verdict, VERDICT_VERIFIED);
+		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_VERIFIED,
+			ours.digest.bytes));
+		theirs = verdict_of(&peer, VERDICT_VERIFIED);
+		rig_hear(&rig, &theirs);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+		assert_false(failure_is_set(&rig.outcome));
+		assert_non_null(strstr(rig.printed, "remote buffer: " PEER_TEXT "\n"));
+	}
+	secret_free(secret);
+}
+
+/* Somebody between the two can change a digest, but not so that it fits; nor the name. */
+static void what_was_changed_on_the_way_is_damaged(void **state)
+{
+	static const char *const names[] = {"name", "other"};
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct rig rig = {.mode = i & 1, .secret = secret};
+		struct message ours, theirs;
+		struct handshake peer;
+
+		exchange_up_to_data(&rig, &peer, secret, names[0]);
+		if (i & 2) {
+			hear_text(&rig, &peer, names[1]);
+		} else {
+			/* A digest that anybody can compute. */
+			struct message done = rig_peer_done(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+
+			rig_hear_data(&rig, PEER_TEXT, sizeof(PEER_TEXT));
+			rig_complete_all(&rig);
+			rig_hear(&rig, &done);
+			rig_complete_all(&rig);
+		}
+		ours = rig_last(&rig, MSG_VERDICT);
+		assert_int_equal(ours.verdict, VERDICT_DAMAGED);
+		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_DAMAGED,
+			ours.digest.bytes));
+		theirs = verdict_of(&peer, VERDICT_VERIFIED);
+		rig_hear(&rig, &theirs);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+		assert_int_equal(failure_status(&rig.outcome), STATUS_DAMAGED);
+		assert_null(strstr(rig.printed, "remote buffer"));
+	}
+	secret_free(secret);
+}
+
+/* Nor does anybody else make a verdict of it. */
+static void a_forged_verdict_is_refused(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 3 * MODE_COUNT; i++) {
+		struct rig rig = {.mode = i & 1, .secret = secret};
+		struct handshake peer;
+		struct message theirs = verified;
+
+		exchange_up_to_data(&rig, &peer, secret, "");
+		hear_text(&rig, &peer, "");
+		if (i / 2 == 1) /* what was "damaged" */
+			theirs.digest = verdict_of(&peer, VERDICT_DAMAGED).digest;
+		else if (i / 2 == 2) /* our own */
+			theirs = rig_last(&rig, MSG_VERDICT);
+		rig_hear(&rig, &theirs);
+		rig_expect_violation(&rig, "its MSG_VERDICT is not signed with our secret");
+	}
+	secret_free(secret);
+}
+
+/* What is damaged between two who hold the secret is damaged at both ends. */
+static void both_ends_know_of_damage(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct pair pair = {.chance = i,
+			.active = {.mode = i & 1, .secret = secret, .chunk = 1000},
+			.passive = {.secret = secret, .chunk = 1000}};
+		struct digest digest;
+		char path[32];
+		int file = pair_file(50000, i, path, &digest);
+
+		if (i & 2)
+			pair.active.input = path;
+		pair_start(&pair);
+		fake_damage(i & 2 ? 7 : 0);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(file);
+		assert_int_equal(failure_status(&pair.active.outcome), STATUS_DAMAGED);
+		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_DAMAGED);
+	}
+	secret_free(secret);
+}
+
+/* The memory is there, but the device does not take it: whose fault that is is said as ever. */
+static void memory_that_cannot_be_registered_then_is_said(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct rig rig = {.mode = MODE_WRITE, .secret = secret};
+	struct handshake peer;
+	struct message proof;
+
+	(void)state;
+	start_passive(&rig, &peer, secret);
+	proof = proof_of(&peer);
+	fake_fail("ibv_reg_mr", 0, ENOMEM);
+	rig_hear(&rig, &proof);
+	rig_complete_all(&rig);
+	assert_int_equal(rig_count(&rig, MSG_MR), 0);
+	rig_expect_failure(&rig, FAILURE_ERRNO, STATUS_FAILED);
+	assert_int_equal(rig.outcome.phase, PHASE_MEMORY);
+	assert_non_null(strstr(rig.outcome.evidence, "more, the limit is"));
+	secret_free(secret);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_rig(those_who_hold_it_exchange_as_ever),
+		with_rig(strangers_are_turned_away),
+		with_rig(a_replayed_proof_is_turned_away),
+		with_rig(a_reflected_proof_is_turned_away),
+		with_rig(a_server_without_one_gets_nothing),
+		with_rig(nothing_comes_before_the_proof),
+		with_rig(a_proof_that_nobody_wants_breaks_the_protocol),
+		with_rig(what_the_peer_signed_is_believed),
+		with_rig(what_was_changed_on_the_way_is_damaged),
+		with_rig(a_forged_verdict_is_refused),
+		with_rig(both_ends_know_of_damage),
+		with_rig(memory_that_cannot_be_registered_then_is_said),
+	};
+
+	return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
+}
