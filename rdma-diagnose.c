@@ -298,8 +298,8 @@ static void print_ends(const struct diagnosis *diagnosis)
 	print_detail(line, (void *)diagnosis);
 	while ((name = facts_compare(
 			&diagnosis->ours, &diagnosis->theirs, index++, &ours, &theirs, &differ))) {
-		snprintf(line, sizeof(line), "%-16s %-28s %-28s%s", name, ours ? ours : "-",
-			theirs ? theirs : "-", differ ? " differs" : "");
+		snprintf(line, sizeof(line), "%-16s %-28s %*s%s", name, ours ? ours : "-",
+			differ ? -29 : 0, theirs ? theirs : "-", differ ? "differs" : "");
 		print_detail(line, (void *)diagnosis);
 	}
 }
