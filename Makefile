@@ -93,11 +93,15 @@ install: all
 	$(INSTALL) -m 644 $(programs:%=man/%.1) "$(DESTDIR)$(PREFIX)/share/man/man1"
 	$(INSTALL) -m 644 $(programs:%=completions/%) \
 		"$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	$(INSTALL) -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' 'systemd/rdma-server@.service' \
+		> "$(DESTDIR)$(PREFIX)/lib/systemd/system/rdma-server@.service"
 
 uninstall:
 	cd "$(DESTDIR)$(PREFIX)/bin" && rm -f $(programs)
 	cd "$(DESTDIR)$(PREFIX)/share/man/man1" && rm -f $(programs:%=%.1)
 	cd "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" && rm -f $(programs)
+	rm -f "$(DESTDIR)$(PREFIX)/lib/systemd/system/rdma-server@.service"
 
 clean:
 	rm -rf $(BUILD) $(programs:%=$(BIN)/%)

@@ -1,4 +1,5 @@
 /* The rungs of a diagnosis that move data: WRITE and READ, the bandwidth, and what was counted. */
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,9 +184,8 @@ static uint64_t lost(const struct counters *difference)
  */
 static bool is_one_port(const struct diagnosis *diagnosis)
 {
-	const char *gid = facts_value(&diagnosis->ours, "gid");
-
-	return gid && !climb_differs(diagnosis, "gid");
+	return diagnosis->route.route.type == RTN_LOCAL && !climb_differs(diagnosis, "device") &&
+	       !climb_differs(diagnosis, "port");
 }
 
 int climb_counters(struct diagnosis *diagnosis)
