@@ -145,6 +145,7 @@ struct connection {
 	bool armed;                   /* the completion queue will raise an event */
 	bool listed, closing, retired;
 	deadline_t heard, spoke;     /* when the peer last did, when we last did */
+	deadline_t acknowledged;     /* when the last signaled send was, or the next was posted */
 	deadline_t gave_up;          /* when we did, if we did */
 	deadline_t began, completed; /* the streams, the exchange */
 	struct failure failure;      /* the first that the CQ thread met; at the end, the outcome */
@@ -231,6 +232,12 @@ void connection_give_up(struct connection *connection);
  * What it tries later, the device refuses, and that ends this connection. Gives up if that cannot be.
  */
 void connection_revoke(struct connection *connection);
+
+/* True while a signaled send is under way. */
+bool connection_unacknowledged(const struct connection *connection);
+
+/* Records that nothing is acknowledged any more, as the transport says it where it gives up. */
+void connection_stalled(struct connection *connection);
 
 /* Sends a sign of life: a message of no bytes. */
 void connection_beat(struct connection *connection);

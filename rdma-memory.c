@@ -158,6 +158,22 @@ void region_free(struct region *region)
 	*region = (struct region){0};
 }
 
+struct region *connection_exposed(struct connection *connection)
+{
+	return mode_verbs(connection->mode)->writes ? &connection->incoming : &connection->outgoing;
+}
+
+void connection_revoke(struct connection *connection)
+{
+	int error = region_revoke(connection_exposed(connection));
+
+	if (!error)
+		return;
+	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, -error, "ibv_dereg_mr",
+		"the device does not give our memory back: %s", strerror(-error));
+	connection_give_up(connection);
+}
+
 static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)
 {
 	if (value < least)
