@@ -24,6 +24,7 @@ struct answer {
 	const struct session *session;
 	struct probe probe;
 	struct rdma_conn_param asked;
+	bool stranger; /* it does not hold our secret */
 	struct worker worker;
 	struct worker_listener listener;
 	struct slip to_main;
@@ -52,11 +53,8 @@ static int accept_client(struct answer *answer)
 		.session = SESSION_DIAGNOSIS,
 		.timeout = (uint32_t)answer->session->timeout,
 	};
-	uint8_t introduction[INTRODUCTION_SIZE];
 	struct ibv_device_attr device = {0};
 	struct rdma_conn_param parameters = {
-		.private_data = introduction,
-		.private_data_len = INTRODUCTION_SIZE,
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 
@@ -65,7 +63,8 @@ static int accept_client(struct answer *answer)
 		reads(answer->asked.initiator_depth, device.max_qp_rd_atom);
 	parameters.initiator_depth =
 		reads(answer->asked.responder_resources, device.max_qp_init_rd_atom);
-	introduction_encode(&ours, introduction);
+	parameters.private_data =
+		handshake_introduce(&answer->probe.handshake, &ours, &parameters.private_data_len);
 	if (rdma_accept(answer->probe.id, &parameters))
 		return failure_set(&answer->probe.failure, FAILURE_ERRNO, PHASE_CONNECT, errno,
 			"rdma_accept", "%s", strerror(errno));
@@ -100,7 +99,8 @@ static bool is_sensible(const struct probe *probe, const struct order *order)
 	bool moves =
 		order->type == ORDER_WRITE || order->type == ORDER_READ || order->type == ORDER_RUN;
 
-	if (order->answer || order->size > ORDER_REGION_MAX)
+	/* A proof is due once, and before. */
+	if (order->answer || order->type == ORDER_PROOF || order->size > ORDER_REGION_MAX)
 		return false;
 	if (moves && (order->size == 0 || order->size > probe->peer_length))
 		return false;
@@ -159,6 +159,7 @@ static int carry_out(struct answer *answer, const struct order *order, struct or
 		return probe_run(probe, order->size, order->milliseconds,
 			deadline_in(order->milliseconds + answer->session->timeout),
 			&result->offset, &result->nanoseconds);
+	case ORDER_PROOF:
 	case ORDER_TYPES:
 		break;
 	}
@@ -181,6 +182,40 @@ static int take_order(struct answer *answer)
 	return probe_send(probe, &result, silence(answer));
 }
 
+/*
+ * With a secret the client's first order is its proof, and the answer has ours. Whatever else it says
+ * is refused, and is the last that we hear.
+ */
+static int admit(struct answer *answer)
+{
+	struct probe *probe = &answer->probe;
+	uint8_t text[SECRET_PROOF_SIZE];
+	struct order order, result;
+	bool proved;
+
+	if (!probe->handshake.secret)
+		return 0;
+	if (probe_receive(probe, &order, silence(answer)))
+		return -1;
+	result = (struct order){.type = order.type, .answer = true, .number = order.number};
+	proved = !order.answer && probe_is_proved(probe, &order);
+	if (!proved)
+		result.status = ORDER_REFUSED;
+	else if (probe_open(probe))
+		return -1;
+	else
+		probe_prove(probe, &result, text);
+	if (probe_send(probe, &result, silence(answer)) && proved)
+		return -1;
+	answer->stranger = !proved;
+	if (proved)
+		return 0;
+	/* Whatever became of the answer, this is why. */
+	probe->failure = (struct failure){0};
+	return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_STRANGER,
+		"ORDER_PROOF", "");
+}
+
 /* The thread. */
 static void serve(void *argument)
 {
@@ -192,10 +227,10 @@ static void serve(void *argument)
 	probe->stop_fd = answer->worker.stop_fd;
 	if (probe_prepare(probe))
 		refuse(answer);
-	else if (accept_client(answer) == 0)
+	else if (accept_client(answer) == 0 && admit(answer) == 0)
 		while (take_order(answer) == 0)
 			;
-	if (!probe->disconnected) {
+	if (!probe->disconnected || answer->stranger) {
 		failure_explain(&probe->failure, probe->peer, output->verbose, text, sizeof(text));
 		output_error(output, "%s", text);
 	}
@@ -221,7 +256,9 @@ static int start(struct answer *answer, struct rdma_cm_id *id)
 	error = fcntl(events->fd, F_SETFL, O_NONBLOCK) || rdma_migrate_id(id, events) ? -errno : 0;
 	if (error)
 		goto destroy_channel;
-	probe_init(&answer->probe, events, id, rdma_get_peer_addr(id));
+	probe_init(&answer->probe, events, id, rdma_get_peer_addr(id), answer->session->secret,
+		SECRET_SERVER);
+	handshake_hear(&answer->probe.handshake, answer->asked.private_data);
 	error = worker_start(&answer->worker, "diagnosis", serve, answer, &answer->listener);
 	if (!error)
 		return 0;

@@ -53,7 +53,7 @@ static int open_probe(struct diagnosis *diagnosis, const struct sockaddr *addres
 		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_ERRNO, PHASE_OPEN, error,
 			"%s", strerror(error));
 	}
-	probe_init(&diagnosis->probe, events, id, address);
+	probe_init(&diagnosis->probe, events, id, address, diagnosis->secret, SECRET_CLIENT);
 	diagnosis->open = true;
 	return 0;
 }
@@ -89,10 +89,7 @@ static int connect_probe(struct diagnosis *diagnosis, struct event_copy *answer)
 		.session = SESSION_DIAGNOSIS,
 		.timeout = CLIMB_ORDER_MS,
 	};
-	uint8_t introduction[INTRODUCTION_SIZE];
 	struct rdma_conn_param parameters = {
-		.private_data = introduction,
-		.private_data_len = INTRODUCTION_SIZE,
 		.initiator_depth = READS,
 		.responder_resources = READS,
 		.retry_count = PROBE_RETRIES,
@@ -102,7 +99,8 @@ static int connect_probe(struct diagnosis *diagnosis, struct event_copy *answer)
 
 	if (probe_prepare(probe))
 		return -1;
-	introduction_encode(&ours, introduction);
+	parameters.private_data =
+		handshake_introduce(&probe->handshake, &ours, &parameters.private_data_len);
 	if (rdma_connect(probe->id, &parameters))
 		return call_failed(diagnosis, PHASE_CONNECT, "rdma_connect");
 	if (probe_await_event(probe, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT,
@@ -127,11 +125,56 @@ static int answered_without_port(struct diagnosis *diagnosis, int milliseconds)
 	return -1;
 }
 
+/* The server does not hold our secret, or what it says makes no sense, which is the same to us. */
+static int turned_away(struct diagnosis *diagnosis)
+{
+	struct failure failure = {0};
+
+	secret_refused(&failure);
+	return ladder_fail(&diagnosis->ladder, RUNG_CONNECTION, &failure);
+}
+
+/* With a secret: proves that we hold it, and wants the same of the server. */
+static int prove(struct diagnosis *diagnosis)
+{
+	struct probe *probe = &diagnosis->probe;
+	struct order order = {.type = ORDER_PROOF, .number = ++diagnosis->orders}, answer;
+	deadline_t deadline = climb_until(diagnosis, CLIMB_ORDER_MS, 0);
+	uint8_t text[SECRET_PROOF_SIZE];
+
+	probe_prove(probe, &order, text);
+	if (probe_send(probe, &order, deadline) || probe_receive(probe, &answer, deadline))
+		return climb_probe_broke(diagnosis, RUNG_CONNECTION);
+	if (!answer.answer || answer.number != order.number || answer.status != ORDER_DONE ||
+		!probe_is_proved(probe, &answer))
+		return turned_away(diagnosis);
+	return probe_open(probe) ? climb_probe_broke(diagnosis, RUNG_CONNECTION) : 0;
+}
+
+/* Judges what the server said when it accepted. */
+static int judge_answer(struct diagnosis *diagnosis, const struct rdma_conn_param *said)
+{
+	struct probe *probe = &diagnosis->probe;
+	struct introduction theirs;
+	int error = introduction_decode(&theirs, said->private_data, said->private_data_len);
+
+	if (diagnosis->secret &&
+		(error || !handshake_fits(diagnosis->secret, &theirs, said->private_data_len)))
+		return turned_away(diagnosis);
+	if (error)
+		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_STRANGER, PHASE_CONNECT, 0,
+			"it sent %u bytes of private data", said->private_data_len);
+	if (theirs.version != INTRODUCTION_VERSION || theirs.session != SESSION_DIAGNOSIS ||
+		!handshake_fits(diagnosis->secret, &theirs, said->private_data_len))
+		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_PROTOCOL, PHASE_CONNECT,
+			-EPROTO, "it accepted something else than a diagnosis");
+	handshake_hear(&probe->handshake, said->private_data);
+	return diagnosis->secret ? prove(diagnosis) : 0;
+}
+
 int climb_connection(struct diagnosis *diagnosis)
 {
-	struct introduction theirs;
 	struct event_copy answer;
-	const struct rdma_conn_param *said = &answer.event.param.conn;
 	struct sockaddr_storage address = diagnosis->route.address;
 	uint16_t port = diagnosis->options->port;
 	deadline_t start = deadline_now(), resolved;
@@ -145,15 +188,12 @@ int climb_connection(struct diagnosis *diagnosis)
 	if (connect_probe(diagnosis, &answer))
 		return port ? climb_probe_broke(diagnosis, RUNG_CONNECTION)
 			    : answered_without_port(diagnosis, (int)(deadline_now() - resolved));
-	if (introduction_decode(&theirs, said->private_data, said->private_data_len))
-		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_STRANGER, PHASE_CONNECT, 0,
-			"it sent %u bytes of private data", said->private_data_len);
-	if (theirs.version != INTRODUCTION_VERSION || theirs.session != SESSION_DIAGNOSIS)
-		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_PROTOCOL, PHASE_CONNECT,
-			-EPROTO, "it accepted something else than a diagnosis");
+	if (judge_answer(diagnosis, &answer.event.param.conn))
+		return -1;
 	ladder_ok(&diagnosis->ladder, RUNG_CONNECTION,
-		"address and route in %d ms, connected in %d ms", (int)(resolved - start),
-		(int)(deadline_now() - resolved));
+		"address and route in %d ms, connected in %d ms%s", (int)(resolved - start),
+		(int)(deadline_now() - resolved),
+		diagnosis->secret ? ", both hold the secret" : "");
 	return 0;
 }
 

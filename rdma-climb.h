@@ -15,6 +15,7 @@
 
 struct diagnosis {
 	const struct options *options;
+	struct secret *secret; /* NULL: none */
 	struct output output;
 	struct ladder ladder;
 	struct inventory inventory;

@@ -370,6 +370,10 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	}
 	diagnosis->options = options;
 	diagnosis->output = output;
+	if (session_load_secret(&diagnosis->secret, options->secret_file, &output)) {
+		free(diagnosis);
+		return output_finish(&output, STATUS_FAILED);
+	}
 	diagnosis->end = deadline_in(CLIMB_MS);
 	ladder_init(&diagnosis->ladder, options->host ? options->host : "");
 	climb_all(diagnosis);
@@ -383,6 +387,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	if (diagnosis->sources)
 		freeaddrinfo(diagnosis->sources);
 	inventory_free(&diagnosis->inventory);
+	secret_free(diagnosis->secret);
 	free(diagnosis);
 	return status;
 }

@@ -10,10 +10,10 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lib/guarded.h"
 #include "rdma-internal.h"
 
 /* Each work request costs the same: soft-RoCE is as fast as can be with 256 KiB, adapters need more. */
@@ -43,51 +43,15 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static size_t whole_pages(size_t size)
-{
-	size_t page = page_size();
-
-	return (size + page - 1) / page * page;
-}
-
-/*
- * Maps memory that is zero, between two pages that may not be touched: what runs over either end, of
- * ours or of a library's, ends there and not in somebody's data. Returns 0 or -errno.
- */
-static int map(struct region *region, size_t size)
-{
-	size_t page = page_size(), mapped = whole_pages(size);
-	uint8_t *start =
-		mmap(NULL, page + mapped + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int error;
-
-	if (start == MAP_FAILED)
-		return -errno;
-	if (mprotect(start + page, mapped, PROT_READ | PROT_WRITE)) {
-		error = errno;
-		munmap(start, page + mapped + page);
-		return -error;
-	}
-	*region = (struct region){.start = start + page, .size = size, .mapped = mapped};
-	return 0;
-}
-
-static void unmap(struct region *region)
-{
-	size_t page = page_size();
-
-	if (region->mapped > 0)
-		munmap(region->start - page, page + region->mapped + page);
-}
-
 int region_reserve(
 	struct connection *connection, struct region *region, size_t size, struct failure *failure)
 {
-	int error = map(region, size);
+	void *start = guarded_map(size);
 
-	if (error)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "mmap", "%s",
-			strerror(-error));
+	if (!start)
+		return failure_set(
+			failure, FAILURE_ERRNO, PHASE_MEMORY, errno, "mmap", "%s", strerror(errno));
+	*region = (struct region){.start = start, .size = size, .mapped = guarded_pages(size)};
 	region->device = connection->device;
 	region->device->locked += region->mapped;
 	return 0;
@@ -133,7 +97,7 @@ int region_make_at_most(struct connection *connection, struct region *region, si
 			"%s: no %zu KiB of registered memory (%s), trying half of it",
 			connection->peer, size / 1024, attempt.evidence);
 		attempt = (struct failure){0};
-		size = whole_pages(size / 2);
+		size = guarded_pages(size / 2);
 	}
 	return 0;
 }
@@ -154,7 +118,8 @@ void region_free(struct region *region)
 		region_revoke(region);
 	if (region->device)
 		region->device->locked -= region->mapped;
-	unmap(region);
+	if (region->mapped > 0)
+		guarded_unmap(region->start, region->size);
 	*region = (struct region){0};
 }
 

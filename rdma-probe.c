@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/guarded.h"
 #include "rdma-probe.h"
 
 /* Where the messages lie: one that we send, then those that we receive. */
@@ -18,9 +18,10 @@
 #define DISARM_MS 1000
 
 void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
-	const struct sockaddr *peer)
+	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
 	*probe = (struct probe){.events = events, .id = id, .stop_fd = -1};
+	handshake_init(&probe->handshake, secret, role);
 	address_port_text(peer, probe->peer);
 }
 
@@ -31,34 +32,57 @@ static int call_failed(struct probe *probe, enum phase phase, const char *call, 
 		&probe->failure, FAILURE_ERRNO, phase, error, call, "%s", strerror(error));
 }
 
-static int make_memory(struct probe *probe, struct probe_memory *memory, size_t size, int access)
+static int map_memory(struct probe *probe, struct probe_memory *memory, size_t size)
+{
+	memory->size = size;
+	memory->start = guarded_map(size);
+	return memory->start ? 0 : call_failed(probe, PHASE_MEMORY, "mmap", errno);
+}
+
+static int register_memory(struct probe *probe, struct probe_memory *memory, int access)
 {
 	struct rlimit limit = {0};
 	int error;
 
-	memory->size = size;
-	memory->start =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory->start == MAP_FAILED) {
-		memory->start = NULL;
-		return call_failed(probe, PHASE_MEMORY, "mmap", errno);
-	}
-	memory->mr = ibv_reg_mr(probe->pd, memory->start, size, (unsigned int)access);
+	memory->mr = ibv_reg_mr(probe->pd, memory->start, memory->size, (unsigned int)access);
 	if (memory->mr)
 		return 0;
 	error = errno;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	return failure_set(&probe->failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
-		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error), size / 1024,
-		(unsigned long long)limit.rlim_cur / 1024);
+		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
+		memory->size / 1024, (unsigned long long)limit.rlim_cur / 1024);
+}
+
+static int make_memory(struct probe *probe, struct probe_memory *memory, size_t size, int access)
+{
+	return map_memory(probe, memory, size) || register_memory(probe, memory, access) ? -1 : 0;
+}
+
+int probe_open(struct probe *probe)
+{
+	return register_memory(probe, &probe->offered,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+}
+
+void probe_prove(const struct probe *probe, struct order *order, uint8_t text[SECRET_PROOF_SIZE])
+{
+	handshake_prove(&probe->handshake, text);
+	order->text = (const char *)text;
+	order->text_size = SECRET_PROOF_SIZE;
+}
+
+bool probe_is_proved(const struct probe *probe, const struct order *order)
+{
+	return order->type == ORDER_PROOF && order->text_size == SECRET_PROOF_SIZE &&
+	       handshake_is_proved(&probe->handshake, (const uint8_t *)order->text);
 }
 
 static void free_memory(struct probe_memory *memory)
 {
 	if (memory->mr)
 		ibv_dereg_mr(memory->mr);
-	if (memory->start)
-		munmap(memory->start, memory->size);
+	guarded_unmap(memory->start, memory->size);
 }
 
 static int post_receive(struct probe *probe, unsigned int slot)
@@ -108,15 +132,13 @@ static int make_queue_pair(struct probe *probe)
 
 int probe_prepare(struct probe *probe)
 {
-	const int offer = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
 	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 
 	rdma_set_option(
 		probe->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	/* On iWARP the target of a READ needs the right of a remote WRITE. Its key goes to nobody. */
-	if (make_queue_pair(probe) ||
-		make_memory(probe, &probe->offered, ORDER_REGION_MAX, offer) ||
+	if (make_queue_pair(probe) || map_memory(probe, &probe->offered, ORDER_REGION_MAX) ||
+		(!probe->handshake.secret && probe_open(probe)) ||
 		make_memory(probe, &probe->private, ORDER_REGION_MAX,
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) ||
 		make_memory(

@@ -21,6 +21,7 @@
 #include "lib/deadline.h"
 #include "lib/facts.h"
 #include "lib/failure.h"
+#include "lib/handshake.h"
 #include "lib/order.h"
 #include "rdma-common.h"
 
@@ -50,6 +51,7 @@ struct probe {
 		bool armed; /* it will raise an event */
 	} sends, receives;
 	struct probe_memory offered, private, messages;
+	struct handshake handshake;
 	uint64_t peer_address; /* the memory that the peer offers */
 	uint32_t peer_length, peer_rkey;
 	unsigned int slot; /* that the last message lies in; 0: none */
@@ -60,10 +62,10 @@ struct probe {
 
 /*
  * Begins with an id and the channel of its events, which belong to the probe from now on. peer is who
- * is at the other end.
+ * is at the other end. The secret, which may be NULL, and our role in its use.
  */
 void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
-	const struct sockaddr *peer);
+	const struct sockaddr *peer, const struct secret *secret, enum secret_role role);
 
 /*
  * Makes queue pair and memory for the device that id is bound to, and posts the receives. Returns 0,
@@ -77,6 +79,15 @@ int probe_prepare(struct probe *probe);
  */
 int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum phase phase,
 	deadline_t deadline, struct event_copy *copy);
+
+/* Writes our proof into text, which the order has then, and which has to outlive it. */
+void probe_prove(const struct probe *probe, struct order *order, uint8_t text[SECRET_PROOF_SIZE]);
+
+/* True if that order or answer has the peer's proof. */
+bool probe_is_proved(const struct probe *probe, const struct order *order);
+
+/* Lets the peer have our offered memory, which with a secret it may not have from the start. */
+int probe_open(struct probe *probe);
 
 /* Sends a message and waits until it has arrived. */
 int probe_send(struct probe *probe, const struct order *message, deadline_t deadline);

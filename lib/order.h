@@ -27,6 +27,7 @@ enum order_type {
 	ORDER_WRITE = 5,    /* WRITE a pattern into my memory */
 	ORDER_READ = 6,     /* READ a pattern from my memory, and look whether it is one */
 	ORDER_RUN = 7,      /* WRITE into my memory for some time, as fast as it goes */
+	ORDER_PROOF = 8,    /* "I hold the secret" (text); the answer has the server's proof */
 	ORDER_TYPES
 };
 

@@ -18,6 +18,7 @@ static const char *const names[ORDER_TYPES] = {
 	[ORDER_WRITE] = "write",
 	[ORDER_READ] = "read",
 	[ORDER_RUN] = "run",
+	[ORDER_PROOF] = "proof",
 };
 
 static const char *const statuses[ORDER_STATUSES] = {
@@ -75,7 +76,7 @@ static void distort(struct order *message, const char *how, size_t length)
 		message->status = ORDER_WRONG;
 	else if (is(how, length, "garbage"))
 		message->text = "\xff\x1b[2J:\n\n", message->text_size = 8;
-	else if (length > 0)
+	else if (length > 0 && message->type != ORDER_PROOF)
 		die("no way '%.*s' to be wrong", (int)length, how);
 }
 
@@ -102,6 +103,21 @@ static struct order ours(const struct peer *peer, enum order_type type)
 	};
 }
 
+/* Adds our proof: right, with a bit flipped, or one for another nonce of ours. */
+static void prove(struct peer *peer, struct order *message, const char *how, size_t length)
+{
+	static uint8_t proof[SECRET_PROOF_SIZE];
+	struct handshake handshake = peer->handshake;
+
+	if (is(how, length, "replay"))
+		secret_nonce(handshake.transcript.words[handshake.role] + INTRODUCTION_SIZE);
+	handshake_prove(&handshake, proof);
+	if (is(how, length, "flip"))
+		proof[0] ^= 1;
+	message->text = (const char *)proof;
+	message->text_size = is(how, length, "cut") ? SECRET_PROOF_SIZE - 1 : SECRET_PROOF_SIZE;
+}
+
 void odd_order(struct peer *peer, const char *how)
 {
 	size_t name_length, length;
@@ -113,6 +129,8 @@ void odd_order(struct peer *peer, const char *how)
 	distort(&message, way, length);
 	if (*how)
 		message.size = (uint32_t)strtoul(how, NULL, 10);
+	if (message.type == ORDER_PROOF)
+		prove(peer, &message, way, length);
 	give(peer, &message);
 }
 

@@ -26,6 +26,8 @@
  *   told                   wait for the next order or answer, and print what it says
  *   reply reply:HOW        answer the order that was told of last: as one that is done, or with HOW as
  *                          above; or refused, wrong, garbage (text)
+ *   order:proof order:proof:HOW  send our proof: a right one; with a bit flipped (flip), for another
+ *                          nonce (replay), a byte too short (cut)
  *
  * Steps, which begin by counting the bytes of our stream from 0:
  *   proof proof:wrong proof:replay proof:reflect

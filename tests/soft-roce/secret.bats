@@ -201,3 +201,40 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	expect 1 client --secret-file /dev/null write "$ADDRESS" 7
 	has "$ERR" 'it is not a regular file'
 }
+
+@test "a diagnosis needs the secret, too" {
+	local steps
+	start_server --secret-file "$OURS" any
+	expect 0 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
+	has "$OUT" '^connection *ok .*, both hold the secret$'
+	[ ! -s "$ERRORS" ]
+	expect 3 client diagnose "$ADDRESS" "$PORT"
+	words | grep -A3 '^connection' | sed 's/[0-9]* ms//' >"$DIR/missing"
+	has "$DIR/missing" 'failed *the server and this client do not hold the same secret'
+	expect 3 client --secret-file "$THEIRS" diagnose "$ADDRESS" "$PORT"
+	words | grep -A3 '^connection' | sed 's/[0-9]* ms//' | diff "$DIR/missing" -
+	wait_until count "$ERRORS" 'it does not hold our secret' 2
+	for steps in order:proof:flip order:proof:replay order:proof:cut order:facts order:region; do
+		# shellcheck disable=SC2086 # words
+		odd_peer --intro diagnosis --secret "$OURS" "$ADDRESS" "$PORT" $steps told closed >"$OUT"
+		has "$OUT" '^told [a-z]* refused$'
+	done
+	wait_until count "$ERRORS" 'it does not hold our secret' 7
+	odd_peer --intro diagnosis --secret "$OURS" "$ADDRESS" "$PORT" order:proof told order:proof told \
+		order:region told disconnect >"$OUT"
+	count "$OUT" '^told proof done$' 1
+	count "$OUT" '^told proof refused$' 1
+	count "$OUT" '^told region done$' 1
+	stop_server
+	start_server any
+	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
+	has "$OUT" 'failed *the server and this client do not hold the same secret'
+	expect 1 client --secret-file "$DIR/none" diagnose "$ADDRESS" "$PORT"
+	one_line "$ERR"
+	stop_server
+	[ ! -s "$ERRORS" ]
+	listening_odd_peer --intro diagnosis --secret "$OURS" -- told reply closed
+	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PEER_PORT"
+	has "$OUT" 'failed *the server and this client do not hold the same secret'
+	ends_with 0 "$PEER"
+}

@@ -200,7 +200,7 @@ static void what_a_device_may_lack_is_not_needed(void **state)
 static void what_lacks_memory_when_established_is_said(void **state)
 {
 	static const struct introduction theirs = {
-		INTRODUCTION_VERSION, MODE_READ, 0, 0, 1 << 20, 0};
+		INTRODUCTION_VERSION, MODE_READ, 0, 0, 1 << 20, 0, false};
 	uint8_t introduction[INTRODUCTION_SIZE];
 	const struct rdma_conn_param answer = {
 		.private_data = introduction,

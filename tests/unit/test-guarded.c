@@ -1,0 +1,64 @@
+/* Memory that ends where it ends. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/guarded.h"
+#include "unit.h"
+
+/* True if that byte may be read: asked of the kernel, which does not die of it. */
+static bool is_there(const uint8_t *byte)
+{
+	int ends[2];
+	bool there;
+
+	assert_int_equal(pipe(ends), 0);
+	there = write(ends[1], byte, 1) == 1;
+	assert_true(there || errno == EFAULT);
+	close(ends[0]);
+	close(ends[1]);
+	return there;
+}
+
+static void is_zero_and_has_a_guard_at_either_end(void **state)
+{
+	static const size_t sizes[] = {1, 4095, 4096, 4097, 1000000};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		size_t pages = guarded_pages(sizes[i]);
+		uint8_t *start = guarded_map(sizes[i]);
+
+		assert_non_null(start);
+		assert_true(pages >= sizes[i] && pages < sizes[i] + page && pages % page == 0);
+		assert_false(is_there(start - 1));
+		assert_false(is_there(start + pages));
+		for (size_t at = 0; at < pages; at++)
+			assert_int_equal(start[at], 0);
+		memset(start, 0xa5, pages);
+		guarded_unmap(start, sizes[i]);
+		assert_false(is_there(start));
+	}
+	guarded_unmap(NULL, 7);
+}
+
+static void says_when_there_is_no_memory(void **state)
+{
+	(void)state;
+	errno = 0;
+	assert_null(guarded_map((size_t)1 << 50));
+	assert_int_equal(errno, ENOMEM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_zero_and_has_a_guard_at_either_end),
+		cmocka_unit_test(says_when_there_is_no_memory),
+	};
+
+	return cmocka_run_group_tests_name("guarded", tests, NULL, NULL);
+}
