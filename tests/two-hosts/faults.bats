@@ -43,7 +43,7 @@ disturb() {
 # disturbed WORD...: files arrive all the same, in both modes.
 disturbed() {
 	local mode
-	start_files 500001 --timeout 60
+	start_files 200001 --timeout 60
 	for mode in write read; do
 		disturb "$@"
 		move "$mode" --timeout 60
