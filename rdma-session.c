@@ -55,6 +55,8 @@ void session_init(struct session *session, const struct options *options,
 		.chunk = options->chunk,
 		.depth = options->depth,
 		.timeout = options->timeout,
+		.handshake_timeout = options->handshake_timeout,
+		.max_size = options->max_size,
 	};
 	session->message_size = strlen(session->message) + 1;
 }
