@@ -1,0 +1,40 @@
+/*
+ * The ways to a server: its addresses, which are tried one after another, and the address to come from.
+ * Main thread.
+ */
+#ifndef RDMA_WAY_H
+#define RDMA_WAY_H
+
+#include "lib/address.h"
+#include "lib/deadline.h"
+#include "lib/failure.h"
+#include "lib/options.h"
+
+struct way {
+	struct addrinfo *addresses;     /* of the server, all */
+	struct addrinfo *sources;       /* what --source names */
+	const struct addrinfo *address; /* the one being tried */
+	unsigned int rounds;            /* through all addresses, without an answer */
+};
+
+/* Finds the addresses that HOST and --source name. Returns 0, or -1 with the failure recorded. */
+int way_find(struct way *way, const struct options *options, deadline_t deadline,
+	struct failure *failure);
+
+/*
+ * The address to connect from, as --source or --device want it; *source is NULL for any. Returns 0, or
+ * -1 with the failure recorded.
+ */
+int way_source(const struct way *way, const struct options *options,
+	struct sockaddr_storage *storage, struct sockaddr **source, struct failure *failure);
+
+/*
+ * Goes on to the server's next address, or once more to the first if nobody answered (silent): there
+ * may only have been too little time. Returns false if there is none left.
+ */
+bool way_next(struct way *way, bool silent);
+
+/* Frees what was found; way may be all zero. */
+void way_free(struct way *way);
+
+#endif
