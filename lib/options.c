@@ -14,7 +14,7 @@
 #define TIMEOUT_MAX_SECONDS 86400
 #define BUFFER_DEFAULT      (7 * MIB)
 #define DEPTH_MAX           1024
-#define HANDSHAKE_DEFAULT   5000
+#define HANDSHAKE_DEFAULT   8000
 #define CLIENTS_DEFAULT     2048
 #define CLIENTS_MAX         1000000
 #define KIB                 UINT64_C(1024)
@@ -64,7 +64,7 @@ static const struct row {
 	{BOTH, 'd', "device", "NAME", "use this RDMA device only (see `rdma link`)"},
 	{BOTH, OPTION_FORCE, "force", NULL, "replace output files that exist"},
 	{PROGRAM_SERVER, OPTION_HANDSHAKE_TIMEOUT, "handshake-timeout", "SECONDS",
-		"time for a client to connect and begin; default 5, or --timeout"},
+		"time for a client to connect and begin; default 8, or --timeout"},
 	{BOTH, 'h', "help", NULL, "print this help and exit"},
 	{BOTH, OPTION_INPUT, "input", "FILE|-",
 		"send this file, or standard input (-), instead of a message"},
