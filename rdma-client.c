@@ -16,13 +16,14 @@
 #include "rdma-common.h"
 #include "rdma-diagnose.h"
 #include "rdma-session.h"
-#include "rdma-way.h"
 
 /*
  * Address resolution is asked for in short attempts: the kernel may miss that the neighbour has
- * answered and look again only when the attempt's time is over.
+ * answered and look again only when the attempt's time is over. An absent host is given up after as
+ * many attempts as ARP makes, and one more.
  */
-#define RESOLVE_MS 1000
+#define RESOLVE_MS       1000
+#define RESOLVE_ATTEMPTS 4
 
 /* A server that is full is asked again after so long. */
 #define AGAIN_MS 500
@@ -39,9 +40,12 @@ struct client {
 	struct meter meter;
 	deadline_t deadline; /* but not of the exchange, which the CQ thread watches */
 
-	struct way way;
-	deadline_t again;       /* when to try anew, or 0 */
-	struct failure refused; /* by a server that is full, the last time */
+	struct addrinfo *addresses;     /* of the server, all */
+	struct addrinfo *sources;       /* what --source names */
+	const struct addrinfo *address; /* the one being tried */
+	unsigned int rounds;            /* through all addresses, without an answer */
+	deadline_t again;               /* when to try anew, or 0 */
+	struct failure refused;         /* by a server that is full, the last time */
 	char peer[ADDRESS_TEXT_SIZE + 64];
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* until a connection owns it */
@@ -66,9 +70,9 @@ static int call_failed(struct client *client, const char *call, int error)
 	/* The first failure counts: of a later attempt no evidence is gathered. */
 	if (failure_is_set(&client->failure))
 		return -1;
-	if (client->way.address && (client->options.source || error == ENODEV))
-		host_way_evidence("", client->options.source, client->way.address->ai_addr,
-			evidence, sizeof(evidence));
+	if (client->address && (client->options.source || error == ENODEV))
+		host_way_evidence("", client->options.source, client->address->ai_addr, evidence,
+			sizeof(evidence));
 	else
 		snprintf(evidence, sizeof(evidence), "%s", strerror(error));
 	return failure_set(
@@ -81,8 +85,11 @@ static int call_failed(struct client *client, const char *call, int error)
  */
 static int try_next_address(struct client *client)
 {
-	if (!way_next(&client->way, client->failure.code == ETIMEDOUT) ||
-		deadline_left(client->deadline) == 0)
+	client->address = client->address->ai_next;
+	if (!client->address && client->failure.code == ETIMEDOUT &&
+		++client->rounds < RESOLVE_ATTEMPTS)
+		client->address = client->addresses;
+	if (!client->address || deadline_left(client->deadline) == 0)
 		return -1;
 	if (client->id)
 		rdma_destroy_id(client->id);
@@ -93,21 +100,22 @@ static int try_next_address(struct client *client)
 static int resolve_address(struct client *client)
 {
 	int time = deadline_left(client->deadline);
-	struct sockaddr_storage storage;
-	struct sockaddr *source;
+	struct sockaddr_storage source;
 	char text[ADDRESS_TEXT_SIZE];
 
 	client->phase = PHASE_ADDRESS;
-	address_port_text(client->way.address->ai_addr, text);
+	address_port_text(client->address->ai_addr, text);
 	output_detail(&client->output, "trying %s", text);
 	if (rdma_create_id(client->channel, &client->id, NULL, RDMA_PS_TCP)) {
 		client->phase = PHASE_OPEN;
 		return call_failed(client, "rdma_create_id", errno);
 	}
-	if (way_source(&client->way, &client->options, &storage, &source, &client->failure))
+	if (session_source(&client->options, client->sources, client->address->ai_family, &source,
+		    &client->failure))
 		return try_next_address(client);
-	if (rdma_resolve_addr(client->id, source, client->way.address->ai_addr,
-		    time < RESOLVE_MS ? time : RESOLVE_MS)) {
+	if (rdma_resolve_addr(client->id,
+		    source.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&source,
+		    client->address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
 		call_failed(client, "rdma_resolve_addr", errno);
 		return try_next_address(client);
 	}
@@ -197,33 +205,40 @@ static void begin_anew(struct client *client)
 /* A host of several addresses may listen on another one of them: begins anew with the next. */
 static int connect_elsewhere(struct client *client)
 {
-	if (!client->way.address->ai_next || deadline_left(client->deadline) == 0)
+	if (!client->address->ai_next || deadline_left(client->deadline) == 0)
 		return -1;
 	begin_anew(client);
 	return try_next_address(client);
 }
 
-/* A server that is full has ended whoever only holds a place before long: asks it again then. */
-static int connect_again(struct client *client)
+/* A server that is full soon ends whoever only holds a place: it is asked again. */
+static int connect_later(struct client *client)
 {
 	if (deadline_left(client->deadline) <= AGAIN_MS)
 		return -1;
-	begin_anew(client);
 	if (!failure_is_set(&client->refused))
 		output_line(&client->output, "there is no place at the server; trying again.");
+	begin_anew(client);
 	client->refused = client->failure;
 	client->again = deadline_in(AGAIN_MS);
 	return 0;
 }
 
-/* The server, or another program, does not want the connection. */
+static int connect_again(struct client *client)
+{
+	client->again = 0;
+	client->failure = (struct failure){0};
+	return resolve_address(client);
+}
+
+/* Somebody is there and does not want the connection. */
 static int refused(struct client *client)
 {
 	const struct failure *failure = &client->failure;
 
 	if (failure->kind == FAILURE_REFUSED &&
 		(failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS))
-		return connect_again(client);
+		return connect_later(client);
 	return connect_elsewhere(client);
 }
 
@@ -349,11 +364,8 @@ static int take_next(struct client *client)
 
 	if (poll(waiting, 3, next_due(client)) == 0 && !exchanging(client) && !client->again)
 		return timed_out(client);
-	if (client->again && deadline_left(client->again) == 0) {
-		client->again = 0;
-		client->failure = (struct failure){0};
-		return resolve_address(client);
-	}
+	if (client->again && deadline_left(client->again) == 0)
+		return connect_again(client);
 	show_progress(client);
 	if (waiting[2].revents && signals_read(client->signals) && take_signal(client))
 		return -1;
@@ -362,10 +374,25 @@ static int take_next(struct client *client)
 	return waiting[0].revents ? take_events(client) : 0;
 }
 
+/* Finds the addresses that HOST and --source name. */
+static int find_addresses(struct client *client)
+{
+	const struct options *options = &client->options;
+	struct failure *failure = &client->failure;
+	int error = address_find(options->host, options->port, AF_UNSPEC,
+		deadline_left(client->deadline), &client->addresses);
+
+	if (error)
+		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
+			gai_strerror(error));
+	client->address = client->addresses;
+	return session_find_source(options, client->deadline, &client->sources, failure);
+}
+
 /* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
 static int run(struct client *client)
 {
-	if (way_find(&client->way, &client->options, client->deadline, &client->failure))
+	if (find_addresses(client))
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
 	client->signals = signals_open();
@@ -404,7 +431,10 @@ static void tear_down(struct client *client)
 		rdma_destroy_id(client->id);
 	if (client->channel)
 		rdma_destroy_event_channel(client->channel);
-	way_free(&client->way);
+	if (client->addresses)
+		freeaddrinfo(client->addresses);
+	if (client->sources)
+		freeaddrinfo(client->sources);
 	mailbox_close(&client->mailbox);
 	if (client->signals >= 0)
 		close(client->signals);

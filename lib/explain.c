@@ -300,9 +300,9 @@ static const struct explanation rows[] = {
 		"interrupted by a signal", NULL, NULL},
 	{FAILURE_LIMIT, PHASE_ANY, LIMIT_IDLE, STATUS_PEER, SIDE_THERE, FACT,
 		"no data moved, and another client needed the place",
-		"--max-clients lets more clients in", NULL},
+		"run the server with a larger --max-clients", NULL},
 	{FAILURE_LIMIT, PHASE_ANY, LIMIT_SIZE, STATUS_PEER, SIDE_THERE, FACT, NULL,
-		"raise --max-size, or let it send less", NULL},
+		"let it send less, or raise --max-size", NULL},
 
 	{FAILURE_STRANGER, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"what listens on that port is not rdma-server: it accepts without introducing "
@@ -332,6 +332,9 @@ static const struct explanation rows[] = {
 		"something slows RDMA down: the host's bus, the processor or the network",
 		"check the adapter's PCIe slot, its firmware and the processors' power settings",
 		"lspci -vv"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_BUS, STATUS_PEER, SIDE_EITHER, FACT,
+		"the adapter sits in a slot whose bus carries less than its link",
+		"put it into a slot of its full width and speed", "lspci -vv"},
 
 	{FAILURE_ERRNO, PHASE_ANY, ENOMEM, STATUS_FAILED, SIDE_HERE, FACT,
 		"there is not enough memory", NULL, NULL},
