@@ -44,7 +44,7 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 all: $(programs:%=$(BIN)/%)
 
 $(BIN)/rdma-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
-$(BIN)/rdma-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c)
+$(BIN)/rdma-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c rdma-way.c)
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
 		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)
@@ -76,7 +76,7 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
 $(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
-$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c)
+$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c rdma-way.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
 	$(link) -Wl,--wrap=digest_of,--wrap=digester_add

@@ -11,19 +11,17 @@
 #include <unistd.h>
 
 #include "lib/deadline.h"
-#include "lib/host.h"
 #include "lib/options.h"
 #include "rdma-common.h"
 #include "rdma-diagnose.h"
 #include "rdma-session.h"
+#include "rdma-way.h"
 
 /*
  * Address resolution is asked for in short attempts: the kernel may miss that the neighbour has
- * answered and look again only when the attempt's time is over. An absent host is given up after as
- * many attempts as ARP makes, and one more.
+ * answered and look again only when the attempt's time is over.
  */
-#define RESOLVE_MS       1000
-#define RESOLVE_ATTEMPTS 4
+#define RESOLVE_MS 1000
 
 /* A server that is full is asked again after so long. */
 #define AGAIN_MS 500
@@ -40,12 +38,9 @@ struct client {
 	struct meter meter;
 	deadline_t deadline; /* but not of the exchange, which the CQ thread watches */
 
-	struct addrinfo *addresses;     /* of the server, all */
-	struct addrinfo *sources;       /* what --source names */
-	const struct addrinfo *address; /* the one being tried */
-	unsigned int rounds;            /* through all addresses, without an answer */
-	deadline_t again;               /* when to try anew, or 0 */
-	struct failure refused;         /* by a server that is full, the last time */
+	struct way way;
+	deadline_t again;       /* when to try anew, or 0 */
+	struct failure refused; /* by a server that is full, the last time */
 	char peer[ADDRESS_TEXT_SIZE + 64];
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* until a connection owns it */
@@ -70,11 +65,7 @@ static int call_failed(struct client *client, const char *call, int error)
 	/* The first failure counts: of a later attempt no evidence is gathered. */
 	if (failure_is_set(&client->failure))
 		return -1;
-	if (client->address && (client->options.source || error == ENODEV))
-		host_way_evidence("", client->options.source, client->address->ai_addr, evidence,
-			sizeof(evidence));
-	else
-		snprintf(evidence, sizeof(evidence), "%s", strerror(error));
+	way_evidence(&client->way, &client->options, error, evidence, sizeof(evidence));
 	return failure_set(
 		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
 }
@@ -85,11 +76,8 @@ static int call_failed(struct client *client, const char *call, int error)
  */
 static int try_next_address(struct client *client)
 {
-	client->address = client->address->ai_next;
-	if (!client->address && client->failure.code == ETIMEDOUT &&
-		++client->rounds < RESOLVE_ATTEMPTS)
-		client->address = client->addresses;
-	if (!client->address || deadline_left(client->deadline) == 0)
+	if (!way_next(&client->way, client->failure.code == ETIMEDOUT) ||
+		deadline_left(client->deadline) == 0)
 		return -1;
 	if (client->id)
 		rdma_destroy_id(client->id);
@@ -104,18 +92,18 @@ static int resolve_address(struct client *client)
 	char text[ADDRESS_TEXT_SIZE];
 
 	client->phase = PHASE_ADDRESS;
-	address_port_text(client->address->ai_addr, text);
+	address_port_text(client->way.address->ai_addr, text);
 	output_detail(&client->output, "trying %s", text);
 	if (rdma_create_id(client->channel, &client->id, NULL, RDMA_PS_TCP)) {
 		client->phase = PHASE_OPEN;
 		return call_failed(client, "rdma_create_id", errno);
 	}
-	if (session_source(&client->options, client->sources, client->address->ai_family, &source,
-		    &client->failure))
+	if (session_source(&client->options, client->way.sources, client->way.address->ai_family,
+		    &source, &client->failure))
 		return try_next_address(client);
 	if (rdma_resolve_addr(client->id,
 		    source.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&source,
-		    client->address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
+		    client->way.address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
 		call_failed(client, "rdma_resolve_addr", errno);
 		return try_next_address(client);
 	}
@@ -205,7 +193,7 @@ static void begin_anew(struct client *client)
 /* A host of several addresses may listen on another one of them: begins anew with the next. */
 static int connect_elsewhere(struct client *client)
 {
-	if (!client->address->ai_next || deadline_left(client->deadline) == 0)
+	if (!client->way.address->ai_next || deadline_left(client->deadline) == 0)
 		return -1;
 	begin_anew(client);
 	return try_next_address(client);
@@ -374,25 +362,10 @@ static int take_next(struct client *client)
 	return waiting[0].revents ? take_events(client) : 0;
 }
 
-/* Finds the addresses that HOST and --source name. */
-static int find_addresses(struct client *client)
-{
-	const struct options *options = &client->options;
-	struct failure *failure = &client->failure;
-	int error = address_find(options->host, options->port, AF_UNSPEC,
-		deadline_left(client->deadline), &client->addresses);
-
-	if (error)
-		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
-			gai_strerror(error));
-	client->address = client->addresses;
-	return session_find_source(options, client->deadline, &client->sources, failure);
-}
-
 /* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
 static int run(struct client *client)
 {
-	if (find_addresses(client))
+	if (way_find(&client->way, &client->options, client->deadline, &client->failure))
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
 	client->signals = signals_open();
@@ -431,10 +404,7 @@ static void tear_down(struct client *client)
 		rdma_destroy_id(client->id);
 	if (client->channel)
 		rdma_destroy_event_channel(client->channel);
-	if (client->addresses)
-		freeaddrinfo(client->addresses);
-	if (client->sources)
-		freeaddrinfo(client->sources);
+	way_free(&client->way);
 	mailbox_close(&client->mailbox);
 	if (client->signals >= 0)
 		close(client->signals);
