@@ -112,7 +112,7 @@ $(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-orders.c \
 	tests/soft-roce/odd-steps.c)
 
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
-on_made_up_device := abandoning aborting connection ending hearing making memory pieces posting silence stream violations
+on_made_up_device := abandoning aborting connection ending hearing limits making memory pieces posting silence stream violations
 $(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix tests/unit/, \
 	fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/deadline.h"
+#include "lib/host.h"
 #include "lib/options.h"
 #include "rdma-common.h"
 #include "rdma-diagnose.h"
