@@ -187,13 +187,26 @@ static int take_order(struct answer *answer)
 	return probe_send(probe, &result, silence(answer));
 }
 
+/* Says how it ended, unless the client just went away. */
+static void report(struct answer *answer)
+{
+	const struct output *output = answer->session->output;
+	struct failure *failure = &answer->probe.failure;
+	char text[1024];
+
+	if (answer->probe.disconnected)
+		return;
+	if (failure->kind == FAILURE_DEADLINE && !answer->begun)
+		failure->code = LIMIT_HANDSHAKE;
+	failure_explain(failure, answer->probe.peer, output->verbose, text, sizeof(text));
+	output_error(output, "%s", text);
+}
+
 /* The thread. */
 static void serve(void *argument)
 {
 	struct answer *answer = argument;
-	const struct output *output = answer->session->output;
 	struct probe *probe = &answer->probe;
-	char text[1024];
 
 	probe->stop_fd = answer->worker.stop_fd;
 	if (probe_prepare(probe))
@@ -201,12 +214,9 @@ static void serve(void *argument)
 	else if (accept_client(answer) == 0)
 		while (take_order(answer) == 0)
 			;
-	if (!probe->disconnected) {
-		failure_explain(&probe->failure, probe->peer, output->verbose, text, sizeof(text));
-		output_error(output, "%s", text);
-	}
+	report(answer);
 	if (probe->connected)
-		output_line(output, "peer disconnected.");
+		output_line(answer->session->output, "peer disconnected.");
 }
 
 static void ended(void *about)
