@@ -123,7 +123,7 @@ no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
 	has "$ERR" 'it gave up: no data moved, and another client needed the place'
 	wait_line "$ERRORS" 'no data moved, and another client needed the place (for [0-9.]* s); run the server with a larger --max-clients'
 	# Nothing is left of what it had begun to send.
-	wait_until holds_files "$DIR/in" 1
+	wait_until without "$DIR/in" '*fifo*'
 	one_line "$ERRORS"
 	exec 7>&-
 	let_go_of "${CLIENTS[@]}"
@@ -131,8 +131,8 @@ no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
 	stop_server
 }
 
-# holds_files FOLDER N: hidden ones included.
-holds_files() { [ "$(find "$1" -type f | wc -l)" -eq "$2" ]; }
+# without FOLDER PATTERN: it has no such file.
+without() { [ -z "$(find "$1" -name "$2")" ]; }
 
 # Sends a byte now and then.
 feed() {

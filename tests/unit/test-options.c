@@ -7,10 +7,7 @@
 
 #define WORDS_MAX 12
 
-static const struct {
-	enum program program;
-	const char *name;
-} programs[] = {{PROGRAM_SERVER, "rdma-server"}, {PROGRAM_CLIENT, "rdma-client"}};
+static const enum program programs[] = {PROGRAM_SERVER, PROGRAM_CLIENT};
 
 /* Parses the words, which end with NULL, as the program's command line. */
 static enum options_result parse(
@@ -416,7 +413,7 @@ static void help_and_version_come_before_what_is_missing(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
 		for (size_t j = 0; j < COUNT(programs); j++)
-			assert_int_equal(parse(&options, programs[j].program, cases[i].words),
+			assert_int_equal(parse(&options, programs[j], cases[i].words),
 				cases[i].result);
 }
 
