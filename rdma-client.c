@@ -289,10 +289,6 @@ static int take_events(struct client *client)
 /* Nothing came in time: whose fault that is depends on the phase. */
 static int timed_out(struct client *client)
 {
-	if (failure_is_set(&client->refused) && client->phase != PHASE_EXCHANGE) {
-		client->failure = client->refused;
-		return -1;
-	}
 	return failure_set(&client->failure, FAILURE_DEADLINE, client->phase, ETIMEDOUT,
 		"--timeout", client->phase == PHASE_EXCHANGE ? "" : "no answer within %g s",
 		(double)client->options.timeout / 1000);
@@ -437,6 +433,10 @@ static enum exit_status exchange(struct client *client)
 	client->deadline = deadline_in(client->options.timeout);
 	if (run(client))
 		let_go(client);
+	/* How the last of several attempts ended when our time was over says less. */
+	if (!client->connected && failure_is_set(&client->refused) &&
+		deadline_left(client->deadline) == 0)
+		client->failure = client->refused;
 	if (client->connected) {
 		client->failure = *connection_outcome(client->connection);
 		if (!failure_is_set(&client->failure))

@@ -82,37 +82,38 @@ static void a_peer_that_only_lives_moves_nothing(void **state)
 	for_each_rig(false, only_data_counts_as_movement);
 }
 
-/* A FIFO that nobody else has open, in a folder of its own; the descriptor keeps it alive. */
-static int make_fifo(char path[64])
-{
+/* A FIFO in a folder of its own, which the descriptor keeps alive. */
+struct fifo {
+	char folder[32], path[64];
 	int descriptor;
+};
 
-	strcpy(path, "/tmp/test-limits.XXXXXX");
-	assert_non_null(mkdtemp(path));
-	strcat(path, "/fifo");
-	assert_int_equal(mkfifo(path, 0600), 0);
-	descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	assert_true(descriptor >= 0);
-	return descriptor;
+static void make_fifo(struct fifo *fifo)
+{
+	snprintf(fifo->folder, sizeof(fifo->folder), "/tmp/test-limits.XXXXXX");
+	assert_non_null(mkdtemp(fifo->folder));
+	snprintf(fifo->path, sizeof(fifo->path), "%s/fifo", fifo->folder);
+	assert_int_equal(mkfifo(fifo->path, 0600), 0);
+	fifo->descriptor = open(fifo->path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	assert_true(fifo->descriptor >= 0);
 }
 
-static void remove_fifo(char path[64], int descriptor)
+static void remove_fifo(const struct fifo *fifo)
 {
-	close(descriptor);
-	unlink(path);
-	*strrchr(path, '/') = '\0';
-	rmdir(path);
+	close(fifo->descriptor);
+	unlink(fifo->path);
+	rmdir(fifo->folder);
 }
 
 /* A file of ours that takes its time is not the peer's fault, however long it takes. */
 static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
 {
-	char fifo[64];
-	int descriptor = make_fifo(fifo);
+	struct fifo fifo;
 
 	(void)state;
+	make_fifo(&fifo);
 	for (unsigned int i = 0; i < 2; i++) {
-		struct rig rig = {.mode = i, .input = fifo};
+		struct rig rig = {.mode = i, .input = fifo.path};
 
 		rig_exchange_regions(&rig, PEER_MEMORY);
 		rig_complete_all(&rig);
@@ -121,20 +122,20 @@ static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
 		rig_close(&rig, NULL);
 		rig_stop(&rig);
 	}
-	remove_fifo(fifo, descriptor);
+	remove_fifo(&fifo);
 }
 
 static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 {
 	static char filling[1 << 20];
-	char fifo[64];
-	int descriptor = make_fifo(fifo);
+	struct fifo fifo;
 
 	(void)state;
+	make_fifo(&fifo);
 	for (unsigned int i = 0; i < 2; i++) {
-		struct rig rig = {.mode = i, .target = fifo, .peer_size = 100};
+		struct rig rig = {.mode = i, .target = fifo.path, .peer_size = 100};
 
-		while (write(descriptor, filling, sizeof(filling)) > 0)
+		while (write(fifo.descriptor, filling, sizeof(filling)) > 0)
 			;
 		rig_exchange_regions(&rig, PEER_MEMORY);
 		rig_hear_data(&rig, "12345", 5);
@@ -142,13 +143,13 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 		fake_pass(5000);
 		assert_int_equal(connection_moved(rig.connection), deadline_now());
 		/* It goes on, takes all there is, and then it is the peer's turn. */
-		while (read(descriptor, filling, sizeof(filling)) > 0 ||
+		while (read(fifo.descriptor, filling, sizeof(filling)) > 0 ||
 			connection_moved(rig.connection) == deadline_now())
 			;
 		rig_close(&rig, NULL);
 		rig_stop(&rig);
 	}
-	remove_fifo(fifo, descriptor);
+	remove_fifo(&fifo);
 }
 
 /* What was announced is refused when it is asked for; this is about pipes. */
