@@ -43,8 +43,8 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 
 all: $(programs:%=$(BIN)/%)
 
-$(BIN)/rdma-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
-$(BIN)/rdma-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c)
+$(BIN)/rdma-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
+$(BIN)/rdma-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c rdma-way.c)
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
 		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)
@@ -75,8 +75,8 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
-$(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
-$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c)
+$(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
+$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c rdma-way.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add
@@ -112,7 +112,8 @@ $(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-orders.c \
 	tests/soft-roce/odd-steps.c)
 
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
-on_made_up_device := abandoning aborting admission connection ending hearing isolation making memory pieces posting silence stream violations
+on_made_up_device := abandoning aborting admission connection ending hearing isolation limits making memory \
+	pieces posting silence stream violations
 $(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix tests/unit/, \
 	fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
 

@@ -28,6 +28,9 @@ struct answer {
 	struct worker worker;
 	struct worker_listener listener;
 	struct slip to_main;
+	struct place place;
+	deadline_t handshake; /* until then there has to be an order */
+	bool begun;           /* there was one */
 };
 
 /* How long the client may say nothing: longer than it moves data by itself, and not for ever. */
@@ -35,6 +38,8 @@ static deadline_t silence(const struct answer *answer)
 {
 	int64_t timeout = answer->session->timeout;
 
+	if (!answer->begun)
+		return answer->handshake;
 	return deadline_in(timeout < SILENCE_MIN   ? SILENCE_MIN
 			   : timeout > SILENCE_MAX ? SILENCE_MAX
 						   : timeout);
@@ -174,6 +179,7 @@ static int take_order(struct answer *answer)
 
 	if (probe_receive(probe, &order, silence(answer)))
 		return -1;
+	answer->begun = true;
 	result = (struct order){.type = order.type, .answer = true, .number = order.number};
 	if (!is_sensible(probe, &order))
 		result.status = ORDER_REFUSED;
@@ -216,13 +222,26 @@ static int admit(struct answer *answer)
 		"ORDER_PROOF", "");
 }
 
+/* Says how it ended, unless the client just went away. */
+static void report(struct answer *answer)
+{
+	const struct output *output = answer->session->output;
+	struct failure *failure = &answer->probe.failure;
+	char text[1024];
+
+	if (answer->probe.disconnected && !answer->stranger)
+		return;
+	if (failure->kind == FAILURE_DEADLINE && !answer->begun)
+		failure->code = LIMIT_HANDSHAKE;
+	failure_explain(failure, answer->probe.peer, output->verbose, text, sizeof(text));
+	output_error(output, "%s", text);
+}
+
 /* The thread. */
 static void serve(void *argument)
 {
 	struct answer *answer = argument;
-	const struct output *output = answer->session->output;
 	struct probe *probe = &answer->probe;
-	char text[1024];
 
 	probe->stop_fd = answer->worker.stop_fd;
 	if (probe_prepare(probe))
@@ -230,12 +249,9 @@ static void serve(void *argument)
 	else if (accept_client(answer) == 0 && admit(answer) == 0)
 		while (take_order(answer) == 0)
 			;
-	if (!probe->disconnected || answer->stranger) {
-		failure_explain(&probe->failure, probe->peer, output->verbose, text, sizeof(text));
-		output_error(output, "%s", text);
-	}
+	report(answer);
 	if (probe->connected)
-		output_line(output, "peer disconnected.");
+		output_line(answer->session->output, "peer disconnected.");
 }
 
 static void ended(void *about)
@@ -269,23 +285,26 @@ destroy_channel:
 	return error;
 }
 
-void answers_init(struct answers *answers)
+void answers_init(struct answers *answers, unsigned int most_per_address)
 {
 	TAILQ_INIT(&answers->all);
-	answers->count = 0;
+	places_init(&answers->places, ANSWERS_MAX, most_per_address, 0);
 }
 
 enum refusal answers_take(
 	struct answers *answers, const struct session *session, const struct rdma_cm_event *request)
 {
+	const struct sockaddr *peer = rdma_get_peer_addr(request->id);
+	enum places_room room = places_room(&answers->places, peer);
 	struct answer *answer;
 
-	if (answers->count == ANSWERS_MAX)
-		return REFUSAL_FULL;
+	if (room != PLACES_FREE)
+		return room == PLACES_FULL ? REFUSAL_FULL : REFUSAL_ADDRESS;
 	answer = calloc(1, sizeof(*answer));
 	if (!answer)
 		return REFUSAL_RESOURCES;
 	answer->session = session;
+	answer->handshake = deadline_in(session->handshake_timeout);
 	answer->asked = request->param.conn;
 	answer->to_main.about = answer;
 	answer->listener = (struct worker_listener){NULL, ended, answer};
@@ -296,7 +315,7 @@ enum refusal answers_take(
 		return REFUSAL_RESOURCES;
 	}
 	TAILQ_INSERT_TAIL(&answers->all, answer, next);
-	answers->count++;
+	places_take(&answers->places, &answer->place, peer, deadline_now());
 	return REFUSAL_NONE;
 }
 
@@ -309,7 +328,7 @@ bool answers_note(struct answers *answers, const struct slip *slip, unsigned int
 	worker_join(&answer->worker);
 	probe_close(&answer->probe);
 	TAILQ_REMOVE(&answers->all, answer, next);
-	answers->count--;
+	places_leave(&answers->places, &answer->place);
 	free(answer);
 	return true;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "lib/places.h"
 #include "rdma-common.h"
 
 /* Diagnoses at a time; one more is refused. */
@@ -20,11 +21,12 @@ struct answer;
 /* All diagnoses of a server. */
 struct answers {
 	TAILQ_HEAD(, answer) all;
-	unsigned int count;
+	struct places
+		places; /* theirs, apart from those of clients: a full server can be diagnosed */
 };
 
-/* Main thread, as all functions here. */
-void answers_init(struct answers *answers);
+/* Of the places, one address gets so many at most; 0: all. Main thread, as all functions here. */
+void answers_init(struct answers *answers, unsigned int most_per_address);
 
 /*
  * Starts to answer the client of this request, and takes its id over: REFUSAL_NONE; or else says why

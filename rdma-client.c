@@ -16,14 +16,16 @@
 #include "rdma-common.h"
 #include "rdma-diagnose.h"
 #include "rdma-session.h"
+#include "rdma-way.h"
 
 /*
  * Address resolution is asked for in short attempts: the kernel may miss that the neighbour has
- * answered and look again only when the attempt's time is over. An absent host is given up after as
- * many attempts as ARP makes, and one more.
+ * answered and look again only when the attempt's time is over.
  */
-#define RESOLVE_MS       1000
-#define RESOLVE_ATTEMPTS 4
+#define RESOLVE_MS 1000
+
+/* A server that is full is asked again after so long. */
+#define AGAIN_MS 500
 
 /* An exchange that ended well waits at least so long for the server's side of the disconnect. */
 #define DISCONNECT_GRACE_MS 2000
@@ -37,10 +39,9 @@ struct client {
 	struct meter meter;
 	deadline_t deadline; /* but not of the exchange, which the CQ thread watches */
 
-	struct addrinfo *addresses;     /* of the server, all */
-	struct addrinfo *sources;       /* what --source names */
-	const struct addrinfo *address; /* the one being tried */
-	unsigned int rounds;            /* through all addresses, without an answer */
+	struct way way;
+	deadline_t again;       /* when to try anew, or 0 */
+	struct failure refused; /* by a server that is full, the last time */
 	char peer[ADDRESS_TEXT_SIZE + 64];
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* until a connection owns it */
@@ -65,11 +66,7 @@ static int call_failed(struct client *client, const char *call, int error)
 	/* The first failure counts: of a later attempt no evidence is gathered. */
 	if (failure_is_set(&client->failure))
 		return -1;
-	if (client->address && (client->options.source || error == ENODEV))
-		host_way_evidence("", client->options.source, client->address->ai_addr, evidence,
-			sizeof(evidence));
-	else
-		snprintf(evidence, sizeof(evidence), "%s", strerror(error));
+	way_evidence(&client->way, &client->options, error, evidence, sizeof(evidence));
 	return failure_set(
 		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
 }
@@ -80,11 +77,8 @@ static int call_failed(struct client *client, const char *call, int error)
  */
 static int try_next_address(struct client *client)
 {
-	client->address = client->address->ai_next;
-	if (!client->address && client->failure.code == ETIMEDOUT &&
-		++client->rounds < RESOLVE_ATTEMPTS)
-		client->address = client->addresses;
-	if (!client->address || deadline_left(client->deadline) == 0)
+	if (!way_next(&client->way, client->failure.code == ETIMEDOUT) ||
+		deadline_left(client->deadline) == 0)
 		return -1;
 	if (client->id)
 		rdma_destroy_id(client->id);
@@ -99,18 +93,18 @@ static int resolve_address(struct client *client)
 	char text[ADDRESS_TEXT_SIZE];
 
 	client->phase = PHASE_ADDRESS;
-	address_port_text(client->address->ai_addr, text);
+	address_port_text(client->way.address->ai_addr, text);
 	output_detail(&client->output, "trying %s", text);
 	if (rdma_create_id(client->channel, &client->id, NULL, RDMA_PS_TCP)) {
 		client->phase = PHASE_OPEN;
 		return call_failed(client, "rdma_create_id", errno);
 	}
-	if (session_source(&client->options, client->sources, client->address->ai_family, &source,
-		    &client->failure))
+	if (session_source(&client->options, client->way.sources, client->way.address->ai_family,
+		    &source, &client->failure))
 		return try_next_address(client);
 	if (rdma_resolve_addr(client->id,
 		    source.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&source,
-		    client->address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
+		    client->way.address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
 		call_failed(client, "rdma_resolve_addr", errno);
 		return try_next_address(client);
 	}
@@ -186,18 +180,55 @@ static void let_go(struct client *client)
 	}
 }
 
-/* A host of several addresses may listen on another one of them: begins anew with the next. */
-static int connect_elsewhere(struct client *client)
+/* Gives up the connection that was refused, so that another one can be asked for. */
+static void begin_anew(struct client *client)
 {
-	if (!client->address->ai_next || deadline_left(client->deadline) == 0)
-		return -1;
 	let_go(client);
 	connection_destroy(client->connection);
 	client->connection = NULL;
 	client->drained = false;
 	device_stop(client->device);
 	client->device = NULL;
+}
+
+/* A host of several addresses may listen on another one of them: begins anew with the next. */
+static int connect_elsewhere(struct client *client)
+{
+	if (!client->way.address->ai_next || deadline_left(client->deadline) == 0)
+		return -1;
+	begin_anew(client);
 	return try_next_address(client);
+}
+
+/* A server that is full soon ends whoever only holds a place: it is asked again. */
+static int connect_later(struct client *client)
+{
+	if (deadline_left(client->deadline) <= AGAIN_MS)
+		return -1;
+	if (!failure_is_set(&client->refused))
+		output_line(&client->output, "there is no place at the server; trying again.");
+	begin_anew(client);
+	client->refused = client->failure;
+	client->again = deadline_in(AGAIN_MS);
+	return 0;
+}
+
+static int connect_again(struct client *client)
+{
+	client->again = 0;
+	client->failure = (struct failure){0};
+	return resolve_address(client);
+}
+
+/* Somebody is there and does not want the connection. */
+static int refused(struct client *client)
+{
+	const struct failure *failure = &client->failure;
+
+	if (failure->kind == FAILURE_REFUSED &&
+		(failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS))
+		return connect_later(client);
+	return connect_elsewhere(client);
 }
 
 /* Takes one rdmacm event. Returns 0, or -1 with the failure recorded. */
@@ -232,7 +263,7 @@ static int take_event(struct client *client, const struct rdma_cm_event *event)
 		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && client->connection)
 			connection_abandon(client->connection, &client->failure);
 		if (event->event == RDMA_CM_EVENT_REJECTED)
-			return connect_elsewhere(client);
+			return refused(client);
 		return -1;
 	}
 }
@@ -274,6 +305,8 @@ static int next_due(struct client *client)
 {
 	int line = meter_next(&client->meter, exchanging(client));
 
+	if (client->again)
+		return deadline_left(client->again);
 	return exchanging(client) ? line : deadline_left(client->deadline);
 }
 
@@ -314,8 +347,10 @@ static int take_next(struct client *client)
 		{.fd = client->signals, .events = POLLIN},
 	};
 
-	if (poll(waiting, 3, next_due(client)) == 0 && !exchanging(client))
+	if (poll(waiting, 3, next_due(client)) == 0 && !exchanging(client) && !client->again)
 		return timed_out(client);
+	if (client->again && deadline_left(client->again) == 0)
+		return connect_again(client);
 	show_progress(client);
 	if (waiting[2].revents && signals_read(client->signals) && take_signal(client))
 		return -1;
@@ -324,25 +359,10 @@ static int take_next(struct client *client)
 	return waiting[0].revents ? take_events(client) : 0;
 }
 
-/* Finds the addresses that HOST and --source name. */
-static int find_addresses(struct client *client)
-{
-	const struct options *options = &client->options;
-	struct failure *failure = &client->failure;
-	int error = address_find(options->host, options->port, AF_UNSPEC,
-		deadline_left(client->deadline), &client->addresses);
-
-	if (error)
-		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
-			gai_strerror(error));
-	client->address = client->addresses;
-	return session_find_source(options, client->deadline, &client->sources, failure);
-}
-
 /* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
 static int run(struct client *client)
 {
-	if (find_addresses(client))
+	if (way_find(&client->way, &client->options, client->deadline, &client->failure))
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
 	client->signals = signals_open();
@@ -381,10 +401,7 @@ static void tear_down(struct client *client)
 		rdma_destroy_id(client->id);
 	if (client->channel)
 		rdma_destroy_event_channel(client->channel);
-	if (client->addresses)
-		freeaddrinfo(client->addresses);
-	if (client->sources)
-		freeaddrinfo(client->sources);
+	way_free(&client->way);
 	session_end(&client->session);
 	mailbox_close(&client->mailbox);
 	if (client->signals >= 0)
@@ -417,6 +434,10 @@ static enum exit_status exchange(struct client *client)
 	client->deadline = deadline_in(client->options.timeout);
 	if (run(client))
 		let_go(client);
+	/* How the last of several attempts ended when our time was over says less. */
+	if (!client->connected && failure_is_set(&client->refused) &&
+		deadline_left(client->deadline) == 0)
+		client->failure = client->refused;
 	if (client->connected) {
 		client->failure = *connection_outcome(client->connection);
 		/* Of one that was turned away nothing else is told than of one that was refused. */

@@ -31,6 +31,7 @@
 #include <stddef.h>
 
 #include "lib/address.h"
+#include "lib/deadline.h"
 #include "lib/failure.h"
 #include "lib/introduction.h"
 #include "lib/mailbox.h"
@@ -64,6 +65,8 @@ struct session {
 	int64_t timeout;              /* of the peer's silence, milliseconds */
 	const char *secret_file;      /* NULL: none */
 	struct secret *secret;        /* what it holds */
+	int64_t handshake_timeout;    /* the passive side's: from a request to the peer's MSG_MR */
+	uint64_t max_size;            /* bytes that the peer may send; 0: any number */
 	bool active;                  /* the client's side */
 };
 
@@ -80,7 +83,8 @@ enum connection_note {
 	CONNECTION_FINISHED = 1 << 0, /* the exchange is over: connection_close() it */
 	CONNECTION_DRAINED = 1 << 1, /* all work requests are back: connection_outcome() is known */
 	CONNECTION_ABANDONED = 1 << 2,
-	CONNECTION_ADMITTED = 1 << 3, /* the peer has proved that it holds our secret */
+	CONNECTION_MET = 1 << 3,      /* the passive side's: the peer's MSG_MR is here */
+	CONNECTION_ADMITTED = 1 << 4, /* the peer has proved that it holds our secret */
 };
 
 struct device;
@@ -171,6 +175,12 @@ bool connection_used_input(const struct connection *connection);
 
 /* Bytes that went and came so far, and that will in all, or STREAM_SIZE_UNKNOWN. Any thread. */
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total);
+
+/*
+ * When data last moved, 0 if none has; this moment while the connection waits for a file of ours, so
+ * that the peer cannot be blamed. deadline_now(). Any thread.
+ */
+deadline_t connection_moved(struct connection *connection);
 
 /*
  * Says how the exchange went that is over: a line for each stream of more than a message, and with

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,10 @@ static void refusal(struct failure *failure, const struct introduction *theirs, 
 	else if (theirs->refusal == REFUSAL_SESSION)
 		snprintf(cause, sizeof(cause),
 			"the server at %s does not know this kind of session", peer);
+	else if (theirs->refusal == REFUSAL_SIZE)
+		snprintf(cause, sizeof(cause),
+			"the server at %s takes at most %" PRIu64 " bytes from a client", peer,
+			theirs->size);
 	if (theirs->refusal == REFUSAL_SECRET)
 		secret_refused(failure);
 	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,

@@ -224,6 +224,8 @@ void connection_step(struct connection *connection, enum exchange_event event)
 	if (actions & ACTION_VIOLATION)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, (int)event,
 			"exchange_step", "it sent %s", violation ? violation : "out of order");
+	else if (event == EVENT_RECEIVED_MR && !connection->session->active)
+		mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_MET);
 	if (actions & ACTION_SEND_PROOF)
 		connection_prove(connection);
 	if (actions & ACTION_SEND_MR)

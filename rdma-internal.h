@@ -150,6 +150,10 @@ struct connection {
 	deadline_t began, completed; /* the streams, the exchange */
 	struct failure failure;      /* the first that the CQ thread met; at the end, the outcome */
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* for everybody to see */
+	uint64_t movement;                               /* grows with whatever moves */
+	atomic_int_fast64_t moved;                       /* when it last did: deadline_now() */
+	atomic_bool asks_source; /* our data is due, from a source that has not ended */
+	atomic_bool asks_sink;   /* all of the peer's is here, and its sink is not done */
 
 	void *owner;
 	bool closed, abandoned, let_go;

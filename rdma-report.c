@@ -13,6 +13,18 @@ void connection_progress(struct connection *connection, uint64_t *bytes, uint64_
 									      : ours + theirs;
 }
 
+deadline_t connection_moved(struct connection *connection)
+{
+	struct ring_level out = ring_level(&connection->outgoing_ring);
+	struct ring_level in = ring_level(&connection->incoming_ring);
+	bool source =
+		atomic_load(&connection->asks_source) && !out.ended && out.freed == out.filled;
+	bool sink = atomic_load(&connection->asks_sink) ||
+		    (sink_is_running(connection->sink) && in.freed < in.filled);
+
+	return source || sink ? deadline_now() : atomic_load(&connection->moved);
+}
+
 bool connection_used_input(const struct connection *connection)
 {
 	return connection->began != 0;

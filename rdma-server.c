@@ -277,13 +277,9 @@ static int set_up(struct server *server, char greeting[64])
 
 	server->output = session_output("rdma-server", options);
 	snprintf(greeting, 64, "message from passive/server side with pid %d", (int)getpid());
-	TAILQ_INIT(&service->connecting);
-	TAILQ_INIT(&service->exchanging);
-	TAILQ_INIT(&service->closing);
-	TAILQ_INIT(&service->abandoned);
-	answers_init(&service->answers);
 	service->options = options;
 	service->output = &server->output;
+	service_init(service);
 	session_init(&service->session, options, &server->output, &service->mailbox, greeting);
 	meter_init(&server->meter, options);
 	server->signals = service->mailbox.eventfd = -1;

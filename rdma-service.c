@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "lib/deadline.h"
-#include "lib/handshake.h"
 #include "lib/host.h"
-#include "lib/message.h"
-#include "lib/sink.h"
 #include "lib/source.h"
+#include "rdma-admission.h"
 #include "rdma-service.h"
-#include "rdma-session.h"
 
 /* How long a client that is being disconnected may take before it is freed as it is. */
 #define CLOSING_MS 2000
+
+/* How long one that is evicted may take to hear why. */
+#define EVICTED_MS 2000
 
 /* How long the kernel may take to remove a device, and how often we look. */
 #define REMOVAL_MS      2000
@@ -24,12 +24,27 @@ struct client {
 	struct client_queue *queue; /* the one that it is in */
 	struct served_device *served;
 	struct connection *connection;
+	struct place place;
 	deadline_t deadline;
 	bool connected; /* rdmacm has reported it */
 	bool admitted;  /* it has proved that it holds our secret, if there is one */
 	bool gone;      /* no rdmacm event is awaited any more */
 	bool drained;   /* the CQ thread has let go of it */
 };
+
+void service_init(struct service *service)
+{
+	const struct options *options = service->options;
+
+	TAILQ_INIT(&service->connecting);
+	TAILQ_INIT(&service->exchanging);
+	TAILQ_INIT(&service->evicted);
+	TAILQ_INIT(&service->closing);
+	TAILQ_INIT(&service->abandoned);
+	places_init(&service->places, options->max_clients, options->max_clients_per_address,
+		options->handshake_timeout);
+	answers_init(&service->answers, options->max_clients_per_address);
+}
 
 void service_report(const struct service *service, const struct failure *failure, const char *peer)
 {
@@ -75,6 +90,7 @@ static void close_client(
 {
 	if (client->queue == &service->closing || client->queue == &service->abandoned)
 		return;
+	places_leave(&service->places, &client->place);
 	move(client, &service->closing, CLOSING_MS);
 	connection_close(client->connection, reason);
 }
@@ -123,103 +139,6 @@ static void free_if_over(struct service *service, struct client *client)
 		free_client(service, client);
 }
 
-/* Whether our input or output is one that only one client can have, and is taken. */
-static bool busy(const struct service *service)
-{
-	const struct options *options = service->options;
-
-	/* Standard input comes once. */
-	if (service->used_input && options->input &&
-		(strcmp(options->input, "-") == 0 || strcmp(options->input, "/dev/stdin") == 0))
-		return true;
-	return service->clients > 0 &&
-	       ((options->input && session_shares(options->input)) ||
-		       (options->output && session_shares(options->output)));
-}
-
-/* What of ours does not fit the peer's introduction. */
-static enum refusal judge_introduction(
-	const struct service *service, const struct introduction *theirs)
-{
-	if (theirs->version != INTRODUCTION_VERSION)
-		return REFUSAL_VERSION;
-	if (theirs->session == SESSION_DIAGNOSIS)
-		return REFUSAL_NONE;
-	if (theirs->session != SESSION_EXCHANGE || !mode_by_number(theirs->mode))
-		return REFUSAL_SESSION;
-	if (service->options->mode && theirs->mode != service->options->mode->number)
-		return REFUSAL_MODE;
-	return REFUSAL_NONE;
-}
-
-/* Why a request cannot be served, or REFUSAL_NONE; sets its mode and what we know of the client. */
-static enum refusal judge(const struct service *service, const struct rdma_cm_event *event,
-	const struct mode **mode, struct request *request)
-{
-	const struct rdma_conn_param *asked = &event->param.conn;
-	const struct options *options = service->options;
-	struct introduction *theirs = &request->theirs;
-	int error = introduction_decode(theirs, asked->private_data, asked->private_data_len);
-	enum refusal refusal = REFUSAL_NONE;
-
-	request->tutorial = error == -ENOMSG;
-	if (error == 0 && theirs->secret && asked->private_data_len >= SECRET_WORDS_SIZE)
-		memcpy(request->words, asked->private_data, SECRET_WORDS_SIZE);
-	request->initiator_depth = asked->initiator_depth;
-	request->responder_resources = asked->responder_resources;
-	*mode = options->mode ? options->mode : mode_by_number(MODE_WRITE);
-	if (options->device &&
-		strcmp(options->device, ibv_get_device_name(event->id->verbs->device)) != 0)
-		return REFUSAL_DEVICE;
-	if (error != -EMSGSIZE &&
-		!handshake_fits(service->session.secret, theirs, asked->private_data_len))
-		return REFUSAL_SECRET;
-	if (request->tutorial) {
-		theirs->size = SINK_TEXT_SIZE;
-		return options->input || options->output ? REFUSAL_FILES : REFUSAL_NONE;
-	}
-	if (error)
-		return REFUSAL_MALFORMED;
-	refusal = judge_introduction(service, theirs);
-	if (refusal != REFUSAL_NONE || theirs->session == SESSION_DIAGNOSIS)
-		return refusal;
-	*mode = mode_by_number(theirs->mode);
-	if (connection_reads(*mode) && asked->initiator_depth == 0)
-		return REFUSAL_DEPTH;
-	return busy(service) ? REFUSAL_BUSY : REFUSAL_NONE;
-}
-
-/* Whoever has no secret is told of like whoever has a wrong one. */
-static void report_stranger(const struct service *service, const char *peer)
-{
-	struct failure failure = {0};
-
-	failure_set(&failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_STRANGER,
-		message_name(MSG_PROOF), "");
-	service_report(service, &failure, peer);
-}
-
-/* Refuses a request, tells the client why, and frees its id. rdma_reject(3). */
-static void refuse(struct service *service, struct rdma_cm_id *id, enum refusal refusal)
-{
-	const struct mode *mode = service->options->mode;
-	const struct introduction ours = {
-		.version = INTRODUCTION_VERSION,
-		.mode = mode ? (uint8_t)mode->number : 0,
-		.refusal = refusal,
-	};
-	uint8_t introduction[INTRODUCTION_SIZE];
-	char peer[ADDRESS_TEXT_SIZE];
-
-	address_port_text(rdma_get_peer_addr(id), peer);
-	output_detail(service->output, "%s is refused, reason %d", peer, refusal);
-	if (refusal == REFUSAL_SECRET && service->session.secret)
-		report_stranger(service, peer);
-	introduction_encode(&ours, introduction);
-	rdma_reject(id, introduction, INTRODUCTION_SIZE);
-	rdma_destroy_id(id);
-}
-
 /* Makes a client of a request that may be served, or records why that cannot be. */
 static struct client *admit(struct service *service, const struct rdma_cm_event *event,
 	const struct mode *mode, const struct request *request, struct failure *failure)
@@ -240,6 +159,9 @@ static struct client *admit(struct service *service, const struct rdma_cm_event 
 	}
 	event->id->context = client;
 	connection_set_owner(client->connection, client);
+	client->place.holder = client->connection;
+	places_take(
+		&service->places, &client->place, rdma_get_peer_addr(event->id), deadline_now());
 	served->clients++;
 	service->clients++;
 	return client;
@@ -260,6 +182,18 @@ static void count(struct service *service, struct client *client)
 		service_stop_listening(service);
 }
 
+/* Ends an exchange at which nothing moves, for the sake of a newcomer. The client is told why. */
+static void evict(struct service *service, struct client *client)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, "--max-clients",
+		"for %.1f s", (double)(deadline_now() - client->place.moved) / 1000);
+	places_leave(&service->places, &client->place);
+	move(client, &service->evicted, EVICTED_MS);
+	connection_cancel(client->connection, &failure);
+}
+
 /* The device is needed for its anchor: nobody else would tell us that it is being removed. */
 static enum refusal take_diagnosis(struct service *service, const struct rdma_cm_event *request)
 {
@@ -278,31 +212,37 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	struct failure failure = {0};
 	struct request request = {0};
 	const struct mode *mode = NULL;
+	struct place *idlest = NULL;
 	struct client *client;
 	enum refusal refusal;
 	char peer[ADDRESS_TEXT_SIZE];
 	int error;
 
 	output_line(service->output, "received connection request.");
-	refusal = service->listener ? judge(service, event, &mode, &request) : REFUSAL_STOPPING;
+	refusal = service->listener ? admission_judge(service, event, &mode, &request)
+				    : REFUSAL_STOPPING;
 	if (refusal == REFUSAL_NONE && request.theirs.session == SESSION_DIAGNOSIS) {
 		refusal = take_diagnosis(service, event);
 		if (refusal == REFUSAL_NONE)
 			return;
 	}
+	if (refusal == REFUSAL_NONE)
+		refusal = admission_room(service, rdma_get_peer_addr(event->id), &idlest);
 	if (refusal != REFUSAL_NONE) {
-		refuse(service, event->id, refusal);
+		admission_refuse(service, event->id, refusal);
 		return;
 	}
+	if (idlest)
+		evict(service, connection_owner(idlest->holder));
 	client = admit(service, event, mode, &request, &failure);
 	if (!client) {
 		address_port_text(rdma_get_peer_addr(event->id), peer);
 		service_report(service, &failure, peer);
-		refuse(service, event->id,
+		admission_refuse(service, event->id,
 			failure.kind == FAILURE_FILE ? REFUSAL_INPUT : REFUSAL_RESOURCES);
 		return;
 	}
-	move(client, &service->connecting, service->options->timeout);
+	move(client, &service->connecting, service->options->handshake_timeout);
 	error = connection_accept(client->connection);
 	if (error) {
 		failure_set(&failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_accept", "%s",
@@ -323,6 +263,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 static void give_up(struct service *service, struct client *client, const struct failure *reason)
 {
 	client->gone = true;
+	places_leave(&service->places, &client->place);
 	move(client, &service->abandoned, 0);
 	connection_abandon(client->connection, reason);
 }
@@ -352,6 +293,7 @@ static void device_removed(struct service *service, struct served_device *served
 		&failure, FAILURE_REMOVED, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DEVICE_REMOVAL", "");
 	give_up_all(service, &service->connecting, served, &failure);
 	give_up_all(service, &service->exchanging, served, &failure);
+	give_up_all(service, &service->evicted, served, &failure);
 	give_up_all(service, &service->closing, served, &failure);
 }
 
@@ -397,8 +339,6 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 		return;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		client->connected = true;
-		if (client->queue == &service->connecting)
-			move(client, &service->exchanging, 0);
 		if (connection_established(client->connection, &event->param.conn, &failure))
 			close_client(service, client, &failure);
 		return;
@@ -427,6 +367,14 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	}
 }
 
+/* The handshake is over: the client may take its time, but not for ever do nothing. */
+static void settle(struct service *service, struct client *client)
+{
+	client->place.settled = true;
+	if (client->queue == &service->connecting)
+		move(client, &service->exchanging, 0);
+}
+
 void service_notes(struct service *service)
 {
 	unsigned int notes;
@@ -440,6 +388,8 @@ void service_notes(struct service *service)
 		client = connection_owner(slip->about);
 		if (notes & CONNECTION_ADMITTED)
 			count(service, client);
+		if (notes & CONNECTION_MET)
+			settle(service, client);
 		/* The active side disconnects; we wait for it unless the exchange failed. */
 		if (notes & CONNECTION_FINISHED)
 			close_client(service, client, NULL);
@@ -456,9 +406,15 @@ void service_deadlines(struct service *service)
 	struct served_device *served;
 	struct failure failure = {0};
 
-	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
+	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
+		"--handshake-timeout", "");
 	while ((client = TAILQ_FIRST(&service->connecting)) && deadline_left(client->deadline) == 0)
 		close_client(service, client, &failure);
+	/* Nothing could be sent to it any more; it has the reason already. */
+	while ((client = TAILQ_FIRST(&service->evicted)) && deadline_left(client->deadline) == 0)
+		close_client(service, client, NULL);
+	failure = (struct failure){0};
+	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
 	while ((client = TAILQ_FIRST(&service->closing)) && deadline_left(client->deadline) == 0) {
 		/* The other side does not answer the disconnect: it is over all the same. */
 		give_up(service, client, &failure);
@@ -471,7 +427,8 @@ void service_deadlines(struct service *service)
 
 int service_next_deadline(const struct service *service)
 {
-	const struct client_queue *queues[] = {&service->connecting, &service->closing};
+	const struct client_queue *queues[] = {
+		&service->connecting, &service->evicted, &service->closing};
 	int left, next = -1;
 
 	if (devices_removed(&service->devices) && !service->stuck)
@@ -514,12 +471,13 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 	if (!events_lost)
 		return;
 	give_up_all(service, &service->exchanging, NULL, reason);
+	give_up_all(service, &service->evicted, NULL, reason);
 	give_up_all(service, &service->closing, NULL, reason);
 }
 
 bool service_over(const struct service *service)
 {
-	return !service->listener && service->clients == 0 && service->answers.count == 0;
+	return !service->listener && service->clients == 0 && service->answers.places.taken == 0;
 }
 
 void service_free(struct service *service)

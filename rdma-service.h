@@ -1,5 +1,5 @@
 /*
- * The clients of a server: admission, their queues, their end; and the removal of devices that they
+ * The clients of a server: their places, their queues, their end; and the removal of devices that they
  * came through. Everything here runs on the main thread.
  *
  * Who owns what: a client owns its connection, and the connection its rdma_cm_id. A device is removed
@@ -7,11 +7,15 @@
  * wait until nobody has it open, and librdmacm keeps it open until the process ends: then the server
  * stops, and says why.
  *
- * Every client is in one queue. Those in `connecting` were accepted and are not connected yet, those
- * in `closing` are disconnected and drain: all have the same time for that, so both queues are in the
- * order of their deadlines and only their heads need watching. Those in `exchanging` may take as long
- * as the peer is not silent, which their CQ thread watches; those in `abandoned`, of which nothing is
- * waited for but their own files, as long as these take.
+ * Every client is in one queue. Those in `connecting` were accepted and have not sent their MSG_MR yet,
+ * those in `evicted` are told that they have to go, those in `closing` are disconnected and drain: all
+ * have the same time for that, so these queues are in the order of their deadlines and only their
+ * heads need watching. Those in `exchanging` may take as long as the peer is not silent, which their
+ * CQ thread watches; those in `abandoned`, of which nothing is waited for but their own files, as long
+ * as these take.
+ *
+ * Those in the first two queues hold a place. When there is none for a newcomer, whoever has moved
+ * nothing for longer than a handshake may take gives up its own: see lib/places.h.
  */
 #ifndef RDMA_SERVICE_H
 #define RDMA_SERVICE_H
@@ -21,6 +25,7 @@
 #include <sys/queue.h>
 
 #include "lib/options.h"
+#include "lib/places.h"
 #include "rdma-answer.h"
 #include "rdma-common.h"
 #include "rdma-devices.h"
@@ -38,14 +43,20 @@ struct service {
 	struct rdma_cm_id *listener; /* NULL: takes no more clients */
 	struct served_devices devices;
 	struct answers answers; /* those who diagnose: no clients, and in no queue */
-	struct client_queue connecting, exchanging, closing, abandoned;
+	struct client_queue connecting, exchanging, evicted, closing, abandoned;
 	unsigned int clients;         /* in all of them */
+	struct places places;         /* of those who are not ending */
 	uint64_t admitted;            /* clients so far */
 	bool used_input;              /* a client was given our input */
 	uint64_t bytes_before;        /* that those moved who are gone */
 	enum exit_status first_error; /* of the first client that failed */
 	bool stuck;                   /* a device was removed, and so the server has to stop */
 };
+
+/*
+ * Prepares the queues and the places. The caller has set options and output, and sets the rest.
+ */
+void service_init(struct service *service);
 
 /* Explains a failure on standard error. peer may be NULL. */
 void service_report(const struct service *service, const struct failure *failure, const char *peer);

@@ -95,6 +95,8 @@ void session_init(struct session *session, const struct options *options,
 		.depth = options->depth,
 		.timeout = options->timeout,
 		.secret_file = options->secret_file,
+		.handshake_timeout = options->handshake_timeout,
+		.max_size = options->max_size,
 	};
 	session->message_size = strlen(session->message) + 1;
 }

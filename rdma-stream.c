@@ -46,6 +46,14 @@ refuse(struct connection *connection, const char *format, ...)
 	connection_give_up(connection);
 }
 
+/* The peer sends more than the user wants of it. */
+static void refuse_size(struct connection *connection, uint64_t most)
+{
+	failure_set(&connection->failure, FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, "stream_hear",
+		"it sent more than the %" PRIu64 " bytes that --max-size allows", most);
+	connection_give_up(connection);
+}
+
 /* One of the two streams as the flow control has it. */
 static struct flow make_flow(const struct connection *connection, bool ours)
 {
@@ -316,6 +324,21 @@ static void finish_sink(struct connection *connection)
 	sink_finish(connection->sink, connection->peer_done.length, &connection->peer_done.digest);
 }
 
+/* Takes down, for whoever looks for idle connections, what has moved and whom it waits for. */
+static void note_movement(struct connection *connection)
+{
+	uint64_t movement = connection->sender.told + connection->receiver.arrived +
+			    ring_level(&connection->incoming_ring).freed +
+			    connection->exchange.delivered;
+
+	if (movement != connection->movement)
+		atomic_store(&connection->moved, deadline_now());
+	connection->movement = movement;
+	atomic_store(&connection->asks_source, connection->exchange.sent == SENDING_DATA);
+	atomic_store(
+		&connection->asks_sink, connection->finished && !connection->exchange.delivered);
+}
+
 void stream_pump(struct connection *connection)
 {
 	bool more = false;
@@ -333,6 +356,7 @@ void stream_pump(struct connection *connection)
 	more |= read_pieces(connection);
 	finish_sink(connection);
 	end_receiving(connection);
+	note_movement(connection);
 	if (more)
 		mailbox_post(&connection->device->mailbox, &connection->to_thread, THREAD_MOVED);
 }
@@ -340,13 +364,15 @@ void stream_pump(struct connection *connection)
 void stream_hear(struct connection *connection, uint64_t position)
 {
 	struct flow_receiver *receiver = &connection->receiver;
-	uint64_t before = receiver->arrived;
+	uint64_t before = receiver->arrived, most = connection->session->max_size;
 
 	if (!connection->streaming || connection->exchange.received != RECEIVED_MR)
 		refuse(connection, "it sent data when none was due");
 	else if (position > connection->theirs.size)
 		refuse(connection, "it sent more than the %" PRIu64 " bytes that it announced",
 			connection->theirs.size);
+	else if (most && position > most)
+		refuse_size(connection, most);
 	else if (!flow_hear(&connection->inflow, receiver, position))
 		refuse(connection, "it sent data up to byte %" PRIu64 ", which we did not allow",
 			position);

@@ -235,6 +235,15 @@ static const struct explanation rows[] = {
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SECRET, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"the server and this client do not hold the same secret",
 		"give both the same --secret-file, or neither", NULL},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_CLIENTS, STATUS_CONNECT, SIDE_THERE, FACT,
+		"the server is full: as many clients as its --max-clients allows are connected",
+		"try again later; a longer --timeout waits longer for a place", NULL},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_ADDRESS, STATUS_CONNECT, SIDE_THERE, FACT,
+		"as many clients as the server's --max-clients-per-address allows are connected from "
+		"this address",
+		"end one of them, or try again later", NULL},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SIZE, STATUS_CONNECT, SIDE_EITHER, FACT, NULL,
+		"send less, or raise the server's --max-size", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"the server refused for a reason that this version does not know",
 		"install the same release at both ends", NULL},
@@ -271,6 +280,8 @@ static const struct explanation rows[] = {
 
 	{FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER, SIDE_BEYOND, FACT,
 		"the connection manager reports the peer as unreachable", CHECK_PEER, NULL},
+	{FAILURE_DEADLINE, PHASE_ANY, LIMIT_HANDSHAKE, STATUS_PEER, SIDE_BEYOND, GUESS, NULL,
+		"check the client and the path; --handshake-timeout gives it more time", NULL},
 	{FAILURE_DEADLINE, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, SIDE_BEYOND, GUESS, NULL,
 		"check the peer and the path; --timeout gives it more time", NULL},
 	{FAILURE_GONE, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, SIDE_THERE, FACT, NULL, CHECK_PEER,
@@ -292,6 +303,11 @@ static const struct explanation rows[] = {
 	{FAILURE_ABORTED, PHASE_ANY, EXPLAIN_ANY, STATUS_PEER, SIDE_THERE, FACT, NULL, NULL, NULL},
 	{FAILURE_INTERRUPTED, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, SIDE_HERE, FACT,
 		"interrupted by a signal", NULL, NULL},
+	{FAILURE_LIMIT, PHASE_ANY, LIMIT_IDLE, STATUS_PEER, SIDE_THERE, FACT,
+		"no data moved, and another client needed the place",
+		"run the server with a larger --max-clients", NULL},
+	{FAILURE_LIMIT, PHASE_ANY, LIMIT_SIZE, STATUS_PEER, SIDE_THERE, FACT, NULL,
+		"let it send less, or raise --max-size", NULL},
 
 	{FAILURE_STRANGER, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"what listens on that port is not rdma-server: it accepts without introducing "

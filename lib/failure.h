@@ -28,7 +28,7 @@ enum failure_kind {
 	FAILURE_REJECTED,      /* rdmacm REJECTED: InfiniBand CM reject reason */
 	FAILURE_REFUSED,       /* our server refused: enum refusal */
 	FAILURE_COMPLETION,    /* a work completion: enum ibv_wc_status */
-	FAILURE_DEADLINE,      /* nothing came in time */
+	FAILURE_DEADLINE,      /* nothing came in time: LIMIT_HANDSHAKE, or any other code */
 	FAILURE_GONE,          /* the peer disconnected too early */
 	FAILURE_PROTOCOL,      /* the peer broke the protocol */
 	FAILURE_DAMAGED,       /* the peer's message arrived damaged here */
@@ -37,8 +37,16 @@ enum failure_kind {
 	FAILURE_FILE,          /* our input or output: errno */
 	FAILURE_ABORTED,       /* the peer gave up, and said why */
 	FAILURE_INTERRUPTED,   /* a signal */
+	FAILURE_LIMIT,         /* the peer met a limit of ours: enum limit */
 	FAILURE_STRANGER,      /* whoever answers is not our server */
 	FAILURE_IMPAIRED,      /* it works, but not as it should: enum impairment */
+};
+
+/* What a server allows its clients; no errno, with which one of them shares a kind. */
+enum limit {
+	LIMIT_HANDSHAKE = 1001, /* time from the request to its MSG_MR */
+	LIMIT_IDLE,             /* time without moving data, while others wait for the place */
+	LIMIT_SIZE,             /* bytes of its stream */
 };
 
 /* What a diagnosis finds where everything works. */

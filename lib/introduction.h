@@ -32,8 +32,11 @@ enum refusal {
 	REFUSAL_BUSY = 10,   /* its input or output is another client's */
 	REFUSAL_FILES = 11,  /* it deals with files, which the tutorial's programs cannot */
 	REFUSAL_INPUT = 12,  /* it cannot read its own input */
-	REFUSAL_FULL = 13,   /* it serves as many of this kind as it can */
+	REFUSAL_FULL = 13,   /* it answers as many diagnoses as it can */
 	REFUSAL_SECRET = 14, /* one has a secret and the other one does not, or another one */
+	REFUSAL_CLIENTS = 15, /* it serves as many clients as it may */
+	REFUSAL_ADDRESS = 16, /* it serves as many from that address as it may */
+	REFUSAL_SIZE = 17,    /* it takes no stream of that size: `size` says up to which */
 };
 
 struct introduction {

@@ -14,6 +14,9 @@
 #define TIMEOUT_MAX_SECONDS 86400
 #define BUFFER_DEFAULT      (7 * MIB)
 #define DEPTH_MAX           1024
+#define HANDSHAKE_DEFAULT   8000
+#define CLIENTS_DEFAULT     2048
+#define CLIENTS_MAX         1000000
 #define KIB                 UINT64_C(1024)
 #define MIB                 (1024 * KIB)
 #define GIB                 (1024 * MIB)
@@ -27,8 +30,12 @@ enum {
 	OPTION_COUNT,
 	OPTION_DEPTH,
 	OPTION_FORCE,
+	OPTION_HANDSHAKE_TIMEOUT,
 	OPTION_INPUT,
 	OPTION_JSON,
+	OPTION_MAX_CLIENTS,
+	OPTION_MAX_CLIENTS_PER_ADDRESS,
+	OPTION_MAX_SIZE,
 	OPTION_MESSAGE,
 	OPTION_NO_PROGRESS,
 	OPTION_OUTPUT,
@@ -57,11 +64,18 @@ static const struct row {
 		"chunks in flight; default: as many as the buffer holds"},
 	{BOTH, 'd', "device", "NAME", "use this RDMA device only (see `rdma link`)"},
 	{BOTH, OPTION_FORCE, "force", NULL, "replace output files that exist"},
+	{PROGRAM_SERVER, OPTION_HANDSHAKE_TIMEOUT, "handshake-timeout", "SECONDS",
+		"time for a client to connect and begin; default 8, or --timeout"},
 	{BOTH, 'h', "help", NULL, "print this help and exit"},
 	{BOTH, OPTION_INPUT, "input", "FILE|-",
 		"send this file, or standard input (-), instead of a message"},
 	{BOTH, OPTION_JSON, "json", NULL,
 		"print a JSON document for each connection instead of lines"},
+	{PROGRAM_SERVER, OPTION_MAX_CLIENTS, "max-clients", "N", "clients at a time; default 2048"},
+	{PROGRAM_SERVER, OPTION_MAX_CLIENTS_PER_ADDRESS, "max-clients-per-address", "N",
+		"of them, from one address; default: all"},
+	{PROGRAM_SERVER, OPTION_MAX_SIZE, "max-size", "SIZE",
+		"refuse clients that send more; default: no limit"},
 	{BOTH, OPTION_MESSAGE, "message", "TEXT", "the message to exchange, up to 1023 bytes"},
 	{BOTH, OPTION_NO_PROGRESS, "no-progress", NULL, "show no progress"},
 	{BOTH, OPTION_OUTPUT, "output", "FILE|DIRECTORY/|-",
@@ -181,6 +195,38 @@ static enum options_result take_flag(struct options *options, int option)
 	return OPTIONS_RUN;
 }
 
+/* The server's bounds of what clients may take of it. */
+static enum options_result take_limit(struct options *options, int option, const char *value)
+{
+	bool per_address = option == OPTION_MAX_CLIENTS_PER_ADDRESS;
+	uint64_t number = 0;
+
+	switch (option) {
+	case OPTION_HANDSHAKE_TIMEOUT:
+		if (!parse_seconds(value, &options->handshake_timeout))
+			return wrong(options,
+				"--handshake-timeout must be 0.001 to %d seconds, not '%s'",
+				TIMEOUT_MAX_SECONDS, value);
+		break;
+	case OPTION_MAX_CLIENTS:
+	case OPTION_MAX_CLIENTS_PER_ADDRESS:
+		if (!parse_number(value, 1, CLIENTS_MAX, &number))
+			return wrong(options, "--%s must be a number from 1 to %d, not '%s'",
+				row_of(option)->name, CLIENTS_MAX, value);
+		*(per_address ? &options->max_clients_per_address : &options->max_clients) =
+			(unsigned int)number;
+		break;
+	case OPTION_MAX_SIZE:
+		if (size_parse(value, 1, UINT64_MAX - 1, &options->max_size))
+			return wrong(
+				options, "--max-size must be a size from 1 up, not '%s'", value);
+		break;
+	default:
+		return OPTIONS_WRONG;
+	}
+	return OPTIONS_RUN;
+}
+
 static enum options_result take_number(struct options *options, int option, const char *value)
 {
 	uint64_t number = 0;
@@ -214,7 +260,7 @@ static enum options_result take_number(struct options *options, int option, cons
 				TIMEOUT_MAX_SECONDS, value);
 		break;
 	default:
-		return OPTIONS_WRONG;
+		return take_limit(options, option, value);
 	}
 	return OPTIONS_RUN;
 }
@@ -375,6 +421,7 @@ enum options_result options_parse(
 	*options = (struct options){
 		.timeout = TIMEOUT_DEFAULT,
 		.buffer = BUFFER_DEFAULT,
+		.max_clients = CLIENTS_DEFAULT,
 	};
 	getopt_tables(program, table, letters);
 	opterr = 0;
@@ -385,6 +432,9 @@ enum options_result options_parse(
 			return refuse(options, option, letters, argv[optind - 1]);
 		result = take(options, option, optarg);
 	}
+	if (!options->handshake_timeout)
+		options->handshake_timeout =
+			options->timeout < HANDSHAKE_DEFAULT ? options->timeout : HANDSHAKE_DEFAULT;
 	if (result == OPTIONS_RUN)
 		result = check_together(options);
 	if (result != OPTIONS_RUN)
@@ -422,7 +472,7 @@ static const char *const diagnosis_text =
 	"server, 4 the peer, packets or speed, 5 data.\n";
 
 /* The widest of the left column. */
-#define LEFT_WIDTH ((int)sizeof("--output FILE|DIRECTORY/|-") - 1)
+#define LEFT_WIDTH ((int)sizeof("--max-clients-per-address N") - 1)
 
 void options_help(FILE *stream, enum program program)
 {

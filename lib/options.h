@@ -55,9 +55,13 @@ struct options {
 	bool json; /* a document for each exchange on standard output, instead of lines */
 
 	/* the server's */
-	const char *bind;      /* NULL: all addresses */
-	const char *port_file; /* NULL: none */
-	uint64_t count;        /* clients to serve, 0: no limit */
+	const char *bind;                     /* NULL: all addresses */
+	const char *port_file;                /* NULL: none */
+	uint64_t count;                       /* clients to serve, 0: no limit */
+	unsigned int max_clients;             /* at a time */
+	unsigned int max_clients_per_address; /* 0: no limit but that */
+	uint64_t max_size;                    /* bytes of a client's stream, 0: no limit */
+	int64_t handshake_timeout;            /* milliseconds */
 
 	/* the client's */
 	const char *source; /* NULL: whichever the route has */

@@ -66,10 +66,10 @@ one_line() {
 }
 
 # start_server ARGUMENT...: starts it (or the variant $PAIR_SERVER), with $STDIN as its standard input,
-# and waits for its port.
+# and waits for its port. Guests are slow and crowded, so handshakes get more time than by default.
 start_server() {
 	rm -f "$DIR/port"
-	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
+	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" --handshake-timeout 60 --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"

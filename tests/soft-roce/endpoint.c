@@ -127,8 +127,8 @@ static void start(struct endpoint *end, struct rdma_cm_id **id)
 		die("rdma_create_id: %s", strerror(errno));
 }
 
-void endpoint_connect(
-	struct endpoint *end, const char *host, const char *port, unsigned int receives)
+/* Finds the way to host and port. */
+static void resolve(struct endpoint *end, const char *host, const char *port)
 {
 	struct addrinfo *list = find(host, port);
 
@@ -140,6 +140,23 @@ void endpoint_connect(
 	if (rdma_resolve_route(end->id, 5000))
 		die("rdma_resolve_route: %s", strerror(errno));
 	endpoint_event(end, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+void endpoint_half_open(struct endpoint *end, const char *host, const char *port)
+{
+	resolve(end, host, port);
+	/* One that nobody else has: the server would take two of them for one. */
+	end->parameters.qp_num = 1U << 23 | ((uint32_t)getpid() & 0x7fffff);
+	if (rdma_connect(end->id, &end->parameters))
+		die("rdma_connect: %s", strerror(errno));
+	/* Without a queue pair of the library's it is for us to say that we have this: we do not. */
+	endpoint_event(end, RDMA_CM_EVENT_CONNECT_RESPONSE);
+}
+
+void endpoint_connect(
+	struct endpoint *end, const char *host, const char *port, unsigned int receives)
+{
+	resolve(end, host, port);
 	make(end, receives);
 	if (rdma_connect(end->id, &end->parameters))
 		die("rdma_connect: %s", strerror(errno));

@@ -44,6 +44,9 @@ void endpoint_accept(
 void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file,
 	const void *words, uint8_t length);
 
+/* Asks for a connection and, when it is granted, never says that it has come to be. */
+void endpoint_half_open(struct endpoint *end, const char *host, const char *port);
+
 void endpoint_post_receive(struct endpoint *end);
 
 /* Posts a SEND of these bytes. */

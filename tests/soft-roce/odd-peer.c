@@ -6,6 +6,8 @@
  *     odd-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...
  *     odd-peer --refuse REASON ADDRESS PORT-FILE
  * refuses one request with that reason of lib/introduction.h; 0: without a word.
+ *     odd-peer --half-open HOST PORT
+ * prints "here" when its request is granted, and never says that it knows.
  *
  * Options:
  *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
@@ -68,6 +70,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/introduction.h"
 #include "lib/mode.h"
@@ -194,6 +197,11 @@ int main(int argc, char *argv[])
 		digester_free(peer.digester);
 		secret_free(peer.secret);
 		return EXIT_SUCCESS;
+	}
+	if (strcmp(argv[word], "--half-open") == 0 && word + 2 < argc) {
+		endpoint_half_open(&peer.end, argv[word + 1], argv[word + 2]);
+		puts("here");
+		pause();
 	}
 	if (strcmp(argv[word], "--listen") == 0) {
 		endpoint_accept(&peer.end, argv[word + 1], argv[word + 2], receives);

@@ -37,7 +37,7 @@ no_device_is_said() {
 @test "8 MiB of locked memory are enough for an ordinary user to serve 1,000 clients at once" {
 	local file=/tmp/port-of-nobody n=$((1000 / PAIR_SCALE))
 	rm -f $file
-	"${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-server" --quiet --timeout 120 --port-file $file any \
+	"${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-server" --quiet --timeout 120 --handshake-timeout 120 --port-file $file any \
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s $file
@@ -193,6 +193,7 @@ ethernet_down() {
 	9 this host's RDMA device allows the server no RDMA READ
 	12 the server cannot read its own input
 	10 the server's input or output is one that only one client can have
+	17 takes at most 0 bytes from a client
 	99 for a reason that this version does not know
 	END
 }

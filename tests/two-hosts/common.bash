@@ -33,7 +33,7 @@ stop_on_host1() {
 }
 
 start_far_server() { # ARGUMENT...
-	start_on_host1 server "$PAIR_BIN/rdma-server --port-file '$FAR/port' $*"
+	start_on_host1 server "$PAIR_BIN/rdma-server --handshake-timeout 60 --port-file '$FAR/port' $*"
 	wait_until test -s "$FAR/port"
 	PORT=$(cat "$FAR/port")
 }

@@ -115,6 +115,7 @@ static struct session session_of(struct rig *rig)
 		.depth = rig->depth,
 		.timeout = rig->timeout ? rig->timeout : 10000,
 		.secret = rig->secret,
+		.max_size = rig->max_size,
 		.active = rig->active,
 	};
 
@@ -389,8 +390,11 @@ unsigned int rig_notes(struct rig *rig)
 {
 	unsigned int notes;
 
-	while (mailbox_take(&rig->mailbox, &notes))
-		rig->notes |= notes;
+	/* That the two have met comes with every exchange, sooner or later. */
+	while (mailbox_take(&rig->mailbox, &notes)) {
+		rig->met |= (notes & CONNECTION_MET) != 0;
+		rig->notes |= notes & ~(unsigned int)CONNECTION_MET;
+	}
 	return rig->notes;
 }
 

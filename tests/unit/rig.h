@@ -27,6 +27,7 @@ struct rig {
 	uint64_t buffer;                   /* 64 KiB */
 	uint32_t chunk, depth;             /* 0: the device's */
 	int64_t timeout;                   /* ten seconds */
+	uint64_t max_size;                 /* that the peer may send; 0: any */
 	uint64_t peer_size;                /* what it announces: PEER_TEXT's */
 	uint32_t peer_timeout;             /* ten seconds */
 	uint32_t peer_depth;               /* of its MSG_MR: 8 */
@@ -43,7 +44,8 @@ struct rig {
 	struct connection *connection;
 	char printed[16384];    /* after rig_stop(): what went to standard output */
 	char detailed[16384];   /* and, if verbose, to standard error */
-	unsigned int notes;     /* enum connection_note */
+	unsigned int notes;     /* enum connection_note, but for CONNECTION_MET */
+	bool met;               /* that one came */
 	struct failure outcome; /* after rig_close() */
 	uint64_t peer_ring;     /* bytes of the region that the peer said that it has */
 	uint64_t told;          /* bytes of its stream that the peer told of */

@@ -67,6 +67,10 @@ static void refusals_become_sentences(void **state)
 		{{2, 0, 0, REFUSAL_DEVICE, 0, 0, false}, "does not serve on the RDMA device"},
 		{{2, 0, 0, REFUSAL_MALFORMED, 0, 0, false}, "could not make sense"},
 		{{2, 0, 0, REFUSAL_STOPPING, 0, 0, false}, "takes no more clients"},
+		{{2, 0, 0, REFUSAL_CLIENTS, 0, 0, false}, "the server is full"},
+		{{2, 0, 0, REFUSAL_ADDRESS, 0, 0, false}, "are connected from this address"},
+		{{2, 0, 0, REFUSAL_SIZE, UINT64_MAX - 1, 0, false},
+			"the server at h:7 takes at most 18446744073709551614 bytes from a client; "},
 		{{2, 0, 0, REFUSAL_NONE, 0, 0, false}, "a reason that this version does not know"},
 		{{2, 0, 0, UINT32_MAX, 0, 0, false}, "a reason that this version does not know"},
 	};

@@ -54,7 +54,8 @@ static void every_kind_has_an_answer(void **state)
 
 				assert_non_null(row);
 				/* The one for what nobody foresaw must not be needed. */
-				if (kind != FAILURE_HOST && kind != FAILURE_IMPAIRED)
+				if (kind != FAILURE_HOST && kind != FAILURE_LIMIT &&
+					kind != FAILURE_IMPAIRED)
 					assert_int_equal(row->kind, kind);
 			}
 	assert_non_null(explain(FAILURE_NONE, PHASE_EXCHANGE, 0));
@@ -66,9 +67,13 @@ static void every_code_of_ours_has_a_row_of_its_own(void **state)
 	for (int code = HOST_NO_DEVICE; code <= HOST_LOCKED_MEMORY; code++)
 		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
 	/* 5 was of version 1; what is refused with FILES is a program that knows no reasons. */
-	for (int code = REFUSAL_MODE; code <= REFUSAL_FULL; code++)
-		if (code != 5 && code != REFUSAL_FILES)
+	for (int code = REFUSAL_MODE; code <= REFUSAL_SIZE; code++)
+		if (code != 5 && code != REFUSAL_FILES && code != 14)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
+	assert_int_equal(
+		explain(FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE)->code, LIMIT_HANDSHAKE);
+	for (int code = LIMIT_IDLE; code <= LIMIT_SIZE; code++)
+		assert_int_equal(explain(FAILURE_LIMIT, PHASE_EXCHANGE, code)->code, code);
 	for (int code = IMPAIRED_MTU; code <= IMPAIRED_BUS; code++) {
 		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
 
@@ -305,6 +310,11 @@ static const struct symptom {
 		"only one client can have"},
 	{"9 full", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_FULL, STATUS_CONNECT,
 		"as many diagnoses"},
+	{"9 no place", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS, STATUS_CONNECT,
+		"the server is full"},
+	{"9 no place for the address", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_ADDRESS,
+		STATUS_CONNECT, "from this address"},
+	{"9 too large", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SIZE, STATUS_CONNECT, NULL},
 	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT, "does not know"},
 	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},
 	{"10 resources", FAILURE_REJECTED, PHASE_CONNECT, 3, STATUS_CONNECT, "resources"},
@@ -331,6 +341,10 @@ static const struct symptom {
 		"error"},
 	{"unreachable later", FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER, "unreachable"},
 	{"peer silent", FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER, NULL},
+	{"handshake too long", FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE, STATUS_PEER,
+		NULL},
+	{"evicted", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, STATUS_PEER, "no data moved"},
+	{"more than allowed", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, STATUS_PEER, NULL},
 	{"peer gone", FAILURE_GONE, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
 	{"gone early", FAILURE_GONE, PHASE_CONNECT, 0, STATUS_CONNECT, "went away"},
 	{"protocol", FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},

@@ -1,0 +1,139 @@
+/* What a server serves, and what it says when it does not: see rdma-admission.h. */
+#include <string.h>
+
+#include "lib/handshake.h"
+#include "lib/message.h"
+#include "lib/sink.h"
+#include "lib/source.h"
+#include "rdma-admission.h"
+#include "rdma-session.h"
+
+/* More clients than there are places may be ending, but no more than that, and so many. */
+#define ENDING_MORE 16
+
+/* Whether our input or output is one that only one client can have, and is taken. */
+static bool busy(const struct service *service)
+{
+	const struct options *options = service->options;
+
+	/* Standard input comes once. */
+	if (service->used_input && options->input &&
+		(strcmp(options->input, "-") == 0 || strcmp(options->input, "/dev/stdin") == 0))
+		return true;
+	return service->clients > 0 &&
+	       ((options->input && session_shares(options->input)) ||
+		       (options->output && session_shares(options->output)));
+}
+
+/* Whether more is announced than --max-size allows. Of a pipe only the data itself will tell. */
+static bool too_large(const struct options *options, uint64_t size)
+{
+	return options->max_size && size != STREAM_SIZE_UNKNOWN && size > options->max_size;
+}
+
+/* What of ours does not fit the peer's introduction. */
+static enum refusal judge_introduction(
+	const struct service *service, const struct introduction *theirs)
+{
+	if (theirs->version != INTRODUCTION_VERSION)
+		return REFUSAL_VERSION;
+	if (theirs->session == SESSION_DIAGNOSIS)
+		return REFUSAL_NONE;
+	if (theirs->session != SESSION_EXCHANGE || !mode_by_number(theirs->mode))
+		return REFUSAL_SESSION;
+	if (service->options->mode && theirs->mode != service->options->mode->number)
+		return REFUSAL_MODE;
+	return REFUSAL_NONE;
+}
+
+enum refusal admission_judge(const struct service *service, const struct rdma_cm_event *event,
+	const struct mode **mode, struct request *request)
+{
+	const struct rdma_conn_param *asked = &event->param.conn;
+	const struct options *options = service->options;
+	struct introduction *theirs = &request->theirs;
+	int error = introduction_decode(theirs, asked->private_data, asked->private_data_len);
+	enum refusal refusal = REFUSAL_NONE;
+
+	request->tutorial = error == -ENOMSG;
+	if (error == 0 && theirs->secret && asked->private_data_len >= SECRET_WORDS_SIZE)
+		memcpy(request->words, asked->private_data, SECRET_WORDS_SIZE);
+	request->initiator_depth = asked->initiator_depth;
+	request->responder_resources = asked->responder_resources;
+	*mode = options->mode ? options->mode : mode_by_number(MODE_WRITE);
+	if (options->device &&
+		strcmp(options->device, ibv_get_device_name(event->id->verbs->device)) != 0)
+		return REFUSAL_DEVICE;
+	if (error != -EMSGSIZE &&
+		!handshake_fits(service->session.secret, theirs, asked->private_data_len))
+		return REFUSAL_SECRET;
+	if (request->tutorial) {
+		theirs->size = SINK_TEXT_SIZE;
+		if (options->input || options->output)
+			return REFUSAL_FILES;
+		return too_large(options, theirs->size) ? REFUSAL_SIZE : REFUSAL_NONE;
+	}
+	if (error)
+		return REFUSAL_MALFORMED;
+	refusal = judge_introduction(service, theirs);
+	if (refusal != REFUSAL_NONE || theirs->session == SESSION_DIAGNOSIS)
+		return refusal;
+	*mode = mode_by_number(theirs->mode);
+	if (connection_reads(*mode) && asked->initiator_depth == 0)
+		return REFUSAL_DEPTH;
+	if (too_large(options, theirs->size))
+		return REFUSAL_SIZE;
+	return busy(service) ? REFUSAL_BUSY : REFUSAL_NONE;
+}
+
+enum refusal admission_room(
+	struct service *service, const struct sockaddr *peer, struct place **idlest)
+{
+	struct places *places = &service->places;
+	enum places_room room = places_room(places, peer);
+	struct place *place;
+
+	*idlest = NULL;
+	/* Those who are ending have no place, but memory still. */
+	if (service->clients - places->taken > places->most + ENDING_MORE)
+		return REFUSAL_CLIENTS;
+	if (room == PLACES_FREE)
+		return REFUSAL_NONE;
+	TAILQ_FOREACH (place, &places->all, next)
+		place_moved(place, connection_moved(place->holder));
+	*idlest = places_idlest(places, peer, deadline_now());
+	if (*idlest)
+		return REFUSAL_NONE;
+	return room == PLACES_FULL_ADDRESS ? REFUSAL_ADDRESS : REFUSAL_CLIENTS;
+}
+
+/* Whoever has no secret is told of like whoever has a wrong one. */
+static void report_stranger(const struct service *service, const char *peer)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_STRANGER,
+		message_name(MSG_PROOF), "");
+	service_report(service, &failure, peer);
+}
+
+void admission_refuse(const struct service *service, struct rdma_cm_id *id, enum refusal refusal)
+{
+	const struct mode *mode = service->options->mode;
+	const struct introduction ours = {
+		.version = INTRODUCTION_VERSION,
+		.mode = mode ? (uint8_t)mode->number : 0,
+		.refusal = refusal,
+		.size = refusal == REFUSAL_SIZE ? service->options->max_size : 0,
+	};
+	uint8_t introduction[INTRODUCTION_SIZE];
+	char peer[ADDRESS_TEXT_SIZE];
+
+	address_port_text(rdma_get_peer_addr(id), peer);
+	output_detail(service->output, "%s is refused, reason %d", peer, refusal);
+	if (refusal == REFUSAL_SECRET && service->session.secret)
+		report_stranger(service, peer);
+	introduction_encode(&ours, introduction);
+	rdma_reject(id, introduction, INTRODUCTION_SIZE);
+	rdma_destroy_id(id);
+}

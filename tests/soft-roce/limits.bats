@@ -1,0 +1,290 @@
+#!/usr/bin/env bats
+# What a server allows its clients: how many at a time, how many from one address, how long a handshake
+# may take, how much one may send; and that those who only hold places keep nobody out.
+
+load common
+load streams
+
+# The time for a handshake where one is to end: nobody else's may be that slow.
+HANDSHAKE=$((PAIR_SCALE > 1 ? 15 : 4))
+
+# hold_place STEP...: a client that does these steps and says so; CLIENTS has its process.
+hold_place() {
+	odd_here "$ADDRESS" "$PORT" "$@"
+}
+
+odd_here() {
+	local before=${#CLIENTS[@]}
+	"$PAIR_BUILD/tests/soft-roce/odd-peer" "$@" >"$DIR/odd.$before" 2>&1 &
+	CLIENTS+=($!)
+	wait_line "$DIR/odd.$before" '^here$'
+}
+
+let_go_of() { kill -KILL "$@"; }
+
+# Another address of this host, as a client's.
+second_address_up() {
+	SECOND=10.77.0.77
+	ip address add "$SECOND/24" dev "$VM_INTERFACE"
+}
+
+second_address_down() { ip address delete "$SECOND/24" dev "$VM_INTERFACE"; }
+
+says() {
+	local status=$1 pattern=$2
+	shift 2
+	expect "$status" "$@"
+	one_line "$ERR"
+	has "$ERR" "$pattern"
+}
+
+FULL='the server is full: as many clients as its --max-clients allows are connected'
+FULL_ADDRESS="as many clients as the server's --max-clients-per-address allows"
+
+# As many places as the server has can be had at once, and no RDMA object is left: it counts right.
+counts_right() {
+	wait_until no_clients
+	swarm write "$ADDRESS" "$PORT" "$1" "$1" >"$OUT" 2>"$ERR" || fail "$(cat "$OUT" "$ERR")"
+	has "$OUT" "^$1 verified, 0 failed\$"
+}
+
+no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
+
+@test "a full server says so; the client asks again until its time is over, or there is a place" {
+	start_server --timeout 60 --max-clients 2 any
+	hold_place mr get say:here pause
+	hold_place mr get say:here pause
+	says 3 "$FULL" client --timeout 2 write "$ADDRESS" "$PORT"
+	count "$OUT" '^there is no place at the server; trying again.$' 1
+	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	local pid=$!
+	wait_line "$OUT" 'no place at the server'
+	let_go_of "${CLIENTS[0]}"
+	ends_with 0 "$pid"
+	[ ! -s "$ERR" ]
+	let_go_of "${CLIENTS[1]}"
+	counts_right 2
+	stop_server
+}
+
+@test "a signal ends a client that waits for a place" {
+	start_server --timeout 60 --max-clients 1 any
+	hold_place mr get say:here pause
+	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	local pid=$!
+	wait_line "$OUT" 'no place at the server'
+	kill -INT "$pid"
+	ends_with 1 "$pid"
+	has "$ERR" 'interrupted by a signal'
+	let_go_of "${CLIENTS[@]}"
+	stop_server
+}
+
+@test "clients that connect and say nothing are ended, and a good one gets in" {
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 4 any
+	hold_place say:here closed
+	hold_place say:here closed
+	odd_here --half-open "$ADDRESS" "$PORT"
+	odd_here --half-open "$ADDRESS" "$PORT"
+	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
+	wait_until count "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout' 4
+	ends_with 0 "${CLIENTS[0]}"
+	ends_with 0 "${CLIENTS[1]}"
+	let_go_of "${CLIENTS[2]}" "${CLIENTS[3]}"
+	counts_right 4
+	stop_server
+}
+
+@test "the deadline of a handshake is not that of silence: signs of life are none" {
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
+	odd_peer "$ADDRESS" "$PORT" closed
+	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout gives it more'
+	# After it, silence counts again, and nothing else.
+	hold_place mr get say:here pause
+	MARK=$SECONDS
+	wait_until has_waited $((HANDSHAKE + 2))
+	one_line "$ERRORS"
+	let_go_of "${CLIENTS[@]}"
+	stop_server
+}
+
+@test "a full house of idle clients: the one that has been idle longest makes room, and hears why" {
+	mkdir "$DIR/in"
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 3 --output "$DIR/in/" any
+	start_fed_client --timeout 60 write
+	local fed=${CLIENTS[0]}
+	CLIENTS=()
+	hold_place mr get say:here beats
+	hold_place mr get say:here beats
+	client --timeout 60 --message hello read "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
+		fail "$(cat "$DIR/good")"
+	ends_with 4 "$fed"
+	one_line "$ERR"
+	has "$ERR" 'it gave up: no data moved, and another client needed the place'
+	wait_line "$ERRORS" 'no data moved, and another client needed the place (for [0-9.]* s); run the server with a larger --max-clients'
+	# Nothing is left of what it had begun to send.
+	wait_until without "$DIR/in" '*fifo*'
+	one_line "$ERRORS"
+	exec 7>&-
+	let_go_of "${CLIENTS[@]}"
+	wait_until no_clients
+	stop_server
+}
+
+# without FOLDER PATTERN: it has no such file.
+without() { [ -z "$(find "$1" -name "$2")" ]; }
+
+# Sends a byte now and then.
+feed() {
+	while printf x >&7; do
+		sleep 0.2
+	done
+}
+
+@test "who moves data is never sent away, however slowly it goes" {
+	mkdir "$DIR/in"
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 2 --output "$DIR/in/" any
+	start_fed_client --timeout 60 write
+	feed &
+	local feeder=$! fed=${CLIENTS[0]} before
+	hold_place mr get say:here beats 7>&-
+	# The one that is idle makes room; then nobody may be sent away.
+	client --timeout 60 read "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 || fail "$(cat "$DIR/good")"
+	wait_until count "$ERRORS" 'another client needed the place' 1
+	hold_place mr get say:here pause 7>&-
+	before=$(wc -l <"$ERRORS")
+	expect_full
+	[ "$(wc -l <"$ERRORS")" -eq "$before" ]
+	kill "$feeder"
+	wait "$feeder" || true
+	exec 7>&-
+	ends_with 0 "$fed"
+	let_go_of "${CLIENTS[@]:1}" || true
+	wait_until no_clients
+	stop_server
+}
+
+expect_full() {
+	local got=0
+	client --timeout 2 write "$ADDRESS" "$PORT" >"$DIR/full" 2>&1 7>&- || got=$?
+	[ $got -eq 3 ] || fail "exit $got: $(cat "$DIR/full")"
+	has "$DIR/full" "$FULL"
+}
+
+@test "so many from one address, and others beside them" {
+	second_address_up
+	local failed=0
+	many_from_one_address || failed=1
+	second_address_down
+	[ $failed -eq 0 ]
+}
+
+many_from_one_address() {
+	start_server --timeout 60 --max-clients-per-address 2 any || return
+	hold_place mr get say:here beats || return
+	hold_place mr get say:here beats || return
+	says 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT" || return
+	has "$OUT" '^there is no place at the server; trying again.$' || return
+	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT" || return
+	[ ! -s "$ERRORS" ] || return
+	kill -0 "${CLIENTS[0]}" "${CLIENTS[1]}" || return
+	let_go_of "${CLIENTS[0]}"
+	expect 0 client --timeout 60 write "$ADDRESS" "$PORT" || return
+	let_go_of "${CLIENTS[1]}"
+	counts_right 2 || return
+	stop_server
+}
+
+@test "an address that has its share idle makes room for itself, not at the expense of others" {
+	second_address_up
+	local failed=0
+	idle_from_one_address || failed=1
+	second_address_down
+	[ $failed -eq 0 ]
+}
+
+idle_from_one_address() {
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients-per-address 1 any || return
+	hold_place mr get say:here beats || return
+	"$PAIR_BIN/rdma-client" --source "$SECOND" --input /dev/zero --quiet write "$ADDRESS" "$PORT" \
+		>"$DIR/other" 2>&1 &
+	local other=$!
+	expect 0 client --timeout 60 write "$ADDRESS" "$PORT" || return
+	wait_until count "$ERRORS" 'another client needed the place' 1 || return
+	kill -0 $other || return
+	kill -KILL $other "${CLIENTS[@]}"
+	wait_until no_clients || return
+	stop_server
+}
+
+@test "diagnoses: apart from clients, so many for an address, and not without an order" {
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 1 \
+		--max-clients-per-address 1 any
+	hold_place mr get say:here beats
+	# A full server can be diagnosed.
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	odd_here --intro diagnosis "$ADDRESS" "$PORT" order:facts told say:here pause
+	expect 3 client diagnose "$ADDRESS" "$PORT"
+	has "$OUT" "^connection  failed  $FULL_ADDRESS"
+	let_go_of "${CLIENTS[@]}"
+	wait_until no_clients
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" closed
+	wait_line "$ERRORS" 'the peer does not answer any more; .*--handshake-timeout'
+	stop_server
+}
+
+@test "what is larger than --max-size is refused, and what turns out to be is ended" {
+	local mode
+	head -c 10240 /dev/zero >"$DIR/fits"
+	head -c 10241 /dev/zero >"$DIR/large"
+	mkdir "$DIR/in"
+	for mode in write read; do
+		start_server --max-size 10K --output "$DIR/in/" $mode
+		says 3 "the server at $ADDRESS:$PORT takes at most 10240 bytes from a client; send less" \
+			client --input "$DIR/large" $mode "$ADDRESS" "$PORT"
+		[ ! -s "$ERRORS" ]
+		is_empty "$DIR/in"
+		into expect 4 client --input - $mode "$ADDRESS" "$PORT"
+		cat "$DIR/large" >"$DIR/pipe"
+		wait "$TAKER"
+		has "$ERR" 'it gave up: it sent more than the 10240 bytes that --max-size allows'
+		wait_line "$ERRORS" 'it sent more than the 10240 bytes that --max-size allows; let it'
+		one_line "$ERRORS"
+		wait_until is_empty "$DIR/in"
+		expect 0 client --input "$DIR/fits" $mode "$ADDRESS" "$PORT"
+		into expect 0 client --input - $mode "$ADDRESS" "$PORT"
+		cat "$DIR/fits" >"$DIR/pipe"
+		wait "$TAKER"
+		[ "$(find "$DIR/in" -type f -size 10240c | wc -l)" -eq 2 ]
+		rm "$DIR/in"/*
+		stop_server
+	done
+	# A program of the tutorial announces nothing; it may send 1,024 bytes.
+	start_server --max-size 1023 write
+	if tutorial_peer client write "$ADDRESS" "$PORT" >"$OUT" 2>&1; then
+		fail 'it was accepted'
+	fi
+	stop_server
+}
+
+@test "all floods at once, and good clients beside them" {
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 6 any
+	local i
+	hold_place mr get say:here beats
+	hold_place mr get say:here beats
+	hold_place say:here closed
+	hold_place say:here closed
+	odd_here --half-open "$ADDRESS" "$PORT"
+	odd_here --half-open "$ADDRESS" "$PORT"
+	# Those who come now take what gets free, as the good ones do.
+	for i in 1 2 3 4; do
+		"$PAIR_BUILD/tests/soft-roce/odd-peer" "$ADDRESS" "$PORT" mr get beats \
+			>>"$DIR/more" 2>&1 &
+		CLIENTS+=($!)
+		expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
+		expect 0 client --timeout 60 read "$ADDRESS" "$PORT"
+	done
+	kill -KILL "${CLIENTS[@]}" 2>/dev/null || true
+	counts_right 6
+	stop_server
+}
