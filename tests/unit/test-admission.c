@@ -130,7 +130,8 @@ static void start_passive(struct rig *rig, struct handshake *peer, const struct 
 				 rig->device, &request, &rig->connection, &failure),
 		0);
 	handshake_hear(peer, rig->connection->words);
-	assert_int_equal(connection_established(rig->connection, NULL, &failure), 0);
+	assert_int_equal(
+		connection_established(rig->connection, &(struct rdma_conn_param){0}, &failure), 0);
 	fake_settle();
 }
 
