@@ -1,5 +1,6 @@
 /* Where received data goes: kept or shown when it is what was sent, and otherwise nowhere. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -203,6 +204,64 @@ static void writes_to_a_slow_consumer(void **state)
 	assert_memory_equal(found, drain_data, DRAIN_DATA);
 }
 
+/* What a pipe holds. */
+#define PIPE ((size_t)65536)
+
+static const uint8_t key[DIGEST_KEY_SIZE] = {7, 1, 1};
+
+static void has_a_key(void **state)
+{
+	static const size_t sizes[] = {
+		0, 1, SINK_TEXT_SIZE, SINK_TEXT_SIZE + 1, DRAIN_RING + 1, DRAIN_DATA};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
+		size_t size = sizes[i / 2];
+		/* The digest that needs none is not the right one. */
+		const struct digest digest = i & 1 ? digest_of(drain_data, size)
+						   : digest_of_keyed(key, drain_data, size);
+
+		drain_start("data.bin", size);
+		sink_set_key(drain.sink, key);
+		drain_begin("");
+		assert_true(drain_arrive(size));
+		sink_finish(drain.sink, size, &digest);
+		drain_assert_ends(i & 1 ? SINK_DAMAGED : SINK_VERIFIED);
+		if (!(i & 1))
+			drain_assert_kept("data.bin", size);
+		unlink("data.bin");
+		assert_int_equal(count_entries(NULL), 0);
+		drain_again();
+	}
+}
+
+/* With a key, what goes out is what was digested, though somebody writes into the ring meanwhile. */
+static void writes_what_it_digested(void **state)
+{
+	int reading = drain_to_pipe();
+	struct digest digest;
+	size_t at = 0;
+	ssize_t got;
+
+	(void)state;
+	/* When its last page is begun, the pipe takes no more, and the sink waits with what it took next. */
+	assert_int_equal(fcntl(reading, F_SETPIPE_SZ, PIPE), PIPE);
+	drain_start("-", STREAM_SIZE_UNKNOWN);
+	sink_set_key(drain.sink, key);
+	drain_begin("");
+	assert_true(drain_arrive(PIPE));
+	a_moment();
+	memset(drain.memory, 0xee, sizeof(drain.memory));
+	while (at < PIPE && (got = read(reading, found + at, sizeof(found) - at)) > 0)
+		at += (size_t)got;
+	assert_int_equal(at, PIPE);
+	assert_memory_not_equal(found, drain_data, at);
+	digest = digest_of_keyed(key, found, at);
+	sink_finish(drain.sink, at, &digest);
+	drain_assert_ends(SINK_VERIFIED);
+	close(reading);
+}
+
 /* The CQ thread hears of room, or it would never let the peer send more: but not of every byte. */
 static void tells_of_room_now_and_then(void **state)
 {
@@ -232,6 +291,8 @@ int main(void)
 		SINK_TEST(cuts_names_that_are_too_long),
 		SINK_TEST(keeps_nothing_that_is_damaged),
 		SINK_TEST(writes_to_a_slow_consumer),
+		SINK_TEST(has_a_key),
+		SINK_TEST(writes_what_it_digested),
 		SINK_TEST(tells_of_room_now_and_then),
 	};
 
