@@ -85,7 +85,26 @@ ssize_t __wrap_readlink(const char *path, char *text, size_t size)
 	return (ssize_t)fuzz_bytes(&file, text, size);
 }
 
-/* The names of a folder stand in a text, each up to a blank. */
+/* The next of the names, which stand in a text, each up to a blank. "" at the end. */
+static void next_name(struct fuzz_input *names, char name[], size_t size)
+{
+	size_t length = 0;
+	char c;
+
+	while (names->left > 0 && (c = (char)fuzz_byte(names)) != ' ' && length < size - 1)
+		name[length++] = c == '/' ? '_' : c;
+	name[length] = '\0';
+}
+
+/* No folder has a name twice. */
+static bool is_new(struct dirent *const *entries, int count, const char *name)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(entries[i]->d_name, name) == 0)
+			return false;
+	return *name;
+}
+
 int __wrap_scandir64(const char *path, struct dirent ***entries,
 	int (*filter)(const struct dirent *entry),
 	int (*compare)(const struct dirent **one, const struct dirent **other))
@@ -102,14 +121,10 @@ int __wrap_scandir64(const char *path, struct dirent ***entries,
 	fuzz_check(*entries);
 	while (names.left > 0 && count < ENTRIES_MAX) {
 		struct dirent *entry = calloc(1, sizeof(*entry));
-		size_t length = 0;
-		char c;
 
 		fuzz_check(entry);
-		while (names.left > 0 && (c = (char)fuzz_byte(&names)) != ' ' &&
-			length < sizeof(entry->d_name) - 1)
-			entry->d_name[length++] = c == '/' ? '_' : c;
-		if (length > 0 && filter(entry))
+		next_name(&names, entry->d_name, sizeof(entry->d_name));
+		if (is_new(*entries, count, entry->d_name) && filter(entry))
 			(*entries)[count++] = entry;
 		else
 			free(entry);
