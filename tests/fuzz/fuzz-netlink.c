@@ -81,7 +81,8 @@ static void check_address(const struct sockaddr_storage *address)
 static int ask_route(const struct sockaddr_in *address)
 {
 	struct netlink_route route;
-	int error = netlink_find_route((const struct sockaddr *)address, deadline_in(1000), &route);
+	int error = netlink_find_route(
+		(const struct sockaddr *)address, NULL, deadline_in(1000), &route);
 
 	check_address(&route.source);
 	check_address(&route.gateway);
