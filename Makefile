@@ -161,7 +161,7 @@ $(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach
 # What the fuzz targets share with the unit tests, and what they replace.
 $(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \
-	threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c))
+	end.c threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c))
 $(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll sem_wait $(addprefix pthread_, \
 	cond_broadcast cond_signal cond_wait create join setname_np)
 $(BUILD)/tests/fuzz/fuzz-datagram: wrapped := recv recvmsg

@@ -19,6 +19,37 @@ static bool had(const struct history *history, enum exchange_event event)
 	return history->events & EVENT(event);
 }
 
+/* Whether an event is right now: the completion of what was asked for, or what the peer may say. */
+static bool may_come(
+	const struct exchange *exchange, const struct history *history, enum exchange_event event)
+{
+	/* What must have been asked for, and what must have come. */
+	static const struct {
+		unsigned int actions, events;
+	} needs[EVENT_COUNT] = {
+		[EVENT_SENT_MR] = {ACTION_SEND_MR, 0},
+		[EVENT_DATA_POSTED] = {ACTION_SEND_DATA, 0},
+		[EVENT_SENT_DONE] = {ACTION_SEND_DONE, 0},
+		[EVENT_SENT_VERDICT] = {ACTION_SEND_VERDICT, 0},
+		[EVENT_DELIVERED] = {0, EVENT(EVENT_RECEIVED_DONE)},
+		[EVENT_RECEIVED_DONE] = {ACTION_SEND_MR, EVENT(EVENT_RECEIVED_MR)},
+		[EVENT_RECEIVED_VERDICT] = {ACTION_SEND_DONE, EVENT(EVENT_RECEIVED_DONE)},
+	};
+
+	if (event == EVENT_ESTABLISHED)
+		return true;
+	if (event == EVENT_RECEIVED_VERDICT && exchange->tutorial)
+		return false;
+	return !had(history, event) && !(needs[event].actions & ~history->actions) &&
+	       !(needs[event].events & ~history->events);
+}
+
+static bool is_end(enum exchange_event event)
+{
+	return event == EVENT_SENT_ABORT || event == EVENT_RECEIVED_ABORT ||
+	       event == EVENT_GAVE_UP || event == EVENT_FAILED || event == EVENT_DISCONNECTED;
+}
+
 /* Each of our messages follows what it answers. */
 static void check_sending(const struct exchange *exchange, const struct history *history,
 	unsigned int actions, enum exchange_event event)
@@ -83,8 +114,9 @@ static void take(struct exchange *exchange, struct history *history, enum exchan
 	fuzz_check(memcmp(&twin, exchange, sizeof(twin)) == 0);
 	fuzz_check(exchange->sent >= before.sent && exchange->received >= before.received);
 	fuzz_check(!(history->actions & actions));
-	if (!before.ended && violation)
-		fuzz_check(*violation && actions & ACTION_VIOLATION);
+	fuzz_check(before.ended || !violation || (*violation && actions & ACTION_VIOLATION));
+	if (!before.ended && !is_end(event))
+		fuzz_check(may_come(exchange, history, event) == !(actions & ACTION_VIOLATION));
 	if (!before.ended && !(actions & ACTION_VIOLATION))
 		history->events |= EVENT(event);
 	check_end(exchange, history, actions);

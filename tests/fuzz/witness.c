@@ -100,6 +100,23 @@ static void look_at_done(const struct witness *witness, const struct message *me
 	fuzz_check(digest_equal(&message->digest, &digest));
 }
 
+/* True if the peer's stream is what its MSG_DONE says, as far as it was sent in good order. */
+static bool is_whole(const struct witness *witness)
+{
+	struct digest digest = digest_of(witness->stream, witness->streamed);
+
+	return witness->done.length == witness->streamed &&
+	       digest_equal(&witness->done.digest, &digest);
+}
+
+static void look_at_verdict(const struct witness *witness, const struct message *message)
+{
+	bool verified = message->verdict == VERDICT_VERIFIED;
+
+	fuzz_check(!witness->tutorial && witness->heard[MSG_DONE] && witness->said[MSG_DONE]);
+	fuzz_check(witness->odd || verified == is_whole(witness));
+}
+
 static void look_at_message(struct witness *witness, const struct fake_send *send)
 {
 	struct message message;
@@ -122,8 +139,7 @@ static void look_at_message(struct witness *witness, const struct fake_send *sen
 		look_at_piece(witness, message.length);
 		break;
 	case MSG_VERDICT:
-		fuzz_check(!witness->tutorial && witness->heard[MSG_DONE]);
-		fuzz_check(witness->said[MSG_DONE]);
+		look_at_verdict(witness, &message);
 		break;
 	default:
 		break;
@@ -143,17 +159,6 @@ void witness_look(struct witness *witness)
 		else
 			look_at_rdma(witness, &send);
 	}
-}
-
-/* The peer's stream is what we have digested. */
-static void judge_stream(const struct witness *witness)
-{
-	struct digest digest = digest_of(witness->stream, witness->streamed);
-
-	if (witness->odd)
-		return;
-	fuzz_check(witness->done.length == witness->streamed);
-	fuzz_check(digest_equal(&witness->done.digest, &digest));
 }
 
 /* What the peer's memory holds at the end is the last of what we sent. */
@@ -188,5 +193,5 @@ void witness_judge(const struct witness *witness, const struct failure *outcome)
 		return;
 	fuzz_check(witness->heard[MSG_VERDICT] && witness->verified);
 	fuzz_check(witness->said[MSG_VERDICT] == 1);
-	judge_stream(witness);
+	fuzz_check(witness->odd || is_whole(witness));
 }
