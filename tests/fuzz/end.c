@@ -147,8 +147,10 @@ static void tell(struct end *end, uint64_t position, uint32_t length)
 		hear(end, &message);
 		return;
 	}
-	if (fake_receives(end->id) > 0)
-		fake_arrive_immediate(end->id, length, (uint32_t)position);
+	if (fake_receives(end->id) == 0)
+		return;
+	witness_hear_data(&end->witness);
+	fake_arrive_immediate(end->id, length, (uint32_t)position);
 }
 
 /* Writes the next bytes of its stream, or has them ready, and tells of them. */

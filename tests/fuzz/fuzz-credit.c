@@ -109,8 +109,8 @@ static void send(struct side *side, struct fuzz_input *input)
 static void hear_credit(struct side *side, struct fuzz_input *input)
 {
 	const struct flow_sender before = side->sender;
-	uint64_t position = read_near(input, before.credited);
-	uint64_t pieces = read_near(input, before.pieces_credited);
+	uint64_t position = read_near(input, before.told);
+	uint64_t pieces = read_near(input, before.pieces);
 
 	if (flow_credited(&side->sender, position, pieces)) {
 		fuzz_check(side->sender.credited == position);

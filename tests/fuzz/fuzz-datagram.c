@@ -24,7 +24,7 @@ struct queued {
 };
 
 static struct queued queue[ERRORS_MAX];
-static size_t queued, taken;
+static size_t queued, told;
 static bool answered;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
@@ -40,9 +40,9 @@ ssize_t __wrap_recvmsg(int socket, struct msghdr *message, int flags)
 
 	(void)socket;
 	(void)flags;
-	if (taken == queued)
+	if (told == queued)
 		return -1;
-	next = &queue[taken++];
+	next = &queue[told++];
 	six = next->from.ss_family == AF_INET6;
 	fuzz_check(message->msg_controllen >= CMSG_SPACE(size));
 	control->cmsg_level = six ? IPPROTO_IPV6 : IPPROTO_IP;
@@ -54,6 +54,7 @@ ssize_t __wrap_recvmsg(int socket, struct msghdr *message, int flags)
 	return 0;
 }
 
+/* cppcheck-suppress constParameter; it is recv() as others see it */
 ssize_t __wrap_recv(int socket, void *bytes, size_t size, int flags)
 {
 	(void)socket;
@@ -88,7 +89,7 @@ static void read_queue(struct fuzz_input *input, const struct sockaddr_storage *
 {
 	static const uint32_t numbers[] = {EMSGSIZE, ECONNREFUSED, EHOSTUNREACH, ENETUNREACH};
 
-	for (queued = taken = 0; queued < ERRORS_MAX && input->left > 0; queued++) {
+	for (queued = told = 0; queued < ERRORS_MAX && input->left > 0; queued++) {
 		struct sock_extended_err *error = &queue[queued].error;
 		uint8_t kind = fuzz_byte(input);
 
@@ -157,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answered = kind & 8;
 	read_queue(&input, &datagram.host);
 	fuzz_check(datagram_read(&datagram) == datagram.answer);
-	fuzz_check(taken == queued);
+	fuzz_check(told == queued);
 	check_answer(&datagram, telling(&datagram.host));
 	return 0;
 }

@@ -111,7 +111,8 @@ static void take(struct exchange *exchange, struct history *history, enum exchan
 
 	/* A pure function. */
 	fuzz_check(exchange_step(&twin, event) == actions);
-	fuzz_check(memcmp(&twin, exchange, sizeof(twin)) == 0);
+	fuzz_check(twin.sent == exchange->sent && twin.received == exchange->received);
+	fuzz_check(twin.delivered == exchange->delivered && twin.ended == exchange->ended);
 	fuzz_check(exchange->sent >= before.sent && exchange->received >= before.received);
 	fuzz_check(!(history->actions & actions));
 	fuzz_check(before.ended || !violation || (*violation && actions & ACTION_VIOLATION));
@@ -133,8 +134,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct exchange exchange;
 	uint8_t kind = fuzz_byte(&input);
 
-	/* Compared as bytes: padding too. */
-	memset(&exchange, 0, sizeof(exchange));
 	exchange_init(&exchange, kind & 1, kind & 2);
 	while (input.left > 0)
 		take(&exchange, &history, (enum exchange_event)(fuzz_byte(&input) % EVENT_COUNT));

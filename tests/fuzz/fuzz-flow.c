@@ -9,6 +9,7 @@
 /* Streams so long that the rings go round several times. */
 #define LENGTH_MAX 255
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;

@@ -19,7 +19,7 @@ static bool is_ours(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct introduction introduction, again;
-	uint8_t bytes[INTRODUCTION_SIZE];
+	uint8_t bytes[INTRODUCTION_SIZE], bytes_again[INTRODUCTION_SIZE];
 	int error = introduction_decode(&introduction, data, size);
 
 	fuzz_check((error == -ENOMSG) == !is_ours(data, size));
@@ -32,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		fuzz_check(bytes[i] == data[i] || bytes[i] == 0);
 	fuzz_check(introduction_decode(&again, bytes, sizeof(bytes)) == 0);
-	fuzz_check(memcmp(&introduction, &again, sizeof(again)) == 0);
+	introduction_encode(&again, bytes_again);
+	fuzz_check(memcmp(bytes, bytes_again, sizeof(bytes)) == 0);
 	return 0;
 }

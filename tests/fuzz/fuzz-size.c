@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = {data, size};
 	uint64_t one = fuzz_number(&input, 8), other = fuzz_number(&input, 8);
-	char *text = malloc(input.left + 1);
+	char *text = calloc(1, input.left + 1);
 
 	fuzz_check(text);
 	check_format(one);

@@ -117,7 +117,7 @@ int __wrap_scandir64(const char *path, struct dirent ***entries,
 	errno = ENOENT;
 	if (names.left == 0)
 		return -1;
-	*entries = calloc(ENTRIES_MAX, sizeof(**entries));
+	*entries = calloc(ENTRIES_MAX, sizeof(struct dirent *));
 	fuzz_check(*entries);
 	while (names.left > 0 && count < ENTRIES_MAX) {
 		struct dirent *entry = calloc(1, sizeof(*entry));

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "lib/text.h"
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;

@@ -76,7 +76,8 @@ static inline size_t fuzz_bytes(struct fuzz_input *input, void *to, size_t most)
  */
 static inline void *fuzz_copy(const void *bytes, size_t size)
 {
-	void *copy = malloc(size);
+	/* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): of no bytes, too */
+	void *copy = calloc(1, size);
 
 	fuzz_check(copy || size == 0);
 	if (size > 0)

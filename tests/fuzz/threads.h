@@ -4,6 +4,8 @@
  * descriptor, a semaphore or a condition; then another goes on. The linker puts this in the place of
  * the C library's functions (ld(1), --wrap: the Makefile lists them).
  *
+ * makecontext(3) and its like are obsolescent because there are threads, which they play here.
+ *
  * The clock is the made-up device's (tests/unit/fake-verbs.h) and stands still, too.
  */
 #ifndef THREADS_H

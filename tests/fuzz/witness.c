@@ -3,12 +3,43 @@
 #include "fuzz.h"
 #include "lib/sink.h"
 
+/* True if it may not come now. What comes after the verdict changes nothing. */
+static bool breaks_order(const struct witness *witness, enum message_type type)
+{
+	switch (type) {
+	case MSG_MR:
+		return witness->heard[MSG_MR];
+	case MSG_DONE:
+		return witness->heard[MSG_DONE] || !witness->heard[MSG_MR];
+	case MSG_VERDICT:
+		return !witness->heard[MSG_DONE];
+	case MSG_DATA:
+		return witness->heard[MSG_DONE] || !witness->heard[MSG_MR];
+	case MSG_ABORT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note_order(struct witness *witness, enum message_type type)
+{
+	if (!witness->tutorial && !witness->heard[MSG_VERDICT] && breaks_order(witness, type))
+		witness->broken = true;
+}
+
+void witness_hear_data(struct witness *witness)
+{
+	note_order(witness, MSG_DATA);
+}
+
 void witness_hear(struct witness *witness, const void *bytes, size_t length)
 {
 	struct message message;
 
 	if (message_decode(&message, bytes, length))
 		return;
+	note_order(witness, message.type);
 	/* A second one ends the exchange, and changes nothing that was agreed. */
 	if (message.type == MSG_MR && !witness->heard[MSG_MR])
 		witness->region = message;
@@ -185,6 +216,7 @@ void witness_judge(const struct witness *witness, const struct failure *outcome)
 		fuzz_check(failure_status(outcome) != STATUS_OK);
 		return;
 	}
+	fuzz_check(!witness->broken);
 	fuzz_check(witness->heard[MSG_MR] && witness->heard[MSG_DONE]);
 	fuzz_check(witness->said[MSG_MR] == 1 && witness->said[MSG_DONE] == 1);
 	if (witness->writes)

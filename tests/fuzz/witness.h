@@ -34,7 +34,8 @@ struct witness {
 	uint64_t credited, pieces; /* by MSG_CREDIT */
 	uint8_t stream[WITNESS_STREAM_MAX];
 	size_t streamed;
-	bool odd; /* more of its stream, or other, than is in `stream` */
+	bool odd;    /* more of its stream, or other, than is in `stream` */
+	bool broken; /* the order of the messages: that cannot end well */
 
 	/* what this end has posted */
 	unsigned int looked_at;
@@ -45,6 +46,9 @@ struct witness {
 
 /* A message of the peer will arrive. */
 void witness_hear(struct witness *witness, const void *bytes, size_t length);
+
+/* Data will. */
+void witness_hear_data(struct witness *witness);
 
 /* True if the RDMA of the oldest send that waits goes where the peer has memory. */
 bool witness_reaches(const struct witness *witness, const struct fake_send *send);
