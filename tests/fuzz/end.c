@@ -123,14 +123,24 @@ void peer_says_region(struct end *end)
 	hear(end, &message);
 }
 
+/* A number that is at some limit, or any. */
+static uint64_t any_number(struct end *end)
+{
+	static const uint64_t limits[] = {0, 1, PEER_MEMORY, PEER_MEMORY + 1, UINT32_MAX,
+		(uint64_t)1 << 32, (uint64_t)1 << 63, UINT64_MAX - PEER_MEMORY, UINT64_MAX};
+	uint8_t which = fuzz_byte(&end->input);
+
+	return which < FUZZ_COUNT(limits) ? limits[which] : fuzz_number(&end->input, 8);
+}
+
 void peer_says_any_region(struct end *end)
 {
 	struct message message = {
 		.type = MSG_MR,
-		.address = fuzz_number(&end->input, 8),
-		.length = fuzz_number(&end->input, 8),
+		.address = any_number(end),
+		.length = any_number(end),
 		.rkey = fuzz_byte(&end->input) & 1 ? PEER_RKEY : 0,
-		.depth = (uint32_t)fuzz_number(&end->input, 4),
+		.depth = (uint32_t)any_number(end),
 	};
 
 	message.text_size = fuzz_byte(&end->input);
