@@ -37,13 +37,27 @@ void end_fail_some_call(struct end *end)
 	end->failing = true;
 }
 
-/* Steps of the network and the device. */
+/*
+ * Steps of the network and the device. When we have disconnected, the queue pair is in the error
+ * state: nothing arrives any more, and what is posted comes back as flushed, sooner or later.
+ */
+
+/* How many sends could complete now, and how many messages arrive. */
+static unsigned int sends_of(const struct end *end)
+{
+	return end->closed ? 0 : fake_waiting(end->id);
+}
+
+static unsigned int receives_of(const struct end *end)
+{
+	return end->closed ? 0 : fake_receives(end->id);
+}
 
 /* The oldest sends complete; RDMA to where the peer has nothing fails there. */
 void end_complete(struct end *end)
 {
 	for (unsigned int count = fuzz_byte(&end->input) % 8 + 1U; count > 0; count--) {
-		unsigned int waiting = fake_waiting(end->id), all = fake_sends(end->id);
+		unsigned int waiting = sends_of(end), all = fake_sends(end->id);
 		struct fake_send send;
 
 		/* What is posted to a broken queue pair is flushed by itself. */
@@ -63,7 +77,7 @@ void end_fail_send(struct end *end)
 {
 	enum ibv_wc_status status = fuzz_byte(&end->input) % IBV_WC_GENERAL_ERR + 1U;
 
-	if (fake_waiting(end->id) > 0)
+	if (sends_of(end) > 0)
 		fake_complete(end->id, status);
 	fake_break(end->id);
 }
@@ -72,7 +86,7 @@ void end_fail_receive(struct end *end)
 {
 	enum ibv_wc_status status = fuzz_byte(&end->input) % IBV_WC_GENERAL_ERR + 1U;
 
-	if (fake_receives(end->id) > 0)
+	if (receives_of(end) > 0)
 		fake_fail_receive(end->id, status);
 	fake_break(end->id);
 }
@@ -96,7 +110,7 @@ static void hear_bytes(struct end *end, const void *bytes, size_t length)
 	/* Whether credit may be given depends on what was told of before, so that must be known. */
 	if (is_credit(bytes, length))
 		end_settle(end);
-	if (fake_receives(end->id) == 0)
+	if (receives_of(end) == 0)
 		return;
 	witness_hear(&end->witness, bytes, length);
 	fake_arrive(end->id, bytes, length);
@@ -157,7 +171,7 @@ static void tell(struct end *end, uint64_t position, uint32_t length)
 		hear(end, &message);
 		return;
 	}
-	if (fake_receives(end->id) == 0)
+	if (receives_of(end) == 0)
 		return;
 	witness_hear_data(&end->witness);
 	fake_arrive_immediate(end->id, length, (uint32_t)position);
