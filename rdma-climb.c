@@ -95,7 +95,7 @@ static int connect_probe(struct diagnosis *diagnosis, struct event_copy *answer)
 		.private_data_len = INTRODUCTION_SIZE,
 		.initiator_depth = READS,
 		.responder_resources = READS,
-		.retry_count = TRANSPORT_RETRIES,
+		.retry_count = PROBE_RETRIES,
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 	struct probe *probe = &diagnosis->probe;
