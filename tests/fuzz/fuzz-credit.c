@@ -89,7 +89,7 @@ static uint64_t read_near(struct fuzz_input *input, uint64_t number)
 {
 	uint8_t how = fuzz_byte(input);
 
-	return how < 0xf0 ? number + (uint64_t)(how - 0x40) : fuzz_number(input, 8);
+	return how < 0xf0 ? number + (uint64_t)(how % 16 - 8) : fuzz_number(input, 8);
 }
 
 static void send(struct side *side, struct fuzz_input *input)
