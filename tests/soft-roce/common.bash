@@ -169,6 +169,9 @@ has_no_reports() {
 	fail "$reports"
 }
 
+# What takes its time, and in which a sanitizer finds nothing more.
+only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
+
 # These take something away from this host while a command runs, and have its status.
 
 without_device() {
