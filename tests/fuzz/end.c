@@ -177,6 +177,12 @@ static void tell(struct end *end, uint64_t position, uint32_t length)
 	fake_arrive_immediate(end->id, length, (uint32_t)position);
 }
 
+/* The peer would have nobody to write to. */
+static bool is_over(const struct end *end)
+{
+	return end->closed || end->notes & (CONNECTION_FINISHED | CONNECTION_DRAINED);
+}
+
 /* Writes the next bytes of its stream, or has them ready, and tells of them. */
 void peer_sends_data(struct end *end)
 {
@@ -186,7 +192,7 @@ void peer_sends_data(struct end *end)
 	uint8_t *start = witness->writes ? (uint8_t *)(uintptr_t)offered->address : peer_memory;
 	size_t size = fuzz_byte(&end->input) * 8U;
 
-	if (!witness->said[MSG_MR] || !witness->heard[MSG_MR] || end->notes ||
+	if (!witness->said[MSG_MR] || !witness->heard[MSG_MR] || is_over(end) ||
 		witness->streamed + size > WITNESS_STREAM_MAX)
 		return;
 	if (!witness->writes && (ring > PEER_MEMORY || witness->region.rkey != PEER_RKEY))
@@ -214,7 +220,7 @@ void peer_scribbles(struct end *end)
 {
 	const struct message *offered = &end->witness.offered;
 
-	if (!end->witness.writes || !end->witness.said[MSG_MR] || end->notes)
+	if (!end->witness.writes || !end->witness.said[MSG_MR] || is_over(end))
 		return;
 	end->witness.odd = true;
 	((uint8_t *)(uintptr_t)offered->address)[fuzz_number(&end->input, 2) % offered->length] ^=
