@@ -1,0 +1,699 @@
+/*
+ * The exchange of two programs of ours: lib/exchange.c, and what rdma-exchange.c, rdma-common.c and
+ * rdma-connection.c do around it. docs/model.md says what of this is left out, and what holds.
+ *
+ * Each side is what its CQ thread and its main thread do, one event at a time. Between the sides is
+ * a reliable connection: what was posted arrives in order, its completion comes any time after that,
+ * and either may stop for ever when the link breaks or a side is gone.
+ *
+ *   -DGIVES_UP  either side may give up or run out of time, at any time
+ *   -DCRASHES   either side may vanish, at any time
+ *   -DBREAKS    the link may break, at any time
+ *   -DSECRET    MSG_PROOF goes before MSG_MR, as with --secret-file
+ *   -DHOSTILE   with SECRET: one side has no key and does as it likes
+ *   -DMUTANT_...  a fault, which the checks must find
+ */
+
+#define ACTIVE  0
+#define PASSIVE 1
+
+/* enum exchange_sent, in its order */
+#define SENT_NOTHING    0
+#define SENDING_PROOF   1
+#define SENT_PROOF      2
+#define SENDING_MR      3
+#define SENT_MR         4
+#define SENDING_DATA    5
+#define SENDING_DONE    6
+#define SENT_DONE       7
+#define SENDING_VERDICT 8
+#define SENT_ALL        9
+#define SENDING_ABORT   10
+#define SENT_ABORT      11
+
+/* enum exchange_received */
+#define RECEIVED_NOTHING 0
+#define RECEIVED_PROOF   1
+#define RECEIVED_MR      2
+#define RECEIVED_DONE    3
+#define RECEIVED_VERDICT 4
+
+mtype:events = {
+	EVENT_ESTABLISHED, EVENT_SENT_PROOF, EVENT_SENT_MR, EVENT_SENT_DONE, EVENT_SENT_VERDICT,
+	EVENT_SENT_ABORT, EVENT_DATA_POSTED, EVENT_DELIVERED, EVENT_RECEIVED_PROOF,
+	EVENT_RECEIVED_MR, EVENT_RECEIVED_DONE, EVENT_RECEIVED_VERDICT, EVENT_RECEIVED_ABORT,
+	EVENT_GAVE_UP, EVENT_FAILED, EVENT_DISCONNECTED, EVENT_NONE
+};
+mtype:messages = { MSG_PROOF, MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT };
+mtype:completions = { RECEIVED, SENT, FLUSHED };
+
+/* What went wrong first. OURS: a file, a signal, the peer's silence, a stranger. */
+mtype:failures = { NONE, COMPLETION, DAMAGED, DAMAGED_THERE, PROTOCOL, ABORTED, GONE, OURS };
+
+/* What a verdict says. */
+#define VERIFIED 1
+#define BROKEN   2
+
+/* What a proof says: whose key, which role, and whether it was heard in an earlier session. */
+#define PROOF(key, role, old) ((key) + 2 * (role) + 4 * (old))
+
+typedef side {
+	byte sent, received; /* struct exchange */
+	bool established, delivered, ended;
+	mtype:failures failure; /* struct connection: the first that it met, at last the outcome */
+	bool finished;         /* the main thread was told to disconnect */
+	bool closed;           /* it has */
+	bool told_gone;        /* rdmacm: the peer has */
+	bool up;               /* the queue pair works */
+	bool over, crashed;    /* how it ended */
+	bool key;              /* 0: the right one */
+
+	/* Seen by nobody but the checks: */
+	bool kept;         /* the peer's stream is verified here, and kept */
+	byte said;         /* the verdict that was posted */
+	bool acknowledged; /* and is complete */
+	bool gave_up;
+	bool heard_abort;
+	bool sent_mr;
+};
+
+side sides[2];
+bool broken;       /* the link */
+bool needy;        /* streams need the peer to their end: its credit, or its memory for a READ */
+bool hostile;      /* there is a side that is not ours */
+bool done;
+
+/* Posted; arrived and not complete; in the completion queue. */
+chan posted[2] = [6] of { mtype:messages, byte };
+chan arrived[2] = [6] of { mtype:messages };
+chan queue[2] = [14] of { mtype:completions, mtype:messages, byte };
+
+#define ME   sides[me]
+#define PEER sides[1 - me]
+
+#define ENDED(x) (sides[x].over || sides[x].crashed)
+#define LIVES    (!ENDED(me))
+#define RUNS     (LIVES && !ME.ended)
+#define IS_DEAF(x) (sides[x].ended && sides[x].sent != SENDING_ABORT)
+#ifdef MUTANT_COMPLETE_EARLY
+#define COMPLETE (ME.received == RECEIVED_VERDICT && ME.delivered)
+#else
+#define COMPLETE \
+	(ME.received == RECEIVED_VERDICT && ME.delivered && \
+		(ME.sent == SENDING_VERDICT || ME.sent == SENT_ALL))
+#endif
+
+/* The peer's first message, and what is heard before its MSG_MR. */
+#ifdef SECRET
+#define FIRST       RECEIVED_PROOF
+#define FIRST_HEARD RECEIVED_PROOF
+#else
+#define FIRST       RECEIVED_MR
+#define FIRST_HEARD RECEIVED_NOTHING
+#endif
+
+#ifdef MUTANT_PASSIVE_FIRST
+#define MAY_SEND (me == PASSIVE || ME.established)
+#else
+#define MAY_SEND ((me == ACTIVE && ME.established) || (me == PASSIVE && ME.received >= FIRST))
+#endif
+
+inline fail(kind)
+{
+	if
+	:: ME.failure == NONE -> ME.failure = kind
+	:: else
+	fi
+}
+
+/* A queue pair that is broken takes what is posted, and flushes it. */
+inline post(what, content)
+{
+	if
+	:: ME.up -> posted[me]!what, content
+	:: else
+	fi
+}
+
+inline break_queue_pair(x)
+{
+	sides[x].up = false;
+	queue[x]!FLUSHED, MSG_ABORT, 0;
+	do
+	:: posted[x]?_, _
+	:: arrived[x]?_
+	:: empty(posted[x]) && empty(arrived[x]) -> break
+	od
+}
+
+/* What nobody will look at any more is forgotten, so that there are fewer states. */
+inline forget(x)
+{
+	sides[x].sent = SENT_NOTHING;
+	sides[x].received = RECEIVED_NOTHING;
+	sides[x].established = false;
+	sides[x].delivered = false;
+	sides[x].ended = false;
+	sides[x].finished = false;
+	sides[x].closed = false;
+	sides[x].told_gone = false;
+	do
+	:: queue[x]?_, _, _
+	:: empty(queue[x]) -> break
+	od
+}
+
+inline finish()
+{
+	ME.ended = true;
+	ME.finished = true
+}
+
+inline give_up()
+{
+	ME.ended = true;
+	if
+	:: MAY_SEND ->
+		ME.sent = SENDING_ABORT;
+		post(MSG_ABORT, 0)
+	:: else -> ME.finished = true
+	fi
+}
+
+inline step_after_end()
+{
+	if
+	:: ME.sent == SENDING_ABORT &&
+		(event == EVENT_SENT_ABORT || event == EVENT_FAILED ||
+			event == EVENT_DISCONNECTED || event == EVENT_RECEIVED_ABORT) ->
+		ME.sent = SENT_ABORT;
+		ME.finished = true
+	:: else
+	fi
+}
+
+/* sent_rows and received_rows; -> `right`: the event may come now. */
+#define SENDS(which, from, to) \
+	:: event == which -> right = ME.sent == from; \
+		ME.sent = (right -> to : ME.sent)
+#define HEARS(which, from, to, at_least) \
+	:: event == which -> right = ME.received == from && ME.sent >= at_least; \
+		ME.received = (right -> to : ME.received)
+
+inline advance()
+{
+	right = true;
+	if
+	:: event == EVENT_ESTABLISHED -> ME.established = true
+	:: event == EVENT_DELIVERED ->
+		right = ME.received >= RECEIVED_DONE && !ME.delivered;
+		ME.delivered = true
+	SENDS(EVENT_SENT_PROOF, SENDING_PROOF, SENT_PROOF)
+	SENDS(EVENT_SENT_MR, SENDING_MR, SENT_MR)
+	SENDS(EVENT_DATA_POSTED, SENDING_DATA, SENDING_DONE)
+	SENDS(EVENT_SENT_DONE, SENDING_DONE, SENT_DONE)
+	SENDS(EVENT_SENT_VERDICT, SENDING_VERDICT, SENT_ALL)
+	HEARS(EVENT_RECEIVED_PROOF, RECEIVED_NOTHING, RECEIVED_PROOF, SENT_NOTHING)
+	HEARS(EVENT_RECEIVED_MR, FIRST_HEARD, RECEIVED_MR, SENT_NOTHING)
+	HEARS(EVENT_RECEIVED_DONE, RECEIVED_MR, RECEIVED_DONE, SENDING_MR)
+	HEARS(EVENT_RECEIVED_VERDICT, RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DONE)
+	fi
+}
+
+/* The first message of all, and when MSG_MR may go. */
+#ifdef SECRET
+#define FIRST_SENT SENDING_PROOF
+#ifdef MUTANT_MR_BEFORE_PROOF
+#define MR_IS_DUE (ME.sent == SENT_PROOF)
+#else
+#define MR_IS_DUE \
+	(ME.sent == SENT_PROOF && (ME.received >= RECEIVED_MR || \
+		(me == ACTIVE && ME.received == RECEIVED_PROOF)))
+#endif
+#else
+#define FIRST_SENT SENDING_MR
+#define MR_IS_DUE  (ME.sent == SENT_NOTHING && MAY_SEND)
+#endif
+
+inline act()
+{
+#ifdef SECRET
+	if
+	:: ME.sent == SENT_NOTHING && MAY_SEND ->
+		ME.sent = SENDING_PROOF;
+		post(MSG_PROOF, PROOF(ME.key, me, 0))
+	:: else
+	fi;
+#endif
+	if
+	:: MR_IS_DUE ->
+		ME.sent = SENDING_MR;
+		ME.sent_mr = true;
+		post(MSG_MR, 0)
+	:: else
+	fi;
+	if
+	:: ME.sent == SENT_MR && ME.received >= RECEIVED_MR -> ME.sent = SENDING_DATA
+	:: else
+	fi;
+	if
+	:: event == EVENT_DATA_POSTED -> post(MSG_DONE, 0)
+	:: else
+	fi;
+	if
+#ifdef MUTANT_VERDICT_EARLY
+	:: ME.sent == SENT_DONE && ME.received >= RECEIVED_DONE ->
+#else
+	:: ME.sent == SENT_DONE && ME.delivered ->
+#endif
+		ME.sent = SENDING_VERDICT;
+#ifdef MUTANT_DAMAGE_UNTOLD
+		ME.said = VERIFIED;
+#else
+		ME.said = (ME.failure == DAMAGED -> BROKEN : VERIFIED);
+#endif
+		post(MSG_VERDICT, ME.said)
+	:: else
+	fi;
+	if
+#ifdef MUTANT_FINISH_EARLY
+	:: me == ACTIVE && COMPLETE -> finish()
+#else
+	:: me == ACTIVE && ME.sent == SENT_ALL && ME.received == RECEIVED_VERDICT -> finish()
+#endif
+	:: else
+	fi
+}
+
+inline exchange_step()
+{
+	if
+	:: event == EVENT_NONE
+	:: event != EVENT_NONE && ME.ended -> step_after_end()
+	:: event != EVENT_NONE && !ME.ended &&
+		(event == EVENT_FAILED || event == EVENT_DISCONNECTED ||
+			event == EVENT_RECEIVED_ABORT) ->
+		ME.ended = true;
+		ME.finished = (event != EVENT_DISCONNECTED -> true : ME.finished)
+	:: event == EVENT_GAVE_UP && !ME.ended ->
+		ME.gave_up = true;
+		give_up()
+	:: else ->
+		advance();
+		if
+		:: right -> act()
+		:: else ->
+			fail(PROTOCOL);
+			give_up()
+		fi
+	fi
+}
+
+/* Whether a proof is the peer's, of this session. */
+#if defined(MUTANT_PROOF_UNCHECKED)
+#define PROVES true
+#elif defined(MUTANT_ROLE_UNCHECKED)
+#define PROVES (content == PROOF(ME.key, me, 0) || content == PROOF(ME.key, 1 - me, 0))
+#elif defined(MUTANT_REPLAY)
+#define PROVES (content == PROOF(ME.key, 1 - me, 0) || content == PROOF(ME.key, 1 - me, 1))
+#else
+#define PROVES (content == PROOF(ME.key, 1 - me, 0))
+#endif
+
+/* received(), receive() and keep(): which event a message is. */
+inline hear()
+{
+	if
+	:: ME.ended && ME.sent != SENDING_ABORT -> event = EVENT_NONE
+	:: !ME.ended && me == ACTIVE && !ME.established ->
+		fail(PROTOCOL);
+		event = EVENT_GAVE_UP
+	:: else ->
+		if
+		:: message == MSG_PROOF && PROVES -> event = EVENT_RECEIVED_PROOF
+		:: message == MSG_PROOF && !PROVES ->
+			fail(OURS);
+			event = EVENT_GAVE_UP
+		:: message == MSG_MR -> event = EVENT_RECEIVED_MR
+		:: message == MSG_DONE -> event = EVENT_RECEIVED_DONE
+		:: message == MSG_VERDICT ->
+			event = EVENT_RECEIVED_VERDICT;
+			if
+			:: content != VERIFIED && ME.received == RECEIVED_DONE ->
+				fail(DAMAGED_THERE)
+			:: else
+			fi
+		:: message == MSG_ABORT ->
+#ifndef MUTANT_ABORT_FORGIVEN
+			fail(ABORTED);
+#endif
+			ME.heard_abort = true;
+			event = EVENT_RECEIVED_ABORT
+		fi
+	fi
+}
+
+/* sent() */
+inline take_own()
+{
+	if
+	:: message == MSG_PROOF -> event = EVENT_SENT_PROOF
+	:: message == MSG_MR -> event = EVENT_SENT_MR
+	:: message == MSG_DONE -> event = EVENT_SENT_DONE
+	:: message == MSG_VERDICT ->
+		ME.acknowledged = true;
+		event = EVENT_SENT_VERDICT
+	:: message == MSG_ABORT -> event = EVENT_SENT_ABORT
+	fi
+}
+
+/* connection_completed(): the completion queue has both directions in the order of their coming. */
+inline take_completion()
+{
+	if
+	:: queue[me]?RECEIVED, message, content -> hear()
+	:: queue[me]?SENT, message, _ -> take_own()
+	:: queue[me]?FLUSHED, _, _ ->
+		fail(COMPLETION);
+		event = EVENT_FAILED
+	fi
+}
+
+/* end_receiving(): the sink's word. */
+inline deliver()
+{
+	event = EVENT_DELIVERED;
+	if
+	:: true -> ME.kept = true
+	:: true -> fail(DAMAGED)
+#ifdef GIVES_UP
+	:: true ->
+		fail(OURS);
+		event = EVENT_GAVE_UP
+#endif
+	fi
+}
+
+/* end_silence(), or a signal, or a file: what is complete stays so. */
+inline run_out()
+{
+	if
+	:: COMPLETE ->
+		ME.gave_up = true;
+		event = EVENT_FAILED
+	:: else ->
+		fail(OURS);
+		event = EVENT_GAVE_UP
+	fi
+}
+
+/* connection_close(): the queue pair breaks, and the peer hears of it if the link still stands. */
+inline close()
+{
+	ME.closed = true;
+	if
+	:: ME.up -> break_queue_pair(me)
+	:: else
+	fi;
+	PEER.told_gone = PEER.told_gone || (!broken && !ENDED(1 - me))
+}
+
+/* retire() and decide(). */
+inline retire()
+{
+	if
+#ifndef MUTANT_FLUSH_COUNTS
+	:: COMPLETE && ME.failure == COMPLETION -> ME.failure = NONE
+#endif
+	:: !COMPLETE && ME.failure == NONE -> ME.failure = GONE
+	:: else
+	fi;
+	ME.over = true;
+	forget(me)
+}
+
+/*
+ * After its end a side hears nothing but what becomes of its MSG_ABORT; and if it was not complete
+ * then, it never will be. What makes no difference any more is forgotten.
+ */
+inline settle()
+{
+	if
+	:: LIVES && ME.ended && !COMPLETE ->
+		ME.received = RECEIVED_NOTHING;
+		ME.delivered = false;
+		ME.established = true;
+		ME.sent = (ME.sent == SENDING_ABORT -> SENDING_ABORT : SENT_ABORT)
+	:: else
+	fi;
+	if
+	:: LIVES && IS_DEAF(me) ->
+		right = false;
+		do
+		:: queue[me]?RECEIVED, _, _
+		:: queue[me]?SENT, _, _
+		:: queue[me]?FLUSHED, _, _ -> right = true
+		:: empty(queue[me]) -> break
+		od;
+		if
+		:: right -> queue[me]!FLUSHED, MSG_ABORT, 0
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* Nothing of the peer's, and no completion, will ever come; it takes the timeout to know. */
+#ifdef MUTANT_NO_SILENCE
+#define UNHEARD false
+#else
+#define UNHEARD (broken || PEER.crashed || hostile)
+#endif
+#define TOGETHER (!broken && ME.up && PEER.up)
+
+proctype Side(bit me)
+{
+	mtype:events event = EVENT_NONE;
+	mtype:messages message;
+	byte content;
+	bool right;
+
+	do
+	:: ENDED(me) -> break
+	:: atomic {
+		if
+		:: LIVES && nempty(queue[me]) -> take_completion()
+		:: RUNS && !ME.established ->
+			event = EVENT_ESTABLISHED
+		:: RUNS && ME.sent == SENDING_DATA &&
+			(!needy || (TOGETHER && !PEER.ended)) -> event = EVENT_DATA_POSTED
+		:: RUNS && ME.received >= RECEIVED_DONE && !ME.delivered &&
+			(!needy || TOGETHER) -> deliver()
+		:: RUNS && UNHEARD -> run_out()
+#ifdef GIVES_UP
+		:: RUNS -> run_out()
+#endif
+		/* A second is over, or all is lost. */
+		:: LIVES && ME.ended && ME.sent == SENDING_ABORT -> event = EVENT_FAILED
+		:: LIVES && ME.finished && !ME.closed ->
+			close();
+			event = EVENT_NONE
+#ifndef MUTANT_DISCONNECT_UNHEARD
+		:: LIVES && ME.told_gone && !ME.closed ->
+			close();
+			event = EVENT_NONE
+#endif
+#ifdef MUTANT_CLOSE_DROPS
+		:: LIVES && ME.closed -> retire()
+#else
+		:: LIVES && ME.closed && empty(queue[me]) -> retire()
+#endif
+		fi;
+		d_step {
+			exchange_step();
+			settle();
+			event = EVENT_NONE;
+			message = MSG_ABORT;
+			content = 0;
+			right = false
+		}
+	   }
+	od
+}
+
+/* A device, and the way from it to the other one. */
+proctype Device(bit x)
+{
+	mtype:messages message;
+	byte content;
+
+end:	do
+	:: atomic {
+		if
+		/* A message arrives: it is in the peer's completion queue. */
+		:: !broken && sides[x].up && sides[1 - x].up && nempty(posted[x]) ->
+			posted[x]?message, content;
+			arrived[x]!message;
+			if
+			:: !IS_DEAF(1 - x) -> queue[1 - x]!RECEIVED, message, content
+			:: else
+			fi
+		/* Its acknowledgement comes: it may have been under way while the peer left. */
+		:: !broken && sides[x].up && nempty(arrived[x]) ->
+			arrived[x]?message;
+			if
+			:: !IS_DEAF(x) -> queue[x]!SENT, message, 0
+			:: else
+			fi
+		/* The device has tried for long enough. */
+		:: (broken || !sides[1 - x].up) && sides[x].up &&
+			(nempty(posted[x]) || nempty(arrived[x])) -> break_queue_pair(x)
+#ifdef BREAKS
+		:: !broken && !done -> broken = true
+#endif
+#ifdef CRASHES
+		/* The kernel may live on and say goodbye. */
+		:: !sides[x].crashed && !sides[x].over ->
+			sides[x].crashed = true;
+			break_queue_pair(x);
+			forget(x);
+			if
+			:: !broken && !sides[1 - x].over -> sides[1 - x].told_gone = true
+			:: true
+			fi
+#endif
+		fi;
+		message = MSG_ABORT;
+		content = 0
+	   }
+	od
+}
+
+#ifdef HOSTILE
+/* Says whatever it can: it has no key, but ears, and the proofs of both roles of an old session. */
+proctype Hostile(bit me)
+{
+	mtype:messages message;
+	byte content, heard, said;
+
+	do
+	:: atomic {
+		nempty(queue[me]) ->
+		if
+		:: queue[me]?RECEIVED, message, content ->
+			heard = (message == MSG_PROOF -> 1 + content : heard)
+		:: queue[me]?SENT, _, _
+		:: queue[me]?FLUSHED, _, _
+		fi;
+		message = MSG_ABORT;
+		content = 0
+	   }
+	:: atomic {
+		said < 4 && ME.up ->
+		said++;
+		if
+		:: posted[me]!MSG_PROOF, PROOF(1, me, 0)
+		:: posted[me]!MSG_PROOF, PROOF(0, me, 1)
+		:: posted[me]!MSG_PROOF, PROOF(0, 1 - me, 1)
+		:: heard > 0 -> posted[me]!MSG_PROOF, heard - 1
+		:: posted[me]!MSG_MR, 0
+		:: posted[me]!MSG_DONE, 0
+		:: posted[me]!MSG_VERDICT, VERIFIED
+		:: posted[me]!MSG_ABORT, 0
+		fi
+	   }
+	:: atomic { !ME.closed -> close() }
+	:: atomic { ME.closed && empty(queue[me]) -> ME.over = true; break }
+	od
+}
+#endif
+
+#define SUCCEEDED(x) (sides[x].over && sides[x].failure == NONE)
+#define HURT(x)      (sides[x].failure == DAMAGED || sides[x].failure == DAMAGED_THERE)
+#define GAVE_UP      (sides[0].gave_up || sides[1].gave_up)
+#define CRASHED      (sides[0].crashed || sides[1].crashed)
+#define ESTRANGED    (sides[0].key != sides[1].key)
+
+/* Whoever reports success knows that both streams are whole and kept, and that both have said so. */
+inline check_success(x)
+{
+	assert(!SUCCEEDED(x) || (sides[0].kept && sides[1].kept &&
+		sides[0].said == VERIFIED && sides[1].said == VERIFIED));
+	/* And whoever was told that the other had given up reports none. */
+	assert(!SUCCEEDED(x) || !sides[x].heard_abort)
+}
+
+/* If our verdict was acknowledged, only the other's own end keeps it from success: no broken link. */
+inline check_knowledge(x)
+{
+	assert(!(SUCCEEDED(x) && sides[x].acknowledged) || SUCCEEDED(1 - x) ||
+		sides[1 - x].crashed || sides[1 - x].gave_up)
+}
+
+inline check_secret(x)
+{
+	assert(!ESTRANGED || !sides[x].sent_mr);
+	assert(!ESTRANGED || !SUCCEEDED(x))
+}
+
+init {
+	atomic {
+		sides[0].failure = NONE;
+		sides[1].failure = NONE;
+		sides[0].up = true;
+		sides[1].up = true;
+		if
+		:: needy = true
+		:: needy = false
+		fi;
+#ifdef HOSTILE
+		hostile = true;
+		if
+		:: sides[1].key = true;
+			run Hostile(1);
+			run Side(0)
+		:: sides[0].key = true;
+			run Hostile(0);
+			run Side(1)
+		fi;
+#else
+#ifdef SECRET
+		if
+		:: sides[1].key = true
+		:: true
+		fi;
+#endif
+		run Side(0);
+		run Side(1);
+#endif
+		run Device(0);
+		run Device(1)
+	}
+	/* Nobody waits for ever. */
+	atomic {
+		ENDED(0) && ENDED(1) ->
+		done = true;
+#ifdef HOSTILE
+		check_secret(sides[0].key);
+#else
+		check_success(0);
+		check_success(1);
+		check_knowledge(0);
+		check_knowledge(1);
+		check_secret(0);
+		check_secret(1);
+#ifdef CLAIM_TOO_MUCH
+		/* What no two ends of a link can have: that they agree whatever happens to it. */
+		assert(CRASHED || GAVE_UP || SUCCEEDED(0) == SUCCEEDED(1));
+#endif
+		/* Where nobody gives up and nothing breaks, both succeed or both report damage. */
+		assert(broken || GAVE_UP || CRASHED || ESTRANGED ||
+			(SUCCEEDED(0) && SUCCEEDED(1)) || (HURT(0) && HURT(1)));
+		/* No side of ours breaks the protocol. */
+		assert(sides[0].failure != PROTOCOL && sides[1].failure != PROTOCOL)
+#endif
+	}
+}
+
+/* No run goes on for ever. */
+ltl ends { <> done }
