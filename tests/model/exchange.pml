@@ -570,36 +570,36 @@ end:	do
 }
 
 #ifdef HOSTILE
-/* Says whatever it can: it has no key, but ears, and the proofs of both roles of an old session. */
+/*
+ * Says whatever it can, one message after another: it has no key, but ears, and the proofs of both
+ * roles from an old session. Or it says nothing, or leaves.
+ */
+#define SAY(message, content) queue[1 - me]!RECEIVED, message, content
+
 proctype Hostile(bit me)
 {
 	mtype:messages message;
-	byte content, heard, said;
+	byte content, heard;
 
 	do
 	:: atomic {
-		nempty(queue[me]) ->
-		if
-		:: queue[me]?RECEIVED, message, content ->
-			heard = (message == MSG_PROOF -> 1 + content : heard)
-		:: queue[me]?SENT, _, _
-		:: queue[me]?FLUSHED, _, _
-		fi;
+		queue[me]?RECEIVED, message, content ->
+		heard = (message == MSG_PROOF -> 1 + content : heard);
 		message = MSG_ABORT;
 		content = 0
 	   }
+	:: queue[me]?FLUSHED, _, _
 	:: atomic {
-		said < 4 && ME.up ->
-		said++;
+		PEER.up && !PEER.ended && !ENDED(1 - me) && empty(queue[1 - me]) ->
 		if
-		:: posted[me]!MSG_PROOF, PROOF(1, me, 0)
-		:: posted[me]!MSG_PROOF, PROOF(0, me, 1)
-		:: posted[me]!MSG_PROOF, PROOF(0, 1 - me, 1)
-		:: heard > 0 -> posted[me]!MSG_PROOF, heard - 1
-		:: posted[me]!MSG_MR, 0
-		:: posted[me]!MSG_DONE, 0
-		:: posted[me]!MSG_VERDICT, VERIFIED
-		:: posted[me]!MSG_ABORT, 0
+		:: SAY(MSG_PROOF, PROOF(1, me, 0))
+		:: SAY(MSG_PROOF, PROOF(0, me, 1))
+		:: SAY(MSG_PROOF, PROOF(0, 1 - me, 1))
+		:: heard > 0 -> SAY(MSG_PROOF, heard - 1)
+		:: SAY(MSG_MR, 0)
+		:: SAY(MSG_DONE, 0)
+		:: SAY(MSG_VERDICT, VERIFIED)
+		:: SAY(MSG_ABORT, 0)
 		fi
 	   }
 	:: atomic { !ME.closed -> close() }
