@@ -42,7 +42,7 @@ mtype:events = {
 	EVENT_ESTABLISHED, EVENT_SENT_PROOF, EVENT_SENT_MR, EVENT_SENT_DONE, EVENT_SENT_VERDICT,
 	EVENT_SENT_ABORT, EVENT_DATA_POSTED, EVENT_DELIVERED, EVENT_RECEIVED_PROOF,
 	EVENT_RECEIVED_MR, EVENT_RECEIVED_DONE, EVENT_RECEIVED_VERDICT, EVENT_RECEIVED_ABORT,
-	EVENT_GAVE_UP, EVENT_FAILED, EVENT_DISCONNECTED, EVENT_NONE
+	EVENT_GAVE_UP, EVENT_STRANGER, EVENT_FAILED, EVENT_DISCONNECTED, EVENT_NONE
 };
 mtype:messages = { MSG_PROOF, MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT };
 mtype:completions = { RECEIVED, SENT, FLUSHED };
@@ -103,13 +103,11 @@ chan queue[2] = [14] of { mtype:completions, mtype:messages, byte };
 		(ME.sent == SENDING_VERDICT || ME.sent == SENT_ALL))
 #endif
 
-/* The peer's first message, and what is heard before its MSG_MR. */
+/* The peer's first message. Without a secret the proofs are behind both sides from the start. */
 #ifdef SECRET
-#define FIRST       RECEIVED_PROOF
-#define FIRST_HEARD RECEIVED_PROOF
+#define FIRST RECEIVED_PROOF
 #else
-#define FIRST       RECEIVED_MR
-#define FIRST_HEARD RECEIVED_NOTHING
+#define FIRST RECEIVED_MR
 #endif
 
 #ifdef MUTANT_PASSIVE_FIRST
@@ -192,6 +190,13 @@ inline step_after_end()
 	fi
 }
 
+/* is_premature(): with a secret each message but the first answers one of the active side's. */
+#ifdef SECRET
+#define PREMATURE (me == ACTIVE -> 1 : 0)
+#else
+#define PREMATURE 0
+#endif
+
 /* sent_rows and received_rows; -> `right`: the event may come now. */
 #define SENDS(which, from, to) \
 	:: event == which -> right = ME.sent == from; \
@@ -205,6 +210,7 @@ inline advance()
 	right = true;
 	if
 	:: event == EVENT_ESTABLISHED -> ME.established = true
+	:: event == EVENT_STRANGER -> right = false
 	:: event == EVENT_DELIVERED ->
 		right = ME.received >= RECEIVED_DONE && !ME.delivered;
 		ME.delivered = true
@@ -213,40 +219,37 @@ inline advance()
 	SENDS(EVENT_DATA_POSTED, SENDING_DATA, SENDING_DONE)
 	SENDS(EVENT_SENT_DONE, SENDING_DONE, SENT_DONE)
 	SENDS(EVENT_SENT_VERDICT, SENDING_VERDICT, SENT_ALL)
-	HEARS(EVENT_RECEIVED_PROOF, RECEIVED_NOTHING, RECEIVED_PROOF, SENT_NOTHING)
-	HEARS(EVENT_RECEIVED_MR, FIRST_HEARD, RECEIVED_MR, SENT_NOTHING)
+	HEARS(EVENT_RECEIVED_PROOF, RECEIVED_NOTHING, RECEIVED_PROOF, SENDING_PROOF * PREMATURE)
+	HEARS(EVENT_RECEIVED_MR, RECEIVED_PROOF, RECEIVED_MR, SENDING_MR * PREMATURE)
 	HEARS(EVENT_RECEIVED_DONE, RECEIVED_MR, RECEIVED_DONE, SENDING_MR)
 	HEARS(EVENT_RECEIVED_VERDICT, RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DONE)
 	fi
 }
 
-/* The first message of all, and when MSG_MR may go. */
-#ifdef SECRET
-#define FIRST_SENT SENDING_PROOF
+/* may_send_region(): where our memory is we say when the peer is known. */
 #ifdef MUTANT_MR_BEFORE_PROOF
-#define MR_IS_DUE (ME.sent == SENT_PROOF)
+#define MAY_SEND_REGION (ME.sent == SENT_PROOF && MAY_SEND)
 #else
-#define MR_IS_DUE \
-	(ME.sent == SENT_PROOF && (ME.received >= RECEIVED_MR || \
-		(me == ACTIVE && ME.received == RECEIVED_PROOF)))
+#define MAY_SEND_REGION \
+	(ME.sent == SENT_PROOF && MAY_SEND && \
+		ME.received >= (me == ACTIVE -> RECEIVED_PROOF : ANSWERED))
 #endif
+#ifdef MUTANT_PASSIVE_FIRST
+#define ANSWERED RECEIVED_PROOF
 #else
-#define FIRST_SENT SENDING_MR
-#define MR_IS_DUE  (ME.sent == SENT_NOTHING && MAY_SEND)
+#define ANSWERED RECEIVED_MR
 #endif
 
 inline act()
 {
-#ifdef SECRET
 	if
 	:: ME.sent == SENT_NOTHING && MAY_SEND ->
 		ME.sent = SENDING_PROOF;
 		post(MSG_PROOF, PROOF(ME.key, me, 0))
 	:: else
 	fi;
-#endif
 	if
-	:: MR_IS_DUE ->
+	:: MAY_SEND_REGION ->
 		ME.sent = SENDING_MR;
 		ME.sent_mr = true;
 		post(MSG_MR, 0)
@@ -298,6 +301,12 @@ inline exchange_step()
 	:: event == EVENT_GAVE_UP && !ME.ended ->
 		ME.gave_up = true;
 		give_up()
+	/* turn_away(): its message shows that it can be told. */
+	:: event == EVENT_STRANGER && !ME.ended && ME.received == RECEIVED_NOTHING &&
+		ME.sent >= SENDING_PROOF * PREMATURE ->
+		ME.ended = true;
+		ME.sent = SENDING_ABORT;
+		post(MSG_ABORT, 0)
 	:: else ->
 		advance();
 		if
@@ -333,7 +342,7 @@ inline hear()
 		:: message == MSG_PROOF && PROVES -> event = EVENT_RECEIVED_PROOF
 		:: message == MSG_PROOF && !PROVES ->
 			fail(OURS);
-			event = EVENT_GAVE_UP
+			event = EVENT_STRANGER
 		:: message == MSG_MR -> event = EVENT_RECEIVED_MR
 		:: message == MSG_DONE -> event = EVENT_RECEIVED_DONE
 		:: message == MSG_VERDICT ->
@@ -642,6 +651,12 @@ init {
 		sides[1].failure = NONE;
 		sides[0].up = true;
 		sides[1].up = true;
+#ifndef SECRET
+		sides[0].sent = SENT_PROOF;
+		sides[1].sent = SENT_PROOF;
+		sides[0].received = RECEIVED_PROOF;
+		sides[1].received = RECEIVED_PROOF;
+#endif
 		if
 		:: needy = true
 		:: needy = false
