@@ -44,7 +44,7 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 all: $(programs:%=$(BIN)/%)
 
 $(BIN)/rdma-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
-$(BIN)/rdma-client: $(call objects,rdma-climb.c rdma-diagnose.c)
+$(BIN)/rdma-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c)
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
 		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)
@@ -76,7 +76,7 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
 $(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-answer.c rdma-devices.c rdma-service.c)
-$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c)
+$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-climb.c rdma-diagnose.c rdma-move.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
 	$(link) -Wl,--wrap=digest_of,--wrap=digester_add
@@ -93,11 +93,15 @@ install: all
 	$(INSTALL) -m 644 $(programs:%=man/%.1) "$(DESTDIR)$(PREFIX)/share/man/man1"
 	$(INSTALL) -m 644 $(programs:%=completions/%) \
 		"$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	$(INSTALL) -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' 'systemd/rdma-server@.service' \
+		> "$(DESTDIR)$(PREFIX)/lib/systemd/system/rdma-server@.service"
 
 uninstall:
 	cd "$(DESTDIR)$(PREFIX)/bin" && rm -f $(programs)
 	cd "$(DESTDIR)$(PREFIX)/share/man/man1" && rm -f $(programs:%=%.1)
 	cd "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" && rm -f $(programs)
+	rm -f "$(DESTDIR)$(PREFIX)/lib/systemd/system/rdma-server@.service"
 
 clean:
 	rm -rf $(BUILD) $(programs:%=$(BIN)/%)

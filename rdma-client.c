@@ -74,35 +74,6 @@ static int call_failed(struct client *client, const char *call, int error)
 		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
 }
 
-/* The address to connect from, as --source or --device want it; *source is NULL for any. */
-static int choose_source(
-	struct client *client, struct sockaddr_storage *storage, struct sockaddr **source)
-{
-	const struct options *options = &client->options;
-	const struct addrinfo *address = client->sources;
-	int family = client->address->ai_family;
-	enum host_rdma lacking;
-
-	*source = NULL;
-	if (options->source) {
-		while (address && address->ai_family != family)
-			address = address->ai_next;
-		if (!address)
-			return failure_set(&client->failure, FAILURE_ERRNO, PHASE_ADDRESS, EINVAL,
-				"--source", "--source %s", options->source);
-		memcpy(storage, address->ai_addr, address->ai_addrlen);
-	} else if (options->device) {
-		lacking = host_device_address("", options->device, family, storage);
-		if (lacking != HOST_READY)
-			return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS,
-				(int)lacking, "--device", "--device %s", options->device);
-	} else {
-		return 0;
-	}
-	*source = (struct sockaddr *)storage;
-	return 0;
-}
-
 /*
  * Goes on to the server's next address, or once more to the first if there may only have been too
  * little time. The first failure is what counts at the end.
@@ -124,8 +95,7 @@ static int try_next_address(struct client *client)
 static int resolve_address(struct client *client)
 {
 	int time = deadline_left(client->deadline);
-	struct sockaddr_storage storage;
-	struct sockaddr *source;
+	struct sockaddr_storage source;
 	char text[ADDRESS_TEXT_SIZE];
 
 	client->phase = PHASE_ADDRESS;
@@ -135,10 +105,12 @@ static int resolve_address(struct client *client)
 		client->phase = PHASE_OPEN;
 		return call_failed(client, "rdma_create_id", errno);
 	}
-	if (choose_source(client, &storage, &source))
+	if (session_source(&client->options, client->sources, client->address->ai_family, &source,
+		    &client->failure))
 		return try_next_address(client);
-	if (rdma_resolve_addr(client->id, source, client->address->ai_addr,
-		    time < RESOLVE_MS ? time : RESOLVE_MS)) {
+	if (rdma_resolve_addr(client->id,
+		    source.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&source,
+		    client->address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
 		call_failed(client, "rdma_resolve_addr", errno);
 		return try_next_address(client);
 	}
@@ -363,14 +335,8 @@ static int find_addresses(struct client *client)
 	if (error)
 		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
 			gai_strerror(error));
-	if (options->source)
-		error = address_find(options->source, 0, AF_UNSPEC, deadline_left(client->deadline),
-			&client->sources);
-	if (error)
-		return failure_set(failure, FAILURE_NAME, PHASE_ADDRESS, error, "getaddrinfo",
-			"--source %s: %s", options->source, gai_strerror(error));
 	client->address = client->addresses;
-	return 0;
+	return session_find_source(options, client->deadline, &client->sources, failure);
 }
 
 /* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */

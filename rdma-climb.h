@@ -1,6 +1,6 @@
 /*
- * What the two halves of `rdma-client diagnose` share: rdma-diagnose.c has the rungs below RDMA, and
- * climbs them all; rdma-climb.c those that need it.
+ * What the parts of `rdma-client diagnose` share: rdma-diagnose.c has the rungs below RDMA, and climbs
+ * them all; rdma-climb.c those from the connection on, rdma-move.c those that move data.
  */
 #ifndef RDMA_CLIMB_H
 #define RDMA_CLIMB_H
@@ -19,11 +19,13 @@ struct diagnosis {
 	struct ladder ladder;
 	struct inventory inventory;
 	struct reach_names names;
+	struct addrinfo *sources; /* what --source names */
 	struct reach_route route;
-	const char *device; /* that the route leads through: the inventory's */
+	const struct inventory_device *device; /* that the route leads through: the inventory's */
+	const struct inventory_port *port;     /* and its port */
 	struct probe probe;
 	bool open;      /* the probe */
-	deadline_t end; /* when it should be over: see LEAST_MS in rdma-climb.c */
+	deadline_t end; /* when it should be over: see climb_until() */
 	uint32_t orders;
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before */
@@ -45,5 +47,24 @@ int climb_ends(struct diagnosis *diagnosis);
 int climb_data(struct diagnosis *diagnosis);
 int climb_bandwidth(struct diagnosis *diagnosis);
 int climb_counters(struct diagnosis *diagnosis);
+
+/* How long an order may take, in milliseconds; a lost packet costs half a second. */
+#define CLIMB_ORDER_MS 6000
+
+/* When what may take so long, and takes `least` where all is well, has to be over. */
+deadline_t climb_until(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least);
+
+/* Gives an order and waits for its answer. Returns 0, or -1 with the probe's failure recorded. */
+int climb_order(struct diagnosis *diagnosis, struct order *order, struct order *answer);
+
+/* The probe has met a failure, which breaks this rung. Returns -1. */
+int climb_probe_broke(struct diagnosis *diagnosis, enum rung rung);
+
+/* The counters of this end and, asked for as climb_order() does, of the other; none if unknown. */
+void climb_count_here(const struct diagnosis *diagnosis, struct counters *counters);
+int climb_count_there(struct diagnosis *diagnosis, struct counters *counters);
+
+/* True if both ends tell this fact of themselves, and not the same. */
+bool climb_differs(const struct diagnosis *diagnosis, const char *name);
 
 #endif

@@ -247,12 +247,14 @@ static bool take_notes(struct device *device)
 }
 
 /* The peer is silent for too long: gives it up, and says what it was to say. */
-static void end_silence(struct connection *connection)
+static void end_silence(struct connection *connection, bool heard)
 {
 	if (exchange_complete(&connection->exchange)) {
 		connection_step(connection, EVENT_FAILED);
 		return;
 	}
+	if (heard)
+		connection_stalled(connection);
 	failure_set(&connection->failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout",
 		"timed out waiting for %s", exchange_awaits(&connection->exchange));
 	connection_give_up(connection);
@@ -271,7 +273,9 @@ static deadline_t look_at(struct connection *connection, deadline_t now)
 		return now + ABORT_MS;
 	}
 	if (now - connection->heard >= ours)
-		end_silence(connection);
+		end_silence(connection, false);
+	else if (connection_unacknowledged(connection) && now - connection->acknowledged >= ours)
+		end_silence(connection, true);
 	else if (connection->streaming && now - connection->spoke >= beat &&
 		 connection_room(connection) > 0)
 		connection_beat(connection);

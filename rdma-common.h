@@ -41,13 +41,13 @@
 
 /*
  * How hard the transport tries. A lost packet is sent again after TRANSPORT_ACK_TIMEOUT (4.096 us *
- * 2^17, half a second), TRANSPORT_RETRIES times: about four seconds, inside the usual deadline of ten,
- * until the peer is given up. (Not 7 times, which soft-RoCE takes for ever.) The active side's numbers
- * hold for both. A receiver that is not ready is asked again for ever (7): a tutorial peer posts its
- * second receive late, and the deadline ends the rest.
+ * 2^17, half a second), TRANSPORT_RETRIES times: as often as can be, which an adapter does for about
+ * four seconds and soft-RoCE for ever. So a link may fail for a while; --timeout ends what lasts. The
+ * active side's numbers hold for both. A receiver that is not ready is asked again for ever (7): a
+ * tutorial peer posts its second receive late, and the deadline ends the rest.
  */
 #define TRANSPORT_ACK_TIMEOUT 17
-#define TRANSPORT_RETRIES     6
+#define TRANSPORT_RETRIES     7
 #define TRANSPORT_RNR_RETRIES 7
 
 /* What all exchanges of this process have in common. Constant while there are connections. */

@@ -155,18 +155,28 @@ static int climb_name(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* The RDMA device of that network interface, or NULL. */
-static const char *device_of(const struct inventory *inventory, const char *interface)
+static bool has_interface(const struct inventory_port *port, const char *interface)
 {
-	for (size_t i = 0; i < inventory->device_count; i++) {
-		const struct inventory_device *device = &inventory->devices[i];
+	for (size_t i = 0; i < port->interface_count; i++)
+		if (strcmp(port->interfaces[i].name, interface) == 0)
+			return true;
+	return false;
+}
 
-		for (size_t j = 0; j < device->port_count; j++)
-			for (size_t k = 0; k < device->ports[j].interface_count; k++)
-				if (strcmp(device->ports[j].interfaces[k].name, interface) == 0)
-					return device->name;
+/* Finds device and port of that network interface. Returns false if it has none. */
+static bool find_port(struct diagnosis *diagnosis, const char *interface)
+{
+	const struct inventory *inventory = &diagnosis->inventory;
+
+	for (size_t i = 0; i < inventory->device_count; i++) {
+		diagnosis->device = &inventory->devices[i];
+		for (size_t j = 0; j < diagnosis->device->port_count; j++) {
+			diagnosis->port = &diagnosis->device->ports[j];
+			if (has_interface(diagnosis->port, interface))
+				return true;
+		}
 	}
-	return NULL;
+	return false;
 }
 
 /* Looks for the way to one address. Returns 0 if it leads through an RDMA device. */
@@ -174,28 +184,32 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 {
 	struct reach_route *route = &diagnosis->route;
 	char interface[IF_NAMESIZE], evidence[256], text[ADDRESS_TEXT_SIZE];
-	const char *device;
+	const struct options *options = diagnosis->options;
+	struct sockaddr_storage source;
+	struct failure failure = {0};
 
 	/* What is advised from here on is about this address of perhaps several. */
 	address_text(address, text);
 	ladder_set_host(&diagnosis->ladder, text);
-	reach_find_route(address, deadline_in(ROUTE_MS), route);
+	if (session_source(options, diagnosis->sources, address->sa_family, &source, &failure))
+		return ladder_fail(&diagnosis->ladder, RUNG_ROUTE, &failure);
+	reach_find_route(address, source.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&source,
+		deadline_in(ROUTE_MS), route);
 	if (route->verdict == REACH_BAD)
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 			route->error ? route->error : ENETDOWN, "%s", route->evidence);
 	/* For an address of this host the kernel says lo, but rdmacm takes its interface. */
 	host_route_interface(address, interface, sizeof(interface));
-	device = device_of(&diagnosis->inventory, interface);
-	if (!device) {
-		host_way_evidence("", NULL, address, evidence, sizeof(evidence));
+	if (!find_port(diagnosis, interface)) {
+		host_way_evidence("", options->source, address, evidence, sizeof(evidence));
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS, ENODEV,
 			"%s", evidence);
 	}
-	if (diagnosis->options->device && strcmp(device, diagnosis->options->device) != 0)
+	if (options->device && strcmp(diagnosis->device->name, options->device) != 0)
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_HOST, PHASE_ADDRESS,
-			HOST_OTHER_DEVICE, "it leads through %s", device);
-	diagnosis->device = device;
-	ladder_ok(&diagnosis->ladder, RUNG_ROUTE, "%s; RDMA device %s", route->evidence, device);
+			HOST_OTHER_DEVICE, "it leads through %s", diagnosis->device->name);
+	ladder_ok(&diagnosis->ladder, RUNG_ROUTE, "%s; RDMA device %s", route->evidence,
+		diagnosis->device->name);
 	return 0;
 }
 
@@ -203,7 +217,11 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 static int climb_route(struct diagnosis *diagnosis)
 {
 	const struct reach_names *names = &diagnosis->names;
+	struct failure failure = {0};
 
+	if (session_find_source(
+		    diagnosis->options, deadline_in(NAME_MS), &diagnosis->sources, &failure))
+		return ladder_fail(&diagnosis->ladder, RUNG_ROUTE, &failure);
 	for (unsigned int i = 0; i < names->count; i++)
 		if (try_route(diagnosis, (const struct sockaddr *)&names->addresses[i]) == 0)
 			return 0;
@@ -231,7 +249,8 @@ static int climb_neighbour(struct diagnosis *diagnosis)
 /* Says, too, whether RDMA's own packets, which may be smaller, fit. */
 static void break_path(struct diagnosis *diagnosis, const struct path *path)
 {
-	unsigned int packet = active_mtu(diagnosis->device, 1) + PACKET_HEADERS;
+	unsigned int packet =
+		active_mtu(diagnosis->device->name, diagnosis->port->number) + PACKET_HEADERS;
 
 	climb_broken(diagnosis, RUNG_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
 		"%s; RDMA's packets of up to %u bytes %s", path->evidence, packet,
@@ -279,8 +298,8 @@ static void print_ends(const struct diagnosis *diagnosis)
 	print_detail(line, (void *)diagnosis);
 	while ((name = facts_compare(
 			&diagnosis->ours, &diagnosis->theirs, index++, &ours, &theirs, &differ))) {
-		snprintf(line, sizeof(line), "%-16s %-28s %-28s%s", name, ours ? ours : "-",
-			theirs ? theirs : "-", differ ? " differs" : "");
+		snprintf(line, sizeof(line), "%-16s %-28s %*s%s", name, ours ? ours : "-",
+			differ ? -29 : 0, theirs ? theirs : "-", differ ? "differs" : "");
 		print_detail(line, (void *)diagnosis);
 	}
 }
@@ -288,6 +307,7 @@ static void print_ends(const struct diagnosis *diagnosis)
 /* Climbs until a rung breaks, and shows each; the rest is skipped. */
 static void climb_all(struct diagnosis *diagnosis)
 {
+	deadline_t start;
 	bool on = true;
 
 	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
@@ -295,7 +315,9 @@ static void climb_all(struct diagnosis *diagnosis)
 			break;
 		if (!on)
 			ladder_skip(&diagnosis->ladder, rung, "it was not reached");
+		start = deadline_now();
 		on = on && climb[rung](diagnosis) == 0;
+		ladder_took(&diagnosis->ladder, rung, (int)(deadline_now() - start));
 		print_rung(diagnosis, rung);
 		if (rung == RUNG_HOST)
 			inventory_print(&diagnosis->inventory, print_detail, diagnosis);
@@ -358,6 +380,8 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	status = output_finish(&diagnosis->output, ladder_status(&diagnosis->ladder));
 	if (diagnosis->open)
 		probe_close(&diagnosis->probe);
+	if (diagnosis->sources)
+		freeaddrinfo(diagnosis->sources);
 	inventory_free(&diagnosis->inventory);
 	free(diagnosis);
 	return status;

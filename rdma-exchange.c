@@ -75,6 +75,12 @@ uint64_t connection_room(const struct connection *connection)
 	return used < connection->geometry.sends ? connection->geometry.sends - used : 0;
 }
 
+bool connection_unacknowledged(const struct connection *connection)
+{
+	return connection->sends_posted > 0 &&
+	       connection->sends_completed <= connection->signaled_send;
+}
+
 int connection_post(
 	struct connection *connection, enum operation operation, struct ibv_send_wr *request)
 {
@@ -86,6 +92,8 @@ int connection_post(
 	if (connection->sends_posted - connection->signaled_send >=
 		connection->geometry.sends / SIGNALED_PARTS)
 		request->send_flags |= IBV_SEND_SIGNALED;
+	if (!connection_unacknowledged(connection))
+		connection->acknowledged = deadline_now();
 	if (request->send_flags & IBV_SEND_SIGNALED)
 		connection->signaled_send = connection->sends_posted;
 	error = ibv_post_send(connection->id->qp, request, &bad);
@@ -406,13 +414,29 @@ static const char *operation_name(enum operation operation)
 	return names[operation];
 }
 
-/* Records a failed completion with what may explain it: who, what, and which memory. */
-static void completion_failed(struct connection *connection, const struct ibv_wc *completion)
+/* Records a failed work request with what may explain it: who, what, and which memory. */
+static void record(struct connection *connection, int status, const char *doing)
 {
 	const struct rdma_addr *route = &connection->id->route.addr;
 	const struct message *peer = &connection->peer_mr;
-	enum operation operation = WR_OPERATION(completion->wr_id);
 	char ours[INET6_ADDRSTRLEN] = "?", theirs[INET6_ADDRSTRLEN] = "?";
+
+	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
+	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
+	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",
+		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx", doing,
+		connection->id->qp->qp_num, ours, theirs, (unsigned long long)peer->length,
+		(unsigned long long)peer->address);
+}
+
+void connection_stalled(struct connection *connection)
+{
+	record(connection, IBV_WC_RETRY_EXC_ERR, "nothing within --timeout");
+}
+
+static void completion_failed(struct connection *connection, const struct ibv_wc *completion)
+{
+	enum operation operation = WR_OPERATION(completion->wr_id);
 	int status = (int)completion->status;
 
 	/* soft-RoCE's word for a message that is too long for its receive. */
@@ -422,12 +446,7 @@ static void completion_failed(struct connection *connection, const struct ibv_wc
 	if (operation == OPERATION_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
 			"ibv_poll_cq", "it wrote where our memory does not allow it");
-	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
-	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
-	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",
-		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx",
-		operation_name(operation), completion->qp_num, ours, theirs,
-		(unsigned long long)peer->length, (unsigned long long)peer->address);
+	record(connection, status, operation_name(operation));
 	connection_step(connection, EVENT_FAILED);
 }
 
@@ -436,10 +455,12 @@ void connection_completed(struct connection *connection, const struct ibv_wc *co
 	enum operation operation = WR_OPERATION(completion->wr_id);
 	uint64_t number = WR_NUMBER(completion->wr_id);
 
-	if (operation == OPERATION_RECEIVE)
+	if (operation == OPERATION_RECEIVE) {
 		connection->receives_posted--;
-	else
+	} else {
 		connection->sends_completed = number + 1;
+		connection->acknowledged = deadline_now();
+	}
 	if (operation == OPERATION_MARKER)
 		return;
 	if (completion->status != IBV_WC_SUCCESS)

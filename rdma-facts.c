@@ -107,7 +107,7 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 	port = inventory_find(&inventory, name, id->port_num);
 	if (device)
 		facts_add(facts, "driver", "%s", device->driver);
-	if (device)
+	if (device && *device->firmware)
 		facts_add(facts, "firmware", "%s", device->firmware);
 	if (port)
 		add_port(facts, port, id);

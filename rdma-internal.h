@@ -139,6 +139,7 @@ struct connection {
 	bool armed;                   /* the completion queue will raise an event */
 	bool listed, closing, retired;
 	deadline_t heard, spoke;     /* when the peer last did, when we last did */
+	deadline_t acknowledged;     /* when the last signaled send was, or the next was posted */
 	deadline_t gave_up;          /* when we did, if we did */
 	deadline_t began, completed; /* the streams, the exchange */
 	struct failure failure;      /* the first that the CQ thread met; at the end, the outcome */
@@ -202,6 +203,12 @@ void connection_step(struct connection *connection, enum exchange_event event);
 
 /* Gives up for the failure that is recorded, and tells the peer. */
 void connection_give_up(struct connection *connection);
+
+/* True while a signaled send is under way. */
+bool connection_unacknowledged(const struct connection *connection);
+
+/* Records that nothing is acknowledged any more, as the transport says it where it gives up. */
+void connection_stalled(struct connection *connection);
 
 /* Sends a sign of life: a message of no bytes. */
 void connection_beat(struct connection *connection);

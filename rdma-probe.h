@@ -27,6 +27,9 @@
 /* Receives for messages: an order and its answer are all that is ever under way. */
 #define PROBE_RECEIVES 4
 
+/* Not 7 times, which soft-RoCE takes for ever: a path that is broken is named within seconds. */
+#define PROBE_RETRIES 6
+
 /* WRITEs under way at a time in probe_run(). */
 #define PROBE_DEPTH 16
 

@@ -1,9 +1,12 @@
 #include <errno.h>
+#include <netdb.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lib/address.h"
+#include "lib/host.h"
 #include "lib/source.h"
 #include "rdma-session.h"
 
@@ -29,6 +32,42 @@ bool session_options(struct options *options, enum program program, int argc, ch
 	}
 	*status = output_finish(output, STATUS_OK);
 	return true;
+}
+
+int session_find_source(const struct options *options, deadline_t deadline,
+	struct addrinfo **sources, struct failure *failure)
+{
+	int error = 0;
+
+	*sources = NULL;
+	if (options->source)
+		error = address_find(
+			options->source, 0, AF_UNSPEC, deadline_left(deadline), sources);
+	return error ? failure_set(failure, FAILURE_NAME, PHASE_ADDRESS, error, "getaddrinfo",
+			       "--source %s: %s", options->source, gai_strerror(error))
+		     : 0;
+}
+
+int session_source(const struct options *options, const struct addrinfo *sources, int family,
+	struct sockaddr_storage *source, struct failure *failure)
+{
+	enum host_rdma lacking;
+
+	source->ss_family = AF_UNSPEC;
+	if (options->source) {
+		while (sources && sources->ai_family != family)
+			sources = sources->ai_next;
+		if (!sources)
+			return failure_set(failure, FAILURE_ERRNO, PHASE_ADDRESS, EINVAL,
+				"--source", "--source %s", options->source);
+		memcpy(source, sources->ai_addr, sources->ai_addrlen);
+	} else if (options->device) {
+		lacking = host_device_address("", options->device, family, source);
+		if (lacking != HOST_READY)
+			return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking,
+				"--device", "--device %s", options->device);
+	}
+	return 0;
 }
 
 struct output session_output(const char *program, const struct options *options)

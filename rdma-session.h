@@ -20,6 +20,20 @@ bool session_options(struct options *options, enum program program, int argc, ch
 /* Where lines go: not to standard output if that has data or documents to take. */
 struct output session_output(const char *program, const struct options *options);
 
+/*
+ * Finds the addresses that --source names, until the deadline; none if there is no such option. The
+ * caller frees them: freeaddrinfo(3). Returns 0, or -1 with the failure recorded.
+ */
+int session_find_source(const struct options *options, deadline_t deadline,
+	struct addrinfo **sources, struct failure *failure);
+
+/*
+ * Chooses the address to connect from to one of that family, as --source, found before, or --device
+ * want it; AF_UNSPEC for any. Returns 0, or -1 with the failure recorded.
+ */
+int session_source(const struct options *options, const struct addrinfo *sources, int family,
+	struct sockaddr_storage *source, struct failure *failure);
+
 /* Makes the session of the options, with this text if they have neither message nor input. */
 void session_init(struct session *session, const struct options *options,
 	const struct output *output, struct mailbox *mailbox, const char *greeting);

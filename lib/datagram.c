@@ -60,7 +60,8 @@ static int send_zeros(int fd, size_t length)
 	return error;
 }
 
-int datagram_open(struct datagram *datagram, const struct sockaddr *host)
+int datagram_open(
+	struct datagram *datagram, const struct sockaddr *host, const struct sockaddr *source)
 {
 	int error;
 
@@ -71,6 +72,8 @@ int datagram_open(struct datagram *datagram, const struct sockaddr *host)
 	if (datagram->fd < 0)
 		return -errno;
 	error = set_options(datagram->fd, host->sa_family);
+	if (!error && source && bind(datagram->fd, source, address_length(source)))
+		error = -errno;
 	if (!error &&
 		connect(datagram->fd, (struct sockaddr *)&datagram->host, address_length(host)))
 		error = -errno;

@@ -316,6 +316,9 @@ static const struct explanation rows[] = {
 		"something slows RDMA down: the host's bus, the processor or the network",
 		"check the adapter's PCIe slot, its firmware and the processors' power settings",
 		"lspci -vv"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_BUS, STATUS_PEER, SIDE_EITHER, FACT,
+		"the adapter sits in a slot whose bus carries less than its link",
+		"put it into a slot of its full width and speed", "lspci -vv"},
 
 	{FAILURE_ERRNO, PHASE_ANY, ENOMEM, STATUS_FAILED, SIDE_HERE, FACT,
 		"there is not enough memory", NULL, NULL},

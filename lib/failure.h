@@ -48,6 +48,7 @@ enum impairment {
 	IMPAIRED_LOSS,     /* packets had to be sent again */
 	IMPAIRED_LINK,     /* the port counted errors of the wire */
 	IMPAIRED_SPEED,    /* far less than the link promises */
+	IMPAIRED_BUS,      /* and a host's bus carries less than the link */
 };
 
 /* What was being done. */

@@ -79,6 +79,11 @@ int ladder_fail(struct ladder *ladder, enum rung rung, const struct failure *fai
 	return -1;
 }
 
+void ladder_took(struct ladder *ladder, enum rung rung, int milliseconds)
+{
+	ladder->rungs[rung].milliseconds = milliseconds;
+}
+
 enum rung ladder_broken(const struct ladder *ladder)
 {
 	enum rung first = RUNGS;
@@ -164,6 +169,7 @@ size_t ladder_lines(const struct ladder *ladder, enum rung rung, char *text, siz
 	append(text, size, &used, "%s%s", account.guess ? "probably: " : "", account.cause);
 	if (*account.evidence)
 		append(text, size, &used, "\n" INDENT "seen: %s", account.evidence);
+	append(text, size, &used, "\n" INDENT "after: %d ms", ladder->rungs[rung].milliseconds);
 	append(text, size, &used, "\n" INDENT "where: %s", account.side);
 	if (*account.cure)
 		append(text, size, &used, "\n" INDENT "next: %s", account.cure);
@@ -247,6 +253,8 @@ static bool fill(const struct ladder *ladder, enum rung rung, struct json_object
 		       : document_add(object, "guess", NULL)) &&
 	       add(object, "rung", names[rung]) &&
 	       add(object, "state", states[ladder->rungs[rung].state]) &&
+	       document_add_number(
+		       object, "milliseconds", (uint64_t)ladder->rungs[rung].milliseconds) &&
 	       add(object, "value", ladder->rungs[rung].text) &&
 	       add(object, "cause", account.cause) && add(object, "evidence", account.evidence) &&
 	       add(object, "side", account.side) && add(object, "next", account.cure) &&

@@ -38,6 +38,7 @@ struct ladder {
 		enum rung_state state;
 		char text[256]; /* what was measured, why it was skipped */
 		struct failure failure;
+		int milliseconds; /* that it took, 0 if it was not tried */
 	} rungs[RUNGS];
 	char host[256]; /* what HOST in a command stands for */
 };
@@ -59,6 +60,9 @@ void ladder_skip(struct ladder *ladder, enum rung rung, const char *format, ...)
 /* The rung broke. Returns -1, for the caller to return. */
 int ladder_fail(struct ladder *ladder, enum rung rung, const struct failure *failure);
 
+/* It took so long. */
+void ladder_took(struct ladder *ladder, enum rung rung, int milliseconds);
+
 /*
  * The rung that decides, RUNGS if none broke: the first. But what only works badly below the data does
  * not explain why a later one up to there does not work at all.
@@ -69,8 +73,8 @@ enum rung ladder_broken(const struct ladder *ladder);
 const char *ladder_name(enum rung rung);
 
 /*
- * Writes the lines of one rung: its state and what was measured or, where it broke, the evidence, the
- * cause, the side and what to do next. Returns the length as snprintf(3).
+ * Writes the lines of one rung: its state and what was measured or, where it broke, the cause,
+ * the evidence, after what time, the side and what to do next. Returns the length as snprintf(3).
  */
 size_t ladder_lines(const struct ladder *ladder, enum rung rung, char *text, size_t size);
 

@@ -290,8 +290,8 @@ static int answer_route(const struct nlmsghdr *message, void *answer)
 	return netlink_read_route(message, answer);
 }
 
-int netlink_find_route(
-	const struct sockaddr *address, deadline_t deadline, struct netlink_route *route)
+int netlink_find_route(const struct sockaddr *address, const struct sockaddr *source,
+	deadline_t deadline, struct netlink_route *route)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
 	_Alignas(struct nlmsghdr) char bytes[REQUEST_SIZE];
@@ -303,6 +303,8 @@ int netlink_find_route(
 	header->rtm_dst_len = put_address(request, RTA_DST, address);
 	if (header->rtm_dst_len == 0)
 		return -EAFNOSUPPORT;
+	if (source)
+		header->rtm_src_len = put_address(request, RTA_SRC, source);
 	if (address->sa_family == AF_INET6 && v6->sin6_scope_id)
 		mnl_attr_put_u32(request, RTA_OIF, v6->sin6_scope_id);
 	return ask(request, deadline, answer_route, route);

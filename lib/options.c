@@ -283,8 +283,6 @@ static enum options_result take_diagnosis(struct options *options, int count, ch
 			options->input    ? "--input"
 			: options->output ? "--output"
 					  : "--message");
-	if (options->source)
-		return wrong(options, "--source does not go with diagnose yet");
 	options->diagnose = true;
 	if (count > 2)
 		return wrong(options, "'%s' is one word too many", words[2]);
@@ -403,7 +401,8 @@ static const char *const client_text =
 	"`rdma-client write --input big.iso HOST PORT` sends a file.\n"
 	"\nWhere RDMA does not work, `rdma-client diagnose HOST PORT` says what is broken between this\n"
 	"host and the rdma-server at HOST and PORT, on which side, and how to mend it. Without PORT or\n"
-	"HOST it goes as far as it can. Of the options it heeds --device, --json and --quiet.\n";
+	"HOST it goes as far as it can. Of the options it heeds --device, --json, --quiet\n"
+	"and --source.\n";
 
 static const char *const size_text =
 	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";

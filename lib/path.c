@@ -196,7 +196,8 @@ static bool try_size(struct path *path, const struct reach_route *route, struct 
 	unsigned int size)
 {
 	struct datagram *datagram = &flight->probes[flight->count++];
-	int error = datagram_open(datagram, (const struct sockaddr *)&route->address);
+	int error = datagram_open(
+		datagram, (const struct sockaddr *)&route->address, reach_source(route));
 
 	if (!error)
 		error = datagram_send(datagram, size);
@@ -215,7 +216,7 @@ static unsigned int known_mtu(const struct path *path, const struct reach_route 
 
 	if (path->found.hint)
 		return path->found.hint;
-	if (datagram_open(&datagram, address) == 0)
+	if (datagram_open(&datagram, address, reach_source(route)) == 0)
 		mtu = datagram_path_mtu(&datagram);
 	datagram_close(&datagram);
 	return mtu;

@@ -248,12 +248,20 @@ static void find_down(const struct sockaddr *address, char name[IF_NAMESIZE])
 	text_printable(name);
 }
 
-void reach_find_route(
-	const struct sockaddr *address, deadline_t deadline, struct reach_route *route)
+const struct sockaddr *reach_source(const struct reach_route *route)
+{
+	return route->source.ss_family == AF_UNSPEC ? NULL
+						    : (const struct sockaddr *)&route->source;
+}
+
+void reach_find_route(const struct sockaddr *address, const struct sockaddr *source,
+	deadline_t deadline, struct reach_route *route)
 {
 	memset(route, 0, sizeof(*route));
 	memcpy(&route->address, address, address_length(address));
-	route->error = -netlink_find_route(address, deadline, &route->route);
+	if (source)
+		memcpy(&route->source, source, address_length(source));
+	route->error = -netlink_find_route(address, source, deadline, &route->route);
 	if (!route->error && route->route.interface)
 		route->error = -netlink_find_link(route->route.interface, deadline, &route->link);
 	if (route->route.type != RTN_LOCAL)
@@ -348,7 +356,7 @@ void reach_find_neighbour(
 	neighbour->needless = route->route.type == RTN_LOCAL ||
 			      (route->link.flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 	if (!neighbour->needless) {
-		neighbour->error = -datagram_open(&datagram, address);
+		neighbour->error = -datagram_open(&datagram, address, reach_source(route));
 		if (!neighbour->error)
 			neighbour->error = -datagram_send(
 				&datagram, datagram_size_min(address->sa_family) + 1);

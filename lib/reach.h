@@ -37,8 +37,8 @@ struct reach_names {
 /* How the kernel would send to an address. */
 struct reach_route {
 	enum reach verdict;
-	int error; /* errno; 0 if there is a route */
-	struct sockaddr_storage address;
+	int error;                               /* errno; 0 if there is a route */
+	struct sockaddr_storage address, source; /* from there; AF_UNSPEC: from any */
 	struct netlink_route route;
 	struct netlink_link link; /* that it leaves through */
 	/*
@@ -69,11 +69,14 @@ struct reach_neighbour {
 void reach_find_names(const char *host, int milliseconds, struct reach_names *names);
 
 /*
- * Asks for the route. Good if it leads to a host through an interface that is up with a carrier.
+ * Asks for the route, from that address or, NULL, from any. Good if it leads to a host through an interface that is up with a carrier.
  * Sends nothing. Any thread.
  */
-void reach_find_route(
-	const struct sockaddr *address, deadline_t deadline, struct reach_route *route);
+void reach_find_route(const struct sockaddr *address, const struct sockaddr *source,
+	deadline_t deadline, struct reach_route *route);
+
+/* The address that is sent from, NULL for any. */
+const struct sockaddr *reach_source(const struct reach_route *route);
 
 /*
  * Sends a datagram along a route that is good, and watches what the kernel learns of the neighbour.

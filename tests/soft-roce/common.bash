@@ -168,3 +168,38 @@ has_no_reports() {
 	rm -f /tmp/sanitizer.*
 	fail "$reports"
 }
+
+# What takes its time, and in which a sanitizer finds nothing more.
+only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
+
+# These take something away from this host while a command runs, and have its status.
+
+without_device() {
+	local status=0
+	rdma link delete "$VM_DEVICE"
+	"$@" || status=$?
+	rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
+	RESOURCES=$(resources)
+	return $status
+}
+
+# The kernel would load the module when it is asked for, so it may not.
+without_rdma_ucm() {
+	local status=0 loader
+	loader=$(sysctl -n kernel.modprobe)
+	sysctl -qw kernel.modprobe=/bin/false
+	modprobe -r rdma_ucm
+	"$@" || status=$?
+	modprobe rdma_ucm
+	sysctl -qw kernel.modprobe="$loader"
+	return $status
+}
+
+without_rights() {
+	local status=0 mode
+	mode=$(stat -c %a /dev/infiniband/rdma_cm)
+	chmod 600 /dev/infiniband/rdma_cm
+	"$@" || status=$?
+	chmod "$mode" /dev/infiniband/rdma_cm
+	return $status
+}

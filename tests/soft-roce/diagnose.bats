@@ -119,46 +119,35 @@ clean() {
 	has "$OUT" '^verdict: No fault as far as was looked, up to: connection\.$'
 }
 
+no_device_is_said() {
+	diagnose 3 && broke 'this host' 'this host has no RDMA device' 'this host' &&
+		diagnose 3 "$ADDRESS" 7471 &&
+		broke 'this host' 'this host has no RDMA device' 'this host' &&
+		has "$OUT" '^ *seen: .*holds none' && has "$OUT" '^ *next: load the driver' &&
+		has "$OUT" '^connection  skipped it was not reached$'
+}
+
 @test "no RDMA device" {
-	rdma link delete "$VM_DEVICE"
-	local failed=0
-	{
-		diagnose 3 && broke 'this host' 'this host has no RDMA device' 'this host' &&
-			diagnose 3 "$ADDRESS" 7471 &&
-			broke 'this host' 'this host has no RDMA device' 'this host' &&
-			has "$OUT" '^ *seen: .*holds none' && has "$OUT" '^ *next: load the driver' &&
-			has "$OUT" '^connection  skipped it was not reached$'
-	} || failed=1
-	rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
-	RESOURCES=$(resources)
-	[ $failed -eq 0 ]
+	without_device no_device_is_said
+}
+
+no_module_is_said() {
+	diagnose 3 "$ADDRESS" 7471 &&
+		broke 'this host' "the RDMA connection manager's device file is missing" 'this host' &&
+		has "$OUT" '^ *next: modprobe rdma_ucm$'
 }
 
 @test "rdma_ucm is not loaded" {
-	local loader failed=0
-	loader=$(sysctl -n kernel.modprobe)
-	sysctl -qw kernel.modprobe=/bin/false
-	modprobe -r rdma_ucm
-	{
-		diagnose 3 "$ADDRESS" 7471 &&
-			broke 'this host' "the RDMA connection manager's device file is missing" 'this host' &&
-			has "$OUT" '^ *next: modprobe rdma_ucm$'
-	} || failed=1
-	modprobe rdma_ucm
-	sysctl -qw kernel.modprobe="$loader"
-	[ $failed -eq 0 ]
+	without_rdma_ucm no_module_is_said
+}
+
+no_rights_are_said() {
+	diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471 &&
+		broke 'this host' 'this user may not open the RDMA device files' 'this host'
 }
 
 @test "no right to open the RDMA device files" {
-	local mode failed=0
-	mode=$(stat -c %a /dev/infiniband/rdma_cm)
-	chmod 600 /dev/infiniband/rdma_cm
-	{
-		diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471 &&
-			broke 'this host' 'this user may not open the RDMA device files' 'this host'
-	} || failed=1
-	chmod "$mode" /dev/infiniband/rdma_cm
-	[ $failed -eq 0 ]
+	without_rights no_rights_are_said
 }
 
 @test "locked memory too small, at the client and at the server; an ordinary user has enough" {
@@ -297,6 +286,27 @@ ethernet_down() {
 	diagnose 3 "$ADDRESS" 7471
 	broke connection 'nothing listens on that port' 'the other host'
 	has "$OUT" '^ *next: start rdma-server there'
+	has "$OUT" '^ *after: [0-9]* ms$'
+}
+
+@test "--source and --device choose the way" {
+	ip address add 10.94.0.1/24 dev "$VM_INTERFACE"
+	local failed=0
+	start_server any
+	{
+		diagnose 0 --source 10.94.0.1 "$ADDRESS" "$PORT" && clean &&
+			has "$OUT" '^ *gid  *::ffff:10.94.0.1  *::ffff:'"$ADDRESS" &&
+			diagnose 0 --device "$VM_DEVICE" "$ADDRESS" "$PORT" && clean &&
+			diagnose 3 --source 10.1.2.3 "$ADDRESS" "$PORT" &&
+			has "$OUT" '^route       failed ' &&
+			diagnose 3 --source ::1 "$ADDRESS" "$PORT" &&
+			broke route 'the address cannot be used from here' 'this host' &&
+			diagnose 3 --source no.such.host.invalid "$ADDRESS" "$PORT" &&
+			has "$OUT" '^ *seen: .*--source no.such.host.invalid\|failed .*--source no.such'
+	} || failed=1
+	ip address delete 10.94.0.1/24 dev "$VM_INTERFACE"
+	stop_server
+	[ $failed -eq 0 ]
 }
 
 @test "a server that refuses: each reason as a sentence" {

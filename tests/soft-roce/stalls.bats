@@ -57,14 +57,14 @@ load streams
 }
 
 # stalled TAKER OTHER: nobody reads what descriptor 7 holds back. Neither side takes the other for
-# dead, nor uses processor time for waiting: in 3 s spinning would take 300 ticks.
+# dead, nor uses processor time for waiting: in 5 s spinning would take 500 ticks.
 stalled() {
 	local ticks
 	# Until the pipe is full.
 	wait_until is_asleep "$1" "$2"
 	ticks=$(($(processor_ticks "$1") + $(processor_ticks "$2")))
 	MARK=$SECONDS
-	wait_until has_waited 3
+	wait_until has_waited 5
 	ticks=$(($(processor_ticks "$1") + $(processor_ticks "$2") - ticks))
 	[ $ticks -le $((PAIR_SCALE > 1 ? 60 : 20)) ] || fail "$ticks ticks"
 	kill -0 "$1" && kill -0 "$2"
@@ -82,8 +82,8 @@ is_asleep() {
 	make_file "$DIR/data" 300000
 	for mode in write read; do
 		open_fifo "$DIR/fifo"
-		start_server --timeout 1 "${SMALL[@]}" --count 1 --output "$DIR/fifo" $mode 7>&-
-		"$PAIR_BIN/rdma-client" --timeout 1 "${SMALL[@]}" --input "$DIR/data" $mode "$ADDRESS" \
+		start_server --timeout 2 "${SMALL[@]}" --count 1 --output "$DIR/fifo" $mode 7>&-
+		"$PAIR_BIN/rdma-client" --timeout 2 "${SMALL[@]}" --input "$DIR/data" $mode "$ADDRESS" \
 			"$PORT" >"$OUT" 2>"$ERR" 7>&- &
 		CLIENTS=($!)
 		stalled "$SERVER" "${CLIENTS[0]}"
@@ -100,8 +100,8 @@ is_asleep() {
 	make_file "$DIR/data" 300000
 	for mode in write read; do
 		open_fifo "$DIR/fifo"
-		start_server --timeout 1 "${SMALL[@]}" --count 1 --input "$DIR/data" $mode 7>&-
-		"$PAIR_BIN/rdma-client" --timeout 1 "${SMALL[@]}" --output "$DIR/fifo" $mode "$ADDRESS" \
+		start_server --timeout 2 "${SMALL[@]}" --count 1 --input "$DIR/data" $mode 7>&-
+		"$PAIR_BIN/rdma-client" --timeout 2 "${SMALL[@]}" --output "$DIR/fifo" $mode "$ADDRESS" \
 			"$PORT" >"$OUT" 2>"$ERR" 7>&- &
 		CLIENTS=($!)
 		stalled "$SERVER" "${CLIENTS[0]}"

@@ -363,9 +363,6 @@ damaged() {
 	server_ends 0
 }
 
-# These take their time.
-only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
-
 @test "200 MB, both ways at once, both modes" {
 	only_in_release
 	local mode

@@ -2,10 +2,11 @@
  * Many clients in one process, on the pair's own verbs module: for more exchanges than there is
  * time to start processes for.
  *
- *     swarm write|read HOST PORT TOTAL AT-ONCE
+ *     swarm write|read HOST PORT TOTAL AT-ONCE [INPUT]
  *
  * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first
- * of them may finish only if they start together, so a TOTAL equal to AT-ONCE is a crowd. Prints
+ * of them may finish only if they start together, so a TOTAL equal to AT-ONCE is a crowd. With
+ * INPUT each sends what that file has: of a FIFO to which nobody writes nothing, for ever. Prints
  * "N verified, N failed", and each failure on standard error. Exits 0 if none failed.
  */
 #include <errno.h>
@@ -192,7 +193,7 @@ static void run(struct swarm *swarm, unsigned int at_once)
 
 		while (swarm->to_start > 0 && swarm->running < at_once)
 			start_bee(swarm);
-		if (poll(waiting, 2, SILENCE_MS) == 0) {
+		if (poll(waiting, 2, swarm->session.input ? -1 : SILENCE_MS) == 0) {
 			fprintf(stderr, "swarm: silence with %u running\n", swarm->running);
 			exit(EXIT_FAILURE);
 		}
@@ -208,8 +209,8 @@ int main(int argc, char *argv[])
 	struct swarm swarm = {.output = {.program = "swarm", .quiet = true}};
 	struct failure failure = {0};
 
-	if (argc != 6) {
-		fprintf(stderr, "usage: swarm write|read HOST PORT TOTAL AT-ONCE\n");
+	if (argc < 6 || argc > 7) {
+		fprintf(stderr, "usage: swarm write|read HOST PORT TOTAL AT-ONCE [INPUT]\n");
 		return EXIT_FAILURE;
 	}
 	swarm.mode = mode_by_name(argv[1]);
@@ -217,8 +218,9 @@ int main(int argc, char *argv[])
 	swarm.session = (struct session){
 		.output = &swarm.output,
 		.mailbox = &swarm.mailbox,
-		.message = message,
-		.message_size = sizeof(message),
+		.message = argc == 7 ? NULL : message,
+		.message_size = argc == 7 ? 0 : sizeof(message),
+		.input = argc == 7 ? argv[6] : NULL,
 		.buffer = BUFFER,
 		.timeout = SILENCE_MS,
 		.active = true,

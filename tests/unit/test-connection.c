@@ -128,7 +128,7 @@ static void assert_is_our_introduction(
 /* A retry count that is left at 0 means none, 7 with soft-RoCE for ever; an RNR timer of 0, 655 ms. */
 static void assert_tries_hard(const struct fake_requests *requests)
 {
-	assert_int_equal(requests->connect.retry_count, 6);
+	assert_int_equal(requests->connect.retry_count, 7);
 	assert_int_equal(requests->connect.rnr_retry_count, 7);
 	assert_int_not_equal(requests->ack_timeout, 0);
 }

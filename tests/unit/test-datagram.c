@@ -69,7 +69,7 @@ static enum datagram_answer send_and_wait(
 	struct sockaddr_storage address = net_address(host);
 	struct pollfd waiting = {.events = POLLIN};
 
-	assert_int_equal(datagram_open(datagram, (struct sockaddr *)&address), 0);
+	assert_int_equal(datagram_open(datagram, (struct sockaddr *)&address, NULL), 0);
 	assert_int_equal(datagram_read(datagram), DATAGRAM_SILENCE);
 	assert_int_equal(datagram_send(datagram, size), 0);
 	waiting.fd = datagram->fd;
@@ -105,7 +105,7 @@ static void arrives_where_somebody_answers(void **state)
 	address_set_port(&address, DATAGRAM_PORT);
 	assert_int_equal(
 		bind(listener, (struct sockaddr *)&address, address_length((void *)&address)), 0);
-	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address), 0);
+	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), 0);
 	assert_int_equal(datagram_send(&datagram, 100), 0);
 	assert_int_equal(
 		recvfrom(listener, &byte, 1, MSG_TRUNC, (struct sockaddr *)&from, &length), 72);
@@ -123,7 +123,7 @@ static void is_refused_by_its_own_interface(void **state)
 
 	(void)state;
 	net_make();
-	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address), 0);
+	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), 0);
 	assert_int_equal(datagram_send(&datagram, 1501), -EMSGSIZE);
 	assert_int_equal(datagram_read(&datagram), DATAGRAM_TOO_BIG);
 	assert_int_equal(datagram.mtu, 1500);
@@ -133,7 +133,7 @@ static void is_refused_by_its_own_interface(void **state)
 	assert_int_equal(datagram_send(&datagram, 1501), -EMSGSIZE);
 	datagram_close(&datagram);
 	address = net_address("10.77.0.1");
-	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address), -ENETUNREACH);
+	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), -ENETUNREACH);
 	datagram_close(&datagram);
 }
 

@@ -213,6 +213,8 @@ static void schema_refuses_what_is_wrong_with_a_good_one(void **state)
 		{"\"state\":\"ok\"", "\"state\":\"failed\""},
 		{"\"guess\":null", "\"guess\":false"},
 		{"\"guess\":null,", ""},
+		{"\"milliseconds\":0,", ""},
+		{"\"milliseconds\":0", "\"milliseconds\":-1"},
 		{"\"cause\":null", "\"cause\":\"something\""},
 		{"\"side\":null", "\"side\":\"this host\""},
 		{"\"next\":null", "\"next\":null,\"then\":null"},

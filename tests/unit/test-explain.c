@@ -69,7 +69,7 @@ static void every_code_of_ours_has_a_row_of_its_own(void **state)
 	for (int code = REFUSAL_MODE; code <= REFUSAL_FULL; code++)
 		if (code != 5 && code != REFUSAL_FILES)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
-	for (int code = IMPAIRED_MTU; code <= IMPAIRED_SPEED; code++) {
+	for (int code = IMPAIRED_MTU; code <= IMPAIRED_BUS; code++) {
 		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
 
 		assert_int_equal(row->kind, FAILURE_IMPAIRED);
@@ -357,6 +357,7 @@ static const struct symptom {
 	{"loss", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, STATUS_PEER, "lost"},
 	{"bad cable", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LINK, STATUS_PEER, "cable"},
 	{"slow", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SPEED, STATUS_PEER, "slows"},
+	{"slow bus", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_BUS, STATUS_PEER, "slot"},
 	{"signal", FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, STATUS_FAILED, "signal"},
 };
 

@@ -89,11 +89,13 @@ static void a_broken_rung_says_cause_evidence_side_and_advice(void **state)
 		made(FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT, "10.9.0.2 on eth0: FAILED"));
 
 	(void)state;
+	ladder_took(&ladder, RUNG_NEIGHBOUR, 3021);
 	assert_int_equal(ladder_broken(&ladder), RUNG_NEIGHBOUR);
 	assert_string_equal(lines(&ladder, RUNG_NEIGHBOUR),
 		"neighbour   failed  probably: the host does not answer address resolution (ARP or "
 		"neighbour discovery)\n"
 		"                    seen: 10.9.0.2 on eth0: FAILED\n"
+		"                    after: 3021 ms\n"
 		"                    where: the other host, or the way to it\n"
 		"                    next: check that it is up and in the same subnet and VLAN\n"
 		"                    look: ip neighbour show to 10.9.0.2");
@@ -110,6 +112,7 @@ static void evidence_that_is_the_cause_is_said_once(void **state)
 	(void)state;
 	assert_string_equal(lines(&ladder, RUNG_NAME),
 		"name        failed  Name or service not known\n"
+		"                    after: 0 ms\n"
 		"                    where: this host\n"
 		"                    next: check the spelling and the name service, or give the "
 		"address itself\n"

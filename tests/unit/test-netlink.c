@@ -260,7 +260,8 @@ static void asks_the_kernel(void **state)
 	deadline_t deadline = deadline_in(10 * SECOND);
 
 	(void)state;
-	assert_int_equal(netlink_find_route((struct sockaddr *)&address, deadline, &route), 0);
+	assert_int_equal(
+		netlink_find_route((struct sockaddr *)&address, NULL, deadline, &route), 0);
 	assert_int_equal(route.type, RTN_LOCAL);
 	assert_int_equal(netlink_find_link(route.interface, deadline, &link), 0);
 	assert_string_equal(link.name, "lo");
@@ -273,8 +274,8 @@ static void asks_the_kernel(void **state)
 				 deadline, &neighbour),
 		-ENOENT);
 	address.ss_family = AF_APPLETALK;
-	assert_int_equal(
-		netlink_find_route((struct sockaddr *)&address, deadline, &route), -EAFNOSUPPORT);
+	assert_int_equal(netlink_find_route((struct sockaddr *)&address, NULL, deadline, &route),
+		-EAFNOSUPPORT);
 	assert_int_equal(
 		netlink_find_neighbour(1, (struct sockaddr *)&address, deadline, &neighbour),
 		-EAFNOSUPPORT);

@@ -94,6 +94,29 @@ static void a_sign_of_life_breaks_the_silence(void **state)
 	}
 }
 
+/* Small packets get through, large ones do not: the peer lives, and acknowledges nothing. */
+static void what_is_never_acknowledged_has_an_end(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2};
+
+		rig_start_data(&rig, PEER_MEMORY);
+		for (unsigned int beat = 0; beat < 3; beat++) {
+			assert_int_equal(rig_notes(&rig), 0);
+			fake_pass(TIMEOUT / 3);
+			fake_arrive(rig.id, "", 0);
+		}
+		fake_pass(LATE);
+		rig_complete_all(&rig);
+		assert_int_equal(rig_notes(&rig), CONNECTION_FINISHED);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+		assert_int_equal(rig.outcome.kind, FAILURE_COMPLETION);
+		assert_int_equal(rig.outcome.code, IBV_WC_RETRY_EXC_ERR);
+	}
+}
+
 /* All was said; only the client did not disconnect. Then it is over without it. */
 static void what_is_complete_does_not_fail_in_silence(void **state)
 {
@@ -294,6 +317,7 @@ int main(void)
 		with_rig(silence_at_the_start_has_an_end),
 		with_rig(silence_after_that_has_an_end),
 		with_rig(a_sign_of_life_breaks_the_silence),
+		with_rig(what_is_never_acknowledged_has_an_end),
 		with_rig(what_is_complete_does_not_fail_in_silence),
 		with_rig(we_speak_while_nothing_is_to_be_said),
 		with_rig(signs_of_life_do_not_fill_the_queue),

@@ -1,0 +1,80 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "inventory.h"
+#include "speed.h"
+
+/* What is far too slow: half of what was promised. */
+#define PROMISE_DIVISOR 2
+
+/* Software RDMA is as fast as the processors; its port's rate is made up. */
+static bool is_software(const struct facts *facts)
+{
+	const char *driver = facts_value(facts, "driver");
+
+	return driver && (strcmp(driver, "rdma_rxe") == 0 || strcmp(driver, "siw") == 0);
+}
+
+/* MB/s of the slower port, 0 if one is not known. */
+static double promised(const struct facts *ours, const struct facts *theirs)
+{
+	double here = (double)inventory_megabits(facts_value(ours, "rate")) / 8;
+	double there = (double)inventory_megabits(facts_value(theirs, "rate")) / 8;
+
+	return here < there ? here : there;
+}
+
+double speed_of_bus(const char *bus)
+{
+	double transfers;
+	unsigned int lanes;
+
+	/* current_link_speed, which named PCIe later, and current_link_width. sysfs-bus-pci. */
+	if (!bus || (sscanf(bus, "%lf GT/s PCIe x%u", &transfers, &lanes) != 2 &&
+			    sscanf(bus, "%lf GT/s x%u", &transfers, &lanes) != 2))
+		return 0;
+	/* PCI Express sends 10 bits for 8 up to 5 GT/s, and 130 for 128 above. */
+	return transfers * 1000 / 8 * lanes * (transfers > 5 ? 128.0 / 130 : 8.0 / 10);
+}
+
+/* True if that end's bus is known, and carries less than the link. */
+static bool bus_is_slow(const struct facts *facts, double promise)
+{
+	double carried = speed_of_bus(facts_value(facts, "bus"));
+
+	return carried > 0 && carried < promise;
+}
+
+static const char *bus(const struct facts *facts)
+{
+	const char *value = facts_value(facts, "bus");
+
+	return value ? value : "unknown";
+}
+
+bool speed_is_good(const struct facts *ours, const struct facts *theirs, double there, double back,
+	enum impairment *why, char *text, size_t size)
+{
+	double promise = promised(ours, theirs), least = there < back ? there : back;
+	char rates[80];
+
+	snprintf(rates, sizeof(rates), "%.1f MB/s there, %.1f MB/s back", there, back);
+	if (is_software(ours) || is_software(theirs)) {
+		snprintf(text, size,
+			"%s (RDMA in software: the processors set the speed, not the link)", rates);
+		return true;
+	}
+	if (promise == 0) {
+		snprintf(text, size, "%s (what the link promises is not known)", rates);
+		return true;
+	}
+	if (least >= promise / PROMISE_DIVISOR) {
+		snprintf(text, size, "%s of %.0f MB/s that the link promises", rates, promise);
+		return true;
+	}
+	*why = bus_is_slow(ours, promise) || bus_is_slow(theirs, promise) ? IMPAIRED_BUS
+									  : IMPAIRED_SPEED;
+	snprintf(text, size, "%s; the link promises %.0f MB/s; the bus is %s here, %s there", rates,
+		promise, bus(ours), bus(theirs));
+	return false;
+}

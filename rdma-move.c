@@ -1,0 +1,220 @@
+/* The rungs of a diagnosis that move data: WRITE and READ, the bandwidth, and what was counted. */
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/pattern.h"
+#include "lib/speed.h"
+#include "rdma-climb.h"
+
+/* How long the bandwidth is measured, each way, in milliseconds. */
+#define BANDWIDTH_MS 2000
+
+/* Bytes of one WRITE where the bandwidth is measured. */
+#define BANDWIDTH_SIZE 262144
+
+/* What the healthy lose: of so many packets one may be sent again. */
+#define LOSS_DIVISOR 1000
+
+/* Either end gave up, though packets came between the gaps that were counted: so some are lost. */
+static bool ended_by_loss(const struct failure *failure, const struct counters *counted)
+{
+	return counters_total(counted, COUNTER_OUT_OF_ORDER) > 0 &&
+	       (failure->kind == FAILURE_DEADLINE || failure->kind == FAILURE_GONE ||
+		       (failure->kind == FAILURE_COMPLETION &&
+			       failure->code == IBV_WC_RETRY_EXC_ERR));
+}
+
+/* The same while data was moved: what was done, and what our device counted, say more. */
+static int moving_broke(struct diagnosis *diagnosis, enum rung rung, const char *doing)
+{
+	struct failure failure = diagnosis->probe.failure;
+	struct counters counters;
+	char counted[120];
+
+	climb_count_here(diagnosis, &counters);
+	counters_difference(&diagnosis->our_counters, &counters, &counters);
+	if (ended_by_loss(&failure, &counters)) {
+		failure.kind = FAILURE_IMPAIRED;
+		failure.code = IMPAIRED_LOSS;
+	}
+	if (counters_text(&counters, counted, sizeof(counted)) == 0)
+		snprintf(counted, sizeof(counted), "no errors");
+	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
+		doing, *diagnosis->probe.failure.evidence ? ": " : "",
+		diagnosis->probe.failure.evidence, counted);
+	return ladder_fail(&diagnosis->ladder, rung, &failure);
+}
+
+/* One way to move data, as it is said, and what is to be ordered for it. */
+struct movement {
+	const char *name;
+	enum order_type before, after; /* ORDER_TYPES: nothing */
+	enum ibv_wr_opcode opcode;     /* what we do between them; IBV_WR_SEND: nothing */
+	bool arrives_here;
+};
+
+static const struct movement movements[] = {
+	{"our WRITE", ORDER_TYPES, ORDER_CHECK, IBV_WR_RDMA_WRITE, false},
+	{"our READ", ORDER_FILL, ORDER_TYPES, IBV_WR_RDMA_READ, true},
+	{"its WRITE", ORDER_WRITE, ORDER_TYPES, IBV_WR_SEND, true},
+	{"its READ", ORDER_READ, ORDER_TYPES, IBV_WR_SEND, false},
+};
+
+/* Gives an order about so many bytes of a pattern. *wrong is the place of the first wrong byte. */
+static int order_data(struct diagnosis *diagnosis, enum order_type type, uint32_t size,
+	uint64_t seed, size_t *wrong)
+{
+	struct order ask = {.type = type, .size = size, .seed = seed}, answer;
+
+	if (type == ORDER_TYPES)
+		return 0;
+	if (climb_order(diagnosis, &ask, &answer))
+		return -1;
+	if (answer.status == ORDER_WRONG)
+		*wrong = answer.offset;
+	return 0;
+}
+
+/* Moves data in one way. Returns 0 with the place of the first wrong byte, size if there is none. */
+static int move(
+	struct diagnosis *diagnosis, const struct movement *movement, uint32_t size, size_t *wrong)
+{
+	struct probe *probe = &diagnosis->probe;
+	uint64_t seed = diagnosis->orders + 1;
+
+	*wrong = size;
+	/* What we send lies in the private memory for our WRITE, in what we offer for its READ. */
+	if (movement->opcode == IBV_WR_RDMA_WRITE)
+		pattern_fill(probe->private.start, size, seed);
+	else if (!movement->arrives_here)
+		pattern_fill(probe->offered.start, size, seed);
+	if (order_data(diagnosis, movement->before, size, seed, wrong))
+		return -1;
+	if (movement->opcode != IBV_WR_SEND && probe_move(probe, movement->opcode, size,
+						       climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
+		return -1;
+	if (movement->arrives_here)
+		*wrong = pattern_check(movement->opcode == IBV_WR_RDMA_READ ? probe->private.start
+									    : probe->offered.start,
+			size, seed);
+	return order_data(diagnosis, movement->after, size, seed, wrong);
+}
+
+static int try_movement(struct diagnosis *diagnosis, const struct movement *movement, uint32_t size)
+{
+	char doing[64];
+	size_t wrong;
+
+	snprintf(doing, sizeof(doing), "%s of %u bytes", movement->name, size);
+	if (move(diagnosis, movement, size, &wrong))
+		return moving_broke(diagnosis, RUNG_DATA, doing);
+	if (wrong < size)
+		return climb_broken(diagnosis, RUNG_DATA,
+			movement->arrives_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
+			PHASE_EXCHANGE, 0, "%s: byte %zu is the first wrong one", doing, wrong);
+	return 0;
+}
+
+int climb_data(struct diagnosis *diagnosis)
+{
+	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
+	const uint32_t sizes[] = {
+		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, ORDER_REGION_MAX};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (size_t j = 0; j < sizeof(movements) / sizeof(movements[0]); j++)
+			if (try_movement(diagnosis, &movements[j], sizes[i]))
+				return -1;
+	ladder_ok(&diagnosis->ladder, RUNG_DATA,
+		"WRITE and READ of 1 to %u bytes, both ways: every byte is right",
+		ORDER_REGION_MAX);
+	return 0;
+}
+
+static double megabytes(uint64_t bytes, uint64_t nanoseconds)
+{
+	return nanoseconds ? (double)bytes * 1000 / (double)nanoseconds : 0;
+}
+
+static void judge_bandwidth(struct diagnosis *diagnosis, double there, double back)
+{
+	enum impairment why;
+	char text[240];
+
+	if (speed_is_good(
+		    &diagnosis->ours, &diagnosis->theirs, there, back, &why, text, sizeof(text)))
+		ladder_ok(&diagnosis->ladder, RUNG_BANDWIDTH, "%s", text);
+	else
+		climb_broken(diagnosis, RUNG_BANDWIDTH, FAILURE_IMPAIRED, PHASE_EXCHANGE, (int)why,
+			"%s", text);
+}
+
+int climb_bandwidth(struct diagnosis *diagnosis)
+{
+	struct order run = {.type = ORDER_RUN,
+			     .size = BANDWIDTH_SIZE,
+			     .milliseconds = BANDWIDTH_MS},
+		     answer;
+	uint64_t bytes, nanoseconds;
+
+	if (probe_run(&diagnosis->probe, BANDWIDTH_SIZE, BANDWIDTH_MS,
+		    climb_until(diagnosis, BANDWIDTH_MS + CLIMB_ORDER_MS, BANDWIDTH_MS), &bytes,
+		    &nanoseconds))
+		return moving_broke(diagnosis, RUNG_BANDWIDTH, "our WRITEs");
+	if (climb_order(diagnosis, &run, &answer))
+		return moving_broke(diagnosis, RUNG_BANDWIDTH, "its WRITEs");
+	diagnosis->moved = bytes + answer.offset;
+	judge_bandwidth(diagnosis, megabytes(bytes, nanoseconds),
+		megabytes(answer.offset, answer.nanoseconds));
+	return 0;
+}
+
+/* Packets that were sent again or came out of order. */
+static uint64_t lost(const struct counters *difference)
+{
+	return counters_total(difference, COUNTER_RETRANSMISSION) +
+	       counters_total(difference, COUNTER_OUT_OF_ORDER);
+}
+
+/*
+ * Both ends are one port: then no packet is lost on any way. Soft-RoCE sends some again there all the
+ * same, as its timers run out while a busy queue pair gets no time to look at its acknowledgements.
+ */
+static bool is_one_port(const struct diagnosis *diagnosis)
+{
+	return diagnosis->route.route.type == RTN_LOCAL && !climb_differs(diagnosis, "device") &&
+	       !climb_differs(diagnosis, "port");
+}
+
+int climb_counters(struct diagnosis *diagnosis)
+{
+	struct counters ours, theirs;
+	char here[160], there[160];
+	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
+	uint64_t packet = mtu ? strtoul(mtu, NULL, 10) : 0, again, broken_packets;
+
+	climb_count_here(diagnosis, &ours);
+	if (climb_count_there(diagnosis, &theirs))
+		return climb_probe_broke(diagnosis, RUNG_COUNTERS);
+	counters_difference(&diagnosis->our_counters, &ours, &ours);
+	counters_difference(&diagnosis->their_counters, &theirs, &theirs);
+	if (counters_text(&ours, here, sizeof(here)) == 0)
+		snprintf(here, sizeof(here), "no errors");
+	if (counters_text(&theirs, there, sizeof(there)) == 0)
+		snprintf(there, sizeof(there), "no errors");
+	again = lost(&ours) + lost(&theirs);
+	broken_packets =
+		counters_total(&ours, COUNTER_LINK) + counters_total(&theirs, COUNTER_LINK);
+	if (packet && again > diagnosis->moved / packet / LOSS_DIVISOR + 1 &&
+		!is_one_port(diagnosis))
+		climb_broken(diagnosis, RUNG_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
+			IMPAIRED_LOSS, "here: %s; there: %s", here, there);
+	else if (broken_packets > 0)
+		climb_broken(diagnosis, RUNG_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
+			IMPAIRED_LINK, "here: %s; there: %s", here, there);
+	else
+		ladder_ok(&diagnosis->ladder, RUNG_COUNTERS, "here: %s; there: %s", here, there);
+	return 0;
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# A server that runs out of something in the middle of its work: who does not fit is refused or told
+# why, those who are there are served, and afterwards there is room again.
+
+load common
+
+# Clients that are connected and idle, so many of them that some do not fit. They say what they heard.
+crowd_of_idlers() { # N
+	mkfifo "$DIR/silence"
+	exec 7<>"$DIR/silence"
+	"$PAIR_BUILD/tests/soft-roce/swarm" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
+		>"$DIR/crowd" 2>&1 7>&- &
+	PEER=$!
+	wait_line "$DIR/crowd" "$2"
+}
+
+# One that was there before, and goes on; and one that comes when the others have gone.
+others_are_served() {
+	printf 'to the end' >&8
+	exec 8>&-
+	ends_with 0 "${CLIENTS[0]}"
+	exec 7>&-
+	kill -KILL "$PEER"
+	wait_until there_is_room
+	stop_server
+}
+there_is_room() { client write "$ADDRESS" "$PORT"; }
+
+# The client that is there before.
+begin_early() {
+	mkfifo "$DIR/early"
+	exec 8<>"$DIR/early"
+	"$PAIR_BIN/rdma-client" --input "$DIR/early" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 8>&- &
+	CLIENTS=($!)
+	printf 'from the beginning ' >&8
+	wait_line "$OUT" '^received MSG_MR'
+}
+
+@test "too little memory for all" {
+	only_in_release
+	(
+		ulimit -v 400000
+		exec "$PAIR_BIN/rdma-server" --port-file "$DIR/port" any >"$LOG" 2>"$ERRORS"
+	) &
+	SERVER=$!
+	wait_until test -s "$DIR/port"
+	PORT=$(cat "$DIR/port")
+	begin_early
+	crowd_of_idlers 60 'the server could not get the memory or the queue pair'
+	has "$ERRORS" 'there is not enough memory'
+	others_are_served
+}
+
+@test "too few descriptors for all" {
+	mkdir "$DIR/in"
+	(
+		ulimit -n 40
+		exec "$PAIR_BIN/rdma-server" --port-file "$DIR/port" --output "$DIR/in/" any \
+			>"$LOG" 2>"$ERRORS"
+	) &
+	SERVER=$!
+	wait_until test -s "$DIR/port"
+	PORT=$(cat "$DIR/port")
+	begin_early
+	crowd_of_idlers 60 'gave up\|could not get'
+	has "$ERRORS" 'too many open files\|Too many open files'
+	others_are_served
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# Faults of the network and of a host while files move both ways at once: what may be survived is,
+# every byte right; what may not ends both sides with a sentence and exit status 4.
+
+load common
+
+FILES=/tmp/faults
+
+# Files at both ends, and a server there that sends one and keeps the other.
+start_files() { # SIZE SERVER-ARGUMENT...
+	head -c "$1" /dev/urandom >"$DIR/up"
+	on_host1 "rm -rf $FILES && mkdir -p $FILES/in && head -c $1 /dev/urandom >$FILES/down"
+	start_far_server --input "$FILES/down" --output "$FILES/in/" --force "${@:2}" any
+}
+
+# move MODE ARGUMENT...: starts a client that sends and receives.
+move() {
+	CLIENTS=()
+	"$PAIR_BIN/rdma-client" --input "$DIR/up" --output "$DIR/down" --force "${@:2}" "$1" "$HOST1" \
+		"$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+}
+
+same_digest() { # FAR-FILE FILE
+	[ "$(on_host1 "xxhsum -H2 '$1' 2>/dev/null" | sed 's/ .*//')" = \
+		"$(xxhsum -H2 "$2" 2>/dev/null | sed 's/ .*//')" ] || fail "$2 did not arrive"
+}
+
+all_arrived() {
+	ends_with 0 "${CLIENTS[0]}"
+	same_digest "$FILES/in/up" "$DIR/up"
+	same_digest "$FILES/down" "$DIR/down"
+	rm "$DIR/down"
+	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
+}
+
+# Both hosts' interfaces do that to what they send: tc-netem(8).
+disturb() {
+	on_host1 "tc qdisc replace dev $VM_INTERFACE root netem $*"
+	tc qdisc replace dev "$VM_INTERFACE" root netem "$@"
+}
+
+# disturbed WORD...: files arrive all the same, in both modes.
+disturbed() {
+	local mode
+	start_files 200001 --timeout 60
+	for mode in write read; do
+		disturb "$@"
+		move "$mode" --timeout 60
+		all_arrived
+	done
+	mend
+	stop_on_host1 server
+}
+
+@test "1 % loss" { disturbed loss 1%; }
+@test "10 % loss" { disturbed loss 10%; }
+@test "50 ms delay each way" { disturbed delay 50ms; }
+@test "1 % of the packets overtaken" { disturbed delay 5ms reorder 99%; }
+@test "1 % of the packets with a wrong bit" { disturbed corrupt 1%; }
+@test "5 % of the packets twice" { disturbed duplicate 5%; }
+@test "a rate of 20 Mbit/s" { disturbed rate 20mbit; }
+@test "loss, delay, wrong bits and doubles at once" {
+	disturbed loss 2% delay 10ms corrupt 0.5% duplicate 2%
+}
+
+# Data is moving, in both directions: slowly, so that there is time to disturb it.
+is_moving() {
+	disturb rate 20mbit
+	move "$@"
+	wait_until arrives "$DIR" || return 1
+	wait_until far_arrives
+}
+arrives() { [ -n "$(find "$1" -name '.down.*' -size +100k)" ]; }
+far_arrives() { [ -n "$(on_host1 "find $FILES/in -name '.up.*' -size +100k")" ]; }
+
+no_link_for() { # SECONDS
+	disturb loss 100%
+	sleep "$1"
+	disturb rate 100mbit
+}
+
+@test "no link for 1, 5 and 30 s: less than --timeout, and the files arrive" {
+	local mode seconds
+	start_files 6000001 --timeout 45
+	for seconds in 1 5 30; do
+		for mode in write read; do
+			is_moving "$mode" --timeout 45
+			no_link_for "$seconds"
+			all_arrived
+			[ "$seconds" -lt 30 ] || break
+		done
+	done
+	mend
+	stop_on_host1 server
+}
+
+# Both sides have given up, say so, and nothing is left of what was not whole.
+both_gave_up() {
+	ends_with 4 "${CLIENTS[0]}"
+	one_line "$ERR"
+	wait_until test -s "$FAR/server.err"
+	one_line "$FAR/server.err"
+	[ ! -e "$DIR/down" ]
+	wait_until nothing_left
+	mend
+}
+nothing_left() {
+	[ -z "$(find "$DIR" -name '.down.*')" ] && [ -z "$(on_host1 "ls -A $FILES/in")" ]
+}
+
+# To this host that is the same as if the other one had gone, with all that ran there.
+@test "no link for good: both sides give up" {
+	local mode
+	start_files 6000001 --timeout 5
+	for mode in write read; do
+		is_moving "$mode" --timeout 5
+		disturb loss 100%
+		both_gave_up
+		: >"$FAR/server.err"
+	done
+	move write
+	all_arrived
+	stop_on_host1 server
+}
+
+@test "large packets no longer get through: both sides give up" {
+	start_files 6000001 --timeout 5
+	is_moving write --timeout 5
+	# Acknowledgements and signs of life are small. Lengths from 1,024 bytes on have one of these bits.
+	tc qdisc replace dev "$VM_INTERFACE" root handle 1: prio
+	local bit
+	for bit in 0x0400 0x0800 0x1000; do
+		tc filter add dev "$VM_INTERFACE" parent 1: protocol ip u32 match u16 $bit $bit at 2 action drop
+	done
+	both_gave_up
+	has "$ERR" 'stopped acknowledging\|timed out'
+	stop_on_host1 server
+}
+
+@test "the other host's RDMA device is deleted" {
+	start_files 6000001 --timeout 5
+	is_moving write --timeout 5
+	local failed=0
+	on_host1 "rdma link delete $VM_DEVICE"
+	both_gave_up || failed=1
+	has "$FAR/server.err" 'the RDMA device was removed' || failed=1
+	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
+	stop_on_host1 server
+	FAR_RESOURCES=$(on_host1 'rdma resource show')
+	[ $failed -eq 0 ]
+}
+
+@test "the other side is killed, or stopped for good" {
+	local signal
+	for signal in KILL STOP; do
+		rm -f "$FAR/port"
+		start_files 6000001 --timeout 5
+		is_moving write --timeout 5
+		on_host1 "kill -$signal $(cat "$FAR/server.pid")"
+		ends_with 4 "${CLIENTS[0]}"
+		one_line "$ERR"
+		[ ! -e "$DIR/down" ]
+		mend
+		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
+		stop_on_host1 server
+	done
+}
+
+@test "this side is killed, or stopped for good: the server gives it up, and serves the next" {
+	local signal
+	start_files 6000001 --timeout 5
+	for signal in KILL STOP; do
+		is_moving write --timeout 5
+		kill -$signal "${CLIENTS[0]}"
+		wait_until test -s "$FAR/server.err"
+		one_line "$FAR/server.err"
+		kill -KILL "${CLIENTS[0]}" || true
+		mend
+		: >"$FAR/server.err"
+		move read
+		all_arrived
+		on_host1 "rm -f $FILES/in/up"
+	done
+	stop_on_host1 server
+}
