@@ -110,7 +110,10 @@ inline run_out()
 		ME.gave_up = true;
 		event = EVENT_FAILED
 	:: else ->
-		fail(OURS);
+		if
+		:: true -> fail(OURS)
+		:: true -> fail(COMPLETION) /* connection_stalled() */
+		fi;
 		event = EVENT_GAVE_UP
 	fi
 }
@@ -151,7 +154,8 @@ inline settle()
 		ME.received = RECEIVED_NOTHING;
 		ME.delivered = false;
 		ME.established = true;
-		ME.sent = (ME.sent == SENDING_ABORT -> SENDING_ABORT : SENT_ABORT)
+		ME.sent = (ME.sent == SENDING_ABORT -> SENDING_ABORT : SENT_ABORT);
+		ME.failure = (ME.failure == PROTOCOL -> PROTOCOL : GONE)
 	:: else
 	fi;
 	if
