@@ -47,7 +47,7 @@ begin_early() {
 	PORT=$(cat "$DIR/port")
 	begin_early
 	crowd_of_idlers 60 'the server could not get the memory or the queue pair'
-	has "$ERRORS" 'there is not enough memory'
+	has "$ERRORS" 'there is not enough memory\|cannot start a thread'
 	others_are_served
 }
 
