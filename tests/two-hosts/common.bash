@@ -21,9 +21,10 @@ on_host1() {
 	return "$(cat "$request.status")"
 }
 
-# start_on_host1 NAME COMMAND: starts it there; its output goes to $FAR/NAME.out and .err.
+# start_on_host1 NAME COMMAND: starts it there; its output goes to $FAR/NAME.out and .err, which may be
+# emptied meanwhile.
 start_on_host1() {
-	on_host1 "setsid $2 >'$FAR/$1.out' 2>'$FAR/$1.err' </dev/null & echo \$! >'$FAR/$1.pid'"
+	on_host1 "setsid $2 >>'$FAR/$1.out' 2>>'$FAR/$1.err' </dev/null & echo \$! >'$FAR/$1.pid'"
 }
 
 # stop_on_host1 NAME [SIGNAL]: ends it and waits until it is gone.
