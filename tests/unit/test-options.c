@@ -413,8 +413,8 @@ static void help_and_version_come_before_what_is_missing(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
 		for (size_t j = 0; j < COUNT(programs); j++)
-			assert_int_equal(parse(&options, programs[j], cases[i].words),
-				cases[i].result);
+			assert_int_equal(
+				parse(&options, programs[j], cases[i].words), cases[i].result);
 }
 
 static int fill(void **state)
