@@ -1,4 +1,4 @@
-# rdma-server and rdma-client. Targets: all, check, lint, install, uninstall, clean.
+# rdma-server and rdma-client. Targets: all, check, fuzz, lint, install, uninstall, clean.
 #
 # The caller's CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are respected; what the sources need is kept
 # apart from them. Variables of our own:
@@ -33,12 +33,13 @@ verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-fact
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
+fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 
 everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
 link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLIBS)
 
-.PHONY: all check test-programs lint install uninstall clean
+.PHONY: all check fuzz fuzz-targets test-programs lint install uninstall clean
 .SECONDARY:
 
 all: $(programs:%=$(BIN)/%)
@@ -67,6 +68,17 @@ $(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(call objects,$(verbs)
 
 check: $(unit_tests:%=$(BUILD)/tests/unit/%)
 	@status=0; for test in $^; do $$test || status=1; done; exit $$status
+
+# docs/fuzzing.md: clang's libFuzzer calls each target. scripts/fuzz makes them with its flags.
+fuzz:
+	./scripts/fuzz
+
+fuzz-targets: $(fuzz_targets:%=$(BUILD)/tests/fuzz/%)
+
+# The linker puts functions of the target in the place of these: ld(1), --wrap.
+wrapped =
+$(BUILD)/tests/fuzz/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(call objects,$(modules))
+	$(link) -lcmocka -fsanitize=fuzzer $(wrapped:%=-Wl,--wrap=%)
 
 # Programs that the soft-RoCE tests let loose on the pair; they are not installed.
 $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
@@ -145,3 +157,16 @@ $(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)
 # These share two hosts in network namespaces.
 $(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach): \
 	$(call objects,tests/unit/net-rig.c)
+
+# What the fuzz targets share with the unit tests, and what they replace.
+$(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c)
+$(BUILD)/tests/fuzz/fuzz-answer: wrapped := worker_start
+$(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
+$(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \
+	end.c threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c))
+$(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll sem_wait $(addprefix pthread_, \
+	cond_broadcast cond_signal cond_wait create join setname_np)
+$(BUILD)/tests/fuzz/fuzz-datagram: wrapped := recv recvmsg
+$(BUILD)/tests/fuzz/fuzz-netlink: wrapped := poll $(addprefix mnl_socket_, \
+	bind close get_fd open2 recvfrom sendto)
+$(BUILD)/tests/fuzz/fuzz-sysfs: wrapped := access close open64 read readlink scandir64

@@ -56,6 +56,9 @@ int facts_decode(struct facts *facts, const char *text, size_t size)
 	const char *rest = text, *end = text + size;
 
 	facts->count = 0;
+	/* A zero would end a name or a value early. */
+	if (memchr(text, '\0', size))
+		return -EPROTO;
 	while (rest < end) {
 		const char *line = memchr(rest, '\n', (size_t)(end - rest));
 		const char *stop = line ? line : end;

@@ -37,8 +37,8 @@ const char *facts_value(const struct facts *facts, const char *name);
 size_t facts_encode(const struct facts *facts, char *text, size_t size);
 
 /*
- * Reads such lines, which are not to be trusted. Returns 0, or -EPROTO if a line has no name, or
- * there are more lines than FACTS_MAX.
+ * Reads such lines, which are not to be trusted. Returns 0, or -EPROTO if a line has no name, there
+ * are more lines than FACTS_MAX, or a zero byte is in them.
  */
 int facts_decode(struct facts *facts, const char *text, size_t size);
 

@@ -214,8 +214,9 @@ static int take_answer(const void *bytes, size_t length, read_answer *read, void
 	const struct nlmsghdr *message = bytes;
 	const struct nlmsgerr *error;
 
+	/* libmnl takes a length of 2 GiB and more for a negative one, which fits anywhere. */
 	if (length > ANSWER_SIZE || !mnl_nlmsg_ok(message, (int)length) ||
-		!mnl_nlmsg_seq_ok(message, SEQUENCE))
+		message->nlmsg_len > length || !mnl_nlmsg_seq_ok(message, SEQUENCE))
 		return -EBADMSG;
 	if (message->nlmsg_type != NLMSG_ERROR)
 		return read(message, answer);

@@ -4,12 +4,12 @@
 
 load common
 
-# Clients that are connected and idle, so many of them that some do not fit. They say what they heard.
-crowd_of_idlers() { # N
+# crowd_of_idlers N WORDS: clients that are connected and idle, so many that some do not fit, and say so.
+crowd_of_idlers() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
 	"$PAIR_BUILD/tests/soft-roce/swarm" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
-		>"$DIR/crowd" 2>&1 7>&- &
+		>"$DIR/crowd" 2>&1 7>&- 8>&- &
 	PEER=$!
 	wait_line "$DIR/crowd" "$2"
 }
@@ -47,7 +47,7 @@ begin_early() {
 	PORT=$(cat "$DIR/port")
 	begin_early
 	crowd_of_idlers 60 'the server could not get the memory or the queue pair'
-	has "$ERRORS" 'there is not enough memory'
+	has "$ERRORS" 'there is not enough memory\|cannot start a thread'
 	others_are_served
 }
 

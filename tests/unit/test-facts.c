@@ -76,6 +76,17 @@ static void of_a_peer_are_not_trusted(void **state)
 	assert_int_equal(facts_decode(&facts, text, strlen(text)), -EPROTO);
 }
 
+/* It would cut a name to nothing, or a value to what it is not. */
+static void refuses_a_zero_byte(void **state)
+{
+	static const char texts[][6] = {"\0a: 1", "a\0: 1", "a: 1\0", "a: 1\n"};
+	struct facts facts;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_int_equal(facts_decode(&facts, texts[i], sizeof(texts[i])), -EPROTO);
+}
+
 /* Bytes that are no text at all, at the very end of the memory that they lie in. */
 static void may_be_any_bytes(void **state)
 {
@@ -157,6 +168,7 @@ int main(void)
 		cmocka_unit_test(come_back_as_they_went),
 		cmocka_unit_test(are_cut_to_what_fits),
 		cmocka_unit_test(of_a_peer_are_not_trusted),
+		cmocka_unit_test(refuses_a_zero_byte),
 		cmocka_unit_test(may_be_any_bytes),
 		cmocka_unit_test(are_shown_side_by_side),
 		cmocka_unit_test(are_members_of_an_object),

@@ -251,6 +251,38 @@ static void reads_only_what_is_there(void **state)
 	assert_int_equal(route.mtu, 0);
 }
 
+/* What the socket gives instead of what the kernel says, if that is set. */
+static const union message *made_up;
+
+/* Takes the place of libmnl's. */
+ssize_t mnl_socket_recvfrom(const struct mnl_socket *socket, void *bytes, size_t size)
+{
+	if (!made_up)
+		return recv(mnl_socket_get_fd(socket), bytes, size, 0);
+	memcpy(bytes, made_up, sizeof(*made_up));
+	return sizeof(*made_up);
+}
+
+/* A message may say that it is longer than what came, or so long that the number seems negative. */
+static void refuses_a_length_that_is_not_there(void **state)
+{
+	static const uint32_t lengths[] = {0, 15, 1025, 0x7fffffff, 0x80000000, 0xffffffff};
+	deadline_t deadline = deadline_in(10 * SECOND);
+	struct netlink_link link;
+	union message message;
+
+	(void)state;
+	start(&message, RTM_NEWLINK, sizeof(struct ifinfomsg));
+	message.header.nlmsg_seq = 1;
+	made_up = &message;
+	assert_int_equal(netlink_find_link(1, deadline, &link), 0);
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		message.header.nlmsg_len = lengths[i];
+		assert_int_equal(netlink_find_link(1, deadline, &link), -EBADMSG);
+	}
+	made_up = NULL;
+}
+
 static void asks_the_kernel(void **state)
 {
 	struct sockaddr_storage address = net_address("127.0.0.1");
@@ -292,6 +324,7 @@ int main(void)
 		cmocka_unit_test(reads_a_neighbour),
 		cmocka_unit_test(refuses_other_and_short_messages),
 		cmocka_unit_test(reads_only_what_is_there),
+		cmocka_unit_test(refuses_a_length_that_is_not_there),
 		cmocka_unit_test(asks_the_kernel),
 	};
 

@@ -175,19 +175,22 @@ static void we_speak_while_nothing_is_to_be_said(void **state)
 /* A peer that acknowledges nothing costs us no more than the send queue holds: the device checks. */
 static void signs_of_life_do_not_fill_the_queue(void **state)
 {
-	struct rig rig = {.mode = MODE_WRITE, .active = true, .depth = 1, .input = "/dev/zero"};
+	struct rig rig = {.mode = MODE_WRITE,
+		.active = true,
+		.depth = 1,
+		.input = "/dev/zero",
+		.peer_timeout = TIMEOUT / 20};
 
 	(void)state;
 	rig_start_data(&rig, PEER_MEMORY);
-	for (unsigned int i = 0; i < 100; i++) {
-		fake_pass(TIMEOUT - 1);
-		fake_arrive(rig.id, "", 0);
-	}
+	/* One is due for each quarter of the peer's timeout, while nothing is acknowledged for ours. */
+	for (unsigned int i = 0; i < 75; i++)
+		fake_pass(TIMEOUT / 80);
 	fake_settle();
 	/* Of 18 places five are kept for the messages of the exchange. */
 	assert_int_equal(fake_waiting(rig.id), 13);
 	rig_complete_all(&rig);
-	fake_pass(TIMEOUT / 2);
+	fake_pass(TIMEOUT / 80 + LATE);
 	assert_true(fake_waiting(rig.id) > 0);
 	rig_close(&rig, NULL);
 	rig_stop(&rig);

@@ -1,0 +1,289 @@
+#include "end.h"
+
+#include <errno.h>
+
+#include "threads.h"
+
+uint8_t peer_memory[PEER_MEMORY];
+
+static void take_notes(struct end *end)
+{
+	unsigned int notes;
+
+	while (mailbox_take(&end->mailbox, &notes))
+		end->notes |= notes;
+}
+
+void end_settle(struct end *end)
+{
+	/* Which thread goes first is any, but the same each time. */
+	threads_settle((unsigned int)end->input.left);
+	witness_look(&end->witness);
+	take_notes(end);
+	/* Nothing is let go before all is back. */
+	if (end->notes & CONNECTION_DRAINED && !end->abandoned)
+		fuzz_check(fake_waiting(end->id) == 0 && fake_receives(end->id) == 0);
+}
+
+void end_fail_some_call(struct end *end)
+{
+	static const char *const functions[] = {"ibv_post_send", "ibv_post_recv", "ibv_poll_cq",
+		"ibv_req_notify_cq", "ibv_modify_qp", "ibv_reg_mr", "rdma_disconnect",
+		"ibv_create_cq", "rdma_create_qp", "ibv_alloc_pd", "rdma_accept", "rdma_connect",
+		"ibv_query_port", "rdma_set_option", "ibv_get_cq_event"};
+	uint8_t which = fuzz_byte(&end->input);
+
+	fake_fail(functions[which % FUZZ_COUNT(functions)], fuzz_byte(&end->input) % 8, EIO);
+	end->failing = true;
+}
+
+/*
+ * Steps of the network and the device. When we have disconnected, the queue pair is in the error
+ * state: nothing arrives any more, and what is posted comes back as flushed, sooner or later.
+ */
+
+/* How many sends could complete now, and how many messages arrive. */
+static unsigned int sends_of(const struct end *end)
+{
+	return end->closed ? 0 : fake_waiting(end->id);
+}
+
+static unsigned int receives_of(const struct end *end)
+{
+	return end->closed ? 0 : fake_receives(end->id);
+}
+
+/* The oldest sends complete; RDMA to where the peer has nothing fails there. */
+void end_complete(struct end *end)
+{
+	for (unsigned int count = fuzz_byte(&end->input) % 8 + 1U; count > 0; count--) {
+		unsigned int waiting = sends_of(end), all = fake_sends(end->id);
+		struct fake_send send;
+
+		/* What is posted to a broken queue pair is flushed by itself. */
+		if (waiting == 0 || waiting > all)
+			return;
+		send = fake_send(end->id, all - waiting);
+		if (!witness_reaches(&end->witness, &send)) {
+			fake_complete(end->id, IBV_WC_REM_ACCESS_ERR);
+			fake_break(end->id);
+			return;
+		}
+		fake_complete(end->id, IBV_WC_SUCCESS);
+	}
+}
+
+void end_fail_send(struct end *end)
+{
+	enum ibv_wc_status status = fuzz_byte(&end->input) % IBV_WC_GENERAL_ERR + 1U;
+
+	if (sends_of(end) > 0)
+		fake_complete(end->id, status);
+	fake_break(end->id);
+}
+
+void end_fail_receive(struct end *end)
+{
+	enum ibv_wc_status status = fuzz_byte(&end->input) % IBV_WC_GENERAL_ERR + 1U;
+
+	if (receives_of(end) > 0)
+		fake_fail_receive(end->id, status);
+	fake_break(end->id);
+}
+
+void end_break(struct end *end)
+{
+	fake_break(end->id);
+}
+
+/* Steps of the peer. What finds no receive waits in the network, and here is lost. */
+
+static bool is_credit(const void *bytes, size_t length)
+{
+	struct message message;
+
+	return message_decode(&message, bytes, length) == 0 && message.type == MSG_CREDIT;
+}
+
+static void hear_bytes(struct end *end, const void *bytes, size_t length)
+{
+	/* Whether credit may be given depends on what was told of before, so that must be known. */
+	if (is_credit(bytes, length))
+		end_settle(end);
+	if (receives_of(end) == 0)
+		return;
+	witness_hear(&end->witness, bytes, length);
+	fake_arrive(end->id, bytes, length);
+}
+
+static void hear(struct end *end, const struct message *message)
+{
+	uint8_t bytes[MESSAGE_MAX];
+
+	hear_bytes(end, bytes, message_encode(message, bytes));
+}
+
+void peer_says_region(struct end *end)
+{
+	uint8_t length = fuzz_byte(&end->input), depth = fuzz_byte(&end->input);
+	struct message message = {
+		.type = MSG_MR,
+		.address = (uintptr_t)peer_memory,
+		.length = length < 0x80 ? PEER_MEMORY : length,
+		.rkey = PEER_RKEY,
+		.depth = depth % 16 + 1U,
+	};
+
+	hear(end, &message);
+}
+
+/* A number that is at some limit, or any. */
+static uint64_t any_number(struct end *end)
+{
+	static const uint64_t limits[] = {0, 1, PEER_MEMORY, PEER_MEMORY + 1, UINT32_MAX,
+		(uint64_t)1 << 32, (uint64_t)1 << 63, UINT64_MAX - PEER_MEMORY, UINT64_MAX};
+	uint8_t which = fuzz_byte(&end->input);
+
+	return which < FUZZ_COUNT(limits) ? limits[which] : fuzz_number(&end->input, 8);
+}
+
+void peer_says_any_region(struct end *end)
+{
+	struct message message = {
+		.type = MSG_MR,
+		.address = any_number(end),
+		.length = any_number(end),
+		.rkey = fuzz_byte(&end->input) & 1 ? PEER_RKEY : 0,
+		.depth = (uint32_t)any_number(end),
+	};
+
+	message.text_size = fuzz_byte(&end->input);
+	fuzz_bytes(&end->input, message.text, message.text_size);
+	hear(end, &message);
+}
+
+/* Tells of its stream up to a position, in the way of the mode. */
+static void tell(struct end *end, uint64_t position, uint32_t length)
+{
+	struct message message = {.type = MSG_DATA, .length = position};
+
+	if (!end->witness.writes) {
+		hear(end, &message);
+		return;
+	}
+	if (receives_of(end) == 0)
+		return;
+	witness_hear_data(&end->witness);
+	fake_arrive_immediate(end->id, length, (uint32_t)position);
+}
+
+/* The peer would have nobody to write to. */
+static bool is_over(const struct end *end)
+{
+	return end->closed || end->notes & (CONNECTION_FINISHED | CONNECTION_DRAINED);
+}
+
+/* Writes the next bytes of its stream, or has them ready, and tells of them. */
+void peer_sends_data(struct end *end)
+{
+	struct witness *witness = &end->witness;
+	const struct message *offered = &witness->offered;
+	uint64_t ring = witness->writes ? offered->length : witness->region.length;
+	uint8_t *start = witness->writes ? (uint8_t *)(uintptr_t)offered->address : peer_memory;
+	size_t size = fuzz_byte(&end->input) * 8U;
+
+	if (!witness->said[MSG_MR] || !witness->heard[MSG_MR] || is_over(end) ||
+		witness->streamed + size > WITNESS_STREAM_MAX)
+		return;
+	if (!witness->writes && (ring > PEER_MEMORY || witness->region.rkey != PEER_RKEY))
+		return;
+	for (size_t i = 0; i < size; i++) {
+		uint8_t byte = (uint8_t)(witness->streamed * 3 + 1);
+
+		start[witness->streamed % ring] = byte;
+		witness->stream[witness->streamed++] = byte;
+	}
+	tell(end, witness->streamed, (uint32_t)size);
+}
+
+/* Tells of what it has not written. */
+void peer_tells_anything(struct end *end)
+{
+	uint64_t position = fuzz_number(&end->input, fuzz_byte(&end->input) & 1 ? 8 : 2);
+
+	end->witness.odd = true;
+	tell(end, position, (uint32_t)position);
+}
+
+/* Writes into our memory when it should not; the hardware lets it. */
+void peer_scribbles(struct end *end)
+{
+	const struct message *offered = &end->witness.offered;
+
+	if (!end->witness.writes || !end->witness.said[MSG_MR] || is_over(end))
+		return;
+	end->witness.odd = true;
+	((uint8_t *)(uintptr_t)offered->address)[fuzz_number(&end->input, 2) % offered->length] ^=
+		0xff;
+}
+
+void peer_gives_credit(struct end *end)
+{
+	const struct witness *witness = &end->witness;
+	uint8_t how = fuzz_byte(&end->input);
+	struct message message = {
+		.type = MSG_CREDIT, .length = witness->told, .pieces = witness->pieces_told};
+
+	if (how & 1)
+		message.length = fuzz_number(&end->input, how & 2 ? 8 : 2);
+	if (how & 4)
+		message.pieces = fuzz_number(&end->input, how & 8 ? 8 : 1);
+	hear(end, &message);
+}
+
+void peer_says_done(struct end *end)
+{
+	const struct witness *witness = &end->witness;
+	uint8_t how = fuzz_byte(&end->input);
+	struct message message = {
+		.type = MSG_DONE,
+		.length = witness->streamed + (how & 1),
+		.digest = digest_of(witness->stream, witness->streamed),
+	};
+
+	message.digest.bytes[0] ^= how & 2;
+	hear(end, &message);
+}
+
+void peer_says_verdict(struct end *end)
+{
+	struct message message = {.type = MSG_VERDICT};
+
+	message.verdict = fuzz_byte(&end->input) % 4 / 2;
+	hear(end, &message);
+}
+
+/* Any bytes, more than a receive holds among them. */
+void peer_says_anything(struct end *end)
+{
+	uint8_t bytes[2 * UINT8_MAX] = {0};
+	size_t size = fuzz_byte(&end->input) * 2U;
+
+	end->witness.odd = true;
+	fuzz_bytes(&end->input, bytes, size);
+	hear_bytes(end, bytes, size);
+}
+
+/* A message of any type that there is, with nothing in it. */
+void peer_says_type(struct end *end)
+{
+	struct message message = {.type = fuzz_byte(&end->input) % (MSG_TYPES + 1U)};
+
+	end->witness.odd = true;
+	hear(end, &message);
+}
+
+void peer_beats(struct end *end)
+{
+	hear_bytes(end, "", 0);
+}

@@ -1,0 +1,59 @@
+/*
+ * One end of a connection on the made-up device, and the steps of the device and of the peer. What a
+ * step does it reads from the input.
+ */
+#ifndef END_H
+#define END_H
+
+#include "fuzz.h"
+#include "rdma-common.h"
+#include "witness.h"
+
+#define PEER_RKEY   0xbeef
+#define PEER_MEMORY 4096
+
+extern uint8_t peer_memory[PEER_MEMORY];
+
+struct end {
+	struct fuzz_input input;
+	struct output output;
+	struct mailbox mailbox;
+	struct session session;
+	struct device *device;
+	struct connection *connection;
+	struct rdma_cm_id *id;
+	struct introduction theirs;
+	struct witness witness;
+	bool established, closed, abandoned;
+	bool failing; /* calls of the libraries do */
+	unsigned int notes;
+};
+
+/* Lets all that could be heard be heard; looks at what was posted because of that. */
+void end_settle(struct end *end);
+
+/* Steps of the device: the oldest sends complete, or fail, or the queue pair breaks. */
+void end_complete(struct end *end);
+void end_fail_send(struct end *end);
+void end_fail_receive(struct end *end);
+void end_break(struct end *end);
+
+/* Some call of the libraries will fail, once. */
+void end_fail_some_call(struct end *end);
+
+/* Steps of a peer that keeps the rules, or nearly. */
+void peer_says_region(struct end *end);
+void peer_sends_data(struct end *end);
+void peer_says_done(struct end *end);
+void peer_says_verdict(struct end *end);
+void peer_gives_credit(struct end *end);
+void peer_beats(struct end *end);
+
+/* And of one that does not. */
+void peer_says_any_region(struct end *end);
+void peer_tells_anything(struct end *end);
+void peer_scribbles(struct end *end);
+void peer_says_anything(struct end *end);
+void peer_says_type(struct end *end);
+
+#endif

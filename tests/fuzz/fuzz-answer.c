@@ -1,0 +1,285 @@
+/*
+ * The server's half of a diagnosis (rdma-answer.c), with a client that orders anything. In the place
+ * of the connection (rdma-probe.h) stands one that takes orders from the input and checks what is done
+ * because of them; the linker lets the thread run at once (ld(1), --wrap).
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "lib/pattern.h"
+#include "lib/worker.h"
+#include "rdma-answer.h"
+#include "rdma-probe.h"
+
+/* The longest run that may be ordered, in milliseconds. */
+#define RUN_MAX 5000
+
+/* So many orders are enough of one input: those of a MiB take their time. */
+#define ORDERS_MAX 8
+
+static struct fuzz_input input;
+static struct order last; /* that was given */
+static bool unanswered, sensible, damaged;
+static uint32_t region; /* bytes that the client offers */
+static uint32_t moved, moved_at;
+static uint8_t offered[ORDER_REGION_MAX], private[ORDER_REGION_MAX];
+static struct ibv_mr offered_mr = {.addr = offered, .length = sizeof(offered), .rkey = 7};
+static struct rdma_event_channel channel;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(void *argument),
+	void *argument, const struct worker_listener *listener);
+
+int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(void *argument),
+	void *argument, const struct worker_listener *listener)
+{
+	(void)name;
+	worker->listener = listener;
+	run(argument);
+	listener->ended(listener->about);
+	return 0;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* Of librdmacm and libibverbs nothing is needed but that it succeeds. */
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	channel.fd = STDERR_FILENO;
+	return &channel;
+}
+
+/* cppcheck-suppress constParameter ; it is the library's */
+void rdma_destroy_event_channel(struct rdma_event_channel *events)
+{
+	fuzz_check(events == &channel);
+}
+
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *events)
+{
+	id->channel = events;
+	return 0;
+}
+
+/* cppcheck-suppress constParameter ; it is the library's */
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
+{
+	fuzz_check(id && parameters->private_data_len <= 196);
+	return 0;
+}
+
+/* cppcheck-suppress constParameter ; it is the library's */
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t size)
+{
+	fuzz_check(id && data && size <= 148);
+	return 0;
+}
+
+/* cppcheck-suppress constParameter ; it is the library's */
+int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attributes)
+{
+	fuzz_check(!verbs);
+	attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
+	return 0;
+}
+
+/* The connection. */
+
+void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
+	const struct sockaddr *peer)
+{
+	fuzz_check(peer);
+	*probe = (struct probe){.events = events, .id = id, .stop_fd = -1};
+}
+
+int probe_prepare(struct probe *probe)
+{
+	probe->offered = (struct probe_memory){offered, sizeof(offered), &offered_mr};
+	probe->private = (struct probe_memory){private, sizeof(private), NULL};
+	return 0;
+}
+
+int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum phase phase,
+	deadline_t deadline, struct event_copy *copy)
+{
+	(void)phase;
+	(void)copy;
+	fuzz_check(wanted == RDMA_CM_EVENT_ESTABLISHED && probe->connected);
+	fuzz_check(deadline > deadline_now());
+	return 0;
+}
+
+/* A size that is at some limit, or any. */
+static uint32_t read_size(void)
+{
+	static const uint32_t limits[] = {
+		0, 1, 64, ORDER_REGION_MAX, ORDER_REGION_MAX + 1, UINT32_MAX};
+	uint8_t which = fuzz_byte(&input);
+
+	return which < FUZZ_COUNT(limits) ? limits[which] : (uint32_t)fuzz_number(&input, 2);
+}
+
+/* What may be asked of a server: rdma-answer.c says it in its own words. */
+static bool is_sensible(const struct order *order)
+{
+	if (order->answer || order->size > ORDER_REGION_MAX)
+		return false;
+	if (order->type == ORDER_RUN && order->milliseconds > RUN_MAX)
+		return false;
+	if (order->type == ORDER_WRITE || order->type == ORDER_READ || order->type == ORDER_RUN)
+		return order->size > 0 && order->size <= region;
+	return true;
+}
+
+int probe_receive(struct probe *probe, struct order *message, deadline_t deadline)
+{
+	static uint8_t bytes[ORDER_MAX];
+	struct order order = {.type = fuzz_byte(&input) % ORDER_TYPES};
+	uint8_t how = fuzz_byte(&input);
+
+	fuzz_check(!unanswered && deadline > deadline_now());
+	order.answer = (how & 7) == 7;
+	order.status = how >> 3 & 3;
+	order.number = last.number + 1;
+	order.size = read_size();
+	order.seed = fuzz_byte(&input);
+	order.length = order.type == ORDER_REGION ? read_size() : 0;
+	order.address = fuzz_number(&input, how & 0x20 ? 8 : 1);
+	order.milliseconds = (uint32_t)fuzz_number(&input, 2);
+	damaged = how & 0x40;
+	moved = 0;
+	probe->disconnected = input.left == 0 || order.number > ORDERS_MAX ||
+			      order_decode(message, bytes, order_encode(&order, bytes));
+	if (probe->disconnected)
+		return -1;
+	last = *message;
+	sensible = is_sensible(&last);
+	unanswered = true;
+	return 0;
+}
+
+void probe_meet(struct probe *probe, const struct order *order)
+{
+	fuzz_check(sensible && order->type == ORDER_REGION);
+	probe->peer_length = region = order->length;
+}
+
+void probe_tell_region(const struct probe *probe, struct order *order)
+{
+	order->address = (uintptr_t)probe->offered.start;
+	order->length = (uint32_t)probe->offered.size;
+	order->rkey = probe->offered.mr->rkey;
+}
+
+/* The one movement that an order asks for. */
+static void note_move(uint32_t size)
+{
+	fuzz_check(unanswered && sensible && moved == 0);
+	fuzz_check(size == last.size && size > 0 && size <= region && size <= sizeof(private));
+	moved = size;
+}
+
+int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, deadline_t deadline)
+{
+	fuzz_check(probe->private.start == private && deadline > deadline_now());
+	note_move(size);
+	if (opcode == IBV_WR_RDMA_WRITE) {
+		fuzz_check(last.type == ORDER_WRITE);
+		fuzz_check(pattern_check(private, size, last.seed) == size);
+		return 0;
+	}
+	fuzz_check(opcode == IBV_WR_RDMA_READ && last.type == ORDER_READ);
+	pattern_fill(private, size, last.seed);
+	moved_at = (uint32_t)(last.address % size);
+	private[moved_at] ^= damaged;
+	return 0;
+}
+
+int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadline_t deadline,
+	uint64_t *bytes, uint64_t *nanoseconds)
+{
+	(void)probe;
+	fuzz_check(last.type == ORDER_RUN && milliseconds <= RUN_MAX);
+	fuzz_check(deadline >= deadline_in(milliseconds));
+	note_move(size);
+	*bytes = size;
+	*nanoseconds = 1;
+	return 0;
+}
+
+void probe_facts(const struct probe *probe, struct facts *facts)
+{
+	(void)probe;
+	facts_add(facts, "version", "%s", "1");
+}
+
+size_t probe_counters(const struct probe *probe, char *text, size_t size)
+{
+	fuzz_check(text == (char *)probe->private.start && size <= ORDER_TEXT_MAX);
+	memset(text, 'x', size);
+	return size;
+}
+
+/* Whether what became of an order is what must have. */
+static void check_result(const struct order *message)
+{
+	if (!sensible) {
+		fuzz_check(message->status == ORDER_REFUSED && moved == 0);
+		return;
+	}
+	fuzz_check(message->status == ORDER_DONE || message->status == ORDER_WRONG);
+	if (last.type == ORDER_READ) {
+		fuzz_check((message->status == ORDER_WRONG) == damaged && moved > 0);
+		fuzz_check(message->offset == (damaged ? moved_at : last.size));
+	}
+	if (last.type == ORDER_FILL)
+		fuzz_check(pattern_check(offered, last.size, last.seed) == last.size);
+	if (last.type == ORDER_CHECK)
+		fuzz_check(pattern_check(offered, last.size, last.seed) == message->offset);
+	if (last.type == ORDER_REGION)
+		fuzz_check(message->rkey == offered_mr.rkey && message->length == sizeof(offered));
+}
+
+int probe_send(struct probe *probe, const struct order *message, deadline_t deadline)
+{
+	static uint8_t bytes[ORDER_MAX];
+	struct order again;
+
+	fuzz_check(unanswered && deadline > deadline_now() && probe->private.start == private);
+	fuzz_check(message->answer && message->type == last.type);
+	fuzz_check(message->number == last.number);
+	fuzz_check(message->text_size <= ORDER_TEXT_MAX);
+	fuzz_check(order_decode(&again, bytes, order_encode(message, bytes)) == 0);
+	check_result(message);
+	unanswered = false;
+	return 0;
+}
+
+void probe_close(struct probe *probe)
+{
+	rdma_destroy_event_channel(probe->events);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct output output = {.quiet = true};
+	struct mailbox mailbox;
+	struct session session = {.output = &output, .mailbox = &mailbox, .timeout = 1000};
+	struct rdma_cm_id id = {0};
+	struct rdma_cm_event request = {.id = &id};
+	struct answers answers;
+	unsigned int notes = 0;
+
+	input = (struct fuzz_input){data, size};
+	last = (struct order){0};
+	region = 0;
+	unanswered = false;
+	fuzz_check(mailbox_open(&mailbox) == 0);
+	answers_init(&answers);
+	fuzz_check(answers_take(&answers, &session, &request) == REFUSAL_NONE);
+	fuzz_check(answers_note(&answers, mailbox_take(&mailbox, &notes), notes));
+	fuzz_check(answers.count == 0 && !unanswered);
+	mailbox_close(&mailbox);
+	return 0;
+}

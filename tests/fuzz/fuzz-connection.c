@@ -1,0 +1,256 @@
+/*
+ * A connection of the verbs module on the made-up device, with a peer, a network and a main thread
+ * that do anything: messages in any order and of any contents, immediate data, memory that is written
+ * to at the wrong time, completions and their failures, silence, disconnects. The first bytes of the
+ * input choose what the two ends are, each of the others is a step.
+ *
+ * Whatever happens, the made-up device's rules hold, what this end posts is allowed (witness.h), it
+ * gives up a silent peer, and in the end nothing is left of it.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "end.h"
+#include "fuzz.h"
+#include "lib/sink.h"
+#include "lib/source.h"
+#include "threads.h"
+
+#define FILE_SIZE 5000
+#define TIMEOUT   1000
+
+/* After so long a silence all has been given up: the timeout, the farewell, and looking for both. */
+#define LONG_SILENCE (TIMEOUT + 3000)
+
+static uint8_t file_bytes[FILE_SIZE];
+static char file_path[32];
+
+static const char text[] = "ours";
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	int file = memfd_create("input", MFD_CLOEXEC);
+
+	(void)argc;
+	(void)argv;
+	for (size_t i = 0; i < sizeof(file_bytes); i++)
+		file_bytes[i] = (uint8_t)(i * 7 + i / 256);
+	fuzz_check(file >= 0 && write(file, file_bytes, FILE_SIZE) == FILE_SIZE);
+	snprintf(file_path, sizeof(file_path), "/proc/self/fd/%d", file);
+	return 0;
+}
+
+/* What the peer says when it connects or accepts. */
+static struct introduction introduction_of_peer(struct end *end, const struct mode *mode)
+{
+	static const uint64_t sizes[] = {0, 7, SINK_TEXT_SIZE, SINK_TEXT_SIZE + 1, 3000,
+		WITNESS_STREAM_MAX, STREAM_SIZE_UNKNOWN, (uint64_t)1 << 40};
+
+	return (struct introduction){
+		.version = INTRODUCTION_VERSION,
+		.mode = (uint8_t)mode->number,
+		.size = sizes[fuzz_byte(&end->input) % FUZZ_COUNT(sizes)],
+		.timeout = fuzz_byte(&end->input) * 10U,
+	};
+}
+
+static void make_session(struct end *end, uint8_t kind)
+{
+	static const uint64_t buffers[] = {16384, 65536};
+	static const uint32_t chunks[] = {0, 1024, 1500, 100};
+
+	end->output.quiet = true;
+	end->session = (struct session){
+		.output = &end->output,
+		.mailbox = &end->mailbox,
+		.message = text,
+		.message_size = sizeof(text),
+		.input = kind & 4 ? file_path : NULL,
+		.buffer = buffers[kind >> 3 & 1],
+		.chunk = chunks[kind >> 4 & 3],
+		.depth = kind >> 6 & 3,
+		.timeout = TIMEOUT,
+		.active = kind & 1,
+	};
+	end->witness.active = kind & 1;
+	end->witness.ours = end->session.input ? file_bytes : (const uint8_t *)text;
+	end->witness.ours_size = end->session.input ? FILE_SIZE : sizeof(text);
+	end->witness.memory = peer_memory;
+	end->witness.memory_size = PEER_MEMORY;
+}
+
+/* Makes the connection and connects or accepts. Returns false if that cannot be. */
+static bool connect_or_accept(struct end *end, const struct mode *mode)
+{
+	bool active = end->session.active;
+	struct request request = {
+		.tutorial = end->witness.tutorial,
+		.theirs = end->theirs,
+		.initiator_depth = 4,
+		.responder_resources = 4,
+	};
+	struct failure failure = {0};
+
+	/* Such a peer cannot deal with files: the server refuses it before. */
+	if (request.tutorial)
+		request.theirs = (struct introduction){.size = SINK_TEXT_SIZE};
+	if (connection_create(&end->session, mode, end->id, end->device, active ? NULL : &request,
+		    &end->connection, &failure)) {
+		fuzz_check(end->failing && failure_is_set(&failure));
+		rdma_destroy_id(end->id);
+		return false;
+	}
+	if (active ? connection_connect(end->connection) : connection_accept(end->connection)) {
+		fuzz_check(end->failing);
+		connection_destroy(end->connection);
+		return false;
+	}
+	return true;
+}
+
+static bool start(struct end *end)
+{
+	uint8_t kind = fuzz_byte(&end->input), other = fuzz_byte(&end->input);
+	const struct mode *mode = mode_by_number(kind & 2 ? MODE_READ : MODE_WRITE);
+	struct failure failure = {0};
+
+	fake_start(other & 1 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB);
+	memset(peer_memory, 0, sizeof(peer_memory));
+	fake_expose(peer_memory, sizeof(peer_memory), PEER_RKEY);
+	make_session(end, kind);
+	end->witness.writes = mode->number == MODE_WRITE;
+	end->witness.tutorial = other & 2 && !end->session.input;
+	end->theirs = introduction_of_peer(end, mode);
+	fuzz_check(mailbox_open(&end->mailbox) == 0);
+	fuzz_check(device_start(fake_context(), &end->device, &failure) == 0);
+	if (other & 4)
+		end_fail_some_call(end);
+	fake_flush_on_disconnect(!(other & 8));
+	end->id = end->witness.id = fake_id();
+	fake_agree(end->id, 4);
+	return connect_or_accept(end, mode);
+}
+
+/* Steps of rdmacm and the main thread. */
+
+static void establish(struct end *end)
+{
+	uint8_t introduction[INTRODUCTION_SIZE];
+	struct rdma_conn_param answer = {.initiator_depth = 4, .responder_resources = 4};
+	struct failure failure = {0};
+
+	if (end->established)
+		return;
+	end->established = true;
+	introduction_encode(&end->theirs, introduction);
+	if (!end->witness.tutorial) {
+		answer.private_data = introduction;
+		answer.private_data_len = sizeof(introduction);
+	}
+	if (connection_established(end->connection, &answer, &failure)) {
+		fuzz_check(end->failing && failure_is_set(&failure));
+		end->closed = true;
+		connection_close(end->connection, &failure);
+	}
+}
+
+static void disconnect(struct end *end)
+{
+	end->closed = true;
+	fake_break(end->id);
+	connection_disconnected(end->connection);
+}
+
+static void cancel(struct end *end)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, 0, "signal", "");
+	connection_cancel(end->connection, &failure);
+}
+
+static void leave(struct end *end)
+{
+	end->closed = true;
+	connection_close(end->connection, NULL);
+}
+
+static void abandon(struct end *end)
+{
+	struct failure failure = {0};
+
+	failure_set(
+		&failure, FAILURE_REMOVED, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DEVICE_REMOVAL", "");
+	end->closed = end->abandoned = true;
+	connection_abandon(end->connection, &failure);
+}
+
+static void pass_time(struct end *end)
+{
+	static const int64_t times[] = {1, 20, TIMEOUT / 4, TIMEOUT};
+
+	threads_pass(times[fuzz_byte(&end->input) % FUZZ_COUNT(times)]);
+}
+
+static void (*const steps[])(struct end *end) = {end_complete, peer_says_region, peer_sends_data,
+	peer_says_done, peer_says_verdict, peer_gives_credit, peer_beats, pass_time,
+	peer_says_any_region, peer_tells_anything, peer_scribbles, peer_says_anything,
+	peer_says_type, establish, end_break, disconnect, cancel, leave, abandon, end_fail_send,
+	end_fail_receive, end_fail_some_call};
+
+/* A step, after which the threads may come to rest or not: the highest bit. */
+static void take_step(struct end *end)
+{
+	uint8_t step = fuzz_byte(&end->input);
+
+	steps[(step & 0x7f) % FUZZ_COUNT(steps)](end);
+	if (step < 0x80)
+		end_settle(end);
+}
+
+/* A peer that says nothing any more is given up; then all comes back, and is freed. */
+static void stop(struct end *end)
+{
+	end_settle(end);
+	threads_pass(LONG_SILENCE);
+	end_settle(end);
+	if (end->established && !end->closed && !end->failing)
+		fuzz_check(end->notes & (CONNECTION_FINISHED | CONNECTION_DRAINED));
+	leave(end);
+	end_settle(end);
+	/* Hardware takes its time to give back what was posted. */
+	fake_break(end->id);
+	end_settle(end);
+	if (!connection_drained(end->connection, end->notes)) {
+		fuzz_check(end->failing);
+		abandon(end);
+		end_settle(end);
+		fuzz_check(connection_drained(end->connection, end->notes));
+	}
+	witness_judge(&end->witness, connection_outcome(end->connection));
+	connection_destroy(end->connection);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct end end;
+
+	end = (struct end){.input = {data, size}};
+	if (start(&end)) {
+		if (fuzz_byte(&end.input) & 1)
+			establish(&end);
+		end_settle(&end);
+		while (end.input.left > 0)
+			take_step(&end);
+		stop(&end);
+	}
+	/* Nobody thinks of it any more. */
+	threads_pass(LONG_SILENCE);
+	device_stop(end.device);
+	mailbox_close(&end.mailbox);
+	fuzz_check(threads_alive() == 0);
+	fuzz_check(fake_objects() == 0 && fake_registered() == 0);
+	return 0;
+}

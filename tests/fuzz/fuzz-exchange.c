@@ -1,0 +1,144 @@
+/*
+ * The state machine with a peer, a queue pair and a main thread that do anything: each byte is an
+ * event. Beside it stands what has happened, in plain words, and what may follow from that.
+ */
+#include "fuzz.h"
+#include "lib/exchange.h"
+
+#define EVENT(event) (1U << (event))
+
+/* What may be asked for but once in an exchange: everything. */
+struct history {
+	unsigned int events;  /* that came and were in order */
+	unsigned int actions; /* that were asked for */
+	bool ended;
+};
+
+static bool had(const struct history *history, enum exchange_event event)
+{
+	return history->events & EVENT(event);
+}
+
+/* Whether an event is right now: the completion of what was asked for, or what the peer may say. */
+static bool may_come(
+	const struct exchange *exchange, const struct history *history, enum exchange_event event)
+{
+	/* What must have been asked for, and what must have come. */
+	static const struct {
+		unsigned int actions, events;
+	} needs[EVENT_COUNT] = {
+		[EVENT_SENT_MR] = {ACTION_SEND_MR, 0},
+		[EVENT_DATA_POSTED] = {ACTION_SEND_DATA, 0},
+		[EVENT_SENT_DONE] = {ACTION_SEND_DONE, 0},
+		[EVENT_SENT_VERDICT] = {ACTION_SEND_VERDICT, 0},
+		[EVENT_DELIVERED] = {0, EVENT(EVENT_RECEIVED_DONE)},
+		[EVENT_RECEIVED_DONE] = {ACTION_SEND_MR, EVENT(EVENT_RECEIVED_MR)},
+		[EVENT_RECEIVED_VERDICT] = {ACTION_SEND_DONE, EVENT(EVENT_RECEIVED_DONE)},
+	};
+
+	if (event == EVENT_ESTABLISHED)
+		return true;
+	if (event == EVENT_RECEIVED_VERDICT && exchange->tutorial)
+		return false;
+	return !had(history, event) && !(needs[event].actions & ~history->actions) &&
+	       !(needs[event].events & ~history->events);
+}
+
+static bool is_end(enum exchange_event event)
+{
+	return event == EVENT_SENT_ABORT || event == EVENT_RECEIVED_ABORT ||
+	       event == EVENT_GAVE_UP || event == EVENT_FAILED || event == EVENT_DISCONNECTED;
+}
+
+/* Each of our messages follows what it answers. */
+static void check_sending(const struct exchange *exchange, const struct history *history,
+	unsigned int actions, enum exchange_event event)
+{
+	enum exchange_event data_needs =
+		exchange->tutorial ? EVENT_RECEIVED_DONE : EVENT_RECEIVED_MR;
+
+	if (actions & ACTION_SEND_MR)
+		fuzz_check(had(history, exchange->active ? EVENT_ESTABLISHED : EVENT_RECEIVED_MR));
+	if (actions & ACTION_SEND_DATA)
+		fuzz_check(had(history, EVENT_SENT_MR) && had(history, data_needs));
+	if (actions & ACTION_SEND_DONE)
+		fuzz_check(event == EVENT_DATA_POSTED && history->actions & ACTION_SEND_DATA);
+	if (actions & ACTION_DELIVER)
+		fuzz_check(had(history, EVENT_RECEIVED_DONE));
+	if (actions & ACTION_SEND_VERDICT)
+		fuzz_check(!exchange->tutorial && had(history, EVENT_DELIVERED) &&
+			   had(history, EVENT_SENT_DONE));
+	if (actions & ACTION_SEND_ABORT)
+		fuzz_check(!exchange->tutorial && history->actions & ACTION_SEND_MR);
+}
+
+/* All is over at once, or when the peer had the time to hear why. */
+static void check_end(
+	const struct exchange *exchange, const struct history *history, unsigned int actions)
+{
+	static const unsigned int farewells = ACTION_SEND_ABORT | ACTION_FINISH;
+
+	fuzz_check(!(actions & ACTION_VIOLATION) || actions & farewells);
+	fuzz_check((actions & farewells) != farewells);
+	if (exchange->ended)
+		fuzz_check((history->actions | actions) & farewells);
+	else
+		fuzz_check(!(actions & farewells));
+	if (history->ended)
+		fuzz_check(exchange->ended && !(actions & ~(unsigned int)ACTION_FINISH));
+}
+
+static void check_complete(const struct exchange *exchange, const struct history *history)
+{
+	const char *awaited = exchange_awaits(exchange);
+
+	fuzz_check(awaited && *awaited);
+	if (!exchange_complete(exchange))
+		return;
+	fuzz_check(had(history, EVENT_RECEIVED_DONE) && had(history, EVENT_SENT_DONE));
+	fuzz_check(history->actions & ACTION_DELIVER);
+	if (!exchange->tutorial)
+		fuzz_check(had(history, EVENT_RECEIVED_VERDICT) && had(history, EVENT_DELIVERED) &&
+			   history->actions & ACTION_SEND_VERDICT &&
+			   !(history->actions & ACTION_SEND_ABORT));
+}
+
+static void take(struct exchange *exchange, struct history *history, enum exchange_event event)
+{
+	struct exchange before = *exchange, twin = *exchange;
+	const char *violation = exchange_violation(exchange, event);
+	unsigned int actions = exchange_step(exchange, event);
+
+	/* A pure function. */
+	fuzz_check(exchange_step(&twin, event) == actions);
+	fuzz_check(twin.sent == exchange->sent && twin.received == exchange->received);
+	fuzz_check(twin.delivered == exchange->delivered && twin.ended == exchange->ended);
+	fuzz_check(exchange->sent >= before.sent && exchange->received >= before.received);
+	fuzz_check(!(history->actions & actions));
+	fuzz_check(before.ended || !violation || (*violation && actions & ACTION_VIOLATION));
+	if (!before.ended && !is_end(event))
+		fuzz_check(may_come(exchange, history, event) == !(actions & ACTION_VIOLATION));
+	if (!before.ended && !(actions & ACTION_VIOLATION))
+		history->events |= EVENT(event);
+	check_end(exchange, history, actions);
+	history->ended = exchange->ended;
+	check_sending(exchange, history, actions, event);
+	history->actions |= actions;
+	check_complete(exchange, history);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input input = {data, size};
+	struct history history = {0};
+	struct exchange exchange;
+	uint8_t kind = fuzz_byte(&input);
+
+	exchange_init(&exchange, kind & 1, kind & 2);
+	while (input.left > 0)
+		take(&exchange, &history, (enum exchange_event)(fuzz_byte(&input) % EVENT_COUNT));
+	/* Whatever came before, the connection's end is the end. */
+	take(&exchange, &history, EVENT_DISCONNECTED);
+	fuzz_check(exchange.ended && history.actions & ACTION_FINISH);
+	return 0;
+}

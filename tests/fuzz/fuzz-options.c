@@ -1,0 +1,84 @@
+/*
+ * The command line: words, ended by zero bytes, to either program. What is taken is in the range that
+ * the help names, and what is not is said in one line that is safe to print.
+ */
+#include "fuzz.h"
+#include "lib/options.h"
+
+#define WORDS_MAX 16
+#define MIB       (UINT64_C(1) << 20)
+
+/* True if the text is none, or one of the words or a part of one. */
+static bool is_of_words(const char *text, const char *words, size_t size)
+{
+	return !text || (text >= words && text < words + size);
+}
+
+static void check_numbers(const struct options *options)
+{
+	fuzz_check(options->timeout >= 1 && options->timeout <= 86400000);
+	fuzz_check(options->buffer >= 16 * 1024 && options->buffer <= 4096 * MIB);
+	fuzz_check(options->chunk == 0 || (options->chunk >= 1024 && options->chunk <= 64 * MIB));
+	fuzz_check(options->chunk <= options->buffer / 2);
+	fuzz_check(options->depth <= 1024);
+	fuzz_check(!options->message || strlen(options->message) <= OPTIONS_MESSAGE_MAX);
+}
+
+static void check_words(
+	const struct options *options, enum program program, const char *words, size_t size)
+{
+	fuzz_check(is_of_words(options->message, words, size));
+	fuzz_check(is_of_words(options->device, words, size));
+	fuzz_check(is_of_words(options->input, words, size));
+	fuzz_check(is_of_words(options->output, words, size));
+	fuzz_check(is_of_words(options->bind, words, size));
+	fuzz_check(is_of_words(options->port_file, words, size));
+	fuzz_check(is_of_words(options->source, words, size));
+	fuzz_check(is_of_words(options->host, words, size));
+	fuzz_check(!options->message || !options->input);
+	if (program == PROGRAM_SERVER) {
+		fuzz_check(!options->host && !options->diagnose && !options->source);
+		return;
+	}
+	fuzz_check(!options->bind && !options->port_file && options->count == 0);
+	fuzz_check(options->diagnose ? !options->mode : options->mode && options->host);
+	fuzz_check(options->diagnose || options->port > 0);
+	fuzz_check(!options->host || *options->host);
+}
+
+static void check_program(enum program program, const uint8_t *data, size_t size)
+{
+	char *words = malloc(size + 1), program_name[] = "program";
+	char *argv[WORDS_MAX + 2] = {program_name};
+	struct options options;
+	int argc = 1;
+
+	fuzz_check(words);
+	memcpy(words, data, size);
+	words[size] = '\0';
+	for (size_t at = 0; at < size && argc <= WORDS_MAX; at += strlen(words + at) + 1)
+		argv[argc++] = words + at;
+	switch (options_parse(&options, program, argc, argv)) {
+	case OPTIONS_RUN:
+		check_numbers(&options);
+		check_words(&options, program, words, size + 1);
+		break;
+	case OPTIONS_WRONG:
+		fuzz_check(memchr(options.error, '\0', sizeof(options.error)));
+		fuzz_check(*options.error && fuzz_is_printable(options.error));
+		break;
+	case OPTIONS_HELP:
+	case OPTIONS_VERSION:
+		break;
+	default:
+		fuzz_failed(__FILE__, __LINE__, "a result that there is");
+	}
+	free(words);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	check_program(PROGRAM_SERVER, data, size);
+	check_program(PROGRAM_CLIENT, data, size);
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* Text from a peer, made safe to print: nothing in it moves a terminal, and nothing of it is lost. */
+#include <locale.h>
+#include <wchar.h>
+
+#include "fuzz.h"
+#include "lib/text.h"
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	/* The C library judges what is UTF-8. */
+	fuzz_check(setlocale(LC_CTYPE, "C.UTF-8"));
+	return 0;
+}
+
+/* Reads the next byte of a text that text_escape() made. */
+static uint8_t unescape(const char **text)
+{
+	unsigned int byte;
+	int used = 0;
+
+	if (**text != '\\')
+		return (uint8_t) * (*text)++;
+	if ((*text)[1] == '\\') {
+		*text += 2;
+		return '\\';
+	}
+	fuzz_check(sscanf(*text, "\\x%2x%n", &byte, &used) == 1 && used == 4);
+	*text += 4;
+	return (uint8_t)byte;
+}
+
+static void check_ascii(const char *text, const uint8_t *data, size_t size)
+{
+	fuzz_check(fuzz_is_printable(text));
+	for (size_t i = 0; i < size; i++)
+		fuzz_check(unescape(&text) == data[i]);
+	fuzz_check(*text == '\0');
+}
+
+/* Only characters, and among them none that controls. */
+static void check_utf8(const char *text)
+{
+	mbstate_t state = {0};
+	size_t left = strlen(text), length;
+	wchar_t character;
+
+	for (; left > 0; text += length, left -= length) {
+		length = mbrtowc(&character, text, left, &state);
+		fuzz_check(length > 0 && length <= left);
+		fuzz_check(character >= 0x20 && (character < 0x7f || character > 0x9f));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(TEXT_ESCAPED_SIZE(size));
+	char *again = malloc(TEXT_ESCAPED_SIZE(TEXT_ESCAPED_SIZE(size)));
+
+	fuzz_check(text && again);
+	text_escape(text, data, size);
+	check_ascii(text, data, size);
+	text_escape_utf8(text, data, size);
+	check_utf8(text);
+	text_escape_utf8(again, text, strlen(text));
+	fuzz_check(strcmp(again, text) == 0);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	text_printable(text);
+	fuzz_check(fuzz_is_printable(text) && strlen(text) == strnlen((const char *)data, size));
+	free(again);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * Stands beside one end of a connection on the made-up device (tests/unit/fake-verbs.h): what the
+ * peer has said to it, what it has posted, and whether that may be; and in the end whether its
+ * verdict is right. Knows nothing of how the module comes to it.
+ */
+#ifndef WITNESS_H
+#define WITNESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/digest.h"
+#include "lib/failure.h"
+#include "lib/message.h"
+#include "tests/unit/fake-verbs.h"
+
+/* The longest stream that a peer sends in good order. */
+#define WITNESS_STREAM_MAX 8192
+
+struct witness {
+	/* set by the target */
+	struct rdma_cm_id *id;
+	bool writes, tutorial, active;
+	const uint8_t *ours; /* what this end sends */
+	size_t ours_size;
+	uint8_t *memory; /* the peer's, as far as it is real */
+	size_t memory_size;
+
+	/* what the peer has said, and done */
+	bool heard[MSG_TYPES];
+	struct message region, done;
+	bool verified;             /* MSG_VERDICT was that */
+	uint64_t credited, pieces; /* by MSG_CREDIT */
+	uint8_t stream[WITNESS_STREAM_MAX];
+	size_t streamed;
+	bool odd;    /* more of its stream, or other, than is in `stream` */
+	bool broken; /* the order of the messages: that cannot end well */
+
+	/* what this end has posted */
+	unsigned int looked_at;
+	unsigned int said[MSG_TYPES];
+	struct message offered; /* its MSG_MR */
+	uint64_t written, told, pieces_told;
+};
+
+/* A message of the peer will arrive. */
+void witness_hear(struct witness *witness, const void *bytes, size_t length);
+
+/* Data will. */
+void witness_hear_data(struct witness *witness);
+
+/* True if the RDMA of the oldest send that waits goes where the peer has memory. */
+bool witness_reaches(const struct witness *witness, const struct fake_send *send);
+
+/* Looks at what was posted since the last time. All that was to be heard has been taken. */
+void witness_look(struct witness *witness);
+
+/* Judges how the exchange has ended. */
+void witness_judge(const struct witness *witness, const struct failure *outcome);
+
+#endif

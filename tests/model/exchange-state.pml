@@ -1,0 +1,150 @@
+/*
+ * What the sides of an exchange know and are, and the connection between them: for exchange.pml.
+ */
+
+#define ACTIVE  0
+#define PASSIVE 1
+
+/* enum exchange_sent, in its order */
+#define SENT_NOTHING    0
+#define SENDING_PROOF   1
+#define SENT_PROOF      2
+#define SENDING_MR      3
+#define SENT_MR         4
+#define SENDING_DATA    5
+#define SENDING_DONE    6
+#define SENT_DONE       7
+#define SENDING_VERDICT 8
+#define SENT_ALL        9
+#define SENDING_ABORT   10
+#define SENT_ABORT      11
+
+/* enum exchange_received */
+#define RECEIVED_NOTHING 0
+#define RECEIVED_PROOF   1
+#define RECEIVED_MR      2
+#define RECEIVED_DONE    3
+#define RECEIVED_VERDICT 4
+
+mtype:events = {
+	EVENT_ESTABLISHED, EVENT_SENT_PROOF, EVENT_SENT_MR, EVENT_SENT_DONE, EVENT_SENT_VERDICT,
+	EVENT_SENT_ABORT, EVENT_DATA_POSTED, EVENT_DELIVERED, EVENT_RECEIVED_PROOF,
+	EVENT_RECEIVED_MR, EVENT_RECEIVED_DONE, EVENT_RECEIVED_VERDICT, EVENT_RECEIVED_ABORT,
+	EVENT_GAVE_UP, EVENT_STRANGER, EVENT_FAILED, EVENT_DISCONNECTED, EVENT_NONE
+};
+mtype:messages = { MSG_PROOF, MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT };
+mtype:completions = { RECEIVED, SENT, FLUSHED };
+
+/* What went wrong first. OURS: a file, a signal, the peer's silence, a stranger. */
+mtype:failures = { NONE, COMPLETION, DAMAGED, DAMAGED_THERE, PROTOCOL, ABORTED, GONE, OURS };
+
+/* What a verdict says. */
+#define VERIFIED 1
+#define BROKEN   2
+
+/* What a proof says: whose key, which role, and whether it was heard in an earlier session. */
+#define PROOF(key, role, old) ((key) + 2 * (role) + 4 * (old))
+
+typedef side {
+	byte sent, received; /* struct exchange */
+	bool established, delivered, ended;
+	mtype:failures failure; /* struct connection: the first that it met, at last the outcome */
+	bool finished;         /* the main thread was told to disconnect */
+	bool closed;           /* it has */
+	bool told_gone;        /* rdmacm: the peer has */
+	bool up;               /* the queue pair works */
+	bool over, crashed;    /* how it ended */
+	bool key;              /* 0: the right one */
+
+	/* Seen by nobody but the checks: */
+	bool kept;         /* the peer's stream is verified here, and kept */
+	byte said;         /* the verdict that was posted */
+	bool acknowledged; /* and is complete */
+	bool gave_up;
+	bool heard_abort;
+	bool sent_mr;
+};
+
+side sides[2];
+bool broken;       /* the link */
+bool needy;        /* streams need the peer to their end: its credit, or its memory for a READ */
+bool hostile;      /* there is a side that is not ours */
+bool all_ended;
+
+/* Posted; arrived and not complete; in the completion queue. */
+chan posted[2] = [6] of { mtype:messages, byte };
+chan arrived[2] = [6] of { mtype:messages };
+chan queue[2] = [14] of { mtype:completions, mtype:messages, byte };
+
+#define ME   sides[me]
+#define PEER sides[1 - me]
+
+#define ENDED(x) (sides[x].over || sides[x].crashed)
+#define LIVES    (!ENDED(me))
+#define RUNS     (LIVES && !ME.ended)
+#define IS_DEAF(x) (sides[x].ended && sides[x].sent != SENDING_ABORT)
+#ifdef MUTANT_COMPLETE_EARLY
+#define COMPLETE (ME.received == RECEIVED_VERDICT && ME.delivered)
+#else
+#define COMPLETE \
+	(ME.received == RECEIVED_VERDICT && ME.delivered && \
+		(ME.sent == SENDING_VERDICT || ME.sent == SENT_ALL))
+#endif
+
+/* The peer's first message. Without a secret the proofs are behind both sides from the start. */
+#ifdef SECRET
+#define FIRST RECEIVED_PROOF
+#else
+#define FIRST RECEIVED_MR
+#endif
+
+#ifdef MUTANT_PASSIVE_FIRST
+#define MAY_SEND (me == PASSIVE || ME.established)
+#else
+#define MAY_SEND ((me == ACTIVE && ME.established) || (me == PASSIVE && ME.received >= FIRST))
+#endif
+
+inline fail(kind)
+{
+	if
+	:: ME.failure == NONE -> ME.failure = kind
+	:: else
+	fi
+}
+
+/* A queue pair that is broken takes what is posted, and flushes it. */
+inline post(what, content)
+{
+	if
+	:: ME.up -> posted[me]!what, content
+	:: else
+	fi
+}
+
+inline break_queue_pair(x)
+{
+	sides[x].up = false;
+	queue[x]!FLUSHED, MSG_ABORT, 0;
+	do
+	:: posted[x]?_, _
+	:: arrived[x]?_
+	:: empty(posted[x]) && empty(arrived[x]) -> break
+	od
+}
+
+/* What nobody will look at any more is forgotten, so that there are fewer states. */
+inline forget(x)
+{
+	sides[x].sent = SENT_NOTHING;
+	sides[x].received = RECEIVED_NOTHING;
+	sides[x].established = false;
+	sides[x].delivered = false;
+	sides[x].ended = false;
+	sides[x].finished = false;
+	sides[x].closed = false;
+	sides[x].told_gone = false;
+	do
+	:: queue[x]?_, _, _
+	:: empty(queue[x]) -> break
+	od
+}
