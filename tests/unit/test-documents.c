@@ -1,10 +1,11 @@
 /*
  * The papers keep up with the tables of the code: every explanation is in docs/troubleshooting.md,
  * every rung of a diagnosis in docs/diagnosis.md, the manual page and the schema, every option in the
- * manual page and in the completion of its program, every exit status in both manual pages. Runs from
- * the top of the tree, as `make check` does.
+ * manual page and in the completion of its program, every exit status in both manual pages, every test
+ * that SECURITY.md names among the tests. Runs from the top of the tree, as `make check` does.
  */
 #include <ctype.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -379,6 +380,46 @@ static void every_fact_is_in_the_schema(void **state)
 	free(source);
 }
 
+/* All tests over soft-RoCE and between hosts, in one text. The caller frees it. */
+static char *read_tests(void)
+{
+	char *tests = calloc(1, PAPER_MAX);
+	glob_t files = {0};
+
+	assert_non_null(tests);
+	assert_int_equal(glob("tests/soft-roce/*.bats", 0, NULL, &files), 0);
+	assert_int_equal(glob("tests/two-hosts/*.bats", GLOB_APPEND, NULL, &files), 0);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		char *text = read_paper(files.gl_pathv[i]);
+
+		assert_true(strlen(tests) + strlen(text) < PAPER_MAX);
+		strcat(tests, text);
+		free(text);
+	}
+	globfree(&files);
+	return tests;
+}
+
+/* What is claimed to be tested has a test of that name. */
+static void every_claim_of_security_has_its_test(void **state)
+{
+	char *tests = read_tests(), *paper = read_paper("SECURITY.md"), *rest = paper, *part;
+	unsigned int claims = 0;
+
+	(void)state;
+	/* Every second part is between quotes. */
+	while ((part = next_part(&rest, "\"")) && (part = next_part(&rest, "\""))) {
+		char name[256];
+
+		snprintf(name, sizeof(name), "@test \"%s\" {", part);
+		check_case(part, strstr(tests, name));
+		claims++;
+	}
+	assert_in_range(claims, 20, 200);
+	free(paper);
+	free(tests);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +428,7 @@ int main(void)
 		cmocka_unit_test(every_fact_is_in_the_schema),
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
+		cmocka_unit_test(every_claim_of_security_has_its_test),
 	};
 
 	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void remove_fifo(const struct fifo *fifo)
 /* A file of ours that takes its time is not the peer's fault, however long it takes. */
 static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
 {
-	struct fifo fifo;
+	struct fifo fifo = {0};
 
 	(void)state;
 	make_fifo(&fifo);
@@ -128,7 +128,7 @@ static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
 static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 {
 	static char filling[1 << 20];
-	struct fifo fifo;
+	struct fifo fifo = {0};
 
 	(void)state;
 	make_fifo(&fifo);
