@@ -231,8 +231,11 @@ static void report(struct answer *answer)
 
 	if (answer->probe.disconnected && !answer->stranger)
 		return;
-	if (failure->kind == FAILURE_DEADLINE && !answer->begun)
-		failure->code = LIMIT_HANDSHAKE;
+	if (failure->kind == FAILURE_DEADLINE && !answer->begun) {
+		*failure = (struct failure){0};
+		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
+			"--handshake-timeout", "timed out waiting for its first order");
+	}
 	failure_explain(failure, answer->probe.peer, output->verbose, text, sizeof(text));
 	output_error(output, "%s", text);
 }

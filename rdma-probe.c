@@ -32,6 +32,16 @@ static int call_failed(struct probe *probe, enum phase phase, const char *call, 
 		&probe->failure, FAILURE_ERRNO, phase, error, call, "%s", strerror(error));
 }
 
+/* An event that was not wanted has come in this phase. */
+static void take_failure(struct probe *probe, const struct rdma_cm_event *event, enum phase phase)
+{
+	if (failure_is_set(&probe->failure))
+		return;
+	failure_from_event(&probe->failure, event, phase, probe->peer);
+	if (probe->failure.kind == FAILURE_GONE)
+		probe->failure.code = CODE_DIAGNOSIS;
+}
+
 static int map_memory(struct probe *probe, struct probe_memory *memory, size_t size)
 {
 	memory->size = size;
@@ -162,7 +172,7 @@ static int take_events(struct probe *probe)
 		if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
 			event->event != RDMA_CM_EVENT_ADDR_CHANGE &&
 			event->event != RDMA_CM_EVENT_ESTABLISHED)
-			failure_from_event(&probe->failure, event, PHASE_EXCHANGE, probe->peer);
+			take_failure(probe, event, PHASE_EXCHANGE);
 		rdma_ack_cm_event(event);
 	}
 	if (error)
@@ -180,8 +190,8 @@ static int await(struct probe *probe, enum phase phase, deadline_t deadline)
 	};
 
 	if (poll(waiting, 3, deadline_left(deadline)) == 0)
-		return failure_set(&probe->failure, FAILURE_DEADLINE, phase, ETIMEDOUT, "poll",
-			phase == PHASE_EXCHANGE ? "the peer does not answer any more" : "");
+		return failure_set(
+			&probe->failure, FAILURE_DEADLINE, phase, CODE_DIAGNOSIS, "poll", "");
 	if (waiting[1].revents)
 		return failure_set(
 			&probe->failure, FAILURE_INTERRUPTED, phase, ECANCELED, "stop", "");
@@ -207,7 +217,7 @@ int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum 
 		if (here && copy)
 			channel_copy(copy, event);
 		else if (!here)
-			failure_from_event(&probe->failure, event, phase, probe->peer);
+			take_failure(probe, event, phase);
 		rdma_ack_cm_event(event);
 		if (!here)
 			return -1;

@@ -22,16 +22,16 @@ enum exit_status {
 /* What kind of thing the code of a failure is. */
 enum failure_kind {
 	FAILURE_NONE = 0,
-	FAILURE_ERRNO,         /* a call, or an rdmacm event with a negative status: errno */
-	FAILURE_NAME,          /* getaddrinfo(): EAI_... */
-	FAILURE_HOST,          /* this host lacks something: enum host_rdma */
-	FAILURE_REJECTED,      /* rdmacm REJECTED: InfiniBand CM reject reason */
-	FAILURE_REFUSED,       /* our server refused: enum refusal */
-	FAILURE_COMPLETION,    /* a work completion: enum ibv_wc_status */
-	FAILURE_DEADLINE,      /* nothing came in time: LIMIT_HANDSHAKE, or any other code */
-	FAILURE_GONE,          /* the peer disconnected too early */
-	FAILURE_PROTOCOL,      /* the peer broke the protocol */
-	FAILURE_DAMAGED,       /* the peer's message arrived damaged here */
+	FAILURE_ERRNO,      /* a call, or an rdmacm event with a negative status: errno */
+	FAILURE_NAME,       /* getaddrinfo(): EAI_... */
+	FAILURE_HOST,       /* this host lacks something: enum host_rdma */
+	FAILURE_REJECTED,   /* rdmacm REJECTED: InfiniBand CM reject reason */
+	FAILURE_REFUSED,    /* our server refused: enum refusal */
+	FAILURE_COMPLETION, /* a work completion: enum ibv_wc_status */
+	FAILURE_DEADLINE,   /* nothing came in time: LIMIT_HANDSHAKE, CODE_DIAGNOSIS or any other */
+	FAILURE_GONE,       /* the peer disconnected too early: CODE_DIAGNOSIS or any other */
+	FAILURE_PROTOCOL,   /* the peer broke the protocol */
+	FAILURE_DAMAGED,    /* the peer's message arrived damaged here */
 	FAILURE_DAMAGED_THERE, /* our message arrived damaged at the peer */
 	FAILURE_REMOVED,       /* the RDMA device was removed */
 	FAILURE_FILE,          /* our input or output: errno */
@@ -59,6 +59,12 @@ enum impairment {
 	IMPAIRED_SPEED,    /* far less than the link promises */
 	IMPAIRED_BUS,      /* and a host's bus carries less than the link */
 };
+
+/*
+ * The code of a FAILURE_DEADLINE and a FAILURE_GONE in a diagnosis: what is seen there is no cause, and
+ * no option gives it more time.
+ */
+#define CODE_DIAGNOSIS 2001
 
 /* The code of a FAILURE_PROTOCOL: the peer does not hold our secret. */
 #define PROTOCOL_STRANGER (-EKEYREJECTED)

@@ -364,7 +364,8 @@ finds() {
 	kill -KILL "$SERVER"
 	wait "$SERVER" || true
 	SERVER=''
-	finds 4 'disconnect\|stopped acknowledging\|RDMA_CM_EVENT_DISCONNECTED\|gone'
+	finds 4 'the other side ended the connection'
+	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED; counted here: '
 }
 
 @test "the server is stopped in the middle: the deadline" {

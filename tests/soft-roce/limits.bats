@@ -219,7 +219,7 @@ idle_from_one_address() {
 	let_go_of "${CLIENTS[@]}"
 	wait_until no_clients
 	odd_peer --intro diagnosis "$ADDRESS" "$PORT" closed
-	wait_line "$ERRORS" 'the peer does not answer any more; .*--handshake-timeout'
+	wait_line "$ERRORS" 'timed out waiting for its first order; .*--handshake-timeout'
 	stop_server
 }
 

@@ -154,7 +154,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 
 @test "diagnosers that fall silent at each step meet the deadline" {
 	server_survives --timeout 2 <<-END
-	closed => the peer does not answer any more
+	closed => timed out waiting for its first order
 	order:region closed => the peer does not answer any more
 	order:region told order:run told closed => the peer does not answer any more
 	END
@@ -219,10 +219,10 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 	message=> told order:region closed => it answered something that was not asked
 	message=> told reply:refused closed => it did not carry out an order of the diagnosis
 	message=> told reply:wrap closed => $SENSELESS
-	message=> told vanish => RDMA_CM_EVENT_DISCONNECTED
+	message=> told vanish => the other side ended the connection
 	both ends=> told reply told reply:garbage closed => what it says of itself makes no sense
 	both ends=> told reply told reply told reply:garbage closed => its counters make no sense
-	both ends=> told reply told vanish => RDMA_CM_EVENT_DISCONNECTED
+	both ends=> told reply told vanish => the other side ended the connection
 	data=> told reply:key told reply told reply closed => did not allow the access
 	END
 }

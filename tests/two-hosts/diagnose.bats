@@ -151,6 +151,14 @@ finds() {
 	is_well_again
 }
 
+# ended_by SIGNAL: what a diagnosis says of a server that has got it.
+ended_by() {
+	case $1 in
+	KILL) echo 'the other side ended the connection' ;;
+	STOP) echo 'the peer does not answer any more' ;;
+	esac
+}
+
 @test "the other host's server is killed, and stopped, in the middle" {
 	local signal
 	for signal in KILL STOP; do
@@ -158,7 +166,7 @@ finds() {
 		start_far_server any
 		begins
 		on_host1 "kill -$signal $(cat "$FAR/server.pid")"
-		finds ''
+		finds "$(ended_by $signal)"
 		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
 		stop_on_host1 server
 	done

@@ -96,7 +96,8 @@ static bool shows_sentence(const char *section, const struct explanation *row)
 /* Only a diagnosis finds these. */
 static bool is_of_diagnosis(const struct explanation *row)
 {
-	return row->kind == FAILURE_IMPAIRED || row->kind == FAILURE_STRANGER;
+	return row->kind == FAILURE_IMPAIRED || row->kind == FAILURE_STRANGER ||
+	       row->code == CODE_DIAGNOSIS;
 }
 
 /*

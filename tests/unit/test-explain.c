@@ -158,11 +158,24 @@ static void every_guess_is_one(void **state)
 		if (row->kind == FAILURE_HOST || row->kind == FAILURE_NAME ||
 			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
 			assert_false(row->guess);
-		/* Silence may have its reason there or on the way, never here. */
+		/* Silence may have its reason there or on the way, never here. That it is silent was seen. */
 		if (row->kind == FAILURE_DEADLINE) {
-			assert_true(row->guess);
+			assert_true(row->guess || strstr(row->cause, "does not answer any more"));
 			assert_int_equal(row->side, SIDE_BEYOND);
 		}
+	}
+}
+
+/* A diagnosis has its own times: advice to change those of an exchange would be of no use. */
+static void no_option_gives_a_diagnosis_more_time(void **state)
+{
+	(void)state;
+	for (enum phase phase = 0; phase < PHASE_COUNT; phase++) {
+		const struct explanation *row = explain(FAILURE_DEADLINE, phase, CODE_DIAGNOSIS);
+
+		assert_non_null(row->cause);
+		assert_true(!row->cure || !strstr(row->cure, "timeout"));
+		assert_non_null(explain(FAILURE_GONE, phase, CODE_DIAGNOSIS)->cause);
 	}
 }
 
@@ -345,6 +358,18 @@ static const struct symptom {
 		NULL},
 	{"evicted", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, STATUS_PEER, "no data moved"},
 	{"more than allowed", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, STATUS_PEER, NULL},
+	{"peer silent in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
+		STATUS_PEER, "does not answer any more"},
+	{"no ARP in a diagnosis", FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, STATUS_CONNECT,
+		"ARP"},
+	{"no path in a diagnosis", FAILURE_DEADLINE, PHASE_ROUTE, CODE_DIAGNOSIS, STATUS_CONNECT,
+		"path query"},
+	{"silence in a diagnosis", FAILURE_DEADLINE, PHASE_CONNECT, CODE_DIAGNOSIS, STATUS_CONNECT,
+		"no RDMA answers"},
+	{"peer gone in a diagnosis", FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, STATUS_PEER,
+		"ended the connection"},
+	{"peer gone early in a diagnosis", FAILURE_GONE, PHASE_CONNECT, CODE_DIAGNOSIS,
+		STATUS_CONNECT, "went away"},
 	{"peer gone", FAILURE_GONE, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
 	{"gone early", FAILURE_GONE, PHASE_CONNECT, 0, STATUS_CONNECT, "went away"},
 	{"protocol", FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
@@ -401,6 +426,7 @@ int main(void)
 		cmocka_unit_test(every_row_is_part_of_a_sentence),
 		cmocka_unit_test(every_command_can_be_copied),
 		cmocka_unit_test(every_guess_is_one),
+		cmocka_unit_test(no_option_gives_a_diagnosis_more_time),
 		cmocka_unit_test(every_side_has_its_words),
 		cmocka_unit_test(completions_have_the_names_of_verbs_h),
 		cmocka_unit_test(codes_have_names),
