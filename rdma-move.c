@@ -39,8 +39,7 @@ static int moving_broke(struct diagnosis *diagnosis, enum rung rung, const char 
 		failure.kind = FAILURE_IMPAIRED;
 		failure.code = IMPAIRED_LOSS;
 	}
-	if (counters_text(&counters, counted, sizeof(counted)) == 0)
-		snprintf(counted, sizeof(counted), "no errors");
+	counters_sum_up(&counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
 		doing, *diagnosis->probe.failure.evidence ? ": " : "",
 		diagnosis->probe.failure.evidence, counted);
@@ -200,10 +199,13 @@ int climb_counters(struct diagnosis *diagnosis)
 		return climb_probe_broke(diagnosis, RUNG_COUNTERS);
 	counters_difference(&diagnosis->our_counters, &ours, &ours);
 	counters_difference(&diagnosis->their_counters, &theirs, &theirs);
-	if (counters_text(&ours, here, sizeof(here)) == 0)
-		snprintf(here, sizeof(here), "no errors");
-	if (counters_text(&theirs, there, sizeof(there)) == 0)
-		snprintf(there, sizeof(there), "no errors");
+	if (!counters_tell(&ours) && !counters_tell(&theirs)) {
+		ladder_skip(&diagnosis->ladder, RUNG_COUNTERS,
+			"neither device has counters of errors that could be read");
+		return 0;
+	}
+	counters_sum_up(&ours, here, sizeof(here));
+	counters_sum_up(&theirs, there, sizeof(there));
 	again = lost(&ours) + lost(&theirs);
 	broken_packets =
 		counters_total(&ours, COUNTER_LINK) + counters_total(&theirs, COUNTER_LINK);

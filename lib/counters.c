@@ -168,6 +168,22 @@ size_t counters_text(const struct counters *difference, char *text, size_t size)
 	return count;
 }
 
+bool counters_tell(const struct counters *difference)
+{
+	for (size_t i = 0; i < difference->count; i++)
+		if (matters(difference->list[i].name))
+			return true;
+	return false;
+}
+
+void counters_sum_up(const struct counters *difference, char *text, size_t size)
+{
+	if (!counters_tell(difference))
+		snprintf(text, size, "nothing, the device has no counters of errors");
+	else if (counters_text(difference, text, size) == 0)
+		snprintf(text, size, "no errors");
+}
+
 /* Appends the counters that matter, or the others, as far as there is room. Returns the length. */
 static size_t encode_some(
 	const struct counters *counters, bool mattering, char *text, size_t used, size_t size)

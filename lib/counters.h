@@ -6,6 +6,7 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,6 +82,12 @@ uint64_t counters_total(const struct counters *difference, enum counter_class cl
  * if there are none. Cuts at size. Returns how many there are.
  */
 size_t counters_text(const struct counters *difference, char *text, size_t size);
+
+/* True if one of them would tell of errors: traffic alone says nothing of what went wrong. */
+bool counters_tell(const struct counters *difference);
+
+/* The same as counters_text(), but never "": "no errors", or that there is nothing to count them. */
+void counters_sum_up(const struct counters *difference, char *text, size_t size);
 
 /*
  * Writes "name value\n" for each counter as far as there is room for whole lines, those first that

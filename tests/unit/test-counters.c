@@ -364,6 +364,32 @@ static void every_class_has_counters(void **state)
 		assert_true(seen[i]);
 }
 
+/* Nothing that was counted is told from nothing that could be. */
+static void without_counters_there_is_nothing_to_tell(void **state)
+{
+	struct counters counters = {0};
+	char text[64], small[5];
+
+	(void)state;
+	assert_false(counters_tell(&counters));
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "nothing, the device has no counters of errors");
+	add(&counters, "port_rcv_data", 7);
+	add(&counters, "nobody_knows_me", 7);
+	assert_false(counters_tell(&counters));
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "nothing, the device has no counters of errors");
+	add(&counters, "out_of_seq_request", 0);
+	assert_true(counters_tell(&counters));
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "no errors");
+	counters.list[2].value = 3;
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "out_of_seq_request 3");
+	counters_sum_up(&counters, small, sizeof(small));
+	assert_string_equal(small, "out_");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +401,7 @@ int main(void)
 		cmocka_unit_test(compares_before_and_after),
 		cmocka_unit_test(adds_up_by_class),
 		cmocka_unit_test(says_what_matters_in_one_line),
+		cmocka_unit_test(without_counters_there_is_nothing_to_tell),
 		cmocka_unit_test(what_is_encoded_can_be_decoded),
 		cmocka_unit_test(encodes_first_what_matters),
 		cmocka_unit_test(takes_as_many_as_fit),
