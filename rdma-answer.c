@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 struct answer {
 	TAILQ_ENTRY(answer) next;
 	const struct session *session;
+	struct answer_server server;
 	struct probe probe;
 	struct rdma_conn_param asked;
 	bool stranger; /* it does not hold our secret */
@@ -119,12 +121,30 @@ static void tell(struct order *message, const char *text, size_t size)
 	message->text_size = (uint16_t)size;
 }
 
+/* What the server is beyond its end of the connection. */
+static void add_server(struct facts *facts, const struct answer *answer)
+{
+	const struct answer_server *server = &answer->server;
+	uint64_t max_size = answer->session->max_size;
+	const char *room = "";
+
+	if (server->room == REFUSAL_ADDRESS)
+		room = ", full for this address";
+	else if (server->room != REFUSAL_NONE)
+		room = ", full";
+	facts_add(facts, "mode", "%s", server->mode);
+	facts_add(facts, "clients", "%u of %u%s", server->clients, server->most, room);
+	if (max_size)
+		facts_add(facts, "max size", "%" PRIu64, max_size);
+}
+
 static void tell_facts(struct answer *answer, struct order *message)
 {
 	char *text = (char *)answer->probe.private.start;
 	struct facts facts = {0};
 
 	probe_facts(&answer->probe, &facts);
+	add_server(&facts, answer);
 	tell(message, text, facts_encode(&facts, text, ORDER_TEXT_MAX));
 }
 
@@ -294,8 +314,8 @@ void answers_init(struct answers *answers, unsigned int most_per_address)
 	places_init(&answers->places, ANSWERS_MAX, most_per_address, 0);
 }
 
-enum refusal answers_take(
-	struct answers *answers, const struct session *session, const struct rdma_cm_event *request)
+enum refusal answers_take(struct answers *answers, const struct session *session,
+	const struct answer_server *server, const struct rdma_cm_event *request)
 {
 	const struct sockaddr *peer = rdma_get_peer_addr(request->id);
 	enum places_room room = places_room(&answers->places, peer);
@@ -307,6 +327,7 @@ enum refusal answers_take(
 	if (!answer)
 		return REFUSAL_RESOURCES;
 	answer->session = session;
+	answer->server = *server;
 	answer->handshake = deadline_in(session->handshake_timeout);
 	answer->asked = request->param.conn;
 	answer->to_main.about = answer;

@@ -18,6 +18,13 @@
 
 struct answer;
 
+/* What the server is when a diagnosis begins, which its thread may not ask the main thread's data. */
+struct answer_server {
+	const char *mode;           /* "any" or the one; static */
+	unsigned int clients, most; /* places that are taken, of so many */
+	enum refusal room;          /* what an exchange would be refused with for want of a place */
+};
+
 /* All diagnoses of a server. */
 struct answers {
 	TAILQ_HEAD(, answer) all;
@@ -30,10 +37,10 @@ void answers_init(struct answers *answers, unsigned int most_per_address);
 
 /*
  * Starts to answer the client of this request, and takes its id over: REFUSAL_NONE; or else says why
- * it cannot be. session and its mailbox outlive the answers. rdma_migrate_id(3).
+ * it cannot be. session and its mailbox outlive the answers; server is copied. rdma_migrate_id(3).
  */
 enum refusal answers_take(struct answers *answers, const struct session *session,
-	const struct rdma_cm_event *request);
+	const struct answer_server *server, const struct rdma_cm_event *request);
 
 /* Takes notes from the session's mailbox. Returns false if the slip is not about a diagnosis. */
 bool answers_note(struct answers *answers, const struct slip *slip, unsigned int notes);

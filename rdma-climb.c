@@ -257,6 +257,7 @@ static void judge_ends(struct diagnosis *diagnosis)
 		const char *fact;
 		enum impairment impairment;
 	} cases[] = {{"interface mtu", IMPAIRED_MTU}, {"rdma mtu", IMPAIRED_RDMA_MTU}};
+	const char *clients = facts_value(&diagnosis->theirs, "clients");
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (climb_differs(diagnosis, cases[i].fact)) {
@@ -266,9 +267,14 @@ static void judge_ends(struct diagnosis *diagnosis)
 				facts_value(&diagnosis->theirs, cases[i].fact));
 			return;
 		}
-	ladder_ok(&diagnosis->ladder, RUNG_ENDS, "%s",
-		climb_differs(diagnosis, "version") ? "they fit, though their versions differ"
-						    : "they fit each other");
+	if (clients && strstr(clients, ", full"))
+		climb_broken(diagnosis, RUNG_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL,
+			"it has %s", clients);
+	else
+		ladder_ok(&diagnosis->ladder, RUNG_ENDS, "%s",
+			climb_differs(diagnosis, "version")
+				? "they fit, though their versions differ"
+				: "they fit each other");
 }
 
 int climb_ends(struct diagnosis *diagnosis)

@@ -197,12 +197,21 @@ static void evict(struct service *service, struct client *client)
 /* The device is needed for its anchor: nobody else would tell us that it is being removed. */
 static enum refusal take_diagnosis(struct service *service, const struct rdma_cm_event *request)
 {
+	const struct sockaddr *address = rdma_get_peer_addr(request->id);
+	const struct mode *mode = service->options->mode;
+	struct place *idlest;
+	const struct answer_server server = {
+		.mode = mode ? mode->name : "any",
+		.clients = service->places.taken,
+		.most = service->places.most,
+		.room = admission_room(service, address, &idlest),
+	};
 	struct failure failure = {0};
 	char peer[ADDRESS_TEXT_SIZE];
 
 	if (devices_get(&service->devices, service->channel, request->id, &failure))
-		return answers_take(&service->answers, &service->session, request);
-	address_port_text(rdma_get_peer_addr(request->id), peer);
+		return answers_take(&service->answers, &service->session, &server, request);
+	address_port_text(address, peer);
 	service_report(service, &failure, peer);
 	return REFUSAL_RESOURCES;
 }

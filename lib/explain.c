@@ -349,6 +349,9 @@ static const struct explanation rows[] = {
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_BUS, STATUS_PEER, SIDE_EITHER, FACT,
 		"the adapter sits in a slot whose bus carries less than its link",
 		"put it into a slot of its full width and speed", "lspci -vv"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_FULL, STATUS_PEER, SIDE_THERE, FACT,
+		"the server serves as many clients as it may",
+		"end some of them, or raise its --max-clients or --max-clients-per-address", NULL},
 
 	{FAILURE_ERRNO, PHASE_ANY, ENOMEM, STATUS_FAILED, SIDE_HERE, FACT,
 		"there is not enough memory", NULL, NULL},

@@ -84,20 +84,30 @@ void ladder_took(struct ladder *ladder, enum rung rung, int milliseconds)
 	ladder->rungs[rung].milliseconds = milliseconds;
 }
 
+/* That a server is full explains nothing else that is broken. */
+static bool stands_alone(const struct failure *failure)
+{
+	return failure->kind == FAILURE_IMPAIRED && failure->code == IMPAIRED_FULL;
+}
+
 enum rung ladder_broken(const struct ladder *ladder)
 {
-	enum rung first = RUNGS;
+	enum rung first = RUNGS, alone = RUNGS;
 
 	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
 		if (ladder->rungs[rung].state != RUNG_FAILED)
 			continue;
+		if (stands_alone(&ladder->rungs[rung].failure)) {
+			alone = rung;
+			continue;
+		}
 		/* Packets that do not fit may be why data did not arrive, but not why nobody listens. */
 		if (rung < RUNG_DATA && ladder->rungs[rung].failure.kind != FAILURE_IMPAIRED)
 			return rung;
 		if (first == RUNGS)
 			first = rung;
 	}
-	return first;
+	return first < RUNGS ? first : alone;
 }
 
 const char *ladder_name(enum rung rung)

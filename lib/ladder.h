@@ -65,7 +65,7 @@ void ladder_took(struct ladder *ladder, enum rung rung, int milliseconds);
 
 /*
  * The rung that decides, RUNGS if none broke: the first. But what only works badly below the data does
- * not explain why a later one up to there does not work at all.
+ * not explain why a later one up to there does not work at all, and a full server nothing else.
  */
 enum rung ladder_broken(const struct ladder *ladder);
 

@@ -69,9 +69,17 @@ clean() {
 		start_server $options
 		diagnose 0 "$ADDRESS" "$PORT"
 		clean
+		has "$OUT" "^ *mode  *-  *${options##* } *\$"
+		has "$OUT" '^ *clients  *-  *0 of 2048 *$'
+		has_not "$OUT" '^ *max size '
 		stop_server
 		[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	done
+	start_server --max-size 10K any
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	has "$OUT" '^ *max size  *-  *10240 *$'
+	stop_server
 	# An exchange does care.
 	start_server read
 	expect 3 client write "$ADDRESS" "$PORT"

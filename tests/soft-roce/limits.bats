@@ -211,8 +211,13 @@ idle_from_one_address() {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 1 \
 		--max-clients-per-address 1 any
 	hold_place mr get say:here beats
-	# A full server can be diagnosed.
-	expect 0 client diagnose "$ADDRESS" "$PORT"
+	# A full server can be diagnosed, and that it is full is all that is wrong.
+	expect 4 client diagnose "$ADDRESS" "$PORT"
+	has "$OUT" '^both ends   failed  the server serves as many clients as it may$'
+	has "$OUT" '^ *seen: it has 1 of 1, full'
+	has "$OUT" '^ *clients  *-  *1 of 1, full'
+	count "$OUT" '^............failed ' 1
+	has "$OUT" '^verdict: RDMA works, but not well: the server serves as many clients as it may; look at the other host\.$'
 	odd_here --intro diagnosis "$ADDRESS" "$PORT" order:facts told say:here pause
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" "^connection  failed  $FULL_ADDRESS"

@@ -74,7 +74,7 @@ static void every_code_of_ours_has_a_row_of_its_own(void **state)
 		explain(FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE)->code, LIMIT_HANDSHAKE);
 	for (int code = LIMIT_IDLE; code <= LIMIT_SIZE; code++)
 		assert_int_equal(explain(FAILURE_LIMIT, PHASE_EXCHANGE, code)->code, code);
-	for (int code = IMPAIRED_MTU; code <= IMPAIRED_BUS; code++) {
+	for (int code = IMPAIRED_MTU; code <= IMPAIRED_FULL; code++) {
 		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
 
 		assert_int_equal(row->kind, FAILURE_IMPAIRED);
@@ -397,6 +397,8 @@ static const struct symptom {
 	{"bad cable", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LINK, STATUS_PEER, "cable"},
 	{"slow", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SPEED, STATUS_PEER, "slows"},
 	{"slow bus", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_BUS, STATUS_PEER, "slot"},
+	{"full of clients", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, STATUS_PEER,
+		"as many clients as it may"},
 	{"signal", FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, STATUS_FAILED, "signal"},
 };
 

@@ -232,6 +232,27 @@ static void what_works_badly_is_told_from_what_does_not_work(void **state)
 	}
 }
 
+/* Who is served, and who is not, has nothing to do with what else breaks. */
+static void a_full_server_explains_nothing_else(void **state)
+{
+	struct failure full = made(FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, "2 of 2");
+	struct failure gone = made(FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, "");
+	struct ladder ladder = climbed(RUNGS);
+
+	(void)state;
+	ladder_fail(&ladder, RUNG_ENDS, &full);
+	assert_int_equal(ladder_broken(&ladder), RUNG_ENDS);
+	assert_int_equal(ladder_status(&ladder), STATUS_PEER);
+	assert_string_equal(verdict(&ladder), "RDMA works, but not well: the server serves as many "
+					      "clients as it may; look at the other host.");
+	for (enum rung rung = RUNG_DATA; rung < RUNGS; rung++) {
+		ladder = climbed(RUNGS);
+		ladder_fail(&ladder, RUNG_ENDS, &full);
+		ladder_fail(&ladder, rung, &gone);
+		assert_int_equal(ladder_broken(&ladder), rung);
+	}
+}
+
 /* Loss that ends the climb. */
 static void what_is_so_bad_that_nothing_gets_through_does_not_work(void **state)
 {
@@ -357,6 +378,7 @@ int main(void)
 		cmocka_unit_test(commands_name_the_host),
 		cmocka_unit_test(what_it_comes_to),
 		cmocka_unit_test(what_works_badly_is_told_from_what_does_not_work),
+		cmocka_unit_test(a_full_server_explains_nothing_else),
 		cmocka_unit_test(what_is_so_bad_that_nothing_gets_through_does_not_work),
 		cmocka_unit_test(statuses_are_those_of_an_exchange),
 		cmocka_unit_test(programs_read_it_all),
