@@ -35,16 +35,20 @@ struct answer {
 	bool begun;           /* there was one */
 };
 
-/* How long the client may say nothing: longer than it moves data by itself, and not for ever. */
-static deadline_t silence(const struct answer *answer)
+/* How long nothing may happen: longer than the client moves data by itself, and not for ever. */
+static int64_t patience(const struct answer *answer)
 {
 	int64_t timeout = answer->session->timeout;
 
-	if (!answer->begun)
-		return answer->handshake;
-	return deadline_in(timeout < SILENCE_MIN   ? SILENCE_MIN
-			   : timeout > SILENCE_MAX ? SILENCE_MAX
-						   : timeout);
+	if (timeout < SILENCE_MIN)
+		return SILENCE_MIN;
+	return timeout > SILENCE_MAX ? SILENCE_MAX : timeout;
+}
+
+/* When what is waited for now has to be there: the first order, or whatever comes after it. */
+static deadline_t silence(const struct answer *answer)
+{
+	return answer->begun ? deadline_in(patience(answer)) : answer->handshake;
 }
 
 /* READs at a time: what the other side asked for, if our device can do it. */
@@ -182,8 +186,8 @@ static int carry_out(struct answer *answer, const struct order *order, struct or
 		return 0;
 	case ORDER_RUN:
 		return probe_run(probe, order->size, order->milliseconds,
-			deadline_in(order->milliseconds + answer->session->timeout),
-			&result->offset, &result->nanoseconds);
+			deadline_in(order->milliseconds + patience(answer)), &result->offset,
+			&result->nanoseconds);
 	case ORDER_PROOF:
 	case ORDER_TYPES:
 		break;
