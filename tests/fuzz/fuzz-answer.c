@@ -266,7 +266,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct output output = {.quiet = true};
 	struct mailbox mailbox;
 	struct session session = {.output = &output, .mailbox = &mailbox, .timeout = 1000};
-	static const struct answer_server server = {.mode = "any", .clients = 1, .most = 2};
 	struct rdma_cm_id id = {0};
 	struct rdma_cm_event request = {.id = &id};
 	struct answers answers;
@@ -278,7 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unanswered = false;
 	fuzz_check(mailbox_open(&mailbox) == 0);
 	answers_init(&answers);
-	fuzz_check(answers_take(&answers, &session, &server, &request) == REFUSAL_NONE);
+	fuzz_check(answers_take(&answers, &session, &request) == REFUSAL_NONE);
 	fuzz_check(answers_note(&answers, mailbox_take(&mailbox, &notes), notes));
 	fuzz_check(answers.count == 0 && !unanswered);
 	mailbox_close(&mailbox);
