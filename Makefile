@@ -165,7 +165,7 @@ $(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach
 
 # What the fuzz targets share with the unit tests, and what they replace.
 $(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c)
-$(BUILD)/tests/fuzz/fuzz-answer: wrapped := worker_start
+$(BUILD)/tests/fuzz/fuzz-answer: wrapped := output_error worker_start
 $(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \
 	end.c threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c))

@@ -197,6 +197,11 @@ void peer_sends_data(struct end *end)
 		return;
 	if (!witness->writes && (ring > PEER_MEMORY || witness->region.rkey != PEER_RKEY))
 		return;
+	/* The stream has ended, and stays what it was. */
+	if (witness->heard[MSG_DONE]) {
+		tell(end, witness->streamed + size, (uint32_t)size);
+		return;
+	}
 	for (size_t i = 0; i < size; i++) {
 		uint8_t byte = (uint8_t)(witness->streamed * 3 + 1);
 
