@@ -383,19 +383,21 @@ static void every_fact_is_in_the_schema(void **state)
 /* All tests over soft-RoCE and between hosts, in one text. The caller frees it. */
 static char *read_tests(void)
 {
-	char *tests = calloc(1, PAPER_MAX);
+	char *tests = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&tests, &size);
 	glob_t files = {0};
 
-	assert_non_null(tests);
+	assert_non_null(stream);
 	assert_int_equal(glob("tests/soft-roce/*.bats", 0, NULL, &files), 0);
 	assert_int_equal(glob("tests/two-hosts/*.bats", GLOB_APPEND, NULL, &files), 0);
 	for (size_t i = 0; i < files.gl_pathc; i++) {
 		char *text = read_paper(files.gl_pathv[i]);
 
-		assert_true(strlen(tests) + strlen(text) < PAPER_MAX);
-		strcat(tests, text);
+		fputs(text, stream);
 		free(text);
 	}
+	fclose(stream);
 	globfree(&files);
 	return tests;
 }
@@ -408,9 +410,11 @@ static void every_claim_of_security_has_its_test(void **state)
 
 	(void)state;
 	/* Every second part is between quotes. */
-	while ((part = next_part(&rest, "\"")) && (part = next_part(&rest, "\""))) {
+	for (unsigned int i = 0; (part = next_part(&rest, "\"")); i++) {
 		char name[256];
 
+		if (i % 2 == 0)
+			continue;
 		snprintf(name, sizeof(name), "@test \"%s\" {", part);
 		check_case(part, strstr(tests, name));
 		claims++;

@@ -28,6 +28,7 @@ static void is_zero_and_has_a_guard_at_either_end(void **state)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	(void)state;
+	assert_true(page > 0);
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		size_t pages = guarded_pages(sizes[i]);
 		uint8_t *start = guarded_map(sizes[i]);
