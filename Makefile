@@ -28,8 +28,8 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-secret.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
-	rdma-probe.c rdma-providers.c rdma-report.c rdma-stream.c rdma-tutorial.c
+verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
+	rdma-probe.c rdma-providers.c rdma-report.c rdma-secret.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
@@ -165,13 +165,15 @@ $(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach
 
 # What the fuzz targets share with the unit tests, and what they replace.
 $(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c)
-$(BUILD)/tests/fuzz/fuzz-answer: wrapped := worker_start
+$(BUILD)/tests/fuzz/fuzz-answer: wrapped := output_error worker_start
 $(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \
-	end.c threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c))
+	end.c threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c \
+	secret-rig.c))
 $(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll sem_wait $(addprefix pthread_, \
 	cond_broadcast cond_signal cond_wait create join setname_np)
 $(BUILD)/tests/fuzz/fuzz-datagram: wrapped := recv recvmsg
+$(BUILD)/tests/fuzz/fuzz-handshake: $(call objects,tests/unit/secret-rig.c)
 $(BUILD)/tests/fuzz/fuzz-netlink: wrapped := poll $(addprefix mnl_socket_, \
 	bind close get_fd open2 recvfrom sendto)
 $(BUILD)/tests/fuzz/fuzz-sysfs: wrapped := access close open64 read readlink scandir64

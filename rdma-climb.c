@@ -74,12 +74,12 @@ static int resolve(struct diagnosis *diagnosis, struct sockaddr *address)
 	if (rdma_resolve_addr(probe->id, (struct sockaddr *)source, address, RESOLVE_MS))
 		return call_failed(diagnosis, PHASE_ADDRESS, "rdma_resolve_addr");
 	if (probe_await_event(probe, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS,
-		    deadline_in(RESOLVE_MS), NULL))
+		    climb_until(diagnosis, RESOLVE_MS, 0), NULL))
 		return -1;
 	if (rdma_resolve_route(probe->id, RESOLVE_MS))
 		return call_failed(diagnosis, PHASE_ROUTE, "rdma_resolve_route");
-	return probe_await_event(
-		probe, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, deadline_in(RESOLVE_MS), NULL);
+	return probe_await_event(probe, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE,
+		climb_until(diagnosis, RESOLVE_MS, 0), NULL);
 }
 
 static int connect_probe(struct diagnosis *diagnosis, struct event_copy *answer)

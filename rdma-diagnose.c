@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/address.h"
+#include "lib/datagram.h"
 #include "lib/document.h"
 #include "lib/host.h"
 #include "lib/path.h"
@@ -20,6 +21,7 @@
 #define NAME_MS      3000
 #define ROUTE_MS     1000
 #define NEIGHBOUR_MS 8500
+#define CHOICE_MS    3500 /* of several addresses, each */
 #define PATH_MS      2500
 
 /* How long the whole climb should take at most: with what is begun late, less than 15 s. */
@@ -179,22 +181,48 @@ static bool find_port(struct diagnosis *diagnosis, const char *interface)
 	return false;
 }
 
+/* What is wrong with the address itself, or with the one to send from. Returns 0 if nothing is. */
+static int check_addresses(
+	struct diagnosis *diagnosis, const struct sockaddr *address, const struct sockaddr *source)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+	struct datagram datagram;
+	int error;
+
+	if (address->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
+		v6->sin6_scope_id == 0)
+		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS, EINVAL,
+			"a link-local address needs its interface, as in fe80::1%%eth0");
+	if (!source)
+		return 0;
+	/* The kernel says of an address that is not its own that no route leads from there. */
+	error = datagram_open(&datagram, address, source);
+	datagram_close(&datagram);
+	return error == -EADDRNOTAVAIL
+		       ? climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
+				 EADDRNOTAVAIL, "--source %s", diagnosis->options->source)
+		       : 0;
+}
+
 /* Looks for the way to one address. Returns 0 if it leads through an RDMA device. */
 static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address)
 {
 	struct reach_route *route = &diagnosis->route;
 	char interface[IF_NAMESIZE], evidence[256], text[ADDRESS_TEXT_SIZE];
 	const struct options *options = diagnosis->options;
-	struct sockaddr_storage source;
+	struct sockaddr_storage from;
+	const struct sockaddr *source;
 	struct failure failure = {0};
 
 	/* What is advised from here on is about this address of perhaps several. */
 	address_text(address, text);
 	ladder_set_host(&diagnosis->ladder, text);
-	if (session_source(options, diagnosis->sources, address->sa_family, &source, &failure))
+	if (session_source(options, diagnosis->sources, address->sa_family, &from, &failure))
 		return ladder_fail(&diagnosis->ladder, RUNG_ROUTE, &failure);
-	reach_find_route(address, source.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&source,
-		deadline_in(ROUTE_MS), route);
+	source = from.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&from;
+	if (check_addresses(diagnosis, address, source))
+		return -1;
+	reach_find_route(address, source, deadline_in(ROUTE_MS), route);
 	if (route->verdict == REACH_BAD)
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 			route->error ? route->error : ENETDOWN, "%s", route->evidence);
@@ -208,37 +236,64 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	if (options->device && strcmp(diagnosis->device->name, options->device) != 0)
 		return climb_broken(diagnosis, RUNG_ROUTE, FAILURE_HOST, PHASE_ADDRESS,
 			HOST_OTHER_DEVICE, "it leads through %s", diagnosis->device->name);
-	ladder_ok(&diagnosis->ladder, RUNG_ROUTE, "%s; RDMA device %s", route->evidence,
-		diagnosis->device->name);
+	if (route->verdict == REACH_UNKNOWN)
+		ladder_skip(&diagnosis->ladder, RUNG_ROUTE, "%s; RDMA device %s", route->evidence,
+			diagnosis->device->name);
+	else
+		ladder_ok(&diagnosis->ladder, RUNG_ROUTE, "%s; RDMA device %s", route->evidence,
+			diagnosis->device->name);
 	return 0;
 }
 
-/* The first address that RDMA leads to is the one that is diagnosed, as rdma-client would take it. */
+/* True unless the kernel has given up the next host on the way that was just found. */
+static bool answers(const struct diagnosis *diagnosis)
+{
+	struct reach_neighbour neighbour;
+
+	reach_find_neighbour(&diagnosis->route, deadline_in(CHOICE_MS), &neighbour);
+	return neighbour.verdict != REACH_BAD;
+}
+
+/*
+ * The first address that RDMA leads to and that answers is the one that is diagnosed, as rdma-client
+ * would take it. Where there is none the first with a way to it is, or the first of all.
+ */
 static int climb_route(struct diagnosis *diagnosis)
 {
 	const struct reach_names *names = &diagnosis->names;
+	unsigned int first = names->count;
 	struct failure failure = {0};
 
 	if (session_find_source(
 		    diagnosis->options, deadline_in(NAME_MS), &diagnosis->sources, &failure))
 		return ladder_fail(&diagnosis->ladder, RUNG_ROUTE, &failure);
-	for (unsigned int i = 0; i < names->count; i++)
-		if (try_route(diagnosis, (const struct sockaddr *)&names->addresses[i]) == 0)
+	for (unsigned int i = 0; i < names->count; i++) {
+		if (try_route(diagnosis, (const struct sockaddr *)&names->addresses[i]))
+			continue;
+		if (names->count == 1 || answers(diagnosis))
 			return 0;
-	/* Of several, the first is explained. */
-	if (names->count > 1)
-		try_route(diagnosis, (const struct sockaddr *)&names->addresses[0]);
-	return -1;
+		if (first == names->count)
+			first = i;
+	}
+	return names->count == 1 ? -1
+				 : try_route(diagnosis,
+					   (const struct sockaddr *)&names
+						   ->addresses[first < names->count ? first : 0]);
 }
 
 static int climb_neighbour(struct diagnosis *diagnosis)
 {
 	struct reach_neighbour neighbour;
+	char text[ADDRESS_TEXT_SIZE];
 
 	reach_find_neighbour(&diagnosis->route, deadline_in(NEIGHBOUR_MS), &neighbour);
-	if (neighbour.verdict == REACH_BAD)
+	if (neighbour.verdict == REACH_BAD) {
+		/* What is to be looked at is the neighbour, which may be a gateway. */
+		address_text((struct sockaddr *)&neighbour.address, text);
+		ladder_set_host(&diagnosis->ladder, text);
 		return climb_broken(diagnosis, RUNG_NEIGHBOUR, FAILURE_ERRNO, PHASE_ADDRESS,
 			ETIMEDOUT, "%s", neighbour.evidence);
+	}
 	if (neighbour.verdict == REACH_UNKNOWN)
 		ladder_skip(&diagnosis->ladder, RUNG_NEIGHBOUR, "%s", neighbour.evidence);
 	else

@@ -348,6 +348,9 @@ static void receive(struct connection *connection, const uint8_t *slot, uint32_t
 		refuse_message(connection, error, &message, length);
 		return;
 	}
+	/* Whoever gave up hears no more than that the peer did, too: no second proof, say. */
+	if (connection->exchange.ended && message.type != MSG_ABORT)
+		return;
 	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
 		output_detail(connection->session->output, "%s sent %s", connection->peer,
 			message_name(message.type));

@@ -130,8 +130,8 @@ static const struct explanation rows[] = {
 		"the host does not answer address resolution (ARP or neighbour discovery)",
 		"check that it is up and in the same subnet and VLAN", "ip neighbour show to HOST"},
 	{FAILURE_ERRNO, PHASE_ADDRESS, EINVAL, STATUS_CONNECT, SIDE_HERE, FACT,
-		"the address cannot be used from here: a route that forbids it, or a source address "
-		"of another kind",
+		"the address cannot be used from here: a route that forbids it, an address of many "
+		"hosts or without its interface, or a source address of another kind",
 		"check `ip route get` for it, and --source", "ip route get HOST"},
 	{FAILURE_ERRNO, PHASE_ADDRESS, EACCES, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this host's routes prohibit that address", "check `ip route get` for it",

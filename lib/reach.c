@@ -178,6 +178,7 @@ static void judge_way(struct reach_route *found)
 	case RTN_MULTICAST:
 	case RTN_ANYCAST:
 		found->verdict = REACH_BAD;
+		found->error = EINVAL;
 		reach_say(found->evidence,
 			"an address of many hosts: broadcast, multicast or anycast");
 		break;

@@ -123,6 +123,21 @@ static void hear(struct end *end, const struct message *message)
 	hear_bytes(end, bytes, message_encode(message, bytes));
 }
 
+/* Its right proof, one with a wrong bit, or our own said again. */
+void peer_proves(struct end *end)
+{
+	const struct handshake *peer = &end->witness.peer;
+	uint8_t how = fuzz_byte(&end->input);
+	struct message message = {.type = MSG_PROOF};
+
+	if (peer->secret)
+		secret_prove(peer->secret, &peer->transcript,
+			(how & 3) == 3 ? handshake_peer(peer) : peer->role, message.proof);
+	if ((how & 3) == 2)
+		message.proof[how >> 3] ^= (uint8_t)(1 + (how & 4));
+	hear(end, &message);
+}
+
 void peer_says_region(struct end *end)
 {
 	uint8_t length = fuzz_byte(&end->input), depth = fuzz_byte(&end->input);
@@ -197,6 +212,11 @@ void peer_sends_data(struct end *end)
 		return;
 	if (!witness->writes && (ring > PEER_MEMORY || witness->region.rkey != PEER_RKEY))
 		return;
+	/* The stream has ended, and stays what it was. */
+	if (witness->heard[MSG_DONE]) {
+		tell(end, witness->streamed + size, (uint32_t)size);
+		return;
+	}
 	for (size_t i = 0; i < size; i++) {
 		uint8_t byte = (uint8_t)(witness->streamed * 3 + 1);
 
@@ -248,7 +268,7 @@ void peer_says_done(struct end *end)
 	struct message message = {
 		.type = MSG_DONE,
 		.length = witness->streamed + (how & 1),
-		.digest = digest_of(witness->stream, witness->streamed),
+		.digest = witness_digest(witness),
 	};
 
 	message.digest.bytes[0] ^= how & 2;
@@ -257,9 +277,14 @@ void peer_says_done(struct end *end)
 
 void peer_says_verdict(struct end *end)
 {
-	struct message message = {.type = MSG_VERDICT};
+	const struct handshake *peer = &end->witness.peer;
+	uint8_t how = fuzz_byte(&end->input);
+	struct message message = {.type = MSG_VERDICT, .verdict = how % 4 / 2};
 
-	message.verdict = fuzz_byte(&end->input) % 4 / 2;
+	if (peer->secret)
+		secret_tag(peer->secret, &peer->transcript, peer->role, message.verdict,
+			message.digest.bytes);
+	message.digest.bytes[how >> 4] ^= how & 4;
 	hear(end, &message);
 }
 

@@ -23,6 +23,8 @@ struct end {
 	struct connection *connection;
 	struct rdma_cm_id *id;
 	struct introduction theirs;
+	const uint8_t *words; /* the same as the peer says it */
+	uint8_t words_size;
 	struct witness witness;
 	bool established, closed, abandoned;
 	bool failing; /* calls of the libraries do */
@@ -42,6 +44,7 @@ void end_break(struct end *end);
 void end_fail_some_call(struct end *end);
 
 /* Steps of a peer that keeps the rules, or nearly. */
+void peer_proves(struct end *end);
 void peer_says_region(struct end *end);
 void peer_sends_data(struct end *end);
 void peer_says_done(struct end *end);

@@ -21,7 +21,8 @@
 static struct fuzz_input input;
 static struct order last; /* that was given */
 static bool unanswered, sensible, damaged;
-static uint32_t region; /* bytes that the client offers */
+static bool with_secret, right, opened; /* there is one; the client's proof is; our memory is */
+static uint32_t region;                 /* bytes that the client offers */
 static uint32_t moved, moved_at;
 static uint8_t offered[ORDER_REGION_MAX], private[ORDER_REGION_MAX];
 static struct ibv_mr offered_mr = {.addr = offered, .length = sizeof(offered), .rkey = 7};
@@ -39,6 +40,14 @@ int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(voi
 	run(argument);
 	listener->ended(listener->about);
 	return 0;
+}
+
+/* Nobody is complained of but a stranger. */
+void __wrap_output_error(const struct output *output, const char *format, ...);
+
+void __wrap_output_error(const struct output *output, const char *format, ...)
+{
+	fuzz_check(output && format && with_secret && !opened && last.number == 1);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
@@ -87,10 +96,11 @@ int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attribut
 /* The connection. */
 
 void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
-	const struct sockaddr *peer)
+	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
-	fuzz_check(peer);
+	fuzz_check(peer && role == SECRET_SERVER);
 	*probe = (struct probe){.events = events, .id = id, .stop_fd = -1};
+	handshake_init(&probe->handshake, secret, role);
 }
 
 int probe_prepare(struct probe *probe)
@@ -123,7 +133,9 @@ static uint32_t read_size(void)
 /* What may be asked of a server: rdma-answer.c says it in its own words. */
 static bool is_sensible(const struct order *order)
 {
-	if (order->answer || order->size > ORDER_REGION_MAX)
+	if (with_secret && !opened)
+		return order->type == ORDER_PROOF && !order->answer && right;
+	if (order->answer || order->type == ORDER_PROOF || order->size > ORDER_REGION_MAX)
 		return false;
 	if (order->type == ORDER_RUN && order->milliseconds > RUN_MAX)
 		return false;
@@ -139,6 +151,8 @@ int probe_receive(struct probe *probe, struct order *message, deadline_t deadlin
 	uint8_t how = fuzz_byte(&input);
 
 	fuzz_check(!unanswered && deadline > deadline_now());
+	/* After a wrong proof nothing is heard. */
+	fuzz_check(!with_secret || opened || last.number == 0);
 	order.answer = (how & 7) == 7;
 	order.status = how >> 3 & 3;
 	order.number = last.number + 1;
@@ -148,6 +162,7 @@ int probe_receive(struct probe *probe, struct order *message, deadline_t deadlin
 	order.address = fuzz_number(&input, how & 0x20 ? 8 : 1);
 	order.milliseconds = (uint32_t)fuzz_number(&input, 2);
 	damaged = how & 0x40;
+	right = how & 0x80;
 	moved = 0;
 	probe->disconnected = input.left == 0 || order.number > ORDERS_MAX ||
 			      order_decode(message, bytes, order_encode(&order, bytes));
@@ -157,6 +172,27 @@ int probe_receive(struct probe *probe, struct order *message, deadline_t deadlin
 	sensible = is_sensible(&last);
 	unanswered = true;
 	return 0;
+}
+
+bool probe_is_proved(const struct probe *probe, const struct order *order)
+{
+	fuzz_check(probe->handshake.secret && !opened && order->number == 1);
+	return order->type == ORDER_PROOF && right;
+}
+
+int probe_open(struct probe *probe)
+{
+	fuzz_check(probe->handshake.secret && sensible && !opened);
+	opened = true;
+	return 0;
+}
+
+void probe_prove(const struct probe *probe, struct order *order, uint8_t text[SECRET_PROOF_SIZE])
+{
+	fuzz_check(probe->handshake.secret && opened && order->type == ORDER_PROOF);
+	memset(text, 'p', SECRET_PROOF_SIZE);
+	order->text = (char *)text;
+	order->text_size = SECRET_PROOF_SIZE;
 }
 
 void probe_meet(struct probe *probe, const struct order *order)
@@ -229,6 +265,9 @@ static void check_result(const struct order *message)
 		return;
 	}
 	fuzz_check(message->status == ORDER_DONE || message->status == ORDER_WRONG);
+	fuzz_check(!with_secret || opened);
+	if (last.type == ORDER_PROOF)
+		fuzz_check(message->text_size == SECRET_PROOF_SIZE);
 	if (last.type == ORDER_READ) {
 		fuzz_check((message->status == ORDER_WRONG) == damaged && moved > 0);
 		fuzz_check(message->offset == (damaged ? moved_at : last.size));
@@ -265,21 +304,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct output output = {.quiet = true};
 	struct mailbox mailbox;
-	struct session session = {.output = &output, .mailbox = &mailbox, .timeout = 1000};
+	struct session session = {
+		.output = &output, .mailbox = &mailbox, .timeout = 1000, .handshake_timeout = 1000};
 	struct rdma_cm_id id = {0};
-	struct rdma_cm_event request = {.id = &id};
+	static const uint8_t words[SECRET_WORDS_SIZE];
+	static const struct answer_server server = {.mode = "any", .clients = 1, .most = 2};
+	struct rdma_cm_event request = {.id = &id, .param.conn.private_data = words};
 	struct answers answers;
 	unsigned int notes = 0;
 
 	input = (struct fuzz_input){data, size};
 	last = (struct order){0};
 	region = 0;
-	unanswered = false;
+	unanswered = opened = false;
+	with_secret = fuzz_byte(&input) & 1;
+	/* Nothing here looks into it. */
+	session.secret = with_secret ? (void *)&id : NULL;
 	fuzz_check(mailbox_open(&mailbox) == 0);
-	answers_init(&answers);
-	fuzz_check(answers_take(&answers, &session, &request) == REFUSAL_NONE);
+	answers_init(&answers, 0);
+	fuzz_check(answers_take(&answers, &session, &server, &request) == REFUSAL_NONE);
 	fuzz_check(answers_note(&answers, mailbox_take(&mailbox, &notes), notes));
-	fuzz_check(answers.count == 0 && !unanswered);
+	fuzz_check(TAILQ_EMPTY(&answers.all) && answers.places.taken == 0 && !unanswered);
 	mailbox_close(&mailbox);
 	return 0;
 }

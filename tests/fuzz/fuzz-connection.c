@@ -15,6 +15,7 @@
 #include "fuzz.h"
 #include "lib/sink.h"
 #include "lib/source.h"
+#include "tests/unit/secret-rig.h"
 #include "threads.h"
 
 #define FILE_SIZE 5000
@@ -28,6 +29,8 @@ static char file_path[32];
 
 static const char text[] = "ours";
 
+static struct secret *secret;
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -39,6 +42,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		file_bytes[i] = (uint8_t)(i * 7 + i / 256);
 	fuzz_check(file >= 0 && write(file, file_bytes, FILE_SIZE) == FILE_SIZE);
 	snprintf(file_path, sizeof(file_path), "/proc/self/fd/%d", file);
+	secret = make_secret('a');
 	return 0;
 }
 
@@ -56,7 +60,7 @@ static struct introduction introduction_of_peer(struct end *end, const struct mo
 	};
 }
 
-static void make_session(struct end *end, uint8_t kind)
+static void make_session(struct end *end, uint8_t kind, bool with_secret)
 {
 	static const uint64_t buffers[] = {16384, 65536};
 	static const uint32_t chunks[] = {0, 1024, 1500, 100};
@@ -72,8 +76,12 @@ static void make_session(struct end *end, uint8_t kind)
 		.chunk = chunks[kind >> 4 & 3],
 		.depth = kind >> 6 & 3,
 		.timeout = TIMEOUT,
+		.secret = with_secret ? secret : NULL,
 		.active = kind & 1,
 	};
+	handshake_init(
+		&end->witness.peer, end->session.secret, kind & 1 ? SECRET_SERVER : SECRET_CLIENT);
+	end->witness.proved = !with_secret;
 	end->witness.active = kind & 1;
 	end->witness.ours = end->session.input ? file_bytes : (const uint8_t *)text;
 	end->witness.ours_size = end->session.input ? FILE_SIZE : sizeof(text);
@@ -96,6 +104,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 	/* Such a peer cannot deal with files: the server refuses it before. */
 	if (request.tutorial)
 		request.theirs = (struct introduction){.size = SINK_TEXT_SIZE};
+	memcpy(request.words, end->words, end->words_size);
 	if (connection_create(&end->session, mode, end->id, end->device, active ? NULL : &request,
 		    &end->connection, &failure)) {
 		fuzz_check(end->failing && failure_is_set(&failure));
@@ -107,6 +116,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 		connection_destroy(end->connection);
 		return false;
 	}
+	handshake_hear(&end->witness.peer, fake_requests(end->id).private_data);
 	return true;
 }
 
@@ -119,10 +129,14 @@ static bool start(struct end *end)
 	fake_start(other & 1 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB);
 	memset(peer_memory, 0, sizeof(peer_memory));
 	fake_expose(peer_memory, sizeof(peer_memory), PEER_RKEY);
-	make_session(end, kind);
+	make_session(end, kind, other & 16);
+	end->witness.iwarp = other & 1;
 	end->witness.writes = mode->number == MODE_WRITE;
-	end->witness.tutorial = other & 2 && !end->session.input;
+	/* With a secret a server refuses such a peer before. */
+	end->witness.tutorial = other & 2 && !end->session.input && (kind & 1 || !(other & 16));
 	end->theirs = introduction_of_peer(end, mode);
+	end->words = handshake_introduce(&end->witness.peer, &end->theirs, &end->words_size);
+	end->theirs.secret = end->session.secret;
 	fuzz_check(mailbox_open(&end->mailbox) == 0);
 	fuzz_check(device_start(fake_context(), &end->device, &failure) == 0);
 	if (other & 4)
@@ -137,23 +151,24 @@ static bool start(struct end *end)
 
 static void establish(struct end *end)
 {
-	uint8_t introduction[INTRODUCTION_SIZE];
+	bool unfit = end->session.active && end->witness.tutorial && end->session.secret;
 	struct rdma_conn_param answer = {.initiator_depth = 4, .responder_resources = 4};
 	struct failure failure = {0};
 
 	if (end->established)
 		return;
 	end->established = true;
-	introduction_encode(&end->theirs, introduction);
 	if (!end->witness.tutorial) {
-		answer.private_data = introduction;
-		answer.private_data_len = sizeof(introduction);
+		answer.private_data = end->words;
+		answer.private_data_len = end->words_size;
 	}
 	if (connection_established(end->connection, &answer, &failure)) {
-		fuzz_check(end->failing && failure_is_set(&failure));
+		fuzz_check((end->failing || unfit) && failure_is_set(&failure));
 		end->closed = true;
 		connection_close(end->connection, &failure);
+		return;
 	}
+	fuzz_check(!unfit || end->closed);
 }
 
 static void disconnect(struct end *end)
@@ -198,7 +213,7 @@ static void (*const steps[])(struct end *end) = {end_complete, peer_says_region,
 	peer_says_done, peer_says_verdict, peer_gives_credit, peer_beats, pass_time,
 	peer_says_any_region, peer_tells_anything, peer_scribbles, peer_says_anything,
 	peer_says_type, establish, end_break, disconnect, cancel, leave, abandon, end_fail_send,
-	end_fail_receive, end_fail_some_call};
+	end_fail_receive, end_fail_some_call, peer_proves};
 
 /* A step, after which the threads may come to rest or not: the highest bit. */
 static void take_step(struct end *end)

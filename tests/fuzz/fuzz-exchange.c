@@ -19,6 +19,17 @@ static bool had(const struct history *history, enum exchange_event event)
 	return history->events & EVENT(event);
 }
 
+/* With a secret each message of the passive side's, but for its last, answers one of ours. */
+static bool is_answer(
+	const struct exchange *exchange, const struct history *history, enum exchange_event event)
+{
+	if (!exchange->secret || !exchange->active)
+		return true;
+	if (event == EVENT_RECEIVED_PROOF)
+		return history->actions & ACTION_SEND_PROOF;
+	return event != EVENT_RECEIVED_MR || history->actions & ACTION_SEND_MR;
+}
+
 /* Whether an event is right now: the completion of what was asked for, or what the peer may say. */
 static bool may_come(
 	const struct exchange *exchange, const struct history *history, enum exchange_event event)
@@ -27,6 +38,7 @@ static bool may_come(
 	static const struct {
 		unsigned int actions, events;
 	} needs[EVENT_COUNT] = {
+		[EVENT_SENT_PROOF] = {ACTION_SEND_PROOF, 0},
 		[EVENT_SENT_MR] = {ACTION_SEND_MR, 0},
 		[EVENT_DATA_POSTED] = {ACTION_SEND_DATA, 0},
 		[EVENT_SENT_DONE] = {ACTION_SEND_DONE, 0},
@@ -40,14 +52,46 @@ static bool may_come(
 		return true;
 	if (event == EVENT_RECEIVED_VERDICT && exchange->tutorial)
 		return false;
+	if (event == EVENT_RECEIVED_PROOF && !exchange->secret)
+		return false;
+	if (event == EVENT_RECEIVED_MR && exchange->secret && !had(history, EVENT_RECEIVED_PROOF))
+		return false;
 	return !had(history, event) && !(needs[event].actions & ~history->actions) &&
-	       !(needs[event].events & ~history->events);
+	       !(needs[event].events & ~history->events) && is_answer(exchange, history, event);
 }
 
 static bool is_end(enum exchange_event event)
 {
 	return event == EVENT_SENT_ABORT || event == EVENT_RECEIVED_ABORT ||
-	       event == EVENT_GAVE_UP || event == EVENT_FAILED || event == EVENT_DISCONNECTED;
+	       event == EVENT_STRANGER || event == EVENT_GAVE_UP || event == EVENT_FAILED ||
+	       event == EVENT_DISCONNECTED;
+}
+
+/* Our proof and our MSG_MR are sent as soon as they may be, and not before. */
+static void check_opening(const struct exchange *exchange, const struct history *history)
+{
+	bool proved = !exchange->secret ||
+		      (had(history, EVENT_RECEIVED_PROOF) && had(history, EVENT_SENT_PROOF));
+	bool proves = exchange->secret &&
+		      had(history, exchange->active ? EVENT_ESTABLISHED : EVENT_RECEIVED_PROOF);
+	bool tells =
+		proved && had(history, exchange->active ? EVENT_ESTABLISHED : EVENT_RECEIVED_MR);
+
+	fuzz_check(proves || !(history->actions & ACTION_SEND_PROOF));
+	fuzz_check(tells || !(history->actions & ACTION_SEND_MR));
+	if (!exchange->ended)
+		fuzz_check((!proves || history->actions & ACTION_SEND_PROOF) &&
+			   (!tells || history->actions & ACTION_SEND_MR));
+}
+
+/* Whoever gives up has said something before, but for the server that does not know its client. */
+static void check_abort(
+	const struct exchange *exchange, const struct history *history, enum exchange_event event)
+{
+	unsigned int first = exchange->secret ? ACTION_SEND_PROOF : ACTION_SEND_MR;
+
+	fuzz_check(!exchange->tutorial);
+	fuzz_check(history->actions & first || (event == EVENT_STRANGER && !exchange->active));
 }
 
 /* Each of our messages follows what it answers. */
@@ -57,8 +101,6 @@ static void check_sending(const struct exchange *exchange, const struct history 
 	enum exchange_event data_needs =
 		exchange->tutorial ? EVENT_RECEIVED_DONE : EVENT_RECEIVED_MR;
 
-	if (actions & ACTION_SEND_MR)
-		fuzz_check(had(history, exchange->active ? EVENT_ESTABLISHED : EVENT_RECEIVED_MR));
 	if (actions & ACTION_SEND_DATA)
 		fuzz_check(had(history, EVENT_SENT_MR) && had(history, data_needs));
 	if (actions & ACTION_SEND_DONE)
@@ -69,7 +111,7 @@ static void check_sending(const struct exchange *exchange, const struct history 
 		fuzz_check(!exchange->tutorial && had(history, EVENT_DELIVERED) &&
 			   had(history, EVENT_SENT_DONE));
 	if (actions & ACTION_SEND_ABORT)
-		fuzz_check(!exchange->tutorial && history->actions & ACTION_SEND_MR);
+		check_abort(exchange, history, event);
 }
 
 /* All is over at once, or when the peer had the time to hear why. */
@@ -103,6 +145,17 @@ static void check_complete(const struct exchange *exchange, const struct history
 			   !(history->actions & ACTION_SEND_ABORT));
 }
 
+/* A wrong proof is the end: its sender is told so, if a proof was due. */
+static void check_stranger(
+	const struct exchange *exchange, const struct history *history, unsigned int actions)
+{
+	fuzz_check(exchange->ended && !exchange_complete(exchange));
+	if (may_come(exchange, history, EVENT_RECEIVED_PROOF))
+		fuzz_check(actions == ACTION_SEND_ABORT);
+	else
+		fuzz_check(actions & ACTION_VIOLATION);
+}
+
 static void take(struct exchange *exchange, struct history *history, enum exchange_event event)
 {
 	struct exchange before = *exchange, twin = *exchange;
@@ -118,12 +171,15 @@ static void take(struct exchange *exchange, struct history *history, enum exchan
 	fuzz_check(before.ended || !violation || (*violation && actions & ACTION_VIOLATION));
 	if (!before.ended && !is_end(event))
 		fuzz_check(may_come(exchange, history, event) == !(actions & ACTION_VIOLATION));
+	if (!before.ended && event == EVENT_STRANGER)
+		check_stranger(exchange, history, actions);
 	if (!before.ended && !(actions & ACTION_VIOLATION))
 		history->events |= EVENT(event);
 	check_end(exchange, history, actions);
 	history->ended = exchange->ended;
 	check_sending(exchange, history, actions, event);
 	history->actions |= actions;
+	check_opening(exchange, history);
 	check_complete(exchange, history);
 }
 
@@ -134,7 +190,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct exchange exchange;
 	uint8_t kind = fuzz_byte(&input);
 
-	exchange_init(&exchange, kind & 1, kind & 2);
+	/* No program of the tutorial has a secret. */
+	exchange_init(&exchange, kind & 1, (kind & 6) == 2, kind & 4);
 	while (input.left > 0)
 		take(&exchange, &history, (enum exchange_event)(fuzz_byte(&input) % EVENT_COUNT));
 	/* Whatever came before, the connection's end is the end. */

@@ -3,16 +3,59 @@
 #include "fuzz.h"
 #include "lib/sink.h"
 
-/* True if it may not come now. What comes after the verdict changes nothing. */
-static bool breaks_order(const struct witness *witness, enum message_type type)
+/* The digest of a stream whose sender told of it by that MSG_MR. */
+static struct digest digest_by(const struct witness *witness, enum secret_role role,
+	const struct message *region, const uint8_t *bytes, size_t size)
 {
-	switch (type) {
+	const struct handshake *peer = &witness->peer;
+	uint8_t key[SECRET_KEY_SIZE];
+
+	if (!peer->secret)
+		return digest_of(bytes, size);
+	secret_stream_key(
+		peer->secret, &peer->transcript, role, region->text, region->text_size, key);
+	return digest_of_keyed(key, bytes, size);
+}
+
+struct digest witness_digest(const struct witness *witness)
+{
+	return digest_by(
+		witness, witness->peer.role, &witness->region, witness->stream, witness->streamed);
+}
+
+static bool is_right_proof(const struct witness *witness, const struct message *message)
+{
+	uint8_t proof[SECRET_PROOF_SIZE];
+
+	if (!witness->peer.secret)
+		return false;
+	handshake_prove(&witness->peer, proof);
+	return memcmp(proof, message->proof, sizeof(proof)) == 0;
+}
+
+/* True if that role has signed the verdict, or need not. */
+static bool is_signed(
+	const struct witness *witness, enum secret_role role, const struct message *verdict)
+{
+	const struct handshake *peer = &witness->peer;
+
+	return !peer->secret || secret_is_tag(peer->secret, &peer->transcript, role,
+					verdict->verdict, verdict->digest.bytes);
+}
+
+/* True if it may not come now. What comes after the verdict changes nothing. */
+static bool breaks_order(const struct witness *witness, const struct message *message)
+{
+	switch (message->type) {
+	case MSG_PROOF:
+		return witness->heard[MSG_PROOF] || !is_right_proof(witness, message);
 	case MSG_MR:
-		return witness->heard[MSG_MR];
+		return witness->heard[MSG_MR] || !witness->proved;
 	case MSG_DONE:
 		return witness->heard[MSG_DONE] || !witness->heard[MSG_MR];
 	case MSG_VERDICT:
-		return !witness->heard[MSG_DONE];
+		return !witness->heard[MSG_DONE] ||
+		       !is_signed(witness, witness->peer.role, message);
 	case MSG_DATA:
 		return witness->heard[MSG_DONE] || !witness->heard[MSG_MR];
 	case MSG_ABORT:
@@ -22,15 +65,15 @@ static bool breaks_order(const struct witness *witness, enum message_type type)
 	}
 }
 
-static void note_order(struct witness *witness, enum message_type type)
+static void note_order(struct witness *witness, const struct message *message)
 {
-	if (!witness->tutorial && !witness->heard[MSG_VERDICT] && breaks_order(witness, type))
+	if (!witness->tutorial && !witness->heard[MSG_VERDICT] && breaks_order(witness, message))
 		witness->broken = true;
 }
 
 void witness_hear_data(struct witness *witness)
 {
-	note_order(witness, MSG_DATA);
+	note_order(witness, &(struct message){.type = MSG_DATA});
 }
 
 void witness_hear(struct witness *witness, const void *bytes, size_t length)
@@ -39,7 +82,9 @@ void witness_hear(struct witness *witness, const void *bytes, size_t length)
 
 	if (message_decode(&message, bytes, length))
 		return;
-	note_order(witness, message.type);
+	note_order(witness, &message);
+	if (message.type == MSG_PROOF && witness->peer.secret && !witness->heard[MSG_PROOF])
+		witness->proved = !witness->broken && is_right_proof(witness, &message);
 	/* A second one ends the exchange, and changes nothing that was agreed. */
 	if (message.type == MSG_MR && !witness->heard[MSG_MR])
 		witness->region = message;
@@ -84,7 +129,7 @@ static void look_at_rdma(struct witness *witness, const struct fake_send *send)
 {
 	const struct message *region = &witness->region;
 
-	fuzz_check(witness->heard[MSG_MR] && witness->said[MSG_MR]);
+	fuzz_check(witness->proved && witness->heard[MSG_MR] && witness->said[MSG_MR]);
 	fuzz_check(send->rkey == region->rkey);
 	fuzz_check(is_inside(
 		send->remote_address, send->piece.length, region->address, region->length));
@@ -111,6 +156,7 @@ static void look_at_region(struct witness *witness, const struct message *messag
 	const struct ibv_mr *region = fake_region(message->rkey, &access);
 
 	fuzz_check(witness->active || witness->heard[MSG_MR]);
+	fuzz_check(!witness->peer.secret || witness->said[MSG_PROOF]);
 	fuzz_check(region && region->rkey == message->rkey);
 	fuzz_check(message->address == (uintptr_t)region->addr);
 	fuzz_check(message->length == region->length);
@@ -121,7 +167,8 @@ static void look_at_region(struct witness *witness, const struct message *messag
 
 static void look_at_done(const struct witness *witness, const struct message *message)
 {
-	struct digest digest = digest_of(witness->ours, witness->ours_size);
+	struct digest digest = digest_by(witness, handshake_peer(&witness->peer), &witness->offered,
+		witness->ours, witness->ours_size);
 
 	fuzz_check(witness->heard[MSG_MR]);
 	if (witness->tutorial)
@@ -134,7 +181,7 @@ static void look_at_done(const struct witness *witness, const struct message *me
 /* True if the peer's stream is what its MSG_DONE says, as far as it was sent in good order. */
 static bool is_whole(const struct witness *witness)
 {
-	struct digest digest = digest_of(witness->stream, witness->streamed);
+	struct digest digest = witness_digest(witness);
 
 	return witness->done.length == witness->streamed &&
 	       digest_equal(&witness->done.digest, &digest);
@@ -145,7 +192,15 @@ static void look_at_verdict(const struct witness *witness, const struct message 
 	bool verified = message->verdict == VERDICT_VERIFIED;
 
 	fuzz_check(!witness->tutorial && witness->heard[MSG_DONE] && witness->said[MSG_DONE]);
+	fuzz_check(is_signed(witness, handshake_peer(&witness->peer), message));
 	fuzz_check(witness->odd || verified == is_whole(witness));
+}
+
+/* Our proof is right, and the passive side's answers one that is. */
+static void look_at_proof(const struct witness *witness, const struct message *message)
+{
+	fuzz_check(witness->peer.secret && (witness->active || witness->proved));
+	fuzz_check(handshake_is_proved(&witness->peer, message->proof));
 }
 
 static void look_at_message(struct witness *witness, const struct fake_send *send)
@@ -157,7 +212,12 @@ static void look_at_message(struct witness *witness, const struct fake_send *sen
 		return;
 	fuzz_check(message_decode(&message, send->bytes, send->piece.length) == 0);
 	fuzz_check(!witness->said[MSG_ABORT]);
+	/* A stranger hears no more than that it is one. */
+	fuzz_check(witness->proved || message.type == MSG_PROOF || message.type == MSG_ABORT);
 	switch (message.type) {
+	case MSG_PROOF:
+		look_at_proof(witness, &message);
+		break;
 	case MSG_MR:
 		look_at_region(witness, &message);
 		break;
@@ -182,6 +242,11 @@ static void look_at_message(struct witness *witness, const struct fake_send *sen
 
 void witness_look(struct witness *witness)
 {
+	/*
+	 * Nobody but who holds the secret has any of our memory. iWARP wants the right for what we
+	 * READ into, too; its key goes to nobody.
+	 */
+	fuzz_check(witness->proved || (witness->iwarp && !witness->writes) || !fake_is_exposed());
 	for (; witness->looked_at < fake_sends(witness->id); witness->looked_at++) {
 		const struct fake_send send = fake_send(witness->id, witness->looked_at);
 
@@ -216,7 +281,8 @@ void witness_judge(const struct witness *witness, const struct failure *outcome)
 		fuzz_check(failure_status(outcome) != STATUS_OK);
 		return;
 	}
-	fuzz_check(!witness->broken);
+	fuzz_check(!witness->broken && witness->proved);
+	fuzz_check(witness->said[MSG_PROOF] == (witness->peer.secret ? 1 : 0));
 	fuzz_check(witness->heard[MSG_MR] && witness->heard[MSG_DONE]);
 	fuzz_check(witness->said[MSG_MR] == 1 && witness->said[MSG_DONE] == 1);
 	if (witness->writes)

@@ -12,6 +12,7 @@
 
 #include "lib/digest.h"
 #include "lib/failure.h"
+#include "lib/handshake.h"
 #include "lib/message.h"
 #include "tests/unit/fake-verbs.h"
 
@@ -21,15 +22,17 @@
 struct witness {
 	/* set by the target */
 	struct rdma_cm_id *id;
-	bool writes, tutorial, active;
+	bool writes, tutorial, active, iwarp;
 	const uint8_t *ours; /* what this end sends */
 	size_t ours_size;
 	uint8_t *memory; /* the peer's, as far as it is real */
 	size_t memory_size;
+	struct handshake peer; /* with a secret, the peer's half of it */
 
 	/* what the peer has said, and done */
 	bool heard[MSG_TYPES];
 	struct message region, done;
+	bool proved;               /* it has proved that it holds the secret, or there is none */
 	bool verified;             /* MSG_VERDICT was that */
 	uint64_t credited, pieces; /* by MSG_CREDIT */
 	uint8_t stream[WITNESS_STREAM_MAX];
@@ -43,6 +46,9 @@ struct witness {
 	struct message offered; /* its MSG_MR */
 	uint64_t written, told, pieces_told;
 };
+
+/* The digest of what the peer has sent, as its MSG_DONE has it. */
+struct digest witness_digest(const struct witness *witness);
 
 /* A message of the peer will arrive. */
 void witness_hear(struct witness *witness, const void *bytes, size_t length);

@@ -290,6 +290,45 @@ ethernet_down() {
 	[ $failed -eq 0 ] || fail "$(said)"
 }
 
+@test "a name with several addresses: one that answers is taken, as for an exchange" {
+	ethernet_up
+	ip -6 address add fd95::1/64 dev near0 nodad
+	printf 'fd95::9 twin\n%s twin\n' "$ADDRESS" >"$DIR/hosts"
+	mount --bind "$DIR/hosts" /etc/hosts
+	local failed=0
+	start_server any
+	{
+		expect 0 client write twin "$PORT" && diagnose 0 twin "$PORT" && clean &&
+			has "$OUT" "^name        ok      fd95::9, $ADDRESS" &&
+			printf 'fd95::9 twin\n10.95.0.9 twin\n' >"$DIR/hosts" &&
+			diagnose 3 twin "$PORT" &&
+			broke neighbour 'the host does not answer address resolution' \
+				'the other host, or the way to it'
+	} || failed=1
+	umount /etc/hosts
+	stop_server
+	ethernet_down
+	[ $failed -eq 0 ] || fail "$(said)"
+}
+
+@test "addresses of many hosts, or without their interface; a gateway that is absent" {
+	ethernet_up
+	ip route add 10.93.0.0/24 via 10.95.0.77
+	local failed=0
+	{
+		diagnose 3 10.95.0.255 7471 &&
+			broke route 'an address of many hosts' 'this host' &&
+			diagnose 3 fe80::1 7471 &&
+			broke route 'the address cannot be used from here' 'this host' &&
+			has "$OUT" '^ *seen: a link-local address needs its interface' &&
+			diagnose 3 10.93.0.1 7471 &&
+			has "$OUT" '^ *seen: the gateway 10.95.0.77 does not answer ARP' &&
+			has "$OUT" '^ *look: ip neighbour show to 10.95.0.77$'
+	} || failed=1
+	ethernet_down
+	[ $failed -eq 0 ] || fail "$(said)"
+}
+
 @test "nothing listens on the port" {
 	diagnose 3 "$ADDRESS" 7471
 	broke connection 'nothing listens on that port' 'the other host'
@@ -306,7 +345,7 @@ ethernet_down() {
 			has "$OUT" '^ *gid  *::ffff:10.94.0.1  *::ffff:'"$ADDRESS" &&
 			diagnose 0 --device "$VM_DEVICE" "$ADDRESS" "$PORT" && clean &&
 			diagnose 3 --source 10.1.2.3 "$ADDRESS" "$PORT" &&
-			has "$OUT" '^route       failed ' &&
+			broke route 'this host does not have the source address' 'this host' &&
 			diagnose 3 --source ::1 "$ADDRESS" "$PORT" &&
 			broke route 'the address cannot be used from here' 'this host' &&
 			diagnose 3 --source no.such.host.invalid "$ADDRESS" "$PORT" &&

@@ -441,3 +441,17 @@ const struct ibv_mr *fake_region(uint32_t key, int *access)
 	*access = region->access;
 	return &region->mr;
 }
+
+bool fake_is_exposed(void)
+{
+	bool exposed = false;
+
+	fake_lock();
+	for (size_t i = 0; i < OBJECT_MAX; i++)
+		exposed |=
+			fake.regions[i].used &&
+			fake.regions[i].access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+							 IBV_ACCESS_REMOTE_ATOMIC);
+	fake_unlock();
+	return exposed;
+}

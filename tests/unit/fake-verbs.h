@@ -125,6 +125,9 @@ struct fake_requests fake_requests(struct rdma_cm_id *id);
 /* The region of that local or remote key as it is registered; NULL if there is none. */
 const struct ibv_mr *fake_region(uint32_t key, int *access);
 
+/* True if a region is registered that the peer may read or write. */
+bool fake_is_exposed(void);
+
 /* Waits until all other threads have taken everything and sleep. */
 void fake_settle(void);
 

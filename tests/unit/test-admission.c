@@ -200,6 +200,10 @@ static void a_replayed_proof_is_turned_away(void **state)
 		rig_stop(&before);
 		start_passive(&after, &replayer, secret);
 		rig_hear(&after, &recorded);
+		/* Then nothing helps any more, not even the right one. */
+		recorded = proof_of(&replayer);
+		rig_hear(&after, &recorded);
+		assert_false(rig_notes(&after) & CONNECTION_ADMITTED);
 		expect_turned_away(&after);
 	}
 	secret_free(secret);
