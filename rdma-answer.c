@@ -17,6 +17,9 @@
 #define SILENCE_MIN 5000
 #define SILENCE_MAX 30000
 
+/* The least time for a handshake: a short --timeout, which sets it, is meant for exchanges. */
+#define HANDSHAKE_MIN 5000
+
 /* The longest ORDER_RUN, in milliseconds. */
 #define RUN_MS_MAX 5000
 
@@ -332,7 +335,9 @@ enum refusal answers_take(struct answers *answers, const struct session *session
 		return REFUSAL_RESOURCES;
 	answer->session = session;
 	answer->server = *server;
-	answer->handshake = deadline_in(session->handshake_timeout);
+	answer->handshake =
+		deadline_in(session->handshake_timeout > HANDSHAKE_MIN ? session->handshake_timeout
+								       : HANDSHAKE_MIN);
 	answer->asked = request->param.conn;
 	answer->to_main.about = answer;
 	answer->listener = (struct worker_listener){NULL, ended, answer};

@@ -53,6 +53,14 @@ clean() {
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
 
+@test "a server whose --timeout is too short for exchanges is diagnosed all the same" {
+	start_server --timeout 0.001 any
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
 @test "IPv6" {
 	start_server any
 	diagnose 0 "$VM_ADDRESS6" "$PORT"
