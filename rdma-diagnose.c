@@ -33,7 +33,7 @@
 /* Prints the lines of a rung, each by itself. */
 static void print_rung(const struct diagnosis *diagnosis, enum rung rung)
 {
-	char text[2048], *rest = text, *line;
+	char text[4096], *rest = text, *line;
 
 	ladder_lines(&diagnosis->ladder, rung, text, sizeof(text));
 	while ((line = strsep(&rest, "\n")))

@@ -5,6 +5,7 @@
 #include "document.h"
 #include "explain.h"
 #include "ladder.h"
+#include "text.h"
 
 static const char *const names[RUNGS] = {
 	[RUNG_HOST] = "this host",
@@ -119,16 +120,18 @@ const char *ladder_name(enum rung rung)
 struct account {
 	const char *evidence, *cause, *side, *cure;
 	bool guess;
-	char command[320];
+	char command[128 + TEXT_QUOTED_SIZE(256)];
 };
 
-/* Writes the command with the host in place of HOST. */
+/* Writes the command with the host in place of HOST, as a shell has to get it. */
 static void fill_in(const char *command, const char *host, char *text, size_t size)
 {
 	const char *place = command ? strstr(command, "HOST") : NULL;
+	char word[TEXT_QUOTED_SIZE(sizeof(((struct ladder *)0)->host))];
 
+	text_quote(word, host);
 	if (place && *host)
-		snprintf(text, size, "%.*s%s%s", (int)(place - command), command, host,
+		snprintf(text, size, "%.*s%s%s", (int)(place - command), command, word,
 			place + strlen("HOST"));
 	else
 		snprintf(text, size, "%s", command ? command : "");

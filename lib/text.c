@@ -73,6 +73,32 @@ void text_escape_utf8(char *text, const void *bytes, size_t length)
 	*text = '\0';
 }
 
+void text_quote(char *text, const char *word)
+{
+	static const char harmless[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:%_-";
+	const char *end = word + strlen(word);
+
+	if (*word && strspn(word, harmless) == strlen(word)) {
+		stpcpy(text, word);
+		return;
+	}
+	*text++ = '\'';
+	while (word < end) {
+		size_t size = strcspn(word, "'");
+
+		text_escape_utf8(text, word, size);
+		text += strlen(text);
+		word += size;
+		/* No quote can stand between quotes: they end, it stands alone, they begin again. */
+		if (word < end) {
+			text = stpcpy(text, "'\\''");
+			word++;
+		}
+	}
+	stpcpy(text, "'");
+}
+
 void text_printable(char *text)
 {
 	for (; *text; text++)

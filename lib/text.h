@@ -21,6 +21,16 @@ void text_escape(char *text, const void *bytes, size_t length);
  */
 void text_escape_utf8(char *text, const void *bytes, size_t length);
 
+/* The room that text_quote() needs for a word of length bytes, with the terminator. */
+#define TEXT_QUOTED_SIZE(length) (4 * (length) + 3)
+
+/*
+ * Copies the word so that a shell takes it for one, whatever is in it: as it is, if it has letters,
+ * digits and .:%_- only; else between single quotes (POSIX.1-2017, 2.2.2) and escaped as by
+ * text_escape_utf8(). text has room for TEXT_QUOTED_SIZE(strlen(word)). Any thread.
+ */
+void text_quote(char *text, const char *word);
+
 /* Replaces every byte that is not printable ASCII by '?', where nobody needs to read it back. */
 void text_printable(char *text);
 

@@ -7,6 +7,7 @@
 #include "lib/host.h"
 #include "lib/introduction.h"
 #include "lib/ladder.h"
+#include "lib/text.h"
 #include "unit.h"
 
 /* A work completion status of the InfiniBand specification: the peer acknowledges no more. */
@@ -163,6 +164,40 @@ static void commands_name_the_host(void **state)
 	assert_non_null(strstr(lines(&ladder, RUNG_ROUTE), "ip route get fd09::2"));
 	ladder_set_host(&ladder, "");
 	assert_non_null(strstr(lines(&ladder, RUNG_ROUTE), "ip route get HOST"));
+}
+
+/* What the user typed, or a file had, is not what the shell shall do. */
+static void commands_are_safe_to_copy(void **state)
+{
+	static const struct {
+		const char *host, *word;
+	} cases[] = {
+		{"fe80::1%eth0", "fe80::1%eth0"},
+		{"no_such-host.example", "no_such-host.example"},
+		{"a;reboot", "'a;reboot'"},
+		{"$(reboot)", "'$(reboot)'"},
+		{"it's", "'it'\\''s'"},
+		{"\x1b[2J\n\xff", "'\\x1b[2J\\x0a\\xff'"},
+	};
+	char many[256], expected[TEXT_QUOTED_SIZE(255) + 32], *end = expected;
+	struct ladder ladder =
+		broken_at(RUNG_NAME, made(FAILURE_NAME, PHASE_NAME, -2, "it is not known"));
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		ladder_set_host(&ladder, cases[i].host);
+		snprintf(expected, sizeof(expected), "\n                    look: getent ahosts %s",
+			cases[i].word);
+		end = strstr(lines(&ladder, RUNG_NAME), "\n                    look: ");
+		check_case(cases[i].host, end && strcmp(end, expected) == 0);
+	}
+	/* The longest there is. */
+	memset(many, '\'', 255);
+	many[255] = '\0';
+	ladder_set_host(&ladder, many);
+	end = strstr(lines(&ladder, RUNG_NAME), "look: getent ahosts '");
+	assert_non_null(end);
+	assert_int_equal(strlen(end), strlen("look: getent ahosts ") + 2 + 4 * strlen(many));
 }
 
 static void what_it_comes_to(void **state)
@@ -376,6 +411,7 @@ int main(void)
 		cmocka_unit_test(evidence_that_is_the_cause_is_said_once),
 		cmocka_unit_test(every_explanation_is_shown),
 		cmocka_unit_test(commands_name_the_host),
+		cmocka_unit_test(commands_are_safe_to_copy),
 		cmocka_unit_test(what_it_comes_to),
 		cmocka_unit_test(what_works_badly_is_told_from_what_does_not_work),
 		cmocka_unit_test(a_full_server_explains_nothing_else),

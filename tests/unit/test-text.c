@@ -114,6 +114,34 @@ static void replaces_what_is_not_printable(void **state)
 	assert_string_equal(text, "eth0 ?[2J????~");
 }
 
+/* A shell takes each for one word and changes nothing of it, but for what could not be printed. */
+static void quotes_what_a_shell_would_not_leave_alone(void **state)
+{
+	static const struct {
+		const char *word, *quoted;
+	} cases[] = {
+		{"fe80::1%eth0", "fe80::1%eth0"},
+		{"a_b-C.9", "a_b-C.9"},
+		{"", "''"},
+		{"two words", "'two words'"},
+		{"$(x)`y`\"*", "'$(x)`y`\"*'"},
+		{"'", "''\\'''"},
+		{"it's", "'it'\\''s'"},
+		{"\x1b[2J", "'\\x1b[2J'"},
+		{"\xc3\xa4\xff", "'\xc3\xa4\\xff'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char *text = malloc(TEXT_QUOTED_SIZE(strlen(cases[i].word)));
+
+		assert_non_null(text);
+		text_quote(text, cases[i].word);
+		assert_string_equal(text, cases[i].quoted);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +150,7 @@ int main(void)
 		cmocka_unit_test(takes_no_bytes),
 		cmocka_unit_test(keeps_utf8_and_escapes_the_rest),
 		cmocka_unit_test(replaces_what_is_not_printable),
+		cmocka_unit_test(quotes_what_a_shell_would_not_leave_alone),
 		cmocka_unit_test(needs_exactly_the_room_that_is_promised),
 	};
 
