@@ -15,16 +15,33 @@ unsigned int probe_mtu_bytes(enum ibv_mtu mtu)
 	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
 }
 
-/* The GID of the port that the connection uses, in the inventory; NULL if it is not there. */
+/* The place of the connection's GID in the port's table, as the queue pair has it; -1 without one. */
+static int gid_index(const struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attributes = {0};
+	struct ibv_qp_init_attr ignored;
+
+	if (!id->qp || ibv_query_qp(id->qp, &attributes, IBV_QP_AV, &ignored) ||
+		!attributes.ah_attr.is_global)
+		return -1;
+	return attributes.ah_attr.grh.sgid_index;
+}
+
+/*
+ * The GID of the port that the connection uses, in the inventory; NULL if it is not there. RoCE has one
+ * of each version for an address, so that only its place tells them apart. What has no place to tell,
+ * InfiniBand within a subnet and iWARP, has one kind.
+ */
 static const struct inventory_gid *gid_in_use(
 	const struct inventory_port *port, const struct rdma_cm_id *id)
 {
 	char text[INET6_ADDRSTRLEN];
+	int index = gid_index(id);
 
 	inet_ntop(AF_INET6, id->route.addr.addr.ibaddr.sgid.raw, text, sizeof(text));
-	/* Of two with that address RoCE v2 stands behind RoCE v1, and is what rdmacm chooses. */
-	for (size_t i = port->gid_count; i-- > 0;)
-		if (strcmp(port->gids[i].text, text) == 0)
+	for (size_t i = 0; i < port->gid_count; i++)
+		if (index < 0 ? strcmp(port->gids[i].text, text) == 0
+			      : port->gids[i].index == (unsigned int)index)
 			return &port->gids[i];
 	return NULL;
 }
