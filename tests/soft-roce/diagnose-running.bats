@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# rdma-client diagnose: what happens to a diagnosis while it runs, and what runs beside it.
+
+load common
+load diagnose
+
+# begins PORT: a diagnosis in the background, which is now moving data.
+begins() {
+	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$1" >"$OUT" 2>"$ERR" &
+	CLIENTS+=($!)
+	wait_line "$OUT" '^data        ok '
+	MARK=$SECONDS
+}
+
+# finds STATUS CAUSE: that diagnosis ends so, within 15 s.
+finds() {
+	ends_with "$1" "${CLIENTS[-1]}" || return 1
+	in_time || return 1
+	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
+}
+
+@test "the server is killed in the middle" {
+	start_server any
+	begins "$PORT"
+	kill -KILL "$SERVER"
+	wait "$SERVER" || true
+	SERVER=''
+	finds 4 'the other side ended the connection'
+	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED; counted here: '
+}
+
+@test "the server is stopped in the middle: the deadline" {
+	start_server any
+	begins "$PORT"
+	kill -STOP "$SERVER"
+	finds 4 'does not answer any more'
+	kill -CONT "$SERVER"
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	stop_server
+}
+
+@test "the client is killed in the middle: the server goes on, and leaves nothing behind" {
+	start_server any
+	diagnose 0 "$ADDRESS" "$PORT"
+	local i before
+	wait_until quiet
+	before=$(descriptors "$SERVER")
+	for i in 1 2 3; do
+		begins "$PORT"
+		kill -KILL "${CLIENTS[-1]}"
+		wait "${CLIENTS[-1]}" || true
+	done
+	wait_until quiet
+	[ "$(descriptors "$SERVER")" -eq "$before" ]
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	stop_server
+	has_not "$ERRORS" Sanitizer
+}
+
+# No diagnosis runs at the server.
+quiet() { ! cat "/proc/$SERVER"/task/*/comm | grep -q -x diagnosis; }
+
+@test "exchanges and diagnoses run beside each other" {
+	start_server --timeout 90 any
+	begins "$PORT"
+	swarm write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/swarm"
+	has "$DIR/swarm" ' 0 failed$'
+	ends_with 0 "${CLIENTS[0]}"
+	clean
+	expect 0 client read "$ADDRESS" "$PORT"
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+@test "4 diagnoses at a time, and a fifth is refused with the reason" {
+	start_server --timeout 90 any
+	local i pid pids=()
+	for i in 1 2 3; do
+		odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here pause \
+			>"$DIR/odd$i" 2>&1 &
+	done
+	for i in 1 2 3; do
+		wait_line "$DIR/odd$i" here
+	done
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
+	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here pause \
+		>"$DIR/odd4" 2>&1 &
+	wait_line "$DIR/odd4" here
+	diagnose 3 "$ADDRESS" "$PORT"
+	broke connection 'the server serves as many diagnoses as it can' 'the other host'
+	expect 0 client write "$ADDRESS" "$PORT"
+	pkill -KILL odd-peer
+	wait_until quiet
+	for i in 1 2 3 4; do
+		"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/out$i" 2>"$ERR" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		ends_with 0 "$pid" || fail "$(cat "$DIR"/out?)"
+	done
+	for i in 1 2 3 4; do
+		clean "$DIR/out$i"
+	done
+	stop_server
+}
+
+@test "the RDMA device is removed under a running diagnosis" {
+	ip link add plain0 type dummy
+	ip address add 10.96.0.1/24 dev plain0
+	ip link set plain0 mtu 4200 up
+	rdma link add rxe3 type rxe netdev plain0
+	local failed=0 deletion
+	start_server any
+	ADDRESS=10.96.0.1 begins "$PORT"
+	timeout 60 rdma link delete rxe3 &
+	deletion=$!
+	{
+		finds 1 "this host's RDMA device was removed" && wait "$deletion"
+	} || failed=1
+	# The server goes on for other devices, or ends and says why.
+	if client write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR"; then
+		stop_server || failed=1
+	else
+		server_ends 1 && has "$ERRORS" 'so the server stops' || failed=1
+	fi
+	ip link delete plain0
+	[ $failed -eq 0 ]
+}
