@@ -179,7 +179,7 @@ static void commands_are_safe_to_copy(void **state)
 		{"it's", "'it'\\''s'"},
 		{"\x1b[2J\n\xff", "'\\x1b[2J\\x0a\\xff'"},
 	};
-	char many[256], expected[TEXT_QUOTED_SIZE(255) + 32], *end = expected;
+	char many[256], expected[TEXT_QUOTED_SIZE(255) + 32], *end;
 	struct ladder ladder =
 		broken_at(RUNG_NAME, made(FAILURE_NAME, PHASE_NAME, -2, "it is not known"));
 
