@@ -33,7 +33,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s ba
 		[ $((SECONDS - start)) -le $slowest ] || slowest=$((SECONDS - start))
 		[ "$i" -lt "$n" ] || echo "# $n runs, the slowest of $slowest s, the last: $(speeds)" >&3
 	done
-	has "$OUT" "^ *gid  *::ffff:$VM_ADDRESS  *::ffff:$HOST1  *"
+	has "$OUT" "^ *gid  *::ffff:$VM_ADDRESS  *::ffff:$HOST1\$"
 	has "$OUT" "^ *device  *$VM_DEVICE  *$VM_DEVICE *\$"
 	has "$OUT" "^ *interface mtu  *4200  *4200 *\$"
 	has "$OUT" "^neighbour   ok  *$HOST1"
