@@ -101,7 +101,9 @@ enum refusal admission_room(
 		return REFUSAL_NONE;
 	TAILQ_FOREACH (place, &places->all, next)
 		place_moved(place, connection_moved(place->holder));
-	*idlest = places_idlest(places, peer, deadline_now());
+	/* Nobody who has proved that he holds the secret goes for one who has proved nothing yet. */
+	if (!service->session.secret)
+		*idlest = places_idlest(places, peer, deadline_now());
 	if (*idlest)
 		return REFUSAL_NONE;
 	return room == PLACES_FULL_ADDRESS ? REFUSAL_ADDRESS : REFUSAL_CLIENTS;

@@ -132,6 +132,7 @@ static int make_queue_pair(struct probe *probe)
 
 int probe_prepare(struct probe *probe)
 {
+	bool iwarp = probe->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 
 	rdma_set_option(
@@ -140,7 +141,7 @@ int probe_prepare(struct probe *probe)
 	if (make_queue_pair(probe) || map_memory(probe, &probe->offered, ORDER_REGION_MAX) ||
 		(!probe->handshake.secret && probe_open(probe)) ||
 		make_memory(probe, &probe->private, ORDER_REGION_MAX,
-			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) ||
+			IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0)) ||
 		make_memory(
 			probe, &probe->messages, SLOT(1 + PROBE_RECEIVES), IBV_ACCESS_LOCAL_WRITE))
 		return -1;

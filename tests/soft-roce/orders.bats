@@ -153,7 +153,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 }
 
 @test "diagnosers that fall silent at each step meet the deadline" {
-	server_survives --timeout 2 <<-END
+	server_survives --timeout 2 --handshake-timeout 5 <<-END
 	closed => the peer does not answer any more
 	order:region closed => the peer does not answer any more
 	order:region told order:run told closed => the peer does not answer any more
