@@ -28,8 +28,8 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-secret.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
-	rdma-probe.c rdma-providers.c rdma-report.c rdma-stream.c rdma-tutorial.c
+verbs := rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
+	rdma-probe.c rdma-providers.c rdma-report.c rdma-secret.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm

@@ -109,8 +109,9 @@ const char *device_name(const struct device *device);
 /*
  * Makes everything that an exchange in this mode with the peer of id needs, and posts its receives.
  * request is NULL on the active side, which learns in connection_established() who the peer is and
- * makes the rest then. session and device outlive the connection, which owns id from success on. Returns 0, or -1 with the failure recorded and nothing kept. Main thread.
- * rdma_create_qp(3), ibv_reg_mr(3).
+ * makes the rest then. session and device outlive the connection, which owns id from success on.
+ * Returns 0, or -1 with the failure recorded and nothing kept. Main thread. rdma_create_qp(3),
+ * ibv_reg_mr(3).
  */
 int connection_create(const struct session *session, const struct mode *mode, struct rdma_cm_id *id,
 	struct device *device, const struct request *request, struct connection **connection,

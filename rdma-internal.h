@@ -1,8 +1,8 @@
 /*
- * What the files of the verbs module share and nobody else sees: rdma-common.c (the device and its
- * CQ thread), rdma-exchange.c (the messages that thread sends and receives), rdma-stream.c (the data
- * between them), rdma-tutorial.c (the data of a tutorial peer), rdma-secret.c (the secret), rdma-memory.c (registered memory)
- * and rdma-connection.c (making, connecting, ending).
+ * What the files of the verbs module share and nobody else sees: rdma-common.c (the device and its CQ
+ * thread), rdma-exchange.c (the messages that thread sends and receives), rdma-stream.c (the data
+ * between them), rdma-tutorial.c (the data of a tutorial peer), rdma-secret.c (the secret),
+ * rdma-memory.c (registered memory) and rdma-connection.c (making, connecting, ending).
  */
 #ifndef RDMA_INTERNAL_H
 #define RDMA_INTERNAL_H

@@ -37,7 +37,8 @@ unsigned int datagram_size_min(int family);
 
 /*
  * Makes a probe to the host, whatever port its address has, from that address or, NULL, from any.
- * Returns 0, or -errno of socket(2), bind(2) or connect(2), such as -ENETUNREACH. The caller closes it in either case. One thread.
+ * Returns 0, or -errno of socket(2), bind(2) or connect(2), such as -ENETUNREACH. The caller closes it
+ * in either case. One thread.
  */
 int datagram_open(
 	struct datagram *datagram, const struct sockaddr *host, const struct sockaddr *source);

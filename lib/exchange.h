@@ -92,8 +92,9 @@ struct exchange {
 };
 
 /*
- * Prepares the machine for one exchange, with a secret or without. Whether the peer is a tutorial program may be set later,
- * but before EVENT_ESTABLISHED on the active side. Any thread, like all of this file: the caller serialises.
+ * Prepares the machine for one exchange, with a secret or without. Whether the peer is a tutorial
+ * program may be set later, but before EVENT_ESTABLISHED on the active side. Any thread, like all of
+ * this file: the caller serialises.
  */
 void exchange_init(struct exchange *exchange, bool active, bool tutorial, bool secret);
 

@@ -48,9 +48,10 @@ int netlink_read_link(const struct nlmsghdr *message, struct netlink_link *link)
 int netlink_read_neighbour(const struct nlmsghdr *message, struct netlink_neighbour *neighbour);
 
 /*
- * Asks for the route to an IPv4 or IPv6 address, from this one or, NULL, from any. Returns 0 or -errno: -ENETUNREACH without a route,
- * -EINVAL for one of type blackhole, -EACCES for prohibit, -EHOSTUNREACH for unreachable, -ETIMEDOUT,
- * what socket(2) says. Sends nothing to the network. Any thread.
+ * Asks for the route to an IPv4 or IPv6 address, from this one or, NULL, from any. Returns 0 or
+ * -errno: -ENETUNREACH without a route, -EINVAL for one of type blackhole, -EACCES for prohibit,
+ * -EHOSTUNREACH for unreachable, -ETIMEDOUT, what socket(2) says. Sends nothing to the network. Any
+ * thread.
  */
 int netlink_find_route(const struct sockaddr *address, const struct sockaddr *source,
 	deadline_t deadline, struct netlink_route *route);

@@ -69,8 +69,8 @@ struct reach_neighbour {
 void reach_find_names(const char *host, int milliseconds, struct reach_names *names);
 
 /*
- * Asks for the route, from that address or, NULL, from any. Good if it leads to a host through an interface that is up with a carrier.
- * Sends nothing. Any thread.
+ * Asks for the route, from that address or, NULL, from any. Good if it leads to a host through an
+ * interface that is up with a carrier. Sends nothing. Any thread.
  */
 void reach_find_route(const struct sockaddr *address, const struct sockaddr *source,
 	deadline_t deadline, struct reach_route *route);

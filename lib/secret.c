@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,6 +40,19 @@ static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *r
 	return error;
 }
 
+/*
+ * True for what systemd hands to a service (LoadCredential=, systemd.exec(5)): root's, and the service's
+ * user may read it by an access list, which shows as a right of the group.
+ */
+static bool is_credential(const char *path, const struct stat *status)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	size_t length = folder ? strlen(folder) : 0;
+
+	return length > 0 && strncmp(path, folder, length) == 0 && path[length] == '/' &&
+	       status->st_uid == 0 && !(status->st_mode & (S_IWGRP | S_IXGRP | S_IRWXO));
+}
+
 /* Whoever else may read the file has the secret too, and whoever may write it can replace it. */
 static int check_file(int file, const char *path, char why[SECRET_WHY_SIZE])
 {
@@ -50,7 +64,7 @@ static int check_file(int file, const char *path, char why[SECRET_WHY_SIZE])
 		return cannot_use(why, path, "it is not a regular file", -EINVAL);
 	if (status.st_uid != geteuid() && status.st_uid != 0)
 		return cannot_use(why, path, "it belongs to another user", -EPERM);
-	if (status.st_mode & (S_IRWXG | S_IRWXO))
+	if ((status.st_mode & (S_IRWXG | S_IRWXO)) && !is_credential(path, &status))
 		return cannot_use(
 			why, path, "others may use it too; chmod 600 is what it needs", -EPERM);
 	return 0;

@@ -43,8 +43,8 @@ struct secret_transcript {
 struct secret;
 
 /*
- * Reads the secret out of a regular file of ours, or of root's, that nobody else may read or write, and
- * keeps a key made of it in memory that is not swapped out, if that may be. Returns 0, or -errno with a
+ * Reads the secret out of a regular file of ours, or of root's, that nobody else may read or write (but
+ * see LoadCredential= in systemd.exec(5), where the group may read what is root's), and keeps a key made of it in memory that is not swapped out, if that may be. Returns 0, or -errno with a
  * sentence in why. The caller frees it. Main thread.
  */
 int secret_load(struct secret **secret, const char *path, char why[SECRET_WHY_SIZE]);

@@ -91,6 +91,28 @@ static void takes_a_file_of_ours_alone(void **state)
 	secret_free(NULL);
 }
 
+/* What systemd hands to a service, and nothing beside it. */
+static void takes_a_credential_that_the_group_may_read(void **state)
+{
+	static const mode_t bad[] = {0644, 0460, 0450, 0441};
+	struct secret *secret;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	write_file(WORDS, SECRET_MIN, 0440);
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/elsewhere", 1), 0);
+	assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
+	assert_loads(&secret);
+	secret_free(secret);
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		write_file(WORDS, SECRET_MIN, bad[i]);
+		assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+	}
+	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+}
+
 /* Who may write a file that is another user's can change the secret as he likes. */
 static void takes_no_file_of_somebody_else(void **state)
 {
@@ -314,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_a_file_of_ours_alone),
+		cmocka_unit_test(takes_a_credential_that_the_group_may_read),
 		cmocka_unit_test(takes_no_file_of_somebody_else),
 		cmocka_unit_test(takes_regular_files_only),
 		cmocka_unit_test(wants_enough_and_not_too_much),
