@@ -165,15 +165,16 @@ $(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach
 
 # What the fuzz targets share with the unit tests, and what they replace.
 $(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c)
-$(BUILD)/tests/fuzz/fuzz-answer: wrapped := output_error worker_start
+$(BUILD)/tests/fuzz/fuzz-answer: wrapped := output_error secret_nonce worker_start
 $(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \
 	end.c threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c \
 	secret-rig.c))
-$(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll sem_wait $(addprefix pthread_, \
+$(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll secret_nonce sem_wait $(addprefix pthread_, \
 	cond_broadcast cond_signal cond_wait create join setname_np)
 $(BUILD)/tests/fuzz/fuzz-datagram: wrapped := recv recvmsg
 $(BUILD)/tests/fuzz/fuzz-handshake: $(call objects,tests/unit/secret-rig.c)
+$(BUILD)/tests/fuzz/fuzz-handshake: wrapped := secret_nonce
 $(BUILD)/tests/fuzz/fuzz-netlink: wrapped := poll $(addprefix mnl_socket_, \
 	bind close get_fd open2 recvfrom sendto)
 $(BUILD)/tests/fuzz/fuzz-sysfs: wrapped := access close open64 read readlink scandir64

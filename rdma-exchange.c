@@ -339,11 +339,10 @@ static void receive(struct connection *connection, const uint8_t *slot, uint32_t
 		[MSG_VERDICT] = EVENT_RECEIVED_VERDICT,
 	};
 	struct message message;
-	int error;
+	int error = message_decode(&message, slot, length);
 
 	if (length == 0 && connection->streaming)
 		return; /* a sign of life, which nobody has to give before */
-	error = message_decode(&message, slot, length);
 	if (error) {
 		refuse_message(connection, error, &message, length);
 		return;
