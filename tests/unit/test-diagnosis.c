@@ -125,6 +125,9 @@ static struct made_up make_good(void)
 	ladder_skip(&made_up.ladder, RUNG_PATH, "the host does not answer, which many do not");
 	add_facts(&made_up.here);
 	add_facts(&made_up.there);
+	facts_add(&made_up.there, "mode", "any");
+	facts_add(&made_up.there, "clients", "2048 of 2048, full");
+	facts_add(&made_up.there, "max size", "10240");
 	facts_add(&made_up.there, "of tomorrow", "~");
 	return made_up;
 }
