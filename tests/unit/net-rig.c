@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
+#include <linux/rtnetlink.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sched.h>
@@ -84,6 +85,33 @@ static void await_link(int space, const char *name)
 	assert_int_equal(link.state, IF_OPER_UP);
 }
 
+struct sockaddr_storage net_address(const char *text)
+{
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM}, *list;
+	struct sockaddr_storage address = {0};
+
+	assert_int_equal(getaddrinfo(text, NULL, &hints, &list), 0);
+	memcpy(&address, list->ai_addr, list->ai_addrlen);
+	freeaddrinfo(list);
+	return address;
+}
+
+/* Waits for the address to be the host's own, which the kernel makes it a little after the link is up. */
+static void await_address(int space, const char *text)
+{
+	deadline_t deadline = deadline_in(10000);
+	struct sockaddr_storage address = net_address(text);
+	struct netlink_route route = {0};
+
+	assert_int_equal(setns(space, CLONE_NEWNET), 0);
+	while (route.type != RTN_LOCAL && deadline_left(deadline)) {
+		(void)netlink_find_route((struct sockaddr *)&address, NULL, deadline, &route);
+		(void)poll(NULL, 0, 1);
+	}
+	assert_int_equal(setns(near_space, CLONE_NEWNET), 0);
+	assert_int_equal(route.type, RTN_LOCAL);
+}
+
 void net_far_forwards(void)
 {
 	bool done;
@@ -151,15 +179,6 @@ void net_make(void)
 		net_near(near[i]);
 	await_link(near_space, "near0");
 	await_link(far_space, "far0");
-}
-
-struct sockaddr_storage net_address(const char *text)
-{
-	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM}, *list;
-	struct sockaddr_storage address = {0};
-
-	assert_int_equal(getaddrinfo(text, NULL, &hints, &list), 0);
-	memcpy(&address, list->ai_addr, list->ai_addrlen);
-	freeaddrinfo(list);
-	return address;
+	await_address(near_space, "fd09::1");
+	await_address(far_space, "fd09::2");
 }
