@@ -324,12 +324,14 @@ static void finish_sink(struct connection *connection)
 	sink_finish(connection->sink, connection->peer_done.length, &connection->peer_done.digest);
 }
 
-/* Takes down, for whoever looks for idle connections, what has moved and whom it waits for. */
+/*
+ * Takes down, for whoever looks for idle connections, what has moved and whom it waits for. What the
+ * sink has freed counts when there is credit for it: of the last bytes we may hear much later.
+ */
 static void note_movement(struct connection *connection)
 {
 	uint64_t movement = connection->sender.told + connection->receiver.arrived +
-			    ring_level(&connection->incoming_ring).freed +
-			    connection->exchange.delivered;
+			    connection->receiver.credited + connection->exchange.delivered;
 
 	if (movement != connection->movement)
 		atomic_store(&connection->moved, deadline_now());
