@@ -34,6 +34,9 @@
 /* How long MSG_ABORT may take before we go without it. */
 #define ABORT_MS 1000
 
+/* How long the peer's disconnect may take when both sides have all: its only packet may be lost. */
+#define FAREWELL_MS 5000
+
 /* A flushed work request is an effect, so anything else that is known comes before it. */
 static bool is_flush(const struct failure *failure)
 {
@@ -265,7 +268,11 @@ static deadline_t look_at(struct connection *connection, deadline_t now)
 {
 	int64_t ours = connection->session->timeout, theirs = connection->theirs.timeout;
 	int64_t beat = (theirs && theirs < ours ? theirs : ours) / BEATS;
+	bool over = !connection->exchange.tutorial && exchange_complete(&connection->exchange) &&
+		    connection->exchange.sent == SENT_ALL;
 
+	if (over && ours > FAREWELL_MS)
+		ours = FAREWELL_MS;
 	if (connection->exchange.ended) {
 		if (connection->exchange.sent == SENDING_ABORT &&
 			now - connection->gave_up >= ABORT_MS)
@@ -276,7 +283,7 @@ static deadline_t look_at(struct connection *connection, deadline_t now)
 		end_silence(connection, false);
 	else if (connection_unacknowledged(connection) && now - connection->acknowledged >= ours)
 		end_silence(connection, true);
-	else if (connection->streaming && now - connection->spoke >= beat &&
+	else if (!over && connection->streaming && now - connection->spoke >= beat &&
 		 connection_room(connection) > 0)
 		connection_beat(connection);
 	return now + (beat < ABORT_MS ? beat : ABORT_MS);

@@ -16,6 +16,9 @@
 /* A look at the clock may be due that much later than what it is for. */
 #define LATE 1000
 
+/* The last disconnect is waited for that long. */
+#define FAREWELL 5000
+
 /* MSG_ABORT is given that long. */
 #define ABORT 1000
 
@@ -129,7 +132,7 @@ static void what_is_complete_does_not_fail_in_silence(void **state)
 	rig_complete_all(&rig);
 	rig_hear(&rig, &verified);
 	assert_int_equal(rig_notes(&rig), 0);
-	fake_pass(TIMEOUT + LATE);
+	fake_pass(FAREWELL + LATE);
 	rig_complete_all(&rig);
 	assert_int_equal(rig_notes(&rig), CONNECTION_FINISHED);
 	assert_int_equal(rig_count(&rig, MSG_ABORT), 0);
