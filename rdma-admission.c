@@ -114,8 +114,7 @@ static void report_stranger(const struct service *service, const char *peer)
 {
 	struct failure failure = {0};
 
-	failure_set(&failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_STRANGER,
-		message_name(MSG_PROOF), "");
+	failure_set_stranger(&failure, message_name(MSG_PROOF));
 	service_report(service, &failure, peer);
 }
 

@@ -28,8 +28,8 @@ struct answer {
 	const struct session *session;
 	struct answer_server server;
 	struct probe probe;
-	struct rdma_conn_param asked;
-	bool stranger; /* it does not hold our secret */
+	uint8_t initiator_depth, responder_resources; /* that the client asked for */
+	bool stranger;                                /* it does not hold our secret */
 	struct worker worker;
 	struct worker_listener listener;
 	struct slip to_main;
@@ -73,10 +73,8 @@ static int accept_client(struct answer *answer)
 	};
 
 	ibv_query_device(answer->probe.id->verbs, &device);
-	parameters.responder_resources =
-		reads(answer->asked.initiator_depth, device.max_qp_rd_atom);
-	parameters.initiator_depth =
-		reads(answer->asked.responder_resources, device.max_qp_init_rd_atom);
+	parameters.responder_resources = reads(answer->initiator_depth, device.max_qp_rd_atom);
+	parameters.initiator_depth = reads(answer->responder_resources, device.max_qp_init_rd_atom);
 	parameters.private_data =
 		handshake_introduce(&answer->probe.handshake, &ours, &parameters.private_data_len);
 	if (rdma_accept(answer->probe.id, &parameters))
@@ -245,8 +243,7 @@ static int admit(struct answer *answer)
 		return 0;
 	/* Whatever became of the answer, this is why. */
 	probe->failure = (struct failure){0};
-	return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_STRANGER,
-		"ORDER_PROOF", "");
+	return failure_set_stranger(&probe->failure, "ORDER_PROOF");
 }
 
 /* Says how it ended, unless the client just went away. */
@@ -291,9 +288,10 @@ static void ended(void *about)
 	mailbox_post(answer->session->mailbox, &answer->to_main, ANSWER_ENDED);
 }
 
-/* Returns 0, or -errno with id as it was. */
-static int start(struct answer *answer, struct rdma_cm_id *id)
+/* Returns 0, or -errno with its id as it was. */
+static int start(struct answer *answer, const struct rdma_cm_event *request)
 {
+	struct rdma_cm_id *id = request->id;
 	struct rdma_event_channel *before = id->channel, *events = rdma_create_event_channel();
 	int error;
 
@@ -304,7 +302,7 @@ static int start(struct answer *answer, struct rdma_cm_id *id)
 		goto destroy_channel;
 	probe_init(&answer->probe, events, id, rdma_get_peer_addr(id), answer->session->secret,
 		SECRET_SERVER);
-	handshake_hear(&answer->probe.handshake, answer->asked.private_data);
+	handshake_hear(&answer->probe.handshake, request->param.conn.private_data);
 	error = worker_start(&answer->worker, "diagnosis", serve, answer, &answer->listener);
 	if (!error)
 		return 0;
@@ -338,12 +336,13 @@ enum refusal answers_take(struct answers *answers, const struct session *session
 	answer->handshake =
 		deadline_in(session->handshake_timeout > HANDSHAKE_MIN ? session->handshake_timeout
 								       : HANDSHAKE_MIN);
-	answer->asked = request->param.conn;
+	answer->initiator_depth = request->param.conn.initiator_depth;
+	answer->responder_resources = request->param.conn.responder_resources;
 	answer->to_main.about = answer;
 	answer->listener = (struct worker_listener){NULL, ended, answer};
 	answer->worker.stop_fd = -1;
 
-	if (start(answer, request->id)) {
+	if (start(answer, request)) {
 		free(answer);
 		return REFUSAL_RESOURCES;
 	}

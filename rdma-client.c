@@ -102,8 +102,7 @@ static int resolve_address(struct client *client)
 	if (session_source(&client->options, client->way.sources, client->way.address->ai_family,
 		    &source, &client->failure))
 		return try_next_address(client);
-	if (rdma_resolve_addr(client->id,
-		    source.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&source,
+	if (rdma_resolve_addr(client->id, (struct sockaddr *)address_or_none(&source),
 		    client->way.address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
 		call_failed(client, "rdma_resolve_addr", errno);
 		return try_next_address(client);

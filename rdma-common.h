@@ -201,6 +201,13 @@ const char *connection_peer(const struct connection *connection);
 void connection_set_owner(struct connection *connection, void *owner);
 void *connection_owner(const struct connection *connection);
 
+/*
+ * Registers memory that is mapped. Returns NULL with the failure recorded, and in it how much may be
+ * locked. The caller deregisters it. Any thread. ibv_reg_mr(3).
+ */
+struct ibv_mr *memory_register(
+	struct ibv_pd *pd, void *start, size_t size, int access, struct failure *failure);
+
 /* Records that we and the server do not hold the same secret. Returns -1. Any thread. */
 int secret_refused(struct failure *failure);
 

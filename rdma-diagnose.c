@@ -219,7 +219,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	ladder_set_host(&diagnosis->ladder, text);
 	if (session_source(options, diagnosis->sources, address->sa_family, &from, &failure))
 		return ladder_fail(&diagnosis->ladder, RUNG_ROUTE, &failure);
-	source = from.ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)&from;
+	source = address_or_none(&from);
 	if (check_addresses(diagnosis, address, source))
 		return -1;
 	reach_find_route(address, source, deadline_in(ROUTE_MS), route);

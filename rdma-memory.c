@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "lib/guarded.h"
 #include "rdma-internal.h"
@@ -39,11 +38,6 @@
 #define TEXT_SENDS    9
 #define TEXT_RECEIVES 7
 
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 int region_reserve(
 	struct connection *connection, struct region *region, size_t size, struct failure *failure)
 {
@@ -58,20 +52,28 @@ int region_reserve(
 	return 0;
 }
 
-int region_register(
-	struct connection *connection, struct region *region, int access, struct failure *failure)
+struct ibv_mr *memory_register(
+	struct ibv_pd *pd, void *start, size_t size, int access, struct failure *failure)
 {
+	struct ibv_mr *mr = ibv_reg_mr(pd, start, size, (unsigned int)access);
 	struct rlimit limit = {0};
 	int error;
 
-	region->mr = ibv_reg_mr(connection->pd, region->start, region->size, (unsigned int)access);
-	if (region->mr)
-		return 0;
+	if (mr)
+		return mr;
 	error = errno;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
-	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
+	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
 		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
-		region->mapped / 1024, (unsigned long long)limit.rlim_cur / 1024);
+		guarded_pages(size) / 1024, (unsigned long long)limit.rlim_cur / 1024);
+	return NULL;
+}
+
+int region_register(
+	struct connection *connection, struct region *region, int access, struct failure *failure)
+{
+	region->mr = memory_register(connection->pd, region->start, region->size, access, failure);
+	return region->mr ? 0 : -1;
 }
 
 int region_make(struct connection *connection, struct region *region, size_t size, int access,
@@ -90,7 +92,7 @@ int region_make_at_most(struct connection *connection, struct region *region, si
 	struct failure attempt = {0};
 
 	while (region_make(connection, region, size, access, &attempt)) {
-		if (size <= page_size()) {
+		if (size <= guarded_pages(1)) {
 			*failure = attempt;
 			return -1;
 		}
@@ -211,7 +213,7 @@ size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t 
 		return (size_t)stream;
 	if (most > chunk)
 		return (size_t)(most / chunk * chunk);
-	return most > page_size() ? (size_t)most : page_size();
+	return most > guarded_pages(1) ? (size_t)most : guarded_pages(1);
 }
 
 /* Messages with a text have slots of their own: MSG_ABORT, and MSG_MR where files have names. */

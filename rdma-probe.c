@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,17 +50,9 @@ static int map_memory(struct probe *probe, struct probe_memory *memory, size_t s
 
 static int register_memory(struct probe *probe, struct probe_memory *memory, int access)
 {
-	struct rlimit limit = {0};
-	int error;
-
-	memory->mr = ibv_reg_mr(probe->pd, memory->start, memory->size, (unsigned int)access);
-	if (memory->mr)
-		return 0;
-	error = errno;
-	getrlimit(RLIMIT_MEMLOCK, &limit);
-	return failure_set(&probe->failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
-		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
-		memory->size / 1024, (unsigned long long)limit.rlim_cur / 1024);
+	memory->mr =
+		memory_register(probe->pd, memory->start, memory->size, access, &probe->failure);
+	return memory->mr ? 0 : -1;
 }
 
 static int make_memory(struct probe *probe, struct probe_memory *memory, size_t size, int access)

@@ -26,8 +26,7 @@ static void note_stranger(struct connection *connection)
 	if (connection->session->active)
 		secret_refused(&connection->failure);
 	else
-		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
-			PROTOCOL_STRANGER, message_name(MSG_PROOF), "");
+		failure_set_stranger(&connection->failure, message_name(MSG_PROOF));
 }
 
 void connection_prove(struct connection *connection)

@@ -143,3 +143,8 @@ void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SI
 		snprintf(text, ADDRESS_TEXT_SIZE, "%s%.64s%s:%s", v6 ? "[" : "", host,
 			v6 ? "]" : "", port);
 }
+
+const struct sockaddr *address_or_none(const struct sockaddr_storage *address)
+{
+	return address->ss_family == AF_UNSPEC ? NULL : (const struct sockaddr *)address;
+}

@@ -31,6 +31,9 @@ void address_set_port(struct sockaddr_storage *address, uint16_t port);
 /* True if both are the same IPv4 or IPv6 address, on the same link, whatever the ports. Any thread. */
 bool address_equal(const struct sockaddr *one, const struct sockaddr *other);
 
+/* The address, NULL if its family is AF_UNSPEC, which stands for none. */
+const struct sockaddr *address_or_none(const struct sockaddr_storage *address);
+
 /* Bytes that the address occupies, by its family. */
 socklen_t address_length(const struct sockaddr *address);
 

@@ -22,6 +22,12 @@ int failure_set(struct failure *failure, enum failure_kind kind, enum phase phas
 	return -1;
 }
 
+int failure_set_stranger(struct failure *failure, const char *message)
+{
+	return failure_set(
+		failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_STRANGER, message, "");
+}
+
 /* What could not be done, as the beginning of a sentence that goes on with the peer. */
 static const char *const attempts[PHASE_COUNT] = {
 	[PHASE_OPEN] = "cannot use RDMA on this host",

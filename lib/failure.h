@@ -101,6 +101,9 @@ struct failure {
 int failure_set(struct failure *failure, enum failure_kind kind, enum phase phase, int code,
 	const char *call, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Records that the peer, whose proof was looked for in that message, does not hold our secret. */
+int failure_set_stranger(struct failure *failure, const char *message);
+
 static inline bool failure_is_set(const struct failure *failure)
 {
 	return failure->kind != FAILURE_NONE;

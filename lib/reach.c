@@ -251,8 +251,7 @@ static void find_down(const struct sockaddr *address, char name[IF_NAMESIZE])
 
 const struct sockaddr *reach_source(const struct reach_route *route)
 {
-	return route->source.ss_family == AF_UNSPEC ? NULL
-						    : (const struct sockaddr *)&route->source;
+	return address_or_none(&route->source);
 }
 
 void reach_find_route(const struct sockaddr *address, const struct sockaddr *source,

@@ -169,6 +169,43 @@ has_no_reports() {
 	fail "$reports"
 }
 
+# The digest of a file, as the programs print it.
+hash_of() { xxhsum -H2 "$1" 2>/dev/null | sed 's/ .*//'; }
+
+# No client is connected, to whichever server.
+no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
+
+# The server answers no diagnosis.
+quiet() { ! cat "/proc/$SERVER"/task/*/comm | grep -q -x diagnosis; }
+
+# says STATUS PATTERN COMMAND...: the command ends so, having said that in one line.
+says() {
+	local status=$1 pattern=$2
+	shift 2
+	expect "$status" "$@"
+	one_line "$ERR"
+	has "$ERR" "$pattern"
+}
+
+# An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
+ethernet_up() {
+	ip netns add far
+	ip link add near0 type veth peer name far0 netns far
+	ip address add 10.95.0.1/24 dev near0
+	ip link set near0 up
+	ip -n far address add 10.95.0.2/24 dev far0
+	ip -n far link set far0 up
+	rdma link add rxe1 type rxe netdev near0
+	RESOURCES=$(resources)
+}
+
+ethernet_down() {
+	rdma link delete rxe1
+	ip link delete near0
+	ip netns delete far
+	RESOURCES=$(resources)
+}
+
 # What takes its time, and in which a sanitizer finds nothing more.
 only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
 

@@ -50,8 +50,6 @@ has_not_grown() {
 	[ ! -s "$ERRORS" ]
 }
 
-no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
-
 @test "1,000 exchanges at a time from one process, then 2,000 at 20 at a time" {
 	start_server --timeout 120 --quiet any
 	swarm write "$ADDRESS" "$PORT" 10 1

@@ -225,24 +225,6 @@ no_rights_are_said() {
 	[ $failed -eq 0 ]
 }
 
-# An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
-ethernet_up() {
-	ip netns add far
-	ip link add near0 type veth peer name far0 netns far
-	ip address add 10.95.0.1/24 dev near0
-	ip link set near0 up
-	ip -n far address add 10.95.0.2/24 dev far0
-	ip -n far link set far0 up
-	rdma link add rxe1 type rxe netdev near0
-}
-
-ethernet_down() {
-	rdma link delete rxe1
-	ip link delete near0
-	ip netns delete far
-	RESOURCES=$(resources)
-}
-
 @test "a host that is absent; one that is there but has no RDMA; one behind a smaller MTU" {
 	ethernet_up
 	local failed=0

@@ -30,14 +30,6 @@ second_address_up() {
 
 second_address_down() { ip address delete "$SECOND/24" dev "$VM_INTERFACE"; }
 
-says() {
-	local status=$1 pattern=$2
-	shift 2
-	expect "$status" "$@"
-	one_line "$ERR"
-	has "$ERR" "$pattern"
-}
-
 FULL='the server is full: as many clients as its --max-clients allows are connected'
 FULL_ADDRESS="as many clients as the server's --max-clients-per-address allows"
 
@@ -47,8 +39,6 @@ counts_right() {
 	swarm write "$ADDRESS" "$PORT" "$1" "$1" >"$OUT" 2>"$ERR" || fail "$(cat "$OUT" "$ERR")"
 	has "$OUT" "^$1 verified, 0 failed\$"
 }
-
-no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
 
 @test "a full server says so; the client asks again until its time is over, or there is a place" {
 	start_server --timeout 60 --max-clients 2 any

@@ -5,7 +5,6 @@
 load common
 
 # No diagnosis runs at the server.
-quiet() { ! cat "/proc/$SERVER"/task/*/comm | grep -q -x diagnosis; }
 has_only() { [ "$(descriptors "$SERVER")" -eq "$1" ] && [ "$(threads)" -eq "$2" ]; }
 threads() { find "/proc/$SERVER/task" -mindepth 1 -maxdepth 1 | wc -l; }
 

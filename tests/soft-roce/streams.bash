@@ -11,8 +11,6 @@ make_file() {
 	while cat "$DIR/noise"; do :; done 2>/dev/null | head -c "$2" >"$1"
 }
 
-hash_of() { xxhsum -H2 "$1" 2>/dev/null | sed 's/ .*//'; }
-
 has_size() { [ "$(stat -c %s "$1")" -eq "$2" ]; }
 
 # folder_is FOLDER NAME...: it holds these and no more, hidden ones included.

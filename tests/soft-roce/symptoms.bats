@@ -4,15 +4,6 @@
 
 load common
 
-# says STATUS PATTERN COMMAND...: the command ends so, having said that in one line.
-says() {
-	local status=$1 pattern=$2
-	shift 2
-	expect "$status" "$@"
-	one_line "$ERR"
-	has "$ERR" "$pattern"
-}
-
 no_device_is_said() {
 	says 3 'this host has no RDMA device (.*holds none); load the driver' \
 		client write "$ADDRESS" 7471 &&
@@ -105,25 +96,6 @@ no_device_is_said() {
 @test "loopback" {
 	says 3 "this is a loopback address.*RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
 		client write 127.0.0.1 7471
-}
-
-# An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
-ethernet_up() {
-	ip netns add far
-	ip link add near0 type veth peer name far0 netns far
-	ip address add 10.95.0.1/24 dev near0
-	ip link set near0 up
-	ip -n far address add 10.95.0.2/24 dev far0
-	ip -n far link set far0 up
-	rdma link add rxe1 type rxe netdev near0
-	RESOURCES=$(resources)
-}
-
-ethernet_down() {
-	rdma link delete rxe1
-	ip link delete near0
-	ip netns delete far
-	RESOURCES=$(resources)
 }
 
 @test "a host that does not answer ARP; one that is there but has no RDMA" {

@@ -33,6 +33,9 @@ stop_on_host1() {
 		while kill -0 $(cat "$FAR/$1.pid") 2>/dev/null; do sleep 0.05; done"
 }
 
+# The digest of a file there.
+far_hash() { on_host1 "xxhsum -H2 '$1' 2>/dev/null" | sed 's/ .*//'; }
+
 start_far_server() { # ARGUMENT...
 	start_on_host1 server "$PAIR_BIN/rdma-server --handshake-timeout 60 --port-file '$FAR/port' $*"
 	wait_until test -s "$FAR/port"

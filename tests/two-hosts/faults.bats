@@ -22,8 +22,7 @@ move() {
 }
 
 same_digest() { # FAR-FILE FILE
-	[ "$(on_host1 "xxhsum -H2 '$1' 2>/dev/null" | sed 's/ .*//')" = \
-		"$(xxhsum -H2 "$2" 2>/dev/null | sed 's/ .*//')" ] || fail "$2 did not arrive"
+	[ "$(far_hash "$1")" = "$(hash_of "$2")" ] || fail "$2 did not arrive"
 }
 
 all_arrived() {

@@ -110,10 +110,6 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
 }
 
-# The digest of a file there, or here.
-far_hash() { on_host1 "xxhsum -H2 '$1' 2>/dev/null" | sed 's/ .*//'; }
-hash_of() { xxhsum -H2 "$1" 2>/dev/null | sed 's/ .*//'; }
-
 @test "2 % loss and 20 ms delay both ways: files in each direction and mode are verified" {
 	local mode folder=/tmp/streams
 	on_host1 "mkdir -p $folder/in && head -c 2000001 /dev/urandom >$folder/down"

@@ -1,26 +1,12 @@
 /* Memory that ends where it ends. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/guarded.h"
+#include "readable.h"
 #include "unit.h"
-
-/* True if that byte may be read: asked of the kernel, which does not die of it. */
-static bool is_there(const uint8_t *byte)
-{
-	int ends[2];
-	bool there;
-
-	assert_int_equal(pipe(ends), 0);
-	there = write(ends[1], byte, 1) == 1;
-	assert_true(there || errno == EFAULT);
-	close(ends[0]);
-	close(ends[1]);
-	return there;
-}
 
 static void is_zero_and_has_a_guard_at_either_end(void **state)
 {

@@ -1,23 +1,7 @@
 /* What a peer may touch, in which way, and for how long, on a made-up device. */
-#include <errno.h>
-#include <unistd.h>
-
 #include "rdma-internal.h"
+#include "readable.h"
 #include "rig.h"
-
-/* True if that byte may be read: asked of the kernel, which does not die of it. */
-static bool is_there(const uint8_t *byte)
-{
-	int ends[2];
-	bool there;
-
-	assert_int_equal(pipe(ends), 0);
-	there = write(ends[1], byte, 1) == 1;
-	assert_true(there || errno == EFAULT);
-	close(ends[0]);
-	close(ends[1]);
-	return there;
-}
 
 static void check_guards(struct rig *rig)
 {

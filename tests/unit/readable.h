@@ -1,0 +1,25 @@
+/* What of its memory a test may touch. */
+#ifndef READABLE_H
+#define READABLE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* True if that byte may be read: asked of the kernel, which does not die of it. */
+static inline bool is_there(const uint8_t *byte)
+{
+	int ends[2];
+	bool there;
+
+	assert_int_equal(pipe(ends), 0);
+	there = write(ends[1], byte, 1) == 1;
+	assert_true(there || errno == EFAULT);
+	close(ends[0]);
+	close(ends[1]);
+	return there;
+}
+
+#endif
