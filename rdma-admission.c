@@ -37,7 +37,7 @@ static enum refusal judge_introduction(
 {
 	if (theirs->version != INTRODUCTION_VERSION)
 		return REFUSAL_VERSION;
-	if (theirs->session == SESSION_DIAGNOSIS)
+	if (introduction_is_of_orders(theirs))
 		return REFUSAL_NONE;
 	if (theirs->session != SESSION_EXCHANGE || !mode_by_number(theirs->mode))
 		return REFUSAL_SESSION;
@@ -76,7 +76,7 @@ enum refusal admission_judge(const struct service *service, const struct rdma_cm
 	if (error)
 		return REFUSAL_MALFORMED;
 	refusal = judge_introduction(service, theirs);
-	if (refusal != REFUSAL_NONE || theirs->session == SESSION_DIAGNOSIS)
+	if (refusal != REFUSAL_NONE || introduction_is_of_orders(theirs))
 		return refusal;
 	*mode = mode_by_number(theirs->mode);
 	if (connection_reads(*mode) && asked->initiator_depth == 0)

@@ -8,7 +8,7 @@
 #include "lib/pattern.h"
 #include "lib/worker.h"
 #include "rdma-answer.h"
-#include "rdma-probe.h"
+#include "rdma-bench.h"
 
 /* The note to the main thread that a diagnosis is over: beyond those about connections. */
 #define ANSWER_ENDED (1U << 16)
@@ -28,6 +28,11 @@ struct answer {
 	const struct session *session;
 	struct answer_server server;
 	struct probe probe;
+	enum session_kind kind;
+	uint32_t queue_pairs, depth;                  /* that there is room for */
+	struct bench bench;                           /* of a measurement */
+	bool due;                                     /* its run */
+	struct tally tally;                           /* of the last run */
 	uint8_t initiator_depth, responder_resources; /* that the client asked for */
 	bool stranger;                                /* it does not hold our secret */
 	struct worker worker;
@@ -64,7 +69,7 @@ static int accept_client(struct answer *answer)
 {
 	const struct introduction ours = {
 		.version = INTRODUCTION_VERSION,
-		.session = SESSION_DIAGNOSIS,
+		.session = (uint8_t)answer->kind,
 		.timeout = (uint32_t)answer->session->timeout,
 	};
 	struct ibv_device_attr device = {0};
@@ -90,7 +95,7 @@ static void refuse(struct answer *answer)
 {
 	const struct introduction ours = {
 		.version = INTRODUCTION_VERSION,
-		.session = SESSION_DIAGNOSIS,
+		.session = (uint8_t)answer->kind,
 		.refusal = REFUSAL_RESOURCES,
 	};
 	uint8_t introduction[INTRODUCTION_SIZE];
@@ -112,7 +117,7 @@ static bool is_sensible(const struct probe *probe, const struct order *order)
 		order->type == ORDER_WRITE || order->type == ORDER_READ || order->type == ORDER_RUN;
 
 	/* A proof is due once, and before. */
-	if (order->answer || order->type == ORDER_PROOF || order->size > ORDER_REGION_MAX)
+	if (order->answer || order->type == ORDER_PROOF || order->size > probe->private.size)
 		return false;
 	if (moves && (order->size == 0 || order->size > probe->peer_length))
 		return false;
@@ -153,6 +158,51 @@ static void tell_facts(struct answer *answer, struct order *message)
 	tell(message, text, facts_encode(&facts, text, ORDER_TEXT_MAX));
 }
 
+/* The client's memory, and ours, of which there is to be as much. */
+static int meet(struct answer *answer, const struct order *order, struct order *result)
+{
+	if (probe_enlarge(&answer->probe, order->length))
+		return -1;
+	probe_meet(&answer->probe, order);
+	probe_tell_region(&answer->probe, result);
+	return 0;
+}
+
+/* The queue pairs of a measurement beside its first one, as many as it had asked room for. */
+static int make_lanes(struct answer *answer, const struct order *order, struct order *result)
+{
+	struct bench *bench = &answer->bench;
+	uint8_t *text = answer->probe.private.start;
+
+	if (bench->notices.start)
+		result->status = ORDER_REFUSED;
+	else if (bench_make_lanes(bench, answer->queue_pairs) ||
+		 bench_lanes_meet(bench, order->text, order->text_size))
+		return -1;
+	else
+		tell(result, (char *)text, bench_lanes_tell(bench, text));
+	return 0;
+}
+
+/* Gets ready for a run, which begins when the client has heard that. */
+static void begin(struct answer *answer, const struct order *order, struct order *result)
+{
+	struct plan plan;
+
+	answer->due = plan_decode(&plan, order->text, order->text_size) == 0 &&
+		      bench_can(&answer->bench, &plan);
+	if (answer->due)
+		bench_begin(&answer->bench, &plan, patience(answer));
+	else
+		result->status = ORDER_REFUSED;
+}
+
+static void tell_tally(struct answer *answer, struct order *result)
+{
+	tally_encode(&answer->tally, answer->probe.private.start);
+	tell(result, (char *)answer->probe.private.start, TALLY_SIZE);
+}
+
 /* Carries out an order. Returns 0 with what became of it, or -1 if the connection is broken. */
 static int carry_out(struct answer *answer, const struct order *order, struct order *result)
 {
@@ -162,9 +212,7 @@ static int carry_out(struct answer *answer, const struct order *order, struct or
 
 	switch (order->type) {
 	case ORDER_REGION:
-		probe_meet(probe, order);
-		probe_tell_region(probe, result);
-		return 0;
+		return meet(answer, order, result);
 	case ORDER_FACTS:
 		tell_facts(answer, result);
 		return 0;
@@ -189,6 +237,14 @@ static int carry_out(struct answer *answer, const struct order *order, struct or
 		return probe_run(probe, order->size, order->milliseconds,
 			deadline_in(order->milliseconds + patience(answer)), &result->offset,
 			&result->nanoseconds);
+	case ORDER_LANES:
+		return make_lanes(answer, order, result);
+	case ORDER_BEGIN:
+		begin(answer, order, result);
+		return 0;
+	case ORDER_END:
+		tell_tally(answer, result);
+		return 0;
 	case ORDER_PROOF:
 	case ORDER_TYPES:
 		break;
@@ -201,16 +257,22 @@ static int take_order(struct answer *answer)
 {
 	struct probe *probe = &answer->probe;
 	struct order order, result;
+	int received = probe_receive(probe, &order, silence(answer));
 
-	if (probe_receive(probe, &order, silence(answer)))
-		return -1;
+	if (received)
+		return received < 0 ? -1 : 0;
 	answer->begun = true;
 	result = (struct order){.type = order.type, .answer = true, .number = order.number};
 	if (!is_sensible(probe, &order))
 		result.status = ORDER_REFUSED;
 	else if (carry_out(answer, &order, &result))
 		return -1;
-	return probe_send(probe, &result, silence(answer));
+	if (probe_send(probe, &result, silence(answer)))
+		return -1;
+	if (!answer->due)
+		return 0;
+	answer->due = false;
+	return bench_run(&answer->bench, &answer->tally, NULL);
 }
 
 /*
@@ -222,12 +284,16 @@ static int admit(struct answer *answer)
 	struct probe *probe = &answer->probe;
 	uint8_t text[SECRET_PROOF_SIZE];
 	struct order order, result;
+	int received;
 	bool proved;
 
 	if (!probe->handshake.secret)
 		return 0;
-	if (probe_receive(probe, &order, silence(answer)))
+	received = probe_receive(probe, &order, silence(answer));
+	if (received < 0)
 		return -1;
+	if (received > 0)
+		order = (struct order){0};
 	result = (struct order){.type = order.type, .answer = true, .number = order.number};
 	proved = !order.answer && probe_is_proved(probe, &order);
 	if (!proved)
@@ -271,7 +337,8 @@ static void serve(void *argument)
 	struct probe *probe = &answer->probe;
 
 	probe->stop_fd = answer->worker.stop_fd;
-	if (probe_prepare(probe))
+	bench_init(&answer->bench, probe, answer->depth, true);
+	if (probe_prepare(probe, answer->queue_pairs, answer->depth))
 		refuse(answer);
 	else if (accept_client(answer) == 0 && admit(answer) == 0)
 		while (take_order(answer) == 0)
@@ -320,19 +387,27 @@ void answers_init(struct answers *answers, unsigned int most_per_address)
 }
 
 enum refusal answers_take(struct answers *answers, const struct session *session,
-	const struct answer_server *server, const struct rdma_cm_event *request)
+	const struct answer_server *server, const struct rdma_cm_event *request,
+	const struct introduction *theirs)
 {
 	const struct sockaddr *peer = rdma_get_peer_addr(request->id);
 	enum places_room room = places_room(&answers->places, peer);
+	uint32_t queue_pairs = 1, depth = PROBE_DEPTH;
 	struct answer *answer;
 
 	if (room != PLACES_FREE)
 		return room == PLACES_FULL ? REFUSAL_FULL : REFUSAL_ADDRESS;
+	if (theirs->session == SESSION_MEASUREMENT &&
+		introduction_shape_read(theirs->size, &queue_pairs, &depth))
+		return REFUSAL_MALFORMED;
 	answer = calloc(1, sizeof(*answer));
 	if (!answer)
 		return REFUSAL_RESOURCES;
 	answer->session = session;
 	answer->server = *server;
+	answer->kind = (enum session_kind)theirs->session;
+	answer->queue_pairs = queue_pairs;
+	answer->depth = depth;
 	answer->handshake =
 		deadline_in(session->handshake_timeout > HANDSHAKE_MIN ? session->handshake_timeout
 								       : HANDSHAKE_MIN);
@@ -358,6 +433,7 @@ bool answers_note(struct answers *answers, const struct slip *slip, unsigned int
 	if (!(notes & ANSWER_ENDED))
 		return false;
 	worker_join(&answer->worker);
+	bench_free(&answer->bench);
 	probe_close(&answer->probe);
 	TAILQ_REMOVE(&answers->all, answer, next);
 	places_leave(&answers->places, &answer->place);

@@ -40,7 +40,8 @@ void answers_init(struct answers *answers, unsigned int most_per_address);
  * it cannot be. session and its mailbox outlive the answers; server is copied. rdma_migrate_id(3).
  */
 enum refusal answers_take(struct answers *answers, const struct session *session,
-	const struct answer_server *server, const struct rdma_cm_event *request);
+	const struct answer_server *server, const struct rdma_cm_event *request,
+	const struct introduction *theirs);
 
 /* Takes notes from the session's mailbox. Returns false if the slip is not about a diagnosis. */
 bool answers_note(struct answers *answers, const struct slip *slip, unsigned int notes);

@@ -15,6 +15,7 @@
 #include "lib/options.h"
 #include "rdma-common.h"
 #include "rdma-diagnose.h"
+#include "rdma-measure.h"
 #include "rdma-session.h"
 #include "rdma-way.h"
 
@@ -482,6 +483,8 @@ int main(int argc, char *argv[])
 		return (int)status;
 	if (client.options.diagnose)
 		return (int)diagnose(&client.options, client.output.program);
+	if (client.options.measure.bandwidth || client.options.measure.latency)
+		return (int)measure(&client.options, client.output.program);
 	status = set_up(&client, greeting) || session_prepare(&client.session) ? STATUS_FAILED
 									       : exchange(&client);
 	tear_down(&client);

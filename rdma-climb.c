@@ -17,14 +17,6 @@
 /* READs under way at a time that we ask for and offer. */
 #define READS 4
 
-void climb_count_here(const struct diagnosis *diagnosis, struct counters *counters)
-{
-	const struct rdma_cm_id *id = diagnosis->probe.id;
-
-	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, counters))
-		*counters = (struct counters){0};
-}
-
 deadline_t climb_until(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least)
 {
 	deadline_t usual = deadline_in(milliseconds), soon = deadline_in(least + LEAST_MS);
@@ -35,85 +27,21 @@ deadline_t climb_until(const struct diagnosis *diagnosis, int64_t milliseconds, 
 
 int climb_probe_broke(struct diagnosis *diagnosis, enum rung rung)
 {
-	return ladder_fail(&diagnosis->ladder, rung, &diagnosis->probe.failure);
+	return ladder_fail(&diagnosis->ladder, rung, &diagnosis->ask.probe.failure);
 }
 
-static int open_probe(struct diagnosis *diagnosis, const struct sockaddr *address)
-{
-	struct failure failure = {0};
-	struct rdma_event_channel *events = channel_open(&failure);
-	struct rdma_cm_id *id;
-	int error;
-
-	if (!events)
-		return ladder_fail(&diagnosis->ladder, RUNG_CONNECTION, &failure);
-	if (rdma_create_id(events, &id, NULL, RDMA_PS_TCP)) {
-		error = errno;
-		rdma_destroy_event_channel(events);
-		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_ERRNO, PHASE_OPEN, error,
-			"%s", strerror(error));
-	}
-	probe_init(&diagnosis->probe, events, id, address, diagnosis->secret, SECRET_CLIENT);
-	diagnosis->open = true;
-	return 0;
-}
-
-/* A call of rdmacm failed with errno in this phase. */
-static int call_failed(struct diagnosis *diagnosis, enum phase phase, const char *call)
-{
-	failure_set(&diagnosis->probe.failure, FAILURE_ERRNO, phase, errno, call, "%s",
-		strerror(errno));
-	return -1;
-}
-
-static int resolve(struct diagnosis *diagnosis, struct sockaddr *address)
-{
-	const struct sockaddr *source = reach_source(&diagnosis->route);
-	struct probe *probe = &diagnosis->probe;
-
-	if (rdma_resolve_addr(probe->id, (struct sockaddr *)source, address, RESOLVE_MS))
-		return call_failed(diagnosis, PHASE_ADDRESS, "rdma_resolve_addr");
-	if (probe_await_event(probe, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS,
-		    climb_until(diagnosis, RESOLVE_MS, 0), NULL))
-		return -1;
-	if (rdma_resolve_route(probe->id, RESOLVE_MS))
-		return call_failed(diagnosis, PHASE_ROUTE, "rdma_resolve_route");
-	return probe_await_event(probe, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE,
-		climb_until(diagnosis, RESOLVE_MS, 0), NULL);
-}
-
-static int connect_probe(struct diagnosis *diagnosis, struct event_copy *answer)
-{
-	const struct introduction ours = {
-		.version = INTRODUCTION_VERSION,
-		.session = SESSION_DIAGNOSIS,
-		.timeout = CLIMB_ORDER_MS,
-	};
-	struct rdma_conn_param parameters = {
-		.initiator_depth = READS,
-		.responder_resources = READS,
-		.retry_count = PROBE_RETRIES,
-		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
-	};
-	struct probe *probe = &diagnosis->probe;
-
-	if (probe_prepare(probe))
-		return -1;
-	parameters.private_data =
-		handshake_introduce(&probe->handshake, &ours, &parameters.private_data_len);
-	if (rdma_connect(probe->id, &parameters))
-		return call_failed(diagnosis, PHASE_CONNECT, "rdma_connect");
-	if (probe_await_event(probe, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT,
-		    climb_until(diagnosis, CONNECT_MS, 0), answer))
-		return -1;
-	probe->connected = true;
-	return 0;
-}
+static const struct ask_wish wish = {
+	.kind = SESSION_DIAGNOSIS,
+	.timeout = CLIMB_ORDER_MS,
+	.queue_pairs = 1,
+	.depth = PROBE_DEPTH,
+	.reads = READS,
+};
 
 /* Nobody can listen there: a refusal shows that RDMA answers. */
 static int answered_without_port(struct diagnosis *diagnosis, int milliseconds)
 {
-	const struct failure *failure = &diagnosis->probe.failure;
+	const struct failure *failure = &diagnosis->ask.probe.failure;
 
 	/* iWARP has no reasons, but the errno of TCP. */
 	if (failure->kind != FAILURE_REJECTED && failure->kind != FAILURE_REFUSED &&
@@ -125,71 +53,25 @@ static int answered_without_port(struct diagnosis *diagnosis, int milliseconds)
 	return -1;
 }
 
-/* The server does not hold our secret, or what it says makes no sense, which is the same to us. */
-static int turned_away(struct diagnosis *diagnosis)
-{
-	struct failure failure = {0};
-
-	secret_refused(&failure);
-	return ladder_fail(&diagnosis->ladder, RUNG_CONNECTION, &failure);
-}
-
-/* With a secret: proves that we hold it, and wants the same of the server. */
-static int prove(struct diagnosis *diagnosis)
-{
-	struct probe *probe = &diagnosis->probe;
-	struct order order = {.type = ORDER_PROOF, .number = ++diagnosis->orders}, answer;
-	deadline_t deadline = climb_until(diagnosis, CLIMB_ORDER_MS, 0);
-	uint8_t text[SECRET_PROOF_SIZE];
-
-	probe_prove(probe, &order, text);
-	if (probe_send(probe, &order, deadline) || probe_receive(probe, &answer, deadline))
-		return climb_probe_broke(diagnosis, RUNG_CONNECTION);
-	if (!answer.answer || answer.number != order.number || answer.status != ORDER_DONE ||
-		!probe_is_proved(probe, &answer))
-		return turned_away(diagnosis);
-	return probe_open(probe) ? climb_probe_broke(diagnosis, RUNG_CONNECTION) : 0;
-}
-
-/* Judges what the server said when it accepted. */
-static int judge_answer(struct diagnosis *diagnosis, const struct rdma_conn_param *said)
-{
-	struct probe *probe = &diagnosis->probe;
-	struct introduction theirs;
-	int error = introduction_decode(&theirs, said->private_data, said->private_data_len);
-
-	if (diagnosis->secret &&
-		(error || !handshake_fits(diagnosis->secret, &theirs, said->private_data_len)))
-		return turned_away(diagnosis);
-	if (error)
-		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_STRANGER, PHASE_CONNECT, 0,
-			"it sent %u bytes of private data", said->private_data_len);
-	if (theirs.version != INTRODUCTION_VERSION || theirs.session != SESSION_DIAGNOSIS ||
-		!handshake_fits(diagnosis->secret, &theirs, said->private_data_len))
-		return climb_broken(diagnosis, RUNG_CONNECTION, FAILURE_PROTOCOL, PHASE_CONNECT,
-			-EPROTO, "it accepted something else than a diagnosis");
-	handshake_hear(&probe->handshake, said->private_data);
-	return diagnosis->secret ? prove(diagnosis) : 0;
-}
-
 int climb_connection(struct diagnosis *diagnosis)
 {
+	struct ask *ask = &diagnosis->ask;
 	struct event_copy answer;
 	struct sockaddr_storage address = diagnosis->route.address;
 	uint16_t port = diagnosis->options->port;
 	deadline_t start = deadline_now(), resolved;
 
 	address_set_port(&address, port ? port : NO_PORT);
-	if (open_probe(diagnosis, (struct sockaddr *)&address))
-		return -1;
-	if (resolve(diagnosis, (struct sockaddr *)&address))
+	if (ask_open(ask, (struct sockaddr *)&address, diagnosis->secret) ||
+		ask_resolve(ask, reach_source(&diagnosis->route), (struct sockaddr *)&address,
+			climb_until(diagnosis, RESOLVE_MS, 0)))
 		return climb_probe_broke(diagnosis, RUNG_CONNECTION);
 	resolved = deadline_now();
-	if (connect_probe(diagnosis, &answer))
+	if (ask_connect(ask, &wish, climb_until(diagnosis, CONNECT_MS, 0), &answer))
 		return port ? climb_probe_broke(diagnosis, RUNG_CONNECTION)
 			    : answered_without_port(diagnosis, (int)(deadline_now() - resolved));
-	if (judge_answer(diagnosis, &answer.event.param.conn))
-		return -1;
+	if (ask_admission(ask, &wish, &answer, climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
+		return climb_probe_broke(diagnosis, RUNG_CONNECTION);
 	ladder_ok(&diagnosis->ladder, RUNG_CONNECTION,
 		"address and route in %d ms, connected in %d ms%s", (int)(resolved - start),
 		(int)(deadline_now() - resolved),
@@ -199,47 +81,18 @@ int climb_connection(struct diagnosis *diagnosis)
 
 int climb_order(struct diagnosis *diagnosis, struct order *order, struct order *answer)
 {
-	struct probe *probe = &diagnosis->probe;
-	deadline_t deadline =
-		climb_until(diagnosis, CLIMB_ORDER_MS + order->milliseconds, order->milliseconds);
-
-	order->number = ++diagnosis->orders;
-	if (probe_send(probe, order, deadline) || probe_receive(probe, answer, deadline))
-		return -1;
-	if (!answer->answer || answer->type != order->type || answer->number != order->number)
-		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"order", "it answered something that was not asked");
-	if (answer->status != ORDER_DONE &&
-		(answer->status != ORDER_WRONG || answer->offset >= order->size))
-		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"order", "it did not carry out an order of the diagnosis");
-	return 0;
+	return ask_order(&diagnosis->ask, order, answer,
+		climb_until(diagnosis, CLIMB_ORDER_MS + order->milliseconds, order->milliseconds));
 }
 
 int climb_message(struct diagnosis *diagnosis)
 {
-	struct order region = {.type = ORDER_REGION}, answer;
 	deadline_t start = deadline_now();
 
-	probe_tell_region(&diagnosis->probe, &region);
-	if (climb_order(diagnosis, &region, &answer))
+	if (ask_region(&diagnosis->ask, climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
 		return climb_probe_broke(diagnosis, RUNG_MESSAGE);
-	probe_meet(&diagnosis->probe, &answer);
 	ladder_ok(&diagnosis->ladder, RUNG_MESSAGE, "there and back in %d ms",
 		(int)(deadline_now() - start));
-	return 0;
-}
-
-int climb_count_there(struct diagnosis *diagnosis, struct counters *counters)
-{
-	struct order ask = {.type = ORDER_COUNTERS}, answer;
-
-	*counters = (struct counters){0};
-	if (climb_order(diagnosis, &ask, &answer))
-		return -1;
-	if (counters_decode(answer.text, answer.text_size, counters))
-		return failure_set(&diagnosis->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
-			-EPROTO, "counters_decode", "its counters make no sense");
 	return 0;
 }
 
@@ -279,16 +132,14 @@ static void judge_ends(struct diagnosis *diagnosis)
 
 int climb_ends(struct diagnosis *diagnosis)
 {
-	struct order ask = {.type = ORDER_FACTS}, answer;
+	struct ask *ask = &diagnosis->ask;
 
-	if (climb_order(diagnosis, &ask, &answer))
+	if (ask_facts(ask, &diagnosis->theirs, climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
 		return climb_probe_broke(diagnosis, RUNG_ENDS);
-	if (facts_decode(&diagnosis->theirs, answer.text, answer.text_size))
-		return climb_broken(diagnosis, RUNG_ENDS, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"what it says of itself makes no sense");
-	probe_facts(&diagnosis->probe, &diagnosis->ours);
-	climb_count_here(diagnosis, &diagnosis->our_counters);
-	if (climb_count_there(diagnosis, &diagnosis->their_counters))
+	probe_facts(&ask->probe, &diagnosis->ours);
+	ask_count_here(ask, &diagnosis->our_counters);
+	if (ask_count_there(
+		    ask, &diagnosis->their_counters, climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
 		return climb_probe_broke(diagnosis, RUNG_ENDS);
 	judge_ends(diagnosis);
 	return 0;

@@ -11,7 +11,7 @@
 #include "lib/options.h"
 #include "lib/output.h"
 #include "lib/reach.h"
-#include "rdma-probe.h"
+#include "rdma-ask.h"
 
 struct diagnosis {
 	const struct options *options;
@@ -24,10 +24,8 @@ struct diagnosis {
 	struct reach_route route;
 	const struct inventory_device *device; /* that the route leads through: the inventory's */
 	const struct inventory_port *port;     /* and its port */
-	struct probe probe;
-	bool open;      /* the probe */
+	struct ask ask;
 	deadline_t end; /* when it should be over: see climb_until() */
-	uint32_t orders;
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before */
 	uint64_t moved;                               /* bytes of the bandwidth rung */
@@ -60,10 +58,6 @@ int climb_order(struct diagnosis *diagnosis, struct order *order, struct order *
 
 /* The probe has met a failure, which breaks this rung. Returns -1. */
 int climb_probe_broke(struct diagnosis *diagnosis, enum rung rung);
-
-/* The counters of this end and, asked for as climb_order() does, of the other; none if unknown. */
-void climb_count_here(const struct diagnosis *diagnosis, struct counters *counters);
-int climb_count_there(struct diagnosis *diagnosis, struct counters *counters);
 
 /* True if both ends tell this fact of themselves, and not the same. */
 bool climb_differs(const struct diagnosis *diagnosis, const char *name);

@@ -437,8 +437,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 		print_document(diagnosis, verdict);
 	output_line(&diagnosis->output, "verdict: %s", verdict);
 	status = output_finish(&diagnosis->output, ladder_status(&diagnosis->ladder));
-	if (diagnosis->open)
-		probe_close(&diagnosis->probe);
+	ask_close(&diagnosis->ask);
 	if (diagnosis->sources)
 		freeaddrinfo(diagnosis->sources);
 	inventory_free(&diagnosis->inventory);

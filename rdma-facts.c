@@ -1,5 +1,6 @@
 /* What this end of a diagnosis is: its program, its device and port, its limits and counters. */
 #include <arpa/inet.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -86,6 +87,20 @@ static void add_bus(struct facts *facts, const char *device)
 		facts_add(facts, "bus", "%s x%s", speed, width);
 }
 
+/* Memory of another node is farther away from the device, or from the thread. */
+static void add_nodes(struct facts *facts, const char *device)
+{
+	char node[16];
+	unsigned int thread;
+
+	if (sysfs_line("", node, sizeof(node), "/sys/class/infiniband/%s/device/numa_node",
+		    device) == 0 &&
+		*node != '-')
+		facts_add(facts, "numa node", "%s", node);
+	if (getcpu(NULL, &thread) == 0)
+		facts_add(facts, "thread's numa node", "%u", thread);
+}
+
 static void add_limits(struct facts *facts, const struct inventory *inventory,
 	const struct ibv_device_attr *device)
 {
@@ -129,6 +144,7 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 	if (port)
 		add_port(facts, port, id);
 	add_bus(facts, name);
+	add_nodes(facts, name);
 	add_limits(facts, &inventory, &limits);
 	inventory_free(&inventory);
 }

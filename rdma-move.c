@@ -29,11 +29,11 @@ static bool ended_by_loss(const struct failure *failure, const struct counters *
 /* The same while data was moved: what was done, and what our device counted, say more. */
 static int moving_broke(struct diagnosis *diagnosis, enum rung rung, const char *doing)
 {
-	struct failure failure = diagnosis->probe.failure;
+	struct failure failure = diagnosis->ask.probe.failure;
 	struct counters counters;
 	char counted[120];
 
-	climb_count_here(diagnosis, &counters);
+	ask_count_here(&diagnosis->ask, &counters);
 	counters_difference(&diagnosis->our_counters, &counters, &counters);
 	if (ended_by_loss(&failure, &counters)) {
 		failure.kind = FAILURE_IMPAIRED;
@@ -41,8 +41,8 @@ static int moving_broke(struct diagnosis *diagnosis, enum rung rung, const char 
 	}
 	counters_sum_up(&counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
-		doing, *diagnosis->probe.failure.evidence ? ": " : "",
-		diagnosis->probe.failure.evidence, counted);
+		doing, *diagnosis->ask.probe.failure.evidence ? ": " : "",
+		diagnosis->ask.probe.failure.evidence, counted);
 	return ladder_fail(&diagnosis->ladder, rung, &failure);
 }
 
@@ -80,8 +80,8 @@ static int order_data(struct diagnosis *diagnosis, enum order_type type, uint32_
 static int move(
 	struct diagnosis *diagnosis, const struct movement *movement, uint32_t size, size_t *wrong)
 {
-	struct probe *probe = &diagnosis->probe;
-	uint64_t seed = diagnosis->orders + 1;
+	struct probe *probe = &diagnosis->ask.probe;
+	uint64_t seed = diagnosis->ask.orders + 1;
 
 	*wrong = size;
 	/* What we send lies in the private memory for our WRITE, in what we offer for its READ. */
@@ -120,7 +120,7 @@ int climb_data(struct diagnosis *diagnosis)
 {
 	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
 	const uint32_t sizes[] = {
-		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, ORDER_REGION_MAX};
+		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, ORDER_REGION_MIN};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (size_t j = 0; j < sizeof(movements) / sizeof(movements[0]); j++)
@@ -128,7 +128,7 @@ int climb_data(struct diagnosis *diagnosis)
 				return -1;
 	ladder_ok(&diagnosis->ladder, RUNG_DATA,
 		"WRITE and READ of 1 to %u bytes, both ways: every byte is right",
-		ORDER_REGION_MAX);
+		ORDER_REGION_MIN);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ int climb_bandwidth(struct diagnosis *diagnosis)
 		     answer;
 	uint64_t bytes, nanoseconds;
 
-	if (probe_run(&diagnosis->probe, BANDWIDTH_SIZE, BANDWIDTH_MS,
+	if (probe_run(&diagnosis->ask.probe, BANDWIDTH_SIZE, BANDWIDTH_MS,
 		    climb_until(diagnosis, BANDWIDTH_MS + CLIMB_ORDER_MS, BANDWIDTH_MS), &bytes,
 		    &nanoseconds))
 		return moving_broke(diagnosis, RUNG_BANDWIDTH, "our WRITEs");
@@ -194,8 +194,8 @@ int climb_counters(struct diagnosis *diagnosis)
 	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
 	uint64_t packet = mtu ? strtoul(mtu, NULL, 10) : 0, again, broken_packets;
 
-	climb_count_here(diagnosis, &ours);
-	if (climb_count_there(diagnosis, &theirs))
+	ask_count_here(&diagnosis->ask, &ours);
+	if (ask_count_there(&diagnosis->ask, &theirs, climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
 		return climb_probe_broke(diagnosis, RUNG_COUNTERS);
 	counters_difference(&diagnosis->our_counters, &ours, &ours);
 	counters_difference(&diagnosis->their_counters, &theirs, &theirs);

@@ -13,6 +13,9 @@
 /* Where the messages lie: one that we send, then those that we receive. */
 #define SLOT(index) ((size_t)(index)*ORDER_MAX)
 
+/* Bytes that are asked for to go inline. */
+#define INLINE_MAX 256
+
 /* How long the device may take to give back what is posted. */
 #define DISARM_MS 1000
 
@@ -79,13 +82,6 @@ bool probe_is_proved(const struct probe *probe, const struct order *order)
 	       handshake_is_proved(&probe->handshake, (const uint8_t *)order->text);
 }
 
-static void free_memory(struct probe_memory *memory)
-{
-	if (memory->mr)
-		ibv_dereg_mr(memory->mr);
-	guarded_unmap(memory->start, memory->size);
-}
-
 static int post_receive(struct probe *probe, unsigned int slot)
 {
 	struct ibv_sge piece = {
@@ -99,15 +95,36 @@ static int post_receive(struct probe *probe, unsigned int slot)
 	return error ? call_failed(probe, PHASE_MEMORY, "ibv_post_recv", error) : 0;
 }
 
-static int make_queue_pair(struct probe *probe)
+/* Devices differ in how much they take inline, and refuse more: so less is asked for until one agrees. */
+static int create_queue_pair(struct probe *probe, uint32_t depth)
 {
 	struct ibv_qp_init_attr attributes = {
 		.qp_type = IBV_QPT_RC,
-		.cap = {.max_send_wr = PROBE_DEPTH,
+		.send_cq = probe->sends.cq,
+		.recv_cq = probe->receives.cq,
+	};
+
+	for (uint32_t bytes = INLINE_MAX;; bytes /= 2) {
+		attributes.cap = (struct ibv_qp_cap){
+			.max_send_wr = depth + PROBE_MESSAGES,
 			.max_recv_wr = PROBE_RECEIVES,
 			.max_send_sge = 1,
-			.max_recv_sge = 1},
-	};
+			.max_recv_sge = 1,
+			.max_inline_data = bytes,
+		};
+		if (rdma_create_qp(probe->id, probe->pd, &attributes) == 0)
+			break;
+		if (bytes == 0)
+			return call_failed(probe, PHASE_QUEUE_PAIR, "rdma_create_qp", errno);
+	}
+	probe->inline_max = attributes.cap.max_inline_data;
+	return 0;
+}
+
+static int make_queue_pair(struct probe *probe, uint32_t queue_pairs, uint32_t depth)
+{
+	int sends = (int)(queue_pairs * (depth + PROBE_MESSAGES));
+	int receives = (int)(queue_pairs * PROBE_RECEIVES);
 	int flags;
 
 	probe->pd = ibv_alloc_pd(probe->id->verbs);
@@ -118,31 +135,32 @@ static int make_queue_pair(struct probe *probe)
 		return call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
 	flags = fcntl(probe->channel->fd, F_GETFL);
 	fcntl(probe->channel->fd, F_SETFL, flags | O_NONBLOCK);
-	probe->sends.cq =
-		ibv_create_cq(probe->id->verbs, PROBE_DEPTH, &probe->sends, probe->channel, 0);
-	probe->receives.cq = ibv_create_cq(
-		probe->id->verbs, PROBE_RECEIVES, &probe->receives, probe->channel, 0);
+	probe->sends.cq = ibv_create_cq(probe->id->verbs, sends, &probe->sends, probe->channel, 0);
+	probe->receives.cq =
+		ibv_create_cq(probe->id->verbs, receives, &probe->receives, probe->channel, 0);
 	if (!probe->sends.cq || !probe->receives.cq)
 		return call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_cq", errno);
-	attributes.send_cq = probe->sends.cq;
-	attributes.recv_cq = probe->receives.cq;
-	if (rdma_create_qp(probe->id, probe->pd, &attributes))
-		return call_failed(probe, PHASE_QUEUE_PAIR, "rdma_create_qp", errno);
-	return 0;
+	return create_queue_pair(probe, depth);
 }
 
-int probe_prepare(struct probe *probe)
+/* On iWARP the target of a READ needs the right of a remote WRITE. Its key goes to nobody. */
+static int private_access(const struct probe *probe)
 {
 	bool iwarp = probe->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+
+	return IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
+}
+
+int probe_prepare(struct probe *probe, uint32_t queue_pairs, uint32_t depth)
+{
 	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 
 	rdma_set_option(
 		probe->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
-	/* On iWARP the target of a READ needs the right of a remote WRITE. Its key goes to nobody. */
-	if (make_queue_pair(probe) || map_memory(probe, &probe->offered, ORDER_REGION_MAX) ||
+	if (make_queue_pair(probe, queue_pairs, depth) ||
+		map_memory(probe, &probe->offered, ORDER_REGION_MIN) ||
 		(!probe->handshake.secret && probe_open(probe)) ||
-		make_memory(probe, &probe->private, ORDER_REGION_MAX,
-			IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0)) ||
+		make_memory(probe, &probe->private, ORDER_REGION_MIN, private_access(probe)) ||
 		make_memory(
 			probe, &probe->messages, SLOT(1 + PROBE_RECEIVES), IBV_ACCESS_LOCAL_WRITE))
 		return -1;
@@ -150,6 +168,26 @@ int probe_prepare(struct probe *probe)
 		if (post_receive(probe, slot))
 			return -1;
 	return 0;
+}
+
+static void free_memory(struct probe_memory *memory)
+{
+	if (memory->mr)
+		ibv_dereg_mr(memory->mr);
+	guarded_unmap(memory->start, memory->size);
+	*memory = (struct probe_memory){0};
+}
+
+int probe_enlarge(struct probe *probe, size_t size)
+{
+	if (size <= probe->private.size)
+		return 0;
+	free_memory(&probe->offered);
+	free_memory(&probe->private);
+	return map_memory(probe, &probe->offered, size) || probe_open(probe) ||
+			       make_memory(probe, &probe->private, size, private_access(probe))
+		       ? -1
+		       : 0;
 }
 
 /* Takes rdmacm events that nobody awaits. Returns 0, or -1 if one of them ends the connection. */
@@ -235,6 +273,43 @@ static int arm(struct probe *probe, struct probe_queue *queue)
 	return queue->armed ? 0 : call_failed(probe, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO);
 }
 
+int probe_broke(struct probe *probe, struct probe_queue *queue, const struct ibv_wc *completion)
+{
+	enum ibv_wc_status status = completion->status;
+
+	/* Soft-RoCE's word for a message that is longer than the receive, which others call a length. */
+	if (queue == &probe->receives && status == IBV_WC_LOC_QP_OP_ERR)
+		status = IBV_WC_LOC_LEN_ERR;
+	/* A flush is an effect: rdmacm may know more. */
+	if (status == IBV_WC_WR_FLUSH_ERR && take_events(probe))
+		return -1;
+	return failure_set(&probe->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
+		"ibv_poll_cq", "");
+}
+
+int probe_look(struct probe *probe)
+{
+	struct pollfd stop = {.fd = probe->stop_fd, .events = POLLIN};
+
+	if (poll(&stop, 1, 0) > 0)
+		return failure_set(&probe->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, ECANCELED,
+			"stop", "");
+	return take_events(probe);
+}
+
+int probe_idle(struct probe *probe, deadline_t deadline)
+{
+	if (!probe->sends.armed || !probe->receives.armed)
+		return (!probe->sends.armed && arm(probe, &probe->sends)) ||
+				       (!probe->receives.armed && arm(probe, &probe->receives))
+			       ? -1
+			       : 0;
+	if (await(probe, PHASE_EXCHANGE, deadline) || take_events(probe))
+		return -1;
+	take_cq_events(probe);
+	return 0;
+}
+
 /* Waits for one completion of that queue, and returns only one that succeeded. */
 static int await_completion(struct probe *probe, struct probe_queue *queue,
 	struct ibv_wc *completion, deadline_t deadline)
@@ -254,16 +329,7 @@ static int await_completion(struct probe *probe, struct probe_queue *queue,
 	}
 	if (count < 0)
 		return call_failed(probe, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
-	if (completion->status == IBV_WC_SUCCESS)
-		return 0;
-	/* Soft-RoCE's word for a message that is longer than the receive, which others call a length. */
-	if (queue == &probe->receives && completion->status == IBV_WC_LOC_QP_OP_ERR)
-		completion->status = IBV_WC_LOC_LEN_ERR;
-	/* A flush is an effect: rdmacm may know more. */
-	if (completion->status == IBV_WC_WR_FLUSH_ERR && take_events(probe))
-		return -1;
-	return failure_set(&probe->failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
-		(int)completion->status, "ibv_poll_cq", "");
+	return completion->status == IBV_WC_SUCCESS ? 0 : probe_broke(probe, queue, completion);
 }
 
 /* Posts a send or an RDMA operation on so many bytes of our memory. */
@@ -305,19 +371,41 @@ static int release_slot(struct probe *probe)
 	return slot ? post_receive(probe, slot) : 0;
 }
 
+const void *probe_message(const struct probe *probe, const struct ibv_wc *completion)
+{
+	return probe->messages.start + SLOT(completion->wr_id);
+}
+
+int probe_release(struct probe *probe, const struct ibv_wc *completion)
+{
+	return post_receive(probe, (unsigned int)completion->wr_id);
+}
+
+/* The completion of the next message, which may have come during a run. */
+static int next_message(struct probe *probe, struct ibv_wc *completion, deadline_t deadline)
+{
+	if (!probe->has_kept)
+		return await_completion(probe, &probe->receives, completion, deadline);
+	probe->has_kept = false;
+	*completion = probe->kept;
+	return 0;
+}
+
 int probe_receive(struct probe *probe, struct order *message, deadline_t deadline)
 {
 	struct ibv_wc completion;
 	int error;
 
 	if (failure_is_set(&probe->failure) || release_slot(probe) ||
-		await_completion(probe, &probe->receives, &completion, deadline))
+		next_message(probe, &completion, deadline))
 		return -1;
 	probe->slot = (unsigned int)completion.wr_id;
 	/* Its length is that of a WRITE, and nothing new lies in the slot. */
 	if (completion.opcode != IBV_WC_RECV)
 		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
 			"ibv_poll_cq", "it sent immediate data, which means nothing here");
+	if (completion.byte_len == 0)
+		return 1;
 	error = order_decode(
 		message, probe->messages.start + SLOT(probe->slot), completion.byte_len);
 	if (error)

@@ -25,8 +25,11 @@
 #include "lib/order.h"
 #include "rdma-common.h"
 
-/* Receives for messages: an order and its answer are all that is ever under way. */
-#define PROBE_RECEIVES 4
+/* Receives for messages: an order and its answer, and the notices of a measurement (rdma-bench.h). */
+#define PROBE_RECEIVES 8
+
+/* Messages that may be under way beside the operations of a run: notices and a sign of life. */
+#define PROBE_MESSAGES 12
 
 /* Not 7 times, which soft-RoCE takes for ever: a path that is broken is named within seconds. */
 #define PROBE_RETRIES 6
@@ -54,7 +57,10 @@ struct probe {
 	struct handshake handshake;
 	uint64_t peer_address; /* the memory that the peer offers */
 	uint32_t peer_length, peer_rkey;
-	unsigned int slot; /* that the last message lies in; 0: none */
+	unsigned int slot;  /* that the last message lies in; 0: none */
+	struct ibv_wc kept; /* the completion of an order that came during a run */
+	bool has_kept;
+	uint32_t inline_max; /* bytes that the queue pair takes without registered memory */
 	bool connected, disconnected;
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
 	struct failure failure;       /* the first */
@@ -68,10 +74,15 @@ void probe_init(struct probe *probe, struct rdma_event_channel *events, struct r
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role);
 
 /*
- * Makes queue pair and memory for the device that id is bound to, and posts the receives. Returns 0,
- * or -1 with the failure recorded, like all functions below. rdma_create_qp(3), ibv_reg_mr(3).
+ * Makes queue pair and memory for the device that id is bound to, and posts the receives. There is
+ * room for `depth` work requests on each of so many queue pairs, which share the completion queues;
+ * this one is the first. Returns 0, or -1 with the failure recorded, like all functions below.
+ * rdma_create_qp(3), ibv_reg_mr(3).
  */
-int probe_prepare(struct probe *probe);
+int probe_prepare(struct probe *probe, uint32_t queue_pairs, uint32_t depth);
+
+/* Makes `offered` and `private` anew if they are smaller than that, and nobody knows of them yet. */
+int probe_enlarge(struct probe *probe, size_t size);
 
 /*
  * Waits for that rdmacm event, in this phase; another one that ends the connection is the failure.
@@ -92,7 +103,9 @@ int probe_open(struct probe *probe);
 /* Sends a message and waits until it has arrived. */
 int probe_send(struct probe *probe, const struct order *message, deadline_t deadline);
 
-/* Waits for a message. Its text stays valid until the next call. */
+/*
+ * Waits for a message. Its text stays valid until the next call. Returns 1 if it was a mere sign of life.
+ */
 int probe_receive(struct probe *probe, struct order *message, deadline_t deadline);
 
 /*
@@ -114,6 +127,23 @@ void probe_tell_region(const struct probe *probe, struct order *region);
 
 /* Writes the counters of our device's port as lines of text, as lib/counters.h has them. rdma-facts.c. */
 size_t probe_counters(const struct probe *probe, char *text, size_t size);
+
+/*
+ * For a loop that polls the queues itself. probe_look() takes what rdmacm has to say, without waiting;
+ * probe_idle() lets the queues raise events and, if they do already, sleeps until something happens:
+ * the caller polls them again after either.
+ */
+int probe_look(struct probe *probe);
+int probe_idle(struct probe *probe, deadline_t deadline);
+
+/* This completion of that queue failed: records why. */
+int probe_broke(struct probe *probe, struct probe_queue *queue, const struct ibv_wc *completion);
+
+/* What came with this completion is no order: its slot takes the next message. */
+int probe_release(struct probe *probe, const struct ibv_wc *completion);
+
+/* What came with it; valid until the next release. */
+const void *probe_message(const struct probe *probe, const struct ibv_wc *completion);
 
 /* Disconnects, if that is still to be done, and frees everything. rdma_disconnect(3). */
 void probe_close(struct probe *probe);

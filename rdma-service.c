@@ -195,7 +195,8 @@ static void evict(struct service *service, struct client *client)
 }
 
 /* The device is needed for its anchor: nobody else would tell us that it is being removed. */
-static enum refusal take_diagnosis(struct service *service, const struct rdma_cm_event *request)
+static enum refusal take_diagnosis(struct service *service, const struct rdma_cm_event *request,
+	const struct introduction *theirs)
 {
 	const struct sockaddr *address = rdma_get_peer_addr(request->id);
 	const struct mode *mode = service->options->mode;
@@ -210,7 +211,7 @@ static enum refusal take_diagnosis(struct service *service, const struct rdma_cm
 	char peer[ADDRESS_TEXT_SIZE];
 
 	if (devices_get(&service->devices, service->channel, request->id, &failure))
-		return answers_take(&service->answers, &service->session, &server, request);
+		return answers_take(&service->answers, &service->session, &server, request, theirs);
 	address_port_text(address, peer);
 	service_report(service, &failure, peer);
 	return REFUSAL_RESOURCES;
@@ -230,8 +231,8 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	output_line(service->output, "received connection request.");
 	refusal = service->listener ? admission_judge(service, event, &mode, &request)
 				    : REFUSAL_STOPPING;
-	if (refusal == REFUSAL_NONE && request.theirs.session == SESSION_DIAGNOSIS) {
-		refusal = take_diagnosis(service, event);
+	if (refusal == REFUSAL_NONE && introduction_is_of_orders(&request.theirs)) {
+		refusal = take_diagnosis(service, event, &request.theirs);
 		if (refusal == REFUSAL_NONE)
 			return;
 	}

@@ -58,6 +58,7 @@ enum impairment {
 	IMPAIRED_LINK,     /* the port counted errors of the wire */
 	IMPAIRED_SPEED,    /* far less than the link promises */
 	IMPAIRED_BUS,      /* and a host's bus carries less than the link */
+	IMPAIRED_EXPECTED, /* less than --expect wants */
 	IMPAIRED_FULL,     /* the server has no place for another client */
 };
 

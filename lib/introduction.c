@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "introduction.h"
+#include "plan.h"
 #include "wire.h"
 
 static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
@@ -47,4 +48,22 @@ int introduction_decode(struct introduction *introduction, const void *data, siz
 	introduction->timeout = wire_get32(bytes + AT_TIMEOUT);
 	introduction->secret = bytes[AT_SECRET] == 1;
 	return 0;
+}
+
+bool introduction_is_of_orders(const struct introduction *introduction)
+{
+	return introduction->session == SESSION_DIAGNOSIS ||
+	       introduction->session == SESSION_MEASUREMENT;
+}
+
+uint64_t introduction_shape(uint32_t queue_pairs, uint32_t depth)
+{
+	return (uint64_t)queue_pairs << 32 | depth;
+}
+
+int introduction_shape_read(uint64_t size, uint32_t *queue_pairs, uint32_t *depth)
+{
+	*queue_pairs = (uint32_t)(size >> 32);
+	*depth = (uint32_t)size;
+	return plan_shape_is_possible(*queue_pairs, *depth) ? 0 : -ERANGE;
 }

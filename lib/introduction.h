@@ -14,8 +14,9 @@
 #define INTRODUCTION_VERSION 2
 
 enum session_kind {
-	SESSION_EXCHANGE = 0,  /* the data of one side to the other, both ways */
-	SESSION_DIAGNOSIS = 1, /* orders and answers: lib/order.h */
+	SESSION_EXCHANGE = 0,    /* the data of one side to the other, both ways */
+	SESSION_DIAGNOSIS = 1,   /* orders and answers: lib/order.h */
+	SESSION_MEASUREMENT = 2, /* the same, and runs: lib/plan.h */
 };
 
 /* Why a server refuses a connection; also on the wire, so numbers stay. */
@@ -44,7 +45,8 @@ struct introduction {
 	uint8_t mode;     /* enum mode_number */
 	uint8_t session;  /* enum session_kind */
 	uint32_t refusal; /* enum refusal; 0 in a request or an acceptance */
-	uint64_t size;    /* bytes that the sender will send, UINT64_MAX if it cannot tell */
+	uint64_t size;    /* bytes that the sender will send, UINT64_MAX if it cannot tell; of a
+			     measurement what introduction_shape() makes of it */
 	uint32_t timeout; /* milliseconds of silence after which the sender gives up */
 	bool secret;      /* the sender has one, and a nonce follows */
 };
@@ -59,5 +61,14 @@ void introduction_encode(
  * is cut short. Version, mode and kind are handed on as they are: the caller judges. Any thread.
  */
 int introduction_decode(struct introduction *introduction, const void *data, size_t length);
+
+/* Whether the session is one of orders (lib/order.h): a diagnosis or a measurement. Any thread. */
+bool introduction_is_of_orders(const struct introduction *introduction);
+
+/* What a measurement asks room for: so many queue pairs, of so many work requests each. */
+uint64_t introduction_shape(uint32_t queue_pairs, uint32_t depth);
+
+/* Reads it. Returns 0, or -ERANGE if that is none or too much: lib/plan.h. Any thread. */
+int introduction_shape_read(uint64_t size, uint32_t *queue_pairs, uint32_t *depth);
 
 #endif

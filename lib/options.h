@@ -36,6 +36,33 @@ enum progress_wanted {
 	PROGRESS_NEVER,
 };
 
+enum poll_wanted {
+	POLL_AUTO, /* what turns out to be faster */
+	POLL_SPIN,
+	POLL_EVENT,
+};
+
+enum rate_unit {
+	UNIT_MB,  /* 10^6 bytes in a second */
+	UNIT_MIB, /* 2^20 bytes */
+	UNIT_GBIT /* 10^9 bits */
+};
+
+/* What is to be measured, and how. */
+struct options_measure {
+	bool bandwidth, latency; /* one of them, if it is a measurement */
+	uint64_t smallest,
+		largest; /* bytes of an operation: all powers of two of the one up to the other */
+	uint64_t iterations; /* operations on each queue pair; 0: as many as fit in the duration */
+	int64_t duration, warm_up; /* milliseconds */
+	uint32_t queue_pairs;
+	bool bidirectional, verify, histogram;
+	enum poll_wanted poll;
+	enum rate_unit unit;
+	double expect; /* bytes in a second, or with expect_percent of what the link carries; 0: none */
+	bool expect_percent;
+};
+
 struct options {
 	const struct mode *mode; /* NULL: the server's `any`, the client's `diagnose` */
 	const char *message;     /* NULL: the default message */
@@ -67,8 +94,10 @@ struct options {
 	const char *source; /* NULL: whichever the route has */
 	bool diagnose;
 	const char *host; /* NULL: diagnose this host alone */
+	struct options_measure measure;
 
-	uint16_t port; /* 0: the server lets the system choose, `diagnose` has none */
+	uint64_t given; /* the options, a bit each */
+	uint16_t port;  /* 0: the server lets the system choose, `diagnose` has none */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
 };
 

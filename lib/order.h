@@ -14,12 +14,13 @@
 #define ORDER_TEXT_MAX 4032
 #define ORDER_MAX      (ORDER_SIZE + ORDER_TEXT_MAX)
 
-/* The most that one order moves, and so the size of the memory that each side offers, in bytes. */
-#define ORDER_REGION_MAX ((uint32_t)1 << 20)
+/* The memory that each side offers, in bytes: so much at least, and the most that it may be. */
+#define ORDER_REGION_MIN ((uint32_t)1 << 20)
+#define ORDER_REGION_MAX ((uint32_t)1 << 24)
 
 /* Orders. "Ours" is the server's. An answer has the type of its order. */
 enum order_type {
-	ORDER_REGION = 0,   /* "my memory is here"; the answer tells of ours */
+	ORDER_REGION = 0,   /* "my memory is here"; the answer tells of ours, as much at least */
 	ORDER_FACTS = 1,    /* tell what you are (text) */
 	ORDER_COUNTERS = 2, /* tell the device's counters (text) */
 	ORDER_FILL = 3,     /* put a pattern into your memory, for me to READ */
@@ -28,6 +29,9 @@ enum order_type {
 	ORDER_READ = 6,     /* READ a pattern from my memory, and look whether it is one */
 	ORDER_RUN = 7,      /* WRITE into my memory for some time, as fast as it goes */
 	ORDER_PROOF = 8,    /* "I hold the secret" (text); the answer has the server's proof */
+	ORDER_LANES = 9,    /* "more queue pairs of mine" (text: their numbers); so of the server */
+	ORDER_BEGIN = 10,   /* be ready for this plan (text, lib/plan.h), and carry out your half */
+	ORDER_END = 11,     /* the run is over; tell your half (text: a tally) */
 	ORDER_TYPES
 };
 

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inventory.h"
@@ -35,6 +36,26 @@ double speed_of_bus(const char *bus)
 		return 0;
 	/* PCI Express sends 10 bits for 8 up to 5 GT/s, and 130 for 128 above. */
 	return transfers * 1000 / 8 * lanes * (transfers > 5 ? 128.0 / 130 : 8.0 / 10);
+}
+
+/*
+ * Bytes around the data of a packet. RoCE v2: preamble, gap, header and check of Ethernet (38), IPv4 (20),
+ * UDP (8), BTH (12), ICRC (4). InfiniBand: LRH (8), BTH (12), ICRC (4), VCRC (2), and a delimiter at each
+ * end. InfiniBand specification, volume 1, chapters 5 and 9; its annex A17.
+ */
+#define AROUND_ETHERNET   82
+#define AROUND_INFINIBAND 28
+
+double speed_of_link(const struct facts *ours, const struct facts *theirs)
+{
+	const char *mtu = facts_value(ours, "rdma mtu"), *layer = facts_value(ours, "link layer");
+	double data = mtu ? strtod(mtu, NULL) : 0, around = AROUND_ETHERNET;
+
+	if (is_software(ours) || is_software(theirs) || data == 0)
+		return 0;
+	if (layer && strcmp(layer, "InfiniBand") == 0)
+		around = AROUND_INFINIBAND;
+	return promised(ours, theirs) * 1e6 * data / (data + around);
 }
 
 /* True if that end's bus is known, and carries less than the link. */

@@ -19,6 +19,13 @@
 bool speed_is_good(const struct facts *ours, const struct facts *theirs, double there, double back,
 	enum impairment *why, char *text, size_t size);
 
+/*
+ * Bytes in a second that the link between the ends can carry as data, by the rate of the slower port
+ * and what the headers of each packet leave ("rdma mtu", "link layer"); 0 if that is not known, as with
+ * RDMA in software.
+ */
+double speed_of_link(const struct facts *ours, const struct facts *theirs);
+
 /* MB/s that a bus like "16.0 GT/s PCIe x8" carries, without its headers; 0 if the text is none, or NULL. */
 double speed_of_bus(const char *bus);
 

@@ -1,0 +1,21 @@
+#include "intervals.h"
+
+void intervals_init(struct intervals *intervals, uint64_t now)
+{
+	*intervals = (struct intervals){.start = now, .began = now};
+}
+
+void intervals_note(struct intervals *intervals, uint64_t now, uint64_t bytes)
+{
+	uint64_t length = now - intervals->began, rate;
+
+	if (length < INTERVAL_NS)
+		return;
+	rate = (uint64_t)((double)(bytes - intervals->before) * 1e9 / (double)length);
+	if (intervals->best == 0 || rate < intervals->worst)
+		intervals->worst = rate;
+	if (rate > intervals->best)
+		intervals->best = rate;
+	intervals->began = now;
+	intervals->before = bytes;
+}

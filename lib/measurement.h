@@ -1,0 +1,49 @@
+/*
+ * What a measurement has found, as a table for people and as JSON for programs. Pure. Any thread.
+ */
+#ifndef MEASUREMENT_H
+#define MEASUREMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "latency.h"
+#include "options.h"
+#include "plan.h"
+
+struct json_object;
+
+/* Room for a line of the table, with its terminator. */
+#define MEASUREMENT_LINE 160
+
+/* One run. */
+struct measured {
+	struct plan plan;
+	struct tally ours, theirs;
+	const struct latency *latency; /* NULL: bandwidth was measured */
+};
+
+/*
+ * The lines above the table, by their index from 0; returns false when there is none. And the lines of
+ * one run: both directions have one each.
+ */
+bool measurement_head(
+	char line[MEASUREMENT_LINE], const struct options *options, unsigned int index);
+bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
+	const struct measured *measured, unsigned int index);
+
+/* The next bar of the latencies' histogram; *at is 0 at first. Returns false at its end. */
+bool measurement_bar(char line[MEASUREMENT_LINE], const struct latency *latency, size_t *at);
+
+/* Bytes in a second; of both directions the sum. */
+double measurement_rate(const struct measured *measured);
+
+/* Writes a rate in the unit that the options ask for: "199.1 MB/s". */
+void measurement_rate_text(
+	char *text, size_t size, const struct options *options, double bytes_per_second);
+
+/* The run as an object. NULL: no memory. */
+struct json_object *measurement_json(const struct measured *measured, bool histogram);
+
+#endif

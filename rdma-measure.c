@@ -1,0 +1,479 @@
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/document.h"
+#include "lib/measurement.h"
+#include "lib/speed.h"
+#include "rdma-ask.h"
+#include "rdma-bench.h"
+#include "rdma-measure.h"
+#include "rdma-session.h"
+#include "rdma-way.h"
+
+/* Address resolution is asked for in short attempts: see rdma-client.c. */
+#define RESOLVE_MS 1000
+
+/* Operations under way if --depth does not say it: so many, or bytes; and of a latency's WRITEs. */
+#define DEPTH_MAX     128
+#define DEPTH_MIN     16
+#define DEPTH_BYTES   (4 << 20)
+#define DEPTH_LATENCY 64
+
+/* READs at a time that are asked for; the device does what it can. */
+#define READS 16
+
+/* The least time in which one way of waiting is compared with another, in milliseconds. */
+#define TRIAL_MS 100
+
+struct measurement {
+	const struct options *options;
+	struct output output;
+	struct secret *secret;
+	int signals;
+	char peer[ADDRESS_TEXT_SIZE + 64];
+	struct way way;
+	struct ask ask;
+	struct bench bench;
+	struct facts ours, theirs;
+	struct counters our_counters, their_counters; /* before; then what they have increased by */
+	struct latency latency;
+	struct json_object *results;
+	uint64_t wrong; /* operations whose data was not right */
+	double best;    /* bytes in a second */
+	struct failure failure;
+};
+
+static deadline_t patience(const struct measurement *measurement)
+{
+	return deadline_in(measurement->options->timeout);
+}
+
+/* Keeps the first failure; of what a diagnosis says of silence nothing is true here. */
+static int take_failure(struct measurement *measurement)
+{
+	struct failure *failure = &measurement->ask.probe.failure;
+
+	if (failure->code == CODE_DIAGNOSIS)
+		failure->code = ETIMEDOUT;
+	if (failure->kind == FAILURE_DEADLINE && !*failure->evidence)
+		snprintf(failure->evidence, sizeof(failure->evidence), "no answer within %g s",
+			(double)measurement->options->timeout / 1000);
+	if (!failure_is_set(&measurement->failure))
+		measurement->failure = *failure;
+	return -1;
+}
+
+static bool is_latency(const struct measurement *measurement)
+{
+	return measurement->options->measure.latency;
+}
+
+/* The most work requests under way on a queue pair, whatever the size. */
+static uint32_t depth_max(const struct measurement *measurement)
+{
+	if (is_latency(measurement))
+		return DEPTH_LATENCY;
+	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
+}
+
+/* Tries one address of the server. */
+static int try_address(struct measurement *measurement)
+{
+	const struct options *options = measurement->options;
+	const struct ask_wish wish = {
+		.kind = SESSION_MEASUREMENT,
+		.timeout = (uint32_t)options->timeout,
+		.queue_pairs = options->measure.queue_pairs,
+		.depth = depth_max(measurement),
+		.reads = READS,
+	};
+	const struct sockaddr *server = measurement->way.address->ai_addr;
+	struct ask *ask = &measurement->ask;
+	struct sockaddr_storage source;
+	struct event_copy answer;
+
+	if (session_source(options, measurement->way.sources, server->sa_family, &source,
+		    &measurement->failure))
+		return -1;
+	if (ask_open(ask, server, measurement->secret))
+		return take_failure(measurement);
+	ask->probe.stop_fd = measurement->signals;
+	if (ask_resolve(ask, address_or_none(&source), server, deadline_in(RESOLVE_MS)) ||
+		ask_connect(ask, &wish, patience(measurement), &answer) ||
+		ask_admission(ask, &wish, &answer, patience(measurement)))
+		return take_failure(measurement);
+	return 0;
+}
+
+/* Connects to the server, at whichever of its addresses. */
+static int connect_server(struct measurement *measurement)
+{
+	const struct failure *failure = &measurement->failure;
+	deadline_t deadline = patience(measurement);
+
+	if (way_find(&measurement->way, measurement->options, deadline, &measurement->failure))
+		return -1;
+	/* Not before the lookups: until here a signal just ends the process. */
+	measurement->signals = signals_open();
+	while (try_address(measurement)) {
+		ask_close(&measurement->ask);
+		if (failure->kind == FAILURE_INTERRUPTED || deadline_left(deadline) == 0 ||
+			!way_next(&measurement->way, failure->code == ETIMEDOUT))
+			return -1;
+	}
+	measurement->failure = (struct failure){0}; /* of an address tried before */
+	return 0;
+}
+
+/* Bytes of memory that the largest size needs; to verify, two pieces of it at least. */
+static size_t memory_needed(const struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	uint64_t pieces = measure->verify && measure->bandwidth ? 2 : 1;
+
+	return (size_t)(measure->largest * measure->queue_pairs * pieces);
+}
+
+/* Memory, and the queue pairs beside the first one. */
+static int prepare(struct measurement *measurement)
+{
+	struct ask *ask = &measurement->ask;
+	struct bench *bench = &measurement->bench;
+	uint8_t numbers[4 * PLAN_QUEUE_PAIRS_MAX];
+	struct order lanes = {.type = ORDER_LANES, .text = (char *)numbers}, answer;
+
+	bench_init(bench, &ask->probe, depth_max(measurement), false);
+	if (probe_enlarge(&ask->probe, memory_needed(measurement)) ||
+		ask_facts(ask, &measurement->theirs, patience(measurement)) ||
+		ask_region(ask, patience(measurement)) ||
+		bench_make_lanes(bench, measurement->options->measure.queue_pairs))
+		return take_failure(measurement);
+	lanes.text_size = (uint16_t)bench_lanes_tell(bench, numbers);
+	if (ask_order(ask, &lanes, &answer, patience(measurement)) ||
+		bench_lanes_meet(bench, answer.text, answer.text_size))
+		return take_failure(measurement);
+	probe_facts(&ask->probe, &measurement->ours);
+	return 0;
+}
+
+/* As many operations under way as fill the way, and not more memory than there is. */
+static void choose_depth(const struct measurement *measurement, struct plan *plan)
+{
+	uint64_t fitting = DEPTH_BYTES / plan->size, pieces;
+
+	plan->depth = depth_max(measurement);
+	if (!measurement->options->depth && fitting < plan->depth && !is_latency(measurement))
+		plan->depth = fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
+	plan->slots = 1;
+	if (!plan->verify || is_latency(measurement))
+		return;
+	pieces = measurement->ask.probe.private.size / plan->size / plan->queue_pairs;
+	plan->slots = pieces < plan->depth ? (uint32_t)pieces : plan->depth;
+}
+
+static void make_plan(const struct measurement *measurement, uint64_t size, struct plan *plan)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+
+	*plan = (struct plan){
+		.kind = measure->latency ? PLAN_LATENCY : PLAN_BANDWIDTH,
+		.wait = measure->poll == POLL_SPIN ? PLAN_SPIN : PLAN_EVENT,
+		.reads = measurement->options->mode->number == MODE_READ,
+		.both_ways = measure->bidirectional,
+		.verify = measure->verify,
+		.size = (uint32_t)size,
+		.queue_pairs = measure->queue_pairs,
+		.operations = measure->iterations,
+		.milliseconds = (uint32_t)measure->duration,
+		.seed = size,
+	};
+	choose_depth(measurement, plan);
+}
+
+/* Carries out a plan, at both ends. */
+static int run(struct measurement *measurement, const struct plan *plan, struct measured *measured)
+{
+	struct ask *ask = &measurement->ask;
+	struct bench *bench = &measurement->bench;
+	uint8_t text[PLAN_SIZE];
+	struct order begin = {.type = ORDER_BEGIN, .text = (char *)text, .text_size = PLAN_SIZE};
+	struct order end = {.type = ORDER_END}, answer;
+
+	*measured = (struct measured){.plan = *plan};
+	if (plan->kind == PLAN_LATENCY) {
+		latency_init(&measurement->latency);
+		measured->latency = &measurement->latency;
+	}
+	plan_encode(plan, text);
+	bench_begin(bench, plan, measurement->options->timeout);
+	if (ask_order(ask, &begin, &answer, patience(measurement)) ||
+		bench_run(bench, &measured->ours, &measurement->latency) ||
+		ask_order(ask, &end, &answer, patience(measurement)))
+		return take_failure(measurement);
+	if (tally_decode(&measured->theirs, answer.text, answer.text_size)) {
+		failure_set(&ask->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+			"tally_decode", "what it says of the run makes no sense");
+		return take_failure(measurement);
+	}
+	return 0;
+}
+
+/* How good a run was, for comparison with another one. */
+static double merit(const struct measured *measured)
+{
+	if (!measured->latency)
+		return measurement_rate(measured);
+	return 1 / ((double)latency_percentile(measured->latency, 0.5) + 1);
+}
+
+/*
+ * Warms up: caches, the device's tables, the processor's clock. If nobody has said how to wait, each way
+ * has its turn, and the better one is taken.
+ */
+static int warm_up(struct measurement *measurement, struct plan *plan)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	struct measured measured;
+	struct plan trial = *plan;
+	double merits[PLAN_WAITS] = {0};
+
+	trial.operations = 0;
+	trial.milliseconds = (uint32_t)measure->warm_up;
+	if (measure->poll != POLL_AUTO)
+		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
+	trial.milliseconds /= PLAN_WAITS;
+	if (trial.milliseconds < TRIAL_MS)
+		trial.milliseconds = TRIAL_MS;
+	for (int wait = 0; wait < PLAN_WAITS; wait++) {
+		trial.wait = (enum plan_wait)wait;
+		if (run(measurement, &trial, &measured))
+			return -1;
+		merits[wait] = merit(&measured);
+	}
+	plan->wait = merits[PLAN_SPIN] > merits[PLAN_EVENT] ? PLAN_SPIN : PLAN_EVENT;
+	output_detail(&measurement->output, "%u bytes: %s is better by %.1f %%", plan->size,
+		plan->wait == PLAN_SPIN ? "spinning" : "sleeping",
+		100 * (merits[plan->wait] / merits[!plan->wait] - 1));
+	return 0;
+}
+
+/* Shows one run, and keeps what is judged at the end. */
+static int show(struct measurement *measurement, const struct measured *measured)
+{
+	const struct options *options = measurement->options;
+	char line[MEASUREMENT_LINE];
+	size_t bar = 0;
+
+	for (unsigned int i = 0; measurement_row(line, options, measured, i); i++)
+		output_line(&measurement->output, "%s", line);
+	while (options->measure.histogram && measurement_bar(line, &measurement->latency, &bar))
+		output_line(&measurement->output, "%s", line);
+	measurement->wrong += measured->ours.wrong + measured->theirs.wrong;
+	if (measurement_rate(measured) > measurement->best)
+		measurement->best = measurement_rate(measured);
+	if (json_object_array_add(measurement->results,
+		    measurement_json(measured, options->measure.histogram)) == 0)
+		return 0;
+	return failure_set(&measurement->failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "json-c",
+		"%s", strerror(ENOMEM));
+}
+
+static const char *value(const struct facts *facts, const char *name)
+{
+	const char *known = facts_value(facts, name);
+
+	return known ? known : "unknown";
+}
+
+static void show_end(
+	const struct measurement *measurement, const char *where, const struct facts *facts)
+{
+	output_line(&measurement->output,
+		"%s: %s port %s (%s), link %s, RDMA MTU %s, GID %s, NUMA node %s, thread on %s",
+		where, value(facts, "device"), value(facts, "port"), value(facts, "driver"),
+		value(facts, "rate"), value(facts, "rdma mtu"), value(facts, "gid type"),
+		value(facts, "numa node"), value(facts, "thread's numa node"));
+}
+
+static void show_head(const struct measurement *measurement)
+{
+	char line[MEASUREMENT_LINE];
+
+	show_end(measurement, "here ", &measurement->ours);
+	show_end(measurement, "there", &measurement->theirs);
+	for (unsigned int i = 0; measurement_head(line, measurement->options, i); i++)
+		output_line(&measurement->output, "%s", line);
+}
+
+/* What both ports counted meanwhile. */
+static int count(struct measurement *measurement)
+{
+	struct counters ours, theirs;
+	char here[160], there[160];
+
+	ask_count_here(&measurement->ask, &ours);
+	if (ask_count_there(&measurement->ask, &theirs, patience(measurement)))
+		return take_failure(measurement);
+	counters_difference(&measurement->our_counters, &ours, &measurement->our_counters);
+	counters_difference(&measurement->their_counters, &theirs, &measurement->their_counters);
+	counters_sum_up(&measurement->our_counters, here, sizeof(here));
+	counters_sum_up(&measurement->their_counters, there, sizeof(there));
+	output_line(&measurement->output, "counted here: %s; there: %s", here, there);
+	return 0;
+}
+
+/* Data that was not right is a failure; a rate that is too low one of another kind. */
+static int judge(struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	double wanted = measure->expect;
+	char got[40], least[40];
+
+	if (measurement->wrong > 0)
+		return failure_set(&measurement->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,
+			"--verify", "the data of %llu operations was not right",
+			(unsigned long long)measurement->wrong);
+	if (measure->verify)
+		output_line(&measurement->output, "verified: every byte of every operation");
+	if (measure->expect_percent)
+		wanted *= speed_of_link(&measurement->ours, &measurement->theirs) *
+			  (measure->bidirectional ? 2 : 1);
+	if (measure->expect_percent && wanted == 0)
+		return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_EXCHANGE,
+			IMPAIRED_EXPECTED, "--expect", "what the link can carry is not known");
+	if (measurement->best >= wanted)
+		return 0;
+	measurement_rate_text(got, sizeof(got), measurement->options, measurement->best);
+	measurement_rate_text(least, sizeof(least), measurement->options, wanted);
+	return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_EXCHANGE,
+		IMPAIRED_EXPECTED, "--expect", "%s of %s", got, least);
+}
+
+static int measure_all(struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	struct measured measured;
+	struct plan plan;
+
+	if (connect_server(measurement) || prepare(measurement))
+		return -1;
+	ask_count_here(&measurement->ask, &measurement->our_counters);
+	if (ask_count_there(&measurement->ask, &measurement->their_counters, patience(measurement)))
+		return take_failure(measurement);
+	show_head(measurement);
+	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
+		make_plan(measurement, size, &plan);
+		if (warm_up(measurement, &plan) || run(measurement, &plan, &measured) ||
+			show(measurement, &measured))
+			return -1;
+	}
+	return count(measurement) || judge(measurement) ? -1 : 0;
+}
+
+/* The counters of a port that have increased. */
+static bool add_counters(
+	struct json_object *object, const char *key, const struct counters *counters)
+{
+	struct json_object *list = json_object_new_object();
+
+	if (!document_add_value(object, key, list))
+		return false;
+	for (size_t i = 0; i < counters->count; i++)
+		if (counters->list[i].value > 0 &&
+			!document_add_number(list, counters->list[i].name, counters->list[i].value))
+			return false;
+	return true;
+}
+
+static bool fill(struct measurement *measurement, const char *error, struct json_object *object)
+{
+	const struct options *options = measurement->options;
+	struct json_object *counters = json_object_new_object();
+
+	return document_add_number(object, "schema", 1) &&
+	       document_add_text(object, "program", measurement->output.program) &&
+	       document_add_text(object, "version", PROJECT_VERSION) &&
+	       document_add_text(
+		       object, "measured", is_latency(measurement) ? "latency" : "bandwidth") &&
+	       document_add_text(object, "mode", options->mode->name) &&
+	       document_add_text(object, "host", options->host) &&
+	       document_add_number(object, "port", options->port) &&
+	       document_add_number(object, "status", failure_status(&measurement->failure)) &&
+	       document_add_text(object, "error", error) &&
+	       document_add_value(object, "here", facts_json(&measurement->ours)) &&
+	       document_add_value(object, "there", facts_json(&measurement->theirs)) &&
+	       document_add_value(object, "results", json_object_get(measurement->results)) &&
+	       document_add_value(object, "counters", counters) &&
+	       add_counters(counters, "here", &measurement->our_counters) &&
+	       add_counters(counters, "there", &measurement->their_counters);
+}
+
+static void print_document(struct measurement *measurement, const char *error)
+{
+	struct json_object *object = json_object_new_object();
+	bool filled = object && fill(measurement, error, object);
+
+	output_document(filled ? json_object_to_json_string_ext(object,
+					 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+			       : NULL);
+	json_object_put(object);
+}
+
+/* Says how it ended. */
+static void report(struct measurement *measurement)
+{
+	const char *error = NULL;
+	char text[1024];
+
+	if (failure_is_set(&measurement->failure)) {
+		failure_explain(&measurement->failure, measurement->peer,
+			measurement->output.verbose, text, sizeof(text));
+		output_error(&measurement->output, "%s", text);
+		error = text;
+	}
+	if (measurement->options->json)
+		print_document(measurement, error);
+}
+
+static void tear_down(struct measurement *measurement)
+{
+	bench_free(&measurement->bench);
+	ask_close(&measurement->ask);
+	way_free(&measurement->way);
+	secret_free(measurement->secret);
+	if (measurement->signals >= 0)
+		close(measurement->signals);
+	json_object_put(measurement->results);
+	free(measurement);
+}
+
+enum exit_status measure(const struct options *options, const char *program)
+{
+	struct measurement *measurement = calloc(1, sizeof(*measurement));
+	struct output output = session_output(program, options);
+	enum exit_status status = STATUS_FAILED;
+
+	if (measurement)
+		measurement->results = json_object_new_array();
+	if (!measurement || !measurement->results) {
+		output_error(&output, "there is not enough memory");
+		free(measurement);
+		return output_finish(&output, STATUS_FAILED);
+	}
+	measurement->options = options;
+	measurement->output = output;
+	measurement->signals = -1;
+	snprintf(measurement->peer, sizeof(measurement->peer),
+		strchr(options->host, ':') ? "[%s]:%u" : "%s:%u", options->host, options->port);
+	if (session_load_secret(&measurement->secret, options->secret_file, &output) == 0) {
+		measure_all(measurement);
+		report(measurement);
+		status = failure_status(&measurement->failure);
+	}
+	tear_down(measurement);
+	return output_finish(&output, status);
+}

@@ -1,0 +1,17 @@
+/*
+ * `rdma-client --bandwidth` and `--latency`: measures WRITEs or READs from memory to memory between this
+ * host and an rdma-server, which needs no option for it. See docs/performance.md.
+ */
+#ifndef RDMA_MEASURE_H
+#define RDMA_MEASURE_H
+
+#include "lib/failure.h"
+#include "lib/options.h"
+
+/*
+ * Measures what the options ask for and prints a table, or with --json a document on standard output.
+ * Returns the exit status, when all lines are written. Main thread, which waits here.
+ */
+enum exit_status measure(const struct options *options, const char *program);
+
+#endif

@@ -1,0 +1,279 @@
+/*
+ * A run that measures bandwidth: each lane has as many operations under way as the plan allows. The
+ * server has to do something only if it is to do the same at the same time, or if data is verified:
+ * then it makes what the client READs, or looks at what it has WRITTEN.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/pattern.h"
+#include "rdma-bench.h"
+
+/* A spinning thread looks after everything else once in so many fruitless turns. */
+#define SPINS 4096
+
+/* A client that measures alone tells the server so often that it lives. */
+#define BEAT_NS UINT64_C(1000000000)
+
+/* How many operations of this lane may be posted now. */
+static uint64_t room(const struct bench *bench, const struct lane *lane)
+{
+	const struct plan *plan = &bench->plan;
+	uint64_t may = plan->depth - (lane->posted - lane->completed);
+
+	if (bench->stopped)
+		return 0;
+	if (plan->operations && may > plan->operations - lane->posted)
+		may = plan->operations - lane->posted;
+	if (plan->verify && may > lane->allowed - lane->posted)
+		may = lane->allowed - lane->posted;
+	return may;
+}
+
+/* One operation, as a work request. */
+static void describe(struct bench *bench, struct lane *lane, uint64_t number,
+	struct ibv_send_wr *request, struct ibv_sge *piece)
+{
+	const struct plan *plan = &bench->plan;
+	const struct probe *probe = bench->probe;
+	uint64_t place = bench_place(bench, lane, number);
+
+	if (plan->verify && !plan->reads)
+		pattern_fill(probe->private.start + place, plan->size,
+			bench_seed(bench, lane, number, bench->server));
+	*piece = (struct ibv_sge){
+		.addr = (uintptr_t)probe->private.start + place,
+		.length = plan->size,
+		.lkey = probe->private.mr->lkey,
+	};
+	*request = (struct ibv_send_wr){
+		.wr_id = bench_wr_id(bench, lane, BENCH_OPERATION, number),
+		.sg_list = piece,
+		.num_sge = 1,
+		.opcode = plan->reads ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+		.send_flags = !plan->reads && plan->size <= probe->inline_max ? IBV_SEND_INLINE : 0,
+		.wr.rdma = {probe->peer_address + place, probe->peer_rkey},
+	};
+}
+
+/* Posts what may be posted, in one list of which the last is signaled. Returns how many, or -1. */
+static int post_operations(struct bench *bench, struct lane *lane)
+{
+	struct ibv_send_wr requests[BENCH_LIST];
+	struct ibv_sge pieces[BENCH_LIST];
+	uint64_t may = room(bench, lane);
+	unsigned int count = may < BENCH_LIST ? (unsigned int)may : BENCH_LIST;
+
+	/* Few are not worth a call while others are under way. */
+	if (count == 0 || (count < bench->batch && lane->posted > lane->completed &&
+				  lane->posted + may != bench->plan.operations))
+		return 0;
+	for (unsigned int i = 0; i < count; i++) {
+		describe(bench, lane, lane->posted + i, &requests[i], &pieces[i]);
+		requests[i].next = &requests[i + 1];
+	}
+	requests[count - 1].next = NULL;
+	requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
+	if (bench_post(bench, lane, requests))
+		return -1;
+	lane->posted += count;
+	return (int)count;
+}
+
+/* Verified operations: how many of them are told together. */
+static uint64_t half(const struct bench *bench)
+{
+	return bench->plan.slots > 1 ? bench->plan.slots / 2 : 1;
+}
+
+/*
+ * To verify: tells the peer up to where we have WRITTEN, or have READ and looked at it, and at the end
+ * that there is no more. Returns 1 if it did, 0, or -1.
+ */
+static int tell(struct bench *bench, struct lane *lane)
+{
+	uint64_t done = bench->plan.reads ? lane->completed : lane->posted;
+	bool last = (bench->stopped || done == bench->plan.operations) && done == lane->posted;
+
+	if (lane->ended || (done - lane->told < half(bench) && !last))
+		return 0;
+	lane->told = done;
+	lane->ended = last;
+	return bench_notify(bench, lane, &(struct notice){done, true, last}) ? -1 : 1;
+}
+
+/* Looks at one piece of the peer's data. */
+static void check(struct bench *bench, struct lane *lane, const uint8_t *memory, uint64_t number,
+	bool servers)
+{
+	uint32_t size = bench->plan.size;
+
+	if (pattern_check(memory + bench_place(bench, lane, number), size,
+		    bench_seed(bench, lane, number, servers)) < size)
+		bench->wrong++;
+}
+
+/*
+ * To verify: looks at what the peer has WRITTEN, or makes what it is to READ, and says so. Returns 1 if
+ * there was something to do, 0, or -1.
+ */
+static int serve(struct bench *bench, struct lane *lane)
+{
+	const struct plan *plan = &bench->plan;
+	uint8_t *memory = bench->probe->offered.start;
+	uint64_t until = lane->heard + (plan->reads && !lane->last_heard ? plan->slots : 0);
+	bool moved = lane->served < until;
+	bool last = lane->last_heard && !lane->last_told;
+
+	for (; lane->served < until; lane->served++)
+		if (plan->reads)
+			pattern_fill(memory + bench_place(bench, lane, lane->served), plan->size,
+				bench_seed(bench, lane, lane->served, bench->server));
+		else
+			check(bench, lane, memory, lane->served, !bench->server);
+	if (!moved && !last)
+		return 0;
+	lane->last_told = last;
+	return bench_notify(bench, lane, &(struct notice){lane->served, false, last}) ? -1 : 1;
+}
+
+static int take_send(struct bench *bench, const struct ibv_wc *completion)
+{
+	struct lane *lane = bench_lane_of(bench, completion->wr_id);
+	uint64_t before = lane->completed;
+
+	if (completion->status != IBV_WC_SUCCESS)
+		return probe_broke(bench->probe, &bench->probe->sends, completion);
+	if (bench_work_of(completion->wr_id) != BENCH_OPERATION)
+		return 0;
+	lane->completed = bench_number_of(completion->wr_id) + 1;
+	bench->operations += lane->completed - before;
+	if (bench->plan.verify && bench->plan.reads)
+		for (; before < lane->completed; before++)
+			check(bench, lane, bench->probe->private.start, before, !bench->server);
+	return 0;
+}
+
+static int take_receive(struct bench *bench, const struct ibv_wc *completion)
+{
+	struct notice notice;
+	struct lane *lane;
+	int heard = bench_hear(bench, completion, &notice, &lane);
+
+	if (heard <= 0)
+		return heard;
+	if (notice.of_initiator) {
+		lane->heard = notice.number;
+		lane->last_heard |= notice.last;
+	} else {
+		lane->allowed = notice.number + (bench->plan.reads ? 0 : bench->plan.slots);
+		lane->over |= notice.last;
+	}
+	return 0;
+}
+
+/* True if this lane has nothing more to do. */
+static bool is_done(const struct bench *bench, const struct lane *lane)
+{
+	bool initiator = !bench->initiates ||
+			 (lane->posted == lane->completed &&
+				 (bench->stopped || lane->posted == bench->plan.operations) &&
+				 (!bench->plan.verify || lane->over));
+
+	return initiator && (!bench->serves || lane->last_told);
+}
+
+static bool all_done(const struct bench *bench)
+{
+	for (uint32_t i = 0; i < bench->plan.queue_pairs; i++)
+		if (!is_done(bench, &bench->lanes[i]))
+			return false;
+	return true;
+}
+
+/* True if there is nothing more to do, or the peer sees it so: then what is under way is waited for. */
+static bool is_over(struct bench *bench)
+{
+	bench->stopped |= bench->told_end;
+	return all_done(bench) || (bench->told_end && bench->plan.verify);
+}
+
+/* Does for each lane what can be done now. Returns how much that was, or -1. */
+static int move(struct bench *bench)
+{
+	int moved = 0;
+
+	for (uint32_t i = 0; i < bench->plan.queue_pairs; i++) {
+		struct lane *lane = &bench->lanes[i];
+		int posted = bench->initiates ? post_operations(bench, lane) : 0;
+		int told = bench->initiates && bench->plan.verify ? tell(bench, lane) : 0;
+		int served = bench->serves ? serve(bench, lane) : 0;
+
+		if (posted < 0 || told < 0 || served < 0)
+			return -1;
+		moved += posted + told + served;
+	}
+	return moved;
+}
+
+/* A server that has nothing to do of its own would take us for dead. */
+static int beat(struct bench *bench, uint64_t now)
+{
+	if (now < bench->beat || bench->server || bench->plan.verify || bench->plan.both_ways)
+		return 0;
+	bench->beat = now + BEAT_NS;
+	return bench_beat(bench);
+}
+
+/* Takes what has completed. Returns how much that was, or -1. */
+static int take(struct bench *bench)
+{
+	int sent = bench_poll(bench, &bench->probe->sends, take_send);
+	int received = sent < 0 ? -1 : bench_poll(bench, &bench->probe->receives, take_receive);
+	uint64_t now;
+
+	if (received < 0)
+		return -1;
+	if (sent > 0) {
+		now = bench_now();
+		intervals_note(&bench->intervals, now, bench->operations * bench->plan.size);
+		if (now >= bench->end)
+			bench->stopped = true;
+		if (beat(bench, now))
+			return -1;
+	}
+	return sent + received;
+}
+
+int bench_bandwidth(struct bench *bench)
+{
+	deadline_t silence = 0; /* 0: something has just happened */
+	unsigned int spins = 0;
+
+	if (!bench->initiates && !bench->serves)
+		return 0;
+	bench->batch = bench->plan.depth < 4 ? 1 : bench->plan.depth / 4;
+	if (bench->batch > BENCH_LIST)
+		bench->batch = BENCH_LIST;
+	bench->beat = bench->intervals.start + BEAT_NS;
+	if (!bench->server && bench_beat(bench))
+		return -1;
+	bench->started = !bench->server;
+	while (!is_over(bench)) {
+		int moved = bench->started ? move(bench) : 0, taken = moved < 0 ? -1 : take(bench);
+
+		if (taken < 0)
+			return -1;
+		if (moved + taken > 0) {
+			silence = 0;
+			continue;
+		}
+		if (silence == 0)
+			silence = deadline_in(bench->patience);
+		if (bench->plan.wait == PLAN_EVENT
+				? probe_idle(bench->probe, silence)
+				: ++spins % SPINS == 0 && bench_look(bench, silence))
+			return -1;
+	}
+	return 0;
+}
