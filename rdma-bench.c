@@ -58,7 +58,6 @@ static int call_failed(struct bench *bench, const char *call, int error)
 void bench_init(struct bench *bench, struct probe *probe, uint32_t depth, bool server)
 {
 	*bench = (struct bench){.probe = probe, .server = server, .lane_count = 1, .depth = depth};
-	bench->lanes[0].qp = probe->id->qp;
 }
 
 /* The memory of a lane's notices. */
@@ -136,6 +135,7 @@ int bench_make_lanes(struct bench *bench, uint32_t count)
 {
 	if (make_notices(bench, count))
 		return -1;
+	bench->lanes[0].qp = bench->probe->id->qp;
 	while (bench->lane_count < count)
 		if (make_lane(bench, &bench->lanes[bench->lane_count]))
 			return -1;

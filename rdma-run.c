@@ -15,6 +15,12 @@
 /* A client that measures alone tells the server so often that it lives. */
 #define BEAT_NS UINT64_C(1000000000)
 
+/* True if no more operations of this lane are to be posted. */
+static bool is_posted(const struct bench *bench, const struct lane *lane)
+{
+	return bench->stopped || (bench->plan.operations && lane->posted == bench->plan.operations);
+}
+
 /* How many operations of this lane may be posted now. */
 static uint64_t room(const struct bench *bench, const struct lane *lane)
 {
@@ -93,7 +99,7 @@ static uint64_t half(const struct bench *bench)
 static int tell(struct bench *bench, struct lane *lane)
 {
 	uint64_t done = bench->plan.reads ? lane->completed : lane->posted;
-	bool last = (bench->stopped || done == bench->plan.operations) && done == lane->posted;
+	bool last = is_posted(bench, lane) && done == lane->posted;
 
 	if (lane->ended || (done - lane->told < half(bench) && !last))
 		return 0;
@@ -175,10 +181,9 @@ static int take_receive(struct bench *bench, const struct ibv_wc *completion)
 /* True if this lane has nothing more to do. */
 static bool is_done(const struct bench *bench, const struct lane *lane)
 {
-	bool initiator = !bench->initiates ||
-			 (lane->posted == lane->completed &&
-				 (bench->stopped || lane->posted == bench->plan.operations) &&
-				 (!bench->plan.verify || lane->over));
+	bool initiator =
+		!bench->initiates || (lane->posted == lane->completed && is_posted(bench, lane) &&
+					     (!bench->plan.verify || lane->over));
 
 	return initiator && (!bench->serves || lane->last_told);
 }
