@@ -298,6 +298,12 @@ int bench_hear(struct bench *bench, const struct ibv_wc *completion, struct noti
 	return probe_release(probe, completion) ? -1 : completion->byte_len == NOTICE_SIZE;
 }
 
+int bench_poll_failed(struct bench *bench)
+{
+	return failure_set(&bench->probe->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
+		"ibv_poll_cq", "%s", strerror(EIO));
+}
+
 int bench_poll(struct bench *bench, struct probe_queue *queue,
 	int (*take)(struct bench *, const struct ibv_wc *))
 {
@@ -305,8 +311,7 @@ int bench_poll(struct bench *bench, struct probe_queue *queue,
 	int count = ibv_poll_cq(queue->cq, BENCH_POLL, completions);
 
 	if (count < 0)
-		return failure_set(&bench->probe->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
-			"ibv_poll_cq", "%s", strerror(EIO));
+		return bench_poll_failed(bench);
 	for (int i = 0; i < count; i++)
 		if (take(bench, &completions[i]))
 			return -1;

@@ -114,6 +114,9 @@ uint64_t bench_seed(
 int bench_poll(struct bench *bench, struct probe_queue *queue,
 	int (*take)(struct bench *, const struct ibv_wc *));
 
+/* Records that ibv_poll_cq(3) failed. */
+int bench_poll_failed(struct bench *bench);
+
 /* Sends a message of no bytes: the client's first one starts the server's half, others are signs of life. */
 int bench_beat(struct bench *bench);
 

@@ -25,11 +25,6 @@ static uint8_t mark_of(uint64_t number)
 	return (uint8_t)(number + 1);
 }
 
-static uint32_t size_of_pattern(const struct bench *bench)
-{
-	return bench->plan.verify ? bench->plan.size - 1 : 0;
-}
-
 void bench_prepare_latency(struct bench *bench)
 {
 	struct probe *probe = bench->probe;
@@ -79,57 +74,115 @@ static bool is_complete(const struct bench *bench, uint64_t number)
 	return bench->lanes->completed > number;
 }
 
-/*
- * Waits until that is so for the operation of that number; or, at the server, until an order is here,
- * after which nothing comes.
- */
-static int await(struct bench *bench, bool (*so)(const struct bench *, uint64_t), uint64_t number)
+/* Silence has lasted too long, or somebody wants us to stop; once in so many turns of who spins. */
+static int look(struct bench *bench, deadline_t *silence)
 {
-	bool spins = bench->plan.wait == PLAN_SPIN, sends = so == is_complete;
+	if (*silence == 0)
+		*silence = deadline_in(bench->patience);
+	return bench_look(bench, *silence);
+}
+
+/* Spins until the peer's WRITE of that number is here or, at the server, an order. */
+static int spin_for_data(struct bench *bench, uint64_t number)
+{
 	deadline_t silence = 0;
 
-	for (unsigned int turn = 1; !so(bench, number) && !bench->told_end; turn++) {
-		int taken = 0;
-
-		if ((sends || !spins) && bench_poll(bench, &bench->probe->sends, take_send) < 0)
+	for (unsigned int turn = 1; !is_here(bench, number); turn++) {
+		if (turn % TURNS_ORDER == 0 &&
+			bench_poll(bench, &bench->probe->receives, take_receive) < 0)
 			return -1;
-		if (!spins || turn % TURNS_ORDER == 0)
-			taken = bench_poll(bench, &bench->probe->receives, take_receive);
-		if (taken < 0)
-			return -1;
-		if (so(bench, number))
-			break;
-		if (silence == 0 && (!spins || turn % TURNS_LOOK == 0))
-			silence = deadline_in(bench->patience);
-		if (!spins ? taken == 0 && probe_idle(bench->probe, silence)
-			   : turn % TURNS_LOOK == 0 && bench_look(bench, silence))
+		if (bench->told_end)
+			return 0;
+		if (turn % TURNS_LOOK == 0 && look(bench, &silence))
 			return -1;
 	}
 	return 0;
 }
 
-static int post(struct bench *bench, enum ibv_wr_opcode opcode, uint64_t number, bool signaled)
+/* Spins until the operation of that number is complete. */
+static int spin_for_completion(struct bench *bench, uint64_t number)
+{
+	struct ibv_cq *cq = bench->probe->sends.cq;
+	deadline_t silence = 0;
+	struct ibv_wc completion;
+	unsigned int turn = 0;
+
+	while (!is_complete(bench, number)) {
+		int count = ibv_poll_cq(cq, 1, &completion);
+
+		if (count < 0)
+			return bench_poll_failed(bench);
+		if (count > 0 && take_send(bench, &completion))
+			return -1;
+		if (++turn % TURNS_LOOK == 0 && look(bench, &silence))
+			return -1;
+	}
+	return 0;
+}
+
+/* Sleeps until either is so, or an order is here. */
+static int sleep_for(
+	struct bench *bench, bool (*so)(const struct bench *, uint64_t), uint64_t number)
+{
+	deadline_t silence = deadline_in(bench->patience);
+
+	while (!so(bench, number) && !bench->told_end) {
+		int sent = bench_poll(bench, &bench->probe->sends, take_send);
+		int received =
+			sent < 0 ? -1 : bench_poll(bench, &bench->probe->receives, take_receive);
+
+		if (received < 0 || (sent + received == 0 && probe_idle(bench->probe, silence)))
+			return -1;
+	}
+	return 0;
+}
+
+static int await_data(struct bench *bench, uint64_t number)
+{
+	return bench->plan.wait == PLAN_SPIN ? spin_for_data(bench, number)
+					     : sleep_for(bench, is_here, number);
+}
+
+static int await_completion(struct bench *bench, uint64_t number)
+{
+	return bench->plan.wait == PLAN_SPIN ? spin_for_completion(bench, number)
+					     : sleep_for(bench, is_complete, number);
+}
+
+/* The work request that all operations of a run are, but for number and flags. */
+struct form {
+	struct ibv_sge piece;
+	struct ibv_send_wr request;
+};
+
+static void make_form(const struct bench *bench, struct form *form)
 {
 	const struct probe *probe = bench->probe;
 	const struct plan *plan = &bench->plan;
-	struct ibv_sge piece = {
+
+	form->piece = (struct ibv_sge){
 		.addr = (uintptr_t)probe->private.start,
 		.length = plan->size,
 		.lkey = probe->private.mr->lkey,
 	};
-	struct ibv_send_wr request = {
-		.wr_id = bench_wr_id(bench, bench->lanes, BENCH_OPERATION, number),
-		.sg_list = &piece,
+	form->request = (struct ibv_send_wr){
+		.sg_list = &form->piece,
 		.num_sge = 1,
-		.opcode = opcode,
-		.send_flags =
-			(signaled ? IBV_SEND_SIGNALED : 0) |
-			(!plan->reads && plan->size <= probe->inline_max ? IBV_SEND_INLINE : 0),
+		.opcode = plan->reads                ? IBV_WR_RDMA_READ
+			  : plan->wait == PLAN_EVENT ? IBV_WR_RDMA_WRITE_WITH_IMM
+						     : IBV_WR_RDMA_WRITE,
+		.send_flags = !plan->reads && plan->size <= probe->inline_max ? IBV_SEND_INLINE : 0,
 		.wr.rdma = {probe->peer_address, probe->peer_rkey},
 	};
+}
 
+static int post(struct bench *bench, struct form *form, uint64_t number, bool signaled)
+{
+	form->request.wr_id = bench_wr_id(bench, bench->lanes, BENCH_OPERATION, number);
+	form->request.send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
+	form->request.send_flags |= signaled ? IBV_SEND_SIGNALED : 0;
 	bench->lanes->posted = number + 1;
-	return bench_post(bench, bench->lanes, &request);
+	return bench_post(bench, bench->lanes, &form->request);
 }
 
 /* Makes the data of our WRITE. */
@@ -137,84 +190,81 @@ static void fill(struct bench *bench, uint64_t number)
 {
 	uint8_t *data = bench->probe->private.start;
 
-	pattern_fill(data, size_of_pattern(bench),
-		bench_seed(bench, bench->lanes, number, bench->server));
+	if (bench->plan.verify)
+		pattern_fill(data, bench->plan.size - 1,
+			bench_seed(bench, bench->lanes, number, bench->server));
 	data[bench->plan.size - 1] = mark_of(number);
 }
 
-static int write_once(struct bench *bench, uint64_t number)
+static int write_once(struct bench *bench, struct form *form, uint64_t number)
 {
-	struct lane *lane = bench->lanes;
-	bool wakes = bench->plan.wait == PLAN_EVENT;
+	const struct lane *lane = bench->lanes;
 
 	if (lane->posted - lane->completed >= UNDER_WAY &&
-		await(bench, is_complete, lane->posted - UNDER_WAY))
+		await_completion(bench, lane->posted - UNDER_WAY))
 		return -1;
-	return post(bench, wakes ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, number,
-		number % SIGNALED == SIGNALED - 1);
+	return post(bench, form, number, number % SIGNALED == SIGNALED - 1);
 }
 
 /* Looks at the data of the peer's WRITE. Its last byte may be here before the others. */
 static int check_write(struct bench *bench, uint64_t number)
 {
 	uint64_t seed = bench_seed(bench, bench->lanes, number, !bench->server);
-	uint32_t size = size_of_pattern(bench);
+	uint32_t size = bench->plan.size - 1;
 	deadline_t silence = 0;
 
-	while (pattern_check(bench->probe->offered.start, size, seed) < size) {
-		if (silence == 0)
-			silence = deadline_in(bench->patience);
-		if (bench_look(bench, silence))
+	while (pattern_check(bench->probe->offered.start, size, seed) < size)
+		if (look(bench, &silence))
 			return -1;
-	}
 	return 0;
 }
 
-/* One WRITE there and one back. Its time, or 0 at the end, goes to *nanoseconds. */
-static int ping(struct bench *bench, uint64_t number, uint64_t *nanoseconds)
+/* One WRITE there and one back, which half of *end - start is then the time of one way. */
+static int ping(struct bench *bench, struct form *form, uint64_t number, uint64_t *end)
 {
-	uint64_t start;
-
-	fill(bench, number);
-	start = bench_now();
-	if (write_once(bench, number) || await(bench, is_here, number))
+	if (write_once(bench, form, number) || await_data(bench, number))
 		return -1;
-	*nanoseconds = (bench_now() - start) / 2;
+	*end = bench_now();
 	return bench->plan.verify ? check_write(bench, number) : 0;
 }
 
 /* One READ. */
-static int read_once(struct bench *bench, uint64_t number, uint64_t *nanoseconds)
+static int read_once(struct bench *bench, struct form *form, uint64_t number, uint64_t *end)
 {
-	uint64_t seed = bench_seed(bench, bench->lanes, 0, !bench->server), start;
-	uint8_t *data = bench->probe->private.start;
+	const uint8_t *data = bench->probe->private.start;
 	uint32_t size = bench->plan.size;
 
-	if (bench->plan.verify)
-		memset(data, 0, size);
-	start = bench_now();
-	if (post(bench, IBV_WR_RDMA_READ, number, true) || await(bench, is_complete, number))
+	if (post(bench, form, number, true) || await_completion(bench, number))
 		return -1;
-	*nanoseconds = bench_now() - start;
-	if (bench->plan.verify && pattern_check(data, size, seed) < size)
+	*end = bench_now();
+	if (bench->plan.verify &&
+		pattern_check(data, size, bench_seed(bench, bench->lanes, 0, !bench->server)) <
+			size)
 		bench->wrong++;
 	return 0;
 }
 
-/* The server's half: answers each WRITE. */
-static int echo(struct bench *bench)
+/* What is READ is not to be what was there before. */
+static void prepare(struct bench *bench, uint64_t number)
 {
-	uint64_t number;
+	if (!bench->plan.reads)
+		fill(bench, number);
+	else if (bench->plan.verify)
+		memset(bench->probe->private.start, 0, bench->plan.size);
+}
 
-	for (number = 0;; number++) {
-		if (await(bench, is_here, number))
+/* The server's half: answers each WRITE. */
+static int echo(struct bench *bench, struct form *form)
+{
+	for (uint64_t number = 0;; number++) {
+		fill(bench, number);
+		if (await_data(bench, number))
 			return -1;
 		if (bench->told_end)
 			return 0;
 		if (bench->plan.verify && check_write(bench, number))
 			return -1;
-		fill(bench, number);
-		if (write_once(bench, number))
+		if (write_once(bench, form, number))
 			return -1;
 		bench->operations++;
 	}
@@ -223,19 +273,26 @@ static int echo(struct bench *bench)
 int bench_latency(struct bench *bench, struct latency *latency)
 {
 	const struct plan *plan = &bench->plan;
-	uint64_t nanoseconds;
+	uint64_t begin = bench->intervals.start, end;
+	struct form form;
 
+	make_form(bench, &form);
 	if (bench->server)
-		return plan->reads ? 0 : echo(bench);
+		return plan->reads ? 0 : echo(bench, &form);
 	while (!bench->stopped) {
 		uint64_t number = bench->operations;
 
-		if (plan->reads ? read_once(bench, number, &nanoseconds)
-				: ping(bench, number, &nanoseconds))
+		prepare(bench, number);
+		/* What is done between two operations to verify them belongs to neither. */
+		if (plan->verify || number == 0)
+			begin = bench_now();
+		if (plan->reads ? read_once(bench, &form, number, &end)
+				: ping(bench, &form, number, &end))
 			return -1;
-		latency_add(latency, nanoseconds);
+		latency_add(latency, plan->reads ? end - begin : (end - begin) / 2);
+		begin = end;
 		bench->operations++;
-		bench->stopped = bench->operations == plan->operations || bench_now() >= bench->end;
+		bench->stopped = bench->operations == plan->operations || end >= bench->end;
 	}
 	return 0;
 }
