@@ -164,7 +164,6 @@ no_device_is_said() {
 	8 is stopping and takes no more clients
 	9 this host's RDMA device allows the server no RDMA READ
 	12 the server cannot read its own input
-	10 the server's input or output is one that only one client can have
 	17 takes at most 0 bytes from a client
 	99 for a reason that this version does not know
 	END
