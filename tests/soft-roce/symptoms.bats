@@ -134,13 +134,16 @@ no_device_is_said() {
 
 @test "our server refuses what it cannot agree to" {
 	start_server any
+	start_good write
 	local kind
 	for kind in version mode session garbage; do
 		if odd_peer --intro "$kind" "$ADDRESS" "$PORT" closed 2>"$ERR"; then
 			fail "$kind was accepted"
 		fi
 		has "$ERR" 'REJECTED, status 28'
+		feed_good
 	done
+	good_was_served
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 	[ ! -s "$ERRORS" ]
