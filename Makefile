@@ -145,9 +145,11 @@ $(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
 $(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
 	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
 
-# These share secrets.
-$(addprefix $(BUILD)/tests/unit/,test-handshake test-admission): \
+# These share secrets, and peers who may have them.
+$(addprefix $(BUILD)/tests/unit/,test-handshake test-admission test-isolation): \
 	$(call objects,tests/unit/secret-rig.c)
+$(addprefix $(BUILD)/tests/unit/,test-admission test-isolation): \
+	$(call objects,tests/unit/admission-rig.c)
 
 # These share a validator of JSON documents.
 $(addprefix $(BUILD)/tests/unit/,test-diagnosis test-report): $(call objects,tests/unit/schema-rig.c)

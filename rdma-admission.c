@@ -1,4 +1,5 @@
 /* What a server serves, and what it says when it does not: see rdma-admission.h. */
+#include <errno.h>
 #include <string.h>
 
 #include "lib/handshake.h"
@@ -11,15 +12,20 @@
 /* More clients than there are places may be ending, but no more than that, and so many. */
 #define ENDING_MORE 16
 
+/* Standard input comes once. */
+static bool used_up(const struct service *service)
+{
+	const char *input = service->options->input;
+
+	return service->used_input && input &&
+	       (strcmp(input, "-") == 0 || strcmp(input, "/dev/stdin") == 0);
+}
+
 /* Whether our input or output is one that only one client can have, and is taken. */
 static bool busy(const struct service *service)
 {
 	const struct options *options = service->options;
 
-	/* Standard input comes once. */
-	if (service->used_input && options->input &&
-		(strcmp(options->input, "-") == 0 || strcmp(options->input, "/dev/stdin") == 0))
-		return true;
 	return service->clients > 0 &&
 	       ((options->input && session_shares(options->input)) ||
 		       (options->output && session_shares(options->output)));
@@ -83,7 +89,20 @@ enum refusal admission_judge(const struct service *service, const struct rdma_cm
 		return REFUSAL_DEPTH;
 	if (too_large(options, theirs->size))
 		return REFUSAL_SIZE;
-	return busy(service) ? REFUSAL_BUSY : REFUSAL_NONE;
+	return used_up(service) ? REFUSAL_INPUT : REFUSAL_NONE;
+}
+
+/* Who has to go for a newcomer from there, if anybody. */
+static struct place *idlest_of(struct service *service, const struct sockaddr *peer)
+{
+	struct place *place;
+
+	/* Nobody who has proved that he holds the secret goes for one who has proved nothing yet. */
+	if (service->session.secret)
+		return NULL;
+	TAILQ_FOREACH (place, &service->places.all, next)
+		place_moved(place, connection_moved(place->holder));
+	return places_idlest(&service->places, peer, deadline_now());
 }
 
 enum refusal admission_room(
@@ -91,7 +110,6 @@ enum refusal admission_room(
 {
 	struct places *places = &service->places;
 	enum places_room room = places_room(places, peer);
-	struct place *place;
 
 	*idlest = NULL;
 	/* Those who are ending have no place, but memory still. */
@@ -99,14 +117,20 @@ enum refusal admission_room(
 		return REFUSAL_CLIENTS;
 	if (room == PLACES_FREE)
 		return REFUSAL_NONE;
-	TAILQ_FOREACH (place, &places->all, next)
-		place_moved(place, connection_moved(place->holder));
-	/* Nobody who has proved that he holds the secret goes for one who has proved nothing yet. */
-	if (!service->session.secret)
-		*idlest = places_idlest(places, peer, deadline_now());
+	*idlest = idlest_of(service, peer);
 	if (*idlest)
 		return REFUSAL_NONE;
 	return room == PLACES_FULL_ADDRESS ? REFUSAL_ADDRESS : REFUSAL_CLIENTS;
+}
+
+enum refusal admission_let_in(
+	struct service *service, const struct sockaddr *peer, struct place **idlest)
+{
+	if (!busy(service))
+		return admission_room(service, peer, idlest);
+	/* Who has it gives it back when he is gone, not before: until then the newcomer asks again. */
+	*idlest = idlest_of(service, peer);
+	return REFUSAL_BUSY;
 }
 
 /* Whoever has no secret is told of like whoever has a wrong one. */
@@ -115,6 +139,15 @@ static void report_stranger(const struct service *service, const char *peer)
 	struct failure failure = {0};
 
 	failure_set_stranger(&failure, message_name(MSG_PROOF));
+	service_report(service, &failure, peer);
+}
+
+static void report_used_up(const struct service *service, const char *peer)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_FILE, PHASE_EXCHANGE, -ENODATA, "--input",
+		"another client has had our standard input");
 	service_report(service, &failure, peer);
 }
 
@@ -134,6 +167,8 @@ void admission_refuse(const struct service *service, struct rdma_cm_id *id, enum
 	output_detail(service->output, "%s is refused, reason %d", peer, refusal);
 	if (refusal == REFUSAL_SECRET && service->session.secret)
 		report_stranger(service, peer);
+	if (refusal == REFUSAL_INPUT && used_up(service))
+		report_used_up(service, peer);
 	introduction_encode(&ours, introduction);
 	rdma_reject(id, introduction, INTRODUCTION_SIZE);
 	rdma_destroy_id(id);

@@ -18,6 +18,13 @@ enum refusal admission_judge(const struct service *service, const struct rdma_cm
 enum refusal admission_room(
 	struct service *service, const struct sockaddr *peer, struct place **idlest);
 
+/*
+ * The same for one that is to be let in, who needs our input and output, too. If another one has what
+ * only one can have, and has been idle for long enough to go, *idlest is its place.
+ */
+enum refusal admission_let_in(
+	struct service *service, const struct sockaddr *peer, struct place **idlest);
+
 /* Refuses a request, tells the client why, and frees its id. rdma_reject(3). */
 void admission_refuse(const struct service *service, struct rdma_cm_id *id, enum refusal refusal);
 

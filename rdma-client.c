@@ -42,7 +42,7 @@ struct client {
 
 	struct way way;
 	deadline_t again;       /* when to try anew, or 0 */
-	struct failure refused; /* by a server that is full, the last time */
+	struct failure refused; /* by a server that is full or busy, the last time */
 	char peer[ADDRESS_TEXT_SIZE + 64];
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* until a connection owns it */
@@ -200,6 +200,14 @@ static int connect_elsewhere(struct client *client)
 	return try_next_address(client);
 }
 
+/* Whether there is no place at the server, or what there is only once is another client's. */
+static bool is_full(const struct failure *failure)
+{
+	return failure->kind == FAILURE_REFUSED &&
+	       (failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS ||
+		       failure->code == REFUSAL_BUSY);
+}
+
 /* A server that is full soon ends whoever only holds a place: it is asked again. */
 static int connect_later(struct client *client)
 {
@@ -223,12 +231,7 @@ static int connect_again(struct client *client)
 /* Somebody is there and does not want the connection. */
 static int refused(struct client *client)
 {
-	const struct failure *failure = &client->failure;
-
-	if (failure->kind == FAILURE_REFUSED &&
-		(failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS))
-		return connect_later(client);
-	return connect_elsewhere(client);
+	return is_full(&client->failure) ? connect_later(client) : connect_elsewhere(client);
 }
 
 /* Takes one rdmacm event. Returns 0, or -1 with the failure recorded. */

@@ -83,13 +83,14 @@ static void sink_ended(void *about)
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_SINK_ENDED);
 }
 
-/* Makes one of the rings. With a secret, the exposed one is registered when the peer has proved it. */
+/* Makes one of the rings. With a secret, what a peer could reach is registered when it has proved it. */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
 	size_t size, int access, struct failure *failure)
 {
-	bool later = connection->session->secret && region == connection_exposed(connection);
+	bool reachable = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	bool later = reachable && connection->session->secret;
 
-	if (later ? region_reserve(connection, region, size, failure)
+	if (later ? region_reserve(connection, region, size, access, failure)
 		  : region_make_at_most(connection, region, size, access, failure))
 		return -1;
 	ring_init(ring, region->start, region->size);

@@ -146,13 +146,13 @@ int connection_send(struct connection *connection, enum operation operation,
 static void send_region(struct connection *connection)
 {
 	const struct region *exposed = connection_exposed(connection);
-	struct message message = {
-		.type = MSG_MR,
-		.address = (uintptr_t)exposed->start,
-		.length = exposed->size,
-		.rkey = exposed->mr->rkey,
-	};
+	struct message message = {.type = MSG_MR};
 
+	if (!connection_open_memory(connection))
+		return;
+	message.address = (uintptr_t)exposed->start;
+	message.length = exposed->size;
+	message.rkey = exposed->mr->rkey;
 	if (!connection->exchange.tutorial) {
 		message.depth = connection->geometry.depth;
 		message_set_text(&message, source_name(connection->source));

@@ -67,6 +67,7 @@ struct region {
 	uint8_t *start; /* a mapping of its own, zeroed; NULL: none */
 	size_t size;
 	size_t mapped;     /* in whole pages, without its guards; 0: it lies in another region */
+	int access;        /* the rights with which it is registered, now or later */
 	struct ibv_mr *mr; /* NULL: not registered (any more) */
 	struct device *device; /* that it counts as registered with */
 };
@@ -177,12 +178,11 @@ const struct mode_verbs *mode_verbs(const struct mode *mode);
  * Maps that many bytes, zeroed, between two pages that nobody may touch, and counts them as locked.
  * Returns 0, or -1 with the failure recorded. Main. mmap(2).
  */
-int region_reserve(
-	struct connection *connection, struct region *region, size_t size, struct failure *failure);
+int region_reserve(struct connection *connection, struct region *region, size_t size, int access,
+	struct failure *failure);
 
 /* Registers it. Returns likewise. Main or CQ thread. ibv_reg_mr(3). */
-int region_register(
-	struct connection *connection, struct region *region, int access, struct failure *failure);
+int region_register(struct connection *connection, struct region *region, struct failure *failure);
 
 /* Does both. Main. */
 int region_make(struct connection *connection, struct region *region, size_t size, int access,
@@ -297,11 +297,14 @@ void stream_read(struct connection *connection, uint64_t number);
 /* Sends our proof that we hold the secret. */
 void connection_prove(struct connection *connection);
 
-/*
- * The peer's proof is here, and due. If it is right, the peer may have our memory; if not, or if that
- * cannot be registered, the exchange is given up. Returns whether it is right.
- */
+/* The peer's proof is here, and due. Returns whether it is right; if not, gives up. */
 bool connection_admit(struct connection *connection, const struct message *message);
+
+/*
+ * Registers what is not yet: our MSG_MR is due, and so the peer may have our memory. Gives up if that
+ * cannot be, which the peer is told. Returns whether it could be.
+ */
+bool connection_open_memory(struct connection *connection);
 
 /* Whether that MSG_ABORT is the server's word that it does not know us. */
 bool connection_is_turned_away(const struct connection *connection, const struct message *message);

@@ -38,15 +38,16 @@
 #define TEXT_SENDS    9
 #define TEXT_RECEIVES 7
 
-int region_reserve(
-	struct connection *connection, struct region *region, size_t size, struct failure *failure)
+int region_reserve(struct connection *connection, struct region *region, size_t size, int access,
+	struct failure *failure)
 {
 	void *start = guarded_map(size);
 
 	if (!start)
 		return failure_set(
 			failure, FAILURE_ERRNO, PHASE_MEMORY, errno, "mmap", "%s", strerror(errno));
-	*region = (struct region){.start = start, .size = size, .mapped = guarded_pages(size)};
+	*region = (struct region){
+		.start = start, .size = size, .mapped = guarded_pages(size), .access = access};
 	region->device = connection->device;
 	region->device->locked += region->mapped;
 	return 0;
@@ -69,18 +70,18 @@ struct ibv_mr *memory_register(
 	return NULL;
 }
 
-int region_register(
-	struct connection *connection, struct region *region, int access, struct failure *failure)
+int region_register(struct connection *connection, struct region *region, struct failure *failure)
 {
-	region->mr = memory_register(connection->pd, region->start, region->size, access, failure);
+	region->mr = memory_register(
+		connection->pd, region->start, region->size, region->access, failure);
 	return region->mr ? 0 : -1;
 }
 
 int region_make(struct connection *connection, struct region *region, size_t size, int access,
 	struct failure *failure)
 {
-	if (region_reserve(connection, region, size, failure) == 0 &&
-		region_register(connection, region, access, failure) == 0)
+	if (region_reserve(connection, region, size, access, failure) == 0 &&
+		region_register(connection, region, failure) == 0)
 		return 0;
 	region_free(region);
 	return -1;

@@ -2,9 +2,9 @@
  * The secret of an exchange: who may have our memory's address, and what makes the data and the
  * verdicts those of somebody who holds the secret (lib/secret.h). Nothing here happens without one.
  *
- * The exposed region is mapped when the others are, by the main thread, but registered only when the
- * peer's proof is right: a stranger finds no memory that he could reach. Runs on the CQ thread, but for
- * secret_refused().
+ * A region that a peer could reach is mapped when the others are, by the main thread, but registered
+ * only when our MSG_MR is due, for which the peer's proof must be right: a stranger finds no memory.
+ * Runs on the CQ thread, but for secret_refused().
  */
 #include <errno.h>
 #include <string.h>
@@ -39,8 +39,6 @@ void connection_prove(struct connection *connection)
 
 bool connection_admit(struct connection *connection, const struct message *message)
 {
-	const struct mode_verbs *mode = mode_verbs(connection->mode);
-
 	if (!handshake_is_proved(&connection->handshake, message->proof)) {
 		note_stranger(connection);
 		connection->gave_up = deadline_now();
@@ -48,13 +46,21 @@ bool connection_admit(struct connection *connection, const struct message *messa
 		return false;
 	}
 	output_detail(connection->session->output, "%s holds our secret", connection->peer);
-	if (region_register(connection, connection_exposed(connection),
-		    mode->writes ? mode->incoming_access : mode->outgoing_access,
-		    &connection->failure)) {
-		connection_give_up(connection);
-		return false;
-	}
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_ADMITTED);
+	return true;
+}
+
+bool connection_open_memory(struct connection *connection)
+{
+	struct region *regions[] = {&connection->outgoing, &connection->incoming};
+
+	for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
+		if (!regions[i]->mr &&
+			region_register(connection, regions[i], &connection->failure)) {
+			connection_give_up(connection);
+			return false;
+		}
+	}
 	return true;
 }
 

@@ -237,13 +237,13 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 			return;
 	}
 	if (refusal == REFUSAL_NONE)
-		refusal = admission_room(service, rdma_get_peer_addr(event->id), &idlest);
+		refusal = admission_let_in(service, rdma_get_peer_addr(event->id), &idlest);
+	if (idlest)
+		evict(service, connection_owner(idlest->holder));
 	if (refusal != REFUSAL_NONE) {
 		admission_refuse(service, event->id, refusal);
 		return;
 	}
-	if (idlest)
-		evict(service, connection_owner(idlest->holder));
 	client = admit(service, event, mode, &request, &failure);
 	if (!client) {
 		address_port_text(rdma_get_peer_addr(event->id), peer);

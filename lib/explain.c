@@ -219,7 +219,7 @@ static const struct explanation rows[] = {
 		NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_BUSY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the server's input or output is one that only one client can have, and another has it",
-		"try again later, or give the server a file or a directory, which serve any number of clients",
+		"try again later (a longer --timeout waits longer), or give the server a file or a directory, which serve any number of clients",
 		NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_INPUT, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the server cannot read its own input", "look at what the server reports", NULL},
@@ -314,7 +314,9 @@ static const struct explanation rows[] = {
 		"interrupted by a signal", NULL, NULL},
 	{FAILURE_LIMIT, PHASE_ANY, LIMIT_IDLE, STATUS_PEER, SIDE_THERE, FACT,
 		"no data moved, and another client needed the place",
-		"run the server with a larger --max-clients", NULL},
+		"run the server with a larger --max-clients, or with an input and an output that any "
+		"number of clients can have",
+		NULL},
 	{FAILURE_LIMIT, PHASE_ANY, LIMIT_SIZE, STATUS_PEER, SIDE_THERE, FACT, NULL,
 		"let it send less, or raise --max-size", NULL},
 

@@ -103,6 +103,30 @@ stop_server() {
 	server_ends "${1:-0}"
 }
 
+# start_good CLIENT-ARGUMENT...: a client that is there while others behave badly, and sends what feed_good
+# gives it. Its input is descriptor 7, which nobody who outlives it may inherit.
+start_good() {
+	head -c 2000 /dev/urandom >"$DIR/good"
+	rm -f "$DIR/good-fifo"
+	mkfifo "$DIR/good-fifo"
+	exec 7<>"$DIR/good-fifo"
+	"$PAIR_BIN/rdma-client" --timeout 60 --input "$DIR/good-fifo" "$@" "$ADDRESS" "$PORT" \
+		>"$DIR/good-out" 2>&1 7>&- &
+	GOOD_CLIENT=$!
+	cat "$DIR/good" >&7
+	wait_line "$DIR/good-out" '^received MSG_MR'
+}
+
+feed_good() { printf x | tee -a "$DIR/good" >&7; }
+
+# good_was_served: it still is there, and all that it sent arrives, and is verified at both ends.
+good_was_served() {
+	kill -0 "$GOOD_CLIENT" || fail "the good client has ended: $(cat "$DIR/good-out")"
+	exec 7>&-
+	ends_with 0 "$GOOD_CLIENT" || fail "$(cat "$DIR/good-out")"
+	wait_line "$LOG" "^remote buffer: $(stat -c %s "$DIR/good") bytes, "
+}
+
 # peer_at PROGRAM...: starts a peer that listens, and waits for its port.
 start_peer() {
 	rm -f "$DIR/peer-port"

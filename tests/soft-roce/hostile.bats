@@ -4,18 +4,21 @@
 
 load common
 
-# Each case: what the peer does, and the reason that the server must give.
+# Each case: what the peer does, and the reason that the server must give. A good client is there all the
+# while, and notices nothing; another one comes after them.
 server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
-	local steps pattern before
+	local steps pattern before mode=${!#}
 	start_server --timeout 3 "$@"
+	start_good "${mode/any/write}"
 	while IFS='>' read -r steps pattern; do
 		steps=${steps%=}
 		before=$(wc -l <"$ERRORS")
 		# shellcheck disable=SC2086 # words
 		odd_peer $INTRO "$ADDRESS" "$PORT" $steps
 		wait_until server_said "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
+		feed_good
 	done
-	local mode=${!#}
+	good_was_served
 	expect 0 client "${mode/any/write}" "$ADDRESS" "$PORT"
 	stop_server
 }
@@ -67,6 +70,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 # arrived needs it no longer.
 @test "memory is taken back when there is nothing more to do in it" {
 	start_server any
+	start_good write
 	odd_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write:silent closed >"$OUT"
 	has "$OUT" '^completion remote access error$'
 	wait_line "$ERRORS" 'the connection broke before the exchange was complete'
@@ -78,6 +82,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		reads closed >"$OUT"
 	count "$OUT" '^completion remote access error$' 1
 	[ "$(grep -c '^read: message from passive' "$OUT")" -ge 2 ]
+	good_was_served
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 	count "$ERRORS" . 2

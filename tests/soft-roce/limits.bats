@@ -121,6 +121,36 @@ counts_right() {
 	stop_server
 }
 
+@test "output that only one client can have: who only holds it keeps a good one out no longer than that" {
+	local secret=$DIR/secret
+	(umask 077 && head -c 32 /dev/urandom | base64 >"$secret")
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --output - any
+	hold_place say:here closed
+	gets_it_later
+	wait_line "$ERRORS" 'timed out waiting for its MSG_MR'
+	hold_place mr get say:here beats
+	gets_it_later
+	wait_line "$ERRORS" 'another client needed the place (for [0-9.]* s); run the server with a larger'
+	let_go_of "${CLIENTS[1]}"
+	wait_until no_clients
+	stop_server
+	count "$ERRORS" 'the exchange failed' 2
+	[ "$(tr '\0' '\n' <"$LOG")" = "$(printf 'good\ngood')" ]
+	# A stranger has it for no longer either, where there is a secret; who holds that may keep it.
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --secret-file "$secret" --output - any
+	odd_here --secret "$secret" "$ADDRESS" "$PORT" say:here closed
+	gets_it_later --secret-file "$secret"
+	wait_line "$ERRORS" 'timed out waiting for its MSG_PROOF'
+	stop_server
+}
+
+# A good client has to wait for the output, and gets it.
+gets_it_later() {
+	client "$@" --timeout 60 --message good write "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
+		fail "$(cat "$DIR/good")"
+	has "$DIR/good" '^there is no place at the server; trying again.$'
+}
+
 # without FOLDER PATTERN: it has no such file.
 without() { [ -z "$(find "$1" -name "$2")" ]; }
 

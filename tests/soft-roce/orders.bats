@@ -12,6 +12,7 @@ threads() { find "/proc/$SERVER/task" -mindepth 1 -maxdepth 1 | wc -l; }
 server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
 	local steps pattern before disconnects=0 files tasks
 	start_server "$@" any
+	start_good write
 	# The first client makes the server open the device, for as long as it runs.
 	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told disconnect >"$OUT"
 	wait_until quiet
@@ -33,7 +34,9 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 		fi
 		wait_until has_only "$files" "$tasks" ||
 			fail "$steps: $(ls -l "/proc/$SERVER/fd"; cat /proc/"$SERVER"/task/*/comm)"
+		feed_good
 	done
+	good_was_served
 	expect 0 client write "$ADDRESS" "$PORT"
 	expect 0 client diagnose "$ADDRESS" "$PORT"
 	stop_server

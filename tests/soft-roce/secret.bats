@@ -104,6 +104,7 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 @test "recorded, reflected and wrong proofs, and whatever comes before one" {
 	local steps pattern before
 	start_server --timeout 3 --secret-file "$OURS" any
+	start_good --secret-file "$OURS" write
 	while IFS='>' read -r steps pattern; do
 		before=$(wc -l <"$ERRORS")
 		# shellcheck disable=SC2086 # words
@@ -111,6 +112,7 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 		wait_until said_since "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
 		has_not "$OUT" 'got MSG_MR'
 		has_not "$OUT" 'got MSG_PROOF'
+		feed_good
 	done <<-END
 	proof:wrong get closed => it does not hold our secret
 	proof:replay get closed => it does not hold our secret
@@ -124,6 +126,7 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	odd_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get proof closed >"$OUT"
 	has "$OUT" 'got MSG_PROOF'
 	wait_line "$ERRORS" 'it sent a second MSG_PROOF'
+	good_was_served
 	expect 0 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
 	stop_server
 }

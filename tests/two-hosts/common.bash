@@ -10,12 +10,17 @@ load ../soft-roce/common
 read -r HOST1 _ <<<"$VM_ADDRESSES"
 REQUESTS=$VM_SHARED/requests
 
-# on_host1 COMMAND: runs it there to its end; its output comes back, and its status.
-on_host1() {
-	local request
+# ask_host1 COMMAND: has it run there, and does not wait for it. The request's name is in $request.
+ask_host1() {
 	request=$(mktemp -u "$REQUESTS/XXXXXXXX")
 	printf '%s\n' "$1" >"$request.new"
 	mv "$request.new" "$request.request"
+}
+
+# on_host1 COMMAND: runs it there to its end; its output comes back, and its status.
+on_host1() {
+	local request
+	ask_host1 "$1"
 	wait_until test -e "$request.status" || return 1
 	cat "$request.out"
 	return "$(cat "$request.status")"

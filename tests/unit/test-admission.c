@@ -5,23 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admission-rig.h"
 #include "pair.h"
 #include "rdma-internal.h"
 #include "secret-rig.h"
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
-static bool is_registered(const struct rig *rig)
-{
-	return connection_exposed(rig->connection)->mr;
-}
-
 /* Both proofs go first, and what may be accessed is registered only after the peer's. */
 static void check_order(struct pair *pair)
 {
 	struct rig *ends[] = {&pair->active, &pair->passive};
 
-	assert_false(is_registered(ends[0]) || is_registered(ends[1]));
+	assert_false(rig_is_reachable(ends[0]) || rig_is_reachable(ends[1]));
 	assert_int_equal(fake_sends(ends[0]->id), 1);
 	assert_int_equal(fake_sends(ends[1]->id), 0);
 	pair_run(pair);
@@ -83,7 +79,7 @@ static void strangers_are_turned_away(void **state)
 
 		pair_start(&pair);
 		pair_run(&pair);
-		assert_false(is_registered(&pair.active) || is_registered(&pair.passive));
+		assert_false(rig_is_reachable(&pair.active) || rig_is_reachable(&pair.passive));
 		assert_int_equal(rig_count(&pair.active, MSG_MR), 0);
 		assert_int_equal(rig_count(&pair.passive, MSG_MR), 0);
 		assert_int_equal(rig_count(&pair.passive, MSG_PROOF), 0);
@@ -106,74 +102,12 @@ static void strangers_are_turned_away(void **state)
 	secret_free(other);
 }
 
-/* A passive end whose peer, the test, has these words. */
-static void start_passive(struct rig *rig, struct handshake *peer, const struct secret *peers)
-{
-	const struct introduction theirs = {
-		.version = INTRODUCTION_VERSION,
-		.mode = (uint8_t)rig->mode,
-		.size = sizeof(PEER_TEXT),
-		.timeout = 10000,
-	};
-	struct request request;
-	struct failure failure = {0};
-	uint8_t size;
-
-	rig_start_device(rig);
-	request = rig_request(rig);
-	handshake_init(peer, peers, SECRET_CLIENT);
-	memcpy(request.words, handshake_introduce(peer, &theirs, &size), sizeof(request.words));
-	assert_int_equal(introduction_decode(&request.theirs, request.words, size), 0);
-	rig->id = fake_id();
-	fake_agree(rig->id, 4);
-	assert_int_equal(connection_create(&rig->session, mode_by_number(rig->mode), rig->id,
-				 rig->device, &request, &rig->connection, &failure),
-		0);
-	handshake_hear(peer, rig->connection->words);
-	assert_int_equal(
-		connection_established(rig->connection, &(struct rdma_conn_param){0}, &failure), 0);
-	fake_settle();
-}
-
-/* An active end whose peer, the test, answers with these words, cut to so many bytes. */
-static int start_active(struct rig *rig, struct handshake *peer, const struct secret *peers,
-	uint8_t length, struct failure *failure)
-{
-	const struct introduction theirs = {
-		.version = INTRODUCTION_VERSION,
-		.mode = (uint8_t)rig->mode,
-		.size = sizeof(PEER_TEXT),
-		.timeout = 10000,
-	};
-	struct rdma_conn_param answer = {.initiator_depth = 4, .responder_resources = 4};
-	uint8_t size;
-	int error;
-
-	rig->active = true;
-	rig_start(rig);
-	handshake_init(peer, peers, SECRET_SERVER);
-	answer.private_data = handshake_introduce(peer, &theirs, &size);
-	answer.private_data_len = size < length ? size : length;
-	handshake_hear(peer, rig->connection->words);
-	error = connection_established(rig->connection, &answer, failure);
-	fake_settle();
-	return error;
-}
-
-static struct message proof_of(const struct handshake *handshake)
-{
-	struct message message = {.type = MSG_PROOF};
-
-	handshake_prove(handshake, message.proof);
-	return message;
-}
-
 static void expect_turned_away(struct rig *rig)
 {
 	rig_complete_all(rig);
 	assert_int_equal(rig_count(rig, MSG_MR), 0);
 	assert_int_equal(rig_count(rig, MSG_ABORT), 1);
-	assert_false(is_registered(rig));
+	assert_false(rig_is_reachable(rig));
 	if (rig->active)
 		rig_expect_failure(rig, FAILURE_REFUSED, STATUS_CONNECT);
 	else
@@ -192,16 +126,16 @@ static void a_replayed_proof_is_turned_away(void **state)
 		struct rig after = {.mode = mode, .secret = secret};
 		struct handshake peer, replayer;
 
-		start_passive(&before, &peer, secret);
-		recorded = proof_of(&peer);
+		rig_start_passive(&before, &peer, secret);
+		recorded = rig_proof(&peer);
 		rig_hear(&before, &recorded);
-		assert_true(is_registered(&before));
+		assert_true(rig_notes(&before) & CONNECTION_ADMITTED);
 		rig_close(&before, NULL);
 		rig_stop(&before);
-		start_passive(&after, &replayer, secret);
+		rig_start_passive(&after, &replayer, secret);
 		rig_hear(&after, &recorded);
 		/* Then nothing helps any more, not even the right one. */
-		recorded = proof_of(&replayer);
+		recorded = rig_proof(&replayer);
 		rig_hear(&after, &recorded);
 		assert_false(rig_notes(&after) & CONNECTION_ADMITTED);
 		expect_turned_away(&after);
@@ -221,7 +155,7 @@ static void a_reflected_proof_is_turned_away(void **state)
 		struct handshake peer;
 		struct message ours;
 
-		assert_int_equal(start_active(&rig, &peer, none, UINT8_MAX, &failure), 0);
+		assert_int_equal(rig_start_active(&rig, &peer, none, UINT8_MAX, &failure), 0);
 		ours = rig_last(&rig, MSG_PROOF);
 		rig_hear(&rig, &ours);
 		expect_turned_away(&rig);
@@ -244,7 +178,7 @@ static void a_server_without_one_gets_nothing(void **state)
 		uint8_t length = i < 2 ? UINT8_MAX : i < 4 ? SECRET_WORDS_SIZE - 1 : 0;
 
 		assert_int_equal(
-			start_active(&rig, &peer, i < 2 ? NULL : secret, length, &failure), -1);
+			rig_start_active(&rig, &peer, i < 2 ? NULL : secret, length, &failure), -1);
 		assert_int_equal(failure.kind, FAILURE_REFUSED);
 		assert_int_equal(failure.code, REFUSAL_SECRET);
 		assert_int_equal(fake_sends(rig.id), 0);
@@ -271,10 +205,10 @@ static void nothing_comes_before_the_proof(void **state)
 		struct rig rig = {.mode = MODE_WRITE, .secret = secret};
 		struct handshake peer;
 
-		start_passive(&rig, &peer, secret);
+		rig_start_passive(&rig, &peer, secret);
 		rig_hear(&rig, &messages[i]);
 		assert_int_equal(fake_sends(rig.id), 0);
-		assert_false(is_registered(&rig));
+		assert_false(rig_is_reachable(&rig));
 		rig_expect_failure(&rig, FAILURE_PROTOCOL, STATUS_PEER);
 	}
 	secret_free(secret);
@@ -299,8 +233,8 @@ static void exchange_up_to_data(
 {
 	struct message message;
 
-	start_passive(rig, peer, secret);
-	message = proof_of(peer);
+	rig_start_passive(rig, peer, secret);
+	message = rig_proof(peer);
 	rig_hear(rig, &message);
 	rig_complete_all(rig);
 	message = rig_last(rig, MSG_PROOF);
@@ -449,27 +383,6 @@ static void both_ends_know_of_damage(void **state)
 	secret_free(secret);
 }
 
-/* The memory is there, but the device does not take it: whose fault that is is said as ever. */
-static void memory_that_cannot_be_registered_then_is_said(void **state)
-{
-	struct secret *secret = make_secret('a');
-	struct rig rig = {.mode = MODE_WRITE, .secret = secret};
-	struct handshake peer;
-	struct message proof;
-
-	(void)state;
-	start_passive(&rig, &peer, secret);
-	proof = proof_of(&peer);
-	fake_fail("ibv_reg_mr", 0, ENOMEM);
-	rig_hear(&rig, &proof);
-	rig_complete_all(&rig);
-	assert_int_equal(rig_count(&rig, MSG_MR), 0);
-	rig_expect_failure(&rig, FAILURE_ERRNO, STATUS_FAILED);
-	assert_int_equal(rig.outcome.phase, PHASE_MEMORY);
-	assert_non_null(strstr(rig.outcome.evidence, "more, the limit is"));
-	secret_free(secret);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,7 +397,6 @@ int main(void)
 		with_rig(what_was_changed_on_the_way_is_damaged),
 		with_rig(a_forged_verdict_is_refused),
 		with_rig(both_ends_know_of_damage),
-		with_rig(memory_that_cannot_be_registered_then_is_said),
 	};
 
 	return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

@@ -1,4 +1,8 @@
 /* What a peer may touch, in which way, and for how long, on a made-up device. */
+#include <errno.h>
+#include <string.h>
+
+#include "admission-rig.h"
 #include "rdma-internal.h"
 #include "readable.h"
 #include "rig.h"
@@ -141,6 +145,79 @@ static void memory_that_stays_open_ends_the_exchange(void **state)
 	assert_null(strstr(rig.printed, "remote buffer"));
 }
 
+/* On iWARP a READ writes into memory that the peer could write into, too: it gets it no sooner. */
+static void a_ring_for_reads_waits_for_the_proof(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct message message;
+
+	(void)state;
+	for (unsigned int active = 0; active < 2; active++) {
+		struct rig rig = {
+			.mode = MODE_READ, .secret = secret, .transport = IBV_TRANSPORT_IWARP};
+		struct failure failure = {0};
+		struct handshake peer;
+
+		if (active)
+			assert_int_equal(
+				rig_start_active(&rig, &peer, secret, UINT8_MAX, &failure), 0);
+		else
+			rig_start_passive(&rig, &peer, secret);
+		assert_null(rig.connection->incoming.mr);
+		assert_false(rig_is_reachable(&rig));
+		message = rig_proof(&peer);
+		rig_hear(&rig, &message);
+		rig_complete_all(&rig);
+		message = rig_peer_region(&rig, 1024);
+		rig_hear(&rig, &message);
+		assert_true(region_is_reachable(&rig.connection->incoming));
+		assert_true(region_is_reachable(&rig.connection->outgoing));
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+	}
+	secret_free(secret);
+}
+
+/*
+ * The memory is there, but the device does not take it: whose fault that is is said as ever, and the
+ * peer hears it, too.
+ */
+static void memory_that_cannot_be_registered_then_is_said(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct message message;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct rig rig = {.mode = i & 1, .secret = secret};
+		struct failure failure = {0};
+		struct handshake peer;
+
+		if (i & 2)
+			assert_int_equal(
+				rig_start_active(&rig, &peer, secret, UINT8_MAX, &failure), 0);
+		else
+			rig_start_passive(&rig, &peer, secret);
+		fake_fail("ibv_reg_mr", 0, ENOMEM);
+		message = rig_proof(&peer);
+		rig_hear(&rig, &message);
+		rig_complete_all(&rig);
+		if (!rig.active) {
+			message = rig_peer_region(&rig, 1024);
+			rig_hear(&rig, &message);
+			rig_complete_all(&rig);
+		}
+		assert_int_equal(rig_count(&rig, MSG_MR), 0);
+		assert_int_equal(rig_count(&rig, MSG_ABORT), 1);
+		message = rig_last(&rig, MSG_ABORT);
+		assert_non_null(memmem(message.text, message.text_size, "memory", 6));
+		rig_expect_failure(&rig, FAILURE_ERRNO, STATUS_FAILED);
+		assert_int_equal(rig.outcome.phase, PHASE_MEMORY);
+		assert_non_null(strstr(rig.outcome.evidence, "more, the limit is"));
+	}
+	secret_free(secret);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +225,8 @@ int main(void)
 		with_rig(one_region_has_the_one_right_that_the_mode_needs),
 		with_rig(what_the_peer_is_done_with_is_taken_back),
 		with_rig(a_tutorial_peer_keeps_what_it_has),
+		with_rig(a_ring_for_reads_waits_for_the_proof),
+		with_rig(memory_that_cannot_be_registered_then_is_said),
 		with_rig(memory_that_stays_open_ends_the_exchange),
 	};
 
