@@ -217,7 +217,7 @@ no_rights_are_said() {
 	ip link set plain0 down
 	local failed=0
 	{
-		diagnose 3 --device rxe3 && broke 'this host' 'is active' 'this host' &&
+		diagnose 3 --device rxe3 && broke 'this host' 'no RDMA port that may be used is active' 'this host' &&
 			diagnose 3 10.96.0.2 7471 && has "$OUT" '^route       failed  '
 	} || failed=1
 	rdma link delete rxe3
