@@ -150,7 +150,7 @@ $(addprefix $(BUILD)/tests/unit/,test-handshake test-admission): \
 	$(call objects,tests/unit/secret-rig.c)
 
 # These share a validator of JSON documents.
-$(addprefix $(BUILD)/tests/unit/,test-diagnosis test-report): $(call objects,tests/unit/schema-rig.c)
+$(addprefix $(BUILD)/tests/unit/,test-findings test-report): $(call objects,tests/unit/schema-rig.c)
 
 # These share the papers and tests of the tree.
 $(addprefix $(BUILD)/tests/unit/,test-documents test-provoked): $(call objects,tests/unit/paper-rig.c)

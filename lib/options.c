@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
+#include "options-table.h"
 #include "size.h"
 #include "target.h"
 #include "text.h"
@@ -20,82 +20,6 @@
 #define KIB                 UINT64_C(1024)
 #define MIB                 (1024 * KIB)
 #define GIB                 (1024 * MIB)
-#define BOTH                (PROGRAM_SERVER | PROGRAM_CLIENT)
-
-/* Options without a short letter are numbered from beyond the letters. */
-enum {
-	OPTION_BIND = 256,
-	OPTION_BUFFER,
-	OPTION_CHUNK,
-	OPTION_COUNT,
-	OPTION_DEPTH,
-	OPTION_FORCE,
-	OPTION_HANDSHAKE_TIMEOUT,
-	OPTION_INPUT,
-	OPTION_JSON,
-	OPTION_MAX_CLIENTS,
-	OPTION_MAX_CLIENTS_PER_ADDRESS,
-	OPTION_MAX_SIZE,
-	OPTION_MESSAGE,
-	OPTION_NO_PROGRESS,
-	OPTION_OUTPUT,
-	OPTION_PORT_FILE,
-	OPTION_PROGRESS,
-	OPTION_QUIET,
-	OPTION_SECRET_FILE,
-	OPTION_SOURCE,
-	OPTION_TIMEOUT,
-};
-
-/* Letters are those that perftest has for the same thing. */
-static const struct row {
-	unsigned int programs; /* enum program, or-ed */
-	int value;
-	const char *name, *argument, *help;
-} rows[] = {
-	{PROGRAM_SERVER, OPTION_BIND, "bind", "ADDRESS",
-		"listen on this address or host name only"},
-	{BOTH, OPTION_BUFFER, "buffer", "SIZE",
-		"registered memory for the data of a connection; default 7M"},
-	{BOTH, OPTION_CHUNK, "chunk", "SIZE",
-		"bytes of one WRITE or READ; default: chosen for the device"},
-	{PROGRAM_SERVER, OPTION_COUNT, "count", "N", "stop after N clients"},
-	{BOTH, OPTION_DEPTH, "depth", "N",
-		"chunks in flight; default: as many as the buffer holds"},
-	{BOTH, 'd', "device", "NAME", "use this RDMA device only (see `rdma link`)"},
-	{BOTH, OPTION_FORCE, "force", NULL, "replace output files that exist"},
-	{PROGRAM_SERVER, OPTION_HANDSHAKE_TIMEOUT, "handshake-timeout", "SECONDS",
-		"time for a client to connect and begin; default 8, or --timeout"},
-	{BOTH, 'h', "help", NULL, "print this help and exit"},
-	{BOTH, OPTION_INPUT, "input", "FILE|-",
-		"send this file, or standard input (-), instead of a message"},
-	{BOTH, OPTION_JSON, "json", NULL,
-		"print a JSON document for each connection instead of lines"},
-	{PROGRAM_SERVER, OPTION_MAX_CLIENTS, "max-clients", "N", "clients at a time; default 2048"},
-	{PROGRAM_SERVER, OPTION_MAX_CLIENTS_PER_ADDRESS, "max-clients-per-address", "N",
-		"of them, from one address; default: all"},
-	{PROGRAM_SERVER, OPTION_MAX_SIZE, "max-size", "SIZE",
-		"refuse clients that send more; default: no limit"},
-	{BOTH, OPTION_MESSAGE, "message", "TEXT", "the message to exchange, up to 1023 bytes"},
-	{BOTH, OPTION_NO_PROGRESS, "no-progress", NULL, "show no progress"},
-	{BOTH, OPTION_OUTPUT, "output", "FILE|DIRECTORY/|-",
-		"write what arrives there, or to standard output (-)"},
-	{PROGRAM_SERVER, 'p', "port", "N", "listen on this port; default: the system picks one"},
-	{PROGRAM_SERVER, OPTION_PORT_FILE, "port-file", "FILE",
-		"write the port into FILE when ready"},
-	{BOTH, OPTION_PROGRESS, "progress", NULL,
-		"show progress on standard error; default: if a terminal"},
-	{BOTH, OPTION_QUIET, "quiet", NULL, "print no lines but errors"},
-	{BOTH, OPTION_SECRET_FILE, "secret-file", "FILE",
-		"deal only with a peer that holds the same secret"},
-	{PROGRAM_CLIENT, OPTION_SOURCE, "source", "ADDRESS", "connect from this address"},
-	{BOTH, OPTION_TIMEOUT, "timeout", "SECONDS",
-		"give up when the peer is silent for this time; default 10"},
-	{BOTH, 'v', "verbose", NULL, "tell details on standard error"},
-	{BOTH, 'V', "version", NULL, "print the version and exit"},
-};
-
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 static enum options_result __attribute__((format(printf, 2, 3)))
 wrong(struct options *options, const char *format, ...)
@@ -153,15 +77,6 @@ static bool parse_port(struct options *options, const char *text, uint16_t minim
 	return true;
 }
 
-static const struct row *row_of(int option)
-{
-	size_t i = 0;
-
-	while (rows[i].value != option)
-		i++;
-	return &rows[i];
-}
-
 /* These take one option each, by its kind. They return OPTIONS_RUN to go on. */
 
 static enum options_result take_flag(struct options *options, int option)
@@ -212,7 +127,7 @@ static enum options_result take_limit(struct options *options, int option, const
 	case OPTION_MAX_CLIENTS_PER_ADDRESS:
 		if (!parse_number(value, 1, CLIENTS_MAX, &number))
 			return wrong(options, "--%s must be a number from 1 to %d, not '%s'",
-				row_of(option)->name, CLIENTS_MAX, value);
+				option_row_of(option)->name, CLIENTS_MAX, value);
 		*(per_address ? &options->max_clients_per_address : &options->max_clients) =
 			(unsigned int)number;
 		break;
@@ -304,7 +219,7 @@ static enum options_result take_text(struct options *options, int option, const 
 
 static enum options_result take(struct options *options, int option, const char *value)
 {
-	const struct row *row = row_of(option);
+	const struct option_row *row = option_row_of(option);
 
 	if (!row->argument)
 		return take_flag(options, option);
@@ -327,14 +242,17 @@ static enum options_result check_together(struct options *options)
 	return OPTIONS_RUN;
 }
 
-/* Takes what may follow the client's `diagnose`: a host, and a port. */
-static enum options_result take_diagnosis(struct options *options, int count, char *words[])
+/*
+ * Takes what may follow the client's `diagnose`: a host, and a port. An option that it would not heed is
+ * refused, or whoever gave it would think that it does.
+ */
+static enum options_result take_diagnosis(
+	struct options *options, const struct option_row *unheeded, int count, char *words[])
 {
-	if (options->input || options->output || options->message)
-		return wrong(options, "%s does not go with diagnose, which moves data of its own",
-			options->input    ? "--input"
-			: options->output ? "--output"
-					  : "--message");
+	if (unheeded)
+		return wrong(options,
+			"--%s does not go with diagnose, which moves data of its own in its own time",
+			unheeded->name);
 	options->diagnose = true;
 	if (count > 2)
 		return wrong(options, "'%s' is one word too many", words[2]);
@@ -346,9 +264,12 @@ static enum options_result take_diagnosis(struct options *options, int count, ch
 	return count == 1 || parse_port(options, words[1], 1) ? OPTIONS_RUN : OPTIONS_WRONG;
 }
 
-/* Takes the words that are no options: the mode and, for the client, host and port. */
-static enum options_result take_words(
-	struct options *options, enum program program, int count, char *words[])
+/*
+ * Takes the words that are no options: the mode and, for the client, host and port. unheeded is an option
+ * that was given and is not for a diagnosis, or NULL.
+ */
+static enum options_result take_words(struct options *options, enum program program,
+	const struct option_row *unheeded, int count, char *words[])
 {
 	bool server = program == PROGRAM_SERVER;
 	const char *modes = server ? "write, read or any" : "write, read or diagnose";
@@ -356,7 +277,7 @@ static enum options_result take_words(
 	if (count < 1)
 		return wrong(options, "the mode is missing: %s", modes);
 	if (!server && strcmp(words[0], "diagnose") == 0)
-		return take_diagnosis(options, count - 1, words + 1);
+		return take_diagnosis(options, unheeded, count - 1, words + 1);
 	options->mode = mode_by_name(words[0]);
 	if (!options->mode && !(server && strcmp(words[0], "any") == 0))
 		return wrong(options, "the mode must be %s, not '%s'", modes, words[0]);
@@ -376,20 +297,22 @@ static enum options_result take_words(
 /* Makes getopt's tables of the program's rows. A leading ':' lets it tell what is wrong. */
 static void getopt_tables(enum program program, struct option table[], char letters[])
 {
+	const struct option_row *row;
+
 	*letters++ = ':';
-	for (size_t i = 0; i < ROWS; i++) {
-		if (!(rows[i].programs & program))
+	for (size_t i = 0; (row = option_row(i)); i++) {
+		if (!(row->programs & program))
 			continue;
 		*table++ = (struct option){
-			rows[i].name,
-			rows[i].argument ? required_argument : no_argument,
+			row->name,
+			row->argument ? required_argument : no_argument,
 			NULL,
-			rows[i].value,
+			row->value,
 		};
-		if (rows[i].value >= 256)
+		if (row->value >= OPTION_BIND)
 			continue;
-		*letters++ = (char)rows[i].value;
-		if (rows[i].argument)
+		*letters++ = (char)row->value;
+		if (row->argument)
 			*letters++ = ':';
 	}
 	*table = (struct option){0};
@@ -413,8 +336,9 @@ static enum options_result refuse(
 enum options_result options_parse(
 	struct options *options, enum program program, int argc, char *argv[])
 {
-	struct option table[ROWS + 1];
-	char letters[2 * ROWS + 2];
+	struct option table[OPTION_ROWS_MAX + 1];
+	char letters[2 * OPTION_ROWS_MAX + 2];
+	const struct option_row *unheeded = NULL;
 	enum options_result result = OPTIONS_RUN;
 	int option;
 
@@ -431,6 +355,8 @@ enum options_result options_parse(
 		if (option == ':' || option == '?')
 			return refuse(options, option, letters, argv[optind - 1]);
 		result = take(options, option, optarg);
+		if (!unheeded && !(option_row_of(option)->programs & OF_DIAGNOSIS))
+			unheeded = option_row_of(option);
 	}
 	if (!options->handshake_timeout)
 		options->handshake_timeout =
@@ -439,60 +365,5 @@ enum options_result options_parse(
 		result = check_together(options);
 	if (result != OPTIONS_RUN)
 		return result;
-	return take_words(options, program, argc - optind, argv + optind);
-}
-
-static const char *const server_text =
-	"Usage: rdma-server [OPTION...] write|read|any\n"
-	"Exchanges data with clients by one-sided RDMA, as many at once as come, until SIGINT or SIGTERM:\n"
-	"short messages, or files and pipes of any size, every byte verified at both ends. `any` serves\n"
-	"whichever mode a client asks for. `rdma-server --output incoming/ any` keeps what clients send.\n";
-
-static const char *const client_text =
-	"Usage: rdma-client [OPTION...] write|read HOST PORT\n"
-	"       rdma-client [OPTION...] diagnose [HOST [PORT]]\n"
-	"Exchanges data with rdma-server by one-sided RDMA: each side writes its own into the other's\n"
-	"memory (write) or reads the other's out of it (read). The data is a short message or, of any\n"
-	"size, a file or a pipe, and every byte is verified at both ends.\n"
-	"`rdma-client write --input big.iso HOST PORT` sends a file.\n"
-	"\nWhere RDMA does not work, `rdma-client diagnose HOST PORT` says what is broken between this\n"
-	"host and the rdma-server at HOST and PORT, on which side, and how to mend it. Without PORT or\n"
-	"HOST it goes as far as it can. Of the options it heeds --device, --json, --quiet, --secret-file\n"
-	"and --source.\n";
-
-static const char *const size_text =
-	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";
-
-static const char *const status_text =
-	"\nExit status: 0 exchanged and verified; 1 failed; 2 wrong usage; 3 could not connect;\n"
-	"4 the peer failed, vanished or broke the protocol; 5 data arrived damaged.\n";
-
-static const char *const diagnosis_text =
-	"diagnose: 0 nothing is broken; else, of what broke first: 1 or 3 this host or the way to the\n"
-	"server, 4 the peer, packets or speed, 5 data.\n";
-
-/* The widest of the left column. */
-#define LEFT_WIDTH ((int)sizeof("--max-clients-per-address N") - 1)
-
-void options_help(FILE *stream, enum program program)
-{
-	fprintf(stream, "%s\nOptions:\n", program == PROGRAM_SERVER ? server_text : client_text);
-	for (size_t i = 0; i < ROWS; i++) {
-		const struct row *row = &rows[i];
-		char left[LEFT_WIDTH + 1];
-
-		if (!(row->programs & program))
-			continue;
-		snprintf(left, sizeof(left), "--%s%s%s", row->name, row->argument ? " " : "",
-			row->argument ? row->argument : "");
-		if (row->value < 256)
-			fprintf(stream, "  -%c, ", row->value);
-		else
-			fputs("      ", stream);
-		fprintf(stream, "%-*s %s\n", LEFT_WIDTH, left, row->help);
-	}
-	fputs(size_text, stream);
-	fputs(status_text, stream);
-	if (program == PROGRAM_CLIENT)
-		fputs(diagnosis_text, stream);
+	return take_words(options, program, unheeded, argc - optind, argv + optind);
 }
