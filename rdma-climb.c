@@ -104,22 +104,40 @@ bool climb_differs(const struct diagnosis *diagnosis, const char *name)
 	return ours && theirs && strcmp(ours, theirs) != 0;
 }
 
+/* Writes "1400 here, 4200 there" if this fact differs, else "". */
+static void say_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
+{
+	*text = '\0';
+	if (climb_differs(diagnosis, fact))
+		snprintf(text, 256, "%s here, %s there", facts_value(&diagnosis->ours, fact),
+			facts_value(&diagnosis->theirs, fact));
+}
+
+/*
+ * On Ethernet a device takes its MTU from the interface, which is then the cause of both differences.
+ * Returns false if there is none.
+ */
+static bool mtus_differ(struct diagnosis *diagnosis)
+{
+	char interfaces[256], devices[256];
+
+	say_difference(diagnosis, "interface mtu", interfaces);
+	say_difference(diagnosis, "rdma mtu", devices);
+	if (*interfaces)
+		climb_broken(diagnosis, RUNG_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU,
+			"%s%s%s", interfaces, *devices ? "; of RDMA " : "", devices);
+	else if (*devices)
+		climb_broken(diagnosis, RUNG_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
+			IMPAIRED_RDMA_MTU, "%s", devices);
+	return *interfaces || *devices;
+}
+
 static void judge_ends(struct diagnosis *diagnosis)
 {
-	static const struct {
-		const char *fact;
-		enum impairment impairment;
-	} cases[] = {{"interface mtu", IMPAIRED_MTU}, {"rdma mtu", IMPAIRED_RDMA_MTU}};
 	const char *clients = facts_value(&diagnosis->theirs, "clients");
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (climb_differs(diagnosis, cases[i].fact)) {
-			climb_broken(diagnosis, RUNG_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
-				(int)cases[i].impairment, "%s here, %s there",
-				facts_value(&diagnosis->ours, cases[i].fact),
-				facts_value(&diagnosis->theirs, cases[i].fact));
-			return;
-		}
+	if (mtus_differ(diagnosis))
+		return;
 	if (clients && strstr(clients, ", full"))
 		climb_broken(diagnosis, RUNG_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL,
 			"it has %s", clients);

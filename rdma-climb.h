@@ -29,6 +29,10 @@ struct diagnosis {
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before */
 	uint64_t moved;                               /* bytes of the bandwidth rung */
+	/* for programs: see lib/findings.h */
+	unsigned int path_mtu;
+	uint64_t rate_there, rate_back;
+	struct counters counted_here, counted_there;
 };
 
 /* A rung breaks for this reason; the format makes the evidence. Returns -1. */

@@ -7,7 +7,7 @@
 
 #include "lib/address.h"
 #include "lib/datagram.h"
-#include "lib/document.h"
+#include "lib/findings.h"
 #include "lib/host.h"
 #include "lib/path.h"
 #include "rdma-climb.h"
@@ -61,26 +61,32 @@ int climb_broken(struct diagnosis *diagnosis, enum rung rung, enum failure_kind 
 	return ladder_fail(&diagnosis->ladder, rung, &failure);
 }
 
-/* Bytes of the largest packet that a port's link carries now. */
-static unsigned int active_mtu(const char *device, unsigned int number)
+/* Adds what verbs, not sysfs, tell of this device: how much data its packets hold now. */
+static void add_mtus(const struct inventory *inventory, struct ibv_device *entry)
+{
+	const char *name = ibv_get_device_name(entry);
+	const struct inventory_device *device = inventory_device(inventory, name);
+	struct ibv_context *verbs = device ? ibv_open_device(entry) : NULL;
+
+	if (!verbs)
+		return;
+	for (size_t i = 0; i < device->port_count; i++) {
+		struct ibv_port_attr port = {0};
+
+		ibv_query_port(verbs, (uint8_t)device->ports[i].number, &port);
+		device->ports[i].rdma_mtu = probe_mtu_bytes(port.active_mtu);
+	}
+	ibv_close_device(verbs);
+}
+
+static void find_mtus(const struct inventory *inventory)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL);
-	struct ibv_port_attr port = {0};
 
-	for (size_t i = 0; devices && devices[i]; i++) {
-		struct ibv_context *verbs;
-
-		if (strcmp(ibv_get_device_name(devices[i]), device) != 0)
-			continue;
-		verbs = ibv_open_device(devices[i]);
-		if (!verbs)
-			continue;
-		ibv_query_port(verbs, (uint8_t)number, &port);
-		ibv_close_device(verbs);
-	}
+	for (size_t i = 0; devices && devices[i]; i++)
+		add_mtus(inventory, devices[i]);
 	if (devices)
 		ibv_free_device_list(devices);
-	return probe_mtu_bytes(port.active_mtu);
 }
 
 /* Writes "rxe0/1 ACTIVE, MTU 1024; ..." of all ports. */
@@ -95,8 +101,7 @@ static void name_ports(const struct inventory *inventory, char *text, size_t siz
 		for (size_t j = 0; j < device->port_count && used < size; j++)
 			used += (size_t)snprintf(text + used, size - used, "%s%s/%u %s, MTU %u",
 				used ? "; " : "", device->name, device->ports[j].number,
-				device->ports[j].state,
-				active_mtu(device->name, device->ports[j].number));
+				device->ports[j].state, device->ports[j].rdma_mtu);
 	}
 }
 
@@ -140,6 +145,7 @@ static int climb_host(struct diagnosis *diagnosis)
 	if (lacking != HOST_READY)
 		return climb_broken(
 			diagnosis, RUNG_HOST, FAILURE_HOST, PHASE_OPEN, (int)lacking, "%s", text);
+	find_mtus(&diagnosis->inventory);
 	name_ports(&diagnosis->inventory, text, sizeof(text));
 	ladder_ok(&diagnosis->ladder, RUNG_HOST, "%s", text);
 	return 0;
@@ -304,8 +310,7 @@ static int climb_neighbour(struct diagnosis *diagnosis)
 /* Says, too, whether RDMA's own packets, which may be smaller, fit. */
 static void break_path(struct diagnosis *diagnosis, const struct path *path)
 {
-	unsigned int packet =
-		active_mtu(diagnosis->device->name, diagnosis->port->number) + PACKET_HEADERS;
+	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
 
 	climb_broken(diagnosis, RUNG_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
 		"%s; RDMA's packets of up to %u bytes %s", path->evidence, packet,
@@ -318,6 +323,7 @@ static int climb_path(struct diagnosis *diagnosis)
 	struct path path;
 
 	path_probe(&diagnosis->route, deadline_in(PATH_MS), &path);
+	diagnosis->path_mtu = path.found.proven;
 	if (path.verdict == REACH_BAD)
 		break_path(diagnosis, &path);
 	else if (path.verdict == REACH_UNKNOWN)
@@ -359,6 +365,17 @@ static void print_ends(const struct diagnosis *diagnosis)
 	}
 }
 
+/* Why a rung is not tried. */
+static const char *why_skipped(const struct diagnosis *diagnosis)
+{
+	if (!diagnosis->options->host)
+		return "no HOST was given";
+	/* Without a port the connection is what is looked at last. */
+	if (!diagnosis->options->port && diagnosis->ladder.rungs[RUNG_CONNECTION].state == RUNG_OK)
+		return "no PORT was given";
+	return "it was not reached";
+}
+
 /* Climbs until a rung breaks, and shows each; the rest is skipped. */
 static void climb_all(struct diagnosis *diagnosis)
 {
@@ -367,9 +384,9 @@ static void climb_all(struct diagnosis *diagnosis)
 
 	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
 		if (!diagnosis->options->host && rung > RUNG_HOST)
-			break;
+			on = false;
 		if (!on)
-			ladder_skip(&diagnosis->ladder, rung, "it was not reached");
+			ladder_skip(&diagnosis->ladder, rung, "%s", why_skipped(diagnosis));
 		start = deadline_now();
 		on = on && climb[rung](diagnosis) == 0;
 		ladder_took(&diagnosis->ladder, rung, (int)(deadline_now() - start));
@@ -381,31 +398,26 @@ static void climb_all(struct diagnosis *diagnosis)
 	}
 }
 
-/* Fills the document of --json. False if there is no memory. */
-static bool fill(const struct diagnosis *diagnosis, const char *verdict, struct json_object *object)
+/* The document of --json. */
+static void print_document(const struct diagnosis *diagnosis)
 {
-	const struct options *options = diagnosis->options;
-	const struct ladder *ladder = &diagnosis->ladder;
+	const struct findings findings = {
+		.program = diagnosis->output.program,
+		.host = diagnosis->options->host,
+		.port = diagnosis->options->port,
+		.ladder = &diagnosis->ladder,
+		.here = &diagnosis->ours,
+		.there = &diagnosis->theirs,
+		.inventory = &diagnosis->inventory,
+		.path_mtu = diagnosis->path_mtu,
+		.rate_there = diagnosis->rate_there,
+		.rate_back = diagnosis->rate_back,
+		.counted_here = &diagnosis->counted_here,
+		.counted_there = &diagnosis->counted_there,
+	};
+	struct json_object *object = findings_json(&findings);
 
-	return document_add_number(object, "schema", 1) &&
-	       document_add_text(object, "program", diagnosis->output.program) &&
-	       document_add_text(object, "version", PROJECT_VERSION) &&
-	       document_add_text(object, "host", options->host) &&
-	       document_add_number(object, "port", options->port) &&
-	       document_add_text(object, "verdict", verdict) &&
-	       document_add_number(object, "status", ladder_status(ladder)) &&
-	       document_add_value(object, "rungs", ladder_json(ladder)) &&
-	       document_add_value(object, "here", facts_json(&diagnosis->ours)) &&
-	       document_add_value(object, "there", facts_json(&diagnosis->theirs)) &&
-	       document_add_value(object, "inventory", inventory_json(&diagnosis->inventory));
-}
-
-static void print_document(const struct diagnosis *diagnosis, const char *verdict)
-{
-	struct json_object *object = json_object_new_object();
-	bool filled = object && fill(diagnosis, verdict, object);
-
-	output_document(filled ? json_object_to_json_string_ext(object,
+	output_document(object ? json_object_to_json_string_ext(object,
 					 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 			       : NULL);
 	json_object_put(object);
@@ -434,7 +446,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	climb_all(diagnosis);
 	ladder_verdict(&diagnosis->ladder, verdict, sizeof(verdict));
 	if (options->json)
-		print_document(diagnosis, verdict);
+		print_document(diagnosis);
 	output_line(&diagnosis->output, "verdict: %s", verdict);
 	status = output_finish(&diagnosis->output, ladder_status(&diagnosis->ladder));
 	ask_close(&diagnosis->ask);

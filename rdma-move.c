@@ -30,16 +30,16 @@ static bool ended_by_loss(const struct failure *failure, const struct counters *
 static int moving_broke(struct diagnosis *diagnosis, enum rung rung, const char *doing)
 {
 	struct failure failure = diagnosis->ask.probe.failure;
-	struct counters counters;
+	struct counters after, *counters = &diagnosis->counted_here;
 	char counted[120];
 
-	ask_count_here(&diagnosis->ask, &counters);
-	counters_difference(&diagnosis->our_counters, &counters, &counters);
-	if (ended_by_loss(&failure, &counters)) {
+	ask_count_here(&diagnosis->ask, &after);
+	counters_difference(&diagnosis->our_counters, &after, counters);
+	if (ended_by_loss(&failure, counters)) {
 		failure.kind = FAILURE_IMPAIRED;
 		failure.code = IMPAIRED_LOSS;
 	}
-	counters_sum_up(&counters, counted, sizeof(counted));
+	counters_sum_up(counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
 		doing, *diagnosis->ask.probe.failure.evidence ? ": " : "",
 		diagnosis->ask.probe.failure.evidence, counted);
@@ -157,6 +157,7 @@ int climb_bandwidth(struct diagnosis *diagnosis)
 			     .milliseconds = BANDWIDTH_MS},
 		     answer;
 	uint64_t bytes, nanoseconds;
+	double there, back;
 
 	if (probe_run(&diagnosis->ask.probe, BANDWIDTH_SIZE, BANDWIDTH_MS,
 		    climb_until(diagnosis, BANDWIDTH_MS + CLIMB_ORDER_MS, BANDWIDTH_MS), &bytes,
@@ -165,8 +166,11 @@ int climb_bandwidth(struct diagnosis *diagnosis)
 	if (climb_order(diagnosis, &run, &answer))
 		return moving_broke(diagnosis, RUNG_BANDWIDTH, "its WRITEs");
 	diagnosis->moved = bytes + answer.offset;
-	judge_bandwidth(diagnosis, megabytes(bytes, nanoseconds),
-		megabytes(answer.offset, answer.nanoseconds));
+	there = megabytes(bytes, nanoseconds);
+	back = megabytes(answer.offset, answer.nanoseconds);
+	diagnosis->rate_there = (uint64_t)(there * 1e6);
+	diagnosis->rate_back = (uint64_t)(back * 1e6);
+	judge_bandwidth(diagnosis, there, back);
 	return 0;
 }
 
@@ -187,28 +191,17 @@ static bool is_one_port(const struct diagnosis *diagnosis)
 	       !climb_differs(diagnosis, "port");
 }
 
-int climb_counters(struct diagnosis *diagnosis)
+static void judge_counters(
+	struct diagnosis *diagnosis, const struct counters *ours, const struct counters *theirs)
 {
-	struct counters ours, theirs;
 	char here[160], there[160];
 	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
-	uint64_t packet = mtu ? strtoul(mtu, NULL, 10) : 0, again, broken_packets;
+	uint64_t packet = mtu ? strtoul(mtu, NULL, 10) : 0, again = lost(ours) + lost(theirs);
+	uint64_t broken_packets =
+		counters_total(ours, COUNTER_LINK) + counters_total(theirs, COUNTER_LINK);
 
-	ask_count_here(&diagnosis->ask, &ours);
-	if (ask_count_there(&diagnosis->ask, &theirs, climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
-		return climb_probe_broke(diagnosis, RUNG_COUNTERS);
-	counters_difference(&diagnosis->our_counters, &ours, &ours);
-	counters_difference(&diagnosis->their_counters, &theirs, &theirs);
-	if (!counters_tell(&ours) && !counters_tell(&theirs)) {
-		ladder_skip(&diagnosis->ladder, RUNG_COUNTERS,
-			"neither device has counters of errors that could be read");
-		return 0;
-	}
-	counters_sum_up(&ours, here, sizeof(here));
-	counters_sum_up(&theirs, there, sizeof(there));
-	again = lost(&ours) + lost(&theirs);
-	broken_packets =
-		counters_total(&ours, COUNTER_LINK) + counters_total(&theirs, COUNTER_LINK);
+	counters_sum_up(ours, here, sizeof(here));
+	counters_sum_up(theirs, there, sizeof(there));
 	if (packet && again > diagnosis->moved / packet / LOSS_DIVISOR + 1 &&
 		!is_one_port(diagnosis))
 		climb_broken(diagnosis, RUNG_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
@@ -218,5 +211,22 @@ int climb_counters(struct diagnosis *diagnosis)
 			IMPAIRED_LINK, "here: %s; there: %s", here, there);
 	else
 		ladder_ok(&diagnosis->ladder, RUNG_COUNTERS, "here: %s; there: %s", here, there);
+}
+
+int climb_counters(struct diagnosis *diagnosis)
+{
+	struct counters *ours = &diagnosis->counted_here, *theirs = &diagnosis->counted_there;
+	struct counters after;
+
+	ask_count_here(&diagnosis->ask, &after);
+	counters_difference(&diagnosis->our_counters, &after, ours);
+	if (ask_count_there(&diagnosis->ask, &after, climb_until(diagnosis, CLIMB_ORDER_MS, 0)))
+		return climb_probe_broke(diagnosis, RUNG_COUNTERS);
+	counters_difference(&diagnosis->their_counters, &after, theirs);
+	if (counters_tell(ours) || counters_tell(theirs))
+		judge_counters(diagnosis, ours, theirs);
+	else
+		ladder_skip(&diagnosis->ladder, RUNG_COUNTERS,
+			"neither device has counters of errors that could be read");
 	return 0;
 }

@@ -1,11 +1,13 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "counters.h"
+#include "document.h"
 #include "host.h"
 #include "sysfs.h"
 
@@ -182,6 +184,56 @@ void counters_sum_up(const struct counters *difference, char *text, size_t size)
 		snprintf(text, size, "nothing, the device has no counters of errors");
 	else if (counters_text(difference, text, size) == 0)
 		snprintf(text, size, "no errors");
+}
+
+/* The classes in a document. */
+static const char *const class_keys[COUNTER_CLASSES] = {
+	[COUNTER_RETRANSMISSION] = "retransmissions",
+	[COUNTER_OUT_OF_ORDER] = "out_of_order",
+	[COUNTER_RNR] = "receiver_not_ready",
+	[COUNTER_CONGESTION] = "congestion",
+	[COUNTER_LINK] = "link_errors",
+	[COUNTER_ERROR] = "request_errors",
+};
+
+/* True if one of them is of that class. */
+static bool has_class(const struct counters *counters, enum counter_class class)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter_meaning *meaning = counter_meaning(counters->list[i].name);
+
+		if (meaning && meaning->class == class)
+			return true;
+	}
+	return false;
+}
+
+static bool fill(struct json_object *object, const struct counters *counters)
+{
+	struct json_object *all = json_object_new_object();
+
+	if (!document_add_value(object, "all", all))
+		return false;
+	for (size_t i = 0; i < counters->count; i++)
+		if (!document_add_number(all, counters->list[i].name, counters->list[i].value))
+			return false;
+	for (enum counter_class class = 0; class < COUNTER_OTHER; class ++)
+		if (!(has_class(counters, class) ? document_add_number(object, class_keys[class],
+							   counters_total(counters, class))
+						 : document_add(object, class_keys[class], NULL)))
+			return false;
+	return true;
+}
+
+struct json_object *counters_json(const struct counters *difference)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (object && !fill(object, difference)) {
+		json_object_put(object);
+		object = NULL;
+	}
+	return object;
 }
 
 /* Appends the counters that matter, or the others, as far as there is room. Returns the length. */

@@ -89,6 +89,14 @@ bool counters_tell(const struct counters *difference);
 /* The same as counters_text(), but never "": "no errors", or that there is nothing to count them. */
 void counters_sum_up(const struct counters *difference, char *text, size_t size);
 
+struct json_object;
+
+/*
+ * An object with a number for each class but COUNTER_OTHER, null if no counter is of that class, and
+ * `all`, an object of all of them by name. NULL: there is no memory.
+ */
+struct json_object *counters_json(const struct counters *difference);
+
 /*
  * Writes "name value\n" for each counter as far as there is room for whole lines, those first that
  * are not COUNTER_OTHER. Returns the length, at most size. There is no terminator.

@@ -77,7 +77,7 @@ static const struct explanation rows[] = {
 		"the RDMA device's file for programs is missing",
 		"modprobe ib_uverbs, and pass the file into a container", "ls -l /dev/infiniband"},
 	{FAILURE_HOST, PHASE_ANY, HOST_PORT_DOWN, STATUS_CONNECT, SIDE_HERE, FACT,
-		"no port of this host's RDMA devices is active",
+		"no RDMA port that may be used is active",
 		"bring its network interface up (ip link set INTERFACE up), and check the cable and "
 		"what is at its other end",
 		"ip -br link; rdma link"},

@@ -3,12 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "document.h"
 #include "facts.h"
+#include "inventory.h"
+#include "sysfs.h"
 #include "text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* What two sides of a good connection have in common, or should. */
 static const char *const common[] = {"version", "protocol", "link layer", "rate", "rdma mtu",
 	"interface mtu", "gid type", "reads answered"};
+
+/* What is a number for programs; `megabits` is that of the rate. */
+static const char *const numbers[] = {"port", "rdma mtu", "interface mtu", "reads answered",
+	"reads asked", "max size", "megabits"};
 
 void facts_add(struct facts *facts, const char *name, const char *format, ...)
 {
@@ -76,32 +85,61 @@ int facts_decode(struct facts *facts, const char *text, size_t size)
 	return 0;
 }
 
+static bool is_one_of(const char *name, const char *const names[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Adds a value: what should be a number and is none, as a peer may say anything, is null. */
+static bool add_value(struct json_object *object, const char *key, const struct fact *fact)
+{
+	uint64_t number;
+
+	if (!is_one_of(fact->name, numbers, COUNT(numbers)))
+		return document_add_text(object, key, fact->value);
+	return sysfs_decimal(fact->value, strlen(fact->value), &number)
+		       ? document_add_number(object, key, number)
+		       : document_add(object, key, NULL);
+}
+
+/* Adds the rate as a number, too; null if it is none. */
+static bool add_megabits(struct json_object *object, const char *rate)
+{
+	uint64_t megabits = inventory_megabits(rate);
+
+	return megabits ? document_add_number(object, "megabits", megabits)
+			: document_add(object, "megabits", NULL);
+}
+
+static bool fill(struct json_object *object, const struct facts *facts)
+{
+	const char *rate = facts_value(facts, "rate");
+
+	for (unsigned int i = 0; i < facts->count; i++) {
+		const struct fact *fact = &facts->facts[i];
+		char key[FACT_NAME_SIZE];
+
+		snprintf(key, sizeof(key), "%s", fact->name);
+		for (char *blank = key; (blank = strchr(blank, ' '));)
+			*blank = '_';
+		if (!add_value(object, key, fact))
+			return false;
+	}
+	return !rate || add_megabits(object, rate);
+}
+
 struct json_object *facts_json(const struct facts *facts)
 {
 	struct json_object *object = json_object_new_object();
 
-	for (unsigned int i = 0; object && i < facts->count; i++) {
-		struct json_object *value = json_object_new_string(facts->facts[i].value);
-		char name[FACT_NAME_SIZE];
-
-		snprintf(name, sizeof(name), "%s", facts->facts[i].name);
-		for (char *blank = name; (blank = strchr(blank, ' '));)
-			*blank = '_';
-		if (!value || json_object_object_add(object, name, value)) {
-			json_object_put(value);
-			json_object_put(object);
-			return NULL;
-		}
+	if (object && !fill(object, facts)) {
+		json_object_put(object);
+		object = NULL;
 	}
 	return object;
-}
-
-static bool is_common(const char *name)
-{
-	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
-		if (strcmp(common[i], name) == 0)
-			return true;
-	return false;
 }
 
 /* The index-th name: all of ours, then those that only they have. NULL at the end. */
@@ -125,7 +163,7 @@ const char *facts_compare(const struct facts *ours, const struct facts *theirs, 
 		return NULL;
 	*our_value = facts_value(ours, name);
 	*their_value = facts_value(theirs, name);
-	*differ = *our_value && *their_value && is_common(name) &&
+	*differ = *our_value && *their_value && is_one_of(name, common, COUNT(common)) &&
 		  strcmp(*our_value, *their_value) != 0;
 	return name;
 }

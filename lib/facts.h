@@ -42,7 +42,10 @@ size_t facts_encode(const struct facts *facts, char *text, size_t size);
  */
 int facts_decode(struct facts *facts, const char *text, size_t size);
 
-/* An object with a member for each; blanks in names become '_'. NULL: no memory. */
+/*
+ * An object with a member for each; blanks in names become '_'. Those that are numbers become numbers, or
+ * null if they are not; beside a rate stand its `megabits` per second. NULL: no memory.
+ */
 struct json_object *facts_json(const struct facts *facts);
 
 /*

@@ -202,6 +202,7 @@ static bool fill_port(struct json_object *object, const struct inventory_port *p
 		!add_known(object, "link_layer", port->link_layer) ||
 		!add_known(object, "rate", port->rate) ||
 		!add_known_number(object, "megabits", port->megabits) ||
+		!add_known_number(object, "rdma_mtu", port->rdma_mtu) ||
 		!add_known_number(object, "lid", port->lid) ||
 		!add_known_number(object, "sm_lid", port->sm_lid))
 		return false;

@@ -52,6 +52,7 @@ struct inventory_port {
 	char link_layer[24];     /* "InfiniBand", "Ethernet" */
 	char rate[48];           /* "100 Gb/sec (4X EDR)" */
 	uint64_t megabits;       /* the same in Mb/s, 0 if not known */
+	unsigned int rdma_mtu;   /* bytes of data in a packet, 0: not told by sysfs, but by verbs */
 	unsigned int lid;        /* of InfiniBand: the port's address, 0: none */
 	unsigned int sm_lid;     /* and that of the subnet manager */
 	size_t gid_count, interface_count;

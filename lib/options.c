@@ -301,7 +301,8 @@ static enum options_result check_use(struct options *options)
 		if (options->given >> i & 1 && !(option_rows[i].uses & use))
 			return options_wrong(options, "--%s does not go with %s",
 				option_rows[i].name,
-				use == USE_DIAGNOSIS ? "diagnose, which moves data of its own"
+				use == USE_DIAGNOSIS
+					? "diagnose, which moves data of its own in its own time"
 				: use == USE_EXCHANGE
 					? "an exchange: --bandwidth or --latency is missing"
 					: "a measurement, which moves data of its own");

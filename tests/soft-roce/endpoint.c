@@ -205,8 +205,8 @@ void endpoint_accept(
 void endpoint_post_receive(struct endpoint *end)
 {
 	unsigned int slot = end->posted++ % ENDPOINT_SLOTS;
-	struct ibv_sge piece = {
-		(uintptr_t)end->receives[slot], sizeof(end->receives[slot]), end->slots_mr->lkey};
+	struct ibv_sge piece = {(uintptr_t)end->receives[slot], sizeof(end->receives[slot]),
+		end->slots_mr->lkey ^ end->receive_fault};
 	struct ibv_recv_wr request = {.wr_id = slot, .sg_list = &piece, .num_sge = 1}, *bad;
 
 	if (ibv_post_recv(end->id->qp, &request, &bad))

@@ -26,6 +26,7 @@ struct endpoint {
 	uint8_t *exposed; /* what the other side may access */
 	uint8_t *local;   /* what our RDMA reads from or writes to */
 	unsigned int sent, posted;
+	uint32_t receive_fault;       /* what the key of a receive is wrong by */
 	struct rdma_conn_param heard; /* the other side's parameters; private data in `words` */
 	uint8_t words[256];
 	struct rdma_conn_param parameters; /* ours: to be set before connecting */

@@ -16,6 +16,7 @@
  *   --size N       bytes that it announces (default: our text), or `unknown`
  *   --name NAME    what it calls its data
  *   --receives N   receives that it posts, once; default: enough, always
+ *   --fault N      what the key of its receives is wrong by
  *   --rnr N        retry count for a peer that has none
  *   --depth N      READs at a time
  *
@@ -57,6 +58,7 @@
  *   region                                 print the region that we were offered: what `use` takes
  *   use:ADDRESS:LENGTH:RKEY                take that for it, whosever it is
  *   sent                                   wait until everything sent is acknowledged
+ *   deny                                   take the right to WRITE and READ from our queue pair
  *   scribble                               overwrite what the other side has written
  *   say:TEXT                               print TEXT
  *   pause                                  wait for a signal for ever
@@ -158,6 +160,8 @@ static int take_options(
 		} else if (strcmp(option, "--receives") == 0) {
 			*receives = (unsigned int)atoi(value);
 			peer->reposts = false;
+		} else if (strcmp(option, "--fault") == 0) {
+			peer->end.receive_fault = (uint32_t)atoi(value);
 		} else if (strcmp(option, "--rnr") == 0) {
 			parameters->rnr_retry_count = (uint8_t)atoi(value);
 		} else if (strcmp(option, "--depth") == 0) {

@@ -316,6 +316,15 @@ static void use_region(struct peer *peer, const char *region)
 	peer->theirs.rkey = (uint32_t)strtoul(end + 1, NULL, 16);
 }
 
+static void deny(struct peer *peer, const char *how)
+{
+	struct ibv_qp_attr none = {.qp_access_flags = 0};
+
+	(void)how;
+	if (ibv_modify_qp(peer->end.id->qp, &none, IBV_QP_ACCESS_FLAGS))
+		die("ibv_modify_qp: %s", strerror(errno));
+}
+
 static void scribble(struct peer *peer, const char *how)
 {
 	(void)how;
@@ -382,6 +391,7 @@ static const struct {
 	{"use", use_region},
 	{"await", await_file},
 	{"sent", finish_sends},
+	{"deny", deny},
 	{"scribble", scribble},
 	{"say", say},
 	{"pause", wait_for_signal},

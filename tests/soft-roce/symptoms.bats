@@ -102,10 +102,33 @@ no_device_is_said() {
 	ethernet_up
 	local failed=0
 	says 3 'the host does not answer address resolution' client write 10.95.0.9 7471 || failed=1
+	says 3 '(ARP or neighbour discovery) in time (no answer within 1 s)' \
+		client --timeout 1 write 10.95.0.8 7471 || failed=1
 	says 3 'the host is up, but no RDMA answers there.*no answer within 3 s' \
 		client --timeout 3 write 10.95.0.2 7471 || failed=1
 	ethernet_down
 	[ $failed -eq 0 ]
+}
+
+@test "a host without RDMA, until the connection manager gives it up" {
+	only_in_release
+	ethernet_up
+	local failed=0
+	# It asks 15 times, which takes longer than a minute.
+	says 3 'the host is up, but no RDMA answers there.*(Connection timed out)' \
+		timeout 300 "$PAIR_BIN/rdma-client" --timeout 300 write 10.95.0.2 7471 || failed=1
+	ethernet_down
+	[ $failed -eq 0 ]
+}
+
+@test "a peer whose queue pair allows no WRITE, or that receives into memory that it does not have" {
+	listening_odd_peer -- get deny mr pause
+	says 4 "the peer's device refused the request: no READ depth left" \
+		client write "$ADDRESS" "$PEER_PORT"
+	kill -KILL "$PEER"
+	wait "$PEER" || true
+	listening_odd_peer --fault 1 -- pause
+	says 4 "the peer's device could not complete the request" client write "$ADDRESS" "$PEER_PORT"
 }
 
 @test "nothing listens on the port" {
@@ -120,7 +143,7 @@ no_device_is_said() {
 	kill -CONT "$SERVER"
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
-	has "$ERRORS" 'its request was given up before it was served'
+	has "$ERRORS" 'the peer went away during the connection handshake (its request was given up before'
 }
 
 @test "mode mismatch, both ways" {

@@ -98,8 +98,36 @@ is_well_again() {
 	ip link set "$VM_INTERFACE" mtu 1400
 	diagnose 4 "$HOST1" "$PORT"
 	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs'
-	has "$OUT" '^ *seen: 1400 here, 4200 there$'
+	has "$OUT" '^ *seen: 1400 here, 4200 there; of RDMA 1024 here, 4096 there$'
 	has "$OUT" '^verdict: .*different MTUs'
+	is_well_again
+}
+
+# An interface of a VLAN at both ends, of MTU 1400. The devices keep that of the interface below.
+vlans_up() {
+	local common="ip link add link $VM_INTERFACE name vlan7 type vlan id 7; ip link set vlan7 mtu 1400 up"
+	on_host1 "$common; ip address add 10.97.0.1/24 dev vlan7"
+	bash -c "$common; ip address add 10.97.0.2/24 dev vlan7"
+}
+
+vlans_down() {
+	on_host1 'ip link delete vlan7'
+	ip link delete vlan7
+}
+
+@test "the interfaces have the same MTU, the RDMA devices have not" {
+	start_far_server any
+	vlans_up
+	on_host1 "ip link set $VM_INTERFACE mtu 1500"
+	local failed=0
+	{
+		diagnose 4 10.97.0.1 "$PORT" &&
+			has "$OUT" '^both ends   failed  the RDMA devices at the two ends have different active MTUs' &&
+			has "$OUT" '^ *seen: 4096 here, 1024 there$' &&
+			has "$OUT" '^verdict: RDMA works, but not well: the RDMA devices at the two ends'
+	} || failed=1
+	vlans_down
+	[ $failed -eq 0 ] || fail "$(said)"
 	is_well_again
 }
 
@@ -170,4 +198,20 @@ ended_by() {
 		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
 		stop_on_host1 server
 	done
+}
+
+@test "the other host's RDMA device is removed in the middle: both ends say so" {
+	start_far_server any
+	begins
+	start_on_host1 deletion "timeout 60 rdma link delete $VM_DEVICE"
+	finds '\(ended the connection\|stopped acknowledging\|does not answer any more\)'
+	# Soft-RoCE does not let go of a device that is open.
+	wait_line "$FAR/server.err" 'so the server stops'
+	stop_on_host1 server
+	wait_until on_host1 "! rdma link show | grep -q 'link $VM_DEVICE/'"
+	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
+	FAR_RESOURCES=$(on_host1 'rdma resource show')
+	rm -f "$FAR/port"
+	start_far_server any
+	is_well_again
 }

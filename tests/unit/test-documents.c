@@ -5,7 +5,6 @@
  * that SECURITY.md names among the tests. Runs from the top of the tree, as `make check` does.
  */
 #include <ctype.h>
-#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,27 +14,8 @@
 #include "lib/facts.h"
 #include "lib/ladder.h"
 #include "lib/options.h"
+#include "paper-rig.h"
 #include "unit.h"
-
-/* What a paper has at most; far more than any has. */
-#define PAPER_MAX (1 << 20)
-
-/* Reads a file. The caller frees it. */
-static char *read_paper(const char *path)
-{
-	char *text = malloc(PAPER_MAX);
-	FILE *file = fopen(path, "re");
-	size_t size;
-
-	assert_non_null(text);
-	if (!file)
-		fail_msg("%s cannot be read: tests run from the top of the tree", path);
-	size = fread(text, 1, PAPER_MAX - 1, file);
-	fclose(file);
-	assert_in_range(size, 1, PAPER_MAX - 2);
-	text[size] = '\0';
-	return text;
-}
 
 /* Makes one blank of every run of blanks and line ends, as if the text were not wrapped. */
 static void fold(char *text)
@@ -175,7 +155,7 @@ static bool is_shown(char *const sections[], const struct explanation *row)
 
 static void every_explanation_has_a_section(void **state)
 {
-	char *text = read_paper("docs/troubleshooting.md"), *rest = text;
+	char *text = paper_read("docs/troubleshooting.md"), *rest = text;
 	char *sections[256] = {0};
 	const struct explanation *row;
 	size_t count = 0;
@@ -276,7 +256,7 @@ static void check_completion(const char *path, const char *text, const struct op
 
 static void check_options(const struct papers *papers)
 {
-	char *manual = read_paper(papers->manual), *completion = read_paper(papers->completion);
+	char *manual = paper_read(papers->manual), *completion = paper_read(papers->completion);
 	char *help, *rest, *line;
 	unsigned int options = 0;
 	struct option option;
@@ -312,7 +292,7 @@ static void every_exit_status_is_documented(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(programs); i++) {
-		char *text = read_paper(programs[i].manual), *rest = text, *section;
+		char *text = paper_read(programs[i].manual), *rest = text, *section;
 
 		next_part(&rest, "\n.Sh EXIT STATUS\n");
 		section = next_part(&rest, "\n.Sh ");
@@ -332,8 +312,8 @@ static void every_exit_status_is_documented(void **state)
 /* The paper has a section for each rung, the manual an entry, and the schema its name. */
 static void every_rung_is_documented(void **state)
 {
-	char *paper = read_paper("docs/diagnosis.md"), *manual = read_paper("man/rdma-client.1");
-	char *schema = read_paper("docs/diagnosis.schema.json");
+	char *paper = paper_read("docs/diagnosis.md"), *manual = paper_read("man/rdma-client.1");
+	char *schema = paper_read("docs/diagnosis.schema.json");
 
 	(void)state;
 	for (enum rung rung = RUNG_HOST; rung < RUNGS; rung++) {
@@ -357,7 +337,7 @@ static void every_rung_is_documented(void **state)
 static unsigned int check_facts(const char *path, const char *schema)
 {
 	static const char mark[] = "facts_add(facts, \"";
-	char *source = read_paper(path), *rest = source, *name;
+	char *source = paper_read(path), *rest = source, *name;
 	unsigned int facts = 0;
 
 	next_part(&rest, mark);
@@ -379,7 +359,7 @@ static unsigned int check_facts(const char *path, const char *schema)
 /* The schema knows all that both ends may say of themselves, and what a server says more. */
 static void every_fact_is_in_the_schema(void **state)
 {
-	char *schema = read_paper("docs/diagnosis.schema.json");
+	char *schema = paper_read("docs/diagnosis.schema.json");
 
 	(void)state;
 	/* Or the sources were not understood. */
@@ -394,13 +374,12 @@ static char *read_tests(void)
 	char *tests = NULL;
 	size_t size = 0;
 	FILE *stream = open_memstream(&tests, &size);
-	glob_t files = {0};
+	glob_t files;
 
 	assert_non_null(stream);
-	assert_int_equal(glob("tests/soft-roce/*.bats", 0, NULL, &files), 0);
-	assert_int_equal(glob("tests/two-hosts/*.bats", GLOB_APPEND, NULL, &files), 0);
+	paper_tests(&files);
 	for (size_t i = 0; i < files.gl_pathc; i++) {
-		char *text = read_paper(files.gl_pathv[i]);
+		char *text = paper_read(files.gl_pathv[i]);
 
 		fputs(text, stream);
 		free(text);
@@ -413,7 +392,7 @@ static char *read_tests(void)
 /* What is claimed to be tested has a test of that name. */
 static void every_claim_of_security_has_its_test(void **state)
 {
-	char *tests = read_tests(), *paper = read_paper("SECURITY.md"), *rest = paper, *part;
+	char *tests = read_tests(), *paper = paper_read("SECURITY.md"), *rest = paper, *part;
 	unsigned int claims = 0;
 
 	(void)state;

@@ -190,9 +190,6 @@ static const struct right {
 	{C, {"diagnose", "h", "--device", "rxe0"}, NULL, {D, .host = "h", .device = "rxe0"}},
 	{C, {"-vd", "rxe0", "diagnose", "h", "7"}, NULL, {D, H, .verbose = true, .device = "rxe0"}},
 	{C, {"--quiet", "--", "diagnose", "h"}, NULL, {D, .host = "h", .quiet = true}},
-	/* These change nothing, but are no mistake in a script that gives them always. */
-	{C, {"--timeout", "2", "--buffer", "1M", "--force", "diagnose", "h", "7"}, NULL,
-		{D, H, .timeout = 2000, .buffer = 1048576, .force = true}},
 };
 
 static void takes_every_option(void **state)
@@ -252,6 +249,13 @@ static const struct wrong {
 	{C, {"diagnose", "h", "7", "--output", "o"}, "--output"},
 	{C, {"--message", "m", "diagnose"}, "--message"},
 	{C, {"--message", "", "diagnose"}, "--message"},
+	{C, {"--buffer", "1M", "diagnose", "h", "7"}, "--buffer"},
+	{C, {"--chunk", "64K", "diagnose", "h", "7"}, "--chunk"},
+	{C, {"diagnose", "h", "7", "--depth", "4"}, "--depth"},
+	{C, {"--force", "diagnose"}, "--force"},
+	{C, {"--progress", "diagnose", "h"}, "--progress"},
+	{C, {"--no-progress", "diagnose", "h"}, "--no-progress"},
+	{C, {"--json", "--timeout", "10", "diagnose", "h", "7"}, "--timeout does not go with"},
 	{C, {"--port", "7", "diagnose", "h"}, "--port"},
 	{S, {"diagnose"}, "'diagnose'"},
 	{S, {"--port", "65536", "any"}, "'65536'"},

@@ -1,18 +1,18 @@
 /*
- * What a diagnosis tells programs: its document, made of made-up ladders, facts and inventories, is as
+ * What a diagnosis tells programs: its document, of made-up ladders, facts and inventories, is as
  * docs/diagnosis.schema.json says. Runs from the top of the tree, as `make check` does.
  */
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/document.h"
 #include "lib/explain.h"
 #include "lib/facts.h"
+#include "lib/findings.h"
 #include "lib/inventory.h"
 #include "lib/ladder.h"
-#include "lib/options.h"
 #include "schema-rig.h"
 #include "unit.h"
 
@@ -74,27 +74,31 @@ struct made_up {
 	uint16_t port;
 	struct ladder ladder;
 	struct facts here, there;
+	struct counters counted;
 	const struct inventory *inventory;
 };
 
-/* Makes its document. The members are those that rdma-diagnose.c has. The caller frees it. */
+/* Makes its document. The caller frees it. */
 static char *make_document(const struct made_up *made_up)
 {
-	struct json_object *object = json_object_new_object();
-	char verdict[512], *text;
+	const struct findings findings = {
+		.program = "rdma-client",
+		.host = made_up->host,
+		.port = made_up->port,
+		.ladder = &made_up->ladder,
+		.here = &made_up->here,
+		.there = &made_up->there,
+		.inventory = made_up->inventory,
+		.path_mtu = made_up->counted.count ? 1500 : 0,
+		.rate_there = made_up->counted.count ? UINT64_MAX : 0,
+		.rate_back = made_up->counted.count ? 1 : 0,
+		.counted_here = &made_up->counted,
+		.counted_there = &made_up->counted,
+	};
+	struct json_object *object = findings_json(&findings);
+	char *text;
 
-	ladder_verdict(&made_up->ladder, verdict, sizeof(verdict));
-	assert_true(document_add_number(object, "schema", 1));
-	assert_true(document_add_text(object, "program", "rdma-client"));
-	assert_true(document_add_text(object, "version", PROJECT_VERSION));
-	assert_true(document_add_text(object, "host", made_up->host));
-	assert_true(document_add_number(object, "port", made_up->port));
-	assert_true(document_add_text(object, "verdict", verdict));
-	assert_true(document_add_number(object, "status", ladder_status(&made_up->ladder)));
-	assert_true(document_add_value(object, "rungs", ladder_json(&made_up->ladder)));
-	assert_true(document_add_value(object, "here", facts_json(&made_up->here)));
-	assert_true(document_add_value(object, "there", facts_json(&made_up->there)));
-	assert_true(document_add_value(object, "inventory", inventory_json(made_up->inventory)));
+	assert_non_null(object);
 	text = strdup(json_object_to_json_string_ext(
 		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(object);
@@ -105,12 +109,17 @@ static char *make_document(const struct made_up *made_up)
 
 static void add_facts(struct facts *facts)
 {
-	static const char *const names[] = {"version", "kernel", "device", "port", "rdma mtu",
-		"driver", "firmware", "state", "link layer", "rate", "gid", "gid type", "interface",
-		"interface mtu", "reads answered", "reads asked", "bus", "locked memory"};
+	static const char *const names[] = {"version", "kernel", "device", "driver", "firmware",
+		"state", "link layer", "rate", "gid", "gid type", "interface", "bus",
+		"locked memory"};
+
+	static const struct fact numbers[] = {{"port", "1"}, {"rdma mtu", "4096"},
+		{"interface mtu", "4200"}, {"reads answered", "16"}, {"reads asked", "0"}};
 
 	for (size_t i = 0; i < COUNT(names); i++)
 		facts_add(facts, names[i], "%s of \xc3\xa4\n\"%zu\"", names[i], i);
+	for (size_t i = 0; i < COUNT(numbers); i++)
+		facts_add(facts, numbers[i].name, "%s", numbers[i].value);
 	facts_add(facts, "firmware", "");
 }
 
@@ -129,6 +138,7 @@ static struct made_up make_good(void)
 	facts_add(&made_up.there, "clients", "2048 of 2048, full");
 	facts_add(&made_up.there, "max size", "10240");
 	facts_add(&made_up.there, "of tomorrow", "~");
+	made_up.counted = (struct counters){2, {{"out_of_seq_request", 12}, {"rcvd_pkts", 7}}};
 	return made_up;
 }
 
@@ -235,6 +245,19 @@ static void schema_refuses_what_is_wrong_with_a_good_one(void **state)
 		{"\"driver\":\"rdma_rxe\"", "\"driver\":7"},
 		{"\"megabits\":2500", "\"megabits\":0"},
 		{"\"number\":1", "\"number\":\"1\""},
+		{"\"rdma_mtu\":4096", "\"rdma_mtu\":\"4096\""},
+		{"\"rdma_mtu\":4096", "\"rdma_mtu\":null"},
+		{"\"interface_mtu\":4200", "\"interface_mtu\":-1"},
+		{"\"max_size\":10240", "\"max_size\":\"10240\""},
+		{"\"path_mtu\":1500", "\"path_mtu\":0"},
+		{"\"path_mtu\":1500,", ""},
+		{"\"there\":18446744073709551615", "\"there\":\"18446744073709551615\""},
+		{"\"back\":1}", "\"back\":0}"},
+		{"\"back\":1}", "\"back\":1,\"around\":1}"},
+		{"\"out_of_order\":12", "\"out_of_order\":null,\"late\":12"},
+		{"\"out_of_order\":12", "\"out_of_order\":\"12\""},
+		{"\"rcvd_pkts\":7", "\"rcvd pkts\":7"},
+		{"\"rcvd_pkts\":7", "\"rcvd_pkts\":null"},
 		{"\"index\":1,", "\"index\":1,\"zone\":0,"},
 		{"\"mtu\":1500,", ""},
 		{"\"10.0.0.1\"", "null"},
@@ -280,5 +303,5 @@ int main(void)
 		cmocka_unit_test(schema_refuses_what_is_wrong_with_a_bad_one),
 	};
 
-	return cmocka_run_group_tests_name("diagnosis", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
 }
