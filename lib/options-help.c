@@ -45,7 +45,7 @@ const struct option_row option_rows[] = {
 	{PROGRAM_CLIENT, USE_ANY, OPTION_SOURCE, "source", "ADDRESS", "connect from this address"},
 	{BOTH, USE_EXCHANGE | USE_MEASUREMENT, OPTION_TIMEOUT, "timeout", "SECONDS",
 		"give up when the peer is silent for this time; default 10"},
-	{BOTH, USE_EXCHANGE | USE_MEASUREMENT, 'v', "verbose", NULL,
+	{BOTH, USE_ANY, 'v', "verbose", NULL,
 		"tell details on standard error"},
 	{BOTH, USE_ANY, 'V', "version", NULL, "print the version and exit"},
 	{PROGRAM_CLIENT, USE_MEASUREMENT, OPTION_BANDWIDTH, "bandwidth", NULL,
