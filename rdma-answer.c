@@ -158,11 +158,23 @@ static void tell_facts(struct answer *answer, struct order *message)
 	tell(message, text, facts_encode(&facts, text, ORDER_TEXT_MAX));
 }
 
+/* There is not the memory: the client hears of it, and that is the end. */
+static int refuse_memory(struct answer *answer, struct order *result)
+{
+	struct failure failure = answer->probe.failure;
+
+	answer->probe.failure = (struct failure){0};
+	result->status = ORDER_FAILED;
+	probe_send(&answer->probe, result, silence(answer));
+	answer->probe.failure = failure;
+	return -1;
+}
+
 /* The client's memory, and ours, of which there is to be as much. */
 static int meet(struct answer *answer, const struct order *order, struct order *result)
 {
 	if (probe_enlarge(&answer->probe, order->length))
-		return -1;
+		return refuse_memory(answer, result);
 	probe_meet(&answer->probe, order);
 	probe_tell_region(&answer->probe, result);
 	return 0;

@@ -51,6 +51,12 @@ int ask_resolve(struct ask *ask, const struct sockaddr *source, const struct soc
 	return probe_await_event(probe, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, deadline, NULL);
 }
 
+/* READs at a time: as many as are wished for, if the device can do it. */
+static uint8_t at_most(uint8_t wished, int possible)
+{
+	return wished < possible ? wished : (uint8_t)possible;
+}
+
 int ask_connect(struct ask *ask, const struct ask_wish *wish, deadline_t deadline,
 	struct event_copy *answer)
 {
@@ -62,9 +68,8 @@ int ask_connect(struct ask *ask, const struct ask_wish *wish, deadline_t deadlin
 				: 0,
 		.timeout = wish->timeout,
 	};
+	struct ibv_device_attr device = {0};
 	struct rdma_conn_param parameters = {
-		.initiator_depth = wish->reads,
-		.responder_resources = wish->reads,
 		.retry_count = PROBE_RETRIES,
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
@@ -72,6 +77,9 @@ int ask_connect(struct ask *ask, const struct ask_wish *wish, deadline_t deadlin
 
 	if (probe_prepare(probe, wish->queue_pairs, wish->depth))
 		return -1;
+	ibv_query_device(probe->id->verbs, &device);
+	parameters.initiator_depth = at_most(wish->reads, device.max_qp_init_rd_atom);
+	parameters.responder_resources = at_most(wish->reads, device.max_qp_rd_atom);
 	parameters.private_data =
 		handshake_introduce(&probe->handshake, &ours, &parameters.private_data_len);
 	if (rdma_connect(probe->id, &parameters))
@@ -137,6 +145,9 @@ int ask_order(struct ask *ask, struct order *order, struct order *answer, deadli
 		return -1;
 	if (!answer->answer || answer->type != order->type || answer->number != order->number)
 		return broke_protocol(ask, "order", "it answered something that was not asked");
+	if (answer->status == ORDER_FAILED)
+		return failure_set(&ask->probe.failure, FAILURE_REFUSED, PHASE_MEMORY,
+			REFUSAL_RESOURCES, "order", "");
 	if (answer->status != ORDER_DONE &&
 		(answer->status != ORDER_WRONG || answer->offset >= order->size))
 		return broke_protocol(ask, "order", "it did not carry out an order");

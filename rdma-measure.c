@@ -59,6 +59,9 @@ static int take_failure(struct measurement *measurement)
 
 	if (failure->code == CODE_DIAGNOSIS)
 		failure->code = ETIMEDOUT;
+	if (failure->kind == FAILURE_ERRNO && failure->phase == PHASE_ADDRESS)
+		way_evidence(&measurement->way, measurement->options, failure->code,
+			failure->evidence, sizeof(failure->evidence));
 	if (failure->kind == FAILURE_DEADLINE && !*failure->evidence)
 		snprintf(failure->evidence, sizeof(failure->evidence), "no answer within %g s",
 			(double)measurement->options->timeout / 1000);
@@ -138,6 +141,25 @@ static size_t memory_needed(const struct measurement *measurement)
 	return (size_t)(measure->largest * measure->queue_pairs * pieces);
 }
 
+static bool is_iwarp(const struct measurement *measurement)
+{
+	return measurement->ask.probe.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+/* iWARP knows neither immediate data nor queue pairs that rdmacm has not connected. */
+static int check_transport(struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	const char *option = measure->queue_pairs > 1 ? "--qps" : NULL;
+
+	if (measure->latency && measure->poll == POLL_EVENT)
+		option = "--poll event";
+	if (!option || !is_iwarp(measurement))
+		return 0;
+	return failure_set(&measurement->failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EOPNOTSUPP,
+		"iWARP", "iWARP cannot do %s", option);
+}
+
 /* Memory, and the queue pairs beside the first one. */
 static int prepare(struct measurement *measurement)
 {
@@ -146,6 +168,8 @@ static int prepare(struct measurement *measurement)
 	uint8_t numbers[4 * PLAN_QUEUE_PAIRS_MAX];
 	struct order lanes = {.type = ORDER_LANES, .text = (char *)numbers}, answer;
 
+	if (check_transport(measurement))
+		return -1;
 	bench_init(bench, &ask->probe, depth_max(measurement), false);
 	if (probe_enlarge(&ask->probe, memory_needed(measurement)) ||
 		ask_facts(ask, &measurement->theirs, patience(measurement)) ||
@@ -243,7 +267,9 @@ static int warm_up(struct measurement *measurement, struct plan *plan)
 
 	trial.operations = 0;
 	trial.milliseconds = (uint32_t)measure->warm_up;
-	if (measure->poll != POLL_AUTO)
+	if (measure->latency && is_iwarp(measurement))
+		trial.wait = plan->wait = PLAN_SPIN;
+	if (measure->poll != POLL_AUTO || trial.wait == PLAN_SPIN)
 		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
 	trial.milliseconds /= PLAN_WAITS;
 	if (trial.milliseconds < TRIAL_MS)
