@@ -59,12 +59,6 @@ static deadline_t silence(const struct answer *answer)
 	return answer->begun ? deadline_in(patience(answer)) : answer->handshake;
 }
 
-/* READs at a time: what the other side asked for, if our device can do it. */
-static uint8_t reads(uint8_t asked, int ours)
-{
-	return asked < ours ? asked : (uint8_t)ours;
-}
-
 static int accept_client(struct answer *answer)
 {
 	const struct introduction ours = {
@@ -78,8 +72,10 @@ static int accept_client(struct answer *answer)
 	};
 
 	ibv_query_device(answer->probe.id->verbs, &device);
-	parameters.responder_resources = reads(answer->initiator_depth, device.max_qp_rd_atom);
-	parameters.initiator_depth = reads(answer->responder_resources, device.max_qp_init_rd_atom);
+	parameters.responder_resources =
+		probe_reads(answer->initiator_depth, device.max_qp_rd_atom);
+	parameters.initiator_depth =
+		probe_reads(answer->responder_resources, device.max_qp_init_rd_atom);
 	parameters.private_data =
 		handshake_introduce(&answer->probe.handshake, &ours, &parameters.private_data_len);
 	if (rdma_accept(answer->probe.id, &parameters))

@@ -51,12 +51,6 @@ int ask_resolve(struct ask *ask, const struct sockaddr *source, const struct soc
 	return probe_await_event(probe, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, deadline, NULL);
 }
 
-/* READs at a time: as many as are wished for, if the device can do it. */
-static uint8_t at_most(uint8_t wished, int possible)
-{
-	return wished < possible ? wished : (uint8_t)possible;
-}
-
 int ask_connect(struct ask *ask, const struct ask_wish *wish, deadline_t deadline,
 	struct event_copy *answer)
 {
@@ -78,8 +72,8 @@ int ask_connect(struct ask *ask, const struct ask_wish *wish, deadline_t deadlin
 	if (probe_prepare(probe, wish->queue_pairs, wish->depth))
 		return -1;
 	ibv_query_device(probe->id->verbs, &device);
-	parameters.initiator_depth = at_most(wish->reads, device.max_qp_init_rd_atom);
-	parameters.responder_resources = at_most(wish->reads, device.max_qp_rd_atom);
+	parameters.initiator_depth = probe_reads(wish->reads, device.max_qp_init_rd_atom);
+	parameters.responder_resources = probe_reads(wish->reads, device.max_qp_rd_atom);
 	parameters.private_data =
 		handshake_introduce(&probe->handshake, &ours, &parameters.private_data_len);
 	if (rdma_connect(probe->id, &parameters))

@@ -145,6 +145,12 @@ int probe_release(struct probe *probe, const struct ibv_wc *completion);
 /* What came with it; valid until the next release. */
 const void *probe_message(const struct probe *probe, const struct ibv_wc *completion);
 
+/* READs at a time: as many as one side wishes for, if the device can do so many. */
+static inline uint8_t probe_reads(uint8_t wished, int possible)
+{
+	return wished < possible ? wished : (uint8_t)possible;
+}
+
 /* Disconnects, if that is still to be done, and frees everything. rdma_disconnect(3). */
 void probe_close(struct probe *probe);
 
