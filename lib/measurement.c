@@ -37,6 +37,14 @@ static double rate_of(const struct tally *tally)
 	return tally->nanoseconds ? (double)tally->bytes * NS / (double)tally->nanoseconds : 0;
 }
 
+/* The same without a fraction; a peer's numbers may be any. */
+static uint64_t whole_rate(const struct tally *tally)
+{
+	double rate = rate_of(tally);
+
+	return rate < (double)INT64_MAX ? (uint64_t)rate : INT64_MAX;
+}
+
 double measurement_rate(const struct measured *measured)
 {
 	return rate_of(&measured->ours) +
@@ -164,8 +172,7 @@ static bool add_tally(struct json_object *object, const char *key, const struct 
 	       document_add_number(end, "bytes", tally->bytes) &&
 	       document_add_value(
 		       end, "seconds", json_object_new_double((double)tally->nanoseconds / NS)) &&
-	       document_add_value(
-		       end, "bytes_per_second", json_object_new_int64((int64_t)rate_of(tally))) &&
+	       document_add_number(end, "bytes_per_second", whole_rate(tally)) &&
 	       document_add_number(end, "worst_bytes_per_second", tally->worst) &&
 	       document_add_number(end, "best_bytes_per_second", tally->best) &&
 	       document_add_value(end, "cpu_seconds",

@@ -173,8 +173,8 @@ static void tells_the_shape_of_a_measurement(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint32_t queue_pairs, depth;
 
-		assert_int_equal(introduction_shape(cases[i].queue_pairs, cases[i].depth),
-			cases[i].size);
+		assert_int_equal(
+			introduction_shape(cases[i].queue_pairs, cases[i].depth), cases[i].size);
 		assert_int_equal(introduction_shape_read(cases[i].size, &queue_pairs, &depth),
 			cases[i].result);
 		assert_int_equal(queue_pairs, cases[i].queue_pairs);
@@ -189,8 +189,8 @@ static void knows_the_sessions_of_orders(void **state)
 	(void)state;
 	for (unsigned int session = 0; session < 256; session++) {
 		introduction.session = (uint8_t)session;
-		assert_int_equal(introduction_is_of_orders(&introduction),
-			session == 1 || session == 2);
+		assert_int_equal(
+			introduction_is_of_orders(&introduction), session == 1 || session == 2);
 	}
 }
 

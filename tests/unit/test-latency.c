@@ -76,8 +76,8 @@ static void check_samples(unsigned int bits, uint64_t seed)
 	assert_int_equal(latency.minimum, samples[0]);
 	assert_int_equal(latency.maximum, samples[SAMPLES - 1]);
 	for (size_t i = 0; i < COUNT(parts); i++)
-		assert_near(latency_percentile(&latency, parts[i]),
-			exact(samples, SAMPLES, parts[i]));
+		assert_near(
+			latency_percentile(&latency, parts[i]), exact(samples, SAMPLES, parts[i]));
 	assert_bars_hold_all();
 }
 

@@ -137,9 +137,8 @@ static void measure_nothing_unless_they_say_so(void **state)
 	assert_false(options.measure.bandwidth || options.measure.latency);
 }
 
-#define WORD_SIZES "--sizes must be two sizes from 1 to 16M, as in 2..8M, not '%s'"
-#define WORD_EXPECT \
-	"--expect must be a rate or a percentage, as 11GB/s, 90Gb/s or 90%%, not '%s'"
+#define WORD_SIZES  "--sizes must be two sizes from 1 to 16M, as in 2..8M, not '%s'"
+#define WORD_EXPECT "--expect must be a rate or a percentage, as 11GB/s, 90Gb/s or 90%%, not '%s'"
 
 /* Values that one option does not take; %s is the value. */
 static const struct {

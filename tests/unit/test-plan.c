@@ -148,8 +148,9 @@ static void refuses_what_nobody_can_carry_out(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
-		check_case(cases[i].name, decode_with(cases[i].at, cases[i].bytes, cases[i].value) ==
-						  (cases[i].possible ? 0 : -EPROTO));
+		check_case(
+			cases[i].name, decode_with(cases[i].at, cases[i].bytes, cases[i].value) ==
+					       (cases[i].possible ? 0 : -EPROTO));
 }
 
 static void ends_somehow(void **state)
