@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/explain.h"
 #include "lib/guarded.h"
 #include "rdma-probe.h"
 
@@ -15,6 +16,9 @@
 
 /* How long the device may take to give back what is posted. */
 #define DISARM_MS 1000
+
+/* How long a connection may outlive the memory of a program that ends, in milliseconds. */
+#define GOODBYE_MS 2000
 
 void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
@@ -235,6 +239,33 @@ static int arm(struct probe *probe, struct probe_queue *queue)
 	return queue->armed ? 0 : call_failed(probe, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO);
 }
 
+/*
+ * The other side's device has refused something. When a program ends, its memory goes before its
+ * connection: a disconnect that follows at once is the cause. Returns -1 if there was one.
+ */
+static int await_goodbye(struct probe *probe, enum ibv_wc_status refusal)
+{
+	struct pollfd waiting = {.fd = probe->events->fd, .events = POLLIN};
+	deadline_t deadline = deadline_in(GOODBYE_MS);
+	struct failure *failure = &probe->failure;
+	size_t used;
+
+	while (!failure_is_set(failure) && poll(&waiting, 1, deadline_left(deadline)) > 0)
+		take_events(probe);
+	if (!failure_is_set(failure))
+		return 0;
+	used = strlen(failure->evidence);
+	snprintf(failure->evidence + used, sizeof(failure->evidence) - used, " after %s",
+		explain_name(FAILURE_COMPLETION, (int)refusal));
+	return -1;
+}
+
+static bool is_refusal(enum ibv_wc_status status)
+{
+	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
+	       status == IBV_WC_REM_OP_ERR;
+}
+
 /* Waits for one completion of that queue, and returns only one that succeeded. */
 static int await_completion(struct probe *probe, struct probe_queue *queue,
 	struct ibv_wc *completion, deadline_t deadline)
@@ -261,6 +292,8 @@ static int await_completion(struct probe *probe, struct probe_queue *queue,
 		completion->status = IBV_WC_LOC_LEN_ERR;
 	/* A flush is an effect: rdmacm may know more. */
 	if (completion->status == IBV_WC_WR_FLUSH_ERR && take_events(probe))
+		return -1;
+	if (is_refusal(completion->status) && await_goodbye(probe, completion->status))
 		return -1;
 	return failure_set(&probe->failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
 		(int)completion->status, "ibv_poll_cq", "");

@@ -19,14 +19,18 @@ finds() {
 	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
 }
 
+# Its memory may go before its connection, so that its device refuses our access first.
 @test "the server is killed in the middle" {
-	start_server any
-	begins "$PORT"
-	kill -KILL "$SERVER"
-	wait "$SERVER" || true
-	SERVER=''
-	finds 4 'the other side ended the connection'
-	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED; counted here: '
+	local i
+	for i in 1 2 3 4 5; do
+		start_server any
+		begins "$PORT"
+		kill -KILL "$SERVER"
+		wait "$SERVER" || true
+		SERVER=''
+		finds 4 'the other side ended the connection'
+		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; counted here: '
+	done
 }
 
 @test "the server is stopped in the middle: the deadline" {

@@ -127,11 +127,9 @@ static void what_the_host_lacks_comes_first(void **state)
 	host.inventory.host = HOST_NO_RDMA_CM;
 	strcpy(host.inventory.host_evidence, "seen");
 	assert_lacks(&host, HOST_NO_RDMA_CM, "seen");
-	host.inventory.netns = INVENTORY_NETNS_EXCLUSIVE;
-	assert_lacks(&host, HOST_NO_RDMA_CM, "seen");
+	host.inventory.host = HOST_DEVICES_HIDDEN;
+	assert_lacks(&host, HOST_DEVICES_HIDDEN, "seen");
 	host.inventory.host = HOST_NO_DEVICE;
-	assert_lacks(&host, HOST_DEVICES_HIDDEN, "seen; netns_mode of ib_core is exclusive");
-	host.inventory.netns = INVENTORY_NETNS_SHARED;
 	assert_lacks(&host, HOST_NO_DEVICE, "seen");
 	host.inventory.host = HOST_READY;
 	host.inventory.device_count = 0;
