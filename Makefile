@@ -91,7 +91,7 @@ $(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-admission.c rdma-a
 $(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-way.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
-	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add
+	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
 
 test-programs: $(addprefix $(BUILD)/tests/soft-roce/,$(peers) $(damaging))
 
