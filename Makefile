@@ -28,8 +28,9 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-bench.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
-	rdma-pingpong.c rdma-probe.c rdma-providers.c rdma-report.c rdma-run.c rdma-secret.c rdma-stream.c rdma-tutorial.c
+verbs := rdma-bench.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c \
+	rdma-memory.c rdma-pingpong.c rdma-probe-wait.c rdma-probe.c rdma-providers.c rdma-report.c \
+	rdma-run.c rdma-secret.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
@@ -91,7 +92,7 @@ $(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-admission.c rdma-a
 $(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-way.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
-	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add
+	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
 
 test-programs: $(addprefix $(BUILD)/tests/soft-roce/,$(peers) $(damaging))
 

@@ -98,7 +98,7 @@ static void add_nodes(struct facts *facts, const char *device)
 		*node != '-')
 		facts_add(facts, "numa node", "%s", node);
 	if (getcpu(NULL, &thread) == 0)
-		facts_add(facts, "thread's numa node", "%u", thread);
+		facts_add(facts, "thread numa node", "%u", thread);
 }
 
 static void add_limits(struct facts *facts, const struct inventory *inventory,

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/document.h"
 #include "lib/measurement.h"
 #include "lib/speed.h"
 #include "rdma-ask.h"
@@ -40,6 +39,7 @@ struct measurement {
 	struct bench bench;
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before; then what they have increased by */
+	bool counted;
 	struct latency latency;
 	struct json_object *results;
 	uint64_t wrong; /* operations whose data was not right */
@@ -322,7 +322,7 @@ static void show_end(
 		"%s: %s port %s (%s), link %s, RDMA MTU %s, GID %s, NUMA node %s, thread on %s",
 		where, value(facts, "device"), value(facts, "port"), value(facts, "driver"),
 		value(facts, "rate"), value(facts, "rdma mtu"), value(facts, "gid type"),
-		value(facts, "numa node"), value(facts, "thread's numa node"));
+		value(facts, "numa node"), value(facts, "thread numa node"));
 }
 
 static void show_head(const struct measurement *measurement)
@@ -346,6 +346,7 @@ static int count(struct measurement *measurement)
 		return take_failure(measurement);
 	counters_difference(&measurement->our_counters, &ours, &measurement->our_counters);
 	counters_difference(&measurement->their_counters, &theirs, &measurement->their_counters);
+	measurement->counted = true;
 	counters_sum_up(&measurement->our_counters, here, sizeof(here));
 	counters_sum_up(&measurement->their_counters, there, sizeof(there));
 	output_line(&measurement->output, "counted here: %s; there: %s", here, there);
@@ -400,50 +401,21 @@ static int measure_all(struct measurement *measurement)
 	return count(measurement) || judge(measurement) ? -1 : 0;
 }
 
-/* The counters of a port that have increased. */
-static bool add_counters(
-	struct json_object *object, const char *key, const struct counters *counters)
+static void print_document(const struct measurement *measurement, const char *error)
 {
-	struct json_object *list = json_object_new_object();
+	struct json_object *object = measurement_document(&(struct measurement_report){
+		.program = measurement->output.program,
+		.options = measurement->options,
+		.status = failure_status(&measurement->failure),
+		.error = error,
+		.ours = &measurement->ours,
+		.theirs = &measurement->theirs,
+		.our_counters = measurement->counted ? &measurement->our_counters : NULL,
+		.their_counters = measurement->counted ? &measurement->their_counters : NULL,
+		.results = measurement->results,
+	});
 
-	if (!document_add_value(object, key, list))
-		return false;
-	for (size_t i = 0; i < counters->count; i++)
-		if (counters->list[i].value > 0 &&
-			!document_add_number(list, counters->list[i].name, counters->list[i].value))
-			return false;
-	return true;
-}
-
-static bool fill(struct measurement *measurement, const char *error, struct json_object *object)
-{
-	const struct options *options = measurement->options;
-	struct json_object *counters = json_object_new_object();
-
-	return document_add_number(object, "schema", 1) &&
-	       document_add_text(object, "program", measurement->output.program) &&
-	       document_add_text(object, "version", PROJECT_VERSION) &&
-	       document_add_text(
-		       object, "measured", is_latency(measurement) ? "latency" : "bandwidth") &&
-	       document_add_text(object, "mode", options->mode->name) &&
-	       document_add_text(object, "host", options->host) &&
-	       document_add_number(object, "port", options->port) &&
-	       document_add_number(object, "status", failure_status(&measurement->failure)) &&
-	       document_add_text(object, "error", error) &&
-	       document_add_value(object, "here", facts_json(&measurement->ours)) &&
-	       document_add_value(object, "there", facts_json(&measurement->theirs)) &&
-	       document_add_value(object, "results", json_object_get(measurement->results)) &&
-	       document_add_value(object, "counters", counters) &&
-	       add_counters(counters, "here", &measurement->our_counters) &&
-	       add_counters(counters, "there", &measurement->their_counters);
-}
-
-static void print_document(struct measurement *measurement, const char *error)
-{
-	struct json_object *object = json_object_new_object();
-	bool filled = object && fill(measurement, error, object);
-
-	output_document(filled ? json_object_to_json_string_ext(object,
+	output_document(object ? json_object_to_json_string_ext(object,
 					 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 			       : NULL);
 	json_object_put(object);

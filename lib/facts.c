@@ -17,7 +17,7 @@ static const char *const common[] = {"version", "protocol", "link layer", "rate"
 
 /* What is a number for programs; `megabits` is that of the rate. */
 static const char *const numbers[] = {"port", "rdma mtu", "interface mtu", "reads answered",
-	"reads asked", "max size", "megabits", "numa node", "thread's numa node"};
+	"reads asked", "max size", "megabits", "numa node", "thread numa node"};
 
 void facts_add(struct facts *facts, const char *name, const char *format, ...)
 {

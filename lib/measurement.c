@@ -1,9 +1,7 @@
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "document.h"
 #include "measurement.h"
 
 #define NS 1e9
@@ -11,13 +9,13 @@
 /* The parts of all operations whose times are told. */
 static const struct {
 	double part;
-	const char *name, *key;
+	const char *name;
 } percentiles[] = {
-	{0.5, "median", "median"},
-	{0.9, "90 %", "p90"},
-	{0.99, "99 %", "p99"},
-	{0.999, "99.9 %", "p99_9"},
-	{0.9999, "99.99 %", "p99_99"},
+	{0.5, "median"},
+	{0.9, "90 %"},
+	{0.99, "99 %"},
+	{0.999, "99.9 %"},
+	{0.9999, "99.99 %"},
 };
 
 #define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
@@ -32,23 +30,20 @@ static const struct {
 	[UNIT_GBIT] = {"Gb/s", 1e9 / 8},
 };
 
-static double rate_of(const struct tally *tally)
+double measurement_rate_of(const struct tally *tally)
 {
 	return tally->nanoseconds ? (double)tally->bytes * NS / (double)tally->nanoseconds : 0;
 }
 
-/* The same without a fraction; a peer's numbers may be any. */
-static uint64_t whole_rate(const struct tally *tally)
+double measurement_operations_of(const struct tally *tally)
 {
-	double rate = rate_of(tally);
-
-	return rate < (double)INT64_MAX ? (uint64_t)rate : INT64_MAX;
+	return tally->nanoseconds ? (double)tally->operations * NS / (double)tally->nanoseconds : 0;
 }
 
 double measurement_rate(const struct measured *measured)
 {
-	return rate_of(&measured->ours) +
-	       (measured->plan.both_ways ? rate_of(&measured->theirs) : 0);
+	return measurement_rate_of(&measured->ours) +
+	       (measured->plan.both_ways ? measurement_rate_of(&measured->theirs) : 0);
 }
 
 void measurement_rate_text(
@@ -59,8 +54,7 @@ void measurement_rate_text(
 		units[options->measure.unit].name);
 }
 
-/* CPU seconds of one end for each GB that went either way. */
-static double cpu_per_gb(const struct measured *measured, const struct tally *end)
+double measurement_cpu_per_gb(const struct measured *measured, const struct tally *end)
 {
 	uint64_t bytes =
 		measured->ours.bytes + (measured->plan.both_ways ? measured->theirs.bytes : 0);
@@ -113,11 +107,10 @@ static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *opt
 	put_interval(best, unit, tally->best, decimals);
 	snprintf(line, MEASUREMENT_LINE,
 		"%10" PRIu32 " %12" PRIu64 " %11.*f %11s %11s %11.0f %7.2f %7.2f%s",
-		measured->plan.size, tally->operations, decimals, rate_of(tally) / unit, worst,
-		best,
-		tally->nanoseconds ? (double)tally->operations * NS / (double)tally->nanoseconds
-				   : 0,
-		cpu_per_gb(measured, &measured->ours), cpu_per_gb(measured, &measured->theirs),
+		measured->plan.size, tally->operations, decimals, measurement_rate_of(tally) / unit,
+		worst, best, measurement_operations_of(tally),
+		measurement_cpu_per_gb(measured, &measured->ours),
+		measurement_cpu_per_gb(measured, &measured->theirs),
 		!measured->plan.both_ways ? ""
 		: back                    ? "  back"
 					  : "  there");
@@ -161,78 +154,4 @@ bool measurement_bar(char line[MEASUREMENT_LINE], const struct latency *latency,
 		microseconds(from), count, part * 100, (int)(part * 60 + 0.5),
 		"############################################################");
 	return true;
-}
-
-static bool add_tally(struct json_object *object, const char *key, const struct tally *tally)
-{
-	struct json_object *end = json_object_new_object();
-
-	return document_add_value(object, key, end) &&
-	       document_add_number(end, "operations", tally->operations) &&
-	       document_add_number(end, "bytes", tally->bytes) &&
-	       document_add_value(
-		       end, "seconds", json_object_new_double((double)tally->nanoseconds / NS)) &&
-	       document_add_number(end, "bytes_per_second", whole_rate(tally)) &&
-	       document_add_number(end, "worst_bytes_per_second", tally->worst) &&
-	       document_add_number(end, "best_bytes_per_second", tally->best) &&
-	       document_add_value(end, "cpu_seconds",
-		       json_object_new_double((double)tally->cpu_nanoseconds / NS)) &&
-	       document_add_number(end, "wrong_operations", tally->wrong);
-}
-
-static bool add_histogram(struct json_object *object, const struct latency *latency)
-{
-	struct json_object *bars = document_add_array(object, "histogram"), *bar;
-	uint64_t from, to, count;
-	size_t at = 0;
-
-	while ((count = latency_bar(latency, &at, &from, &to))) {
-		bar = bars ? document_append_object(bars) : NULL;
-		if (!bar || !document_add_number(bar, "from_ns", from) ||
-			!document_add_number(bar, "to_ns", to) ||
-			!document_add_number(bar, "operations", count))
-			return false;
-	}
-	return bars;
-}
-
-static bool add_latency(struct json_object *object, const struct latency *latency, bool histogram)
-{
-	struct json_object *times = json_object_new_object();
-
-	if (!document_add_value(object, "latency_ns", times) ||
-		!document_add_number(times, "minimum", latency->count ? latency->minimum : 0) ||
-		!document_add_number(times, "maximum", latency->maximum))
-		return false;
-	for (size_t i = 0; i < PERCENTILES; i++)
-		if (!document_add_number(times, percentiles[i].key,
-			    latency_percentile(latency, percentiles[i].part)))
-			return false;
-	return !histogram || add_histogram(times, latency);
-}
-
-static bool fill(struct json_object *object, const struct measured *measured, bool histogram)
-{
-	const struct plan *plan = &measured->plan;
-
-	return document_add_number(object, "bytes", plan->size) &&
-	       document_add_number(object, "queue_pairs", plan->queue_pairs) &&
-	       document_add_number(object, "depth", plan->depth) &&
-	       document_add_boolean(object, "bidirectional", plan->both_ways) &&
-	       document_add_boolean(object, "verified", plan->verify) &&
-	       document_add_text(object, "poll", plan->wait == PLAN_SPIN ? "spin" : "event") &&
-	       add_tally(object, "here", &measured->ours) &&
-	       add_tally(object, "there", &measured->theirs) &&
-	       (!measured->latency || add_latency(object, measured->latency, histogram));
-}
-
-struct json_object *measurement_json(const struct measured *measured, bool histogram)
-{
-	struct json_object *object = json_object_new_object();
-
-	if (object && !fill(object, measured, histogram)) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "counters.h"
+#include "facts.h"
 #include "latency.h"
 #include "options.h"
 #include "plan.h"
@@ -36,6 +38,13 @@ bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 /* The next bar of the latencies' histogram; *at is 0 at first. Returns false at its end. */
 bool measurement_bar(char line[MEASUREMENT_LINE], const struct latency *latency, size_t *at);
 
+/* Bytes and operations in a second of one end; 0 if it did nothing. */
+double measurement_rate_of(const struct tally *tally);
+double measurement_operations_of(const struct tally *tally);
+
+/* CPU seconds of one end for each GB that went either way. */
+double measurement_cpu_per_gb(const struct measured *measured, const struct tally *end);
+
 /* Bytes in a second; of both directions the sum. */
 double measurement_rate(const struct measured *measured);
 
@@ -45,5 +54,19 @@ void measurement_rate_text(
 
 /* The run as an object. NULL: no memory. */
 struct json_object *measurement_json(const struct measured *measured, bool histogram);
+
+/* All that a measurement has found. */
+struct measurement_report {
+	const char *program;
+	const struct options *options;
+	unsigned int status;               /* the exit status */
+	const char *error;                 /* the sentence, NULL if all is well */
+	const struct facts *ours, *theirs; /* empty: not found out */
+	const struct counters *our_counters, *their_counters; /* NULL: not found out */
+	struct json_object *results;                          /* an array of measurement_json() */
+};
+
+/* The document. NULL: no memory. */
+struct json_object *measurement_document(const struct measurement_report *report);
 
 #endif

@@ -257,20 +257,36 @@ static void becomes_json(void **state)
 
 	(void)state;
 	measured.plan.both_ways = measured.plan.verify = true;
-	measured.ours.cpu_nanoseconds = 500000000;
-	measured.theirs.cpu_nanoseconds = 250000000;
+	measured.ours.cpu_nanoseconds = 983040000;
+	measured.theirs.cpu_nanoseconds = 98304000;
 	assert_json(&measured, false,
-		"{\"bytes\":65536,\"queue_pairs\":2,\"depth\":16,\"bidirectional\":true,"
-		"\"verified\":true,\"poll\":\"spin\","
-		"\"here\":{\"operations\":1000,\"bytes\":65536000,\"seconds\":2.0,"
-		"\"bytes_per_second\":32768000,\"worst_bytes_per_second\":30000000,"
-		"\"best_bytes_per_second\":40000000,\"cpu_seconds\":0.5,"
-		"\"wrong_operations\":0},"
-		"\"there\":{\"operations\":500,\"bytes\":32768000,\"seconds\":2.0,"
-		"\"bytes_per_second\":16384000,\"worst_bytes_per_second\":0,"
-		"\"best_bytes_per_second\":20000000,\"cpu_seconds\":0.25,"
-		"\"wrong_operations\":3}}");
+		"{\"size_bytes\":65536,\"queue_pairs\":2,\"depth\":16,\"bidirectional\":true,"
+		"\"verified\":true,\"poll\":\"spin\",\"bytes_per_second\":49152000,"
+		"\"here\":{\"operations\":1000,\"bytes\":65536000,\"seconds\":2.000000000,"
+		"\"bytes_per_second\":32768000,\"worst_interval_bytes_per_second\":30000000,"
+		"\"best_interval_bytes_per_second\":40000000,"
+		"\"operations_per_second\":500.000000000,\"cpu_seconds\":0.983040000,"
+		"\"cpu_seconds_per_gb\":10.000000000,\"wrong_operations\":0},"
+		"\"there\":{\"operations\":500,\"bytes\":32768000,\"seconds\":2.000000000,"
+		"\"bytes_per_second\":16384000,\"worst_interval_bytes_per_second\":null,"
+		"\"best_interval_bytes_per_second\":20000000,"
+		"\"operations_per_second\":250.000000000,\"cpu_seconds\":0.098304000,"
+		"\"cpu_seconds_per_gb\":1.000000000,\"wrong_operations\":3},"
+		"\"latency_ns\":null}");
 }
+
+#define NOTHING \
+	"{\"operations\":0,\"bytes\":0,\"seconds\":0.000000000,\"bytes_per_second\":null," \
+	"\"worst_interval_bytes_per_second\":null,\"best_interval_bytes_per_second\":null," \
+	"\"operations_per_second\":null,\"cpu_seconds\":0.000000000," \
+	"\"cpu_seconds_per_gb\":0.000000000,\"wrong_operations\":0}"
+
+#define BEFORE_HISTOGRAM \
+	"{\"size_bytes\":8,\"queue_pairs\":1,\"depth\":1,\"bidirectional\":false," \
+	"\"verified\":false,\"poll\":\"event\",\"bytes_per_second\":null," \
+	"\"here\":" NOTHING ",\"there\":" NOTHING "," \
+	"\"latency_ns\":{\"minimum\":100,\"maximum\":300,\"median\":100,\"p90\":100," \
+	"\"p99\":300,\"p99_9\":300,\"p99_99\":300,\"histogram\":"
 
 static void a_latency_becomes_json(void **state)
 {
@@ -284,21 +300,10 @@ static void a_latency_becomes_json(void **state)
 	for (unsigned int i = 0; i < 9; i++)
 		latency_add(&latency, 100);
 	latency_add(&latency, 300);
-#define ENDS \
-	"{\"bytes\":8,\"queue_pairs\":1,\"depth\":1,\"bidirectional\":false," \
-	"\"verified\":false,\"poll\":\"event\"," \
-	"\"here\":{\"operations\":0,\"bytes\":0,\"seconds\":0.0,\"bytes_per_second\":0," \
-	"\"worst_bytes_per_second\":0,\"best_bytes_per_second\":0,\"cpu_seconds\":0.0," \
-	"\"wrong_operations\":0}," \
-	"\"there\":{\"operations\":0,\"bytes\":0,\"seconds\":0.0,\"bytes_per_second\":0," \
-	"\"worst_bytes_per_second\":0,\"best_bytes_per_second\":0,\"cpu_seconds\":0.0," \
-	"\"wrong_operations\":0}," \
-	"\"latency_ns\":{\"minimum\":100,\"maximum\":300,\"median\":100,\"p90\":100," \
-	"\"p99\":300,\"p99_9\":300,\"p99_99\":300"
-	assert_json(&measured, false, ENDS "}}");
+	assert_json(&measured, false, BEFORE_HISTOGRAM "null}}");
 	assert_json(&measured, true,
-		ENDS ",\"histogram\":[{\"from_ns\":96,\"to_ns\":128,\"operations\":9},"
-		     "{\"from_ns\":288,\"to_ns\":320,\"operations\":1}]}}");
+		BEFORE_HISTOGRAM "[{\"from_ns\":96,\"to_ns\":128,\"operations\":9},"
+				 "{\"from_ns\":288,\"to_ns\":320,\"operations\":1}]}}");
 }
 
 int main(void)
