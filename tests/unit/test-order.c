@@ -108,6 +108,13 @@ static void refuses_impossible_regions(void **state)
 		assert_int_equal(
 			order_decode(&back, bytes, order_encode(&message, bytes)), cases[i].result);
 	}
+	/* An order that pretends to be a refusal is looked at all the same. */
+	message.answer = false;
+	message.status = ORDER_REFUSED;
+	message.address = 4096;
+	message.length = ORDER_REGION_MAX + 1;
+	assert_int_equal(order_decode(&back, bytes, order_encode(&message, bytes)), -EPROTO);
+	message.answer = true;
 	/* A refusal tells of none. */
 	message.status = ORDER_REFUSED;
 	message.length = 0;
