@@ -153,7 +153,7 @@ $(addprefix $(BUILD)/tests/unit/,test-admission test-isolation): \
 	$(call objects,tests/unit/admission-rig.c)
 
 # Both ends of a measurement, on a made-up device of its own.
-$(BUILD)/tests/unit/test-bench: $(call objects,tests/unit/bench-rig.c)
+$(BUILD)/tests/unit/test-bench: $(call objects,tests/unit/bench-device.c tests/unit/bench-rig.c)
 
 # These share a validator of JSON documents.
 $(addprefix $(BUILD)/tests/unit/,test-findings test-report): $(call objects,tests/unit/schema-rig.c)
