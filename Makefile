@@ -28,8 +28,9 @@ ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 modules := $(wildcard lib/*.c)
-verbs := rdma-bench.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c rdma-memory.c \
-	rdma-pingpong.c rdma-probe.c rdma-providers.c rdma-report.c rdma-run.c rdma-secret.c rdma-stream.c rdma-tutorial.c
+verbs := rdma-bench.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c \
+	rdma-memory.c rdma-pingpong.c rdma-probe-wait.c rdma-probe.c rdma-providers.c rdma-report.c \
+	rdma-run.c rdma-secret.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/guarded.h"
-#include "rdma-probe.h"
+#include "rdma-probe-wait.h"
 
 /* Where the messages lie: one that we send, then those that we receive. */
 #define SLOT(index) ((size_t)(index)*ORDER_MAX)
@@ -27,28 +27,11 @@ void probe_init(struct probe *probe, struct rdma_event_channel *events, struct r
 	address_port_text(peer, probe->peer);
 }
 
-/* A call failed with this errno. */
-static int call_failed(struct probe *probe, enum phase phase, const char *call, int error)
-{
-	return failure_set(
-		&probe->failure, FAILURE_ERRNO, phase, error, call, "%s", strerror(error));
-}
-
-/* An event that was not wanted has come in this phase. */
-static void take_failure(struct probe *probe, const struct rdma_cm_event *event, enum phase phase)
-{
-	if (failure_is_set(&probe->failure))
-		return;
-	failure_from_event(&probe->failure, event, phase, probe->peer);
-	if (probe->failure.kind == FAILURE_GONE)
-		probe->failure.code = CODE_DIAGNOSIS;
-}
-
 static int map_memory(struct probe *probe, struct probe_memory *memory, size_t size)
 {
 	memory->size = size;
 	memory->start = guarded_map(size);
-	return memory->start ? 0 : call_failed(probe, PHASE_MEMORY, "mmap", errno);
+	return memory->start ? 0 : probe_call_failed(probe, PHASE_MEMORY, "mmap", errno);
 }
 
 static int register_memory(struct probe *probe, struct probe_memory *memory, int access)
@@ -92,7 +75,7 @@ static int post_receive(struct probe *probe, unsigned int slot)
 	struct ibv_recv_wr *bad, request = {.wr_id = slot, .sg_list = &piece, .num_sge = 1};
 	int error = ibv_post_recv(probe->id->qp, &request, &bad);
 
-	return error ? call_failed(probe, PHASE_MEMORY, "ibv_post_recv", error) : 0;
+	return error ? probe_call_failed(probe, PHASE_MEMORY, "ibv_post_recv", error) : 0;
 }
 
 /* Devices differ in how much they take inline, and refuse more: so less is asked for until one agrees. */
@@ -115,7 +98,7 @@ static int create_queue_pair(struct probe *probe, uint32_t depth)
 		if (rdma_create_qp(probe->id, probe->pd, &attributes) == 0)
 			break;
 		if (bytes == 0)
-			return call_failed(probe, PHASE_QUEUE_PAIR, "rdma_create_qp", errno);
+			return probe_call_failed(probe, PHASE_QUEUE_PAIR, "rdma_create_qp", errno);
 	}
 	probe->inline_max = attributes.cap.max_inline_data;
 	return 0;
@@ -129,17 +112,17 @@ static int make_queue_pair(struct probe *probe, uint32_t queue_pairs, uint32_t d
 
 	probe->pd = ibv_alloc_pd(probe->id->verbs);
 	if (!probe->pd)
-		return call_failed(probe, PHASE_QUEUE_PAIR, "ibv_alloc_pd", errno);
+		return probe_call_failed(probe, PHASE_QUEUE_PAIR, "ibv_alloc_pd", errno);
 	probe->channel = ibv_create_comp_channel(probe->id->verbs);
 	if (!probe->channel)
-		return call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
+		return probe_call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
 	flags = fcntl(probe->channel->fd, F_GETFL);
 	fcntl(probe->channel->fd, F_SETFL, flags | O_NONBLOCK);
 	probe->sends.cq = ibv_create_cq(probe->id->verbs, sends, &probe->sends, probe->channel, 0);
 	probe->receives.cq =
 		ibv_create_cq(probe->id->verbs, receives, &probe->receives, probe->channel, 0);
 	if (!probe->sends.cq || !probe->receives.cq)
-		return call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_cq", errno);
+		return probe_call_failed(probe, PHASE_QUEUE_PAIR, "ibv_create_cq", errno);
 	return create_queue_pair(probe, depth);
 }
 
@@ -190,148 +173,6 @@ int probe_enlarge(struct probe *probe, size_t size)
 		       : 0;
 }
 
-/* Takes rdmacm events that nobody awaits. Returns 0, or -1 if one of them ends the connection. */
-static int take_events(struct probe *probe)
-{
-	struct rdma_cm_event *event;
-	int error;
-
-	while ((event = channel_event(probe->events, &error))) {
-		if (event->event == RDMA_CM_EVENT_DISCONNECTED)
-			probe->disconnected = true;
-		if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
-			event->event != RDMA_CM_EVENT_ADDR_CHANGE &&
-			event->event != RDMA_CM_EVENT_ESTABLISHED)
-			take_failure(probe, event, PHASE_EXCHANGE);
-		rdma_ack_cm_event(event);
-	}
-	if (error)
-		call_failed(probe, PHASE_EXCHANGE, "rdma_get_cm_event", -error);
-	return failure_is_set(&probe->failure) ? -1 : 0;
-}
-
-/* Waits for something to happen. Returns 0, or -1 if nothing did, or it is time to stop. */
-static int await(struct probe *probe, enum phase phase, deadline_t deadline)
-{
-	struct pollfd waiting[] = {
-		{.fd = probe->events->fd, .events = POLLIN},
-		{.fd = probe->stop_fd, .events = POLLIN},
-		{.fd = probe->channel ? probe->channel->fd : -1, .events = POLLIN},
-	};
-
-	if (poll(waiting, 3, deadline_left(deadline)) == 0)
-		return failure_set(
-			&probe->failure, FAILURE_DEADLINE, phase, CODE_DIAGNOSIS, "poll", "");
-	if (waiting[1].revents)
-		return failure_set(
-			&probe->failure, FAILURE_INTERRUPTED, phase, ECANCELED, "stop", "");
-	return 0;
-}
-
-int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum phase phase,
-	deadline_t deadline, struct event_copy *copy)
-{
-	struct rdma_cm_event *event;
-	bool here = false;
-	int error;
-
-	while (!here) {
-		event = channel_event(probe->events, &error);
-		if (error)
-			return call_failed(probe, phase, "rdma_get_cm_event", -error);
-		if (!event && await(probe, phase, deadline))
-			return -1;
-		if (!event)
-			continue;
-		here = event->event == wanted;
-		if (here && copy)
-			channel_copy(copy, event);
-		else if (!here)
-			take_failure(probe, event, phase);
-		rdma_ack_cm_event(event);
-		if (!here)
-			return -1;
-	}
-	return 0;
-}
-
-/* Takes the completion events that wait. ibv_get_cq_event(3). */
-static void take_cq_events(struct probe *probe)
-{
-	struct ibv_cq *cq;
-	void *context;
-
-	while (ibv_get_cq_event(probe->channel, &cq, &context) == 0) {
-		((struct probe_queue *)context)->armed = false;
-		ibv_ack_cq_events(cq, 1);
-	}
-}
-
-static int arm(struct probe *probe, struct probe_queue *queue)
-{
-	queue->armed = ibv_req_notify_cq(queue->cq, 0) == 0;
-	return queue->armed ? 0 : call_failed(probe, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO);
-}
-
-int probe_broke(struct probe *probe, struct probe_queue *queue, const struct ibv_wc *completion)
-{
-	enum ibv_wc_status status = completion->status;
-
-	/* Soft-RoCE's word for a message that is longer than the receive, which others call a length. */
-	if (queue == &probe->receives && status == IBV_WC_LOC_QP_OP_ERR)
-		status = IBV_WC_LOC_LEN_ERR;
-	/* A flush is an effect: rdmacm may know more. */
-	if (status == IBV_WC_WR_FLUSH_ERR && take_events(probe))
-		return -1;
-	return failure_set(&probe->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
-		"ibv_poll_cq", "");
-}
-
-int probe_look(struct probe *probe)
-{
-	struct pollfd stop = {.fd = probe->stop_fd, .events = POLLIN};
-
-	if (poll(&stop, 1, 0) > 0)
-		return failure_set(&probe->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, ECANCELED,
-			"stop", "");
-	return take_events(probe);
-}
-
-int probe_idle(struct probe *probe, deadline_t deadline)
-{
-	if (!probe->sends.armed || !probe->receives.armed)
-		return (!probe->sends.armed && arm(probe, &probe->sends)) ||
-				       (!probe->receives.armed && arm(probe, &probe->receives))
-			       ? -1
-			       : 0;
-	if (await(probe, PHASE_EXCHANGE, deadline) || take_events(probe))
-		return -1;
-	take_cq_events(probe);
-	return 0;
-}
-
-/* Waits for one completion of that queue, and returns only one that succeeded. */
-static int await_completion(struct probe *probe, struct probe_queue *queue,
-	struct ibv_wc *completion, deadline_t deadline)
-{
-	int count;
-
-	while ((count = ibv_poll_cq(queue->cq, 1, completion)) == 0) {
-		/* What came before the arming raises no event: so it is polled once more. */
-		if (!queue->armed) {
-			if (arm(probe, queue))
-				return -1;
-			continue;
-		}
-		if (await(probe, PHASE_EXCHANGE, deadline) || take_events(probe))
-			return -1;
-		take_cq_events(probe);
-	}
-	if (count < 0)
-		return call_failed(probe, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
-	return completion->status == IBV_WC_SUCCESS ? 0 : probe_broke(probe, queue, completion);
-}
-
 /* Posts a send or an RDMA operation on so many bytes of our memory. */
 static int post(struct probe *probe, enum ibv_wr_opcode opcode, const struct probe_memory *memory,
 	uint32_t size)
@@ -348,7 +189,7 @@ static int post(struct probe *probe, enum ibv_wr_opcode opcode, const struct pro
 	int error = failure_is_set(&probe->failure) ? ECANCELED
 						    : ibv_post_send(probe->id->qp, &request, &bad);
 
-	return error ? call_failed(probe, PHASE_EXCHANGE, "ibv_post_send", error) : 0;
+	return error ? probe_call_failed(probe, PHASE_EXCHANGE, "ibv_post_send", error) : 0;
 }
 
 int probe_send(struct probe *probe, const struct order *message, deadline_t deadline)
@@ -357,7 +198,7 @@ int probe_send(struct probe *probe, const struct order *message, deadline_t dead
 	size_t size = order_encode(message, probe->messages.start);
 
 	return post(probe, IBV_WR_SEND, &probe->messages, (uint32_t)size) ||
-			       await_completion(probe, &probe->sends, &completion, deadline)
+			       probe_await_completion(probe, &probe->sends, &completion, deadline)
 		       ? -1
 		       : 0;
 }
@@ -385,7 +226,7 @@ int probe_release(struct probe *probe, const struct ibv_wc *completion)
 static int next_message(struct probe *probe, struct ibv_wc *completion, deadline_t deadline)
 {
 	if (!probe->has_kept)
-		return await_completion(probe, &probe->receives, completion, deadline);
+		return probe_await_completion(probe, &probe->receives, completion, deadline);
 	probe->has_kept = false;
 	*completion = probe->kept;
 	return 0;
@@ -420,7 +261,7 @@ int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, de
 	struct ibv_wc completion;
 
 	return post(probe, opcode, &probe->private, size) ||
-			       await_completion(probe, &probe->sends, &completion, deadline)
+			       probe_await_completion(probe, &probe->sends, &completion, deadline)
 		       ? -1
 		       : 0;
 }
@@ -461,7 +302,7 @@ int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadlin
 		for (; more && under_way < PROBE_DEPTH; under_way++)
 			if (post(probe, IBV_WR_RDMA_WRITE, &probe->private, size))
 				return -1;
-		if (await_completion(probe, &probe->sends, &completion, deadline))
+		if (probe_await_completion(probe, &probe->sends, &completion, deadline))
 			return -1;
 		*bytes += size;
 		under_way--;
@@ -488,7 +329,7 @@ static void disarm(struct probe *probe)
 		ibv_post_send(probe->id->qp, &marker, &bad);
 	while ((probe->sends.armed || probe->receives.armed) &&
 		poll(&waiting, 1, deadline_left(deadline)) > 0)
-		take_cq_events(probe);
+		probe_take_cq_events(probe);
 }
 
 void probe_close(struct probe *probe)

@@ -128,14 +128,25 @@ static unsigned int list_devices(const char *root, char *names, size_t size)
 	return count;
 }
 
+/* There is none, or each belongs to a network namespace and none to this one. rdma-system(8). */
+static enum host_rdma no_device(const char *root, char *evidence, size_t size)
+{
+	char mode[8];
+	bool hidden = sysfs_line(root, mode, sizeof(mode),
+			      "/sys/module/ib_core/parameters/netns_mode") == 0 &&
+		      strcmp(mode, "N") == 0;
+
+	snprintf(evidence, size, "/sys/class/infiniband holds none%s",
+		hidden ? "; netns_mode of ib_core is exclusive" : "");
+	return hidden ? HOST_DEVICES_HIDDEN : HOST_NO_DEVICE;
+}
+
 enum host_rdma host_rdma(const char *root, char *evidence, size_t size)
 {
 	char names[128];
 
-	if (list_devices(root, names, sizeof(names)) == 0) {
-		snprintf(evidence, size, "/sys/class/infiniband holds none");
-		return HOST_NO_DEVICE;
-	}
+	if (list_devices(root, names, sizeof(names)) == 0)
+		return no_device(root, evidence, size);
 	switch (sysfs_access(root, "/dev/infiniband/rdma_cm")) {
 	case SYSFS_GRANTED:
 		return HOST_READY;

@@ -19,13 +19,13 @@ enum host_rdma {
 	HOST_NO_SUCH_DEVICE,    /* --device names none of them */
 	HOST_NO_DEVICE_ADDRESS, /* its interface has no address of the family asked for */
 	HOST_OTHER_DEVICE,      /* an address leads through another device than --device says */
+	HOST_DEVICES_HIDDEN,    /* no device in this network namespace; each belongs to one */
 	/* These are seen by inventory_judge() only. */
-	HOST_DEVICES_HIDDEN, /* no device in this network namespace; each belongs to one */
-	HOST_NO_UVERBS,      /* no device has a file /dev/infiniband/uverbsN */
-	HOST_PORT_DOWN,      /* no port is ACTIVE */
-	HOST_NO_SUBNET,      /* an InfiniBand port that no subnet manager has set up */
-	HOST_LINK_LOCAL,     /* there are only link-local IPv6 addresses */
-	HOST_LOCKED_MEMORY,  /* too little memory may be locked */
+	HOST_NO_UVERBS,     /* no device has a file /dev/infiniband/uverbsN */
+	HOST_PORT_DOWN,     /* no port is ACTIVE */
+	HOST_NO_SUBNET,     /* an InfiniBand port that no subnet manager has set up */
+	HOST_LINK_LOCAL,    /* there are only link-local IPv6 addresses */
+	HOST_LOCKED_MEMORY, /* too little memory may be locked */
 };
 
 /*

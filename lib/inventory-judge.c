@@ -158,11 +158,6 @@ static void judge_host(const struct inventory *inventory, struct finding *findin
 {
 	char size[SIZE_TEXT];
 
-	if (inventory->host == HOST_NO_DEVICE && inventory->netns == INVENTORY_NETNS_EXCLUSIVE) {
-		find(finding, HOST_DEVICES_HIDDEN, "%s; netns_mode of ib_core is exclusive",
-			inventory->host_evidence);
-		return;
-	}
 	if (inventory->host != HOST_READY) {
 		find(finding, inventory->host, "%s", inventory->host_evidence);
 		return;

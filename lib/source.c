@@ -16,6 +16,7 @@
 
 struct source {
 	const void *text; /* NULL: it is a file */
+	const char *fifo; /* not opened yet: then descriptor is -1; NULL: it is none */
 	int descriptor;
 	bool regular;   /* reading from it never waits for anybody */
 	uint64_t size;  /* or STREAM_SIZE_UNKNOWN */
@@ -58,6 +59,29 @@ static void measure(struct source *source, const struct stat *status)
 		source->size = STREAM_SIZE_UNKNOWN;
 }
 
+/*
+ * A writer that finds a FIFO's reader begins to write, and what it wrote is lost when the reader goes: so
+ * whoever is here only to be refused, or never to prove who he is, must not open it.
+ */
+static int leave_fifo(struct source *source, const char *input, const char *shown, char *why)
+{
+	source->descriptor = -1;
+	source->fifo = input;
+	source->size = STREAM_SIZE_UNKNOWN;
+	return faccessat(AT_FDCWD, input, R_OK, AT_EACCESS)
+		       ? cannot_read(why, shown, strerror(errno), -errno)
+		       : 0;
+}
+
+/* One without a writer is waited for later, where that harms nobody. */
+static int open_fifo(struct source *source)
+{
+	source->descriptor = open(source->fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (source->descriptor < 0)
+		return cannot_read(source->why, source->name, strerror(errno), -errno);
+	return 0;
+}
+
 static int open_input(struct source *source, const char *input, char why[WORKER_WHY_SIZE])
 {
 	const char *slash = strrchr(input, '/'), *shown = "";
@@ -67,7 +91,8 @@ static int open_input(struct source *source, const char *input, char why[WORKER_
 		snprintf(source->name, sizeof(source->name), "%s", slash ? slash + 1 : input);
 		/* What ends in a slash has no name, but is not standard input. */
 		shown = *source->name ? source->name : input;
-		/* A FIFO without a writer is waited for later, where that harms nobody. */
+		if (stat(input, &status) == 0 && S_ISFIFO(status.st_mode))
+			return leave_fifo(source, input, shown, why);
 		source->descriptor = open(input, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (source->descriptor < 0)
 			return cannot_read(why, shown, strerror(errno), -errno);
@@ -177,10 +202,14 @@ static int fill_ring(struct source *source, struct digester *digester)
 	uint64_t position = 0, told = 0;
 	struct span room;
 	ssize_t got;
+	int error;
 
 	do {
 		if (ring_await_room(source->ring, source->most, &room) != RING_READY)
 			return -ECANCELED;
+		error = source->descriptor < 0 ? open_fifo(source) : 0;
+		if (error)
+			return error;
 		got = read_once(source, &room, position);
 		if (got <= 0)
 			return (int)got;

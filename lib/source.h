@@ -24,7 +24,8 @@ struct source;
 
 /*
  * Opens the input, a path or "-" for standard input; if it is NULL, the text of that many bytes is
- * sent instead. Texts are the caller's. Returns 0, or -errno with a sentence in why. open(2).
+ * sent instead. Texts are the caller's, and so is the path, as a FIFO is opened only when its data is
+ * wanted. Returns 0, or -errno with a sentence in why. open(2).
  */
 int source_open(struct source **source, const char *input, const void *text, size_t text_size,
 	char why[WORKER_WHY_SIZE]);

@@ -60,7 +60,9 @@ plain_down() {
 		diagnose_as 3 ip netns exec bare "$PAIR_BIN/rdma-client" diagnose &&
 			broke 'this host' 'this network namespace has no RDMA device, and none is shared' \
 				'this host' &&
-			has "$OUT" '^ *seen: .*netns_mode of ib_core is exclusive$' && diagnose 0
+			has "$OUT" '^ *seen: .*netns_mode of ib_core is exclusive$' && diagnose 0 &&
+			says 3 'this network namespace has no RDMA device, and none is shared (.*exclusive)' \
+				ip netns exec bare "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 	} || failed=1
 	ip netns delete bare
 	# The kernel has to have done with the namespace.

@@ -19,14 +19,33 @@ finds() {
 	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
 }
 
+# Its memory may go before its connection, so that its device refuses our access first.
 @test "the server is killed in the middle" {
-	start_server any
-	begins "$PORT"
-	kill -KILL "$SERVER"
-	wait "$SERVER" || true
-	SERVER=''
-	finds 4 'the other side ended the connection'
-	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED; counted here: '
+	local i
+	for i in 1 2 3 4 5; do
+		start_server any
+		begins "$PORT"
+		kill -KILL "$SERVER"
+		wait "$SERVER" || true
+		SERVER=''
+		finds 4 'the other side ended the connection'
+		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; counted here: '
+	done
+}
+
+queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
+
+@test "a server whose memory is gone before its connection: that it ended is the cause" {
+	only_in_release
+	listening_odd_peer --intro diagnosis -- told reply:key told reply told reply "await:$DIR/go" \
+		disconnect
+	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS+=($!)
+	wait_until queue_pair_broke
+	touch "$DIR/go"
+	ends_with 4 "${CLIENTS[0]}"
+	has "$OUT" '^data        failed  the other side ended the connection'
+	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; counted here: '
 }
 
 @test "the server is stopped in the middle: the deadline" {

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,6 +187,27 @@ static void says_what_matters_in_one_line(void **state)
 		assert_int_equal(strncmp(cut, text, size - 1), 0);
 		free(cut);
 	}
+}
+
+/* A class that no counter is of is null, one that has counted nothing 0. */
+static void are_numbers_for_programs(void **state)
+{
+	struct counters counters = {0};
+	struct json_object *object;
+
+	(void)state;
+	add(&counters, "out_of_seq_request", 12);
+	add(&counters, "rcvd_pkts", UINT64_MAX);
+	add(&counters, "rcvd_seq_err", 3);
+	add(&counters, "link_downed", 0);
+	object = counters_json(&counters);
+	assert_non_null(object);
+	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+		"{\"all\":{\"out_of_seq_request\":12,\"rcvd_pkts\":18446744073709551615,"
+		"\"rcvd_seq_err\":3,\"link_downed\":0},\"retransmissions\":null,"
+		"\"out_of_order\":15,\"receiver_not_ready\":null,\"congestion\":null,"
+		"\"link_errors\":0,\"request_errors\":null}");
+	json_object_put(object);
 }
 
 static void what_is_encoded_can_be_decoded(void **state)
@@ -402,6 +424,7 @@ int main(void)
 		cmocka_unit_test(adds_up_by_class),
 		cmocka_unit_test(says_what_matters_in_one_line),
 		cmocka_unit_test(without_counters_there_is_nothing_to_tell),
+		cmocka_unit_test(are_numbers_for_programs),
 		cmocka_unit_test(what_is_encoded_can_be_decoded),
 		cmocka_unit_test(encodes_first_what_matters),
 		cmocka_unit_test(takes_as_many_as_fit),

@@ -76,8 +76,9 @@ static bool shows_sentence(const char *section, const struct explanation *row)
 /* Only a diagnosis finds these. */
 static bool is_of_diagnosis(const struct explanation *row)
 {
-	return row->kind == FAILURE_IMPAIRED || row->kind == FAILURE_STRANGER ||
-	       row->code == CODE_DIAGNOSIS;
+	if (row->kind == FAILURE_IMPAIRED)
+		return row->code != IMPAIRED_EXPECTED;
+	return row->kind == FAILURE_STRANGER || row->code == CODE_DIAGNOSIS;
 }
 
 /*
@@ -194,15 +195,21 @@ struct option {
 /* Reads a line of --help as an option. Returns false if it is none. */
 static bool read_option(const char *line, struct option *option)
 {
-	int used = 0;
+	int used = 0, name = 0;
 
 	*option = (struct option){0};
 	if (sscanf(line, "  -%c, %n", &option->letter, &used) != 1 || !used) {
 		option->letter = '\0';
 		used = 0;
 	}
-	return line[0] == ' ' && line[1] == ' ' &&
-	       sscanf(line + used, " --%31[a-z-] %31[A-Z|/-]", option->name, option->argument) >= 1;
+	if (line[0] != ' ' || line[1] != ' ' ||
+		sscanf(line + used, " --%31[a-z-]%n", option->name, &name) != 1)
+		return false;
+	/* An argument is one blank away, and what the option does more than one. */
+	line += used + name;
+	if (line[0] == ' ' && line[1] != ' ')
+		sscanf(line, " %31[^ ]", option->argument);
+	return true;
 }
 
 /* Copies an argument as the manual pages have it: "-" is \-, or it would be set as a hyphen. */

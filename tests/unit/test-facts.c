@@ -159,10 +159,13 @@ static void are_members_of_an_object(void **state)
 	facts_add(&facts, "max size", "18446744073709551616");
 	facts_add(&facts, "reads asked", "-1");
 	facts_add(&facts, "rate", "2.5 Gb/sec (1X SDR)");
+	facts_add(&facts, "numa node", "1");
+	facts_add(&facts, "thread numa node", "0");
 	object = facts_json(&facts);
 	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
 		"{\"rdma_mtu\":1024,\"a_b_c\":\"\\\"quoted\\\"\",\"max_size\":null,"
-		"\"reads_asked\":null,\"rate\":\"2.5 Gb\\/sec (1X SDR)\",\"megabits\":2500}");
+		"\"reads_asked\":null,\"rate\":\"2.5 Gb\\/sec (1X SDR)\",\"numa_node\":1,"
+		"\"thread_numa_node\":0,\"megabits\":2500}");
 	json_object_put(object);
 }
 

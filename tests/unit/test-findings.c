@@ -245,6 +245,22 @@ static void schema_refuses_what_is_wrong_with_a_good_one(void **state)
 		{"\"driver\":\"rdma_rxe\"", "\"driver\":7"},
 		{"\"megabits\":2500", "\"megabits\":0"},
 		{"\"number\":1", "\"number\":\"1\""},
+		{"\"index\":1,", "\"index\":1,\"zone\":0,"},
+		{"\"mtu\":1500,", ""},
+		{"\"10.0.0.1\"", "null"},
+		{"eth0", "\xff"},
+	};
+	const struct made_up good = make_good();
+	char *text = make_document(&good);
+
+	(void)state;
+	schema_check_refuses(SCHEMA_DIAGNOSIS, text, cases, COUNT(cases));
+	free(text);
+}
+
+static void schema_refuses_what_is_no_number(void **state)
+{
+	static const struct schema_case cases[] = {
 		{"\"rdma_mtu\":4096", "\"rdma_mtu\":\"4096\""},
 		{"\"rdma_mtu\":4096", "\"rdma_mtu\":null"},
 		{"\"interface_mtu\":4200", "\"interface_mtu\":-1"},
@@ -258,10 +274,6 @@ static void schema_refuses_what_is_wrong_with_a_good_one(void **state)
 		{"\"out_of_order\":12", "\"out_of_order\":\"12\""},
 		{"\"rcvd_pkts\":7", "\"rcvd pkts\":7"},
 		{"\"rcvd_pkts\":7", "\"rcvd_pkts\":null"},
-		{"\"index\":1,", "\"index\":1,\"zone\":0,"},
-		{"\"mtu\":1500,", ""},
-		{"\"10.0.0.1\"", "null"},
-		{"eth0", "\xff"},
 	};
 	const struct made_up good = make_good();
 	char *text = make_document(&good);
@@ -300,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(documents_are_as_the_schema_says),
 		cmocka_unit_test(schema_refuses_what_is_wrong_with_a_good_one),
+		cmocka_unit_test(schema_refuses_what_is_no_number),
 		cmocka_unit_test(schema_refuses_what_is_wrong_with_a_bad_one),
 	};
 

@@ -46,6 +46,11 @@ static void finds_what_is_missing(void **state)
 	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
 	put_folder(root, DEVICES "/.hidden");
 	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	put(root, "/sys/module/ib_core/parameters/netns_mode", "Y\n");
+	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	put(root, "/sys/module/ib_core/parameters/netns_mode", "N\n");
+	assert_lacks(root, HOST_DEVICES_HIDDEN,
+		DEVICES " holds none; netns_mode of ib_core is exclusive");
 	put_folder(root, DEVICES "/rxe0");
 	assert_lacks(root, HOST_NO_RDMA_CM, "device rxe0 is there, /dev/infiniband/rdma_cm is not");
 	put(root, "/dev/infiniband/rdma_cm", "");

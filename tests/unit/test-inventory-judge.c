@@ -40,6 +40,7 @@ static void make_port(struct host *host, size_t i, unsigned int number)
 		.link_layer = "Ethernet",
 		.rate = "2.5 Gb/sec (1X)",
 		.megabits = 2500,
+		.rdma_mtu = 1024,
 		.gid_count = 1,
 		.gids = &host->gids[i],
 		.interface_count = 1,
@@ -127,11 +128,9 @@ static void what_the_host_lacks_comes_first(void **state)
 	host.inventory.host = HOST_NO_RDMA_CM;
 	strcpy(host.inventory.host_evidence, "seen");
 	assert_lacks(&host, HOST_NO_RDMA_CM, "seen");
-	host.inventory.netns = INVENTORY_NETNS_EXCLUSIVE;
-	assert_lacks(&host, HOST_NO_RDMA_CM, "seen");
+	host.inventory.host = HOST_DEVICES_HIDDEN;
+	assert_lacks(&host, HOST_DEVICES_HIDDEN, "seen");
 	host.inventory.host = HOST_NO_DEVICE;
-	assert_lacks(&host, HOST_DEVICES_HIDDEN, "seen; netns_mode of ib_core is exclusive");
-	host.inventory.netns = INVENTORY_NETNS_SHARED;
 	assert_lacks(&host, HOST_NO_DEVICE, "seen");
 	host.inventory.host = HOST_READY;
 	host.inventory.device_count = 0;
@@ -370,7 +369,8 @@ static void becomes_json(void **state)
 		"\"driver\":\"rdma_rxe\",\"parent\":null,\"uverbs\":\"uverbs1\","
 		"\"access\":\"usable\",\"ports\":[{\"number\":1,\"state\":\"ACTIVE\","
 		"\"physical_state\":\"LinkUp\",\"link_layer\":\"Ethernet\","
-		"\"rate\":\"2.5 Gb/sec (1X)\",\"megabits\":2500,\"lid\":null,\"sm_lid\":null,"
+		"\"rate\":\"2.5 Gb/sec (1X)\",\"megabits\":2500,\"rdma_mtu\":1024,"
+		"\"lid\":null,\"sm_lid\":null,"
 		"\"gids\":[{\"index\":1,\"gid\":\"::ffff:10.0.0.1\",\"type\":\"RoCE v2\","
 		"\"interface\":\"eth0\"}],\"interfaces\":[{\"name\":\"eth0\",\"state\":\"up\","
 		"\"mtu\":1500,\"addresses\":[\"10.0.0.1\"]}]}]}]}");

@@ -206,6 +206,10 @@ static void sends_a_fifo_when_it_gets_a_writer(void **state)
 	feed_open(feed.path);
 	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
 	feed_start();
+	a_moment();
+	/* Nobody reads it before it is wanted: what a writer had written would be lost with a stranger. */
+	assert_int_equal(open(feed.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), -1);
+	assert_int_equal(errno, ENXIO);
 	source_begin(feed.source);
 	a_moment();
 	assert_int_equal(ring_level(&feed.ring).filled, 0);

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# The systemd unit in earnest: systemd runs as the first process of a namespace of this guest and starts
+# it, with all that it forbids.
+
+load common
+
+UNITS=/run/systemd/system
+INSTANCE=rdma-server@7471.service
+# What a system has and a namespace needs not.
+MASKED=(dbus.service dbus.socket kmod-static-nodes.service local-fs.target networking.service
+	swap.target systemd-journal-flush.service systemd-logind.service systemd-modules-load.service
+	systemd-random-seed.service systemd-remount-fs.service systemd-resolved.service
+	systemd-sysctl.service systemd-sysusers.service systemd-timesyncd.service
+	systemd-tmpfiles-setup-dev.service systemd-tmpfiles-setup.service
+	systemd-udev-trigger.service systemd-udevd-control.socket systemd-udevd-kernel.socket
+	systemd-udevd.service systemd-update-utmp.service)
+
+# The unit, whose program is the one under test, with these lines more in the section of the service.
+install_unit() {
+	mkdir -p "$UNITS/$INSTANCE.d" /etc/rdma-server
+	sed "s|^ExecStart=[^ ]*|ExecStart=$(realpath "$PAIR_BIN")/rdma-server|" \
+		systemd/rdma-server@.service >"$UNITS/rdma-server@.service"
+	printf '%s\n' '[Service]' "$@" >"$UNITS/$INSTANCE.d/test.conf"
+}
+
+systemd_up() {
+	local unit
+	mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	[ -s /etc/machine-id ] || tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id
+	mkdir -p $UNITS
+	for unit in "${MASKED[@]}"; do
+		ln -sf /dev/null "$UNITS/$unit"
+	done
+	printf '[Unit]\nRequires=basic.target\n' >$UNITS/pair.target
+	# Credentials reach a service through mounts that are shared.
+	env -i PATH="$PATH" container=guest unshare --pid --fork --kill-child --mount --mount-proc \
+		--propagation shared /lib/systemd/systemd --unit=pair.target --log-target=null \
+		</dev/null >"$DIR/systemd" 2>&1 3>&- &
+	SYSTEMD=$!
+	wait_until systemctl_there is-active pair.target ||
+		fail "$(systemctl_there status pair.target; systemctl_there list-jobs; cat "$DIR/systemd")"
+}
+
+# It believes only who is in the namespace.
+systemctl_there() {
+	nsenter --target "$(pgrep -P "$SYSTEMD")" --pid --mount systemctl --no-pager "$@"
+}
+
+# With the first process the others end.
+teardown() {
+	kill -KILL "$SYSTEMD" 2>/dev/null || true
+	wait_until same_resources || fail "left behind: $(resources)"
+	has_no_reports
+}
+
+journal() { journalctl --quiet --unit=$INSTANCE --output=cat; }
+journal_has() { journal | grep -q -e "$1"; }
+
+@test "as a service with the rights of its unit: secret, files, diagnosis, and a log in the journal" {
+	local mode secret=/etc/rdma-server/7471.secret
+	install_unit "LoadCredential=secret:$secret" 'Environment=SECRET=--secret-file=%d/secret'
+	(umask 077 && head -c 32 /dev/urandom | base64 >$secret)
+	echo 'OPTIONS=--output ./ --handshake-timeout 60' >/etc/rdma-server/7471
+	head -c 300000 /dev/urandom >"$DIR/data"
+	systemd_up
+	systemctl_there start $INSTANCE || fail "$(journal)"
+	wait_until journal_has '^listening on port 7471' || fail "$(journal)"
+	for mode in write read; do
+		expect 0 client --secret-file $secret --input "$DIR/data" $mode "$ADDRESS" 7471
+		cmp "$DIR/data" /var/lib/rdma-server/7471/data
+		rm /var/lib/rdma-server/7471/data
+	done
+	expect 0 client --secret-file $secret diagnose "$ADDRESS" 7471
+	expect 3 client write "$ADDRESS" 7471
+	wait_until journal_has '^rdma-server: the exchange failed with .*: it does not hold our secret'
+	journal >"$DIR/journal"
+	[ "$(LC_ALL=C grep -c '[^ -~]' "$DIR/journal")" -eq 0 ]
+	# A user of its own, who has no rights and gets none.
+	pgrep -x rdma-server | sed 's|.*|/proc/&/status|' | xargs cat >"$OUT"
+	has "$OUT" '^CapBnd:[[:space:]]*0*$'
+	has "$OUT" '^NoNewPrivs:[[:space:]]*1$'
+	[ "$(awk '/^Uid/ { print $3 }' "$OUT")" -ge 61184 ]
+	systemctl_there stop $INSTANCE
+	[ "$(systemctl_there show --property=Result --value $INSTANCE)" = success ]
+	wait_until no_clients
+}
+
+@test "the devices that the unit names are those that it needs" {
+	# The first empties the list.
+	install_unit 'DeviceAllow=' 'Restart=no'
+	rm -f /etc/rdma-server/7471
+	systemd_up
+	systemctl_there start $INSTANCE || true
+	wait_until journal_has '^rdma-server: .*/dev/infiniband'
+}
