@@ -124,7 +124,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 		expect 1 "${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-client" write --bandwidth --size 1M \
 			"$ADDRESS" "$PORT"
 		one_line "$ERR"
-		has "$ERR" 'the locked-memory limit is too low; raise .ulimit -l.'
+		has "$ERR" "the locked-memory limit is too low (.* KiB more, the limit is $kib KiB); raise it"
 	done
 	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" write --bandwidth --iterations 9 \
 		"$ADDRESS" "$PORT"

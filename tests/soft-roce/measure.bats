@@ -216,6 +216,18 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
+@test "scripts/plot draws it" {
+	MODE=read
+	start_server any
+	document 0 --bandwidth --sizes 1K..4K --duration 0.2
+	scripts/plot "$OUT" "$DIR/rates.svg"
+	grep -q '<text>out read</text>' "$DIR/rates.svg"
+	document 0 --latency --iterations 50 --histogram
+	scripts/plot "$OUT" "$DIR/times.svg"
+	grep -q '<text>out read, 8 bytes</text>' "$DIR/times.svg"
+	stop_server
+}
+
 # refused OPTION...: exit 2, with one line that names the first option.
 refused() {
 	expect 2 client write "$@" "$ADDRESS" 7471
