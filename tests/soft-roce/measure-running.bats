@@ -28,7 +28,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 }
 
 @test "the server is stopped in the middle: the deadline" {
-	MODE=write
+	MODE='write'
 	start_server any
 	begins --latency --timeout 3
 	MARK=$SECONDS
@@ -44,7 +44,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 
 @test "the client is killed in the middle: the server goes on, and leaves nothing behind" {
 	local way before
-	MODE=write
+	MODE='write'
 	start_server any
 	measure 0 --bandwidth --iterations 5
 	wait_until quiet
@@ -81,13 +81,24 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 	stop_server
 }
 
-@test "the server is ended in the middle: so is the measurement" {
-	MODE=read
-	start_server any
-	begins --bandwidth
-	stop_server
-	ends_with 4 "${CLIENTS[-1]}"
-	one_line "$ERR"
+takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
+
+@test "a signal at the server lets a measurement go on, a second one ends it" {
+	local way
+	for way in "${WAYS[@]}"; do
+		start_server any
+		read -r MODE way <<<"$way"
+		# shellcheck disable=SC2086 # options
+		begins $way
+		kill -TERM "$SERVER"
+		wait_until takes_nobody
+		kill -0 "${CLIENTS[-1]}"
+		MARK=$SECONDS
+		stop_server || fail "$MODE $way"
+		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $way"
+		in_time
+		one_line "$ERR"
+	done
 }
 
 @test "it may last longer than the server, which has nothing to do, would wait" {
@@ -106,7 +117,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 
 @test "a number of operations that takes longer than --timeout" {
 	local per_second
-	MODE=write
+	MODE='write'
 	start_server --timeout 5 any
 	document 0 --bandwidth --duration 1 --size 64K
 	per_second=$(jq '.results[0].here.operations_per_second | floor + 1' "$OUT")
@@ -118,7 +129,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 
 @test "too little locked memory: what is missing, and what to do" {
 	local file=/tmp/measure-port kib
-	MODE=write
+	MODE='write'
 	start_server any
 	for kib in 4 1024; do
 		expect 1 "${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-client" write --bandwidth --size 1M \
@@ -141,7 +152,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 
 @test "4 measurements at a time, and a fifth is refused with the reason" {
 	local i
-	MODE=read
+	MODE='read'
 	start_server --timeout 90 any
 	for i in 1 2 3 4; do
 		begins --latency
@@ -155,7 +166,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 }
 
 @test "exchanges and measurements run beside each other" {
-	MODE=write
+	MODE='write'
 	start_server --timeout 90 any
 	begins --bandwidth --verify
 	swarm write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/swarm"

@@ -143,13 +143,13 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	local options=(--verify --size 4097 --iterations 4)
 	mkdir "$DIR/damaging"
 	ln -s "$PWD/$PAIR_BUILD/tests/soft-roce/damaging-client" "$DIR/damaging/rdma-client"
-	MODE=write
+	MODE='write'
 	damaged client '[0,1]' --bandwidth "${options[@]}"
 	damaged server '[1,0]' --bandwidth "${options[@]}" --bidirectional
 	damaged client '[0,1]' --latency "${options[@]}"
 	damaged client '[0,1]' --latency "${options[@]}" --poll spin
 	damaged server '[1,0]' --latency "${options[@]}"
-	MODE=read
+	MODE='read'
 	damaged server '[1,0]' --bandwidth "${options[@]}"
 	damaged client '[0,1]' --bandwidth "${options[@]}" --bidirectional
 }
@@ -159,8 +159,8 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	for MODE in write read; do
 		document 0 --latency --histogram --iterations 150
 		tells '.results[0] | ([.latency_ns.histogram[].operations] | add) == 150'
-		tells '.results[0].latency_ns | . as $all | .histogram[0].from_ns <= $all.minimum and
-			.histogram[-1].to_ns > $all.maximum'
+		tells '.results[0].latency_ns | .histogram[0].from_ns <= .minimum and
+			.histogram[-1].to_ns > .maximum'
 		tells '[.results[0].latency_ns.histogram[] | .from_ns, .to_ns] | . == sort'
 		measure 0 --latency --histogram --iterations 150
 		[ "$(awk '$2 == "us" { sum += $3 } END { print sum }' "$OUT")" -eq 150 ] ||
@@ -171,7 +171,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 
 @test "--unit, --quiet and --json on their streams" {
 	local unit
-	MODE=write
+	MODE='write'
 	start_server any
 	for unit in MB/s MiB/s Gb/s; do
 		measure 0 --bandwidth --iterations 5 --unit $unit
@@ -186,7 +186,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 }
 
 @test "less than --expect wants: exit 1, and how much it was" {
-	MODE=write
+	MODE='write'
 	start_server any
 	measure 0 --bandwidth --duration 0.2 --expect 1kB/s
 	measure 1 --bandwidth --duration 0.2 --expect 900GB/s
@@ -217,7 +217,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 }
 
 @test "scripts/plot draws it" {
-	MODE=read
+	MODE='read'
 	start_server any
 	document 0 --bandwidth --sizes 1K..4K --duration 0.2
 	scripts/plot "$OUT" "$DIR/rates.svg"
