@@ -19,6 +19,10 @@
 #define WORK_SHIFT  48
 #define NUMBER_MASK ((UINT64_C(1) << WORK_SHIFT) - 1)
 
+/* How often who is busy looks after everything else, and who measures alone tells that it lives. */
+#define GLANCE_NS UINT64_C(100000000)
+#define BEAT_NS   UINT64_C(1000000000)
+
 uint64_t bench_now(void)
 {
 	struct timespec now;
@@ -264,6 +268,29 @@ int bench_beat(struct bench *bench)
 	return bench_post(bench, bench->lanes, &sign);
 }
 
+/* True if the server has nothing to do in this run: it would take us for dead. */
+static bool is_passive(const struct bench *bench)
+{
+	const struct plan *plan = &bench->plan;
+
+	if (bench->server)
+		return false;
+	return plan->kind == PLAN_LATENCY ? plan->reads : !plan->verify && !plan->both_ways;
+}
+
+int bench_glance(struct bench *bench, uint64_t now)
+{
+	if (now < bench->glance)
+		return 0;
+	bench->glance = now + GLANCE_NS;
+	if (now >= bench->beat && is_passive(bench)) {
+		bench->beat = now + BEAT_NS;
+		if (bench_beat(bench))
+			return -1;
+	}
+	return probe_look(bench->probe) ? -1 : 1;
+}
+
 static void read_notice(struct notice *notice, const void *message)
 {
 	uint64_t number = wire_get64(message);
@@ -372,6 +399,8 @@ int bench_run(struct bench *bench, struct tally *tally, struct latency *latency)
 	*tally = (struct tally){0};
 	bench->end = bench->plan.operations ? UINT64_MAX
 					    : start + (uint64_t)bench->plan.milliseconds * 1000000;
+	bench->glance = start + GLANCE_NS;
+	bench->beat = start + BEAT_NS;
 	intervals_init(&bench->intervals, start);
 	result = bench->plan.kind == PLAN_LATENCY ? bench_latency(bench, latency)
 						  : bench_bandwidth(bench);

@@ -57,6 +57,7 @@ struct bench {
 	uint64_t operations, wrong;
 	uint64_t end;     /* when its time is up, in nanoseconds, as bench_now() has it */
 	uint64_t beat;    /* when the peer is to be told that we live, likewise */
+	uint64_t glance;  /* when we look whether to stop, however busy we are */
 	int64_t patience; /* milliseconds of silence */
 	struct intervals intervals;
 };
@@ -119,6 +120,12 @@ int bench_poll_failed(struct bench *bench);
 
 /* Sends a message of no bytes: the client's first one starts the server's half, others are signs of life. */
 int bench_beat(struct bench *bench);
+
+/*
+ * To be called now and then while all goes well, with the time: sees whether we are to stop or the peer
+ * is gone, and tells a server that has nothing to do that we live. Returns 1 if that was due, 0, or -1.
+ */
+int bench_glance(struct bench *bench, uint64_t now);
 
 /* Looks after everything else while it spins; `silence` is when the peer's has been too long. */
 int bench_look(struct bench *bench, deadline_t silence);

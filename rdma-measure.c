@@ -42,8 +42,8 @@ struct measurement {
 	bool counted;
 	struct latency latency;
 	struct json_object *results;
-	uint64_t wrong; /* operations whose data was not right */
-	double best;    /* bytes in a second */
+	uint64_t wrong_here, wrong_there; /* operations whose data was not right */
+	double best;                      /* bytes in a second */
 	struct failure failure;
 };
 
@@ -57,7 +57,7 @@ static int take_failure(struct measurement *measurement)
 {
 	struct failure *failure = &measurement->ask.probe.failure;
 
-	if (failure->code == CODE_DIAGNOSIS)
+	if (failure->kind == FAILURE_DEADLINE && failure->code == CODE_DIAGNOSIS)
 		failure->code = ETIMEDOUT;
 	if (failure->kind == FAILURE_ERRNO && failure->phase == PHASE_ADDRESS)
 		way_evidence(&measurement->way, measurement->options, failure->code,
@@ -298,7 +298,8 @@ static int show(struct measurement *measurement, const struct measured *measured
 		output_line(&measurement->output, "%s", line);
 	while (options->measure.histogram && measurement_bar(line, &measurement->latency, &bar))
 		output_line(&measurement->output, "%s", line);
-	measurement->wrong += measured->ours.wrong + measured->theirs.wrong;
+	measurement->wrong_here += measured->ours.wrong;
+	measurement->wrong_there += measured->theirs.wrong;
 	if (measurement_rate(measured) > measurement->best)
 		measurement->best = measurement_rate(measured);
 	if (json_object_array_add(measurement->results,
@@ -357,13 +358,15 @@ static int count(struct measurement *measurement)
 static int judge(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
+	uint64_t wrong = measurement->wrong_here + measurement->wrong_there;
 	double wanted = measure->expect;
 	char got[40], least[40];
 
-	if (measurement->wrong > 0)
-		return failure_set(&measurement->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,
-			"--verify", "the data of %llu operations was not right",
-			(unsigned long long)measurement->wrong);
+	if (wrong > 0)
+		return failure_set(&measurement->failure,
+			measurement->wrong_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
+			PHASE_EXCHANGE, 0, "--verify", "the data of %llu operation%s was not right",
+			(unsigned long long)wrong, wrong == 1 ? "" : "s");
 	if (measure->verify)
 		output_line(&measurement->output, "verified: every byte of every operation");
 	if (measure->expect_percent)

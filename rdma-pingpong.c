@@ -19,6 +19,9 @@
 #define TURNS_ORDER 256
 #define TURNS_LOOK  8192
 
+/* Answers between two looks at the clock. */
+#define TURNS_GLANCE 64
+
 /* When its last byte is here, the rest of a WRITE is within this time. */
 #define SETTLED_NS UINT64_C(1000000000)
 
@@ -276,6 +279,8 @@ static int echo(struct bench *bench, struct form *form)
 		if (write_once(bench, form, number))
 			return -1;
 		bench->operations++;
+		if (number % TURNS_GLANCE == 0 && bench_glance(bench, bench_now()) < 0)
+			return -1;
 	}
 }
 
@@ -284,6 +289,7 @@ int bench_latency(struct bench *bench, struct latency *latency)
 	const struct plan *plan = &bench->plan;
 	uint64_t begin = bench->intervals.start, end;
 	struct form form;
+	int glanced;
 
 	make_form(bench, &form);
 	if (bench->server)
@@ -299,8 +305,11 @@ int bench_latency(struct bench *bench, struct latency *latency)
 				: ping(bench, &form, number, &end))
 			return -1;
 		latency_add(latency, plan->reads ? end - begin : (end - begin) / 2);
-		begin = end;
 		bench->operations++;
+		glanced = bench_glance(bench, end);
+		if (glanced < 0)
+			return -1;
+		begin = glanced ? bench_now() : end;
 		bench->stopped = bench->operations == plan->operations || end >= bench->end;
 	}
 	return 0;

@@ -12,9 +12,6 @@
 /* A spinning thread looks after everything else once in so many fruitless turns. */
 #define SPINS 4096
 
-/* A client that measures alone tells the server so often that it lives. */
-#define BEAT_NS UINT64_C(1000000000)
-
 /* True if no more operations of this lane are to be posted. */
 static bool is_posted(const struct bench *bench, const struct lane *lane)
 {
@@ -221,15 +218,6 @@ static int move(struct bench *bench)
 	return moved;
 }
 
-/* A server that has nothing to do of its own would take us for dead. */
-static int beat(struct bench *bench, uint64_t now)
-{
-	if (now < bench->beat || bench->server || bench->plan.verify || bench->plan.both_ways)
-		return 0;
-	bench->beat = now + BEAT_NS;
-	return bench_beat(bench);
-}
-
 /* Takes what has completed. Returns how much that was, or -1. */
 static int take(struct bench *bench)
 {
@@ -239,15 +227,15 @@ static int take(struct bench *bench)
 
 	if (received < 0)
 		return -1;
+	if (sent + received == 0)
+		return 0;
+	now = bench_now();
 	if (sent > 0) {
-		now = bench_now();
 		intervals_note(&bench->intervals, now, bench->operations * bench->plan.size);
 		if (now >= bench->end)
 			bench->stopped = true;
-		if (beat(bench, now))
-			return -1;
 	}
-	return sent + received;
+	return bench_glance(bench, now) < 0 ? -1 : sent + received;
 }
 
 int bench_bandwidth(struct bench *bench)
@@ -260,7 +248,6 @@ int bench_bandwidth(struct bench *bench)
 	bench->batch = bench->plan.depth < 4 ? 1 : bench->plan.depth / 4;
 	if (bench->batch > BENCH_LIST)
 		bench->batch = BENCH_LIST;
-	bench->beat = bench->intervals.start + BEAT_NS;
 	if (!bench->server && bench_beat(bench))
 		return -1;
 	bench->started = !bench->server;

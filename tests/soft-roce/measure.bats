@@ -1,32 +1,262 @@
 #!/usr/bin/env bats
-# What the client measures: bandwidth and latency, in both modes, and that what it says of them is true.
+# What the client measures: bandwidth and latency, in both modes, with each option, and that what it
+# says of them is true.
 
 load common
+load measure
 
-# measure STATUS OPTION...: in the mode $MODE, with $OUT and $ERR.
-measure() {
-	local status=$1
-	shift
-	expect "$status" client "$MODE" --warm-up 0.05 "$@" "$ADDRESS" "$PORT"
-}
-
-@test "bandwidth and latency, in both modes" {
+@test "bandwidth and latency, in both modes, as tables" {
 	start_server any
 	for MODE in write read; do
-		measure 0 --bandwidth --duration 0.3
+		expect 0 client $MODE --bandwidth --warm-up 0.05 --duration 0.3 "$ADDRESS" "$PORT"
 		has "$OUT" '^here : rxe0 port 1 (rdma_rxe), link .*, RDMA MTU [0-9]*, GID RoCE v2, '
+		has "$OUT" '^there: rxe0 port 1 (rdma_rxe), link '
 		has "$OUT" '^ *65536  *[1-9][0-9]*  *[1-9][0-9.]* '
+		has "$OUT" '^counted here: .*; there: '
 		measure 0 --latency --iterations 200
 		has "$OUT" '^ *8  *200  *[0-9.]* '
 	done
 	stop_server
 }
 
+@test "the options, and what came of them, in a document" {
+	local poll
+	start_server any
+	for MODE in write read; do
+		document 0 --bandwidth --duration 0.4 --warm-up 0.1 --size 3K --depth 7
+		tells ".schema == 1 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
+		tells '.asked | [.smallest_bytes, .largest_bytes, .iterations, .duration_seconds,
+			.warm_up_seconds, .queue_pairs, .depth, .poll] == [3072, 3072, null, 0.4, 0.1,
+			1, 7, "event"]'
+		tells '.results[0] | .size_bytes == 3072 and .depth == 7 and .poll == "event" and
+			.here.seconds >= 0.4 and .here.bytes == 3072 * .here.operations and
+			.here.operations > 0 and .there.operations == 0 and .latency_ns == null'
+		tells '.results[0].here | .worst_interval_bytes_per_second != null and
+			.worst_interval_bytes_per_second <= .best_interval_bytes_per_second'
+		tells '.counters.here.all.sent_pkts > 0 and .counters.there.all.sent_pkts > 0'
+		tells ".here.device == \"$VM_DEVICE\" and .there.device == \"$VM_DEVICE\""
+		for poll in spin event; do
+			document 0 --latency --iterations $((400 / PAIR_SCALE)) --poll $poll
+			tells ".asked.poll == \"$poll\" and .results[0].poll == \"$poll\""
+			tells '.measured == "latency" and .results[0].size_bytes == 8 and
+				.results[0].here.operations == .asked.iterations'
+			tells '.results[0].latency_ns | .histogram == null and
+				([.minimum, .median, .p90, .p99, .p99_9, .p99_99, .maximum] |
+				. == sort and .[0] > 0)'
+		done
+		document 0 --bandwidth --iterations 5 --poll auto
+		tells '.results[0].poll | . == "spin" or . == "event"'
+	done
+	stop_server
+}
+
+@test "each size, and exactly as many operations as --iterations says" {
+	start_server any
+	for MODE in write read; do
+		document 0 --bandwidth --sizes 1..4K --iterations 37
+		tells '[.results[].size_bytes] == [range(13) | pow(2; .)]'
+		tells 'all(.results[]; .here.operations == 37 and .here.bytes == 37 * .size_bytes and
+			.there.bytes == 0)'
+		document 0 --latency --sizes 3..200 --iterations 11
+		tells '[.results[].size_bytes] == [3, 6, 12, 24, 48, 96, 192]'
+		tells 'all(.results[]; .here.operations == 11)'
+		document 0 --bandwidth --sizes 8M..16M --iterations 2
+		tells '[.results[].here.bytes] == [16777216, 33554432]'
+	done
+	stop_server
+}
+
+@test "several queue pairs, and both directions at a time" {
+	local pairs
+	start_server any
+	for MODE in write read; do
+		for pairs in 1 2 3 4; do
+			document 0 --bandwidth --qps $pairs --depth 5 --iterations 21 --size 5000
+			tells ".results[0] | .queue_pairs == $pairs and .here.operations == 21 * $pairs"
+			document 0 --bandwidth --qps $pairs --bidirectional --iterations 21 --size 5000
+			tells ".results[0] | .bidirectional and .here.operations == 21 * $pairs and
+				.there.operations == 21 * $pairs and .there.bytes == 105000 * $pairs"
+		done
+		document 0 --bandwidth --qps 64 --depth 4 --iterations 10
+		tells '.results[0].here.operations == 640'
+		measure 0 --bandwidth --bidirectional --duration 0.3
+		has "$OUT" '^ *65536 .*  there$'
+		has "$OUT" '^ *65536 .*  back$'
+	done
+	stop_server
+}
+
+@test "--verify: every byte of every operation, whatever the size and the number of queue pairs" {
+	local size pairs
+	start_server any
+	for MODE in write read; do
+		for size in 1 3 4097 1M; do
+			for pairs in 1 3; do
+				document 0 --bandwidth --verify --size $size --qps $pairs --iterations 33
+				tells ".results[0] | .verified and .here.operations == 33 * $pairs"
+				[ "$(wrong)" = '[0,0]' ]
+			done
+			document 0 --bandwidth --verify --size $size --qps 2 --bidirectional --depth 3 \
+				--iterations 20
+			tells '.results[0] | [.here.operations, .there.operations] == [40, 40]'
+			[ "$(wrong)" = '[0,0]' ]
+		done
+		measure 0 --bandwidth --verify --duration 0.3 --qps 2 --bidirectional
+		has "$OUT" '^verified: every byte of every operation$'
+	done
+	stop_server
+}
+
+@test "--latency --verify, however it waits" {
+	local poll size
+	start_server any
+	for MODE in write read; do
+		for poll in spin event; do
+			for size in 1 3 4097 1M; do
+				document 0 --latency --verify --poll $poll --size $size --iterations 12
+				tells '.results[0] | .verified and .here.operations == 12'
+				[ "$(wrong)" = '[0,0]' ]
+			done
+		done
+	done
+	stop_server
+}
+
+# The damaged end makes what the other one finds wrong: what a client WRITEs, or READs from the server.
+# One bit of the second of 4 operations is wrong.
+damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
+	local who=$1 wanted=$2 server=
+	shift 2
+	[ "$who" = client ] || server=$PAIR_BUILD/tests/soft-roce/damaging-server
+	DAMAGE_PATTERN=5000 PAIR_SERVER=$server start_server any
+	if [ "$who" = client ]; then
+		DAMAGE_PATTERN=5000 PAIR_BIN=$DIR/damaging document 5 "$@"
+	else
+		document 5 "$@"
+	fi
+	[ "$(wrong)" = "$wanted" ] || fail "$(wrong), not $wanted: $*"
+	tells '.status == 5 and (.error | test("arrived damaged .*the data of 1 operation was not right"))'
+	stop_server
+}
+
+@test "--verify finds one bit that is wrong: exit 5, in both modes and directions" {
+	local options=(--verify --size 4097 --iterations 4)
+	mkdir "$DIR/damaging"
+	ln -s "$PWD/$PAIR_BUILD/tests/soft-roce/damaging-client" "$DIR/damaging/rdma-client"
+	MODE='write'
+	damaged client '[0,1]' --bandwidth "${options[@]}"
+	damaged server '[1,0]' --bandwidth "${options[@]}" --bidirectional
+	damaged client '[0,1]' --latency "${options[@]}"
+	damaged client '[0,1]' --latency "${options[@]}" --poll spin
+	damaged server '[1,0]' --latency "${options[@]}"
+	MODE='read'
+	damaged server '[1,0]' --bandwidth "${options[@]}"
+	damaged client '[0,1]' --bandwidth "${options[@]}" --bidirectional
+}
+
+@test "--histogram: its bars come to all operations" {
+	start_server any
+	for MODE in write read; do
+		document 0 --latency --histogram --iterations 150
+		tells '.results[0] | ([.latency_ns.histogram[].operations] | add) == 150'
+		tells '.results[0].latency_ns | .histogram[0].from_ns <= .minimum and
+			.histogram[-1].to_ns > .maximum'
+		tells '[.results[0].latency_ns.histogram[] | .from_ns, .to_ns] | . == sort'
+		measure 0 --latency --histogram --iterations 150
+		[ "$(awk '$2 == "us" { sum += $3 } END { print sum }' "$OUT")" -eq 150 ] ||
+			fail "$(cat "$OUT")"
+	done
+	stop_server
+}
+
+@test "--unit, --quiet and --json on their streams" {
+	local unit
+	MODE='write'
+	start_server any
+	for unit in MB/s MiB/s Gb/s; do
+		measure 0 --bandwidth --iterations 5 --unit $unit
+		has "$OUT" " $unit  *$unit  *$unit "
+	done
+	measure 0 --bandwidth --iterations 5 --quiet
+	[ ! -s "$OUT" ]
+	[ ! -s "$ERR" ]
+	document 0 --bandwidth --iterations 5 --quiet
+	[ "$(wc -l <"$OUT")" -eq 1 ]
+	stop_server
+}
+
 @test "less than --expect wants: exit 1, and how much it was" {
-	MODE=write
+	MODE='write'
 	start_server any
 	measure 0 --bandwidth --duration 0.2 --expect 1kB/s
 	measure 1 --bandwidth --duration 0.2 --expect 900GB/s
 	has "$ERR" 'it is slower than expected ([0-9.]* MB/s of 900000.0 MB/s)'
+	document 1 --bandwidth --duration 0.2 --expect 900GB/s
+	tells '.status == 1 and (.error | test("slower than expected")) and
+		.asked.expect_bytes_per_second == 900e9 and (.results | length) == 1'
+	# Nothing says what soft-RoCE can carry.
+	document 1 --bandwidth --duration 0.2 --expect 90%
+	tells '.asked.expect_percent == 90 and .link_bytes_per_second == null'
 	stop_server
+}
+
+@test "--secret-file: who does not hold it measures nothing" {
+	head -c 32 /dev/urandom >"$DIR/ours"
+	head -c 32 /dev/urandom >"$DIR/theirs"
+	chmod 600 "$DIR/ours" "$DIR/theirs"
+	start_server --secret-file "$DIR/ours" any
+	for MODE in write read; do
+		document 0 --bandwidth --iterations 5 --verify --secret-file "$DIR/ours"
+		tells '.asked.secret'
+		measure 3 --bandwidth --iterations 5 --secret-file "$DIR/theirs"
+		has "$ERR" 'the server and this client do not hold the same secret'
+		document 3 --latency --iterations 5
+		tells '.results == [] and .here == {} and .counters == {here: null, there: null}'
+	done
+	stop_server
+}
+
+@test "scripts/plot draws it" {
+	MODE='read'
+	start_server any
+	document 0 --bandwidth --sizes 1K..4K --duration 0.2
+	scripts/plot "$OUT" "$DIR/rates.svg"
+	grep -q '<text>out read</text>' "$DIR/rates.svg"
+	document 0 --latency --iterations 50 --histogram
+	scripts/plot "$OUT" "$DIR/times.svg"
+	grep -q '<text>out read, 8 bytes</text>' "$DIR/times.svg"
+	stop_server
+}
+
+# refused OPTION...: exit 2, with one line that names the first option.
+refused() {
+	expect 2 client write "$@" "$ADDRESS" 7471
+	has "$ERR" "^rdma-client: .*$1"
+	[ ! -s "$OUT" ]
+}
+
+@test "what makes no sense together is refused" {
+	refused --bandwidth --latency
+	refused --bidirectional --latency
+	refused --expect 1GB/s --latency
+	refused --qps 2 --latency
+	refused --depth 2 --latency
+	refused --histogram --bandwidth
+	refused --iterations 5 --bandwidth --duration 1
+	refused --qps 64 --bandwidth --depth 1024
+	refused --qps 65 --bandwidth
+	refused --size 0 --bandwidth
+	refused --size 17M --bandwidth
+	refused --sizes 8..4 --bandwidth
+	refused --sizes 8 --bandwidth
+	refused --iterations 0 --bandwidth
+	refused --duration 0 --bandwidth
+	refused --poll never --bandwidth
+	refused --unit GB --bandwidth
+	refused --expect 101% --bandwidth
+	refused --expect 0GB/s --bandwidth
+	refused --verify
+	refused --size 5
+	refused --input /dev/null --bandwidth
+	refused --message text --latency
 }

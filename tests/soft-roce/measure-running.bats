@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# Measurements that take long: what happens to them meanwhile, and what runs beside them.
+
+load common
+load measure
+
+# Ways to measure in which the two ends have different things to do.
+WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll spin'
+	'write --bandwidth --bidirectional' 'write --latency' 'read --latency'
+	'write --latency --poll spin')
+
+@test "the server is killed in the middle: exit 4, with the reason" {
+	local way
+	for way in "${WAYS[@]}"; do
+		start_server any
+		read -r MODE way <<<"$way"
+		# shellcheck disable=SC2086 # options
+		begins $way
+		MARK=$SECONDS
+		kill -KILL "$SERVER"
+		wait "$SERVER" || true
+		SERVER=''
+		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $way"
+		in_time
+		one_line "$ERR"
+		has "$ERR" 'the other side ended the connection'
+	done
+}
+
+@test "the server is stopped in the middle: the deadline" {
+	MODE='write'
+	start_server any
+	begins --latency --timeout 3
+	MARK=$SECONDS
+	kill -STOP "$SERVER"
+	ends_with 4 "${CLIENTS[-1]}"
+	in_time
+	has "$ERR" 'no answer within 3 s'
+	kill -CONT "$SERVER"
+	wait_until quiet
+	measure 0 --latency --iterations 5
+	stop_server
+}
+
+@test "the client is killed in the middle: the server goes on, and leaves nothing behind" {
+	local way before
+	MODE='write'
+	start_server any
+	measure 0 --bandwidth --iterations 5
+	wait_until quiet
+	before=$(descriptors "$SERVER")
+	for way in "${WAYS[@]}"; do
+		read -r MODE way <<<"$way"
+		# shellcheck disable=SC2086 # options
+		begins $way
+		kill_clients
+		document 0 --bandwidth --iterations 5 --verify
+		[ "$(wrong)" = '[0,0]' ]
+	done
+	wait_until quiet
+	[ "$(descriptors "$SERVER")" -eq "$before" ]
+	stop_server
+	has_not "$ERRORS" Sanitizer
+}
+
+@test "a signal ends the client soon, with status 1" {
+	local way
+	start_server any
+	for way in "${WAYS[@]}"; do
+		read -r MODE way <<<"$way"
+		# shellcheck disable=SC2086 # options
+		begins $way
+		MARK=$SECONDS
+		kill -INT "${CLIENTS[-1]}"
+		ends_with 1 "${CLIENTS[-1]}" || fail "$MODE $way"
+		in_time
+		has "$ERR" 'interrupted'
+	done
+	wait_until quiet
+	measure 0 --latency --iterations 5
+	stop_server
+}
+
+takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
+
+@test "a signal at the server lets a measurement go on, a second one ends it" {
+	local way
+	for way in "${WAYS[@]}"; do
+		start_server any
+		read -r MODE way <<<"$way"
+		# shellcheck disable=SC2086 # options
+		begins $way
+		kill -TERM "$SERVER"
+		wait_until takes_nobody
+		kill -0 "${CLIENTS[-1]}"
+		MARK=$SECONDS
+		stop_server || fail "$MODE $way"
+		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $way"
+		in_time
+		one_line "$ERR"
+	done
+}
+
+@test "it may last longer than the server, which has nothing to do, would wait" {
+	local way
+	start_server --timeout 5 any
+	for way in --bandwidth '--bandwidth --poll spin' --latency '--latency --poll spin'; do
+		for MODE in write read; do
+			# shellcheck disable=SC2086 # options
+			document 0 --timeout 5 --duration 7 $way
+			tells '.results[0].here.seconds >= 7'
+		done
+	done
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+@test "a number of operations that takes longer than --timeout" {
+	local per_second
+	MODE='write'
+	start_server --timeout 5 any
+	document 0 --bandwidth --duration 1 --size 64K
+	per_second=$(jq '.results[0].here.operations_per_second | floor + 1' "$OUT")
+	document 0 --bandwidth --timeout 2 --iterations $((per_second * 8)) --size 64K
+	tells ".results[0].here.operations == $((per_second * 8))"
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+@test "too little locked memory: what is missing, and what to do" {
+	local file=/tmp/measure-port kib
+	MODE='write'
+	start_server any
+	for kib in 4 1024; do
+		expect 1 "${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-client" write --bandwidth --size 1M \
+			"$ADDRESS" "$PORT"
+		one_line "$ERR"
+		has "$ERR" "the locked-memory limit is too low (.* KiB more, the limit is $kib KiB); raise it"
+	done
+	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" write --bandwidth --iterations 9 \
+		"$ADDRESS" "$PORT"
+	stop_server
+	rm -f $file
+	"${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
+	SERVER=$!
+	wait_until test -s $file
+	PORT=$(cat $file) document 4 --bandwidth --size 1M
+	tells '.results == []'
+	wait_line "$ERRORS" 'the locked-memory limit is too low'
+	stop_server
+}
+
+@test "4 measurements at a time, and a fifth is refused with the reason" {
+	local i
+	MODE='read'
+	start_server --timeout 90 any
+	for i in 1 2 3 4; do
+		begins --latency
+	done
+	measure 3 --latency
+	has "$ERR" 'the server serves as many .* as it can'
+	expect 0 client write "$ADDRESS" "$PORT"
+	kill_clients
+	measure 0 --latency --iterations 5
+	stop_server
+}
+
+@test "exchanges and measurements run beside each other" {
+	MODE='write'
+	start_server --timeout 90 any
+	begins --bandwidth --verify
+	swarm write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/swarm"
+	has "$DIR/swarm" ' 0 failed$'
+	expect 0 client read "$ADDRESS" "$PORT"
+	kill -0 "${CLIENTS[0]}"
+	kill_clients
+	stop_server
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# scripts/plot: pictures of documents that were recorded. It needs no RDMA.
+
+setup() {
+	DIR=$BATS_TEST_TMPDIR
+	document bandwidth write "$(rates 2)" >"$DIR/before.json"
+	document bandwidth write "$(rates 3)" >"$DIR/it's after.json"
+	document latency read "$(times 8),$(times 64)" >"$DIR/times.json"
+}
+
+# document MEASURED MODE RESULTS: what scripts/plot reads of one.
+document() { printf '{"measured":"%s","mode":"%s","error":null,"results":[%s]}\n' "$@"; }
+
+# rates FACTOR: results of a bandwidth; the first was over before an interval was.
+rates() {
+	cat <<-END
+	{"size_bytes":2,"bidirectional":false,"bytes_per_second":${1}00000,"latency_ns":null,
+	 "here":{"worst_interval_bytes_per_second":null,"best_interval_bytes_per_second":null}},
+	{"size_bytes":65536,"bidirectional":false,"bytes_per_second":${1}00000000,"latency_ns":null,
+	 "here":{"worst_interval_bytes_per_second":${1}0000000,
+	  "best_interval_bytes_per_second":${1}00000001}}
+	END
+}
+
+# times SIZE: the result of a latency.
+times() {
+	cat <<-END
+	{"size_bytes":$1,"bidirectional":false,"bytes_per_second":1000,"latency_ns":{"minimum":510,
+	 "median":640,"p90":640,"p99":2000,"p99_9":2000,"p99_99":2000,"maximum":2000,"histogram":[
+	  {"from_ns":512,"to_ns":576,"operations":3},{"from_ns":576,"to_ns":640,"operations":6},
+	  {"from_ns":1920,"to_ns":2048,"operations":1}]}}
+	END
+}
+
+plot() { scripts/plot "$@" >"$DIR/out" 2>"$DIR/err"; }
+
+# has TEXT: the picture has it in letters.
+has() { grep -q -F "<text>$1</text>" "$DIR/picture.svg" || { cat "$DIR/err" && false; }; }
+has_not() { ! has "$1"; }
+
+# refused STATUS TEXT ARGUMENT...: it ends so, having said that in its last line, and draws nothing.
+refused() {
+	local wanted=$1 text=$2 got=0
+	shift 2
+	plot "$@" </dev/null || got=$?
+	[ "$got" -eq "$wanted" ]
+	tail -n 1 "$DIR/err" | grep -F "plot: $text" || { cat "$DIR/err" && false; }
+	[ ! -e "$DIR/picture.png" ]
+}
+
+@test "an SVG has the series of all files" {
+	plot "$DIR/before.json" "$DIR/it's after.json" "$DIR/times.json" "$DIR/picture.svg"
+	[ ! -s "$DIR/err" ]
+	head -c 5 "$DIR/picture.svg" | grep -q '<?xml'
+	has bandwidth
+	has 'before write'
+	has "it's after write"
+	has 'times read, median'
+	has 'times read, 99.9 %'
+	has 'times read, 8 bytes'
+	has 'times read, 64 bytes'
+	has '% of the operations'
+	grep -q '</svg>' "$DIR/picture.svg"
+}
+
+@test "a PNG, of several documents in standard input" {
+	cat "$DIR"/*.json | plot --title 'a title' "$DIR/picture.png"
+	[ ! -s "$DIR/err" ]
+	[ "$(head -c 8 "$DIR/picture.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+	[ "$(stat -c %s "$DIR/picture.png")" -gt 5000 ]
+}
+
+@test "--only: one panel; --title" {
+	plot --only latency --title "it's a title" "$DIR/times.json" "$DIR/picture.svg"
+	has "it's a title"
+	has 'times read, median'
+	has_not 'times read, 8 bytes'
+	plot --only distribution "$DIR/times.json" "$DIR/picture.svg"
+	has_not 'times read, median'
+	has 'times read, 8 bytes'
+}
+
+@test "--terminal" {
+	plot --terminal "$DIR/before.json" "$DIR/times.json"
+	[ ! -s "$DIR/err" ]
+	grep -q 'before write' "$DIR/out"
+	grep -q 'times read, median' "$DIR/out"
+	[ "$(wc -L <"$DIR/out")" -le 80 ]
+}
+
+@test "what cannot be drawn is told" {
+	echo '{' >"$DIR/broken"
+	echo '{"schema":2,"mode":"write"}' >"$DIR/report"
+	document bandwidth write '' | sed 's/null/"it failed"/' >"$DIR/empty"
+	refused 2 'there is no name of a picture'
+	refused 2 'the name of a picture must end in .png or .svg' "$DIR/before.json"
+	refused 2 "there is no option '--wide'" --wide "$DIR/picture.png"
+	refused 2 '--only needs one of: bandwidth latency distribution' --only speed
+	refused 1 'there is no document in standard input' "$DIR/picture.png"
+	refused 1 'cannot read' "$DIR/nothing" "$DIR/picture.png"
+	refused 1 'broken is not JSON' "$DIR/broken" "$DIR/picture.png"
+	refused 1 'report is not of a measurement' "$DIR/report" "$DIR/picture.png"
+	refused 1 'there is no result in empty: it failed' "$DIR/empty" "$DIR/picture.png"
+	refused 1 'there is nothing of latency in the documents' --only latency \
+		"$DIR/before.json" "$DIR/picture.png"
+	refused 1 'cannot write /nowhere/picture.png' "$DIR/before.json" /nowhere/picture.png
+}
