@@ -173,7 +173,7 @@ $(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach
 	$(call objects,tests/unit/net-rig.c)
 
 # What the fuzz targets share with the unit tests, and what they replace.
-$(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c)
+$(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c tests/fuzz/library.c)
 $(BUILD)/tests/fuzz/fuzz-answer: wrapped := output_error secret_nonce worker_start
 $(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \
