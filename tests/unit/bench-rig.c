@@ -115,7 +115,7 @@ unsigned int bench_rig_inline(void)
 static void *serve(void *argument)
 {
 	struct bench_end *server = argument;
-	struct order order;
+	struct order order = {0};
 
 	server->result = bench_run(&server->bench, &server->tally, NULL);
 	if (server->result)
