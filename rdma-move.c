@@ -174,7 +174,10 @@ int climb_bandwidth(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Packets that were sent again or came out of order. */
+/*
+ * How often packets had to be sent again, or came out of order. Not those that came twice: one timer that
+ * runs out, as on a host that is busy, repeats a whole window of packets that all have arrived.
+ */
 static uint64_t lost(const struct counters *difference)
 {
 	return counters_total(difference, COUNTER_RETRANSMISSION) +

@@ -37,7 +37,7 @@
  */
 static const struct counter_meaning rows[] = {
 	/* soft-RoCE: sw/rxe/rxe_hw_counters.c */
-	{"duplicate_request", COUNTER_RETRANSMISSION, PEER_REPEATED},
+	{"duplicate_request", COUNTER_DUPLICATE, PEER_REPEATED},
 	{"completer_retry_err", COUNTER_RETRANSMISSION, SENT_AGAIN},
 	{"retry_exceeded_err", COUNTER_RETRANSMISSION, RETRIES_OVER},
 	{"out_of_seq_request", COUNTER_OUT_OF_ORDER, GAP_HERE},
@@ -84,7 +84,7 @@ static const struct counter_meaning rows[] = {
 	{"resp_cqe_flush_error", COUNTER_OTHER, "receives were flushed from a closing queue pair"},
 
 	/* hw/mlx4/main.c */
-	{"rq_num_dup", COUNTER_RETRANSMISSION, PEER_REPEATED},
+	{"rq_num_dup", COUNTER_DUPLICATE, PEER_REPEATED},
 	{"sq_num_to", COUNTER_RETRANSMISSION, ACK_TIMEOUT},
 	{"sq_num_tree", COUNTER_RETRANSMISSION, RETRIES_OVER},
 	{"rq_num_oos", COUNTER_OUT_OF_ORDER, GAP_HERE},
@@ -102,7 +102,7 @@ static const struct counter_meaning rows[] = {
 	/* hw/bnxt_re/hw_counters.c; newer ones use mlx5's names for some */
 	{"to_retransmits", COUNTER_RETRANSMISSION, ACK_TIMEOUT},
 	{"max_retry_exceeded", COUNTER_RETRANSMISSION, RETRIES_OVER},
-	{"dup_req", COUNTER_RETRANSMISSION, PEER_REPEATED},
+	{"dup_req", COUNTER_DUPLICATE, PEER_REPEATED},
 	{"missing_resp", COUNTER_OUT_OF_ORDER, GAP_IMPLIED},
 	{"oos_drop_count", COUNTER_OUT_OF_ORDER, GAP_HERE},
 	{"seq_err_naks_rcvd", COUNTER_OUT_OF_ORDER, GAP_THERE},
@@ -170,7 +170,7 @@ static const struct counter_meaning rows[] = {
 
 	/* hw/mana/counters.c */
 	{"requester_timeout", COUNTER_RETRANSMISSION, ACK_TIMEOUT},
-	{"responder_dup_request", COUNTER_RETRANSMISSION, PEER_REPEATED},
+	{"responder_dup_request", COUNTER_DUPLICATE, PEER_REPEATED},
 	{"requester_oos_nak", COUNTER_OUT_OF_ORDER, GAP_THERE},
 	{"responder_oos", COUNTER_OUT_OF_ORDER, GAP_HERE},
 	{"requester_implicit_nak", COUNTER_OUT_OF_ORDER, GAP_IMPLIED},

@@ -189,6 +189,7 @@ void counters_sum_up(const struct counters *difference, char *text, size_t size)
 /* The classes in a document. */
 static const char *const class_keys[COUNTER_CLASSES] = {
 	[COUNTER_RETRANSMISSION] = "retransmissions",
+	[COUNTER_DUPLICATE] = "duplicates",
 	[COUNTER_OUT_OF_ORDER] = "out_of_order",
 	[COUNTER_RNR] = "receiver_not_ready",
 	[COUNTER_CONGESTION] = "congestion",

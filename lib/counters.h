@@ -17,6 +17,7 @@
 /* What an increase points to. */
 enum counter_class {
 	COUNTER_RETRANSMISSION, /* packets were sent again, or not acknowledged in time */
+	COUNTER_DUPLICATE,      /* packets came twice: sent again though the first had arrived */
 	COUNTER_OUT_OF_ORDER,   /* packets were missing or overtaken */
 	COUNTER_RNR,            /* a receiver had no receive posted: receiver not ready */
 	COUNTER_CONGESTION,     /* the network or a port was full */

@@ -75,7 +75,9 @@ int order_decode(struct order *message, const void *buffer, size_t length)
 	};
 	if (type >= ORDER_TYPES || answer > 1 || message->status >= ORDER_STATUSES)
 		return -EPROTO;
-	if (type == ORDER_REGION && message->status == ORDER_DONE && !region_is_possible(message))
+	/* An answer that refuses tells of none; an order has to, whatever its status says. */
+	if (type == ORDER_REGION && (!message->answer || message->status == ORDER_DONE) &&
+		!region_is_possible(message))
 		return -EPROTO;
 	return 0;
 }

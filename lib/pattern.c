@@ -18,23 +18,33 @@ static uint64_t word_at(uint64_t seed, uint64_t index)
 void pattern_fill(void *data, size_t size, uint64_t seed)
 {
 	uint8_t *bytes = data, word[WORD];
+	size_t whole = size / WORD;
 
-	for (size_t at = 0; at < size; at += WORD) {
-		wire_put64(word, word_at(seed, at / WORD));
-		memcpy(bytes + at, word, size - at < WORD ? size - at : WORD);
-	}
+	for (size_t i = 0; i < whole; i++)
+		wire_put64(bytes + i * WORD, word_at(seed, i));
+	wire_put64(word, word_at(seed, whole));
+	memcpy(bytes + whole * WORD, word, size % WORD);
+}
+
+/* The first of so many bytes that is not that of the word, or `size`. */
+static size_t check_word(const uint8_t *bytes, size_t size, uint64_t value)
+{
+	uint8_t word[WORD];
+	size_t at = 0;
+
+	wire_put64(word, value);
+	while (at < size && bytes[at] == word[at])
+		at++;
+	return at;
 }
 
 size_t pattern_check(const void *data, size_t size, uint64_t seed)
 {
 	const uint8_t *bytes = data;
-	uint8_t word[WORD];
+	size_t whole = size / WORD, i = 0;
 
-	for (size_t at = 0; at < size; at++) {
-		if (at % WORD == 0)
-			wire_put64(word, word_at(seed, at / WORD));
-		if (bytes[at] != word[at % WORD])
-			return at;
-	}
-	return size;
+	while (i < whole && wire_get64(bytes + i * WORD) == word_at(seed, i))
+		i++;
+	return i * WORD +
+	       check_word(bytes + i * WORD, i < whole ? WORD : size % WORD, word_at(seed, i));
 }

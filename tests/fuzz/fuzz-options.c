@@ -4,6 +4,7 @@
  */
 #include "fuzz.h"
 #include "lib/options.h"
+#include "lib/plan.h"
 
 #define WORDS_MAX 16
 #define MIB       (UINT64_C(1) << 20)
@@ -22,6 +23,31 @@ static void check_numbers(const struct options *options)
 	fuzz_check(options->chunk <= options->buffer / 2);
 	fuzz_check(options->depth <= 1024);
 	fuzz_check(!options->message || strlen(options->message) <= OPTIONS_MESSAGE_MAX);
+}
+
+/* What is measured is measured somehow, and can be asked of a server. */
+static void check_measure(const struct options *options)
+{
+	const struct options_measure *measure = &options->measure;
+	uint32_t depth = options->depth ? options->depth : 1;
+
+	if (!measure->bandwidth && !measure->latency)
+		return;
+	fuzz_check(measure->bandwidth != measure->latency && !options->diagnose);
+	fuzz_check(measure->smallest >= 1 && measure->smallest <= measure->largest);
+	fuzz_check(measure->largest <= 16 * MIB);
+	fuzz_check(measure->iterations <= UINT32_MAX);
+	fuzz_check(measure->duration >= 1 && measure->duration <= 86400000);
+	fuzz_check(measure->warm_up >= 0 && measure->warm_up <= 86400000);
+	fuzz_check(plan_shape_is_possible(measure->queue_pairs, depth));
+	fuzz_check(measure->expect >= 0 && (!measure->expect_percent || measure->expect <= 1));
+	fuzz_check(measure->poll <= POLL_EVENT && measure->unit <= UNIT_GBIT);
+	fuzz_check(!options->input && !options->output && !options->message && !options->chunk);
+	if (measure->latency)
+		fuzz_check(measure->queue_pairs == 1 && !options->depth && measure->expect == 0 &&
+			   !measure->bidirectional);
+	else
+		fuzz_check(!measure->histogram);
 }
 
 static void check_words(
@@ -61,6 +87,8 @@ static void check_program(enum program program, const uint8_t *data, size_t size
 	switch (options_parse(&options, program, argc, argv)) {
 	case OPTIONS_RUN:
 		check_numbers(&options);
+		if (program == PROGRAM_CLIENT)
+			check_measure(&options);
 		check_words(&options, program, words, size + 1);
 		break;
 	case OPTIONS_WRONG:

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(order.type < ORDER_TYPES && order.status < ORDER_STATUSES);
 	fuzz_check(order.text_size == size - ORDER_SIZE);
 	fuzz_check(order.text == (const char *)data + ORDER_SIZE);
-	if (order.type == ORDER_REGION && order.status == ORDER_DONE) {
+	if (order.type == ORDER_REGION && (!order.answer || order.status == ORDER_DONE)) {
 		fuzz_check(order.length > 0 && order.length <= ORDER_REGION_MAX);
 		fuzz_check(order.address + order.length >= order.address);
 	}

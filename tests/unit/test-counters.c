@@ -156,7 +156,8 @@ static void adds_up_by_class(void **state)
 	add(&counters, "sent_pkts", 7);
 	add(&counters, "port_xmit_wait", UINT64_MAX);
 	add(&counters, "np_cnp_sent", 1);
-	assert_int_equal(counters_total(&counters, COUNTER_RETRANSMISSION), 7);
+	assert_int_equal(counters_total(&counters, COUNTER_RETRANSMISSION), 4);
+	assert_int_equal(counters_total(&counters, COUNTER_DUPLICATE), 3);
 	assert_int_equal(counters_total(&counters, COUNTER_OUT_OF_ORDER), 5);
 	assert_int_equal(counters_total(&counters, COUNTER_OTHER), 13);
 	assert_int_equal(counters_total(&counters, COUNTER_CONGESTION), UINT64_MAX);
@@ -205,7 +206,7 @@ static void are_numbers_for_programs(void **state)
 	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
 		"{\"all\":{\"out_of_seq_request\":12,\"rcvd_pkts\":18446744073709551615,"
 		"\"rcvd_seq_err\":3,\"link_downed\":0},\"retransmissions\":null,"
-		"\"out_of_order\":15,\"receiver_not_ready\":null,\"congestion\":null,"
+		"\"duplicates\":null,\"out_of_order\":15,\"receiver_not_ready\":null,\"congestion\":null,"
 		"\"link_errors\":0,\"request_errors\":null}");
 	json_object_put(object);
 }

@@ -143,6 +143,55 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(REFUSAL_BUSY, 10);
 	assert_int_equal(REFUSAL_FILES, 11);
 	assert_int_equal(REFUSAL_SECRET, 14);
+	assert_int_equal(SESSION_EXCHANGE, 0);
+	assert_int_equal(SESSION_DIAGNOSIS, 1);
+	assert_int_equal(SESSION_MEASUREMENT, 2);
+}
+
+/* What a measurement asks room for stands in the place of the size. */
+static void tells_the_shape_of_a_measurement(void **state)
+{
+	static const struct {
+		uint64_t size;
+		uint32_t queue_pairs, depth;
+		int result;
+	} cases[] = {
+		{0x0000000100000001, 1, 1, 0},
+		{0x0000004000000080, 64, 128, 0},
+		{0x0000000800000400, 8, 1024, 0},
+		{0x0000000000000000, 0, 0, -ERANGE},
+		{0x0000000000000001, 0, 1, -ERANGE},
+		{0x0000000100000000, 1, 0, -ERANGE},
+		{0x0000004100000001, 65, 1, -ERANGE},
+		{0x0000000100000401, 1, 1025, -ERANGE},
+		{0x0000004000000081, 64, 129, -ERANGE},
+		{0x0001000000010000, 65536, 65536, -ERANGE},
+		{UINT64_MAX, UINT32_MAX, UINT32_MAX, -ERANGE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		uint32_t queue_pairs, depth;
+
+		assert_int_equal(
+			introduction_shape(cases[i].queue_pairs, cases[i].depth), cases[i].size);
+		assert_int_equal(introduction_shape_read(cases[i].size, &queue_pairs, &depth),
+			cases[i].result);
+		assert_int_equal(queue_pairs, cases[i].queue_pairs);
+		assert_int_equal(depth, cases[i].depth);
+	}
+}
+
+static void knows_the_sessions_of_orders(void **state)
+{
+	struct introduction introduction = {0};
+
+	(void)state;
+	for (unsigned int session = 0; session < 256; session++) {
+		introduction.session = (uint8_t)session;
+		assert_int_equal(
+			introduction_is_of_orders(&introduction), session == 1 || session == 2);
+	}
 }
 
 int main(void)
@@ -155,6 +204,8 @@ int main(void)
 		cmocka_unit_test(takes_any_other_beginning_for_a_tutorial_peer),
 		cmocka_unit_test(keeps_its_numbers),
 		cmocka_unit_test(takes_no_private_data_for_a_tutorial_peer),
+		cmocka_unit_test(tells_the_shape_of_a_measurement),
+		cmocka_unit_test(knows_the_sessions_of_orders),
 	};
 
 	return cmocka_run_group_tests_name("introduction", tests, NULL, NULL);

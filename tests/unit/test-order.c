@@ -1,4 +1,4 @@
-/* The messages of a diagnosis on the wire. */
+/* The messages of a diagnosis or a measurement on the wire. */
 #include <errno.h>
 #include <string.h>
 
@@ -108,10 +108,49 @@ static void refuses_impossible_regions(void **state)
 		assert_int_equal(
 			order_decode(&back, bytes, order_encode(&message, bytes)), cases[i].result);
 	}
+	/* An order that pretends to be a refusal is looked at all the same. */
+	message.answer = false;
+	message.status = ORDER_REFUSED;
+	message.address = 4096;
+	message.length = ORDER_REGION_MAX + 1;
+	assert_int_equal(order_decode(&back, bytes, order_encode(&message, bytes)), -EPROTO);
+	message.answer = true;
 	/* A refusal tells of none. */
 	message.status = ORDER_REFUSED;
 	message.length = 0;
 	assert_int_equal(order_decode(&back, bytes, order_encode(&message, bytes)), 0);
+}
+
+/* Numbers that were given out once, and what comes with those of a measurement. */
+static void keeps_its_numbers(void **state)
+{
+	static const enum order_type types[] = {ORDER_REGION, ORDER_FACTS, ORDER_COUNTERS,
+		ORDER_FILL, ORDER_CHECK, ORDER_WRITE, ORDER_READ, ORDER_RUN, ORDER_PROOF,
+		ORDER_LANES, ORDER_BEGIN, ORDER_END};
+
+	(void)state;
+	assert_int_equal(COUNT(types), ORDER_TYPES);
+	for (unsigned int i = 0; i < COUNT(types); i++)
+		assert_int_equal(types[i], i);
+}
+
+static void carries_a_plan_in_its_text(void **state)
+{
+	char plan[64];
+	struct order begin = {
+		.type = ORDER_BEGIN, .number = 9, .text = plan, .text_size = sizeof(plan)};
+	uint8_t bytes[ORDER_MAX];
+	struct order back;
+
+	(void)state;
+	memset(plan, 'p', sizeof(plan));
+	assert_int_equal(order_encode(&begin, bytes), ORDER_SIZE + 64);
+	assert_int_equal(bytes[0], 10);
+	assert_memory_equal(bytes + ORDER_SIZE, plan, sizeof(plan));
+	assert_int_equal(order_decode(&back, bytes, ORDER_SIZE + 64), 0);
+	assert_int_equal(back.type, ORDER_BEGIN);
+	assert_int_equal(back.text_size, 64);
+	assert_memory_equal(back.text, plan, sizeof(plan));
 }
 
 int main(void)
@@ -122,6 +161,8 @@ int main(void)
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_contents),
 		cmocka_unit_test(refuses_impossible_regions),
+		cmocka_unit_test(keeps_its_numbers),
+		cmocka_unit_test(carries_a_plan_in_its_text),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);

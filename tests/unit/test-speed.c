@@ -97,11 +97,70 @@ static void is_judged_by_both_ends(void **state)
 	}
 }
 
+/* What an end says of its link; NULL: it does not say. */
+struct link {
+	const char *driver, *rate, *mtu, *layer;
+};
+
+static struct facts facts_of_link(const struct link *link)
+{
+	const struct end end = {link->driver, link->rate, NULL};
+	struct facts facts = facts_of(&end);
+
+	if (link->mtu)
+		facts_add(&facts, "rdma mtu", "%s", link->mtu);
+	if (link->layer)
+		facts_add(&facts, "link layer", "%s", link->layer);
+	return facts;
+}
+
+#define ETHERNET   "Ethernet"
+#define INFINIBAND "InfiniBand"
+
+static void of_a_link_is_what_the_headers_leave(void **state)
+{
+	static const struct {
+		struct link ours, theirs;
+		uint64_t bytes; /* in a second; 0: not known */
+	} cases[] = {
+		/* 12500 MB/s, of which 4096 of 4178 bytes are data. */
+		{{"mlx5_core", FAST, "4096", ETHERNET}, {"mlx5_core", FAST, "4096", ETHERNET},
+			12254667305},
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET},
+			11573236890},
+		/* 4096 of 4124 bytes. */
+		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx5_core", FAST, "4096", INFINIBAND},
+			12415130941},
+		/* The slower port, whichever it is. */
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", SLOW, "1024", ETHERNET},
+			1157323689},
+		{{"mlx5_core", SLOW, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET},
+			1157323689},
+		/* Headers are counted large if the kind of link is not known. */
+		{{"mlx5_core", SLOW, "1024", NULL}, {"mlx5_core", SLOW, "1024", NULL}, 1157323689},
+		{{"rdma_rxe", FAST, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"siw", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", NULL, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", NULL, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, NULL, ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, "none", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct facts ours = facts_of_link(&cases[i].ours);
+		struct facts theirs = facts_of_link(&cases[i].theirs);
+
+		assert_int_equal((uint64_t)(speed_of_link(&ours, &theirs) + 0.5), cases[i].bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_a_bus),
 		cmocka_unit_test(is_judged_by_both_ends),
+		cmocka_unit_test(of_a_link_is_what_the_headers_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
