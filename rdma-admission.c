@@ -173,17 +173,3 @@ void admission_refuse(const struct service *service, struct rdma_cm_id *id, enum
 	rdma_reject(id, introduction, INTRODUCTION_SIZE);
 	rdma_destroy_id(id);
 }
-
-void admission_describe(
-	struct service *service, const struct sockaddr *peer, struct answer_server *server)
-{
-	const struct mode *mode = service->options->mode;
-	struct place *idlest;
-
-	*server = (struct answer_server){
-		.mode = mode ? mode->name : "any",
-		.clients = service->places.taken,
-		.most = service->places.most,
-		.room = admission_room(service, peer, &idlest),
-	};
-}

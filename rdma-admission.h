@@ -28,8 +28,4 @@ enum refusal admission_let_in(
 /* Refuses a request, tells the client why, and frees its id. rdma_reject(3). */
 void admission_refuse(const struct service *service, struct rdma_cm_id *id, enum refusal refusal);
 
-/* What a diagnosis is to be told of the server, and whether that peer would find room. */
-void admission_describe(
-	struct service *service, const struct sockaddr *peer, struct answer_server *server);
-
 #endif

@@ -182,40 +182,37 @@ static void count(struct service *service, struct client *client)
 		service_stop_listening(service);
 }
 
-/* Ends the client's exchange, and tells it why if it can hear that. */
-static void turn_out(struct service *service, struct client *client, const struct failure *reason)
-{
-	if (!client->connected) {
-		close_client(service, client, reason);
-		return;
-	}
-	places_leave(&service->places, &client->place);
-	move(client, &service->evicted, EVICTED_MS);
-	connection_cancel(client->connection, reason);
-}
-
-/* Ends an exchange at which nothing moves, for the sake of a newcomer. */
+/* Ends an exchange at which nothing moves, for the sake of a newcomer. The client is told why. */
 static void evict(struct service *service, struct client *client)
 {
 	struct failure failure = {0};
 
 	failure_set(&failure, FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, "--max-clients",
 		"for %.1f s", (double)(deadline_now() - client->place.moved) / 1000);
-	turn_out(service, client, &failure);
+	places_leave(&service->places, &client->place);
+	move(client, &service->evicted, EVICTED_MS);
+	connection_cancel(client->connection, &failure);
 }
 
 /* The device is needed for its anchor: nobody else would tell us that it is being removed. */
 static enum refusal take_diagnosis(struct service *service, const struct rdma_cm_event *request,
 	const struct introduction *theirs)
 {
-	struct answer_server server;
+	const struct sockaddr *address = rdma_get_peer_addr(request->id);
+	const struct mode *mode = service->options->mode;
+	struct place *idlest;
+	const struct answer_server server = {
+		.mode = mode ? mode->name : "any",
+		.clients = service->places.taken,
+		.most = service->places.most,
+		.room = admission_room(service, address, &idlest),
+	};
 	struct failure failure = {0};
 	char peer[ADDRESS_TEXT_SIZE];
 
-	admission_describe(service, rdma_get_peer_addr(request->id), &server);
 	if (devices_get(&service->devices, service->channel, request->id, &failure))
 		return answers_take(&service->answers, &service->session, &server, request, theirs);
-	address_port_text(rdma_get_peer_addr(request->id), peer);
+	address_port_text(address, peer);
 	service_report(service, &failure, peer);
 	return REFUSAL_RESOURCES;
 }
@@ -422,7 +419,7 @@ void service_deadlines(struct service *service)
 	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
 		"--handshake-timeout", "");
 	while ((client = TAILQ_FIRST(&service->connecting)) && deadline_left(client->deadline) == 0)
-		turn_out(service, client, &failure);
+		close_client(service, client, &failure);
 	/* Nothing could be sent to it any more; it has the reason already. */
 	while ((client = TAILQ_FIRST(&service->evicted)) && deadline_left(client->deadline) == 0)
 		close_client(service, client, NULL);

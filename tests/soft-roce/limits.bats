@@ -72,15 +72,14 @@ counts_right() {
 
 @test "clients that connect and say nothing are ended, and a good one gets in" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 4 any
-	hold_place say:here get closed
-	hold_place say:here get closed
+	hold_place say:here closed
+	hold_place say:here closed
 	odd_here --half-open "$ADDRESS" "$PORT"
 	odd_here --half-open "$ADDRESS" "$PORT"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
 	wait_until count "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout' 4
 	ends_with 0 "${CLIENTS[0]}"
 	ends_with 0 "${CLIENTS[1]}"
-	has "$DIR/odd.0" '^got MSG_ABORT: .*timed out waiting for its MSG_MR'
 	let_go_of "${CLIENTS[2]}" "${CLIENTS[3]}"
 	counts_right 4
 	stop_server
