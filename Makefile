@@ -152,6 +152,9 @@ $(addprefix $(BUILD)/tests/unit/,test-handshake test-admission test-isolation): 
 $(addprefix $(BUILD)/tests/unit/,test-admission test-isolation): \
 	$(call objects,tests/unit/admission-rig.c)
 
+# Both ends of a measurement, on a made-up device of its own.
+$(BUILD)/tests/unit/test-bench: $(call objects,tests/unit/bench-device.c tests/unit/bench-rig.c)
+
 # These share a validator of JSON documents.
 $(addprefix $(BUILD)/tests/unit/,test-findings test-measurement-document test-report): \
 	$(call objects,tests/unit/schema-rig.c)
@@ -171,7 +174,7 @@ $(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach
 	$(call objects,tests/unit/net-rig.c)
 
 # What the fuzz targets share with the unit tests, and what they replace.
-$(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c)
+$(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c tests/fuzz/library.c)
 $(BUILD)/tests/fuzz/fuzz-answer: wrapped := output_error secret_nonce worker_start
 $(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \

@@ -130,8 +130,12 @@ int bench_glance(struct bench *bench, uint64_t now);
 /* Looks after everything else while it spins; `silence` is when the peer's has been too long. */
 int bench_look(struct bench *bench, deadline_t silence);
 
-/* What a wr_id holds. */
+/*
+ * What a wr_id holds. That of an order or its answer is 0, and its completion may still be there when a
+ * run begins: who sends one takes the next completion for it, which may be that of a notice before.
+ */
 enum bench_work {
+	BENCH_MESSAGE,
 	BENCH_OPERATION,
 	BENCH_NOTICE,
 	BENCH_BEAT,

@@ -5,7 +5,6 @@
  * linker lets the thread run at once (ld(1), --wrap).
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include "fuzz.h"
 #include "lib/pattern.h"
@@ -35,7 +34,6 @@ static uint32_t region;                 /* bytes that the client offers */
 static uint32_t moved, moved_at;
 static uint8_t offered[ORDER_REGION_MAX], private[ORDER_REGION_MAX];
 static struct ibv_mr offered_mr = {.addr = offered, .length = sizeof(offered), .rkey = 7};
-static struct rdma_event_channel channel;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(void *argument),
@@ -67,48 +65,6 @@ void __wrap_output_error(const struct output *output, const char *format, ...)
 	fuzz_check(output && format && with_secret && !opened && last.number == 1);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
-
-/* Of librdmacm and libibverbs nothing is needed but that it succeeds. */
-
-struct rdma_event_channel *rdma_create_event_channel(void)
-{
-	channel.fd = STDERR_FILENO;
-	return &channel;
-}
-
-/* cppcheck-suppress constParameter ; it is the library's */
-void rdma_destroy_event_channel(struct rdma_event_channel *events)
-{
-	fuzz_check(events == &channel);
-}
-
-int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *events)
-{
-	id->channel = events;
-	return 0;
-}
-
-/* cppcheck-suppress constParameter ; it is the library's */
-int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
-{
-	fuzz_check(id && parameters->private_data_len <= 196);
-	return 0;
-}
-
-/* cppcheck-suppress constParameter ; it is the library's */
-int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t size)
-{
-	fuzz_check(id && data && size <= 148);
-	return 0;
-}
-
-/* cppcheck-suppress constParameter ; it is the library's */
-int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attributes)
-{
-	fuzz_check(!verbs);
-	attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
-	return 0;
-}
 
 /* The connection. */
 
@@ -349,6 +305,7 @@ void bench_begin(struct bench *bench, const struct plan *wanted, int64_t patienc
 }
 
 /* Only what was begun, and after it was answered. */
+/* cppcheck-suppress constParameter ; it is the header's */
 int bench_run(struct bench *bench, struct tally *told, struct latency *latency)
 {
 	fuzz_check(due && !unanswered && !latency && bench->plan.size == plan.size);

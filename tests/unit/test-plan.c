@@ -213,12 +213,14 @@ static void tallies_come_back_as_they_went(void **state)
 		.wrong = 0x1112131415161718,
 	};
 	struct tally back;
-	uint8_t bytes[TALLY_SIZE], expected[TALLY_SIZE] = "\x08\x07\x06\x05\x04\x03\x02\x01";
+	static const uint8_t expected[TALLY_SIZE] =
+		"\x08\x07\x06\x05\x04\x03\x02\x01\x02\x00\x00\x00\x00\x00\x00\x00"
+		"\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00"
+		"\x05\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00"
+		"\x18\x17\x16\x15\x14\x13\x12\x11";
+	uint8_t bytes[TALLY_SIZE];
 
 	(void)state;
-	for (uint8_t i = 2; i < 7; i++)
-		expected[8 * (i - 1)] = i;
-	memcpy(expected + 48, "\x18\x17\x16\x15\x14\x13\x12\x11", 8);
 	memset(bytes, 0xa5, sizeof(bytes));
 	tally_encode(&tally, bytes);
 	assert_memory_equal(bytes, expected, TALLY_SIZE);

@@ -1,0 +1,60 @@
+/* The made-up device of bench-rig.c: its queues, and what it counts. */
+#ifndef BENCH_DEVICE_H
+#define BENCH_DEVICE_H
+
+#include <pthread.h>
+
+#include "bench-rig.h"
+
+#define QUEUE_PAIRS_MAX (2 * PLAN_QUEUE_PAIRS_MAX)
+#define REQUESTS        256
+#define COMPLETIONS     4096
+
+struct rig_cq {
+	struct ibv_cq cq;
+	struct ibv_wc queue[COMPLETIONS];
+	unsigned int added, polled, events; /* raised and not got */
+	bool armed;
+};
+
+/* A channel, and the queues of its end: sends, receives. */
+struct rig_channel {
+	struct ibv_comp_channel channel;
+	struct rig_cq queues[2];
+};
+
+struct rig_send {
+	struct ibv_send_wr request;
+	struct ibv_sge piece;
+	uint8_t bytes[ORDER_MAX]; /* of a SEND, and of what is inline */
+};
+
+struct rig_qp {
+	struct ibv_qp qp;
+	struct rig_qp *peer;
+	uint32_t wanted_peer; /* its number */
+	struct ibv_recv_wr receives[PROBE_RECEIVES];
+	struct ibv_sge pieces[PROBE_RECEIVES];
+	unsigned int receives_posted, received;
+	struct rig_send *sends; /* of REQUESTS places */
+	unsigned int posted, done, most;
+};
+
+/* The one device of a test. Both ends share it. */
+extern struct bench_device {
+	pthread_mutex_t lock;
+	struct ibv_context context;
+	struct ibv_device device;
+	struct ibv_pd pds[2]; /* of the client and of the server */
+	struct rig_qp *queue_pairs[QUEUE_PAIRS_MAX];
+	unsigned int queue_pair_count, regions;
+	unsigned int seed; /* of the order in which things happen */
+	unsigned int operations, inlined;
+	unsigned int mishap_after;
+	enum mishap mishap;
+} bench_device;
+
+/* Forgets what was, and gets ready for the calls. */
+void bench_device_start(void);
+
+#endif
