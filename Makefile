@@ -156,7 +156,8 @@ $(addprefix $(BUILD)/tests/unit/,test-admission test-isolation): \
 $(BUILD)/tests/unit/test-bench: $(call objects,tests/unit/bench-device.c tests/unit/bench-rig.c)
 
 # These share a validator of JSON documents.
-$(addprefix $(BUILD)/tests/unit/,test-findings test-report): $(call objects,tests/unit/schema-rig.c)
+$(addprefix $(BUILD)/tests/unit/,test-findings test-measurement-document test-report): \
+	$(call objects,tests/unit/schema-rig.c)
 
 # These share the papers and tests of the tree.
 $(addprefix $(BUILD)/tests/unit/,test-documents test-provoked): $(call objects,tests/unit/paper-rig.c)

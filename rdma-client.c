@@ -487,7 +487,7 @@ int main(int argc, char *argv[])
 	if (client.options.diagnose)
 		return (int)diagnose(&client.options, client.output.program);
 	if (client.options.measure.bandwidth || client.options.measure.latency)
-		return (int)measure(&client.options, client.output.program);
+		return (int)measure_server(&client.options, client.output.program);
 	status = set_up(&client, greeting) || session_prepare(&client.session) ? STATUS_FAILED
 									       : exchange(&client);
 	tear_down(&client);

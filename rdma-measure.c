@@ -452,7 +452,7 @@ static void tear_down(struct measurement *measurement)
 	free(measurement);
 }
 
-enum exit_status measure(const struct options *options, const char *program)
+enum exit_status measure_server(const struct options *options, const char *program)
 {
 	struct measurement *measurement = calloc(1, sizeof(*measurement));
 	struct output output = session_output(program, options);

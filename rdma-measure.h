@@ -12,6 +12,6 @@
  * Measures what the options ask for and prints a table, or with --json a document on standard output.
  * Returns the exit status, when all lines are written. Main thread, which waits here.
  */
-enum exit_status measure(const struct options *options, const char *program);
+enum exit_status measure_server(const struct options *options, const char *program);
 
 #endif

@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 /* Which schema, as the validator's command line. */
-#define SCHEMA_REPORT    ""
-#define SCHEMA_DIAGNOSIS "--diagnosis"
+#define SCHEMA_REPORT      ""
+#define SCHEMA_DIAGNOSIS   "--diagnosis"
+#define SCHEMA_MEASUREMENT "--measurement"
 
 /* Puts wrong in the place of right, the first in the document. */
 struct schema_case {
