@@ -307,6 +307,10 @@ int bench_hear(struct bench *bench, const struct ibv_wc *completion, struct noti
 	*lane = bench_lane_of(bench, completion->wr_id);
 	if (completion->status != IBV_WC_SUCCESS)
 		return probe_broke(probe, &probe->receives, completion);
+	/* Immediate data has no length of its own; and nobody gives an order before an answer. */
+	if (completion->opcode != IBV_WC_RECV || probe->has_kept)
+		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+			"ibv_poll_cq", "it sent something that means nothing here");
 	if (*lane != bench->lanes) {
 		read_notice(
 			notice, notices_of(bench, *lane) + NOTICE_SIZE * (BENCH_NOTICES + slot));

@@ -265,17 +265,25 @@ static void prepare(struct bench *bench, uint64_t number)
 		memset(bench->probe->private.start, 0, bench->plan.size);
 }
 
-/* The server's half: answers each WRITE. */
+/* Waits for the last WRITE that is signaled: nothing of this run is to come back in another one. */
+static int settle(struct bench *bench)
+{
+	uint64_t posted = bench->lanes->posted, signaled = posted - posted % SIGNALED;
+
+	return signaled > 0 ? spin_for_completion(bench, signaled - 1) : 0;
+}
+
+/* The server's half: answers each WRITE. That it comes shows that the one before has been read. */
 static int echo(struct bench *bench, struct form *form)
 {
 	for (uint64_t number = 0;; number++) {
-		fill(bench, number);
 		if (await_data(bench, number))
 			return -1;
 		if (bench->told_end)
-			return 0;
+			return settle(bench);
 		if (bench->plan.verify)
 			check_write(bench, number);
+		fill(bench, number);
 		if (write_once(bench, form, number))
 			return -1;
 		bench->operations++;
@@ -312,5 +320,5 @@ int bench_latency(struct bench *bench, struct latency *latency)
 		begin = glanced ? bench_now() : end;
 		bench->stopped = bench->operations == plan->operations || end >= bench->end;
 	}
-	return 0;
+	return plan->reads ? 0 : settle(bench);
 }

@@ -136,7 +136,8 @@ static bool is_refusal(enum ibv_wc_status status)
 	       status == IBV_WC_REM_OP_ERR;
 }
 
-int probe_broke(struct probe *probe, struct probe_queue *queue, const struct ibv_wc *completion)
+int probe_broke(
+	struct probe *probe, const struct probe_queue *queue, const struct ibv_wc *completion)
 {
 	enum ibv_wc_status status = completion->status;
 

@@ -240,11 +240,15 @@ int probe_receive(struct probe *probe, struct order *message, deadline_t deadlin
 	if (failure_is_set(&probe->failure) || release_slot(probe) ||
 		next_message(probe, &completion, deadline))
 		return -1;
-	probe->slot = (unsigned int)completion.wr_id;
-	/* Its length is that of a WRITE, and nothing new lies in the slot. */
+	/* Of immediate data the length is that of a WRITE, and nothing new lies in the slot. */
 	if (completion.opcode != IBV_WC_RECV)
 		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
 			"ibv_poll_cq", "it sent immediate data, which means nothing here");
+	/* The other queue pairs of a measurement take notices, during a run. */
+	if (completion.wr_id > PROBE_RECEIVES)
+		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+			"ibv_poll_cq", "it sent a message where none may be");
+	probe->slot = (unsigned int)completion.wr_id;
 	if (completion.byte_len == 0)
 		return 1;
 	error = order_decode(

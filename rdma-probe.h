@@ -137,7 +137,8 @@ int probe_look(struct probe *probe);
 int probe_idle(struct probe *probe, deadline_t deadline);
 
 /* This completion of that queue failed: records why. */
-int probe_broke(struct probe *probe, struct probe_queue *queue, const struct ibv_wc *completion);
+int probe_broke(
+	struct probe *probe, const struct probe_queue *queue, const struct ibv_wc *completion);
 
 /* What came with this completion is no order: its slot takes the next message. */
 int probe_release(struct probe *probe, const struct ibv_wc *completion);

@@ -157,6 +157,26 @@ static int take_send(struct bench *bench, const struct ibv_wc *completion)
 	return 0;
 }
 
+/* Whether the peer can be as far as it says: not behind what it said before, nor ahead of what there is. */
+static bool is_possible(
+	const struct bench *bench, const struct lane *lane, const struct notice *notice)
+{
+	const struct plan *plan = &bench->plan;
+	uint64_t before = notice->of_initiator ? lane->heard : lane->allowed, most;
+
+	if (!plan->verify || !(notice->of_initiator ? bench->serves : bench->initiates))
+		return false;
+	if (notice->of_initiator)
+		most = lane->served + (plan->reads ? 0 : plan->slots);
+	else if (plan->reads)
+		most = lane->completed + plan->slots;
+	else {
+		most = lane->posted;
+		before -= plan->slots;
+	}
+	return notice->number >= before && notice->number <= most;
+}
+
 static int take_receive(struct bench *bench, const struct ibv_wc *completion)
 {
 	struct notice notice;
@@ -165,6 +185,9 @@ static int take_receive(struct bench *bench, const struct ibv_wc *completion)
 
 	if (heard <= 0)
 		return heard;
+	if (!is_possible(bench, lane, &notice))
+		return failure_set(&bench->probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
+			-EPROTO, "notice", "it says that it is where it cannot be");
 	if (notice.of_initiator) {
 		lane->heard = notice.number;
 		lane->last_heard |= notice.last;
@@ -193,11 +216,11 @@ static bool all_done(const struct bench *bench)
 	return true;
 }
 
-/* True if there is nothing more to do, or the peer sees it so: then what is under way is waited for. */
+/* True if there is nothing more to do. Where the peer sees it so, nothing more is begun. */
 static bool is_over(struct bench *bench)
 {
 	bench->stopped |= bench->told_end;
-	return all_done(bench) || (bench->told_end && bench->plan.verify);
+	return all_done(bench);
 }
 
 /* Does for each lane what can be done now. Returns how much that was, or -1. */
