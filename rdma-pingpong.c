@@ -12,7 +12,7 @@
 #include "rdma-bench.h"
 
 /* Of how many WRITEs one is signaled, and how many may not be complete. */
-#define SIGNALED  16U
+#define SIGNALED  UINT64_C(16)
 #define UNDER_WAY (2 * SIGNALED)
 
 /* Who spins looks for an order once in so many turns, and after everything else once in so many. */

@@ -19,7 +19,7 @@ static size_t class_of(uint64_t nanoseconds)
 {
 	unsigned int halved = halvings(nanoseconds);
 
-	return halved * PARTS + (size_t)(nanoseconds >> halved);
+	return (size_t)halved * PARTS + (size_t)(nanoseconds >> halved);
 }
 
 /* The least number of nanoseconds of a class. */

@@ -223,7 +223,7 @@ static enum options_result take(struct options *options, int option, const char 
 	const struct option_row *row = option_row_of(option);
 
 	options->given |= UINT64_C(1) << (row - option_rows);
-	if (value && *value == '\0' && option != OPTION_MESSAGE)
+	if (row->argument && *value == '\0' && option != OPTION_MESSAGE)
 		return options_wrong(options, "--%s must not be ''", row->name);
 	if (row->uses == USE_MEASUREMENT)
 		return options_take_measure(options, option, value);
