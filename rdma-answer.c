@@ -107,8 +107,10 @@ static enum order_status check(const void *data, const struct order *order, uint
 }
 
 /* Whether the order can be carried out at all. */
-static bool is_sensible(const struct probe *probe, const struct order *order)
+static bool is_sensible(const struct answer *answer, const struct order *order)
 {
+	const struct probe *probe = &answer->probe;
+	bool measures = answer->kind == SESSION_MEASUREMENT;
 	bool moves =
 		order->type == ORDER_WRITE || order->type == ORDER_READ || order->type == ORDER_RUN;
 
@@ -117,6 +119,10 @@ static bool is_sensible(const struct probe *probe, const struct order *order)
 		return false;
 	if (moves && (order->size == 0 || order->size > probe->peer_length))
 		return false;
+	if (order->type == ORDER_LANES || order->type == ORDER_BEGIN || order->type == ORDER_END)
+		return measures;
+	if (order->type == ORDER_REGION)
+		return measures ? !answer->bench.notices.start : order->length <= ORDER_REGION_MIN;
 	return order->type != ORDER_RUN || order->milliseconds <= RUN_MS_MAX;
 }
 
@@ -267,11 +273,14 @@ static int take_order(struct answer *answer)
 	struct order order, result;
 	int received = probe_receive(probe, &order, silence(answer));
 
+	if (received > 0 && answer->kind != SESSION_MEASUREMENT)
+		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+			"order_decode", "it sent a message of 0 bytes that makes no sense");
 	if (received)
 		return received < 0 ? -1 : 0;
 	answer->begun = true;
 	result = (struct order){.type = order.type, .answer = true, .number = order.number};
-	if (!is_sensible(probe, &order))
+	if (!is_sensible(answer, &order))
 		result.status = ORDER_REFUSED;
 	else if (carry_out(answer, &order, &result))
 		return -1;

@@ -212,6 +212,8 @@ void bench_free(struct bench *bench)
 
 bool bench_can(const struct bench *bench, const struct plan *plan)
 {
+	if (plan->kind == PLAN_LATENCY && !plan->reads && bench->depth < BENCH_UNDER_WAY)
+		return false;
 	return bench->notices.mr && plan->queue_pairs <= bench->lane_count &&
 	       plan->depth <= bench->depth && plan_memory(plan) <= bench->probe->private.size &&
 	       plan_memory(plan) <= bench->probe->peer_length;
@@ -268,14 +270,17 @@ int bench_beat(struct bench *bench)
 	return bench_post(bench, bench->lanes, &sign);
 }
 
-/* True if the server has nothing to do in this run: it would take us for dead. */
+/*
+ * True if the server has nothing to do in this run, or may be done with its half before us: it would take
+ * us for dead.
+ */
 static bool is_passive(const struct bench *bench)
 {
 	const struct plan *plan = &bench->plan;
 
 	if (bench->server)
 		return false;
-	return plan->kind == PLAN_LATENCY ? plan->reads : !plan->verify && !plan->both_ways;
+	return plan->kind == PLAN_LATENCY ? plan->reads : !plan->verify;
 }
 
 int bench_glance(struct bench *bench, uint64_t now)
@@ -298,35 +303,51 @@ static void read_notice(struct notice *notice, const void *message)
 	*notice = (struct notice){number >> 2, number >> 1 & 1, number & 1};
 }
 
+/* The peer has sent what means nothing now. Returns -1. */
+static int misplaced(struct bench *bench)
+{
+	return failure_set(&bench->probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+		"ibv_poll_cq", "it sent something that means nothing here");
+}
+
+/* The first lane takes the probe's messages, too: of the client orders, and signs of life. */
+static int hear_on_first(
+	struct bench *bench, const struct ibv_wc *completion, struct notice *notice)
+{
+	struct probe *probe = bench->probe;
+
+	if (completion->byte_len == NOTICE_SIZE) {
+		read_notice(notice, probe_message(probe, completion));
+		return probe_release(probe, completion) ? -1 : 1;
+	}
+	if (!bench->server || probe->has_kept)
+		return misplaced(bench);
+	if (completion->byte_len == 0) {
+		bench->started = true;
+		return probe_release(probe, completion) ? -1 : 0;
+	}
+	probe->kept = *completion;
+	probe->has_kept = bench->told_end = true;
+	return 0;
+}
+
 int bench_hear(struct bench *bench, const struct ibv_wc *completion, struct notice *notice,
 	struct lane **lane)
 {
-	struct probe *probe = bench->probe;
 	uint64_t slot = bench_number_of(completion->wr_id);
 
 	*lane = bench_lane_of(bench, completion->wr_id);
 	if (completion->status != IBV_WC_SUCCESS)
-		return probe_broke(probe, &probe->receives, completion);
-	/* Immediate data has no length of its own; and nobody gives an order before an answer. */
-	if (completion->opcode != IBV_WC_RECV || probe->has_kept)
-		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"ibv_poll_cq", "it sent something that means nothing here");
-	if (*lane != bench->lanes) {
-		read_notice(
-			notice, notices_of(bench, *lane) + NOTICE_SIZE * (BENCH_NOTICES + slot));
-		return post_receive(bench, *lane, slot) ? -1 : completion->byte_len == NOTICE_SIZE;
-	}
-	if (completion->byte_len == NOTICE_SIZE)
-		read_notice(notice, probe_message(probe, completion));
-	else if (completion->byte_len == 0)
-		bench->started = true;
-	else {
-		probe->kept = *completion;
-		probe->has_kept = true;
-		bench->told_end = true;
-		return 0;
-	}
-	return probe_release(probe, completion) ? -1 : completion->byte_len == NOTICE_SIZE;
+		return probe_broke(bench->probe, &bench->probe->receives, completion);
+	/* The length of immediate data is that of its WRITE. */
+	if (completion->opcode != IBV_WC_RECV)
+		return misplaced(bench);
+	if (*lane == bench->lanes)
+		return hear_on_first(bench, completion, notice);
+	if (completion->byte_len != NOTICE_SIZE)
+		return misplaced(bench);
+	read_notice(notice, notices_of(bench, *lane) + NOTICE_SIZE * (BENCH_NOTICES + slot));
+	return post_receive(bench, *lane, slot) ? -1 : 1;
 }
 
 int bench_poll_failed(struct bench *bench)

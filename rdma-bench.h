@@ -20,6 +20,9 @@
 /* Operations that are posted with one call, at most. */
 #define BENCH_LIST 32
 
+/* WRITEs of a latency that may not be complete, though their data has been seen. */
+#define BENCH_UNDER_WAY 32
+
 /* Notices of a lane that may be under way. */
 #define BENCH_NOTICES 8
 

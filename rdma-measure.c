@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/host.h"
 #include "lib/measurement.h"
 #include "lib/speed.h"
 #include "rdma-ask.h"
@@ -25,8 +26,13 @@
 /* READs at a time that are asked for, as many as can be: the devices do what they can. */
 #define READS 255
 
+/* What the patterns of two runs differ by: any large odd number but that of lib/pattern.c. */
+#define RUN_SEED UINT64_C(0xd1342543de82ef95)
+
 /* The least time in which one way of waiting is compared with another, in milliseconds. */
-#define TRIAL_MS 100
+#define TRIAL_MS 50
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct measurement {
 	const struct options *options;
@@ -43,7 +49,8 @@ struct measurement {
 	struct latency latency;
 	struct json_object *results;
 	uint64_t wrong_here, wrong_there; /* operations whose data was not right */
-	double best;                      /* bytes in a second */
+	uint64_t runs;
+	double best; /* bytes in a second */
 	struct failure failure;
 };
 
@@ -65,26 +72,33 @@ static int take_failure(struct measurement *measurement)
 	if (failure->kind == FAILURE_DEADLINE && !*failure->evidence)
 		snprintf(failure->evidence, sizeof(failure->evidence), "no answer within %g s",
 			(double)measurement->options->timeout / 1000);
-	if (!failure_is_set(&measurement->failure))
+	if (!failure_is_set(&measurement->failure) || failure->kind == FAILURE_INTERRUPTED)
 		measurement->failure = *failure;
 	return -1;
-}
-
-static bool is_latency(const struct measurement *measurement)
-{
-	return measurement->options->measure.latency;
 }
 
 /* The most work requests under way on a queue pair, whatever the size. */
 static uint32_t depth_max(const struct measurement *measurement)
 {
-	if (is_latency(measurement))
+	if (measurement->options->measure.latency)
 		return DEPTH_LATENCY;
 	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
 }
 
+/* The address may lead through another device than --device names. */
+static int check_device(struct measurement *measurement)
+{
+	const char *wanted = measurement->options->device;
+	const char *name = ibv_get_device_name(measurement->ask.probe.id->verbs->device);
+
+	if (!wanted || strcmp(wanted, name) == 0)
+		return 0;
+	return failure_set(&measurement->ask.probe.failure, FAILURE_HOST, PHASE_ADDRESS,
+		HOST_OTHER_DEVICE, "--device", "it leads through %s", name);
+}
+
 /* Tries one address of the server. */
-static int try_address(struct measurement *measurement)
+static int try_address(struct measurement *measurement, deadline_t deadline)
 {
 	const struct options *options = measurement->options;
 	const struct ask_wish wish = {
@@ -106,8 +120,8 @@ static int try_address(struct measurement *measurement)
 		return take_failure(measurement);
 	ask->probe.stop_fd = measurement->signals;
 	if (ask_resolve(ask, address_or_none(&source), server, deadline_in(RESOLVE_MS)) ||
-		ask_connect(ask, &wish, patience(measurement), &answer) ||
-		ask_admission(ask, &wish, &answer, patience(measurement)))
+		check_device(measurement) || ask_connect(ask, &wish, deadline, &answer) ||
+		ask_admission(ask, &wish, &answer, deadline))
 		return take_failure(measurement);
 	return 0;
 }
@@ -122,7 +136,7 @@ static int connect_server(struct measurement *measurement)
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
 	measurement->signals = signals_open();
-	while (try_address(measurement)) {
+	while (try_address(measurement, deadline)) {
 		ask_close(&measurement->ask);
 		if (failure->kind == FAILURE_INTERRUPTED || deadline_left(deadline) == 0 ||
 			!way_next(&measurement->way, failure->code == ETIMEDOUT))
@@ -190,13 +204,15 @@ static void choose_depth(const struct measurement *measurement, struct plan *pla
 	uint64_t fitting = DEPTH_BYTES / plan->size, pieces;
 
 	plan->depth = depth_max(measurement);
-	if (!measurement->options->depth && fitting < plan->depth && !is_latency(measurement))
+	if (!measurement->options->depth && fitting < plan->depth &&
+		!measurement->options->measure.latency)
 		plan->depth = fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
 	plan->slots = 1;
-	if (!plan->verify || is_latency(measurement))
+	if (!plan->verify || measurement->options->measure.latency)
 		return;
 	pieces = measurement->ask.probe.private.size / plan->size / plan->queue_pairs;
 	plan->slots = pieces < plan->depth ? (uint32_t)pieces : plan->depth;
+	plan->depth = plan->slots; /* no more can be under way */
 }
 
 static void make_plan(const struct measurement *measurement, uint64_t size, struct plan *plan)
@@ -213,13 +229,12 @@ static void make_plan(const struct measurement *measurement, uint64_t size, stru
 		.queue_pairs = measure->queue_pairs,
 		.operations = measure->iterations,
 		.milliseconds = (uint32_t)measure->duration,
-		.seed = size,
 	};
 	choose_depth(measurement, plan);
 }
 
 /* Carries out a plan, at both ends. */
-static int run(struct measurement *measurement, const struct plan *plan, struct measured *measured)
+static int run(struct measurement *measurement, struct plan *plan, struct measured *measured)
 {
 	struct ask *ask = &measurement->ask;
 	struct bench *bench = &measurement->bench;
@@ -227,6 +242,8 @@ static int run(struct measurement *measurement, const struct plan *plan, struct 
 	struct order begin = {.type = ORDER_BEGIN, .text = (char *)text, .text_size = PLAN_SIZE};
 	struct order end = {.type = ORDER_END}, answer;
 
+	/* Data of another run is wrong in this one. */
+	plan->seed = ++measurement->runs * RUN_SEED;
 	*measured = (struct measured){.plan = *plan};
 	if (plan->kind == PLAN_LATENCY) {
 		latency_init(&measurement->latency);
@@ -243,6 +260,8 @@ static int run(struct measurement *measurement, const struct plan *plan, struct 
 			"tally_decode", "what it says of the run makes no sense");
 		return take_failure(measurement);
 	}
+	measurement->wrong_here += measured->ours.wrong;
+	measurement->wrong_there += measured->theirs.wrong;
 	return 0;
 }
 
@@ -263,6 +282,8 @@ static int warm_up(struct measurement *measurement, struct plan *plan)
 	const struct options_measure *measure = &measurement->options->measure;
 	struct measured measured;
 	struct plan trial = *plan;
+	/* In turns, so that neither has the advantage of coming later. */
+	static const enum plan_wait trials[] = {PLAN_EVENT, PLAN_SPIN, PLAN_SPIN, PLAN_EVENT};
 	double merits[PLAN_WAITS] = {0};
 
 	trial.operations = 0;
@@ -271,14 +292,14 @@ static int warm_up(struct measurement *measurement, struct plan *plan)
 		trial.wait = plan->wait = PLAN_SPIN;
 	if (measure->poll != POLL_AUTO || trial.wait == PLAN_SPIN)
 		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
-	trial.milliseconds /= PLAN_WAITS;
+	trial.milliseconds /= COUNT(trials);
 	if (trial.milliseconds < TRIAL_MS)
 		trial.milliseconds = TRIAL_MS;
-	for (int wait = 0; wait < PLAN_WAITS; wait++) {
-		trial.wait = (enum plan_wait)wait;
+	for (size_t i = 0; i < COUNT(trials); i++) {
+		trial.wait = trials[i];
 		if (run(measurement, &trial, &measured))
 			return -1;
-		merits[wait] = merit(&measured);
+		merits[trial.wait] += merit(&measured);
 	}
 	plan->wait = merits[PLAN_SPIN] > merits[PLAN_EVENT] ? PLAN_SPIN : PLAN_EVENT;
 	output_detail(&measurement->output, "%u bytes: %s is better by %.1f %%", plan->size,
@@ -298,8 +319,6 @@ static int show(struct measurement *measurement, const struct measured *measured
 		output_line(&measurement->output, "%s", line);
 	while (options->measure.histogram && measurement_bar(line, &measurement->latency, &bar))
 		output_line(&measurement->output, "%s", line);
-	measurement->wrong_here += measured->ours.wrong;
-	measurement->wrong_there += measured->theirs.wrong;
 	if (measurement_rate(measured) > measurement->best)
 		measurement->best = measurement_rate(measured);
 	if (json_object_array_add(measurement->results,

@@ -11,9 +11,8 @@
 #include "lib/pattern.h"
 #include "rdma-bench.h"
 
-/* Of how many WRITEs one is signaled, and how many may not be complete. */
-#define SIGNALED  UINT64_C(16)
-#define UNDER_WAY (2 * SIGNALED)
+/* Of how many WRITEs one is signaled: of BENCH_UNDER_WAY one at least. */
+#define SIGNALED UINT64_C(16)
 
 /* Who spins looks for an order once in so many turns, and after everything else once in so many. */
 #define TURNS_ORDER 256
@@ -57,8 +56,9 @@ static int take_receive(struct bench *bench, const struct ibv_wc *completion)
 	struct notice ignored;
 	struct lane *lane;
 
-	if (completion->status == IBV_WC_SUCCESS &&
-		completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+	if (completion->status == IBV_WC_SUCCESS && bench->plan.wait == PLAN_EVENT &&
+		completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
+		bench_lane_of(bench, completion->wr_id) == bench->lanes) {
 		bench->lanes->heard++;
 		return probe_release(bench->probe, completion);
 	}
@@ -94,8 +94,10 @@ static int spin_for_data(struct bench *bench, uint64_t number)
 	deadline_t silence = 0;
 
 	for (unsigned int turn = 1; !is_here(bench, number); turn++) {
+		/* Why a WRITE failed is told by its own completion, not by the receives' flushing. */
 		if (turn % TURNS_ORDER == 0 &&
-			bench_poll(bench, &bench->probe->receives, take_receive) < 0)
+			(bench_poll(bench, &bench->probe->sends, take_send) < 0 ||
+				bench_poll(bench, &bench->probe->receives, take_receive) < 0))
 			return -1;
 		if (bench->told_end)
 			return 0;
@@ -206,8 +208,8 @@ static int write_once(struct bench *bench, struct form *form, uint64_t number)
 {
 	const struct lane *lane = bench->lanes;
 
-	if (lane->posted - lane->completed >= UNDER_WAY &&
-		await_completion(bench, lane->posted - UNDER_WAY))
+	if (lane->posted - lane->completed >= BENCH_UNDER_WAY &&
+		await_completion(bench, lane->posted - BENCH_UNDER_WAY))
 		return -1;
 	return post(bench, form, number, number % SIGNALED == SIGNALED - 1);
 }

@@ -12,6 +12,9 @@
 /* A spinning thread looks after everything else once in so many fruitless turns. */
 #define SPINS 4096
 
+/* Bytes that are posted together, at most, but for one operation that is larger. */
+#define LIST_BYTES (256U << 10)
+
 /* True if no more operations of this lane are to be posted. */
 static bool is_posted(const struct bench *bench, const struct lane *lane)
 {
@@ -65,7 +68,7 @@ static int post_operations(struct bench *bench, struct lane *lane)
 	struct ibv_send_wr requests[BENCH_LIST];
 	struct ibv_sge pieces[BENCH_LIST];
 	uint64_t may = room(bench, lane);
-	unsigned int count = may < BENCH_LIST ? (unsigned int)may : BENCH_LIST;
+	unsigned int count = may < bench->batch ? (unsigned int)may : bench->batch;
 
 	/* Few are not worth a call while others are under way. */
 	if (count == 0 || (count < bench->batch && lane->posted > lane->completed &&
@@ -164,7 +167,8 @@ static bool is_possible(
 	const struct plan *plan = &bench->plan;
 	uint64_t before = notice->of_initiator ? lane->heard : lane->allowed, most;
 
-	if (!plan->verify || !(notice->of_initiator ? bench->serves : bench->initiates))
+	if (!plan->verify || !(notice->of_initiator ? bench->serves && !lane->last_heard
+						    : bench->initiates && !lane->over))
 		return false;
 	if (notice->of_initiator)
 		most = lane->served + (plan->reads ? 0 : plan->slots);
@@ -174,7 +178,8 @@ static bool is_possible(
 		most = lane->posted;
 		before -= plan->slots;
 	}
-	return notice->number >= before && notice->number <= most;
+	return notice->number <= most &&
+	       (notice->number > before || (notice->last && notice->number == before));
 }
 
 static int take_receive(struct bench *bench, const struct ibv_wc *completion)
@@ -253,12 +258,22 @@ static int take(struct bench *bench)
 	if (sent + received == 0)
 		return 0;
 	now = bench_now();
-	if (sent > 0) {
+	if (sent > 0)
 		intervals_note(&bench->intervals, now, bench->operations * bench->plan.size);
-		if (now >= bench->end)
-			bench->stopped = true;
-	}
+	bench->stopped |= now >= bench->end;
 	return bench_glance(bench, now) < 0 ? -1 : sent + received;
+}
+
+/* A quarter of the depth; but large operations need no company, and are to be told of soon. */
+static uint32_t batch_of(const struct plan *plan)
+{
+	uint32_t batch = plan->depth / 4, fitting = LIST_BYTES / plan->size;
+
+	if (batch > fitting)
+		batch = fitting;
+	if (batch > BENCH_LIST)
+		batch = BENCH_LIST;
+	return batch ? batch : 1;
 }
 
 int bench_bandwidth(struct bench *bench)
@@ -268,9 +283,7 @@ int bench_bandwidth(struct bench *bench)
 
 	if (!bench->initiates && !bench->serves)
 		return 0;
-	bench->batch = bench->plan.depth < 4 ? 1 : bench->plan.depth / 4;
-	if (bench->batch > BENCH_LIST)
-		bench->batch = BENCH_LIST;
+	bench->batch = batch_of(&bench->plan);
 	if (!bench->server && bench_beat(bench))
 		return -1;
 	bench->started = !bench->server;

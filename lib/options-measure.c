@@ -1,4 +1,5 @@
 /* The options of a measurement. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +89,7 @@ static bool parse_expectation(const char *text, struct options_measure *measure)
 	measure->expect_percent = strcmp(text + digits, "%") == 0;
 	measure->expect = number * rate_of(text + digits);
 	return digits > 0 && end == text + digits && measure->expect > 0 &&
-	       !(measure->expect_percent && measure->expect > 1);
+	       isfinite(measure->expect) && !(measure->expect_percent && measure->expect > 1);
 }
 
 static enum options_result take_amount(struct options *options, int option, const char *value)
@@ -213,6 +214,11 @@ enum options_result options_check_measure(struct options *options)
 	if (measure->smallest == 0)
 		measure->smallest = measure->largest =
 			measure->bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
+	if (measure->largest * measure->queue_pairs *
+			(measure->verify && measure->bandwidth ? 2 : 1) >
+		ORDER_REGION_MAX)
+		return options_wrong(options, "the size times --qps%s must not be more than 16M",
+			measure->verify ? ", twice with --verify," : "");
 	if (!plan_shape_is_possible(measure->queue_pairs, options->depth ? options->depth : 1))
 		return options_wrong(
 			options, "--qps times --depth must not be more than %d", PLAN_REQUESTS_MAX);

@@ -46,16 +46,32 @@ double speed_of_bus(const char *bus)
 #define AROUND_ETHERNET   82
 #define AROUND_INFINIBAND 28
 
+static double mtu_of(const struct facts *facts)
+{
+	const char *mtu = facts_value(facts, "rdma mtu");
+
+	return mtu ? strtod(mtu, NULL) : 0;
+}
+
+/* InfiniBand's first three rates are those of the wire, where ten bits carry eight. */
+static bool is_coded(const struct facts *facts)
+{
+	const char *rate = facts_value(facts, "rate");
+
+	return rate && (strstr(rate, "SDR") || strstr(rate, "DDR") || strstr(rate, "QDR"));
+}
+
 double speed_of_link(const struct facts *ours, const struct facts *theirs)
 {
-	const char *mtu = facts_value(ours, "rdma mtu"), *layer = facts_value(ours, "link layer");
-	double data = mtu ? strtod(mtu, NULL) : 0, around = AROUND_ETHERNET;
+	const char *layer = facts_value(ours, "link layer");
+	bool infiniband = layer && strcmp(layer, "InfiniBand") == 0;
+	double data = mtu_of(ours) < mtu_of(theirs) ? mtu_of(ours) : mtu_of(theirs);
+	double around = infiniband ? AROUND_INFINIBAND : AROUND_ETHERNET;
+	double coded = infiniband && (is_coded(ours) || is_coded(theirs)) ? 0.8 : 1;
 
 	if (is_software(ours) || is_software(theirs) || data == 0)
 		return 0;
-	if (layer && strcmp(layer, "InfiniBand") == 0)
-		around = AROUND_INFINIBAND;
-	return promised(ours, theirs) * 1e6 * data / (data + around);
+	return promised(ours, theirs) * 1e6 * coded * data / (data + around);
 }
 
 /* True if that end's bus is known, and carries less than the link. */
