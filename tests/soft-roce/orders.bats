@@ -219,7 +219,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 	message=> told bytes:1 closed => $SENSELESS
 	message=> told reply:number closed => it answered something that was not asked
 	message=> told order:region closed => it answered something that was not asked
-	message=> told reply:refused closed => it did not carry out an order of the diagnosis
+	message=> told reply:refused closed => it did not carry out an order
 	message=> told reply:wrap closed => $SENSELESS
 	message=> told vanish => the other side ended the connection
 	both ends=> told reply told reply:garbage closed => what it says of itself makes no sense
