@@ -61,7 +61,7 @@ static void distort(struct order *message, const char *how, size_t length)
 	else if (is(how, length, "long"))
 		message->length = ORDER_REGION_MAX + 1, message->milliseconds = RUN_MS_LONG;
 	else if (is(how, length, "large"))
-		message->length = ORDER_REGION_MAX;
+		message->length = ORDER_REGION_MIN;
 	else if (is(how, length, "key"))
 		message->rkey ^= 0xffff00;
 	else if (is(how, length, "answer"))
