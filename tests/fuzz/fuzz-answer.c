@@ -29,6 +29,7 @@ static bool gone;                   /* by that */
 static bool lanes, due;             /* there are more queue pairs; a run is to follow the answer */
 static struct plan plan;            /* of the run */
 static struct tally tally;          /* of the last one */
+static bool measures;               /* else it is a diagnosis */
 static bool with_secret, right, opened; /* there is one; the client's proof is; our memory is */
 static uint32_t region;                 /* bytes that the client offers */
 static uint32_t moved, moved_at;
@@ -173,12 +174,17 @@ static bool is_sensible(const struct probe *probe, const struct order *order)
 		return order->type == ORDER_PROOF && !order->answer && right;
 	if (order->answer || order->type == ORDER_PROOF || order->size > probe->private.size)
 		return false;
-	/* Once. */
+	/* In a measurement: the memory first, and the queue pairs once. */
 	if (order->type == ORDER_LANES)
-		return !lanes;
+		return measures && !lanes;
+	if (order->type == ORDER_END)
+		return measures;
+	if (order->type == ORDER_REGION)
+		return measures ? !lanes : order->length <= ORDER_REGION_MIN;
 	/* What bench_can() says is what is found out. */
 	if (order->type == ORDER_BEGIN)
-		return plan_decode(&plan, order->text, order->text_size) == 0 && lanes && !broken;
+		return plan_decode(&plan, order->text, order->text_size) == 0 && lanes && !broken &&
+		       measures;
 	if (order->type == ORDER_RUN && order->milliseconds > RUN_MAX)
 		return false;
 	if (order->type == ORDER_WRITE || order->type == ORDER_READ || order->type == ORDER_RUN)
@@ -291,7 +297,7 @@ bool bench_can(const struct bench *bench, const struct plan *wanted)
 	fuzz_check(wanted->size > 0 && wanted->slots > 0 && wanted->slots <= wanted->depth);
 	fuzz_check(plan_shape_is_possible(wanted->queue_pairs, wanted->depth));
 	fuzz_check(wanted->operations > 0 || wanted->milliseconds > 0);
-	return lanes && !broken;
+	return lanes && !broken && measures;
 }
 
 /* Only what can be run, and before it is answered. */
@@ -446,13 +452,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input = (struct fuzz_input){data, size};
 	last = (struct order){0};
 	region = 0;
-	unanswered = opened = lanes = due = starved = gone = false;
+	unanswered = opened = lanes = due = starved = gone = measures = false;
 	tally = (struct tally){0};
 	with_secret = fuzz_byte(&input) & 1;
 	queue_pairs = 1;
 	depth = PROBE_DEPTH;
 	if (data && size > 0 && data[0] & 2) {
 		theirs.session = SESSION_MEASUREMENT;
+		measures = true;
 		queue_pairs = fuzz_byte(&input);
 		depth = (uint32_t)fuzz_number(&input, 2);
 		theirs.size = introduction_shape(queue_pairs, depth);

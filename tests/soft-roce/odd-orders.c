@@ -19,6 +19,9 @@ static const char *const names[ORDER_TYPES] = {
 	[ORDER_READ] = "read",
 	[ORDER_RUN] = "run",
 	[ORDER_PROOF] = "proof",
+	[ORDER_LANES] = "lanes",
+	[ORDER_BEGIN] = "begin",
+	[ORDER_END] = "end",
 };
 
 static const char *const statuses[ORDER_STATUSES] = {

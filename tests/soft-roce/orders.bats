@@ -84,6 +84,9 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 	order:region told order:check::1048577
 	order:region told order:check::4294967295
 	order:region:large told order:write::1048577
+	order:lanes
+	order:begin
+	order:end
 	order:region:answer
 	order:facts:answer
 	END
