@@ -119,8 +119,11 @@ static bool is_sensible(const struct answer *answer, const struct order *order)
 		return false;
 	if (moves && (order->size == 0 || order->size > probe->peer_length))
 		return false;
-	if (order->type == ORDER_LANES || order->type == ORDER_BEGIN || order->type == ORDER_END)
+	if (order->type == ORDER_BEGIN || order->type == ORDER_END)
 		return measures;
+	/* The queue pairs come once, and the memory before. */
+	if (order->type == ORDER_LANES)
+		return measures && !answer->bench.notices.start;
 	if (order->type == ORDER_REGION)
 		return measures ? !answer->bench.notices.start : order->length <= ORDER_REGION_MIN;
 	return order->type != ORDER_RUN || order->milliseconds <= RUN_MS_MAX;
@@ -188,13 +191,10 @@ static int make_lanes(struct answer *answer, const struct order *order, struct o
 	struct bench *bench = &answer->bench;
 	uint8_t *text = answer->probe.private.start;
 
-	if (bench->notices.start)
-		result->status = ORDER_REFUSED;
-	else if (bench_make_lanes(bench, answer->queue_pairs) ||
-		 bench_lanes_meet(bench, order->text, order->text_size))
+	if (bench_make_lanes(bench, answer->queue_pairs) ||
+		bench_lanes_meet(bench, order->text, order->text_size))
 		return -1;
-	else
-		tell(result, (char *)text, bench_lanes_tell(bench, text));
+	tell(result, (char *)text, bench_lanes_tell(bench, text));
 	return 0;
 }
 

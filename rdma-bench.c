@@ -1,9 +1,7 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "lib/guarded.h"
 #include "lib/wire.h"
 #include "rdma-bench.h"
 
@@ -22,14 +20,6 @@
 /* How often who is busy looks after everything else, and who measures alone tells that it lives. */
 #define GLANCE_NS UINT64_C(100000000)
 #define BEAT_NS   UINT64_C(1000000000)
-
-uint64_t bench_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 uint64_t bench_wr_id(
 	const struct bench *bench, const struct lane *lane, enum bench_work work, uint64_t number)
@@ -86,35 +76,13 @@ static int post_receive(struct bench *bench, struct lane *lane, uint64_t slot)
 	return error ? call_failed(bench, "ibv_post_recv", error) : 0;
 }
 
-static int make_notices(struct bench *bench, uint32_t lanes)
-{
-	struct probe_memory *notices = &bench->notices;
-
-	notices->size = lanes * LANE_NOTICES;
-	notices->start = guarded_map(notices->size);
-	if (!notices->start)
-		return call_failed(bench, "mmap", errno);
-	notices->mr = memory_register(bench->probe->pd, notices->start, notices->size,
-		IBV_ACCESS_LOCAL_WRITE, &bench->probe->failure);
-	return notices->mr ? 0 : -1;
-}
-
 /* Makes a queue pair like the probe's, and prepares it for a peer. */
 static int make_lane(struct bench *bench, struct lane *lane)
 {
 	struct probe *probe = bench->probe;
 	struct ibv_qp_attr attributes;
 	struct ibv_qp_init_attr like;
-	struct ibv_qp_init_attr wanted = {
-		.qp_type = IBV_QPT_RC,
-		.send_cq = probe->sends.cq,
-		.recv_cq = probe->receives.cq,
-		.cap = {.max_send_wr = bench->depth + PROBE_MESSAGES,
-			.max_recv_wr = PROBE_RECEIVES,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-			.max_inline_data = probe->inline_max},
-	};
+	struct ibv_qp_init_attr wanted = probe_queue_pair(probe, bench->depth, probe->inline_max);
 	int error = ibv_query_qp(probe->id->qp, &attributes,
 		IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, &like);
 
@@ -137,7 +105,8 @@ static int make_lane(struct bench *bench, struct lane *lane)
 
 int bench_make_lanes(struct bench *bench, uint32_t count)
 {
-	if (make_notices(bench, count))
+	if (probe_make_memory(
+		    bench->probe, &bench->notices, count * LANE_NOTICES, IBV_ACCESS_LOCAL_WRITE))
 		return -1;
 	bench->lanes[0].qp = bench->probe->id->qp;
 	while (bench->lane_count < count)
@@ -204,10 +173,7 @@ void bench_free(struct bench *bench)
 	for (uint32_t i = 1; i < bench->lane_count; i++)
 		ibv_destroy_qp(bench->lanes[i].qp);
 	bench->lane_count = 1;
-	if (bench->notices.mr)
-		ibv_dereg_mr(bench->notices.mr);
-	guarded_unmap(bench->notices.start, bench->notices.size);
-	bench->notices = (struct probe_memory){0};
+	probe_free_memory(&bench->notices);
 }
 
 bool bench_can(const struct bench *bench, const struct plan *plan)
@@ -229,6 +195,37 @@ uint64_t bench_seed(
 {
 	return (bench->plan.seed ^ (uint64_t)servers << 63) +
 	       ((uint64_t)(lane - bench->lanes) << 40) + number;
+}
+
+/* Who sleeps until the peer's data is here is woken by immediate data. */
+static enum ibv_wr_opcode opcode_of(const struct plan *plan)
+{
+	if (plan->reads)
+		return IBV_WR_RDMA_READ;
+	return plan->kind == PLAN_LATENCY && plan->wait == PLAN_EVENT ? IBV_WR_RDMA_WRITE_WITH_IMM
+								      : IBV_WR_RDMA_WRITE;
+}
+
+void bench_describe(const struct bench *bench, const struct lane *lane, uint64_t number,
+	struct ibv_send_wr *request, struct ibv_sge *piece)
+{
+	const struct plan *plan = &bench->plan;
+	const struct probe *probe = bench->probe;
+	uint64_t place = bench_place(bench, lane, number);
+
+	*piece = (struct ibv_sge){
+		.addr = (uintptr_t)probe->private.start + place,
+		.length = plan->size,
+		.lkey = probe->private.mr->lkey,
+	};
+	*request = (struct ibv_send_wr){
+		.wr_id = bench_wr_id(bench, lane, BENCH_OPERATION, number),
+		.sg_list = piece,
+		.num_sge = 1,
+		.opcode = opcode_of(plan),
+		.send_flags = !plan->reads && plan->size <= probe->inline_max ? IBV_SEND_INLINE : 0,
+		.wr.rdma = {probe->peer_address + place, probe->peer_rkey},
+	};
 }
 
 int bench_post(struct bench *bench, struct lane *lane, struct ibv_send_wr *first)
@@ -418,7 +415,7 @@ static uint64_t cpu_now(void)
 
 int bench_run(struct bench *bench, struct tally *tally, struct latency *latency)
 {
-	uint64_t start = bench_now(), cpu = cpu_now();
+	uint64_t start = probe_now(), cpu = cpu_now();
 	int result;
 
 	*tally = (struct tally){0};
@@ -429,7 +426,7 @@ int bench_run(struct bench *bench, struct tally *tally, struct latency *latency)
 	intervals_init(&bench->intervals, start);
 	result = bench->plan.kind == PLAN_LATENCY ? bench_latency(bench, latency)
 						  : bench_bandwidth(bench);
-	tally->nanoseconds = bench_now() - start;
+	tally->nanoseconds = probe_now() - start;
 	tally->cpu_nanoseconds = cpu_now() - cpu;
 	tally->operations = bench->operations;
 	tally->bytes = bench->operations * bench->plan.size;

@@ -58,7 +58,7 @@ struct bench {
 	bool told_end;  /* an order has come: the peer sees the run as over */
 	uint32_t batch; /* operations that are posted together, if so many may be */
 	uint64_t operations, wrong;
-	uint64_t end;     /* when its time is up, in nanoseconds, as bench_now() has it */
+	uint64_t end;     /* when its time is up, in nanoseconds, as probe_now() has it */
 	uint64_t beat;    /* when the peer is to be told that we live, likewise */
 	uint64_t glance;  /* when we look whether to stop, however busy we are */
 	int64_t patience; /* milliseconds of silence */
@@ -99,8 +99,6 @@ int bench_run(struct bench *bench, struct tally *tally, struct latency *latency)
 void bench_free(struct bench *bench);
 
 /* For rdma-run.c and rdma-pingpong.c, the two kinds of runs. */
-
-uint64_t bench_now(void); /* nanoseconds, CLOCK_MONOTONIC_RAW */
 
 /* Where a lane's operation or slot lies in `private` and `offered`. */
 uint64_t bench_place(const struct bench *bench, const struct lane *lane, uint64_t number);
@@ -149,6 +147,13 @@ uint64_t bench_wr_id(
 struct lane *bench_lane_of(struct bench *bench, uint64_t wr_id);
 enum bench_work bench_work_of(uint64_t wr_id);
 uint64_t bench_number_of(uint64_t wr_id);
+
+/*
+ * Describes one operation of the run, on its piece of memory, which the request refers to; the caller
+ * says whether it is signaled. ibv_post_send(3).
+ */
+void bench_describe(const struct bench *bench, const struct lane *lane, uint64_t number,
+	struct ibv_send_wr *request, struct ibv_sge *piece);
 
 /* Posts a list of work requests. */
 int bench_post(struct bench *bench, struct lane *lane, struct ibv_send_wr *first);

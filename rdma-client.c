@@ -43,7 +43,7 @@ struct client {
 	struct way way;
 	deadline_t again;       /* when to try anew, or 0 */
 	struct failure refused; /* by a server that is full or busy, the last time */
-	char peer[ADDRESS_TEXT_SIZE + 64];
+	char peer[SESSION_PEER_SIZE];
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* until a connection owns it */
 	struct device *device;
@@ -113,12 +113,8 @@ static int resolve_address(struct client *client)
 
 static int address_resolved(struct client *client)
 {
-	const char *wanted = client->options.device;
-	const char *name = ibv_get_device_name(client->id->verbs->device);
-
-	if (wanted && strcmp(wanted, name) != 0)
-		return failure_set(&client->failure, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE,
-			"--device", "it leads through %s", name);
+	if (session_check_device(&client->options, client->id, &client->failure))
+		return -1;
 	output_line(&client->output, "address resolved.");
 	client->phase = PHASE_ROUTE;
 	if (rdma_resolve_route(client->id, deadline_left(client->deadline))) {
@@ -457,7 +453,6 @@ static enum exit_status exchange(struct client *client)
 static int set_up(struct client *client, char greeting[64])
 {
 	const struct options *options = &client->options;
-	const char *host = options->host ? options->host : "";
 	int error;
 
 	client->output = session_output("rdma-client", options);
@@ -465,8 +460,7 @@ static int set_up(struct client *client, char greeting[64])
 	session_init(&client->session, options, &client->output, &client->mailbox, greeting);
 	client->session.active = true;
 	meter_init(&client->meter, options);
-	snprintf(client->peer, sizeof(client->peer), strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
-		options->port);
+	session_peer(options, client->peer);
 	client->signals = client->mailbox.eventfd = -1;
 	error = mailbox_open(&client->mailbox);
 	if (error)

@@ -7,6 +7,7 @@
 
 #include "lib/address.h"
 #include "lib/datagram.h"
+#include "lib/document.h"
 #include "lib/findings.h"
 #include "lib/host.h"
 #include "lib/path.h"
@@ -417,9 +418,7 @@ static void print_document(const struct diagnosis *diagnosis)
 	};
 	struct json_object *object = findings_json(&findings);
 
-	output_document(object ? json_object_to_json_string_ext(object,
-					 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
-			       : NULL);
+	output_document(document_line(object));
 	json_object_put(object);
 }
 

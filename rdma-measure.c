@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/document.h"
 #include "lib/host.h"
 #include "lib/measurement.h"
 #include "lib/speed.h"
@@ -39,7 +40,7 @@ struct measurement {
 	struct output output;
 	struct secret *secret;
 	int signals;
-	char peer[ADDRESS_TEXT_SIZE + 64];
+	char peer[SESSION_PEER_SIZE];
 	struct way way;
 	struct ask ask;
 	struct bench bench;
@@ -85,18 +86,6 @@ static uint32_t depth_max(const struct measurement *measurement)
 	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
 }
 
-/* The address may lead through another device than --device names. */
-static int check_device(struct measurement *measurement)
-{
-	const char *wanted = measurement->options->device;
-	const char *name = ibv_get_device_name(measurement->ask.probe.id->verbs->device);
-
-	if (!wanted || strcmp(wanted, name) == 0)
-		return 0;
-	return failure_set(&measurement->ask.probe.failure, FAILURE_HOST, PHASE_ADDRESS,
-		HOST_OTHER_DEVICE, "--device", "it leads through %s", name);
-}
-
 /* Tries one address of the server. */
 static int try_address(struct measurement *measurement, deadline_t deadline)
 {
@@ -120,7 +109,8 @@ static int try_address(struct measurement *measurement, deadline_t deadline)
 		return take_failure(measurement);
 	ask->probe.stop_fd = measurement->signals;
 	if (ask_resolve(ask, address_or_none(&source), server, deadline_in(RESOLVE_MS)) ||
-		check_device(measurement) || ask_connect(ask, &wish, deadline, &answer) ||
+		session_check_device(options, ask->probe.id, &ask->probe.failure) ||
+		ask_connect(ask, &wish, deadline, &answer) ||
 		ask_admission(ask, &wish, &answer, deadline))
 		return take_failure(measurement);
 	return 0;
@@ -136,6 +126,9 @@ static int connect_server(struct measurement *measurement)
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
 	measurement->signals = signals_open();
+	if (measurement->signals < 0)
+		return failure_set(&measurement->failure, FAILURE_ERRNO, PHASE_ADDRESS,
+			-measurement->signals, "signalfd", "%s", strerror(-measurement->signals));
 	while (try_address(measurement, deadline)) {
 		ask_close(&measurement->ask);
 		if (failure->kind == FAILURE_INTERRUPTED || deadline_left(deadline) == 0 ||
@@ -144,15 +137,6 @@ static int connect_server(struct measurement *measurement)
 	}
 	measurement->failure = (struct failure){0}; /* of an address tried before */
 	return 0;
-}
-
-/* Bytes of memory that the largest size needs; to verify, two pieces of it at least. */
-static size_t memory_needed(const struct measurement *measurement)
-{
-	const struct options_measure *measure = &measurement->options->measure;
-	uint64_t pieces = measure->verify && measure->bandwidth ? 2 : 1;
-
-	return (size_t)(measure->largest * measure->queue_pairs * pieces);
 }
 
 static bool is_iwarp(const struct measurement *measurement)
@@ -185,7 +169,7 @@ static int prepare(struct measurement *measurement)
 	if (check_transport(measurement))
 		return -1;
 	bench_init(bench, &ask->probe, depth_max(measurement), false);
-	if (probe_enlarge(&ask->probe, memory_needed(measurement)) ||
+	if (probe_enlarge(&ask->probe, options_measure_memory(&measurement->options->measure)) ||
 		ask_facts(ask, &measurement->theirs, patience(measurement)) ||
 		ask_region(ask, patience(measurement)) ||
 		bench_make_lanes(bench, measurement->options->measure.queue_pairs))
@@ -437,9 +421,7 @@ static void print_document(const struct measurement *measurement, const char *er
 		.results = measurement->results,
 	});
 
-	output_document(object ? json_object_to_json_string_ext(object,
-					 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
-			       : NULL);
+	output_document(document_line(object));
 	json_object_put(object);
 }
 
@@ -487,8 +469,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	measurement->options = options;
 	measurement->output = output;
 	measurement->signals = -1;
-	snprintf(measurement->peer, sizeof(measurement->peer),
-		strchr(options->host, ':') ? "[%s]:%u" : "%s:%u", options->host, options->port);
+	session_peer(options, measurement->peer);
 	if (session_load_secret(&measurement->secret, options->secret_file, &output) == 0) {
 		measure_all(measurement);
 		report(measurement);

@@ -157,32 +157,11 @@ static int await_completion(struct bench *bench, uint64_t number)
 					     : sleep_for(bench, is_complete, number);
 }
 
-/* The work request that all operations of a run are, but for number and flags. */
+/* The work request that all operations of a run are, but for number and signal. */
 struct form {
 	struct ibv_sge piece;
 	struct ibv_send_wr request;
 };
-
-static void make_form(const struct bench *bench, struct form *form)
-{
-	const struct probe *probe = bench->probe;
-	const struct plan *plan = &bench->plan;
-
-	form->piece = (struct ibv_sge){
-		.addr = (uintptr_t)probe->private.start,
-		.length = plan->size,
-		.lkey = probe->private.mr->lkey,
-	};
-	form->request = (struct ibv_send_wr){
-		.sg_list = &form->piece,
-		.num_sge = 1,
-		.opcode = plan->reads                ? IBV_WR_RDMA_READ
-			  : plan->wait == PLAN_EVENT ? IBV_WR_RDMA_WRITE_WITH_IMM
-						     : IBV_WR_RDMA_WRITE,
-		.send_flags = !plan->reads && plan->size <= probe->inline_max ? IBV_SEND_INLINE : 0,
-		.wr.rdma = {probe->peer_address, probe->peer_rkey},
-	};
-}
 
 static int post(struct bench *bench, struct form *form, uint64_t number, bool signaled)
 {
@@ -221,11 +200,11 @@ static int write_once(struct bench *bench, struct form *form, uint64_t number)
 static void check_write(struct bench *bench, uint64_t number)
 {
 	uint64_t seed = bench_seed(bench, bench->lanes, number, !bench->server);
-	uint64_t end = bench_now() + (bench->plan.wait == PLAN_SPIN ? SETTLED_NS : 0);
+	uint64_t end = probe_now() + (bench->plan.wait == PLAN_SPIN ? SETTLED_NS : 0);
 	uint32_t size = bench->plan.size - 1;
 
 	while (pattern_check(bench->probe->offered.start, size, seed) < size)
-		if (bench_now() >= end) {
+		if (probe_now() >= end) {
 			bench->wrong++;
 			return;
 		}
@@ -236,7 +215,7 @@ static int ping(struct bench *bench, struct form *form, uint64_t number, uint64_
 {
 	if (write_once(bench, form, number) || await_data(bench, number))
 		return -1;
-	*end = bench_now();
+	*end = probe_now();
 	if (bench->plan.verify)
 		check_write(bench, number);
 	return 0;
@@ -250,7 +229,7 @@ static int read_once(struct bench *bench, struct form *form, uint64_t number, ui
 
 	if (post(bench, form, number, true) || await_completion(bench, number))
 		return -1;
-	*end = bench_now();
+	*end = probe_now();
 	if (bench->plan.verify &&
 		pattern_check(data, size, bench_seed(bench, bench->lanes, 0, !bench->server)) <
 			size)
@@ -289,7 +268,7 @@ static int echo(struct bench *bench, struct form *form)
 		if (write_once(bench, form, number))
 			return -1;
 		bench->operations++;
-		if (number % TURNS_GLANCE == 0 && bench_glance(bench, bench_now()) < 0)
+		if (number % TURNS_GLANCE == 0 && bench_glance(bench, probe_now()) < 0)
 			return -1;
 	}
 }
@@ -301,7 +280,7 @@ int bench_latency(struct bench *bench, struct latency *latency)
 	struct form form;
 	int glanced;
 
-	make_form(bench, &form);
+	bench_describe(bench, bench->lanes, 0, &form.request, &form.piece);
 	if (bench->server)
 		return plan->reads ? 0 : echo(bench, &form);
 	while (!bench->stopped) {
@@ -310,7 +289,7 @@ int bench_latency(struct bench *bench, struct latency *latency)
 		prepare(bench, number);
 		/* What is done between two operations to verify them belongs to neither. */
 		if (plan->verify || number == 0)
-			begin = bench_now();
+			begin = probe_now();
 		if (plan->reads ? read_once(bench, &form, number, &end)
 				: ping(bench, &form, number, &end))
 			return -1;
@@ -319,7 +298,7 @@ int bench_latency(struct bench *bench, struct latency *latency)
 		glanced = bench_glance(bench, end);
 		if (glanced < 0)
 			return -1;
-		begin = glanced ? bench_now() : end;
+		begin = glanced ? probe_now() : end;
 		bench->stopped = bench->operations == plan->operations || end >= bench->end;
 	}
 	return plan->reads ? 0 : settle(bench);

@@ -41,7 +41,7 @@ static int register_memory(struct probe *probe, struct probe_memory *memory, int
 	return memory->mr ? 0 : -1;
 }
 
-static int make_memory(struct probe *probe, struct probe_memory *memory, size_t size, int access)
+int probe_make_memory(struct probe *probe, struct probe_memory *memory, size_t size, int access)
 {
 	return map_memory(probe, memory, size) || register_memory(probe, memory, access) ? -1 : 0;
 }
@@ -78,23 +78,28 @@ static int post_receive(struct probe *probe, unsigned int slot)
 	return error ? probe_call_failed(probe, PHASE_MEMORY, "ibv_post_recv", error) : 0;
 }
 
-/* Devices differ in how much they take inline, and refuse more: so less is asked for until one agrees. */
-static int create_queue_pair(struct probe *probe, uint32_t depth)
+struct ibv_qp_init_attr probe_queue_pair(
+	const struct probe *probe, uint32_t depth, uint32_t inline_bytes)
 {
-	struct ibv_qp_init_attr attributes = {
+	return (struct ibv_qp_init_attr){
 		.qp_type = IBV_QPT_RC,
 		.send_cq = probe->sends.cq,
 		.recv_cq = probe->receives.cq,
-	};
-
-	for (uint32_t bytes = INLINE_MAX;; bytes /= 2) {
-		attributes.cap = (struct ibv_qp_cap){
-			.max_send_wr = depth + PROBE_MESSAGES,
+		.cap = {.max_send_wr = depth + PROBE_MESSAGES,
 			.max_recv_wr = PROBE_RECEIVES,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
-			.max_inline_data = bytes,
-		};
+			.max_inline_data = inline_bytes},
+	};
+}
+
+/* Devices differ in how much they take inline, and refuse more: so less is asked for until one agrees. */
+static int create_queue_pair(struct probe *probe, uint32_t depth)
+{
+	struct ibv_qp_init_attr attributes;
+
+	for (uint32_t bytes = INLINE_MAX;; bytes /= 2) {
+		attributes = probe_queue_pair(probe, depth, bytes);
 		if (rdma_create_qp(probe->id, probe->pd, &attributes) == 0)
 			break;
 		if (bytes == 0)
@@ -143,8 +148,9 @@ int probe_prepare(struct probe *probe, uint32_t queue_pairs, uint32_t depth)
 	if (make_queue_pair(probe, queue_pairs, depth) ||
 		map_memory(probe, &probe->offered, ORDER_REGION_MIN) ||
 		(!probe->handshake.secret && probe_open(probe)) ||
-		make_memory(probe, &probe->private, ORDER_REGION_MIN, private_access(probe)) ||
-		make_memory(
+		probe_make_memory(
+			probe, &probe->private, ORDER_REGION_MIN, private_access(probe)) ||
+		probe_make_memory(
 			probe, &probe->messages, SLOT(1 + PROBE_RECEIVES), IBV_ACCESS_LOCAL_WRITE))
 		return -1;
 	for (unsigned int slot = 1; slot <= PROBE_RECEIVES; slot++)
@@ -153,7 +159,7 @@ int probe_prepare(struct probe *probe, uint32_t queue_pairs, uint32_t depth)
 	return 0;
 }
 
-static void free_memory(struct probe_memory *memory)
+void probe_free_memory(struct probe_memory *memory)
 {
 	if (memory->mr)
 		ibv_dereg_mr(memory->mr);
@@ -165,10 +171,11 @@ int probe_enlarge(struct probe *probe, size_t size)
 {
 	if (size <= probe->private.size)
 		return 0;
-	free_memory(&probe->offered);
-	free_memory(&probe->private);
+	probe_free_memory(&probe->offered);
+	probe_free_memory(&probe->private);
 	return map_memory(probe, &probe->offered, size) || probe_open(probe) ||
-			       make_memory(probe, &probe->private, size, private_access(probe))
+			       probe_make_memory(
+				       probe, &probe->private, size, private_access(probe))
 		       ? -1
 		       : 0;
 }
@@ -284,7 +291,7 @@ void probe_tell_region(const struct probe *probe, struct order *region)
 	region->rkey = probe->offered.mr->rkey;
 }
 
-static uint64_t now_ns(void)
+uint64_t probe_now(void)
 {
 	struct timespec now;
 
@@ -296,7 +303,7 @@ int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadlin
 	uint64_t *bytes, uint64_t *nanoseconds)
 {
 	deadline_t end = deadline_in(milliseconds);
-	uint64_t start = now_ns();
+	uint64_t start = probe_now();
 	unsigned int under_way = 0;
 	struct ibv_wc completion;
 	bool more = true;
@@ -312,7 +319,7 @@ int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadlin
 		under_way--;
 		more = deadline_left(end) > 0;
 	}
-	*nanoseconds = now_ns() - start;
+	*nanoseconds = probe_now() - start;
 	return 0;
 }
 
@@ -350,9 +357,9 @@ void probe_close(struct probe *probe)
 		ibv_destroy_cq(probe->receives.cq);
 	if (probe->channel)
 		ibv_destroy_comp_channel(probe->channel);
-	free_memory(&probe->offered);
-	free_memory(&probe->private);
-	free_memory(&probe->messages);
+	probe_free_memory(&probe->offered);
+	probe_free_memory(&probe->private);
+	probe_free_memory(&probe->messages);
 	if (probe->pd)
 		ibv_dealloc_pd(probe->pd);
 	rdma_destroy_id(probe->id);

@@ -81,6 +81,16 @@ void probe_init(struct probe *probe, struct rdma_event_channel *events, struct r
  */
 int probe_prepare(struct probe *probe, uint32_t queue_pairs, uint32_t depth);
 
+/* Maps memory, zeroed and with guard pages, and registers it. lib/guarded.h, ibv_reg_mr(3). */
+int probe_make_memory(struct probe *probe, struct probe_memory *memory, size_t size, int access);
+
+/* Gives it back, whatever there is of it. */
+void probe_free_memory(struct probe_memory *memory);
+
+/* A queue pair of the probe's completion queues, for so many work requests. ibv_create_qp(3). */
+struct ibv_qp_init_attr probe_queue_pair(
+	const struct probe *probe, uint32_t depth, uint32_t inline_bytes);
+
 /* Makes `offered` and `private` anew if they are smaller than that, and nobody knows of them yet. */
 int probe_enlarge(struct probe *probe, size_t size);
 
@@ -113,6 +123,9 @@ int probe_receive(struct probe *probe, struct order *message, deadline_t deadlin
  * or back (IBV_WR_RDMA_READ).
  */
 int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, deadline_t deadline);
+
+/* Nanoseconds by a clock that nobody sets: CLOCK_MONOTONIC_RAW, clock_gettime(2). */
+uint64_t probe_now(void);
 
 /*
  * WRITEs size bytes at a time into the peer's memory, for so many milliseconds. *bytes and

@@ -3,7 +3,6 @@
  * server has to do something only if it is to do the same at the same time, or if data is verified:
  * then it makes what the client READs, or looks at what it has WRITTEN.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/pattern.h"
@@ -36,30 +35,14 @@ static uint64_t room(const struct bench *bench, const struct lane *lane)
 	return may;
 }
 
-/* One operation, as a work request. */
-static void describe(struct bench *bench, struct lane *lane, uint64_t number,
-	struct ibv_send_wr *request, struct ibv_sge *piece)
+/* Makes what an operation WRITEs, if somebody looks at it. */
+static void fill(struct bench *bench, struct lane *lane, uint64_t number)
 {
 	const struct plan *plan = &bench->plan;
-	const struct probe *probe = bench->probe;
-	uint64_t place = bench_place(bench, lane, number);
 
 	if (plan->verify && !plan->reads)
-		pattern_fill(probe->private.start + place, plan->size,
-			bench_seed(bench, lane, number, bench->server));
-	*piece = (struct ibv_sge){
-		.addr = (uintptr_t)probe->private.start + place,
-		.length = plan->size,
-		.lkey = probe->private.mr->lkey,
-	};
-	*request = (struct ibv_send_wr){
-		.wr_id = bench_wr_id(bench, lane, BENCH_OPERATION, number),
-		.sg_list = piece,
-		.num_sge = 1,
-		.opcode = plan->reads ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
-		.send_flags = !plan->reads && plan->size <= probe->inline_max ? IBV_SEND_INLINE : 0,
-		.wr.rdma = {probe->peer_address + place, probe->peer_rkey},
-	};
+		pattern_fill(bench->probe->private.start + bench_place(bench, lane, number),
+			plan->size, bench_seed(bench, lane, number, bench->server));
 }
 
 /* Posts what may be posted, in one list of which the last is signaled. Returns how many, or -1. */
@@ -75,7 +58,8 @@ static int post_operations(struct bench *bench, struct lane *lane)
 				  lane->posted + may != bench->plan.operations))
 		return 0;
 	for (unsigned int i = 0; i < count; i++) {
-		describe(bench, lane, lane->posted + i, &requests[i], &pieces[i]);
+		fill(bench, lane, lane->posted + i);
+		bench_describe(bench, lane, lane->posted + i, &requests[i], &pieces[i]);
 		requests[i].next = &requests[i + 1];
 	}
 	requests[count - 1].next = NULL;
@@ -257,7 +241,7 @@ static int take(struct bench *bench)
 		return -1;
 	if (sent + received == 0)
 		return 0;
-	now = bench_now();
+	now = probe_now();
 	if (sent > 0)
 		intervals_note(&bench->intervals, now, bench->operations * bench->plan.size);
 	bench->stopped |= now >= bench->end;

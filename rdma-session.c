@@ -70,6 +70,24 @@ int session_source(const struct options *options, const struct addrinfo *sources
 	return 0;
 }
 
+int session_check_device(
+	const struct options *options, const struct rdma_cm_id *id, struct failure *failure)
+{
+	const char *name = ibv_get_device_name(id->verbs->device);
+
+	if (!options->device || strcmp(options->device, name) == 0)
+		return 0;
+	return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE, "--device",
+		"it leads through %s", name);
+}
+
+void session_peer(const struct options *options, char text[SESSION_PEER_SIZE])
+{
+	/* An IPv6 address has colons of its own. */
+	snprintf(text, SESSION_PEER_SIZE, strchr(options->host, ':') ? "[%s]:%u" : "%s:%u",
+		options->host, options->port);
+}
+
 struct output session_output(const char *program, const struct options *options)
 {
 	return (struct output){

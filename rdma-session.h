@@ -34,6 +34,17 @@ int session_find_source(const struct options *options, deadline_t deadline,
 int session_source(const struct options *options, const struct addrinfo *sources, int family,
 	struct sockaddr_storage *source, struct failure *failure);
 
+/*
+ * The address may lead through another device than --device names: then records that. Returns 0 or -1.
+ */
+int session_check_device(
+	const struct options *options, const struct rdma_cm_id *id, struct failure *failure);
+
+/* The server, as the command line names it: "host:port". */
+#define SESSION_PEER_SIZE (ADDRESS_TEXT_SIZE + 64)
+
+void session_peer(const struct options *options, char text[SESSION_PEER_SIZE]);
+
 /* Makes the session of the options, with this text if they have neither message nor input. */
 void session_init(struct session *session, const struct options *options,
 	const struct output *output, struct mailbox *mailbox, const char *greeting);

@@ -212,7 +212,8 @@ const struct counter_meaning *counter_meaning(const char *name)
 	if (strncmp(name, virtual_port, strlen(virtual_port)) == 0)
 		name += strlen(virtual_port);
 	for (size_t i = 0; i < COUNT(rows); i++)
-		if (strcmp(rows[i].name, name) == 0)
+		/* Nearly all differ in their first letter already. */
+		if (rows[i].name[0] == name[0] && strcmp(rows[i].name, name) == 0)
 			return &rows[i];
 	return NULL;
 }

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,14 +34,6 @@ static bool copy_name(char to[COUNTER_NAME_SIZE], const char *name, size_t lengt
 	return true;
 }
 
-static const struct counter *find(const struct counters *counters, const char *name)
-{
-	for (size_t i = 0; i < counters->count; i++)
-		if (strcmp(counters->list[i].name, name) == 0)
-			return &counters->list[i];
-	return NULL;
-}
-
 static int compare_names(const void *one, const void *other)
 {
 	return strcmp(((const struct counter *)one)->name, ((const struct counter *)other)->name);
@@ -49,6 +42,13 @@ static int compare_names(const void *one, const void *other)
 static void sort(struct counters *counters)
 {
 	qsort(counters->list, counters->count, sizeof(counters->list[0]), compare_names);
+}
+
+/* Of counters that are sorted. */
+static const struct counter *find(const struct counters *counters, const struct counter *like)
+{
+	return bsearch(
+		like, counters->list, counters->count, sizeof(counters->list[0]), compare_names);
 }
 
 /* True for what counts among the things that go wrong. */
@@ -73,8 +73,8 @@ static void read_counter(
 	memcpy(name, file, length + 1);
 	for (char *blank = name; (blank = strchr(blank, ' '));)
 		*blank = '_';
-	if (counters->count == COUNTERS_MAX || find(counters, name) ||
-		!copy_name(next->name, name, length) ||
+	if (counters->count == COUNTERS_MAX || !copy_name(next->name, name, length) ||
+		lfind(next, counters->list, &counters->count, sizeof(*next), compare_names) ||
 		sysfs_number(root, &value, "%s/%s", folder, file))
 		return;
 	next->value = value;
@@ -125,7 +125,7 @@ void counters_difference(
 
 	for (size_t i = 0; i < after->count; i++) {
 		const struct counter *now = &after->list[i];
-		const struct counter *then = find(before, now->name);
+		const struct counter *then = find(before, now);
 
 		if (!then)
 			continue;
@@ -211,9 +211,9 @@ static bool has_class(const struct counters *counters, enum counter_class class)
 
 static bool fill(struct json_object *object, const struct counters *counters)
 {
-	struct json_object *all = json_object_new_object();
+	struct json_object *all = document_add_object(object, "all");
 
-	if (!document_add_value(object, "all", all))
+	if (!all)
 		return false;
 	for (size_t i = 0; i < counters->count; i++)
 		if (!document_add_number(all, counters->list[i].name, counters->list[i].value))
@@ -230,11 +230,7 @@ struct json_object *counters_json(const struct counters *difference)
 {
 	struct json_object *object = json_object_new_object();
 
-	if (object && !fill(object, difference)) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
+	return document_filled(object, object && fill(object, difference));
 }
 
 /* Appends the counters that matter, or the others, as far as there is room. Returns the length. */
@@ -264,7 +260,7 @@ size_t counters_encode(const struct counters *counters, char *text, size_t size)
 	return encode_some(counters, false, text, encode_some(counters, true, text, 0, size), size);
 }
 
-/* Takes one line without its end over. Returns false if it is not one, or not the first of it. */
+/* Takes one line without its end over. Returns false if it is not one, or there is no room. */
 static bool decode_line(const char *line, size_t length, struct counters *counters)
 {
 	const char *blank = memchr(line, ' ', length);
@@ -272,27 +268,42 @@ static bool decode_line(const char *line, size_t length, struct counters *counte
 
 	if (!blank || counters->count == COUNTERS_MAX ||
 		!copy_name(counter.name, line, (size_t)(blank - line)) ||
-		!sysfs_decimal(blank + 1, length - (size_t)(blank + 1 - line), &counter.value) ||
-		find(counters, counter.name))
+		!sysfs_decimal(blank + 1, length - (size_t)(blank + 1 - line), &counter.value))
 		return false;
 	counters->list[counters->count++] = counter;
 	return true;
 }
 
-int counters_decode(const char *text, size_t length, struct counters *counters)
+static bool decode_lines(const char *text, size_t length, struct counters *counters)
 {
 	const char *end = text + length, *line_end;
 
-	memset(counters, 0, sizeof(*counters));
-	if (length > COUNTERS_TEXT_MAX)
-		return -EBADMSG;
 	for (const char *line = text; line < end; line = line_end + 1) {
 		line_end = memchr(line, '\n', (size_t)(end - line));
-		if (!line_end || !decode_line(line, (size_t)(line_end - line), counters)) {
-			memset(counters, 0, sizeof(*counters));
-			return -EBADMSG;
-		}
+		if (!line_end || !decode_line(line, (size_t)(line_end - line), counters))
+			return false;
 	}
+	return true;
+}
+
+/* Of counters that are sorted. */
+static bool has_twice(const struct counters *counters)
+{
+	for (size_t i = 1; i < counters->count; i++)
+		if (compare_names(&counters->list[i - 1], &counters->list[i]) == 0)
+			return true;
+	return false;
+}
+
+int counters_decode(const char *text, size_t length, struct counters *counters)
+{
+	bool good;
+
+	memset(counters, 0, sizeof(*counters));
+	good = length <= COUNTERS_TEXT_MAX && decode_lines(text, length, counters);
 	sort(counters);
-	return 0;
+	if (good && !has_twice(counters))
+		return 0;
+	memset(counters, 0, sizeof(*counters));
+	return -EBADMSG;
 }

@@ -28,6 +28,18 @@ bool document_add_boolean(struct json_object *object, const char *key, bool valu
 	return document_add_value(object, key, json_object_new_boolean(value));
 }
 
+bool document_add_known(struct json_object *object, const char *key, uint64_t number)
+{
+	return number ? document_add_number(object, key, number) : document_add(object, key, NULL);
+}
+
+struct json_object *document_add_object(struct json_object *object, const char *key)
+{
+	struct json_object *child = json_object_new_object();
+
+	return document_add_value(object, key, child) ? child : NULL;
+}
+
 /* The text made safe as a value, NULL if there is no memory. */
 static struct json_object *make_text(const char *text)
 {
@@ -76,4 +88,19 @@ struct json_object *document_append_object(struct json_object *array)
 bool document_append_text(struct json_object *array, const char *text)
 {
 	return append(array, make_text(text));
+}
+
+struct json_object *document_filled(struct json_object *object, bool filled)
+{
+	if (filled)
+		return object;
+	json_object_put(object);
+	return NULL;
+}
+
+const char *document_line(struct json_object *object)
+{
+	return object ? json_object_to_json_string_ext(
+				object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+		      : NULL;
 }

@@ -135,11 +135,7 @@ struct json_object *facts_json(const struct facts *facts)
 {
 	struct json_object *object = json_object_new_object();
 
-	if (object && !fill(object, facts)) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
+	return document_filled(object, object && fill(object, facts));
 }
 
 /* The index-th name: all of ours, then those that only they have. NULL at the end. */

@@ -162,19 +162,13 @@ static bool add_known(struct json_object *object, const char *key, const char *t
 	return document_add_text(object, key, text[0] ? text : NULL);
 }
 
-/* A number that is null if it is 0. */
-static bool add_known_number(struct json_object *object, const char *key, uint64_t number)
-{
-	return number ? document_add_number(object, key, number) : document_add(object, key, NULL);
-}
-
 static bool fill_interface(struct json_object *object, const struct inventory_interface *interface)
 {
 	struct json_object *addresses;
 
 	if (!add_known(object, "name", interface->name) ||
 		!add_known(object, "state", interface->state) ||
-		!add_known_number(object, "mtu", interface->mtu))
+		!document_add_known(object, "mtu", interface->mtu))
 		return false;
 	addresses = document_add_array(object, "addresses");
 	if (!addresses)
@@ -201,10 +195,10 @@ static bool fill_port(struct json_object *object, const struct inventory_port *p
 		!add_known(object, "physical_state", port->physical_state) ||
 		!add_known(object, "link_layer", port->link_layer) ||
 		!add_known(object, "rate", port->rate) ||
-		!add_known_number(object, "megabits", port->megabits) ||
-		!add_known_number(object, "rdma_mtu", port->rdma_mtu) ||
-		!add_known_number(object, "lid", port->lid) ||
-		!add_known_number(object, "sm_lid", port->sm_lid))
+		!document_add_known(object, "megabits", port->megabits) ||
+		!document_add_known(object, "rdma_mtu", port->rdma_mtu) ||
+		!document_add_known(object, "lid", port->lid) ||
+		!document_add_known(object, "sm_lid", port->sm_lid))
 		return false;
 	gids = document_add_array(object, "gids");
 	interfaces = document_add_array(object, "interfaces");
@@ -276,9 +270,5 @@ struct json_object *inventory_json(const struct inventory *inventory)
 {
 	struct json_object *object = json_object_new_object();
 
-	if (object && !fill(object, inventory)) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
+	return document_filled(object, object && fill(object, inventory));
 }

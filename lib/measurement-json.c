@@ -10,20 +10,6 @@
 #define NS 1e9
 #define MS 1e3
 
-/* The parts of all operations whose times are told. */
-static const struct {
-	double part;
-	const char *key;
-} percentiles[] = {
-	{0.5, "median"},
-	{0.9, "p90"},
-	{0.99, "p99"},
-	{0.999, "p99_9"},
-	{0.9999, "p99_99"},
-};
-
-#define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
-
 /* A number with its fraction, as everybody writes it. */
 static bool add_decimal(struct json_object *object, const char *key, double number)
 {
@@ -33,16 +19,10 @@ static bool add_decimal(struct json_object *object, const char *key, double numb
 	return document_add_value(object, key, json_object_new_double_s(number, text));
 }
 
-/* Zero would be a value: what is not known, or was not asked for, is null. */
-static bool add_number_or_null(struct json_object *object, const char *key, uint64_t number)
-{
-	return number ? document_add_number(object, key, number) : document_add(object, key, NULL);
-}
-
 /* A peer may claim to be faster than any number tells. */
 static bool add_rate_or_null(struct json_object *object, const char *key, double rate)
 {
-	return add_number_or_null(object, key, rate < 1e18 ? (uint64_t)rate : (uint64_t)1e18);
+	return document_add_known(object, key, rate < 1e18 ? (uint64_t)rate : (uint64_t)1e18);
 }
 
 static bool add_decimal_or_null(struct json_object *object, const char *key, double number)
@@ -53,15 +33,14 @@ static bool add_decimal_or_null(struct json_object *object, const char *key, dou
 static bool add_tally(struct json_object *object, const char *key, const struct measured *measured,
 	const struct tally *tally)
 {
-	struct json_object *end = json_object_new_object();
+	struct json_object *end = document_add_object(object, key);
 
-	return document_add_value(object, key, end) &&
-	       document_add_number(end, "operations", tally->operations) &&
+	return end && document_add_number(end, "operations", tally->operations) &&
 	       document_add_number(end, "bytes", tally->bytes) &&
 	       add_decimal(end, "seconds", (double)tally->nanoseconds / NS) &&
 	       add_rate_or_null(end, "bytes_per_second", measurement_rate_of(tally)) &&
-	       add_number_or_null(end, "worst_interval_bytes_per_second", tally->worst) &&
-	       add_number_or_null(end, "best_interval_bytes_per_second", tally->best) &&
+	       document_add_known(end, "worst_interval_bytes_per_second", tally->worst) &&
+	       document_add_known(end, "best_interval_bytes_per_second", tally->best) &&
 	       add_decimal_or_null(
 		       end, "operations_per_second", measurement_operations_of(tally)) &&
 	       add_decimal(end, "cpu_seconds", (double)tally->cpu_nanoseconds / NS) &&
@@ -87,15 +66,14 @@ static bool add_histogram(struct json_object *object, const struct latency *late
 
 static bool add_latency(struct json_object *object, const struct latency *latency, bool histogram)
 {
-	struct json_object *times = json_object_new_object();
+	struct json_object *times = document_add_object(object, "latency_ns");
 
-	if (!document_add_value(object, "latency_ns", times) ||
-		!document_add_number(times, "minimum", latency->minimum) ||
+	if (!times || !document_add_number(times, "minimum", latency->minimum) ||
 		!document_add_number(times, "maximum", latency->maximum))
 		return false;
-	for (size_t i = 0; i < PERCENTILES; i++)
-		if (!document_add_number(times, percentiles[i].key,
-			    latency_percentile(latency, percentiles[i].part)))
+	for (size_t i = 0; i < MEASUREMENT_PERCENTILES; i++)
+		if (!document_add_number(times, measurement_percentiles[i].key,
+			    latency_percentile(latency, measurement_percentiles[i].part)))
 			return false;
 	return histogram ? add_histogram(times, latency) : document_add(times, "histogram", NULL);
 }
@@ -122,28 +100,25 @@ struct json_object *measurement_json(const struct measured *measured, bool histo
 {
 	struct json_object *object = json_object_new_object();
 
-	if (object && !fill(object, measured, histogram)) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
+	return document_filled(object, object && fill(object, measured, histogram));
 }
 
-static bool fill_asked(struct json_object *object, const struct options *options)
+static bool add_asked(struct json_object *document, const struct options *options)
 {
 	static const char *const polls[] = {
 		[POLL_AUTO] = "auto", [POLL_SPIN] = "spin", [POLL_EVENT] = "event"};
 	const struct options_measure *measure = &options->measure;
 	uint64_t iterations = measure->iterations;
+	struct json_object *object = document_add_object(document, "asked");
 
-	return document_add_number(object, "smallest_bytes", measure->smallest) &&
+	return object && document_add_number(object, "smallest_bytes", measure->smallest) &&
 	       document_add_number(object, "largest_bytes", measure->largest) &&
-	       add_number_or_null(object, "iterations", iterations) &&
+	       document_add_known(object, "iterations", iterations) &&
 	       add_decimal_or_null(object, "duration_seconds",
 		       iterations ? 0 : (double)measure->duration / MS) &&
 	       add_decimal(object, "warm_up_seconds", (double)measure->warm_up / MS) &&
 	       document_add_number(object, "queue_pairs", measure->queue_pairs) &&
-	       add_number_or_null(object, "depth", options->depth) &&
+	       document_add_known(object, "depth", options->depth) &&
 	       document_add_boolean(object, "bidirectional", measure->bidirectional) &&
 	       document_add_boolean(object, "verify", measure->verify) &&
 	       document_add_text(object, "poll", polls[measure->poll]) &&
@@ -155,17 +130,6 @@ static bool fill_asked(struct json_object *object, const struct options *options
 	       add_decimal(object, "timeout_seconds", (double)options->timeout / MS);
 }
 
-static struct json_object *asked_json(const struct options *options)
-{
-	struct json_object *object = json_object_new_object();
-
-	if (object && !fill_asked(object, options)) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
-}
-
 static bool add_counters(
 	struct json_object *object, const char *key, const struct counters *counters)
 {
@@ -173,16 +137,12 @@ static bool add_counters(
 			: document_add(object, key, NULL);
 }
 
-static struct json_object *counted_json(const struct measurement_report *report)
+static bool add_counted(struct json_object *object, const struct measurement_report *report)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *counted = document_add_object(object, "counters");
 
-	if (object && !(add_counters(object, "here", report->our_counters) &&
-			      add_counters(object, "there", report->their_counters))) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
+	return counted && add_counters(counted, "here", report->our_counters) &&
+	       add_counters(counted, "there", report->their_counters);
 }
 
 static bool fill_document(struct json_object *object, const struct measurement_report *report)
@@ -198,23 +158,18 @@ static bool fill_document(struct json_object *object, const struct measurement_r
 	       document_add_text(object, "host", options->host) &&
 	       document_add_number(object, "port", options->port) &&
 	       document_add_number(object, "status", report->status) &&
-	       document_add_text(object, "error", report->error) &&
-	       document_add_value(object, "asked", asked_json(options)) &&
+	       document_add_text(object, "error", report->error) && add_asked(object, options) &&
 	       add_rate_or_null(object, "link_bytes_per_second",
 		       speed_of_link(report->ours, report->theirs)) &&
 	       document_add_value(object, "here", facts_json(report->ours)) &&
 	       document_add_value(object, "there", facts_json(report->theirs)) &&
 	       document_add_value(object, "results", json_object_get(report->results)) &&
-	       document_add_value(object, "counters", counted_json(report));
+	       add_counted(object, report);
 }
 
 struct json_object *measurement_document(const struct measurement_report *report)
 {
 	struct json_object *object = json_object_new_object();
 
-	if (object && !fill_document(object, report)) {
-		json_object_put(object);
-		object = NULL;
-	}
-	return object;
+	return document_filled(object, object && fill_document(object, report));
 }

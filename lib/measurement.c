@@ -6,19 +6,13 @@
 
 #define NS 1e9
 
-/* The parts of all operations whose times are told. */
-static const struct {
-	double part;
-	const char *name;
-} percentiles[] = {
-	{0.5, "median"},
-	{0.9, "90 %"},
-	{0.99, "99 %"},
-	{0.999, "99.9 %"},
-	{0.9999, "99.99 %"},
+const struct measurement_percentile measurement_percentiles[MEASUREMENT_PERCENTILES] = {
+	{0.5, "median", "median"},
+	{0.9, "90 %", "p90"},
+	{0.99, "99 %", "p99"},
+	{0.999, "99.9 %", "p99_9"},
+	{0.9999, "99.99 %", "p99_99"},
 };
-
-#define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
 
 /* Units of the rate. Static. */
 static const struct {
@@ -73,9 +67,9 @@ bool measurement_head(
 	if (options->measure.latency) {
 		used = snprintf(
 			line, MEASUREMENT_LINE, "%10s %12s %10s", "bytes", "operations", "min us");
-		for (size_t i = 0; i < PERCENTILES; i++)
+		for (size_t i = 0; i < MEASUREMENT_PERCENTILES; i++)
 			used += snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s",
-				percentiles[i].name);
+				measurement_percentiles[i].name);
 		snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s", "max us");
 	} else if (index == 0)
 		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s", "bytes",
@@ -135,9 +129,9 @@ bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 	}
 	used = snprintf(line, MEASUREMENT_LINE, "%10" PRIu32 " %12" PRIu64 " %10.2f",
 		measured->plan.size, latency->count, microseconds(latency->minimum));
-	for (size_t i = 0; i < PERCENTILES; i++)
+	for (size_t i = 0; i < MEASUREMENT_PERCENTILES; i++)
 		used += snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10.2f",
-			microseconds(latency_percentile(latency, percentiles[i].part)));
+			microseconds(latency_percentile(latency, measurement_percentiles[i].part)));
 	snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10.2f",
 		microseconds(latency->maximum));
 	return true;

@@ -26,6 +26,14 @@ struct measured {
 	const struct latency *latency; /* NULL: bandwidth was measured */
 };
 
+/* The parts of all operations whose times are told: as the table and the document name them. */
+#define MEASUREMENT_PERCENTILES 5
+
+extern const struct measurement_percentile {
+	double part;
+	const char *name, *key;
+} measurement_percentiles[MEASUREMENT_PERCENTILES];
+
 /*
  * The lines above the table, by their index from 0; returns false when there is none. And the lines of
  * one run: both directions have one each.

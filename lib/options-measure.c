@@ -192,6 +192,13 @@ static const char *misplaced(const struct options *options)
 	return options->depth ? "--depth" : NULL;
 }
 
+size_t options_measure_memory(const struct options_measure *measure)
+{
+	uint64_t pieces = measure->verify && measure->bandwidth ? 2 : 1;
+
+	return (size_t)(measure->largest * measure->queue_pairs * pieces);
+}
+
 enum options_result options_check_measure(struct options *options)
 {
 	struct options_measure *measure = &options->measure;
@@ -214,9 +221,7 @@ enum options_result options_check_measure(struct options *options)
 	if (measure->smallest == 0)
 		measure->smallest = measure->largest =
 			measure->bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
-	if (measure->largest * measure->queue_pairs *
-			(measure->verify && measure->bandwidth ? 2 : 1) >
-		ORDER_REGION_MAX)
+	if (options_measure_memory(measure) > ORDER_REGION_MAX)
 		return options_wrong(options, "the size times --qps%s must not be more than 16M",
 			measure->verify ? ", twice with --verify," : "");
 	if (!plan_shape_is_possible(measure->queue_pairs, options->depth ? options->depth : 1))

@@ -108,6 +108,9 @@ struct options {
 enum options_result options_parse(
 	struct options *options, enum program program, int argc, char *argv[]);
 
+/* Bytes of memory that a measurement needs for its largest size; to verify, two pieces of it. */
+size_t options_measure_memory(const struct options_measure *measure);
+
 /* Prints the program's --help. */
 void options_help(FILE *stream, enum program program);
 

@@ -33,14 +33,12 @@ static double rate_of(const struct report_stream *stream, double seconds)
 static bool add_stream(struct json_object *object, const char *key,
 	const struct report_stream *stream, double seconds)
 {
-	struct json_object *child = json_object_new_object();
+	struct json_object *child = document_add_object(object, key);
 	double rate = rate_of(stream, seconds);
 	char hash[DIGEST_TEXT_SIZE];
 
 	digest_text(hash, &stream->digest);
-	/* From here on it is freed with its parent. */
-	return document_add_value(object, key, child) &&
-	       document_add_number(child, "bytes", stream->bytes) &&
+	return child && document_add_number(child, "bytes", stream->bytes) &&
 	       document_add_text(child, "hash", stream->complete ? hash : NULL) &&
 	       (rate < 0 ? document_add(child, "rate", NULL)
 			 : document_add_number(child, "rate", (uint64_t)rate)) &&
@@ -95,8 +93,7 @@ char *report_json(const struct report *report)
 	char *copy = NULL;
 
 	if (object && fill(object, report))
-		text = json_object_to_json_string_ext(
-			object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+		text = document_line(object);
 	if (text)
 		copy = strdup(text);
 	json_object_put(object);
