@@ -121,8 +121,8 @@ clean:
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
 
-$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-orders.c \
-	tests/soft-roce/odd-steps.c)
+$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-measure.c \
+	tests/soft-roce/odd-orders.c tests/soft-roce/odd-steps.c)
 
 # These run the verbs module on a made-up device instead of libibverbs and librdmacm.
 on_made_up_device := abandoning aborting admission connection ending hearing isolation limits making memory \

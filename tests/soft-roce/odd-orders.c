@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/order.h"
+#include "lib/plan.h"
 #include "odd-orders.h"
 
 #define RUN_MS      100
@@ -31,8 +32,7 @@ static const char *const statuses[ORDER_STATUSES] = {
 	[ORDER_REFUSED] = "refused",
 };
 
-/* The next word of how, which ends at a colon or with it. */
-static const char *word(const char **how, size_t *length)
+const char *odd_word(const char **how, size_t *length)
 {
 	const char *start = *how;
 
@@ -41,7 +41,7 @@ static const char *word(const char **how, size_t *length)
 	return start;
 }
 
-static bool is(const char *text, size_t length, const char *name)
+bool odd_is(const char *text, size_t length, const char *name)
 {
 	return strlen(name) == length && strncmp(text, name, length) == 0;
 }
@@ -49,7 +49,7 @@ static bool is(const char *text, size_t length, const char *name)
 static enum order_type type_named(const char *name, size_t length)
 {
 	for (unsigned int type = 0; type < ORDER_TYPES; type++)
-		if (is(name, length, names[type]))
+		if (odd_is(name, length, names[type]))
 			return (enum order_type)type;
 	return (enum order_type)atoi(name);
 }
@@ -57,28 +57,36 @@ static enum order_type type_named(const char *name, size_t length)
 /* Makes the message wrong in the way named. */
 static void distort(struct order *message, const char *how, size_t length)
 {
-	if (is(how, length, "wrap"))
+	static const char zeros[TALLY_SIZE];
+	static char ones[TALLY_SIZE];
+
+	memset(ones, 0xff, sizeof(ones));
+	if (odd_is(how, length, "wrap"))
 		message->address = UINT64_MAX - 10;
-	else if (is(how, length, "empty"))
+	else if (odd_is(how, length, "empty"))
 		message->length = 0;
-	else if (is(how, length, "long"))
+	else if (odd_is(how, length, "long"))
 		message->length = ORDER_REGION_MAX + 1, message->milliseconds = RUN_MS_LONG;
-	else if (is(how, length, "large"))
+	else if (odd_is(how, length, "large"))
 		message->length = ORDER_REGION_MIN;
-	else if (is(how, length, "key"))
+	else if (odd_is(how, length, "key"))
 		message->rkey ^= 0xffff00;
-	else if (is(how, length, "answer"))
+	else if (odd_is(how, length, "answer"))
 		message->answer = true;
-	else if (is(how, length, "number"))
+	else if (odd_is(how, length, "number"))
 		message->number += 7;
-	else if (is(how, length, "status"))
+	else if (odd_is(how, length, "status"))
 		message->status = ORDER_STATUSES;
-	else if (is(how, length, "refused"))
+	else if (odd_is(how, length, "refused"))
 		message->status = ORDER_REFUSED;
-	else if (is(how, length, "wrong"))
+	else if (odd_is(how, length, "wrong"))
 		message->status = ORDER_WRONG;
-	else if (is(how, length, "garbage"))
+	else if (odd_is(how, length, "garbage"))
 		message->text = "\xff\x1b[2J:\n\n", message->text_size = 8;
+	else if (odd_is(how, length, "zeros"))
+		message->text = zeros, message->text_size = TALLY_SIZE;
+	else if (odd_is(how, length, "ones"))
+		message->text = ones, message->text_size = TALLY_SIZE;
 	else if (length > 0 && message->type != ORDER_PROOF)
 		die("no way '%.*s' to be wrong", (int)length, how);
 }
@@ -106,25 +114,37 @@ static struct order ours(const struct peer *peer, enum order_type type)
 	};
 }
 
-/* Adds our proof: right, with a bit flipped, or one for another nonce of ours. */
+/* Adds our proof, without a secret none: right, with a bit flipped, or one for another nonce of ours. */
 static void prove(struct peer *peer, struct order *message, const char *how, size_t length)
 {
 	static uint8_t proof[SECRET_PROOF_SIZE];
 	struct handshake handshake = peer->handshake;
 
-	if (is(how, length, "replay"))
+	if (odd_is(how, length, "replay"))
 		secret_nonce(handshake.transcript.words[handshake.role] + INTRODUCTION_SIZE);
-	handshake_prove(&handshake, proof);
-	if (is(how, length, "flip"))
+	if (peer->secret)
+		handshake_prove(&handshake, proof);
+	if (odd_is(how, length, "flip"))
 		proof[0] ^= 1;
 	message->text = (const char *)proof;
-	message->text_size = is(how, length, "cut") ? SECRET_PROOF_SIZE - 1 : SECRET_PROOF_SIZE;
+	message->text_size = odd_is(how, length, "cut") ? SECRET_PROOF_SIZE - 1 : SECRET_PROOF_SIZE;
+}
+
+void odd_order_text(struct peer *peer, enum order_type type, const void *text, size_t size)
+{
+	struct order message;
+
+	peer->orders++;
+	message = ours(peer, type);
+	message.text = text;
+	message.text_size = (uint16_t)size;
+	give(peer, &message);
 }
 
 void odd_order(struct peer *peer, const char *how)
 {
 	size_t name_length, length;
-	const char *name = word(&how, &name_length), *way = word(&how, &length);
+	const char *name = odd_word(&how, &name_length), *way = odd_word(&how, &length);
 	struct order message;
 
 	peer->orders++;
@@ -147,6 +167,17 @@ void odd_reply(struct peer *peer, const char *how)
 	give(peer, &message);
 }
 
+/* What an answer to ORDER_END says. */
+static void print_tally(const struct order *message)
+{
+	struct tally tally;
+
+	if (tally_decode(&tally, message->text, message->text_size))
+		die("it sent a tally of %u bytes", message->text_size);
+	printf("tally: %llu operations, %llu wrong\n", (unsigned long long)tally.operations,
+		(unsigned long long)tally.wrong);
+}
+
 void odd_told(struct peer *peer, const char *how)
 {
 	struct order message;
@@ -164,6 +195,8 @@ void odd_told(struct peer *peer, const char *how)
 			.address = message.address, .length = message.length, .rkey = message.rkey};
 	if (message.answer) {
 		printf("told %s %s\n", names[message.type], statuses[message.status]);
+		if (message.type == ORDER_END && message.status == ORDER_DONE)
+			print_tally(&message);
 	} else {
 		peer->orders = message.number;
 		printf("told to %s\n", names[message.type]);

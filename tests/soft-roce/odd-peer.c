@@ -11,7 +11,8 @@
  *
  * Options:
  *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
- *                  allowing READs), version, mode, session, garbage, diagnosis
+ *                  allowing READs), version, mode, session, garbage, diagnosis, measurement
+ *   --shape Q:D    of a measurement: queue pairs and depth that it asks for (default 1:64)
  *   --secret FILE  it has that secret, and says so
  *   --size N       bytes that it announces (default: our text), or `unknown`
  *   --name NAME    what it calls its data
@@ -20,17 +21,27 @@
  *   --rnr N        retry count for a peer that has none
  *   --depth N      READs at a time
  *
- * Steps of a diagnosis (--intro diagnosis):
+ * Steps of a diagnosis or a measurement (--intro diagnosis, measurement):
  *   order:NAME order:NAME:HOW:N   give an order: region, facts, counters, fill, check, write, read, run,
- *                          or a number; of N bytes (default: all that we offer); HOW, which may be "":
+ *                          lanes, begin, end, or a number; of N bytes (default: all that we offer); HOW, which may be "":
  *                          region:wrap region:empty region:long region:large (more than there is)
  *                          region:key, long (a run of 5,001 ms), short (100 ms), answer (it says that
  *                          it is one), number (one that was not due), status (one that does not exist)
  *   told                   wait for the next order or answer, and print what it says
  *   reply reply:HOW        answer the order that was told of last: as one that is done, or with HOW as
- *                          above; or refused, wrong, garbage (text)
+ *                          above; or refused, wrong, garbage (text), or with 64
+ *                          bytes of zeros or ones, as a tally that says nothing, or the impossible
  *   order:proof order:proof:HOW  send our proof: a right one; with a bit flipped (flip), for another
  *                          nonce (replay), a byte too short (cut)
+ *
+ * Steps of a measurement:
+ *   lanes lanes:N          ORDER_LANES with N bytes of numbers of queue pairs that nobody has
+ *   begin begin:NAME:NAME=N...  ORDER_BEGIN with a plan: WRITEs of 64 bytes, 4 slots, depth 32, one queue
+ *                          pair, 60 s; what is named becomes 1, or N: latency, spin, read, both,
+ *                          verify, size, qps, depth, slots, ms, ops
+ *   notice:N:mover:last    a notice; `mover` as who WRITEs or READs, `last` as the last one; or neither
+ *   hear                   wait for the next notice, and print what it says
+ *   pings                  WRITEs of a latency that spins, with the right last byte and no other, for ever
  *
  * Steps, which begin by counting the bytes of our stream from 0:
  *   proof proof:wrong proof:replay proof:reflect
@@ -80,6 +91,7 @@
 
 #define RECEIVES   32
 #define TIMEOUT_MS 60000
+#define DEPTH      64 /* of a measurement: enough for a latency */
 
 static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 {
@@ -97,6 +109,8 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 		ours.mode = MODE_READ;
 	else if (strcmp(kind, "diagnosis") == 0)
 		ours.session = SESSION_DIAGNOSIS;
+	else if (strcmp(kind, "measurement") == 0)
+		ours.session = SESSION_MEASUREMENT, ours.size = peer->shape;
 	else if (strcmp(kind, "version") == 0)
 		ours.version = 99;
 	else if (strcmp(kind, "mode") == 0)
@@ -117,7 +131,7 @@ static void introduce(struct peer *peer, const char *kind, uint8_t buffer[255])
 	peer->end.parameters.private_data_len = length;
 	peer->end.exposed_access =
 		ours.mode == MODE_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-	if (ours.session == SESSION_DIAGNOSIS)
+	if (introduction_is_of_orders(&ours))
 		peer->end.exposed_access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 }
 
@@ -129,6 +143,16 @@ static void refuse(struct peer *peer, uint32_t reason, const char *address, cons
 	introduction_encode(&ours, introduction);
 	endpoint_refuse(
 		&peer->end, address, port_file, introduction, reason ? INTRODUCTION_SIZE : 0);
+}
+
+static uint64_t shape(const char *text)
+{
+	char *end;
+	uint32_t queue_pairs = (uint32_t)strtoul(text, &end, 10);
+
+	if (*end != ':')
+		die("no shape '%s'", text);
+	return introduction_shape(queue_pairs, (uint32_t)strtoul(end + 1, NULL, 10));
 }
 
 static void load_secret(struct peer *peer, const char *path)
@@ -153,6 +177,8 @@ static int take_options(
 			*kind = value;
 		} else if (strcmp(option, "--size") == 0) {
 			peer->size = *value == 'u' ? UINT64_MAX : strtoull(value, NULL, 10);
+		} else if (strcmp(option, "--shape") == 0) {
+			peer->shape = shape(value);
 		} else if (strcmp(option, "--secret") == 0) {
 			load_secret(peer, value);
 		} else if (strcmp(option, "--name") == 0) {
@@ -183,6 +209,7 @@ int main(int argc, char *argv[])
 			.rnr_retry_count = 7},
 		.reposts = true,
 		.size = sizeof(ODD_TEXT),
+		.shape = introduction_shape(1, DEPTH),
 		.name = "",
 		.digester = digester_new(),
 	};

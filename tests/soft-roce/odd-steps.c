@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "odd-measure.h"
 #include "odd-orders.h"
 #include "odd-steps.h"
 
@@ -46,11 +47,16 @@ static void take(struct peer *peer)
 	}
 }
 
+void odd_finish(struct peer *peer)
+{
+	while (peer->sends > 0 && !peer->failed)
+		take(peer);
+}
+
 static void finish_sends(struct peer *peer, const char *how)
 {
 	(void)how;
-	while (peer->sends > 0 && !peer->failed)
-		take(peer);
+	odd_finish(peer);
 }
 
 bool odd_next(struct peer *peer, const uint8_t **bytes, size_t *length)
@@ -236,7 +242,7 @@ static void beats(struct peer *peer, const char *how)
 {
 	while (!peer->failed) {
 		beat(peer, how);
-		finish_sends(peer, how);
+		odd_finish(peer);
 		poll(NULL, 0, BEAT_MS);
 	}
 }
@@ -278,7 +284,7 @@ static void rdma_write(struct peer *peer, const char *how)
 		opcode = IBV_WR_RDMA_WRITE;
 	endpoint_rdma(&peer->end, opcode, address, rkey, (uint32_t)length, immediate);
 	peer->sends++;
-	finish_sends(peer, "");
+	odd_finish(peer);
 }
 
 static void rdma_read(struct peer *peer, const char *how)
@@ -289,7 +295,7 @@ static void rdma_read(struct peer *peer, const char *how)
 		address += peer->theirs.length - 1;
 	endpoint_rdma(&peer->end, IBV_WR_RDMA_READ, address, peer->theirs.rkey, ENDPOINT_REGION, 0);
 	peer->sends++;
-	finish_sends(peer, "");
+	odd_finish(peer);
 	if (!peer->failed)
 		printf("read: %s\n", (const char *)peer->end.local);
 }
@@ -401,6 +407,11 @@ static const struct {
 	{"order", odd_order},
 	{"reply", odd_reply},
 	{"told", odd_told},
+	{"lanes", odd_lanes},
+	{"begin", odd_begin},
+	{"notice", odd_notice},
+	{"hear", odd_hear},
+	{"pings", odd_pings},
 };
 
 void odd_step(struct peer *peer, const char *word)

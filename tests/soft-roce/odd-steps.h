@@ -22,6 +22,7 @@ struct peer {
 	bool tutorial;        /* it gave no introduction */
 	bool reposts;         /* a receive is posted again when it was used */
 	uint64_t size;        /* that it announces */
+	uint64_t shape;       /* of its measurement: lib/introduction.h */
 	const char *name;     /* of its data */
 	uint64_t position;    /* of our stream */
 	struct digester *digester;
@@ -35,10 +36,14 @@ struct peer {
 	unsigned int came, taken;
 	uint32_t orders;      /* number of the last one, given or taken */
 	enum order_type told; /* the last that came */
+	uint32_t plan_size;   /* bytes of an operation */
 };
 
 /* Sends these bytes as a message. */
 void odd_send(struct peer *peer, const void *bytes, size_t length);
+
+/* Waits until what was posted is complete, or failed. */
+void odd_finish(struct peer *peer);
 
 /* Waits for the next message; it stays valid until the next call. False if none can come any more. */
 bool odd_next(struct peer *peer, const uint8_t **bytes, size_t *length);

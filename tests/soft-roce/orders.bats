@@ -3,46 +3,9 @@
 # own diagnosis at most, with a reason, and leaves nothing behind.
 
 load common
+load orders
 
-# No diagnosis runs at the server.
-has_only() { [ "$(descriptors "$SERVER")" -eq "$1" ] && [ "$(threads)" -eq "$2" ]; }
-threads() { find "/proc/$SERVER/task" -mindepth 1 -maxdepth 1 | wc -l; }
-
-# Each case: what the peer does, and what the server must say of it on standard error; "-": nothing.
-server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
-	local steps pattern before disconnects=0 files tasks
-	start_server "$@" any
-	start_good write
-	# The first client makes the server open the device, for as long as it runs.
-	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told disconnect >"$OUT"
-	wait_until quiet
-	files=$(descriptors "$SERVER") tasks=$(threads)
-	while IFS='>' read -r steps pattern; do
-		steps=${steps%=} pattern=${pattern# }
-		before=$(wc -l <"$ERRORS")
-		disconnects=$(grep -c '^peer disconnected.$' "$LOG")
-		# shellcheck disable=SC2086 # words
-		odd_peer --intro diagnosis "$ADDRESS" "$PORT" $steps >"$OUT" 2>&1 ||
-			fail "$steps: $(cat "$OUT")"
-		wait_until count "$LOG" '^peer disconnected.$' $((disconnects + 1)) || return 1
-		wait_until quiet || return 1
-		if [ "$pattern" = - ]; then
-			[ "$(wc -l <"$ERRORS")" -eq "$before" ] || fail "$steps: $(cat "$ERRORS")"
-		else
-			[ "$(wc -l <"$ERRORS")" -eq $((before + 1)) ] || fail "$steps: $(cat "$ERRORS")"
-			tail -n 1 "$ERRORS" | grep -q -e "$pattern" || fail "$steps: $(cat "$ERRORS")"
-		fi
-		wait_until has_only "$files" "$tasks" ||
-			fail "$steps: $(ls -l "/proc/$SERVER/fd"; cat /proc/"$SERVER"/task/*/comm)"
-		feed_good
-	done
-	good_was_served
-	expect 0 client write "$ADDRESS" "$PORT"
-	expect 0 client diagnose "$ADDRESS" "$PORT"
-	stop_server
-}
-
-SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
+KIND=diagnosis
 
 @test "orders of wrong type, length or contents" {
 	server_survives <<-END
@@ -67,7 +30,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 	start_server any
 	while read -r steps; do
 		# shellcheck disable=SC2086 # words
-		odd_peer --intro diagnosis "$ADDRESS" "$PORT" $steps told order:facts told disconnect >"$OUT"
+		ordering_peer $steps told order:facts told disconnect >"$OUT"
 		has "$OUT" '^told [a-z]* refused$'
 		[ "$(tail -n 1 "$OUT")" = 'told facts done' ]
 	done <<-END
@@ -97,7 +60,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 
 @test "orders in an order of their own, and more than once" {
 	start_server any
-	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:check told order:fill told order:check told \
+	ordering_peer order:check told order:fill told order:check told \
 		order:region told order:region told order:counters told order:write told order:read told \
 		order:run told order:check:number told order:facts told disconnect >"$OUT"
 	[ "$(grep -c '^told ' "$OUT")" -eq 11 ]
@@ -144,11 +107,11 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 @test "diagnosers that are killed while the server moves data" {
 	local step files tasks
 	start_server --timeout 5 any
-	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told disconnect >"$OUT"
+	ordering_peer order:region told disconnect >"$OUT"
 	wait_until quiet
 	files=$(descriptors "$SERVER") tasks=$(threads)
 	for step in order:write order:read order:run; do
-		odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told $step vanish >"$OUT"
+		ordering_peer order:region told $step vanish >"$OUT"
 		wait_until quiet
 		wait_until has_only "$files" "$tasks"
 	done
@@ -166,9 +129,9 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 	# One that has no receive posted: the deadline or, what comes at about the same time, the transport's
 	# limit; or its own limit of retries.
 	start_server --timeout 2 any
-	odd_peer --intro diagnosis --receives 0 "$ADDRESS" "$PORT" order:facts closed
+	ordering_peer --receives 0 order:facts closed
 	wait_line "$ERRORS" 'the peer \(does not answer any more\|stopped acknowledging\)'
-	odd_peer --intro diagnosis --receives 0 --rnr 1 "$ADDRESS" "$PORT" order:facts closed
+	ordering_peer --receives 0 --rnr 1 order:facts closed
 	wait_line "$ERRORS" 'the peer had no receive posted'
 	stop_server
 }
@@ -180,7 +143,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 	done
 	start_server any
 	# shellcheck disable=SC2086 # words
-	odd_peer --intro diagnosis "$ADDRESS" "$PORT" $steps ${steps//order:facts/told} disconnect >"$OUT"
+	ordering_peer $steps ${steps//order:facts/told} disconnect >"$OUT"
 	count "$OUT" '^told facts done$' 12
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
@@ -188,7 +151,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 
 @test "a server that is to stop lets diagnoses finish; the second signal ends them" {
 	start_server --timeout 60 any
-	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here closed >"$OUT" 2>&1 &
+	ordering_peer order:region told say:here closed >"$OUT" 2>&1 &
 	PEER=$!
 	wait_line "$OUT" here
 	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/other" 2>"$ERR" &

@@ -1,0 +1,58 @@
+# What the tests of sessions of orders share: KIND is diagnosis or measurement.
+
+# shellcheck shell=bash
+
+# shellcheck disable=SC2034 # for the tests
+SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
+
+# No such session runs at the server.
+has_only() { [ "$(descriptors "$SERVER")" -eq "$1" ] && [ "$(threads)" -eq "$2" ]; }
+threads() { find "/proc/$SERVER/task" -mindepth 1 -maxdepth 1 | wc -l; }
+
+# ordering_peer [OPTION VALUE]... STEP...: an odd peer at the server.
+ordering_peer() {
+	local options=(--intro "$KIND")
+	while [ "${1#--}" != "$1" ]; do
+		options+=("$1" "$2")
+		shift 2
+	done
+	odd_peer "${options[@]}" "$ADDRESS" "$PORT" "$@"
+}
+
+# Each case: what the peer does, and what the server must say of it on standard error; "-": nothing; "?":
+# nothing, or one line.
+server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
+	local steps pattern before disconnects=0 files tasks lines
+	start_server "$@" any
+	start_good write
+	# The first client makes the server open the device, for as long as it runs.
+	ordering_peer order:region told disconnect >"$OUT"
+	wait_until quiet
+	files=$(descriptors "$SERVER") tasks=$(threads)
+	while IFS='>' read -r steps pattern; do
+		steps=${steps%=} pattern=${pattern# }
+		before=$(wc -l <"$ERRORS")
+		disconnects=$(grep -c '^peer disconnected.$' "$LOG")
+		# shellcheck disable=SC2086 # words
+		ordering_peer $steps >"$OUT" 2>&1 || fail "$steps: $(cat "$OUT")"
+		wait_until count "$LOG" '^peer disconnected.$' $((disconnects + 1)) ||
+			fail "$steps: $(said)"
+		wait_until quiet || return 1
+		lines=$(($(wc -l <"$ERRORS") - before))
+		case $pattern in
+		-) [ $lines -eq 0 ] || fail "$steps: $(cat "$ERRORS")" ;;
+		'?') [ $lines -le 1 ] || fail "$steps: $(cat "$ERRORS")" ;;
+		*)
+			[ $lines -eq 1 ] || fail "$steps: $(cat "$ERRORS")"
+			tail -n 1 "$ERRORS" | grep -q -e "$pattern" || fail "$steps: $(cat "$ERRORS")"
+			;;
+		esac
+		wait_until has_only "$files" "$tasks" ||
+			fail "$steps: $(ls -l "/proc/$SERVER/fd"; cat /proc/"$SERVER"/task/*/comm)"
+		feed_good
+	done
+	good_was_served
+	expect 0 client write "$ADDRESS" "$PORT"
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	stop_server
+}
