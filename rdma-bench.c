@@ -300,8 +300,7 @@ static void read_notice(struct notice *notice, const void *message)
 	*notice = (struct notice){number >> 2, number >> 1 & 1, number & 1};
 }
 
-/* The peer has sent what means nothing now. Returns -1. */
-static int misplaced(struct bench *bench)
+int bench_misplaced(struct bench *bench)
 {
 	return failure_set(&bench->probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
 		"ibv_poll_cq", "it sent something that means nothing here");
@@ -318,7 +317,7 @@ static int hear_on_first(
 		return probe_release(probe, completion) ? -1 : 1;
 	}
 	if (!bench->server || probe->has_kept)
-		return misplaced(bench);
+		return bench_misplaced(bench);
 	if (completion->byte_len == 0) {
 		bench->started = true;
 		return probe_release(probe, completion) ? -1 : 0;
@@ -338,11 +337,11 @@ int bench_hear(struct bench *bench, const struct ibv_wc *completion, struct noti
 		return probe_broke(bench->probe, &bench->probe->receives, completion);
 	/* The length of immediate data is that of its WRITE. */
 	if (completion->opcode != IBV_WC_RECV)
-		return misplaced(bench);
+		return bench_misplaced(bench);
 	if (*lane == bench->lanes)
 		return hear_on_first(bench, completion, notice);
 	if (completion->byte_len != NOTICE_SIZE)
-		return misplaced(bench);
+		return bench_misplaced(bench);
 	read_notice(notice, notices_of(bench, *lane) + NOTICE_SIZE * (BENCH_NOTICES + slot));
 	return post_receive(bench, *lane, slot) ? -1 : 1;
 }

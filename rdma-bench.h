@@ -119,6 +119,9 @@ int bench_poll(struct bench *bench, struct probe_queue *queue,
 /* Records that ibv_poll_cq(3) failed. */
 int bench_poll_failed(struct bench *bench);
 
+/* Records that the peer has sent what means nothing now. */
+int bench_misplaced(struct bench *bench);
+
 /* Sends a message of no bytes: the client's first one starts the server's half, others are signs of life. */
 int bench_beat(struct bench *bench);
 

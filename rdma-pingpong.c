@@ -53,16 +53,18 @@ static int take_send(struct bench *bench, const struct ibv_wc *completion)
 
 static int take_receive(struct bench *bench, const struct ibv_wc *completion)
 {
-	struct notice ignored;
+	struct notice notice;
 	struct lane *lane;
+	int heard;
 
 	if (completion->status == IBV_WC_SUCCESS && bench->plan.wait == PLAN_EVENT &&
-		completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
+		!bench->plan.reads && completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
 		bench_lane_of(bench, completion->wr_id) == bench->lanes) {
 		bench->lanes->heard++;
 		return probe_release(bench->probe, completion);
 	}
-	return bench_hear(bench, completion, &ignored, &lane) < 0 ? -1 : 0;
+	heard = bench_hear(bench, completion, &notice, &lane);
+	return heard > 0 ? bench_misplaced(bench) : heard;
 }
 
 /* True if the peer's WRITE of that number is here. */

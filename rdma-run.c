@@ -151,8 +151,14 @@ static bool is_possible(
 	const struct plan *plan = &bench->plan;
 	uint64_t before = notice->of_initiator ? lane->heard : lane->allowed, most;
 
-	if (!plan->verify || !(notice->of_initiator ? bench->serves && !lane->last_heard
-						    : bench->initiates && !lane->over))
+	if (!plan->verify || lane >= bench->lanes + plan->queue_pairs)
+		return false;
+	if (!(notice->of_initiator ? bench->serves && !lane->last_heard
+				   : bench->initiates && !lane->over))
+		return false;
+	/* An end is confirmed when it was told, and all before it has been looked at. */
+	if (notice->last && !notice->of_initiator &&
+		(!lane->ended || (!plan->reads && notice->number < lane->posted)))
 		return false;
 	if (notice->of_initiator)
 		most = lane->served + (plan->reads ? 0 : plan->slots);

@@ -184,6 +184,8 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:both:verify told beat notice:0 closed => $IMPOSSIBLE
 	$READY begin:both:verify told beat notice:5:mover closed => $IMPOSSIBLE
 	$READY begin:both:read:verify told beat notice:9 closed => $IMPOSSIBLE
+	$READY begin:latency told notice:1:mover closed => $MEANINGLESS
+	$READY begin:latency:spin told notice:1 closed => $MEANINGLESS
 	END
 }
 
@@ -337,7 +339,9 @@ GONE='the other side ended the connection'
 	server_breaks --bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
 	$BEGUN notice:9 closed => $IMPOSSIBLE
 	$BEGUN notice:0 closed => $IMPOSSIBLE
+	$BEGUN notice:0:last closed => $IMPOSSIBLE
 	$BEGUN notice:1:mover closed => $IMPOSSIBLE
+	$BEGUN hear hear notice:1:last closed => $IMPOSSIBLE
 	$BEGUN notice:4611686018427387903:last closed => $IMPOSSIBLE
 	$BEGUN closed => $SILENT
 	$BEGUN vanish => $GONE
@@ -346,6 +350,7 @@ GONE='the other side ended the connection'
 	server_breaks --bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
 	$BEGUN notice:9 closed => $IMPOSSIBLE
 	$BEGUN notice:0 closed => $IMPOSSIBLE
+	$BEGUN notice:0:last closed => $IMPOSSIBLE
 	$BEGUN notice:1:mover closed => $IMPOSSIBLE
 	$BEGUN notice:4 closed => $SILENT
 	$BEGUN closed => $SILENT
@@ -359,6 +364,7 @@ GONE='the other side ended the connection'
 		server_breaks --latency --poll $poll <<-END
 		$BEGUN beat closed => $MEANINGLESS
 		$BEGUN bytes:9 closed => $MEANINGLESS
+		$BEGUN notice:1 closed => $MEANINGLESS
 		$BEGUN order:facts closed => $MEANINGLESS
 		$BEGUN closed => $SILENT
 		$BEGUN vanish => $GONE
@@ -370,6 +376,7 @@ GONE='the other side ended the connection'
 	MODE='read'
 	server_breaks --latency --duration 60 <<-END
 	$BEGUN beat closed => $MEANINGLESS
+	$BEGUN write:64 closed => $MEANINGLESS
 	$BEGUN vanish => $GONE
 	$BEGUN deny closed => \\(did not allow\\|refused the request\\)
 	END

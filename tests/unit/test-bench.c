@@ -204,6 +204,67 @@ static void silence_ends_it(void **state)
 	}
 }
 
+/* An end whose peer has said this on that lane gives it up. */
+static void assert_impossible(
+	const struct plan *plan, bool at_server, size_t lane, const struct notice *notice)
+{
+	struct bench_rig rig;
+	struct bench_end *end;
+	struct bench *other;
+
+	bench_rig_start(&rig, 2, 64, MEMORY);
+	end = at_server ? &rig.server : &rig.client;
+	other = at_server ? &rig.client.bench : &rig.server.bench;
+	latency_init(&latency);
+	assert_int_equal(bench_notify(other, &other->lanes[lane], notice), 0);
+	assert_int_equal(bench_rig_run_alone(end, plan, &latency), -1);
+	assert_failure(end, FAILURE_PROTOCOL);
+	bench_rig_stop(&rig);
+}
+
+/* Whoever it is that says so: who is ahead of what there is, has done nothing, or has nothing to say. */
+static void notices_that_cannot_be(void **state)
+{
+	static const struct notice ahead = {9, true, false}, ready_ahead = {17, false, false},
+				   nothing = {0, true, false}, done = {0, true, true},
+				   confirmed = {0, false, true};
+
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct plan plan = plan_of(kind & 1, false, true);
+
+		plan.wait = kind & 2 ? PLAN_SPIN : PLAN_EVENT;
+		assert_impossible(&plan, true, 0, &ahead);
+		assert_impossible(&plan, true, 0, &nothing);
+		assert_impossible(&plan, true, 0, &confirmed);
+		assert_impossible(&plan, true, 1, &done);
+		assert_impossible(&plan, false, 0, &ready_ahead);
+		assert_impossible(&plan, false, 0, &done);
+		/* Of an end that nobody has told of. */
+		assert_impossible(&plan, false, 0, &confirmed);
+		assert_impossible(&plan, false, 1, &confirmed);
+		plan.both_ways = true;
+		plan.verify = false;
+		assert_impossible(&plan, true, 0, &done);
+		assert_impossible(&plan, true, 0, &confirmed);
+	}
+}
+
+static void notices_in_a_latency(void **state)
+{
+	static const struct notice notice = {1, true, false};
+
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct plan plan = plan_of(false, false, kind & 2);
+
+		plan.kind = PLAN_LATENCY;
+		plan.wait = kind & 1 ? PLAN_SPIN : PLAN_EVENT;
+		assert_impossible(&plan, true, 0, &notice);
+		assert_impossible(&plan, false, 0, &notice);
+	}
+}
+
 static void silence_ends_a_latency(void **state)
 {
 	(void)state;
@@ -359,6 +420,8 @@ int main(void)
 		cmocka_unit_test(wrong_data_is_not_looked_for),
 		cmocka_unit_test(a_failed_operation_ends_it),
 		cmocka_unit_test(silence_ends_it),
+		cmocka_unit_test(notices_that_cannot_be),
+		cmocka_unit_test(notices_in_a_latency),
 		cmocka_unit_test(silence_ends_a_latency),
 		cmocka_unit_test(a_signal_ends_it),
 		cmocka_unit_test(latencies_of_each_operation),
