@@ -265,6 +265,20 @@ background_peer() { ordering_peer "$@" >"$DIR/peer" 2>&1 & }
 	done
 }
 
+@test "a server that is to stop, and waits for data that does not come right, ends at the second signal" {
+	start_server --timeout 30 any
+	# shellcheck disable=SC2086 # words
+	background_peer $READY begin:latency:spin:verify told pings
+	wait_line "$DIR/peer" '^answered$'
+	kill -TERM "$SERVER"
+	wait_until takes_nobody
+	MARK=$SECONDS
+	stop_server
+	in_time
+}
+
+takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
+
 # server_breaks OPTION...: in the mode $MODE; reads cases from standard input: what the server does, and
 # what the client says of it in one line, within 15 s, with exit status 4.
 server_breaks() {
