@@ -96,6 +96,13 @@ static void list(struct connection *connection)
 	connection->device->look = deadline_in(LOOK_MIN);
 }
 
+/* rdmacm may never hear that the connection stands, from a peer that talks over it all the same. */
+void connection_meet(struct connection *connection)
+{
+	list(connection);
+	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_MET);
+}
+
 static void unlist(struct connection *connection)
 {
 	if (connection->listed)

@@ -223,6 +223,11 @@ size_t control_size(const struct geometry *geometry);
 uint8_t *control_receive(const struct connection *connection, uint64_t slot);
 uint8_t *control_send(const struct connection *connection, enum operation operation);
 
+/* rdma-common.c: the CQ thread */
+
+/* The passive side knows the peer's memory: the handshake is over, and silence is watched. */
+void connection_meet(struct connection *connection);
+
 /* rdma-exchange.c: the CQ thread, but for the receives */
 
 /* Gives one event to the state machine and does what it says. */
