@@ -57,6 +57,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 @test "memory accesses that we or the peer do not allow" {
 	server_survives any <<-END
 	mr:key get closed => the peer's memory did not allow the access
+	mr:all get closed => the peer's memory did not allow the access
 	mr get write:beyond closed => it wrote where our memory does not allow it
 	mr get write:key closed => it wrote where our memory does not allow it
 	mr get read closed => the connection broke before the exchange was complete
@@ -200,6 +201,7 @@ two_peers() {
 	INTRO='--intro read --size unknown' server_survives read <<-END
 	mr get data:1025 closed => it sent data up to byte 1025, which we did not allow
 	mr:key get data closed => the peer's memory did not allow the access
+	mr:all get data closed => the peer's memory did not allow the access
 	mr get data:4 data:4 closed => it sent data up to byte 4, which we did not allow
 	END
 }

@@ -36,8 +36,9 @@
  *   proof proof:wrong proof:replay proof:reflect
  *                                          send MSG_PROOF: a right one; with a bit flipped; one for
  *                                          another nonce of ours; the other side's own
- *   mr mr:wrap mr:empty mr:key mr:small mr:depth
- *                                          send MSG_MR: true, or wrong in the way named
+ *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth
+ *                                          send MSG_MR: true, or wrong in the way named; all: all of
+ *                                          the address space
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
  *                                          RDMA WRITE our text, or N bytes, into the region that we
  *                                          were offered, with its position as immediate data (none if

@@ -143,6 +143,8 @@ static void send_mr(struct peer *peer, const char *how)
 		message.length = 0;
 	else if (strcmp(how, "key") == 0)
 		message.rkey ^= 0xffff00;
+	else if (strcmp(how, "all") == 0)
+		message.address = 0, message.length = UINT64_MAX;
 	else if (strcmp(how, "small") == 0)
 		message.length = 4;
 	else if (strcmp(how, "depth") == 0)
