@@ -1,5 +1,6 @@
 /* Measured runs, both ends of them, on a made-up device. */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -241,6 +242,53 @@ static void a_signal_ends_it(void **state)
 	}
 }
 
+/* A peer whose WRITEs have the right last byte, sooner or later, and nothing else that is right. */
+struct deceiver {
+	struct bench_end *victim;
+	const struct plan *plan;
+	_Atomic bool over;
+};
+
+static void *deceive(void *argument)
+{
+	struct deceiver *deceiver = argument;
+	struct probe *probe = &deceiver->victim->probe;
+	uint8_t *last = probe->offered.start + deceiver->plan->size - 1;
+	bool stopped = false;
+
+	while (!deceiver->over) {
+		__atomic_add_fetch(last, 1, __ATOMIC_RELEASE);
+		/* It has begun to answer: from now on it is to stop. */
+		if (!stopped && bench_rig_operations() > 0)
+			stopped = eventfd_write(probe->stop_fd, 1) == 0;
+	}
+	return NULL;
+}
+
+/* Damaged data is waited for a while, each time anew: a signal is not. */
+static void a_signal_ends_it_though_all_is_wrong(void **state)
+{
+	struct plan plan = plan_of(false, false, true);
+	struct bench_rig rig;
+	struct deceiver deceiver = {&rig.server, &plan, false};
+	pthread_t thread;
+
+	(void)state;
+	plan.kind = PLAN_LATENCY;
+	plan.wait = PLAN_SPIN;
+	plan.slots = 1;
+	bench_rig_start(&rig, 1, 64, MEMORY);
+	/* No silence is meant to end it. */
+	bench_begin(&rig.server.bench, &plan, 60000);
+	assert_int_equal(pthread_create(&thread, NULL, deceive, &deceiver), 0);
+	rig.server.result = bench_run(&rig.server.bench, &rig.server.tally, NULL);
+	deceiver.over = true;
+	pthread_join(thread, NULL);
+	assert_failure(&rig.server, FAILURE_INTERRUPTED);
+	assert_in_range(rig.server.tally.operations, 1, 3);
+	bench_rig_stop(&rig);
+}
+
 /* All kinds of a latency's run, one after another on one connection, waiting in these ways. */
 static void run_latencies(uint32_t size, unsigned int waits)
 {
@@ -360,6 +408,7 @@ int main(void)
 		cmocka_unit_test(silence_ends_it),
 		cmocka_unit_test(silence_ends_a_latency),
 		cmocka_unit_test(a_signal_ends_it),
+		cmocka_unit_test(a_signal_ends_it_though_all_is_wrong),
 		cmocka_unit_test(latencies_of_each_operation),
 		cmocka_unit_test(a_latency_finds_wrong_data),
 		cmocka_unit_test(does_only_what_it_can),
