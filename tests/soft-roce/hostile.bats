@@ -292,6 +292,21 @@ two_peers() {
 	stop_server
 }
 
+@test "peers that talk without a pause: others are served beside them" {
+	start_server --timeout 30 any
+	local i mode
+	for i in 1 2; do
+		odd_peer "$ADDRESS" "$PORT" mr get say:here flood >>"$OUT" 2>&1 &
+	done
+	wait_until count "$OUT" here 2
+	for mode in write read; do
+		expect 0 client "$mode" "$ADDRESS" "$PORT"
+	done
+	[ ! -s "$ERRORS" ]
+	pkill -KILL odd-peer
+	stop_server
+}
+
 @test "a server that goes away at each step: the client says so, exit 4" {
 	local steps
 	while read -r steps; do

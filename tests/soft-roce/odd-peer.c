@@ -52,7 +52,8 @@
  *   verdict verdict:damaged verdict:9      send MSG_VERDICT likewise
  *   abort abort:TEXT                       send MSG_ABORT
  *   type:N bytes:N bytes:N:T               send a message of type N; of N bytes, the first being T
- *   beat beats                             send a sign of life; for ever
+ *   beat beats flood                       send a sign of life; for ever, ten in a second; for ever,
+ *                                          as fast as it goes
  *   get get:NAME                           wait for the next message, but for MSG_DATA and MSG_CREDIT,
  *                                          or for the next of that name, and print its name
  *   read read:beyond reads                 RDMA READ likewise; print the text; for as long as it can

@@ -243,6 +243,16 @@ static void beats(struct peer *peer, const char *how)
 	}
 }
 
+/* Signs of life without a pause: as many as the device takes. */
+static void flood(struct peer *peer, const char *how)
+{
+	while (!peer->failed) {
+		while (peer->sends < ENDPOINT_SLOTS / 2)
+			beat(peer, how);
+		take(peer);
+	}
+}
+
 /* The data of a WRITE. Returns how much it is. */
 static size_t fill(uint8_t *bytes, const char *how)
 {
@@ -386,6 +396,7 @@ static const struct {
 	{"bytes", send_length},
 	{"beat", beat},
 	{"beats", beats},
+	{"flood", flood},
 	{"get", get},
 	{"read", rdma_read},
 	{"reads", rdma_reads},
