@@ -8,6 +8,8 @@
  * refuses one request with that reason of lib/introduction.h; 0: without a word.
  *     odd-peer --half-open HOST PORT
  * prints "here" when its request is granted, and never says that it knows.
+ *     odd-peer --intro version --knock HOST PORT N
+ * makes N requests at a time, and again whenever one is refused, for ever; prints "here" after the first.
  *
  * Options:
  *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
@@ -209,6 +211,9 @@ int main(int argc, char *argv[])
 		puts("here");
 		pause();
 	}
+	if (strcmp(argv[word], "--knock") == 0 && word + 3 < argc)
+		endpoint_knock(&peer.end, argv[word + 1], argv[word + 2],
+			(unsigned int)atoi(argv[word + 3]));
 	if (strcmp(argv[word], "--listen") == 0) {
 		endpoint_accept(&peer.end, argv[word + 1], argv[word + 2], receives);
 		word += 3;
