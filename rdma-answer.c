@@ -343,6 +343,9 @@ static void report(struct answer *answer)
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
 			"--handshake-timeout", "timed out waiting for its first order");
 	}
+	if (failure->phase == PHASE_EXCHANGE)
+		failure->phase =
+			answer->kind == SESSION_MEASUREMENT ? PHASE_MEASUREMENT : PHASE_DIAGNOSIS;
 	failure_explain(failure, answer->probe.peer, output->verbose, text, sizeof(text));
 	output_error(output, "%s", text);
 }

@@ -65,6 +65,8 @@ static int take_failure(struct measurement *measurement)
 {
 	struct failure *failure = &measurement->ask.probe.failure;
 
+	if (failure->phase == PHASE_EXCHANGE)
+		failure->phase = PHASE_MEASUREMENT;
 	if (failure->kind == FAILURE_DEADLINE && failure->code == CODE_DIAGNOSIS)
 		failure->code = ETIMEDOUT;
 	if (failure->kind == FAILURE_ERRNO && failure->phase == PHASE_ADDRESS)
@@ -368,21 +370,22 @@ static int judge(struct measurement *measurement)
 	if (wrong > 0)
 		return failure_set(&measurement->failure,
 			measurement->wrong_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
-			PHASE_EXCHANGE, 0, "--verify", "the data of %llu operation%s was not right",
-			(unsigned long long)wrong, wrong == 1 ? "" : "s");
+			PHASE_MEASUREMENT, 0, "--verify",
+			"the data of %llu operation%s was not right", (unsigned long long)wrong,
+			wrong == 1 ? "" : "s");
 	if (measure->verify)
 		output_line(&measurement->output, "verified: every byte of every operation");
 	if (measure->expect_percent)
 		wanted *= speed_of_link(&measurement->ours, &measurement->theirs) *
 			  (measure->bidirectional ? 2 : 1);
 	if (measure->expect_percent && wanted == 0)
-		return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_EXCHANGE,
+		return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
 			IMPAIRED_EXPECTED, "--expect", "what the link can carry is not known");
 	if (measurement->best >= wanted)
 		return 0;
 	measurement_rate_text(got, sizeof(got), measurement->options, measurement->best);
 	measurement_rate_text(least, sizeof(least), measurement->options, wanted);
-	return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_EXCHANGE,
+	return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
 		IMPAIRED_EXPECTED, "--expect", "%s of %s", got, least);
 }
 

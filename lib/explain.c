@@ -378,6 +378,8 @@ static const struct explanation unknown = {FAILURE_NONE, PHASE_ANY, EXPLAIN_ANY,
 
 const struct explanation *explain(enum failure_kind kind, enum phase phase, int code)
 {
+	if (phase == PHASE_DIAGNOSIS || phase == PHASE_MEASUREMENT)
+		phase = PHASE_EXCHANGE;
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (rows[i].kind == kind &&
 			(rows[i].phase == phase || rows[i].phase == PHASE_ANY) &&

@@ -39,6 +39,8 @@ static const char *const attempts[PHASE_COUNT] = {
 	[PHASE_MEMORY] = "cannot register memory for",
 	[PHASE_CONNECT] = "cannot connect to",
 	[PHASE_EXCHANGE] = "the exchange failed with",
+	[PHASE_DIAGNOSIS] = "the diagnosis failed with",
+	[PHASE_MEASUREMENT] = "the measurement failed with",
 };
 
 void failure_explain(

@@ -82,6 +82,9 @@ enum phase {
 	PHASE_MEMORY,     /* registering memory */
 	PHASE_CONNECT,    /* connect or accept */
 	PHASE_EXCHANGE,   /* messages and data */
+	/* What goes wrong in an exchange goes wrong in these, too: lib/explain.c. */
+	PHASE_DIAGNOSIS,
+	PHASE_MEASUREMENT,
 	PHASE_COUNT,
 	PHASE_ANY = PHASE_COUNT,
 };

@@ -79,6 +79,14 @@ static void writes_whole_sentences(void **state)
 			"cannot write data.bin: No space left on device", "h:7", true,
 			"the exchange failed with h:7: cannot write data.bin: No space left on "
 			"device. [target_write: ENOSPC 28]"},
+		{FAILURE_GONE, PHASE_DIAGNOSIS, 0, "RDMA_CM_EVENT_DISCONNECTED", "it left", "h:7",
+			false,
+			"the diagnosis failed with h:7: it left; see what the other side reports, "
+			"and whether it still runs."},
+		{FAILURE_ERRNO, PHASE_MEASUREMENT, ETIMEDOUT, "call", "", "h:7", false,
+			"the measurement failed with h:7: the connection manager reports the peer "
+			"as unreachable; see what the other side reports, and whether it still "
+			"runs."},
 		{FAILURE_ABORTED, PHASE_EXCHANGE, 0, "MSG_ABORT", "it gave up: why", "h:7", false,
 			"the exchange failed with h:7: it gave up: why."},
 	};

@@ -74,6 +74,23 @@ static void a_long_one_is_slow(void **state)
 	assert_int_equal(intervals.best, 10000);
 }
 
+/* However much was moved before a link stopped, and in whatever part of an interval it did. */
+static void a_gap_counts_by_itself(void **state)
+{
+	struct intervals intervals;
+
+	(void)state;
+	intervals_init(&intervals, START);
+	intervals_note(&intervals, START + 100 * MS, 1000);
+	intervals_note(&intervals, START + 190 * MS, 1900);
+	intervals_note(&intervals, START + 340 * MS, 1930);
+	assert_int_equal(intervals.worst, 200);
+	assert_int_equal(intervals.best, 10000);
+	intervals_note(&intervals, START + 440 * MS, 2930);
+	assert_int_equal(intervals.worst, 200);
+	assert_int_equal(intervals.best, 10000);
+}
+
 /* A link that stopped for a whole interval is not one of which nothing is known. */
 static void nothing_at_all_is_the_worst(void **state)
 {
@@ -106,6 +123,7 @@ int main(void)
 		cmocka_unit_test(the_first_is_both),
 		cmocka_unit_test(each_counts_its_own_bytes),
 		cmocka_unit_test(a_long_one_is_slow),
+		cmocka_unit_test(a_gap_counts_by_itself),
 		cmocka_unit_test(nothing_at_all_is_the_worst),
 		cmocka_unit_test(does_not_overflow),
 	};
