@@ -21,8 +21,9 @@
 
 #include "rdma-internal.h"
 
-/* Completions taken from a queue at a time. */
+/* Completions taken from a queue at a time, and how often before it is another one's turn. */
 #define COMPLETIONS 16
+#define TIMES       16
 
 /*
  * A side that is silent for the peer's --timeout is given up, so each says something so many times in
@@ -96,11 +97,33 @@ static void list(struct connection *connection)
 	connection->device->look = deadline_in(LOOK_MIN);
 }
 
+/* rdmacm may never hear that the connection stands, from a peer that talks over it all the same. */
+void connection_meet(struct connection *connection)
+{
+	list(connection);
+	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_MET);
+}
+
 static void unlist(struct connection *connection)
 {
 	if (connection->listed)
 		TAILQ_REMOVE(&connection->device->connections, connection, next);
 	connection->listed = false;
+}
+
+/* More has come than one turn takes: the others have theirs first. */
+static void fall_behind(struct connection *connection)
+{
+	if (!connection->is_behind)
+		TAILQ_INSERT_TAIL(&connection->device->behind, connection, next_behind);
+	connection->is_behind = true;
+}
+
+static void leave_behind(struct connection *connection)
+{
+	if (connection->is_behind)
+		TAILQ_REMOVE(&connection->device->behind, connection, next_behind);
+	connection->is_behind = false;
 }
 
 /* Lets go of the connection: from here on this thread does not touch it. */
@@ -113,6 +136,7 @@ static void retire(struct connection *connection)
 			connection->receives_posted, connection->armed ? "" : ", not armed");
 	connection_step(connection, EVENT_DISCONNECTED);
 	unlist(connection);
+	leave_behind(connection);
 	if (connection->source)
 		source_stop(connection->source);
 	if (connection->sink)
@@ -122,16 +146,25 @@ static void retire(struct connection *connection)
 	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_DRAINED);
 }
 
-/* Takes all completions that wait, and moves what they allow. */
+/*
+ * Takes the completions that wait, and moves what they allow. A peer that sends as fast as we take
+ * would have us do that for ever, so there is an end to a turn; but of one that is closing, to which
+ * nothing new comes, all are taken.
+ */
 static void poll_queue(struct connection *connection)
 {
 	struct ibv_wc completions[COMPLETIONS];
+	unsigned int times = 0;
 	int count;
 
 	while ((count = ibv_poll_cq(connection->cq, COMPLETIONS, completions)) > 0) {
 		for (int i = 0; i < count; i++)
 			connection_completed(connection, &completions[i]);
 		stream_pump(connection);
+		if (++times >= TIMES && !connection->closing) {
+			fall_behind(connection);
+			return;
+		}
 	}
 	if (count < 0) {
 		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_poll_cq",
@@ -187,6 +220,19 @@ static bool take_event(struct device *device)
 	poll_queue(connection);
 	end_if_drained(connection);
 	return true;
+}
+
+/* Goes on with the one that has waited longest, if any has to wait. */
+static void catch_up(struct device *device)
+{
+	struct connection *connection = TAILQ_FIRST(&device->behind);
+
+	if (!connection)
+		return;
+	leave_behind(connection);
+	/* What is missing of one that is closing brings an event. */
+	if (!connection->closing)
+		poll_queue(connection);
 }
 
 /*
@@ -318,7 +364,9 @@ static void *poll_completions(void *argument)
 	bool running = true;
 
 	while (running) {
-		if (poll(waiting, 2, look(device)) < 0)
+		int time = look(device);
+
+		if (poll(waiting, 2, TAILQ_EMPTY(&device->behind) ? time : 0) < 0)
 			continue; /* EINTR */
 		/*
 		 * Notes first: a completion may come from a connection that was made since, and
@@ -328,6 +376,8 @@ static void *poll_completions(void *argument)
 		/* A removed device's channel is not polled again; the main thread will hear of it. */
 		if (running && waiting[1].revents && !take_event(device))
 			waiting[1].fd = -1;
+		if (running)
+			catch_up(device);
 	}
 	return NULL;
 }
@@ -343,6 +393,7 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	device->verbs = verbs;
 	ibv_query_device(verbs, &device->attributes);
 	TAILQ_INIT(&device->connections);
+	TAILQ_INIT(&device->behind);
 	device->mailbox.eventfd = -1;
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel) {

@@ -225,7 +225,7 @@ void connection_step(struct connection *connection, enum exchange_event event)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, (int)event,
 			"exchange_step", "it sent %s", violation ? violation : "out of order");
 	else if (event == EVENT_RECEIVED_MR && !connection->session->active)
-		mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_MET);
+		connection_meet(connection);
 	if (actions & ACTION_SEND_PROOF)
 		connection_prove(connection);
 	if (actions & ACTION_SEND_MR)

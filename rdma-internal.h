@@ -98,8 +98,9 @@ struct device {
 	struct mailbox mailbox;
 	struct slip stop;
 	pthread_t thread;
-	TAILQ_HEAD(, connection) connections; /* the CQ thread's: those whose exchange runs */
-	deadline_t look;                      /* when it looks for silence among them */
+	/* the CQ thread's: those whose exchange runs, and those with more completions than their turn took */
+	TAILQ_HEAD(, connection) connections, behind;
+	deadline_t look; /* when it looks for silence among the first */
 };
 
 /*
@@ -130,7 +131,7 @@ struct connection {
 	char peer[ADDRESS_TEXT_SIZE];
 	struct worker_listener source_listener, sink_listener;
 
-	TAILQ_ENTRY(connection) next;
+	TAILQ_ENTRY(connection) next, next_behind;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
 	bool streaming;                /* both know one another's memory */
@@ -144,7 +145,7 @@ struct connection {
 	uint64_t sends_posted, sends_completed;
 	unsigned int receives_posted; /* and not completed */
 	bool armed;                   /* the completion queue will raise an event */
-	bool listed, closing, retired;
+	bool listed, is_behind, closing, retired;
 	deadline_t heard, spoke;     /* when the peer last did, when we last did */
 	deadline_t acknowledged;     /* when the last signaled send was, or the next was posted */
 	deadline_t gave_up;          /* when we did, if we did */
@@ -222,6 +223,11 @@ bool geometry_is_for_texts(const struct geometry *geometry);
 size_t control_size(const struct geometry *geometry);
 uint8_t *control_receive(const struct connection *connection, uint64_t slot);
 uint8_t *control_send(const struct connection *connection, enum operation operation);
+
+/* rdma-common.c: the CQ thread */
+
+/* The passive side knows the peer's memory: the handshake is over, and silence is watched. */
+void connection_meet(struct connection *connection);
 
 /* rdma-exchange.c: the CQ thread, but for the receives */
 

@@ -197,9 +197,9 @@ static int write_once(struct bench *bench, struct form *form, uint64_t number)
 
 /*
  * Looks at the data of the peer's WRITE. Its last byte may be here before the others, which then come
- * soon, or are damaged.
+ * soon, or are damaged: of that we are sure so late that it is time for a look at everything else.
  */
-static void check_write(struct bench *bench, uint64_t number)
+static int check_write(struct bench *bench, uint64_t number)
 {
 	uint64_t seed = bench_seed(bench, bench->lanes, number, !bench->server);
 	uint64_t end = probe_now() + (bench->plan.wait == PLAN_SPIN ? SETTLED_NS : 0);
@@ -208,8 +208,9 @@ static void check_write(struct bench *bench, uint64_t number)
 	while (pattern_check(bench->probe->offered.start, size, seed) < size)
 		if (probe_now() >= end) {
 			bench->wrong++;
-			return;
+			return bench_glance(bench, probe_now()) < 0 ? -1 : 0;
 		}
+	return 0;
 }
 
 /* One WRITE there and one back, which half of *end - start is then the time of one way. */
@@ -218,9 +219,7 @@ static int ping(struct bench *bench, struct form *form, uint64_t number, uint64_
 	if (write_once(bench, form, number) || await_data(bench, number))
 		return -1;
 	*end = probe_now();
-	if (bench->plan.verify)
-		check_write(bench, number);
-	return 0;
+	return bench->plan.verify ? check_write(bench, number) : 0;
 }
 
 /* One READ. */
@@ -266,8 +265,8 @@ static int echo(struct bench *bench, struct form *form)
 			return -1;
 		if (bench->told_end)
 			return settle(bench);
-		if (bench->plan.verify)
-			check_write(bench, number);
+		if (bench->plan.verify && check_write(bench, number))
+			return -1;
 		fill(bench, number);
 		if (write_once(bench, form, number))
 			return -1;

@@ -21,6 +21,9 @@
 /* Of a --bind host name, so many addresses are tried. */
 #define ADDRESSES_MAX 16
 
+/* So many rdmacm events are taken before it is the turn of everything else, however fast more come. */
+#define EVENTS 64
+
 struct server {
 	struct options options;
 	struct output output;
@@ -35,9 +38,10 @@ static void take_events(struct server *server)
 {
 	struct failure failure = {0};
 	struct rdma_cm_event *event;
-	int error;
+	int error = 0;
 
-	while ((event = channel_event(server->service.channel, &error))) {
+	for (int i = 0; i < EVENTS && (event = channel_event(server->service.channel, &error));
+		i++) {
 		/* The handlers may destroy the id, which waits for acknowledged events. */
 		struct event_copy copy;
 

@@ -120,15 +120,19 @@ void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t re
 	receiver->reads_complete = reads;
 }
 
+/* A part of as much as the peer may say that it has. */
+static uint64_t share_of(uint64_t all)
+{
+	return all / PARTS + (all % PARTS > 0);
+}
+
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)
 {
 	/* A place that was WRITTEN is free when it is emptied; one that was READ, at once. */
 	uint64_t position = flow->writes ? freed : receiver->arrived;
-	uint64_t share = (flow->exposed + PARTS - 1) / PARTS;
-	uint64_t pieces_share = (flow->depth + PARTS - 1) / PARTS;
 
-	if (position - receiver->credited < share &&
-		receiver->pieces - receiver->pieces_credited < pieces_share)
+	if (position - receiver->credited < share_of(flow->exposed) &&
+		receiver->pieces - receiver->pieces_credited < share_of(flow->depth))
 		return false;
 	receiver->credited = position;
 	receiver->pieces_credited = receiver->pieces;

@@ -153,6 +153,54 @@ void endpoint_half_open(struct endpoint *end, const char *host, const char *port
 	endpoint_event(end, RDMA_CM_EVENT_CONNECT_RESPONSE);
 }
 
+/* Sets out for that address once more. */
+static void set_out(struct endpoint *end, const struct addrinfo *to)
+{
+	struct rdma_cm_id *id;
+
+	if (rdma_create_id(end->channel, &id, NULL, RDMA_PS_TCP) ||
+		rdma_resolve_addr(id, NULL, to->ai_addr, 5000))
+		die("rdma_resolve_addr: %s", strerror(errno));
+}
+
+/* One step on: address, route, request; whoever has an answer begins anew. */
+static void go_on(struct endpoint *end, struct rdma_cm_id *id, enum rdma_cm_event_type event,
+	const struct addrinfo *to)
+{
+	if (event == RDMA_CM_EVENT_ADDR_RESOLVED && rdma_resolve_route(id, 5000))
+		die("rdma_resolve_route: %s", strerror(errno));
+	if (event == RDMA_CM_EVENT_ROUTE_RESOLVED) {
+		/* The server would take two of the same number for one. */
+		end->parameters.qp_num = 1U << 23 | (end->posted++ & 0x7fffff);
+		if (rdma_connect(id, &end->parameters))
+			die("rdma_connect: %s", strerror(errno));
+	}
+	if (event == RDMA_CM_EVENT_ADDR_RESOLVED || event == RDMA_CM_EVENT_ROUTE_RESOLVED)
+		return;
+	rdma_destroy_id(id);
+	set_out(end, to);
+	if (end->sent++ == 0)
+		puts("here");
+}
+
+void endpoint_knock(struct endpoint *end, const char *host, const char *port, unsigned int at_once)
+{
+	struct addrinfo *list = find(host, port);
+
+	start(end, &end->id);
+	end->posted = (unsigned int)getpid() << 8;
+	while (at_once-- > 0)
+		set_out(end, list);
+	for (;;) {
+		struct rdma_cm_event *event = wait_event(end);
+		enum rdma_cm_event_type type = event->event;
+		struct rdma_cm_id *id = event->id;
+
+		rdma_ack_cm_event(event);
+		go_on(end, id, type, list);
+	}
+}
+
 void endpoint_connect(
 	struct endpoint *end, const char *host, const char *port, unsigned int receives)
 {

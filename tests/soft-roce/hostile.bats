@@ -57,6 +57,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 @test "memory accesses that we or the peer do not allow" {
 	server_survives any <<-END
 	mr:key get closed => the peer's memory did not allow the access
+	mr:all get closed => the peer's memory did not allow the access
 	mr get write:beyond closed => it wrote where our memory does not allow it
 	mr get write:key closed => it wrote where our memory does not allow it
 	mr get read closed => the connection broke before the exchange was complete
@@ -200,6 +201,7 @@ two_peers() {
 	INTRO='--intro read --size unknown' server_survives read <<-END
 	mr get data:1025 closed => it sent data up to byte 1025, which we did not allow
 	mr:key get data closed => the peer's memory did not allow the access
+	mr:all get data closed => the peer's memory did not allow the access
 	mr get data:4 data:4 closed => it sent data up to byte 4, which we did not allow
 	END
 }
@@ -287,6 +289,21 @@ two_peers() {
 	pkill -KILL odd-peer
 	wait_line "$ERRORS" 'the exchange failed'
 	one_line "$ERRORS"
+	stop_server
+}
+
+@test "peers that talk without a pause: others are served beside them" {
+	start_server --timeout 30 any
+	local i mode
+	for i in 1 2; do
+		odd_peer "$ADDRESS" "$PORT" mr get say:here flood >>"$OUT" 2>&1 &
+	done
+	wait_until count "$OUT" here 2
+	for mode in write read; do
+		expect 0 client "$mode" "$ADDRESS" "$PORT"
+	done
+	[ ! -s "$ERRORS" ]
+	pkill -KILL odd-peer
 	stop_server
 }
 

@@ -98,6 +98,18 @@ counts_right() {
 	stop_server
 }
 
+@test "requests without end: who is there meets the deadline meanwhile, and a good one gets in" {
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
+	hold_place say:here closed
+	odd_here --intro version --knock "$ADDRESS" "$PORT" 500
+	odd_here --intro version --knock "$ADDRESS" "$PORT" 500
+	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout'
+	kill -0 "${CLIENTS[1]}" "${CLIENTS[2]}"
+	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
+	let_go_of "${CLIENTS[1]}" "${CLIENTS[2]}"
+	stop_server
+}
+
 @test "a full house of idle clients: the one that has been idle longest makes room, and hears why" {
 	mkdir "$DIR/in"
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 3 --output "$DIR/in/" any

@@ -8,6 +8,8 @@
  * refuses one request with that reason of lib/introduction.h; 0: without a word.
  *     odd-peer --half-open HOST PORT
  * prints "here" when its request is granted, and never says that it knows.
+ *     odd-peer --intro version --knock HOST PORT N
+ * makes N requests at a time, and again whenever one is refused, for ever; prints "here" after the first.
  *
  * Options:
  *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
@@ -47,8 +49,9 @@
  *   proof proof:wrong proof:replay proof:reflect
  *                                          send MSG_PROOF: a right one; with a bit flipped; one for
  *                                          another nonce of ours; the other side's own
- *   mr mr:wrap mr:empty mr:key mr:small mr:depth
- *                                          send MSG_MR: true, or wrong in the way named
+ *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth
+ *                                          send MSG_MR: true, or wrong in the way named; all: all of
+ *                                          the address space
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
  *                                          RDMA WRITE our text, or N bytes, into the region that we
  *                                          were offered, with its position as immediate data (none if
@@ -62,7 +65,8 @@
  *   verdict verdict:damaged verdict:9      send MSG_VERDICT likewise
  *   abort abort:TEXT                       send MSG_ABORT
  *   type:N bytes:N bytes:N:T               send a message of type N; of N bytes, the first being T
- *   beat beats                             send a sign of life; for ever
+ *   beat beats flood                       send a sign of life; for ever, ten in a second; for ever,
+ *                                          as fast as it goes
  *   get get:NAME                           wait for the next message, but for MSG_DATA and MSG_CREDIT,
  *                                          or for the next of that name, and print its name
  *   read read:beyond reads                 RDMA READ likewise; print the text; for as long as it can
@@ -234,6 +238,9 @@ int main(int argc, char *argv[])
 		puts("here");
 		pause();
 	}
+	if (strcmp(argv[word], "--knock") == 0 && word + 3 < argc)
+		endpoint_knock(&peer.end, argv[word + 1], argv[word + 2],
+			(unsigned int)atoi(argv[word + 3]));
 	if (strcmp(argv[word], "--listen") == 0) {
 		endpoint_accept(&peer.end, argv[word + 1], argv[word + 2], receives);
 		word += 3;

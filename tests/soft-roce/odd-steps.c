@@ -149,6 +149,8 @@ static void send_mr(struct peer *peer, const char *how)
 		message.length = 0;
 	else if (strcmp(how, "key") == 0)
 		message.rkey ^= 0xffff00;
+	else if (strcmp(how, "all") == 0)
+		message.address = 0, message.length = UINT64_MAX;
 	else if (strcmp(how, "small") == 0)
 		message.length = 4;
 	else if (strcmp(how, "depth") == 0)
@@ -244,6 +246,16 @@ static void beats(struct peer *peer, const char *how)
 		beat(peer, how);
 		odd_finish(peer);
 		poll(NULL, 0, BEAT_MS);
+	}
+}
+
+/* Signs of life without a pause: as many as the device takes. */
+static void flood(struct peer *peer, const char *how)
+{
+	while (!peer->failed) {
+		while (peer->sends < ENDPOINT_SLOTS / 2)
+			beat(peer, how);
+		take(peer);
 	}
 }
 
@@ -390,6 +402,7 @@ static const struct {
 	{"bytes", send_length},
 	{"beat", beat},
 	{"beats", beats},
+	{"flood", flood},
 	{"get", get},
 	{"read", rdma_read},
 	{"reads", rdma_reads},

@@ -154,6 +154,14 @@ static bool is_armed(const struct ibv_cq *cq)
 	return ((const struct rig_cq *)cq)->armed;
 }
 
+/* A peer that sees the last byte of a WRITE at once, and has the next one ready. */
+static void answer(const struct ibv_sge *piece)
+{
+	const uint8_t *bytes = at(piece->addr);
+
+	*bench_device.answer = (uint8_t)(bytes[piece->length - 1] + 1);
+}
+
 static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct ibv_send_wr **bad)
 {
 	struct rig_qp *qp = (struct rig_qp *)ibv_qp;
@@ -175,6 +183,8 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 			assert_true(send->piece.length <= sizeof(send->bytes));
 			memcpy(send->bytes, at(send->piece.addr), send->piece.length);
 		}
+		if (bench_device.answer)
+			answer(&send->piece);
 		qp->posted++;
 	}
 	advance(is_armed(ibv_qp->send_cq) || is_armed(qp->peer->qp.recv_cq));
@@ -324,4 +334,5 @@ void bench_device_start(void)
 	bench_device.seed = 1;
 	bench_device.operations = bench_device.inlined = 0;
 	bench_device.mishap = NO_MISHAP;
+	bench_device.answer = NULL;
 }

@@ -52,6 +52,7 @@ extern struct bench_device {
 	unsigned int operations, inlined;
 	unsigned int mishap_after;
 	enum mishap mishap;
+	uint8_t *answer; /* NULL: none */
 } bench_device;
 
 /* Forgets what was, and gets ready for the calls. */

@@ -101,6 +101,11 @@ void bench_rig_mishap(unsigned int after, enum mishap which)
 	bench_device.mishap = which;
 }
 
+void bench_rig_answer(uint8_t *place)
+{
+	bench_device.answer = place;
+}
+
 unsigned int bench_rig_operations(void)
 {
 	return bench_device.operations;

@@ -35,6 +35,9 @@ void bench_rig_start(struct bench_rig *rig, uint32_t queue_pairs, uint32_t depth
 /* The RDMA operation after so many others has that mishap. */
 void bench_rig_mishap(unsigned int after, enum mishap mishap);
 
+/* Whoever WRITEs gets the last byte of an answer there at once, and nothing else that was right. */
+void bench_rig_answer(uint8_t *place);
+
 /*
  * Carries the plan out at both ends, as the programs do: the client orders the end when its half is over,
  * and the server answers when its own is. Returns the client's result.

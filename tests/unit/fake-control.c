@@ -45,7 +45,8 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 	fake_lock();
 	memcpy(fake.watched, all, sizeof(all));
 	fake.wake = milliseconds < 0 ? INT64_MAX : atomic_load(&fake.now) + milliseconds;
-	fake.asleep = true;
+	fake.asleep = milliseconds != 0;
+	fake.turn = 0;
 	fake_unlock();
 	result = ppoll(all, 3, milliseconds == 0 ? &none : NULL, NULL);
 	fake_lock();
@@ -199,7 +200,7 @@ void fake_start(enum ibv_transport_type transport)
 	memset(&fake.failure, 0, sizeof(fake.failure));
 	memset(&fake.peer, 0, sizeof(fake.peer));
 	fake.registered = fake.registered_most = fake.announced = 0;
-	fake.damage = 0;
+	fake.damage = fake.turn = fake.longest_turn = 0;
 	fake.flush_on_disconnect = true;
 	fake.asleep = false;
 	fake_unlock();
@@ -380,6 +381,24 @@ void fake_arrive(struct rdma_cm_id *id, const void *bytes, size_t length)
 	fake_lock();
 	fake_deliver(fake_of_id(id), bytes, &completion);
 	fake_unlock();
+}
+
+void fake_flood(struct rdma_cm_id *id, unsigned int messages)
+{
+	fake_lock();
+	fake_of_id(id)->flood = messages;
+	fake_pour(fake_of_id(id));
+	fake_unlock();
+}
+
+unsigned int fake_longest_turn(void)
+{
+	unsigned int longest;
+
+	fake_lock();
+	longest = fake.longest_turn;
+	fake_unlock();
+	return longest;
 }
 
 void fake_arrive_immediate(struct rdma_cm_id *id, uint32_t length, uint32_t immediate)

@@ -45,6 +45,7 @@ struct fake_connection {
 	size_t room;
 	unsigned int posted, completed, freed, markers;
 	unsigned int reading, reads;
+	unsigned int flood; /* messages of no bytes that come as fast as they are taken */
 	bool broken;
 	struct fake_requests requests;
 };
@@ -82,7 +83,9 @@ extern struct fake {
 		size_t length;
 		uint32_t rkey;
 	} peer;
-	unsigned int damage; /* RDMA operations until one brings damaged data, 0: none will */
+	unsigned int turn,
+		longest_turn; /* completions that were polled since the CQ thread slept */
+	unsigned int damage;  /* RDMA operations until one brings damaged data, 0: none will */
 	bool flush_on_disconnect;
 } fake;
 
@@ -126,6 +129,9 @@ void fake_execute(struct fake_connection *connection);
 
 /* A message comes in, or immediate data, if there are no bytes. With the lock. */
 void fake_deliver(struct fake_connection *connection, const void *bytes, const struct ibv_wc *how);
+
+/* What there is of a flood comes in, as far as there are receives. With the lock. */
+void fake_pour(struct fake_connection *connection);
 
 /* A completion was polled: its place in the queue, and those before, are free. With the lock. */
 void fake_polled(const struct fake_completion *polled);

@@ -54,6 +54,9 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 		fake_polled(next);
 		completions[taken++] = next->completion;
 	}
+	fake.turn += (unsigned int)taken;
+	if (fake.turn > fake.longest_turn)
+		fake.longest_turn = fake.turn;
 	fake_unlock();
 	return taken;
 }

@@ -111,6 +111,12 @@ void fake_join(struct rdma_cm_id *a, struct rdma_cm_id *b);
 void fake_arrive(struct rdma_cm_id *id, const void *bytes, size_t length);
 void fake_fail_receive(struct rdma_cm_id *id, enum ibv_wc_status status);
 
+/* So many messages of no bytes arrive, each as soon as there is a receive for it. */
+void fake_flood(struct rdma_cm_id *id, unsigned int messages);
+
+/* The most completions that were polled with no look at what else there is to do: poll(2). */
+unsigned int fake_longest_turn(void);
+
 /* The peer's WRITE of so many bytes has happened, and brings immediate data. */
 void fake_arrive_immediate(struct rdma_cm_id *id, uint32_t length, uint32_t immediate);
 

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include "bench-rig.h"
+#include "lib/pattern.h"
 
 #define OPERATIONS 120
 #define MEMORY     65536
@@ -303,6 +304,32 @@ static void a_signal_ends_it(void **state)
 	}
 }
 
+/* Damaged data is waited for a while, each time anew; a signal is seen all the same. */
+static void a_signal_ends_it_though_all_is_wrong(void **state)
+{
+	struct plan plan = plan_of(false, false, true);
+	struct bench_rig rig;
+	struct bench *bench = &rig.server.bench;
+	uint8_t *memory;
+
+	(void)state;
+	plan.kind = PLAN_LATENCY;
+	plan.wait = PLAN_SPIN;
+	plan.slots = 1;
+	bench_rig_start(&rig, 1, 64, MEMORY);
+	memory = rig.server.probe.offered.start;
+	bench_begin(bench, &plan, 60000);
+	/* The first is right, and quick: by itself the server looks again at the 64th. */
+	pattern_fill(memory, plan.size - 1, bench_seed(bench, bench->lanes, 0, false));
+	memory[plan.size - 1] = 1;
+	bench_rig_answer(memory + plan.size - 1);
+	eventfd_write(rig.server.probe.stop_fd, 1);
+	rig.server.result = bench_run(bench, &rig.server.tally, NULL);
+	assert_failure(&rig.server, FAILURE_INTERRUPTED);
+	assert_in_range(rig.server.tally.operations, 0, 2);
+	bench_rig_stop(&rig);
+}
+
 /* All kinds of a latency's run, one after another on one connection, waiting in these ways. */
 static void run_latencies(uint32_t size, unsigned int waits)
 {
@@ -424,6 +451,7 @@ int main(void)
 		cmocka_unit_test(notices_in_a_latency),
 		cmocka_unit_test(silence_ends_a_latency),
 		cmocka_unit_test(a_signal_ends_it),
+		cmocka_unit_test(a_signal_ends_it_though_all_is_wrong),
 		cmocka_unit_test(latencies_of_each_operation),
 		cmocka_unit_test(a_latency_finds_wrong_data),
 		cmocka_unit_test(does_only_what_it_can),

@@ -303,6 +303,22 @@ static void hears_of_no_piece_far_off(void **state)
 	assert_true(flow_hear(&flow, &receiver, 5 * GIB + 4096));
 }
 
+/* However large the peer says that its ring is, there is no credit for nothing. */
+static void gives_no_credit_for_nothing(void **state)
+{
+	(void)state;
+	for (uint64_t less = 0; less < 8; less++) {
+		const struct flow flow = {
+			.exposed = UINT64_MAX - less, .local = 4096, .chunk = 64, .depth = 8};
+		struct flow_receiver receiver = {.told = 3, .arrived = 3, .pieces = 1};
+
+		assert_false(flow_give_credit(&flow, &receiver, 0));
+		receiver.pieces = 2;
+		assert_true(flow_give_credit(&flow, &receiver, 0));
+		assert_false(flow_give_credit(&flow, &receiver, 0));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +328,7 @@ int main(void)
 		cmocka_unit_test(takes_no_credit_from_far_off),
 		cmocka_unit_test(hears_of_no_piece_that_cannot_be),
 		cmocka_unit_test(hears_of_no_piece_far_off),
+		cmocka_unit_test(gives_no_credit_for_nothing),
 		cmocka_unit_test(arrives_in_every_order_of_events),
 		cmocka_unit_test(arrives_in_random_orders),
 		cmocka_unit_test(arrives_in_the_usual_sizes),

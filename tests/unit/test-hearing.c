@@ -270,6 +270,26 @@ static void signs_of_life_change_nothing(void **state)
 	rig_stop(&rig);
 }
 
+/* The device's other connections have a turn, and the clock a look, however fast a peer talks. */
+static void a_peer_that_never_pauses_leaves_time_for_others(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig rig = {.mode = i & 1, .active = i & 2, .input = "/dev/null"};
+
+		rig_exchange_regions(&rig, PEER_MEMORY);
+		rig_complete_all(&rig);
+		fake_flood(rig.id, 100000);
+		fake_settle();
+		/* It is over: there are receives that it has not taken. */
+		assert_true(fake_receives(rig.id) > 0);
+		assert_in_range(fake_longest_turn(), 1, 1000);
+		assert_int_equal(rig_notes(&rig) & CONNECTION_FINISHED, 0);
+		rig_close(&rig, NULL);
+		rig_stop(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +304,7 @@ int main(void)
 		with_rig(a_message_too_long_ends_the_connection),
 		with_rig(an_abort_is_heard),
 		with_rig(signs_of_life_change_nothing),
+		with_rig(a_peer_that_never_pauses_leaves_time_for_others),
 	};
 
 	return cmocka_run_group_tests_name("hearing", tests, NULL, NULL);

@@ -79,6 +79,23 @@ static void silence_after_that_has_an_end(void **state)
 	}
 }
 
+/* rdmacm may never hear that the connection stands: what the peer says over it shows that it does. */
+static void a_peer_that_confirms_nothing_may_not_be_silent_either(void **state)
+{
+	struct message region;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct rig rig = {.mode = i & 1, .tutorial = i & 2};
+
+		rig_start(&rig);
+		region = rig_peer_region(&rig, PEER_MEMORY);
+		rig_hear(&rig, &region);
+		rig_complete_all(&rig);
+		expect_deadline(&rig, "its MSG_DONE");
+	}
+}
+
 /* What breaks it, however little it says. */
 static void a_sign_of_life_breaks_the_silence(void **state)
 {
@@ -323,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_rig(silence_at_the_start_has_an_end),
 		with_rig(silence_after_that_has_an_end),
+		with_rig(a_peer_that_confirms_nothing_may_not_be_silent_either),
 		with_rig(a_sign_of_life_breaks_the_silence),
 		with_rig(what_is_never_acknowledged_has_an_end),
 		with_rig(what_is_complete_does_not_fail_in_silence),
