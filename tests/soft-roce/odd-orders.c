@@ -114,14 +114,14 @@ static struct order ours(const struct peer *peer, enum order_type type)
 	};
 }
 
-/* Adds our proof, without a secret none: right, with a bit flipped, or one for another nonce of ours. */
+/* Adds our proof, without a secret none: right, with a bit flipped, or one for another nonce. */
 static void prove(struct peer *peer, struct order *message, const char *how, size_t length)
 {
 	static uint8_t proof[SECRET_PROOF_SIZE];
 	struct handshake handshake = peer->handshake;
 
-	if (odd_is(how, length, "replay"))
-		secret_nonce(handshake.transcript.words[handshake.role] + INTRODUCTION_SIZE);
+	if (odd_is(how, length, "replay") || odd_is(how, length, "recorded"))
+		odd_other_nonce(&handshake, odd_is(how, length, "replay"));
 	if (peer->secret)
 		handshake_prove(&handshake, proof);
 	if (odd_is(how, length, "flip"))

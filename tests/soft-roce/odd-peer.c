@@ -34,7 +34,7 @@
  *                          above; or refused, wrong, garbage (text), or with 64
  *                          bytes of zeros or ones, as a tally that says nothing, or the impossible
  *   order:proof order:proof:HOW  send our proof: a right one; with a bit flipped (flip), for another
- *                          nonce (replay), a byte too short (cut)
+ *                          nonce of ours (replay) or theirs (recorded), a byte too short (cut)
  *
  * Steps of a measurement:
  *   lanes lanes:N          ORDER_LANES with N bytes of numbers of queue pairs that nobody has
@@ -46,9 +46,10 @@
  *   pings                  WRITEs of a latency that spins, with the right last byte and no other, for ever
  *
  * Steps, which begin by counting the bytes of our stream from 0:
- *   proof proof:wrong proof:replay proof:reflect
+ *   proof proof:wrong proof:replay proof:recorded proof:reflect
  *                                          send MSG_PROOF: a right one; with a bit flipped; one for
- *                                          another nonce of ours; the other side's own
+ *                                          another nonce of ours; for another one of theirs, as who
+ *                                          recorded a handshake has it; the other side's own
  *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth
  *                                          send MSG_MR: true, or wrong in the way named; all: all of
  *                                          the address space

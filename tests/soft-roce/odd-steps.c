@@ -118,13 +118,20 @@ static void send_message(struct peer *peer, const struct message *message)
 	odd_send(peer, bytes, message_encode(message, bytes));
 }
 
+void odd_other_nonce(struct handshake *handshake, bool ours)
+{
+	enum secret_role role = ours ? handshake->role : handshake_peer(handshake);
+
+	secret_nonce(handshake->transcript.words[role] + INTRODUCTION_SIZE);
+}
+
 static void send_proof(struct peer *peer, const char *how)
 {
 	struct message message = {.type = MSG_PROOF};
 	struct handshake before = peer->handshake;
 
-	if (strcmp(how, "replay") == 0)
-		secret_nonce(before.transcript.words[before.role] + INTRODUCTION_SIZE);
+	if (strcmp(how, "replay") == 0 || strcmp(how, "recorded") == 0)
+		odd_other_nonce(&before, strcmp(how, "replay") == 0);
 	handshake_prove(&before, message.proof);
 	if (strcmp(how, "wrong") == 0)
 		message.proof[SECRET_PROOF_SIZE - 1] ^= 1;

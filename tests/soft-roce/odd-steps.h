@@ -42,6 +42,9 @@ struct peer {
 /* Sends these bytes as a message. */
 void odd_send(struct peer *peer, const void *bytes, size_t length);
 
+/* Makes its transcript that of another connection, in which our nonce was another one, or theirs was. */
+void odd_other_nonce(struct handshake *handshake, bool ours);
+
 /* Waits until what was posted is complete, or failed. */
 void odd_finish(struct peer *peer);
 

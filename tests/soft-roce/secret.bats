@@ -116,6 +116,7 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	done <<-END
 	proof:wrong get closed => it does not hold our secret
 	proof:replay get closed => it does not hold our secret
+	proof:recorded get closed => it does not hold our secret
 	mr closed => it sent MSG_MR before its MSG_PROOF
 	done closed => it sent MSG_DONE before its MSG_MR
 	data:3 closed => it sent data when none was due
@@ -135,7 +136,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
 @test "a server that gives back the client's own proof, or a wrong one, gets nothing" {
 	local how
-	for how in reflect wrong replay; do
+	for how in reflect wrong replay recorded; do
 		listening_odd_peer --secret "$OURS" -- get "proof:$how" get closed
 		expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
@@ -217,12 +218,13 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	expect 3 client --secret-file "$THEIRS" diagnose "$ADDRESS" "$PORT"
 	words | grep -A3 '^connection' | sed 's/[0-9]* ms//' | diff "$DIR/missing" -
 	wait_until count "$ERRORS" 'it does not hold our secret' 2
-	for steps in order:proof:flip order:proof:replay order:proof:cut order:facts order:region; do
+	for steps in order:proof:flip order:proof:replay order:proof:recorded order:proof:cut \
+		order:facts order:region; do
 		# shellcheck disable=SC2086 # words
 		odd_peer --intro diagnosis --secret "$OURS" "$ADDRESS" "$PORT" $steps told closed >"$OUT"
 		has "$OUT" '^told [a-z]* refused$'
 	done
-	wait_until count "$ERRORS" 'it does not hold our secret' 7
+	wait_until count "$ERRORS" 'it does not hold our secret' 8
 	odd_peer --intro diagnosis --secret "$OURS" "$ADDRESS" "$PORT" order:proof told order:proof told \
 		order:region told disconnect >"$OUT"
 	count "$OUT" '^told proof done$' 1
