@@ -277,7 +277,7 @@ static int echo(struct bench *bench, struct form *form)
 int bench_latency(struct bench *bench, struct latency *latency)
 {
 	const struct plan *plan = &bench->plan;
-	uint64_t begin = bench->intervals.start, end;
+	uint64_t begin = bench->course->start, end;
 	struct form form;
 	int glanced;
 
