@@ -99,15 +99,51 @@ static int try_address(struct member *member, deadline_t deadline)
 	return 0;
 }
 
-/* True if the last attempt failed for want of a place, and one may be free by now. */
-static bool is_to_try_again(struct team *team, deadline_t deadline)
+/* Whether the server has no place. */
+static bool is_full(const struct failure *failure)
 {
-	struct pollfd signals = {.fd = team->signals, .events = POLLIN};
+	return failure->kind == FAILURE_REFUSED &&
+	       (failure->code == REFUSAL_FULL || failure->code == REFUSAL_ADDRESS);
+}
+
+/* Connects the first one at whichever of the server's addresses. */
+static int connect_first(struct team *team, deadline_t deadline)
+{
 	const struct failure *failure = &team->failure;
 
-	if (failure->kind != FAILURE_REFUSED ||
-		(failure->code != REFUSAL_FULL && failure->code != REFUSAL_ADDRESS) ||
-		deadline_left(deadline) <= AGAIN_MS)
+	while (try_address(&team->members[0], deadline)) {
+		ask_close(team_ask(team));
+		if (is_full(failure) || failure->kind == FAILURE_INTERRUPTED ||
+			deadline_left(deadline) == 0 ||
+			!way_next(&team->way, failure->code == ETIMEDOUT))
+			return -1;
+	}
+	team->failure = (struct failure){0}; /* of an address tried before */
+	return 0;
+}
+
+static int connect_all(struct team *team, deadline_t deadline)
+{
+	if (connect_first(team, deadline))
+		return -1;
+	for (uint32_t i = 1; i < team->options->measure.threads; i++)
+		if (try_address(&team->members[i], deadline))
+			return -1;
+	return 0;
+}
+
+static void disconnect_all(struct team *team)
+{
+	for (uint32_t i = 0; i < team->options->measure.threads; i++)
+		ask_close(&team->members[i].ask);
+}
+
+/* Waits until the server may have places; false if it has some, or the time is over. */
+static bool await_places(struct team *team, deadline_t deadline)
+{
+	struct pollfd signals = {.fd = team->signals, .events = POLLIN};
+
+	if (!is_full(&team->failure) || deadline_left(deadline) <= AGAIN_MS)
 		return false;
 	if (!team->told_full)
 		output_line(team->output, "there is no place at the server; trying again.");
@@ -115,25 +151,6 @@ static bool is_to_try_again(struct team *team, deadline_t deadline)
 	/* A signal ends the next attempt. */
 	poll(&signals, 1, AGAIN_MS);
 	return true;
-}
-
-/* Connects at whichever of the server's addresses, from the one that was tried last. */
-static int connect_member(struct member *member, deadline_t deadline)
-{
-	struct team *team = member->team;
-	const struct failure *failure = &team->failure;
-
-	while (try_address(member, deadline)) {
-		ask_close(&member->ask);
-		if (failure->kind == FAILURE_INTERRUPTED || deadline_left(deadline) == 0)
-			return -1;
-		if (is_to_try_again(team, deadline))
-			team->failure = (struct failure){0};
-		else if (!way_next(&team->way, failure->code == ETIMEDOUT))
-			return -1;
-	}
-	team->failure = (struct failure){0}; /* of an attempt before */
-	return 0;
 }
 
 int team_connect(struct team *team)
@@ -147,9 +164,13 @@ int team_connect(struct team *team)
 	if (team->signals < 0)
 		return failure_set(&team->failure, FAILURE_ERRNO, PHASE_ADDRESS, -team->signals,
 			"signalfd", "%s", strerror(-team->signals));
-	for (uint32_t i = 0; i < team->options->measure.threads; i++)
-		if (connect_member(&team->members[i], deadline))
+	/* Nobody holds a place while he waits for another one: two clients would wait for each other. */
+	while (connect_all(team, deadline)) {
+		disconnect_all(team);
+		if (!await_places(team, deadline))
 			return -1;
+		team->failure = (struct failure){0};
+	}
 	return 0;
 }
 
@@ -262,9 +283,9 @@ static void *carry_out(void *argument)
 }
 
 /*
- * Chooses the processors: the one that we are on for us, and the next ones that we may use for the others.
- * Soft-RoCE works on that of whoever posts, and the other ones look idle: so a thread that is busy would be
- * moved to and fro, with all that work behind it. *allowed is what we may use. sched_getaffinity(2).
+ * Chooses the processors: the one that we are on for us, and for the others the next ones of those that we
+ * may use, which become *allowed. Soft-RoCE works on that of whoever posts, and the other ones look idle:
+ * so a busy thread would be moved to and fro, with all that work behind it. pthread_getaffinity_np(3).
  */
 static bool choose_processors(struct team *team, cpu_set_t *allowed)
 {
@@ -344,10 +365,9 @@ int team_run(struct team *team, const struct plan *plan, struct measured *measur
 
 void team_close(struct team *team)
 {
-	for (uint32_t i = 0; i < team->options->measure.threads; i++) {
+	for (uint32_t i = 0; i < team->options->measure.threads; i++)
 		bench_free(&team->members[i].bench);
-		ask_close(&team->members[i].ask);
-	}
+	disconnect_all(team);
 	way_free(&team->way);
 	if (team->signals >= 0)
 		close(team->signals);

@@ -47,7 +47,7 @@ struct team {
 void team_init(struct team *team, const struct options *options, const struct output *output,
 	uint32_t depth);
 
-/* Connects each thread, at the same of the server's addresses. One that has no place is asked again. */
+/* Connects each thread, at the same of the server's addresses; as long as it has no place for all, anew. */
 int team_connect(struct team *team);
 
 /* Makes memory and queue pairs at both ends, for the options' largest size. */
