@@ -1,12 +1,9 @@
 #include <errno.h>
 #include <json-c/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/document.h"
-#include "lib/host.h"
 #include "lib/measurement.h"
 #include "lib/speed.h"
 #include "rdma-measure.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/host.h"
 #include "rdma-session.h"
 #include "rdma-team.h"
 
