@@ -316,8 +316,8 @@ uint64_t probe_now(void)
 }
 
 /* Only what was begun, and after it was answered. */
-/* cppcheck-suppress constParameter ; it is the header's */
 int bench_run(
+	/* cppcheck-suppress constParameter ; it is the header's */
 	struct bench *bench, struct course *course, struct tally *told, struct latency *latency)
 {
 	fuzz_check(course->start == 1 && course->bytes == 0);
