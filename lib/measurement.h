@@ -17,7 +17,7 @@
 struct json_object;
 
 /* Room for a line of the table, with its terminator. */
-#define MEASUREMENT_LINE 160
+#define MEASUREMENT_LINE 512
 
 /* One run. */
 struct measured {

@@ -97,7 +97,7 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 		{UNIT_MB, true,
 			{"     65536         1000        32.8        30.0        40.0         500 "
 			 "   6.67    0.67  there",
-				"     65536          500        16.4           -        20.0       "
+				"     65536          500        16.4       0.000        20.0       "
 				"  250    6.67    0.67  back"}},
 	};
 
@@ -115,6 +115,44 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 		}
 		assert_int_equal(index, cases[i].rows[1] ? 2 : 1);
 	}
+}
+
+/* Of few bytes the rates are small and the seconds many: both are told, in columns as wide as others. */
+static void small_operations_have_their_digits(void **state)
+{
+	static const struct measured few = {
+		.plan = {.size = 2, .queue_pairs = 1, .depth = 128},
+		.ours = {.operations = 50000,
+			.bytes = 100000,
+			.nanoseconds = 2000000000,
+			.cpu_nanoseconds = 1999500000,
+			.worst = 9000,
+			.best = 99960},
+		.theirs = {.cpu_nanoseconds = 99999000},
+	};
+	struct options options = options_of(UNIT_MB, false);
+	char line[MEASUREMENT_LINE];
+
+	(void)state;
+	assert_true(measurement_row(line, &options, &few, 0));
+	assert_string_equal(line,
+		"         2        50000       0.050       0.009       0.100       25000 "
+		"  19995  999.99");
+}
+
+/* Who was over too soon has no interval. */
+static void of_a_short_run_no_interval_is_told(void **state)
+{
+	struct options options = options_of(UNIT_MB, false);
+	struct measured measured = bandwidth;
+	char line[MEASUREMENT_LINE];
+
+	(void)state;
+	measured.ours.worst = measured.ours.best = 0;
+	assert_true(measurement_row(line, &options, &measured, 0));
+	assert_string_equal(line,
+		"     65536         1000        32.8           -           -         500   10.00 "
+		"   1.00");
 }
 
 /* 1 to 1000 us, each once. */
@@ -268,7 +306,7 @@ static void becomes_json(void **state)
 		"\"operations_per_second\":500.000000000,\"cpu_seconds\":0.983040000,"
 		"\"cpu_seconds_per_gb\":10.000000000,\"wrong_operations\":0},"
 		"\"there\":{\"operations\":500,\"bytes\":32768000,\"seconds\":2.000000000,"
-		"\"bytes_per_second\":16384000,\"worst_interval_bytes_per_second\":null,"
+		"\"bytes_per_second\":16384000,\"worst_interval_bytes_per_second\":0,"
 		"\"best_interval_bytes_per_second\":20000000,"
 		"\"operations_per_second\":250.000000000,\"cpu_seconds\":0.098304000,"
 		"\"cpu_seconds_per_gb\":1.000000000,\"wrong_operations\":3},"
@@ -311,6 +349,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heads_name_the_columns),
 		cmocka_unit_test(a_bandwidth_has_a_row_for_each_direction),
+		cmocka_unit_test(small_operations_have_their_digits),
+		cmocka_unit_test(of_a_short_run_no_interval_is_told),
 		cmocka_unit_test(a_latency_has_its_percentiles),
 		cmocka_unit_test(a_histogram_has_all_operations),
 		cmocka_unit_test(rates_are_sums_of_both_directions),
