@@ -345,7 +345,7 @@ static void show_head(const struct measurement *measurement)
 static int count(struct measurement *measurement)
 {
 	struct counters ours, theirs;
-	char here[160], there[160];
+	char here[COUNTERS_TEXT_MAX], there[COUNTERS_TEXT_MAX];
 
 	ask_count_here(&measurement->ask, &ours);
 	if (ask_count_there(&measurement->ask, &theirs, patience(measurement)))
