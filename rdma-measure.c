@@ -298,6 +298,7 @@ static int warm_up(struct measurement *measurement, struct plan *plan)
 static int show(struct measurement *measurement, const struct measured *measured)
 {
 	const struct options *options = measurement->options;
+	struct json_object *result = measurement_json(measured, options->measure.histogram);
 	char line[MEASUREMENT_LINE];
 	size_t bar = 0;
 
@@ -307,9 +308,9 @@ static int show(struct measurement *measurement, const struct measured *measured
 		output_line(&measurement->output, "%s", line);
 	if (measurement_rate(measured) > measurement->best)
 		measurement->best = measurement_rate(measured);
-	if (json_object_array_add(measurement->results,
-		    measurement_json(measured, options->measure.histogram)) == 0)
+	if (result && json_object_array_add(measurement->results, result) == 0)
 		return 0;
+	json_object_put(result);
 	return failure_set(&measurement->failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "json-c",
 		"%s", strerror(ENOMEM));
 }

@@ -85,8 +85,8 @@ bool measurement_head(
 				measurement_percentiles[i].name);
 		snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s", "max us");
 	} else if (index == 0)
-		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s", "bytes",
-			"operations", "average", "worst", "best", "messages", "CPU s/GB");
+		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s %6s", "bytes",
+			"operations", "average", "worst", "best", "messages", "CPU s/GB", "depth");
 	else
 		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %7s %7s", "", "",
 			unit, unit, unit, "1/s", "here", "there");
@@ -123,9 +123,9 @@ static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *opt
 	put_cpu(here, measured, &measured->ours);
 	put_cpu(there, measured, &measured->theirs);
 	snprintf(line, MEASUREMENT_LINE,
-		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7s %7s%s", measured->plan.size,
-		tally->operations, average, worst, best, measurement_operations_of(tally), here,
-		there,
+		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7s %7s %6" PRIu32 "%s",
+		measured->plan.size, tally->operations, average, worst, best,
+		measurement_operations_of(tally), here, there, measured->plan.depth,
 		!measured->plan.both_ways ? ""
 		: back                    ? "  back"
 					  : "  there");

@@ -41,17 +41,17 @@ static void heads_name_the_columns(void **state)
 	} cases[] = {
 		{UNIT_MB, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB",
+			 "       CPU s/GB  depth",
 				"                               MB/s        MB/s        MB/s       "
 				"  1/s    here   there"}},
 		{UNIT_MIB, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB",
+			 "       CPU s/GB  depth",
 				"                              MiB/s       MiB/s       MiB/s       "
 				"  1/s    here   there"}},
 		{UNIT_GBIT, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB",
+			 "       CPU s/GB  depth",
 				"                               Gb/s        Gb/s        Gb/s       "
 				"  1/s    here   there"}},
 		{UNIT_GBIT, true,
@@ -83,22 +83,22 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 	} cases[] = {
 		{UNIT_MB, false,
 			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "  10.00    1.00",
+			 "  10.00    1.00     16",
 				NULL}},
 		{UNIT_MIB, false,
 			{"     65536         1000        31.2        28.6        38.1         500 "
-			 "  10.00    1.00",
+			 "  10.00    1.00     16",
 				NULL}},
 		{UNIT_GBIT, false,
 			{"     65536         1000       0.262       0.240       0.320         500 "
-			 "  10.00    1.00",
+			 "  10.00    1.00     16",
 				NULL}},
 		/* Seconds for each GB that went either way. */
 		{UNIT_MB, true,
 			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "   6.67    0.67  there",
+			 "   6.67    0.67     16  there",
 				"     65536          500        16.4       0.000        20.0       "
-				"  250    6.67    0.67  back"}},
+				"  250    6.67    0.67     16  back"}},
 	};
 
 	(void)state;
@@ -137,7 +137,7 @@ static void small_operations_have_their_digits(void **state)
 	assert_true(measurement_row(line, &options, &few, 0));
 	assert_string_equal(line,
 		"         2        50000       0.050       0.009       0.100       25000 "
-		"  19995  999.99");
+		"  19995  999.99    128");
 }
 
 /* Who was over too soon has no interval. */
@@ -152,7 +152,7 @@ static void of_a_short_run_no_interval_is_told(void **state)
 	assert_true(measurement_row(line, &options, &measured, 0));
 	assert_string_equal(line,
 		"     65536         1000        32.8           -           -         500   10.00 "
-		"   1.00");
+		"   1.00     16");
 }
 
 /* 1 to 1000 us, each once. */
