@@ -8,7 +8,6 @@
 #include "lib/document.h"
 #include "lib/host.h"
 #include "lib/measurement.h"
-#include "lib/speed.h"
 #include "rdma-ask.h"
 #include "rdma-bench.h"
 #include "rdma-measure.h"
@@ -365,7 +364,8 @@ static int judge(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
 	uint64_t wrong = measurement->wrong_here + measurement->wrong_there;
-	double wanted = measure->expect;
+	double wanted =
+		measurement_wanted(measurement->options, &measurement->ours, &measurement->theirs);
 	char got[40], least[40];
 
 	if (wrong > 0)
@@ -376,9 +376,6 @@ static int judge(struct measurement *measurement)
 			wrong == 1 ? "" : "s");
 	if (measure->verify)
 		output_line(&measurement->output, "verified: every byte of every operation");
-	if (measure->expect_percent)
-		wanted *= speed_of_link(&measurement->ours, &measurement->theirs) *
-			  (measure->bidirectional ? 2 : 1);
 	if (measure->expect_percent && wanted == 0)
 		return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
 			IMPAIRED_EXPECTED, "--expect", "what the link can carry is not known");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "measurement.h"
+#include "speed.h"
 
 #define NS 1e9
 
@@ -38,6 +39,16 @@ double measurement_rate(const struct measured *measured)
 {
 	return measurement_rate_of(&measured->ours) +
 	       (measured->plan.both_ways ? measurement_rate_of(&measured->theirs) : 0);
+}
+
+double measurement_wanted(
+	const struct options *options, const struct facts *ours, const struct facts *theirs)
+{
+	const struct options_measure *measure = &options->measure;
+
+	if (!measure->expect_percent)
+		return measure->expect;
+	return measure->expect * speed_of_link(ours, theirs) * (measure->bidirectional ? 2 : 1);
 }
 
 /* Room for a number in a column. */

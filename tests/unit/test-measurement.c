@@ -249,6 +249,38 @@ static void rates_have_their_unit(void **state)
 	}
 }
 
+/* A percentage is of what the link can carry, in each direction: here 12500 MB/s less the headers. */
+static void an_expectation_is_a_rate_or_of_the_link(void **state)
+{
+	static const struct {
+		struct options_measure measure;
+		const char *driver;
+		uint64_t bytes;
+	} cases[] = {
+		{{.expect = 0}, "mlx5_core", 0},
+		{{.expect = 5e9}, "mlx5_core", 5000000000},
+		{{.expect = 5e9, .bidirectional = true}, "rdma_rxe", 5000000000},
+		{{.expect = 1, .expect_percent = true}, "mlx5_core", 12254667305},
+		{{.expect = 0.9, .expect_percent = true}, "mlx5_core", 11029200574},
+		{{.expect = 0.9, .expect_percent = true, .bidirectional = true}, "mlx5_core",
+			22058401149},
+		{{.expect = 0.9, .expect_percent = true}, "rdma_rxe", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = {.measure = cases[i].measure};
+		struct facts facts = {0};
+
+		facts_add(&facts, "driver", "%s", cases[i].driver);
+		facts_add(&facts, "rate", "100 Gb/sec (4X EDR)");
+		facts_add(&facts, "rdma mtu", "4096");
+		facts_add(&facts, "link layer", "Ethernet");
+		assert_int_equal((uint64_t)(measurement_wanted(&options, &facts, &facts) + 0.5),
+			cases[i].bytes);
+	}
+}
+
 /* Numbers of a peer's that cannot be: no line overflows, nothing is divided by zero. */
 static void rows_bear_any_numbers(void **state)
 {
@@ -355,6 +387,7 @@ int main(void)
 		cmocka_unit_test(a_histogram_has_all_operations),
 		cmocka_unit_test(rates_are_sums_of_both_directions),
 		cmocka_unit_test(rates_have_their_unit),
+		cmocka_unit_test(an_expectation_is_a_rate_or_of_the_link),
 		cmocka_unit_test(rows_bear_any_numbers),
 		cmocka_unit_test(becomes_json),
 		cmocka_unit_test(a_latency_becomes_json),
