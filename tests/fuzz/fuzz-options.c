@@ -45,7 +45,7 @@ static void check_measure(const struct options *options)
 	fuzz_check(!options->input && !options->output && !options->message && !options->chunk);
 	if (measure->latency)
 		fuzz_check(measure->queue_pairs == 1 && !options->depth && measure->expect == 0 &&
-			   !measure->bidirectional);
+			   !measure->bidirectional && measure->unit == UNIT_MB);
 	else
 		fuzz_check(!measure->histogram);
 }

@@ -217,6 +217,7 @@ static const struct {
 	{{"--latency", "--bidirectional"}, "--bidirectional does not go with --latency"},
 	{{"--latency", "--expect", "1GB/s"}, "--expect does not go with --latency"},
 	{{"--latency", "--qps", "2"}, "--qps does not go with --latency"},
+	{{"--latency", "--unit", "Gb/s"}, "--unit does not go with --latency"},
 	{{"--latency", "--depth", "2"}, "--depth does not go with --latency"},
 	{{"--bandwidth", "--iterations", "5", "--duration", "1"},
 		"--iterations and --duration are both given; one can end it"},
