@@ -59,7 +59,7 @@ refused() {
 	has 'times read, 99.9 %'
 	has 'times read, 8 bytes'
 	has 'times read, 64 bytes'
-	has '% of the operations'
+	has '% of the operations within'
 	grep -q '</svg>' "$DIR/picture.svg"
 }
 
