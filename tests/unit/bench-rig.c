@@ -116,6 +116,16 @@ unsigned int bench_rig_inline(void)
 	return bench_device.inlined;
 }
 
+unsigned int bench_rig_lists(void)
+{
+	return bench_device.lists;
+}
+
+unsigned int bench_rig_signaled(void)
+{
+	return bench_device.signaled;
+}
+
 /* The server's thread: its half, and the order that ends it. */
 static void *serve(void *argument)
 {
