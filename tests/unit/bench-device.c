@@ -131,6 +131,7 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	int taken = 0;
 
 	pthread_mutex_lock(&bench_device.lock);
+	bench_device.polls++;
 	advance(false);
 	while (taken < count && queue->polled < queue->added)
 		completions[taken++] = queue->queue[queue->polled++ % COMPLETIONS];
@@ -336,7 +337,7 @@ void bench_device_start(void)
 	bench_device.pds[0].context = bench_device.pds[1].context = context;
 	bench_device.seed = 1;
 	bench_device.operations = bench_device.inlined = 0;
-	bench_device.lists = bench_device.signaled = 0;
+	bench_device.lists = bench_device.polls = bench_device.signaled = 0;
 	bench_device.mishap = NO_MISHAP;
 	bench_device.answer = NULL;
 }

@@ -50,7 +50,7 @@ extern struct bench_device {
 	unsigned int queue_pair_count, regions;
 	unsigned int seed; /* of the order in which things happen */
 	unsigned int operations, inlined, signaled;
-	unsigned int lists; /* calls that posted operations */
+	unsigned int lists, polls; /* calls that posted operations, that asked for completions */
 	unsigned int mishap_after;
 	enum mishap mishap;
 	uint8_t *answer; /* NULL: none */

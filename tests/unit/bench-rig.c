@@ -126,6 +126,11 @@ unsigned int bench_rig_signaled(void)
 	return bench_device.signaled;
 }
 
+unsigned int bench_rig_polls(void)
+{
+	return bench_device.polls;
+}
+
 /* The server's thread: its half, and the order that ends it. */
 static void *serve(void *argument)
 {

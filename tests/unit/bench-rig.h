@@ -55,6 +55,9 @@ unsigned int bench_rig_inline(void);
 unsigned int bench_rig_lists(void);
 unsigned int bench_rig_signaled(void);
 
+/* So often was asked whether something was complete. */
+unsigned int bench_rig_polls(void);
+
 /* Frees all, and checks that nothing is left. */
 void bench_rig_stop(struct bench_rig *rig);
 
