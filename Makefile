@@ -46,7 +46,8 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 all: $(programs:%=$(BIN)/%)
 
 $(BIN)/rdma-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
-$(BIN)/rdma-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-way.c)
+$(BIN)/rdma-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-team.c \
+	rdma-way.c)
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
 		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)
@@ -89,7 +90,8 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
 $(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
-$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-way.c)
+$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-team.c \
+	rdma-way.c)
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill

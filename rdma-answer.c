@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/options.h"
 #include "lib/pattern.h"
 #include "lib/worker.h"
 #include "rdma-answer.h"
@@ -22,6 +23,8 @@
 
 /* The longest ORDER_RUN, in milliseconds. */
 #define RUN_MS_MAX 5000
+
+_Static_assert(OPTIONS_THREADS_MAX <= ANSWERS_MAX, "one client's threads find room");
 
 struct answer {
 	TAILQ_ENTRY(answer) next;
@@ -271,6 +274,7 @@ static int take_order(struct answer *answer)
 {
 	struct probe *probe = &answer->probe;
 	struct order order, result;
+	struct course course;
 	int received = probe_receive(probe, &order, silence(answer));
 
 	if (received > 0 && answer->kind != SESSION_MEASUREMENT)
@@ -289,7 +293,8 @@ static int take_order(struct answer *answer)
 	if (!answer->due)
 		return 0;
 	answer->due = false;
-	return bench_run(&answer->bench, &answer->tally, NULL);
+	course_init(&course, probe_now());
+	return bench_run(&answer->bench, &course, &answer->tally, NULL);
 }
 
 /*

@@ -1,6 +1,4 @@
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -414,47 +412,30 @@ static uint64_t cpu_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/*
- * Lets this thread stay on its processor. Soft-RoCE works on that of whoever posts, and the other ones
- * look idle: so a thread that is busy is moved to and fro, with all that work behind it. *before is what
- * it may use otherwise. pthread_setaffinity_np(3).
- */
-static bool stay(cpu_set_t *before)
+int bench_run(
+	struct bench *bench, struct course *course, struct tally *tally, struct latency *latency)
 {
-	int processor = sched_getcpu();
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	if (processor < 0 || pthread_getaffinity_np(pthread_self(), sizeof(*before), before))
-		return false;
-	CPU_SET((unsigned int)processor, &here);
-	return pthread_setaffinity_np(pthread_self(), sizeof(here), &here) == 0;
-}
-
-int bench_run(struct bench *bench, struct tally *tally, struct latency *latency)
-{
-	cpu_set_t before;
-	/* The server's thread makes room for the client's, where both are on one host. */
-	bool stays = !bench->server && stay(&before);
-	uint64_t start = probe_now(), cpu = cpu_now();
+	uint64_t cpu = cpu_now();
+	struct intervals intervals;
 	int result;
 
-	*tally = (struct tally){0};
-	bench->end = bench->plan.operations ? UINT64_MAX
-					    : start + (uint64_t)bench->plan.milliseconds * 1000000;
-	bench->glance = start + GLANCE_NS;
-	bench->beat = start + BEAT_NS;
-	intervals_init(&bench->intervals, start);
+	bench->course = course;
+	bench->end = bench->plan.operations
+			     ? UINT64_MAX
+			     : course->start + (uint64_t)bench->plan.milliseconds * 1000000;
+	bench->glance = course->start + GLANCE_NS;
+	bench->beat = course->start + BEAT_NS;
 	result = bench->plan.kind == PLAN_LATENCY ? bench_latency(bench, latency)
 						  : bench_bandwidth(bench);
-	tally->nanoseconds = probe_now() - start;
-	tally->cpu_nanoseconds = cpu_now() - cpu;
-	if (stays)
-		pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
-	tally->operations = bench->operations;
-	tally->bytes = bench->operations * bench->plan.size;
-	tally->worst = bench->intervals.worst;
-	tally->best = bench->intervals.best;
-	tally->wrong = bench->wrong;
+	intervals = course_intervals(course);
+	*tally = (struct tally){
+		.operations = bench->operations,
+		.bytes = bench->operations * bench->plan.size,
+		.nanoseconds = probe_now() - course->start,
+		.cpu_nanoseconds = cpu_now() - cpu,
+		.worst = intervals.worst,
+		.best = intervals.best,
+		.wrong = bench->wrong,
+	};
 	return result;
 }

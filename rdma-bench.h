@@ -12,7 +12,7 @@
 #ifndef RDMA_BENCH_H
 #define RDMA_BENCH_H
 
-#include "lib/intervals.h"
+#include "lib/course.h"
 #include "lib/latency.h"
 #include "lib/plan.h"
 #include "rdma-probe.h"
@@ -62,7 +62,7 @@ struct bench {
 	uint64_t beat;    /* when the peer is to be told that we live, likewise */
 	uint64_t glance;  /* when we look whether to stop, however busy we are */
 	int64_t patience; /* milliseconds of silence */
-	struct intervals intervals;
+	struct course *course;
 };
 
 /*
@@ -91,9 +91,11 @@ void bench_begin(struct bench *bench, const struct plan *plan, int64_t patience)
 
 /*
  * Carries the plan out at the client, and at the server its half of it, from which it returns when all is
- * done or the next order is here. *latency, which a server has not, gets how long the operations took.
+ * done or the next order is here. The course has just begun; threads that measure together share it, each
+ * with a bench of its own. *latency, which a server has not, gets how long the operations took.
  */
-int bench_run(struct bench *bench, struct tally *tally, struct latency *latency);
+int bench_run(
+	struct bench *bench, struct course *course, struct tally *tally, struct latency *latency);
 
 /* Frees the lanes but the first, before the probe is closed. */
 void bench_free(struct bench *bench);

@@ -1,33 +1,19 @@
 #include <errno.h>
 #include <json-c/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/document.h"
-#include "lib/host.h"
 #include "lib/measurement.h"
-#include "rdma-ask.h"
-#include "rdma-bench.h"
 #include "rdma-measure.h"
 #include "rdma-session.h"
-#include "rdma-way.h"
-
-/* Address resolution is asked for in short attempts: see rdma-client.c. */
-#define RESOLVE_MS 1000
+#include "rdma-team.h"
 
 /* Operations under way if --depth does not say it: so many, or bytes; and of a latency's WRITEs. */
 #define DEPTH_MAX     128
 #define DEPTH_MIN     16
 #define DEPTH_BYTES   (4 << 20)
 #define DEPTH_LATENCY 64
-
-/* READs at a time that are asked for, as many as can be: the devices do what they can. */
-#define READS 255
-
-/* What the patterns of two runs differ by: any large odd number but that of lib/pattern.c. */
-#define RUN_SEED UINT64_C(0xd1342543de82ef95)
 
 /* The least time in which one way of waiting is compared with another, in milliseconds. */
 #define TRIAL_MS 50
@@ -37,47 +23,16 @@
 struct measurement {
 	const struct options *options;
 	struct output output;
-	struct secret *secret;
-	int signals;
 	char peer[SESSION_PEER_SIZE];
-	struct way way;
-	struct ask ask;
-	struct bench bench;
+	struct team team;
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before; then what they have increased by */
 	bool counted;
 	struct latency latency;
 	struct json_object *results;
 	uint64_t wrong_here, wrong_there; /* operations whose data was not right */
-	uint64_t runs;
-	double best; /* bytes in a second */
-	struct failure failure;
+	double best;                      /* bytes in a second */
 };
-
-static deadline_t patience(const struct measurement *measurement)
-{
-	return deadline_in(measurement->options->timeout);
-}
-
-/* Keeps the first failure; of what a diagnosis says of silence nothing is true here. */
-static int take_failure(struct measurement *measurement)
-{
-	struct failure *failure = &measurement->ask.probe.failure;
-
-	if (failure->phase == PHASE_EXCHANGE)
-		failure->phase = PHASE_MEASUREMENT;
-	if (failure->kind == FAILURE_DEADLINE && failure->code == CODE_DIAGNOSIS)
-		failure->code = ETIMEDOUT;
-	if (failure->kind == FAILURE_ERRNO && failure->phase == PHASE_ADDRESS)
-		way_evidence(&measurement->way, measurement->options, failure->code,
-			failure->evidence, sizeof(failure->evidence));
-	if (failure->kind == FAILURE_DEADLINE && !*failure->evidence)
-		snprintf(failure->evidence, sizeof(failure->evidence), "no answer within %g s",
-			(double)measurement->options->timeout / 1000);
-	if (!failure_is_set(&measurement->failure) || failure->kind == FAILURE_INTERRUPTED)
-		measurement->failure = *failure;
-	return -1;
-}
 
 /* The most work requests under way on a queue pair, whatever the size. */
 static uint32_t depth_max(const struct measurement *measurement)
@@ -85,102 +40,6 @@ static uint32_t depth_max(const struct measurement *measurement)
 	if (measurement->options->measure.latency)
 		return DEPTH_LATENCY;
 	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
-}
-
-/* Tries one address of the server. */
-static int try_address(struct measurement *measurement, deadline_t deadline)
-{
-	const struct options *options = measurement->options;
-	const struct ask_wish wish = {
-		.kind = SESSION_MEASUREMENT,
-		.timeout = (uint32_t)options->timeout,
-		.queue_pairs = options->measure.queue_pairs,
-		.depth = depth_max(measurement),
-		.reads = READS,
-	};
-	const struct sockaddr *server = measurement->way.address->ai_addr;
-	struct ask *ask = &measurement->ask;
-	struct sockaddr_storage source;
-	struct event_copy answer;
-
-	if (session_source(options, measurement->way.sources, server->sa_family, &source,
-		    &measurement->failure))
-		return -1;
-	if (ask_open(ask, server, measurement->secret))
-		return take_failure(measurement);
-	ask->probe.stop_fd = measurement->signals;
-	if (ask_resolve(ask, address_or_none(&source), server, deadline_in(RESOLVE_MS)) ||
-		session_check_device(options, ask->probe.id, &ask->probe.failure) ||
-		ask_connect(ask, &wish, deadline, &answer) ||
-		ask_admission(ask, &wish, &answer, deadline))
-		return take_failure(measurement);
-	return 0;
-}
-
-/* Connects to the server, at whichever of its addresses. */
-static int connect_server(struct measurement *measurement)
-{
-	const struct failure *failure = &measurement->failure;
-	deadline_t deadline = patience(measurement);
-
-	if (way_find(&measurement->way, measurement->options, deadline, &measurement->failure))
-		return -1;
-	/* Not before the lookups: until here a signal just ends the process. */
-	measurement->signals = signals_open();
-	if (measurement->signals < 0)
-		return failure_set(&measurement->failure, FAILURE_ERRNO, PHASE_ADDRESS,
-			-measurement->signals, "signalfd", "%s", strerror(-measurement->signals));
-	while (try_address(measurement, deadline)) {
-		ask_close(&measurement->ask);
-		if (failure->kind == FAILURE_INTERRUPTED || deadline_left(deadline) == 0 ||
-			!way_next(&measurement->way, failure->code == ETIMEDOUT))
-			return -1;
-	}
-	measurement->failure = (struct failure){0}; /* of an address tried before */
-	return 0;
-}
-
-static bool is_iwarp(const struct measurement *measurement)
-{
-	return measurement->ask.probe.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-}
-
-/* iWARP knows neither immediate data nor queue pairs that rdmacm has not connected. */
-static int check_transport(struct measurement *measurement)
-{
-	const struct options_measure *measure = &measurement->options->measure;
-	const char *option = measure->queue_pairs > 1 ? "--qps" : NULL;
-
-	if (measure->latency && measure->poll == POLL_EVENT)
-		option = "--poll event";
-	if (!option || !is_iwarp(measurement))
-		return 0;
-	return failure_set(&measurement->failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EOPNOTSUPP,
-		"iWARP", "iWARP cannot do %s", option);
-}
-
-/* Memory, and the queue pairs beside the first one. */
-static int prepare(struct measurement *measurement)
-{
-	struct ask *ask = &measurement->ask;
-	struct bench *bench = &measurement->bench;
-	uint8_t numbers[4 * PLAN_QUEUE_PAIRS_MAX];
-	struct order lanes = {.type = ORDER_LANES, .text = (char *)numbers}, answer;
-
-	if (check_transport(measurement))
-		return -1;
-	bench_init(bench, &ask->probe, depth_max(measurement), false);
-	if (probe_enlarge(&ask->probe, options_measure_memory(&measurement->options->measure)) ||
-		ask_facts(ask, &measurement->theirs, patience(measurement)) ||
-		ask_region(ask, patience(measurement)) ||
-		bench_make_lanes(bench, measurement->options->measure.queue_pairs))
-		return take_failure(measurement);
-	lanes.text_size = (uint16_t)bench_lanes_tell(bench, numbers);
-	if (ask_order(ask, &lanes, &answer, patience(measurement)) ||
-		bench_lanes_meet(bench, answer.text, answer.text_size))
-		return take_failure(measurement);
-	probe_facts(&ask->probe, &measurement->ours);
-	return 0;
 }
 
 /* As many operations under way as fill the way, and not more memory than there is. */
@@ -195,7 +54,7 @@ static void choose_depth(const struct measurement *measurement, struct plan *pla
 	plan->slots = 1;
 	if (!plan->verify || measurement->options->measure.latency)
 		return;
-	pieces = measurement->ask.probe.private.size / plan->size / plan->queue_pairs;
+	pieces = team_memory(&measurement->team) / plan->size / plan->queue_pairs;
 	plan->slots = pieces < plan->depth ? (uint32_t)pieces : plan->depth;
 	plan->depth = plan->slots; /* no more can be under way */
 }
@@ -218,33 +77,11 @@ static void make_plan(const struct measurement *measurement, uint64_t size, stru
 	choose_depth(measurement, plan);
 }
 
-/* Carries out a plan, at both ends. */
-static int run(struct measurement *measurement, struct plan *plan, struct measured *measured)
+/* Carries out a plan, and counts what was wrong in it. */
+static int run(struct measurement *measurement, const struct plan *plan, struct measured *measured)
 {
-	struct ask *ask = &measurement->ask;
-	struct bench *bench = &measurement->bench;
-	uint8_t text[PLAN_SIZE];
-	struct order begin = {.type = ORDER_BEGIN, .text = (char *)text, .text_size = PLAN_SIZE};
-	struct order end = {.type = ORDER_END}, answer;
-
-	/* Data of another run is wrong in this one. */
-	plan->seed = ++measurement->runs * RUN_SEED;
-	*measured = (struct measured){.plan = *plan};
-	if (plan->kind == PLAN_LATENCY) {
-		latency_init(&measurement->latency);
-		measured->latency = &measurement->latency;
-	}
-	plan_encode(plan, text);
-	bench_begin(bench, plan, measurement->options->timeout);
-	if (ask_order(ask, &begin, &answer, patience(measurement)) ||
-		bench_run(bench, &measured->ours, &measurement->latency) ||
-		ask_order(ask, &end, &answer, patience(measurement)))
-		return take_failure(measurement);
-	if (tally_decode(&measured->theirs, answer.text, answer.text_size)) {
-		failure_set(&ask->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"tally_decode", "what it says of the run makes no sense");
-		return take_failure(measurement);
-	}
+	if (team_run(&measurement->team, plan, measured, &measurement->latency))
+		return -1;
 	measurement->wrong_here += measured->ours.wrong;
 	measurement->wrong_there += measured->theirs.wrong;
 	return 0;
@@ -273,7 +110,7 @@ static int warm_up(struct measurement *measurement, struct plan *plan)
 
 	trial.operations = 0;
 	trial.milliseconds = (uint32_t)measure->warm_up;
-	if (measure->latency && is_iwarp(measurement))
+	if (measure->latency && team_is_iwarp(&measurement->team))
 		trial.wait = plan->wait = PLAN_SPIN;
 	if (measure->poll != POLL_AUTO || trial.wait == PLAN_SPIN)
 		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
@@ -310,8 +147,8 @@ static int show(struct measurement *measurement, const struct measured *measured
 	if (result && json_object_array_add(measurement->results, result) == 0)
 		return 0;
 	json_object_put(result);
-	return failure_set(&measurement->failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "json-c",
-		"%s", strerror(ENOMEM));
+	return failure_set(&measurement->team.failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM,
+		"json-c", "%s", strerror(ENOMEM));
 }
 
 static const char *value(const struct facts *facts, const char *name)
@@ -341,15 +178,26 @@ static void show_head(const struct measurement *measurement)
 		output_line(&measurement->output, "%s", line);
 }
 
+/* What both ports have counted until now. */
+static int read_counters(
+	struct measurement *measurement, struct counters *ours, struct counters *theirs)
+{
+	struct team *team = &measurement->team;
+
+	ask_count_here(team_ask(team), ours);
+	return ask_count_there(team_ask(team), theirs, team_patience(team))
+		       ? team_failed(team, team_ask(team))
+		       : 0;
+}
+
 /* What both ports counted meanwhile. */
 static int count(struct measurement *measurement)
 {
 	struct counters ours, theirs;
 	char here[COUNTERS_TEXT_MAX], there[COUNTERS_TEXT_MAX];
 
-	ask_count_here(&measurement->ask, &ours);
-	if (ask_count_there(&measurement->ask, &theirs, patience(measurement)))
-		return take_failure(measurement);
+	if (read_counters(measurement, &ours, &theirs))
+		return -1;
 	counters_difference(&measurement->our_counters, &ours, &measurement->our_counters);
 	counters_difference(&measurement->their_counters, &theirs, &measurement->their_counters);
 	measurement->counted = true;
@@ -369,7 +217,7 @@ static int judge(struct measurement *measurement)
 	char got[40], least[40];
 
 	if (wrong > 0)
-		return failure_set(&measurement->failure,
+		return failure_set(&measurement->team.failure,
 			measurement->wrong_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
 			PHASE_MEASUREMENT, 0, "--verify",
 			"the data of %llu operation%s was not right", (unsigned long long)wrong,
@@ -380,8 +228,23 @@ static int judge(struct measurement *measurement)
 		return 0;
 	measurement_rate_text(got, sizeof(got), measurement->options, measurement->best);
 	measurement_rate_text(least, sizeof(least), measurement->options, wanted);
-	return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
+	return failure_set(&measurement->team.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
 		IMPAIRED_EXPECTED, "--expect", "%s of %s", got, least);
+}
+
+/* Connects, and finds out what both ends are. */
+static int prepare(struct measurement *measurement)
+{
+	struct team *team = &measurement->team;
+
+	if (team_connect(team))
+		return -1;
+	if (ask_facts(team_ask(team), &measurement->theirs, team_patience(team)))
+		return team_failed(team, team_ask(team));
+	if (team_prepare(team))
+		return -1;
+	probe_facts(&team_ask(team)->probe, &measurement->ours);
+	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 
 /* A share of what nobody knows is never reached: that is better told before than after. */
@@ -392,7 +255,7 @@ static int check_expectation(struct measurement *measurement)
 	if (!measurement->options->measure.expect_percent ||
 		measurement_wanted(measurement->options, ours, theirs) > 0)
 		return 0;
-	return failure_set(&measurement->failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
+	return failure_set(&measurement->team.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
 		IMPAIRED_UNKNOWN, "--expect", "%s, %s here; %s, %s there", value(ours, "driver"),
 		value(ours, "rate"), value(theirs, "driver"), value(theirs, "rate"));
 }
@@ -403,11 +266,8 @@ static int measure_all(struct measurement *measurement)
 	struct measured measured;
 	struct plan plan;
 
-	if (connect_server(measurement) || prepare(measurement) || check_expectation(measurement))
+	if (prepare(measurement) || check_expectation(measurement))
 		return -1;
-	ask_count_here(&measurement->ask, &measurement->our_counters);
-	if (ask_count_there(&measurement->ask, &measurement->their_counters, patience(measurement)))
-		return take_failure(measurement);
 	show_head(measurement);
 	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
 		make_plan(measurement, size, &plan);
@@ -423,7 +283,7 @@ static void print_document(const struct measurement *measurement, const char *er
 	struct json_object *object = measurement_document(&(struct measurement_report){
 		.program = measurement->output.program,
 		.options = measurement->options,
-		.status = failure_status(&measurement->failure),
+		.status = failure_status(&measurement->team.failure),
 		.error = error,
 		.ours = &measurement->ours,
 		.theirs = &measurement->theirs,
@@ -442,8 +302,8 @@ static void report(struct measurement *measurement)
 	const char *error = NULL;
 	char text[1024];
 
-	if (failure_is_set(&measurement->failure)) {
-		failure_explain(&measurement->failure, measurement->peer,
+	if (failure_is_set(&measurement->team.failure)) {
+		failure_explain(&measurement->team.failure, measurement->peer,
 			measurement->output.verbose, text, sizeof(text));
 		output_error(&measurement->output, "%s", text);
 		error = text;
@@ -454,12 +314,8 @@ static void report(struct measurement *measurement)
 
 static void tear_down(struct measurement *measurement)
 {
-	bench_free(&measurement->bench);
-	ask_close(&measurement->ask);
-	way_free(&measurement->way);
-	secret_free(measurement->secret);
-	if (measurement->signals >= 0)
-		close(measurement->signals);
+	team_close(&measurement->team);
+	secret_free(measurement->team.secret);
 	json_object_put(measurement->results);
 	free(measurement);
 }
@@ -479,12 +335,12 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	}
 	measurement->options = options;
 	measurement->output = output;
-	measurement->signals = -1;
+	team_init(&measurement->team, options, &measurement->output, depth_max(measurement));
 	session_peer(options, measurement->peer);
-	if (session_load_secret(&measurement->secret, options->secret_file, &output) == 0) {
+	if (session_load_secret(&measurement->team.secret, options->secret_file, &output) == 0) {
 		measure_all(measurement);
 		report(measurement);
-		status = failure_status(&measurement->failure);
+		status = failure_status(&measurement->team.failure);
 	}
 	tear_down(measurement);
 	return output_finish(&output, status);

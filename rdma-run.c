@@ -3,6 +3,7 @@
  * server has to do something only if it is to do the same at the same time, or if data is verified:
  * then it makes what the client READs, or looks at what it has WRITTEN.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "lib/pattern.h"
@@ -239,6 +240,8 @@ static int move(struct bench *bench)
 /* Takes what has completed. Returns how much that was, or -1. */
 static int take(struct bench *bench)
 {
+	struct course *course = bench->course;
+	uint64_t before = bench->operations;
 	int sent = bench_poll(bench, &bench->probe->sends, take_send);
 	int received = sent < 0 ? -1 : bench_poll(bench, &bench->probe->receives, take_receive);
 	uint64_t now;
@@ -249,8 +252,11 @@ static int take(struct bench *bench)
 		return 0;
 	now = probe_now();
 	if (sent > 0)
-		intervals_note(&bench->intervals, now, bench->operations * bench->plan.size);
+		course_note(course, now, (bench->operations - before) * bench->plan.size);
 	bench->stopped |= now >= bench->end;
+	if (atomic_load(&course->broken))
+		return failure_set(&bench->probe->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
+			ECANCELED, "thread", "another thread has failed");
 	return bench_glance(bench, now) < 0 ? -1 : sent + received;
 }
 

@@ -353,7 +353,7 @@ static const struct explanation rows[] = {
 		"put it into a slot of its full width and speed", "lspci -vv"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_EXPECTED, STATUS_FAILED, SIDE_EITHER, FACT,
 		"it is slower than expected",
-		"compare with another --size, --depth and --qps, and let rdma-client diagnose the link",
+		"compare with another --size, --depth, --qps and --threads, and let rdma-client diagnose the link",
 		NULL},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_UNKNOWN, STATUS_FAILED, SIDE_EITHER, FACT,
 		"a share of the link is expected, of which is not known what it can carry",

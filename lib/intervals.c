@@ -2,7 +2,7 @@
 
 void intervals_init(struct intervals *intervals, uint64_t now)
 {
-	*intervals = (struct intervals){.start = now, .began = now, .last = now};
+	*intervals = (struct intervals){.began = now, .last = now};
 }
 
 void intervals_note(struct intervals *intervals, uint64_t now, uint64_t bytes)

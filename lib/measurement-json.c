@@ -95,6 +95,7 @@ static bool fill(struct json_object *object, const struct measured *measured, bo
 	const struct plan *plan = &measured->plan;
 
 	return document_add_number(object, "size_bytes", plan->size) &&
+	       document_add_number(object, "threads", measured->threads) &&
 	       document_add_number(object, "queue_pairs", plan->queue_pairs) &&
 	       document_add_number(object, "depth", plan->depth) &&
 	       document_add_boolean(object, "bidirectional", plan->both_ways) &&
@@ -129,6 +130,7 @@ static bool add_asked(struct json_object *document, const struct options *option
 	       add_decimal_or_null(object, "duration_seconds",
 		       iterations ? 0 : (double)measure->duration / MS) &&
 	       add_decimal(object, "warm_up_seconds", (double)measure->warm_up / MS) &&
+	       document_add_number(object, "threads", measure->threads) &&
 	       document_add_number(object, "queue_pairs", measure->queue_pairs) &&
 	       document_add_known(object, "depth", options->depth) &&
 	       document_add_boolean(object, "bidirectional", measure->bidirectional) &&

@@ -24,6 +24,7 @@ struct measured {
 	struct plan plan;
 	struct tally ours, theirs;
 	const struct latency *latency; /* NULL: bandwidth was measured */
+	uint32_t threads;              /* each with the plan's queue pairs */
 };
 
 /* The parts of all operations whose times are told: as the table and the document name them. */

@@ -124,6 +124,13 @@ static enum options_result take_amount(struct options *options, int option, cons
 				PLAN_QUEUE_PAIRS_MAX, value);
 		measure->queue_pairs = (uint32_t)number;
 		break;
+	case OPTION_THREADS:
+		if (!options_number(value, 1, OPTIONS_THREADS_MAX, &number))
+			return options_wrong(options,
+				"--threads must be a number from 1 to %d, not '%s'",
+				OPTIONS_THREADS_MAX, value);
+		measure->threads = (uint32_t)number;
+		break;
 	case OPTION_SIZE:
 		if (size_parse(value, 1, ORDER_REGION_MAX, &measure->smallest))
 			return options_wrong(options, "--size must be 1 to 16M, not '%s'", value);
@@ -191,6 +198,8 @@ static const char *misplaced(const struct options *options)
 		return "--qps";
 	if (measure->unit != UNIT_MB)
 		return "--unit";
+	if (measure->threads > 1)
+		return "--threads";
 	return options->depth ? "--depth" : NULL;
 }
 
@@ -214,12 +223,18 @@ enum options_result options_check_measure(struct options *options)
 	if (measure->iterations && measure->duration)
 		return options_wrong(
 			options, "--iterations and --duration are both given; one can end it");
+	/* Who is done first would leave the others what it has not measured. */
+	if (measure->iterations && measure->threads > 1)
+		return options_wrong(options,
+			"--threads does not go with --iterations, as all threads end together");
 	if (measure->duration == 0)
 		measure->duration = DURATION_DEFAULT;
 	if (measure->warm_up < 0)
 		measure->warm_up = WARM_UP_DEFAULT;
 	if (measure->queue_pairs == 0)
 		measure->queue_pairs = 1;
+	if (measure->threads == 0)
+		measure->threads = 1;
 	if (measure->smallest == 0)
 		measure->smallest = measure->largest =
 			measure->bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;

@@ -14,6 +14,9 @@
 /* The longest --message: the tutorial's 1,024 bytes, less the terminating zero. */
 #define OPTIONS_MESSAGE_MAX 1023
 
+/* The most --threads: each has a connection, and a server has places for so many measurements. */
+#define OPTIONS_THREADS_MAX 4
+
 /* The longest error, before what cannot be printed in it is escaped. */
 #define OPTIONS_ERROR_MAX 160
 
@@ -55,7 +58,8 @@ struct options_measure {
 		largest; /* bytes of an operation: all powers of two of the one up to the other */
 	uint64_t iterations; /* operations on each queue pair; 0: as many as fit in the duration */
 	int64_t duration, warm_up; /* milliseconds */
-	uint32_t queue_pairs;
+	uint32_t threads;          /* each with a connection of its own */
+	uint32_t queue_pairs;      /* of each connection */
 	bool bidirectional, verify, histogram;
 	enum poll_wanted poll;
 	enum rate_unit unit;

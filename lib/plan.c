@@ -105,3 +105,14 @@ int tally_decode(struct tally *tally, const void *buffer, size_t length)
 	};
 	return 0;
 }
+
+void tally_add(struct tally *sum, const struct tally *part)
+{
+	sum->operations += part->operations;
+	sum->bytes += part->bytes;
+	if (part->nanoseconds > sum->nanoseconds)
+		sum->nanoseconds = part->nanoseconds;
+	sum->cpu_nanoseconds += part->cpu_nanoseconds;
+	sum->wrong += part->wrong;
+	sum->worst = sum->best = 0;
+}

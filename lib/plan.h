@@ -71,6 +71,12 @@ uint64_t plan_memory(const struct plan *plan);
 
 void tally_encode(const struct tally *tally, uint8_t buffer[TALLY_SIZE]);
 
+/*
+ * Adds what another thread has done in the same time. Its worst and best interval are not those in which
+ * the other one had its own: those of the sum are not known.
+ */
+void tally_add(struct tally *sum, const struct tally *part);
+
 /* Returns 0, or -EPROTO if it has a wrong length. */
 int tally_decode(struct tally *tally, const void *buffer, size_t length);
 

@@ -43,6 +43,8 @@ static void check_measure(const struct options *options)
 	fuzz_check(measure->expect >= 0 && (!measure->expect_percent || measure->expect <= 1));
 	fuzz_check(measure->poll <= POLL_EVENT && measure->unit <= UNIT_GBIT);
 	fuzz_check(!options->input && !options->output && !options->message && !options->chunk);
+	fuzz_check(measure->threads >= 1 && measure->threads <= OPTIONS_THREADS_MAX);
+	fuzz_check(measure->threads == 1 || (!measure->latency && !measure->iterations));
 	if (measure->latency)
 		fuzz_check(measure->queue_pairs == 1 && !options->depth && measure->expect == 0 &&
 			   !measure->bidirectional && measure->unit == UNIT_MB);

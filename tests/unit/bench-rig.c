@@ -131,13 +131,22 @@ unsigned int bench_rig_polls(void)
 	return bench_device.polls;
 }
 
+static int run(struct bench_end *end, struct latency *latency)
+{
+	struct course course;
+
+	course_init(&course, probe_now());
+	course.broken = end->others_failed;
+	return bench_run(&end->bench, &course, &end->tally, latency);
+}
+
 /* The server's thread: its half, and the order that ends it. */
 static void *serve(void *argument)
 {
 	struct bench_end *server = argument;
 	struct order order = {0};
 
-	server->result = bench_run(&server->bench, &server->tally, NULL);
+	server->result = run(server, NULL);
 	if (server->result)
 		return NULL;
 	/* What is left of a run are signs of life. */
@@ -157,8 +166,7 @@ static int ask(struct bench_end *client, struct latency *latency)
 {
 	struct order order = {.type = ORDER_END, .number = 1}, answer;
 
-	if (bench_run(&client->bench, &client->tally, latency) ||
-		probe_send(&client->probe, &order, deadline_in(PATIENCE)) ||
+	if (run(client, latency) || probe_send(&client->probe, &order, deadline_in(PATIENCE)) ||
 		probe_receive(&client->probe, &answer, deadline_in(PATIENCE)))
 		return -1;
 	return answer.answer && answer.type == ORDER_END ? 0 : -1;
@@ -183,7 +191,7 @@ int bench_rig_run(struct bench_rig *rig, const struct plan *plan, struct latency
 int bench_rig_run_alone(struct bench_end *end, const struct plan *plan, struct latency *latency)
 {
 	bench_begin(&end->bench, plan, SHORT_PATIENCE);
-	end->result = bench_run(&end->bench, &end->tally, latency);
+	end->result = run(end, latency);
 	return end->result;
 }
 

@@ -23,6 +23,7 @@ struct bench_end {
 	struct bench bench;
 	struct tally tally; /* of the last run */
 	int result;         /* of it */
+	bool others_failed; /* other threads that have to do with it, of which there are none here */
 };
 
 struct bench_rig {

@@ -304,12 +304,31 @@ static void a_signal_ends_it(void **state)
 	}
 }
 
+/* Each thread of a client has a bench: if one has failed, nobody waits for the others' time to pass. */
+static void another_thread_that_failed_ends_it(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		struct plan plan = plan_of(kind & 1, kind & 2, kind & 4);
+		struct bench_rig rig;
+
+		plan.operations = 0;
+		plan.milliseconds = 86400000;
+		bench_rig_start(&rig, 1, 8, MEMORY);
+		rig.client.others_failed = true;
+		assert_int_equal(bench_rig_run(&rig, &plan, NULL), -1);
+		assert_failure(&rig.client, FAILURE_INTERRUPTED);
+		bench_rig_stop(&rig);
+	}
+}
+
 /* Damaged data is waited for a while, each time anew; a signal is seen all the same. */
 static void a_signal_ends_it_though_all_is_wrong(void **state)
 {
 	struct plan plan = plan_of(false, false, true);
 	struct bench_rig rig;
 	struct bench *bench = &rig.server.bench;
+	struct course course;
 	uint8_t *memory;
 
 	(void)state;
@@ -324,7 +343,8 @@ static void a_signal_ends_it_though_all_is_wrong(void **state)
 	memory[plan.size - 1] = 1;
 	bench_rig_answer(memory + plan.size - 1);
 	eventfd_write(rig.server.probe.stop_fd, 1);
-	rig.server.result = bench_run(bench, &rig.server.tally, NULL);
+	course_init(&course, probe_now());
+	rig.server.result = bench_run(bench, &course, &rig.server.tally, NULL);
 	assert_failure(&rig.server, FAILURE_INTERRUPTED);
 	assert_in_range(rig.server.tally.operations, 0, 2);
 	bench_rig_stop(&rig);
@@ -455,6 +475,7 @@ int main(void)
 		cmocka_unit_test(notices_in_a_latency),
 		cmocka_unit_test(silence_ends_a_latency),
 		cmocka_unit_test(a_signal_ends_it),
+		cmocka_unit_test(another_thread_that_failed_ends_it),
 		cmocka_unit_test(a_signal_ends_it_though_all_is_wrong),
 		cmocka_unit_test(latencies_of_each_operation),
 		cmocka_unit_test(a_latency_finds_wrong_data),

@@ -53,6 +53,7 @@ static const struct listed {
 	{C, "--latency "},
 	{C, "--poll auto|spin|event"},
 	{C, "--qps N"},
+	{C, "--threads N"},
 	{C, "--size SIZE"},
 	{C, "--sizes SIZE..SIZE"},
 	{C, "--unit MB/s|MiB/s|Gb/s"},

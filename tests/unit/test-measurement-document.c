@@ -23,6 +23,7 @@ static struct options options_of(bool of_latency)
 			.latency = of_latency,
 			.smallest = 8,
 			.largest = 16,
+			.threads = 4,
 			.queue_pairs = 1,
 			.duration = 2000,
 			.warm_up = 200,
@@ -39,6 +40,7 @@ static char *document(bool of_latency, const struct tally *theirs, const char *e
 		.ours = {.operations = 4, .bytes = 32, .nanoseconds = 3000, .best = 5, .worst = 4},
 		.theirs = *theirs,
 		.latency = of_latency ? &latency : NULL,
+		.threads = 4,
 	};
 	struct options options = options_of(of_latency);
 	struct facts facts = {0};

@@ -11,6 +11,7 @@ static struct latency latency;
 
 /* 2 s, 1000 operations of 64 KiB there; half of that back. */
 static const struct measured bandwidth = {
+	.threads = 3,
 	.plan = {.size = 65536, .queue_pairs = 2, .depth = 16, .wait = PLAN_SPIN},
 	.ours = {.operations = 1000,
 		.bytes = 65536000,
@@ -330,7 +331,7 @@ static void becomes_json(void **state)
 	measured.ours.cpu_nanoseconds = 983040000;
 	measured.theirs.cpu_nanoseconds = 98304000;
 	assert_json(&measured, false,
-		"{\"size_bytes\":65536,\"queue_pairs\":2,\"depth\":16,\"bidirectional\":true,"
+		"{\"size_bytes\":65536,\"threads\":3,\"queue_pairs\":2,\"depth\":16,\"bidirectional\":true,"
 		"\"verified\":true,\"poll\":\"spin\",\"bytes_per_second\":49152000,"
 		"\"here\":{\"operations\":1000,\"bytes\":65536000,\"seconds\":2.000000000,"
 		"\"bytes_per_second\":32768000,\"worst_interval_bytes_per_second\":30000000,"
@@ -352,7 +353,7 @@ static void becomes_json(void **state)
 	"\"cpu_seconds_per_gb\":0.000000000,\"wrong_operations\":0}"
 
 #define BEFORE_HISTOGRAM \
-	"{\"size_bytes\":8,\"queue_pairs\":1,\"depth\":1,\"bidirectional\":false," \
+	"{\"size_bytes\":8,\"threads\":1,\"queue_pairs\":1,\"depth\":1,\"bidirectional\":false," \
 	"\"verified\":false,\"poll\":\"event\",\"bytes_per_second\":null," \
 	"\"here\":" NOTHING ",\"there\":" NOTHING "," \
 	"\"latency_ns\":{\"minimum\":100,\"maximum\":300,\"median\":100,\"p90\":100," \
@@ -361,6 +362,7 @@ static void becomes_json(void **state)
 static void a_latency_becomes_json(void **state)
 {
 	struct measured measured = {
+		.threads = 1,
 		.plan = {.kind = PLAN_LATENCY, .size = 8, .queue_pairs = 1, .depth = 1},
 		.latency = &latency,
 	};

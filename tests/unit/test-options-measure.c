@@ -64,6 +64,9 @@ static const struct right {
 	{{"--bandwidth", "--warm-up", "0"}, {BW, .warm_up = -1}, 0}, /* 0, see below */
 	{{"--bandwidth", "--qps", "1"}, {BW, .queue_pairs = 1}, 0},
 	{{"--bandwidth", "--qps", "64"}, {BW, .queue_pairs = 64}, 0},
+	{{"--bandwidth", "--threads", "1", "--iterations", "2"}, {BW, .iterations = 2}, 0},
+	{{"--bandwidth", "--threads", "4"}, {BW, .threads = 4}, 0},
+	{{"--latency", "--threads", "1"}, {LT}, 0},
 	{{"--bandwidth", "--depth", "1024"}, {BW}, 1024},
 	{{"--bandwidth", "--depth", "128", "--qps", "64"}, {BW, .queue_pairs = 64}, 128},
 	{{"--bandwidth", "--depth", "1024", "--qps", "8"}, {BW, .queue_pairs = 8}, 1024},
@@ -101,6 +104,7 @@ static void assert_same(const struct options_measure *got, const struct options_
 	if (wanted->iterations == 0)
 		assert_int_equal(got->duration, wanted->duration ? wanted->duration : 2000);
 	assert_int_equal(got->warm_up, warm_up < 0 ? 0 : warm_up);
+	assert_int_equal(got->threads, wanted->threads ? wanted->threads : 1);
 	assert_int_equal(got->queue_pairs, wanted->queue_pairs ? wanted->queue_pairs : 1);
 	assert_int_equal(got->bidirectional, wanted->bidirectional);
 	assert_int_equal(got->verify, wanted->verify);
@@ -155,6 +159,8 @@ static const struct {
 	{"--iterations", "1k", "--iterations must be a number from 1 to 4294967295, not '%s'"},
 	{"--qps", "0", "--qps must be a number from 1 to 64, not '%s'"},
 	{"--qps", "65", "--qps must be a number from 1 to 64, not '%s'"},
+	{"--threads", "0", "--threads must be a number from 1 to 4, not '%s'"},
+	{"--threads", "5", "--threads must be a number from 1 to 4, not '%s'"},
 	{"--size", "0", "--size must be 1 to 16M, not '%s'"},
 	{"--size", "16777217", "--size must be 1 to 16M, not '%s'"},
 	{"--size", "2..8", "--size must be 1 to 16M, not '%s'"},
@@ -218,6 +224,9 @@ static const struct {
 	{{"--latency", "--expect", "1GB/s"}, "--expect does not go with --latency"},
 	{{"--latency", "--qps", "2"}, "--qps does not go with --latency"},
 	{{"--latency", "--unit", "Gb/s"}, "--unit does not go with --latency"},
+	{{"--latency", "--threads", "2"}, "--threads does not go with --latency"},
+	{{"--bandwidth", "--threads", "2", "--iterations", "5"},
+		"--threads does not go with --iterations, as all threads end together"},
 	{{"--latency", "--depth", "2"}, "--depth does not go with --latency"},
 	{{"--bandwidth", "--iterations", "5", "--duration", "1"},
 		"--iterations and --duration are both given; one can end it"},
@@ -232,6 +241,7 @@ static const struct {
 	{{"--iterations", "1"}, "--iterations" NOT_EXCHANGE},
 	{{"--poll", "spin"}, "--poll" NOT_EXCHANGE},
 	{{"--qps", "1"}, "--qps" NOT_EXCHANGE},
+	{{"--threads", "1"}, "--threads" NOT_EXCHANGE},
 	{{"--size", "1"}, "--size" NOT_EXCHANGE},
 	{{"--sizes", "1..2"}, "--sizes" NOT_EXCHANGE},
 	{{"--unit", "MB/s"}, "--unit" NOT_EXCHANGE},

@@ -228,6 +228,37 @@ static void tallies_come_back_as_they_went(void **state)
 	assert_memory_equal(&back, &tally, sizeof(tally));
 }
 
+static void tallies_of_threads_come_to_one(void **state)
+{
+	struct tally sum = {.operations = 1,
+		.bytes = 2,
+		.nanoseconds = 30,
+		.cpu_nanoseconds = 4,
+		.worst = 5,
+		.best = 6,
+		.wrong = 7};
+	struct tally part = {.operations = 10,
+		.bytes = 20,
+		.nanoseconds = 29,
+		.cpu_nanoseconds = 40,
+		.worst = 50,
+		.best = 60,
+		.wrong = 70};
+
+	(void)state;
+	tally_add(&sum, &part);
+	assert_int_equal(sum.operations, 11);
+	assert_int_equal(sum.bytes, 22);
+	assert_int_equal(sum.nanoseconds, 30);
+	assert_int_equal(sum.cpu_nanoseconds, 44);
+	assert_int_equal(sum.worst, 0);
+	assert_int_equal(sum.best, 0);
+	assert_int_equal(sum.wrong, 77);
+	part.nanoseconds = 31;
+	tally_add(&sum, &part);
+	assert_int_equal(sum.nanoseconds, 31);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +271,7 @@ int main(void)
 		cmocka_unit_test(knows_which_shapes_there_can_be),
 		cmocka_unit_test(needs_memory_for_all_slots),
 		cmocka_unit_test(tallies_come_back_as_they_went),
+		cmocka_unit_test(tallies_of_threads_come_to_one),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
