@@ -154,8 +154,9 @@ $(addprefix $(BUILD)/tests/unit/,test-handshake test-admission test-isolation): 
 $(addprefix $(BUILD)/tests/unit/,test-admission test-isolation): \
 	$(call objects,tests/unit/admission-rig.c)
 
-# Both ends of a measurement, on a made-up device of its own.
-$(BUILD)/tests/unit/test-bench: $(call objects,tests/unit/bench-device.c tests/unit/bench-rig.c)
+# These share both ends of a measurement, on a made-up device of its own.
+$(addprefix $(BUILD)/tests/unit/,test-bench test-bench-cost): \
+	$(call objects,tests/unit/bench-device.c tests/unit/bench-rig.c)
 
 # These share a validator of JSON documents.
 $(addprefix $(BUILD)/tests/unit/,test-findings test-measurement-document test-report): \

@@ -67,14 +67,20 @@ static int take_receive(struct bench *bench, const struct ibv_wc *completion)
 	return heard > 0 ? bench_misplaced(bench) : heard;
 }
 
-/* True if the peer's WRITE of that number is here. */
-static bool is_here(const struct bench *bench, uint64_t number)
+/* True if the last byte is that of the peer's WRITE of that number. */
+static bool is_marked(const struct bench *bench, uint64_t number)
 {
 	const uint8_t *last = bench->probe->offered.start + bench->plan.size - 1;
 
+	return __atomic_load_n(last, __ATOMIC_ACQUIRE) == mark_of(number);
+}
+
+/* True if the peer's WRITE of that number is here. */
+static bool is_here(const struct bench *bench, uint64_t number)
+{
 	if (bench->plan.wait == PLAN_EVENT)
 		return bench->lanes->heard > number;
-	return __atomic_load_n(last, __ATOMIC_ACQUIRE) == mark_of(number);
+	return is_marked(bench, number);
 }
 
 static bool is_complete(const struct bench *bench, uint64_t number)
@@ -205,7 +211,8 @@ static int check_write(struct bench *bench, uint64_t number)
 	uint64_t end = probe_now() + (bench->plan.wait == PLAN_SPIN ? SETTLED_NS : 0);
 	uint32_t size = bench->plan.size - 1;
 
-	while (pattern_check(bench->probe->offered.start, size, seed) < size)
+	while (!is_marked(bench, number) ||
+		pattern_check(bench->probe->offered.start, size, seed) < size)
 		if (probe_now() >= end) {
 			bench->wrong++;
 			return bench_glance(bench, probe_now()) < 0 ? -1 : 0;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define COUNTERS_MAX      128  /* of one port; what is more is left out */
-#define COUNTERS_TEXT_MAX 4096 /* bytes of their text, which goes to the peer */
+#define COUNTERS_TEXT_MAX 4096 /* bytes of their text, which is shown or goes to the peer */
 #define COUNTER_NAME_SIZE 48   /* of a name with its terminator; what is longer is left out */
 
 /* What an increase points to. */

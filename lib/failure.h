@@ -59,6 +59,7 @@ enum impairment {
 	IMPAIRED_SPEED,    /* far less than the link promises */
 	IMPAIRED_BUS,      /* and a host's bus carries less than the link */
 	IMPAIRED_EXPECTED, /* less than --expect wants */
+	IMPAIRED_UNKNOWN,  /* --expect wants a share of nobody knows what */
 	IMPAIRED_FULL,     /* the server has no place for another client */
 };
 

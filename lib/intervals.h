@@ -13,7 +13,7 @@ struct intervals {
 	uint64_t began,
 		before; /* when the current interval did, in nanoseconds; the bytes until then */
 	uint64_t last, until_last; /* the same of the last call */
-	uint64_t worst, best;      /* bytes in a second; 0: no interval is over yet */
+	uint64_t worst, best;      /* bytes in a second; best 0: no interval is over yet */
 };
 
 /* Begins now. Any thread, like all functions here; the caller serialises. */

@@ -10,6 +10,9 @@
 #define NS 1e9
 #define MS 1e3
 
+/* The least number above 0 that is written; what is less would be 0. */
+#define LEAST 1e-9
+
 /* A number with its fraction, as everybody writes it. */
 static bool add_decimal(struct json_object *object, const char *key, double number)
 {
@@ -27,7 +30,17 @@ static bool add_rate_or_null(struct json_object *object, const char *key, double
 
 static bool add_decimal_or_null(struct json_object *object, const char *key, double number)
 {
-	return number > 0 ? add_decimal(object, key, number) : document_add(object, key, NULL);
+	return number >= LEAST ? add_decimal(object, key, number) : document_add(object, key, NULL);
+}
+
+/* Best and worst are known together; the worst may be nothing at all. */
+static bool add_intervals(struct json_object *end, const struct tally *tally)
+{
+	static const char worst[] = "worst_interval_bytes_per_second";
+
+	return (tally->best ? document_add_number(end, worst, tally->worst)
+			    : document_add(end, worst, NULL)) &&
+	       document_add_known(end, "best_interval_bytes_per_second", tally->best);
 }
 
 static bool add_tally(struct json_object *object, const char *key, const struct measured *measured,
@@ -39,8 +52,7 @@ static bool add_tally(struct json_object *object, const char *key, const struct 
 	       document_add_number(end, "bytes", tally->bytes) &&
 	       add_decimal(end, "seconds", (double)tally->nanoseconds / NS) &&
 	       add_rate_or_null(end, "bytes_per_second", measurement_rate_of(tally)) &&
-	       document_add_known(end, "worst_interval_bytes_per_second", tally->worst) &&
-	       document_add_known(end, "best_interval_bytes_per_second", tally->best) &&
+	       add_intervals(end, tally) &&
 	       add_decimal_or_null(
 		       end, "operations_per_second", measurement_operations_of(tally)) &&
 	       add_decimal(end, "cpu_seconds", (double)tally->cpu_nanoseconds / NS) &&

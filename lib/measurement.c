@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "measurement.h"
+#include "speed.h"
 
 #define NS 1e9
 
@@ -40,12 +41,35 @@ double measurement_rate(const struct measured *measured)
 	       (measured->plan.both_ways ? measurement_rate_of(&measured->theirs) : 0);
 }
 
+double measurement_wanted(
+	const struct options *options, const struct facts *ours, const struct facts *theirs)
+{
+	const struct options_measure *measure = &options->measure;
+
+	if (!measure->expect_percent)
+		return measure->expect;
+	return measure->expect * speed_of_link(ours, theirs) * (measure->bidirectional ? 2 : 1);
+}
+
+/* Room for a number in a column. */
+#define RATE 32
+
+/* In the options' unit; a small one, as of few bytes, with more digits. */
+static void put_rate(
+	char *text, size_t size, const struct options *options, double bytes_per_second)
+{
+	double rate = bytes_per_second / units[options->measure.unit].bytes;
+
+	snprintf(text, size, "%.*f", options->measure.unit == UNIT_GBIT || rate < 10 ? 3 : 1, rate);
+}
+
 void measurement_rate_text(
 	char *text, size_t size, const struct options *options, double bytes_per_second)
 {
-	snprintf(text, size, "%.*f %s", options->measure.unit == UNIT_GBIT ? 3 : 1,
-		bytes_per_second / units[options->measure.unit].bytes,
-		units[options->measure.unit].name);
+	char rate[RATE];
+
+	put_rate(rate, sizeof(rate), options, bytes_per_second);
+	snprintf(text, size, "%s %s", rate, units[options->measure.unit].name);
 }
 
 double measurement_cpu_per_gb(const struct measured *measured, const struct tally *end)
@@ -72,39 +96,47 @@ bool measurement_head(
 				measurement_percentiles[i].name);
 		snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s", "max us");
 	} else if (index == 0)
-		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s", "bytes",
-			"operations", "average", "worst", "best", "messages", "CPU s/GB");
+		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s %6s", "bytes",
+			"operations", "average", "worst", "best", "messages", "CPU s/GB", "depth");
 	else
 		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %7s %7s", "", "",
 			unit, unit, unit, "1/s", "here", "there");
 	return true;
 }
 
-/* An interval's rate; there is none of what was over too soon. */
-static void put_interval(char text[24], double unit, uint64_t bytes_per_second, int decimals)
+/* An interval's rate, if it is known. */
+static void put_interval(
+	char text[RATE], const struct options *options, bool known, uint64_t bytes_per_second)
 {
-	if (bytes_per_second)
-		snprintf(text, 24, "%.*f", decimals, (double)bytes_per_second / unit);
+	if (known)
+		put_rate(text, RATE, options, (double)bytes_per_second);
 	else
-		snprintf(text, 24, "-");
+		snprintf(text, RATE, "-");
+}
+
+/* CPU seconds for each GB: many, if operations are small. */
+static void put_cpu(char text[RATE], const struct measured *measured, const struct tally *end)
+{
+	double seconds = measurement_cpu_per_gb(measured, end);
+
+	snprintf(text, RATE, "%.*f", seconds < 1000 ? 2 : 0, seconds);
 }
 
 static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *options,
 	const struct measured *measured, bool back)
 {
 	const struct tally *tally = back ? &measured->theirs : &measured->ours;
-	double unit = units[options->measure.unit].bytes;
-	int decimals = options->measure.unit == UNIT_GBIT ? 3 : 1;
-	char worst[24], best[24];
+	char average[RATE], worst[RATE], best[RATE], here[RATE], there[RATE];
 
-	put_interval(worst, unit, tally->worst, decimals);
-	put_interval(best, unit, tally->best, decimals);
+	put_rate(average, sizeof(average), options, measurement_rate_of(tally));
+	put_interval(worst, options, tally->best, tally->worst);
+	put_interval(best, options, tally->best, tally->best);
+	put_cpu(here, measured, &measured->ours);
+	put_cpu(there, measured, &measured->theirs);
 	snprintf(line, MEASUREMENT_LINE,
-		"%10" PRIu32 " %12" PRIu64 " %11.*f %11s %11s %11.0f %7.2f %7.2f%s",
-		measured->plan.size, tally->operations, decimals, measurement_rate_of(tally) / unit,
-		worst, best, measurement_operations_of(tally),
-		measurement_cpu_per_gb(measured, &measured->ours),
-		measurement_cpu_per_gb(measured, &measured->theirs),
+		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7s %7s %6" PRIu32 "%s",
+		measured->plan.size, tally->operations, average, worst, best,
+		measurement_operations_of(tally), here, there, measured->plan.depth,
 		!measured->plan.both_ways ? ""
 		: back                    ? "  back"
 					  : "  there");

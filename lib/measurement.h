@@ -17,7 +17,7 @@
 struct json_object;
 
 /* Room for a line of the table, with its terminator. */
-#define MEASUREMENT_LINE 160
+#define MEASUREMENT_LINE 512
 
 /* One run. */
 struct measured {
@@ -56,6 +56,13 @@ double measurement_cpu_per_gb(const struct measured *measured, const struct tall
 
 /* Bytes in a second; of both directions the sum. */
 double measurement_rate(const struct measured *measured);
+
+/*
+ * Bytes in a second that --expect wants, of both directions the sum; 0 if it wants nothing, or a share of
+ * a link of which is not known what it can carry.
+ */
+double measurement_wanted(
+	const struct options *options, const struct facts *ours, const struct facts *theirs);
 
 /* Writes a rate in the unit that the options ask for: "199.1 MB/s". */
 void measurement_rate_text(

@@ -196,6 +196,8 @@ static const char *misplaced(const struct options *options)
 		return "--expect";
 	if (measure->queue_pairs > 1)
 		return "--qps";
+	if (measure->unit != UNIT_MB)
+		return "--unit";
 	if (measure->threads > 1)
 		return "--threads";
 	return options->depth ? "--depth" : NULL;

@@ -50,7 +50,7 @@ struct tally {
 	uint64_t operations, bytes;
 	uint64_t nanoseconds;     /* from the first to the end of the last */
 	uint64_t cpu_nanoseconds; /* that its thread was running meanwhile */
-	uint64_t worst, best; /* bytes in a second, over 100 ms each; 0: it did not take so long */
+	uint64_t worst, best; /* bytes in a second, over 100 ms each; best 0: it was over sooner */
 	uint64_t wrong;       /* operations whose data was not right, at this end */
 };
 

@@ -47,7 +47,7 @@ static void check_measure(const struct options *options)
 	fuzz_check(measure->threads == 1 || (!measure->latency && !measure->iterations));
 	if (measure->latency)
 		fuzz_check(measure->queue_pairs == 1 && !options->depth && measure->expect == 0 &&
-			   !measure->bidirectional);
+			   !measure->bidirectional && measure->unit == UNIT_MB);
 	else
 		fuzz_check(!measure->histogram);
 }

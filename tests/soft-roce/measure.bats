@@ -216,9 +216,16 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	document 1 --bandwidth --duration 0.2 --expect 900GB/s
 	tells '.status == 1 and (.error | test("slower than expected")) and
 		.asked.expect_bytes_per_second == 900e9 and (.results | length) == 1'
-	# Nothing says what soft-RoCE can carry.
-	document 1 --bandwidth --duration 0.2 --expect 90%
-	tells '.asked.expect_percent == 90 and .link_bytes_per_second == null'
+	stop_server
+}
+
+@test "a share of what nobody knows is expected: exit 1, before anything is measured" {
+	MODE='write'
+	start_server any
+	measure 1 --bandwidth --duration 100 --expect 90%
+	has "$ERR" 'of which is not known what it can carry (rdma_rxe, .* here; rdma_rxe, .* there)'
+	document 1 --bandwidth --duration 100 --expect 90%
+	tells '.asked.expect_percent == 90 and .link_bytes_per_second == null and .results == []'
 	stop_server
 }
 

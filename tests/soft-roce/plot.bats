@@ -59,7 +59,7 @@ refused() {
 	has 'times read, 99.9 %'
 	has 'times read, 8 bytes'
 	has 'times read, 64 bytes'
-	has '% of the operations'
+	has '% of the operations within'
 	grep -q '</svg>' "$DIR/picture.svg"
 }
 
@@ -86,6 +86,50 @@ refused() {
 	grep -q 'before write' "$DIR/out"
 	grep -q 'times read, median' "$DIR/out"
 	[ "$(wc -L <"$DIR/out")" -le 80 ]
+}
+
+@test "--terminal: COLUMNS that are no number" {
+	COLUMNS="80; system 'touch $DIR/done' #" plot --terminal "$DIR/before.json"
+	[ ! -e "$DIR/done" ]
+	grep -q 'before write' "$DIR/out"
+}
+
+@test "names are shown, whatever is in them, and nothing else is done with them" {
+	local nasty=$'a\nsystem "touch '"$DIR/done\"; \`touch $DIR/done\` 'b"
+	document bandwidth "w\\n! touch $DIR/done" "$(rates 2)" >"$DIR/mode.json"
+	plot --title "$nasty" "$DIR/mode.json" "$DIR/picture.svg"
+	[ ! -s "$DIR/err" ]
+	[ ! -e "$DIR/done" ]
+	has "mode w ! touch $DIR/done"
+}
+
+@test "what another tool does not tell is left out" {
+	document latency write '{"size_bytes":8,"latency_ns":{"median":5}},
+		{"size_bytes":16,"latency_ns":{"median":6}}' >"$DIR/medians.json"
+	plot "$DIR/medians.json" "$DIR/picture.svg"
+	has 'medians write, median'
+	has_not 'medians write, 99 %'
+}
+
+@test "a document of which something is no number is told, not drawn" {
+	local result
+	while read -r result; do
+		document latency write "$result" >"$DIR/odd"
+		refused 1 'odd is not of a measurement' "$DIR/odd" "$DIR/picture.png"
+	done <<-'END'
+	1
+	{}
+	{"size_bytes":"8","bytes_per_second":1}
+	{"size_bytes":0,"bytes_per_second":1}
+	{"size_bytes":"*","latency_ns":{"histogram":[]}}
+	{"size_bytes":8,"bytes_per_second":"1"}
+	{"size_bytes":8,"bytes_per_second":1,"here":1}
+	{"size_bytes":8,"latency_ns":1}
+	{"size_bytes":8,"latency_ns":{"median":"1"}}
+	{"size_bytes":8,"latency_ns":{"median":1,"histogram":[1]}}
+	{"size_bytes":8,"latency_ns":{"median":1,"histogram":[{}]}}
+	{"size_bytes":8,"latency_ns":{"median":1,"histogram":[{"from_ns":1,"to_ns":2,"operations":0}]}}
+	END
 }
 
 @test "what cannot be drawn is told" {

@@ -131,6 +131,7 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	int taken = 0;
 
 	pthread_mutex_lock(&bench_device.lock);
+	bench_device.polls++;
 	advance(false);
 	while (taken < count && queue->polled < queue->added)
 		completions[taken++] = queue->queue[queue->polled++ % COMPLETIONS];
@@ -168,6 +169,7 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 
 	(void)bad;
 	pthread_mutex_lock(&bench_device.lock);
+	bench_device.lists += request->opcode != IBV_WR_SEND;
 	for (; request; request = request->next) {
 		struct rig_send *send = &qp->sends[qp->posted % REQUESTS];
 		bool keeps =
@@ -178,6 +180,8 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 		send->request = *request;
 		send->piece = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
 		bench_device.operations += request->opcode != IBV_WR_SEND;
+		bench_device.signaled +=
+			request->opcode != IBV_WR_SEND && request->send_flags & IBV_SEND_SIGNALED;
 		bench_device.inlined += (request->send_flags & IBV_SEND_INLINE) != 0;
 		if (keeps && send->piece.length > 0) {
 			assert_true(send->piece.length <= sizeof(send->bytes));
@@ -333,6 +337,7 @@ void bench_device_start(void)
 	bench_device.pds[0].context = bench_device.pds[1].context = context;
 	bench_device.seed = 1;
 	bench_device.operations = bench_device.inlined = 0;
+	bench_device.lists = bench_device.polls = bench_device.signaled = 0;
 	bench_device.mishap = NO_MISHAP;
 	bench_device.answer = NULL;
 }

@@ -49,7 +49,8 @@ extern struct bench_device {
 	struct rig_qp *queue_pairs[QUEUE_PAIRS_MAX];
 	unsigned int queue_pair_count, regions;
 	unsigned int seed; /* of the order in which things happen */
-	unsigned int operations, inlined;
+	unsigned int operations, inlined, signaled;
+	unsigned int lists, polls; /* calls that posted operations, that asked for completions */
 	unsigned int mishap_after;
 	enum mishap mishap;
 	uint8_t *answer; /* NULL: none */

@@ -116,6 +116,21 @@ unsigned int bench_rig_inline(void)
 	return bench_device.inlined;
 }
 
+unsigned int bench_rig_lists(void)
+{
+	return bench_device.lists;
+}
+
+unsigned int bench_rig_signaled(void)
+{
+	return bench_device.signaled;
+}
+
+unsigned int bench_rig_polls(void)
+{
+	return bench_device.polls;
+}
+
 static int run(struct bench_end *end, struct latency *latency)
 {
 	struct course course;

@@ -52,6 +52,13 @@ int bench_rig_run_alone(struct bench_end *end, const struct plan *plan, struct l
 unsigned int bench_rig_operations(void);
 unsigned int bench_rig_inline(void);
 
+/* In so many calls, and so many of the RDMA operations were to tell of their completion. */
+unsigned int bench_rig_lists(void);
+unsigned int bench_rig_signaled(void);
+
+/* So often was asked whether something was complete. */
+unsigned int bench_rig_polls(void);
+
 /* Frees all, and checks that nothing is left. */
 void bench_rig_stop(struct bench_rig *rig);
 

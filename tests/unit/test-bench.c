@@ -389,19 +389,23 @@ static void latencies_of_each_operation(void **state)
 	run_latencies(4096, 1);
 }
 
+/* In the middle, and of a single byte, too, of which who sleeps learns by an event. */
 static void a_latency_finds_wrong_data(void **state)
 {
+	static const enum mishap mishaps[] = {DAMAGED, LOST};
+
 	(void)state;
-	for (unsigned int reads = 0; reads < 2; reads++) {
-		struct plan plan = plan_of(reads, false, true);
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		struct plan plan = plan_of(kind & 1, false, true);
 		struct bench_rig rig;
 
 		plan.kind = PLAN_LATENCY;
 		plan.wait = PLAN_EVENT;
 		plan.slots = 1;
+		plan.size = kind & 2 ? 1 : 1000;
 		bench_rig_start(&rig, 1, 64, MEMORY);
 		latency_init(&latency);
-		bench_rig_mishap(10, DAMAGED);
+		bench_rig_mishap(10, mishaps[kind >> 2]);
 		assert_int_equal(bench_rig_run(&rig, &plan, &latency), 0);
 		assert_int_equal(rig.client.tally.wrong + rig.server.tally.wrong, 1);
 		bench_rig_stop(&rig);

@@ -77,7 +77,7 @@ static bool shows_sentence(const char *section, const struct explanation *row)
 static bool is_of_diagnosis(const struct explanation *row)
 {
 	if (row->kind == FAILURE_IMPAIRED)
-		return row->code != IMPAIRED_EXPECTED;
+		return row->code != IMPAIRED_EXPECTED && row->code != IMPAIRED_UNKNOWN;
 	return row->kind == FAILURE_STRANGER || row->code == CODE_DIAGNOSIS;
 }
 

@@ -42,17 +42,17 @@ static void heads_name_the_columns(void **state)
 	} cases[] = {
 		{UNIT_MB, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB",
+			 "       CPU s/GB  depth",
 				"                               MB/s        MB/s        MB/s       "
 				"  1/s    here   there"}},
 		{UNIT_MIB, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB",
+			 "       CPU s/GB  depth",
 				"                              MiB/s       MiB/s       MiB/s       "
 				"  1/s    here   there"}},
 		{UNIT_GBIT, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB",
+			 "       CPU s/GB  depth",
 				"                               Gb/s        Gb/s        Gb/s       "
 				"  1/s    here   there"}},
 		{UNIT_GBIT, true,
@@ -84,22 +84,22 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 	} cases[] = {
 		{UNIT_MB, false,
 			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "  10.00    1.00",
+			 "  10.00    1.00     16",
 				NULL}},
 		{UNIT_MIB, false,
 			{"     65536         1000        31.2        28.6        38.1         500 "
-			 "  10.00    1.00",
+			 "  10.00    1.00     16",
 				NULL}},
 		{UNIT_GBIT, false,
 			{"     65536         1000       0.262       0.240       0.320         500 "
-			 "  10.00    1.00",
+			 "  10.00    1.00     16",
 				NULL}},
 		/* Seconds for each GB that went either way. */
 		{UNIT_MB, true,
 			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "   6.67    0.67  there",
-				"     65536          500        16.4           -        20.0       "
-				"  250    6.67    0.67  back"}},
+			 "   6.67    0.67     16  there",
+				"     65536          500        16.4       0.000        20.0       "
+				"  250    6.67    0.67     16  back"}},
 	};
 
 	(void)state;
@@ -116,6 +116,44 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 		}
 		assert_int_equal(index, cases[i].rows[1] ? 2 : 1);
 	}
+}
+
+/* Of few bytes the rates are small and the seconds many: both are told, in columns as wide as others. */
+static void small_operations_have_their_digits(void **state)
+{
+	static const struct measured few = {
+		.plan = {.size = 2, .queue_pairs = 1, .depth = 128},
+		.ours = {.operations = 50000,
+			.bytes = 100000,
+			.nanoseconds = 2000000000,
+			.cpu_nanoseconds = 1999500000,
+			.worst = 9000,
+			.best = 99960},
+		.theirs = {.cpu_nanoseconds = 99999000},
+	};
+	struct options options = options_of(UNIT_MB, false);
+	char line[MEASUREMENT_LINE];
+
+	(void)state;
+	assert_true(measurement_row(line, &options, &few, 0));
+	assert_string_equal(line,
+		"         2        50000       0.050       0.009       0.100       25000 "
+		"  19995  999.99    128");
+}
+
+/* Who was over too soon has no interval. */
+static void of_a_short_run_no_interval_is_told(void **state)
+{
+	struct options options = options_of(UNIT_MB, false);
+	struct measured measured = bandwidth;
+	char line[MEASUREMENT_LINE];
+
+	(void)state;
+	measured.ours.worst = measured.ours.best = 0;
+	assert_true(measurement_row(line, &options, &measured, 0));
+	assert_string_equal(line,
+		"     65536         1000        32.8           -           -         500   10.00 "
+		"   1.00     16");
 }
 
 /* 1 to 1000 us, each once. */
@@ -212,6 +250,38 @@ static void rates_have_their_unit(void **state)
 	}
 }
 
+/* A percentage is of what the link can carry, in each direction: here 12500 MB/s less the headers. */
+static void an_expectation_is_a_rate_or_of_the_link(void **state)
+{
+	static const struct {
+		struct options_measure measure;
+		const char *driver;
+		uint64_t bytes;
+	} cases[] = {
+		{{.expect = 0}, "mlx5_core", 0},
+		{{.expect = 5e9}, "mlx5_core", 5000000000},
+		{{.expect = 5e9, .bidirectional = true}, "rdma_rxe", 5000000000},
+		{{.expect = 1, .expect_percent = true}, "mlx5_core", 12254667305},
+		{{.expect = 0.9, .expect_percent = true}, "mlx5_core", 11029200574},
+		{{.expect = 0.9, .expect_percent = true, .bidirectional = true}, "mlx5_core",
+			22058401149},
+		{{.expect = 0.9, .expect_percent = true}, "rdma_rxe", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = {.measure = cases[i].measure};
+		struct facts facts = {0};
+
+		facts_add(&facts, "driver", "%s", cases[i].driver);
+		facts_add(&facts, "rate", "100 Gb/sec (4X EDR)");
+		facts_add(&facts, "rdma mtu", "4096");
+		facts_add(&facts, "link layer", "Ethernet");
+		assert_int_equal((uint64_t)(measurement_wanted(&options, &facts, &facts) + 0.5),
+			cases[i].bytes);
+	}
+}
+
 /* Numbers of a peer's that cannot be: no line overflows, nothing is divided by zero. */
 static void rows_bear_any_numbers(void **state)
 {
@@ -269,7 +339,7 @@ static void becomes_json(void **state)
 		"\"operations_per_second\":500.000000000,\"cpu_seconds\":0.983040000,"
 		"\"cpu_seconds_per_gb\":10.000000000,\"wrong_operations\":0},"
 		"\"there\":{\"operations\":500,\"bytes\":32768000,\"seconds\":2.000000000,"
-		"\"bytes_per_second\":16384000,\"worst_interval_bytes_per_second\":null,"
+		"\"bytes_per_second\":16384000,\"worst_interval_bytes_per_second\":0,"
 		"\"best_interval_bytes_per_second\":20000000,"
 		"\"operations_per_second\":250.000000000,\"cpu_seconds\":0.098304000,"
 		"\"cpu_seconds_per_gb\":1.000000000,\"wrong_operations\":3},"
@@ -313,10 +383,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heads_name_the_columns),
 		cmocka_unit_test(a_bandwidth_has_a_row_for_each_direction),
+		cmocka_unit_test(small_operations_have_their_digits),
+		cmocka_unit_test(of_a_short_run_no_interval_is_told),
 		cmocka_unit_test(a_latency_has_its_percentiles),
 		cmocka_unit_test(a_histogram_has_all_operations),
 		cmocka_unit_test(rates_are_sums_of_both_directions),
 		cmocka_unit_test(rates_have_their_unit),
+		cmocka_unit_test(an_expectation_is_a_rate_or_of_the_link),
 		cmocka_unit_test(rows_bear_any_numbers),
 		cmocka_unit_test(becomes_json),
 		cmocka_unit_test(a_latency_becomes_json),

@@ -223,6 +223,7 @@ static const struct {
 	{{"--latency", "--bidirectional"}, "--bidirectional does not go with --latency"},
 	{{"--latency", "--expect", "1GB/s"}, "--expect does not go with --latency"},
 	{{"--latency", "--qps", "2"}, "--qps does not go with --latency"},
+	{{"--latency", "--unit", "Gb/s"}, "--unit does not go with --latency"},
 	{{"--latency", "--threads", "2"}, "--threads does not go with --latency"},
 	{{"--bandwidth", "--threads", "2", "--iterations", "5"},
 		"--threads does not go with --iterations, as all threads end together"},

@@ -114,6 +114,7 @@ static struct facts facts_of_link(const struct link *link)
 	return facts;
 }
 
+#define CODED      "40 Gb/sec (4X QDR)"
 #define ETHERNET   "Ethernet"
 #define INFINIBAND "InfiniBand"
 
@@ -131,6 +132,13 @@ static void of_a_link_is_what_the_headers_leave(void **state)
 		/* 4096 of 4124 bytes. */
 		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx5_core", FAST, "4096", INFINIBAND},
 			12415130941},
+		/* Of ten bits on InfiniBand's wire eight are data, up to QDR; of Ethernet's all count. */
+		{{"mlx4_core", CODED, "4096", INFINIBAND}, {"mlx4_core", CODED, "4096", INFINIBAND},
+			3972841901},
+		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx4_core", CODED, "4096", INFINIBAND},
+			3972841901},
+		{{"mlx4_core", CODED, "4096", ETHERNET}, {"mlx4_core", CODED, "4096", ETHERNET},
+			4901866922},
 		/* The slower port, whichever it is. */
 		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", SLOW, "1024", ETHERNET},
 			1157323689},
