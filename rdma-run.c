@@ -251,8 +251,10 @@ static int take(struct bench *bench)
 	if (sent + received == 0)
 		return 0;
 	now = probe_now();
-	if (sent > 0)
+	if (bench->operations > before) {
 		course_note(course, now, (bench->operations - before) * bench->plan.size);
+		bench->last = now;
+	}
 	bench->stopped |= now >= bench->end;
 	if (atomic_load(&course->broken))
 		return failure_set(&bench->probe->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,

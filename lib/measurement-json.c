@@ -100,7 +100,7 @@ static bool fill(struct json_object *object, const struct measured *measured, bo
 	       document_add_number(object, "depth", plan->depth) &&
 	       document_add_boolean(object, "bidirectional", plan->both_ways) &&
 	       document_add_boolean(object, "verified", plan->verify) &&
-	       document_add_text(object, "poll", plan->wait == PLAN_SPIN ? "spin" : "event") &&
+	       document_add_text(object, "poll", measurement_waiting(plan)) &&
 	       add_rate_or_null(object, "bytes_per_second", measurement_rate(measured)) &&
 	       add_tally(object, "here", measured, &measured->ours) &&
 	       add_tally(object, "there", measured, &measured->theirs) &&

@@ -72,6 +72,11 @@ void measurement_rate_text(
 	snprintf(text, size, "%s %s", rate, units[options->measure.unit].name);
 }
 
+const char *measurement_waiting(const struct plan *plan)
+{
+	return plan->wait == PLAN_SPIN ? "spin" : "event";
+}
+
 double measurement_cpu_per_gb(const struct measured *measured, const struct tally *end)
 {
 	uint64_t bytes =
@@ -94,10 +99,12 @@ bool measurement_head(
 		for (size_t i = 0; i < MEASUREMENT_PERCENTILES; i++)
 			used += snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s",
 				measurement_percentiles[i].name);
-		snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s", "max us");
+		snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s %6s", "max us",
+			"poll");
 	} else if (index == 0)
-		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s %6s", "bytes",
-			"operations", "average", "worst", "best", "messages", "CPU s/GB", "depth");
+		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s %6s %6s",
+			"bytes", "operations", "average", "worst", "best", "messages", "CPU s/GB",
+			"depth", "poll");
 	else
 		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %7s %7s", "", "",
 			unit, unit, unit, "1/s", "here", "there");
@@ -134,9 +141,10 @@ static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *opt
 	put_cpu(here, measured, &measured->ours);
 	put_cpu(there, measured, &measured->theirs);
 	snprintf(line, MEASUREMENT_LINE,
-		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7s %7s %6" PRIu32 "%s",
+		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7s %7s %6" PRIu32 " %6s%s",
 		measured->plan.size, tally->operations, average, worst, best,
 		measurement_operations_of(tally), here, there, measured->plan.depth,
+		measurement_waiting(&measured->plan),
 		!measured->plan.both_ways ? ""
 		: back                    ? "  back"
 					  : "  there");
@@ -164,8 +172,8 @@ bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 	for (size_t i = 0; i < MEASUREMENT_PERCENTILES; i++)
 		used += snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10.2f",
 			microseconds(latency_percentile(latency, measurement_percentiles[i].part)));
-	snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10.2f",
-		microseconds(latency->maximum));
+	snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10.2f %6s",
+		microseconds(latency->maximum), measurement_waiting(&measured->plan));
 	return true;
 }
 

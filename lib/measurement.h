@@ -51,6 +51,9 @@ bool measurement_bar(char line[MEASUREMENT_LINE], const struct latency *latency,
 double measurement_rate_of(const struct tally *tally);
 double measurement_operations_of(const struct tally *tally);
 
+/* How the ends learned that something is complete, as --poll has it. Static. */
+const char *measurement_waiting(const struct plan *plan);
+
 /* CPU seconds of one end for each GB that went either way. */
 double measurement_cpu_per_gb(const struct measured *measured, const struct tally *end);
 

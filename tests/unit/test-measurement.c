@@ -42,22 +42,22 @@ static void heads_name_the_columns(void **state)
 	} cases[] = {
 		{UNIT_MB, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB  depth",
+			 "       CPU s/GB  depth   poll",
 				"                               MB/s        MB/s        MB/s       "
 				"  1/s    here   there"}},
 		{UNIT_MIB, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB  depth",
+			 "       CPU s/GB  depth   poll",
 				"                              MiB/s       MiB/s       MiB/s       "
 				"  1/s    here   there"}},
 		{UNIT_GBIT, false,
 			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB  depth",
+			 "       CPU s/GB  depth   poll",
 				"                               Gb/s        Gb/s        Gb/s       "
 				"  1/s    here   there"}},
 		{UNIT_GBIT, true,
 			{"     bytes   operations     min us     median       90 %       99 %     "
-			 "99.9 %    99.99 %     max us",
+			 "99.9 %    99.99 %     max us   poll",
 				NULL}},
 	};
 
@@ -84,22 +84,22 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 	} cases[] = {
 		{UNIT_MB, false,
 			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "  10.00    1.00     16",
+			 "  10.00    1.00     16   spin",
 				NULL}},
 		{UNIT_MIB, false,
 			{"     65536         1000        31.2        28.6        38.1         500 "
-			 "  10.00    1.00     16",
+			 "  10.00    1.00     16   spin",
 				NULL}},
 		{UNIT_GBIT, false,
 			{"     65536         1000       0.262       0.240       0.320         500 "
-			 "  10.00    1.00     16",
+			 "  10.00    1.00     16   spin",
 				NULL}},
 		/* Seconds for each GB that went either way. */
 		{UNIT_MB, true,
 			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "   6.67    0.67     16  there",
+			 "   6.67    0.67     16   spin  there",
 				"     65536          500        16.4       0.000        20.0       "
-				"  250    6.67    0.67     16  back"}},
+				"  250    6.67    0.67     16   spin  back"}},
 	};
 
 	(void)state;
@@ -138,7 +138,7 @@ static void small_operations_have_their_digits(void **state)
 	assert_true(measurement_row(line, &options, &few, 0));
 	assert_string_equal(line,
 		"         2        50000       0.050       0.009       0.100       25000 "
-		"  19995  999.99    128");
+		"  19995  999.99    128  event");
 }
 
 /* Who was over too soon has no interval. */
@@ -153,7 +153,7 @@ static void of_a_short_run_no_interval_is_told(void **state)
 	assert_true(measurement_row(line, &options, &measured, 0));
 	assert_string_equal(line,
 		"     65536         1000        32.8           -           -         500   10.00 "
-		"   1.00     16");
+		"   1.00     16   spin");
 }
 
 /* 1 to 1000 us, each once. */
@@ -180,7 +180,8 @@ static void a_latency_has_its_percentiles(void **state)
 	(void)state;
 	assert_true(measurement_row(line, &options, &measured, 0));
 	assert_false(measurement_row(line, &options, &measured, 1));
-	assert_int_equal(strlen(line), 10 + 13 + 7 * 11);
+	assert_int_equal(strlen(line), 10 + 13 + 7 * 11 + 7);
+	assert_string_equal(line + 10 + 13 + 7 * 11, "  event");
 	assert_int_equal(sscanf(line, "%lu %lu %lf %lf %lf %lf %lf %lf %lf", &bytes, &operations,
 				 &minimum, &median, &p90, &p99, &p99_9, &p99_99, &maximum),
 		9);
