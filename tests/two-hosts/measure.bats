@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# Measurements between two hosts: each end tells of its own host, and faults of the network show.
+
+load common
+load ../soft-roce/measure
+
+setup_far() {
+	# shellcheck disable=SC2034 # for measure.bash
+	ADDRESS=$HOST1
+	start_far_server --timeout 30 any
+}
+
+@test "bandwidth and latency in both modes, every byte verified" {
+	setup_far
+	for MODE in write read; do
+		document 0 --bandwidth --verify --qps 2 --bidirectional --iterations 100
+		tells '.results[0] | [.here.operations, .there.operations] == [200, 200]'
+		[ "$(wrong)" = '[0,0]' ]
+		tells '.counters | .here.all.sent_pkts > 0 and .there.all.sent_pkts > 0'
+		tells '.here.gid != .there.gid'
+		document 0 --latency --verify --iterations 100
+		tells '.results[0].latency_ns | .minimum > 0 and .minimum <= .median'
+	done
+	stop_on_host1 server
+}
+
+@test "packets that are lost are counted" {
+	setup_far
+	for MODE in write read; do
+		lose 1
+		document 0 --bandwidth --duration 3 --timeout 30
+		mend
+		tells '[.counters[] | .retransmissions, .duplicates, .out_of_order] | add > 0'
+	done
+	stop_on_host1 server
+}
+
+@test "a link that stops for a second shows in the worst tenth of one" {
+	MODE='write'
+	setup_far
+	begins --bandwidth --duration 6 --size 64K --timeout 30
+	lose 100
+	sleep 1
+	mend
+	ends_with 0 "${CLIENTS[0]}"
+	awk '$1 == 65536 && $4 * 4 < $5 { found = 1 } END { exit !found }' "$DIR/running" ||
+		fail "$(cat "$DIR/running")"
+	has "$DIR/running" '^counted here: .*completer_retry_err [1-9]'
+	stop_on_host1 server
+}
