@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # Measurements between two hosts: each end tells of its own host, and faults of the network show.
 
+# shellcheck disable=SC2034 # what measure.bash reads
+
 load common
 load ../soft-roce/measure
 
 setup_far() {
-	# shellcheck disable=SC2034 # for measure.bash
 	ADDRESS=$HOST1
 	start_far_server --timeout 30 any
 }
