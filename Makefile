@@ -32,6 +32,9 @@ verbs := rdma-bench.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchang
 	rdma-memory.c rdma-pingpong.c rdma-probe-wait.c rdma-probe.c rdma-providers.c rdma-report.c \
 	rdma-run.c rdma-secret.c rdma-stream.c rdma-tutorial.c
 programs := rdma-server rdma-client
+server_parts := rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c
+client_parts := rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-team.c \
+	rdma-way.c
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 peers := tutorial-peer odd-peer swarm
 fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
@@ -45,9 +48,8 @@ link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLI
 
 all: $(programs:%=$(BIN)/%)
 
-$(BIN)/rdma-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
-$(BIN)/rdma-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-team.c \
-	rdma-way.c)
+$(BIN)/rdma-server: $(call objects,$(server_parts))
+$(BIN)/rdma-client: $(call objects,$(client_parts))
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
 		$(call objects,rdma-session.c $(verbs) $(modules))
 	@mkdir -p $(@D)
@@ -89,9 +91,8 @@ $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
-$(BUILD)/tests/soft-roce/damaging-server: $(call objects,rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c)
-$(BUILD)/tests/soft-roce/damaging-client: $(call objects,rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-team.c \
-	rdma-way.c)
+$(BUILD)/tests/soft-roce/damaging-server: $(call objects,$(server_parts))
+$(BUILD)/tests/soft-roce/damaging-client: $(call objects,$(client_parts))
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill

@@ -25,9 +25,6 @@
  */
 #define RESOLVE_MS 1000
 
-/* A server that is full is asked again after so long. */
-#define AGAIN_MS 500
-
 /* An exchange that ended well waits at least so long for the server's side of the disconnect. */
 #define DISCONNECT_GRACE_MS 2000
 
@@ -207,13 +204,13 @@ static bool is_full(const struct failure *failure)
 /* A server that is full soon ends whoever only holds a place: it is asked again. */
 static int connect_later(struct client *client)
 {
-	if (deadline_left(client->deadline) <= AGAIN_MS)
+	if (deadline_left(client->deadline) <= SESSION_AGAIN_MS)
 		return -1;
 	if (!failure_is_set(&client->refused))
-		output_line(&client->output, "there is no place at the server; trying again.");
+		session_tell_full(&client->output);
 	begin_anew(client);
 	client->refused = client->failure;
-	client->again = deadline_in(AGAIN_MS);
+	client->again = deadline_in(SESSION_AGAIN_MS);
 	return 0;
 }
 

@@ -99,6 +99,11 @@ struct output session_output(const char *program, const struct options *options)
 	};
 }
 
+void session_tell_full(const struct output *output)
+{
+	output_line(output, "there is no place at the server; trying again.");
+}
+
 void session_init(struct session *session, const struct options *options,
 	const struct output *output, struct mailbox *mailbox, const char *greeting)
 {

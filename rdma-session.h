@@ -45,6 +45,12 @@ int session_check_device(
 
 void session_peer(const struct options *options, char text[SESSION_PEER_SIZE]);
 
+/* A server that has no place is asked again after so long. */
+#define SESSION_AGAIN_MS 500
+
+/* Says that it is. */
+void session_tell_full(const struct output *output);
+
 /* Makes the session of the options, with this text if they have neither message nor input. */
 void session_init(struct session *session, const struct options *options,
 	const struct output *output, struct mailbox *mailbox, const char *greeting);

@@ -11,9 +11,6 @@
 /* Address resolution is asked for in short attempts: see rdma-client.c. */
 #define RESOLVE_MS 1000
 
-/* A server that has no place is asked again after so long. */
-#define AGAIN_MS 500
-
 /* READs at a time that are asked for, as many as can be: the devices do what they can. */
 #define READS 255
 
@@ -142,13 +139,13 @@ static bool await_places(struct team *team, deadline_t deadline)
 {
 	struct pollfd signals = {.fd = team->signals, .events = POLLIN};
 
-	if (!is_full(&team->failure) || deadline_left(deadline) <= AGAIN_MS)
+	if (!is_full(&team->failure) || deadline_left(deadline) <= SESSION_AGAIN_MS)
 		return false;
 	if (!team->told_full)
-		output_line(team->output, "there is no place at the server; trying again.");
+		session_tell_full(team->output);
 	team->told_full = true;
 	/* A signal ends the next attempt. */
-	poll(&signals, 1, AGAIN_MS);
+	poll(&signals, 1, SESSION_AGAIN_MS);
 	return true;
 }
 

@@ -10,8 +10,7 @@
 #define INTERVAL_NS UINT64_C(100000000)
 
 struct intervals {
-	uint64_t began,
-		before; /* when the current interval did, in nanoseconds; the bytes until then */
+	uint64_t began, before;    /* when the current one did, in ns; the bytes until then */
 	uint64_t last, until_last; /* the same of the last call */
 	uint64_t worst, best;      /* bytes in a second; best 0: no interval is over yet */
 };
