@@ -27,33 +27,30 @@ ours_cflags := -std=gnu17 -pthread $(warnings) $(if $(SANITIZE),-fsanitize=$(SAN
 ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
-modules := $(wildcard lib/*.c)
-verbs := rdma-bench.c rdma-common.c rdma-connection.c rdma-events.c rdma-exchange.c rdma-facts.c \
-	rdma-memory.c rdma-pingpong.c rdma-probe-wait.c rdma-probe.c rdma-providers.c rdma-report.c \
-	rdma-run.c rdma-secret.c rdma-stream.c rdma-tutorial.c
+folders := base cli control diagnose exchange host measure protocol serve stream verbs
+library := $(BUILD)/librdma-pair.a
 programs := rdma-server rdma-client
-server_parts := rdma-admission.c rdma-answer.c rdma-devices.c rdma-service.c
-client_parts := rdma-ask.c rdma-climb.c rdma-diagnose.c rdma-measure.c rdma-move.c rdma-team.c \
-	rdma-way.c
-unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
-peers := tutorial-peer odd-peer swarm
+unit_tests := $(patsubst %.c,%,$(wildcard tests/unit/*/test-*.c))
+peers := tutorial-peer misbehaving-peer load-generator
 fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 
 everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
-link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ours_ldlibs) $(LDLIBS)
+link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(ours_ldlibs) $(LDLIBS)
 
 .PHONY: all check fuzz fuzz-targets test-programs lint install uninstall clean
 .SECONDARY:
 
 all: $(programs:%=$(BIN)/%)
 
-$(BIN)/rdma-server: $(call objects,$(server_parts))
-$(BIN)/rdma-client: $(call objects,$(client_parts))
-$(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o \
-		$(call objects,rdma-session.c $(verbs) $(modules))
+$(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(library)
 	@mkdir -p $(@D)
 	$(link)
+
+# All that the programs and their tests share. The linker takes from it what each of them uses.
+$(library): $(call objects,rdma-common.c rdma-session.c $(foreach folder,$(folders),$(wildcard $(folder)/*.c)))
+	@rm -f $@
+	$(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -67,10 +64,19 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 # Unit tests need no RDMA device. `make check` runs them as built; scripts/test with sanitizers.
-$(BUILD)/tests/unit/test-%: $(BUILD)/tests/unit/test-%.o $(call objects,$(verbs) $(modules))
-	$(link) -lcmocka
+# A test is linked with what the tests of its folder share, and with what all share.
+fixtures = $(call objects,$(filter-out $(unit_tests:%=%.c),$(wildcard tests/unit/$1/*.c)))
+define unit_tests_in
+$(BUILD)/tests/unit/$1/fixtures.a: $(call fixtures,$1)
+	@rm -f $$@
+	$(AR) rcs $$@ $$(filter-out %.a,$$^)
+$(filter $(BUILD)/tests/unit/$1/%,$(unit_tests:%=$(BUILD)/%)): %: %.o \
+		$(BUILD)/tests/unit/$1/fixtures.a $(BUILD)/tests/unit/common/fixtures.a $(library)
+	$$(link) -lcmocka
+endef
+$(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_tests_in,$(folder))))
 
-check: $(unit_tests:%=$(BUILD)/tests/unit/%)
+check: $(unit_tests:%=$(BUILD)/%)
 	@status=0; for test in $^; do $$test || status=1; done; exit $$status
 
 # docs/fuzzing.md: clang's libFuzzer calls each target. scripts/fuzz makes them with its flags.
@@ -81,20 +87,18 @@ fuzz-targets: $(fuzz_targets:%=$(BUILD)/tests/fuzz/%)
 
 # The linker puts functions of the target in the place of these: ld(1), --wrap.
 wrapped =
-$(BUILD)/tests/fuzz/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(call objects,$(modules))
+$(BUILD)/tests/fuzz/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(library)
 	$(link) -lcmocka -fsanitize=fuzzer $(wrapped:%=-Wl,--wrap=%)
 
 # Programs that the soft-RoCE tests let loose on the pair; they are not installed.
 $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
-		$(call objects,tests/soft-roce/endpoint.c $(verbs) $(modules))
+		$(call objects,tests/soft-roce/endpoint.c) $(library)
 	$(link)
 
 # Variants of the programs whose data is damaged after it was digested.
 damaging := damaging-server damaging-client
-$(BUILD)/tests/soft-roce/damaging-server: $(call objects,$(server_parts))
-$(BUILD)/tests/soft-roce/damaging-client: $(call objects,$(client_parts))
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
-		$(call objects,tests/soft-roce/damage.c rdma-session.c $(verbs) $(modules))
+		$(call objects,tests/soft-roce/damage.c) $(library)
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
 
 test-programs: $(addprefix $(BUILD)/tests/soft-roce/,$(peers) $(damaging))
@@ -122,72 +126,29 @@ uninstall:
 clean:
 	rm -rf $(BUILD) $(programs:%=$(BIN)/%)
 
--include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*.d $(BUILD)/tests/*/*.d)
+-include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
 
-$(BUILD)/tests/soft-roce/odd-peer: $(call objects,tests/soft-roce/odd-measure.c \
-	tests/soft-roce/odd-orders.c tests/soft-roce/odd-steps.c)
+$(BUILD)/tests/soft-roce/misbehaving-peer: $(call objects,tests/soft-roce/misbehaving-measure.c \
+	tests/soft-roce/misbehaving-commands.c tests/soft-roce/misbehaving-steps.c)
 
-# These run the verbs module on a made-up device instead of libibverbs and librdmacm.
-on_made_up_device := abandoning aborting admission connection ending hearing isolation limits making memory \
-	pieces posting silence stream violations
-$(on_made_up_device:%=$(BUILD)/tests/unit/test-%): $(call objects,$(addprefix tests/unit/, \
-	fake-control.c fake-device.c fake-verbs.c pair.c rig.c))
-
-# These share what an output is tried with.
-$(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures test-target test-target-failures): \
-	$(call objects,tests/unit/target-rig.c)
-
-# These share processes that print, and what becomes of that.
-$(addprefix $(BUILD)/tests/unit/,test-output test-output-progress): \
-	$(call objects,tests/unit/output-rig.c)
-
-# These share a made-up stream, and what fills or empties its ring.
-$(addprefix $(BUILD)/tests/unit/,test-flow test-ring test-worker): \
-	$(call objects,tests/unit/stream-rig.c)
-$(addprefix $(BUILD)/tests/unit/,test-sink test-sink-failures): \
-	$(call objects,$(addprefix tests/unit/,sink-rig.c stream-rig.c))
-$(addprefix $(BUILD)/tests/unit/,test-source test-source-failures): \
-	$(call objects,$(addprefix tests/unit/,source-rig.c stream-rig.c))
-
-# These share secrets, and peers who may have them.
-$(addprefix $(BUILD)/tests/unit/,test-handshake test-admission test-isolation): \
-	$(call objects,tests/unit/secret-rig.c)
-$(addprefix $(BUILD)/tests/unit/,test-admission test-isolation): \
-	$(call objects,tests/unit/admission-rig.c)
-
-# These share both ends of a measurement, on a made-up device of its own.
-$(addprefix $(BUILD)/tests/unit/,test-bench test-bench-cost): \
-	$(call objects,tests/unit/bench-device.c tests/unit/bench-rig.c)
-
-# These share a validator of JSON documents.
-$(addprefix $(BUILD)/tests/unit/,test-findings test-measurement-document test-report): \
-	$(call objects,tests/unit/schema-rig.c)
-
-# These share the papers and tests of the tree.
-$(addprefix $(BUILD)/tests/unit/,test-documents test-provoked): $(call objects,tests/unit/paper-rig.c)
-
-# These share made-up sysfs trees.
-$(addprefix $(BUILD)/tests/unit/,test-counters test-host test-inventory test-sysfs): \
-	$(call objects,tests/unit/tree-rig.c)
-
-$(BUILD)/tests/unit/test-flow: $(call objects,tests/unit/flow-model.c)
-$(BUILD)/tests/unit/test-exchange: $(call objects,tests/unit/exchange-model.c)
-
-# These share two hosts in network namespaces.
-$(addprefix $(BUILD)/tests/unit/,test-netlink test-path test-datagram test-reach): \
-	$(call objects,tests/unit/net-rig.c)
+# These run on a made-up device instead of libibverbs and librdmacm.
+serve_tests := tests/unit/serve/test-admission tests/unit/serve/test-isolation
+on_made_up_device := $(serve_tests) $(filter-out %/test-flow-control %/test-report \
+	%/test-state-machine,$(filter tests/unit/exchange/%,$(unit_tests)))
+$(on_made_up_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-*.c))
+$(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
+	fixture.c pair.c))
 
 # What the fuzz targets share with the unit tests, and what they replace.
-$(BUILD)/tests/fuzz/fuzz-answer: $(call objects,rdma-answer.c tests/fuzz/library.c)
-$(BUILD)/tests/fuzz/fuzz-answer: wrapped := output_error secret_nonce worker_start
-$(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/flow-model.c)
-$(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(verbs) $(addprefix tests/fuzz/, \
-	end.c threads.c witness.c) $(addprefix tests/unit/,fake-control.c fake-device.c fake-verbs.c \
-	secret-rig.c))
+$(BUILD)/tests/fuzz/fuzz-control-session: $(call objects,tests/fuzz/library.c)
+$(BUILD)/tests/fuzz/fuzz-control-session: wrapped := output_error secret_nonce worker_start
+$(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/exchange/flow-control-model.c)
+$(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(addprefix tests/fuzz/,end.c threads.c oracle.c) \
+	$(wildcard tests/unit/verbs/fake-*.c) tests/unit/common/secret-fixture.c)
 $(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll secret_nonce sem_wait $(addprefix pthread_, \
 	cond_broadcast cond_signal cond_wait create join setname_np)
 $(BUILD)/tests/fuzz/fuzz-datagram: wrapped := recv recvmsg
-$(BUILD)/tests/fuzz/fuzz-handshake: $(call objects,tests/unit/secret-rig.c)
+$(BUILD)/tests/fuzz/fuzz-handshake: $(call objects,tests/unit/common/secret-fixture.c)
 $(BUILD)/tests/fuzz/fuzz-handshake: wrapped := secret_nonce
 $(BUILD)/tests/fuzz/fuzz-netlink: wrapped := poll $(addprefix mnl_socket_, \
 	bind close get_fd open2 recvfrom sendto)

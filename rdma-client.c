@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/deadline.h"
-#include "lib/host.h"
-#include "lib/options.h"
+#include "base/deadline.h"
+#include "cli/options.h"
+#include "diagnose/diagnose.h"
+#include "host/readiness.h"
+#include "measure/measure.h"
 #include "rdma-common.h"
-#include "rdma-diagnose.h"
-#include "rdma-measure.h"
 #include "rdma-session.h"
-#include "rdma-way.h"
+#include "verbs/server-addresses.h"
 
 /*
  * Address resolution is asked for in short attempts: the kernel may miss that the neighbour has
@@ -31,16 +31,16 @@
 struct client {
 	struct options options;
 	struct output output;
-	struct session session;
-	struct mailbox mailbox;
+	struct exchange_settings settings;
+	struct wakeup_queue wakeups;
 	int signals;
 	struct meter meter;
 	deadline_t deadline; /* but not of the exchange, which the CQ thread watches */
 
-	struct way way;
+	struct server_addresses server;
 	deadline_t again;       /* when to try anew, or 0 */
 	struct failure refused; /* by a server that is full or busy, the last time */
-	char peer[SESSION_PEER_SIZE];
+	char peer[SERVER_NAME_SIZE];
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* until a connection owns it */
 	struct device *device;
@@ -64,7 +64,8 @@ static int call_failed(struct client *client, const char *call, int error)
 	/* The first failure counts: of a later attempt no evidence is gathered. */
 	if (failure_is_set(&client->failure))
 		return -1;
-	way_evidence(&client->way, &client->options, error, evidence, sizeof(evidence));
+	server_addresses_evidence(
+		&client->server, &client->options, error, evidence, sizeof(evidence));
 	return failure_set(
 		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
 }
@@ -75,7 +76,7 @@ static int call_failed(struct client *client, const char *call, int error)
  */
 static int try_next_address(struct client *client)
 {
-	if (!way_next(&client->way, client->failure.code == ETIMEDOUT) ||
+	if (!server_addresses_next(&client->server, client->failure.code == ETIMEDOUT) ||
 		deadline_left(client->deadline) == 0)
 		return -1;
 	if (client->id)
@@ -91,17 +92,17 @@ static int resolve_address(struct client *client)
 	char text[ADDRESS_TEXT_SIZE];
 
 	client->phase = PHASE_ADDRESS;
-	address_port_text(client->way.address->ai_addr, text);
+	address_port_text(client->server.address->ai_addr, text);
 	output_detail(&client->output, "trying %s", text);
 	if (rdma_create_id(client->channel, &client->id, NULL, RDMA_PS_TCP)) {
 		client->phase = PHASE_OPEN;
 		return call_failed(client, "rdma_create_id", errno);
 	}
-	if (session_source(&client->options, client->way.sources, client->way.address->ai_family,
-		    &source, &client->failure))
+	if (server_addresses_source(&client->options, client->server.sources,
+		    client->server.address->ai_family, &source, &client->failure))
 		return try_next_address(client);
 	if (rdma_resolve_addr(client->id, (struct sockaddr *)address_or_none(&source),
-		    client->way.address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
+		    client->server.address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
 		call_failed(client, "rdma_resolve_addr", errno);
 		return try_next_address(client);
 	}
@@ -110,7 +111,7 @@ static int resolve_address(struct client *client)
 
 static int address_resolved(struct client *client)
 {
-	if (session_check_device(&client->options, client->id, &client->failure))
+	if (server_addresses_check_device(&client->options, client->id, &client->failure))
 		return -1;
 	output_line(&client->output, "address resolved.");
 	client->phase = PHASE_ROUTE;
@@ -128,7 +129,7 @@ static int route_resolved(struct client *client)
 	output_line(&client->output, "route resolved.");
 	client->failure = (struct failure){0}; /* of an address tried before */
 	if (device_start(client->id->verbs, &client->device, &client->failure) ||
-		connection_create(&client->session, client->options.mode, client->id,
+		connection_create(&client->settings, client->options.mode, client->id,
 			client->device, NULL, &client->connection, &client->failure))
 		return -1;
 	client->id = NULL;
@@ -146,14 +147,14 @@ static void end_connection(struct client *client, const struct failure *reason)
 	connection_close(client->connection, reason);
 }
 
-static void take_notes(struct client *client)
+static void take_wakeups(struct client *client)
 {
-	unsigned int notes;
+	unsigned int events;
 
-	while (mailbox_take(&client->mailbox, &notes)) {
-		if (notes & CONNECTION_FINISHED)
+	while (wakeup_queue_take(&client->wakeups, &events)) {
+		if (events & CONNECTION_FINISHED)
 			end_connection(client, NULL);
-		if (connection_drained(client->connection, notes))
+		if (connection_drained(client->connection, events))
 			client->drained = true;
 	}
 }
@@ -165,11 +166,11 @@ static void let_go(struct client *client)
 		return;
 	connection_close(client->connection, &client->failure);
 	while (!client->drained) {
-		struct pollfd waiting = {.fd = client->mailbox.eventfd, .events = POLLIN};
+		struct pollfd waiting = {.fd = client->wakeups.eventfd, .events = POLLIN};
 
 		if (poll(&waiting, 1, DISCONNECT_GRACE_MS) == 0)
 			connection_abandon(client->connection, &client->failure);
-		take_notes(client);
+		take_wakeups(client);
 	}
 }
 
@@ -187,7 +188,7 @@ static void begin_anew(struct client *client)
 /* A host of several addresses may listen on another one of them: begins anew with the next. */
 static int connect_elsewhere(struct client *client)
 {
-	if (!client->way.address->ai_next || deadline_left(client->deadline) == 0)
+	if (!client->server.address->ai_next || deadline_left(client->deadline) == 0)
 		return -1;
 	begin_anew(client);
 	return try_next_address(client);
@@ -204,13 +205,13 @@ static bool is_full(const struct failure *failure)
 /* A server that is full soon ends whoever only holds a place: it is asked again. */
 static int connect_later(struct client *client)
 {
-	if (deadline_left(client->deadline) <= SESSION_AGAIN_MS)
+	if (deadline_left(client->deadline) <= RETRY_WHEN_FULL_MS)
 		return -1;
 	if (!failure_is_set(&client->refused))
-		session_tell_full(&client->output);
+		report_server_full(&client->output);
 	begin_anew(client);
 	client->refused = client->failure;
-	client->again = deadline_in(SESSION_AGAIN_MS);
+	client->again = deadline_in(RETRY_WHEN_FULL_MS);
 	return 0;
 }
 
@@ -339,7 +340,7 @@ static int take_next(struct client *client)
 {
 	struct pollfd waiting[] = {
 		{.fd = client->channel->fd, .events = POLLIN},
-		{.fd = client->mailbox.eventfd, .events = POLLIN},
+		{.fd = client->wakeups.eventfd, .events = POLLIN},
 		{.fd = client->signals, .events = POLLIN},
 	};
 
@@ -351,14 +352,15 @@ static int take_next(struct client *client)
 	if (waiting[2].revents && signals_read(client->signals) && take_signal(client))
 		return -1;
 	if (waiting[1].revents)
-		take_notes(client);
+		take_wakeups(client);
 	return waiting[0].revents ? take_events(client) : 0;
 }
 
 /* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
 static int run(struct client *client)
 {
-	if (way_find(&client->way, &client->options, client->deadline, &client->failure))
+	if (server_addresses_find(
+		    &client->server, &client->options, client->deadline, &client->failure))
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
 	client->signals = signals_open();
@@ -397,9 +399,9 @@ static void tear_down(struct client *client)
 		rdma_destroy_id(client->id);
 	if (client->channel)
 		rdma_destroy_event_channel(client->channel);
-	way_free(&client->way);
-	session_end(&client->session);
-	mailbox_close(&client->mailbox);
+	server_addresses_free(&client->server);
+	exchange_settings_end(&client->settings);
+	wakeup_queue_close(&client->wakeups);
 	if (client->signals >= 0)
 		close(client->signals);
 }
@@ -421,7 +423,8 @@ static void report(struct client *client)
 	if (client->connected)
 		connection_report(client->connection, status, error, client->options.json);
 	else if (client->options.json)
-		session_report(&client->session, client->options.mode, client->peer, status, error);
+		exchange_settings_report(
+			&client->settings, client->options.mode, client->peer, status, error);
 }
 
 /* Runs the whole exchange; prints how it ended. Returns the exit status. */
@@ -452,14 +455,15 @@ static int set_up(struct client *client, char greeting[64])
 	const struct options *options = &client->options;
 	int error;
 
-	client->output = session_output("rdma-client", options);
+	client->output = startup_output("rdma-client", options);
 	snprintf(greeting, 64, "message from active/client side with pid %d", (int)getpid());
-	session_init(&client->session, options, &client->output, &client->mailbox, greeting);
-	client->session.active = true;
+	exchange_settings_init(
+		&client->settings, options, &client->output, &client->wakeups, greeting);
+	client->settings.active = true;
 	meter_init(&client->meter, options);
-	session_peer(options, client->peer);
-	client->signals = client->mailbox.eventfd = -1;
-	error = mailbox_open(&client->mailbox);
+	server_name(options, client->peer);
+	client->signals = client->wakeups.eventfd = -1;
+	error = wakeup_queue_open(&client->wakeups);
 	if (error)
 		output_error(&client->output, "cannot start: %s", strerror(-error));
 	return error;
@@ -473,14 +477,15 @@ int main(int argc, char *argv[])
 
 	output_start();
 	client.output.program = "rdma-client";
-	if (session_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
+	if (startup_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
 		return (int)status;
 	if (client.options.diagnose)
 		return (int)diagnose(&client.options, client.output.program);
 	if (client.options.measure.bandwidth || client.options.measure.latency)
 		return (int)measure_server(&client.options, client.output.program);
-	status = set_up(&client, greeting) || session_prepare(&client.session) ? STATUS_FAILED
-									       : exchange(&client);
+	status = set_up(&client, greeting) || exchange_settings_prepare(&client.settings)
+			 ? STATUS_FAILED
+			 : exchange(&client);
 	tear_down(&client);
 	return (int)output_finish(&client.output, status);
 }

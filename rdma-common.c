@@ -1,6 +1,6 @@
 /*
  * The device context and its CQ thread, which polls for completions, steps each exchange (see
- * rdma-exchange.c) and drains the connections that end.
+ * exchange/driver.c) and drains the connections that end.
  *
  * Each connection has a completion queue of its own, exactly as large as all that it can ever have
  * posted, so no number of clients can overflow it and no client can fill another's. All of a
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rdma-internal.h"
+#include "exchange/internal.h"
 
 /* Completions taken from a queue at a time, and how often before it is another one's turn. */
 #define COMPLETIONS 16
@@ -29,8 +29,8 @@
  * A side that is silent for the peer's --timeout is given up, so each says something so many times in
  * that time; and looks at the clock no more often than that, in milliseconds.
  */
-#define BEATS    4
-#define LOOK_MIN 20
+#define KEEPALIVES 4
+#define LOOK_MIN   20
 
 /* How long MSG_ABORT may take before we go without it. */
 #define ABORT_MS 1000
@@ -101,7 +101,7 @@ static void list(struct connection *connection)
 void connection_meet(struct connection *connection)
 {
 	list(connection);
-	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_MET);
+	wakeup_queue_post(connection->settings->wakeups, &connection->to_main, CONNECTION_MET);
 }
 
 static void unlist(struct connection *connection)
@@ -130,7 +130,7 @@ static void leave_behind(struct connection *connection)
 static void retire(struct connection *connection)
 {
 	if (connection_outstanding(connection))
-		output_detail(connection->session->output,
+		output_detail(connection->settings->output,
 			"%s: let go with %" PRIu64 " sends and %u receives missing%s",
 			connection->peer, connection->sends_posted - connection->sends_completed,
 			connection->receives_posted, connection->armed ? "" : ", not armed");
@@ -143,7 +143,7 @@ static void retire(struct connection *connection)
 		sink_stop(connection->sink);
 	decide(connection);
 	connection->retired = true;
-	mailbox_post(connection->session->mailbox, &connection->to_main, CONNECTION_DRAINED);
+	wakeup_queue_post(connection->settings->wakeups, &connection->to_main, CONNECTION_DRAINED);
 }
 
 /*
@@ -183,7 +183,7 @@ static bool end_if_drained(struct connection *connection)
 {
 	if (!connection->closing || connection_outstanding(connection))
 		return false;
-	if (connection->armed && connection_post_marker(connection) == 0)
+	if (connection->armed && connection_post_drain(connection) == 0)
 		return false;
 	retire(connection);
 	return true;
@@ -248,47 +248,47 @@ static void close_queue(struct connection *connection)
 	ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
 	poll_queue(connection);
 	if (connection->sends_posted > connection->sends_completed)
-		connection_post_marker(connection);
+		connection_post_drain(connection);
 	end_if_drained(connection);
 }
 
 /* Does what the main thread asks for about a connection that is ours still. */
-static void take_notes_about(struct connection *connection, unsigned int notes)
+static void take_events_about(struct connection *connection, unsigned int events)
 {
-	if (notes & THREAD_TUTORIAL)
+	if (events & THREAD_TUTORIAL)
 		connection->exchange.tutorial = true;
-	if (notes & THREAD_ESTABLISHED) {
+	if (events & THREAD_ESTABLISHED) {
 		list(connection);
 		connection_step(connection, EVENT_ESTABLISHED);
 	}
-	if (notes & THREAD_MOVED)
+	if (events & THREAD_MOVED)
 		stream_pump(connection);
-	if ((notes & THREAD_CANCEL) && !exchange_complete(&connection->exchange)) {
+	if ((events & THREAD_CANCEL) && !exchange_complete(&connection->exchange)) {
 		if (!failure_is_set(&connection->failure))
 			connection->failure = connection->cancel_reason;
 		connection_give_up(connection);
 	}
-	if (notes & THREAD_CLOSE)
+	if (events & THREAD_CLOSE)
 		close_queue(connection);
 }
 
 /* Does what the main thread asks for. Returns false if it asks the thread to end. */
-static bool take_notes(struct device *device)
+static bool take_wakeups(struct device *device)
 {
-	unsigned int notes;
-	struct slip *slip;
+	unsigned int events;
+	struct wakeup *wakeup;
 
-	while ((slip = mailbox_take(&device->mailbox, &notes))) {
-		struct connection *connection = slip->about;
+	while ((wakeup = wakeup_queue_take(&device->wakeups, &events))) {
+		struct connection *connection = wakeup->about;
 
-		if (notes & THREAD_STOP)
+		if (events & THREAD_STOP)
 			return false;
 		if (!connection->retired)
-			take_notes_about(connection, notes);
-		if (notes & THREAD_ABANDON) {
+			take_events_about(connection, events);
+		if (events & THREAD_ABANDON) {
 			if (!connection->retired)
 				retire(connection);
-			mailbox_post(connection->session->mailbox, &connection->to_main,
+			wakeup_queue_post(connection->settings->wakeups, &connection->to_main,
 				CONNECTION_ABANDONED);
 		}
 	}
@@ -312,8 +312,8 @@ static void end_silence(struct connection *connection, bool heard)
 /* Looks at one connection. Returns when to look again. */
 static deadline_t look_at(struct connection *connection, deadline_t now)
 {
-	int64_t ours = connection->session->timeout, theirs = connection->theirs.timeout;
-	int64_t beat = (theirs && theirs < ours ? theirs : ours) / BEATS;
+	int64_t ours = connection->settings->timeout, theirs = connection->theirs.timeout;
+	int64_t keepalive = (theirs && theirs < ours ? theirs : ours) / KEEPALIVES;
 	bool over = !connection->exchange.tutorial && exchange_complete(&connection->exchange) &&
 		    connection->exchange.sent == SENT_ALL;
 
@@ -329,10 +329,10 @@ static deadline_t look_at(struct connection *connection, deadline_t now)
 		end_silence(connection, false);
 	else if (connection_unacknowledged(connection) && now - connection->acknowledged >= ours)
 		end_silence(connection, true);
-	else if (!over && connection->streaming && now - connection->spoke >= beat &&
-		 connection_room(connection) > 0)
-		connection_beat(connection);
-	return now + (beat < ABORT_MS ? beat : ABORT_MS);
+	else if (!over && connection->streaming && now - connection->spoke >= keepalive &&
+		 connection_capacity(connection) > 0)
+		connection_keepalive(connection);
+	return now + (keepalive < ABORT_MS ? keepalive : ABORT_MS);
 }
 
 /* Looks for silence, ours or a peer's, where it is time. Returns how long not to, for poll(2). */
@@ -358,7 +358,7 @@ static void *poll_completions(void *argument)
 {
 	struct device *device = argument;
 	struct pollfd waiting[] = {
-		{.fd = device->mailbox.eventfd, .events = POLLIN},
+		{.fd = device->wakeups.eventfd, .events = POLLIN},
 		{.fd = device->channel->fd, .events = POLLIN},
 	};
 	bool running = true;
@@ -372,7 +372,7 @@ static void *poll_completions(void *argument)
 		 * Notes first: a completion may come from a connection that was made since, and
 		 * taking the note of its adoption is what makes its contents visible here.
 		 */
-		running = take_notes(device);
+		running = take_wakeups(device);
 		/* A removed device's channel is not polled again; the main thread will hear of it. */
 		if (running && waiting[1].revents && !take_event(device))
 			waiting[1].fd = -1;
@@ -394,7 +394,7 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	ibv_query_device(verbs, &device->attributes);
 	TAILQ_INIT(&device->connections);
 	TAILQ_INIT(&device->behind);
-	device->mailbox.eventfd = -1;
+	device->wakeups.eventfd = -1;
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel) {
 		error = errno;
@@ -405,21 +405,21 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	/* An event may be withdrawn with its queue between poll() and read(). */
 	error = fcntl(device->channel->fd, F_SETFL, O_NONBLOCK) ? -errno : 0;
 	if (!error)
-		error = mailbox_open(&device->mailbox);
+		error = wakeup_queue_open(&device->wakeups);
 	if (!error)
 		error = -pthread_create(&device->thread, NULL, poll_completions, device);
 	if (error) {
 		failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error, "pthread_create",
 			"cannot start the CQ thread: %s", strerror(-error));
-		goto close_mailbox;
+		goto close_wakeup_queue;
 	}
 	snprintf(name, sizeof(name), "cq-%s", device_name(device));
 	pthread_setname_np(device->thread, name);
 	*result = device;
 	return 0;
 
-close_mailbox:
-	mailbox_close(&device->mailbox);
+close_wakeup_queue:
+	wakeup_queue_close(&device->wakeups);
 	ibv_destroy_comp_channel(device->channel);
 free_device:
 	free(device);
@@ -430,9 +430,9 @@ void device_stop(struct device *device)
 {
 	if (!device)
 		return;
-	mailbox_post(&device->mailbox, &device->stop, THREAD_STOP);
+	wakeup_queue_post(&device->wakeups, &device->stop, THREAD_STOP);
 	pthread_join(device->thread, NULL);
-	mailbox_close(&device->mailbox);
+	wakeup_queue_close(&device->wakeups);
 	ibv_destroy_comp_channel(device->channel);
 	free(device);
 }

@@ -30,16 +30,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/address.h"
-#include "lib/deadline.h"
-#include "lib/failure.h"
-#include "lib/introduction.h"
-#include "lib/mailbox.h"
-#include "lib/mode.h"
-#include "lib/output.h"
-#include "lib/report.h"
-#include "lib/secret.h"
-#include "lib/target.h"
+#include "base/address.h"
+#include "base/deadline.h"
+#include "base/failure.h"
+#include "base/output.h"
+#include "base/wakeup-queue.h"
+#include "exchange/report.h"
+#include "protocol/hello.h"
+#include "protocol/mode.h"
+#include "protocol/secret.h"
+#include "stream/output-file.h"
 
 /*
  * How hard the transport tries. A lost packet is sent again after TRANSPORT_ACK_TIMEOUT (4.096 us *
@@ -53,33 +53,34 @@
 #define TRANSPORT_RNR_RETRIES 7
 
 /* What all exchanges of this process have in common. Constant while there are connections. */
-struct session {
+struct exchange_settings {
 	const struct output *output;
-	struct mailbox *mailbox;      /* of the main thread */
+	struct wakeup_queue *wakeups; /* of the main thread */
 	const char *message;          /* what we send without an input, a text */
 	size_t message_size;          /* with its terminating zero, at most SINK_TEXT_SIZE */
 	const char *input;            /* what we send; NULL: the message */
-	struct target_options target; /* where the peer's data goes; output NULL: it is shown */
-	uint64_t buffer;              /* registered bytes of data of a connection, both ways */
-	uint32_t chunk, depth;        /* 0: what suits the device */
-	int64_t timeout;              /* of the peer's silence, milliseconds */
-	const char *secret_file;      /* NULL: none */
-	struct secret *secret;        /* what it holds */
-	int64_t handshake_timeout;    /* the passive side's: from a request to the peer's MSG_MR */
-	uint64_t max_size;            /* bytes that the peer may send; 0: any number */
-	bool active;                  /* the client's side */
+	struct output_file_options
+		output_file;       /* where the peer's data goes; output NULL: it is shown */
+	uint64_t buffer;           /* registered bytes of data of a connection, both ways */
+	uint32_t chunk, depth;     /* 0: what suits the device */
+	int64_t timeout;           /* of the peer's silence, milliseconds */
+	const char *secret_file;   /* NULL: none */
+	struct secret *secret;     /* what it holds */
+	int64_t handshake_timeout; /* the passive side's: from a request to the peer's MSG_MR */
+	uint64_t max_size;         /* bytes that the peer may send; 0: any number */
+	bool active;               /* the client's side */
 };
 
 /* What the passive side knows of a client from its request. */
 struct request {
 	bool tutorial;                                /* it is a program of the tutorial */
-	struct introduction theirs;                   /* else what it says of itself */
-	uint8_t words[SECRET_WORDS_SIZE];             /* the same as it came, if it has a secret */
+	struct hello theirs;                          /* else what it says of itself */
+	uint8_t hello_bytes[SECRET_HELLO_SIZE];       /* the same as it came, if it has a secret */
 	uint8_t initiator_depth, responder_resources; /* of rdmacm's parameters, as they came */
 };
 
 /* Notes to the main thread. */
-enum connection_note {
+enum connection_event {
 	CONNECTION_FINISHED = 1 << 0, /* the exchange is over: connection_close() it */
 	CONNECTION_DRAINED = 1 << 1, /* all work requests are back: connection_outcome() is known */
 	CONNECTION_ABANDONED = 1 << 2,
@@ -113,9 +114,9 @@ const char *device_name(const struct device *device);
  * Returns 0, or -1 with the failure recorded and nothing kept. Main thread. rdma_create_qp(3),
  * ibv_reg_mr(3).
  */
-int connection_create(const struct session *session, const struct mode *mode, struct rdma_cm_id *id,
-	struct device *device, const struct request *request, struct connection **connection,
-	struct failure *failure);
+int connection_create(const struct exchange_settings *settings, const struct mode *mode,
+	struct rdma_cm_id *id, struct device *device, const struct request *request,
+	struct connection **connection, struct failure *failure);
 
 /* True if this mode needs RDMA READ. Any thread. */
 bool connection_reads(const struct mode *mode);
@@ -134,7 +135,7 @@ int connection_accept(struct connection *connection);
  * From then on that thread watches for the peer's silence. Returns 0, or -1 with the failure recorded
  * if the peer's introduction does not fit ours, or there is no memory for its data. Main.
  */
-int connection_established(struct connection *connection, const struct rdma_conn_param *answer,
+int connection_established(struct connection *connection, const struct rdma_conn_param *reply,
 	struct failure *failure);
 
 /*
@@ -163,7 +164,7 @@ void connection_abandon(struct connection *connection, const struct failure *rea
  * Takes the notes from the connection's slip. True if it may be destroyed: the CQ thread has let go
  * of it, and its files are closed, however long that takes. Main.
  */
-bool connection_drained(struct connection *connection, unsigned int notes);
+bool connection_drained(struct connection *connection, unsigned int events);
 
 /*
  * How the exchange ended: a failure, or none set if it is complete and verified. Valid from

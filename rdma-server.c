@@ -1,7 +1,7 @@
 /*
  * rdma-server: exchanges messages with any number of clients at once. The main thread takes rdmacm
  * events, signals, deadlines and the notes of the CQ threads, one at a time; what they mean for the
- * clients is in rdma-service.c. See docs/architecture.md.
+ * clients is in serve/clients.c. See docs/architecture.md.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/host.h"
-#include "lib/port-file.h"
-#include "rdma-service.h"
+#include "host/readiness.h"
 #include "rdma-session.h"
+#include "serve/clients.h"
+#include "serve/port-file.h"
 
 /* Connection requests that may wait for us; the kernel allows at most its max_backlog, 1024. */
 #define BACKLOG 1024
@@ -100,13 +100,13 @@ static void serve(struct server *server)
 	while (!service_over(&server->service)) {
 		struct pollfd waiting[] = {
 			{.fd = server->broken ? -1 : server->service.channel->fd, .events = POLLIN},
-			{.fd = server->service.mailbox.eventfd, .events = POLLIN},
+			{.fd = server->service.wakeups.eventfd, .events = POLLIN},
 			{.fd = server->signals, .events = POLLIN},
 		};
 
 		poll(waiting, 3, next_due(server));
 		if (waiting[1].revents)
-			service_notes(&server->service);
+			service_wakeups(&server->service);
 		if (waiting[0].revents)
 			take_events(server);
 		if (waiting[2].revents)
@@ -242,7 +242,7 @@ static enum exit_status run(struct server *server)
 
 	if (options->port_file)
 		port_file_remove(options->port_file);
-	if (session_prepare(&server->service.session))
+	if (exchange_settings_prepare(&server->service.settings))
 		return STATUS_FAILED;
 	if (start(server, &failure)) {
 		service_report(&server->service, &failure, listens_on(options));
@@ -267,8 +267,8 @@ static void tear_down(struct server *server)
 	service_free(&server->service);
 	if (server->service.channel)
 		rdma_destroy_event_channel(server->service.channel);
-	session_end(&server->service.session);
-	mailbox_close(&server->service.mailbox);
+	exchange_settings_end(&server->service.settings);
+	wakeup_queue_close(&server->service.wakeups);
 	if (server->signals >= 0)
 		close(server->signals);
 }
@@ -279,15 +279,16 @@ static int set_up(struct server *server, char greeting[64])
 	struct service *service = &server->service;
 	int error;
 
-	server->output = session_output("rdma-server", options);
+	server->output = startup_output("rdma-server", options);
 	snprintf(greeting, 64, "message from passive/server side with pid %d", (int)getpid());
 	service->options = options;
 	service->output = &server->output;
 	service_init(service);
-	session_init(&service->session, options, &server->output, &service->mailbox, greeting);
+	exchange_settings_init(
+		&service->settings, options, &server->output, &service->wakeups, greeting);
 	meter_init(&server->meter, options);
-	server->signals = service->mailbox.eventfd = -1;
-	error = mailbox_open(&service->mailbox);
+	server->signals = service->wakeups.eventfd = -1;
+	error = wakeup_queue_open(&service->wakeups);
 	if (error)
 		output_error(&server->output, "cannot start: %s", strerror(-error));
 	return error;
@@ -301,7 +302,7 @@ int main(int argc, char *argv[])
 
 	output_start();
 	server.output.program = "rdma-server";
-	if (session_options(&server.options, PROGRAM_SERVER, argc, argv, &server.output, &status))
+	if (startup_options(&server.options, PROGRAM_SERVER, argc, argv, &server.output, &status))
 		return (int)status;
 	status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
 	tear_down(&server);

@@ -5,15 +5,15 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "lib/address.h"
-#include "lib/host.h"
-#include "lib/source.h"
+#include "base/address.h"
+#include "host/readiness.h"
 #include "rdma-session.h"
+#include "stream/source.h"
 
 /* How often the progress is shown, in milliseconds, and how long a transfer must last for it. */
 #define METER_MS 500
 
-bool session_options(struct options *options, enum program program, int argc, char *argv[],
+bool startup_options(struct options *options, enum program program, int argc, char *argv[],
 	const struct output *output, enum exit_status *status)
 {
 	switch (options_parse(options, program, argc, argv)) {
@@ -34,7 +34,7 @@ bool session_options(struct options *options, enum program program, int argc, ch
 	return true;
 }
 
-int session_find_source(const struct options *options, deadline_t deadline,
+int server_addresses_find_source(const struct options *options, deadline_t deadline,
 	struct addrinfo **sources, struct failure *failure)
 {
 	int error = 0;
@@ -48,8 +48,8 @@ int session_find_source(const struct options *options, deadline_t deadline,
 		     : 0;
 }
 
-int session_source(const struct options *options, const struct addrinfo *sources, int family,
-	struct sockaddr_storage *source, struct failure *failure)
+int server_addresses_source(const struct options *options, const struct addrinfo *sources,
+	int family, struct sockaddr_storage *source, struct failure *failure)
 {
 	enum host_rdma lacking;
 
@@ -70,7 +70,7 @@ int session_source(const struct options *options, const struct addrinfo *sources
 	return 0;
 }
 
-int session_check_device(
+int server_addresses_check_device(
 	const struct options *options, const struct rdma_cm_id *id, struct failure *failure)
 {
 	const char *name = ibv_get_device_name(id->verbs->device);
@@ -81,38 +81,39 @@ int session_check_device(
 		"it leads through %s", name);
 }
 
-void session_peer(const struct options *options, char text[SESSION_PEER_SIZE])
+void server_name(const struct options *options, char text[SERVER_NAME_SIZE])
 {
 	/* An IPv6 address has colons of its own. */
-	snprintf(text, SESSION_PEER_SIZE, strchr(options->host, ':') ? "[%s]:%u" : "%s:%u",
+	snprintf(text, SERVER_NAME_SIZE, strchr(options->host, ':') ? "[%s]:%u" : "%s:%u",
 		options->host, options->port);
 }
 
-struct output session_output(const char *program, const struct options *options)
+struct output startup_output(const char *program, const struct options *options)
 {
 	return (struct output){
 		.program = program,
 		.quiet = options->quiet,
 		.verbose = options->verbose,
-		.lines_on_stderr = options->json ||
-				   (options->output && target_is_standard_output(options->output)),
+		.lines_on_stderr =
+			options->json ||
+			(options->output && output_file_is_standard_output(options->output)),
 	};
 }
 
-void session_tell_full(const struct output *output)
+void report_server_full(const struct output *output)
 {
 	output_line(output, "there is no place at the server; trying again.");
 }
 
-void session_init(struct session *session, const struct options *options,
-	const struct output *output, struct mailbox *mailbox, const char *greeting)
+void exchange_settings_init(struct exchange_settings *settings, const struct options *options,
+	const struct output *output, struct wakeup_queue *wakeups, const char *greeting)
 {
-	*session = (struct session){
+	*settings = (struct exchange_settings){
 		.output = output,
-		.mailbox = mailbox,
+		.wakeups = wakeups,
 		.message = options->message ? options->message : greeting,
 		.input = options->input,
-		.target = {.output = options->output, .force = options->force},
+		.output_file = {.output = options->output, .force = options->force},
 		.buffer = options->buffer,
 		.chunk = options->chunk,
 		.depth = options->depth,
@@ -121,14 +122,14 @@ void session_init(struct session *session, const struct options *options,
 		.handshake_timeout = options->handshake_timeout,
 		.max_size = options->max_size,
 	};
-	session->message_size = strlen(session->message) + 1;
+	settings->message_size = strlen(settings->message) + 1;
 }
 
-bool session_shares(const char *path)
+bool output_file_is_shared(const char *path)
 {
 	struct stat status;
 
-	if (strcmp(path, "-") == 0 || target_is_standard_output(path))
+	if (strcmp(path, "-") == 0 || output_file_is_standard_output(path))
 		return true;
 	if (stat(path, &status))
 		return false;
@@ -137,7 +138,7 @@ bool session_shares(const char *path)
 	       (S_ISCHR(status.st_mode) && major(status.st_rdev) != 1);
 }
 
-int session_load_secret(struct secret **secret, const char *path, const struct output *output)
+int load_secret(struct secret **secret, const char *path, const struct output *output)
 {
 	char why[SECRET_WHY_SIZE];
 
@@ -147,42 +148,42 @@ int session_load_secret(struct secret **secret, const char *path, const struct o
 	return -1;
 }
 
-int session_prepare(struct session *session)
+int exchange_settings_prepare(struct exchange_settings *settings)
 {
 	char why[WORKER_WHY_SIZE];
 	struct source *source;
 
-	if (session_load_secret(&session->secret, session->secret_file, session->output))
+	if (load_secret(&settings->secret, settings->secret_file, settings->output))
 		return -1;
 
-	if (session->input && !session_shares(session->input)) {
-		if (source_open(&source, session->input, NULL, 0, why)) {
-			output_error(session->output, "%s", why);
+	if (settings->input && !output_file_is_shared(settings->input)) {
+		if (source_open(&source, settings->input, NULL, 0, why)) {
+			output_error(settings->output, "%s", why);
 			return -1;
 		}
 		source_close(source);
 	}
-	if (session->target.output && target_check(&session->target, why)) {
-		output_error(session->output, "%s", why);
+	if (settings->output_file.output && output_file_check(&settings->output_file, why)) {
+		output_error(settings->output, "%s", why);
 		return -1;
 	}
 	return 0;
 }
 
-void session_end(struct session *session)
+void exchange_settings_end(struct exchange_settings *settings)
 {
-	secret_free(session->secret);
-	session->secret = NULL;
+	secret_free(settings->secret);
+	settings->secret = NULL;
 }
 
-void session_report(const struct session *session, const struct mode *mode, const char *peer,
-	enum exit_status status, const char *error)
+void exchange_settings_report(const struct exchange_settings *settings, const struct mode *mode,
+	const char *peer, enum exit_status status, const char *error)
 {
 	const struct report report = {
-		.program = session->output->program,
+		.program = settings->output->program,
 		.mode = mode->name,
 		.peer = peer,
-		.secret = session->secret_file,
+		.secret = settings->secret_file,
 		.status = status,
 		.error = error,
 	};

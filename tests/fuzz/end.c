@@ -1,27 +1,27 @@
-#include "end.h"
+#include "tests/fuzz/end.h"
 
 #include <errno.h>
 
-#include "threads.h"
+#include "tests/fuzz/threads.h"
 
 uint8_t peer_memory[PEER_MEMORY];
 
-static void take_notes(struct end *end)
+static void take_wakeups(struct end *end)
 {
-	unsigned int notes;
+	unsigned int events;
 
-	while (mailbox_take(&end->mailbox, &notes))
-		end->notes |= notes;
+	while (wakeup_queue_take(&end->wakeups, &events))
+		end->events |= events;
 }
 
 void end_settle(struct end *end)
 {
 	/* Which thread goes first is any, but the same each time. */
 	threads_settle((unsigned int)end->input.left);
-	witness_look(&end->witness);
-	take_notes(end);
+	oracle_look(&end->oracle);
+	take_wakeups(end);
 	/* Nothing is let go before all is back. */
-	if (end->notes & CONNECTION_DRAINED && !end->abandoned)
+	if (end->events & CONNECTION_DRAINED && !end->abandoned)
 		fuzz_check(fake_waiting(end->id) == 0 && fake_receives(end->id) == 0);
 }
 
@@ -64,7 +64,7 @@ void end_complete(struct end *end)
 		if (waiting == 0 || waiting > all)
 			return;
 		send = fake_send(end->id, all - waiting);
-		if (!witness_reaches(&end->witness, &send)) {
+		if (!oracle_reaches(&end->oracle, &send)) {
 			fake_complete(end->id, IBV_WC_REM_ACCESS_ERR);
 			fake_break(end->id);
 			return;
@@ -112,7 +112,7 @@ static void hear_bytes(struct end *end, const void *bytes, size_t length)
 		end_settle(end);
 	if (receives_of(end) == 0)
 		return;
-	witness_hear(&end->witness, bytes, length);
+	oracle_hear(&end->oracle, bytes, length);
 	fake_arrive(end->id, bytes, length);
 }
 
@@ -126,7 +126,7 @@ static void hear(struct end *end, const struct message *message)
 /* Its right proof, one with a wrong bit, or our own said again. */
 void peer_proves(struct end *end)
 {
-	const struct handshake *peer = &end->witness.peer;
+	const struct handshake *peer = &end->oracle.peer;
 	uint8_t how = fuzz_byte(&end->input);
 	struct message message = {.type = MSG_PROOF};
 
@@ -182,48 +182,48 @@ static void tell(struct end *end, uint64_t position, uint32_t length)
 {
 	struct message message = {.type = MSG_DATA, .length = position};
 
-	if (!end->witness.writes) {
+	if (!end->oracle.writes) {
 		hear(end, &message);
 		return;
 	}
 	if (receives_of(end) == 0)
 		return;
-	witness_hear_data(&end->witness);
+	oracle_hear_data(&end->oracle);
 	fake_arrive_immediate(end->id, length, (uint32_t)position);
 }
 
 /* The peer would have nobody to write to. */
 static bool is_over(const struct end *end)
 {
-	return end->closed || end->notes & (CONNECTION_FINISHED | CONNECTION_DRAINED);
+	return end->closed || end->events & (CONNECTION_FINISHED | CONNECTION_DRAINED);
 }
 
 /* Writes the next bytes of its stream, or has them ready, and tells of them. */
 void peer_sends_data(struct end *end)
 {
-	struct witness *witness = &end->witness;
-	const struct message *offered = &witness->offered;
-	uint64_t ring = witness->writes ? offered->length : witness->region.length;
-	uint8_t *start = witness->writes ? (uint8_t *)(uintptr_t)offered->address : peer_memory;
+	struct oracle *oracle = &end->oracle;
+	const struct message *offered = &oracle->offered;
+	uint64_t ring = oracle->writes ? offered->length : oracle->region.length;
+	uint8_t *start = oracle->writes ? (uint8_t *)(uintptr_t)offered->address : peer_memory;
 	size_t size = fuzz_byte(&end->input) * 8U;
 
-	if (!witness->said[MSG_MR] || !witness->heard[MSG_MR] || is_over(end) ||
-		witness->streamed + size > WITNESS_STREAM_MAX)
+	if (!oracle->said[MSG_MR] || !oracle->heard[MSG_MR] || is_over(end) ||
+		oracle->streamed + size > WITNESS_STREAM_MAX)
 		return;
-	if (!witness->writes && (ring > PEER_MEMORY || witness->region.rkey != PEER_RKEY))
+	if (!oracle->writes && (ring > PEER_MEMORY || oracle->region.rkey != PEER_RKEY))
 		return;
 	/* The stream has ended, and stays what it was. */
-	if (witness->heard[MSG_DONE]) {
-		tell(end, witness->streamed + size, (uint32_t)size);
+	if (oracle->heard[MSG_DONE]) {
+		tell(end, oracle->streamed + size, (uint32_t)size);
 		return;
 	}
 	for (size_t i = 0; i < size; i++) {
-		uint8_t byte = (uint8_t)(witness->streamed * 3 + 1);
+		uint8_t byte = (uint8_t)(oracle->streamed * 3 + 1);
 
-		start[witness->streamed % ring] = byte;
-		witness->stream[witness->streamed++] = byte;
+		start[oracle->streamed % ring] = byte;
+		oracle->stream[oracle->streamed++] = byte;
 	}
-	tell(end, witness->streamed, (uint32_t)size);
+	tell(end, oracle->streamed, (uint32_t)size);
 }
 
 /* Tells of what it has not written. */
@@ -231,28 +231,28 @@ void peer_tells_anything(struct end *end)
 {
 	uint64_t position = fuzz_number(&end->input, fuzz_byte(&end->input) & 1 ? 8 : 2);
 
-	end->witness.odd = true;
+	end->oracle.odd = true;
 	tell(end, position, (uint32_t)position);
 }
 
 /* Writes into our memory when it should not; the hardware lets it. */
 void peer_scribbles(struct end *end)
 {
-	const struct message *offered = &end->witness.offered;
+	const struct message *offered = &end->oracle.offered;
 
-	if (!end->witness.writes || !end->witness.said[MSG_MR] || is_over(end))
+	if (!end->oracle.writes || !end->oracle.said[MSG_MR] || is_over(end))
 		return;
-	end->witness.odd = true;
+	end->oracle.odd = true;
 	((uint8_t *)(uintptr_t)offered->address)[fuzz_number(&end->input, 2) % offered->length] ^=
 		0xff;
 }
 
 void peer_gives_credit(struct end *end)
 {
-	const struct witness *witness = &end->witness;
+	const struct oracle *oracle = &end->oracle;
 	uint8_t how = fuzz_byte(&end->input);
 	struct message message = {
-		.type = MSG_CREDIT, .length = witness->told, .pieces = witness->pieces_told};
+		.type = MSG_CREDIT, .length = oracle->told, .pieces = oracle->pieces_told};
 
 	if (how & 1)
 		message.length = fuzz_number(&end->input, how & 2 ? 8 : 2);
@@ -263,12 +263,12 @@ void peer_gives_credit(struct end *end)
 
 void peer_says_done(struct end *end)
 {
-	const struct witness *witness = &end->witness;
+	const struct oracle *oracle = &end->oracle;
 	uint8_t how = fuzz_byte(&end->input);
 	struct message message = {
 		.type = MSG_DONE,
-		.length = witness->streamed + (how & 1),
-		.digest = witness_digest(witness),
+		.length = oracle->streamed + (how & 1),
+		.digest = oracle_digest(oracle),
 	};
 
 	message.digest.bytes[0] ^= how & 2;
@@ -277,7 +277,7 @@ void peer_says_done(struct end *end)
 
 void peer_says_verdict(struct end *end)
 {
-	const struct handshake *peer = &end->witness.peer;
+	const struct handshake *peer = &end->oracle.peer;
 	uint8_t how = fuzz_byte(&end->input);
 	struct message message = {.type = MSG_VERDICT, .verdict = how % 4 / 2};
 
@@ -294,7 +294,7 @@ void peer_says_anything(struct end *end)
 	uint8_t bytes[2 * UINT8_MAX] = {0};
 	size_t size = fuzz_byte(&end->input) * 2U;
 
-	end->witness.odd = true;
+	end->oracle.odd = true;
 	fuzz_bytes(&end->input, bytes, size);
 	hear_bytes(end, bytes, size);
 }
@@ -304,7 +304,7 @@ void peer_says_type(struct end *end)
 {
 	struct message message = {.type = fuzz_byte(&end->input) % (MSG_TYPES + 1U)};
 
-	end->witness.odd = true;
+	end->oracle.odd = true;
 	hear(end, &message);
 }
 

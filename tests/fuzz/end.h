@@ -2,12 +2,12 @@
  * One end of a connection on the made-up device, and the steps of the device and of the peer. What a
  * step does it reads from the input.
  */
-#ifndef END_H
-#define END_H
+#ifndef TESTS_FUZZ_END_H
+#define TESTS_FUZZ_END_H
 
-#include "fuzz.h"
 #include "rdma-common.h"
-#include "witness.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/oracle.h"
 
 #define PEER_RKEY   0xbeef
 #define PEER_MEMORY 4096
@@ -17,18 +17,18 @@ extern uint8_t peer_memory[PEER_MEMORY];
 struct end {
 	struct fuzz_input input;
 	struct output output;
-	struct mailbox mailbox;
-	struct session session;
+	struct wakeup_queue wakeups;
+	struct exchange_settings settings;
 	struct device *device;
 	struct connection *connection;
 	struct rdma_cm_id *id;
-	struct introduction theirs;
+	struct hello theirs;
 	const uint8_t *words; /* the same as the peer says it */
-	uint8_t words_size;
-	struct witness witness;
+	uint8_t hello_size;
+	struct oracle oracle;
 	bool established, closed, abandoned;
 	bool failing; /* calls of the libraries do */
-	unsigned int notes;
+	unsigned int events;
 };
 
 /* Lets all that could be heard be heard; looks at what was posted because of that. */

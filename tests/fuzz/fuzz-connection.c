@@ -11,12 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "end.h"
-#include "fuzz.h"
-#include "lib/sink.h"
-#include "lib/source.h"
-#include "tests/unit/secret-rig.h"
-#include "threads.h"
+#include "stream/sink.h"
+#include "stream/source.h"
+#include "tests/fuzz/end.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/threads.h"
+#include "tests/unit/common/secret-fixture.h"
 
 #define FILE_SIZE 5000
 #define TIMEOUT   1000
@@ -58,13 +58,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 }
 
 /* What the peer says when it connects or accepts. */
-static struct introduction introduction_of_peer(struct end *end, const struct mode *mode)
+static struct hello hello_of_peer(struct end *end, const struct mode *mode)
 {
 	static const uint64_t sizes[] = {0, 7, SINK_TEXT_SIZE, SINK_TEXT_SIZE + 1, 3000,
 		WITNESS_STREAM_MAX, STREAM_SIZE_UNKNOWN, (uint64_t)1 << 40};
 
-	return (struct introduction){
-		.version = INTRODUCTION_VERSION,
+	return (struct hello){
+		.version = HELLO_VERSION,
 		.mode = (uint8_t)mode->number,
 		.size = sizes[fuzz_byte(&end->input) % FUZZ_COUNT(sizes)],
 		.timeout = fuzz_byte(&end->input) * 10U,
@@ -77,9 +77,9 @@ static void make_session(struct end *end, uint8_t kind, bool with_secret)
 	static const uint32_t chunks[] = {0, 1024, 1500, 100};
 
 	end->output.quiet = true;
-	end->session = (struct session){
+	end->settings = (struct exchange_settings){
 		.output = &end->output,
-		.mailbox = &end->mailbox,
+		.wakeups = &end->wakeups,
 		.message = text,
 		.message_size = sizeof(text),
 		.input = kind & 4 ? file_path : NULL,
@@ -91,21 +91,21 @@ static void make_session(struct end *end, uint8_t kind, bool with_secret)
 		.active = kind & 1,
 	};
 	handshake_init(
-		&end->witness.peer, end->session.secret, kind & 1 ? SECRET_SERVER : SECRET_CLIENT);
-	end->witness.proved = !with_secret;
-	end->witness.active = kind & 1;
-	end->witness.ours = end->session.input ? file_bytes : (const uint8_t *)text;
-	end->witness.ours_size = end->session.input ? FILE_SIZE : sizeof(text);
-	end->witness.memory = peer_memory;
-	end->witness.memory_size = PEER_MEMORY;
+		&end->oracle.peer, end->settings.secret, kind & 1 ? SECRET_SERVER : SECRET_CLIENT);
+	end->oracle.proved = !with_secret;
+	end->oracle.active = kind & 1;
+	end->oracle.ours = end->settings.input ? file_bytes : (const uint8_t *)text;
+	end->oracle.ours_size = end->settings.input ? FILE_SIZE : sizeof(text);
+	end->oracle.memory = peer_memory;
+	end->oracle.memory_size = PEER_MEMORY;
 }
 
 /* Makes the connection and connects or accepts. Returns false if that cannot be. */
 static bool connect_or_accept(struct end *end, const struct mode *mode)
 {
-	bool active = end->session.active;
+	bool active = end->settings.active;
 	struct request request = {
-		.tutorial = end->witness.tutorial,
+		.tutorial = end->oracle.tutorial,
 		.theirs = end->theirs,
 		.initiator_depth = 4,
 		.responder_resources = 4,
@@ -114,9 +114,9 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 
 	/* Such a peer cannot deal with files: the server refuses it before. */
 	if (request.tutorial)
-		request.theirs = (struct introduction){.size = SINK_TEXT_SIZE};
-	memcpy(request.words, end->words, end->words_size);
-	if (connection_create(&end->session, mode, end->id, end->device, active ? NULL : &request,
+		request.theirs = (struct hello){.size = SINK_TEXT_SIZE};
+	memcpy(request.words, end->words, end->hello_size);
+	if (connection_create(&end->settings, mode, end->id, end->device, active ? NULL : &request,
 		    &end->connection, &failure)) {
 		fuzz_check(end->failing && failure_is_set(&failure));
 		rdma_destroy_id(end->id);
@@ -127,7 +127,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 		connection_destroy(end->connection);
 		return false;
 	}
-	handshake_hear(&end->witness.peer, fake_requests(end->id).private_data);
+	handshake_receive_hello(&end->oracle.peer, fake_requests(end->id).private_data);
 	return true;
 }
 
@@ -141,19 +141,19 @@ static bool start(struct end *end)
 	memset(peer_memory, 0, sizeof(peer_memory));
 	fake_expose(peer_memory, sizeof(peer_memory), PEER_RKEY);
 	make_session(end, kind, other & 16);
-	end->witness.iwarp = other & 1;
-	end->witness.writes = mode->number == MODE_WRITE;
+	end->oracle.iwarp = other & 1;
+	end->oracle.writes = mode->number == MODE_WRITE;
 	/* With a secret a server refuses such a peer before. */
-	end->witness.tutorial = other & 2 && !end->session.input && (kind & 1 || !(other & 16));
-	end->theirs = introduction_of_peer(end, mode);
-	end->words = handshake_introduce(&end->witness.peer, &end->theirs, &end->words_size);
-	end->theirs.secret = end->session.secret;
-	fuzz_check(mailbox_open(&end->mailbox) == 0);
+	end->oracle.tutorial = other & 2 && !end->settings.input && (kind & 1 || !(other & 16));
+	end->theirs = hello_of_peer(end, mode);
+	end->words = handshake_hello(&end->oracle.peer, &end->theirs, &end->hello_size);
+	end->theirs.secret = end->settings.secret;
+	fuzz_check(wakeup_queue_open(&end->wakeups) == 0);
 	fuzz_check(device_start(fake_context(), &end->device, &failure) == 0);
 	if (other & 4)
 		end_fail_some_call(end);
 	fake_flush_on_disconnect(!(other & 8));
-	end->id = end->witness.id = fake_id();
+	end->id = end->oracle.id = fake_id();
 	fake_agree(end->id, 4);
 	return connect_or_accept(end, mode);
 }
@@ -162,18 +162,18 @@ static bool start(struct end *end)
 
 static void establish(struct end *end)
 {
-	bool unfit = end->session.active && end->witness.tutorial && end->session.secret;
-	struct rdma_conn_param answer = {.initiator_depth = 4, .responder_resources = 4};
+	bool unfit = end->settings.active && end->oracle.tutorial && end->settings.secret;
+	struct rdma_conn_param reply = {.initiator_depth = 4, .responder_resources = 4};
 	struct failure failure = {0};
 
 	if (end->established)
 		return;
 	end->established = true;
-	if (!end->witness.tutorial) {
-		answer.private_data = end->words;
-		answer.private_data_len = end->words_size;
+	if (!end->oracle.tutorial) {
+		reply.private_data = end->words;
+		reply.private_data_len = end->hello_size;
 	}
-	if (connection_established(end->connection, &answer, &failure)) {
+	if (connection_established(end->connection, &reply, &failure)) {
 		fuzz_check((end->failing || unfit) && failure_is_set(&failure));
 		end->closed = true;
 		connection_close(end->connection, &failure);
@@ -243,19 +243,19 @@ static void stop(struct end *end)
 	threads_pass(LONG_SILENCE);
 	end_settle(end);
 	if (end->established && !end->closed && !end->failing)
-		fuzz_check(end->notes & (CONNECTION_FINISHED | CONNECTION_DRAINED));
+		fuzz_check(end->events & (CONNECTION_FINISHED | CONNECTION_DRAINED));
 	leave(end);
 	end_settle(end);
 	/* Hardware takes its time to give back what was posted. */
 	fake_break(end->id);
 	end_settle(end);
-	if (!connection_drained(end->connection, end->notes)) {
+	if (!connection_drained(end->connection, end->events)) {
 		fuzz_check(end->failing);
 		abandon(end);
 		end_settle(end);
-		fuzz_check(connection_drained(end->connection, end->notes));
+		fuzz_check(connection_drained(end->connection, end->events));
 	}
-	witness_judge(&end->witness, connection_outcome(end->connection));
+	oracle_judge(&end->oracle, connection_outcome(end->connection));
 	connection_destroy(end->connection);
 }
 
@@ -276,7 +276,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Nobody thinks of it any more. */
 	threads_pass(LONG_SILENCE);
 	device_stop(end.device);
-	mailbox_close(&end.mailbox);
+	wakeup_queue_close(&end.wakeups);
 	fuzz_check(threads_alive() == 0);
 	fuzz_check(fake_objects() == 0 && fake_registered() == 0);
 	return 0;

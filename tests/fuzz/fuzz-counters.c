@@ -4,8 +4,8 @@
  */
 #include <errno.h>
 
-#include "fuzz.h"
-#include "lib/counters.h"
+#include "host/counters.h"
+#include "tests/fuzz/fuzz.h"
 
 static void check_list(const struct counters *counters)
 {

@@ -3,8 +3,8 @@
  * told of, regions of any size. Whatever we take from it, we send no more than its memory and
  * receives hold, and let it send no more than ours do.
  */
-#include "fuzz.h"
-#include "lib/flow.h"
+#include "exchange/flow-control.h"
+#include "tests/fuzz/fuzz.h"
 
 /* Our side of both streams. */
 struct side {
@@ -18,7 +18,7 @@ static struct side read_side(struct fuzz_input *input)
 {
 	uint8_t kind = fuzz_byte(input);
 	uint64_t ring = fuzz_byte(input) + 1U;
-	/* The peer's words, which lib/message.c lets through. */
+	/* The peer's words, which protocol/message.c lets through. */
 	uint64_t region = fuzz_number(input, kind & 2 ? 8 : 1), size = fuzz_number(input, 2);
 	struct side side = {
 		.out = {.exposed = region ? region : 1, .local = ring},
@@ -34,7 +34,7 @@ static struct side read_side(struct fuzz_input *input)
 	side.out.depth += side.out.depth == 0;
 	side.in.depth = fuzz_byte(input) + 1U;
 	side.in.reads = side.out.reads = fuzz_byte(input) % 16U + 1;
-	/* As rdma-stream.c does it. */
+	/* As exchange/data.c does it. */
 	side.out.chunk = flow_chunk(fuzz_byte(input) + 1U, side.out.local, size);
 	side.out.chunk = flow_chunk(side.out.chunk, side.out.exposed, size);
 	side.in.chunk = flow_chunk(side.out.chunk, side.in.local, size);

@@ -11,9 +11,9 @@
 #include <linux/icmpv6.h>
 #include <netinet/in.h>
 
-#include "fuzz.h"
-#include "lib/address.h"
-#include "lib/datagram.h"
+#include "base/address.h"
+#include "diagnose/udp-probe.h"
+#include "tests/fuzz/fuzz.h"
 
 #define ERRORS_MAX 16
 
@@ -129,7 +129,7 @@ static const struct queued *telling(const struct sockaddr_storage *host)
 
 static void check_answer(const struct datagram *datagram, const struct queued *tells)
 {
-	switch (datagram->answer) {
+	switch (datagram->reply) {
 	case DATAGRAM_SILENCE:
 		fuzz_check(!tells && !answered);
 		break;
@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	address_set_port(&datagram.host, DATAGRAM_PORT);
 	answered = kind & 8;
 	read_queue(&input, &datagram.host);
-	fuzz_check(datagram_read(&datagram) == datagram.answer);
+	fuzz_check(datagram_read(&datagram) == datagram.reply);
 	fuzz_check(told == queued);
 	check_answer(&datagram, telling(&datagram.host));
 	return 0;

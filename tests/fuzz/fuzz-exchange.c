@@ -2,8 +2,8 @@
  * The state machine with a peer, a queue pair and a main thread that do anything: each byte is an
  * event. Beside it stands what has happened, in plain words, and what may follow from that.
  */
-#include "fuzz.h"
-#include "lib/exchange.h"
+#include "exchange/state-machine.h"
+#include "tests/fuzz/fuzz.h"
 
 #define EVENT(event) (1U << (event))
 
@@ -63,7 +63,7 @@ static bool may_come(
 static bool is_end(enum exchange_event event)
 {
 	return event == EVENT_SENT_ABORT || event == EVENT_RECEIVED_ABORT ||
-	       event == EVENT_STRANGER || event == EVENT_GAVE_UP || event == EVENT_FAILED ||
+	       event == EVENT_UNAUTHENTICATED || event == EVENT_GAVE_UP || event == EVENT_FAILED ||
 	       event == EVENT_DISCONNECTED;
 }
 
@@ -91,7 +91,8 @@ static void check_abort(
 	unsigned int first = exchange->secret ? ACTION_SEND_PROOF : ACTION_SEND_MR;
 
 	fuzz_check(!exchange->tutorial);
-	fuzz_check(history->actions & first || (event == EVENT_STRANGER && !exchange->active));
+	fuzz_check(
+		history->actions & first || (event == EVENT_UNAUTHENTICATED && !exchange->active));
 }
 
 /* Each of our messages follows what it answers. */
@@ -171,7 +172,7 @@ static void take(struct exchange *exchange, struct history *history, enum exchan
 	fuzz_check(before.ended || !violation || (*violation && actions & ACTION_VIOLATION));
 	if (!before.ended && !is_end(event))
 		fuzz_check(may_come(exchange, history, event) == !(actions & ACTION_VIOLATION));
-	if (!before.ended && event == EVENT_STRANGER)
+	if (!before.ended && event == EVENT_UNAUTHENTICATED)
 		check_stranger(exchange, history, actions);
 	if (!before.ended && !(actions & ACTION_VIOLATION))
 		history->events |= EVENT(event);

@@ -4,8 +4,8 @@
  */
 #include <errno.h>
 
-#include "fuzz.h"
-#include "lib/facts.h"
+#include "host/facts.h"
+#include "tests/fuzz/fuzz.h"
 
 /* All lines at their longest. */
 #define TEXT_MAX (FACTS_MAX * (FACT_NAME_SIZE + FACT_VALUE_SIZE + sizeof(": \n")))

@@ -1,8 +1,8 @@
 /* What a peer calls its file never leaves the folder, hides, or plays tricks on who lists it. */
 #include <errno.h>
 
-#include "fuzz.h"
-#include "lib/file-name.h"
+#include "stream/file-name.h"
+#include "tests/fuzz/fuzz.h"
 
 #define FALLBACK "192.0.2.9-7471"
 

@@ -3,8 +3,8 @@
  * (flow-model.h), with any rings, chunks, depths and positions and in any order: no byte is lost or
  * overwritten, and in the end all has arrived.
  */
-#include "fuzz.h"
-#include "tests/unit/flow-model.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/exchange/flow-control-model.h"
 
 /* Streams so long that the rings go round several times. */
 #define LENGTH_MAX 255
@@ -46,7 +46,7 @@ static void finish(const struct setting *setting, struct world *world)
 	while (moved) {
 		moved = false;
 		for (enum occurrence occurrence = 0; occurrence < OCCURRENCES; occurrence++)
-			moved |= occur(setting, world, occurrence);
+			moved |= flow_model_occur(setting, world, occurrence);
 	}
 }
 
@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	begin(&setting, &world);
 	while (input.left > 0)
-		occur(&setting, &world, (enum occurrence)(fuzz_byte(&input) % OCCURRENCES));
+		flow_model_occur(
+			&setting, &world, (enum occurrence)(fuzz_byte(&input) % OCCURRENCES));
 	finish(&setting, &world);
 	assert_final(&setting, &world);
 	return 0;

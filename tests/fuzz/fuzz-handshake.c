@@ -2,9 +2,9 @@
  * What two sides say of themselves in rdmacm's private data, of which a server's or client's is any
  * bytes: only who holds the secret and heard the same words has a right proof, and only of its role.
  */
-#include "fuzz.h"
-#include "lib/handshake.h"
-#include "tests/unit/secret-rig.h"
+#include "protocol/handshake.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/common/secret-fixture.h"
 
 /* The most private data that there is: the other side's, on InfiniBand's acceptance. */
 #define PRIVATE_MAX 196
@@ -34,25 +34,25 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* Who comes with these bytes is let on only if what is needed of them is there. */
 static bool is_let_on(const struct secret *secret, const void *bytes, size_t size)
 {
-	struct introduction theirs;
+	struct hello theirs;
 
-	if (introduction_decode(&theirs, bytes, size))
+	if (hello_decode(&theirs, bytes, size))
 		return false;
 	if (!handshake_fits(secret, &theirs, size))
 		return false;
 	fuzz_check(theirs.secret == (secret != NULL));
-	fuzz_check(!secret || size >= SECRET_WORDS_SIZE);
+	fuzz_check(!secret || size >= SECRET_HELLO_SIZE);
 	return true;
 }
 
 /* Our own words carry a nonce if there is a secret, and say so. */
 static void check_words(
-	const struct introduction *said, const uint8_t *words, uint8_t size, bool secret)
+	const struct hello *said, const uint8_t *hello_bytes, uint8_t size, bool secret)
 {
-	struct introduction heard;
+	struct hello heard;
 
-	fuzz_check(size == (secret ? SECRET_WORDS_SIZE : INTRODUCTION_SIZE));
-	fuzz_check(introduction_decode(&heard, words, size) == 0);
+	fuzz_check(size == (secret ? SECRET_HELLO_SIZE : HELLO_SIZE));
+	fuzz_check(hello_decode(&heard, hello_bytes, size) == 0);
 	fuzz_check(heard.secret == secret && heard.size == said->size);
 	fuzz_check(heard.mode == said->mode && heard.timeout == said->timeout);
 }
@@ -71,16 +71,16 @@ struct sides {
 	struct handshake first, second;
 };
 
-static void meet(struct sides *sides, const struct secret *secret, const void *words,
-	const struct introduction *introduction)
+static void meet(struct sides *sides, const struct secret *secret, const void *hello_bytes,
+	const struct hello *hello)
 {
 	enum secret_role role = handshake_peer(&sides->first);
 	uint8_t size;
 
 	handshake_init(&sides->second, secret, role);
-	memcpy(sides->second.transcript.words[role], words, SECRET_WORDS_SIZE);
-	handshake_hear(&sides->first, words);
-	handshake_hear(&sides->second, handshake_introduce(&sides->first, introduction, &size));
+	memcpy(sides->second.transcript.hello_bytes[role], hello_bytes, SECRET_HELLO_SIZE);
+	handshake_receive_hello(&sides->first, hello_bytes);
+	handshake_receive_hello(&sides->second, handshake_hello(&sides->first, hello, &size));
 }
 
 static void check_proofs(struct sides *sides, struct fuzz_input *input)
@@ -88,18 +88,20 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 	size_t byte = fuzz_byte(input) % sizeof(sides->first.transcript);
 	uint8_t bit = (uint8_t)(1U << (fuzz_byte(input) & 7)), proof[SECRET_PROOF_SIZE];
 	uint8_t any[SECRET_PROOF_SIZE] = {0};
-	struct handshake stranger = sides->second;
+	struct handshake unauthenticated = sides->second;
 
 	fuzz_check(convinces(&sides->first, &sides->second));
 	fuzz_check(convinces(&sides->second, &sides->first));
 	/* Our own proof, said again. */
 	fuzz_check(!convinces(&sides->first, &sides->first));
 	/* Who heard something else, or has another secret. */
-	((uint8_t *)stranger.transcript.words)[byte] ^= bit;
-	fuzz_check(!convinces(&stranger, &sides->first) && !convinces(&sides->first, &stranger));
-	stranger = sides->second;
-	stranger.secret = another;
-	fuzz_check(!convinces(&stranger, &sides->first) && !convinces(&sides->first, &stranger));
+	((uint8_t *)unauthenticated.transcript.hello_bytes)[byte] ^= bit;
+	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
+		   !convinces(&sides->first, &unauthenticated));
+	unauthenticated = sides->second;
+	unauthenticated.secret = another;
+	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
+		   !convinces(&sides->first, &unauthenticated));
 	/* Any bytes, and a right proof with one wrong bit. */
 	fuzz_bytes(input, any, sizeof(any));
 	fuzz_check(!handshake_is_proved(&sides->first, any));
@@ -111,10 +113,10 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = {data, size};
-	uint8_t kind = fuzz_byte(&input), words_size, length = fuzz_byte(&input);
+	uint8_t kind = fuzz_byte(&input), hello_size, length = fuzz_byte(&input);
 	const struct secret *secret = kind & 1 ? ours : NULL;
-	struct introduction introduction = {
-		.version = INTRODUCTION_VERSION,
+	struct hello hello = {
+		.version = HELLO_VERSION,
 		.mode = kind >> 2 & 1,
 		.size = fuzz_number(&input, 8),
 		.timeout = (uint32_t)fuzz_number(&input, 4),
@@ -125,17 +127,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	handshake_init(&sides.first, secret, kind & 2 ? SECRET_SERVER : SECRET_CLIENT);
 	fuzz_check(handshake_peer(&sides.first) != sides.first.role);
-	check_words(&introduction, handshake_introduce(&sides.first, &introduction, &words_size),
-		words_size, secret);
+	check_words(&hello, handshake_hello(&sides.first, &hello, &hello_size), hello_size, secret);
 	taken = fuzz_bytes(&input, bytes, length % (sizeof(bytes) + 1));
 	/* In memory of just that size. */
 	theirs = fuzz_copy(bytes, taken);
 	if (is_let_on(secret, theirs, taken)) {
 		if (secret) {
-			meet(&sides, secret, theirs, &introduction);
+			meet(&sides, secret, theirs, &hello);
 			check_proofs(&sides, &input);
 		} else {
-			handshake_hear(&sides.first, theirs);
+			handshake_receive_hello(&sides.first, theirs);
 		}
 	}
 	free(theirs);

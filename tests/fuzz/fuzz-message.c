@@ -1,8 +1,8 @@
 /* Control messages from a peer: what is taken is in range, and says the same when it is sent again. */
 #include <errno.h>
 
-#include "fuzz.h"
-#include "lib/message.h"
+#include "protocol/message.h"
+#include "tests/fuzz/fuzz.h"
 
 static bool is_possible(const struct message *message)
 {

@@ -7,13 +7,13 @@
 #include <libmnl/libmnl.h>
 #include <poll.h>
 
-#include "fuzz.h"
-#include "lib/netlink.h"
+#include "host/netlink.h"
+#include "tests/fuzz/fuzz.h"
 
 #define QUESTIONS 3
 
 /* What the socket gives, once. */
-static struct fuzz_input answer;
+static struct fuzz_input reply;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 struct mnl_socket *__wrap_mnl_socket_open2(int bus, int flags);
@@ -28,7 +28,7 @@ struct mnl_socket *__wrap_mnl_socket_open2(int bus, int flags)
 {
 	(void)bus;
 	(void)flags;
-	return (struct mnl_socket *)&answer;
+	return (struct mnl_socket *)&reply;
 }
 
 int __wrap_mnl_socket_bind(struct mnl_socket *socket, unsigned int groups, pid_t pid)
@@ -49,7 +49,7 @@ ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *socket, const void *by
 ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *socket, void *bytes, size_t size)
 {
 	(void)socket;
-	return (ssize_t)fuzz_bytes(&answer, bytes, size);
+	return (ssize_t)fuzz_bytes(&reply, bytes, size);
 }
 
 int __wrap_mnl_socket_get_fd(const struct mnl_socket *socket)
@@ -78,7 +78,7 @@ static void check_address(const struct sockaddr_storage *address)
 		   address->ss_family == AF_INET6);
 }
 
-static int ask_route(const struct sockaddr_in *address)
+static int control_client_route(const struct sockaddr_in *address)
 {
 	struct netlink_route route;
 	int error = netlink_find_route(
@@ -89,7 +89,7 @@ static int ask_route(const struct sockaddr_in *address)
 	return error;
 }
 
-static int ask_link(void)
+static int control_client_link(void)
 {
 	struct netlink_link link;
 	int error = netlink_find_link(1, deadline_in(1000), &link);
@@ -99,7 +99,7 @@ static int ask_link(void)
 	return error;
 }
 
-static int ask_neighbour(const struct sockaddr_in *address)
+static int control_client_neighbour(const struct sockaddr_in *address)
 {
 	struct netlink_neighbour neighbour;
 	int error = netlink_find_neighbour(
@@ -119,16 +119,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int error;
 
-	answer = (struct fuzz_input){data, size};
-	switch (fuzz_byte(&answer) % QUESTIONS) {
+	reply = (struct fuzz_input){data, size};
+	switch (fuzz_byte(&reply) % QUESTIONS) {
 	case 0:
-		error = ask_route(&address);
+		error = control_client_route(&address);
 		break;
 	case 1:
-		error = ask_link();
+		error = control_client_link();
 		break;
 	default:
-		error = ask_neighbour(&address);
+		error = control_client_neighbour(&address);
 	}
 	fuzz_check(error <= 0);
 	fuzz_check(error < 0 || size > sizeof(struct nlmsghdr));

@@ -2,9 +2,9 @@
  * The command line: words, ended by zero bytes, to either program. What is taken is in the range that
  * the help names, and what is not is said in one line that is safe to print.
  */
-#include "fuzz.h"
-#include "lib/options.h"
-#include "lib/plan.h"
+#include "cli/options.h"
+#include "protocol/test-parameters.h"
+#include "tests/fuzz/fuzz.h"
 
 #define WORDS_MAX 16
 #define MIB       (UINT64_C(1) << 20)
@@ -39,7 +39,7 @@ static void check_measure(const struct options *options)
 	fuzz_check(measure->iterations <= UINT32_MAX);
 	fuzz_check(measure->duration >= 1 && measure->duration <= 86400000);
 	fuzz_check(measure->warm_up >= 0 && measure->warm_up <= 86400000);
-	fuzz_check(plan_shape_is_possible(measure->queue_pairs, depth));
+	fuzz_check(test_shape_is_possible(measure->queue_pairs, depth));
 	fuzz_check(measure->expect >= 0 && (!measure->expect_percent || measure->expect <= 1));
 	fuzz_check(measure->poll <= POLL_EVENT && measure->unit <= UNIT_GBIT);
 	fuzz_check(!options->input && !options->output && !options->message && !options->chunk);

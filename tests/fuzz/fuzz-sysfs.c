@@ -8,9 +8,9 @@
 #include <ifaddrs.h>
 #include <json-c/json.h>
 
-#include "fuzz.h"
-#include "lib/counters.h"
-#include "lib/inventory.h"
+#include "host/counters.h"
+#include "host/inventory.h"
+#include "tests/fuzz/fuzz.h"
 
 /* The descriptor of what is open: no other file is while a target runs. */
 #define DESCRIPTOR 1000

@@ -2,8 +2,8 @@
 #include <locale.h>
 #include <wchar.h>
 
-#include "fuzz.h"
-#include "lib/text.h"
+#include "base/text.h"
+#include "tests/fuzz/fuzz.h"
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
 int LLVMFuzzerInitialize(int *argc, char ***argv)

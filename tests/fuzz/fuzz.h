@@ -3,8 +3,8 @@
  * a reader of the input. A target is one file, fuzz-NAME.c, which the Makefile finds; docs/fuzzing.md
  * tells the rest.
  */
-#ifndef FUZZ_H
-#define FUZZ_H
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  */
 #include <unistd.h>
 
-#include "fuzz.h"
 #include "rdma-common.h"
+#include "tests/fuzz/fuzz.h"
 
 static struct rdma_event_channel channel;
 

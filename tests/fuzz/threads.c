@@ -1,4 +1,4 @@
-#include "threads.h"
+#include "tests/fuzz/threads.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <ucontext.h>
 
-#include "fuzz.h"
-#include "tests/unit/fake-internal.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/verbs/fake-internal.h"
 
 #define THREADS_MAX 4
 #define STACK_SIZE  (256 * 1024)

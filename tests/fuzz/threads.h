@@ -6,10 +6,10 @@
  *
  * makecontext(3) and its like are obsolescent because there are threads, which they play here.
  *
- * The clock is the made-up device's (tests/unit/fake-verbs.h) and stands still, too.
+ * The clock is the made-up device's (tests/unit/verbs/fake-verbs.h) and stands still, too.
  */
-#ifndef THREADS_H
-#define THREADS_H
+#ifndef TESTS_FUZZ_THREADS_H
+#define TESTS_FUZZ_THREADS_H
 
 #include <stdint.h>
 

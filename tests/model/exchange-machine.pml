@@ -1,5 +1,5 @@
 /*
- * The state machine, as lib/exchange.c has it: for exchange.pml.
+ * The state machine, as exchange/state-machine.c has it: for exchange.pml.
  */
 
 inline finish()

@@ -1,6 +1,6 @@
 /*
- * The exchange of two programs of ours: lib/exchange.c, and what rdma-exchange.c, rdma-common.c and
- * rdma-connection.c do around it. docs/model.md says what of this is left out, and what holds.
+ * The exchange of two programs of ours: exchange/state-machine.c, and what exchange/driver.c, rdma-common.c and
+ * exchange/connection.c do around it. docs/model.md says what of this is left out, and what holds.
  *
  * Each side is what its CQ thread and its main thread do, one event at a time. Between the sides is
  * a reliable connection: what was posted arrives in order, its completion comes any time after that,

@@ -1,5 +1,5 @@
 /*
- * The rules of lib/flow.c, and how rdma-stream.c and rdma-exchange.c go by them: for flow.pml.
+ * The rules of exchange/flow-control.c, and how exchange/data.c and exchange/driver.c go by them: for flow.pml.
  */
 
 /* flow_chunk() of both rings, as make_flow() has it. */

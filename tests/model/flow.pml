@@ -1,6 +1,6 @@
 /*
- * The streams of an exchange between MSG_MR and MSG_DONE: lib/flow.c, lib/ring.c, rdma-stream.c, the
- * send queue of rdma-exchange.c, and when source and sink wake the CQ thread. docs/model.md says what
+ * The streams of an exchange between MSG_MR and MSG_DONE: exchange/flow-control.c, stream/ring.c, exchange/data.c, the
+ * send queue of exchange/driver.c, and when source and sink wake the CQ thread. docs/model.md says what
  * of this is left out, and what holds.
  *
  * Stream x goes out from side x: from its source through its ring, by way of its send queue or the

@@ -18,9 +18,9 @@ WAIT_SECONDS=60
 ADDRESS=$VM_ADDRESS
 SERVER='' PORT=''
 
-odd_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/odd-peer" "$@"; }
+odd_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "$@"; }
 tutorial_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/tutorial-peer" "$@"; }
-swarm() { timeout 500 "$PAIR_BUILD/tests/soft-roce/swarm" "$@"; }
+swarm() { timeout 500 "$PAIR_BUILD/tests/soft-roce/load-generator" "$@"; }
 client() { timeout 120 "$PAIR_BIN/rdma-client" "$@"; }
 
 fail() {
@@ -143,7 +143,7 @@ listening_odd_peer() { # [OPTION VALUE]... -- STEP...
 		shift
 	done
 	shift
-	start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" "${options[@]}" --listen "$ADDRESS" \
+	start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "${options[@]}" --listen "$ADDRESS" \
 		"$DIR/peer-port" "$@"
 }
 
@@ -177,7 +177,7 @@ setup() {
 # Ends what a failed test left, and proves that nothing of RDMA is.
 teardown() {
 	local program
-	for program in rdma-server rdma-client damaging-server damaging-client odd-peer tutorial-peer \
+	for program in rdma-server rdma-client damaging-server damaging-client misbehaving-peer tutorial-peer \
 		swarm; do
 		pkill -KILL -x "$program" || true
 	done

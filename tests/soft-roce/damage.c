@@ -3,7 +3,7 @@
  * bit is flipped after it was digested, as broken memory or a broken path would do. The bit is in the
  * byte of the stream that DAMAGE in the environment numbers; without that nothing is.
  *
- * The linker puts these in the place of the functions of lib/digest.c (ld(1), --wrap). A text is
+ * The linker puts these in the place of the functions of protocol/digest.c (ld(1), --wrap). A text is
  * digested as a whole; a stream in pieces, and by the thread called "source", while the "sink"
  * digests what arrives.
  *
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "lib/digest.h"
-#include "lib/pattern.h"
+#include "protocol/digest.h"
+#include "protocol/test-pattern.h"
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 struct digest __real_digest_of(const void *data, size_t size);

@@ -106,13 +106,13 @@ server_has_stopped() {
 		"exchange failed.*\(this host's RDMA device was removed\|it disconnected while\)"
 	wait_line "$ERRORS" 'so the server stops'
 	kill -0 "$SERVER"
-	pkill -KILL odd-peer
+	pkill -KILL misbehaving-peer
 	server_has_stopped
 	wait "$deletion"
 }
 
 @test "a device goes away under a waiting client: exit 1 with the reason" {
-	start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" --listen "$SECOND" "$DIR/peer-port" \
+	start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" --listen "$SECOND" "$DIR/peer-port" \
 		get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$SECOND" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!

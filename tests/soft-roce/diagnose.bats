@@ -331,7 +331,7 @@ no_rights_are_said() {
 @test "a server that refuses: each reason as a sentence" {
 	local reason pattern
 	while read -r reason pattern; do
-		start_peer "$PAIR_BUILD/tests/soft-roce/odd-peer" --refuse "$reason" "$ADDRESS" \
+		start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" --refuse "$reason" "$ADDRESS" \
 			"$DIR/peer-port"
 		diagnose 3 "$ADDRESS" "$PEER_PORT"
 		has "$OUT" "^connection *failed  .*$pattern"

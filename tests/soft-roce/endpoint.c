@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "endpoint.h"
+#include "tests/soft-roce/endpoint.h"
 
 void die(const char *format, ...)
 {

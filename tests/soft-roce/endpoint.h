@@ -3,8 +3,8 @@
  * synchronous, one connection, one thread. Whatever goes wrong ends the process with a sentence and
  * EXIT_FAILURE; so does ENDPOINT_SECONDS without an end.
  */
-#ifndef ENDPOINT_H
-#define ENDPOINT_H
+#ifndef TESTS_SOFT_ROCE_ENDPOINT_H
+#define TESTS_SOFT_ROCE_ENDPOINT_H
 
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "endpoint.h"
+#include "tests/soft-roce/endpoint.h"
 
 #define MESSAGE 56
 

@@ -1,12 +1,12 @@
 /* What of its memory a test may touch. */
-#ifndef READABLE_H
-#define READABLE_H
+#ifndef TESTS_UNIT_READABLE_H
+#define TESTS_UNIT_READABLE_H
 
 #include <errno.h>
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 /* True if that byte may be read: asked of the kernel, which does not die of it. */
 static inline bool is_there(const uint8_t *byte)

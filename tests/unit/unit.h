@@ -1,6 +1,6 @@
 /* What every unit test needs: cmocka, and the headers that must come before it. */
-#ifndef UNIT_H
-#define UNIT_H
+#ifndef TESTS_UNIT_UNIT_H
+#define TESTS_UNIT_UNIT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,419 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/output.h"
+
+/* Bytes of lines that wait for their readers; more are lost. */
+#define WAITING_MAX (1 << 20)
+
+/* The columns of a terminal that does not tell how many it has. */
+#define PROGRESS_COLUMNS 79
+
+/* How long a reader may pause at the end before what still waits for it is lost. */
+#define PATIENCE_SECONDS 5
+
+/* To the beginning of the terminal's line, and erase it: ECMA-48, 8.3.15 and 8.3.41. */
+#define ERASE "\r\033[K"
+
+struct line {
+	STAILQ_ENTRY(line) next;
+	int descriptor;
+	bool progress;  /* a newer one takes its place unless it was begun */
+	bool begun;     /* only the thread touches it now */
+	size_t written; /* bytes, the thread's own */
+	size_t size;
+	char *text;
+};
+
+/* cppcheck-suppress unusedStructMember ; the macros use it */
+STAILQ_HEAD(lines, line);
+
+/* What waits to be written. There is one of each standard stream in a process, and so one of these. */
+static struct printer {
+	pthread_mutex_t lock; /* guards all but the last member */
+	pthread_cond_t moved; /* a line is written */
+	struct lines lines;   /* of both streams, oldest first: they may be one terminal */
+	size_t bytes;         /* of these lines */
+	bool running;         /* the thread */
+	bool lost;            /* something for standard output */
+	int wake;             /* an eventfd for the thread: there is a new line */
+	bool progress_stands; /* on the terminal; the thread's own */
+} printer = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.moved = PTHREAD_COND_INITIALIZER,
+	.lines = STAILQ_HEAD_INITIALIZER(printer.lines),
+	.wake = -1,
+};
+
+/* Nothing that came from a command line or a peer may break the line or talk to a terminal. */
+static void make_printable(char *line)
+{
+	for (; *line; line++)
+		if ((unsigned char)*line < 0x20 || *line == 0x7f)
+			*line = '?';
+}
+
+static void free_line(struct line *line)
+{
+	free(line->text);
+	free(line);
+}
+
+/* With the lock, as the next three. */
+static void remove_line(struct line *line)
+{
+	STAILQ_REMOVE(&printer.lines, line, line, next);
+	printer.bytes -= line->size;
+}
+
+/* The oldest line for that stream, or NULL. */
+static struct line *oldest(int descriptor)
+{
+	struct line *line;
+
+	STAILQ_FOREACH (line, &printer.lines, next)
+		if (line->descriptor == descriptor)
+			return line;
+	return NULL;
+}
+
+/* The oldest line whose stream has room, to be written now; NULL if there is none. */
+static struct line *oldest_with_space(bool out, bool error)
+{
+	struct line *line;
+
+	STAILQ_FOREACH (line, &printer.lines, next) {
+		if (line->descriptor == STDOUT_FILENO ? out : error) {
+			line->begun = true;
+			return line;
+		}
+	}
+	return NULL;
+}
+
+/* Waits until there is a line that its stream has room for, and returns it. The thread, unlocked. */
+static struct line *await_line(void)
+{
+	struct pollfd waiting[] = {
+		{.fd = printer.wake, .events = POLLIN},
+		{.events = POLLOUT},
+		{.events = POLLOUT},
+	};
+	struct line *line = NULL;
+	eventfd_t lines;
+
+	while (!line) {
+		pthread_mutex_lock(&printer.lock);
+		waiting[1].fd = oldest(STDOUT_FILENO) ? STDOUT_FILENO : -1;
+		waiting[2].fd = oldest(STDERR_FILENO) ? STDERR_FILENO : -1;
+		pthread_mutex_unlock(&printer.lock);
+		if (poll(waiting, 3, -1) < 0)
+			continue;
+		if (waiting[0].revents)
+			eventfd_read(printer.wake, &lines);
+		pthread_mutex_lock(&printer.lock);
+		line = oldest_with_space(waiting[1].revents, waiting[2].revents);
+		pthread_mutex_unlock(&printer.lock);
+	}
+	return line;
+}
+
+/* Erases the progress if a line is about to begin on its terminal. The thread, as the next three. */
+static void make_slot(const struct line *line)
+{
+	ssize_t written = 0;
+
+	if (!isatty(line->descriptor))
+		return;
+	if (printer.progress_stands)
+		written = write(STDERR_FILENO, ERASE, strlen(ERASE));
+	/* If that failed, the line will find why. */
+	printer.progress_stands = written >= 0 && line->progress && line->size > 0;
+}
+
+/*
+ * Writes what the stream takes without waiting: with room for anything, POSIX lets a pipe take
+ * PIPE_BUF bytes at once. Returns true when the line is done with; it may be lost.
+ */
+static bool write_part(struct line *line, bool *lost)
+{
+	size_t rest = line->size - line->written;
+	ssize_t written;
+
+	if (line->written == 0)
+		make_slot(line);
+	if (rest == 0)
+		return true;
+	written = write(
+		line->descriptor, line->text + line->written, rest < PIPE_BUF ? rest : PIPE_BUF);
+	if (written < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	*lost = written < 0;
+	line->written += *lost ? rest : (size_t)written;
+	return line->written == line->size;
+}
+
+/* The thread lives as long as the process, as there is no last line before output_finish(). */
+static void *print_lines(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		struct line *line = await_line();
+		bool lost = false, done = write_part(line, &lost);
+
+		if (!done)
+			continue;
+		pthread_mutex_lock(&printer.lock);
+		if (lost && line->descriptor == STDOUT_FILENO)
+			printer.lost = true;
+		remove_line(line);
+		pthread_cond_broadcast(&printer.moved);
+		pthread_mutex_unlock(&printer.lock);
+		free_line(line);
+	}
+	return NULL;
+}
+
+/* Starts the thread, which takes no signals, if it does not run yet. With the lock. */
+static bool start_printing(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (printer.running)
+		return true;
+	if (printer.wake < 0)
+		printer.wake = eventfd(0, EFD_CLOEXEC);
+	if (printer.wake < 0)
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	printer.running = pthread_create(&thread, NULL, print_lines, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (printer.running) {
+		pthread_setname_np(thread, "lines");
+		pthread_detach(thread);
+	}
+	return printer.running;
+}
+
+/* The progress that waits and may still be replaced, or NULL. With the lock. */
+static struct line *replaceable(void)
+{
+	struct line *line;
+
+	STAILQ_FOREACH (line, &printer.lines, next)
+		if (line->progress && !line->begun)
+			return line;
+	return NULL;
+}
+
+/* Writes a line however long that takes, where there can be no thread: better late than never. */
+static void write_whole(struct line *line)
+{
+	struct pollfd waiting = {.fd = line->descriptor, .events = POLLOUT};
+	bool lost = false;
+
+	while (!write_part(line, &lost))
+		poll(&waiting, 1, -1);
+	printer.lost |= lost && line->descriptor == STDOUT_FILENO;
+}
+
+/*
+ * Leaves a line to the thread; NULL is one that there was no memory for. Returns what is to be freed: a
+ * progress that it replaces, or the line itself if it is done with.
+ */
+static struct line *enqueue(int descriptor, struct line *line)
+{
+	struct line *old = line;
+
+	pthread_mutex_lock(&printer.lock);
+	if (line && !start_printing()) {
+		write_whole(line);
+	} else if (line && printer.bytes + line->size <= WAITING_MAX) {
+		old = line->progress ? replaceable() : NULL;
+		if (old)
+			remove_line(old);
+		STAILQ_INSERT_TAIL(&printer.lines, line, next);
+		printer.bytes += line->size;
+		eventfd_write(printer.wake, 1);
+	} else if (descriptor == STDOUT_FILENO) {
+		printer.lost = true;
+	}
+	pthread_mutex_unlock(&printer.lock);
+	return old;
+}
+
+/* Prints a text that malloc() made, and takes it over; NULL if it could not. */
+static void print_text(int descriptor, bool progress, char *text)
+{
+	struct line *line = text ? malloc(sizeof(*line)) : NULL;
+
+	if (line)
+		*line = (struct line){
+			.descriptor = descriptor,
+			.progress = progress,
+			.size = strlen(text),
+			.text = text,
+		};
+	else
+		free(text);
+	line = enqueue(descriptor, line);
+	if (line)
+		free_line(line);
+}
+
+/* The text of a line that begins with the name of a program or, if that is empty, with itself. */
+static char *whole_line(const char *program, const char *line)
+{
+	char *text;
+
+	return asprintf(&text, "%s%s%s\n", program, *program ? ": " : "", line) < 0 ? NULL : text;
+}
+
+static void __attribute__((format(printf, 3, 0)))
+print(int descriptor, const char *program, const char *format, va_list args)
+{
+	char *line, *text = NULL;
+
+	if (vasprintf(&line, format, args) >= 0) {
+		make_printable(line);
+		text = whole_line(program, line);
+		free(line);
+	}
+	print_text(descriptor, false, text);
+}
+
+void output_start(void)
+{
+	int descriptor;
+
+	/* The lowest free number is given, so this fills the gaps; what is written there is lost. */
+	do {
+		descriptor = open("/dev/null", O_RDONLY);
+	} while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+	if (descriptor >= 0)
+		close(descriptor);
+}
+
+void output_line(const struct output *output, const char *format, ...)
+{
+	va_list args;
+
+	if (output->quiet)
+		return;
+	va_start(args, format);
+	print(output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO, "", format, args);
+	va_end(args);
+}
+
+void output_detail(const struct output *output, const char *format, ...)
+{
+	va_list args;
+
+	if (!output->verbose)
+		return;
+	va_start(args, format);
+	print(STDERR_FILENO, output->program, format, args);
+	va_end(args);
+}
+
+void output_error(const struct output *output, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print(STDERR_FILENO, output->program, format, args);
+	va_end(args);
+}
+
+/* What fits into one line of the terminal; two could not be erased. */
+static int columns(void)
+{
+	struct winsize window;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col < 2)
+		return PROGRESS_COLUMNS;
+	return window.ws_col - 1;
+}
+
+void output_progress(const struct output *output, const char *line)
+{
+	bool terminal = isatty(STDERR_FILENO);
+	char *text;
+
+	if (!terminal && !line)
+		return;
+	text = strndup(line ? line : "", terminal ? (size_t)columns() : SIZE_MAX);
+	if (!text)
+		return;
+	make_printable(text);
+	if (terminal) {
+		print_text(STDERR_FILENO, true, text);
+	} else {
+		print_text(STDERR_FILENO, true, whole_line(output->program, text));
+		free(text);
+	}
+}
+
+void output_document(const char *line)
+{
+	print_text(STDOUT_FILENO, false, line ? whole_line("", line) : NULL);
+}
+
+/* Waits until all lines for that stream are written or, for some seconds, none is. */
+static bool drain(int descriptor)
+{
+	struct timespec end;
+	bool empty;
+	int error = 0;
+
+	pthread_mutex_lock(&printer.lock);
+	while (oldest(descriptor) && !error) {
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		end.tv_sec += PATIENCE_SECONDS;
+		error = pthread_cond_clockwait(
+			&printer.moved, &printer.lock, CLOCK_MONOTONIC, &end);
+	}
+	empty = !oldest(descriptor);
+	pthread_mutex_unlock(&printer.lock);
+	return empty;
+}
+
+bool output_drain(void)
+{
+	bool out = drain(STDOUT_FILENO);
+
+	return drain(STDERR_FILENO) && out;
+}
+
+enum exit_status output_finish(const struct output *output, enum exit_status status)
+{
+	bool lost;
+
+	output_progress(output, NULL);
+	lost = !drain(STDOUT_FILENO);
+	pthread_mutex_lock(&printer.lock);
+	lost |= printer.lost;
+	pthread_mutex_unlock(&printer.lock);
+	/* The help and the version are printed by other means. */
+	if (fflush(stdout) || ferror(stdout))
+		lost = true;
+	if (lost)
+		output_error(output, "standard output was lost: it is closed or full");
+	drain(STDERR_FILENO);
+	return lost && status == STATUS_OK ? STATUS_FAILED : status;
+}

@@ -1,0 +1,37 @@
+/* Text that came from a peer or names a file, made safe to print. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stddef.h>
+
+/* The room that text_escape() needs for length bytes, with the terminator. */
+#define TEXT_ESCAPED_SIZE(length) (4 * (length) + 1)
+
+/*
+ * Copies length bytes into text, printing ASCII as it is, a backslash as \\ and every other byte as
+ * \xHH, so that no peer can send control sequences to a terminal. text has room for
+ * TEXT_ESCAPED_SIZE(length). Any thread.
+ */
+void text_escape(char *text, const void *bytes, size_t length);
+
+/*
+ * The same for what may be UTF-8, such as the name of a file: characters are copied as they are, but
+ * control characters and bytes that are not UTF-8 (RFC 3629) become \xHH. A backslash stays as it
+ * is, so that text which is escaped already does not change.
+ */
+void text_escape_utf8(char *text, const void *bytes, size_t length);
+
+/* The room that text_quote() needs for a word of length bytes, with the terminator. */
+#define TEXT_QUOTED_SIZE(length) (4 * (length) + 3)
+
+/*
+ * Copies the word so that a shell takes it for one, whatever is in it: as it is, if it has letters,
+ * digits and .:%_- only; else between single quotes (POSIX.1-2017, 2.2.2) and escaped as by
+ * text_escape_utf8(). text has room for TEXT_QUOTED_SIZE(strlen(word)). Any thread.
+ */
+void text_quote(char *text, const char *word);
+
+/* Replaces every byte that is not printable ASCII by '?', where nobody needs to read it back. */
+void text_printable(char *text);
+
+#endif

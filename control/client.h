@@ -1,0 +1,62 @@
+/*
+ * The client's half of a connection on which orders go (protocol/command.h): it connects, proves that it holds
+ * the secret, and gives orders. A diagnosis and a measurement do. Main thread.
+ */
+#ifndef CONTROL_CLIENT_H
+#define CONTROL_CLIENT_H
+
+#include "control/endpoint.h"
+#include "host/counters.h"
+#include "protocol/hello.h"
+
+struct control_client {
+	struct probe probe;
+	bool open;         /* there is a probe: control_client_close() it */
+	uint32_t commands; /* that were given */
+};
+
+/* What is asked for, and what for. */
+struct control_request {
+	enum hello_kind kind;
+	uint32_t timeout; /* milliseconds that we bear of silence, for the server to know */
+	uint32_t queue_pairs, depth; /* there is to be room for */
+	uint8_t reads;               /* READs at a time, in either direction */
+};
+
+/*
+ * Makes what is needed to connect to that server, with the secret, which may be NULL. Returns 0, or -1
+ * with the probe's failure recorded, like all functions here. rdma_create_id(3).
+ */
+int control_client_open(
+	struct control_client *client, const struct sockaddr *server, const struct secret *secret);
+
+/* Finds device and route; source may be NULL. rdma_resolve_addr(3), rdma_resolve_route(3). */
+int control_client_resolve(struct control_client *client, const struct sockaddr *source,
+	const struct sockaddr *server, deadline_t deadline);
+
+/* Connects. *answer gets what the server said of itself. rdma_connect(3). */
+int control_client_connect(struct control_client *client, const struct control_request *request,
+	deadline_t deadline, struct event_copy *reply);
+
+/* Whether the server's answer fits; and with a secret, whether both hold it. */
+int control_client_admission(struct control_client *client, const struct control_request *request,
+	const struct event_copy *reply, deadline_t deadline);
+
+/* Gives an order and waits for its answer, which says that it was carried out. */
+int control_client_command(struct control_client *client, struct command *command,
+	struct command *reply, deadline_t deadline);
+
+/* Tells the server of our memory, and hears of its own. */
+int control_client_region(struct control_client *client, deadline_t deadline);
+
+/* Asks what the server is. */
+int control_client_facts(struct control_client *client, struct facts *facts, deadline_t deadline);
+
+/* The counters of our port, none if they are not known, and of the server's. */
+void control_client_count_here(const struct control_client *client, struct counters *counters);
+int control_client_count_there(
+	struct control_client *client, struct counters *counters, deadline_t deadline);
+
+void control_client_close(struct control_client *client);
+
+#endif

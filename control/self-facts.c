@@ -1,0 +1,160 @@
+/* What this end of a diagnosis is: its program, its device and port, its limits and counters. */
+#include <arpa/inet.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "cli/options.h"
+#include "control/endpoint.h"
+#include "host/counters.h"
+#include "host/inventory.h"
+#include "host/sysfs.h"
+
+unsigned int probe_mtu_bytes(enum ibv_mtu mtu)
+{
+	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
+}
+
+/* The place of the connection's GID in the port's table, as the queue pair has it; -1 without one. */
+static int gid_index(const struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attributes = {0};
+	struct ibv_qp_init_attr ignored;
+
+	if (!id->qp || ibv_query_qp(id->qp, &attributes, IBV_QP_AV, &ignored) ||
+		!attributes.ah_attr.is_global)
+		return -1;
+	return attributes.ah_attr.grh.sgid_index;
+}
+
+/*
+ * The GID of the port that the connection uses, in the inventory; NULL if it is not there. RoCE has one
+ * of each version for an address, so that only its place tells them apart. What has no place to tell,
+ * InfiniBand within a subnet and iWARP, has one kind.
+ */
+static const struct inventory_gid *gid_in_use(
+	const struct inventory_port *port, const struct rdma_cm_id *id)
+{
+	char text[INET6_ADDRSTRLEN];
+	int index = gid_index(id);
+
+	inet_ntop(AF_INET6, id->route.addr.addr.ibaddr.sgid.raw, text, sizeof(text));
+	for (size_t i = 0; i < port->gid_count; i++)
+		if (index < 0 ? strcmp(port->gids[i].text, text) == 0
+			      : port->gids[i].index == (unsigned int)index)
+			return &port->gids[i];
+	return NULL;
+}
+
+static const struct inventory_interface *interface_of(
+	const struct inventory_port *port, const char *name)
+{
+	for (size_t i = 0; i < port->interface_count; i++)
+		if (strcmp(port->interfaces[i].name, name) == 0)
+			return &port->interfaces[i];
+	return NULL;
+}
+
+static void add_port(
+	struct facts *facts, const struct inventory_port *port, const struct rdma_cm_id *id)
+{
+	const struct inventory_gid *gid = gid_in_use(port, id);
+	const struct inventory_interface *interface =
+		gid ? interface_of(port, gid->interface) : NULL;
+
+	facts_add(facts, "state", "%s", port->state);
+	facts_add(facts, "link layer", "%s", port->link_layer);
+	facts_add(facts, "rate", "%s", port->rate);
+	if (gid) {
+		facts_add(facts, "gid", "%s", gid->text);
+		facts_add(facts, "gid type", "%s", gid->type);
+		facts_add(facts, "interface", "%s", gid->interface);
+	}
+	if (interface)
+		facts_add(facts, "interface mtu", "%u", interface->mtu);
+}
+
+/* What the slot of the adapter carries: often the reason why it is slow. Soft-RoCE has none. */
+static void add_bus(struct facts *facts, const char *device)
+{
+	char speed[32], width[16];
+
+	if (sysfs_line("", speed, sizeof(speed),
+		    "/sys/class/infiniband/%s/device/current_link_speed", device) == 0 &&
+		sysfs_line("", width, sizeof(width),
+			"/sys/class/infiniband/%s/device/current_link_width", device) == 0)
+		facts_add(facts, "bus", "%s x%s", speed, width);
+}
+
+/* Memory of another node is farther away from the device, or from the thread. */
+static void add_nodes(struct facts *facts, const char *device)
+{
+	char node[16];
+	unsigned int thread;
+
+	if (sysfs_line("", node, sizeof(node), "/sys/class/infiniband/%s/device/numa_node",
+		    device) == 0 &&
+		*node != '-')
+		facts_add(facts, "numa node", "%s", node);
+	if (getcpu(NULL, &thread) == 0)
+		facts_add(facts, "thread numa node", "%u", thread);
+}
+
+static void add_limits(struct facts *facts, const struct inventory *inventory,
+	const struct ibv_device_attr *device)
+{
+	facts_add(facts, "reads answered", "%d", device->max_qp_rd_atom);
+	facts_add(facts, "reads asked", "%d", device->max_qp_init_rd_atom);
+	if (inventory->ipc_lock || inventory->locked_max == UINT64_MAX)
+		facts_add(facts, "locked memory", "unlimited");
+	else
+		facts_add(facts, "locked memory", "%llu KiB",
+			(unsigned long long)inventory->locked_max / 1024);
+}
+
+void probe_facts(const struct probe *probe, struct facts *facts)
+{
+	const struct rdma_cm_id *id = probe->id;
+	const char *name = ibv_get_device_name(id->verbs->device);
+	const struct inventory_device *device;
+	const struct inventory_port *port;
+	struct ibv_port_attr attributes = {0};
+	struct ibv_device_attr limits = {0};
+	struct inventory inventory;
+	struct utsname system;
+
+	*facts = (struct facts){0};
+	facts_add(facts, "version", "%s", PROJECT_VERSION);
+	if (uname(&system) == 0)
+		facts_add(facts, "kernel", "%s", system.release);
+	facts_add(facts, "device", "%s", name);
+	facts_add(facts, "port", "%u", id->port_num);
+	ibv_query_port(id->verbs, id->port_num, &attributes);
+	ibv_query_device(id->verbs, &limits);
+	facts_add(facts, "rdma mtu", "%u", probe_mtu_bytes(attributes.active_mtu));
+	if (inventory_take("", &inventory))
+		return;
+	device = inventory_device(&inventory, name);
+	port = inventory_find(&inventory, name, id->port_num);
+	if (device)
+		facts_add(facts, "driver", "%s", device->driver);
+	if (device && *device->firmware)
+		facts_add(facts, "firmware", "%s", device->firmware);
+	if (port)
+		add_port(facts, port, id);
+	add_bus(facts, name);
+	add_nodes(facts, name);
+	add_limits(facts, &inventory, &limits);
+	inventory_free(&inventory);
+}
+
+size_t probe_counters(const struct probe *probe, char *text, size_t size)
+{
+	const struct rdma_cm_id *id = probe->id;
+	struct counters counters;
+
+	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, &counters))
+		return 0;
+	return counters_encode(&counters, text, size);
+}

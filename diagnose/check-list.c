@@ -1,0 +1,291 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/explain.h"
+#include "base/json-document.h"
+#include "base/text.h"
+#include "diagnose/check-list.h"
+
+static const char *const names[CHECKS] = {
+	[CHECK_HOST] = "this host",
+	[CHECK_NAME] = "name",
+	[CHECK_ROUTE] = "route",
+	[CHECK_NEIGHBOUR] = "neighbour",
+	[CHECK_PATH] = "path",
+	[CHECK_CONNECTION] = "connection",
+	[CHECK_MESSAGE] = "message",
+	[CHECK_ENDS] = "both ends",
+	[CHECK_DATA] = "data",
+	[CHECK_BANDWIDTH] = "bandwidth",
+	[CHECK_COUNTERS] = "counters",
+};
+
+static const char *const states[] = {
+	[CHECK_SKIPPED] = "skipped",
+	[CHECK_OK] = "ok",
+	[CHECK_FAILED] = "failed",
+};
+
+static const char *const sides[] = {
+	[SIDE_HERE] = "this host",
+	[SIDE_THERE] = "the other host",
+	[SIDE_BEYOND] = "the other host, or the way to it",
+	[SIDE_EITHER] = "either host",
+};
+
+/* What is below what, when a rung takes several lines. */
+#define INDENT "                    "
+
+void check_list_init(struct check_list *list, const char *host)
+{
+	*list = (struct check_list){0};
+	check_list_set_host(list, host);
+}
+
+void check_list_set_host(struct check_list *list, const char *host)
+{
+	snprintf(list->host, sizeof(list->host), "%s", host);
+}
+
+static void __attribute__((format(printf, 4, 0))) note(struct check_list *list, enum check check,
+	enum check_state state, const char *format, va_list args)
+{
+	list->checks[check].state = state;
+	vsnprintf(list->checks[check].text, sizeof(list->checks[check].text), format, args);
+}
+
+void check_list_ok(struct check_list *list, enum check check, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note(list, check, CHECK_OK, format, args);
+	va_end(args);
+}
+
+void check_list_skip(struct check_list *list, enum check check, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note(list, check, CHECK_SKIPPED, format, args);
+	va_end(args);
+}
+
+int check_list_fail(struct check_list *list, enum check check, const struct failure *failure)
+{
+	list->checks[check].state = CHECK_FAILED;
+	list->checks[check].failure = *failure;
+	return -1;
+}
+
+void check_list_took(struct check_list *list, enum check check, int milliseconds)
+{
+	list->checks[check].milliseconds = milliseconds;
+}
+
+/* That a server is full explains nothing else that is broken. */
+static bool stands_alone(const struct failure *failure)
+{
+	return failure->kind == FAILURE_IMPAIRED && failure->code == IMPAIRED_FULL;
+}
+
+enum check check_list_broken(const struct check_list *list)
+{
+	enum check first = CHECKS, alone = CHECKS;
+
+	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
+		if (list->checks[check].state != CHECK_FAILED)
+			continue;
+		if (stands_alone(&list->checks[check].failure)) {
+			alone = check;
+			continue;
+		}
+		/* Packets that do not fit may be why data did not arrive, but not why nobody listens. */
+		if (check < CHECK_DATA && list->checks[check].failure.kind != FAILURE_IMPAIRED)
+			return check;
+		if (first == CHECKS)
+			first = check;
+	}
+	return first < CHECKS ? first : alone;
+}
+
+const char *check_list_name(enum check check)
+{
+	return names[check];
+}
+
+/* How a failed rung is explained, in pieces; each may be "". */
+struct account {
+	const char *evidence, *cause, *side, *cure;
+	bool guess;
+	char command[128 + TEXT_QUOTED_SIZE(256)];
+};
+
+/* Writes the command with the host in place of HOST, as a shell has to get it. */
+static void fill_in(const char *command, const char *host, char *text, size_t size)
+{
+	const char *place = command ? strstr(command, "HOST") : NULL;
+	char word[TEXT_QUOTED_SIZE(sizeof(((struct check_list *)0)->host))];
+
+	text_quote(word, host);
+	if (place && *host)
+		snprintf(text, size, "%.*s%s%s", (int)(place - command), command, word,
+			place + strlen("HOST"));
+	else
+		snprintf(text, size, "%s", command ? command : "");
+}
+
+static struct account account_for(const struct check_list *list, enum check check)
+{
+	const struct failure *failure = &list->checks[check].failure;
+	const struct explanation *row = explain(failure->kind, failure->phase, failure->code);
+	struct account account = {
+		.evidence = row->cause ? failure->evidence : "",
+		.cause = row->cause ? row->cause : failure->evidence,
+		.side = sides[row->side],
+		.cure = row->cure ? row->cure : "",
+		.guess = row->guess,
+	};
+
+	fill_in(row->command, list->host, account.command, sizeof(account.command));
+	return account;
+}
+
+/* Appends to a text as far as it has room, and counts what it would take: snprintf(3). */
+static void __attribute__((format(printf, 4, 5)))
+append(char *text, size_t size, size_t *used, const char *format, ...)
+{
+	va_list args;
+	int more;
+
+	va_start(args, format);
+	more = *used < size ? vsnprintf(text + *used, size - *used, format, args)
+			    : vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	*used += more > 0 ? (size_t)more : 0;
+}
+
+size_t check_list_lines(const struct check_list *list, enum check check, char *text, size_t size)
+{
+	enum check_state state = list->checks[check].state;
+	struct account account;
+	size_t used = 0;
+
+	append(text, size, &used, "%-11s %-8s", names[check], states[state]);
+	if (state != CHECK_FAILED) {
+		append(text, size, &used, "%s", list->checks[check].text);
+		return used;
+	}
+	account = account_for(list, check);
+	append(text, size, &used, "%s%s", account.guess ? "probably: " : "", account.cause);
+	if (*account.evidence)
+		append(text, size, &used, "\n" INDENT "seen: %s", account.evidence);
+	append(text, size, &used, "\n" INDENT "after: %d ms", list->checks[check].milliseconds);
+	append(text, size, &used, "\n" INDENT "where: %s", account.side);
+	if (*account.cure)
+		append(text, size, &used, "\n" INDENT "next: %s", account.cure);
+	if (*account.command)
+		append(text, size, &used, "\n" INDENT "look: %s", account.command);
+	return used;
+}
+
+/* The last rung that holds, RUNGS if none does. */
+static enum check last_ok(const struct check_list *list)
+{
+	enum check last = CHECKS;
+
+	for (enum check check = CHECK_HOST; check < CHECKS; check++)
+		if (list->checks[check].state == CHECK_OK)
+			last = check;
+	return last;
+}
+
+/* True if what broke only works badly, and the climb went on from there. */
+static bool works(const struct check_list *list)
+{
+	bool on = true;
+
+	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
+		bool failed = list->checks[check].state == CHECK_FAILED;
+
+		if (failed && list->checks[check].failure.kind != FAILURE_IMPAIRED)
+			return false;
+		if (failed)
+			on = check == CHECK_COUNTERS;
+		else if (list->checks[check].state == CHECK_OK)
+			on = true;
+	}
+	return on;
+}
+
+void check_list_verdict(const struct check_list *list, char *text, size_t size)
+{
+	enum check broken = check_list_broken(list), last = last_ok(list);
+	struct account account;
+
+	if (broken < CHECKS) {
+		account = account_for(list, broken);
+		snprintf(text, size, "%s: %s%s; look at %s.",
+			works(list) ? "RDMA works, but not well" : "RDMA does not work",
+			account.guess ? "probably " : "", account.cause, account.side);
+	} else if (last == CHECKS || last < CHECK_NAME) {
+		snprintf(text, size, "This host is ready for RDMA.");
+	} else if (last < CHECK_MESSAGE) {
+		snprintf(text, size, "No fault as far as was looked, up to: %s.", names[last]);
+	} else {
+		snprintf(text, size, "RDMA works between the two hosts: %s.",
+			list->checks[CHECK_BANDWIDTH].state == CHECK_OK
+				? list->checks[CHECK_BANDWIDTH].text
+				: names[last]);
+	}
+}
+
+enum exit_status check_list_status(const struct check_list *list)
+{
+	enum check broken = check_list_broken(list);
+
+	return broken < CHECKS ? failure_status(&list->checks[broken].failure) : STATUS_OK;
+}
+
+/* Adds a text to the object; null if it is "". False if there is no memory. */
+static bool add(struct json_object *object, const char *key, const char *text)
+{
+	return document_add_text(object, key, *text ? text : NULL);
+}
+
+static bool fill(const struct check_list *list, enum check check, struct json_object *object)
+{
+	bool failed = list->checks[check].state == CHECK_FAILED;
+	struct account account = {"", "", "", "", false, ""};
+
+	if (failed)
+		account = account_for(list, check);
+	return (failed ? document_add_boolean(object, "guess", account.guess)
+		       : document_add(object, "guess", NULL)) &&
+	       add(object, "rung", names[check]) &&
+	       add(object, "state", states[list->checks[check].state]) &&
+	       document_add_number(
+		       object, "milliseconds", (uint64_t)list->checks[check].milliseconds) &&
+	       add(object, "value", list->checks[check].text) &&
+	       add(object, "cause", account.cause) && add(object, "evidence", account.evidence) &&
+	       add(object, "side", account.side) && add(object, "next", account.cure) &&
+	       add(object, "command", account.command);
+}
+
+struct json_object *check_list_json(const struct check_list *list)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (enum check check = CHECK_HOST; array && check < CHECKS; check++) {
+		struct json_object *object = json_object_new_object();
+
+		if (!object || !fill(list, check, object) || json_object_array_add(array, object)) {
+			json_object_put(object);
+			json_object_put(array);
+			return NULL;
+		}
+	}
+	return array;
+}

@@ -1,0 +1,168 @@
+/* The rungs of a diagnosis from the connection up to what both ends say of themselves. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/connection-checks.h"
+
+/* How long what is asked for may take, in milliseconds. */
+#define RESOLVE_MS 3000
+#define CONNECT_MS 8000 /* the kernel sends a lost request again after 4.6 s */
+#define LEAST_MS   2000 /* for what is begun late: a slow host is not a broken one */
+
+/* A port where nobody can listen with RDMA: what answers there is the connection manager. */
+#define NO_PORT 1
+
+/* READs under way at a time that we ask for and offer. */
+#define READS 4
+
+deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least)
+{
+	deadline_t usual = deadline_in(milliseconds), soon = deadline_in(least + LEAST_MS);
+	deadline_t end = diagnosis->end > soon ? diagnosis->end : soon;
+
+	return usual < end ? usual : end;
+}
+
+int check_control_failed(struct diagnosis *diagnosis, enum check check)
+{
+	return check_list_fail(&diagnosis->list, check, &diagnosis->client.probe.failure);
+}
+
+static const struct control_request request = {
+	.kind = HELLO_DIAGNOSIS,
+	.timeout = COMMAND_MS,
+	.queue_pairs = 1,
+	.depth = PROBE_DEPTH,
+	.reads = READS,
+};
+
+/* Nobody can listen there: a refusal shows that RDMA answers. */
+static int answered_without_port(struct diagnosis *diagnosis, int milliseconds)
+{
+	const struct failure *failure = &diagnosis->client.probe.failure;
+
+	/* iWARP has no reasons, but the errno of TCP. */
+	if (failure->kind != FAILURE_REJECTED && failure->kind != FAILURE_REFUSED &&
+		!(failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED))
+		return check_control_failed(diagnosis, CHECK_CONNECTION);
+	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
+		"RDMA answers there (in %d ms); give the PORT of an rdma-server to go on",
+		milliseconds);
+	return -1;
+}
+
+int check_connection(struct diagnosis *diagnosis)
+{
+	struct control_client *client = &diagnosis->client;
+	struct event_copy reply;
+	struct sockaddr_storage address = diagnosis->route.address;
+	uint16_t port = diagnosis->options->port;
+	deadline_t start = deadline_now(), resolved;
+
+	address_set_port(&address, port ? port : NO_PORT);
+	if (control_client_open(client, (struct sockaddr *)&address, diagnosis->secret) ||
+		control_client_resolve(client, reach_source(&diagnosis->route),
+			(struct sockaddr *)&address, check_deadline(diagnosis, RESOLVE_MS, 0)))
+		return check_control_failed(diagnosis, CHECK_CONNECTION);
+	resolved = deadline_now();
+	if (control_client_connect(
+		    client, &request, check_deadline(diagnosis, CONNECT_MS, 0), &reply))
+		return port ? check_control_failed(diagnosis, CHECK_CONNECTION)
+			    : answered_without_port(diagnosis, (int)(deadline_now() - resolved));
+	if (control_client_admission(
+		    client, &request, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
+		return check_control_failed(diagnosis, CHECK_CONNECTION);
+	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
+		"address and route in %d ms, connected in %d ms%s", (int)(resolved - start),
+		(int)(deadline_now() - resolved),
+		diagnosis->secret ? ", both hold the secret" : "");
+	return 0;
+}
+
+int check_command(struct diagnosis *diagnosis, struct command *command, struct command *reply)
+{
+	return control_client_command(&diagnosis->client, command, reply,
+		check_deadline(
+			diagnosis, COMMAND_MS + command->milliseconds, command->milliseconds));
+}
+
+int check_message(struct diagnosis *diagnosis)
+{
+	deadline_t start = deadline_now();
+
+	if (control_client_region(&diagnosis->client, check_deadline(diagnosis, COMMAND_MS, 0)))
+		return check_control_failed(diagnosis, CHECK_MESSAGE);
+	check_list_ok(&diagnosis->list, CHECK_MESSAGE, "there and back in %d ms",
+		(int)(deadline_now() - start));
+	return 0;
+}
+
+bool check_differs(const struct diagnosis *diagnosis, const char *name)
+{
+	const char *ours = facts_value(&diagnosis->ours, name);
+	const char *theirs = facts_value(&diagnosis->theirs, name);
+
+	return ours && theirs && strcmp(ours, theirs) != 0;
+}
+
+/* Writes "1400 here, 4200 there" if this fact differs, else "". */
+static void say_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
+{
+	*text = '\0';
+	if (check_differs(diagnosis, fact))
+		snprintf(text, 256, "%s here, %s there", facts_value(&diagnosis->ours, fact),
+			facts_value(&diagnosis->theirs, fact));
+}
+
+/*
+ * On Ethernet a device takes its MTU from the interface, which is then the cause of both differences.
+ * Returns false if there is none.
+ */
+static bool mtus_differ(struct diagnosis *diagnosis)
+{
+	char interfaces[256], devices[256];
+
+	say_difference(diagnosis, "interface mtu", interfaces);
+	say_difference(diagnosis, "rdma mtu", devices);
+	if (*interfaces)
+		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU,
+			"%s%s%s", interfaces, *devices ? "; of RDMA " : "", devices);
+	else if (*devices)
+		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
+			IMPAIRED_RDMA_MTU, "%s", devices);
+	return *interfaces || *devices;
+}
+
+static void judge_ends(struct diagnosis *diagnosis)
+{
+	const char *clients = facts_value(&diagnosis->theirs, "clients");
+
+	if (mtus_differ(diagnosis))
+		return;
+	if (clients && strstr(clients, ", full"))
+		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL,
+			"it has %s", clients);
+	else
+		check_list_ok(&diagnosis->list, CHECK_ENDS, "%s",
+			check_differs(diagnosis, "version")
+				? "they fit, though their versions differ"
+				: "they fit each other");
+}
+
+int check_ends(struct diagnosis *diagnosis)
+{
+	struct control_client *client = &diagnosis->client;
+
+	if (control_client_facts(
+		    client, &diagnosis->theirs, check_deadline(diagnosis, COMMAND_MS, 0)))
+		return check_control_failed(diagnosis, CHECK_ENDS);
+	probe_facts(&client->probe, &diagnosis->ours);
+	control_client_count_here(client, &diagnosis->our_counters);
+	if (control_client_count_there(
+		    client, &diagnosis->their_counters, check_deadline(diagnosis, COMMAND_MS, 0)))
+		return check_control_failed(diagnosis, CHECK_ENDS);
+	judge_ends(diagnosis);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/*
+ * The secret of an exchange: who may have our memory's address, and what makes the data and the
+ * verdicts those of somebody who holds the secret (protocol/secret.h). Nothing here happens without one.
+ *
+ * A region that a peer could reach is mapped when the others are, by the main thread, but registered
+ * only when our MSG_MR is due, for which the peer's proof must be right: a stranger finds no memory.
+ * Runs on the CQ thread, but for secret_refused().
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "exchange/internal.h"
+
+_Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "keys of the secret fit the digest");
+_Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag fits into the place of a digest");
+
+int secret_refused(struct failure *failure)
+{
+	return failure_set(
+		failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SECRET, "--secret-file", "");
+}
+
+/* What the server logs of a client; the client says of a server what it says of any refusal. */
+static void record_unauthenticated(struct connection *connection)
+{
+	if (connection->settings->active)
+		secret_refused(&connection->failure);
+	else
+		failure_set_unauthenticated(&connection->failure, message_name(MSG_PROOF));
+}
+
+void connection_prove(struct connection *connection)
+{
+	struct message message = {.type = MSG_PROOF};
+
+	handshake_prove(&connection->handshake, message.proof);
+	connection_send(connection, OPERATION_PROOF, &message, IBV_SEND_SIGNALED);
+}
+
+bool connection_admit(struct connection *connection, const struct message *message)
+{
+	if (!handshake_is_proved(&connection->handshake, message->proof)) {
+		record_unauthenticated(connection);
+		connection->gave_up = deadline_now();
+		connection_step(connection, EVENT_UNAUTHENTICATED);
+		return false;
+	}
+	output_detail(connection->settings->output, "%s holds our secret", connection->peer);
+	wakeup_queue_post(connection->settings->wakeups, &connection->to_main, CONNECTION_ADMITTED);
+	return true;
+}
+
+bool connection_open_memory(struct connection *connection)
+{
+	struct region *regions[] = {&connection->outgoing, &connection->incoming};
+
+	for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
+		if (!regions[i]->mr &&
+			region_register(connection, regions[i], &connection->failure)) {
+			connection_give_up(connection);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool connection_is_turned_away(const struct connection *connection, const struct message *message)
+{
+	return connection->handshake.secret && connection->settings->active &&
+	       connection->exchange.received == RECEIVED_NOTHING &&
+	       message->refusal == REFUSAL_SECRET;
+}
+
+void connection_key_source(struct connection *connection)
+{
+	const struct handshake *handshake = &connection->handshake;
+	const char *name = source_name(connection->source);
+	uint8_t key[SECRET_KEY_SIZE];
+
+	if (!handshake->secret)
+		return;
+	secret_stream_key(handshake->secret, &handshake->transcript, handshake->role, name,
+		strnlen(name, MESSAGE_TEXT_MAX), key);
+	source_set_key(connection->source, key);
+	secret_forget(key, sizeof(key));
+}
+
+void connection_key_sink(struct connection *connection)
+{
+	const struct handshake *handshake = &connection->handshake;
+	const struct message *peer = &connection->peer_mr;
+	uint8_t key[SECRET_KEY_SIZE];
+
+	if (!handshake->secret)
+		return;
+	secret_stream_key(handshake->secret, &handshake->transcript, handshake_peer(handshake),
+		peer->text, peer->text_size, key);
+	sink_set_key(connection->sink, key);
+	secret_forget(key, sizeof(key));
+}
+
+void connection_sign(struct connection *connection, struct message *verdict)
+{
+	const struct handshake *handshake = &connection->handshake;
+
+	if (handshake->secret)
+		secret_tag(handshake->secret, &handshake->transcript, handshake->role,
+			verdict->verdict, verdict->digest.bytes);
+}
+
+bool connection_is_signed(struct connection *connection, const struct message *verdict)
+{
+	const struct handshake *handshake = &connection->handshake;
+
+	return !handshake->secret ||
+	       secret_is_tag(handshake->secret, &handshake->transcript, handshake_peer(handshake),
+		       verdict->verdict, verdict->digest.bytes);
+}

@@ -1,0 +1,253 @@
+/*
+ * Registered memory: how much a connection gets, and how it is made.
+ *
+ * Each connection has three regions, each a mapping of its own: `control` for the messages, which no
+ * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
+ * one, with the one right that it needs, and only until the peer has no more to do there. The CQ
+ * thread takes that one back, and the main thread counts and frees it later. Locked memory is counted
+ * in pages and many systems allow a user 8 MiB of it, so both rings together take 7 MiB unless
+ * --buffer says otherwise, less where the streams are shorter or the limit is lower; a server takes
+ * two pages for an exchange of two texts.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/guard-pages.h"
+#include "exchange/internal.h"
+
+/* Each work request costs the same: soft-RoCE is as fast as can be with 256 KiB, adapters need more. */
+#define SOFT_CHUNK     262144
+#define HARDWARE_CHUNK 524288
+#define DEPTH_MIN      16
+#define DEPTH_MAX      64
+
+/* What soft-RoCE says of itself: rxe has no vendor, and so the number that says that. */
+#define NO_VENDOR 0xffffff
+
+/*
+ * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, three
+ * signs of life before we would give it up, and at most eight MSG_CREDIT that we have not answered
+ * (docs/protocol.md, "Flow control"). One more is there so that a message too many arrives and can be
+ * named. We send as many.
+ */
+#define MESSAGES 16
+
+/* Two texts: one piece each way, and little credit. */
+#define TEXT_DEPTH    1
+#define TEXT_SENDS    9
+#define TEXT_RECEIVES 7
+
+int region_reserve(struct connection *connection, struct region *region, size_t size, int access,
+	struct failure *failure)
+{
+	void *start = guard_pages_map(size);
+
+	if (!start)
+		return failure_set(
+			failure, FAILURE_ERRNO, PHASE_MEMORY, errno, "mmap", "%s", strerror(errno));
+	*region = (struct region){
+		.start = start, .size = size, .mapped = guard_pages_round(size), .access = access};
+	region->device = connection->device;
+	region->device->locked += region->mapped;
+	return 0;
+}
+
+struct ibv_mr *memory_register(
+	struct ibv_pd *pd, void *start, size_t size, int access, struct failure *failure)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, start, size, (unsigned int)access);
+	struct rlimit limit = {0};
+	int error;
+
+	if (mr)
+		return mr;
+	error = errno;
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
+		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
+		guard_pages_round(size) / 1024, (unsigned long long)limit.rlim_cur / 1024);
+	return NULL;
+}
+
+int region_register(struct connection *connection, struct region *region, struct failure *failure)
+{
+	region->mr = memory_register(
+		connection->pd, region->start, region->size, region->access, failure);
+	return region->mr ? 0 : -1;
+}
+
+int region_make(struct connection *connection, struct region *region, size_t size, int access,
+	struct failure *failure)
+{
+	if (region_reserve(connection, region, size, access, failure) == 0 &&
+		region_register(connection, region, failure) == 0)
+		return 0;
+	region_free(region);
+	return -1;
+}
+
+int region_make_at_most(struct connection *connection, struct region *region, size_t size,
+	int access, struct failure *failure)
+{
+	struct failure attempt = {0};
+
+	while (region_make(connection, region, size, access, &attempt)) {
+		if (size <= guard_pages_round(1)) {
+			*failure = attempt;
+			return -1;
+		}
+		output_detail(connection->settings->output,
+			"%s: no %zu KiB of registered memory (%s), trying half of it",
+			connection->peer, size / 1024, attempt.evidence);
+		attempt = (struct failure){0};
+		size = guard_pages_round(size / 2);
+	}
+	return 0;
+}
+
+int region_revoke(struct region *region)
+{
+	int error = region->mr ? ibv_dereg_mr(region->mr) : 0;
+
+	if (!error)
+		region->mr = NULL;
+	return -error;
+}
+
+void region_free(struct region *region)
+{
+	/* Without a mapping of its own it lies in another region. */
+	if (region->mapped > 0)
+		region_revoke(region);
+	if (region->device)
+		region->device->locked -= region->mapped;
+	if (region->mapped > 0)
+		guard_pages_unmap(region->start, region->size);
+	*region = (struct region){0};
+}
+
+struct region *connection_exposed(struct connection *connection)
+{
+	return mode_verbs(connection->mode)->writes ? &connection->incoming : &connection->outgoing;
+}
+
+void connection_revoke(struct connection *connection)
+{
+	int error = region_revoke(connection_exposed(connection));
+
+	if (!error)
+		return;
+	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, -error, "ibv_dereg_mr",
+		"the device does not give our memory back: %s", strerror(-error));
+	connection_give_up(connection);
+}
+
+static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)
+{
+	if (value < least)
+		return least;
+	return value < most ? (uint32_t)value : most;
+}
+
+/* The largest chunk that the device moves with one work request. */
+static uint32_t device_chunk(struct ibv_context *verbs, uint8_t port)
+{
+	struct ibv_port_attr attributes = {0};
+
+	return ibv_query_port(verbs, port, &attributes) == 0 && attributes.max_msg_sz > 0
+		       ? attributes.max_msg_sz
+		       : HARDWARE_CHUNK;
+}
+
+void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
+	const struct device *device, uint8_t port, bool streams)
+{
+	const struct ibv_device_attr *attributes = &device->attributes;
+	uint32_t chunk = settings->chunk, most;
+
+	if (!streams) {
+		*limits = (struct queue_limits){
+			SINK_TEXT_SIZE, TEXT_DEPTH, TEXT_SENDS, TEXT_RECEIVES};
+		return;
+	}
+	if (chunk == 0)
+		chunk = attributes->vendor_id == NO_VENDOR ? SOFT_CHUNK : HARDWARE_CHUNK;
+	limits->chunk = clamp(chunk, 1, device_chunk(device->verbs, port));
+	limits->depth = settings->depth
+				? settings->depth
+				: clamp(settings->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);
+	/* Each piece takes two sends in the worst case, and the queue may be short. */
+	most = attributes->max_qp_wr > MESSAGES ? (uint32_t)(attributes->max_qp_wr - MESSAGES) / 2
+						: 1;
+	limits->depth = clamp(limits->depth, 1, most);
+	limits->sends = 2 * limits->depth + MESSAGES;
+	limits->receives = limits->depth + MESSAGES;
+}
+
+/*
+ * What a connection may lock for its rings. Where there is a limit, whoever comes leaves something for
+ * who comes next: a server's client takes a quarter of what is left, a client half.
+ */
+static uint64_t budget(const struct connection *connection)
+{
+	const struct exchange_settings *settings = connection->settings;
+	uint64_t locked = connection->device->locked, left;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return settings->buffer;
+	left = limit.rlim_cur > locked ? (limit.rlim_cur - locked) / (settings->active ? 2 : 4) : 0;
+	return left < settings->buffer ? left : settings->buffer;
+}
+
+size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other)
+{
+	uint64_t all = budget(connection), most = other < all / 2 ? all - other : all / 2;
+	uint32_t chunk = connection->limits.chunk, depth = connection->settings->depth;
+
+	if (stream <= SINK_TEXT_SIZE)
+		return SINK_TEXT_SIZE;
+	if (depth && most > (uint64_t)depth * chunk)
+		most = (uint64_t)depth * chunk;
+	if (stream <= most)
+		return (size_t)stream;
+	if (most > chunk)
+		return (size_t)(most / chunk * chunk);
+	return most > guard_pages_round(1) ? (size_t)most : guard_pages_round(1);
+}
+
+/* Messages with a text have slots of their own: MSG_ABORT, and MSG_MR where files have names. */
+static uint64_t long_sends(const struct queue_limits *limits)
+{
+	return queue_limits_are_for_texts(limits) ? 1 : 2;
+}
+
+bool queue_limits_are_for_texts(const struct queue_limits *limits)
+{
+	return limits->sends == TEXT_SENDS;
+}
+
+size_t control_size(const struct queue_limits *limits)
+{
+	return (size_t)(long_sends(limits) + limits->receives) * LONG_SLOT +
+	       (size_t)limits->sends * MESSAGE_SIZE;
+}
+
+uint8_t *control_receive(const struct connection *connection, uint64_t slot)
+{
+	return connection->control.start + (long_sends(&connection->limits) + slot) * LONG_SLOT;
+}
+
+uint8_t *control_send(const struct connection *connection, enum operation operation)
+{
+	const struct queue_limits *limits = &connection->limits;
+	uint8_t *start = connection->control.start;
+
+	if (operation == OPERATION_ABORT)
+		return start;
+	if (operation == OPERATION_MR && !queue_limits_are_for_texts(limits))
+		return start + LONG_SLOT;
+	start += (size_t)(long_sends(limits) + limits->receives) * LONG_SLOT;
+	return start + connection->sends_posted % limits->sends * MESSAGE_SIZE;
+}

@@ -1,0 +1,491 @@
+/*
+ * Making, connecting and ending a connection: the main thread's half of the verbs module.
+ *
+ * The order in which things are made is the order in which they depend on one another (protection
+ * domain, completion queue, queue pair, memory). connection_destroy() frees whatever is there, so it
+ * also takes a half-made connection: first the queue pair, then its completion queue, then the
+ * regions, so that the device never holds what is gone.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/internal.h"
+
+/* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
+#define RNR_TIMER 12
+
+static int make_queue_pair(struct connection *connection, struct failure *failure)
+{
+	struct ibv_context *verbs = connection->device->verbs;
+	const struct ibv_device_attr *allowed = &connection->device->attributes;
+	const struct queue_limits *limits = &connection->limits;
+	uint32_t all = limits->sends + limits->receives;
+	struct ibv_qp_init_attr wanted = {
+		.qp_type = IBV_QPT_RC,
+		.cap =
+			{
+				.max_send_wr = limits->sends,
+				.max_recv_wr = limits->receives,
+				.max_send_sge = 1,
+				.max_recv_sge = 1,
+			},
+	};
+	int error;
+
+	connection->pd = ibv_alloc_pd(verbs);
+	if (!connection->pd)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_alloc_pd",
+			"no protection domain: %s", strerror(errno));
+	connection->cq = ibv_create_cq(verbs, (int)all, connection, connection->device->channel, 0);
+	if (!connection->cq)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_create_cq",
+			"no completion queue: %s", strerror(errno));
+	error = ibv_req_notify_cq(connection->cq, 0);
+	if (error)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error,
+			"ibv_req_notify_cq", "no completion events: %s", strerror(error));
+	connection->armed = true;
+	wanted.send_cq = wanted.recv_cq = connection->cq;
+	if (rdma_create_qp(connection->id, connection->pd, &wanted) == 0)
+		return 0;
+	error = errno;
+	if (error == EINVAL && allowed->max_qp_wr >= (int)limits->sends)
+		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
+		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
+			"its request was given up before it was served");
+	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
+		"%s; asked for %u+%u work requests, the device allows %d each and %d queue pairs",
+		strerror(error), limits->sends, limits->receives, allowed->max_qp_wr,
+		allowed->max_qp);
+}
+
+/* The listener's part of a connection's threads: notes to the CQ thread and to the main thread. */
+static void worker_moved(void *about)
+{
+	struct connection *connection = about;
+
+	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_MOVED);
+}
+
+static void source_ended(void *about)
+{
+	struct connection *connection = about;
+
+	wakeup_queue_post(
+		connection->settings->wakeups, &connection->to_main, CONNECTION_SOURCE_ENDED);
+}
+
+static void sink_ended(void *about)
+{
+	struct connection *connection = about;
+
+	wakeup_queue_post(
+		connection->settings->wakeups, &connection->to_main, CONNECTION_SINK_ENDED);
+}
+
+/* Makes one of the rings. With a secret, what a peer could reach is registered when it has proved it. */
+static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
+	size_t size, int access, struct failure *failure)
+{
+	bool reachable = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	bool later = reachable && connection->settings->secret;
+
+	if (later ? region_reserve(connection, region, size, access, failure)
+		  : region_make_at_most(connection, region, size, access, failure))
+		return -1;
+	ring_init(ring, region->start, region->size);
+	return 0;
+}
+
+/*
+ * A text that the peer may not touch lies behind the messages, in their page: so 1,000 exchanges of
+ * texts fit into 8 MiB.
+ */
+static int share_control(struct connection *connection, struct region *region, struct ring *ring)
+{
+	region->start = connection->control.start + control_size(&connection->limits);
+	region->size = SINK_TEXT_SIZE;
+	region->mr = connection->control.mr;
+	ring_init(ring, region->start, SINK_TEXT_SIZE);
+	return 0;
+}
+
+/* Where the data goes out from and comes in, now that we know how much to expect. */
+static int make_rings(struct connection *connection, struct failure *failure)
+{
+	const struct mode_verbs *mode = mode_verbs(connection->mode);
+	bool iwarp = connection->device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
+	/* There a READ needs the right that a WRITE of the peer would. Its key goes to nobody. */
+	int incoming = mode->incoming_access | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
+
+	bool shares = queue_limits_are_for_texts(&connection->limits);
+	int error;
+
+	if (shares && mode->writes)
+		error = share_control(
+			connection, &connection->outgoing, &connection->outgoing_ring);
+	else
+		error = make_ring(connection, &connection->outgoing, &connection->outgoing_ring,
+			ring_size(connection, ours, theirs), mode->outgoing_access, failure);
+	if (error)
+		return -1;
+	if (shares && !mode->writes && !iwarp)
+		error = share_control(
+			connection, &connection->incoming, &connection->incoming_ring);
+	else
+		error = make_ring(connection, &connection->incoming, &connection->incoming_ring,
+			ring_size(connection, theirs, ours), incoming, failure);
+	if (error)
+		return -1;
+	output_detail(connection->settings->output,
+		"%s: %zu bytes of registered memory for our data, %zu for its", connection->peer,
+		connection->outgoing_ring.size, connection->incoming_ring.size);
+	return 0;
+}
+
+/* Starts what deals with files. The threads wait until the peer is ready. */
+static int start_workers(struct connection *connection, struct failure *failure)
+{
+	struct ring *out = &connection->outgoing_ring, *in = &connection->incoming_ring;
+	uint32_t chunk = connection->limits.chunk;
+	int error;
+
+	connection->source_listener =
+		(struct worker_listener){worker_moved, source_ended, connection};
+	connection->sink_listener = (struct worker_listener){worker_moved, sink_ended, connection};
+	error = sink_open(
+		&connection->sink, &connection->settings->output_file, connection->theirs.size);
+	if (!error)
+		error = source_start(connection->source, out,
+			flow_chunk(chunk, out->size, source_size(connection->source)),
+			&connection->source_listener);
+	if (!error)
+		error = sink_start(connection->sink, in,
+			flow_chunk(chunk, in->size, connection->theirs.size),
+			&connection->sink_listener);
+	connection->workers |= source_is_running(connection->source) ? CONNECTION_SOURCE_ENDED : 0;
+	connection->workers |= sink_is_running(connection->sink) ? CONNECTION_SINK_ENDED : 0;
+	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
+			       "cannot start a thread: %s", strerror(-error))
+		     : 0;
+}
+
+static int open_source(struct connection *connection, struct failure *failure)
+{
+	const struct exchange_settings *settings = connection->settings;
+	char why[WORKER_WHY_SIZE];
+	int error = source_open(&connection->source, settings->input, settings->message,
+		settings->message_size, why);
+
+	return error ? failure_set(failure, FAILURE_FILE, PHASE_EXCHANGE, -error, "source_open",
+			       "%s", why)
+		     : 0;
+}
+
+/* Everything that the first message needs; on the passive side, which knows the peer, all. */
+static int make_all(
+	struct connection *connection, const struct request *request, struct failure *failure)
+{
+	struct queue_limits *limits = &connection->limits;
+	bool streams;
+	int error;
+
+	if (open_source(connection, failure))
+		return -1;
+	/* The active side learns only with the answer what the peer will send. */
+	streams = !request || !source_is_text(connection->source) ||
+		  connection->theirs.size > SINK_TEXT_SIZE;
+	queue_limits_choose(limits, connection->settings, connection->device,
+		connection->id->port_num, streams);
+	connection->marks = calloc(limits->sends, sizeof(*connection->marks));
+	if (!connection->marks)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+	if (make_queue_pair(connection, failure) ||
+		region_make(connection, &connection->control,
+			control_size(limits) +
+				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
+			IBV_ACCESS_LOCAL_WRITE, failure))
+		return -1;
+	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
+		return -1;
+	error = connection_post_receives(connection);
+	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error,
+			       "ibv_post_recv", "%s", strerror(-error))
+		     : 0;
+}
+
+static uint8_t smaller(int a, int b)
+{
+	int least = a < b ? a : b;
+
+	return (uint8_t)(least < UINT8_MAX ? least : UINT8_MAX);
+}
+
+/* What we say of ourselves. Before the CQ thread knows the connection, as it will look at it. */
+static void say_hello(struct connection *connection)
+{
+	const struct hello ours = {
+		.version = HELLO_VERSION,
+		.mode = (uint8_t)connection->mode->number,
+		.settings = HELLO_EXCHANGE,
+		.size = source_size(connection->source),
+		.timeout = (uint32_t)connection->settings->timeout,
+	};
+
+	connection->hello_bytes =
+		handshake_hello(&connection->handshake, &ours, &connection->hello_size);
+}
+
+int connection_create(const struct exchange_settings *settings, const struct mode *mode,
+	struct rdma_cm_id *id, struct device *device, const struct request *request,
+	struct connection **result, struct failure *failure)
+{
+	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
+	struct connection *connection = calloc(1, sizeof(*connection));
+
+	if (!connection)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+	connection->settings = settings;
+	connection->mode = mode;
+	connection->device = device;
+	connection->id = id;
+	connection->to_thread.about = connection->to_main.about = connection;
+	address_port_text(rdma_get_peer_addr(id), connection->peer);
+	exchange_init(&connection->exchange, settings->active, request && request->tutorial,
+		settings->secret);
+	handshake_init(&connection->handshake, settings->secret,
+		settings->active ? SECRET_CLIENT : SECRET_SERVER);
+	connection->initiator_depth = smaller(device->attributes.max_qp_init_rd_atom, UINT8_MAX);
+	connection->responder_resources = smaller(device->attributes.max_qp_rd_atom, UINT8_MAX);
+	if (request) {
+		connection->theirs = request->theirs;
+		handshake_receive_hello(&connection->handshake, request->hello_bytes);
+		connection->initiator_depth =
+			smaller(connection->initiator_depth, request->initiator_depth);
+		connection->responder_resources =
+			smaller(connection->responder_resources, request->responder_resources);
+	}
+	/* Older kernels and other transports have no such option: then theirs holds. */
+	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+	if (make_all(connection, request, failure)) {
+		connection->id = NULL; /* stays the caller's */
+		if (id->qp)
+			rdma_destroy_qp(id);
+		connection_destroy(connection);
+		return -1;
+	}
+	output_detail(settings->output,
+		"%s: %s mode on %s port %u, queue pair %u%s, "
+		"%u bytes at a time, %u in flight",
+		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
+		connection->exchange.tutorial ? ", a program of the tutorial" : "",
+		connection->limits.chunk, connection->limits.depth);
+	say_hello(connection);
+	wakeup_queue_post(&device->wakeups, &connection->to_thread, THREAD_ADOPT);
+	*result = connection;
+	return 0;
+}
+
+/* That and how hard to try, the same for connect and accept. */
+static struct rdma_conn_param parameters(const struct connection *connection)
+{
+	struct rdma_conn_param parameters = {
+		.initiator_depth = connection->initiator_depth,
+		.responder_resources = connection->responder_resources,
+		.retry_count = TRANSPORT_RETRIES,
+		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
+	};
+
+	if (!connection->exchange.tutorial) {
+		parameters.private_data = connection->hello_bytes;
+		parameters.private_data_len = connection->hello_size;
+	}
+	return parameters;
+}
+
+/* Sets what rdmacm leaves at 0. Devices that do not know it (iWARP) refuse; so be it. */
+static void set_rnr_timer(struct connection *connection)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = RNR_TIMER};
+
+	ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
+}
+
+bool connection_reads(const struct mode *mode)
+{
+	return !mode_verbs(mode)->writes;
+}
+
+int connection_connect(struct connection *connection)
+{
+	struct rdma_conn_param wanted = parameters(connection);
+
+	return rdma_connect(connection->id, &wanted) ? -errno : 0;
+}
+
+int connection_accept(struct connection *connection)
+{
+	struct rdma_conn_param granted = parameters(connection);
+
+	if (rdma_accept(connection->id, &granted))
+		return -errno;
+	set_rnr_timer(connection);
+	return 0;
+}
+
+/* What the server's acceptance says about it: notes for the CQ thread, or -1. */
+static int read_answer(
+	struct connection *connection, const struct rdma_conn_param *reply, struct failure *failure)
+{
+	const struct exchange_settings *settings = connection->settings;
+	struct hello *theirs = &connection->theirs;
+	int error = hello_decode(theirs, reply->private_data, reply->private_data_len);
+
+	connection->initiator_depth = smaller(connection->initiator_depth, reply->initiator_depth);
+	if (connection_reads(connection->mode) && connection->initiator_depth == 0)
+		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
+			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
+	/* Whoever answers, the sentence is the same: he is not to learn what was wrong. */
+	if (settings->secret &&
+		(error || !handshake_fits(settings->secret, theirs, reply->private_data_len)))
+		return secret_refused(failure);
+	if (error == -ENOMSG && (settings->input || settings->output_file.output))
+		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
+			"RDMA_CM_EVENT_ESTABLISHED",
+			"it is a program of the tutorial, which knows no files");
+	if (error == -ENOMSG) {
+		output_detail(
+			settings->output, "%s is a program of the tutorial", connection->peer);
+		theirs->size = SINK_TEXT_SIZE;
+		return THREAD_TUTORIAL;
+	}
+	if (error || theirs->version != HELLO_VERSION || theirs->mode != connection->mode->number ||
+		!handshake_fits(settings->secret, theirs, reply->private_data_len))
+		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, error,
+			"RDMA_CM_EVENT_ESTABLISHED",
+			"it accepted with version %u and mode %u, not ours", theirs->version,
+			theirs->mode);
+	handshake_receive_hello(&connection->handshake, reply->private_data);
+	return 0;
+}
+
+int connection_established(
+	struct connection *connection, const struct rdma_conn_param *reply, struct failure *failure)
+{
+	int events = 0;
+
+	if (connection->closed)
+		return 0;
+	if (connection->settings->active) {
+		set_rnr_timer(connection);
+		events = read_answer(connection, reply, failure);
+		if (events < 0 || make_rings(connection, failure) ||
+			start_workers(connection, failure))
+			return -1;
+	}
+	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread,
+		THREAD_ESTABLISHED | (unsigned int)events);
+	return 0;
+}
+
+void connection_cancel(struct connection *connection, const struct failure *reason)
+{
+	if (connection->closed || failure_is_set(&connection->cancel_reason))
+		return;
+	connection->cancel_reason = *reason;
+	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_CANCEL);
+}
+
+void connection_close(struct connection *connection, const struct failure *reason)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (connection->closed)
+		return;
+	connection->closed = true;
+	if (reason)
+		connection->reason = *reason;
+	/* Either way the queue pair is in the error state then, and flushes what is posted. */
+	if (rdma_disconnect(connection->id))
+		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
+	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_CLOSE);
+}
+
+void connection_disconnected(struct connection *connection)
+{
+	struct failure gone = {0};
+
+	failure_set(&gone, FAILURE_GONE, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DISCONNECTED", "");
+	connection_close(connection, &gone);
+}
+
+void connection_abandon(struct connection *connection, const struct failure *reason)
+{
+	if (connection->abandoned || connection->let_go)
+		return;
+	connection->abandoned = true;
+	connection_close(connection, reason);
+	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_ABANDON);
+}
+
+bool connection_drained(struct connection *connection, unsigned int events)
+{
+	/* An abandoned connection is let go of only when the thread has seen that note too. */
+	if (events & (connection->abandoned ? CONNECTION_ABANDONED : CONNECTION_DRAINED))
+		connection->let_go = true;
+	connection->workers &= ~events;
+	return connection->let_go && connection->workers == 0;
+}
+
+const struct failure *connection_outcome(const struct connection *connection)
+{
+	return &connection->failure;
+}
+
+void connection_destroy(struct connection *connection)
+{
+	/* Threads that were never asked for anything still wait for that. */
+	if (connection->workers) {
+		source_stop(connection->source);
+		sink_stop(connection->sink);
+	}
+	source_close(connection->source);
+	sink_close(connection->sink);
+	wakeup_queue_withdraw(connection->settings->wakeups, &connection->to_main);
+	wakeup_queue_withdraw(&connection->device->wakeups, &connection->to_thread);
+	if (connection->id && connection->id->qp)
+		rdma_destroy_qp(connection->id);
+	if (connection->cq)
+		ibv_destroy_cq(connection->cq);
+	if (connection->incoming.start)
+		ring_destroy(&connection->incoming_ring);
+	if (connection->outgoing.start)
+		ring_destroy(&connection->outgoing_ring);
+	region_free(&connection->incoming);
+	region_free(&connection->outgoing);
+	region_free(&connection->control);
+	if (connection->pd)
+		ibv_dealloc_pd(connection->pd);
+	if (connection->id)
+		rdma_destroy_id(connection->id);
+	free(connection->marks);
+	free(connection);
+}
+
+const char *connection_peer(const struct connection *connection)
+{
+	return connection->peer;
+}
+
+void connection_set_owner(struct connection *connection, void *owner)
+{
+	connection->owner = owner;
+}
+
+void *connection_owner(const struct connection *connection)
+{
+	return connection->owner;
+}

@@ -1,0 +1,140 @@
+#include "exchange/flow-control.h"
+
+/* Credit is given for a quarter of what was allowed, so that few messages carry it. */
+#define PARTS 4
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Bytes from this position to the end of a ring of that size. */
+static uint64_t to_end(uint64_t ring, uint64_t position)
+{
+	return ring - position % ring;
+}
+
+uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream)
+{
+	/* Half a ring of one byte would be nothing, and the stream would stand still. */
+	uint64_t most = stream <= ring || ring == 1 ? ring : ring / 2;
+
+	return (uint32_t)smaller(wanted, most);
+}
+
+/* The receiver has no receives for more pieces. */
+static bool may_tell(const struct flow *flow, const struct flow_sender *sender)
+{
+	return sender->pieces - sender->pieces_credited < flow->depth;
+}
+
+/* The size of the next WRITE. */
+static uint64_t next_write(
+	const struct flow *flow, const struct flow_sender *sender, uint64_t filled)
+{
+	uint64_t bytes = smaller(filled - sender->written, flow->chunk), room;
+
+	if (!may_tell(flow, sender))
+		return 0;
+	bytes = smaller(bytes, to_end(flow->local, sender->written));
+	bytes = smaller(bytes, to_end(flow->exposed, sender->written));
+	room = flow->exposed - (sender->written - sender->credited);
+	/* Rather wait for credit, which will come, than cut a chunk in two. */
+	return bytes <= room ? bytes : 0;
+}
+
+size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
+{
+	uint64_t bytes = flow->writes ? next_write(flow, sender, filled) : 0;
+
+	sender->written += bytes;
+	return (size_t)bytes;
+}
+
+bool flow_tell(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
+{
+	uint64_t position = flow->writes ? sender->written : filled;
+
+	if (position == sender->told || !may_tell(flow, sender))
+		return false;
+	if (flow->writes && position - sender->told < (uint64_t)FLOW_TOGETHER * flow->chunk &&
+		next_write(flow, sender, filled) > 0)
+		return false;
+	sender->told = position;
+	sender->pieces++;
+	return true;
+}
+
+bool flow_credited(struct flow_sender *sender, uint64_t position, uint64_t pieces)
+{
+	if (position < sender->credited || position > sender->told ||
+		pieces < sender->pieces_credited || pieces > sender->pieces)
+		return false;
+	sender->credited = position;
+	sender->pieces_credited = pieces;
+	return true;
+}
+
+bool flow_hear(const struct flow *flow, struct flow_receiver *receiver, uint64_t position)
+{
+	if (position <= receiver->told || position - receiver->credited > flow->exposed ||
+		receiver->pieces - receiver->pieces_credited >= flow->depth)
+		return false;
+	receiver->told = position;
+	receiver->pieces++;
+	if (flow->writes)
+		receiver->arrived = position;
+	return true;
+}
+
+static uint64_t next_read(
+	const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed)
+{
+	uint64_t bytes = smaller(receiver->told - receiver->requested, flow->chunk);
+	uint64_t in_flight = receiver->requested - receiver->arrived;
+
+	if (flow->writes || receiver->reads - receiver->reads_complete >= flow->reads)
+		return 0;
+	bytes = smaller(bytes, to_end(flow->exposed, receiver->requested));
+	bytes = smaller(bytes, to_end(flow->local, receiver->requested));
+	/* Our credit waits behind READs: with more of them, the sender would run dry before it. */
+	if (in_flight > 0 && in_flight + bytes > flow->exposed / PARTS)
+		return 0;
+	return bytes <= flow->local - (receiver->requested - freed) ? bytes : 0;
+}
+
+size_t flow_read(
+	const struct flow *flow, struct flow_receiver *receiver, uint64_t freed, bool *last)
+{
+	uint64_t bytes = next_read(flow, receiver, freed);
+
+	receiver->requested += bytes;
+	receiver->reads += bytes > 0;
+	*last = next_read(flow, receiver, freed) == 0;
+	return (size_t)bytes;
+}
+
+void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t reads)
+{
+	receiver->arrived = position;
+	receiver->reads_complete = reads;
+}
+
+/* A part of as much as the peer may say that it has. */
+static uint64_t share_of(uint64_t all)
+{
+	return all / PARTS + (all % PARTS > 0);
+}
+
+bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)
+{
+	/* A place that was WRITTEN is free when it is emptied; one that was READ, at once. */
+	uint64_t position = flow->writes ? freed : receiver->arrived;
+
+	if (position - receiver->credited < share_of(flow->exposed) &&
+		receiver->pieces - receiver->pieces_credited < share_of(flow->depth))
+		return false;
+	receiver->credited = position;
+	receiver->pieces_credited = receiver->pieces;
+	return true;
+}

@@ -1,0 +1,275 @@
+#include <stddef.h>
+
+#include "exchange/state-machine.h"
+
+/*
+ * Our own sending: where `sent` must stand, and where it moves to. The queue pair completes its send
+ * queue in order, so each event has exactly one place.
+ */
+static const struct sent_row {
+	enum exchange_sent from, to;
+} sent_rows[EVENT_COUNT] = {
+	[EVENT_SENT_PROOF] = {SENDING_PROOF, SENT_PROOF},
+	[EVENT_SENT_MR] = {SENDING_MR, SENT_MR},
+	[EVENT_DATA_POSTED] = {SENDING_DATA, SENDING_DONE},
+	[EVENT_SENT_DONE] = {SENDING_DONE, SENT_DONE},
+	[EVENT_SENT_VERDICT] = {SENDING_VERDICT, SENT_ALL},
+};
+
+/*
+ * The peer's messages: where `received` must stand and moves to, and how far our own sending must
+ * have come at least, because the peer's message answers it.
+ */
+static const struct received_row {
+	enum exchange_received from, to;
+	enum exchange_sent at_least;
+	const char *early, *repeated, *unasked;
+} received_rows[EVENT_COUNT] = {
+	[EVENT_RECEIVED_PROOF] = {RECEIVED_NOTHING, RECEIVED_PROOF, SENT_NOTHING, NULL,
+		"a second MSG_PROOF", NULL},
+	[EVENT_RECEIVED_MR] = {RECEIVED_PROOF, RECEIVED_MR, SENT_NOTHING,
+		"MSG_MR before its MSG_PROOF", "a second MSG_MR", NULL},
+	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR,
+		"MSG_DONE before its MSG_MR", "a second MSG_DONE",
+		"MSG_DONE before it knew our memory"},
+	[EVENT_RECEIVED_VERDICT] = {RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DONE,
+		"MSG_VERDICT before its MSG_DONE", "a second MSG_VERDICT",
+		"MSG_VERDICT before it had our data"},
+};
+
+void exchange_init(struct exchange *exchange, bool active, bool tutorial, bool secret)
+{
+	*exchange = (struct exchange){
+		.sent = secret ? SENT_NOTHING : SENT_PROOF,
+		.received = secret ? RECEIVED_NOTHING : RECEIVED_PROOF,
+		.active = active,
+		.tutorial = tutorial,
+		.secret = secret,
+	};
+}
+
+/* With a secret each message but the very first answers one of the active side's. */
+static bool is_premature(const struct exchange *exchange, enum exchange_event event)
+{
+	if (!exchange->secret || !exchange->active)
+		return false;
+	return (event == EVENT_RECEIVED_PROOF && exchange->sent < SENDING_PROOF) ||
+	       (event == EVENT_RECEIVED_MR && exchange->sent < SENDING_MR);
+}
+
+const char *exchange_violation(const struct exchange *exchange, enum exchange_event event)
+{
+	const struct received_row *row = &received_rows[event];
+
+	if (row->to == RECEIVED_NOTHING)
+		return NULL;
+	if (event == EVENT_RECEIVED_VERDICT && exchange->tutorial)
+		return "MSG_VERDICT, which a program of the tutorial does not know";
+	if (event == EVENT_RECEIVED_PROOF && !exchange->secret)
+		return "MSG_PROOF, which nobody asked for";
+	if (exchange->received < row->from)
+		return row->early;
+	if (exchange->received > row->from)
+		return row->repeated;
+	if (is_premature(exchange, event))
+		return "a message before it had ours";
+	return exchange->sent < row->at_least ? row->unasked : NULL;
+}
+
+/* Records the event. Returns false if it may not come now. */
+static bool advance(struct exchange *exchange, enum exchange_event event)
+{
+	const struct sent_row *sent = &sent_rows[event];
+	const struct received_row *received = &received_rows[event];
+
+	if (event == EVENT_ESTABLISHED) {
+		exchange->established = true;
+	} else if (event == EVENT_DELIVERED) {
+		if (exchange->received < RECEIVED_DONE || exchange->delivered)
+			return false;
+		exchange->delivered = true;
+	} else if (sent->to != SENT_NOTHING) {
+		if (exchange->sent != sent->from)
+			return false;
+		exchange->sent = sent->to;
+	} else if (received->to != RECEIVED_NOTHING) {
+		if (exchange_violation(exchange, event))
+			return false;
+		exchange->received = received->to;
+	}
+	return true;
+}
+
+/* What the peer must have said before our data may follow our MSG_MR. */
+static enum exchange_received data_needs(const struct exchange *exchange)
+{
+	return exchange->tutorial ? RECEIVED_DONE : RECEIVED_MR;
+}
+
+/*
+ * Whether the queue pair can send. The active side's can when rdmacm says that it is established,
+ * however early the peer's message comes. The passive side answers: iWARP wants it so, and what it
+ * answers proves that the connection stands.
+ */
+static bool may_send(const struct exchange *exchange)
+{
+	enum exchange_received first = exchange->secret ? RECEIVED_PROOF : RECEIVED_MR;
+
+	return exchange->active ? exchange->established : exchange->received >= first;
+}
+
+/* Where our memory is we say when the peer is known; the passive side answers in that, too. */
+static bool may_send_region(const struct exchange *exchange)
+{
+	return exchange->sent == SENT_PROOF && may_send(exchange) &&
+	       exchange->received >= (exchange->active ? RECEIVED_PROOF : RECEIVED_MR);
+}
+
+/* A tutorial peer's message is complete when our own RDMA and MSG_DONE are: there is no verdict. */
+static unsigned int act_with_tutorial(struct exchange *exchange)
+{
+	if (exchange->sent != SENT_DONE || exchange->received < RECEIVED_DONE)
+		return 0;
+	exchange->sent = SENT_ALL;
+	return ACTION_DELIVER;
+}
+
+/* Posts, in order, whatever the state now allows. */
+static unsigned int act(struct exchange *exchange, enum exchange_event event)
+{
+	unsigned int actions = 0;
+
+	if (exchange->sent == SENT_NOTHING && may_send(exchange)) {
+		exchange->sent = SENDING_PROOF;
+		actions |= ACTION_SEND_PROOF;
+	}
+	if (may_send_region(exchange)) {
+		exchange->sent = SENDING_MR;
+		actions |= ACTION_SEND_MR;
+	}
+	if (exchange->sent == SENT_MR && exchange->received >= data_needs(exchange)) {
+		exchange->sent = SENDING_DATA;
+		actions |= ACTION_SEND_DATA;
+	}
+	if (event == EVENT_DATA_POSTED)
+		actions |= ACTION_SEND_DONE;
+	if (exchange->tutorial)
+		return actions | act_with_tutorial(exchange);
+	if (event == EVENT_RECEIVED_DONE)
+		actions |= ACTION_DELIVER;
+	if (exchange->sent == SENT_DONE && exchange->delivered) {
+		exchange->sent = SENDING_VERDICT;
+		actions |= ACTION_SEND_VERDICT;
+	}
+	if (exchange->sent == SENT_ALL && exchange->received == RECEIVED_VERDICT &&
+		exchange->active) {
+		exchange->ended = true;
+		actions |= ACTION_FINISH;
+	}
+	return actions;
+}
+
+/* The peer does not hold our secret, which it is told: its message shows that it can be. */
+static unsigned int turn_away(struct exchange *exchange)
+{
+	exchange->ended = true;
+	exchange->sent = SENDING_ABORT;
+	return ACTION_SEND_ABORT;
+}
+
+/* We give up: the peer is told why, if it can understand, before the connection ends. */
+static unsigned int give_up(struct exchange *exchange)
+{
+	exchange->ended = true;
+	if (exchange->tutorial || !may_send(exchange))
+		return ACTION_FINISH;
+	exchange->sent = SENDING_ABORT;
+	return ACTION_SEND_ABORT;
+}
+
+/* After the end only a MSG_ABORT may be under way, which is waited for. */
+static unsigned int step_after_end(struct exchange *exchange, enum exchange_event event)
+{
+	if (exchange->sent != SENDING_ABORT)
+		return 0;
+	if (event != EVENT_SENT_ABORT && event != EVENT_FAILED && event != EVENT_DISCONNECTED &&
+		event != EVENT_RECEIVED_ABORT)
+		return 0;
+	exchange->sent = SENT_ABORT;
+	return ACTION_FINISH;
+}
+
+unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
+{
+	if (exchange->ended)
+		return step_after_end(exchange, event);
+	switch (event) {
+	case EVENT_FAILED:
+	case EVENT_DISCONNECTED:
+	case EVENT_RECEIVED_ABORT:
+	case EVENT_SENT_ABORT:
+		exchange->ended = true;
+		return ACTION_FINISH;
+	case EVENT_GAVE_UP:
+		return give_up(exchange);
+	case EVENT_UNAUTHENTICATED:
+		/* One that nobody waits for breaks the order, right or wrong. */
+		if (exchange_violation(exchange, EVENT_RECEIVED_PROOF))
+			return ACTION_VIOLATION | give_up(exchange);
+		return turn_away(exchange);
+	default:
+		break;
+	}
+	if (!advance(exchange, event))
+		return ACTION_VIOLATION | give_up(exchange);
+	return act(exchange, event);
+}
+
+bool exchange_complete(const struct exchange *exchange)
+{
+	if (exchange->tutorial)
+		return exchange->sent == SENT_ALL;
+	return exchange->received == RECEIVED_VERDICT &&
+	       (exchange->sent == SENDING_VERDICT || exchange->sent == SENT_ALL) &&
+	       exchange->delivered;
+}
+
+/* What of the peer's is missing. */
+static const char *missing(const struct exchange *exchange)
+{
+	static const char *const messages[] = {
+		[RECEIVED_NOTHING] = "its MSG_PROOF",
+		[RECEIVED_PROOF] = "its MSG_MR",
+		[RECEIVED_MR] = "its MSG_DONE",
+		[RECEIVED_DONE] = "its MSG_VERDICT",
+	};
+
+	if (exchange->received == RECEIVED_VERDICT || exchange_complete(exchange))
+		return "it to disconnect";
+	return messages[exchange->received];
+}
+
+const char *exchange_awaits(const struct exchange *exchange)
+{
+	switch (exchange->sent) {
+	case SENDING_PROOF:
+		return "the acknowledgement of our MSG_PROOF";
+	case SENDING_MR:
+		return "the acknowledgement of our MSG_MR";
+	case SENDING_DATA:
+		return "its next message";
+	case SENDING_DONE:
+		return "the acknowledgement of our MSG_DONE";
+	case SENDING_ABORT:
+		return "the acknowledgement of our MSG_ABORT";
+	case SENT_NOTHING:
+	case SENT_PROOF:
+	case SENT_MR:
+	case SENT_DONE:
+	case SENDING_VERDICT:
+	case SENT_ALL:
+	case SENT_ABORT:
+		break;
+	}
+	return missing(exchange);
+}

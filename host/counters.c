@@ -1,0 +1,309 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <search.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json-document.h"
+#include "host/counters.h"
+#include "host/readiness.h"
+#include "host/sysfs.h"
+
+/* " 18446744073709551615\n" with its terminator. */
+#define VALUE_SIZE 24
+
+static bool is_name_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* Copies the name, which need not end with a terminator. Returns false if it is none. */
+static bool copy_name(char to[COUNTER_NAME_SIZE], const char *name, size_t length)
+{
+	if (length < 1 || length >= COUNTER_NAME_SIZE)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!is_name_character(name[i]))
+			return false;
+	memcpy(to, name, length);
+	to[length] = '\0';
+	return true;
+}
+
+static int compare_names(const void *one, const void *other)
+{
+	return strcmp(((const struct counter *)one)->name, ((const struct counter *)other)->name);
+}
+
+static void sort(struct counters *counters)
+{
+	qsort(counters->list, counters->count, sizeof(counters->list[0]), compare_names);
+}
+
+/* Of counters that are sorted. */
+static const struct counter *find(const struct counters *counters, const struct counter *like)
+{
+	return bsearch(
+		like, counters->list, counters->count, sizeof(counters->list[0]), compare_names);
+}
+
+/* True for what counts among the things that go wrong. */
+static bool matters(const char *name)
+{
+	const struct counter_meaning *meaning = counter_meaning(name);
+
+	return meaning && meaning->class != COUNTER_OTHER;
+}
+
+/* Takes a file over if it is a counter of which there is none yet. */
+static void read_counter(
+	const char *root, const char *folder, const char *file, struct counters *counters)
+{
+	struct counter *next = &counters->list[counters->count];
+	size_t length = strlen(file);
+	char name[COUNTER_NAME_SIZE];
+	uint64_t value;
+
+	if (strcmp(file, "lifespan") == 0 || length >= sizeof(name))
+		return;
+	memcpy(name, file, length + 1);
+	for (char *blank = name; (blank = strchr(blank, ' '));)
+		*blank = '_';
+	if (counters->count == COUNTERS_MAX || !copy_name(next->name, name, length) ||
+		lfind(next, counters->list, &counters->count, sizeof(*next), compare_names) ||
+		sysfs_number(root, &value, "%s/%s", folder, file))
+		return;
+	next->value = value;
+	counters->count++;
+}
+
+static void read_folder(const char *root, const char *folder, struct counters *counters)
+{
+	struct dirent **entries;
+	int count = sysfs_list(root, &entries, "%s", folder);
+
+	for (int i = 0; i < count; i++)
+		read_counter(root, folder, entries[i]->d_name, counters);
+	sysfs_free(entries, count);
+}
+
+int counters_read(
+	const char *root, const char *device, unsigned int port, struct counters *counters)
+{
+	/* Of two that have a name in common, the one that the driver made for it comes first. */
+	static const char *const folders[] = {"hw_counters", "counters"};
+	char folder[512];
+	struct dirent **entries;
+	int count;
+
+	memset(counters, 0, sizeof(*counters));
+	if (!host_has_device(root, device) || strlen(device) > 255)
+		return -ENODEV;
+	count = sysfs_list(root, &entries, "/sys/class/infiniband/%s/ports/%u", device, port);
+	sysfs_free(entries, count);
+	if (count < 0)
+		return -ENODEV;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(folder, sizeof(folder), "/sys/class/infiniband/%s/ports/%u/%s", device,
+			port, folders[i]);
+		read_folder(root, folder, counters);
+	}
+	snprintf(folder, sizeof(folder), "/sys/class/infiniband/%s/hw_counters", device);
+	read_folder(root, folder, counters);
+	sort(counters);
+	return 0;
+}
+
+void counters_difference(
+	const struct counters *before, const struct counters *after, struct counters *difference)
+{
+	struct counters result = {0};
+
+	for (size_t i = 0; i < after->count; i++) {
+		const struct counter *now = &after->list[i];
+		const struct counter *then = find(before, now);
+
+		if (!then)
+			continue;
+		result.list[result.count] = *now;
+		if (now->value >= then->value)
+			result.list[result.count].value -= then->value;
+		result.count++;
+	}
+	*difference = result;
+}
+
+uint64_t counters_total(const struct counters *difference, enum counter_class class)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < difference->count; i++) {
+		const struct counter *counter = &difference->list[i];
+		const struct counter_meaning *meaning = counter_meaning(counter->name);
+
+		if ((meaning ? meaning->class : COUNTER_OTHER) == class &&
+			__builtin_add_overflow(total, counter->value, &total))
+			return UINT64_MAX;
+	}
+	return total;
+}
+
+size_t counters_text(const struct counters *difference, char *text, size_t size)
+{
+	size_t used = 0, count = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < difference->count; i++) {
+		const struct counter *counter = &difference->list[i];
+
+		if (counter->value == 0 || !matters(counter->name))
+			continue;
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s %" PRIu64,
+				count ? ", " : "", counter->name, counter->value);
+		count++;
+	}
+	return count;
+}
+
+bool counters_tell(const struct counters *difference)
+{
+	for (size_t i = 0; i < difference->count; i++)
+		if (matters(difference->list[i].name))
+			return true;
+	return false;
+}
+
+void counters_sum_up(const struct counters *difference, char *text, size_t size)
+{
+	if (!counters_tell(difference))
+		snprintf(text, size, "nothing, the device has no counters of errors");
+	else if (counters_text(difference, text, size) == 0)
+		snprintf(text, size, "no errors");
+}
+
+/* The classes in a document. */
+static const char *const class_keys[COUNTER_CLASSES] = {
+	[COUNTER_RETRANSMISSION] = "retransmissions",
+	[COUNTER_DUPLICATE] = "duplicates",
+	[COUNTER_OUT_OF_ORDER] = "out_of_order",
+	[COUNTER_RNR] = "receiver_not_ready",
+	[COUNTER_CONGESTION] = "congestion",
+	[COUNTER_LINK] = "link_errors",
+	[COUNTER_ERROR] = "request_errors",
+};
+
+/* True if one of them is of that class. */
+static bool has_class(const struct counters *counters, enum counter_class class)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter_meaning *meaning = counter_meaning(counters->list[i].name);
+
+		if (meaning && meaning->class == class)
+			return true;
+	}
+	return false;
+}
+
+static bool fill(struct json_object *object, const struct counters *counters)
+{
+	struct json_object *all = document_add_object(object, "all");
+
+	if (!all)
+		return false;
+	for (size_t i = 0; i < counters->count; i++)
+		if (!document_add_number(all, counters->list[i].name, counters->list[i].value))
+			return false;
+	for (enum counter_class class = 0; class < COUNTER_OTHER; class ++)
+		if (!(has_class(counters, class) ? document_add_number(object, class_keys[class],
+							   counters_total(counters, class))
+						 : document_add(object, class_keys[class], NULL)))
+			return false;
+	return true;
+}
+
+struct json_object *counters_json(const struct counters *difference)
+{
+	struct json_object *object = json_object_new_object();
+
+	return document_filled(object, object && fill(object, difference));
+}
+
+/* Appends the counters that matter, or the others, as far as there is room. Returns the length. */
+static size_t encode_some(
+	const struct counters *counters, bool mattering, char *text, size_t used, size_t size)
+{
+	char line[COUNTER_NAME_SIZE + VALUE_SIZE];
+
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *counter = &counters->list[i];
+		size_t length;
+
+		if (matters(counter->name) != mattering)
+			continue;
+		length = (size_t)snprintf(
+			line, sizeof(line), "%s %" PRIu64 "\n", counter->name, counter->value);
+		if (length > size - used)
+			continue;
+		memcpy(text + used, line, length);
+		used += length;
+	}
+	return used;
+}
+
+size_t counters_encode(const struct counters *counters, char *text, size_t size)
+{
+	return encode_some(counters, false, text, encode_some(counters, true, text, 0, size), size);
+}
+
+/* Takes one line without its end over. Returns false if it is not one, or there is no room. */
+static bool decode_line(const char *line, size_t length, struct counters *counters)
+{
+	const char *blank = memchr(line, ' ', length);
+	struct counter counter = {0};
+
+	if (!blank || counters->count == COUNTERS_MAX ||
+		!copy_name(counter.name, line, (size_t)(blank - line)) ||
+		!sysfs_decimal(blank + 1, length - (size_t)(blank + 1 - line), &counter.value))
+		return false;
+	counters->list[counters->count++] = counter;
+	return true;
+}
+
+static bool decode_lines(const char *text, size_t length, struct counters *counters)
+{
+	const char *end = text + length, *line_end;
+
+	for (const char *line = text; line < end; line = line_end + 1) {
+		line_end = memchr(line, '\n', (size_t)(end - line));
+		if (!line_end || !decode_line(line, (size_t)(line_end - line), counters))
+			return false;
+	}
+	return true;
+}
+
+/* Of counters that are sorted. */
+static bool has_twice(const struct counters *counters)
+{
+	for (size_t i = 1; i < counters->count; i++)
+		if (compare_names(&counters->list[i - 1], &counters->list[i]) == 0)
+			return true;
+	return false;
+}
+
+int counters_decode(const char *text, size_t length, struct counters *counters)
+{
+	bool good;
+
+	memset(counters, 0, sizeof(*counters));
+	good = length <= COUNTERS_TEXT_MAX && decode_lines(text, length, counters);
+	sort(counters);
+	if (good && !has_twice(counters))
+		return 0;
+	memset(counters, 0, sizeof(*counters));
+	return -EBADMSG;
+}

@@ -1,0 +1,353 @@
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json-document.h"
+#include "measure/measure.h"
+#include "measure/table.h"
+#include "measure/threads.h"
+#include "rdma-session.h"
+
+/* Operations under way if --depth does not say it: so many, or bytes; and of a latency's WRITEs. */
+#define DEPTH_MAX     128
+#define DEPTH_MIN     16
+#define DEPTH_BYTES   (4 << 20)
+#define DEPTH_LATENCY 64
+
+/* The least time in which one way of waiting is compared with another, in milliseconds. */
+#define TRIAL_MS 50
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct measurement {
+	const struct options *options;
+	struct output output;
+	char peer[SERVER_NAME_SIZE];
+	struct test_threads threads;
+	struct facts ours, theirs;
+	struct counters our_counters, their_counters; /* before; then what they have increased by */
+	bool counted;
+	struct histogram latency;
+	struct json_object *results;
+	uint64_t wrong_here, wrong_there; /* operations whose data was not right */
+	double best;                      /* bytes in a second */
+};
+
+/* The most work requests under way on a queue pair, whatever the size. */
+static uint32_t depth_max(const struct measurement *measurement)
+{
+	if (measurement->options->measure.latency)
+		return DEPTH_LATENCY;
+	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
+}
+
+/* As many operations under way as fill the way, and not more memory than there is. */
+static void choose_depth(const struct measurement *measurement, struct test_parameters *parameters)
+{
+	uint64_t fitting = DEPTH_BYTES / parameters->size, pieces;
+
+	parameters->depth = depth_max(measurement);
+	if (!measurement->options->depth && fitting < parameters->depth &&
+		!measurement->options->measure.latency)
+		parameters->depth = fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
+	parameters->slots = 1;
+	if (!parameters->verify || measurement->options->measure.latency)
+		return;
+	pieces = test_threads_memory(&measurement->threads) / parameters->size /
+		 parameters->queue_pairs;
+	parameters->slots = pieces < parameters->depth ? (uint32_t)pieces : parameters->depth;
+	parameters->depth = parameters->slots; /* no more can be under way */
+}
+
+static void make_parameters(
+	const struct measurement *measurement, uint64_t size, struct test_parameters *parameters)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+
+	*parameters = (struct test_parameters){
+		.kind = measure->latency ? TEST_LATENCY : TEST_BANDWIDTH,
+		.wait = measure->poll == POLL_SPIN ? TEST_SPIN : TEST_EVENT,
+		.reads = measurement->options->mode->number == MODE_READ,
+		.bidirectional = measure->bidirectional,
+		.verify = measure->verify,
+		.size = (uint32_t)size,
+		.queue_pairs = measure->queue_pairs,
+		.operations = measure->iterations,
+		.milliseconds = (uint32_t)measure->duration,
+	};
+	choose_depth(measurement, parameters);
+}
+
+/* Carries out a plan, and counts what was wrong in it. */
+static int run(struct measurement *measurement, const struct test_parameters *parameters,
+	struct measured *measured)
+{
+	if (test_threads_run(&measurement->threads, parameters, measured, &measurement->latency))
+		return -1;
+	measurement->wrong_here += measured->ours.wrong;
+	measurement->wrong_there += measured->theirs.wrong;
+	return 0;
+}
+
+/* How good a run was, for comparison with another one. */
+static double merit(const struct measured *measured)
+{
+	if (!measured->latency)
+		return measurement_rate(measured);
+	return 1 / ((double)histogram_percentile(measured->latency, 0.5) + 1);
+}
+
+/*
+ * Warms up: caches, the device's tables, the processor's clock. If nobody has said how to wait, each way
+ * has its turn, and the better one is taken.
+ */
+static int warm_up(struct measurement *measurement, struct test_parameters *parameters)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	struct measured measured;
+	struct test_parameters trial = *parameters;
+	/* In turns, so that neither has the advantage of coming later. */
+	static const enum test_wait trials[] = {TEST_EVENT, TEST_SPIN, TEST_SPIN, TEST_EVENT};
+	double merits[TEST_WAITS] = {0};
+
+	trial.operations = 0;
+	trial.milliseconds = (uint32_t)measure->warm_up;
+	if (measure->latency && test_threads_is_iwarp(&measurement->threads))
+		trial.wait = parameters->wait = TEST_SPIN;
+	if (measure->poll != POLL_AUTO || trial.wait == TEST_SPIN)
+		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
+	trial.milliseconds /= COUNT(trials);
+	if (trial.milliseconds < TRIAL_MS)
+		trial.milliseconds = TRIAL_MS;
+	for (size_t i = 0; i < COUNT(trials); i++) {
+		trial.wait = trials[i];
+		if (run(measurement, &trial, &measured))
+			return -1;
+		merits[trial.wait] += merit(&measured);
+	}
+	parameters->wait = merits[TEST_SPIN] > merits[TEST_EVENT] ? TEST_SPIN : TEST_EVENT;
+	output_detail(&measurement->output, "%u bytes: %s is better by %.1f %%", parameters->size,
+		parameters->wait == TEST_SPIN ? "spinning" : "sleeping",
+		100 * (merits[parameters->wait] / merits[!parameters->wait] - 1));
+	return 0;
+}
+
+/* Shows one run, and keeps what is judged at the end. */
+static int show(struct measurement *measurement, const struct measured *measured)
+{
+	const struct options *options = measurement->options;
+	struct json_object *result = measurement_json(measured, options->measure.histogram);
+	char line[MEASUREMENT_LINE];
+	size_t bar = 0;
+
+	for (unsigned int i = 0; measurement_row(line, options, measured, i); i++)
+		output_line(&measurement->output, "%s", line);
+	while (options->measure.histogram && measurement_bar(line, &measurement->latency, &bar))
+		output_line(&measurement->output, "%s", line);
+	if (measurement_rate(measured) > measurement->best)
+		measurement->best = measurement_rate(measured);
+	if (result && json_object_array_add(measurement->results, result) == 0)
+		return 0;
+	json_object_put(result);
+	return failure_set(&measurement->threads.failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM,
+		"json-c", "%s", strerror(ENOMEM));
+}
+
+static const char *value(const struct facts *facts, const char *name)
+{
+	const char *known = facts_value(facts, name);
+
+	return known ? known : "unknown";
+}
+
+static void show_end(
+	const struct measurement *measurement, const char *where, const struct facts *facts)
+{
+	output_line(&measurement->output,
+		"%s: %s port %s (%s), link %s, RDMA MTU %s, GID %s, NUMA node %s, thread on %s",
+		where, value(facts, "device"), value(facts, "port"), value(facts, "driver"),
+		value(facts, "rate"), value(facts, "rdma mtu"), value(facts, "gid type"),
+		value(facts, "numa node"), value(facts, "thread numa node"));
+}
+
+static void show_head(const struct measurement *measurement)
+{
+	char line[MEASUREMENT_LINE];
+
+	show_end(measurement, "here ", &measurement->ours);
+	show_end(measurement, "there", &measurement->theirs);
+	for (unsigned int i = 0; measurement_head(line, measurement->options, i); i++)
+		output_line(&measurement->output, "%s", line);
+}
+
+/* What both ports have counted until now. */
+static int read_counters(
+	struct measurement *measurement, struct counters *ours, struct counters *theirs)
+{
+	struct test_threads *threads = &measurement->threads;
+
+	control_client_count_here(test_threads_ask(threads), ours);
+	return control_client_count_there(
+		       test_threads_ask(threads), theirs, test_threads_patience(threads))
+		       ? test_threads_failed(threads, test_threads_ask(threads))
+		       : 0;
+}
+
+/* What both ports counted meanwhile. */
+static int count(struct measurement *measurement)
+{
+	struct counters ours, theirs;
+	char here[COUNTERS_TEXT_MAX], there[COUNTERS_TEXT_MAX];
+
+	if (read_counters(measurement, &ours, &theirs))
+		return -1;
+	counters_difference(&measurement->our_counters, &ours, &measurement->our_counters);
+	counters_difference(&measurement->their_counters, &theirs, &measurement->their_counters);
+	measurement->counted = true;
+	counters_sum_up(&measurement->our_counters, here, sizeof(here));
+	counters_sum_up(&measurement->their_counters, there, sizeof(there));
+	output_line(&measurement->output, "counted here: %s; there: %s", here, there);
+	return 0;
+}
+
+/* Data that was not right is a failure; a rate that is too low one of another kind. */
+static int judge(struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	uint64_t wrong = measurement->wrong_here + measurement->wrong_there;
+	double wanted =
+		measurement_wanted(measurement->options, &measurement->ours, &measurement->theirs);
+	char got[40], least[40];
+
+	if (wrong > 0)
+		return failure_set(&measurement->threads.failure,
+			measurement->wrong_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
+			PHASE_MEASUREMENT, 0, "--verify",
+			"the data of %llu operation%s was not right", (unsigned long long)wrong,
+			wrong == 1 ? "" : "s");
+	if (measure->verify)
+		output_line(&measurement->output, "verified: every byte of every operation");
+	if (measurement->best >= wanted)
+		return 0;
+	measurement_rate_text(got, sizeof(got), measurement->options, measurement->best);
+	measurement_rate_text(least, sizeof(least), measurement->options, wanted);
+	return failure_set(&measurement->threads.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
+		IMPAIRED_EXPECTED, "--expect", "%s of %s", got, least);
+}
+
+/* Connects, and finds out what both ends are. */
+static int prepare(struct measurement *measurement)
+{
+	struct test_threads *threads = &measurement->threads;
+
+	if (test_threads_connect(threads))
+		return -1;
+	if (control_client_facts(test_threads_ask(threads), &measurement->theirs,
+		    test_threads_patience(threads)))
+		return test_threads_failed(threads, test_threads_ask(threads));
+	if (test_threads_prepare(threads))
+		return -1;
+	probe_facts(&test_threads_ask(threads)->probe, &measurement->ours);
+	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
+}
+
+/* A share of what nobody knows is never reached: that is better told before than after. */
+static int check_expectation(struct measurement *measurement)
+{
+	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;
+
+	if (!measurement->options->measure.expect_percent ||
+		measurement_wanted(measurement->options, ours, theirs) > 0)
+		return 0;
+	return failure_set(&measurement->threads.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
+		IMPAIRED_UNKNOWN, "--expect", "%s, %s here; %s, %s there", value(ours, "driver"),
+		value(ours, "rate"), value(theirs, "driver"), value(theirs, "rate"));
+}
+
+static int measure_all(struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	struct measured measured;
+	struct test_parameters parameters;
+
+	if (prepare(measurement) || check_expectation(measurement))
+		return -1;
+	show_head(measurement);
+	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
+		make_parameters(measurement, size, &parameters);
+		if (warm_up(measurement, &parameters) || run(measurement, &parameters, &measured) ||
+			show(measurement, &measured))
+			return -1;
+	}
+	return count(measurement) || judge(measurement) ? -1 : 0;
+}
+
+static void print_document(const struct measurement *measurement, const char *error)
+{
+	struct json_object *object = measurement_document(&(struct measurement_report){
+		.program = measurement->output.program,
+		.options = measurement->options,
+		.status = failure_status(&measurement->threads.failure),
+		.error = error,
+		.ours = &measurement->ours,
+		.theirs = &measurement->theirs,
+		.our_counters = measurement->counted ? &measurement->our_counters : NULL,
+		.their_counters = measurement->counted ? &measurement->their_counters : NULL,
+		.results = measurement->results,
+	});
+
+	output_document(document_line(object));
+	json_object_put(object);
+}
+
+/* Says how it ended. */
+static void report(struct measurement *measurement)
+{
+	const char *error = NULL;
+	char text[1024];
+
+	if (failure_is_set(&measurement->threads.failure)) {
+		failure_explain(&measurement->threads.failure, measurement->peer,
+			measurement->output.verbose, text, sizeof(text));
+		output_error(&measurement->output, "%s", text);
+		error = text;
+	}
+	if (measurement->options->json)
+		print_document(measurement, error);
+}
+
+static void tear_down(struct measurement *measurement)
+{
+	test_threads_close(&measurement->threads);
+	secret_free(measurement->threads.secret);
+	json_object_put(measurement->results);
+	free(measurement);
+}
+
+enum exit_status measure_server(const struct options *options, const char *program)
+{
+	struct measurement *measurement = calloc(1, sizeof(*measurement));
+	struct output output = startup_output(program, options);
+	enum exit_status status = STATUS_FAILED;
+
+	if (measurement)
+		measurement->results = json_object_new_array();
+	if (!measurement || !measurement->results) {
+		output_error(&output, "there is not enough memory");
+		free(measurement);
+		return output_finish(&output, STATUS_FAILED);
+	}
+	measurement->options = options;
+	measurement->output = output;
+	test_threads_init(
+		&measurement->threads, options, &measurement->output, depth_max(measurement));
+	server_name(options, measurement->peer);
+	if (load_secret(&measurement->threads.secret, options->secret_file, &output) == 0) {
+		measure_all(measurement);
+		report(measurement);
+		status = failure_status(&measurement->threads.failure);
+	}
+	tear_down(measurement);
+	return output_finish(&output, status);
+}

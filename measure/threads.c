@@ -1,0 +1,375 @@
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "measure/threads.h"
+#include "rdma-session.h"
+
+/* Address resolution is asked for in short attempts: see rdma-client.c. */
+#define RESOLVE_MS 1000
+
+/* READs at a time that are asked for, as many as can be: the devices do what they can. */
+#define READS 255
+
+/* What the patterns of two runs differ by: any large odd number but that of protocol/test-pattern.c. */
+#define RUN_SEED UINT64_C(0xd1342543de82ef95)
+
+void test_threads_init(struct test_threads *threads, const struct options *options,
+	const struct output *output, uint32_t depth)
+{
+	*threads = (struct test_threads){
+		.options = options,
+		.output = output,
+		.depth = depth,
+		.signals = -1,
+	};
+	for (uint32_t i = 0; i < options->measure.threads; i++)
+		threads->members[i].threads = threads;
+}
+
+struct control_client *test_threads_ask(struct test_threads *threads)
+{
+	return &threads->members[0].client;
+}
+
+size_t test_threads_memory(const struct test_threads *threads)
+{
+	return threads->members[0].client.probe.private.size;
+}
+
+deadline_t test_threads_patience(const struct test_threads *threads)
+{
+	return deadline_in(threads->options->timeout);
+}
+
+/* Keeps the first failure; of what a diagnosis says of silence nothing is true here. */
+int test_threads_failed(struct test_threads *threads, const struct control_client *client)
+{
+	struct failure failure = client->probe.failure;
+
+	if (failure.phase == PHASE_EXCHANGE)
+		failure.phase = PHASE_MEASUREMENT;
+	if (failure.kind == FAILURE_DEADLINE && failure.code == CODE_DIAGNOSIS)
+		failure.code = ETIMEDOUT;
+	if (failure.kind == FAILURE_ERRNO && failure.phase == PHASE_ADDRESS)
+		server_addresses_evidence(&threads->server, threads->options, failure.code,
+			failure.evidence, sizeof(failure.evidence));
+	if (failure.kind == FAILURE_DEADLINE && !*failure.evidence)
+		snprintf(failure.evidence, sizeof(failure.evidence), "no answer within %g s",
+			(double)threads->options->timeout / 1000);
+	if (!failure_is_set(&threads->failure) || failure.kind == FAILURE_INTERRUPTED)
+		threads->failure = failure;
+	return -1;
+}
+
+/* Connects at the address that is being tried. */
+static int try_address(struct test_thread *member, deadline_t deadline)
+{
+	struct test_threads *threads = member->threads;
+	const struct options *options = threads->options;
+	const struct control_request request = {
+		.kind = HELLO_MEASUREMENT,
+		.timeout = (uint32_t)options->timeout,
+		.queue_pairs = options->measure.queue_pairs,
+		.depth = threads->depth,
+		.reads = READS,
+	};
+	const struct sockaddr *server = threads->server.address->ai_addr;
+	struct control_client *client = &member->client;
+	struct sockaddr_storage source;
+	struct event_copy reply;
+
+	if (server_addresses_source(options, threads->server.sources, server->sa_family, &source,
+		    &threads->failure))
+		return -1;
+	if (control_client_open(client, server, threads->secret))
+		return test_threads_failed(threads, client);
+	client->probe.stop_fd = threads->signals;
+	if (control_client_resolve(
+		    client, address_or_none(&source), server, deadline_in(RESOLVE_MS)) ||
+		server_addresses_check_device(options, client->probe.id, &client->probe.failure) ||
+		control_client_connect(client, &request, deadline, &reply) ||
+		control_client_admission(client, &request, &reply, deadline))
+		return test_threads_failed(threads, client);
+	return 0;
+}
+
+/* Whether the server has no place. */
+static bool is_full(const struct failure *failure)
+{
+	return failure->kind == FAILURE_REFUSED &&
+	       (failure->code == REFUSAL_FULL || failure->code == REFUSAL_ADDRESS);
+}
+
+/* Connects the first one at whichever of the server's addresses. */
+static int connect_first(struct test_threads *threads, deadline_t deadline)
+{
+	const struct failure *failure = &threads->failure;
+
+	while (try_address(&threads->members[0], deadline)) {
+		control_client_close(test_threads_ask(threads));
+		if (is_full(failure) || failure->kind == FAILURE_INTERRUPTED ||
+			deadline_left(deadline) == 0 ||
+			!server_addresses_next(&threads->server, failure->code == ETIMEDOUT))
+			return -1;
+	}
+	threads->failure = (struct failure){0}; /* of an address tried before */
+	return 0;
+}
+
+static int connect_all(struct test_threads *threads, deadline_t deadline)
+{
+	if (connect_first(threads, deadline))
+		return -1;
+	for (uint32_t i = 1; i < threads->options->measure.threads; i++)
+		if (try_address(&threads->members[i], deadline))
+			return -1;
+	return 0;
+}
+
+static void disconnect_all(struct test_threads *threads)
+{
+	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
+		control_client_close(&threads->members[i].client);
+}
+
+/* Waits until the server may have places; false if it has some, or the time is over. */
+static bool await_places(struct test_threads *threads, deadline_t deadline)
+{
+	struct pollfd signals = {.fd = threads->signals, .events = POLLIN};
+
+	if (!is_full(&threads->failure) || deadline_left(deadline) <= RETRY_WHEN_FULL_MS)
+		return false;
+	if (!threads->told_full)
+		report_server_full(threads->output);
+	threads->told_full = true;
+	/* A signal ends the next attempt. */
+	poll(&signals, 1, RETRY_WHEN_FULL_MS);
+	return true;
+}
+
+int test_threads_connect(struct test_threads *threads)
+{
+	deadline_t deadline = test_threads_patience(threads);
+
+	if (server_addresses_find(&threads->server, threads->options, deadline, &threads->failure))
+		return -1;
+	/* Not before the lookups: until here a signal just ends the process. */
+	threads->signals = signals_open();
+	if (threads->signals < 0)
+		return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_ADDRESS,
+			-threads->signals, "signalfd", "%s", strerror(-threads->signals));
+	/* Nobody holds a place while he waits for another one: two clients would wait for each other. */
+	while (connect_all(threads, deadline)) {
+		disconnect_all(threads);
+		if (!await_places(threads, deadline))
+			return -1;
+		threads->failure = (struct failure){0};
+	}
+	return 0;
+}
+
+bool test_threads_is_iwarp(const struct test_threads *threads)
+{
+	return threads->members[0].client.probe.id->verbs->device->transport_type ==
+	       IBV_TRANSPORT_IWARP;
+}
+
+/* iWARP cannot do everything. */
+static int check_transport(struct test_threads *threads)
+{
+	const struct options_measure *measure = &threads->options->measure;
+	const char *option = measure->queue_pairs > 1 ? "--qps" : NULL;
+
+	if (measure->latency && measure->poll == POLL_EVENT)
+		option = "--poll event";
+	if (!option || !test_threads_is_iwarp(threads))
+		return 0;
+	return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EOPNOTSUPP, "iWARP",
+		"iWARP cannot do %s", option);
+}
+
+/* Memory, and the queue pairs beside the first one. */
+static int prepare_member(struct test_thread *member)
+{
+	struct test_threads *threads = member->threads;
+	const struct options_measure *measure = &threads->options->measure;
+	struct control_client *client = &member->client;
+	struct perf_test *test = &member->test;
+	uint8_t numbers[4 * TEST_QUEUE_PAIRS_MAX];
+	struct command queue_pairs = {.type = COMMAND_QUEUE_PAIRS, .text = (char *)numbers}, reply;
+
+	perf_test_init(test, &client->probe, threads->depth, false);
+	if (probe_enlarge(&client->probe, options_measure_memory(measure)) ||
+		control_client_region(client, test_threads_patience(threads)) ||
+		perf_test_make_queue_pairs(test, measure->queue_pairs))
+		return test_threads_failed(threads, client);
+	queue_pairs.text_size = (uint16_t)perf_test_encode_numbers(test, numbers);
+	if (control_client_command(client, &queue_pairs, &reply, test_threads_patience(threads)) ||
+		perf_test_connect_queue_pairs(test, reply.text, reply.text_size))
+		return test_threads_failed(threads, client);
+	return 0;
+}
+
+int test_threads_prepare(struct test_threads *threads)
+{
+	if (check_transport(threads))
+		return -1;
+	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
+		if (prepare_member(&threads->members[i]))
+			return -1;
+	return 0;
+}
+
+/* Tells the server what is to be done, and gets ready for it. */
+static int begin(struct test_thread *member, const struct test_parameters *parameters)
+{
+	struct test_threads *threads = member->threads;
+	struct test_parameters own = *parameters;
+	uint8_t text[TEST_PARAMETERS_SIZE];
+	struct command command = {
+		.type = COMMAND_BEGIN, .text = (char *)text, .text_size = TEST_PARAMETERS_SIZE};
+	struct command reply;
+
+	/* Data of another run, or another thread's, is wrong in this one. */
+	own.seed = ++threads->runs * RUN_SEED;
+	test_parameters_encode(&own, text);
+	perf_test_begin(&member->test, &own, threads->options->timeout);
+	return control_client_command(
+		       &member->client, &command, &reply, test_threads_patience(threads))
+		       ? test_threads_failed(threads, &member->client)
+		       : 0;
+}
+
+/* Hears what the server has done. */
+static int end(struct test_thread *member)
+{
+	struct test_threads *threads = member->threads;
+	struct control_client *client = &member->client;
+	struct command command = {.type = COMMAND_END}, reply;
+
+	if (control_client_command(client, &command, &reply, test_threads_patience(threads)))
+		return test_threads_failed(threads, client);
+	if (test_result_decode(&member->theirs, reply.text, reply.text_size) == 0)
+		return 0;
+	failure_set(&client->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+		"tally_decode", "what it says of the run makes no sense");
+	return test_threads_failed(threads, client);
+}
+
+/* Lets this thread stay on a processor. pthread_setaffinity_np(3). */
+static void stay(int processor)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((unsigned int)processor, &here);
+	pthread_setaffinity_np(pthread_self(), sizeof(here), &here);
+}
+
+static void *carry_out(void *argument)
+{
+	struct test_thread *member = argument;
+	struct test_shared *shared = &member->threads->shared;
+
+	if (member->processor >= 0)
+		stay(member->processor);
+	member->result = perf_test_run(&member->test, shared, &member->ours, member->latency);
+	if (member->result && !atomic_exchange(&shared->broken, true))
+		member->threads->failed = member;
+	return NULL;
+}
+
+/*
+ * Chooses the processors: the one that we are on for us, and for the others the next ones of those that we
+ * may use, which become *allowed. Soft-RoCE works on that of whoever posts, and the other ones look idle:
+ * so a busy thread would be moved to and fro, with all that work behind it. pthread_getaffinity_np(3).
+ */
+static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
+{
+	int processor = sched_getcpu();
+	bool known = processor >= 0 &&
+		     !pthread_getaffinity_np(pthread_self(), sizeof(*allowed), allowed) &&
+		     CPU_ISSET((unsigned int)processor, allowed);
+
+	for (uint32_t i = 0; i < threads->options->measure.threads; i++) {
+		threads->members[i].processor = known ? processor : -1;
+		if (known)
+			do
+				processor = (processor + 1) % CPU_SETSIZE;
+			while (!CPU_ISSET((unsigned int)processor, allowed));
+	}
+	return known;
+}
+
+/* Lets all threads carry out what has been begun. */
+static int measure_together(struct test_threads *threads)
+{
+	uint32_t count = threads->options->measure.threads, started;
+	cpu_set_t allowed;
+	bool stays = choose_processors(threads, &allowed);
+	int error = 0;
+
+	test_shared_init(&threads->shared, probe_now());
+	for (started = 1; started < count; started++) {
+		error = pthread_create(&threads->members[started].thread, NULL, carry_out,
+			&threads->members[started]);
+		if (error)
+			break;
+	}
+	if (error)
+		atomic_store(&threads->shared.broken, true);
+	carry_out(&threads->members[0]);
+	for (uint32_t i = 1; i < started; i++)
+		pthread_join(threads->members[i].thread, NULL);
+	if (stays)
+		pthread_setaffinity_np(pthread_self(), sizeof(allowed), &allowed);
+	if (error)
+		return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_MEMORY, error,
+			"pthread_create", "%s", strerror(error));
+	return threads->failed ? test_threads_failed(threads, &threads->failed->client) : 0;
+}
+
+int test_threads_run(struct test_threads *threads, const struct test_parameters *parameters,
+	struct measured *measured, struct histogram *latency)
+{
+	uint32_t count = threads->options->measure.threads;
+	struct intervals intervals;
+
+	*measured = (struct measured){.parameters = *parameters, .threads = count};
+	if (parameters->kind == TEST_LATENCY) {
+		histogram_init(latency);
+		measured->latency = threads->members[0].latency = latency;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (begin(&threads->members[i], parameters))
+			return -1;
+	if (measure_together(threads))
+		return -1;
+	for (uint32_t i = 0; i < count; i++)
+		if (end(&threads->members[i]))
+			return -1;
+	measured->ours = threads->members[0].ours;
+	measured->theirs = threads->members[0].theirs;
+	for (uint32_t i = 1; i < count; i++) {
+		test_result_add(&measured->ours, &threads->members[i].ours);
+		test_result_add(&measured->theirs, &threads->members[i].theirs);
+	}
+	intervals = test_shared_intervals(&threads->shared);
+	measured->ours.worst = intervals.worst;
+	measured->ours.best = intervals.best;
+	return 0;
+}
+
+void test_threads_close(struct test_threads *threads)
+{
+	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
+		perf_test_free(&threads->members[i].test);
+	disconnect_all(threads);
+	server_addresses_free(&threads->server);
+	if (threads->signals >= 0)
+		close(threads->signals);
+}

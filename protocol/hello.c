@@ -1,0 +1,68 @@
+#include <errno.h>
+#include <string.h>
+
+#include "protocol/hello.h"
+#include "protocol/little-endian.h"
+#include "protocol/test-parameters.h"
+
+static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
+
+enum {
+	AT_MAGIC = 0,
+	AT_VERSION = 8,
+	AT_MODE = 10,
+	AT_SESSION = 11,
+	AT_REFUSAL = 12,
+	AT_SIZE = 16,
+	AT_TIMEOUT = 24,
+	AT_SECRET = 28,
+};
+
+void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
+{
+	memset(buffer, 0, HELLO_SIZE);
+	memcpy(buffer + AT_MAGIC, magic, sizeof(magic));
+	le_put16(buffer + AT_VERSION, hello->version);
+	buffer[AT_MODE] = hello->mode;
+	buffer[AT_SESSION] = hello->settings;
+	le_put32(buffer + AT_REFUSAL, hello->refusal);
+	le_put64(buffer + AT_SIZE, hello->size);
+	le_put32(buffer + AT_TIMEOUT, hello->timeout);
+	buffer[AT_SECRET] = hello->secret;
+}
+
+int hello_decode(struct hello *hello, const void *data, size_t length)
+{
+	const uint8_t *bytes = data;
+
+	memset(hello, 0, sizeof(*hello));
+	if (length < sizeof(magic) || memcmp(bytes + AT_MAGIC, magic, sizeof(magic)) != 0)
+		return -ENOMSG;
+	if (length < HELLO_SIZE)
+		return -EMSGSIZE;
+	hello->version = le_get16(bytes + AT_VERSION);
+	hello->mode = bytes[AT_MODE];
+	hello->settings = bytes[AT_SESSION];
+	hello->refusal = le_get32(bytes + AT_REFUSAL);
+	hello->size = le_get64(bytes + AT_SIZE);
+	hello->timeout = le_get32(bytes + AT_TIMEOUT);
+	hello->secret = bytes[AT_SECRET] == 1;
+	return 0;
+}
+
+bool hello_is_control(const struct hello *hello)
+{
+	return hello->settings == HELLO_DIAGNOSIS || hello->settings == HELLO_MEASUREMENT;
+}
+
+uint64_t hello_shape(uint32_t queue_pairs, uint32_t depth)
+{
+	return (uint64_t)queue_pairs << 32 | depth;
+}
+
+int hello_shape_decode(uint64_t size, uint32_t *queue_pairs, uint32_t *depth)
+{
+	*queue_pairs = (uint32_t)(size >> 32);
+	*depth = (uint32_t)size;
+	return test_shape_is_possible(*queue_pairs, *depth) ? 0 : -ERANGE;
+}

@@ -1,0 +1,121 @@
+#include <errno.h>
+#include <string.h>
+
+#include "protocol/little-endian.h"
+#include "protocol/test-parameters.h"
+
+/* Byte offsets. */
+enum {
+	AT_KIND = 0,
+	AT_WAIT = 2,
+	AT_READS = 4,
+	AT_BOTH_WAYS = 5,
+	AT_VERIFY = 6,
+	AT_SIZE = 8,
+	AT_QUEUE_PAIRS = 12,
+	AT_DEPTH = 16,
+	AT_SLOTS = 20,
+	AT_MILLISECONDS = 24,
+	AT_OPERATIONS = 32,
+	AT_SEED = 40,
+};
+
+void test_parameters_encode(
+	const struct test_parameters *parameters, uint8_t buffer[TEST_PARAMETERS_SIZE])
+{
+	memset(buffer, 0, TEST_PARAMETERS_SIZE);
+	le_put16(buffer + AT_KIND, (uint16_t)parameters->kind);
+	le_put16(buffer + AT_WAIT, (uint16_t)parameters->wait);
+	buffer[AT_READS] = parameters->reads;
+	buffer[AT_BOTH_WAYS] = parameters->bidirectional;
+	buffer[AT_VERIFY] = parameters->verify;
+	le_put32(buffer + AT_SIZE, parameters->size);
+	le_put32(buffer + AT_QUEUE_PAIRS, parameters->queue_pairs);
+	le_put32(buffer + AT_DEPTH, parameters->depth);
+	le_put32(buffer + AT_SLOTS, parameters->slots);
+	le_put32(buffer + AT_MILLISECONDS, parameters->milliseconds);
+	le_put64(buffer + AT_OPERATIONS, parameters->operations);
+	le_put64(buffer + AT_SEED, parameters->seed);
+}
+
+bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
+{
+	return queue_pairs > 0 && queue_pairs <= TEST_QUEUE_PAIRS_MAX && depth > 0 &&
+	       depth <= TEST_DEPTH_MAX && queue_pairs * depth <= TEST_REQUESTS_MAX;
+}
+
+static bool is_possible(const struct test_parameters *parameters)
+{
+	return parameters->kind < TEST_KINDS && parameters->wait < TEST_WAITS &&
+	       parameters->size > 0 &&
+	       test_shape_is_possible(parameters->queue_pairs, parameters->depth) &&
+	       parameters->slots > 0 && parameters->slots <= parameters->depth &&
+	       (parameters->operations > 0 || parameters->milliseconds > 0);
+}
+
+int test_parameters_decode(struct test_parameters *parameters, const void *buffer, size_t length)
+{
+	const uint8_t *bytes = buffer;
+
+	if (length != TEST_PARAMETERS_SIZE)
+		return -EPROTO;
+	*parameters = (struct test_parameters){
+		.kind = (enum test_kind)le_get16(bytes + AT_KIND),
+		.wait = (enum test_wait)le_get16(bytes + AT_WAIT),
+		.reads = bytes[AT_READS] == 1,
+		.bidirectional = bytes[AT_BOTH_WAYS] == 1,
+		.verify = bytes[AT_VERIFY] == 1,
+		.size = le_get32(bytes + AT_SIZE),
+		.queue_pairs = le_get32(bytes + AT_QUEUE_PAIRS),
+		.depth = le_get32(bytes + AT_DEPTH),
+		.slots = le_get32(bytes + AT_SLOTS),
+		.milliseconds = le_get32(bytes + AT_MILLISECONDS),
+		.operations = le_get64(bytes + AT_OPERATIONS),
+		.seed = le_get64(bytes + AT_SEED),
+	};
+	return is_possible(parameters) ? 0 : -EPROTO;
+}
+
+uint64_t test_parameters_memory(const struct test_parameters *parameters)
+{
+	return (uint64_t)parameters->size * parameters->slots * parameters->queue_pairs;
+}
+
+void test_result_encode(const struct test_result *result, uint8_t buffer[TEST_RESULT_SIZE])
+{
+	const uint64_t numbers[TEST_RESULT_SIZE / 8] = {result->operations, result->bytes,
+		result->nanoseconds, result->cpu_nanoseconds, result->worst, result->best,
+		result->wrong};
+
+	for (size_t i = 0; i < TEST_RESULT_SIZE / 8; i++)
+		le_put64(buffer + 8 * i, numbers[i]);
+}
+
+int test_result_decode(struct test_result *result, const void *buffer, size_t length)
+{
+	const uint8_t *bytes = buffer;
+
+	if (length != TEST_RESULT_SIZE)
+		return -EPROTO;
+	*result = (struct test_result){
+		.operations = le_get64(bytes),
+		.bytes = le_get64(bytes + 8),
+		.nanoseconds = le_get64(bytes + 16),
+		.cpu_nanoseconds = le_get64(bytes + 24),
+		.worst = le_get64(bytes + 32),
+		.best = le_get64(bytes + 40),
+		.wrong = le_get64(bytes + 48),
+	};
+	return 0;
+}
+
+void test_result_add(struct test_result *sum, const struct test_result *part)
+{
+	sum->operations += part->operations;
+	sum->bytes += part->bytes;
+	if (part->nanoseconds > sum->nanoseconds)
+		sum->nanoseconds = part->nanoseconds;
+	sum->cpu_nanoseconds += part->cpu_nanoseconds;
+	sum->wrong += part->wrong;
+	sum->worst = sum->best = 0;
+}

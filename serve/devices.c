@@ -1,0 +1,107 @@
+/* The devices that a server's clients come through: see serve/devices.h. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/readiness.h"
+#include "serve/devices.h"
+
+static struct served_device *find(
+	const struct served_devices *devices, const struct ibv_context *verbs)
+{
+	struct served_device *served;
+
+	SLIST_FOREACH (served, devices, next)
+		if (served->verbs == verbs && !served->removed)
+			return served;
+	return NULL;
+}
+
+/*
+ * Binds an id of ours to the device that id came through, at the local address of id or, where the
+ * kernel does not take that (IPv6 link-local without its interface), at another one of the device.
+ */
+static int drop_anchor(struct served_device *served, struct rdma_event_channel *channel,
+	struct rdma_cm_id *id, struct failure *failure)
+{
+	struct sockaddr_storage address = {0};
+	const struct sockaddr *local = rdma_get_local_addr(id);
+	const char *device = ibv_get_device_name(id->verbs->device);
+
+	if (rdma_create_id(channel, &served->anchor, NULL, RDMA_PS_TCP))
+		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno,
+			"rdma_create_id", "%s", strerror(errno));
+	memcpy(&address, local, address_length(local));
+	address_set_port(&address, 0);
+	if (rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
+		return 0;
+	if (host_device_address("", device, AF_UNSPEC, &address) == HOST_READY &&
+		rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
+		return 0;
+	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "rdma_bind_addr",
+		"cannot bind to %s: %s", device, strerror(errno));
+}
+
+static void release(struct served_device *served)
+{
+	device_stop(served->device);
+	if (served->anchor)
+		rdma_destroy_id(served->anchor);
+	free(served);
+}
+
+struct served_device *devices_get(struct served_devices *devices,
+	struct rdma_event_channel *channel, struct rdma_cm_id *id, struct failure *failure)
+{
+	struct served_device *served = find(devices, id->verbs);
+
+	if (served)
+		return served;
+	served = calloc(1, sizeof(*served));
+	if (!served) {
+		failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+		return NULL;
+	}
+	served->verbs = id->verbs;
+	if (drop_anchor(served, channel, id, failure) ||
+		device_start(id->verbs, &served->device, failure)) {
+		release(served);
+		return NULL;
+	}
+	SLIST_INSERT_HEAD(devices, served, next);
+	return served;
+}
+
+struct served_device *devices_anchored(
+	const struct served_devices *devices, const struct rdma_cm_id *id)
+{
+	struct served_device *served;
+
+	SLIST_FOREACH (served, devices, next)
+		if (served->anchor == id)
+			return served;
+	return NULL;
+}
+
+struct served_device *devices_removed(const struct served_devices *devices)
+{
+	struct served_device *served;
+
+	SLIST_FOREACH (served, devices, next)
+		if (served->removed && served->clients == 0)
+			return served;
+	return NULL;
+}
+
+void devices_free(struct served_devices *devices, struct served_device *served)
+{
+	SLIST_REMOVE(devices, served, served_device, next);
+	release(served);
+}
+
+void devices_free_all(struct served_devices *devices)
+{
+	while (!SLIST_EMPTY(devices))
+		devices_free(devices, SLIST_FIRST(devices));
+}

@@ -1,0 +1,101 @@
+#include <netinet/in.h>
+#include <string.h>
+
+#include "serve/slots.h"
+
+/* Of an IPv6 address, the bytes that a host does not choose by itself. */
+#define PREFIX_SIZE 8
+
+/* The part of the address that counts, in the form of an IPv6 address. */
+static void counted(const struct sockaddr *address, uint8_t part[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+
+	memset(part, 0, 16);
+	if (address->sa_family == AF_INET) {
+		memcpy(part, mapped, sizeof(mapped));
+		memcpy(part + sizeof(mapped), &v4->sin_addr, 4);
+	} else if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+		memcpy(part, &v6->sin6_addr, 16);
+	} else {
+		memcpy(part, &v6->sin6_addr, PREFIX_SIZE);
+	}
+}
+
+static bool is_from(const struct slot *slot, const uint8_t part[16])
+{
+	return memcmp(slot->address, part, sizeof(slot->address)) == 0;
+}
+
+static unsigned int count_from(const struct slots *slots, const uint8_t part[16])
+{
+	const struct slot *slot;
+	unsigned int count = 0;
+
+	TAILQ_FOREACH (slot, &slots->all, next)
+		count += is_from(slot, part);
+	return count;
+}
+
+void slots_init(
+	struct slots *slots, unsigned int most, unsigned int most_per_address, int64_t patience)
+{
+	*slots = (struct slots){
+		.most = most, .most_per_address = most_per_address, .patience = patience};
+	TAILQ_INIT(&slots->all);
+}
+
+enum slots_capacity slots_capacity(const struct slots *slots, const struct sockaddr *address)
+{
+	uint8_t part[16];
+
+	counted(address, part);
+	if (slots->most_per_address && count_from(slots, part) >= slots->most_per_address)
+		return SLOTS_FULL_ADDRESS;
+	return slots->taken >= slots->most ? SLOTS_FULL : SLOTS_FREE;
+}
+
+struct slot *slots_idlest(const struct slots *slots, const struct sockaddr *address, deadline_t now)
+{
+	bool by_address = slots_capacity(slots, address) == SLOTS_FULL_ADDRESS;
+	struct slot *slot, *idlest = NULL;
+	uint8_t part[16];
+
+	counted(address, part);
+	TAILQ_FOREACH (slot, &slots->all, next) {
+		if (!slot->settled || now - slot->moved <= slots->patience ||
+			(by_address && !is_from(slot, part)))
+			continue;
+		if (!idlest || slot->moved < idlest->moved)
+			idlest = slot;
+	}
+	return idlest;
+}
+
+void slots_take(
+	struct slots *slots, struct slot *slot, const struct sockaddr *address, deadline_t now)
+{
+	slot->taken = true;
+	slot->settled = false;
+	slot->moved = now;
+	counted(address, slot->address);
+	TAILQ_INSERT_TAIL(&slots->all, slot, next);
+	slots->taken++;
+}
+
+void slots_leave(struct slots *slots, struct slot *slot)
+{
+	if (!slot->taken)
+		return;
+	slot->taken = false;
+	TAILQ_REMOVE(&slots->all, slot, next);
+	slots->taken--;
+}
+
+void slot_moved(struct slot *slot, deadline_t when)
+{
+	if (when > slot->moved)
+		slot->moved = when;
+}

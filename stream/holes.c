@@ -1,0 +1,77 @@
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stream/holes.h"
+
+_Static_assert(sizeof(off_t) == 8, "large files need -D_FILE_OFFSET_BITS=64");
+
+/* What a hole is made of: the block of most file systems. */
+#define BLOCK_SIZE 4096
+
+/* Compares each byte with the next; of data, most blocks are told apart by their first bytes. */
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+/*
+ * The bytes, from an offset on, up to the first block that is zero if the first one is not, or the
+ * other way round. A part of a block, at either end, counts as one: nothing was written there yet,
+ * so it reads as zeros too if it is left out.
+ */
+static size_t run_length(const uint8_t *bytes, size_t size, off_t offset, bool *zero)
+{
+	size_t length = 0;
+
+	while (length < size) {
+		size_t part = BLOCK_SIZE - ((uint64_t)offset + length) % BLOCK_SIZE;
+		bool part_zero;
+
+		if (part > size - length)
+			part = size - length;
+		part_zero = is_zero(bytes + length, part);
+		if (length == 0)
+			*zero = part_zero;
+		else if (part_zero != *zero)
+			break;
+		length += part;
+	}
+	return length;
+}
+
+static int write_at(int file, const uint8_t *bytes, size_t size, off_t offset)
+{
+	while (size > 0) {
+		ssize_t taken = pwrite(file, bytes, size, offset);
+
+		if (taken < 0 && errno != EINTR)
+			return -errno;
+		if (taken > 0) {
+			bytes += taken;
+			size -= (size_t)taken;
+			offset += taken;
+		}
+	}
+	return 0;
+}
+
+int holes_write(int file, const void *data, size_t size, off_t offset)
+{
+	const uint8_t *bytes = data;
+
+	while (size > 0) {
+		bool zero = false;
+		size_t length = run_length(bytes, size, offset, &zero);
+		int error = zero ? 0 : write_at(file, bytes, length, offset);
+
+		if (error)
+			return error;
+		bytes += length;
+		size -= length;
+		offset += (off_t)length;
+	}
+	return 0;
+}

@@ -1,0 +1,391 @@
+/*
+ * A regular file is made in steps, of which the last makes it visible: a hidden file beside it takes
+ * the data, is given its size, is synced and closed, and only then, when no error can come any more,
+ * gets its name. The directory is held open all the time, so that what happens to its path
+ * meanwhile does not matter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "stream/file-name.h"
+#include "stream/holes.h"
+#include "stream/output-file.h"
+#include "stream/writer.h"
+
+/* The bytes of a name that a sentence shows. */
+#define SHOWN_MAX 200
+
+static const char force_hint[] = " (--force replaces it)";
+
+struct output_file {
+	struct writer writer;
+	int directory; /* that of a regular file, O_PATH; -1: the outlet takes the data */
+	int file;      /* the hidden file, until it is committed */
+	off_t size;    /* of the data so far */
+	bool force;
+	int error;                      /* the first failure of a write, 0 if none */
+	char name[FILE_NAME_MAX + 1];   /* the final one; "-" for standard output */
+	char hidden[FILE_NAME_MAX + 1]; /* "" once it is renamed, or if there is none */
+};
+
+/* Makes the sentence about a failure. Returns the error. */
+static int refuse(const struct output_file *file, int error, const char *hint, char *why)
+{
+	char shown[TEXT_ESCAPED_SIZE(FILE_NAME_MAX)];
+	const char *what = "a file of that name", *cut = "";
+
+	if (file->directory < 0 && strcmp(file->name, "-") == 0) {
+		what = "to standard output";
+	} else if (*file->name) {
+		text_escape_utf8(shown, file->name, strlen(file->name));
+		what = shown;
+		cut = strlen(shown) > SHOWN_MAX ? "..." : "";
+	}
+	snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write %.*s%s: %s%s", SHOWN_MAX, what, cut,
+		strerror(-error), hint);
+	return error;
+}
+
+/* Makes sure, before anything is sent, that the file would get its name as things are now. */
+static int check_name(const struct output_file *file, char *why)
+{
+	struct stat status;
+
+	if (fstatat(file->directory, file->name, &status, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : refuse(file, -errno, "", why);
+	if (S_ISDIR(status.st_mode))
+		return refuse(file, -EISDIR, "", why);
+	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+		return refuse(file, -EEXIST, " (and is no regular file)", why);
+	return file->force ? 0 : refuse(file, -EEXIST, force_hint, why);
+}
+
+/* The bytes of the name that fit into the hidden one; no character of UTF-8 is cut in two. */
+static int kept_length(const char *name)
+{
+	const size_t most = FILE_NAME_MAX - (sizeof("..xxxxxx") - 1);
+	size_t length = strlen(name);
+
+	if (length > most)
+		for (length = most; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;)
+			length--;
+	return (int)length;
+}
+
+/*
+ * Makes the hidden file. This is no mkostemp(3), because a file that open(2) makes with mode 0666
+ * has just the permissions that the umask and the directory's default ACL leave.
+ */
+static int open_hidden(struct output_file *file)
+{
+	char name[sizeof(file->hidden)];
+	uint32_t number = 0;
+	int error = -EEXIST;
+
+	for (int tries = 0; error == -EEXIST && tries < 100; tries++) {
+		if (getrandom(&number, sizeof(number), 0) < 0)
+			return -errno;
+		snprintf(name, sizeof(name), ".%.*s.%06" PRIx32, kept_length(file->name),
+			file->name, number & 0xffffff);
+		file->file = openat(
+			file->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		error = file->file < 0 ? -errno : 0;
+	}
+	/* From now on it is ours to remove. */
+	if (!error)
+		memcpy(file->hidden, name, sizeof(name));
+	return error;
+}
+
+/* Begins the file, whose directory is open. */
+static int begin_file(struct output_file *file, char *why)
+{
+	int error = check_name(file, why);
+
+	if (error)
+		return error;
+	error = open_hidden(file);
+	return error ? refuse(file, error, "", why) : 0;
+}
+
+static int open_in_directory(struct output_file *file, const char *path,
+	const struct output_file_offer *offer, char *why)
+{
+	int error = file_name_from_peer(file->name, offer->name, offer->size, offer->fallback);
+
+	if (error)
+		return refuse(file, error, "", why);
+	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (file->directory < 0)
+		return refuse(file, -errno, "", why);
+	return begin_file(file, why);
+}
+
+/* Opens the directory of path, where nothing is or a regular file. */
+static int open_beside(struct output_file *file, const char *path, char *why)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory;
+
+	if (!*path)
+		return refuse(file, -ENOENT, "", why);
+	if (strlen(slash ? slash + 1 : path) > FILE_NAME_MAX)
+		return refuse(file, -ENAMETOOLONG, "", why);
+	directory = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+	if (!directory)
+		return refuse(file, -ENOMEM, "", why);
+	file->directory = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(directory);
+	if (file->directory < 0)
+		return refuse(file, -errno, "", why);
+	return begin_file(file, why);
+}
+
+/* Opens what is at path, or what can be. Its name is that of the file behind a symbolic link. */
+static int open_path(struct output_file *file, const char *path, int stop_fd, char *why)
+{
+	char *resolved = realpath(path, NULL);
+	const char *final = resolved ? resolved : path;
+	const char *slash = strrchr(final, '/');
+	struct stat status;
+	int error;
+
+	snprintf(file->name, sizeof(file->name), "%s", slash ? slash + 1 : final);
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+		error = writer_open(&file->writer, path, stop_fd);
+		if (error)
+			refuse(file, error, "", why);
+	} else {
+		error = open_beside(file, final, why);
+	}
+	free(resolved);
+	return error;
+}
+
+static int open_standard_output(struct output_file *file, int stop_fd, char *why)
+{
+	int error = writer_open_standard_output(&file->writer, stop_fd);
+
+	strcpy(file->name, "-");
+	return error ? refuse(file, error, "", why) : 0;
+}
+
+bool output_file_is_standard_output(const char *output)
+{
+	/* A link to a regular file, if it is redirected, that nobody means to be replaced. */
+	return strcmp(output, "-") == 0 || strcmp(output, "/dev/stdout") == 0;
+}
+
+/* Finds out what kind of thing the output is. */
+static int open_output(struct output_file *file, const char *output,
+	const struct output_file_offer *offer, int stop_fd, char *why)
+{
+	size_t length = strlen(output);
+	struct stat status;
+
+	if (output_file_is_standard_output(output))
+		return open_standard_output(file, stop_fd, why);
+	if ((length > 0 && output[length - 1] == '/') ||
+		(stat(output, &status) == 0 && S_ISDIR(status.st_mode)))
+		return open_in_directory(file, output, offer, why);
+	return open_path(file, output, stop_fd, why);
+}
+
+int output_file_open(struct output_file **file, const struct output_file_options *options,
+	const struct output_file_offer *offer, int stop_fd, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	struct output_file *made = calloc(1, sizeof(*made));
+	int error;
+
+	if (!made) {
+		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write anything: %s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	made->writer.descriptor = made->directory = made->file = -1;
+	made->force = options->force;
+	error = open_output(made, options->output, offer, stop_fd, why);
+	if (error) {
+		output_file_close(made);
+		return error;
+	}
+	*file = made;
+	return 0;
+}
+
+/* Whether there is a directory in which files can be made. Their names are the peers' choice. */
+static int check_directory(const char *path, char *why)
+{
+	int error = access(path, W_OK | X_OK) ? -errno : 0;
+
+	if (error)
+		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write into %.*s: %s", SHOWN_MAX, path,
+			strerror(-error));
+	return error;
+}
+
+int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	const struct output_file_offer offer = {0};
+	const char *output = options->output;
+	size_t length = strlen(output);
+	struct output_file *file = NULL;
+	struct stat status;
+	bool there = stat(output, &status) == 0;
+	int error;
+
+	if (output_file_is_standard_output(output))
+		return 0;
+	if ((length > 0 && output[length - 1] == '/') || (there && S_ISDIR(status.st_mode)))
+		return check_directory(output, why);
+	/* What takes data as it comes may not be ready before there is some. */
+	if (there && !S_ISREG(status.st_mode))
+		return 0;
+	error = output_file_open(&file, options, &offer, -1, why);
+	output_file_close(file);
+	return error;
+}
+
+const char *output_file_name(const struct output_file *file)
+{
+	return file->name;
+}
+
+static int write_file(struct output_file *file, const void *data, size_t size)
+{
+	int error = holes_write(file->file, data, size, file->size);
+
+	if (!error)
+		file->size += (off_t)size;
+	return error;
+}
+
+int output_file_write(
+	struct output_file *file, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	if (!file->error)
+		file->error = file->directory < 0 ? writer_write(&file->writer, data, size)
+						  : write_file(file, data, size);
+	return file->error ? refuse(file, file->error, "", why) : 0;
+}
+
+static int sync_descriptor(int descriptor)
+{
+	/* EINVAL: it is something that keeps nothing. */
+	return fsync(descriptor) && errno != EINVAL ? -errno : 0;
+}
+
+/* Makes the new name durable. */
+static int sync_directory(const struct output_file *file)
+{
+	int descriptor = openat(file->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error;
+
+	/* Files can be put into a directory that may not be read. */
+	if (descriptor < 0)
+		return errno == EACCES ? 0 : -errno;
+	error = sync_descriptor(descriptor);
+	close(descriptor);
+	return error;
+}
+
+/* What file systems say to a kind of rename or link that they do not have. */
+static bool is_unsupported(int error)
+{
+	return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
+}
+
+static int replace(const struct output_file *file)
+{
+	return renameat(file->directory, file->hidden, file->directory, file->name) ? -errno : 0;
+}
+
+/* Gives the hidden file its name, unless it is taken, in the best way that the file system knows. */
+static int take_name(const struct output_file *file)
+{
+	int directory = file->directory, placeholder, error;
+
+	if (renameat2(directory, file->hidden, directory, file->name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (!is_unsupported(errno))
+		return -errno;
+	if (linkat(directory, file->hidden, directory, file->name, 0) == 0) {
+		unlinkat(directory, file->hidden, 0);
+		return 0;
+	}
+	if (!is_unsupported(errno))
+		return -errno;
+	/* An empty file takes the name for us, and only for a moment. */
+	placeholder = openat(directory, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (placeholder < 0)
+		return -errno;
+	close(placeholder);
+	error = replace(file);
+	if (error)
+		unlinkat(directory, file->name, 0);
+	return error;
+}
+
+/* Closes the hidden file, with all its data on the disk. */
+static int finish_file(struct output_file *file)
+{
+	int error = ftruncate(file->file, file->size) ? -errno : sync_descriptor(file->file);
+
+	if (close(file->file) && !error)
+		error = -errno;
+	file->file = -1;
+	return error;
+}
+
+static int commit_file(struct output_file *file)
+{
+	int error = finish_file(file);
+
+	if (!error)
+		error = file->force ? replace(file) : take_name(file);
+	if (error)
+		return error;
+	file->hidden[0] = '\0';
+	return sync_directory(file);
+}
+
+static int commit_writer(struct output_file *file)
+{
+	int error = sync_descriptor(file->writer.descriptor);
+	int closed = writer_close(&file->writer);
+
+	return error ? error : closed;
+}
+
+int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	int error = file->error;
+
+	if (!error)
+		error = file->directory < 0 ? commit_writer(file) : commit_file(file);
+	if (!error)
+		return 0;
+	return refuse(file, error, error == -EEXIST ? force_hint : "", why);
+}
+
+void output_file_close(struct output_file *file)
+{
+	if (!file)
+		return;
+	writer_close(&file->writer);
+	if (file->file >= 0)
+		close(file->file);
+	if (file->hidden[0])
+		unlinkat(file->directory, file->hidden, 0);
+	if (file->directory >= 0)
+		close(file->directory);
+	free(file);
+}

@@ -1,0 +1,496 @@
+/*
+ * The server's half of a diagnosis or a measurement (serve/control-sessions.c), with a client that orders anything.
+ * In the place of the connection (control/endpoint.h) stands one that takes orders from the input and checks
+ * what is done because of them, and in that of the runs (measure/perf-test.h) one that checks what is run; the
+ * linker lets the thread run at once (ld(1), --wrap).
+ */
+#include <errno.h>
+
+#include "base/worker.h"
+#include "control/endpoint.h"
+#include "measure/perf-test.h"
+#include "protocol/test-pattern.h"
+#include "serve/control-sessions.h"
+#include "tests/fuzz/fuzz.h"
+
+/* The longest run that may be ordered, in milliseconds. */
+#define RUN_MAX 5000
+
+/* So many orders are enough of one input: those of a MiB take their time. */
+#define ORDERS_MAX 8
+
+static struct fuzz_input input;
+static struct command last; /* that was given */
+static char last_text[COMMAND_TEXT_MAX];
+static bool unanswered, sensible, damaged;
+static bool starved, broken; /* there is no more memory; what is tried now breaks the connection */
+static uint32_t queue_pairs, depth; /* that were asked for */
+static bool gone;                   /* by that */
+static bool queue_pairs, due;       /* there are more queue pairs; a run is to follow the answer */
+static struct test_parameters parameters; /* of the run */
+static struct test_result result;         /* of the last one */
+static bool measures;                     /* else it is a diagnosis */
+static bool with_secret, right, opened;   /* there is one; the client's proof is; our memory is */
+static uint32_t region;                   /* bytes that the client offers */
+static uint32_t moved, moved_at;
+static uint8_t offered[COMMAND_REGION_MAX], private[COMMAND_REGION_MAX];
+static struct ibv_mr offered_mr = {.addr = offered, .length = sizeof(offered), .rkey = 7};
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(void *argument),
+	void *argument, const struct worker_listener *listener);
+
+int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(void *argument),
+	void *argument, const struct worker_listener *listener)
+{
+	(void)name;
+	worker->listener = listener;
+	run(argument);
+	listener->ended(listener->about);
+	return 0;
+}
+
+void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
+
+/* The same each time, so that a run can be repeated. */
+void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
+{
+	memset(nonce, 'n', SECRET_NONCE_SIZE);
+}
+
+/* Nobody is complained of but a stranger. */
+void __wrap_output_error(const struct output *output, const char *format, ...);
+
+void __wrap_output_error(const struct output *output, const char *format, ...)
+{
+	fuzz_check(output && format && with_secret && !opened && last.number == 1);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* The connection. */
+
+void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
+	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
+{
+	fuzz_check(peer && role == SECRET_SERVER);
+	*probe = (struct probe){.events = events, .id = id, .stop_fd = -1};
+	handshake_init(&probe->handshake, secret, role);
+}
+
+static void give_memory(struct probe *probe, size_t size)
+{
+	probe->offered = (struct probe_memory){offered, size, &offered_mr};
+	probe->private = (struct probe_memory){private, size, NULL};
+}
+
+int probe_prepare(struct probe *probe, uint32_t wanted, uint32_t deep)
+{
+	fuzz_check(wanted == queue_pairs && deep == depth);
+	give_memory(probe, COMMAND_REGION_MIN);
+	return 0;
+}
+
+/* What ends the connection, and is nobody's fault. */
+static int go_away(struct probe *probe)
+{
+	probe->disconnected = gone = true;
+	return -1;
+}
+
+int probe_enlarge(struct probe *probe, size_t size)
+{
+	fuzz_check(sensible && last.type == COMMAND_REGION && size == last.length);
+	starved = broken && size > probe->private.size;
+	if (starved)
+		return go_away(probe);
+	if (size > probe->private.size)
+		give_memory(probe, size);
+	return 0;
+}
+
+int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum phase phase,
+	deadline_t deadline, struct event_copy *copy)
+{
+	(void)phase;
+	(void)copy;
+	fuzz_check(wanted == RDMA_CM_EVENT_ESTABLISHED && probe->connected);
+	fuzz_check(deadline > deadline_now());
+	return 0;
+}
+
+/* A size that is at some limit, or any; few are large, as each byte of them is touched. */
+static uint32_t read_size(void)
+{
+	static const uint32_t limits[] = {0, 1, 64, COMMAND_REGION_MIN, COMMAND_REGION_MIN + 1,
+		COMMAND_REGION_MAX, COMMAND_REGION_MAX + 1, UINT32_MAX};
+	uint8_t which = fuzz_byte(&input);
+
+	return which < FUZZ_COUNT(limits) ? limits[which] : (uint32_t)fuzz_number(&input, 2);
+}
+
+/* Reads a plan that is possible by its text, or nearly so. */
+static void read_plan(uint8_t text[TEST_PARAMETERS_SIZE])
+{
+	uint8_t how = fuzz_byte(&input);
+	struct test_parameters some = {
+		.kind = how & 1,
+		.wait = how >> 1 & 1,
+		.reads = how & 4,
+		.bidirectional = how & 8,
+		.verify = how & 16,
+		.size = read_size(),
+		.queue_pairs = fuzz_byte(&input),
+		.depth = (uint32_t)fuzz_number(&input, 2),
+		.slots = fuzz_byte(&input),
+		.operations = how & 32 ? fuzz_byte(&input) : 0,
+		.milliseconds = how & 64 ? fuzz_byte(&input) : 0,
+		.seed = how,
+	};
+
+	test_parameters_encode(&some, text);
+}
+
+/* What comes with an order: nothing, a plan, numbers of queue pairs, or any bytes. */
+static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
+{
+	uint8_t how = fuzz_byte(&input);
+	size_t size = how;
+
+	if (type == COMMAND_BEGIN && how >= 128) {
+		read_plan((uint8_t *)text);
+		return TEST_PARAMETERS_SIZE;
+	}
+	if (type == COMMAND_QUEUE_PAIRS && how >= 128)
+		size = (size_t)4 * (queue_pairs - 1);
+	memset(text, 0, COMMAND_TEXT_MAX);
+	fuzz_bytes(&input, text, size);
+	return size;
+}
+
+/* What may be asked of a server: serve/control-sessions.c says it in its own words. */
+static bool is_sensible(const struct probe *probe, const struct command *command)
+{
+	if (with_secret && !opened)
+		return command->type == COMMAND_PROOF && !command->reply && right;
+	if (command->reply || command->type == COMMAND_PROOF || command->size > probe->private.size)
+		return false;
+	/* In a measurement: the memory first, and the queue pairs once. */
+	if (command->type == COMMAND_QUEUE_PAIRS)
+		return measures && !queue_pairs;
+	if (command->type == COMMAND_END)
+		return measures;
+	if (command->type == COMMAND_REGION)
+		return measures ? !queue_pairs : command->length <= COMMAND_REGION_MIN;
+	/* What perf_test_can() says is what is found out. */
+	if (command->type == COMMAND_BEGIN)
+		return test_parameters_decode(&parameters, command->text, command->text_size) ==
+			       0 &&
+		       queue_pairs && !broken && measures;
+	if (command->type == COMMAND_RUN && command->milliseconds > RUN_MAX)
+		return false;
+	if (command->type == COMMAND_WRITE || command->type == COMMAND_READ ||
+		command->type == COMMAND_RUN)
+		return command->size > 0 && command->size <= region;
+	return true;
+}
+
+int probe_receive(struct probe *probe, struct command *message, deadline_t deadline)
+{
+	static uint8_t bytes[COMMAND_MAX];
+	struct command command = {.type = fuzz_byte(&input) % COMMAND_TYPES, .text = last_text};
+	uint8_t how = fuzz_byte(&input);
+
+	/* What was to be run has been. */
+	fuzz_check(!unanswered && !due && !gone && deadline > deadline_now());
+	/* After a wrong proof nothing is heard. */
+	fuzz_check(!with_secret || opened || last.number == 0);
+	command.reply = (how & 7) == 7;
+	command.status = how >> 3 & 3;
+	command.number = last.number + 1;
+	command.size = read_size();
+	command.seed = fuzz_byte(&input);
+	command.length = command.type == COMMAND_REGION ? read_size() : 0;
+	command.address = fuzz_number(&input, how & 0x20 ? 8 : 1);
+	command.milliseconds = (uint32_t)fuzz_number(&input, 2);
+	command.text_size = (uint16_t)read_text(command.type, last_text);
+	damaged = broken = how & 0x40;
+	right = how & 0x80;
+	moved = 0;
+	probe->disconnected = input.left == 0 || command.number > ORDERS_MAX ||
+			      command_decode(message, bytes, command_encode(&command, bytes));
+	if (probe->disconnected)
+		return -1;
+	last = *message;
+	sensible = is_sensible(probe, &last);
+	unanswered = true;
+	return 0;
+}
+
+bool probe_is_proved(const struct probe *probe, const struct command *command)
+{
+	fuzz_check(probe->handshake.secret && !opened && command->number == 1);
+	return command->type == COMMAND_PROOF && right;
+}
+
+int probe_open(struct probe *probe)
+{
+	fuzz_check(probe->handshake.secret && sensible && !opened);
+	opened = true;
+	return 0;
+}
+
+void probe_prove(
+	const struct probe *probe, struct command *command, uint8_t text[SECRET_PROOF_SIZE])
+{
+	fuzz_check(probe->handshake.secret && opened && command->type == COMMAND_PROOF);
+	memset(text, 'p', SECRET_PROOF_SIZE);
+	command->text = (char *)text;
+	command->text_size = SECRET_PROOF_SIZE;
+}
+
+void probe_meet(struct probe *probe, const struct command *command)
+{
+	fuzz_check(sensible && command->type == COMMAND_REGION);
+	probe->peer_length = region = command->length;
+}
+
+void probe_tell_region(const struct probe *probe, struct command *command)
+{
+	command->address = (uintptr_t)probe->offered.start;
+	command->length = (uint32_t)probe->offered.size;
+	command->rkey = probe->offered.mr->rkey;
+}
+
+/* The runs. */
+
+void perf_test_init(struct perf_test *test, struct probe *probe, uint32_t deep, bool server)
+{
+	fuzz_check(server && deep == depth);
+	*test = (struct perf_test){.probe = probe, .queue_pair_count = 1, .depth = deep};
+}
+
+int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
+{
+	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS && !queue_pairs &&
+		   count == queue_pairs);
+	if (broken)
+		return go_away(test->probe);
+	queue_pairs = true;
+	test->notices.start = private; /* of any kind */
+	test->queue_pair_count = count;
+	return 0;
+}
+
+int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size)
+{
+	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS && queue_pairs);
+	fuzz_check(size == last.text_size && memcmp(text, last_text, size) == 0);
+	return size == (size_t)4 * (queue_pairs - 1) ? 0 : go_away(test->probe);
+}
+
+size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text)
+{
+	fuzz_check(text == test->probe->private.start && test->queue_pair_count == queue_pairs);
+	memset(text, 'q', (size_t)4 * (queue_pairs - 1));
+	return (size_t)4 * (queue_pairs - 1);
+}
+
+bool perf_test_can(const struct perf_test *test, const struct test_parameters *wanted)
+{
+	fuzz_check(unanswered && last.type == COMMAND_BEGIN && test->depth == depth);
+	fuzz_check(wanted->size > 0 && wanted->slots > 0 && wanted->slots <= wanted->depth);
+	fuzz_check(test_shape_is_possible(wanted->queue_pairs, wanted->depth));
+	fuzz_check(wanted->operations > 0 || wanted->milliseconds > 0);
+	return queue_pairs && !broken && measures;
+}
+
+/* Only what can be run, and before it is answered. */
+void perf_test_begin(struct perf_test *test, const struct test_parameters *wanted, int64_t patience)
+{
+	fuzz_check(unanswered && sensible && last.type == COMMAND_BEGIN && !due);
+	fuzz_check(memcmp(&wanted->seed, &parameters.seed, sizeof(parameters.seed)) == 0);
+	fuzz_check(wanted->size == parameters.size && patience >= 5000 && patience <= 30000);
+	test->parameters = *wanted;
+	due = true;
+}
+
+uint64_t probe_now(void)
+{
+	return 1;
+}
+
+/* Only what was begun, and after it was answered. */
+int perf_test_run(
+	/* cppcheck-suppress constParameter ; it is the header's */
+	struct perf_test *test, struct test_shared *shared, struct test_result *told,
+	struct histogram *latency)
+{
+	fuzz_check(shared->start == 1 && shared->bytes == 0);
+	fuzz_check(due && !unanswered && !latency && test->parameters.size == parameters.size);
+	due = false;
+	memset(&result, last.number & 0xff, sizeof(result));
+	*told = result;
+	return damaged ? go_away(test->probe) : 0;
+}
+
+void perf_test_free(struct perf_test *test)
+{
+	test->queue_pair_count = 1;
+}
+
+/* The one movement that an order asks for. */
+static void note_move(uint32_t size)
+{
+	fuzz_check(unanswered && sensible && moved == 0);
+	fuzz_check(size == last.size && size > 0 && size <= region && size <= sizeof(private));
+	moved = size;
+}
+
+int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, deadline_t deadline)
+{
+	fuzz_check(probe->private.start == private && deadline > deadline_now());
+	note_move(size);
+	if (opcode == IBV_WR_RDMA_WRITE) {
+		fuzz_check(last.type == COMMAND_WRITE);
+		fuzz_check(pattern_check(private, size, last.seed) == size);
+		return 0;
+	}
+	fuzz_check(opcode == IBV_WR_RDMA_READ && last.type == COMMAND_READ);
+	pattern_fill(private, size, last.seed);
+	moved_at = (uint32_t)(last.address % size);
+	private[moved_at] ^= damaged;
+	return 0;
+}
+
+int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadline_t deadline,
+	uint64_t *bytes, uint64_t *nanoseconds)
+{
+	(void)probe;
+	fuzz_check(last.type == COMMAND_RUN && milliseconds <= RUN_MAX);
+	fuzz_check(deadline >= deadline_in(milliseconds));
+	note_move(size);
+	*bytes = size;
+	*nanoseconds = 1;
+	return 0;
+}
+
+void probe_facts(const struct probe *probe, struct facts *facts)
+{
+	(void)probe;
+	facts_add(facts, "version", "%s", "1");
+}
+
+size_t probe_counters(const struct probe *probe, char *text, size_t size)
+{
+	fuzz_check(text == (char *)probe->private.start && size <= COMMAND_TEXT_MAX);
+	memset(text, 'x', size);
+	return size;
+}
+
+/* Whether what became of an order is what must have. */
+static void check_result(const struct command *message)
+{
+	uint8_t text[TEST_RESULT_SIZE];
+
+	if (!sensible) {
+		fuzz_check(message->status == COMMAND_REFUSED && moved == 0 && !due);
+		return;
+	}
+	/* The last that is heard of us. */
+	fuzz_check((message->status == COMMAND_FAILED) == starved);
+	if (starved)
+		return;
+	fuzz_check(message->status == COMMAND_DONE || message->status == COMMAND_WRONG);
+	fuzz_check(!with_secret || opened);
+	if (last.type == COMMAND_PROOF)
+		fuzz_check(message->text_size == SECRET_PROOF_SIZE);
+	if (last.type == COMMAND_READ) {
+		fuzz_check((message->status == COMMAND_WRONG) == damaged && moved > 0);
+		fuzz_check(message->offset == (damaged ? moved_at : last.size));
+	}
+	if (last.type == COMMAND_FILL)
+		fuzz_check(pattern_check(offered, last.size, last.seed) == last.size);
+	if (last.type == COMMAND_CHECK)
+		fuzz_check(pattern_check(offered, last.size, last.seed) == message->offset);
+	if (last.type == COMMAND_REGION)
+		fuzz_check(message->rkey == offered_mr.rkey && message->length >= last.length);
+	if (last.type == COMMAND_QUEUE_PAIRS)
+		fuzz_check(queue_pairs && message->text_size == 4 * (queue_pairs - 1));
+	fuzz_check(due == (last.type == COMMAND_BEGIN));
+	if (last.type != COMMAND_END)
+		return;
+	test_result_encode(&result, text);
+	fuzz_check(message->text_size == TEST_RESULT_SIZE);
+	fuzz_check(memcmp(message->text, text, TEST_RESULT_SIZE) == 0);
+}
+
+int probe_send(struct probe *probe, const struct command *message, deadline_t deadline)
+{
+	static uint8_t bytes[COMMAND_MAX];
+	struct command again;
+
+	fuzz_check(unanswered && deadline > deadline_now() && probe->private.start == private);
+	fuzz_check(message->reply && message->type == last.type);
+	fuzz_check(message->number == last.number);
+	/* Texts lie in our memory, but for a proof. */
+	fuzz_check(message->text_size <= COMMAND_TEXT_MAX);
+	fuzz_check(message->text_size == 0 || last.type == COMMAND_PROOF ||
+		   message->text == (char *)private);
+	fuzz_check(command_decode(&again, bytes, command_encode(message, bytes)) == 0);
+	check_result(message);
+	unanswered = false;
+	return 0;
+}
+
+void probe_close(struct probe *probe)
+{
+	rdma_destroy_event_channel(probe->events);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct output output = {.quiet = true};
+	struct wakeup_queue wakeups;
+	struct exchange_settings settings = {
+		.output = &output, .wakeups = &wakeups, .timeout = 1000, .handshake_timeout = 1000};
+	struct rdma_cm_id id = {0};
+	static const uint8_t words[SECRET_HELLO_SIZE];
+	static const struct control_server server = {.mode = "any", .clients = 1, .most = 2};
+	struct rdma_cm_event request = {.id = &id, .param.conn.private_data = words};
+	struct hello theirs = {.settings = HELLO_DIAGNOSIS};
+	struct control_sessions control_sessions;
+	unsigned int events = 0;
+
+	input = (struct fuzz_input){data, size};
+	last = (struct command){0};
+	region = 0;
+	unanswered = opened = queue_pairs = due = starved = gone = measures = false;
+	result = (struct test_result){0};
+	with_secret = fuzz_byte(&input) & 1;
+	queue_pairs = 1;
+	depth = PROBE_DEPTH;
+	if (data && size > 0 && data[0] & 2) {
+		theirs.settings = HELLO_MEASUREMENT;
+		measures = true;
+		queue_pairs = fuzz_byte(&input);
+		depth = (uint32_t)fuzz_number(&input, 2);
+		theirs.size = hello_shape(queue_pairs, depth);
+	}
+	/* Nothing here looks into it. */
+	settings.secret = with_secret ? (void *)&id : NULL;
+	fuzz_check(wakeup_queue_open(&wakeups) == 0);
+	control_sessions_init(&control_sessions, 0);
+	if (test_shape_is_possible(queue_pairs, depth)) {
+		fuzz_check(control_sessions_take(&control_sessions, &settings, &server, &request,
+				   &theirs) == REFUSAL_NONE);
+		fuzz_check(control_sessions_take_event(
+			&control_sessions, wakeup_queue_take(&wakeups, &events), events));
+	} else {
+		fuzz_check(control_sessions_take(&control_sessions, &settings, &server, &request,
+				   &theirs) == REFUSAL_MALFORMED);
+	}
+	fuzz_check(TAILQ_EMPTY(&control_sessions.all) && control_sessions.slots.taken == 0);
+	fuzz_check(!unanswered || gone);
+	wakeup_queue_close(&wakeups);
+	return 0;
+}

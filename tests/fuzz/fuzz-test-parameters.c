@@ -1,0 +1,59 @@
+/* Plans and tallies of runs: what is taken somebody can carry out; sent again, it is the same. */
+#include <errno.h>
+
+#include "protocol/test-parameters.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_plan(const uint8_t *data, size_t size)
+{
+	void *exact = fuzz_copy(data, size);
+	uint8_t bytes[TEST_PARAMETERS_SIZE], again[TEST_PARAMETERS_SIZE];
+	struct test_parameters parameters, back;
+	int error = test_parameters_decode(&parameters, exact, size);
+
+	free(exact);
+	fuzz_check(error == 0 || error == -EPROTO);
+	fuzz_check(size == TEST_PARAMETERS_SIZE || error);
+	if (error)
+		return;
+	fuzz_check(parameters.kind < TEST_KINDS && parameters.wait < TEST_WAITS);
+	fuzz_check(parameters.size > 0 && parameters.operations + parameters.milliseconds > 0);
+	fuzz_check(parameters.queue_pairs > 0 && parameters.queue_pairs <= TEST_QUEUE_PAIRS_MAX);
+	fuzz_check(parameters.depth > 0 && parameters.depth <= TEST_DEPTH_MAX);
+	fuzz_check(parameters.queue_pairs * parameters.depth <= TEST_REQUESTS_MAX);
+	fuzz_check(parameters.slots > 0 && parameters.slots <= parameters.depth);
+	/* No product is cut. */
+	fuzz_check(test_parameters_memory(&parameters) / parameters.size ==
+		   parameters.slots * parameters.queue_pairs);
+	test_parameters_encode(&parameters, bytes);
+	fuzz_check(test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE) == 0);
+	test_parameters_encode(&back, again);
+	fuzz_check(memcmp(bytes, again, TEST_PARAMETERS_SIZE) == 0);
+	/* But for the flags, which are 1 or nothing, and for what is not looked at. */
+	fuzz_check(memcmp(bytes, data, 4) == 0 && memcmp(bytes + 8, data + 8, 20) == 0);
+	fuzz_check(memcmp(bytes + 32, data + 32, 16) == 0);
+	for (size_t i = 4; i < 7; i++)
+		fuzz_check(bytes[i] == (data[i] == 1));
+}
+
+static void check_tally(const uint8_t *data, size_t size)
+{
+	void *exact = fuzz_copy(data, size);
+	uint8_t bytes[TEST_RESULT_SIZE];
+	struct test_result result;
+	int error = test_result_decode(&result, exact, size);
+
+	free(exact);
+	fuzz_check(error == (size == TEST_RESULT_SIZE ? 0 : -EPROTO));
+	if (error)
+		return;
+	test_result_encode(&result, bytes);
+	fuzz_check(memcmp(bytes, data, 56) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	check_plan(data, size);
+	check_tally(data, size);
+	return 0;
+}

@@ -1,0 +1,306 @@
+#include "tests/fuzz/oracle.h"
+
+#include "stream/sink.h"
+#include "tests/fuzz/fuzz.h"
+
+/* The digest of a stream whose sender told of it by that MSG_MR. */
+static struct digest digest_by(const struct oracle *oracle, enum secret_role role,
+	const struct message *region, const uint8_t *bytes, size_t size)
+{
+	const struct handshake *peer = &oracle->peer;
+	uint8_t key[SECRET_KEY_SIZE];
+
+	if (!peer->secret)
+		return digest_of(bytes, size);
+	secret_stream_key(
+		peer->secret, &peer->transcript, role, region->text, region->text_size, key);
+	return digest_of_keyed(key, bytes, size);
+}
+
+struct digest oracle_digest(const struct oracle *oracle)
+{
+	return digest_by(
+		oracle, oracle->peer.role, &oracle->region, oracle->stream, oracle->streamed);
+}
+
+static bool is_right_proof(const struct oracle *oracle, const struct message *message)
+{
+	uint8_t proof[SECRET_PROOF_SIZE];
+
+	if (!oracle->peer.secret)
+		return false;
+	handshake_prove(&oracle->peer, proof);
+	return memcmp(proof, message->proof, sizeof(proof)) == 0;
+}
+
+/* True if that role has signed the verdict, or need not. */
+static bool is_signed(
+	const struct oracle *oracle, enum secret_role role, const struct message *verdict)
+{
+	const struct handshake *peer = &oracle->peer;
+
+	return !peer->secret || secret_is_tag(peer->secret, &peer->transcript, role,
+					verdict->verdict, verdict->digest.bytes);
+}
+
+/* True if it may not come now. What comes after the verdict changes nothing. */
+static bool breaks_order(const struct oracle *oracle, const struct message *message)
+{
+	switch (message->type) {
+	case MSG_PROOF:
+		return oracle->heard[MSG_PROOF] || !is_right_proof(oracle, message);
+	case MSG_MR:
+		return oracle->heard[MSG_MR] || !oracle->proved;
+	case MSG_DONE:
+		return oracle->heard[MSG_DONE] || !oracle->heard[MSG_MR];
+	case MSG_VERDICT:
+		return !oracle->heard[MSG_DONE] || !is_signed(oracle, oracle->peer.role, message);
+	case MSG_DATA:
+		return oracle->heard[MSG_DONE] || !oracle->heard[MSG_MR];
+	case MSG_ABORT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note_order(struct oracle *oracle, const struct message *message)
+{
+	if (!oracle->tutorial && !oracle->heard[MSG_VERDICT] && breaks_order(oracle, message))
+		oracle->broken = true;
+}
+
+void oracle_hear_data(struct oracle *oracle)
+{
+	note_order(oracle, &(struct message){.type = MSG_DATA});
+}
+
+void oracle_hear(struct oracle *oracle, const void *bytes, size_t length)
+{
+	struct message message;
+
+	if (message_decode(&message, bytes, length))
+		return;
+	note_order(oracle, &message);
+	if (message.type == MSG_PROOF && oracle->peer.secret && !oracle->heard[MSG_PROOF])
+		oracle->proved = !oracle->broken && is_right_proof(oracle, &message);
+	/* A second one ends the exchange, and changes nothing that was agreed. */
+	if (message.type == MSG_MR && !oracle->heard[MSG_MR])
+		oracle->region = message;
+	if (message.type == MSG_DONE && !oracle->heard[MSG_DONE])
+		oracle->done = message;
+	if (message.type == MSG_VERDICT && !oracle->heard[MSG_VERDICT])
+		oracle->verified = message.verdict == VERDICT_VERIFIED;
+	if (message.type == MSG_CREDIT && message.length >= oracle->credited &&
+		message.length <= oracle->told && message.pieces >= oracle->pieces &&
+		message.pieces <= oracle->pieces_told) {
+		oracle->credited = message.length;
+		oracle->pieces = message.pieces;
+	}
+	oracle->heard[message.type] = true;
+}
+
+/* True if these bytes lie in memory of that address and length. */
+static bool is_inside(uint64_t address, uint64_t size, uint64_t start, uint64_t length)
+{
+	return address >= start && size <= length && address - start <= length - size;
+}
+
+bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send)
+{
+	return send->opcode == IBV_WR_SEND ||
+	       is_inside(send->remote_address, send->piece.length, (uintptr_t)oracle->memory,
+		       oracle->memory_size);
+}
+
+/* One more piece of our stream is told of: the peer has a receive for it. */
+static void look_at_piece(struct oracle *oracle, uint64_t position)
+{
+	fuzz_check(position > oracle->told);
+	oracle->told = position;
+	oracle->pieces_told++;
+	fuzz_check(oracle->pieces_told - oracle->pieces <= oracle->region.depth);
+	fuzz_check(oracle->told - oracle->credited <= WITNESS_STREAM_MAX);
+}
+
+/* RDMA goes only where the peer has said that it may, and overwrites nothing that it still needs. */
+static void look_at_rdma(struct oracle *oracle, const struct fake_send *send)
+{
+	const struct message *region = &oracle->region;
+
+	fuzz_check(oracle->proved && oracle->heard[MSG_MR] && oracle->said[MSG_MR]);
+	fuzz_check(send->rkey == region->rkey);
+	fuzz_check(is_inside(
+		send->remote_address, send->piece.length, region->address, region->length));
+	fuzz_check(oracle->writes == (send->opcode != IBV_WR_RDMA_READ));
+	if (!oracle->writes)
+		return;
+	fuzz_check(!oracle->said[MSG_DONE]);
+	if (!oracle->tutorial)
+		fuzz_check(
+			send->remote_address == region->address + oracle->written % region->length);
+	oracle->written += send->piece.length;
+	fuzz_check(oracle->written - oracle->credited <= region->length);
+	fuzz_check(oracle->written <= oracle->ours_size);
+	if (send->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+		fuzz_check(send->immediate == (uint32_t)oracle->written);
+		look_at_piece(oracle, oracle->written);
+	}
+}
+
+/* The region that the message tells of is registered, with the one right that the mode needs. */
+static void check_region(const struct oracle *oracle, const struct message *message,
+	const struct ibv_mr *region, int access)
+{
+	int wanted = oracle->writes ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
+
+	fuzz_check(region->rkey == message->rkey);
+	fuzz_check(message->address == (uintptr_t)region->addr);
+	fuzz_check(message->length == region->length);
+	fuzz_check((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				     IBV_ACCESS_REMOTE_ATOMIC)) == wanted);
+}
+
+/* What we offer is there, unless the peer has said already that it needs it no more. */
+static void look_at_region(struct oracle *oracle, const struct message *message)
+{
+	int access = 0;
+	const struct ibv_mr *region = fake_region(message->rkey, &access);
+
+	fuzz_check(oracle->active || oracle->heard[MSG_MR]);
+	fuzz_check(!oracle->peer.secret || oracle->said[MSG_PROOF]);
+	if (region)
+		check_region(oracle, message, region, access);
+	else
+		fuzz_check(oracle->heard[oracle->writes ? MSG_DONE : MSG_VERDICT]);
+	oracle->offered = *message;
+}
+
+static void look_at_done(const struct oracle *oracle, const struct message *message)
+{
+	struct digest digest = digest_by(oracle, handshake_peer(&oracle->peer), &oracle->offered,
+		oracle->ours, oracle->ours_size);
+
+	fuzz_check(oracle->heard[MSG_MR]);
+	if (oracle->tutorial)
+		return;
+	fuzz_check(message->length == oracle->ours_size);
+	fuzz_check(oracle->told == oracle->ours_size);
+	fuzz_check(digest_equal(&message->digest, &digest));
+}
+
+/* True if the peer's stream is what its MSG_DONE says, as far as it was sent in good order. */
+static bool is_whole(const struct oracle *oracle)
+{
+	struct digest digest = oracle_digest(oracle);
+
+	return oracle->done.length == oracle->streamed &&
+	       digest_equal(&oracle->done.digest, &digest);
+}
+
+static void look_at_verdict(const struct oracle *oracle, const struct message *message)
+{
+	bool verified = message->verdict == VERDICT_VERIFIED;
+
+	fuzz_check(!oracle->tutorial && oracle->heard[MSG_DONE] && oracle->said[MSG_DONE]);
+	fuzz_check(is_signed(oracle, handshake_peer(&oracle->peer), message));
+	fuzz_check(oracle->odd || verified == is_whole(oracle));
+}
+
+/* Our proof is right, and the passive side's answers one that is. */
+static void look_at_proof(const struct oracle *oracle, const struct message *message)
+{
+	fuzz_check(oracle->peer.secret && (oracle->active || oracle->proved));
+	fuzz_check(handshake_is_proved(&oracle->peer, message->proof));
+}
+
+static void look_at_message(struct oracle *oracle, const struct fake_send *send)
+{
+	struct message message;
+
+	/* Of no bytes: a sign of life. */
+	if (send->piece.length == 0)
+		return;
+	fuzz_check(message_decode(&message, send->bytes, send->piece.length) == 0);
+	fuzz_check(!oracle->said[MSG_ABORT]);
+	/* A stranger hears no more than that it is one. */
+	fuzz_check(oracle->proved || message.type == MSG_PROOF || message.type == MSG_ABORT);
+	switch (message.type) {
+	case MSG_PROOF:
+		look_at_proof(oracle, &message);
+		break;
+	case MSG_MR:
+		look_at_region(oracle, &message);
+		break;
+	case MSG_DONE:
+		look_at_done(oracle, &message);
+		break;
+	case MSG_DATA:
+		fuzz_check(
+			message.length <= (oracle->writes ? oracle->written : oracle->ours_size));
+		look_at_piece(oracle, message.length);
+		break;
+	case MSG_VERDICT:
+		look_at_verdict(oracle, &message);
+		break;
+	default:
+		break;
+	}
+	oracle->said[message.type]++;
+	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
+		fuzz_check(oracle->said[message.type] == 1);
+}
+
+void oracle_look(struct oracle *oracle)
+{
+	/*
+	 * Nobody but who holds the secret has any of our memory. iWARP wants the right for what we
+	 * READ into, too; its key goes to nobody.
+	 */
+	fuzz_check(oracle->proved || (oracle->iwarp && !oracle->writes) || !fake_is_exposed());
+	for (; oracle->looked_at < fake_sends(oracle->id); oracle->looked_at++) {
+		const struct fake_send send = fake_send(oracle->id, oracle->looked_at);
+
+		if (send.opcode == IBV_WR_SEND)
+			look_at_message(oracle, &send);
+		else
+			look_at_rdma(oracle, &send);
+	}
+}
+
+/* What the peer's memory holds at the end is the last of what we sent. */
+static void judge_memory(const struct oracle *oracle)
+{
+	const struct message *region = &oracle->region;
+	uint64_t from = 0;
+
+	if (!is_inside(region->address, region->length, (uintptr_t)oracle->memory,
+		    oracle->memory_size))
+		return;
+	if (oracle->ours_size > region->length)
+		from = oracle->ours_size - region->length;
+	for (; from < oracle->ours_size; from++) {
+		const uint8_t *at = (const uint8_t *)(uintptr_t)region->address;
+
+		fuzz_check(at[from % region->length] == oracle->ours[from]);
+	}
+}
+
+void oracle_judge(const struct oracle *oracle, const struct failure *outcome)
+{
+	if (failure_is_set(outcome)) {
+		fuzz_check(failure_status(outcome) != STATUS_OK);
+		return;
+	}
+	fuzz_check(!oracle->broken && oracle->proved);
+	fuzz_check(oracle->said[MSG_PROOF] == (oracle->peer.secret ? 1 : 0));
+	fuzz_check(oracle->heard[MSG_MR] && oracle->heard[MSG_DONE]);
+	fuzz_check(oracle->said[MSG_MR] == 1 && oracle->said[MSG_DONE] == 1);
+	if (oracle->writes)
+		judge_memory(oracle);
+	if (oracle->tutorial)
+		return;
+	fuzz_check(oracle->heard[MSG_VERDICT] && oracle->verified);
+	fuzz_check(oracle->said[MSG_VERDICT] == 1);
+	fuzz_check(oracle->odd || is_whole(oracle));
+}

@@ -1,0 +1,243 @@
+/*
+ * Many clients in one process, on the pair's own verbs module: for more exchanges than there is
+ * time to start processes for.
+ *
+ *     swarm write|read HOST PORT TOTAL AT-ONCE [INPUT]
+ *
+ * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first
+ * of them may finish only if they start together, so a TOTAL equal to AT-ONCE is a crowd. With
+ * INPUT each sends what that file has: of a FIFO to which nobody writes nothing, for ever. Prints
+ * "N verified, N failed", and each failure on standard error. Exits 0 if none failed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/deadline.h"
+#include "cli/options.h"
+#include "rdma-common.h"
+
+#define RESOLVE_MS 20000
+#define BUFFER     65536
+#define SILENCE_MS 60000 /* nothing at all happens for so long: the swarm gives up */
+
+static const char message[] = "message from a swarm";
+
+struct load {
+	const struct mode *mode;
+	struct output output;
+	struct exchange_settings settings;
+	struct wakeup_queue wakeups;
+	struct rdma_event_channel *channel;
+	struct addrinfo *server;
+	struct device *device;
+	struct rdma_cm_id *anchor; /* keeps the device open between clients */
+	unsigned int to_start, running, verified, failed;
+};
+
+struct bee {
+	struct connection *connection;
+	bool drained, disconnected, connected;
+};
+
+static void start_bee(struct load *load)
+{
+	struct bee *bee = calloc(1, sizeof(*bee));
+	struct rdma_cm_id *id;
+
+	load->to_start--;
+	load->running++;
+	if (!bee || rdma_create_id(load->channel, &id, bee, RDMA_PS_TCP) ||
+		rdma_resolve_addr(id, NULL, load->server->ai_addr, RESOLVE_MS)) {
+		fprintf(stderr, "swarm: cannot start: %s\n", strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void count(struct load *load, const struct failure *failure)
+{
+	char text[512];
+
+	load->running--;
+	if (!failure_is_set(failure)) {
+		load->verified++;
+		return;
+	}
+	load->failed++;
+	failure_explain(failure, NULL, true, text, sizeof(text));
+	fprintf(stderr, "swarm: %s\n", text);
+}
+
+static void end_bee(struct load *load, struct bee *bee, const struct failure *failure)
+{
+	count(load, failure);
+	if (bee->connection)
+		connection_destroy(bee->connection);
+	free(bee);
+}
+
+static void free_if_over(struct load *load, struct bee *bee)
+{
+	if (bee->drained && (bee->disconnected || !bee->connected))
+		end_bee(load, bee, connection_outcome(bee->connection));
+}
+
+static int connect_bee(
+	struct load *load, struct bee *bee, struct rdma_cm_id *id, struct failure *failure)
+{
+	int error;
+
+	if (!load->device && device_start(id->verbs, &load->device, failure))
+		return -1;
+	if (connection_create(
+		    &load->settings, load->mode, id, load->device, NULL, &bee->connection, failure))
+		return -1;
+	connection_set_owner(bee->connection, bee);
+	error = connection_connect(bee->connection);
+	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_connect",
+			       "%s", strerror(-error))
+		     : 0;
+}
+
+/* Takes an event; the private data is still valid. Returns 0, or -1 with the failure recorded. */
+static int take_event(struct load *load, const struct rdma_cm_event *event, struct failure *failure)
+{
+	struct bee *bee = event->id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return rdma_resolve_route(event->id, RESOLVE_MS)
+			       ? failure_set(failure, FAILURE_ERRNO, PHASE_ROUTE, errno,
+					 "rdma_resolve_route", "%s", strerror(errno))
+			       : 0;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return connect_bee(load, bee, event->id, failure);
+	case RDMA_CM_EVENT_ESTABLISHED:
+		bee->connected = true;
+		return connection_established(bee->connection, &event->param.conn, failure);
+	case RDMA_CM_EVENT_DISCONNECTED:
+		bee->disconnected = true;
+		connection_disconnected(bee->connection);
+		return 0;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		return 0;
+	default:
+		failure_from_event(failure, event, PHASE_CONNECT, "the server");
+		return -1;
+	}
+}
+
+static void take_events(struct load *load)
+{
+	struct rdma_cm_event *event;
+	int error;
+
+	while ((event = channel_event(load->channel, &error))) {
+		struct bee *bee = event->id->context;
+		struct rdma_cm_id *id = event->id;
+		struct failure failure = {0};
+		int result = take_event(load, event, &failure);
+
+		rdma_ack_cm_event(event);
+		if (result && bee->connection) {
+			connection_close(bee->connection, &failure);
+		} else if (result) {
+			end_bee(load, bee, &failure);
+			rdma_destroy_id(id);
+		} else if (bee->connection) {
+			free_if_over(load, bee);
+		}
+	}
+	if (error) {
+		fprintf(stderr, "swarm: event channel: %s\n", strerror(-error));
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void take_wakeups(struct load *load)
+{
+	unsigned int events;
+	struct wakeup *wakeup;
+
+	while ((wakeup = wakeup_queue_take(&load->wakeups, &events))) {
+		struct bee *bee = connection_owner(wakeup->about);
+
+		if (events & CONNECTION_FINISHED)
+			connection_close(bee->connection, NULL);
+		bee->drained |= connection_drained(bee->connection, events);
+		free_if_over(load, bee);
+	}
+}
+
+/* Binds an id to the device's address, as the server does, so that the device stays open. */
+static void drop_anchor(struct load *load)
+{
+	struct sockaddr_storage address = {0};
+
+	memcpy(&address, load->server->ai_addr, load->server->ai_addrlen);
+	((struct sockaddr_in *)&address)->sin_port = 0;
+	if (rdma_create_id(load->channel, &load->anchor, NULL, RDMA_PS_TCP) == 0)
+		rdma_bind_addr(load->anchor, (struct sockaddr *)&address);
+}
+
+static void run(struct load *load, unsigned int at_once)
+{
+	while (load->to_start > 0 || load->running > 0) {
+		struct pollfd waiting[] = {
+			{.fd = load->channel->fd, .events = POLLIN},
+			{.fd = load->wakeups.eventfd, .events = POLLIN},
+		};
+
+		while (load->to_start > 0 && load->running < at_once)
+			start_bee(load);
+		if (poll(waiting, 2, load->settings.input ? -1 : SILENCE_MS) == 0) {
+			fprintf(stderr, "swarm: silence with %u running\n", load->running);
+			exit(EXIT_FAILURE);
+		}
+		if (waiting[1].revents)
+			take_wakeups(load);
+		if (waiting[0].revents)
+			take_events(load);
+	}
+}
+
+int main(int argc, char *argv[])
+{
+	struct load load = {.output = {.program = "swarm", .quiet = true}};
+	struct failure failure = {0};
+
+	if (argc < 6 || argc > 7) {
+		fprintf(stderr, "usage: swarm write|read HOST PORT TOTAL AT-ONCE [INPUT]\n");
+		return EXIT_FAILURE;
+	}
+	load.mode = mode_by_name(argv[1]);
+	load.to_start = (unsigned int)atoi(argv[4]);
+	load.settings = (struct exchange_settings){
+		.output = &load.output,
+		.wakeups = &load.wakeups,
+		.message = argc == 7 ? NULL : message,
+		.message_size = argc == 7 ? 0 : sizeof(message),
+		.input = argc == 7 ? argv[6] : NULL,
+		.buffer = BUFFER,
+		.timeout = SILENCE_MS,
+		.active = true,
+	};
+	load.channel = channel_open(&failure);
+	if (!load.mode || !load.channel || wakeup_queue_open(&load.wakeups) ||
+		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, 5000, &load.server)) {
+		fprintf(stderr, "swarm: cannot start\n");
+		return EXIT_FAILURE;
+	}
+	drop_anchor(&load);
+	run(&load, (unsigned int)atoi(argv[5]));
+	printf("%u verified, %u failed\n", load.verified, load.failed);
+	device_stop(load.device);
+	if (load.anchor)
+		rdma_destroy_id(load.anchor);
+	rdma_destroy_event_channel(load.channel);
+	freeaddrinfo(load.server);
+	wakeup_queue_close(&load.wakeups);
+	return load.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

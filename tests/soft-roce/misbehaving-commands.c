@@ -1,0 +1,207 @@
+/* See odd-orders.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/command.h"
+#include "protocol/test-parameters.h"
+#include "tests/soft-roce/misbehaving-commands.h"
+
+#define RUN_MS      100
+#define RUN_MS_LONG 5001
+
+static const char *const names[COMMAND_TYPES] = {
+	[COMMAND_REGION] = "region",
+	[COMMAND_FACTS] = "facts",
+	[COMMAND_COUNTERS] = "counters",
+	[COMMAND_FILL] = "fill",
+	[COMMAND_CHECK] = "check",
+	[COMMAND_WRITE] = "write",
+	[COMMAND_READ] = "read",
+	[COMMAND_RUN] = "run",
+	[COMMAND_PROOF] = "proof",
+	[COMMAND_QUEUE_PAIRS] = "lanes",
+	[COMMAND_BEGIN] = "begin",
+	[COMMAND_END] = "end",
+};
+
+static const char *const statuses[COMMAND_STATUSES] = {
+	[COMMAND_DONE] = "done",
+	[COMMAND_WRONG] = "wrong",
+	[COMMAND_FAILED] = "failed",
+	[COMMAND_REFUSED] = "refused",
+};
+
+const char *misbehaving_word(const char **how, size_t *length)
+{
+	const char *start = *how;
+
+	*length = strcspn(start, ":");
+	*how = start + *length + (start[*length] == ':');
+	return start;
+}
+
+bool misbehaving_is(const char *text, size_t length, const char *name)
+{
+	return strlen(name) == length && strncmp(text, name, length) == 0;
+}
+
+static enum command_type type_named(const char *name, size_t length)
+{
+	for (unsigned int type = 0; type < COMMAND_TYPES; type++)
+		if (misbehaving_is(name, length, names[type]))
+			return (enum command_type)type;
+	return (enum command_type)atoi(name);
+}
+
+/* Makes the message wrong in the way named. */
+static void distort(struct command *message, const char *how, size_t length)
+{
+	static const char zeros[TEST_RESULT_SIZE];
+	static char ones[TEST_RESULT_SIZE];
+
+	memset(ones, 0xff, sizeof(ones));
+	if (misbehaving_is(how, length, "wrap"))
+		message->address = UINT64_MAX - 10;
+	else if (misbehaving_is(how, length, "empty"))
+		message->length = 0;
+	else if (misbehaving_is(how, length, "long"))
+		message->length = COMMAND_REGION_MAX + 1, message->milliseconds = RUN_MS_LONG;
+	else if (misbehaving_is(how, length, "large"))
+		message->length = COMMAND_REGION_MIN;
+	else if (misbehaving_is(how, length, "key"))
+		message->rkey ^= 0xffff00;
+	else if (misbehaving_is(how, length, "answer"))
+		message->reply = true;
+	else if (misbehaving_is(how, length, "number"))
+		message->number += 7;
+	else if (misbehaving_is(how, length, "status"))
+		message->status = COMMAND_STATUSES;
+	else if (misbehaving_is(how, length, "refused"))
+		message->status = COMMAND_REFUSED;
+	else if (misbehaving_is(how, length, "wrong"))
+		message->status = COMMAND_WRONG;
+	else if (misbehaving_is(how, length, "garbage"))
+		message->text = "\xff\x1b[2J:\n\n", message->text_size = 8;
+	else if (misbehaving_is(how, length, "zeros"))
+		message->text = zeros, message->text_size = TEST_RESULT_SIZE;
+	else if (misbehaving_is(how, length, "ones"))
+		message->text = ones, message->text_size = TEST_RESULT_SIZE;
+	else if (length > 0 && message->type != COMMAND_PROOF)
+		die("no way '%.*s' to be wrong", (int)length, how);
+}
+
+static void give(struct peer *peer, const struct command *message)
+{
+	uint8_t bytes[COMMAND_MAX];
+
+	misbehaving_send(peer, bytes, command_encode(message, bytes));
+}
+
+/* A message with our memory in it. */
+static struct command ours(const struct peer *peer, enum command_type type)
+{
+	return (struct command){
+		.type = type,
+		.number = peer->commands,
+		.address = (uintptr_t)peer->end.exposed,
+		.length = ENDPOINT_REGION,
+		.rkey = peer->end.exposed_mr->rkey,
+		.size = ENDPOINT_REGION,
+		.milliseconds = RUN_MS,
+		.seed = 1,
+		.nanoseconds = 1000,
+	};
+}
+
+/* Adds our proof, without a secret none: right, with a bit flipped, or one for another nonce. */
+static void prove(struct peer *peer, struct command *message, const char *how, size_t length)
+{
+	static uint8_t proof[SECRET_PROOF_SIZE];
+	struct handshake handshake = peer->handshake;
+
+	if (misbehaving_is(how, length, "replay") || misbehaving_is(how, length, "recorded"))
+		misbehaving_other_nonce(&handshake, misbehaving_is(how, length, "replay"));
+	if (peer->secret)
+		handshake_prove(&handshake, proof);
+	if (misbehaving_is(how, length, "flip"))
+		proof[0] ^= 1;
+	message->text = (const char *)proof;
+	message->text_size =
+		misbehaving_is(how, length, "cut") ? SECRET_PROOF_SIZE - 1 : SECRET_PROOF_SIZE;
+}
+
+void misbehaving_order_text(
+	struct peer *peer, enum command_type type, const void *text, size_t size)
+{
+	struct command message;
+
+	peer->commands++;
+	message = ours(peer, type);
+	message.text = text;
+	message.text_size = (uint16_t)size;
+	give(peer, &message);
+}
+
+void misbehaving_order(struct peer *peer, const char *how)
+{
+	size_t name_length, length;
+	const char *name = misbehaving_word(&how, &name_length),
+		   *server = misbehaving_word(&how, &length);
+	struct command message;
+
+	peer->commands++;
+	message = ours(peer, type_named(name, name_length));
+	distort(&message, server, length);
+	if (*how)
+		message.size = (uint32_t)strtoul(how, NULL, 10);
+	if (message.type == COMMAND_PROOF)
+		prove(peer, &message, server, length);
+	give(peer, &message);
+}
+
+void misbehaving_reply(struct peer *peer, const char *how)
+{
+	struct command message = ours(peer, peer->told);
+
+	message.reply = true;
+	message.size = message.milliseconds = 0;
+	distort(&message, how, strlen(how));
+	give(peer, &message);
+}
+
+/* What an answer to COMMAND_END says. */
+static void print_tally(const struct command *message)
+{
+	struct test_result result;
+
+	if (test_result_decode(&result, message->text, message->text_size))
+		die("it sent a tally of %u bytes", message->text_size);
+	printf("tally: %llu operations, %llu wrong\n", (unsigned long long)result.operations,
+		(unsigned long long)result.wrong);
+}
+
+void misbehaving_told(struct peer *peer, const char *how)
+{
+	struct command message;
+	const uint8_t *bytes;
+	size_t length;
+
+	(void)how;
+	if (!misbehaving_next(peer, &bytes, &length))
+		return;
+	if (command_decode(&message, bytes, length))
+		die("it sent an order that cannot be decoded");
+	peer->told = message.type;
+	if (message.type == COMMAND_REGION)
+		peer->theirs = (struct message){
+			.address = message.address, .length = message.length, .rkey = message.rkey};
+	if (message.reply) {
+		printf("told %s %s\n", names[message.type], statuses[message.status]);
+		if (message.type == COMMAND_END && message.status == COMMAND_DONE)
+			print_tally(&message);
+	} else {
+		peer->commands = message.number;
+		printf("told to %s\n", names[message.type]);
+	}
+}

@@ -1,0 +1,149 @@
+/* See odd-measure.h. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/little-endian.h"
+#include "protocol/test-parameters.h"
+#include "tests/soft-roce/misbehaving-commands.h"
+#include "tests/soft-roce/misbehaving-measure.h"
+
+#define NOTICE_SIZE 8
+
+/* Of queue pairs that nobody has. */
+#define NOBODYS 0xf00001
+
+/* How often who waits for a WRITE looks whether the connection still is there. */
+#define LOOK_MS 20
+
+/* Until then a server has seen that a WRITE is there, of which it waits a second for the rest. */
+#define SEEN_MS 200
+
+/* The fields of a plan that can be wrong: docs/protocol.md. */
+static const struct field {
+	const char *name;
+	size_t offset, width;
+} fields[] = {
+	{"latency", 0, 2},
+	{"spin", 2, 2},
+	{"read", 4, 1},
+	{"both", 5, 1},
+	{"verify", 6, 1},
+	{"size", 8, 4},
+	{"qps", 12, 4},
+	{"depth", 16, 4},
+	{"slots", 20, 4},
+	{"ms", 24, 4},
+	{"ops", 32, 8},
+};
+
+static const struct field *field_named(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (misbehaving_is(name, length, fields[i].name))
+			return &fields[i];
+	die("no field '%.*s' of a plan", (int)length, name);
+}
+
+/* Puts what a word says, a name or a name, `=` and a number, into a plan. */
+static void set_field(uint8_t *parameters, const char *word, size_t length)
+{
+	const char *equals = memchr(word, '=', length);
+	const struct field *field = field_named(word, equals ? (size_t)(equals - word) : length);
+	uint64_t number = equals ? strtoull(equals + 1, NULL, 10) : 1;
+
+	for (size_t i = 0; i < field->width; i++)
+		parameters[field->offset + i] = (uint8_t)(number >> 8 * i);
+}
+
+void misbehaving_begin(struct peer *peer, const char *how)
+{
+	/* It fits into our memory, and into the shape that we ask for by default. */
+	static const struct test_parameters usual = {
+		.size = 64, .queue_pairs = 1, .depth = 32, .slots = 4, .milliseconds = 60000};
+	uint8_t parameters[TEST_PARAMETERS_SIZE];
+	const char *word;
+	size_t length;
+
+	test_parameters_encode(&usual, parameters);
+	while (*how) {
+		word = misbehaving_word(&how, &length);
+		set_field(parameters, word, length);
+	}
+	peer->plan_size = le_get32(parameters + 8);
+	misbehaving_order_text(peer, COMMAND_BEGIN, parameters, TEST_PARAMETERS_SIZE);
+}
+
+void misbehaving_lanes(struct peer *peer, const char *how)
+{
+	size_t size = strtoul(how, NULL, 10);
+	uint8_t text[COMMAND_TEXT_MAX] = {0};
+
+	for (uint32_t i = 0; i < size / 4; i++)
+		le_put32(text + (size_t)4 * i, NOBODYS + i);
+	misbehaving_order_text(peer, COMMAND_QUEUE_PAIRS, text, size);
+}
+
+void misbehaving_notice(struct peer *peer, const char *how)
+{
+	char *rest;
+	uint64_t number = strtoull(how, &rest, 10);
+	uint8_t bytes[NOTICE_SIZE];
+
+	le_put64(bytes,
+		number << 2 | (strstr(rest, ":mover") ? 2 : 0) | (strstr(rest, ":last") ? 1 : 0));
+	misbehaving_send(peer, bytes, sizeof(bytes));
+}
+
+void misbehaving_hear(struct peer *peer, const char *how)
+{
+	const uint8_t *bytes;
+	uint64_t notice;
+	size_t length;
+
+	(void)how;
+	if (!misbehaving_next(peer, &bytes, &length))
+		return;
+	if (length != NOTICE_SIZE)
+		die("it sent %zu bytes, which is no notice", length);
+	notice = le_get64(bytes);
+	printf("notice %llu%s%s\n", (unsigned long long)(notice >> 2), notice & 2 ? " mover" : "",
+		notice & 1 ? " last" : "");
+}
+
+/* A WRITE of nothing, which takes no receive, fails when the connection is no more. */
+static void await_mark(struct peer *peer, const uint8_t *place, uint8_t mark)
+{
+	while (__atomic_load_n(place, __ATOMIC_ACQUIRE) != mark && !peer->failed) {
+		poll(NULL, 0, LOOK_MS);
+		endpoint_rdma(&peer->end, IBV_WR_RDMA_WRITE, peer->theirs.address,
+			peer->theirs.rkey, 0, 0);
+		peer->sends++;
+		misbehaving_finish(peer);
+	}
+}
+
+static void write_mark(struct peer *peer, uint8_t mark)
+{
+	peer->end.local[0] = mark;
+	endpoint_rdma(&peer->end, IBV_WR_RDMA_WRITE, peer->theirs.address + peer->plan_size - 1,
+		peer->theirs.rkey, 1, 0);
+	peer->sends++;
+	misbehaving_finish(peer);
+	poll(NULL, 0, SEEN_MS);
+}
+
+/* Each comes while the server still looks at the one before, so that it never waits for the next. */
+void misbehaving_pings(struct peer *peer, const char *how)
+{
+	(void)how;
+	write_mark(peer, 1);
+	for (uint8_t mark = 2; !peer->failed; mark++) {
+		write_mark(peer, mark);
+		await_mark(peer, peer->end.exposed + peer->plan_size - 1, (uint8_t)(mark - 1));
+		if (mark == 2)
+			puts("answered");
+		poll(NULL, 0, SEEN_MS);
+	}
+}

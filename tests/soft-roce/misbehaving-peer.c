@@ -1,0 +1,260 @@
+/*
+ * A peer that does what it is told, step by step, however wrong that is: for provoking every way in
+ * which a peer can fail or break the protocol.
+ *
+ *     odd-peer [OPTION VALUE]... HOST PORT STEP...
+ *     odd-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...
+ *     odd-peer --refuse REASON ADDRESS PORT-FILE
+ * refuses one request with that reason of protocol/hello.h; 0: without a word.
+ *     odd-peer --half-open HOST PORT
+ * prints "here" when its request is granted, and never says that it knows.
+ *     odd-peer --intro version --knock HOST PORT N
+ * makes N requests at a time, and again whenever one is refused, for ever; prints "here" after the first.
+ *
+ * Options:
+ *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
+ *                  allowing READs), version, mode, session, garbage, diagnosis, measurement
+ *   --shape Q:D    of a measurement: queue pairs and depth that it asks for (default 1:64)
+ *   --secret FILE  it has that secret, and says so
+ *   --size N       bytes that it announces (default: our text), or `unknown`
+ *   --name NAME    what it calls its data
+ *   --receives N   receives that it posts, once; default: enough, always
+ *   --fault N      what the key of its receives is wrong by
+ *   --rnr N        retry count for a peer that has none
+ *   --depth N      READs at a time
+ *
+ * Steps of a diagnosis or a measurement (--intro diagnosis, measurement):
+ *   order:NAME order:NAME:HOW:N   give an order: region, facts, counters, fill, check, write, read, run,
+ *                          lanes, begin, end, or a number; of N bytes (default: all that we offer); HOW, which may be "":
+ *                          region:wrap region:empty region:long region:large (more than there is)
+ *                          region:key, long (a run of 5,001 ms), short (100 ms), answer (it says that
+ *                          it is one), number (one that was not due), status (one that does not exist)
+ *   told                   wait for the next order or answer, and print what it says
+ *   reply reply:HOW        answer the order that was told of last: as one that is done, or with HOW as
+ *                          above; or refused, wrong, garbage (text), or with 64
+ *                          bytes of zeros or ones, as a tally that says nothing, or the impossible
+ *   order:proof order:proof:HOW  send our proof: a right one; with a bit flipped (flip), for another
+ *                          nonce of ours (replay) or theirs (recorded), a byte too short (cut)
+ *
+ * Steps of a measurement:
+ *   lanes lanes:N          COMMAND_QUEUE_PAIRS with N bytes of numbers of queue pairs that nobody has
+ *   begin begin:NAME:NAME=N...  COMMAND_BEGIN with a plan: WRITEs of 64 bytes, 4 slots, depth 32, one queue
+ *                          pair, 60 s; what is named becomes 1, or N: latency, spin, read, both,
+ *                          verify, size, qps, depth, slots, ms, ops
+ *   notice:N:mover:last    a notice; `mover` as who WRITEs or READs, `last` as the last one; or neither
+ *   hear                   wait for the next notice, and print what it says
+ *   pings                  WRITEs of a latency that spins, with the right last byte and no other, for ever
+ *
+ * Steps, which begin by counting the bytes of our stream from 0:
+ *   proof proof:wrong proof:replay proof:recorded proof:reflect
+ *                                          send MSG_PROOF: a right one; with a bit flipped; one for
+ *                                          another nonce of ours; for another one of theirs, as who
+ *                                          recorded a handshake has it; the other side's own
+ *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth
+ *                                          send MSG_MR: true, or wrong in the way named; all: all of
+ *                                          the address space
+ *   write write:N write:beyond write:key write:immediate write:wild write:silent
+ *                                          RDMA WRITE our text, or N bytes, into the region that we
+ *                                          were offered, with its position as immediate data (none if
+ *                                          we gave no introduction); beyond that region; with another
+ *                                          key; with other immediate data; a message of 1,024 bytes
+ *                                          that has no end and is full of control characters; none
+ *                                          at all; wait for the completion
+ *   data data:N                            send MSG_DATA: our text may be READ; up to byte N
+ *   credit:N credit:N:P                    send MSG_CREDIT up to byte N and for P pieces
+ *   done done:digest done:empty done:large send MSG_DONE: for what was sent, or wrong likewise
+ *   verdict verdict:damaged verdict:9      send MSG_VERDICT likewise
+ *   abort abort:TEXT                       send MSG_ABORT
+ *   type:N bytes:N bytes:N:T               send a message of type N; of N bytes, the first being T
+ *   beat beats flood                       send a sign of life; for ever, ten in a second; for ever,
+ *                                          as fast as it goes
+ *   get get:NAME                           wait for the next message, but for MSG_DATA and MSG_CREDIT,
+ *                                          or for the next of that name, and print its name
+ *   read read:beyond reads                 RDMA READ likewise; print the text; for as long as it can
+ *   region                                 print the region that we were offered: what `use` takes
+ *   use:ADDRESS:LENGTH:RKEY                take that for it, whosever it is
+ *   sent                                   wait until everything sent is acknowledged
+ *   deny                                   take the right to WRITE and READ from our queue pair
+ *   scribble                               overwrite what the other side has written
+ *   say:TEXT                               print TEXT
+ *   pause                                  wait for a signal for ever
+ *   await:FILE                             wait until there is such a file
+ *   closed                                 wait until the other side has disconnected
+ *   disconnect                             disconnect and wait for the other side's event
+ *   vanish                                 end the process as it is
+ *
+ * A completion that fails is printed ("completion NAME") and is not an error of this program.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "protocol/hello.h"
+#include "protocol/mode.h"
+#include "tests/soft-roce/misbehaving-steps.h"
+
+#define RECEIVES   32
+#define TIMEOUT_MS 60000
+#define DEPTH      64 /* of a measurement: enough for a latency */
+
+static void say_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
+{
+	struct hello ours = {
+		.version = HELLO_VERSION,
+		.mode = MODE_WRITE,
+		.settings = HELLO_EXCHANGE,
+		.size = peer->size,
+		.timeout = TIMEOUT_MS,
+	};
+	const uint8_t *words;
+	uint8_t length;
+
+	if (strcmp(kind, "read") == 0 || strcmp(kind, "none-read") == 0)
+		ours.mode = MODE_READ;
+	else if (strcmp(kind, "diagnosis") == 0)
+		ours.settings = HELLO_DIAGNOSIS;
+	else if (strcmp(kind, "measurement") == 0)
+		ours.settings = HELLO_MEASUREMENT, ours.size = peer->shape;
+	else if (strcmp(kind, "version") == 0)
+		ours.version = 99;
+	else if (strcmp(kind, "mode") == 0)
+		ours.mode = 77;
+	else if (strcmp(kind, "session") == 0)
+		ours.settings = 55;
+	else if (strcmp(kind, "ours") != 0 && strncmp(kind, "none", 4) != 0 &&
+		 strcmp(kind, "garbage") != 0)
+		die("no introduction '%s'", kind);
+	words = handshake_hello(&peer->handshake, &ours, &length);
+	memcpy(buffer, words, length);
+	if (strcmp(kind, "garbage") == 0)
+		memset(buffer + 8, 0xff, HELLO_SIZE - 8);
+	peer->tutorial = strncmp(kind, "none", 4) == 0;
+	if (peer->tutorial)
+		length = 0;
+	peer->end.parameters.private_data = buffer;
+	peer->end.parameters.private_data_len = length;
+	peer->end.exposed_access =
+		ours.mode == MODE_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	if (hello_is_control(&ours))
+		peer->end.exposed_access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+}
+
+static void refuse(struct peer *peer, uint32_t reason, const char *address, const char *port_file)
+{
+	const struct hello ours = {.version = 99, .mode = MODE_READ, .refusal = reason};
+	uint8_t hello[HELLO_SIZE];
+
+	hello_encode(&ours, hello);
+	endpoint_refuse(&peer->end, address, port_file, hello, reason ? HELLO_SIZE : 0);
+}
+
+static uint64_t shape(const char *text)
+{
+	char *end;
+	uint32_t queue_pairs = (uint32_t)strtoul(text, &end, 10);
+
+	if (*end != ':')
+		die("no shape '%s'", text);
+	return hello_shape(queue_pairs, (uint32_t)strtoul(end + 1, NULL, 10));
+}
+
+static void load_secret(struct peer *peer, const char *path)
+{
+	char why[SECRET_WHY_SIZE];
+
+	if (secret_load(&peer->secret, path, why))
+		die("%s", why);
+}
+
+/* Takes the options; returns the number of the first word that is none. */
+static int take_options(
+	struct peer *peer, int argc, char **argv, const char **kind, unsigned int *receives)
+{
+	struct rdma_conn_param *parameters = &peer->end.parameters;
+	int word = 1;
+
+	for (; word + 2 < argc; word += 2) {
+		const char *option = argv[word], *value = argv[word + 1];
+
+		if (strcmp(option, "--intro") == 0) {
+			*kind = value;
+		} else if (strcmp(option, "--size") == 0) {
+			peer->size = *value == 'u' ? UINT64_MAX : strtoull(value, NULL, 10);
+		} else if (strcmp(option, "--shape") == 0) {
+			peer->shape = shape(value);
+		} else if (strcmp(option, "--secret") == 0) {
+			load_secret(peer, value);
+		} else if (strcmp(option, "--name") == 0) {
+			peer->name = value;
+		} else if (strcmp(option, "--receives") == 0) {
+			*receives = (unsigned int)atoi(value);
+			peer->reposts = false;
+		} else if (strcmp(option, "--fault") == 0) {
+			peer->end.receive_fault = (uint32_t)atoi(value);
+		} else if (strcmp(option, "--rnr") == 0) {
+			parameters->rnr_retry_count = (uint8_t)atoi(value);
+		} else if (strcmp(option, "--depth") == 0) {
+			parameters->initiator_depth = (uint8_t)atoi(value);
+			parameters->responder_resources = (uint8_t)atoi(value);
+		} else {
+			break;
+		}
+	}
+	return word;
+}
+
+int main(int argc, char *argv[])
+{
+	struct peer peer = {
+		.end.parameters = {.initiator_depth = 1,
+			.responder_resources = 1,
+			.retry_count = 6,
+			.rnr_retry_count = 7},
+		.reposts = true,
+		.size = sizeof(ODD_TEXT),
+		.shape = hello_shape(1, DEPTH),
+		.name = "",
+		.digester = digester_new(),
+	};
+	const char *kind = "ours";
+	unsigned int receives = RECEIVES;
+	uint8_t hello[255];
+	int word = take_options(&peer, argc, argv, &kind, &receives);
+
+	handshake_init(&peer.handshake, peer.secret,
+		word < argc && strcmp(argv[word], "--listen") == 0 ? SECRET_SERVER : SECRET_CLIENT);
+	say_hello(&peer, kind, hello);
+	if (word + 2 > argc)
+		die("usage: see the head of odd-peer.c");
+	if (strcmp(argv[word], "--refuse") == 0 && word + 3 < argc) {
+		refuse(&peer, (uint32_t)atoi(argv[word + 1]), argv[word + 2], argv[word + 3]);
+		digester_free(peer.digester);
+		secret_free(peer.secret);
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(argv[word], "--half-open") == 0 && word + 2 < argc) {
+		endpoint_half_open(&peer.end, argv[word + 1], argv[word + 2]);
+		puts("here");
+		pause();
+	}
+	if (strcmp(argv[word], "--knock") == 0 && word + 3 < argc)
+		endpoint_knock(&peer.end, argv[word + 1], argv[word + 2],
+			(unsigned int)atoi(argv[word + 3]));
+	if (strcmp(argv[word], "--listen") == 0) {
+		endpoint_accept(&peer.end, argv[word + 1], argv[word + 2], receives);
+		word += 3;
+	} else {
+		endpoint_connect(&peer.end, argv[word], argv[word + 1], receives);
+		word += 2;
+	}
+	handshake_receive_hello(&peer.handshake, peer.end.words);
+	if (peer.end.exposed_access == IBV_ACCESS_REMOTE_READ)
+		memcpy(peer.end.exposed, ODD_TEXT, sizeof(ODD_TEXT));
+	for (; word < argc; word++)
+		misbehaving_step(&peer, argv[word]);
+	endpoint_free(&peer.end);
+	digester_free(peer.digester);
+	secret_free(peer.secret);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,449 @@
+/* See odd-steps.h. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/soft-roce/misbehaving-commands.h"
+#include "tests/soft-roce/misbehaving-measure.h"
+#include "tests/soft-roce/misbehaving-steps.h"
+
+#define DEPTH   8
+#define BEAT_MS 100
+
+static const char text[] = ODD_TEXT;
+
+/* Keeps a message for `get`; a sign of life, or what a WRITE tells of, is none. */
+static void keep(struct peer *peer, const struct ibv_wc *completion)
+{
+	unsigned int place = peer->came % ODD_INBOX;
+
+	if (completion->opcode == IBV_WC_RECV && completion->byte_len > 0) {
+		if (peer->came - peer->taken == ODD_INBOX)
+			die("too many messages that nobody asked for");
+		peer->inbox[place].length = completion->byte_len;
+		memcpy(peer->inbox[place].bytes, endpoint_received(&peer->end, completion),
+			completion->byte_len);
+		peer->came++;
+	}
+	if (peer->reposts)
+		endpoint_post_receive(&peer->end);
+}
+
+static void take(struct peer *peer)
+{
+	struct ibv_wc completion = endpoint_completion(&peer->end);
+
+	if (completion.status != IBV_WC_SUCCESS) {
+		if (!peer->failed)
+			printf("completion %s\n", ibv_wc_status_str(completion.status));
+		peer->failed = true;
+		peer->sends = 0;
+	} else if (completion.opcode & IBV_WC_RECV) {
+		keep(peer, &completion);
+	} else {
+		peer->sends--;
+	}
+}
+
+void misbehaving_finish(struct peer *peer)
+{
+	while (peer->sends > 0 && !peer->failed)
+		take(peer);
+}
+
+static void finish_sends(struct peer *peer, const char *how)
+{
+	(void)how;
+	misbehaving_finish(peer);
+}
+
+bool misbehaving_next(struct peer *peer, const uint8_t **bytes, size_t *length)
+{
+	unsigned int place = peer->taken % ODD_INBOX;
+
+	while (peer->came == peer->taken && !peer->failed)
+		take(peer);
+	if (peer->came == peer->taken)
+		return false;
+	peer->taken++;
+	*bytes = peer->inbox[place].bytes;
+	*length = peer->inbox[place].length;
+	return true;
+}
+
+/* The next message. Returns false if none can come any more. */
+static bool next_message(struct peer *peer, struct message *message)
+{
+	const uint8_t *bytes;
+	size_t length;
+
+	if (!misbehaving_next(peer, &bytes, &length))
+		return false;
+	if (message_decode(message, bytes, length))
+		die("it sent a message that cannot be decoded");
+	if (message->type == MSG_MR)
+		peer->theirs = *message;
+	if (message->type == MSG_PROOF)
+		peer->proof = *message;
+	return true;
+}
+
+static void get(struct peer *peer, const char *name)
+{
+	struct message message;
+	bool wanted;
+
+	do {
+		if (!next_message(peer, &message))
+			return;
+		wanted = *name ? strcmp(name, message_name(message.type)) == 0
+			       : message.type != MSG_DATA && message.type != MSG_CREDIT;
+	} while (!wanted);
+	printf("got %s%s%.*s\n", message_name(message.type), message.type == MSG_ABORT ? ": " : "",
+		message.type == MSG_ABORT ? message.text_size : 0, message.text);
+}
+
+void misbehaving_send(struct peer *peer, const void *bytes, size_t length)
+{
+	endpoint_send(&peer->end, bytes, (uint32_t)length);
+	peer->sends++;
+}
+
+static void send_message(struct peer *peer, const struct message *message)
+{
+	uint8_t bytes[MESSAGE_MAX];
+
+	misbehaving_send(peer, bytes, message_encode(message, bytes));
+}
+
+void misbehaving_other_nonce(struct handshake *handshake, bool ours)
+{
+	enum secret_role role = ours ? handshake->role : handshake_peer(handshake);
+
+	secret_nonce(handshake->transcript.hello_bytes[role] + HELLO_SIZE);
+}
+
+static void send_proof(struct peer *peer, const char *how)
+{
+	struct message message = {.type = MSG_PROOF};
+	struct handshake before = peer->handshake;
+
+	if (strcmp(how, "replay") == 0 || strcmp(how, "recorded") == 0)
+		misbehaving_other_nonce(&before, strcmp(how, "replay") == 0);
+	handshake_prove(&before, message.proof);
+	if (strcmp(how, "wrong") == 0)
+		message.proof[SECRET_PROOF_SIZE - 1] ^= 1;
+	else if (strcmp(how, "reflect") == 0)
+		message = peer->proof;
+	send_message(peer, &message);
+}
+
+static void send_mr(struct peer *peer, const char *how)
+{
+	struct message message = {
+		.type = MSG_MR,
+		.address = (uintptr_t)peer->end.exposed,
+		.length = ENDPOINT_REGION,
+		.rkey = peer->end.exposed_mr->rkey,
+		.depth = peer->tutorial ? 0 : DEPTH,
+	};
+
+	if (strcmp(how, "wrap") == 0)
+		message.address = UINT64_MAX - 10;
+	else if (strcmp(how, "empty") == 0)
+		message.length = 0;
+	else if (strcmp(how, "key") == 0)
+		message.rkey ^= 0xffff00;
+	else if (strcmp(how, "all") == 0)
+		message.address = 0, message.length = UINT64_MAX;
+	else if (strcmp(how, "small") == 0)
+		message.length = 4;
+	else if (strcmp(how, "depth") == 0)
+		message.depth = 0;
+	message_set_text(&message, peer->name);
+	send_message(peer, &message);
+}
+
+static void send_done(struct peer *peer, const char *how)
+{
+	struct message message = {
+		.type = MSG_DONE,
+		.length = peer->position,
+		.digest = digester_result(peer->digester),
+	};
+
+	if (strcmp(how, "digest") == 0)
+		message.digest.bytes[3] ^= 1;
+	else if (strcmp(how, "empty") == 0)
+		message.length = 0;
+	else if (strcmp(how, "large") == 0)
+		message.length++;
+	send_message(peer, &message);
+}
+
+static void send_verdict(struct peer *peer, const char *how)
+{
+	struct message message = {
+		.type = MSG_VERDICT,
+		.verdict = *how == 'd' ? VERDICT_DAMAGED : (uint32_t)atoi(how),
+	};
+
+	send_message(peer, &message);
+}
+
+static void send_data(struct peer *peer, const char *how)
+{
+	struct message message = {.type = MSG_DATA};
+
+	if (!*how) {
+		digester_add(peer->digester, text, sizeof(text));
+		peer->position += sizeof(text);
+	}
+	message.length = *how ? strtoull(how, NULL, 10) : peer->position;
+	send_message(peer, &message);
+}
+
+static void send_credit(struct peer *peer, const char *how)
+{
+	struct message message = {.type = MSG_CREDIT};
+	char *end;
+
+	message.length = strtoull(how, &end, 10);
+	message.pieces = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+	send_message(peer, &message);
+}
+
+static void send_abort(struct peer *peer, const char *why)
+{
+	struct message message = {.type = MSG_ABORT};
+
+	message_set_text(&message, why);
+	send_message(peer, &message);
+}
+
+static void send_type(struct peer *peer, const char *type)
+{
+	struct message message = {.type = (enum message_type)atoi(type)};
+
+	send_message(peer, &message);
+}
+
+static void send_length(struct peer *peer, const char *how)
+{
+	uint8_t bytes[ENDPOINT_SLOT] = {0};
+	char *end;
+	size_t length = strtoul(how, &end, 10);
+
+	if (*end == ':')
+		bytes[0] = (uint8_t)atoi(end + 1);
+	misbehaving_send(peer, bytes, length);
+}
+
+static void keepalive(struct peer *peer, const char *how)
+{
+	(void)how;
+	misbehaving_send(peer, "", 0);
+}
+
+static void beats(struct peer *peer, const char *how)
+{
+	while (!peer->failed) {
+		keepalive(peer, how);
+		misbehaving_finish(peer);
+		poll(NULL, 0, BEAT_MS);
+	}
+}
+
+/* Signs of life without a pause: as many as the device takes. */
+static void flood(struct peer *peer, const char *how)
+{
+	while (!peer->failed) {
+		while (peer->sends < ENDPOINT_SLOTS / 2)
+			keepalive(peer, how);
+		take(peer);
+	}
+}
+
+/* The data of a WRITE. Returns how much it is. */
+static size_t fill(uint8_t *bytes, const char *how)
+{
+	static const char attack[] = "%s%n\x1b[2J\r\n\x07\xff\x9b";
+	size_t length = sizeof(text);
+
+	if (strcmp(how, "wild") == 0)
+		length = ENDPOINT_REGION;
+	else if (*how >= '0' && *how <= '9')
+		length = strtoul(how, NULL, 10);
+	memset(bytes, 0, length);
+	memcpy(bytes, text, length < sizeof(text) ? length : sizeof(text));
+	for (size_t i = 0; *how == 'w' && i < length; i++)
+		bytes[i] = (uint8_t)attack[i % (sizeof(attack) - 1)];
+	return length;
+}
+
+static void rdma_write(struct peer *peer, const char *how)
+{
+	uint64_t address = peer->theirs.address + peer->position % peer->theirs.length;
+	uint32_t rkey = peer->theirs.rkey, immediate;
+	enum ibv_wr_opcode opcode = peer->tutorial ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_WRITE_WITH_IMM;
+	size_t length = fill(peer->end.local, how);
+
+	digester_add(peer->digester, peer->end.local, length);
+	peer->position += length;
+	immediate = (uint32_t)peer->position;
+	if (strcmp(how, "beyond") == 0)
+		address = peer->theirs.address + peer->theirs.length - 1;
+	else if (strcmp(how, "key") == 0)
+		rkey ^= 0x1;
+	else if (strcmp(how, "immediate") == 0)
+		immediate += 7;
+	else if (strcmp(how, "silent") == 0)
+		opcode = IBV_WR_RDMA_WRITE;
+	endpoint_rdma(&peer->end, opcode, address, rkey, (uint32_t)length, immediate);
+	peer->sends++;
+	misbehaving_finish(peer);
+}
+
+static void rdma_read(struct peer *peer, const char *how)
+{
+	uint64_t address = peer->theirs.address;
+
+	if (strcmp(how, "beyond") == 0)
+		address += peer->theirs.length - 1;
+	endpoint_rdma(&peer->end, IBV_WR_RDMA_READ, address, peer->theirs.rkey, ENDPOINT_REGION, 0);
+	peer->sends++;
+	misbehaving_finish(peer);
+	if (!peer->failed)
+		printf("read: %s\n", (const char *)peer->end.local);
+}
+
+static void rdma_reads(struct peer *peer, const char *how)
+{
+	while (!peer->failed)
+		rdma_read(peer, how);
+}
+
+static void tell_region(struct peer *peer, const char *how)
+{
+	(void)how;
+	printf("region %#llx:%#llx:%#x\n", (unsigned long long)peer->theirs.address,
+		(unsigned long long)peer->theirs.length, peer->theirs.rkey);
+}
+
+static void use_region(struct peer *peer, const char *region)
+{
+	char *end;
+
+	peer->theirs.address = strtoull(region, &end, 16);
+	peer->theirs.length = strtoull(end + 1, &end, 16);
+	peer->theirs.rkey = (uint32_t)strtoul(end + 1, NULL, 16);
+}
+
+static void deny(struct peer *peer, const char *how)
+{
+	struct ibv_qp_attr none = {.qp_access_flags = 0};
+
+	(void)how;
+	if (ibv_modify_qp(peer->end.id->qp, &none, IBV_QP_ACCESS_FLAGS))
+		die("ibv_modify_qp: %s", strerror(errno));
+}
+
+static void scribble(struct peer *peer, const char *how)
+{
+	(void)how;
+	memset(peer->end.exposed, 0xee, ENDPOINT_REGION);
+}
+
+static void say(struct peer *peer, const char *words)
+{
+	(void)peer;
+	puts(words);
+}
+
+static void wait_for_signal(struct peer *peer, const char *how)
+{
+	(void)peer, (void)how;
+	pause();
+}
+
+static void await_file(struct peer *peer, const char *path)
+{
+	(void)peer;
+	while (access(path, F_OK))
+		poll(NULL, 0, BEAT_MS);
+}
+
+static void await_end(struct peer *peer, const char *how)
+{
+	(void)how;
+	endpoint_event(&peer->end, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+static void disconnect(struct peer *peer, const char *how)
+{
+	rdma_disconnect(peer->end.id);
+	await_end(peer, how);
+}
+
+static void vanish(struct peer *peer, const char *how)
+{
+	(void)peer, (void)how;
+	_exit(EXIT_SUCCESS);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(struct peer *peer, const char *how);
+} steps[] = {
+	{"proof", send_proof},
+	{"mr", send_mr},
+	{"write", rdma_write},
+	{"data", send_data},
+	{"credit", send_credit},
+	{"done", send_done},
+	{"verdict", send_verdict},
+	{"abort", send_abort},
+	{"type", send_type},
+	{"bytes", send_length},
+	{"beat", keepalive},
+	{"beats", beats},
+	{"flood", flood},
+	{"get", get},
+	{"read", rdma_read},
+	{"reads", rdma_reads},
+	{"region", tell_region},
+	{"use", use_region},
+	{"await", await_file},
+	{"sent", finish_sends},
+	{"deny", deny},
+	{"scribble", scribble},
+	{"say", say},
+	{"pause", wait_for_signal},
+	{"closed", await_end},
+	{"disconnect", disconnect},
+	{"vanish", vanish},
+	{"order", misbehaving_order},
+	{"reply", misbehaving_reply},
+	{"told", misbehaving_told},
+	{"lanes", misbehaving_lanes},
+	{"begin", misbehaving_begin},
+	{"notice", misbehaving_notice},
+	{"hear", misbehaving_hear},
+	{"pings", misbehaving_pings},
+};
+
+void misbehaving_step(struct peer *peer, const char *word)
+{
+	const char *colon = strchr(word, ':');
+	size_t length = colon ? (size_t)(colon - word) : strlen(word);
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (strlen(steps[i].name) == length && strncmp(word, steps[i].name, length) == 0) {
+			steps[i].run(peer, colon ? colon + 1 : "");
+			return;
+		}
+	}
+	die("no step '%s'", word);
+}

@@ -1,0 +1,48 @@
+/* Points in time: never negative, never beyond what poll(2) takes. */
+#include <limits.h>
+#include <poll.h>
+
+#include "base/deadline.h"
+#include "tests/unit/unit.h"
+
+#define MINUTE 60000
+
+static void counts_down(void **state)
+{
+	deadline_t before = deadline_now(), deadline = deadline_in(MINUTE);
+
+	(void)state;
+	assert_true(deadline >= before + MINUTE);
+	/* A loaded machine may take a while between the calls, but no minute. */
+	assert_in_range(deadline_left(deadline), 1, MINUTE);
+	poll(NULL, 0, 20);
+	assert_true(deadline_now() >= before + 20);
+	assert_true(deadline_left(deadline) <= MINUTE - 20);
+}
+
+static void what_has_passed_leaves_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(deadline_left(deadline_in(0)), 0);
+	assert_int_equal(deadline_left(deadline_in(-MINUTE)), 0);
+	assert_int_equal(deadline_left(0), 0);
+	assert_int_equal(deadline_left(INT64_MIN / 2), 0);
+}
+
+static void what_is_far_away_fits_an_int(void **state)
+{
+	(void)state;
+	assert_int_equal(deadline_left(deadline_in((int64_t)INT_MAX + MINUTE)), INT_MAX);
+	assert_int_equal(deadline_left(INT64_MAX / 2), INT_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_down),
+		cmocka_unit_test(what_has_passed_leaves_nothing),
+		cmocka_unit_test(what_is_far_away_fits_an_int),
+	};
+
+	return cmocka_run_group_tests_name("deadline", tests, NULL, NULL);
+}

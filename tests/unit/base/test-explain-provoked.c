@@ -1,0 +1,356 @@
+/*
+ * For every row of the table of explanations the test over soft-RoCE or between two hosts that provokes
+ * that failure for real and looks for these words of its sentence; or why soft-RoCE cannot show it. A new
+ * row needs a line here, and a test that is renamed, or no longer looks for the words, is missed. Runs
+ * from the top of the tree, as `make check` does.
+ */
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/explain.h"
+#include "host/readiness.h"
+#include "protocol/hello.h"
+#include "tests/unit/common/document-fixture.h"
+#include "tests/unit/unit.h"
+
+/* Instead of a test: words say why there is none. */
+#define NO_TEST NULL
+
+/* What the rows at the end are for. */
+#define UNFORESEEN \
+	"an error that nobody has foreseen: whatever can be provoked has a row of its own"
+#define OF_IWARP  "iWARP speaks of TCP's errors, RoCE of reasons for which it rejects"
+#define OF_SUBNET "of InfiniBand: RoCE asks no subnet manager for a path"
+#define OF_OTHERS \
+	"Linux rejects for other reasons, so a peer with another connection manager is needed"
+#define OUR_BUG "a fault of our own, of which none is known"
+
+/* In the order of the table. */
+static const struct {
+	enum failure_kind kind;
+	enum phase phase;
+	int code;
+	const char *test, *words;
+} rows[] = {
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_DEVICE, "no RDMA device", "this host has no RDMA device"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_RDMA_CM, "rdma_ucm is not loaded",
+		"the RDMA connection manager's device file is missing"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_ACCESS, "no right to open the RDMA device files",
+		"this user may not open the RDMA device files"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_SUCH_DEVICE, "a device that there is not",
+		"this host has no RDMA device of that name"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_DEVICE_ADDRESS,
+		"the device's interface has no address, or a link-local one only",
+		"interface has no address of the kind needed"},
+	{FAILURE_HOST, PHASE_ANY, HOST_OTHER_DEVICE, "--device keeps to one of them",
+		"does not lead through the RDMA device that --device names"},
+	{FAILURE_HOST, PHASE_ANY, HOST_DEVICES_HIDDEN,
+		"a network namespace that the device does not belong to",
+		"this network namespace has no RDMA device, and none is shared"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_UVERBS, "the device's file for programs is missing",
+		"the RDMA device's file for programs is missing"},
+	{FAILURE_HOST, PHASE_ANY, HOST_PORT_DOWN, "the interface is down",
+		"no RDMA port that may be used is active"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_SUBNET, NO_TEST, OF_SUBNET},
+	{FAILURE_HOST, PHASE_ANY, HOST_LINK_LOCAL,
+		"the device's interface has no address, or a link-local one only",
+		"interface has link-local IPv6 addresses only"},
+	{FAILURE_HOST, PHASE_ANY, HOST_LOCKED_MEMORY,
+		"locked memory too small, at the client and at the server; an ordinary user has enough",
+		"this process may lock too little memory"},
+	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, "a host name that does not exist",
+		"cannot find the host no.such.host.invalid"},
+
+	{FAILURE_ERRNO, PHASE_OPEN, EMFILE, "too few file descriptors",
+		"this process has too many open files"},
+
+	{FAILURE_ERRNO, PHASE_LISTEN, EADDRINUSE,
+		"ports that cannot be had, addresses that are not there",
+		"another program listens on that port"},
+	{FAILURE_ERRNO, PHASE_LISTEN, EADDRNOTAVAIL,
+		"ports that cannot be had, addresses that are not there",
+		"does not have that address"},
+	{FAILURE_ERRNO, PHASE_LISTEN, ENODEV, "a route through an interface without an RDMA device",
+		"the network interface of that address has no RDMA device"},
+	{FAILURE_ERRNO, PHASE_LISTEN, EACCES,
+		"ports that cannot be had, addresses that are not there",
+		"ports below 1024 need more rights"},
+
+	{FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH,
+		"no network route, one that prohibits, a black hole",
+		"this host has no network route to that address"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, ENETDOWN, "the interface on the way has no carrier",
+		"the network interface on the way to that address is down"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EHOSTUNREACH,
+		"a route that says that the address cannot be reached",
+		"the network says that this address cannot be reached"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, ENODEV,
+		"a way through an interface without an RDMA device, loopback",
+		"through a network interface without an RDMA device"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EADDRNOTAVAIL, "--source and --device choose the way",
+		"this host does not have the source address"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT,
+		"a host that does not answer ARP; one that is there but has no RDMA",
+		"the host does not answer address resolution"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EINVAL, "no network route, one that prohibits, a black hole",
+		"the address cannot be used from here"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EACCES, "no network route, one that prohibits, a black hole",
+		"this host's routes prohibit that address"},
+	{FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, NO_TEST,
+		"the rung below waits longer for the neighbour, and the kernel's own time is as long"},
+	{FAILURE_DEADLINE, PHASE_ADDRESS, EXPLAIN_ANY,
+		"a host that does not answer ARP; one that is there but has no RDMA",
+		"(ARP or neighbour discovery) in time"},
+
+	{FAILURE_ERRNO, PHASE_ROUTE, ENODEV, "loopback", "this is a loopback address"},
+	{FAILURE_ERRNO, PHASE_ROUTE, ETIMEDOUT, NO_TEST, OF_SUBNET},
+	{FAILURE_DEADLINE, PHASE_ROUTE, EXPLAIN_ANY, NO_TEST, OF_SUBNET},
+
+	{FAILURE_ERRNO, PHASE_QUEUE_PAIR, EINVAL, NO_TEST,
+		"what is asked for is cut to what the device allows; only a driver that is wrong about "
+		"that refuses it"},
+	{FAILURE_ERRNO, PHASE_QUEUE_PAIR, ENOMEM, NO_TEST,
+		"soft-RoCE locks no memory for a queue pair, and has room for a million"},
+	{FAILURE_ERRNO, PHASE_MEMORY, ENOMEM,
+		"locked memory too small, at the client and at the server",
+		"the locked-memory limit is too low"},
+
+	{FAILURE_REJECTED, PHASE_ANY, 8, "nothing listens on the port",
+		"nothing listens on that port"},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, NO_TEST, OF_IWARP},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, NO_TEST, OF_IWARP},
+	{FAILURE_REJECTED, PHASE_ANY, 28, "a server that refuses: each reason as a sentence",
+		"its program refused without a reason that we know"},
+	{FAILURE_REJECTED, PHASE_ANY, 10, NO_TEST,
+		"needs a device that numbers its queue pairs as before, at a peer that has not noticed"},
+	{FAILURE_REJECTED, PHASE_ANY, 3, NO_TEST, OF_OTHERS},
+	{FAILURE_REJECTED, PHASE_ANY, 4, NO_TEST,
+		"Linux tells it to a server, for which it is a client that went away, never to a client"},
+	{FAILURE_REJECTED, PHASE_ANY, 26, NO_TEST, OF_OTHERS},
+	{FAILURE_REJECTED, PHASE_ANY, 27, NO_TEST, OF_OTHERS},
+	{FAILURE_REJECTED, PHASE_ANY, EXPLAIN_ANY, NO_TEST, OF_OTHERS},
+	{FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT,
+		"a host without RDMA, until the connection manager gives it up",
+		"the host is up, but no RDMA answers there"},
+	{FAILURE_DEADLINE, PHASE_CONNECT, EXPLAIN_ANY,
+		"a host that does not answer ARP; one that is there but has no RDMA",
+		"the host is up, but no RDMA answers there"},
+	{FAILURE_GONE, PHASE_CONNECT, EXPLAIN_ANY,
+		"a server whose program is stopped, and what it says of the client later",
+		"the peer went away during the connection handshake"},
+
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MODE, "mode mismatch, both ways", "runs in read mode"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_VERSION,
+		"a server that refuses: each reason as a sentence", "speaks protocol version 99"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SESSION,
+		"a server that refuses: each reason as a sentence",
+		"does not know this kind of session"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_RESOURCES,
+		"locked memory too small, at the client and at the server",
+		"the server could not get the memory or the queue pair"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_BUSY,
+		"standard input and output are one client's at a time",
+		"the server's input or output is one that only one client can have"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_INPUT,
+		"a server whose input went away says so, the client hears of it",
+		"the server cannot read its own input"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_DEVICE, "--device keeps to one of them",
+		"the server does not serve on the RDMA device behind that address"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MALFORMED,
+		"a server that refuses: each reason as a sentence",
+		"could not make sense of our introduction"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_DEPTH,
+		"a server that refuses: each reason as a sentence",
+		"this host's RDMA device allows the server no RDMA READ"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_STOPPING,
+		"a server that refuses: each reason as a sentence",
+		"is stopping and takes no more clients"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_FULL,
+		"4 diagnoses at a time, and a fifth is refused with the reason",
+		"the server serves as many diagnoses as it can"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SECRET, "a diagnosis needs the secret, too",
+		"the server and this client do not hold the same secret"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_CLIENTS,
+		"a full server says so; the client asks again until its time is over, or there is a "
+		"place",
+		"the server is full: as many clients as its --max-clients allows"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_ADDRESS,
+		"so many from one address, and others beside them",
+		"as many clients as the server's --max-clients-per-address allows"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SIZE,
+		"what is larger than --max-size is refused, and what turns out to be is ended",
+		"takes at most 10240 bytes from a client; send less"},
+	{FAILURE_REFUSED, PHASE_ANY, EXPLAIN_ANY,
+		"a server that refuses: each reason as a sentence",
+		"for a reason that this version does not know"},
+
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_RETRY_EXC_ERR,
+		"acknowledgements are lost: the sender gives the peer up, with both ends named",
+		"the peer stopped acknowledging: it is gone or the path is broken"},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_RNR_RETRY_EXC_ERR,
+		"a peer without a receive: the deadline, or its own limit of retries",
+		"the peer had no receive posted for our message"},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_REM_ACCESS_ERR,
+		"memory accesses that we or the peer do not allow",
+		"the peer's memory did not allow the access"},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_REM_INV_REQ_ERR,
+		"a peer whose queue pair allows no WRITE, or that receives into memory that it does "
+		"not have",
+		"the peer's device refused the request: no READ depth left"},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_REM_OP_ERR,
+		"a peer whose queue pair allows no WRITE, or that receives into memory that it does "
+		"not have",
+		"the peer's device could not complete the request"},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_LOC_LEN_ERR, "messages with wrong contents",
+		"the peer sent a message longer than the protocol's"},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_LOC_PROT_ERR, NO_TEST, OUR_BUG},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_LOC_QP_OP_ERR, NO_TEST, OUR_BUG},
+	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_WR_FLUSH_ERR,
+		"memory accesses that we or the peer do not allow",
+		"the connection broke before the exchange was complete"},
+	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
+
+	{FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, NO_TEST,
+		"on RoCE the connection manager speaks so only before a connection stands"},
+	{FAILURE_DEADLINE, PHASE_ANY, LIMIT_HANDSHAKE,
+		"clients that connect and say nothing are ended, and a good one gets in",
+		"timed out waiting for its MSG_MR; .*--handshake-timeout"},
+	{FAILURE_DEADLINE, PHASE_ANY, CODE_DIAGNOSIS,
+		"the server is stopped in the middle: the deadline", "does not answer any more"},
+	{FAILURE_DEADLINE, PHASE_ANY, EXPLAIN_ANY, "waiting costs no processor time, at either end",
+		"timed out waiting for its MSG_DONE"},
+	{FAILURE_GONE, PHASE_ANY, CODE_DIAGNOSIS, "the server is killed in the middle",
+		"the other side ended the connection"},
+	{FAILURE_GONE, PHASE_ANY, EXPLAIN_ANY,
+		"peers that go away at each step, with and without a word",
+		"it disconnected while we waited for its MSG_MR"},
+	{FAILURE_PROTOCOL, PHASE_ANY, PROTOCOL_UNAUTHENTICATED,
+		"a wrong secret and none are told the same, word for word, and count for nothing",
+		"it does not hold our secret"},
+	{FAILURE_PROTOCOL, PHASE_ANY, EXPLAIN_ANY, "messages with wrong contents",
+		"its MSG_MR has impossible contents"},
+	{FAILURE_DAMAGED, PHASE_ANY, EXPLAIN_ANY, "a damaged message: exit 5 at both ends",
+		"the peer's message arrived damaged here"},
+	{FAILURE_DAMAGED_THERE, PHASE_ANY, EXPLAIN_ANY, "a damaged message: exit 5 at both ends",
+		"our message arrived damaged at the peer"},
+	{FAILURE_REMOVED, PHASE_ANY, EXPLAIN_ANY,
+		"the RDMA device is removed under a running diagnosis",
+		"this host's RDMA device was removed"},
+	{FAILURE_FILE, PHASE_ANY, EXPLAIN_ANY,
+		"a full file system at either side: both say so, and nothing half-written is left",
+		"cannot write data: No space left on device"},
+	{FAILURE_ABORTED, PHASE_ANY, EXPLAIN_ANY,
+		"a full file system at either side: both say so, and nothing half-written is left",
+		"it gave up: cannot write data: No space left on device"},
+	{FAILURE_INTERRUPTED, PHASE_ANY, EXPLAIN_ANY,
+		"SIGINT at a client in the middle: the server hears why",
+		"interrupted by a signal"},
+	{FAILURE_LIMIT, PHASE_ANY, LIMIT_IDLE,
+		"a full house of idle clients: the one that has been idle longest makes room, and "
+		"hears why",
+		"no data moved, and another client needed the place"},
+	{FAILURE_LIMIT, PHASE_ANY, LIMIT_SIZE,
+		"what is larger than --max-size is refused, and what turns out to be is ended",
+		"it sent more than the 10240 bytes that --max-size allows"},
+
+	{FAILURE_STRANGER, PHASE_ANY, EXPLAIN_ANY,
+		"another program at the port, one of the tutorial",
+		"what listens on that port is not rdma-server"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_MTU, "1,400-byte MTU at this host",
+		"the network interfaces at the two ends have different MTUs"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_PATH,
+		"a host that is absent; one that is there but has no RDMA; one behind a smaller MTU",
+		"packets as large as this host"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_RDMA_MTU,
+		"the interfaces have the same MTU, the RDMA devices have not",
+		"the RDMA devices at the two ends have different active MTUs"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_LOSS, "5 % loss both ways",
+		"packets are lost on the way"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_LINK, NO_TEST,
+		"soft-RoCE does not count what is wrong with a wire"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_SPEED, NO_TEST,
+		"nothing is promised of RDMA in software, so nothing is too slow"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_BUS, NO_TEST, "soft-RoCE sits in no slot"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_EXPECTED,
+		"less than --expect wants: exit 1, and how much it was",
+		"it is slower than expected"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_UNKNOWN,
+		"a share of what nobody knows is expected: exit 1, before anything is measured",
+		"of which is not known what it can carry"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_FULL,
+		"diagnoses: apart from clients, so many for an address, and not without an order",
+		"the server serves as many clients as it may"},
+
+	{FAILURE_ERRNO, PHASE_ANY, ENOMEM, "too little memory for all",
+		"there is not enough memory"},
+	{FAILURE_ERRNO, PHASE_ANY, EMFILE, "too few descriptors for all", "too many open files"},
+	{FAILURE_ERRNO, PHASE_ADDRESS, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
+	{FAILURE_ERRNO, PHASE_ROUTE, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
+	{FAILURE_ERRNO, PHASE_CONNECT, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
+	{FAILURE_ERRNO, PHASE_ANY, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
+};
+
+static void every_row_has_its_line(void **state)
+{
+	const struct explanation *row;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; (row = explain_row(i)); i++)
+		if (i >= COUNT(rows) || rows[i].kind != row->kind || rows[i].phase != row->phase ||
+			rows[i].code != row->code)
+			fail_msg("row %u of lib/explain.c, '%s', has no line at its place here", i,
+				row->cause ? row->cause : "(what was seen)");
+	assert_int_equal(i, COUNT(rows));
+}
+
+/* True if a file of tests has that test, and the words. */
+static bool is_tested(const glob_t *files, const char *test, const char *words)
+{
+	char title[256];
+	bool found = false;
+
+	snprintf(title, sizeof(title), "@test \"%s\" {", test);
+	for (size_t i = 0; i < files->gl_pathc && !found; i++) {
+		char *text = document_read(files->gl_pathv[i]);
+
+		found = strstr(text, title) && strstr(text, words);
+		free(text);
+	}
+	return found;
+}
+
+/* Words of a cause that the table has are those of the table. */
+static void every_line_is_true(void **state)
+{
+	glob_t files;
+
+	(void)state;
+	document_tests(&files);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const char *cause = explain_row((unsigned int)i)->cause, *words = rows[i].words;
+
+		check_case(words, strlen(words) > 10);
+		if (!rows[i].test)
+			continue;
+		check_case(words, !cause || strstr(cause, words));
+		if (!is_tested(&files, rows[i].test, words))
+			fail_msg("no file has the test \"%s\" and looks for '%s'", rows[i].test,
+				words);
+	}
+	globfree(&files);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_has_its_line),
+		cmocka_unit_test(every_line_is_true),
+	};
+
+	return cmocka_run_group_tests_name("provoked", tests, NULL, NULL);
+}

@@ -1,0 +1,439 @@
+/*
+ * The table of explanations: no row is hidden behind another, each is a sentence, the numbers are
+ * those of the headers and the specification, and the symptoms that we know lead where they should.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/explain.h"
+#include "diagnose/check-list.h"
+#include "host/readiness.h"
+#include "protocol/hello.h"
+#include "tests/unit/unit.h"
+
+/* What a command may be made of: nothing that a shell takes for more than a list of commands. */
+#define COMMAND_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-/;"
+
+/* A code that no row names, for those that take any. */
+#define OTHER_CODE 9999
+
+static bool is_reached(const struct explanation *row)
+{
+	int code = row->code == EXPLAIN_ANY ? OTHER_CODE : row->code;
+
+	for (enum phase phase = 0; phase < PHASE_COUNT; phase++)
+		if ((row->phase == PHASE_ANY || row->phase == phase) &&
+			explain(row->kind, phase, code) == row)
+			return true;
+	return false;
+}
+
+static void every_row_is_reached(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++)
+		if (!is_reached(row))
+			fail_msg("row %u (%s) is hidden behind an earlier one", i, row->cause);
+	assert_null(explain_row(10000));
+}
+
+static void every_kind_has_an_answer(void **state)
+{
+	(void)state;
+	for (enum failure_kind kind = FAILURE_ERRNO; kind <= FAILURE_IMPAIRED; kind++)
+		for (enum phase phase = 0; phase < PHASE_COUNT; phase++)
+			for (int code = -200; code < 200; code++) {
+				const struct explanation *row = explain(kind, phase, code);
+
+				assert_non_null(row);
+				/* The one for what nobody foresaw must not be needed. */
+				if (kind != FAILURE_HOST && kind != FAILURE_LIMIT &&
+					kind != FAILURE_IMPAIRED)
+					assert_int_equal(row->kind, kind);
+			}
+	assert_non_null(explain(FAILURE_NONE, PHASE_EXCHANGE, 0));
+}
+
+static void every_code_of_ours_has_a_row_of_its_own(void **state)
+{
+	(void)state;
+	for (int code = HOST_NO_DEVICE; code <= HOST_LOCKED_MEMORY; code++)
+		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
+	/* 5 was of version 1; what is refused with FILES is a program that knows no reasons. */
+	for (int code = REFUSAL_MODE; code <= REFUSAL_SIZE; code++)
+		if (code != 5 && code != REFUSAL_FILES && code != 14)
+			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
+	assert_int_equal(
+		explain(FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE)->code, LIMIT_HANDSHAKE);
+	for (int code = LIMIT_IDLE; code <= LIMIT_SIZE; code++)
+		assert_int_equal(explain(FAILURE_LIMIT, PHASE_EXCHANGE, code)->code, code);
+	for (int code = IMPAIRED_MTU; code <= IMPAIRED_FULL; code++) {
+		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
+
+		assert_int_equal(row->kind, FAILURE_IMPAIRED);
+		assert_int_equal(row->code, code);
+	}
+}
+
+/* It becomes part of "WHAT with WHOM: CAUSE (EVIDENCE); CURE." */
+static void assert_is_part_of_a_sentence(const char *text)
+{
+	size_t length;
+
+	if (!text)
+		return;
+	length = strlen(text);
+	check_case(text, length > 0);
+	check_case(text, !strchr(text, '\n') && !strstr(text, "  "));
+	check_case(text, text[length - 1] != '.' && !isspace(text[length - 1]));
+	check_case(text, islower(text[0]));
+}
+
+static void every_row_is_part_of_a_sentence(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		assert_is_part_of_a_sentence(row->cause);
+		assert_is_part_of_a_sentence(row->cure);
+		assert_in_range(row->status, STATUS_FAILED, STATUS_DAMAGED);
+		assert_int_not_equal(row->status, STATUS_USAGE);
+	}
+}
+
+/* It stands in a line of its own, to be copied into a shell; HOST becomes the peer. */
+static void assert_is_a_command(const struct explanation *row)
+{
+	const char *command = row->command, *host;
+
+	check_case(command, *command && strlen(command) < 100 && islower(command[0]));
+	check_case(command, strspn(command, COMMAND_LETTERS) == strlen(command));
+	check_case(command, !strstr(command, "  ") && command[strlen(command) - 1] != ' ');
+	/* In capitals there is nothing else that would have to be filled in, and that but once. */
+	host = strstr(command, "HOST");
+	for (const char *letter = command; *letter; letter++)
+		if (!host || letter < host || letter >= host + strlen("HOST"))
+			check_case(command, !isupper(*letter));
+	/* What is broken on this host is looked at without the other one, unless it is the way there. */
+	if (host)
+		check_case(command, row->kind != FAILURE_HOST);
+}
+
+static void every_command_can_be_copied(void **state)
+{
+	const struct explanation *row;
+	unsigned int commands = 0, hosts = 0;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		if (!row->command)
+			continue;
+		assert_is_a_command(row);
+		commands++;
+		hosts += strstr(row->command, "HOST") != NULL;
+	}
+	assert_in_range(commands, 20, 100);
+	assert_in_range(hosts, 5, commands - 1);
+}
+
+/* Only what was not seen can be a guess, so it has a sentence, or the silence itself is the cause. */
+static void every_guess_is_one(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		assert_in_range(row->side, SIDE_HERE, SIDE_EITHER);
+		if (row->guess && !row->cause)
+			assert_int_equal(row->kind, FAILURE_DEADLINE);
+		/* What this host lacks, a name that is not known, a refusal: somebody said so. */
+		if (row->kind == FAILURE_HOST || row->kind == FAILURE_NAME ||
+			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
+			assert_false(row->guess);
+		/* Silence may have its reason there or on the way, never here. That it is silent was seen. */
+		if (row->kind == FAILURE_DEADLINE) {
+			assert_true(row->guess || strstr(row->cause, "does not answer any more"));
+			assert_int_equal(row->side, SIDE_BEYOND);
+		}
+	}
+}
+
+/* A diagnosis has its own times: advice to change those of an exchange would be of no use. */
+static void no_option_gives_a_diagnosis_more_time(void **state)
+{
+	(void)state;
+	for (enum phase phase = 0; phase < PHASE_COUNT; phase++) {
+		const struct explanation *row = explain(FAILURE_DEADLINE, phase, CODE_DIAGNOSIS);
+
+		assert_non_null(row->cause);
+		assert_true(!row->cure || !strstr(row->cure, "timeout"));
+		assert_non_null(explain(FAILURE_GONE, phase, CODE_DIAGNOSIS)->cause);
+	}
+}
+
+/* A word of what a diagnosis prints for each side. */
+static void every_side_has_its_words(void **state)
+{
+	static const char *const words[] = {
+		[SIDE_HERE] = "where: this host\n",
+		[SIDE_THERE] = "where: the other host\n",
+		[SIDE_BEYOND] = "where: the other host, or the way to it\n",
+		[SIDE_EITHER] = "where: either host\n",
+	};
+	bool seen[COUNT(words)] = {false};
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		struct failure failure = {0};
+		struct check_list list;
+		char text[2048];
+		size_t length;
+
+		/* A row for any phase may stand behind those for one: any phase will do here. */
+		failure_set(&failure, row->kind, row->phase % PHASE_COUNT, row->code, "c", "seen");
+		row = explain(failure.kind, failure.phase, failure.code);
+		check_list_init(&list, "10.0.0.2");
+		check_list_fail(&list, CHECK_CONNECTION, &failure);
+		length = check_list_lines(&list, CHECK_CONNECTION, text, sizeof(text) - 1);
+		assert_in_range(length, 1, sizeof(text) - 2);
+		snprintf(text + length, sizeof(text) - length, "\n");
+		check_case(text, strstr(text, words[row->side]) != NULL);
+		check_case(text, !strstr(text, "probably: ") == !row->guess);
+		check_case(text, !strstr(text, "look: ") == !row->command);
+		check_case(text, !strstr(text, "next: ") == !row->cure);
+		check_case(text, !strstr(text, "HOST"));
+		seen[row->side] = true;
+	}
+	for (size_t i = 0; i < COUNT(words); i++)
+		assert_true(seen[i]);
+}
+
+#define NAMED(code) \
+	{ \
+		code, #code \
+	}
+
+static const struct {
+	int code;
+	const char *name;
+} completions[] = {
+	NAMED(IBV_WC_SUCCESS),
+	NAMED(IBV_WC_LOC_LEN_ERR),
+	NAMED(IBV_WC_LOC_QP_OP_ERR),
+	NAMED(IBV_WC_LOC_EEC_OP_ERR),
+	NAMED(IBV_WC_LOC_PROT_ERR),
+	NAMED(IBV_WC_WR_FLUSH_ERR),
+	NAMED(IBV_WC_MW_BIND_ERR),
+	NAMED(IBV_WC_BAD_RESP_ERR),
+	NAMED(IBV_WC_LOC_ACCESS_ERR),
+	NAMED(IBV_WC_REM_INV_REQ_ERR),
+	NAMED(IBV_WC_REM_ACCESS_ERR),
+	NAMED(IBV_WC_REM_OP_ERR),
+	NAMED(IBV_WC_RETRY_EXC_ERR),
+	NAMED(IBV_WC_RNR_RETRY_EXC_ERR),
+};
+
+static void completions_have_the_names_of_verbs_h(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(completions); i++)
+		assert_string_equal(
+			explain_name(FAILURE_COMPLETION, completions[i].code), completions[i].name);
+	assert_string_equal(explain_name(FAILURE_COMPLETION, IBV_WC_LOC_RDD_VIOL_ERR), "number");
+	assert_string_equal(explain_name(FAILURE_COMPLETION, -1), "number");
+}
+
+static void codes_have_names(void **state)
+{
+	/* InfiniBand Architecture Specification, volume 1, 12.6.7.2: RejectionReason. */
+	static const struct {
+		enum failure_kind kind;
+		int code;
+		const char *name;
+	} cases[] = {
+		{FAILURE_REJECTED, 3, "no resources"},
+		{FAILURE_REJECTED, 4, "timeout"},
+		{FAILURE_REJECTED, 8, "invalid service ID"},
+		{FAILURE_REJECTED, 10, "stale connection"},
+		{FAILURE_REJECTED, 26, "invalid path MTU"},
+		{FAILURE_REJECTED, 27, "insufficient responder resources"},
+		{FAILURE_REJECTED, 28, "consumer reject"},
+		{FAILURE_REJECTED, 5, "number"},
+		{FAILURE_REJECTED, 29, "number"},
+		{FAILURE_REJECTED, -1, "number"},
+		{FAILURE_ERRNO, ENODEV, "ENODEV"},
+		{FAILURE_ERRNO, ECONNREFUSED, "ECONNREFUSED"},
+		{FAILURE_ERRNO, 9999, "errno"},
+		{FAILURE_FILE, ENOSPC, "ENOSPC"},
+		{FAILURE_FILE, 9999, "errno"},
+		{FAILURE_ABORTED, 0, "code"},
+		{FAILURE_REFUSED, REFUSAL_MODE, "refusal"},
+		{FAILURE_DEADLINE, 0, "code"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(explain_name(cases[i].kind, cases[i].code), cases[i].name);
+	assert_string_equal(explain_name(FAILURE_NAME, EAI_NONAME), "Name or service not known");
+}
+
+/* What a sentence must say for each known symptom, and the exit status that it must lead to. */
+static const struct symptom {
+	const char *symptom;
+	enum failure_kind kind;
+	enum phase phase;
+	int code;
+	enum exit_status status;
+	const char *says; /* a word of the cause */
+} symptoms[] = {
+	{"1 no device", FAILURE_HOST, PHASE_OPEN, HOST_NO_DEVICE, STATUS_CONNECT, "no RDMA device"},
+	{"1 no rdma_ucm", FAILURE_HOST, PHASE_OPEN, HOST_NO_RDMA_CM, STATUS_CONNECT,
+		"connection manager"},
+	{"1 no access", FAILURE_HOST, PHASE_OPEN, HOST_NO_ACCESS, STATUS_CONNECT, "may not open"},
+	{"2 no route", FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH, STATUS_CONNECT, "route"},
+	{"3 netdev without RDMA", FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, STATUS_CONNECT,
+		"without an RDMA device"},
+	{"4 no ARP", FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT, STATUS_CONNECT, "ARP"},
+	{"4 no ARP, deadline", FAILURE_DEADLINE, PHASE_ADDRESS, ETIMEDOUT, STATUS_CONNECT, "ARP"},
+	{"5 loopback", FAILURE_ERRNO, PHASE_ROUTE, ENODEV, STATUS_CONNECT, "loopback"},
+	{"6 path query", FAILURE_ERRNO, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT, "path query"},
+	{"6 path query, deadline", FAILURE_DEADLINE, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT,
+		"path query"},
+	{"7 silence", FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
+		"no RDMA answers"},
+	{"7 unreachable", FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
+		"no RDMA answers"},
+	{"8 no listener", FAILURE_REJECTED, PHASE_CONNECT, 8, STATUS_CONNECT, "nothing listens"},
+	{"8 no listener, iWARP", FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT,
+		"nothing listens"},
+	{"8 reset, iWARP", FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT, "reset"},
+	{"9 another program", FAILURE_REJECTED, PHASE_CONNECT, 28, STATUS_CONNECT, "refused"},
+	{"9 mode", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_MODE, STATUS_CONNECT, NULL},
+	{"9 version", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_VERSION, STATUS_CONNECT, NULL},
+	{"9 busy", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_BUSY, STATUS_CONNECT,
+		"only one client can have"},
+	{"9 full", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_FULL, STATUS_CONNECT,
+		"as many diagnoses"},
+	{"9 no place", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS, STATUS_CONNECT,
+		"the server is full"},
+	{"9 no place for the address", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_ADDRESS,
+		STATUS_CONNECT, "from this address"},
+	{"9 too large", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SIZE, STATUS_CONNECT, NULL},
+	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT, "does not know"},
+	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},
+	{"10 resources", FAILURE_REJECTED, PHASE_CONNECT, 3, STATUS_CONNECT, "resources"},
+	{"10 timeout", FAILURE_REJECTED, PHASE_CONNECT, 4, STATUS_CONNECT, "gave up waiting"},
+	{"10 MTU", FAILURE_REJECTED, PHASE_CONNECT, 26, STATUS_CONNECT, "MTU"},
+	{"10 READs", FAILURE_REJECTED, PHASE_CONNECT, 27, STATUS_CONNECT, "READ"},
+	{"10 other", FAILURE_REJECTED, PHASE_CONNECT, 5, STATUS_CONNECT, "rejected"},
+	{"11 queue pair", FAILURE_ERRNO, PHASE_QUEUE_PAIR, EINVAL, STATUS_FAILED, "queue pair"},
+	{"12 locked memory", FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, STATUS_FAILED, "locked-memory"},
+	{"13 retries", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RETRY_EXC_ERR, STATUS_PEER,
+		"acknowledging"},
+	{"14 not ready", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RNR_RETRY_EXC_ERR, STATUS_PEER,
+		"no receive"},
+	{"15 access", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_REM_ACCESS_ERR, STATUS_PEER,
+		"wrong key"},
+	{"16 request", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_REM_INV_REQ_ERR, STATUS_PEER,
+		"READ depth"},
+	{"17 own memory", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_LOC_PROT_ERR, STATUS_FAILED,
+		"our own memory"},
+	{"17 too long", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_LOC_LEN_ERR, STATUS_PEER,
+		"longer"},
+	{"18 flush", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_WR_FLUSH_ERR, STATUS_PEER, "broke"},
+	{"other completion", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_FATAL_ERR, STATUS_FAILED,
+		"error"},
+	{"unreachable later", FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER, "unreachable"},
+	{"peer silent", FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER, NULL},
+	{"handshake too long", FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE, STATUS_PEER,
+		NULL},
+	{"evicted", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, STATUS_PEER, "no data moved"},
+	{"more than allowed", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, STATUS_PEER, NULL},
+	{"peer silent in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
+		STATUS_PEER, "does not answer any more"},
+	{"no ARP in a diagnosis", FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, STATUS_CONNECT,
+		"ARP"},
+	{"no path in a diagnosis", FAILURE_DEADLINE, PHASE_ROUTE, CODE_DIAGNOSIS, STATUS_CONNECT,
+		"path query"},
+	{"silence in a diagnosis", FAILURE_DEADLINE, PHASE_CONNECT, CODE_DIAGNOSIS, STATUS_CONNECT,
+		"no RDMA answers"},
+	{"peer gone in a diagnosis", FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, STATUS_PEER,
+		"ended the connection"},
+	{"peer gone early in a diagnosis", FAILURE_GONE, PHASE_CONNECT, CODE_DIAGNOSIS,
+		STATUS_CONNECT, "went away"},
+	{"peer gone", FAILURE_GONE, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
+	{"gone early", FAILURE_GONE, PHASE_CONNECT, 0, STATUS_CONNECT, "went away"},
+	{"protocol", FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
+	{"damaged here", FAILURE_DAMAGED, PHASE_EXCHANGE, 0, STATUS_DAMAGED, "damaged here"},
+	{"damaged there", FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0, STATUS_DAMAGED,
+		"damaged at the peer"},
+	{"address, any errno", FAILURE_ERRNO, PHASE_ADDRESS, EPERM, STATUS_CONNECT, NULL},
+	{"route, any errno", FAILURE_ERRNO, PHASE_ROUTE, EPERM, STATUS_CONNECT, NULL},
+	{"connect, any errno", FAILURE_ERRNO, PHASE_CONNECT, EPERM, STATUS_CONNECT, NULL},
+	{"exchange, any errno", FAILURE_ERRNO, PHASE_EXCHANGE, EPERM, STATUS_FAILED, NULL},
+	{"no such host", FAILURE_NAME, PHASE_NAME, EAI_NONAME, STATUS_CONNECT, NULL},
+	{"port taken", FAILURE_ERRNO, PHASE_LISTEN, EADDRINUSE, STATUS_FAILED, "another program"},
+	{"not our address", FAILURE_ERRNO, PHASE_LISTEN, EADDRNOTAVAIL, STATUS_FAILED, "address"},
+	{"device removed", FAILURE_REMOVED, PHASE_EXCHANGE, 0, STATUS_FAILED, "removed"},
+	{"file, here", FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, STATUS_FAILED, NULL},
+	{"file, there", FAILURE_ABORTED, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
+	{"not our server", FAILURE_STRANGER, PHASE_CONNECT, 0, STATUS_CONNECT, "not rdma-server"},
+	{"MTU of the interfaces", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, STATUS_PEER,
+		"different MTUs"},
+	{"MTU of the path", FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH, STATUS_PEER,
+		"do not get there"},
+	{"MTU of the devices", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_RDMA_MTU, STATUS_PEER,
+		"active MTUs"},
+	{"loss", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, STATUS_PEER, "lost"},
+	{"bad cable", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LINK, STATUS_PEER, "cable"},
+	{"slow", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SPEED, STATUS_PEER, "slows"},
+	{"slow bus", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_BUS, STATUS_PEER, "slot"},
+	{"full of clients", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, STATUS_PEER,
+		"as many clients as it may"},
+	{"signal", FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, STATUS_FAILED, "signal"},
+};
+
+static void known_symptoms_lead_where_they_should(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(symptoms); i++) {
+		const struct symptom *symptom = &symptoms[i];
+		const struct explanation *row =
+			explain(symptom->kind, symptom->phase, symptom->code);
+
+		check_case(symptom->symptom, row->status == symptom->status);
+		if (symptom->says)
+			check_case(
+				symptom->symptom, row->cause && strstr(row->cause, symptom->says));
+		else /* what was seen says it */
+			check_case(symptom->symptom, !row->cause);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_is_reached),
+		cmocka_unit_test(every_kind_has_an_answer),
+		cmocka_unit_test(every_code_of_ours_has_a_row_of_its_own),
+		cmocka_unit_test(every_row_is_part_of_a_sentence),
+		cmocka_unit_test(every_command_can_be_copied),
+		cmocka_unit_test(every_guess_is_one),
+		cmocka_unit_test(no_option_gives_a_diagnosis_more_time),
+		cmocka_unit_test(every_side_has_its_words),
+		cmocka_unit_test(completions_have_the_names_of_verbs_h),
+		cmocka_unit_test(codes_have_names),
+		cmocka_unit_test(known_symptoms_lead_where_they_should),
+	};
+
+	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
+}

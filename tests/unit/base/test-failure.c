@@ -1,0 +1,204 @@
+/* One failure: the first wins, and its sentence is one line whatever it is made of. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/explain.h"
+#include "base/failure.h"
+#include "tests/unit/unit.h"
+
+static void the_first_failure_wins(void **state)
+{
+	struct failure failure = {0};
+
+	(void)state;
+	assert_false(failure_is_set(&failure));
+	assert_int_equal(failure_status(&failure), STATUS_OK);
+	assert_int_equal(failure_set(&failure, FAILURE_COMPLETION, PHASE_EXCHANGE, 12,
+				 "ibv_poll_cq", "queue pair %u", 17U),
+		-1);
+	assert_true(failure_is_set(&failure));
+	assert_int_equal(
+		failure_set(&failure, FAILURE_GONE, PHASE_CONNECT, 5, "later", "later"), -1);
+	assert_int_equal(failure.kind, FAILURE_COMPLETION);
+	assert_int_equal(failure.phase, PHASE_EXCHANGE);
+	assert_int_equal(failure.code, 12);
+	assert_string_equal(failure.call, "ibv_poll_cq");
+	assert_string_equal(failure.evidence, "queue pair 17");
+	assert_int_equal(failure_status(&failure), STATUS_PEER);
+}
+
+static void cuts_long_evidence(void **state)
+{
+	struct failure failure = {0};
+	char text[1024];
+
+	(void)state;
+	failure_set(&failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, "c", "%0*d", 2000, 0);
+	assert_int_equal(strlen(failure.evidence), sizeof(failure.evidence) - 1);
+	failure_explain(&failure, "peer", true, text, 20);
+	assert_int_equal(strlen(text), 19);
+}
+
+static void writes_whole_sentences(void **state)
+{
+	static const struct {
+		enum failure_kind kind;
+		enum phase phase;
+		int code;
+		const char *call, *evidence, *peer;
+		bool names;
+		const char *sentence;
+	} cases[] = {
+		{FAILURE_REJECTED, PHASE_CONNECT, 8, "RDMA_CM_EVENT_REJECTED", "", "10.0.0.1:7",
+			false,
+			"cannot connect to 10.0.0.1:7: nothing listens on that port; start "
+			"rdma-server "
+			"there, or check the port number."},
+		{FAILURE_REJECTED, PHASE_CONNECT, 8, "RDMA_CM_EVENT_REJECTED", "", "10.0.0.1:7",
+			true,
+			"cannot connect to 10.0.0.1:7: nothing listens on that port; start "
+			"rdma-server "
+			"there, or check the port number. [RDMA_CM_EVENT_REJECTED: invalid service "
+			"ID "
+			"8]"},
+		{FAILURE_HOST, PHASE_OPEN, 1, "rdma_create_event_channel", "seen", "10.0.0.1:7",
+			false,
+			"cannot use RDMA on this host: this host has no RDMA device (seen); load "
+			"the "
+			"driver of the adapter, or make a soft-RoCE device: scripts/softroce up."},
+		{FAILURE_GONE, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DISCONNECTED", "it left", "h:7",
+			false,
+			"the exchange failed with h:7: it left; see what the other side reports, "
+			"and "
+			"whether it still runs."},
+		{FAILURE_ERRNO, PHASE_EXCHANGE, EPERM, "call", "Operation not permitted", NULL,
+			true, "the exchange failed with: Operation not permitted. [call: EPERM 1]"},
+		{FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, "target_write",
+			"cannot write data.bin: No space left on device", "h:7", true,
+			"the exchange failed with h:7: cannot write data.bin: No space left on "
+			"device. [target_write: ENOSPC 28]"},
+		{FAILURE_GONE, PHASE_DIAGNOSIS, 0, "RDMA_CM_EVENT_DISCONNECTED", "it left", "h:7",
+			false,
+			"the diagnosis failed with h:7: it left; see what the other side reports, "
+			"and whether it still runs."},
+		{FAILURE_ERRNO, PHASE_MEASUREMENT, ETIMEDOUT, "call", "", "h:7", false,
+			"the measurement failed with h:7: the connection manager reports the peer "
+			"as unreachable; see what the other side reports, and whether it still "
+			"runs."},
+		{FAILURE_ABORTED, PHASE_EXCHANGE, 0, "MSG_ABORT", "it gave up: why", "h:7", false,
+			"the exchange failed with h:7: it gave up: why."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct failure failure = {0};
+		char text[1024];
+
+		failure_set(&failure, cases[i].kind, cases[i].phase, cases[i].code, cases[i].call,
+			"%s", cases[i].evidence);
+		failure_explain(&failure, cases[i].peer, cases[i].names, text, sizeof(text));
+		assert_string_equal(text, cases[i].sentence);
+	}
+}
+
+/* What holds for the sentence of any failure; with names it goes on in brackets. */
+static void assert_is_a_line(const char *text, bool names)
+{
+	size_t length = strlen(text);
+
+	check_case(text, length > 0 && length < 1023);
+	check_case(text, !strchr(text, '\n') && !strstr(text, "(null)"));
+	check_case(text, !strstr(text, "..") && !strstr(text, "  ") && !strstr(text, ": ;"));
+	check_case(text, islower(text[0]));
+	check_case(text, text[length - 1] == (names ? ']' : '.'));
+}
+
+/* Every row, in every phase, with and without a peer, evidence and names. */
+static void every_failure_is_one_line(void **state)
+{
+	const struct explanation *row;
+	char evidence[sizeof(((struct failure *)0)->evidence)];
+
+	(void)state;
+	memset(evidence, 'e', sizeof(evidence) - 1);
+	evidence[sizeof(evidence) - 1] = '\0';
+	for (unsigned int i = 0; (row = explain_row(i)); i++)
+		for (unsigned int variant = 0; variant < 8 * PHASE_COUNT; variant++) {
+			struct failure failure = {0};
+			char text[1024];
+			bool names = variant & 1, bare = (variant & 4) && row->cause;
+
+			failure_set(&failure, row->kind, variant / 8, row->code, "ibv_reg_mr", "%s",
+				bare ? "" : evidence);
+			failure_explain(&failure, variant & 2 ? "[fd00::1]:65535" : NULL, names,
+				text, sizeof(text));
+			/* A row of another phase may have no cause of its own. */
+			if (!bare || explain(row->kind, variant / 8, row->code)->cause)
+				assert_is_a_line(text, names);
+			assert_int_equal(failure_status(&failure),
+				explain(row->kind, variant / 8, row->code)->status);
+		}
+}
+
+/* The peer hears the cause, or where there is none what was seen; not what to do here. */
+static void tells_the_peer_the_cause(void **state)
+{
+	static const struct {
+		enum failure_kind kind;
+		int code;
+		const char *evidence, *told;
+	} cases[] = {
+		{FAILURE_FILE, ENOSPC, "cannot write data.bin: No space left on device",
+			"cannot write data.bin: No space left on device"},
+		{FAILURE_PROTOCOL, 0, "it sent a second MSG_MR", "it sent a second MSG_MR"},
+		{FAILURE_INTERRUPTED, EINTR, "seen", "interrupted by a signal"},
+		{FAILURE_ERRNO, ENOMEM, "seen", "there is not enough memory"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct failure failure = {0};
+		char text[256];
+
+		failure_set(&failure, cases[i].kind, PHASE_EXCHANGE, cases[i].code, "call", "%s",
+			cases[i].evidence);
+		failure_tell(&failure, text, sizeof(text));
+		assert_string_equal(text, cases[i].told);
+		failure_tell(&failure, text, 10);
+		assert_int_equal(strlen(text), 9);
+		assert_memory_equal(text, cases[i].told, 9);
+	}
+}
+
+static void tells_the_peer_something_of_every_failure(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		struct failure failure = {0};
+		char text[1024];
+
+		failure_set(&failure, row->kind, PHASE_EXCHANGE, row->code, "call", "evidence");
+		failure_tell(&failure, text, sizeof(text));
+		check_case(text, *text && !strchr(text, '\n') && !strstr(text, "(null)"));
+		if (row->cure)
+			check_case(text, !strstr(text, row->cure));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_failure_wins),
+		cmocka_unit_test(cuts_long_evidence),
+		cmocka_unit_test(writes_whole_sentences),
+		cmocka_unit_test(every_failure_is_one_line),
+		cmocka_unit_test(tells_the_peer_the_cause),
+		cmocka_unit_test(tells_the_peer_something_of_every_failure),
+	};
+
+	return cmocka_run_group_tests_name("failure", tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* The lines that the programs print. */
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "tests/unit/base/output-fixture.h"
+#include "tests/unit/unit.h"
+
+/* Characters of a line that no stream takes at once. */
+#define MUCH 20000
+
+static const struct output aside = {.program = "prog", .lines_on_stderr = true};
+static const struct output quiet_aside = {
+	.program = "prog", .quiet = true, .lines_on_stderr = true};
+
+static int print_all(const struct output *output)
+{
+	output_line(output, "line %d", 1);
+	output_detail(output, "detail %d", 2);
+	output_error(output, "error %d", 3);
+	return (int)output_finish(output, STATUS_OK);
+}
+
+static int print_plain(void)
+{
+	return print_all(&plain);
+}
+
+static int print_quiet(void)
+{
+	return print_all(&quiet);
+}
+
+static int print_verbose(void)
+{
+	return print_all(&verbose);
+}
+
+static int print_aside(void)
+{
+	return print_all(&aside);
+}
+
+static int print_quiet_aside(void)
+{
+	return print_all(&quiet_aside);
+}
+
+static void prints_what_was_asked_for(void **state)
+{
+	static const struct {
+		int (*body)(void);
+		const char *out, *error;
+	} cases[] = {
+		{print_plain, "line 1\n", "prog: error 3\n"},
+		{print_quiet, "", "prog: error 3\n"},
+		{print_verbose, "line 1\n", "prog: detail 2\nprog: error 3\n"},
+		{print_aside, "", "line 1\nprog: error 3\n"},
+		{print_quiet_aside, "", "prog: error 3\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		run(cases[i].body, NULL);
+		assert_int_equal(printed.status, STATUS_OK);
+		assert_string_equal(printed.out, cases[i].out);
+		assert_string_equal(printed.error, cases[i].error);
+	}
+}
+
+/* Ends when each line is in its file, though more may come. Returns the size of the second. */
+static int print_and_look(void)
+{
+	struct stat status;
+
+	output_line(&plain, "12345");
+	while (!fstat(STDOUT_FILENO, &status) && status.st_size < 6)
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	output_error(&plain, "12345");
+	while (!fstat(STDERR_FILENO, &status) && status.st_size < 12)
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+	return (int)status.st_size;
+}
+
+static void writes_each_line_at_once(void **state)
+{
+	(void)state;
+	run(print_and_look, NULL);
+	assert_int_equal(printed.status, 12);
+}
+
+static int print_much(void)
+{
+	output_line(&plain, "%0*d", MUCH, 0);
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+static void has_room_for_the_longest_message(void **state)
+{
+	(void)state;
+	run(print_much, NULL);
+	assert_int_equal(strspn(printed.out, "0"), MUCH);
+	assert_string_equal(printed.out + MUCH, "\n");
+}
+
+/* Without a descriptor to spare there is no thread. */
+static int print_without_descriptors(void)
+{
+	const struct rlimit none = {0};
+
+	if (setrlimit(RLIMIT_NOFILE, &none))
+		return 1;
+	return print_all(&verbose);
+}
+
+static void prints_without_a_thread_of_its_own(void **state)
+{
+	(void)state;
+	run(print_without_descriptors, NULL);
+	assert_int_equal(printed.status, STATUS_OK);
+	assert_string_equal(printed.out, "line 1\n");
+	assert_string_equal(printed.error, "prog: detail 2\nprog: error 3\n");
+}
+
+static int lose(enum exit_status status)
+{
+	output_line(&plain, "lost");
+	return (int)output_finish(&plain, status);
+}
+
+static int lose_after_success(void)
+{
+	return lose(STATUS_OK);
+}
+
+static int lose_after_failure(void)
+{
+	return lose(STATUS_PEER);
+}
+
+static void says_that_output_was_lost(void **state)
+{
+	(void)state;
+	run(lose_after_success, "/dev/full");
+	assert_int_equal(printed.status, STATUS_FAILED);
+	assert_non_null(strstr(printed.error, "prog: standard output was lost"));
+	/* What failed before is worth more. */
+	run(lose_after_failure, "/dev/full");
+	assert_int_equal(printed.status, STATUS_PEER);
+}
+
+static int print_nothing(void)
+{
+	return (int)output_finish(&quiet, STATUS_OK);
+}
+
+static void loses_nothing_when_quiet(void **state)
+{
+	(void)state;
+	run(print_nothing, "/dev/full");
+	assert_int_equal(printed.status, STATUS_OK);
+	assert_string_equal(printed.error, "");
+}
+
+static void *print_lines(void *argument)
+{
+	(void)argument;
+	for (unsigned int i = 0; i < LINES; i++) {
+		output_line(&verbose, "a line of output");
+		output_detail(&verbose, "a detail");
+	}
+	return NULL;
+}
+
+static int print_from_threads(void)
+{
+	pthread_t threads[THREADS];
+
+	for (size_t i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, print_lines, NULL))
+			return 1;
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return (int)output_finish(&verbose, STATUS_OK);
+}
+
+static void assert_only(char *text, const char *line)
+{
+	unsigned int lines = 0;
+	char *rest, *found;
+
+	for (found = strtok_r(text, "\n", &rest); found; found = strtok_r(NULL, "\n", &rest)) {
+		assert_string_equal(found, line);
+		lines++;
+	}
+	assert_int_equal(lines, THREADS * LINES);
+}
+
+static void keeps_the_lines_of_threads_apart(void **state)
+{
+	(void)state;
+	run(print_from_threads, NULL);
+	assert_int_equal(printed.status, STATUS_OK);
+	assert_only(printed.out, "a line of output");
+	assert_only(printed.error, "prog: a detail");
+}
+
+/* Returns 0 if lines that nobody reads hold nobody up, and come when they are read. */
+static int print_to_a_reader_that_pauses(void)
+{
+	int pipe = fill(STDOUT_FILENO);
+
+	for (unsigned int i = 0; i < LINES; i++)
+		output_line(&plain, "one of very many lines");
+	/* Errors have their own way. */
+	output_error(&plain, "error");
+	if (read_after_filling(pipe, "one of very many lines\n", LINES))
+		return 1;
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+static void keeps_lines_for_a_reader_that_pauses(void **state)
+{
+	(void)state;
+	run(print_to_a_reader_that_pauses, NULL);
+	assert_int_equal(printed.status, STATUS_OK);
+	assert_string_equal(printed.error, "prog: error\n");
+}
+
+/* More than is kept: nothing hangs, and it is told. */
+static int print_to_nobody(void)
+{
+	fill(STDOUT_FILENO);
+	for (unsigned int i = 0; i < 100; i++)
+		output_line(&plain, "%0*d", MUCH, 0);
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+static void gives_up_on_a_reader_that_stopped(void **state)
+{
+	(void)state;
+	run(print_to_nobody, NULL);
+	assert_int_equal(printed.status, STATUS_FAILED);
+	assert_string_equal(
+		printed.error, "prog: standard output was lost: it is closed or full\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_what_was_asked_for),
+		cmocka_unit_test(writes_each_line_at_once),
+		cmocka_unit_test(has_room_for_the_longest_message),
+		cmocka_unit_test(prints_without_a_thread_of_its_own),
+		cmocka_unit_test(says_that_output_was_lost),
+		cmocka_unit_test(loses_nothing_when_quiet),
+		cmocka_unit_test(keeps_the_lines_of_threads_apart),
+		cmocka_unit_test(keeps_lines_for_a_reader_that_pauses),
+		cmocka_unit_test(gives_up_on_a_reader_that_stopped),
+	};
+
+	return cmocka_run_group_tests_name("output", tests, NULL, NULL);
+}

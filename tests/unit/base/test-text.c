@@ -1,0 +1,158 @@
+/* Remote text made safe to print: every byte, no byte, and exactly the room that is promised. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/unit/unit.h"
+
+/* What a byte must look like, worked out another way than the code does. */
+static void expect_byte(unsigned int byte, char expected[5])
+{
+	if (byte == '\\')
+		snprintf(expected, 5, "\\\\");
+	else if (byte >= ' ' && byte <= '~')
+		snprintf(expected, 5, "%c", (char)byte);
+	else
+		snprintf(expected, 5, "\\x%02x", byte);
+}
+
+static void escapes_each_byte(void **state)
+{
+	(void)state;
+	for (unsigned int byte = 0; byte < 256; byte++) {
+		const uint8_t bytes[1] = {(uint8_t)byte};
+		char text[TEXT_ESCAPED_SIZE(1)], expected[5];
+
+		expect_byte(byte, expected);
+		text_escape(text, bytes, 1);
+		assert_string_equal(text, expected);
+	}
+}
+
+static void escapes_a_terminal_sequence(void **state)
+{
+	static const char bytes[] = "\033[2J\a\r\nhi\\ \x7f\xff";
+	char text[TEXT_ESCAPED_SIZE(sizeof(bytes))];
+
+	(void)state;
+	text_escape(text, bytes, sizeof(bytes));
+	assert_string_equal(text, "\\x1b[2J\\x07\\x0d\\x0ahi\\\\ \\x7f\\xff\\x00");
+}
+
+static void takes_no_bytes(void **state)
+{
+	char text[TEXT_ESCAPED_SIZE(0)] = {'x'};
+
+	(void)state;
+	text_escape(text, NULL, 0);
+	assert_string_equal(text, "");
+}
+
+/* AddressSanitizer sees a byte too many, this test a byte too few. */
+static void needs_exactly_the_room_that_is_promised(void **state)
+{
+	static const size_t lengths[] = {0, 1, 2, 1023, 1024};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		char *bytes = malloc(lengths[i] + 1);
+		char *text = malloc(TEXT_ESCAPED_SIZE(lengths[i]));
+
+		assert_true(bytes && text);
+		memset(bytes, 0xff, lengths[i]);
+		text_escape(text, bytes, lengths[i]);
+		assert_int_equal(strlen(text) + 1, TEXT_ESCAPED_SIZE(lengths[i]));
+		free(bytes);
+		free(text);
+	}
+}
+
+static void keeps_utf8_and_escapes_the_rest(void **state)
+{
+	static const struct {
+		const char *bytes, *expected;
+	} cases[] = {
+		{"", ""},
+		{"big file.iso", "big file.iso"},
+		{"gr\xc3\xb6\xc3\x9fter", "gr\xc3\xb6\xc3\x9fter"},
+		{"\xe2\x82\xac \xf0\x9f\x98\x80", "\xe2\x82\xac \xf0\x9f\x98\x80"},
+		/* Escaped before; stays what it was. */
+		{"\\x1b \\\\", "\\x1b \\\\"},
+		/* C0, DEL and C1. */
+		{"a\n\033[2J\x7f", "a\\x0a\\x1b[2J\\x7f"},
+		{"\xc2\x9bJ \xc2\xa0", "\\xc2\\x9bJ \xc2\xa0"},
+		/* Latin-1; a lone continuation; characters that are cut short, by the end and before. */
+		{"gr\xf6\xdfter", "gr\\xf6\\xdfter"},
+		{"\x80", "\\x80"},
+		{"\xc3", "\\xc3"},
+		{"\xe2\x82", "\\xe2\\x82"},
+		{"\xf0\x9f\x98!", "\\xf0\\x9f\\x98!"},
+		/* Too long, surrogates, beyond Unicode; and their neighbours, which are fine. */
+		{"\xc0\xaf \xc1\xbf", "\\xc0\\xaf \\xc1\\xbf"},
+		{"\xe0\x9f\xbf \xe0\xa0\x80", "\\xe0\\x9f\\xbf \xe0\xa0\x80"},
+		{"\xed\xa0\x80 \xed\x9f\xbf", "\\xed\\xa0\\x80 \xed\x9f\xbf"},
+		{"\xf0\x8f\xbf\xbf \xf0\x90\x80\x80", "\\xf0\\x8f\\xbf\\xbf \xf0\x90\x80\x80"},
+		{"\xf4\x90\x80\x80 \xf4\x8f\xbf\xbf", "\\xf4\\x90\\x80\\x80 \xf4\x8f\xbf\xbf"},
+		{"\xf5\x80\x80\x80 \xff", "\\xf5\\x80\\x80\\x80 \\xff"},
+	};
+	char text[TEXT_ESCAPED_SIZE(32)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		text_escape_utf8(text, cases[i].bytes, strlen(cases[i].bytes));
+		assert_string_equal(text, cases[i].expected);
+	}
+}
+
+static void replaces_what_is_not_printable(void **state)
+{
+	char text[] = "eth0 \033[2J\x7f\n\xc3\xa4~";
+
+	(void)state;
+	text_printable(text);
+	assert_string_equal(text, "eth0 ?[2J????~");
+}
+
+/* A shell takes each for one word and changes nothing of it, but for what could not be printed. */
+static void quotes_what_a_shell_would_not_leave_alone(void **state)
+{
+	static const struct {
+		const char *word, *quoted;
+	} cases[] = {
+		{"fe80::1%eth0", "fe80::1%eth0"},
+		{"a_b-C.9", "a_b-C.9"},
+		{"", "''"},
+		{"two words", "'two words'"},
+		{"$(x)`y`\"*", "'$(x)`y`\"*'"},
+		{"'", "''\\'''"},
+		{"it's", "'it'\\''s'"},
+		{"\x1b[2J", "'\\x1b[2J'"},
+		{"\xc3\xa4\xff", "'\xc3\xa4\\xff'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char *text = malloc(TEXT_QUOTED_SIZE(strlen(cases[i].word)));
+
+		assert_non_null(text);
+		text_quote(text, cases[i].word);
+		assert_string_equal(text, cases[i].quoted);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(escapes_each_byte),
+		cmocka_unit_test(escapes_a_terminal_sequence),
+		cmocka_unit_test(takes_no_bytes),
+		cmocka_unit_test(keeps_utf8_and_escapes_the_rest),
+		cmocka_unit_test(replaces_what_is_not_printable),
+		cmocka_unit_test(quotes_what_a_shell_would_not_leave_alone),
+		cmocka_unit_test(needs_exactly_the_room_that_is_promised),
+	};
+
+	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}

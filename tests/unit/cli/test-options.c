@@ -1,0 +1,446 @@
+/* The command line of both programs: what each option gives, and what is said about wrong ones. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "tests/unit/unit.h"
+
+#define WORDS_MAX 12
+
+static const enum program programs[] = {PROGRAM_SERVER, PROGRAM_CLIENT};
+
+/* Parses the words, which end with NULL, as the program's command line. */
+static enum options_result parse(
+	struct options *options, enum program program, const char *const words[])
+{
+	char *argv[WORDS_MAX + 2] = {
+		(char *)(program == PROGRAM_SERVER ? "rdma-server" : "rdma-client")};
+	int argc = 1;
+
+	/* Rubbish, so that a field that is not set is seen. */
+	memset(options, 0xa5, sizeof(*options));
+	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
+		argv[argc++] = (char *)words[i];
+	return options_parse(options, program, argc, argv);
+}
+
+static void assert_same_text(const char *got, const char *wanted)
+{
+	if (wanted)
+		assert_string_equal(got, wanted);
+	else
+		assert_null(got);
+}
+
+static void assert_same(const struct options *got, const struct options *wanted)
+{
+	assert_ptr_equal(got->mode, wanted->mode);
+	assert_same_text(got->secret_file, wanted->secret_file);
+	assert_same_text(got->message, wanted->message);
+	assert_same_text(got->device, wanted->device);
+	assert_int_equal(got->timeout, wanted->timeout ? wanted->timeout : 10000);
+	assert_int_equal(got->verbose, wanted->verbose);
+	assert_int_equal(got->quiet, wanted->quiet);
+	assert_same_text(got->input, wanted->input);
+	assert_same_text(got->output, wanted->output);
+	assert_int_equal(got->force, wanted->force);
+	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 7340032);
+	assert_int_equal(got->chunk, wanted->chunk);
+	assert_int_equal(got->depth, wanted->depth);
+	assert_int_equal(got->progress, wanted->progress);
+	assert_int_equal(got->json, wanted->json);
+	assert_same_text(got->bind, wanted->bind);
+	assert_same_text(got->port_file, wanted->port_file);
+	assert_int_equal(got->count, wanted->count);
+	assert_int_equal(got->max_clients, wanted->max_clients ? wanted->max_clients : 2048);
+	assert_int_equal(got->max_clients_per_address, wanted->max_clients_per_address);
+	assert_int_equal(got->max_size, wanted->max_size);
+	assert_int_equal(got->handshake_timeout, wanted->handshake_timeout
+							 ? wanted->handshake_timeout
+						 : got->timeout < 8000 ? got->timeout
+								       : 8000);
+	assert_same_text(got->source, wanted->source);
+	assert_int_equal(got->diagnose, wanted->diagnose);
+	assert_same_text(got->host, wanted->host);
+	assert_int_equal(got->port, wanted->port);
+}
+
+#define S PROGRAM_SERVER
+#define C PROGRAM_CLIENT
+#define H .host = "h", .port = 7
+#define D .diagnose = true
+
+static char longest[OPTIONS_MESSAGE_MAX + 1], too_long[OPTIONS_MESSAGE_MAX + 2];
+
+static const struct right {
+	enum program program;
+	const char *words[WORDS_MAX];
+	const char *mode; /* NULL: any, diagnose */
+	struct options options;
+} right[] = {
+	{S, {"write"}, "write", {0}},
+	{S, {"read"}, "read", {0}},
+	{S, {"any"}, NULL, {0}},
+	{S, {"--bind", "::1", "any"}, NULL, {.bind = "::1"}},
+	{S, {"--bind=::1", "any"}, NULL, {.bind = "::1"}},
+	{S, {"--buffer", "16K", "any"}, NULL, {.buffer = 16384}},
+	{S, {"--buffer", "16384", "any"}, NULL, {.buffer = 16384}},
+	{S, {"--buffer", "64MB", "any"}, NULL, {.buffer = 64000000}},
+	{S, {"--buffer=4G", "any"}, NULL, {.buffer = 4294967296}},
+	{S, {"--chunk", "1K", "any"}, NULL, {.chunk = 1024}},
+	{S, {"--chunk", "2MiB", "any"}, NULL, {.chunk = 2097152}},
+	{S, {"--buffer", "128M", "--chunk", "64M", "any"}, NULL,
+		{.buffer = 134217728, .chunk = 67108864}},
+	{S, {"--chunk", "64m", "any", "--buffer", "128m"}, NULL,
+		{.buffer = 134217728, .chunk = 67108864}},
+	{S, {"--chunk", "64M", "--chunk", "8k", "any"}, NULL, {.chunk = 8192}},
+	{S, {"--count", "1", "any"}, NULL, {.count = 1}},
+	{S, {"--count", "18446744073709551615", "any"}, NULL, {.count = UINT64_MAX}},
+	{S, {"--depth", "1", "any"}, NULL, {.depth = 1}},
+	{S, {"--depth", "1024", "any"}, NULL, {.depth = 1024}},
+	{S, {"--dep=64", "any"}, NULL, {.depth = 64}},
+	{S, {"--device", "rxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"--dev", "rxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"-d", "rxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"-drxe0", "any"}, NULL, {.device = "rxe0"}},
+	{S, {"--force", "any"}, NULL, {.force = true}},
+	{S, {"--f", "any", "--outp", "o"}, NULL, {.force = true, .output = "o"}},
+	{S, {"--handshake-timeout", "0.5", "any"}, NULL, {.handshake_timeout = 500}},
+	{S, {"--handshake-timeout", "20", "--timeout", "2", "any"}, NULL,
+		{.timeout = 2000, .handshake_timeout = 20000}},
+	{S, {"--input", "f", "any"}, NULL, {.input = "f"}},
+	{S, {"--input", "-", "any"}, NULL, {.input = "-"}},
+	{S, {"--in=-", "any"}, NULL, {.input = "-"}},
+	{S, {"--input", "--json", "any"}, NULL, {.input = "--json"}},
+	{S, {"--json", "any"}, NULL, {.json = true}},
+	{S, {"--j", "any"}, NULL, {.json = true}},
+	{S, {"--json", "--output", "o", "any"}, NULL, {.json = true, .output = "o"}},
+	{S, {"--json", "--output", "./-", "any"}, NULL, {.json = true, .output = "./-"}},
+	{S, {"--json", "--output", "-", "--output", "o", "any"}, NULL,
+		{.json = true, .output = "o"}},
+	{S, {"--json", "--quiet", "any"}, NULL, {.json = true, .quiet = true}},
+	{S, {"--max-clients", "1", "any"}, NULL, {.max_clients = 1}},
+	{S, {"--max-clients", "1000000", "any"}, NULL, {.max_clients = 1000000}},
+	{S, {"--max-clients-per-address", "3", "--max-clients=7", "any"}, NULL,
+		{.max_clients = 7, .max_clients_per_address = 3}},
+	{S, {"--max-size", "1", "any"}, NULL, {.max_size = 1}},
+	{S, {"--max-size", "20G", "any"}, NULL, {.max_size = 21474836480}},
+	{S, {"--max-size", "18446744073709551614", "any"}, NULL, {.max_size = UINT64_MAX - 1}},
+	{S, {"--message", "hello", "any"}, NULL, {.message = "hello"}},
+	{S, {"--message", "", "any"}, NULL, {.message = ""}},
+	{S, {"--message=--quiet", "any"}, NULL, {.message = "--quiet"}},
+	{S, {"--message", longest, "any"}, NULL, {.message = longest}},
+	{S, {"--message", "m", "--output", "o", "any"}, NULL, {.message = "m", .output = "o"}},
+	{S, {"--no-progress", "any"}, NULL, {.progress = PROGRESS_NEVER}},
+	{S, {"--no-p", "any"}, NULL, {.progress = PROGRESS_NEVER}},
+	{S, {"--output", "o", "any"}, NULL, {.output = "o"}},
+	{S, {"--output", "folder/", "any"}, NULL, {.output = "folder/"}},
+	{S, {"--output=-", "any"}, NULL, {.output = "-"}},
+	{S, {"--input", "-", "--output", "-", "any"}, NULL, {.input = "-", .output = "-"}},
+	{S, {"--port", "0", "any"}, NULL, {0}},
+	{S, {"--port", "1", "any"}, NULL, {.port = 1}},
+	{S, {"-p", "65535", "any"}, NULL, {.port = 65535}},
+	{S, {"-p", "007471", "any"}, NULL, {.port = 7471}},
+	{S, {"--port-file", "/tmp/p", "any"}, NULL, {.port_file = "/tmp/p"}},
+	{S, {"--progress", "any"}, NULL, {.progress = PROGRESS_ALWAYS}},
+	{S, {"--pr", "any"}, NULL, {.progress = PROGRESS_ALWAYS}},
+	{S, {"--progress", "--no-progress", "any"}, NULL, {.progress = PROGRESS_NEVER}},
+	{S, {"--no-progress", "any", "--progress"}, NULL, {.progress = PROGRESS_ALWAYS}},
+	{S, {"--quiet", "any"}, NULL, {.quiet = true}},
+	{S, {"--secret-file", "s", "any"}, NULL, {.secret_file = "s"}},
+	{C, {"diagnose", "--secret-file=s"}, NULL, {D, .secret_file = "s"}},
+	{S, {"--timeout", "0.001", "any"}, NULL, {.timeout = 1}},
+	{S, {"--timeout", "1.5", "any"}, NULL, {.timeout = 1500}},
+	{S, {"--timeout", ".25", "any"}, NULL, {.timeout = 250}},
+	{S, {"--timeout", "3.", "any"}, NULL, {.timeout = 3000}},
+	{S, {"--timeout", "86400", "any"}, NULL, {.timeout = 86400000}},
+	{S, {"--verbose", "any"}, NULL, {.verbose = true}},
+	{S, {"-v", "any"}, NULL, {.verbose = true}},
+	{S, {"-vd", "rxe0", "-p1", "any"}, NULL, {.verbose = true, .device = "rxe0", .port = 1}},
+	{S, {"any", "--quiet"}, NULL, {.quiet = true}},
+	{S, {"--quiet", "--", "any"}, NULL, {.quiet = true}},
+	{S, {"--verb", "any"}, NULL, {.verbose = true}},
+	{S, {"-p", "1", "--port=2", "any"}, NULL, {.port = 2}},
+	{C, {"write", "h", "7"}, "write", {H}},
+	{C, {"read", "h", "7"}, "read", {H}},
+	{C, {"write", "fe80::1%eth0", "65535"}, "write", {.host = "fe80::1%eth0", .port = 65535}},
+	{C, {"--source", "10.0.0.1", "write", "h", "7"}, "write", {H, .source = "10.0.0.1"}},
+	{C, {"-d", "rxe0", "write", "h", "7"}, "write", {H, .device = "rxe0"}},
+	{C, {"write", "h", "7", "--message", "m"}, "write", {H, .message = "m"}},
+	{C, {"-v", "write", "--quiet", "h", "7"}, "write", {H, .verbose = true, .quiet = true}},
+	{C, {"--timeout", "2", "write", "h", "7"}, "write", {H, .timeout = 2000}},
+	{C, {"write", "--input", "big.iso", "h", "7"}, "write", {H, .input = "big.iso"}},
+	{C, {"read", "h", "7", "--output", "-"}, "read", {H, .output = "-"}},
+	{C, {"--input=-", "--output=d/", "--force", "write", "h", "7"}, "write",
+		{H, .input = "-", .output = "d/", .force = true}},
+	{C, {"--buffer", "1M", "--chunk", "512K", "--depth", "2", "read", "h", "7"}, "read",
+		{H, .buffer = 1048576, .chunk = 524288, .depth = 2}},
+	{C, {"--json", "--progress", "write", "h", "7"}, "write",
+		{H, .json = true, .progress = PROGRESS_ALWAYS}},
+	{C, {"--no-progress", "write", "h", "7"}, "write", {H, .progress = PROGRESS_NEVER}},
+	{C, {"write", "diagnose", "7"}, "write", {.host = "diagnose", .port = 7}},
+	{C, {"diagnose"}, NULL, {D}},
+	{C, {"diagnose", "h"}, NULL, {D, .host = "h"}},
+	{C, {"diagnose", "h", "7"}, NULL, {D, H}},
+	{C, {"diagnose", "diagnose", "65535"}, NULL, {D, .host = "diagnose", .port = 65535}},
+	{C, {"diagnose", "fe80::1%eth0", "1"}, NULL, {D, .host = "fe80::1%eth0", .port = 1}},
+	{C, {"--json", "diagnose", "h", "7"}, NULL, {D, H, .json = true}},
+	{C, {"--source", "10.0.0.1", "diagnose", "h", "7"}, NULL, {D, H, .source = "10.0.0.1"}},
+	{C, {"diagnose", "--json", "--quiet"}, NULL, {D, .json = true, .quiet = true}},
+	{C, {"diagnose", "h", "--device", "rxe0"}, NULL, {D, .host = "h", .device = "rxe0"}},
+	{C, {"-vd", "rxe0", "diagnose", "h", "7"}, NULL, {D, H, .verbose = true, .device = "rxe0"}},
+	{C, {"--quiet", "--", "diagnose", "h"}, NULL, {D, .host = "h", .quiet = true}},
+};
+
+static void takes_every_option(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(right); i++) {
+		struct options options, wanted = right[i].options;
+
+		wanted.mode = right[i].mode ? mode_by_name(right[i].mode) : NULL;
+		if (parse(&options, right[i].program, right[i].words) != OPTIONS_RUN)
+			fail_msg("%s %s: %s", right[i].words[0], right[i].words[1], options.error);
+		assert_same(&options, &wanted);
+		assert_string_equal(options.error, "");
+	}
+}
+
+/* Wrong lines, and what the sentence about each must name. */
+static const struct wrong {
+	enum program program;
+	const char *words[WORDS_MAX];
+	const char *named;
+} wrong[] = {
+	{S, {NULL}, "mode"},
+	{S, {""}, "''"},
+	{S, {"-"}, "'-'"},
+	{S, {"wrote"}, "'wrote'"},
+	{S, {"WRITE"}, "'WRITE'"},
+	{S, {"writer"}, "'writer'"},
+	{S, {"write", "extra"}, "'extra'"},
+	{S, {"--", "--quiet"}, "'--quiet'"},
+	{C, {NULL}, "mode"},
+	{C, {"any", "h", "7"}, "'any'"},
+	{C, {"write"}, "host"},
+	{C, {"write", "h"}, "port"},
+	{C, {"write", "", "7"}, "host"},
+	{C, {"write", "h", "7", "extra"}, "'extra'"},
+	{C, {"write", "h", "0"}, "'0'"},
+	{C, {"write", "h", "65536"}, "'65536'"},
+	{C, {"write", "h", "-1"}, "-1"},
+	{C, {"write", "h", "1x"}, "'1x'"},
+	{C, {"write", "h", ""}, "''"},
+	{C, {"write", "h", " 7"}, "' 7'"},
+	{C, {"write", "h", "+7"}, "'+7'"},
+	{C, {"write", "h", "0x10"}, "'0x10'"},
+	{C, {"write", "h", "18446744073709551623"}, "'18446744073709551623'"},
+	{C, {"diagnose", "h", "7", "extra"}, "'extra'"},
+	{C, {"diagnose", "h", "7", "extra", "more"}, "'extra'"},
+	{C, {"diagnose", ""}, "host"},
+	{C, {"diagnose", "", "7"}, "host"},
+	{C, {"diagnose", "h", ""}, "''"},
+	{C, {"diagnose", "h", "0"}, "'0'"},
+	{C, {"diagnose", "h", "65536"}, "'65536'"},
+	{C, {"diagnose", "h", "7x"}, "'7x'"},
+	{C, {"diagnosis", "h", "7"}, "'diagnosis'"},
+	{C, {"diagnosis", "h", "7"}, "diagnose"},
+	{C, {"--input", "f", "diagnose", "h", "7"}, "--input"},
+	{C, {"diagnose", "h", "7", "--output", "o"}, "--output"},
+	{C, {"--message", "m", "diagnose"}, "--message"},
+	{C, {"--message", "", "diagnose"}, "--message"},
+	{C, {"--buffer", "1M", "diagnose", "h", "7"}, "--buffer"},
+	{C, {"--chunk", "64K", "diagnose", "h", "7"}, "--chunk"},
+	{C, {"diagnose", "h", "7", "--depth", "4"}, "--depth"},
+	{C, {"--force", "diagnose"}, "--force"},
+	{C, {"--progress", "diagnose", "h"}, "--progress"},
+	{C, {"--no-progress", "diagnose", "h"}, "--no-progress"},
+	{C, {"--json", "--timeout", "10", "diagnose", "h", "7"}, "--timeout does not go with"},
+	{C, {"--port", "7", "diagnose", "h"}, "--port"},
+	{S, {"diagnose"}, "'diagnose'"},
+	{S, {"--port", "65536", "any"}, "'65536'"},
+	{S, {"--port", "-1", "any"}, "'-1'"},
+	{S, {"--port", "1x", "any"}, "'1x'"},
+	{S, {"--port", "1\n2", "any"}, "1"},
+	{S, {"--port", "", "any"}, "''"},
+	{S, {"-p", "1 ", "any"}, "'1 '"},
+	{S, {"--count", "0", "any"}, "'0'"},
+	{S, {"--count", "-1", "any"}, "'-1'"},
+	{S, {"--count", "1.5", "any"}, "'1.5'"},
+	{S, {"--count", "18446744073709551616", "any"}, "'18446744073709551616'"},
+	{S, {"--count=", "any"}, "''"},
+	{S, {"--max-clients", "0", "any"}, "'0'"},
+	{S, {"--max-clients", "1000001", "any"}, "'1000001'"},
+	{S, {"--max-clients", "1K", "any"}, "--max-clients must"},
+	{S, {"--max-clients-per-address", "0", "any"}, "--max-clients-per-address must"},
+	{S, {"--max-clients-p=x", "any"}, "'x'"},
+	{S, {"--max-size", "0", "any"}, "'0'"},
+	{S, {"--max-size", "18446744073709551615", "any"}, "'18446744073709551615'"},
+	{S, {"--max-size", "1Mb", "any"}, "'1Mb'"},
+	{S, {"--max", "1", "any"}, "--max"},
+	{S, {"--handshake-timeout", "0", "any"}, "--handshake-timeout must"},
+	{S, {"--handshake-timeout", "86401", "any"}, "'86401'"},
+	{C, {"--max-size", "1", "write", "h", "7"}, "--max-size"},
+	{S, {"--timeout", "0", "any"}, "'0'"},
+	{S, {"--timeout", "0.0009", "any"}, "'0.0009'"},
+	{S, {"--timeout", "1e9", "any"}, "'1e9'"},
+	{S, {"--timeout", "nan", "any"}, "'nan'"},
+	{S, {"--timeout", "inf", "any"}, "'inf'"},
+	{S, {"--timeout", "-1", "any"}, "'-1'"},
+	{S, {"--timeout", "0x10", "any"}, "'0x10'"},
+	{S, {"--timeout", "86400.1", "any"}, "'86400.1'"},
+	{S, {"--timeout", "", "any"}, "''"},
+	{S, {"--timeout", ".", "any"}, "'.'"},
+	{S, {"--timeout", "1.2.3", "any"}, "'1.2.3'"},
+	{S, {"--timeout", "1,5", "any"}, "'1,5'"},
+	{S, {"--timeout", "1s", "any"}, "'1s'"},
+	{S, {"--message", too_long, "any"}, "--message"},
+	{S, {"--buffer", "16383", "any"}, "'16383'"},
+	{S, {"--buffer", "16KB", "any"}, "'16KB'"},
+	{S, {"--buffer", "5G", "any"}, "'5G'"},
+	{S, {"--buffer", "18446744073709551616", "any"}, "'18446744073709551616'"},
+	{S, {"--buffer", "4 M", "any"}, "'4 M'"},
+	{S, {"--buffer", "-4M", "any"}, "'-4M'"},
+	{S, {"--buffer", "4Mb", "any"}, "'4Mb'"},
+	{S, {"--buffer=", "any"}, "''"},
+	{S, {"--chunk", "0", "any"}, "'0'"},
+	{S, {"--chunk", "1023", "any"}, "'1023'"},
+	{S, {"--chunk", "65M", "any"}, "'65M'"},
+	{S, {"--chunk", "4G", "any"}, "'4G'"},
+	{S, {"--depth", "0", "any"}, "'0'"},
+	{S, {"--depth", "1025", "any"}, "'1025'"},
+	{S, {"--depth", "1K", "any"}, "'1K'"},
+	{S, {"--input", "", "any"}, "--input"},
+	{S, {"--output=", "any"}, "--output"},
+	{S, {"any", "--input"}, "--input"},
+	{S, {"--force=yes", "any"}, "--force=yes"},
+	{S, {"--json=yes", "any"}, "--json=yes"},
+	{S, {"--progress=yes", "any"}, "--progress=yes"},
+	{S, {"--no-force", "any"}, "--no-force"},
+	{S, {"--de", "1", "any"}, "--de"},
+	{C, {"--force", "--pro=no", "write", "h", "7"}, "--pro=no"},
+	{S, {"--frobnicate", "any"}, "--frobnicate"},
+	{S, {"--frobnicate=1", "any"}, "--frobnicate=1"},
+	{S, {"-x", "any"}, "-x"},
+	{S, {"-vx", "any"}, "-x"},
+	{S, {"-xv", "any"}, "-x"},
+	{S, {"--quiet", "-xv", "any"}, "-x"},
+	{S, {"-\xc3\xa9", "any"}, "there is no option"},
+	{S, {"-?", "any"}, "-?"},
+	{S, {"-:", "any"}, "-:"},
+	{S, {"any", "--port"}, "--port"},
+	{S, {"any", "-p"}, "-p"},
+	{S, {"any", "-vp"}, "p"},
+	{S, {"--verbose=yes", "any"}, "--verbose=yes"},
+	{S, {"--quiet=yes", "any"}, "--quiet=yes"},
+	{S, {"--ver", "any"}, "--ver"},
+	{S, {"--por=1", "any"}, "--por=1"},
+	{S, {"--source", "10.0.0.1", "any"}, "--source"},
+	{C, {"--port", "7", "write", "h", "7"}, "--port"},
+	{C, {"-p", "7", "write", "h", "7"}, "-p"},
+	{C, {"--bind", "::", "write", "h", "7"}, "--bind"},
+	{C, {"--count", "1", "write", "h", "7"}, "--count"},
+	{C, {"--port-file", "f", "write", "h", "7"}, "--port-file"},
+	/* The first fault is the one that is named, before what does not go together. */
+	{S, {"--count", "0", "--port", "x", "any"}, "--count"},
+	{S, {"--port", "x", "--help", "any"}, "'x'"},
+	{S, {"--json", "--output", "-", "--port", "x", "any"}, "'x'"},
+};
+
+static void names_what_is_wrong(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		struct options options;
+		const char *named = wrong[i].named;
+
+		check_case(
+			named, parse(&options, wrong[i].program, wrong[i].words) == OPTIONS_WRONG);
+		if (!strstr(options.error, named))
+			fail_msg("'%s' does not name %s", options.error, named);
+		/* It goes on with "; see rdma-server --help". */
+		check_case(named, !strchr(options.error, '\n'));
+		check_case(named, options.error[strlen(options.error) - 1] != '.');
+	}
+}
+
+/* Options that exclude each other, in whatever order they come. The sentence names them both. */
+static void names_what_does_not_go_together(void **state)
+{
+	static const struct {
+		const char *words[WORDS_MAX], *one, *other;
+	} cases[] = {
+		{{"--message", "m", "--input", "f", "any"}, "--message", "--input"},
+		{{"--input", "-", "any", "--message", ""}, "--message", "--input"},
+		{{"--json", "--output", "-", "any"}, "--json", "--output -"},
+		{{"--output=-", "any", "--json"}, "--json", "--output -"},
+		{{"--chunk", "3670017", "any"}, "--chunk", "--buffer"},
+		{{"--chunk", "1M", "--buffer", "1M", "any"}, "--chunk", "--buffer"},
+		{{"--buffer", "16K", "any", "--chunk", "8193"}, "--chunk", "--buffer"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options;
+
+		assert_int_equal(parse(&options, PROGRAM_SERVER, cases[i].words), OPTIONS_WRONG);
+		if (!strstr(options.error, cases[i].one) || !strstr(options.error, cases[i].other))
+			fail_msg("'%s' does not name %s and %s", options.error, cases[i].one,
+				cases[i].other);
+	}
+}
+
+/* The sentence about a very long word is cut, not overrun. */
+static void cuts_what_does_not_fit(void **state)
+{
+	const char *const words[WORDS_MAX] = {"--port", too_long, "any"};
+	struct options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, PROGRAM_SERVER, words), OPTIONS_WRONG);
+	assert_int_equal(strlen(options.error), OPTIONS_ERROR_MAX - 1);
+}
+
+static void help_and_version_come_before_what_is_missing(void **state)
+{
+	static const struct {
+		const char *words[WORDS_MAX];
+		enum options_result result;
+	} cases[] = {
+		{{"--help"}, OPTIONS_HELP},
+		{{"-h"}, OPTIONS_HELP},
+		{{"--version"}, OPTIONS_VERSION},
+		{{"-V"}, OPTIONS_VERSION},
+		{{"--help", "--frobnicate"}, OPTIONS_HELP},
+		{{"-vh"}, OPTIONS_HELP},
+		{{"--json", "--output", "-", "--help"}, OPTIONS_HELP},
+	};
+	struct options options;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (size_t j = 0; j < COUNT(programs); j++)
+			assert_int_equal(
+				parse(&options, programs[j], cases[i].words), cases[i].result);
+}
+
+static int fill(void **state)
+{
+	(void)state;
+	memset(longest, 'm', sizeof(longest) - 1);
+	memset(too_long, 'm', sizeof(too_long) - 1);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_every_option),
+		cmocka_unit_test(names_what_is_wrong),
+		cmocka_unit_test(names_what_does_not_go_together),
+		cmocka_unit_test(cuts_what_does_not_fit),
+		cmocka_unit_test(help_and_version_come_before_what_is_missing),
+	};
+
+	return cmocka_run_group_tests_name("options", tests, fill, NULL);
+}

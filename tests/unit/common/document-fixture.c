@@ -1,0 +1,31 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit/common/document-fixture.h"
+#include "tests/unit/unit.h"
+
+/* What a paper has at most; far more than any has. */
+#define PAPER_MAX (1 << 20)
+
+char *document_read(const char *path)
+{
+	char *text = malloc(PAPER_MAX);
+	FILE *file = fopen(path, "re");
+	size_t size;
+
+	assert_non_null(text);
+	if (!file)
+		fail_msg("%s cannot be read: tests run from the top of the tree", path);
+	size = fread(text, 1, PAPER_MAX - 1, file);
+	fclose(file);
+	assert_in_range(size, 1, PAPER_MAX - 2);
+	text[size] = '\0';
+	return text;
+}
+
+void document_tests(glob_t *files)
+{
+	*files = (glob_t){0};
+	assert_int_equal(glob("tests/soft-roce/*.bats", 0, NULL, files), 0);
+	assert_int_equal(glob("tests/two-hosts/*.bats", GLOB_APPEND, NULL, files), 0);
+}

@@ -1,0 +1,424 @@
+/* The ladder of a diagnosis: what it prints, what it all comes to, and what programs read of it. */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/explain.h"
+#include "base/text.h"
+#include "diagnose/check-list.h"
+#include "host/readiness.h"
+#include "protocol/hello.h"
+#include "tests/unit/unit.h"
+
+/* A work completion status of the InfiniBand specification: the peer acknowledges no more. */
+#define WC_RETRY_EXC 12
+
+static struct failure made(enum failure_kind kind, enum phase phase, int code, const char *evidence)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, kind, phase, code, "test", "%s", evidence);
+	return failure;
+}
+
+/* A ladder on which all rungs before this one hold. */
+static struct check_list climbed(enum check up_to)
+{
+	struct check_list list;
+
+	check_list_init(&list, "10.9.0.2");
+	for (enum check check = CHECK_HOST; check < up_to; check++)
+		check_list_ok(&list, check, "%s is good", check_list_name(check));
+	return list;
+}
+
+/* One on which this rung breaks, and what is above is not reached. */
+static struct check_list broken_at(enum check check, struct failure failure)
+{
+	struct check_list list = climbed(check);
+
+	check_list_fail(&list, check, &failure);
+	for (enum check next = check + 1; next < CHECKS; next++)
+		check_list_skip(&list, next, "it was not reached");
+	return list;
+}
+
+static const char *lines(const struct check_list *list, enum check check)
+{
+	static char text[2048];
+
+	size_t length = check_list_lines(list, check, text, sizeof(text));
+
+	assert_int_equal(length, strlen(text));
+	return text;
+}
+
+static const char *verdict(const struct check_list *list)
+{
+	static char text[512];
+
+	check_list_verdict(list, text, sizeof(text));
+	return text;
+}
+
+static void every_rung_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
+		assert_true(strlen(check_list_name(check)) <= strlen("connection"));
+		for (enum check other = CHECK_HOST; other < check; other++)
+			assert_string_not_equal(check_list_name(check), check_list_name(other));
+	}
+}
+
+static void one_line_says_what_held_and_what_was_left_out(void **state)
+{
+	struct check_list list = climbed(CHECK_HOST);
+
+	(void)state;
+	assert_string_equal(lines(&list, CHECK_HOST), "this host   skipped ");
+	check_list_ok(&list, CHECK_HOST, "%s/%d ACTIVE", "rxe0", 1);
+	assert_string_equal(lines(&list, CHECK_HOST), "this host   ok      rxe0/1 ACTIVE");
+	check_list_skip(&list, CHECK_PATH, "the host is silent");
+	assert_string_equal(lines(&list, CHECK_PATH), "path        skipped the host is silent");
+	assert_int_equal(check_list_broken(&list), CHECKS);
+}
+
+static void a_broken_rung_says_cause_evidence_side_and_advice(void **state)
+{
+	struct check_list list = broken_at(CHECK_NEIGHBOUR,
+		made(FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT, "10.9.0.2 on eth0: FAILED"));
+
+	(void)state;
+	check_list_took(&list, CHECK_NEIGHBOUR, 3021);
+	assert_int_equal(check_list_broken(&list), CHECK_NEIGHBOUR);
+	assert_string_equal(lines(&list, CHECK_NEIGHBOUR),
+		"neighbour   failed  probably: the host does not answer address resolution (ARP or "
+		"neighbour discovery)\n"
+		"                    seen: 10.9.0.2 on eth0: FAILED\n"
+		"                    after: 3021 ms\n"
+		"                    where: the other host, or the way to it\n"
+		"                    next: check that it is up and in the same subnet and VLAN\n"
+		"                    look: ip neighbour show to 10.9.0.2");
+	assert_string_equal(
+		lines(&list, CHECK_CONNECTION), "connection  skipped it was not reached");
+}
+
+/* Where the table has no cause, the evidence is one, and is not said twice. */
+static void evidence_that_is_the_cause_is_said_once(void **state)
+{
+	struct check_list list = broken_at(
+		CHECK_NAME, made(FAILURE_NAME, PHASE_NAME, -2, "Name or service not known"));
+
+	(void)state;
+	assert_string_equal(lines(&list, CHECK_NAME),
+		"name        failed  Name or service not known\n"
+		"                    after: 0 ms\n"
+		"                    where: this host\n"
+		"                    next: check the spelling and the name service, or give the "
+		"address itself\n"
+		"                    look: getent ahosts 10.9.0.2");
+	assert_string_equal(verdict(&list),
+		"RDMA does not work: Name or service not known; look at this host.");
+}
+
+/* Each row of the table can break a rung, and is shown whole. */
+static void every_explanation_is_shown(void **state)
+{
+	const struct explanation *row;
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		enum phase phase = row->phase == PHASE_ANY ? PHASE_EXCHANGE : row->phase;
+		struct failure failure = made(row->kind, phase, row->code, "seen by the test");
+		struct check_list list = broken_at(CHECK_MESSAGE, failure);
+		const struct explanation *taken = explain(row->kind, phase, row->code);
+		const char *cause = taken->cause ? taken->cause : "seen by the test";
+		const char *text = lines(&list, CHECK_MESSAGE);
+
+		check_case(cause, strstr(text, cause));
+		check_case(cause, strstr(text, "seen by the test"));
+		check_case(cause, !taken->cure || strstr(text, taken->cure));
+		check_case(cause, !strstr(text, "probably: ") == !taken->guess);
+		check_case(cause, !strstr(text, "look: ") == !taken->command);
+		check_case(cause, !strstr(text, "HOST"));
+		text = verdict(&list);
+		check_case(cause, strstr(text, cause));
+		check_case(cause, !strstr(text, "probably ") == !taken->guess);
+		check_case(cause, check_list_status(&list) == taken->status);
+		check_case(cause, check_list_status(&list) != STATUS_OK);
+	}
+}
+
+static void commands_name_the_host(void **state)
+{
+	struct failure failure = made(FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, "");
+	struct check_list list = broken_at(CHECK_ROUTE, failure);
+
+	(void)state;
+	assert_non_null(
+		strstr(lines(&list, CHECK_ROUTE), "look: rdma link; ip route get 10.9.0.2"));
+	/* Without evidence there is no line for it. */
+	assert_null(strstr(lines(&list, CHECK_ROUTE), "seen:"));
+	check_list_set_host(&list, "fd09::2");
+	assert_non_null(strstr(lines(&list, CHECK_ROUTE), "ip route get fd09::2"));
+	check_list_set_host(&list, "");
+	assert_non_null(strstr(lines(&list, CHECK_ROUTE), "ip route get HOST"));
+}
+
+/* What the user typed, or a file had, is not what the shell shall do. */
+static void commands_are_safe_to_copy(void **state)
+{
+	static const struct {
+		const char *host, *word;
+	} cases[] = {
+		{"fe80::1%eth0", "fe80::1%eth0"},
+		{"no_such-host.example", "no_such-host.example"},
+		{"a;reboot", "'a;reboot'"},
+		{"$(reboot)", "'$(reboot)'"},
+		{"it's", "'it'\\''s'"},
+		{"\x1b[2J\n\xff", "'\\x1b[2J\\x0a\\xff'"},
+	};
+	char many[256], expected[TEXT_QUOTED_SIZE(255) + 32], *end;
+	struct check_list list =
+		broken_at(CHECK_NAME, made(FAILURE_NAME, PHASE_NAME, -2, "it is not known"));
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		check_list_set_host(&list, cases[i].host);
+		snprintf(expected, sizeof(expected), "\n                    look: getent ahosts %s",
+			cases[i].word);
+		end = strstr(lines(&list, CHECK_NAME), "\n                    look: ");
+		check_case(cases[i].host, end && strcmp(end, expected) == 0);
+	}
+	/* The longest there is. */
+	memset(many, '\'', 255);
+	many[255] = '\0';
+	check_list_set_host(&list, many);
+	end = strstr(lines(&list, CHECK_NAME), "look: getent ahosts '");
+	assert_non_null(end);
+	assert_int_equal(strlen(end), strlen("look: getent ahosts ") + 2 + 4 * strlen(many));
+}
+
+static void what_it_comes_to(void **state)
+{
+	struct check_list list = climbed(CHECKS);
+
+	(void)state;
+	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
+	assert_int_equal(check_list_status(&list), STATUS_OK);
+	list = climbed(CHECK_BANDWIDTH);
+	assert_string_equal(verdict(&list), "RDMA works between the two hosts: data.");
+	list = climbed(CHECK_NAME);
+	assert_string_equal(verdict(&list), "This host is ready for RDMA.");
+	assert_int_equal(check_list_status(&list), STATUS_OK);
+	list = climbed(CHECK_MESSAGE);
+	assert_string_equal(verdict(&list), "No fault as far as was looked, up to: connection.");
+	/* A rung that was left out in between is no fault. */
+	list = climbed(CHECKS);
+	check_list_skip(&list, CHECK_PATH, "silence");
+	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
+}
+
+/* Only what is there but impaired lets RDMA work, wherever it is on the ladder. */
+static void what_works_badly_is_told_from_what_does_not_work(void **state)
+{
+	static const struct {
+		enum check check;
+		enum impairment impairment;
+		bool guess;
+	} cases[] = {
+		{CHECK_PATH, IMPAIRED_PATH, false},
+		{CHECK_ENDS, IMPAIRED_MTU, false},
+		{CHECK_ENDS, IMPAIRED_RDMA_MTU, false},
+		{CHECK_BANDWIDTH, IMPAIRED_SPEED, true},
+		{CHECK_COUNTERS, IMPAIRED_LOSS, true},
+		{CHECK_COUNTERS, IMPAIRED_LINK, true},
+	};
+	struct failure gone = made(FAILURE_COMPLETION, PHASE_EXCHANGE, WC_RETRY_EXC, "");
+	static const char well[] = "RDMA works, but not well: ";
+	static const char not [] = "RDMA does not work: ";
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct failure failure =
+			made(FAILURE_IMPAIRED, PHASE_EXCHANGE, (int)cases[i].impairment, "numbers");
+		struct check_list list = climbed(CHECKS);
+
+		check_list_fail(&list, cases[i].check, &failure);
+		check_case(check_list_name(cases[i].check),
+			strncmp(verdict(&list), well, strlen(well)) == 0);
+		check_case(check_list_name(cases[i].check),
+			!strstr(verdict(&list), ": probably ") == !cases[i].guess);
+		assert_int_equal(check_list_status(&list), STATUS_PEER);
+		if (cases[i].check >= CHECK_DATA)
+			continue;
+		/* The first rung that broke is the cause of what broke later. */
+		check_list_fail(&list, CHECK_DATA, &gone);
+		check_case(check_list_name(cases[i].check),
+			strncmp(verdict(&list), not, strlen(not )) == 0);
+		assert_null(strstr(verdict(&list), "acknowledging"));
+		assert_int_equal(check_list_broken(&list), cases[i].check);
+		/* But not of everything. */
+		check_list_fail(&list, CHECK_MESSAGE, &gone);
+		assert_int_equal(check_list_broken(&list), CHECK_MESSAGE);
+	}
+}
+
+/* Who is served, and who is not, has nothing to do with what else breaks. */
+static void a_full_server_explains_nothing_else(void **state)
+{
+	struct failure full = made(FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, "2 of 2");
+	struct failure gone = made(FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, "");
+	struct check_list list = climbed(CHECKS);
+
+	(void)state;
+	check_list_fail(&list, CHECK_ENDS, &full);
+	assert_int_equal(check_list_broken(&list), CHECK_ENDS);
+	assert_int_equal(check_list_status(&list), STATUS_PEER);
+	assert_string_equal(verdict(&list), "RDMA works, but not well: the server serves as many "
+					    "clients as it may; look at the other host.");
+	for (enum check check = CHECK_DATA; check < CHECKS; check++) {
+		list = climbed(CHECKS);
+		check_list_fail(&list, CHECK_ENDS, &full);
+		check_list_fail(&list, check, &gone);
+		assert_int_equal(check_list_broken(&list), check);
+	}
+}
+
+/* Loss that ends the climb. */
+static void what_is_so_bad_that_nothing_gets_through_does_not_work(void **state)
+{
+	struct check_list list = broken_at(
+		CHECK_DATA, made(FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, "our WRITE"));
+
+	(void)state;
+	assert_string_equal(verdict(&list),
+		"RDMA does not work: probably packets are lost on the way; look at the other host, "
+		"or the way to it.");
+	assert_int_equal(check_list_status(&list), STATUS_PEER);
+}
+
+static void statuses_are_those_of_an_exchange(void **state)
+{
+	static const struct {
+		enum failure_kind kind;
+		enum phase phase;
+		int code;
+		enum exit_status status;
+	} cases[] = {
+		{FAILURE_HOST, PHASE_OPEN, HOST_NO_DEVICE, STATUS_CONNECT},
+		{FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, STATUS_FAILED},
+		{FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_FULL, STATUS_CONNECT},
+		{FAILURE_STRANGER, PHASE_CONNECT, 0, STATUS_CONNECT},
+		{FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, STATUS_PEER},
+		{FAILURE_DAMAGED, PHASE_EXCHANGE, 0, STATUS_DAMAGED},
+		{FAILURE_REMOVED, PHASE_EXCHANGE, 0, STATUS_FAILED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct check_list list = broken_at(CHECK_CONNECTION,
+			made(cases[i].kind, cases[i].phase, cases[i].code, "seen"));
+
+		assert_int_equal(check_list_status(&list), cases[i].status);
+	}
+}
+
+static const char *text_of(struct json_object *array, enum check check, const char *key)
+{
+	return json_object_get_string(
+		json_object_object_get(json_object_array_get_idx(array, check), key));
+}
+
+static void programs_read_it_all(void **state)
+{
+	struct check_list list = broken_at(
+		CHECK_ROUTE, made(FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, "it leaves through eth0"));
+	struct json_object *array = check_list_json(&list);
+
+	(void)state;
+	assert_int_equal(json_object_array_length(array), CHECKS);
+	assert_string_equal(text_of(array, CHECK_HOST, "rung"), "this host");
+	assert_string_equal(text_of(array, CHECK_HOST, "state"), "ok");
+	assert_string_equal(text_of(array, CHECK_HOST, "value"), "this host is good");
+	assert_null(text_of(array, CHECK_HOST, "cause"));
+	assert_null(text_of(array, CHECK_HOST, "guess"));
+	assert_string_equal(text_of(array, CHECK_ROUTE, "state"), "failed");
+	assert_string_equal(text_of(array, CHECK_ROUTE, "evidence"), "it leaves through eth0");
+	assert_string_equal(text_of(array, CHECK_ROUTE, "side"), "this host");
+	assert_string_equal(text_of(array, CHECK_ROUTE, "guess"), "false");
+	assert_non_null(text_of(array, CHECK_ROUTE, "cause"));
+	assert_non_null(text_of(array, CHECK_ROUTE, "next"));
+	assert_string_equal(
+		text_of(array, CHECK_ROUTE, "command"), "rdma link; ip route get 10.9.0.2");
+	assert_string_equal(text_of(array, CHECK_DATA, "state"), "skipped");
+	assert_string_equal(text_of(array, CHECK_DATA, "value"), "it was not reached");
+	json_object_put(array);
+}
+
+static void texts_that_are_no_utf8_become_safe(void **state)
+{
+	struct check_list list = broken_at(CHECK_HOST,
+		made(FAILURE_HOST, PHASE_OPEN, HOST_NO_SUCH_DEVICE, "--device \xff\x1b[2J"));
+	struct json_object *array = check_list_json(&list);
+
+	(void)state;
+	assert_string_equal(text_of(array, CHECK_HOST, "evidence"), "--device \\xff\\x1b[2J");
+	json_object_put(array);
+}
+
+static void nothing_overruns_its_buffer(void **state)
+{
+	char many[1000], text[64];
+	struct check_list list;
+	struct failure failure;
+	size_t whole;
+
+	(void)state;
+	memset(many, 'x', sizeof(many) - 1);
+	many[sizeof(many) - 1] = '\0';
+	check_list_init(&list, many);
+	assert_int_equal(strlen(list.host), sizeof(list.host) - 1);
+	check_list_ok(&list, CHECK_HOST, "%s", many);
+	check_list_skip(&list, CHECK_NAME, "%s", many);
+	assert_int_equal(strlen(list.checks[CHECK_HOST].text), 255);
+	assert_int_equal(strlen(list.checks[CHECK_NAME].text), 255);
+	failure = made(FAILURE_NAME, PHASE_NAME, -2, many);
+	check_list_fail(&list, CHECK_ROUTE, &failure);
+	whole = check_list_lines(&list, CHECK_ROUTE, NULL, 0);
+	assert_true(whole > sizeof(failure.evidence) + 255);
+	for (size_t size = 1; size <= sizeof(text); size++) {
+		memset(text, '#', sizeof(text));
+		assert_int_equal(check_list_lines(&list, CHECK_ROUTE, text, size), whole);
+		assert_int_equal(strlen(text), size - 1);
+		assert_true(size == sizeof(text) || text[size] == '#');
+		memset(text, '#', sizeof(text));
+		check_list_verdict(&list, text, size);
+		assert_int_equal(strlen(text), size - 1);
+		assert_true(size == sizeof(text) || text[size] == '#');
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_rung_has_a_name_of_its_own),
+		cmocka_unit_test(one_line_says_what_held_and_what_was_left_out),
+		cmocka_unit_test(a_broken_rung_says_cause_evidence_side_and_advice),
+		cmocka_unit_test(evidence_that_is_the_cause_is_said_once),
+		cmocka_unit_test(every_explanation_is_shown),
+		cmocka_unit_test(commands_name_the_host),
+		cmocka_unit_test(commands_are_safe_to_copy),
+		cmocka_unit_test(what_it_comes_to),
+		cmocka_unit_test(what_works_badly_is_told_from_what_does_not_work),
+		cmocka_unit_test(a_full_server_explains_nothing_else),
+		cmocka_unit_test(what_is_so_bad_that_nothing_gets_through_does_not_work),
+		cmocka_unit_test(statuses_are_those_of_an_exchange),
+		cmocka_unit_test(programs_read_it_all),
+		cmocka_unit_test(texts_that_are_no_utf8_become_safe),
+		cmocka_unit_test(nothing_overruns_its_buffer),
+	};
+
+	return cmocka_run_group_tests_name("ladder", tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* The search for the largest datagram that arrives, in made-up networks and between two hosts. */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "diagnose/path-mtu.h"
+#include "tests/unit/common/network-fixture.h"
+#include "tests/unit/unit.h"
+
+#define MINUTE 60000
+#define FLOOR  68
+
+/* A network between this host and another one. */
+struct network {
+	unsigned int mtu;    /* of its smallest link */
+	unsigned int told;   /* by the router before that, when something is larger; 0 not at all */
+	bool silent;         /* the host does not answer */
+	unsigned int lost;   /* so many of the first datagrams are lost */
+	unsigned int proven; /* what must come out */
+	enum reach verdict;
+};
+
+/* Sends what the search wants to try. */
+static struct path search_network(const struct network *network, unsigned int top)
+{
+	struct path path = {0};
+	unsigned int size, sent = 0;
+
+	path_search_init(&path.found, top, FLOOR);
+	while ((size = path_search_next(&path.found))) {
+		assert_true(size <= top);
+		assert_true(size >= FLOOR);
+		if (sent++ < network->lost)
+			continue;
+		if (size > network->mtu && network->told)
+			path_search_too_big(&path.found, size, network->told);
+		else if (size <= network->mtu && !network->silent)
+			path_search_arrived(&path.found, size);
+	}
+	assert_int_equal(sent, path.found.count);
+	path_judge(&path);
+	return path;
+}
+
+static void finds_the_largest_datagram(void **state)
+{
+	static const struct network networks[] = {
+		{.mtu = 9000, .proven = 9000, .verdict = REACH_GOOD},
+		{.mtu = 9000, .lost = 1, .proven = 9000, .verdict = REACH_GOOD},
+		{.mtu = 9000, .lost = 3, .proven = 9000, .verdict = REACH_GOOD},
+		{.mtu = 9000, .lost = 4, .proven = 0, .verdict = REACH_UNKNOWN},
+		{.mtu = 9000, .silent = true, .proven = 0, .verdict = REACH_UNKNOWN},
+		{.mtu = 1500, .proven = 1500, .verdict = REACH_BAD},
+		{.mtu = 1500, .told = 1500, .proven = 1500, .verdict = REACH_BAD},
+		{.mtu = 1500, .told = 1500, .silent = true, .proven = 0, .verdict = REACH_BAD},
+		{.mtu = 1450, .proven = 1400, .verdict = REACH_BAD},
+		{.mtu = 1450, .told = 1450, .proven = 1450, .verdict = REACH_BAD},
+		{.mtu = 1450, .told = 1450, .lost = 2, .proven = 1450, .verdict = REACH_BAD},
+		/* Routers that lie, are confused, or send the smaller of two links' sizes later. */
+		{.mtu = 1450, .told = 65000, .proven = 1400, .verdict = REACH_BAD},
+		{.mtu = 1450, .told = 1, .proven = 1400, .verdict = REACH_BAD},
+		{.mtu = 1450, .told = 8000, .proven = 1400, .verdict = REACH_BAD},
+		{.mtu = 5000, .proven = 4200, .verdict = REACH_BAD},
+		{.mtu = 300, .proven = 68, .verdict = REACH_BAD},
+		{.mtu = 20, .proven = 0, .verdict = REACH_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(networks); i++) {
+		struct path path = search_network(&networks[i], 9000);
+
+		if (path.found.proven != networks[i].proven || path.verdict != networks[i].verdict)
+			fail_msg("network %zu: %u, %s", i, path.found.proven, path.evidence);
+	}
+}
+
+/* Where all is well one datagram is enough; a host that is silent is not pestered. */
+static void sends_no_more_than_needed(void **state)
+{
+	static const struct network well = {.mtu = 1500}, silent = {.mtu = 1500, .silent = true};
+
+	(void)state;
+	assert_int_equal(search_network(&well, 1500).found.count, 1);
+	assert_int_equal(search_network(&silent, 1500).found.count, 4);
+}
+
+/* Whatever the network does, the search ends. */
+static void always_ends(void **state)
+{
+	static const unsigned int tops[] = {0, 1, 67, 68, 69, 576, 1500, 4200, 9000, 65535};
+	unsigned int random = 1;
+
+	(void)state;
+	for (unsigned int round = 0; round < 20000; round++) {
+		struct path path = {0};
+		unsigned int size, sent = 0;
+
+		path_search_init(&path.found, tops[round % COUNT(tops)], FLOOR);
+		while ((size = path_search_next(&path.found))) {
+			assert_true(++sent <= PATH_TRIES_MAX);
+			assert_true(size <= path.found.top);
+			random = random * 1103515245 + 12345;
+			if (random >> 16 & 1)
+				path_search_too_big(&path.found, size, random >> 20);
+			else if (random >> 17 & 1)
+				path_search_arrived(&path.found, size);
+		}
+		path_judge(&path);
+		assert_int_equal(path.verdict == REACH_GOOD,
+			path.found.proven && path.found.proven == path.found.top);
+		assert_true(*path.evidence);
+	}
+}
+
+static void says_what_it_concludes(void **state)
+{
+	static const struct {
+		struct path path;
+		enum reach verdict;
+		const char *evidence;
+	} cases[] = {
+		{{.found = {.top = 1500, .proven = 1500}}, REACH_GOOD,
+			"datagrams of 1500 bytes arrive"},
+		{{.found = {.top = 9000, .proven = 1500, .count = 3, .tries = {9000, 9000, 9000}}},
+			REACH_BAD, "datagrams of 1500 bytes arrive, those of 9000 are lost"},
+		{{.found = {.top = 9000, .proven = 68, .count = 2, .tries = {9000, 68}}},
+			REACH_UNKNOWN,
+			"datagrams of 68 bytes arrive, too little time to be sure about 9000"},
+		{{.found = {.top = 9000, .proven = 1400, .too_big = 9000, .hint = 1400}}, REACH_BAD,
+			"datagrams of 1400 bytes arrive, those of 9000 are refused on the way"},
+		{{.found = {.top = 9000, .too_big = 9000, .hint = 1400}}, REACH_BAD,
+			"the path takes 1400 bytes and the interface 9000; the host does not answer"},
+		{{.found = {.top = 1500}}, REACH_UNKNOWN,
+			"the host does not answer, which many do not"},
+		{{.found = {.top = 1500}, .error = EPERM}, REACH_UNKNOWN,
+			"Operation not permitted"},
+		{{.found = {.top = 1500}, .other = EHOSTUNREACH}, REACH_UNKNOWN,
+			"this host says: No route to host"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct path path = cases[i].path;
+
+		path_judge(&path);
+		assert_string_equal(path.evidence, cases[i].evidence);
+		assert_int_equal(path.verdict, cases[i].verdict);
+	}
+}
+
+static struct path probe(const char *host, int milliseconds)
+{
+	struct sockaddr_storage address = net_address(host);
+	struct reach_route route;
+	struct path path;
+
+	reach_find_route((struct sockaddr *)&address, NULL, deadline_in(MINUTE), &route);
+	assert_int_equal(route.verdict, REACH_GOOD);
+	path_probe(&route, deadline_in(milliseconds), &path);
+	return path;
+}
+
+static void probes_paths_that_are_whole(void **state)
+{
+	static const struct {
+		const char *host;
+		unsigned int size;
+	} cases[] = {{FAR, 9000}, {"fd09::2", 9000}, {NEAR, 65535}, {"fd09::1", 65535}};
+
+	(void)state;
+	net_make();
+	net_near("link set near0 mtu 9000");
+	net_far("link set far0 mtu 9000");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct path path = probe(cases[i].host, MINUTE);
+
+		check_case(cases[i].host, path.verdict == REACH_GOOD);
+		assert_int_equal(path.found.proven, cases[i].size);
+		assert_true(path.mtu >= cases[i].size);
+	}
+}
+
+/* As with a switch: what is too large for the next link disappears, and nobody says so. */
+static void probes_paths_that_lose_what_is_large(void **state)
+{
+	static const char *const hosts[] = {FAR, "fd09::2"};
+
+	(void)state;
+	net_make();
+	net_near("link set near0 mtu 9000");
+	net_far("link set far0 mtu 4200");
+	for (size_t i = 0; i < COUNT(hosts); i++) {
+		struct path path = probe(hosts[i], MINUTE);
+
+		assert_string_equal(
+			path.evidence, "datagrams of 4200 bytes arrive, those of 9000 are lost");
+		assert_int_equal(path.verdict, REACH_BAD);
+	}
+}
+
+static void probes_paths_with_a_router_that_refuses(void **state)
+{
+	struct path path;
+
+	(void)state;
+	net_make();
+	net_far_forwards();
+	net_near("route add 10.88.0.0/24 via 10.9.0.2");
+	net_far("route add 10.88.0.0/24 via 10.9.0.99 mtu 1300");
+	path = probe("10.88.0.1", MINUTE);
+	assert_int_equal(path.verdict, REACH_BAD);
+	assert_int_equal(path.mtu, 1300);
+	assert_int_equal(path.found.too_big, 1500);
+	assert_int_equal(path.found.proven, 0);
+}
+
+static void silence_proves_nothing(void **state)
+{
+	struct path path;
+
+	(void)state;
+	net_make();
+	/* The far interface takes no frames of another one's. */
+	net_near("neighbour add 10.9.0.9 lladdr 02:00:00:00:00:09 nud permanent dev near0");
+	path = probe("10.9.0.9", MINUTE);
+	assert_int_equal(path.verdict, REACH_UNKNOWN);
+	assert_string_equal(path.evidence, "the host does not answer, which many do not");
+	assert_int_equal(path.mtu, 1500);
+	path = probe("10.9.0.9", 0);
+	assert_int_equal(path.verdict, REACH_UNKNOWN);
+	/* Nor does an absent neighbour, of which the rung below has told. */
+	path = probe("10.9.0.7", MINUTE);
+	assert_int_equal(path.verdict, REACH_UNKNOWN);
+	assert_string_equal(path.evidence, "10.9.0.1 says: No route to host");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_the_largest_datagram),
+		cmocka_unit_test(sends_no_more_than_needed),
+		cmocka_unit_test(always_ends),
+		cmocka_unit_test(says_what_it_concludes),
+		cmocka_unit_test(probes_paths_that_are_whole),
+		cmocka_unit_test(probes_paths_that_lose_what_is_large),
+		cmocka_unit_test(probes_paths_with_a_router_that_refuses),
+		cmocka_unit_test(silence_proves_nothing),
+	};
+
+	return cmocka_run_group_tests_name("path", tests, NULL, NULL);
+}

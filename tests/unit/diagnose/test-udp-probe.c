@@ -1,0 +1,164 @@
+/* What comes back for a datagram, and what that proves; made-up errors, and real ones of loopback. */
+#include <time.h>
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "diagnose/udp-probe.h"
+#include "tests/unit/common/network-fixture.h"
+#include "tests/unit/unit.h"
+
+#define MINUTE 60000
+
+static void judges_what_comes_back(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t error;
+		uint8_t origin, type, code;
+		const char *from;
+		const char *host;
+		enum datagram_answer reply;
+	} cases[] = {
+		{"port, of the host", ECONNREFUSED, 2, 3, 3, FAR, FAR, DATAGRAM_ARRIVED},
+		{"port, of a firewall", ECONNREFUSED, 2, 3, 3, "10.1.1.1", FAR, DATAGRAM_OTHER},
+		{"port, IPv6", ECONNREFUSED, 3, 1, 4, "fd09::2", "fd09::2", DATAGRAM_ARRIVED},
+		{"port, IPv6, another", ECONNREFUSED, 3, 1, 4, "fd09::3", "fd09::2",
+			DATAGRAM_OTHER},
+		{"host unreachable", EHOSTUNREACH, 2, 3, 1, FAR, FAR, DATAGRAM_OTHER},
+		{"prohibited", EHOSTUNREACH, 2, 3, 13, FAR, FAR, DATAGRAM_OTHER},
+		{"fragmentation needed", EMSGSIZE, 2, 3, 4, "10.1.1.1", FAR, DATAGRAM_TOO_BIG},
+		{"packet too big", EMSGSIZE, 3, 2, 0, "fd01::1", "fd09::2", DATAGRAM_TOO_BIG},
+		{"own interface", EMSGSIZE, 1, 0, 0, FAR, FAR, DATAGRAM_TOO_BIG},
+		{"local", ECONNREFUSED, 1, 3, 3, FAR, FAR, DATAGRAM_OTHER},
+		{"of the other protocol", ECONNREFUSED, 3, 3, 3, FAR, FAR, DATAGRAM_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct sockaddr_storage from = net_address(cases[i].from);
+		struct sockaddr_storage host = net_address(cases[i].host);
+		struct sock_extended_err error = {
+			.ee_errno = cases[i].error,
+			.ee_origin = cases[i].origin,
+			.ee_type = cases[i].type,
+			.ee_code = cases[i].code,
+		};
+
+		address_set_port(&host, DATAGRAM_PORT);
+		check_case(cases[i].name, datagram_judge(&error, (struct sockaddr *)&from,
+						  (struct sockaddr *)&host) == cases[i].reply);
+	}
+}
+
+static void knows_the_smallest_datagrams(void **state)
+{
+	(void)state;
+	assert_int_equal(datagram_size_min(AF_INET), 28);
+	assert_int_equal(datagram_size_min(AF_INET6), 48);
+}
+
+/* Opens a probe, sends it in that size, and returns what came of it. */
+static enum datagram_answer send_and_wait(
+	struct datagram *datagram, const char *host, unsigned int size)
+{
+	struct sockaddr_storage address = net_address(host);
+	struct pollfd waiting = {.events = POLLIN};
+
+	assert_int_equal(datagram_open(datagram, (struct sockaddr *)&address, NULL), 0);
+	assert_int_equal(datagram_read(datagram), DATAGRAM_SILENCE);
+	assert_int_equal(datagram_send(datagram, size), 0);
+	waiting.fd = datagram->fd;
+	assert_int_equal(poll(&waiting, 1, MINUTE), 1);
+	return datagram_read(datagram);
+}
+
+static void arrives_where_nobody_listens(void **state)
+{
+	static const unsigned int sizes[] = {0, 28, 29, 1500, 65535};
+	struct datagram datagram;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		assert_int_equal(send_and_wait(&datagram, "127.0.0.1", sizes[i]), DATAGRAM_ARRIVED);
+		assert_true(datagram_path_mtu(&datagram) > 1500);
+		datagram_close(&datagram);
+		datagram_close(&datagram);
+	}
+}
+
+static void arrives_where_somebody_answers(void **state)
+{
+	struct sockaddr_storage address = net_address("127.0.0.2"), from;
+	socklen_t length = sizeof(from);
+	struct datagram datagram;
+	int listener;
+	char byte;
+
+	(void)state;
+	net_make();
+	listener = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	address_set_port(&address, DATAGRAM_PORT);
+	assert_int_equal(
+		bind(listener, (struct sockaddr *)&address, address_length((void *)&address)), 0);
+	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), 0);
+	assert_int_equal(datagram_send(&datagram, 100), 0);
+	assert_int_equal(
+		recvfrom(listener, &byte, 1, MSG_TRUNC, (struct sockaddr *)&from, &length), 72);
+	assert_int_equal(datagram_read(&datagram), DATAGRAM_SILENCE);
+	assert_int_equal(sendto(listener, "", 0, 0, (struct sockaddr *)&from, length), 0);
+	assert_int_equal(datagram_read(&datagram), DATAGRAM_ARRIVED);
+	datagram_close(&datagram);
+	close(listener);
+}
+
+static void is_refused_by_its_own_interface(void **state)
+{
+	struct sockaddr_storage address = net_address(FAR);
+	struct datagram datagram;
+
+	(void)state;
+	net_make();
+	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), 0);
+	assert_int_equal(datagram_send(&datagram, 1501), -EMSGSIZE);
+	assert_int_equal(datagram_read(&datagram), DATAGRAM_TOO_BIG);
+	assert_int_equal(datagram.mtu, 1500);
+	assert_int_equal(datagram_path_mtu(&datagram), 1500);
+	datagram_close(&datagram);
+	assert_int_equal(send_and_wait(&datagram, "fd09::2", 1500), DATAGRAM_ARRIVED);
+	assert_int_equal(datagram_send(&datagram, 1501), -EMSGSIZE);
+	datagram_close(&datagram);
+	address = net_address("10.77.0.1");
+	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), -ENETUNREACH);
+	datagram_close(&datagram);
+}
+
+static void says_what_else_comes_back(void **state)
+{
+	struct datagram datagram;
+
+	(void)state;
+	net_make();
+	/* This host itself reports that its neighbour is absent. */
+	assert_int_equal(send_and_wait(&datagram, "10.9.0.7", 100), DATAGRAM_OTHER);
+	assert_int_equal(datagram.error, EHOSTUNREACH);
+	datagram_close(&datagram);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(judges_what_comes_back),
+		cmocka_unit_test(knows_the_smallest_datagrams),
+		cmocka_unit_test(arrives_where_nobody_listens),
+		cmocka_unit_test(arrives_where_somebody_answers),
+		cmocka_unit_test(is_refused_by_its_own_interface),
+		cmocka_unit_test(says_what_else_comes_back),
+	};
+
+	return cmocka_run_group_tests_name("datagram", tests, NULL, NULL);
+}

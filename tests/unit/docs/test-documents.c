@@ -1,0 +1,436 @@
+/*
+ * The papers keep up with the tables of the code: every explanation is in docs/troubleshooting.md,
+ * every rung of a diagnosis in docs/diagnosis.md, the manual page and the schema, every option in the
+ * manual page and in the completion of its program, every exit status in both manual pages, every test
+ * that SECURITY.md names among the tests. Runs from the top of the tree, as `make check` does.
+ */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/explain.h"
+#include "cli/options.h"
+#include "diagnose/check-list.h"
+#include "host/facts.h"
+#include "tests/unit/common/document-fixture.h"
+#include "tests/unit/unit.h"
+
+/* Makes one blank of every run of blanks and line ends, as if the text were not wrapped. */
+static void fold(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (!isspace((unsigned char)*from))
+			*to++ = *from;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	*to = '\0';
+}
+
+/* The next part of the text at *rest that ends before the mark, cut off there; NULL at the end. */
+static char *next_part(char **rest, const char *mark)
+{
+	char *part = *rest, *end;
+
+	if (!part)
+		return NULL;
+	end = strstr(part, mark);
+	*rest = end ? end + strlen(mark) : NULL;
+	if (end)
+		*end = '\0';
+	return part;
+}
+
+/* True if the text has the word, with nothing of a word on either side of it. */
+static bool has_word(const char *text, const char *word)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+	const char *found = text;
+
+	for (; (found = strstr(found, word)); found++) {
+		const char *after = found + strlen(word);
+
+		if ((found == text || !strchr(letters, found[-1])) &&
+			(*after == '\0' || !strchr(letters, *after)))
+			return true;
+	}
+	return false;
+}
+
+/* The sentence of a failure, cause and cure together; between the two stands what was seen. */
+static bool shows_sentence(const char *section, const struct explanation *row)
+{
+	char start[512], end[512];
+	const char *cause;
+
+	snprintf(start, sizeof(start), ": %s", row->cause ? row->cause : "");
+	snprintf(end, sizeof(end), "%s%s.", row->cure ? "; " : "", row->cure ? row->cure : "");
+	cause = strstr(section, start);
+	return cause && strstr(cause + strlen(start), end);
+}
+
+/* Only a diagnosis finds these. */
+static bool is_of_diagnosis(const struct explanation *row)
+{
+	if (row->kind == FAILURE_IMPAIRED)
+		return row->code != IMPAIRED_EXPECTED && row->code != IMPAIRED_UNKNOWN;
+	return row->kind == FAILURE_STRANGER || row->code == CODE_DIAGNOSIS;
+}
+
+/*
+ * What a diagnosis prints of the row, folded: up to the cause in start, from the side on in end. HOST
+ * stays in the command.
+ */
+static void diagnose_row(const struct explanation *row, char start[1024], char end[1024])
+{
+	struct failure failure = {
+		.kind = row->kind, .phase = row->phase, .code = row->code, .evidence = "EVIDENCE"};
+	struct check_list list;
+	char *seen;
+
+	check_list_init(&list, "");
+	check_list_fail(&list, CHECK_CONNECTION, &failure);
+	check_list_lines(&list, CHECK_CONNECTION, start, 1024);
+	fold(start);
+	seen = strstr(start, " seen: EVIDENCE");
+	snprintf(end, 1024, "%s", strstr(start, " where: "));
+	if (seen)
+		*seen = '\0';
+	memmove(start, strstr(start, " failed"), strlen(strstr(start, " failed")) + 1);
+}
+
+/* The lines of a diagnosis, whichever rung it is. */
+static bool shows_diagnosis(const char *section, const struct explanation *row)
+{
+	char start[1024], end[1024];
+	const char *cause;
+
+	diagnose_row(row, start, end);
+	cause = strstr(section, start);
+	return cause && strstr(cause + strlen(start), end);
+}
+
+/* "Fact, this host: `rdma link`." */
+static bool shows_side(const char *section, const struct explanation *row)
+{
+	char start[1024], end[1024], line[1200], *stop = NULL;
+
+	diagnose_row(row, start, end);
+	memmove(end, end + strlen(" where: "), strlen(end + strlen(" where: ")) + 1);
+	if (row->cure)
+		stop = strstr(end, " next: ");
+	else if (row->command)
+		stop = strstr(end, " look: ");
+	if (stop)
+		*stop = '\0';
+	snprintf(line, sizeof(line), "%s, %s%s%s%s.", row->guess ? "Guess" : "Fact", end,
+		row->command ? ": `" : "", row->command ? row->command : "",
+		row->command ? "`" : "");
+	return strstr(section, line);
+}
+
+/* True if the section shows all that the row has. */
+static bool shows(const char *section, const struct explanation *row)
+{
+	char status[32], of_server[32];
+
+	snprintf(status, sizeof(status), "xit status %d.", row->status);
+	snprintf(of_server, sizeof(of_server), "exit status is %d.", row->status);
+	if (!strstr(section, status) && !strstr(section, of_server))
+		return false;
+	return is_of_diagnosis(row) ? shows_diagnosis(section, row)
+				    : shows_sentence(section, row) && shows_side(section, row);
+}
+
+static bool is_shown(char *const sections[], const struct explanation *row)
+{
+	for (; *sections; sections++)
+		if (shows(*sections, row))
+			return true;
+	return false;
+}
+
+static void every_explanation_has_a_section(void **state)
+{
+	char *text = document_read("docs/troubleshooting.md"), *rest = text;
+	char *sections[256] = {0};
+	const struct explanation *row;
+	size_t count = 0;
+
+	(void)state;
+	while ((sections[count] = next_part(&rest, "\n### "))) {
+		fold(sections[count]);
+		assert_true(++count < COUNT(sections));
+	}
+	for (unsigned int i = 0; (row = explain_row(i)); i++)
+		if (!is_shown(sections, row))
+			fail_msg("docs/troubleshooting.md has no section with: '%s' ... '%s', exit "
+				 "status %d, %s, side %d, command '%s'",
+				row->cause ? row->cause : "(what was seen)",
+				row->cure ? row->cure : "(nothing)", row->status,
+				row->guess ? "guess" : "fact", row->side,
+				row->command ? row->command : "(none)");
+	free(text);
+}
+
+/* The programs, and where their options are documented. */
+static const struct documents {
+	enum program program;
+	const char *manual, *completion;
+} programs[] = {
+	{PROGRAM_SERVER, "man/rdma-server.1", "completions/rdma-server"},
+	{PROGRAM_CLIENT, "man/rdma-client.1", "completions/rdma-client"},
+};
+
+/* An option as --help has it. */
+struct option {
+	char letter; /* 0: none */
+	char name[32], argument[32];
+};
+
+/* Reads a line of --help as an option. Returns false if it is none. */
+static bool read_option(const char *line, struct option *option)
+{
+	int used = 0, name = 0;
+
+	*option = (struct option){0};
+	if (sscanf(line, "  -%c, %n", &option->letter, &used) != 1 || !used) {
+		option->letter = '\0';
+		used = 0;
+	}
+	if (line[0] != ' ' || line[1] != ' ' ||
+		sscanf(line + used, " --%31[a-z-]%n", option->name, &name) != 1)
+		return false;
+	/* An argument is one blank away, and what the option does more than one. */
+	line += used + name;
+	if (line[0] == ' ' && line[1] != ' ')
+		sscanf(line, " %31[^ ]", option->argument);
+	return true;
+}
+
+/* Copies an argument as the manual pages have it: "-" is \-, or it would be set as a hyphen. */
+static void escape_hyphens(char *to, const char *from)
+{
+	for (; *from; from++) {
+		if (*from == '-')
+			*to++ = '\\';
+		*to++ = *from;
+	}
+	*to = '\0';
+}
+
+/* The manual page has an entry for the option, by all its names, with its argument. */
+static void check_manual(const char *path, const char *text, const struct option *option)
+{
+	char letter[16] = "", word[64], argument[80] = "", entry[160];
+
+	escape_hyphens(word, option->argument);
+	if (option->letter)
+		snprintf(letter, sizeof(letter), "Fl %c , ", option->letter);
+	if (*option->argument)
+		snprintf(argument, sizeof(argument), " Ar %s", word);
+	snprintf(entry, sizeof(entry), "\n.It %sFl \\-%s%s\n", letter, option->name, argument);
+	if (!strstr(text, entry))
+		fail_msg("%s has no such entry:%s", path, entry);
+}
+
+/* The completion offers the option, and has a case for what may follow it, if anything does. */
+static void check_completion(const char *path, const char *text, const struct option *option)
+{
+	char *copy = strdup(text), *rest = copy, name[48], letter[4] = {'-', option->letter, '\0'};
+	char *cases, *offers;
+
+	assert_non_null(copy);
+	cases = next_part(&rest, "-W '--");
+	if (!rest)
+		fail_msg("%s offers no options", path);
+	/* The mark took the first option's hyphens. */
+	rest -= 2;
+	offers = next_part(&rest, "'");
+	snprintf(name, sizeof(name), "--%s", option->name);
+	if (!has_word(offers, name))
+		fail_msg("%s does not offer %s", path, name);
+	if (*option->argument && !has_word(cases, name))
+		fail_msg("%s has no case for the value of %s", path, name);
+	if (*option->argument && option->letter && !has_word(cases, letter))
+		fail_msg("%s has no case for the value of %s", path, letter);
+	free(copy);
+}
+
+static void check_options(const struct documents *documents)
+{
+	char *manual = document_read(documents->manual),
+	     *completion = document_read(documents->completion);
+	char *help, *rest, *line;
+	unsigned int options = 0;
+	struct option option;
+	size_t size;
+	FILE *stream = open_memstream(&help, &size);
+
+	assert_non_null(stream);
+	options_help(stream, documents->program);
+	fclose(stream);
+	rest = help;
+	while ((line = next_part(&rest, "\n"))) {
+		if (!read_option(line, &option))
+			continue;
+		check_manual(documents->manual, manual, &option);
+		check_completion(documents->completion, completion, &option);
+		options++;
+	}
+	/* Or the lines were not understood. */
+	assert_in_range(options, 5, 50);
+	free(help);
+	free(completion);
+	free(manual);
+}
+
+static void every_option_is_documented(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(programs); i++)
+		check_options(&programs[i]);
+}
+
+static void every_exit_status_is_documented(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(programs); i++) {
+		char *text = document_read(programs[i].manual), *rest = text, *section;
+
+		next_part(&rest, "\n.Sh EXIT STATUS\n");
+		section = next_part(&rest, "\n.Sh ");
+		assert_non_null(section);
+		for (int status = STATUS_OK; status <= STATUS_DAMAGED; status++) {
+			char entry[16];
+
+			snprintf(entry, sizeof(entry), "\n.It %d\n", status);
+			if (!strstr(section, entry))
+				fail_msg("%s does not say what exit status %d means",
+					programs[i].manual, status);
+		}
+		free(text);
+	}
+}
+
+/* The paper has a section for each rung, the manual an entry, and the schema its name. */
+static void every_rung_is_documented(void **state)
+{
+	char *document = document_read("docs/diagnosis.md"),
+	     *manual = document_read("man/rdma-client.1");
+	char *schema = document_read("docs/diagnosis.schema.json");
+
+	(void)state;
+	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
+		const char *name = check_list_name(check);
+		char section[64], row[64], entry[64], constant[64];
+
+		snprintf(section, sizeof(section), "\n### %s\n", name);
+		snprintf(row, sizeof(row), "\n| %s | ", name);
+		snprintf(entry, sizeof(entry), "\n.It Li %s\n", name);
+		snprintf(constant, sizeof(constant), "\"const\": \"%s\"", name);
+		check_case(name, strstr(document, section) && strstr(document, row));
+		check_case(name, strstr(manual, entry));
+		check_case(name, strstr(schema, constant));
+	}
+	free(schema);
+	free(manual);
+	free(document);
+}
+
+/* The facts that the source adds are in the schema. Returns how many there are. */
+static unsigned int check_facts(const char *path, const char *schema)
+{
+	static const char mark[] = "facts_add(facts, \"";
+	char *source = document_read(path), *rest = source, *name;
+	unsigned int facts = 0;
+
+	next_part(&rest, mark);
+	for (; rest; facts++) {
+		char member[64];
+
+		name = rest;
+		next_part(&rest, mark);
+		name[strcspn(name, "\"")] = '\0';
+		snprintf(member, sizeof(member), "\n\t\t\t\t\"%s\": {", name);
+		for (char *blank = member; (blank = strchr(blank, ' ')) && blank[1] != '{';)
+			*blank = '_';
+		check_case(name, strstr(schema, member));
+	}
+	free(source);
+	return facts;
+}
+
+/* The schema knows all that both ends may say of themselves, and what a server says more. */
+static void every_fact_is_in_the_schema(void **state)
+{
+	char *schema = document_read("docs/diagnosis.schema.json");
+
+	(void)state;
+	/* Or the sources were not understood. */
+	assert_in_range(check_facts("control/self-facts.c", schema), 10, FACTS_MAX);
+	assert_in_range(check_facts("serve/control-sessions.c", schema), 3, 5);
+	free(schema);
+}
+
+/* All tests over soft-RoCE and between hosts, in one text. The caller frees it. */
+static char *read_tests(void)
+{
+	char *tests = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&tests, &size);
+	glob_t files;
+
+	assert_non_null(stream);
+	document_tests(&files);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		char *text = document_read(files.gl_pathv[i]);
+
+		fputs(text, stream);
+		free(text);
+	}
+	fclose(stream);
+	globfree(&files);
+	return tests;
+}
+
+/* What is claimed to be tested has a test of that name. */
+static void every_claim_of_security_has_its_test(void **state)
+{
+	char *tests = read_tests(), *document = document_read("SECURITY.md"), *rest = document,
+	     *part;
+	unsigned int claims = 0;
+
+	(void)state;
+	/* Every second part is between quotes. */
+	for (unsigned int i = 0; (part = next_part(&rest, "\"")); i++) {
+		char name[256];
+
+		if (i % 2 == 0)
+			continue;
+		snprintf(name, sizeof(name), "@test \"%s\" {", part);
+		check_case(part, strstr(tests, name));
+		claims++;
+	}
+	assert_in_range(claims, 20, 200);
+	free(document);
+	free(tests);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_explanation_has_a_section),
+		cmocka_unit_test(every_rung_is_documented),
+		cmocka_unit_test(every_fact_is_in_the_schema),
+		cmocka_unit_test(every_option_is_documented),
+		cmocka_unit_test(every_exit_status_is_documented),
+		cmocka_unit_test(every_claim_of_security_has_its_test),
+	};
+
+	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+#include <string.h>
+
+#include "tests/unit/exchange/flow-control-model.h"
+#include "tests/unit/unit.h"
+
+static struct flow make_flow(const struct setting *setting, bool sends)
+{
+	uint64_t size = setting->unknown ? UINT64_MAX : setting->to - setting->from;
+	struct flow flow = {
+		.exposed = setting->writes ? setting->receiver_ring : setting->sender_ring,
+		.local = sends ? setting->sender_ring : setting->receiver_ring,
+		.depth = setting->depth,
+		.writes = setting->writes,
+		.reads = setting->reads,
+	};
+
+	/* As exchange/data.c does it. */
+	flow.chunk = flow_chunk(
+		sends ? setting->sender_chunk : setting->receiver_chunk, flow.local, size);
+	flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
+	return flow;
+}
+
+void begin(const struct setting *setting, struct world *world)
+{
+	uint64_t from = setting->from;
+
+	memset(world, 0, sizeof(*world));
+	world->sender = (struct flow_sender){.written = from, .told = from, .credited = from};
+	world->receiver.told = world->receiver.requested = from;
+	world->receiver.arrived = world->receiver.credited = from;
+	world->filled = world->emptied = world->freed = from;
+}
+
+uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool crosses(uint64_t ring, uint64_t from, size_t size)
+{
+	return from / ring != (from + size - 1) / ring;
+}
+
+/* Takes the first of so many entries out of a queue; what is behind the last stays zero. */
+static void drop_first(void *queue, uint64_t *count, size_t entry)
+{
+	size_t rest = (size_t)-- * count * entry;
+
+	memmove(queue, (char *)queue + entry, rest);
+	memset((char *)queue + rest, 0, entry);
+}
+
+static bool fill(const struct setting *setting, struct world *world, bool all)
+{
+	uint64_t room = smaller(setting->sender_ring - (world->filled - world->emptied),
+		setting->to - world->filled);
+
+	/* Where one byte is all, one of the two will do. */
+	if (room < 1U + all)
+		return false;
+	world->filled += all ? room : 1;
+	return true;
+}
+
+static bool empty(struct world *world, bool all)
+{
+	uint64_t bytes = world->receiver.arrived - world->freed;
+
+	if (bytes < 1U + all)
+		return false;
+	world->freed += all ? bytes : 1;
+	return true;
+}
+
+static bool tell(const struct setting *setting, struct world *world)
+{
+	const struct flow flow = make_flow(setting, true);
+	struct flow_sender *sender = &world->sender;
+	uint64_t before = sender->told;
+
+	if (!flow_tell(&flow, sender, world->filled))
+		return false;
+	assert_true(sender->told > before && sender->told <= world->filled);
+	assert_true(!setting->writes || sender->told == sender->written);
+	assert_true(world->piece_count < setting->depth);
+	world->pieces[world->piece_count++] = sender->told;
+	return true;
+}
+
+static bool complete_write(struct world *world)
+{
+	if (world->write_count == 0)
+		return false;
+	world->emptied = world->writes[0];
+	drop_first(world->writes, &world->write_count, sizeof(world->writes[0]));
+	return true;
+}
+
+static bool write_chunk(const struct setting *setting, struct world *world)
+{
+	const struct flow flow = make_flow(setting, true);
+	uint64_t from = world->sender.written;
+	size_t size = flow_write(&flow, &world->sender, world->filled);
+	uint64_t to = world->sender.written;
+
+	assert_int_equal(to - from, size);
+	if (size == 0)
+		return false;
+	assert_true(setting->writes);
+	assert_true(to <= world->filled);
+	assert_true(size <= flow.chunk);
+	assert_false(crosses(setting->sender_ring, from, size));
+	assert_false(crosses(setting->receiver_ring, from, size));
+	/* The place that the WRITE goes to has been emptied, whenever it is carried out. */
+	assert_true(to - world->freed <= setting->receiver_ring);
+	/* Only what is told at once has a signal. */
+	if (!tell(setting, world))
+		return true;
+	if (world->write_count == SIGNALS_MAX)
+		complete_write(world);
+	world->writes[world->write_count++] = to;
+	return true;
+}
+
+static bool hear(const struct setting *setting, struct world *world)
+{
+	const struct flow flow = make_flow(setting, false);
+	uint64_t position = world->pieces[0];
+
+	if (world->piece_count == 0)
+		return false;
+	drop_first(world->pieces, &world->piece_count, sizeof(world->pieces[0]));
+	assert_true(flow_hear(&flow, &world->receiver, position));
+	assert_int_equal(world->receiver.told, position);
+	return true;
+}
+
+/* Posts one READ, if that can be; *last: no other one can follow now. */
+static bool read_chunk(const struct setting *setting, struct world *world, bool *last)
+{
+	const struct flow flow = make_flow(setting, false);
+	struct flow_receiver *receiver = &world->receiver;
+	uint64_t from = receiver->requested, to;
+	size_t size = flow_read(&flow, receiver, world->freed, last);
+
+	to = receiver->requested;
+	assert_int_equal(to - from, size);
+	if (size == 0)
+		return false;
+	assert_false(setting->writes);
+	assert_true(size <= flow.chunk);
+	assert_true(to <= receiver->told);
+	assert_false(crosses(setting->sender_ring, from, size));
+	assert_false(crosses(setting->receiver_ring, from, size));
+	assert_true(to - world->freed <= setting->receiver_ring);
+	assert_true(receiver->reads - receiver->reads_complete <= setting->reads);
+	return true;
+}
+
+/* Posts READs, so many at most, with a signal at the last of them. */
+static bool read_chunks(const struct setting *setting, struct world *world, unsigned int most)
+{
+	unsigned int posted = 0;
+	bool last = false;
+
+	while (posted < most && !last) {
+		/* What was not the last is followed, or nobody would ever know that it is here. */
+		if (!read_chunk(setting, world, &last)) {
+			assert_int_equal(posted, 0);
+			return false;
+		}
+		posted++;
+	}
+	assert_true(world->read_count < READS_MAX);
+	world->reads[world->read_count++] =
+		(struct signal){world->receiver.requested, world->receiver.reads};
+	return true;
+}
+
+static bool complete_read(struct world *world)
+{
+	if (world->read_count == 0)
+		return false;
+	flow_arrived(&world->receiver, world->reads[0].position, world->reads[0].reads);
+	drop_first(world->reads, &world->read_count, sizeof(world->reads[0]));
+	return true;
+}
+
+static bool give_credit(const struct setting *setting, struct world *world)
+{
+	const struct flow flow = make_flow(setting, false);
+	struct flow_receiver *receiver = &world->receiver, before = *receiver;
+
+	if (world->done_heard || !flow_give_credit(&flow, receiver, world->freed))
+		return false;
+	/* Not for what is not free, and never for nothing. */
+	assert_true(receiver->credited <= (setting->writes ? world->freed : receiver->arrived));
+	assert_true(receiver->credited > before.credited ||
+		    receiver->pieces_credited > before.pieces_credited);
+	if (world->credit_count == CREDITS_MAX)
+		fail_msg("more than %d MSG_CREDIT are under way", CREDITS_MAX);
+	world->credits[world->credit_count++] =
+		(struct credit){receiver->credited, receiver->pieces_credited};
+	return true;
+}
+
+static bool hear_credit(const struct setting *setting, struct world *world)
+{
+	const struct credit credit = world->credits[0];
+
+	if (world->credit_count == 0)
+		return false;
+	drop_first(world->credits, &world->credit_count, sizeof(credit));
+	assert_true(flow_credited(&world->sender, credit.position, credit.pieces));
+	if (!setting->writes)
+		world->emptied = credit.position;
+	return true;
+}
+
+static bool say_done(const struct setting *setting, struct world *world)
+{
+	if (world->done_sent || world->sender.told < setting->to)
+		return false;
+	world->done_sent = true;
+	return true;
+}
+
+static bool hear_done(struct world *world)
+{
+	/* It comes behind all pieces. */
+	if (!world->done_sent || world->done_heard || world->piece_count > 0)
+		return false;
+	world->done_heard = true;
+	return true;
+}
+
+bool flow_model_occur(
+	const struct setting *setting, struct world *world, enum occurrence occurrence)
+{
+	switch (occurrence) {
+	case FILLS_ONE:
+	case FILLS_ALL:
+		return fill(setting, world, occurrence == FILLS_ALL);
+	case WRITES:
+		return write_chunk(setting, world);
+	case TELLS:
+		return tell(setting, world);
+	case HEARS:
+		return hear(setting, world);
+	case WRITE_COMPLETES:
+		return complete_write(world);
+	case READS_ONE:
+	case READS_ALL:
+		return read_chunks(setting, world, occurrence == READS_ALL ? FLOW_TOGETHER : 1);
+	case READ_COMPLETES:
+		return complete_read(world);
+	case FREES_ONE:
+	case FREES_ALL:
+		return empty(world, occurrence == FREES_ALL);
+	case CREDITS:
+		return give_credit(setting, world);
+	case HEARS_CREDIT:
+		return hear_credit(setting, world);
+	case SAYS_DONE:
+		return say_done(setting, world);
+	default:
+		return hear_done(world);
+	}
+}
+
+void assert_final(const struct setting *setting, const struct world *world)
+{
+	if (world->done_heard && world->freed == setting->to)
+		return;
+	fail_msg("stuck at %llu of %llu to %llu: rings %llu and %llu, chunks %u and %u, depth %u, "
+		 "%u READs, %s mode",
+		(unsigned long long)world->freed, (unsigned long long)setting->from,
+		(unsigned long long)setting->to, (unsigned long long)setting->sender_ring,
+		(unsigned long long)setting->receiver_ring, setting->sender_chunk,
+		setting->receiver_chunk, setting->depth, setting->reads,
+		setting->writes ? "write" : "read");
+}

@@ -1,0 +1,291 @@
+#include <string.h>
+
+#include "tests/unit/exchange/state-machine-model.h"
+#include "tests/unit/unit.h"
+
+const enum exchange_event sent_events[] = {
+	EVENT_SENT_MR, EVENT_SENT_DONE, EVENT_SENT_VERDICT, EVENT_SENT_ABORT, EVENT_SENT_PROOF};
+static const enum exchange_event received_events[] = {EVENT_RECEIVED_MR, EVENT_RECEIVED_DONE,
+	EVENT_RECEIVED_VERDICT, EVENT_RECEIVED_ABORT, EVENT_RECEIVED_PROOF};
+static const enum exchange_event other_events[OCCURRENCES] = {
+	[OCCURS_ESTABLISHED] = EVENT_ESTABLISHED,
+	[OCCURS_DATA_POSTED] = EVENT_DATA_POSTED,
+	[OCCURS_DELIVERED] = EVENT_DELIVERED,
+	[OCCURS_LEAVING] = EVENT_DISCONNECTED,
+	[OCCURS_FLUSH] = EVENT_FAILED,
+	[OCCURS_GIVING_UP] = EVENT_GAVE_UP,
+	[OCCURS_BREAK] = EVENT_FAILED,
+};
+
+struct world new_world(bool active_tutorial, bool passive_tutorial)
+{
+	struct world world;
+
+	/* Worlds are compared by their bytes: padding too must be zero. */
+	memset(&world, 0, sizeof(world));
+	world.ends[0].tutorial = active_tutorial;
+	world.ends[1].tutorial = passive_tutorial;
+	for (unsigned int i = 0; i < 2; i++) {
+		world.ends[i].machine.active = i == 0;
+		world.ends[i].machine.tutorial = world.ends[!i].tutorial;
+		world.ends[i].machine.sent = SENT_PROOF;
+		world.ends[i].machine.received = RECEIVED_PROOF;
+		world.ends[i].receives = 1;
+	}
+	return world;
+}
+
+struct world new_world_with_secret(void)
+{
+	struct world world = new_world(false, false);
+
+	for (unsigned int i = 0; i < 2; i++) {
+		world.ends[i].machine.secret = true;
+		world.ends[i].machine.sent = SENT_NOTHING;
+		world.ends[i].machine.received = RECEIVED_NOTHING;
+	}
+	return world;
+}
+
+enum work first_work(const struct end *end)
+{
+	return end->machine.secret ? WORK_PROOF : WORK_MR;
+}
+
+static void post(struct end *end, enum work work)
+{
+	assert_true(end->posted < WORKS_MAX);
+	end->works[end->posted++] = work;
+}
+
+bool has_posted(const struct end *end, enum work work)
+{
+	for (unsigned int i = 0; i < end->posted; i++)
+		if (end->works[i] == work)
+			return true;
+	return false;
+}
+
+bool has_completed(const struct end *end, enum work work)
+{
+	for (unsigned int i = 0; i < end->completed; i++)
+		if (end->works[i] == work)
+			return true;
+	return false;
+}
+
+/* How many messages are among so many works: the RDMA operation is none. */
+static unsigned int messages(const struct end *end, unsigned int works)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < works; i++)
+		count += end->works[i] != WORK_RDMA;
+	return count;
+}
+
+static enum work message_at(const struct end *end, unsigned int index)
+{
+	unsigned int at = 0;
+
+	while (end->works[at] == WORK_RDMA || index-- > 0)
+		at++;
+	return end->works[at];
+}
+
+/* How many messages of this end can arrive: those not acknowledged are lost when it leaves. */
+static unsigned int sent_messages(const struct end *end)
+{
+	return messages(end, end->left ? end->completed : end->posted);
+}
+
+/* A message completes when the other end has a receive for it, and is there. */
+static bool can_complete(const struct end *end, const struct end *other)
+{
+	unsigned int needed = messages(end, end->completed + 1);
+
+	if (end->completed == end->posted)
+		return false;
+	return other->left ? needed <= other->taken : !other->tutorial || needed <= other->receives;
+}
+
+/* Nothing of what the other end sent before it left is still to come. */
+static bool sees_leaving(const struct end *end, const struct end *other)
+{
+	if (!other->left || end->taken < sent_messages(other))
+		return false;
+	/*
+	 * The acknowledgement of our last message may be lost then; of a tutorial peer it is the
+	 * only word that we have.
+	 */
+	return !other->tutorial || messages(end, end->completed) == other->taken;
+}
+
+bool can_occur(const struct world *world, unsigned int which, enum occurrence occurrence)
+{
+	const struct end *end = &world->ends[which], *other = &world->ends[!which];
+	bool runs = !end->left && !end->tutorial && !end->machine.ended;
+
+	if (end->left)
+		return false;
+	switch (occurrence) {
+	case OCCURS_ESTABLISHED: /* the active end's first, the passive one's any time later */
+		return !end->established && (which == 0 || other->established);
+	case OCCURS_COMPLETION:
+		return can_complete(end, other);
+	case OCCURS_MESSAGE:
+		return end->taken < sent_messages(other);
+	case OCCURS_DATA_POSTED:
+		return runs && (end->actions & ACTION_SEND_DATA) && !end->data_posted;
+	case OCCURS_DELIVERED: /* a tutorial peer's text is delivered at once */
+		return runs && (end->actions & ACTION_DELIVER) && !other->tutorial &&
+		       !end->delivered;
+	case OCCURS_LEAVING:
+		return sees_leaving(end, other);
+	case OCCURS_FLUSH:
+		return !end->tutorial && sees_leaving(end, other) && end->completed < end->posted;
+	case OCCURS_GIVING_UP:
+		return world->may_give_up && runs;
+	case OCCURS_BREAK:
+		return world->may_break && !end->tutorial;
+	default:
+		return false;
+	}
+}
+
+bool must_occur(const struct world *world, unsigned int which, enum occurrence occurrence)
+{
+	const struct end *other = &world->ends[!which];
+
+	/* Nobody need take our data any more once the other end has given up. */
+	if (occurrence == OCCURS_DATA_POSTED)
+		return !other->left && (other->tutorial || !other->machine.ended);
+	return occurrence != OCCURS_GIVING_UP && occurrence != OCCURS_BREAK;
+}
+
+/* The published program: counts its completions, and acts when both counts are right. */
+static void tutorial_step(struct end *end, bool active, enum occurrence occurrence)
+{
+	if (occurrence == OCCURS_MESSAGE && ++end->taken == 1) {
+		end->receives = 2;
+		if (end->posted == 0)
+			post(end, WORK_MR);
+	}
+	if (occurrence == OCCURS_COMPLETION)
+		end->completed++;
+	if (occurrence == OCCURS_ESTABLISHED && active)
+		post(end, WORK_MR);
+	if (occurrence == OCCURS_LEAVING)
+		end->left = true;
+	if (occurrence != OCCURS_COMPLETION && occurrence != OCCURS_MESSAGE)
+		return;
+	if (end->completed == 1 && end->taken == 1) {
+		post(end, WORK_RDMA);
+		post(end, WORK_DONE);
+	} else if (end->completed == 3 && end->taken == 2) {
+		end->left = true;
+	}
+}
+
+/* Nothing is sent before what it answers. */
+static void check_sending(const struct end *end, unsigned int actions, enum exchange_event event)
+{
+	const struct exchange *machine = &end->machine;
+
+	if (actions & ACTION_SEND_PROOF)
+		assert_true(machine->secret &&
+			    (machine->active ? end->established : end->heard & 1 << WORK_PROOF));
+	/* Nobody learns where our memory is before both have proved that they may. */
+	if (actions & ACTION_SEND_MR)
+		assert_true((machine->active ? end->established : end->heard & 1 << WORK_MR) &&
+			    (!machine->secret ||
+				    (has_completed(end, WORK_PROOF) &&
+					    end->heard & 1 << WORK_PROOF && !end->sees_stranger)));
+	if (actions & ACTION_SEND_DATA)
+		assert_true(has_completed(end, WORK_MR) &&
+			    end->heard & 1 << (machine->tutorial ? WORK_DONE : WORK_MR));
+	if (actions & ACTION_SEND_DONE)
+		assert_true(event == EVENT_DATA_POSTED);
+	if (actions & ACTION_DELIVER)
+		assert_true(end->heard & 1 << WORK_DONE &&
+			    (!machine->tutorial || has_completed(end, WORK_DONE)));
+	if (actions & ACTION_SEND_VERDICT)
+		assert_true(!machine->tutorial && end->delivered && has_completed(end, WORK_DONE));
+	if (actions & ACTION_SEND_ABORT)
+		assert_true(!machine->tutorial &&
+			    (event == EVENT_UNAUTHENTICATED ||
+				    (event == EVENT_GAVE_UP && has_posted(end, first_work(end)))));
+}
+
+/* What a step may ask for: nothing twice, nothing after giving up, an end only when due. */
+static void check_actions(const struct end *end, unsigned int actions, enum exchange_event event)
+{
+	static const unsigned int ends = 1U << EVENT_DISCONNECTED | 1U << EVENT_FAILED |
+					 1U << EVENT_RECEIVED_ABORT | 1U << EVENT_SENT_ABORT |
+					 1U << EVENT_GAVE_UP | 1U << EVENT_UNAUTHENTICATED;
+
+	assert_false(actions & ACTION_VIOLATION);
+	assert_false(actions & end->actions);
+	if (end->actions & ACTION_SEND_ABORT)
+		assert_false(actions & ~(unsigned int)ACTION_FINISH);
+	check_sending(end, actions, event);
+	if ((actions & ACTION_FINISH) && !(ends & 1U << event))
+		assert_true(end->machine.active && !end->machine.tutorial &&
+			    exchange_complete(&end->machine));
+}
+
+static enum exchange_event event_of(
+	struct end *end, const struct end *other, enum occurrence occurrence)
+{
+	enum work work;
+
+	if (occurrence == OCCURS_COMPLETION)
+		return sent_events[end->works[end->completed++]];
+	if (occurrence != OCCURS_MESSAGE)
+		return other_events[occurrence];
+	work = message_at(other, end->taken++);
+	if (!end->machine.ended)
+		end->heard |= 1U << work;
+	return work == WORK_PROOF && end->sees_stranger ? EVENT_UNAUTHENTICATED
+							: received_events[work];
+}
+
+static void our_step(struct end *end, const struct end *other, enum occurrence occurrence)
+{
+	enum exchange_event event = event_of(end, other, occurrence);
+	unsigned int actions;
+
+	end->data_posted |= event == EVENT_DATA_POSTED;
+	end->delivered |= event == EVENT_DELIVERED;
+	end->gave_up |= event == EVENT_GAVE_UP;
+	end->broke |= occurrence == OCCURS_BREAK;
+	if (occurrence == OCCURS_MESSAGE && !end->machine.ended)
+		assert_null(exchange_violation(&end->machine, event));
+	actions = exchange_step(&end->machine, event);
+	check_actions(end, actions, event);
+	end->actions |= actions;
+	if (actions & ACTION_SEND_PROOF)
+		post(end, WORK_PROOF);
+	if (actions & ACTION_SEND_MR)
+		post(end, WORK_MR);
+	if (actions & ACTION_SEND_DONE)
+		post(end, WORK_DONE);
+	if (actions & ACTION_SEND_VERDICT)
+		post(end, WORK_VERDICT);
+	if (actions & ACTION_SEND_ABORT)
+		post(end, WORK_ABORT);
+	if (actions & ACTION_FINISH)
+		end->left = true;
+}
+
+void occur(struct world *world, unsigned int which, enum occurrence occurrence)
+{
+	struct end *end = &world->ends[which];
+
+	if (occurrence == OCCURS_ESTABLISHED)
+		end->established = true;
+	if (end->tutorial)
+		tutorial_step(end, which == 0, occurrence);
+	else
+		our_step(end, &world->ends[!which], occurrence);
+}

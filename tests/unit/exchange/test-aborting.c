@@ -1,0 +1,342 @@
+/*
+ * Streams that come to a bad end, between two ends on a made-up device: both ends know why, and
+ * whatever fails leaves nothing behind.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/exchange/pair.h"
+
+#define SIZE 100000
+
+/* Both directions have a file of that many bytes. */
+struct files {
+	char paths[2][32];
+	struct digest digests[2];
+	int descriptors[2];
+};
+
+static void make_files(struct pair *pair, struct files *files)
+{
+	struct fixture *ends[] = {&pair->active, &pair->passive};
+
+	for (unsigned int end = 0; end < 2; end++) {
+		files->descriptors[end] =
+			pair_file(SIZE, end, files->paths[end], &files->digests[end]);
+		ends[end]->input = files->paths[end];
+		ends[end]->chunk = 1000;
+		ends[end]->depth = 4;
+	}
+}
+
+static void stop_pair(struct pair *pair, const struct files *files)
+{
+	pair_close(pair);
+	pair_stop(pair);
+	close(files->descriptors[0]);
+	close(files->descriptors[1]);
+}
+
+/* One end's reason is its own, and what the other hears of it. */
+static void expect_told(const struct fixture *failed, const struct fixture *told,
+	enum failure_kind kind, enum exit_status status, const char *reason)
+{
+	assert_int_equal(failed->outcome.kind, kind);
+	assert_int_equal(failure_status(&failed->outcome), status);
+	assert_int_equal(told->outcome.kind, FAILURE_ABORTED);
+	assert_int_equal(failure_status(&told->outcome), STATUS_PEER);
+	if (!strstr(told->outcome.evidence, reason))
+		fail_msg("'%s' does not say '%s'", told->outcome.evidence, reason);
+}
+
+/* The receiver of that data has it. */
+static void expect_verified(const struct pair *pair, const struct digest *digest)
+{
+	char text[DIGEST_TEXT_SIZE];
+
+	digest_text(text, digest);
+	assert_non_null(strstr(pair->active.printed, text));
+}
+
+/* One flipped bit, wherever: the receiver finds it, and the sender believes it. */
+static void damage_is_known_at_both_ends(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 12; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		enum failure_kind one, other;
+		struct files files = {0};
+
+		make_files(&pair, &files);
+		pair_make(&pair);
+		fake_damage(i * 16);
+		pair_establish(&pair);
+		pair_run(&pair);
+		assert_true(fixture_notes(&pair.active) & CONNECTION_FINISHED);
+		stop_pair(&pair, &files);
+		one = pair.active.outcome.kind;
+		other = pair.passive.outcome.kind;
+		assert_true((one == FAILURE_DAMAGED && other == FAILURE_DAMAGED_THERE) ||
+			    (one == FAILURE_DAMAGED_THERE && other == FAILURE_DAMAGED));
+		assert_int_equal(failure_status(&pair.active.outcome), STATUS_DAMAGED);
+		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_DAMAGED);
+	}
+}
+
+/* An input that becomes shorter than it was said to be. */
+static void an_input_that_fails_is_told(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct pair pair = {.active = {.mode = i & 1}};
+		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
+		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct files files = {0};
+
+		make_files(&pair, &files);
+		pair_make(&pair);
+		assert_int_equal(ftruncate(files.descriptors[i & 2 ? 0 : 1], SIZE / 2), 0);
+		pair_establish(&pair);
+		pair_run(&pair);
+		assert_true(fixture_notes(failing) & CONNECTION_FINISHED);
+		assert_true(fixture_notes(told) & CONNECTION_FINISHED);
+		stop_pair(&pair, &files);
+		expect_told(failing, told, FAILURE_FILE, STATUS_FAILED,
+			"became shorter while it was being read");
+	}
+}
+
+/* An output that cannot be written to, or only at first. */
+static void an_output_that_fails_is_told(void **state)
+{
+	static const struct {
+		const char *target, *reason;
+	} cases[] = {
+		{"/dev/full", "No space left on device"},
+		{"/nonexistent/output", "No such file or directory"},
+		{"/proc/", ""},
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT(cases) * 4; i++) {
+		struct pair pair = {.active = {.mode = i & 1}};
+		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
+		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct files files = {0};
+
+		make_files(&pair, &files);
+		failing->target = cases[i / 4].target;
+		pair_start(&pair);
+		pair_run(&pair);
+		assert_true(fixture_notes(failing) & CONNECTION_FINISHED);
+		assert_true(fixture_notes(told) & CONNECTION_FINISHED);
+		stop_pair(&pair, &files);
+		expect_told(failing, told, FAILURE_FILE, STATUS_FAILED, cases[i / 4].reason);
+	}
+}
+
+/* Whoever gives up, whenever: the other fails, too, unless all was said. */
+static void a_cancelled_stream_ends_at_both_ends(void **state)
+{
+	static const struct failure interrupted = {
+		.kind = FAILURE_INTERRUPTED,
+		.phase = PHASE_EXCHANGE,
+		.call = "signalfd",
+		.evidence = "interrupted",
+	};
+	unsigned int cancelled = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 40; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
+		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct files files = {0};
+
+		make_files(&pair, &files);
+		pair_start(&pair);
+		pair_step(&pair, i / 4 * 50);
+		connection_cancel(failing->connection, &interrupted);
+		connection_cancel(failing->connection, &(struct failure){.kind = FAILURE_FILE});
+		pair_run(&pair);
+		/* Where its reason cannot be sent yet, the connection ends without. */
+		assert_true(fixture_notes(&pair.active) & CONNECTION_FINISHED ||
+			    fixture_notes(&pair.passive) & CONNECTION_FINISHED);
+		stop_pair(&pair, &files);
+		if (!failure_is_set(&failing->outcome)) {
+			assert_false(failure_is_set(&told->outcome));
+			continue;
+		}
+		cancelled++;
+		assert_int_equal(failing->outcome.kind, FAILURE_INTERRUPTED);
+		if (failure_is_set(&told->outcome)) {
+			assert_int_equal(failure_status(&told->outcome), STATUS_PEER);
+			continue;
+		}
+		/* All was said, only the last word had not arrived. */
+		expect_verified(&pair, &files.digests[0]);
+		expect_verified(&pair, &files.digests[1]);
+	}
+	/* Most of those came in time. */
+	assert_true(cancelled > 10);
+}
+
+/* In the middle of a stream the other hears the reason. */
+static void the_reason_of_a_cancel_is_told(void **state)
+{
+	static const struct failure interrupted = {
+		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
+
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
+		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct files files = {0};
+		char reason[256];
+
+		make_files(&pair, &files);
+		pair_start(&pair);
+		pair_step(&pair, 10 + i * 4);
+		connection_cancel(failing->connection, &interrupted);
+		pair_run(&pair);
+		assert_true(fixture_notes(failing) & CONNECTION_FINISHED);
+		assert_true(fixture_notes(told) & CONNECTION_FINISHED);
+		stop_pair(&pair, &files);
+		failure_tell(&interrupted, reason, sizeof(reason));
+		assert_int_not_equal(strlen(reason), 0);
+		expect_told(
+			failing, told, FAILURE_INTERRUPTED, failure_status(&interrupted), reason);
+	}
+}
+
+/* A file is there whole and verified, or not at all. */
+static void what_was_cancelled_leaves_no_file(void **state)
+{
+	static const struct failure interrupted = {
+		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
+
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		char folder[] = "/tmp/test-aborting.XXXXXX", output[64];
+		struct files files = {0};
+
+		assert_non_null(mkdtemp(folder));
+		snprintf(output, sizeof(output), "%s/kept", folder);
+		make_files(&pair, &files);
+		pair.passive.target = output;
+		pair_start(&pair);
+		/* Less than all of it, which is a hundred pieces. */
+		pair_step(&pair, i * 4);
+		connection_cancel(pair.active.connection, &interrupted);
+		pair_run(&pair);
+		stop_pair(&pair, &files);
+		assert_int_equal(pair.active.outcome.kind, FAILURE_INTERRUPTED);
+		/* Nothing else is in it, hidden or not. */
+		assert_int_equal(rmdir(folder), 0);
+	}
+}
+
+static void abandon_if_stuck(struct fixture *fixture)
+{
+	connection_close(fixture->connection, NULL);
+	fake_settle();
+	if (!connection_drained(fixture->connection, fixture_notes(fixture)))
+		connection_abandon(fixture->connection, NULL);
+	fake_settle();
+}
+
+/*
+ * Each call that a running exchange makes fails, the first of them, then the second and so on. No end
+ * says that all is well unless the other has its data.
+ */
+static void any_call_may_fail(void **state)
+{
+	static const char *const functions[] = {"ibv_post_send", "ibv_post_recv", "ibv_poll_cq",
+		"ibv_req_notify_cq", "ibv_modify_qp", "rdma_disconnect"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(functions) * MODE_COUNT; i++) {
+		unsigned int step = 1;
+		bool due = false;
+
+		for (unsigned int after = 0; !due; after += step) {
+			struct pair pair = {.chance = after, .active = {.mode = i % MODE_COUNT}};
+			struct files files = {0};
+
+			make_files(&pair, &files);
+			pair_make(&pair);
+			fake_fail(functions[i / MODE_COUNT], after, EIO);
+			pair_establish(&pair);
+			pair_run(&pair);
+			/* Without events only the main thread's patience ends it. */
+			abandon_if_stuck(&pair.active);
+			abandon_if_stuck(&pair.passive);
+			stop_pair(&pair, &files);
+			due = fake_fail_is_due();
+			step = after < 10 ? 1 : 47;
+			if (!failure_is_set(&pair.active.outcome))
+				expect_verified(&pair, &files.digests[0]);
+			if (!failure_is_set(&pair.passive.outcome))
+				expect_verified(&pair, &files.digests[1]);
+		}
+	}
+}
+
+/* Closing in the middle, at their own pace: for sanitizers. */
+static void closing_may_meet_anything(void **state)
+{
+	static const struct failure deadline = {
+		.kind = FAILURE_DEADLINE, .phase = PHASE_EXCHANGE, .call = "--timeout"};
+
+	(void)state;
+	for (unsigned int i = 0; i < 100; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct files files = {0};
+
+		make_files(&pair, &files);
+		pair.passive.target = "/dev/null";
+		pair_start(&pair);
+		pair_step(&pair, i / 4);
+		if (i & 2)
+			fake_flush_on_disconnect(false);
+		connection_close(pair.active.connection, &deadline);
+		connection_disconnected(pair.passive.connection);
+		if (i & 2) {
+			connection_abandon(pair.active.connection, &deadline);
+			connection_abandon(pair.passive.connection, &deadline);
+		}
+		/* As soon as the notes say so, and not when all is quiet. */
+		while (!connection_drained(pair.passive.connection, fixture_notes(&pair.passive)))
+			;
+		connection_destroy(pair.passive.connection);
+		while (!connection_drained(pair.active.connection, fixture_notes(&pair.active)))
+			;
+		fake_settle(); /* the CQ thread may still be at that mailbox */
+		wakeup_queue_close(&pair.passive.wakeups);
+		fixture_stop(&pair.active);
+		close(files.descriptors[0]);
+		close(files.descriptors[1]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(damage_is_known_at_both_ends),
+		with_fixture(an_input_that_fails_is_told),
+		with_fixture(an_output_that_fails_is_told),
+		with_fixture(a_cancelled_stream_ends_at_both_ends),
+		with_fixture(the_reason_of_a_cancel_is_told),
+		with_fixture(what_was_cancelled_leaves_no_file),
+		with_fixture(any_call_may_fail),
+		with_fixture(closing_may_meet_anything),
+	};
+
+	return cmocka_run_group_tests_name("aborting", tests, NULL, NULL);
+}

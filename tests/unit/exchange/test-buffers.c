@@ -1,0 +1,346 @@
+/* How much memory a connection registers, and how large its queues are, on a made-up device. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exchange/internal.h"
+#include "tests/unit/exchange/pair.h"
+
+#define KIB 1024UL
+
+/* What this device and session come to. */
+static struct queue_limits choose(const struct ibv_device_attr *attributes,
+	const struct exchange_settings *settings, bool streams)
+{
+	struct device device = {.attributes = *attributes};
+	struct queue_limits limits;
+
+	fake_start(IBV_TRANSPORT_IB);
+	device.verbs = fake_context();
+	queue_limits_choose(&limits, settings, &device, 1, streams);
+	return limits;
+}
+
+/* What suits the device, unless the user says otherwise, and what the device cannot do. */
+static void chunk_and_depth_suit_the_device(void **state)
+{
+	static const struct {
+		uint32_t vendor;
+		int work_requests;
+		uint64_t buffer;
+		uint32_t chunk, depth;               /* the user's */
+		uint32_t chosen_chunk, chosen_depth; /* ours */
+	} cases[] = {
+		{FAKE_SOFT_VENDOR, 16384, 7168 * KIB, 0, 0, 256 * KIB, 16},
+		{0x2c9, 16384, 7168 * KIB, 0, 0, 512 * KIB, 16},
+		{0x2c9, 16384, 65536 * KIB, 0, 0, 512 * KIB, 64},
+		{FAKE_SOFT_VENDOR, 16384, 16 * KIB, 0, 0, 256 * KIB, 16},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 1000, 0, 1000, 64},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 7, 256 * KIB, 7},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 5000, 256 * KIB, 5000},
+		/* The device's longest message, and its queues. */
+		{0x2c9, 16384, 4096 * KIB, 64U << 20, 0, FAKE_MESSAGE_MAX, 16},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 65535, 256 * KIB, 8184},
+		{FAKE_SOFT_VENDOR, 40, 4096 * KIB, 0, 0, 256 * KIB, 12},
+		{FAKE_SOFT_VENDOR, 18, 4096 * KIB, 0, 0, 256 * KIB, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct ibv_device_attr attributes = {
+			.vendor_id = cases[i].vendor,
+			.max_qp_wr = cases[i].work_requests,
+		};
+		const struct exchange_settings settings = {
+			.buffer = cases[i].buffer,
+			.chunk = cases[i].chunk,
+			.depth = cases[i].depth,
+		};
+		struct queue_limits limits = choose(&attributes, &settings, true);
+
+		assert_int_equal(limits.chunk, cases[i].chosen_chunk);
+		assert_int_equal(limits.depth, cases[i].chosen_depth);
+		assert_true(limits.sends <= (uint32_t)cases[i].work_requests);
+		assert_true(limits.receives <= (uint32_t)cases[i].work_requests);
+		assert_true(limits.receives > limits.depth);
+		assert_true(limits.sends >= 2 * limits.depth);
+	}
+}
+
+/* Two texts need little: a page for what the peer may touch, and one for all else. */
+static void texts_take_two_pages(void **state)
+{
+	static const struct ibv_device_attr attributes = {.vendor_id = 1, .max_qp_wr = 100};
+	static const struct exchange_settings settings = {
+		.buffer = 4096 * KIB, .chunk = 5000, .depth = 77};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct queue_limits limits = choose(&attributes, &settings, false);
+
+	(void)state;
+	assert_true(control_size(&limits) + SINK_TEXT_SIZE <= page);
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {.mode = mode};
+
+		fixture_start(&fixture);
+		assert_int_equal(fake_registered(), 2 * page);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* Each message has a place of its own as long as it may be in use. */
+static void messages_lie_apart(void **state)
+{
+	static uint8_t taken[65536];
+	static const struct ibv_device_attr attributes = {.max_qp_wr = 100};
+	static const struct exchange_settings settings = {.buffer = 64 * KIB, .depth = 5};
+
+	(void)state;
+	for (unsigned int streams = 0; streams < 2; streams++) {
+		struct connection connection = {
+			.limits = choose(&attributes, &settings, streams),
+			.control.start = taken,
+		};
+		size_t size = control_size(&connection.limits);
+		uint8_t *place;
+
+		memset(taken, 0, sizeof(taken));
+		for (uint64_t slot = 0; slot < connection.limits.receives; slot++) {
+			place = control_receive(&connection, slot);
+			assert_true(place + LONG_SLOT <= taken + size);
+			for (unsigned int i = 0; i < LONG_SLOT; i++)
+				assert_int_equal(place[i]++, 0);
+		}
+		for (; connection.sends_posted < connection.limits.sends;
+			connection.sends_posted++) {
+			place = control_send(&connection, OPERATION_DATA);
+			assert_true(place + MESSAGE_SIZE <= taken + size);
+			for (unsigned int i = 0; i < MESSAGE_SIZE; i++)
+				assert_int_equal(place[i]++, 0);
+		}
+		/* Who sends a text has no name to send with MSG_MR. */
+		for (unsigned int long_one = 0; long_one < 1 + streams; long_one++) {
+			place = control_send(
+				&connection, long_one ? OPERATION_MR : OPERATION_ABORT);
+			for (unsigned int i = 0; i < MESSAGE_MAX; i++)
+				assert_int_equal(place[i]++, 0);
+		}
+	}
+}
+
+/* The user's --buffer is for both directions; what is shorter takes less. */
+static void memory_is_bounded_by_the_buffer(void **state)
+{
+	static const struct {
+		uint64_t peer_size;
+		const char *input;
+		uint64_t most;
+	} cases[] = {
+		{STREAM_SIZE_UNKNOWN, "/dev/zero", 128 * KIB},
+		{(uint64_t)5 << 30, "/dev/zero", 128 * KIB},
+		{5000, "/dev/zero", 128 * KIB},
+		{5000, NULL, 12 * KIB},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct fixture fixture = {
+			.mode = i & 1,
+			.active = i & 2,
+			.buffer = 128 * KIB,
+			.peer_size = cases[i / 4].peer_size,
+			.input = cases[i / 4].input,
+		};
+		int access;
+		uint64_t control;
+
+		fixture_start(&fixture);
+		fixture_establish(&fixture);
+		if (!fixture.active)
+			fixture_hear(&fixture,
+				&(struct message){.type = MSG_MR, .length = 1, .depth = 1});
+		control = fake_region(fake_send(fixture.id, 0).piece.lkey, &access)->length;
+		assert_true(fake_registered() <= cases[i / 4].most + control + 8 * KIB);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* Where not so much may be locked, less is taken, and that is said to those who want to know. */
+static void less_is_taken_where_less_is_allowed(void **state)
+{
+	static const size_t limits[] = {256, 128, 96, 64, 44};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(limits) * 2; i++) {
+		struct pair pair = {.chance = (unsigned int)i, .active = {.mode = i & 1}};
+		struct fixture *ends[] = {&pair.active, &pair.passive};
+		struct digest digests[2];
+		char paths[2][32];
+		int files[2];
+
+		for (unsigned int end = 0; end < 2; end++) {
+			ends[end]->buffer = 256 * KIB;
+			ends[end]->output.verbose = true;
+			ends[end]->chunk = 8000;
+			files[end] = pair_file(300000, end, paths[end], &digests[end]);
+			ends[end]->input = paths[end];
+		}
+		pair.limit = limits[i / 2] * KIB;
+		pair_start(&pair);
+		assert_true(fake_registered() <= 2 * pair.limit);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(files[0]);
+		close(files[1]);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+		assert_non_null(strstr(pair.active.detailed,
+			"no 125 KiB of registered memory (Cannot allocate memory; needed 128 KiB "
+			"more, the limit is "));
+		assert_non_null(strstr(pair.active.detailed, "trying half of it\n"));
+	}
+}
+
+/* Who comes leaves some of what may be locked to who comes next. */
+static void a_limit_is_shared(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {
+			.mode = i & 1,
+			.active = i & 2,
+			.buffer = 4096 * KIB,
+			.chunk = 1000,
+			.peer_size = STREAM_SIZE_UNKNOWN,
+			.input = "/dev/zero",
+		};
+		size_t share = fixture.active ? 512 * KIB : 256 * KIB, locked;
+
+		fixture_start_device(&fixture);
+		fake_announce_limit(1024 * KIB);
+		fixture_start_connection(&fixture);
+		fixture_establish(&fixture);
+		/* The messages take some pages more. */
+		locked = fake_registered();
+		assert_in_range(locked, share / 2, share + 24 * KIB);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* With nothing left it is tried with little. */
+static void a_limit_that_is_reached_leaves_a_page(void **state)
+{
+	struct fixture fixture = {
+		.mode = MODE_WRITE,
+		.peer_size = STREAM_SIZE_UNKNOWN,
+		.input = "/dev/zero",
+	};
+
+	(void)state;
+	fixture_start_device(&fixture);
+	fake_announce_limit(4096);
+	fixture_start_connection(&fixture);
+	assert_in_range(fake_registered(), 12 * KIB, 32 * KIB);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* But not less than a page. */
+static void too_little_memory_is_said(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .peer_size = STREAM_SIZE_UNKNOWN};
+	struct request request = fixture_request(&fixture);
+	struct failure failure = {0};
+	struct connection *connection;
+	struct rdma_cm_id *id;
+
+	(void)state;
+	fixture_start_device(&fixture);
+	id = fake_id();
+	fake_limit_memory(16 * KIB);
+	assert_int_equal(connection_create(&fixture.settings, mode_by_number(MODE_WRITE), id,
+				 fixture.device, &request, &connection, &failure),
+		-1);
+	assert_int_equal(failure.phase, PHASE_MEMORY);
+	assert_int_equal(failure.code, ENOMEM);
+	rdma_destroy_id(id);
+	fixture_stop(&fixture);
+}
+
+/* A device of short queues still moves everything; so does rdmacm where it has none left. */
+static void short_queues_do(void **state)
+{
+	static const struct ibv_device_attr attributes = {
+		.vendor_id = FAKE_SOFT_VENDOR,
+		.max_qp_wr = 20,
+		.max_qp_rd_atom = 1,
+		.max_qp_init_rd_atom = 1,
+	};
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct pair pair = {.active = {.mode = mode, .attributes = &attributes}};
+		struct digest digest;
+		char path[32];
+		int file = pair_file(100000, mode, path, &digest);
+
+		pair.active.input = path;
+		pair.active.chunk = 1000;
+		pair_start(&pair);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(file);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+	}
+}
+
+/* A request that rdmacm gave up is not taken for a queue that is too long. */
+static void a_lost_request_is_no_queue_too_long(void **state)
+{
+	static const struct ibv_device_attr attributes = {
+		.vendor_id = FAKE_SOFT_VENDOR, .max_qp_wr = 64, .max_qp_rd_atom = 1};
+	struct fixture fixture = {
+		.mode = MODE_WRITE,
+		.attributes = &attributes,
+		.peer_size = STREAM_SIZE_UNKNOWN,
+	};
+	struct request request = fixture_request(&fixture);
+	struct failure failure = {0};
+	struct connection *connection;
+	struct rdma_cm_id *id;
+
+	(void)state;
+	fixture_start_device(&fixture);
+	id = fake_id();
+	fake_fail("rdma_create_qp", 0, EINVAL);
+	assert_int_equal(connection_create(&fixture.settings, mode_by_number(MODE_WRITE), id,
+				 fixture.device, &request, &connection, &failure),
+		-1);
+	assert_int_equal(failure.kind, FAILURE_GONE);
+	rdma_destroy_id(id);
+	fixture_stop(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(chunk_and_depth_suit_the_device),
+		with_fixture(texts_take_two_pages),
+		with_fixture(messages_lie_apart),
+		with_fixture(memory_is_bounded_by_the_buffer),
+		with_fixture(less_is_taken_where_less_is_allowed),
+		with_fixture(a_limit_is_shared),
+		with_fixture(a_limit_that_is_reached_leaves_a_page),
+		with_fixture(too_little_memory_is_said),
+		with_fixture(short_queues_do),
+		with_fixture(a_lost_request_is_no_queue_too_long),
+	};
+
+	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}

@@ -1,0 +1,349 @@
+/* Connecting, on a made-up device: what the peer may touch, and what rdmacm is asked for. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/unit/exchange/fixture.h"
+
+static bool overlap(const struct ibv_mr *a, const struct ibv_mr *b)
+{
+	const char *a_start = a->addr, *b_start = b->addr;
+
+	return a_start < b_start + b->length && b_start < a_start + a->length;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+/* The peer gets the one right that the mode needs, to exactly one region, and zeros to read. */
+static void the_peer_may_touch_only_what_the_mode_needs(void **state)
+{
+	static const int access[MODE_COUNT] = {
+		[MODE_WRITE] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+		[MODE_READ] = IBV_ACCESS_REMOTE_READ,
+	};
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {.mode = mode, .active = true, .message = "0123456789"};
+		size_t offered = mode == MODE_READ ? sizeof("0123456789") : 0;
+		const struct ibv_mr *exposed, *control;
+		int exposed_access, control_access;
+
+		fixture_start(&fixture);
+		fixture_establish(&fixture);
+		exposed = fake_region(fixture_sent(&fixture, 0).rkey, &exposed_access);
+		control = fake_region(fake_send(fixture.id, 0).piece.lkey, &control_access);
+		assert_int_equal(exposed_access, access[mode]);
+		assert_int_equal(control_access, IBV_ACCESS_LOCAL_WRITE);
+		assert_int_equal(exposed->length, SINK_TEXT_SIZE);
+		assert_false(overlap(exposed, control));
+		assert_memory_equal(exposed->addr, "0123456789", offered);
+		assert_true(is_zero((uint8_t *)exposed->addr + offered, exposed->length - offered));
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* On iWARP what a READ fills must allow REMOTE_WRITE, so it may not hold anything else. */
+static void iwarp_reads_into_a_region_apart(void **state)
+{
+	struct fixture fixture = {
+		.mode = MODE_READ, .active = true, .transport = IBV_TRANSPORT_IWARP};
+	const struct ibv_mr *sink, *control;
+	int access, read;
+
+	(void)state;
+	fixture_exchange_regions(&fixture, PEER_MEMORY);
+	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	read = fixture_find_rdma(&fixture, IBV_WR_RDMA_READ);
+	assert_true(read > 0);
+	sink = fake_region(fake_send(fixture.id, (unsigned int)read).piece.lkey, &access);
+	assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	assert_int_equal(sink->length, SINK_TEXT_SIZE);
+	assert_int_not_equal(sink->rkey, fixture_last(&fixture, MSG_MR).rkey);
+	control = fake_region(fake_send(fixture.id, 0).piece.lkey, &access);
+	assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE);
+	assert_ptr_not_equal(sink, control);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* Elsewhere it does not. */
+static void what_a_read_fills_is_nobody_elses(void **state)
+{
+	struct fixture fixture = {.mode = MODE_READ};
+	struct fake_send read;
+	int access;
+
+	(void)state;
+	fixture_exchange_regions(&fixture, PEER_MEMORY);
+	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	read = fake_send(fixture.id, (unsigned int)fixture_find_rdma(&fixture, IBV_WR_RDMA_READ));
+	assert_non_null(fake_region(read.piece.lkey, &access));
+	assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* One client's key must open nothing of another's. */
+static void each_connection_has_a_protection_domain_of_its_own(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE}, other = {.mode = MODE_WRITE};
+	struct request request = fixture_request(&fixture);
+	struct failure failure = {0};
+
+	(void)state;
+	fixture_start(&fixture);
+	other.id = fake_id();
+	assert_int_equal(connection_create(&fixture.settings, mode_by_number(MODE_WRITE), other.id,
+				 fixture.device, &request, &other.connection, &failure),
+		0);
+	assert_ptr_not_equal(other.id->qp->pd, fixture.id->qp->pd);
+	connection_close(other.connection, NULL);
+	fixture_close(&fixture, NULL);
+	connection_destroy(other.connection);
+	fixture_stop(&fixture);
+}
+
+static void assert_is_our_introduction(
+	const struct fake_requests *requests, const struct fixture *fixture, uint64_t size)
+{
+	struct hello ours;
+
+	assert_int_equal(requests->connect.private_data_len, HELLO_SIZE);
+	assert_int_equal(hello_decode(&ours, requests->private_data, HELLO_SIZE), 0);
+	assert_int_equal(ours.version, HELLO_VERSION);
+	assert_int_equal(ours.mode, fixture->mode);
+	assert_int_equal(ours.settings, HELLO_EXCHANGE);
+	assert_int_equal(ours.refusal, REFUSAL_NONE);
+	assert_int_equal(ours.size, size);
+	assert_int_equal(ours.timeout, fixture->settings.timeout);
+}
+
+/* A retry count that is left at 0 means none, 7 with soft-RoCE for ever; an RNR timer of 0, 655 ms. */
+static void assert_tries_hard(const struct fake_requests *requests)
+{
+	assert_int_equal(requests->connect.retry_count, 7);
+	assert_int_equal(requests->connect.rnr_retry_count, 7);
+	assert_int_not_equal(requests->ack_timeout, 0);
+}
+
+static void connects_with_retries_and_an_introduction(void **state)
+{
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {.mode = mode, .active = true};
+		struct fake_requests requests;
+
+		fixture_start(&fixture);
+		assert_int_equal(connection_connect(fixture.connection), 0);
+		requests = fake_requests(fixture.id);
+		assert_tries_hard(&requests);
+		assert_is_our_introduction(&requests, &fixture, sizeof("ours"));
+		assert_int_equal(requests.connect.initiator_depth, 16);
+		assert_int_equal(requests.connect.responder_resources, 16);
+		fixture_establish(&fixture);
+		assert_int_not_equal(fake_requests(fixture.id).rnr_timer, 0);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* A file has a size that is known; what only its end will tell is said to be of unknown size. */
+static void the_introduction_says_how_much_will_come(void **state)
+{
+	static const struct {
+		const char *input;
+		uint64_t size;
+	} cases[] = {
+		{"/dev/zero", STREAM_SIZE_UNKNOWN},
+		{"/proc/self/status", STREAM_SIZE_UNKNOWN},
+		{"/etc/hostname", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {
+			.mode = MODE_WRITE, .active = true, .input = cases[i].input};
+		struct fake_requests requests;
+		struct stat file;
+
+		if (stat(cases[i].input, &file))
+			continue;
+		fixture_start(&fixture);
+		assert_int_equal(connection_connect(fixture.connection), 0);
+		requests = fake_requests(fixture.id);
+		assert_is_our_introduction(&requests, &fixture,
+			cases[i].size ? cases[i].size : (uint64_t)file.st_size);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+static void accepts_with_what_both_ends_have(void **state)
+{
+	static const struct {
+		uint8_t initiator_depth, responder_resources, granted_depth, granted_resources;
+	} cases[] = {
+		{0, 0, 0, 0}, {1, 1, 1, 1}, {16, 0, 16, 0}, {0, 16, 0, 12}, {255, 255, 16, 12}};
+	static const struct ibv_device_attr attributes = {
+		.vendor_id = FAKE_SOFT_VENDOR,
+		.max_qp_wr = 1000,
+		.max_qp_rd_atom = 12,
+		.max_qp_init_rd_atom = 16,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {
+			.mode = MODE_WRITE,
+			.tutorial = i & 1,
+			.attributes = &attributes,
+		};
+		struct request request = fixture_request(&fixture);
+		struct fake_requests requests;
+		struct failure failure = {0};
+
+		request.initiator_depth = cases[i].initiator_depth;
+		request.responder_resources = cases[i].responder_resources;
+		fixture_start_device(&fixture);
+		fixture.id = fake_id();
+		assert_int_equal(
+			connection_create(&fixture.settings, mode_by_number(MODE_WRITE), fixture.id,
+				fixture.device, &request, &fixture.connection, &failure),
+			0);
+		assert_int_equal(connection_accept(fixture.connection), 0);
+		requests = fake_requests(fixture.id);
+		assert_tries_hard(&requests);
+		assert_int_not_equal(requests.rnr_timer, 0);
+		assert_int_equal(requests.connect.initiator_depth, cases[i].granted_depth);
+		assert_int_equal(requests.connect.responder_resources, cases[i].granted_resources);
+		/* The tutorial's program does not look at private data; it gets none. */
+		if (fixture.tutorial)
+			assert_int_equal(requests.connect.private_data_len, 0);
+		else
+			assert_is_our_introduction(&requests, &fixture, sizeof("ours"));
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+static void reports_what_rdmacm_refuses(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	fixture_start(&fixture);
+	fake_fail("rdma_connect", 0, EADDRNOTAVAIL);
+	assert_int_equal(connection_connect(fixture.connection), -EADDRNOTAVAIL);
+	fake_fail("rdma_accept", 0, EINVAL);
+	assert_int_equal(connection_accept(fixture.connection), -EINVAL);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* An acceptance that does not fit is not handed to the CQ thread. */
+static void refuses_an_answer_that_does_not_fit(void **state)
+{
+	static const struct {
+		enum mode_number mode;
+		struct hello reply;
+		uint8_t length, depth;
+		const char *input, *says;
+	} cases[] = {
+		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL,
+			"it accepted with version 1 and mode 0, not ours"},
+		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "version 3"},
+		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "version 0"},
+		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "mode 1"},
+		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE - 1, 1, NULL,
+			"not ours"},
+		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false}, HELLO_SIZE, 0, NULL,
+			"it allows no RDMA READ"},
+		{MODE_READ, {0}, 0, 0, NULL, "it allows no RDMA READ"},
+		/* The tutorial's programs know texts only. */
+		{MODE_WRITE, {0}, 0, 1, "/dev/zero", "which knows no files"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {
+			.mode = cases[i].mode,
+			.active = true,
+			.input = cases[i].input,
+		};
+		uint8_t hello[HELLO_SIZE];
+		struct rdma_conn_param reply = {
+			.private_data = hello,
+			.private_data_len = cases[i].length,
+			.initiator_depth = cases[i].depth,
+		};
+		struct failure failure = {0};
+
+		fixture_start(&fixture);
+		hello_encode(&cases[i].reply, hello);
+		assert_int_equal(connection_established(fixture.connection, &reply, &failure), -1);
+		assert_int_equal(failure_status(&failure), STATUS_PEER);
+		if (!strstr(failure.evidence, cases[i].says))
+			fail_msg("'%s' is not '%s'", failure.evidence, cases[i].says);
+		fake_settle();
+		assert_int_equal(fake_sends(fixture.id), 0);
+		fixture_close(&fixture, &failure);
+		fixture_stop(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_PROTOCOL);
+	}
+}
+
+static void a_closed_connection_is_not_established(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_close(&fixture, NULL);
+	fixture_establish(&fixture);
+	assert_int_equal(fake_sends(fixture.id), 0);
+	fixture_stop(&fixture);
+}
+
+static void keeps_what_main_needs_to_know(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE};
+
+	(void)state;
+	fixture_start(&fixture);
+	assert_string_equal(connection_peer(fixture.connection), "192.0.2.9:7471");
+	assert_string_equal(device_name(fixture.device), "fake0");
+	assert_null(connection_owner(fixture.connection));
+	connection_set_owner(fixture.connection, &fixture);
+	assert_ptr_equal(connection_owner(fixture.connection), &fixture);
+	fixture_close(&fixture, NULL);
+	connection_close(fixture.connection, NULL);
+	assert_int_equal(fake_requests(fixture.id).disconnects, 1);
+	fixture_stop(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(the_peer_may_touch_only_what_the_mode_needs),
+		with_fixture(iwarp_reads_into_a_region_apart),
+		with_fixture(what_a_read_fills_is_nobody_elses),
+		with_fixture(each_connection_has_a_protection_domain_of_its_own),
+		with_fixture(connects_with_retries_and_an_introduction),
+		with_fixture(the_introduction_says_how_much_will_come),
+		with_fixture(accepts_with_what_both_ends_have),
+		with_fixture(reports_what_rdmacm_refuses),
+		with_fixture(refuses_an_answer_that_does_not_fit),
+		with_fixture(a_closed_connection_is_not_established),
+		with_fixture(keeps_what_main_needs_to_know),
+	};
+
+	return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
+}

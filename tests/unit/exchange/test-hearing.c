@@ -1,0 +1,314 @@
+/*
+ * What the CQ thread makes of what it hears, on a made-up device, from a peer that the test plays:
+ * wrong, damaged and malicious.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/unit/exchange/fixture.h"
+
+static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
+
+/* Whatever the peer sends is printed with its length, and no byte of it reaches the terminal. */
+static void print_safely(
+	struct fixture *fixture, const uint8_t *data, size_t size, size_t text_size)
+{
+	char expected[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE) + 32] = "remote buffer: ";
+	size_t start = strlen(expected);
+
+	fixture->peer_size = size;
+	fixture_start_data(fixture, size);
+	fixture_exchange_data(fixture, data, size);
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
+	text_escape(expected + start, data, text_size);
+	memcpy(expected + strlen(expected), "\n", 2);
+	assert_non_null(strstr(fixture->printed, expected));
+	for (const char *byte = fixture->printed; *byte; byte++)
+		assert_true(*byte == '\n' || (*byte >= ' ' && *byte <= '~'));
+}
+
+static void remote_text_is_printed_safely(void **state)
+{
+	uint8_t data[SINK_TEXT_SIZE];
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture full = {.mode = i & 1, .active = i & 2}, ended = full;
+
+		/* Control bytes, without a zero to end them. */
+		for (size_t j = 0; j < sizeof(data); j++)
+			data[j] = (uint8_t)(j % 255 + 1);
+		print_safely(&full, data, sizeof(data), sizeof(data));
+		data[10] = 0;
+		print_safely(&ended, data, sizeof(data), 10);
+	}
+}
+
+/* What a tutorial peer sends has no length: the region ends it. */
+static void a_tutorial_text_ends_with_the_region(void **state)
+{
+	uint8_t data[SINK_TEXT_SIZE];
+
+	(void)state;
+	memset(data, '\a', sizeof(data));
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {.mode = mode, .tutorial = true};
+
+		memcpy(fixture.peer_memory, data, sizeof(data));
+		fixture_start_data(&fixture, SINK_TEXT_SIZE);
+		fixture_exchange_data(&fixture, data, sizeof(data));
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_false(failure_is_set(&fixture.outcome));
+		assert_null(strchr(fixture.printed, '\a'));
+		assert_int_equal(strlen(strstr(fixture.printed, "remote buffer: ")),
+			strlen("remote buffer: ") + 4UL * SINK_TEXT_SIZE + 1);
+	}
+}
+
+/* What a tutorial peer cannot know is not heard from one. */
+static void a_tutorial_peer_knows_two_messages(void **state)
+{
+	static const struct message messages[] = {
+		{.type = MSG_DATA, .length = 1},
+		{.type = MSG_CREDIT},
+		{.type = MSG_VERDICT},
+		{.type = MSG_ABORT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(messages); i++) {
+		struct fixture fixture = {.mode = MODE_WRITE, .active = i & 1, .tutorial = true};
+		bool abort = messages[i].type == MSG_ABORT;
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fixture_hear(&fixture, &messages[i]);
+		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
+		fixture_expect_failure(
+			&fixture, abort ? FAILURE_ABORTED : FAILURE_PROTOCOL, STATUS_PEER);
+	}
+}
+
+static void damage_here_is_told_and_not_printed(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+		struct message done;
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+		fixture_complete_all(&fixture);
+		done = fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+		done.digest.bytes[DIGEST_SIZE - 1] ^= 1;
+		fixture_hear(&fixture, &done);
+		assert_int_equal(fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_DAMAGED);
+		fixture_complete_all(&fixture);
+		fixture_hear(&fixture, &verified);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED);
+		assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+		assert_null(strstr(fixture.printed, "remote buffer"));
+	}
+}
+
+/* It arrived whole here, but the peer says that ours did not arrive whole there. */
+static void damage_there_is_believed(void **state)
+{
+	static const struct message damaged = {.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fixture_exchange_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+		assert_int_equal(fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_VERIFIED);
+		fixture_complete_all(&fixture);
+		fixture_hear(&fixture, &damaged);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED_THERE);
+		assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+	}
+}
+
+/* A peer that goes away after damaged data did not send good data. */
+static void damage_outlives_the_connection(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE};
+	struct message done;
+
+	(void)state;
+	fixture_start_data(&fixture, PEER_MEMORY);
+	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_complete_all(&fixture);
+	done = fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	done.digest.bytes[0] ^= 1;
+	fixture_hear(&fixture, &done);
+	connection_disconnected(fixture.connection);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+	assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+}
+
+/* What a peer may send that is no message, and what is said about it. */
+static void what_is_no_message_is_refused(void **state)
+{
+	static const struct {
+		uint8_t bytes[320];
+		size_t length;
+		const char *says;
+	} cases[] = {
+		{{0}, 1, "message of 1 bytes, not 56"},
+		{{0}, MESSAGE_SIZE - 1, "message of 55 bytes, not 56"},
+		{{0}, MESSAGE_MAX + 1, "message of 312 bytes, not 56"},
+		{{0}, 320, "message of 320 bytes, not 56"},
+		/* Most messages have no text. */
+		{{MSG_DONE}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
+		{{MSG_VERDICT}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
+		{{MSG_DATA}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
+		{{MSG_CREDIT}, MESSAGE_MAX, "message of 311 bytes, not 56"},
+		{{MSG_TYPES}, MESSAGE_SIZE, "unknown type 7"},
+		{{0xff, 0xff, 0xff, 0xff}, MESSAGE_SIZE, "unknown type 4294967295"},
+		{{MSG_TYPES}, MESSAGE_MAX, "unknown type 7"},
+		{{MSG_MR}, MESSAGE_SIZE, "its MSG_MR has impossible contents"},
+		{{MSG_VERDICT, [4] = 2}, MESSAGE_SIZE, "its MSG_VERDICT has impossible contents"},
+		{{MSG_DONE, [32] = 1}, MESSAGE_SIZE, "it sent MSG_DONE before its MSG_MR"},
+		{{MSG_VERDICT}, MESSAGE_SIZE, "it sent MSG_VERDICT before its MSG_DONE"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {.mode = MODE_WRITE, .active = i & 1};
+
+		fixture_start(&fixture);
+		fixture_establish(&fixture);
+		fake_arrive(fixture.id, cases[i].bytes, cases[i].length);
+		fake_settle();
+		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
+		if (!strstr(fixture.outcome.evidence, cases[i].says))
+			fail_msg("'%s' is not '%s'", fixture.outcome.evidence, cases[i].says);
+	}
+}
+
+/* A second MSG_MR must not move the target of what is agreed. */
+static void a_message_too_many_changes_nothing(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
+	struct message other;
+
+	(void)state;
+	fixture_start(&fixture);
+	other = fixture_peer_region(&fixture, PEER_MEMORY);
+	fixture_establish(&fixture);
+	fixture_hear(&fixture, &other);
+	other.address ^= 0x1000;
+	fixture_hear(&fixture, &other);
+	fixture_complete_all(&fixture);
+	assert_int_equal(fixture_find_rdma(&fixture, IBV_WR_RDMA_WRITE_WITH_IMM), -1);
+	fixture_expect_violation(&fixture, "a second MSG_MR");
+}
+
+/* A message longer than any, and than our receives: the device says so. */
+static void a_message_too_long_ends_the_connection(void **state)
+{
+	static const uint8_t bytes[321] = {MSG_ABORT};
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_establish(&fixture);
+	fake_arrive(fixture.id, bytes, sizeof(bytes));
+	fake_settle();
+	fixture_expect_failure(&fixture, FAILURE_COMPLETION, STATUS_PEER);
+	assert_int_equal(fixture.outcome.code, IBV_WC_LOC_LEN_ERR);
+}
+
+/* The peer says why it gave up; a terminal is safe from it. */
+static void an_abort_is_heard(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+		struct message abort = {.type = MSG_ABORT};
+		unsigned int sends;
+
+		if (!(i & 4))
+			message_set_text(&abort, "no room\a\n");
+		fixture_start_data(&fixture, PEER_MEMORY);
+		sends = fake_sends(fixture.id);
+		fixture_hear(&fixture, &abort);
+		assert_int_equal(fake_sends(fixture.id), sends);
+		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
+		assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+		assert_string_equal(
+			fixture.outcome.evidence, i & 4 ? "it gave up: it does not say why"
+							: "it gave up: no room\\x07\\x0a");
+	}
+}
+
+/* Signs of life carry nothing, and cost nothing but a receive, which is there again. */
+static void signs_of_life_change_nothing(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE};
+	unsigned int sends, receives;
+
+	(void)state;
+	fixture_start_data(&fixture, PEER_MEMORY);
+	sends = fake_sends(fixture.id);
+	receives = fake_receives(fixture.id);
+	for (unsigned int i = 0; i < 100; i++) {
+		fake_arrive(fixture.id, "", 0);
+		fake_settle();
+	}
+	assert_int_equal(fake_sends(fixture.id), sends);
+	assert_int_equal(fake_receives(fixture.id), receives);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* The device's other connections have a turn, and the clock a look, however fast a peer talks. */
+static void a_peer_that_never_pauses_leaves_time_for_others(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2, .input = "/dev/null"};
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fixture_complete_all(&fixture);
+		fake_flood(fixture.id, 100000);
+		fake_settle();
+		/* It is over: there are receives that it has not taken. */
+		assert_true(fake_receives(fixture.id) > 0);
+		assert_in_range(fake_longest_turn(), 1, 1000);
+		assert_int_equal(fixture_notes(&fixture) & CONNECTION_FINISHED, 0);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(remote_text_is_printed_safely),
+		with_fixture(a_tutorial_text_ends_with_the_region),
+		with_fixture(a_tutorial_peer_knows_two_messages),
+		with_fixture(damage_here_is_told_and_not_printed),
+		with_fixture(damage_there_is_believed),
+		with_fixture(damage_outlives_the_connection),
+		with_fixture(what_is_no_message_is_refused),
+		with_fixture(a_message_too_many_changes_nothing),
+		with_fixture(a_message_too_long_ends_the_connection),
+		with_fixture(an_abort_is_heard),
+		with_fixture(signs_of_life_change_nothing),
+		with_fixture(a_peer_that_never_pauses_leaves_time_for_others),
+	};
+
+	return cmocka_run_group_tests_name("hearing", tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/*
+ * Silence, ours and the peer's, on a made-up device with a made-up clock: a peer that says nothing for
+ * too long is given up, and we say something often enough that it does not give us up.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/exchange/pair.h"
+
+#define TIMEOUT 10000
+
+/* A look at the clock may be due that much later than what it is for. */
+#define LATE 1000
+
+/* The last disconnect is waited for that long. */
+#define FAREWELL 5000
+
+/* MSG_ABORT is given that long. */
+#define ABORT 1000
+
+/* Lets the peer be silent: until just before the end of its time, and then after. */
+static void expect_deadline(struct fixture *fixture, const char *awaited)
+{
+	char evidence[128];
+
+	snprintf(evidence, sizeof(evidence), "timed out waiting for %s", awaited);
+	fake_pass(TIMEOUT - 1);
+	assert_int_equal(fixture_notes(fixture), 0);
+	assert_int_equal(fixture_count(fixture, MSG_ABORT), 0);
+	fake_pass(1 + LATE);
+	fixture_complete_all(fixture);
+	assert_int_equal(fixture_notes(fixture), CONNECTION_FINISHED);
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
+	assert_int_equal(fixture->outcome.kind, FAILURE_DEADLINE);
+	assert_int_equal(failure_status(&fixture->outcome), STATUS_PEER);
+	assert_string_equal(fixture->outcome.evidence, evidence);
+}
+
+static void silence_at_the_start_has_an_end(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2, .tutorial = i & 4};
+
+		fixture_start(&fixture);
+		fixture_establish(&fixture);
+		expect_deadline(&fixture,
+			fixture.active ? "the acknowledgement of our MSG_MR" : "its MSG_MR");
+	}
+}
+
+static void silence_after_that_has_an_end(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture unread = {.mode = i & 1, .active = i & 2, .input = "/dev/zero"};
+		struct fixture unacknowledged = {.mode = i & 1, .active = i & 2}, undone, unjudged;
+
+		undone = unjudged = unacknowledged;
+		fixture_start_data(&unread, PEER_MEMORY);
+		expect_deadline(&unread, "its next message");
+
+		fixture_start_data(&unacknowledged, PEER_MEMORY);
+		expect_deadline(&unacknowledged, "the acknowledgement of our MSG_DONE");
+
+		fixture_start_data(&undone, PEER_MEMORY);
+		fixture_complete_all(&undone);
+		expect_deadline(&undone, "its MSG_DONE");
+
+		fixture_start_data(&unjudged, PEER_MEMORY);
+		fixture_exchange_data(&unjudged, PEER_TEXT, sizeof(PEER_TEXT));
+		fixture_complete_all(&unjudged);
+		expect_deadline(&unjudged, "its MSG_VERDICT");
+	}
+}
+
+/* rdmacm may never hear that the connection stands: what the peer says over it shows that it does. */
+static void a_peer_that_confirms_nothing_may_not_be_silent_either(void **state)
+{
+	struct message region;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .tutorial = i & 2};
+
+		fixture_start(&fixture);
+		region = fixture_peer_region(&fixture, PEER_MEMORY);
+		fixture_hear(&fixture, &region);
+		fixture_complete_all(&fixture);
+		expect_deadline(&fixture, "its MSG_DONE");
+	}
+}
+
+/* What breaks it, however little it says. */
+static void a_sign_of_life_breaks_the_silence(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2, .input = "/dev/zero"};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		for (unsigned int keepalive = 0; keepalive < 20; keepalive++) {
+			fake_pass(TIMEOUT - 1);
+			fake_arrive(fixture.id, "", 0);
+			fixture_complete_all(&fixture);
+		}
+		assert_int_equal(fixture_notes(&fixture), 0);
+		expect_deadline(&fixture, "its next message");
+	}
+}
+
+/* Small packets get through, large ones do not: the peer lives, and acknowledges nothing. */
+static void what_is_never_acknowledged_has_an_end(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		for (unsigned int keepalive = 0; keepalive < 3; keepalive++) {
+			assert_int_equal(fixture_notes(&fixture), 0);
+			fake_pass(TIMEOUT / 3);
+			fake_arrive(fixture.id, "", 0);
+		}
+		fake_pass(LATE);
+		fixture_complete_all(&fixture);
+		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_COMPLETION);
+		assert_int_equal(fixture.outcome.code, IBV_WC_RETRY_EXC_ERR);
+	}
+}
+
+/* All was said; only the client did not disconnect. Then it is over without it. */
+static void what_is_complete_does_not_fail_in_silence(void **state)
+{
+	static const struct message verified = {.type = MSG_VERDICT};
+	struct fixture fixture = {.mode = MODE_WRITE};
+
+	(void)state;
+	fixture_start_data(&fixture, PEER_MEMORY);
+	fixture_exchange_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_complete_all(&fixture);
+	fixture_hear(&fixture, &verified);
+	assert_int_equal(fixture_notes(&fixture), 0);
+	fake_pass(FAREWELL + LATE);
+	fixture_complete_all(&fixture);
+	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+	assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+	assert_false(failure_is_set(&fixture.outcome));
+}
+
+/* So often that the peer, which may be less patient than we are, hears three within its time. */
+static void we_speak_while_nothing_is_to_be_said(void **state)
+{
+	static const uint32_t timeouts[] = {200, 1000, 3000, TIMEOUT, 100 * TIMEOUT};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(timeouts) * 4; i++) {
+		uint32_t theirs = timeouts[i / 4], shorter = theirs < TIMEOUT ? theirs : TIMEOUT;
+		struct fixture fixture = {
+			.mode = i & 1,
+			.active = i & 2,
+			.input = "/dev/zero",
+			.peer_timeout = theirs,
+		};
+		struct fake_send keepalive;
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fixture_complete_all(&fixture);
+		for (unsigned int time = 0; time < 10; time++) {
+			unsigned int before = fake_sends(fixture.id);
+
+			fake_pass(shorter - 1);
+			fake_arrive(fixture.id, "", 0);
+			fixture_complete_all(&fixture);
+			assert_in_range(fake_sends(fixture.id) - before, 3, 4);
+			keepalive = fake_send(fixture.id, before);
+			assert_int_equal(keepalive.opcode, IBV_WR_SEND);
+			assert_int_equal(keepalive.piece.length, 0);
+		}
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* A peer that acknowledges nothing costs us no more than the send queue holds: the device checks. */
+static void signs_of_life_do_not_fill_the_queue(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE,
+		.active = true,
+		.depth = 1,
+		.input = "/dev/zero",
+		.peer_timeout = TIMEOUT / 20};
+
+	(void)state;
+	fixture_start_data(&fixture, PEER_MEMORY);
+	/* One is due for each quarter of the peer's timeout, while nothing is acknowledged for ours. */
+	for (unsigned int i = 0; i < 75; i++)
+		fake_pass(TIMEOUT / 80);
+	fake_settle();
+	/* Of 18 places five are kept for the messages of the exchange. */
+	assert_int_equal(fake_waiting(fixture.id), 13);
+	fixture_complete_all(&fixture);
+	fake_pass(TIMEOUT / 80 + LATE);
+	assert_true(fake_waiting(fixture.id) > 0);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* A tutorial peer would not know what to make of it. */
+static void a_tutorial_peer_hears_no_signs_of_life(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .tutorial = true};
+
+	(void)state;
+	fixture_exchange_regions(&fixture, PEER_MEMORY);
+	fake_pass(TIMEOUT - 1);
+	assert_int_equal(fake_sends(fixture.id), 1);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* A peer that does not even take our reason is left to itself. */
+static void an_abort_is_not_waited_for_long(void **state)
+{
+	static const struct failure interrupted = {
+		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2, .input = "/dev/zero"};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		connection_cancel(fixture.connection, &interrupted);
+		fake_settle();
+		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 1);
+		fake_pass(ABORT - 1);
+		assert_int_equal(fixture_notes(&fixture), 0);
+		fake_pass(1 + LATE);
+		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_INTERRUPTED);
+	}
+}
+
+/* Time passes at both ends, and what they say meanwhile arrives. */
+static void pass(struct pair *pair, int64_t milliseconds)
+{
+	for (; milliseconds > 0; milliseconds -= 100) {
+		fake_pass(100);
+		pair_run(pair);
+	}
+}
+
+/* Neither end says anything of substance for long, and one is of little patience. */
+static void a_slow_producer_is_no_dead_peer(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct pair pair = {.active = {.mode = i & 1, .timeout = 700}};
+		struct fixture *sender = i & 2 ? &pair.active : &pair.passive;
+		char path[32];
+		int pipe_ends[2];
+
+		assert_int_equal(pipe(pipe_ends), 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", pipe_ends[0]);
+		sender->input = path;
+		pair_start(&pair);
+		assert_int_equal(write(pipe_ends[1], "some, ", 6), 6);
+		pass(&pair, TIMEOUT + 2 * LATE);
+		/* The source has opened it anew by now. */
+		close(pipe_ends[0]);
+		assert_int_equal(write(pipe_ends[1], "and more", 8), 8);
+		pass(&pair, 2000);
+		assert_int_equal(fixture_notes(&pair.active), 0);
+		close(pipe_ends[1]);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+		assert_non_null(strstr(pair.active.printed, "remote buffer: some, and more\n"));
+	}
+}
+
+/* What is not taken out of a pipe holds the stream up, and nothing else. */
+static void a_slow_consumer_is_no_dead_peer(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct pair pair = {.active = {.mode = i & 1}, .passive = {.timeout = 700}};
+		struct fixture *sender = i & 2 ? &pair.active : &pair.passive;
+		struct fixture *receiver = i & 2 ? &pair.passive : &pair.active;
+		char path[32], fifo[] = "/tmp/test-silence.XXXXXX";
+		static uint8_t bytes[300000];
+		struct digest digest, arrived;
+		size_t size = 0;
+		ssize_t got;
+		int input = pair_file(sizeof(bytes), i, path, &digest), output;
+
+		assert_non_null(mkdtemp(fifo));
+		assert_int_equal(chdir(fifo), 0);
+		assert_int_equal(mkfifo("fifo", 0600), 0);
+		output = open("fifo", O_RDONLY | O_NONBLOCK);
+		sender->input = path;
+		receiver->target = "fifo";
+		pair_start(&pair);
+		pass(&pair, TIMEOUT + 2 * LATE);
+		assert_int_equal(fixture_notes(&pair.active) & CONNECTION_FINISHED, 0);
+		do {
+			got = read(output, bytes + size, sizeof(bytes) - size);
+			size += got > 0 ? (size_t)got : 0;
+			pair_run(&pair);
+		} while (got != 0 && size < sizeof(bytes));
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		arrived = digest_of(bytes, size);
+		assert_true(digest_equal(&arrived, &digest));
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+		close(input);
+		close(output);
+		assert_int_equal(unlink("fifo") || chdir("/") || rmdir(fifo), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(silence_at_the_start_has_an_end),
+		with_fixture(silence_after_that_has_an_end),
+		with_fixture(a_peer_that_confirms_nothing_may_not_be_silent_either),
+		with_fixture(a_sign_of_life_breaks_the_silence),
+		with_fixture(what_is_never_acknowledged_has_an_end),
+		with_fixture(what_is_complete_does_not_fail_in_silence),
+		with_fixture(we_speak_while_nothing_is_to_be_said),
+		with_fixture(signs_of_life_do_not_fill_the_queue),
+		with_fixture(a_tutorial_peer_hears_no_signs_of_life),
+		with_fixture(an_abort_is_not_waited_for_long),
+		with_fixture(a_slow_producer_is_no_dead_peer),
+		with_fixture(a_slow_consumer_is_no_dead_peer),
+	};
+
+	return cmocka_run_group_tests_name("silence", tests, NULL, NULL);
+}

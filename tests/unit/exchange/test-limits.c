@@ -1,0 +1,212 @@
+/*
+ * What a server limits, as the verbs module sees it: when the handshake is over, whether data moves or
+ * the peer only lives, and how much it may send. On a made-up device with a made-up clock.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "tests/unit/exchange/fixture.h"
+
+/* The main thread is told once, and only at a server. */
+static void the_handshake_ends_with_the_region(struct fixture *fixture)
+{
+	struct message region;
+
+	fixture_start(fixture);
+	fixture_establish(fixture);
+	fixture_notes(fixture);
+	assert_false(fixture->met);
+	if (fixture->active)
+		fixture_complete(fixture, IBV_WC_SUCCESS);
+	region = fixture_peer_region(fixture, PEER_MEMORY);
+	fixture_hear(fixture, &region);
+	fixture_notes(fixture);
+	assert_int_equal(fixture->met, !fixture->active);
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
+}
+
+static void the_main_thread_hears_of_the_end_of_the_handshake(void **state)
+{
+	(void)state;
+	for_each_fixture(true, the_handshake_ends_with_the_region);
+}
+
+static void what_is_out_of_order_ends_no_handshake(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE};
+	struct message done = {.type = MSG_DONE};
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_establish(&fixture);
+	fixture_hear(&fixture, &done);
+	fixture_notes(&fixture);
+	assert_false(fixture.met);
+	fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
+}
+
+/* Signs of life move nothing; data does, either way. */
+static void only_data_counts_as_movement(struct fixture *fixture)
+{
+	deadline_t before, data;
+
+	fixture->peer_size = 100;
+	fixture_exchange_regions(fixture, PEER_MEMORY);
+	fixture_complete_all(fixture);
+	before = connection_moved(fixture->connection);
+	fake_pass(1000);
+	fake_arrive(fixture->id, "", 0);
+	fake_settle();
+	assert_int_equal(connection_moved(fixture->connection), before);
+	fake_pass(1000);
+	fixture_hear_data(fixture, "12345", 5);
+	fixture_complete_all(fixture);
+	data = connection_moved(fixture->connection);
+	assert_int_equal(data, deadline_now());
+	assert_true(data >= before + 2000);
+	fake_pass(1000);
+	assert_int_equal(connection_moved(fixture->connection), data);
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
+}
+
+static void a_peer_that_only_lives_moves_nothing(void **state)
+{
+	(void)state;
+	for_each_fixture(false, only_data_counts_as_movement);
+}
+
+/* A FIFO in a folder of its own, which the descriptor keeps alive. */
+struct fifo {
+	char folder[32], path[64];
+	int descriptor;
+};
+
+static void make_fifo(struct fifo *fifo)
+{
+	snprintf(fifo->folder, sizeof(fifo->folder), "/tmp/test-limits.XXXXXX");
+	assert_non_null(mkdtemp(fifo->folder));
+	snprintf(fifo->path, sizeof(fifo->path), "%s/fifo", fifo->folder);
+	assert_int_equal(mkfifo(fifo->path, 0600), 0);
+	fifo->descriptor = open(fifo->path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	assert_true(fifo->descriptor >= 0);
+}
+
+static void remove_fifo(const struct fifo *fifo)
+{
+	close(fifo->descriptor);
+	unlink(fifo->path);
+	rmdir(fifo->folder);
+}
+
+/* A file of ours that takes its time is not the peer's fault, however long it takes. */
+static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
+{
+	struct fifo fifo = {0};
+
+	(void)state;
+	make_fifo(&fifo);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct fixture fixture = {.mode = i, .input = fifo.path};
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fixture_complete_all(&fixture);
+		fake_pass(5000);
+		assert_int_equal(connection_moved(fixture.connection), deadline_now());
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+	remove_fifo(&fifo);
+}
+
+static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
+{
+	static char filling[1 << 20];
+	struct fifo fifo = {0};
+
+	(void)state;
+	make_fifo(&fifo);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct fixture fixture = {.mode = i, .target = fifo.path, .peer_size = 100};
+
+		while (write(fifo.descriptor, filling, sizeof(filling)) > 0)
+			;
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fixture_hear_data(&fixture, "12345", 5);
+		fixture_complete_all(&fixture);
+		fake_pass(5000);
+		assert_int_equal(connection_moved(fixture.connection), deadline_now());
+		/* It goes on, takes all there is, and then it is the peer's turn. */
+		while (read(fifo.descriptor, filling, sizeof(filling)) > 0 ||
+			connection_moved(fixture.connection) == deadline_now())
+			;
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+	remove_fifo(&fifo);
+}
+
+/* What was announced is refused when it is asked for; this is about pipes. */
+static void more_than_is_allowed_is_refused(void **state)
+{
+	static const struct {
+		uint64_t announced, allowed;
+		bool fits;
+	} cases[] = {
+		{STREAM_SIZE_UNKNOWN, 0, true},
+		{STREAM_SIZE_UNKNOWN, 5, true},
+		{STREAM_SIZE_UNKNOWN, 4, false},
+		{STREAM_SIZE_UNKNOWN, 1, false},
+		{5, 5, true},
+		/* It said so and was let in all the same: the bound holds. */
+		{5, 4, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 2; i++) {
+		struct fixture fixture = {
+			.mode = i & 1,
+			.peer_size = cases[i / 2].announced,
+			.max_size = cases[i / 2].allowed,
+		};
+		char says[80];
+		struct message abort;
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fixture_hear_data(&fixture, "12345", 5);
+		if (cases[i / 2].fits) {
+			fixture_complete_all(&fixture);
+			assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
+			fixture_close(&fixture, NULL);
+			fixture_stop(&fixture);
+			continue;
+		}
+		fixture_complete_all(&fixture);
+		snprintf(says, sizeof(says), "it sent more than the %u bytes that --max-size",
+			(unsigned int)fixture.max_size);
+		abort = fixture_last(&fixture, MSG_ABORT);
+		assert_non_null(memmem(abort.text, abort.text_size, says, strlen(says)));
+		fixture_expect_failure(&fixture, FAILURE_LIMIT, STATUS_PEER);
+		assert_null(strstr(fixture.printed, "remote buffer"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(the_main_thread_hears_of_the_end_of_the_handshake),
+		with_fixture(what_is_out_of_order_ends_no_handshake),
+		with_fixture(a_peer_that_only_lives_moves_nothing),
+		with_fixture(while_our_input_is_slow_the_peer_is_not_idle),
+		with_fixture(while_our_output_is_slow_the_peer_is_not_idle),
+		with_fixture(more_than_is_allowed_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* What the CQ thread posts, and when, on a made-up device, with a peer that the test plays. */
+#include <string.h>
+
+#include "tests/unit/exchange/fixture.h"
+
+static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
+
+static void exchange_well(struct fixture *fixture)
+{
+	static const char tutorial[] = "a tutorial's";
+	const char *data = fixture->tutorial ? tutorial : PEER_TEXT;
+	size_t size = fixture->tutorial ? sizeof(tutorial) : sizeof(PEER_TEXT);
+
+	memcpy(fixture->peer_memory, data, size);
+	fixture_start_data(fixture, PEER_MEMORY);
+	fixture_exchange_data(fixture, data, size);
+	if (!fixture->tutorial) {
+		fixture_complete_all(fixture);
+		fixture_hear(fixture, &verified);
+	}
+	/* Only the active end knows by itself that it is over; a tutorial peer disconnects. */
+	assert_int_equal(fixture_notes(fixture),
+		fixture->active && !fixture->tutorial ? CONNECTION_FINISHED : 0);
+	fixture_close(fixture, NULL);
+	assert_false(failure_is_set(&fixture->outcome));
+	if (fixture->mode == MODE_WRITE)
+		assert_string_equal((char *)fixture->peer_memory, "ours");
+	assert_int_equal(fixture_count(fixture, MSG_VERDICT), !fixture->tutorial);
+	fixture_stop(fixture);
+	assert_non_null(strstr(fixture->printed, "remote buffer: "));
+	assert_non_null(strstr(fixture->printed, data));
+	assert_non_null(strstr(fixture->printed,
+		fixture->mode == MODE_WRITE ? "writing message to remote memory...\n"
+					    : "reading message from remote memory...\n"));
+}
+
+static void exchanges_in_both_modes_roles_and_with_both_peers(void **state)
+{
+	(void)state;
+	for_each_fixture(true, exchange_well);
+}
+
+/* What the tutorial's programs do: MSG_MR, one WRITE or READ, MSG_DONE, fenced behind a READ. */
+static void tutorial_done_is_fenced_where_it_could_overtake(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2, .tutorial = true};
+		struct fake_send rdma, done;
+		unsigned int fence = fixture.mode == MODE_READ ? IBV_SEND_FENCE : 0;
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		assert_int_equal(fake_sends(fixture.id), 3);
+		rdma = fake_send(fixture.id, 1);
+		done = fake_send(fixture.id, 2);
+		assert_int_equal(rdma.opcode,
+			fixture.mode == MODE_READ ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE);
+		assert_int_equal(rdma.flags, IBV_SEND_SIGNALED);
+		assert_int_equal(done.opcode, IBV_WR_SEND);
+		assert_int_equal(done.flags, IBV_SEND_SIGNALED | fence);
+		assert_int_equal(fixture_sent(&fixture, 2).type, MSG_DONE);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* What our messages say, byte for byte where it matters. */
+static void say_what_is_true(struct fixture *fixture)
+{
+	struct message region, done;
+	struct digest digest = digest_of("ours", sizeof("ours"));
+	uint8_t to_tutorial[MESSAGE_SIZE] = {MSG_DONE};
+	const struct ibv_mr *mr;
+	int access;
+
+	fixture_start_data(fixture, PEER_MEMORY);
+	region = fixture_sent(fixture, 0);
+	mr = fake_region(region.rkey, &access);
+	assert_true(mr && mr->rkey == region.rkey);
+	assert_int_equal(region.address, (uintptr_t)mr->addr);
+	assert_int_equal(region.length, mr->length);
+	assert_int_equal(region.length, SINK_TEXT_SIZE);
+	assert_int_equal(region.text_size, 0);
+	done = fixture_last(fixture, MSG_DONE);
+	if (fixture->tutorial) {
+		assert_int_equal(region.depth, 0);
+		assert_memory_equal(
+			fake_send(fixture->id, (unsigned int)fixture_find(fixture, MSG_DONE)).bytes,
+			to_tutorial, MESSAGE_SIZE);
+	} else {
+		assert_true(region.depth > 0);
+		assert_int_equal(done.length, sizeof("ours"));
+		assert_true(digest_equal(&done.digest, &digest));
+	}
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
+}
+
+static void messages_say_what_is_true(void **state)
+{
+	(void)state;
+	for_each_fixture(true, say_what_is_true);
+}
+
+/* The peer learns how our file is called, of its path nothing. */
+static void the_first_message_names_our_file(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .input = "/proc/self/status"};
+	struct message region;
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_establish(&fixture);
+	region = fixture_sent(&fixture, 0);
+	assert_int_equal(region.text_size, strlen("status"));
+	assert_memory_equal(region.text, "status", strlen("status"));
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* With a tutorial peer: the operation goes where its MSG_MR said, no longer than both ends allow. */
+static void tutorial_rdma_is_as_agreed(void **state)
+{
+	static const struct {
+		enum mode_number mode;
+		uint64_t peer_length;
+		uint32_t length;
+	} cases[] = {
+		{MODE_WRITE, sizeof("ours"), sizeof("ours")},
+		{MODE_WRITE, SINK_TEXT_SIZE, sizeof("ours")},
+		{MODE_WRITE, UINT32_MAX, sizeof("ours")},
+		{MODE_READ, 1, 1},
+		{MODE_READ, SINK_TEXT_SIZE - 1, SINK_TEXT_SIZE - 1},
+		{MODE_READ, SINK_TEXT_SIZE, SINK_TEXT_SIZE},
+		{MODE_READ, SINK_TEXT_SIZE + 1, SINK_TEXT_SIZE},
+		{MODE_READ, (uint64_t)UINT32_MAX + 1, SINK_TEXT_SIZE},
+		{MODE_READ, (uint64_t)1 << 62, SINK_TEXT_SIZE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {.mode = cases[i].mode, .active = true, .tutorial = true};
+		struct fake_send rdma;
+
+		fixture_start_data(&fixture, cases[i].peer_length);
+		rdma = fake_send(fixture.id, 1);
+		assert_int_equal(rdma.piece.length, cases[i].length);
+		assert_int_equal(rdma.remote_address, (uintptr_t)fixture.peer_memory);
+		assert_int_equal(rdma.rkey, PEER_RKEY);
+		fixture_complete(&fixture, IBV_WC_SUCCESS);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+}
+
+/* A text that does not fit a tutorial peer's region is not sent, not even in part. */
+static void a_tutorial_region_too_small_is_refused(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .tutorial = true};
+
+	(void)state;
+	fixture_start_data(&fixture, sizeof("ours") - 1);
+	assert_int_equal(fake_sends(fixture.id), 1);
+	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+	assert_int_equal(fixture.outcome.kind, FAILURE_PROTOCOL);
+	assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+	assert_non_null(strstr(fixture.outcome.evidence, "its region has 4 bytes"));
+}
+
+/* The passive end may not be the first to send: iWARP. */
+static void the_passive_end_waits(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE};
+	struct message region;
+
+	(void)state;
+	fixture_start(&fixture);
+	region = fixture_peer_region(&fixture, PEER_MEMORY);
+	fixture_establish(&fixture);
+	assert_int_equal(fake_sends(fixture.id), 0);
+	fixture_hear(&fixture, &region);
+	assert_int_equal(fake_sends(fixture.id), 1);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+/* The active end's first message may come before rdmacm reports the connection at the passive one. */
+static void a_message_may_come_before_the_connection_is_reported(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE};
+	struct message region;
+
+	(void)state;
+	fixture_start(&fixture);
+	region = fixture_peer_region(&fixture, PEER_MEMORY);
+	fixture_hear(&fixture, &region);
+	assert_int_equal(fake_sends(fixture.id), 1);
+	fixture_establish(&fixture);
+	assert_int_equal(fake_sends(fixture.id), 1);
+	fixture_complete(&fixture, IBV_WC_SUCCESS);
+	assert_true(fixture_find_rdma(&fixture, IBV_WR_RDMA_WRITE_WITH_IMM) > 0);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+static void data_waits_for_a_tutorial_peers_done(void **state)
+{
+	struct fixture fixture = {.mode = MODE_READ, .active = true, .tutorial = true};
+
+	(void)state;
+	fixture_exchange_regions(&fixture, PEER_MEMORY);
+	assert_int_equal(fake_sends(fixture.id), 1);
+	fixture_hear(&fixture, &(struct message){.type = MSG_DONE});
+	assert_int_equal(fake_sends(fixture.id), 3);
+	fixture_close(&fixture, NULL);
+	fixture_stop(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(exchanges_in_both_modes_roles_and_with_both_peers),
+		with_fixture(tutorial_done_is_fenced_where_it_could_overtake),
+		with_fixture(messages_say_what_is_true),
+		with_fixture(the_first_message_names_our_file),
+		with_fixture(tutorial_rdma_is_as_agreed),
+		with_fixture(a_tutorial_region_too_small_is_refused),
+		with_fixture(the_passive_end_waits),
+		with_fixture(a_message_may_come_before_the_connection_is_reported),
+		with_fixture(data_waits_for_a_tutorial_peers_done),
+	};
+
+	return cmocka_run_group_tests_name("posting", tests, NULL, NULL);
+}

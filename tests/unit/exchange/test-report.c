@@ -1,0 +1,273 @@
+/*
+ * Reports for programs and for people. The documents are compared with the schema by a validator
+ * that is not ours. Runs from the top of the tree, as `make check` does.
+ */
+#include <json-c/json.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "exchange/report.h"
+#include "tests/unit/common/schema-fixture.h"
+#include "tests/unit/unit.h"
+
+#define DIGEST \
+	{ \
+		{ \
+			0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, \
+				0x89, 0xab, 0xcd, 0xef \
+		} \
+	}
+#define HASH "0123456789abcdef0123456789abcdef"
+
+static const struct report verified = {
+	.program = "rdma-client",
+	.mode = "write",
+	.device = "rxe_eth0",
+	.peer = "10.77.0.1:7471",
+	.seconds = 2.5,
+	.chunk = 1048576,
+	.depth = 16,
+	.sent = {.bytes = 0, .digest = DIGEST, .complete = true},
+	.received = {.bytes = 209715200, .digest = DIGEST, .name = "big.iso", .complete = true},
+};
+
+/* Nothing was known yet but that a secret is wanted. */
+static const struct report failed = {
+	.program = "rdma-server",
+	.secret = true,
+	.mode = "any",
+	.status = STATUS_CONNECT,
+	.error = "cannot connect to \"/x\": \\x1b",
+};
+
+static const struct report damaged = {
+	.program = "rdma-server",
+	.mode = "read",
+	.device = "mlx5_0",
+	.peer = "[fe80::1%eth0]:7471",
+	.status = STATUS_DAMAGED,
+	.error = "the exchange failed",
+	.seconds = 86400.123456,
+	.chunk = UINT32_MAX,
+	.depth = 1,
+	/* A digest that belongs to nothing. */
+	.sent = {.bytes = UINT64_MAX, .digest = DIGEST, .name = "\xff\n\"gr\xc3\xb6\xc3\x9fter/\\"},
+	.received = {.bytes = 1, .digest = DIGEST, .name = "", .complete = true},
+};
+
+static void has_every_member(void **state)
+{
+	char *text = report_json(&verified);
+
+	(void)state;
+	assert_string_equal(text,
+		"{\"schema\":2,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
+		"\",\"mode\":\"write\",\"device\":\"rxe_eth0\",\"peer\":\"10.77.0.1:7471\","
+		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
+		"\"chunk\":1048576,\"depth\":16,"
+		"\"sent\":{\"bytes\":0,\"hash\":\"" HASH "\",\"rate\":0,\"name\":null},"
+		"\"received\":{\"bytes\":209715200,\"hash\":\"" HASH "\",\"rate\":83886080,"
+		"\"name\":\"big.iso\"}}");
+	free(text);
+}
+
+static void has_null_for_what_is_not_known(void **state)
+{
+	char *text = report_json(&failed);
+
+	(void)state;
+	assert_string_equal(text,
+		"{\"schema\":2,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
+		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
+		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
+		"\"secret\":true,\"digest\":\"BLAKE2b keyed\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
+		"\"sent\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null},"
+		"\"received\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null}}");
+	free(text);
+}
+
+static void has_a_verdict_for_each_status(void **state)
+{
+	static const char *const verdicts[] = {
+		[STATUS_OK] = "\"verdict\":\"verified\",\"status\":0,",
+		[STATUS_FAILED] = "\"verdict\":\"failed\",\"status\":1,",
+		[STATUS_USAGE] = "\"verdict\":\"failed\",\"status\":2,",
+		[STATUS_CONNECT] = "\"verdict\":\"failed\",\"status\":3,",
+		[STATUS_PEER] = "\"verdict\":\"failed\",\"status\":4,",
+		[STATUS_DAMAGED] = "\"verdict\":\"damaged\",\"status\":5,",
+	};
+
+	(void)state;
+	for (unsigned int status = 0; status < COUNT(verdicts); status++) {
+		struct report report = verified;
+		char *text;
+
+		report.status = (enum exit_status)status;
+		text = report_json(&report);
+		assert_non_null(strstr(text, verdicts[status]));
+		free(text);
+	}
+}
+
+static void bears_any_name(void **state)
+{
+	char *text = report_json(&damaged);
+	struct json_object *object = json_tokener_parse(text), *sent, *value;
+
+	(void)state;
+	assert_true(json_object_object_get_ex(object, "sent", &sent));
+	assert_true(json_object_object_get_ex(sent, "name", &value));
+	assert_string_equal(json_object_get_string(value), "\\xff\\x0a\"gr\xc3\xb6\xc3\x9fter/\\");
+	assert_true(json_object_object_get_ex(sent, "bytes", &value));
+	assert_true(json_object_get_uint64(value) == UINT64_MAX);
+	assert_true(json_object_object_get_ex(sent, "hash", &value));
+	assert_null(value);
+	/* It is one line still. */
+	assert_null(strchr(text, '\n'));
+	json_object_put(object);
+	free(text);
+}
+
+static void shows_no_rate_that_is_none(void **state)
+{
+	static const struct {
+		double seconds;
+		uint64_t bytes;
+		const char *seconds_text, *rate_text;
+	} cases[] = {
+		{0, 5, "\"seconds\":0.000000,", "\"rate\":null,"},
+		{-1, 5, "\"seconds\":0.000000,", "\"rate\":null,"},
+		{NAN, 5, "\"seconds\":0.000000,", "\"rate\":null,"},
+		{INFINITY, 5, "\"seconds\":0.000000,", "\"rate\":null,"},
+		{1e-300, UINT64_MAX, "\"seconds\":0.000000,", "\"rate\":null,"},
+		{1, UINT64_MAX, "\"seconds\":1.000000,", "\"rate\":null,"},
+		{2, UINT64_MAX, "\"seconds\":2.000000,", "\"rate\":9223372036854775808,"},
+		{3, 5, "\"seconds\":3.000000,", "\"rate\":2,"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct report report = verified;
+		char *text;
+
+		report.seconds = cases[i].seconds;
+		report.received.bytes = cases[i].bytes;
+		text = report_json(&report);
+		assert_non_null(strstr(text, cases[i].seconds_text));
+		assert_non_null(strstr(strstr(text, "\"received\":"), cases[i].rate_text));
+		free(text);
+	}
+}
+
+static void is_as_the_schema_says(void **state)
+{
+	static const struct report *const reports[] = {&verified, &failed, &damaged};
+	char *texts, *text;
+	size_t size;
+	FILE *stream;
+
+	(void)state;
+	stream = open_memstream(&texts, &size);
+	assert_non_null(stream);
+	for (size_t i = 0; i < COUNT(reports); i++) {
+		text = report_json(reports[i]);
+		fprintf(stream, "%s\n", text);
+		free(text);
+	}
+	fclose(stream);
+	schema_check(SCHEMA_REPORT, texts);
+	free(texts);
+}
+
+/* Or the test before this one would say nothing. */
+static void schema_refuses_what_is_wrong(void **state)
+{
+	static const struct schema_case cases[] = {
+		{"\"depth\":16,", ""},
+		{"\"depth\":16,", "\"depth\":16,\"width\":3,"},
+		{"\"rate\":0,", ""},
+		{"\"rate\":0,", "\"rate\":0,\"speed\":0,"},
+		{"\"rate\":0,", "\"rate\":NaN,"},
+		{"\"schema\":2", "\"schema\":1"},
+		{"\"secret\":false", "\"secret\":true"},
+		{"\"status\":0", "\"status\":4"},
+		{"\"verified\"", "\"damaged\""},
+		{"\"bytes\":0", "\"bytes\":-1"},
+		{"\"bytes\":0", "\"bytes\":0.5"},
+		{HASH, "0123"},
+		{"big.iso", "\xff"},
+	};
+	char *text = report_json(&verified);
+
+	(void)state;
+	schema_check_refuses(SCHEMA_REPORT, text, cases, COUNT(cases));
+	free(text);
+}
+
+static void tells_people(void **state)
+{
+	static const struct {
+		struct report_stream stream;
+		double seconds;
+		const char *text;
+	} cases[] = {
+		{{209715200, DIGEST, "big.iso", true, false}, 2.51,
+			"209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH ": big.iso"},
+		{{1048576, DIGEST, NULL, false, false}, 0.25,
+			"1048576 bytes (1.0 MB) in 250 ms, 4.2 MB/s, incomplete"},
+		{{1, DIGEST, NULL, true, false}, 0, "1 byte in 0 ms, XXH3 " HASH},
+		{{1, DIGEST, NULL, true, true}, 0, "1 byte in 0 ms, BLAKE2b keyed " HASH},
+		{{0, DIGEST, "a\xff\n\xc3\xb6", false, false}, NAN,
+			"0 bytes in 0 ms, incomplete: a\\xff\\x0a\xc3\xb6"},
+		{{UINT64_MAX, DIGEST, NULL, false, false}, 1e6,
+			"18446744073709551615 bytes (18.45 EB) in 277:46:40, 18.45 TB/s, "
+			"incomplete"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char text[200], expected[200];
+		int length;
+
+		for (int sent = 0; sent < 2; sent++) {
+			length = report_summary(
+				text, sizeof(text), sent, &cases[i].stream, cases[i].seconds);
+			snprintf(expected, sizeof(expected), "%s %s", sent ? "sent" : "received",
+				cases[i].text);
+			assert_string_equal(text, expected);
+			assert_int_equal(length, strlen(expected));
+		}
+	}
+}
+
+static void cuts_a_sentence_to_the_room_there_is(void **state)
+{
+	char name[1000], text[10];
+	struct report_stream stream = {.bytes = 5, .name = name};
+
+	(void)state;
+	memset(name, '\n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	assert_true(report_summary(text, sizeof(text), true, &stream, 1) > (int)sizeof(text));
+	assert_string_equal(text, "sent 5 by");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_every_member),
+		cmocka_unit_test(has_null_for_what_is_not_known),
+		cmocka_unit_test(has_a_verdict_for_each_status),
+		cmocka_unit_test(bears_any_name),
+		cmocka_unit_test(shows_no_rate_that_is_none),
+		cmocka_unit_test(is_as_the_schema_says),
+		cmocka_unit_test(schema_refuses_what_is_wrong),
+		cmocka_unit_test(tells_people),
+		cmocka_unit_test(cuts_a_sentence_to_the_room_there_is),
+	};
+
+	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}

@@ -1,0 +1,429 @@
+/*
+ * The state machine in every order of events that two correct ends can produce.
+ *
+ * From the start of a world (exchange-model.h), walk() tries everything that can happen next, then
+ * everything that can happen after that, and so on until every reachable world has been seen. In
+ * some walks our ends may also give up, or lose the connection, at any time.
+ *
+ * In each world every event is also given to a copy of our machines: one that cannot happen there
+ * must be refused by name and leave what was received alone.
+ */
+#include <string.h>
+
+#include "protocol/digest.h"
+#include "tests/unit/exchange/state-machine-model.h"
+#include "tests/unit/unit.h"
+
+#define ALL_TO_TUTORIAL \
+	(ACTION_SEND_MR | ACTION_SEND_DATA | ACTION_SEND_DONE | ACTION_DELIVER | ACTION_FINISH)
+#define ALL_ACTIONS (ALL_TO_TUTORIAL | ACTION_SEND_VERDICT)
+
+/* What every end of ours does with a secret, up to there. */
+#define ALL_WITH_SECRET (ALL_ACTIONS | ACTION_SEND_PROOF)
+
+/* The worlds seen, by their digests, and which states of our machines were among them. */
+#define SEEN_MAX (1 << 18)
+
+static struct digest seen[SEEN_MAX];
+static size_t seen_count;
+static bool sent_seen[SENT_ABORT + 1], received_seen[RECEIVED_VERDICT + 1];
+
+/* May this event come to our end now? More than can_occur(): the peer's speed is not ours to know.
+ */
+static bool is_right(const struct end *end, enum exchange_event event)
+{
+	unsigned int heard = end->heard & ~(1U << WORK_PROOF);
+	bool proved = !end->machine.secret || end->heard & 1 << WORK_PROOF;
+	/* With a secret the passive end only answers. */
+	bool control_sessions = end->machine.secret && end->machine.active;
+
+	switch (event) {
+	case EVENT_SENT_PROOF:
+	case EVENT_SENT_MR:
+	case EVENT_SENT_DONE:
+	case EVENT_SENT_VERDICT:
+		return end->completed < end->posted &&
+		       sent_events[end->works[end->completed]] == event;
+	case EVENT_DATA_POSTED:
+		return (end->actions & ACTION_SEND_DATA) && !end->data_posted;
+	case EVENT_DELIVERED:
+		return (heard & 1 << WORK_DONE) && !end->delivered;
+	case EVENT_UNAUTHENTICATED:
+	case EVENT_RECEIVED_PROOF:
+		return !proved && (!control_sessions || has_posted(end, WORK_PROOF));
+	case EVENT_RECEIVED_MR:
+		return proved && heard == 0 && (!control_sessions || has_posted(end, WORK_MR));
+	case EVENT_RECEIVED_DONE: /* the peer answers our MSG_MR */
+		return heard == 1 << WORK_MR && has_posted(end, WORK_MR);
+	case EVENT_RECEIVED_VERDICT: /* the peer answers our MSG_DONE; the tutorial's knows none */
+		return heard == (1 << WORK_MR | 1 << WORK_DONE) && has_posted(end, WORK_DONE) &&
+		       !end->machine.tutorial;
+	default:
+		return true;
+	}
+}
+
+/* What giving up asks for here. */
+static unsigned int farewell(const struct end *end)
+{
+	return has_posted(end, first_work(end)) && !end->machine.tutorial ? ACTION_SEND_ABORT
+									  : ACTION_FINISH;
+}
+
+static void assert_refused(const struct end *end, enum exchange_event event)
+{
+	const char *violation = exchange_violation(&end->machine, event);
+	struct exchange machine = end->machine;
+	bool complete = exchange_complete(&machine);
+
+	assert_int_equal(exchange_step(&machine, event), ACTION_VIOLATION | farewell(end));
+	assert_true(machine.ended);
+	assert_int_equal(machine.received, end->machine.received);
+	assert_int_equal(exchange_complete(&machine), complete && machine.tutorial);
+	/* Our own completions out of order are nothing that a peer could be blamed for by name. */
+	if (event >= EVENT_RECEIVED_PROOF && event <= EVENT_RECEIVED_VERDICT)
+		assert_true(violation && *violation);
+	else
+		assert_null(violation);
+}
+
+/* After the end nothing is sent any more, and only an abort under way is waited for. */
+static void assert_over(const struct exchange *before, enum exchange_event event)
+{
+	bool aborts = event == EVENT_SENT_ABORT || event == EVENT_FAILED ||
+		      event == EVENT_DISCONNECTED || event == EVENT_RECEIVED_ABORT;
+	struct exchange machine = *before;
+	unsigned int actions = exchange_step(&machine, event);
+
+	assert_true(machine.ended);
+	assert_int_equal(machine.received, before->received);
+	assert_int_equal(exchange_complete(&machine), exchange_complete(before));
+	if (before->sent == SENDING_ABORT && aborts) {
+		assert_int_equal(actions, ACTION_FINISH);
+		assert_int_equal(machine.sent, SENT_ABORT);
+	} else {
+		assert_int_equal(actions, 0);
+		assert_int_equal(machine.sent, before->sent);
+	}
+}
+
+/* Gives every event to copies of the machine: wrong ones, ends, and what comes after the end. */
+static void try_every_event(const struct end *end)
+{
+	for (enum exchange_event event = 0; event < EVENT_COUNT; event++) {
+		struct exchange machine = end->machine;
+
+		if (machine.ended) {
+			assert_over(&machine, event);
+		} else if (!is_right(end, event)) {
+			assert_refused(end, event);
+		} else if (event == EVENT_FAILED || event == EVENT_DISCONNECTED ||
+			   event == EVENT_RECEIVED_ABORT) {
+			assert_int_equal(exchange_step(&machine, event), ACTION_FINISH);
+			assert_true(machine.ended);
+			assert_int_equal(machine.sent, end->machine.sent);
+			assert_int_equal(machine.received, end->machine.received);
+		} else if (event == EVENT_UNAUTHENTICATED) {
+			assert_int_equal(exchange_step(&machine, event), ACTION_SEND_ABORT);
+			assert_true(machine.ended);
+			assert_false(exchange_complete(&machine));
+		} else if (event == EVENT_GAVE_UP) {
+			assert_int_equal(exchange_step(&machine, event), farewell(end));
+			assert_true(machine.ended);
+			assert_true(machine.tutorial || !exchange_complete(&machine));
+		} else {
+			assert_false(exchange_step(&machine, event) & ACTION_VIOLATION);
+		}
+	}
+}
+
+/* Done means that both streams are where they belong and, between our programs, verified. */
+static void check_complete(const struct end *end, const struct end *other)
+{
+	if (end->machine.tutorial) {
+		assert_true(end->actions & ACTION_DELIVER && has_completed(end, WORK_DONE));
+		return;
+	}
+	assert_true(end->delivered && other->delivered);
+	assert_true(has_posted(end, WORK_VERDICT) && has_posted(other, WORK_VERDICT));
+	assert_false(end->gave_up);
+}
+
+static void check_end(const struct end *end, const struct end *other)
+{
+	const char *awaited;
+
+	if (end->tutorial)
+		return;
+	awaited = exchange_awaits(&end->machine);
+	assert_true(awaited && *awaited);
+	if (exchange_complete(&end->machine))
+		check_complete(end, other);
+	sent_seen[end->machine.sent] = true;
+	received_seen[end->machine.received] = true;
+	try_every_event(end);
+}
+
+/* Who meets a stranger tells him nothing but that, and neither moves any data. */
+static void check_turned_away(const struct end *end)
+{
+	assert_false(exchange_complete(&end->machine));
+	assert_false(end->actions & (ACTION_SEND_DATA | ACTION_SEND_DONE | ACTION_SEND_VERDICT));
+	if (end->sees_stranger)
+		assert_false(end->actions & ACTION_SEND_MR);
+}
+
+/* Where nothing need happen any more, both have left, and all is done if nobody prevented it. */
+static void check_final(const struct world *world)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct end *end = &world->ends[i], *other = &world->ends[!i];
+		bool strange = end->sees_stranger || other->sees_stranger;
+		bool calm = !end->gave_up && !other->gave_up && !end->broke && !other->broke;
+
+		assert_true(end->left);
+		if (end->tutorial)
+			continue;
+		if (strange)
+			check_turned_away(end);
+		else if (calm)
+			assert_int_equal(end->actions, other->tutorial       ? ALL_TO_TUTORIAL
+						       : end->machine.secret ? ALL_WITH_SECRET
+									     : ALL_ACTIONS);
+		if (!exchange_complete(&end->machine))
+			assert_true(strange || end->gave_up || end->broke || other->broke ||
+				    (other->gave_up && !exchange_complete(&other->machine)));
+	}
+}
+
+static bool is_new(const struct world *world)
+{
+	static const struct digest none;
+	const struct digest digest = digest_of(world, sizeof(*world));
+	size_t place;
+
+	memcpy(&place, digest.bytes, sizeof(place));
+	for (;; place++) {
+		struct digest *slot = &seen[place % SEEN_MAX];
+
+		if (digest_equal(slot, &digest))
+			return false;
+		if (!digest_equal(slot, &none))
+			continue;
+		*slot = digest;
+		assert_true(++seen_count < SEEN_MAX / 2);
+		return true;
+	}
+}
+
+static void walk(const struct world *world)
+{
+	bool final = true;
+
+	if (!is_new(world))
+		return;
+	check_end(&world->ends[0], &world->ends[1]);
+	check_end(&world->ends[1], &world->ends[0]);
+	for (unsigned int i = 0; i < 2; i++)
+		for (enum occurrence occurrence = 0; occurrence < OCCURRENCES; occurrence++) {
+			struct world next;
+
+			if (!can_occur(world, i, occurrence))
+				continue;
+			memcpy(&next, world, sizeof(next));
+			occur(&next, i, occurrence);
+			walk(&next);
+			final &= !must_occur(world, i, occurrence);
+		}
+	if (final)
+		check_final(world);
+}
+
+static void walk_from_start(struct world world, size_t at_least)
+{
+	memset(seen, 0, sizeof(seen));
+	seen_count = 0;
+	walk(&world);
+	/* A walk that is cut short would pass as well. */
+	assert_true(seen_count >= at_least);
+}
+
+static void ends_well_between_our_programs(void **state)
+{
+	(void)state;
+	walk_from_start(new_world(false, false), 150);
+}
+
+static void ends_well_with_a_tutorial_server(void **state)
+{
+	(void)state;
+	walk_from_start(new_world(false, true), 60);
+}
+
+static void ends_well_with_a_tutorial_client(void **state)
+{
+	(void)state;
+	walk_from_start(new_world(true, false), 60);
+}
+
+static void ends_well_with_a_secret(void **state)
+{
+	(void)state;
+	walk_from_start(new_world_with_secret(), 150);
+}
+
+/* One of two, or both, do not hold the other's secret. */
+static void strangers_learn_nothing(void **state)
+{
+	(void)state;
+	for (unsigned int i = 1; i < 16; i++) {
+		struct world world = new_world_with_secret();
+
+		if ((i & 3) == 0)
+			continue;
+		world.ends[0].sees_stranger = i & 1;
+		world.ends[1].sees_stranger = i & 2;
+		world.may_give_up = i & 4;
+		world.may_break = i & 8;
+		walk_from_start(world, 8);
+	}
+}
+
+static void ends_whoever_gives_up_or_breaks(void **state)
+{
+	(void)state;
+	for (unsigned int tutorial = 0; tutorial < 4; tutorial++)
+		for (unsigned int fault = 1; fault < 4; fault++) {
+			struct world world = tutorial == 3
+						     ? new_world_with_secret()
+						     : new_world(tutorial == 1, tutorial == 2);
+
+			world.may_give_up = fault & 1;
+			world.may_break = fault & 2;
+			walk_from_start(world, 100);
+		}
+}
+
+static void reached_every_state(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(sent_seen); i++)
+		assert_true(sent_seen[i]);
+	for (size_t i = 0; i < COUNT(received_seen); i++)
+		assert_true(received_seen[i]);
+}
+
+static void starts_with_nothing_done(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		struct exchange machine;
+
+		memset(&machine, 0xa5, sizeof(machine));
+		exchange_init(&machine, i & 1, i & 2, i & 4);
+		/* Without a secret nothing has to be proved. */
+		assert_int_equal(machine.sent, i & 4 ? SENT_NOTHING : SENT_PROOF);
+		assert_int_equal(machine.received, i & 4 ? RECEIVED_NOTHING : RECEIVED_PROOF);
+		assert_int_equal(machine.active, i & 1);
+		assert_int_equal(machine.tutorial, (i & 2) != 0);
+		assert_false(machine.established);
+		assert_false(machine.delivered);
+		assert_false(machine.ended);
+		assert_false(exchange_complete(&machine));
+	}
+}
+
+/* On iWARP the passive end may not be the first to send. */
+static void passive_end_waits_for_the_first_message(void **state)
+{
+	struct exchange machine;
+
+	(void)state;
+	exchange_init(&machine, false, false, false);
+	assert_int_equal(exchange_step(&machine, EVENT_ESTABLISHED), 0);
+	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), ACTION_SEND_MR);
+}
+
+/* What is said of a peer that proves nothing, too early, twice, or though nobody asked. */
+static void names_what_is_wrong_with_a_proof(void **state)
+{
+	struct exchange passive, active, plain;
+
+	(void)state;
+	exchange_init(&passive, false, false, true);
+	exchange_init(&active, true, false, true);
+	exchange_init(&plain, false, false, false);
+	assert_string_equal(
+		exchange_violation(&passive, EVENT_RECEIVED_MR), "MSG_MR before its MSG_PROOF");
+	assert_string_equal(
+		exchange_violation(&passive, EVENT_RECEIVED_DONE), "MSG_DONE before its MSG_MR");
+	assert_string_equal(
+		exchange_violation(&active, EVENT_RECEIVED_PROOF), "a message before it had ours");
+	assert_string_equal(exchange_violation(&plain, EVENT_RECEIVED_PROOF),
+		"MSG_PROOF, which nobody asked for");
+	assert_int_equal(exchange_step(&passive, EVENT_RECEIVED_PROOF), ACTION_SEND_PROOF);
+	assert_string_equal(
+		exchange_violation(&passive, EVENT_RECEIVED_PROOF), "a second MSG_PROOF");
+	/* The acknowledgement of our own proof may come late. */
+	assert_int_equal(exchange_step(&passive, EVENT_RECEIVED_MR), 0);
+	assert_int_equal(exchange_step(&passive, EVENT_SENT_PROOF), ACTION_SEND_MR);
+	assert_int_equal(exchange_step(&active, EVENT_ESTABLISHED), ACTION_SEND_PROOF);
+	assert_int_equal(exchange_step(&active, EVENT_RECEIVED_PROOF), 0);
+	assert_string_equal(
+		exchange_violation(&active, EVENT_RECEIVED_MR), "a message before it had ours");
+	assert_int_equal(exchange_step(&active, EVENT_SENT_PROOF), ACTION_SEND_MR);
+	assert_null(exchange_violation(&active, EVENT_RECEIVED_MR));
+}
+
+static void says_what_it_waits_for(void **state)
+{
+	static const struct waiting {
+		struct exchange machine;
+		const char *awaited;
+	} table[] = {
+		{{.sent = SENT_NOTHING}, "its MSG_PROOF"},
+		{{.sent = SENDING_PROOF}, "the acknowledgement of our MSG_PROOF"},
+		{{.sent = SENT_PROOF}, "its MSG_PROOF"},
+		{{.sent = SENT_PROOF, .received = RECEIVED_PROOF}, "its MSG_MR"},
+		{{.sent = SENDING_MR}, "the acknowledgement of our MSG_MR"},
+		{{.sent = SENT_MR, .received = RECEIVED_PROOF}, "its MSG_MR"},
+		{{.sent = SENT_MR, .received = RECEIVED_MR, .tutorial = true}, "its MSG_DONE"},
+		{{.sent = SENDING_DATA, .received = RECEIVED_MR}, "its next message"},
+		{{.sent = SENDING_ABORT, .received = RECEIVED_MR},
+			"the acknowledgement of our MSG_ABORT"},
+		{{.sent = SENT_ABORT, .received = RECEIVED_MR}, "its MSG_DONE"},
+		{{.sent = SENDING_DONE, .received = RECEIVED_DONE},
+			"the acknowledgement of our MSG_DONE"},
+		{{.sent = SENT_DONE, .received = RECEIVED_MR}, "its MSG_DONE"},
+		{{.sent = SENDING_VERDICT, .received = RECEIVED_DONE}, "its MSG_VERDICT"},
+		{{.sent = SENT_ALL, .received = RECEIVED_DONE}, "its MSG_VERDICT"},
+		{{.sent = SENT_ALL, .received = RECEIVED_VERDICT}, "it to disconnect"},
+		{{.sent = SENDING_VERDICT, .received = RECEIVED_VERDICT, .delivered = true},
+			"it to disconnect"},
+		{{.sent = SENT_ALL, .received = RECEIVED_DONE, .tutorial = true},
+			"it to disconnect"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(table); i++)
+		assert_string_equal(exchange_awaits(&table[i].machine), table[i].awaited);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(starts_with_nothing_done),
+		cmocka_unit_test(passive_end_waits_for_the_first_message),
+		cmocka_unit_test(ends_well_between_our_programs),
+		cmocka_unit_test(ends_well_with_a_tutorial_server),
+		cmocka_unit_test(ends_well_with_a_tutorial_client),
+		cmocka_unit_test(ends_well_with_a_secret),
+		cmocka_unit_test(strangers_learn_nothing),
+		cmocka_unit_test(ends_whoever_gives_up_or_breaks),
+		cmocka_unit_test(reached_every_state),
+		cmocka_unit_test(names_what_is_wrong_with_a_proof),
+		cmocka_unit_test(says_what_it_waits_for),
+	};
+
+	return cmocka_run_group_tests_name("exchange", tests, NULL, NULL);
+}

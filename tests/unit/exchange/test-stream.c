@@ -1,0 +1,322 @@
+/*
+ * Streams between two ends on a made-up device, which carries out their work requests in any order
+ * that a connection allows and ends the test where one of them breaks a rule.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/exchange/pair.h"
+
+/* The sizes that matter to rings and chunks, of which there may be these. */
+static const uint64_t sizes[] = {
+	0, 1, 999, 1000, 1001, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193, 50000};
+
+/* What one end sends; what the other must find. */
+struct stream {
+	int file;
+	char path[32];
+	struct digest digest;
+	uint64_t size;
+};
+
+static void make_stream(
+	struct stream *stream, struct fixture *from, uint64_t size, unsigned int seed)
+{
+	stream->size = size;
+	stream->file = pair_file(size, seed, stream->path, &stream->digest);
+	from->input = stream->path;
+}
+
+/* What a side prints of a stream that it received and does not keep. */
+static void expect_printed(const struct fixture *fixture, const struct stream *stream)
+{
+	char digest[DIGEST_TEXT_SIZE], line[128];
+
+	if (stream->size <= SINK_TEXT_SIZE)
+		return;
+	digest_text(digest, &stream->digest);
+	snprintf(line, sizeof(line), "remote buffer: %" PRIu64 " bytes, XXH3 %s\n", stream->size,
+		digest);
+	if (!strstr(fixture->printed, line))
+		fail_msg("no '%s' in '%s'", line, fixture->printed);
+}
+
+/* Runs the pair until it is over, and expects that both ends have what the other sent. */
+static void expect_exchange(struct pair *pair)
+{
+	pair_start(pair);
+	pair_run(pair);
+	assert_int_equal(fixture_notes(&pair->active) & CONNECTION_FINISHED, CONNECTION_FINISHED);
+	assert_int_equal(fixture_notes(&pair->passive) & CONNECTION_FINISHED, 0);
+	pair_close(pair);
+	pair_stop(pair);
+	if (failure_is_set(&pair->active.outcome))
+		fail_msg("active: %s", pair->active.outcome.evidence);
+	if (failure_is_set(&pair->passive.outcome))
+		fail_msg("passive: %s", pair->passive.outcome.evidence);
+}
+
+static void any_size_goes_both_ways(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < COUNT(sizes) * MODE_COUNT * 2; i++) {
+		uint64_t size = sizes[i / 2 / MODE_COUNT], other = sizes[7UL * i % COUNT(sizes)];
+		struct pair pair = {.chance = i};
+		struct stream up, down;
+
+		pair.active.mode = i % MODE_COUNT;
+		pair.active.transport = i & 2 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+		pair.active.buffer = pair.passive.buffer = 8192;
+		pair.active.chunk = pair.passive.chunk = 1000;
+		make_stream(&up, &pair.active, size, i);
+		make_stream(&down, &pair.passive, other, ~i);
+		expect_exchange(&pair);
+		expect_printed(&pair.active, &up);
+		expect_printed(&pair.active, &down);
+		close(up.file);
+		close(down.file);
+	}
+}
+
+/* Whatever the two ends have for a stream: it arrives, and no rule is broken. */
+static void any_two_ends_fit(void **state)
+{
+	static const uint64_t buffers[] = {8192, 16384, 24576, 65536};
+	static const uint32_t chunks[] = {512, 700, 1000, 2048, 4096, 65536};
+	static const uint32_t depths[] = {1, 2, 3, 5, 16, 0};
+
+	(void)state;
+	for (unsigned int i = 0; i < 64; i++) {
+		struct pair pair = {.chance = i};
+		struct fixture *ends[] = {&pair.active, &pair.passive};
+		struct stream streams[2];
+		unsigned int dice = i;
+
+		pair.active.mode = i % MODE_COUNT;
+		pair.active.transport = i & 2 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+		for (unsigned int end = 0; end < 2; end++) {
+			ends[end]->buffer = buffers[pair_dice(&dice) % COUNT(buffers)];
+			ends[end]->chunk = chunks[pair_dice(&dice) % COUNT(chunks)];
+			ends[end]->depth = depths[pair_dice(&dice) % COUNT(depths)];
+			ends[end]->reads = (uint8_t)(pair_dice(&dice) % 4 + 1);
+			make_stream(&streams[end], ends[end], pair_dice(&dice) * 2ULL, i);
+		}
+		expect_exchange(&pair);
+		for (unsigned int end = 0; end < 2; end++) {
+			expect_printed(&pair.active, &streams[end]);
+			close(streams[end].file);
+		}
+	}
+}
+
+/* Every send of one end: what is where, and what is signaled. */
+static void look_at_sends(struct fixture *fixture, bool writes, unsigned int *signaled)
+{
+	int done = fixture_find(fixture, MSG_DONE), verdict = fixture_find(fixture, MSG_VERDICT);
+	uint64_t told = 0;
+
+	assert_int_equal(fixture_find(fixture, MSG_MR), 0);
+	assert_true(done > 0 && verdict > done);
+	*signaled = 0;
+	for (unsigned int i = 0; i < fake_sends(fixture->id); i++) {
+		struct fake_send send = fake_send(fixture->id, i);
+		bool message = send.opcode == IBV_WR_SEND && send.piece.length > 0;
+		bool data = writes ? send.opcode == IBV_WR_RDMA_WRITE_WITH_IMM
+				   : message && fixture_sent(fixture, i).type == MSG_DATA;
+
+		*signaled += (send.flags & IBV_SEND_SIGNALED) != 0;
+		if (!data)
+			continue;
+		/* All of it before MSG_DONE, and each tells of more than the one before. */
+		assert_true((int)i < done);
+		assert_true((writes ? send.immediate : fixture_sent(fixture, i).length) > told);
+		told = writes ? send.immediate : fixture_sent(fixture, i).length;
+	}
+	assert_int_equal(fixture_sent(fixture, (unsigned int)done).length, told);
+	assert_int_equal(fixture_count(fixture, MSG_MR), 1);
+	assert_int_equal(fixture_count(fixture, MSG_DONE), 1);
+	assert_int_equal(fixture_count(fixture, MSG_VERDICT), 1);
+	assert_int_equal(fixture_count(fixture, MSG_ABORT), 0);
+	assert_int_equal(verdict, fake_sends(fixture->id) - 1);
+}
+
+static void sends_are_in_order_and_mostly_silent(void **state)
+{
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct pair pair = {.chance = mode, .active = {.mode = mode}};
+		struct fixture *ends[] = {&pair.active, &pair.passive};
+		struct stream streams[2];
+		unsigned int signaled;
+
+		for (unsigned int end = 0; end < 2; end++) {
+			make_stream(&streams[end], ends[end], 60000, end);
+			ends[end]->chunk = 512;
+			ends[end]->depth = 16;
+		}
+		pair_start(&pair);
+		pair_run(&pair);
+		for (unsigned int end = 0; end < 2; end++) {
+			look_at_sends(ends[end], mode == MODE_WRITE, &signaled);
+			/* READs all are. */
+			assert_true(mode == MODE_READ || signaled * 2 < fake_sends(ends[end]->id));
+		}
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(streams[0].file);
+		close(streams[1].file);
+	}
+}
+
+/* One end sends its text, the other a file; also one that fits into a text. */
+static void a_text_and_a_file_pass_each_other(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct fixture *sender = i & 2 ? &pair.active : &pair.passive;
+		struct stream stream;
+
+		make_stream(&stream, sender, i & 4 ? 10 : 50000, i);
+		expect_exchange(&pair);
+		expect_printed(&pair.active, &stream);
+		assert_non_null(strstr(pair.active.printed, "remote buffer: ours\n"));
+		close(stream.file);
+	}
+}
+
+/* An output keeps what came, under its name, and the text is not shown. */
+static void an_output_keeps_what_comes(void **state)
+{
+	static const uint64_t lengths[] = {0, 1, 1024, 5000, 70000};
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT(lengths) * 4; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct fixture *sender = i & 2 ? &pair.active : &pair.passive;
+		struct fixture *receiver = i & 2 ? &pair.passive : &pair.active;
+		char folder[] = "/tmp/test-stream.XXXXXX", output[64];
+		static uint8_t bytes[100000];
+		struct stream stream;
+		struct digest kept;
+		FILE *file;
+		size_t size;
+
+		assert_non_null(mkdtemp(folder));
+		snprintf(output, sizeof(output), "%s/kept", folder);
+		make_stream(&stream, sender, lengths[i / 4], i);
+		receiver->target = output;
+		expect_exchange(&pair);
+		file = fopen(output, "re");
+		assert_non_null(file);
+		size = fread(bytes, 1, sizeof(bytes), file);
+		fclose(file);
+		kept = digest_of(bytes, size);
+		assert_int_equal(size, stream.size);
+		assert_true(digest_equal(&kept, &stream.digest));
+		close(stream.file);
+		assert_int_equal(unlink(output) || rmdir(folder), 0);
+	}
+}
+
+/* The verdict is what became of the output: it does not come before the file is there. */
+static void the_verdict_waits_for_the_output(void **state)
+{
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct pair pair = {.active = {.mode = mode}, .passive = {.target = "fifo"}};
+		char folder[] = "/tmp/test-stream.XXXXXX", taken[16];
+		int reader;
+
+		assert_non_null(mkdtemp(folder));
+		assert_int_equal(chdir(folder) || mkfifo("fifo", 0600), 0);
+		pair_start(&pair);
+		/* The FIFO has no reader, so the passive end cannot even open it. */
+		pair_run(&pair);
+		assert_true(fixture_find(&pair.active, MSG_VERDICT) >= 0);
+		assert_int_equal(fixture_find(&pair.passive, MSG_VERDICT), -1);
+		assert_int_equal(fixture_notes(&pair.active) & CONNECTION_FINISHED, 0);
+		reader = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		while (fixture_find(&pair.passive, MSG_VERDICT) < 0)
+			fake_settle();
+		assert_int_equal(read(reader, taken, sizeof(taken)), sizeof("ours"));
+		close(reader);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+		assert_int_equal(unlink("fifo") || chdir("/") || rmdir(folder), 0);
+	}
+}
+
+/* Progress counts both directions, and knows the whole where both ends do. */
+static void progress_is_known(void **state)
+{
+	struct pair pair = {.active = {.mode = MODE_WRITE}};
+	struct stream stream;
+	uint64_t bytes, total, before = 0;
+
+	(void)state;
+	make_stream(&stream, &pair.active, 50000, 1);
+	pair.active.chunk = pair.passive.chunk = 1000;
+	pair_start(&pair);
+	do {
+		connection_progress(pair.active.connection, &bytes, &total);
+		assert_int_equal(total, 50000 + sizeof("ours"));
+		assert_in_range(bytes, before, total);
+		before = bytes;
+	} while (pair_step(&pair, 10));
+	assert_int_equal(bytes, total);
+	pair_close(&pair);
+	pair_stop(&pair);
+	close(stream.file);
+}
+
+/* What is said at the end, of streams and not of texts, and as a document. */
+static void the_end_is_reported(void **state)
+{
+	struct pair pair = {.active = {.mode = MODE_WRITE}};
+	char digest[DIGEST_TEXT_SIZE], expected[128];
+	struct stream stream;
+
+	(void)state;
+	make_stream(&stream, &pair.active, 50000, 1);
+	pair_start(&pair);
+	pair_run(&pair);
+	fake_pass(2000);
+	pair_close(&pair);
+	connection_report(pair.active.connection, STATUS_OK, NULL, true);
+	connection_report(pair.passive.connection, STATUS_OK, NULL, false);
+	pair_stop(&pair);
+	digest_text(digest, &stream.digest);
+	snprintf(expected, sizeof(expected), ", XXH3 %s", digest);
+	assert_non_null(strstr(pair.active.printed, "\nsent 50000 bytes"));
+	assert_non_null(strstr(pair.active.printed, "\nreceived 50000 bytes"));
+	assert_non_null(strstr(pair.active.printed, expected));
+	assert_null(strstr(pair.active.printed, "sent 5 bytes"));
+	assert_null(strstr(pair.active.printed, "received 5 bytes"));
+	assert_non_null(strstr(pair.active.printed, "\"device\":\"fake0\""));
+	close(stream.file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(any_size_goes_both_ways),
+		with_fixture(any_two_ends_fit),
+		with_fixture(sends_are_in_order_and_mostly_silent),
+		with_fixture(a_text_and_a_file_pass_each_other),
+		with_fixture(an_output_keeps_what_comes),
+		with_fixture(the_verdict_waits_for_the_output),
+		with_fixture(progress_is_known),
+		with_fixture(the_end_is_reported),
+	};
+
+	return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
+}

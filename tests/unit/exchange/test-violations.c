@@ -1,0 +1,261 @@
+/*
+ * A peer that breaks the rules of the streams, on a made-up device: it is found out, told so, and
+ * given up.
+ */
+#include <string.h>
+
+#include "tests/unit/exchange/fixture.h"
+
+/* The size that a MSG_DONE claims must be that of what came, and that which was announced. */
+static void sizes_that_do_not_fit_are_refused(void **state)
+{
+	static const struct {
+		uint64_t announced, claimed;
+		const char *says; /* NULL: it fits */
+	} cases[] = {
+		{5, 5, NULL},
+		{STREAM_SIZE_UNKNOWN, 5, NULL},
+		{5, 0, "does not fit the 5 bytes that it told of"},
+		{5, 4, "does not fit the 5 bytes that it told of"},
+		{5, 6, "does not fit the 5 bytes that it told of"},
+		{5, UINT64_MAX, "does not fit the 5 bytes that it told of"},
+		{5, (uint64_t)1 << 32, "does not fit the 5 bytes that it told of"},
+		{6, 5, "it sent less than the 6 bytes that it announced"},
+		{6, 6, "does not fit the 5 bytes that it told of"},
+		{UINT64_MAX - 1, 5, "it sent less than the"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+		struct message done = fixture_peer_done(&fixture, "12345", 5);
+
+		fixture.peer_size = cases[i / 4].announced;
+		done.length = cases[i / 4].claimed;
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fixture_hear_data(&fixture, "12345", 5);
+		fixture_complete_all(&fixture);
+		fixture_hear(&fixture, &done);
+		if (cases[i / 4].says) {
+			fixture_expect_violation(&fixture, cases[i / 4].says);
+		} else {
+			assert_int_equal(
+				fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_VERIFIED);
+			fixture_close(&fixture, NULL);
+			fixture_stop(&fixture);
+		}
+	}
+}
+
+/* What the peer tells of its stream, when that cannot be. */
+static void data_that_is_not_due_is_refused(void **state)
+{
+	static const struct {
+		uint64_t announced, told;
+		const char *says;
+	} cases[] = {
+		{7, 8, "it sent more than the 7 bytes that it announced"},
+		{7, UINT64_MAX, "it sent more than the 7 bytes that it announced"},
+		{100000, 0, "it sent data up to byte 0, which we did not allow"},
+		{100000, 3 * PEER_MEMORY, "up to byte 12288, which we did not allow"},
+		{STREAM_SIZE_UNKNOWN, UINT64_MAX, "which we did not allow"},
+		{STREAM_SIZE_UNKNOWN, (uint64_t)1 << 32, "which we did not allow"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct fixture fixture = {
+			.mode = i & 1,
+			.active = i & 2,
+			.buffer = 2 * PEER_MEMORY,
+			.peer_size = cases[i / 4].announced,
+		};
+		struct message data = {.type = MSG_DATA, .length = cases[i / 4].told};
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fixture_hear(&fixture, &data);
+		fixture_expect_violation(&fixture, cases[i / 4].says);
+		assert_null(strstr(fixture.printed, "remote buffer"));
+	}
+}
+
+/* Before MSG_MR, and after MSG_DONE. */
+static void data_out_of_order_is_refused(void **state)
+{
+	static const struct message data = {.type = MSG_DATA, .length = 1};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture early = {.mode = i & 1, .active = i & 2}, late = early;
+
+		fixture_start(&early);
+		fixture_establish(&early);
+		fixture_hear(&early, &data);
+		/* The passive end cannot say so: nothing has proved that the connection stands. */
+		fixture_expect_failure(&early, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(early.outcome.evidence, "it sent data when none was due");
+
+		late.peer_size = STREAM_SIZE_UNKNOWN;
+		fixture_start_data(&late, PEER_MEMORY);
+		fixture_exchange_data(&late, PEER_TEXT, sizeof(PEER_TEXT));
+		fixture_hear(&late, &(struct message){.type = MSG_DATA, .length = 100});
+		fixture_expect_violation(&late, "it sent data when none was due");
+	}
+}
+
+/* A peer that does not wait for credit is found out before it can hit an empty receive queue. */
+static void pieces_beyond_credit_are_refused(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {
+			.mode = i & 1,
+			.active = i & 2,
+			.depth = 2,
+			.peer_size = STREAM_SIZE_UNKNOWN,
+		};
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		/* Nothing of ours is acknowledged, so in the end we cannot give credit. */
+		for (unsigned int piece = 0; piece < 50 && fixture_count(&fixture, MSG_ABORT) == 0;
+			piece++)
+			fixture_hear_data(&fixture, "x", 1);
+		assert_true(fixture_count(&fixture, MSG_CREDIT) > 0);
+		fixture_expect_violation(&fixture, "which we did not allow");
+	}
+}
+
+/* Immediate data is the low half of how far the stream is. */
+static void wrong_immediate_data_is_refused(void **state)
+{
+	static const struct {
+		enum mode_number mode;
+		bool tutorial;
+		uint32_t immediate;
+		const char *says;
+	} cases[] = {
+		{MODE_WRITE, false, 0, "up to byte 0, which we did not allow"},
+		{MODE_READ, false, 0, "up to byte 0, which we did not allow"},
+		{MODE_WRITE, false, 99999, "up to byte 99999, which we did not allow"},
+		{MODE_READ, false, 99999, "up to byte 99999, which we did not allow"},
+		{MODE_WRITE, false, 100001, "it sent more than the 100000 bytes"},
+		{MODE_WRITE, false, UINT32_MAX, "it sent more than the 100000 bytes"},
+		{MODE_WRITE, true, 3, "it sent data when none was due"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {
+			.mode = cases[i].mode,
+			.active = i & 1,
+			.tutorial = cases[i].tutorial,
+			.peer_size = 100000,
+			.buffer = 8192,
+		};
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		fake_arrive_immediate(fixture.id, 1, cases[i].immediate);
+		fake_settle();
+		if (!fixture.tutorial) {
+			fixture_expect_violation(&fixture, cases[i].says);
+			continue;
+		}
+		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
+		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(fixture.outcome.evidence, cases[i].says);
+	}
+}
+
+/* The peer can give credit only for what it was told of, and cannot take it back. */
+static void credit_for_what_was_not_told_is_refused(void **state)
+{
+	static const struct {
+		uint64_t position, pieces;
+	} cases[] = {{6, 1}, {5, 2}, {UINT64_MAX, 1}, {5, UINT64_MAX}, {4, 1}, {5, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+		struct message credit = {
+			.type = MSG_CREDIT,
+			.length = cases[i / 4].position,
+			.pieces = cases[i / 4].pieces,
+		};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		/* "ours" went as one piece, and this is right. */
+		fixture_hear(
+			&fixture, &(struct message){.type = MSG_CREDIT, .length = 5, .pieces = 1});
+		fixture_complete_all(&fixture);
+		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
+		fixture_hear(&fixture, &credit);
+		fixture_expect_violation(&fixture, "which it does not have");
+	}
+}
+
+/* Credit of a peer that knows nothing of our stream yet. */
+static void early_credit_is_refused(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_establish(&fixture);
+	fixture_hear(&fixture, &(struct message){.type = MSG_CREDIT});
+	fixture_expect_violation(&fixture, "it gave credit up to byte 0");
+}
+
+/* A depth of 0 would let us wait for ever. */
+static void a_peer_that_takes_nothing_is_refused(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+		struct message region;
+
+		fixture_start(&fixture);
+		region = fixture_peer_region(&fixture, PEER_MEMORY);
+		region.depth = 0;
+		fixture_establish(&fixture);
+		fixture_hear(&fixture, &region);
+		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(fixture.outcome.evidence, "its MSG_MR lets us send nothing");
+	}
+}
+
+/* The passive end answers: before our MSG_MR it has nothing to say, and we no place for its data. */
+static void a_peer_that_speaks_too_early_is_refused(void **state)
+{
+	(void)state;
+	for (unsigned int type = 0; type < MSG_TYPES; type++) {
+		struct fixture fixture = {.mode = type & 1, .active = true};
+		struct message message;
+
+		fixture_start(&fixture);
+		message = fixture_peer_region(&fixture, PEER_MEMORY);
+		message.type = type;
+		fixture_hear(&fixture, &message);
+		fixture_establish(&fixture);
+		assert_int_equal(fake_sends(fixture.id), 0);
+		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
+		assert_string_equal(
+			fixture.outcome.evidence, "it sent a message before it had ours");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(sizes_that_do_not_fit_are_refused),
+		with_fixture(data_that_is_not_due_is_refused),
+		with_fixture(data_out_of_order_is_refused),
+		with_fixture(pieces_beyond_credit_are_refused),
+		with_fixture(wrong_immediate_data_is_refused),
+		with_fixture(credit_for_what_was_not_told_is_refused),
+		with_fixture(early_credit_is_refused),
+		with_fixture(a_peer_that_takes_nothing_is_refused),
+		with_fixture(a_peer_that_speaks_too_early_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("violations", tests, NULL, NULL);
+}

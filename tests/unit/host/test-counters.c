@@ -1,0 +1,440 @@
+/* Counters: read from made-up ports, compared, told to a peer, and heard from one that lies. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/counters.h"
+#include "tests/unit/host/sysfs-tree-fixture.h"
+#include "tests/unit/unit.h"
+
+#define DEVICES "/sys/class/infiniband"
+#define RXE     DEVICES "/rxe0/ports/1/hw_counters"
+#define MLX5    DEVICES "/mlx5_0/ports/1"
+
+static void add(struct counters *counters, const char *name, uint64_t value)
+{
+	struct counter *counter = &counters->list[counters->count++];
+
+	assert_true(strlen(name) < sizeof(counter->name));
+	snprintf(counter->name, sizeof(counter->name), "%s", name);
+	counter->value = value;
+}
+
+static void assert_counter(const struct counters *counters, const char *name, uint64_t value)
+{
+	for (size_t i = 0; i < counters->count; i++)
+		if (strcmp(counters->list[i].name, name) == 0) {
+			assert_int_equal(counters->list[i].value, value);
+			return;
+		}
+	fail_msg("there is no %s", name);
+}
+
+static void reads_soft_roce(void **state)
+{
+	const struct tree *tree = *state;
+	struct counters counters;
+
+	put(tree, RXE "/sent_pkts", "120\n");
+	put(tree, RXE "/duplicate_request", "3\n");
+	put(tree, RXE "/lifespan", "10\n");
+	assert_int_equal(counters_read(tree->path, "rxe0", 1, &counters), 0);
+	assert_int_equal(counters.count, 2);
+	assert_string_equal(counters.list[0].name, "duplicate_request");
+	assert_int_equal(counters.list[0].value, 3);
+	assert_string_equal(counters.list[1].name, "sent_pkts");
+}
+
+static void reads_all_folders_and_each_name_once(void **state)
+{
+	const struct tree *tree = *state;
+	struct counters counters;
+
+	put(tree, MLX5 "/hw_counters/out_of_sequence", "18446744073709551615\n");
+	put(tree, MLX5 "/hw_counters/link_downed", "1\n");
+	put(tree, MLX5 "/counters/link_downed", "2\n");
+	put(tree, MLX5 "/counters/VL15_dropped", "4\n");
+	put(tree, DEVICES "/mlx5_0/hw_counters/out_of_sequence", "5\n");
+	put(tree, DEVICES "/mlx5_0/hw_counters/RNR sent", "6\n");
+	put(tree, DEVICES "/mlx5_0/ports/2/counters/symbol_error", "7\n");
+	assert_int_equal(counters_read(tree->path, "mlx5_0", 1, &counters), 0);
+	assert_int_equal(counters.count, 4);
+	assert_counter(&counters, "out_of_sequence", UINT64_MAX);
+	assert_counter(&counters, "link_downed", 1);
+	assert_counter(&counters, "VL15_dropped", 4);
+	assert_counter(&counters, "RNR_sent", 6);
+}
+
+static void leaves_out_what_is_no_counter(void **state)
+{
+	const struct tree *tree = *state;
+	struct counters counters;
+
+	put(tree, RXE "/no_pma", "N/A (no PMA)\n");
+	put(tree, RXE "/negative", "-1\n");
+	put(tree, RXE "/empty", "");
+	put(tree, RXE "/too_large", "18446744073709551616\n");
+	put(tree, RXE "/evil\x1b[2J", "1\n");
+	put(tree, RXE "/a_name_that_has_more_characters_than_any_counter_has", "1\n");
+	put_folder(tree, RXE "/folder");
+	put_link(tree, RXE "/unreadable", "nowhere");
+	put(tree, RXE "/no_line_end", "7");
+	assert_int_equal(counters_read(tree->path, "rxe0", 1, &counters), 0);
+	assert_int_equal(counters.count, 1);
+	assert_counter(&counters, "no_line_end", 7);
+}
+
+static void reads_no_more_than_there_is_room_for(void **state)
+{
+	const struct tree *tree = *state;
+	struct counters counters;
+	char path[128];
+
+	for (unsigned int i = 0; i < COUNTERS_MAX + 10; i++) {
+		snprintf(path, sizeof(path), RXE "/counter_%u", i);
+		put(tree, path, "1\n");
+	}
+	assert_int_equal(counters_read(tree->path, "rxe0", 1, &counters), 0);
+	assert_int_equal(counters.count, COUNTERS_MAX);
+}
+
+static void knows_which_ports_there_are(void **state)
+{
+	const struct tree *tree = *state;
+	struct counters counters;
+	char long_name[300];
+
+	memset(long_name, 'a', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	put_folder(tree, DEVICES "/siw0/ports/1");
+	assert_int_equal(counters_read(tree->path, "siw0", 1, &counters), 0);
+	assert_int_equal(counters.count, 0);
+	assert_int_equal(counters_read(tree->path, "siw0", 2, &counters), -ENODEV);
+	assert_int_equal(counters_read(tree->path, "siw1", 1, &counters), -ENODEV);
+	assert_int_equal(counters_read(tree->path, "", 1, &counters), -ENODEV);
+	assert_int_equal(counters_read(tree->path, "../siw0", 1, &counters), -ENODEV);
+	assert_int_equal(counters_read(tree->path, long_name, 1, &counters), -ENODEV);
+	assert_int_equal(counters.count, 0);
+}
+
+static void compares_before_and_after(void **state)
+{
+	struct counters before = {0}, after = {0}, difference;
+
+	(void)state;
+	add(&before, "duplicate_request", 5);
+	add(&before, "gone", 5);
+	add(&before, "reset", 100);
+	add(&before, "same", UINT64_MAX);
+	add(&after, "duplicate_request", 8);
+	add(&after, "new", 9);
+	add(&after, "reset", 2);
+	add(&after, "same", UINT64_MAX);
+	counters_difference(&before, &after, &difference);
+	assert_int_equal(difference.count, 3);
+	assert_counter(&difference, "duplicate_request", 3);
+	assert_counter(&difference, "reset", 2);
+	assert_counter(&difference, "same", 0);
+	counters_difference(&before, &after, &after);
+	assert_memory_equal(&after, &difference, sizeof(after));
+}
+
+static void adds_up_by_class(void **state)
+{
+	struct counters counters = {0};
+
+	(void)state;
+	add(&counters, "duplicate_request", 3);
+	add(&counters, "local_ack_timeout_err", 4);
+	add(&counters, "vport_out_of_sequence", 5);
+	add(&counters, "nobody_knows_me", 6);
+	add(&counters, "sent_pkts", 7);
+	add(&counters, "port_xmit_wait", UINT64_MAX);
+	add(&counters, "np_cnp_sent", 1);
+	assert_int_equal(counters_total(&counters, COUNTER_RETRANSMISSION), 4);
+	assert_int_equal(counters_total(&counters, COUNTER_DUPLICATE), 3);
+	assert_int_equal(counters_total(&counters, COUNTER_OUT_OF_ORDER), 5);
+	assert_int_equal(counters_total(&counters, COUNTER_OTHER), 13);
+	assert_int_equal(counters_total(&counters, COUNTER_CONGESTION), UINT64_MAX);
+	assert_int_equal(counters_total(&counters, COUNTER_RNR), 0);
+}
+
+static void says_what_matters_in_one_line(void **state)
+{
+	struct counters counters = {0};
+	char text[128];
+
+	(void)state;
+	assert_int_equal(counters_text(&counters, text, sizeof(text)), 0);
+	assert_string_equal(text, "");
+	add(&counters, "duplicate_request", 3);
+	add(&counters, "nobody_knows_me", 6);
+	add(&counters, "out_of_seq_request", 12);
+	add(&counters, "rcvd_rnr_err", 0);
+	add(&counters, "sent_pkts", 700);
+	assert_int_equal(counters_text(&counters, text, sizeof(text)), 2);
+	assert_string_equal(text, "duplicate_request 3, out_of_seq_request 12");
+	for (size_t size = 1; size < 60; size++) {
+		/* Memory of exactly that size, so that writing past it is seen. */
+		char *cut = malloc(size);
+
+		assert_non_null(cut);
+		assert_int_equal(counters_text(&counters, cut, size), 2);
+		assert_int_equal(strncmp(cut, text, size - 1), 0);
+		free(cut);
+	}
+}
+
+/* A class that no counter is of is null, one that has counted nothing 0. */
+static void are_numbers_for_programs(void **state)
+{
+	struct counters counters = {0};
+	struct json_object *object;
+
+	(void)state;
+	add(&counters, "out_of_seq_request", 12);
+	add(&counters, "rcvd_pkts", UINT64_MAX);
+	add(&counters, "rcvd_seq_err", 3);
+	add(&counters, "link_downed", 0);
+	object = counters_json(&counters);
+	assert_non_null(object);
+	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+		"{\"all\":{\"out_of_seq_request\":12,\"rcvd_pkts\":18446744073709551615,"
+		"\"rcvd_seq_err\":3,\"link_downed\":0},\"retransmissions\":null,"
+		"\"duplicates\":null,\"out_of_order\":15,\"receiver_not_ready\":null,\"congestion\":null,"
+		"\"link_errors\":0,\"request_errors\":null}");
+	json_object_put(object);
+}
+
+static void what_is_encoded_can_be_decoded(void **state)
+{
+	struct counters counters = {0}, heard;
+	char text[COUNTERS_TEXT_MAX];
+	size_t length;
+
+	(void)state;
+	assert_int_equal(counters_encode(&counters, text, sizeof(text)), 0);
+	assert_int_equal(counters_decode(text, 0, &heard), 0);
+	assert_int_equal(heard.count, 0);
+	add(&counters, "VL15_dropped", 0);
+	add(&counters, "duplicate_request", UINT64_MAX);
+	add(&counters, "sent_pkts", 1);
+	length = counters_encode(&counters, text, sizeof(text));
+	assert_int_equal(counters_decode(text, length, &heard), 0);
+	assert_memory_equal(&heard, &counters, sizeof(heard));
+}
+
+static void encodes_first_what_matters(void **state)
+{
+	static const char expected[] = "duplicate_request 3\naaa 1\nsent_pkts 7\n";
+	struct counters counters = {0};
+
+	(void)state;
+	add(&counters, "aaa", 1);
+	add(&counters, "duplicate_request", 3);
+	add(&counters, "sent_pkts", 7);
+	for (size_t size = 0; size < sizeof(expected) + 8; size++) {
+		char *text = malloc(size + 1);
+		size_t length;
+
+		assert_non_null(text);
+		length = counters_encode(&counters, text, size);
+		assert_true(length <= size);
+		assert_true(length == 0 || text[length - 1] == '\n');
+		if (size >= sizeof(expected) - 1)
+			assert_int_equal(length, sizeof(expected) - 1);
+		if (size >= 20)
+			assert_memory_equal(text, expected, 20);
+		if (size >= sizeof(expected) - 1)
+			assert_memory_equal(text, expected, length);
+		free(text);
+	}
+}
+
+static void takes_as_many_as_fit(void **state)
+{
+	struct counters counters = {0}, heard;
+	char text[COUNTERS_TEXT_MAX], name[COUNTER_NAME_SIZE];
+	size_t length;
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNTERS_MAX; i++) {
+		snprintf(name, sizeof(name), "a_long_name_of_some_counter_or_other_%u", i);
+		add(&counters, name, UINT64_MAX);
+	}
+	length = counters_encode(&counters, text, sizeof(text));
+	assert_true(length <= sizeof(text) && length > sizeof(text) - 100);
+	assert_int_equal(counters_decode(text, length, &heard), 0);
+	assert_true(heard.count > 50 && heard.count < COUNTERS_MAX);
+}
+
+static void refuses_what_is_no_list(void **state)
+{
+	static const char *const bad[] = {"\n", " \n", "a\n", "a \n", " 1\n", "a 1", "a 1\nb 2",
+		"a 1\n\n", "\na 1\n", "a  1\n", "a 1 \n", "a\t1\n", "a -1\n", "a +1\n", "a 1.5\n",
+		"a 0x1\n", "a 1k\n", "a 18446744073709551616\n",
+		"a 99999999999999999999999999999\n", "a 1\r\n", "a b 1\n", "a 1 2\n", "a-b 1\n",
+		"a/b 1\n", "\x1b[2J 1\n", "\xff 1\n", "\xc3\xa4 1\n", "a 1\na 2\n", "%s 1\n",
+		"a 1\nb x\n", "a_name_that_has_more_characters_than_any_counter_has 1\n"};
+	struct counters counters;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		size_t length = strlen(bad[i]);
+		char *text = malloc(length);
+
+		assert_non_null(text);
+		memcpy(text, bad[i], length);
+		memset(&counters, 0xa5, sizeof(counters));
+		check_case(bad[i], counters_decode(text, length, &counters) == -EBADMSG);
+		check_case(bad[i], counters.count == 0);
+		free(text);
+	}
+	assert_int_equal(counters_decode("a\0b 1\n", 6, &counters), -EBADMSG);
+	assert_int_equal(counters_decode("a 1\0\n", 5, &counters), -EBADMSG);
+}
+
+static void refuses_what_is_too_much(void **state)
+{
+	char *text = malloc(COUNTERS_TEXT_MAX + 1);
+	struct counters counters;
+	size_t length = 0;
+
+	(void)state;
+	assert_non_null(text);
+	for (unsigned int i = 0; i < COUNTERS_MAX; i++)
+		length += (size_t)sprintf(text + length, "c%u 1\n", i);
+	assert_int_equal(counters_decode(text, length, &counters), 0);
+	assert_int_equal(counters.count, COUNTERS_MAX);
+	length += (size_t)sprintf(text + length, "one_more 1\n");
+	assert_int_equal(counters_decode(text, length, &counters), -EBADMSG);
+
+	/* Zeros before a number make it no larger, but the text is longer than any may be. */
+	memset(text, '0', COUNTERS_TEXT_MAX + 1);
+	text[0] = 'a';
+	text[1] = ' ';
+	text[COUNTERS_TEXT_MAX - 1] = '\n';
+	assert_int_equal(counters_decode(text, COUNTERS_TEXT_MAX, &counters), 0);
+	text[COUNTERS_TEXT_MAX - 1] = '0';
+	text[COUNTERS_TEXT_MAX] = '\n';
+	assert_int_equal(counters_decode(text, COUNTERS_TEXT_MAX + 1, &counters), -EBADMSG);
+	free(text);
+}
+
+/* Whatever the peer sends: what is taken is well formed, and comes back the same. */
+static void survives_damaged_lists(void **state)
+{
+	static const char good[] = "duplicate_request 3\nVL15_dropped 18446744073709551615\nx 0\n";
+	struct counters counters, again;
+	char text[sizeof(good)], copy[COUNTERS_TEXT_MAX];
+	unsigned int taken = 0, seed = 1;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20000; i++) {
+		memcpy(text, good, sizeof(text));
+		for (unsigned int j = 0; j <= i % 3; j++) {
+			seed = seed * 1103515245 + 12345;
+			text[(seed >> 8) % (sizeof(text) - 1)] = (char)(seed >> 20);
+		}
+		if (counters_decode(text, sizeof(text) - 1, &counters))
+			continue;
+		taken++;
+		assert_true(counters.count <= 4);
+		assert_int_equal(counters_decode(copy,
+					 counters_encode(&counters, copy, sizeof(copy)), &again),
+			0);
+		assert_memory_equal(&again, &counters, sizeof(again));
+	}
+	assert_true(taken > 0 && taken < 20000);
+}
+
+static void every_known_counter_has_one_meaning(void **state)
+{
+	const struct counter_meaning *row;
+	char name[COUNTER_NAME_SIZE + 8];
+
+	(void)state;
+	for (size_t i = 0; (row = counter_row(i)); i++) {
+		/* Another row of that name would never be found. */
+		check_case(row->name, counter_meaning(row->name) == row);
+		check_case(row->name, row->class < COUNTER_CLASSES);
+		check_case(row->name, strlen(row->name) < COUNTER_NAME_SIZE);
+		check_case(row->name, strlen(row->sentence) > 0);
+		check_case(row->name, row->sentence[strlen(row->sentence) - 1] != '.');
+		check_case(row->name, !isupper(row->sentence[0]) || isupper(row->sentence[1]) ||
+					      strncmp(row->sentence, "RoCE", 4) == 0);
+		snprintf(name, sizeof(name), "vport_%s", row->name);
+		check_case(name, counter_meaning(name) == row);
+	}
+	assert_null(counter_meaning("nobody_knows_me"));
+	assert_null(counter_meaning(""));
+}
+
+static void every_class_has_counters(void **state)
+{
+	bool seen[COUNTER_CLASSES] = {false};
+	const struct counter_meaning *row;
+
+	(void)state;
+	for (size_t i = 0; (row = counter_row(i)); i++)
+		seen[row->class] = true;
+	for (size_t i = 0; i < COUNTER_CLASSES; i++)
+		assert_true(seen[i]);
+}
+
+/* Nothing that was counted is told from nothing that could be. */
+static void without_counters_there_is_nothing_to_tell(void **state)
+{
+	struct counters counters = {0};
+	char text[64], small[5];
+
+	(void)state;
+	assert_false(counters_tell(&counters));
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "nothing, the device has no counters of errors");
+	add(&counters, "port_rcv_data", 7);
+	add(&counters, "nobody_knows_me", 7);
+	assert_false(counters_tell(&counters));
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "nothing, the device has no counters of errors");
+	add(&counters, "out_of_seq_request", 0);
+	assert_true(counters_tell(&counters));
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "no errors");
+	counters.list[2].value = 3;
+	counters_sum_up(&counters, text, sizeof(text));
+	assert_string_equal(text, "out_of_seq_request 3");
+	counters_sum_up(&counters, small, sizeof(small));
+	assert_string_equal(small, "out_");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_tree(reads_soft_roce),
+		with_tree(reads_all_folders_and_each_name_once),
+		with_tree(leaves_out_what_is_no_counter),
+		with_tree(reads_no_more_than_there_is_room_for),
+		with_tree(knows_which_ports_there_are),
+		cmocka_unit_test(compares_before_and_after),
+		cmocka_unit_test(adds_up_by_class),
+		cmocka_unit_test(says_what_matters_in_one_line),
+		cmocka_unit_test(without_counters_there_is_nothing_to_tell),
+		cmocka_unit_test(are_numbers_for_programs),
+		cmocka_unit_test(what_is_encoded_can_be_decoded),
+		cmocka_unit_test(encodes_first_what_matters),
+		cmocka_unit_test(takes_as_many_as_fit),
+		cmocka_unit_test(refuses_what_is_no_list),
+		cmocka_unit_test(refuses_what_is_too_much),
+		cmocka_unit_test(survives_damaged_lists),
+		cmocka_unit_test(every_known_counter_has_one_meaning),
+		cmocka_unit_test(every_class_has_counters),
+	};
+
+	return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* Whether a bandwidth is good, by what the ends say of themselves. */
+#include <string.h>
+
+#include "host/link-speed.h"
+#include "tests/unit/unit.h"
+
+static void of_a_bus(void **state)
+{
+	static const struct {
+		const char *bus;
+		int megabytes;
+	} cases[] = {
+		{"16.0 GT/s PCIe x8", 15754},
+		{"8.0 GT/s PCIe x16", 15754},
+		{"8 GT/s x4", 3938},
+		{"5.0 GT/s PCIe x8", 4000},
+		{"2.5 GT/s PCIe x1", 250},
+		{"Unknown x0", 0},
+		{"16.0 GT/s PCIe", 0},
+		{"", 0},
+		{NULL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal((int)(speed_of_bus(cases[i].bus) + 0.5), cases[i].megabytes);
+}
+
+/* What an end says of itself; NULL: it does not say. */
+struct end {
+	const char *driver, *rate, *bus;
+};
+
+static struct facts facts_of(const struct end *end)
+{
+	struct facts facts = {0};
+
+	if (end->driver)
+		facts_add(&facts, "driver", "%s", end->driver);
+	if (end->rate)
+		facts_add(&facts, "rate", "%s", end->rate);
+	if (end->bus)
+		facts_add(&facts, "bus", "%s", end->bus);
+	return facts;
+}
+
+#define FAST  "100 Gb/sec (4X EDR)"
+#define SLOW  "10 Gb/sec (4X SDR)"
+#define WIDE  "8.0 GT/s PCIe x16"
+#define SMALL "8.0 GT/s PCIe x4"
+#define GOOD  (-1)
+
+static void is_judged_by_both_ends(void **state)
+{
+	static const struct {
+		struct end ours, theirs;
+		double there, back;
+		int why; /* enum impairment, or GOOD */
+		const char *text;
+	} cases[] = {
+		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, WIDE}, 11000, 6250, GOOD,
+			"11000.0 MB/s there, 6250.0 MB/s back of 12500 MB/s that the link "
+			"promises"},
+		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, WIDE}, 11000, 6249, IMPAIRED_SPEED,
+			"11000.0 MB/s there, 6249.0 MB/s back; the link promises 12500 MB/s; the "
+			"bus is " WIDE " here, " WIDE " there"},
+		{{"mlx5_core", FAST, SMALL}, {"mlx5_core", FAST, WIDE}, 3500, 3500, IMPAIRED_BUS,
+			NULL},
+		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, SMALL}, 3500, 3500, IMPAIRED_BUS,
+			NULL},
+		{{"mlx5_core", FAST, NULL}, {"mlx5_core", FAST, NULL}, 3500, 12000, IMPAIRED_SPEED,
+			"3500.0 MB/s there, 12000.0 MB/s back; the link promises 12500 MB/s; the "
+			"bus is unknown here, unknown there"},
+		/* The slower port promises, and its bus is enough for that. */
+		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 1100, 1100, GOOD, NULL},
+		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 600, 600, IMPAIRED_SPEED,
+			NULL},
+		{{"rdma_rxe", "2.5 Gb/sec (1X)", NULL}, {"mlx5_core", FAST, WIDE}, 1, 1, GOOD,
+			"1.0 MB/s there, 1.0 MB/s back (RDMA in software: the processors set the "
+			"speed, not the link)"},
+		{{"mlx5_core", FAST, WIDE}, {"siw", FAST, WIDE}, 1, 1, GOOD, NULL},
+		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", NULL, NULL}, 1, 1, GOOD,
+			"1.0 MB/s there, 1.0 MB/s back (what the link promises is not known)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct facts ours = facts_of(&cases[i].ours), theirs = facts_of(&cases[i].theirs);
+		enum impairment why = IMPAIRED_MTU;
+		char text[240];
+		bool good = speed_is_good(
+			&ours, &theirs, cases[i].there, cases[i].back, &why, text, sizeof(text));
+
+		assert_int_equal(good ? GOOD : (int)why, cases[i].why);
+		if (cases[i].text)
+			assert_string_equal(text, cases[i].text);
+	}
+}
+
+/* What an end says of its link; NULL: it does not say. */
+struct link {
+	const char *driver, *rate, *mtu, *layer;
+};
+
+static struct facts facts_of_link(const struct link *link)
+{
+	const struct end end = {link->driver, link->rate, NULL};
+	struct facts facts = facts_of(&end);
+
+	if (link->mtu)
+		facts_add(&facts, "rdma mtu", "%s", link->mtu);
+	if (link->layer)
+		facts_add(&facts, "link layer", "%s", link->layer);
+	return facts;
+}
+
+#define CODED      "40 Gb/sec (4X QDR)"
+#define ETHERNET   "Ethernet"
+#define INFINIBAND "InfiniBand"
+
+static void of_a_link_is_what_the_headers_leave(void **state)
+{
+	static const struct {
+		struct link ours, theirs;
+		uint64_t bytes; /* in a second; 0: not known */
+	} cases[] = {
+		/* 12500 MB/s, of which 4096 of 4178 bytes are data. */
+		{{"mlx5_core", FAST, "4096", ETHERNET}, {"mlx5_core", FAST, "4096", ETHERNET},
+			12254667305},
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET},
+			11573236890},
+		/* 4096 of 4124 bytes. */
+		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx5_core", FAST, "4096", INFINIBAND},
+			12415130941},
+		/* Of ten bits on InfiniBand's wire eight are data, up to QDR; of Ethernet's all count. */
+		{{"mlx4_core", CODED, "4096", INFINIBAND}, {"mlx4_core", CODED, "4096", INFINIBAND},
+			3972841901},
+		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx4_core", CODED, "4096", INFINIBAND},
+			3972841901},
+		{{"mlx4_core", CODED, "4096", ETHERNET}, {"mlx4_core", CODED, "4096", ETHERNET},
+			4901866922},
+		/* The slower port, whichever it is. */
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", SLOW, "1024", ETHERNET},
+			1157323689},
+		{{"mlx5_core", SLOW, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET},
+			1157323689},
+		/* Headers are counted large if the kind of link is not known. */
+		{{"mlx5_core", SLOW, "1024", NULL}, {"mlx5_core", SLOW, "1024", NULL}, 1157323689},
+		{{"rdma_rxe", FAST, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"siw", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", NULL, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", NULL, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, NULL, ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+		{{"mlx5_core", FAST, "none", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct facts ours = facts_of_link(&cases[i].ours);
+		struct facts theirs = facts_of_link(&cases[i].theirs);
+
+		assert_int_equal((uint64_t)(speed_of_link(&ours, &theirs) + 0.5), cases[i].bytes);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_a_bus),
+		cmocka_unit_test(is_judged_by_both_ends),
+		cmocka_unit_test(of_a_link_is_what_the_headers_leave),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

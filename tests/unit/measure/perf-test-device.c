@@ -1,0 +1,343 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "tests/unit/measure/perf-test-device.h"
+
+struct perf_test_device perf_test_device = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static unsigned int dice(unsigned int sides)
+{
+	perf_test_device.seed = perf_test_device.seed * 1103515245 + 12345;
+	return (perf_test_device.seed >> 16 & 0x7fff) % sides;
+}
+
+static void complete(struct ibv_cq *cq, const struct ibv_wc *completion)
+{
+	struct fixture_cq *queue = (struct fixture_cq *)cq;
+
+	assert_true(queue->added - queue->polled < COMPLETIONS);
+	queue->queue[queue->added++ % COMPLETIONS] = *completion;
+	if (!queue->armed)
+		return;
+	queue->armed = false;
+	queue->events++;
+	eventfd_write(cq->channel->fd, 1);
+}
+
+static void *at(uint64_t address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+static bool has_mishap(enum mishap which)
+{
+	return perf_test_device.mishap == which && perf_test_device.mishap_after == 0;
+}
+
+/* The last byte comes last: who spins sees it before what is behind it. */
+static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+	uint8_t last = from[length - 1];
+
+	if (has_mishap(MISPLACED)) {
+		memcpy(to + 1, from, length - 1);
+		to[0] = last;
+		return;
+	}
+	if (has_mishap(LOST))
+		return;
+	memcpy(to, from, length - 1);
+	if (has_mishap(DAMAGED))
+		to[length / 2] ^= 0x10;
+	__atomic_store_n(to + length - 1, (uint8_t)(last ^ (has_mishap(DAMAGED) && length == 1)),
+		__ATOMIC_RELEASE);
+}
+
+/* True if the message, or the immediate data, found a receive. */
+static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool immediate)
+{
+	unsigned int slot = qp->received % PROBE_RECEIVES;
+	struct ibv_wc completion = {
+		.status = IBV_WC_SUCCESS,
+		.opcode = immediate ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
+		.byte_len = send->piece.length,
+	};
+
+	if (qp->received == qp->receives_posted)
+		return false;
+	completion.wr_id = qp->receives[slot].wr_id;
+	if (!immediate) {
+		assert_true(send->piece.length <= qp->pieces[slot].length);
+		memcpy(at(qp->pieces[slot].addr), send->bytes, send->piece.length);
+	}
+	qp->received++;
+	complete(qp->qp.recv_cq, &completion);
+	return true;
+}
+
+/* Carries out the oldest work request. Returns false if it has to wait. */
+static bool execute(struct fixture_qp *qp)
+{
+	struct fixture_send *send = &qp->sends[qp->done % REQUESTS];
+	const struct ibv_send_wr *request = &send->request;
+	uint8_t *remote = at(request->wr.rdma.remote_addr), *ours = at(send->piece.addr);
+	struct ibv_wc completion = {.wr_id = request->wr_id, .status = IBV_WC_SUCCESS};
+	bool immediate = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+
+	if (request->opcode == IBV_WR_SEND && !deliver(qp->peer, send, false))
+		return false;
+	if (immediate && qp->peer->received == qp->peer->receives_posted)
+		return false;
+	if (request->opcode != IBV_WR_SEND) {
+		if (request->send_flags & IBV_SEND_INLINE)
+			ours = send->bytes;
+		if (has_mishap(REFUSED))
+			completion.status = IBV_WC_REM_ACCESS_ERR;
+		else if (request->opcode == IBV_WR_RDMA_READ)
+			copy(ours, remote, send->piece.length);
+		else
+			copy(remote, ours, send->piece.length);
+		perf_test_device.mishap_after--;
+	}
+	if (immediate)
+		deliver(qp->peer, send, true);
+	qp->done++;
+	if (request->send_flags & IBV_SEND_SIGNALED || completion.status != IBV_WC_SUCCESS)
+		complete(qp->qp.send_cq, &completion);
+	return true;
+}
+
+/* Lets some of what is posted happen: all of it, if nobody may poll again. */
+static void advance(bool all)
+{
+	bool moved = true;
+
+	for (unsigned int turn = 0; moved && (all || turn < 2); turn++) {
+		moved = false;
+		for (unsigned int i = 0; i < perf_test_device.queue_pair_count; i++) {
+			struct fixture_qp *qp = perf_test_device.queue_pairs[i];
+
+			while (qp->done < qp->posted && (all || dice(4) > 0) && execute(qp))
+				moved = true;
+		}
+	}
+}
+
+static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
+{
+	struct fixture_cq *queue = (struct fixture_cq *)cq;
+	int taken = 0;
+
+	pthread_mutex_lock(&perf_test_device.lock);
+	perf_test_device.polls++;
+	advance(false);
+	while (taken < count && queue->polled < queue->added)
+		completions[taken++] = queue->queue[queue->polled++ % COMPLETIONS];
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return taken;
+}
+
+/* Who asks for an event may sleep: what it has posted has to happen without it. */
+static int request_event(struct ibv_cq *cq, int solicited_only)
+{
+	(void)solicited_only;
+	pthread_mutex_lock(&perf_test_device.lock);
+	((struct fixture_cq *)cq)->armed = true;
+	advance(true);
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return 0;
+}
+
+static bool is_armed(const struct ibv_cq *cq)
+{
+	return ((const struct fixture_cq *)cq)->armed;
+}
+
+/* A peer that sees the last byte of a WRITE at once, and has the next one ready. */
+static void reply(const struct ibv_sge *piece)
+{
+	const uint8_t *bytes = at(piece->addr);
+
+	*perf_test_device.reply = (uint8_t)(bytes[piece->length - 1] + 1);
+}
+
+static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct ibv_send_wr **bad)
+{
+	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
+
+	(void)bad;
+	pthread_mutex_lock(&perf_test_device.lock);
+	perf_test_device.lists += request->opcode != IBV_WR_SEND;
+	for (; request; request = request->next) {
+		struct fixture_send *send = &qp->sends[qp->posted % REQUESTS];
+		bool keeps =
+			request->opcode == IBV_WR_SEND || request->send_flags & IBV_SEND_INLINE;
+
+		/* As the queue is in the program's eyes: unsignaled ones are in it, too. */
+		assert_true(qp->posted - qp->done < qp->most);
+		send->request = *request;
+		send->piece = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
+		perf_test_device.operations += request->opcode != IBV_WR_SEND;
+		perf_test_device.signaled +=
+			request->opcode != IBV_WR_SEND && request->send_flags & IBV_SEND_SIGNALED;
+		perf_test_device.inlined += (request->send_flags & IBV_SEND_INLINE) != 0;
+		if (keeps && send->piece.length > 0) {
+			assert_true(send->piece.length <= sizeof(send->bytes));
+			memcpy(send->bytes, at(send->piece.addr), send->piece.length);
+		}
+		if (perf_test_device.reply)
+			reply(&send->piece);
+		qp->posted++;
+	}
+	advance(is_armed(ibv_qp->send_cq) || is_armed(qp->peer->qp.recv_cq));
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return 0;
+}
+
+static int post_receive(
+	struct ibv_qp *ibv_qp, struct ibv_recv_wr *request, struct ibv_recv_wr **bad)
+{
+	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
+	unsigned int slot = qp->receives_posted % PROBE_RECEIVES;
+
+	(void)bad;
+	pthread_mutex_lock(&perf_test_device.lock);
+	assert_true(qp->receives_posted - qp->received < PROBE_RECEIVES);
+	qp->receives[slot] = *request;
+	qp->pieces[slot] = *request->sg_list;
+	qp->receives_posted++;
+	advance(true);
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return 0;
+}
+
+/* libibverbs and librdmacm, as far as they are called. */
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
+{
+	struct fixture_qp *qp = calloc(1, sizeof(*qp));
+
+	assert_non_null(qp);
+	qp->sends = calloc(REQUESTS, sizeof(*qp->sends));
+	assert_true(qp->sends && attributes->cap.max_send_wr <= REQUESTS);
+	qp->most = attributes->cap.max_send_wr;
+	qp->qp.context = pd->context;
+	qp->qp.pd = pd;
+	qp->qp.send_cq = attributes->send_cq;
+	qp->qp.recv_cq = attributes->recv_cq;
+	pthread_mutex_lock(&perf_test_device.lock);
+	assert_true(perf_test_device.queue_pair_count < QUEUE_PAIRS_MAX);
+	qp->qp.qp_num = 100 + perf_test_device.queue_pair_count;
+	perf_test_device.queue_pairs[perf_test_device.queue_pair_count++] = qp;
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return &qp->qp;
+}
+
+int ibv_destroy_qp(struct ibv_qp *ibv_qp)
+{
+	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
+
+	pthread_mutex_lock(&perf_test_device.lock);
+	for (unsigned int i = 0; i < perf_test_device.queue_pair_count; i++)
+		if (perf_test_device.queue_pairs[i] == qp)
+			perf_test_device.queue_pairs[i--] =
+				perf_test_device.queue_pairs[--perf_test_device.queue_pair_count];
+	pthread_mutex_unlock(&perf_test_device.lock);
+	free(qp->sends);
+	free(qp);
+	return 0;
+}
+
+/* cppcheck-suppress constParameter ; it is the library's */
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
+	struct ibv_qp_init_attr *initial)
+{
+	(void)qp;
+	(void)mask;
+	(void)initial;
+	*attributes = (struct ibv_qp_attr){.port_num = 1};
+	return 0;
+}
+
+/* To be ready to receive is to know the peer. */
+int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mask)
+{
+	if (mask & IBV_QP_DEST_QPN)
+		((struct fixture_qp *)ibv_qp)->wanted_peer = attributes->dest_qp_num;
+	return 0;
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(
+	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
+{
+	struct ibv_mr *mr = calloc(1, sizeof(*mr));
+
+	(void)access;
+	assert_true(mr && iova == (uintptr_t)address);
+	*mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length};
+	mr->lkey = mr->rkey = ++perf_test_device.regions;
+	return mr;
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, address, length, (uintptr_t)address, (unsigned int)access);
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	free(mr);
+	perf_test_device.regions--;
+	return 0;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	struct fixture_cq *queues = ((struct fixture_channel *)channel)->queues;
+	eventfd_t one;
+
+	if (eventfd_read(channel->fd, &one))
+		return -1;
+	pthread_mutex_lock(&perf_test_device.lock);
+	if (queues->events == 0)
+		queues++;
+	queues->events--;
+	pthread_mutex_unlock(&perf_test_device.lock);
+	*cq = &queues->cq;
+	*cq_context = queues->cq.cq_context;
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
+{
+	(void)cq;
+	(void)count;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	(void)channel;
+	(void)event;
+	errno = EAGAIN;
+	return -1;
+}
+
+void perf_test_device_start(void)
+{
+	struct ibv_context *context = &perf_test_device.context;
+
+	context->ops.poll_cq = poll_cq;
+	context->ops.req_notify_cq = request_event;
+	context->ops.post_send = post_send;
+	context->ops.post_recv = post_receive;
+	context->device = &perf_test_device.device;
+	perf_test_device.pds[0].context = perf_test_device.pds[1].context = context;
+	perf_test_device.seed = 1;
+	perf_test_device.operations = perf_test_device.inlined = 0;
+	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
+	perf_test_device.mishap = NO_MISHAP;
+	perf_test_device.reply = NULL;
+}

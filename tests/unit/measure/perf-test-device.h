@@ -1,0 +1,62 @@
+/* The made-up device of bench-rig.c: its queues, and what it counts. */
+#ifndef TESTS_UNIT_MEASURE_PERF_TEST_DEVICE_H
+#define TESTS_UNIT_MEASURE_PERF_TEST_DEVICE_H
+
+#include <pthread.h>
+
+#include "tests/unit/measure/perf-test-fixture.h"
+
+#define QUEUE_PAIRS_MAX (2 * TEST_QUEUE_PAIRS_MAX)
+#define REQUESTS        256
+#define COMPLETIONS     4096
+
+struct fixture_cq {
+	struct ibv_cq cq;
+	struct ibv_wc queue[COMPLETIONS];
+	unsigned int added, polled, events; /* raised and not got */
+	bool armed;
+};
+
+/* A channel, and the queues of its end: sends, receives. */
+struct fixture_channel {
+	struct ibv_comp_channel channel;
+	struct fixture_cq queues[2];
+};
+
+struct fixture_send {
+	struct ibv_send_wr request;
+	struct ibv_sge piece;
+	uint8_t bytes[COMMAND_MAX]; /* of a SEND, and of what is inline */
+};
+
+struct fixture_qp {
+	struct ibv_qp qp;
+	struct fixture_qp *peer;
+	uint32_t wanted_peer; /* its number */
+	struct ibv_recv_wr receives[PROBE_RECEIVES];
+	struct ibv_sge pieces[PROBE_RECEIVES];
+	unsigned int receives_posted, received;
+	struct fixture_send *sends; /* of REQUESTS places */
+	unsigned int posted, done, most;
+};
+
+/* The one device of a test. Both ends share it. */
+extern struct perf_test_device {
+	pthread_mutex_t lock;
+	struct ibv_context context;
+	struct ibv_device device;
+	struct ibv_pd pds[2]; /* of the client and of the server */
+	struct fixture_qp *queue_pairs[QUEUE_PAIRS_MAX];
+	unsigned int queue_pair_count, regions;
+	unsigned int seed; /* of the order in which things happen */
+	unsigned int operations, inlined, signaled;
+	unsigned int lists, polls; /* calls that posted operations, that asked for completions */
+	unsigned int mishap_after;
+	enum mishap mishap;
+	uint8_t *reply; /* NULL: none */
+} perf_test_device;
+
+/* Forgets what was, and gets ready for the calls. */
+void perf_test_device_start(void);
+
+#endif

@@ -1,0 +1,497 @@
+/* Measured runs, both ends of them, on a made-up device. */
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "protocol/test-pattern.h"
+#include "tests/unit/measure/perf-test-fixture.h"
+
+#define OPERATIONS 120
+#define MEMORY     65536
+
+/* Too large for a stack. */
+static struct histogram latency;
+
+static struct test_parameters plan_of(bool reads, bool bidirectional, bool verify)
+{
+	return (struct test_parameters){
+		.reads = reads,
+		.bidirectional = bidirectional,
+		.verify = verify,
+		.size = 1000,
+		.queue_pairs = 1,
+		.depth = 8,
+		.slots = verify ? 8 : 1,
+		.operations = OPERATIONS,
+		.seed = 42,
+	};
+}
+
+static void assert_done(
+	const struct perf_test_fixture *fixture, const struct test_parameters *parameters)
+{
+	uint64_t all = parameters->operations * parameters->queue_pairs;
+
+	assert_int_equal(fixture->client.result.operations, all);
+	assert_int_equal(fixture->client.result.bytes, all * parameters->size);
+	assert_true(fixture->client.result.nanoseconds > 0);
+	assert_int_equal(fixture->client.result.wrong, 0);
+	assert_int_equal(fixture->server.status, 0);
+	assert_int_equal(fixture->server.result.wrong, 0);
+	/* Without verification the server stops when the client has enough. */
+	if (!parameters->bidirectional)
+		assert_int_equal(fixture->server.result.operations, 0);
+	else if (parameters->verify)
+		assert_int_equal(fixture->server.result.operations, all);
+	else
+		assert_true(fixture->server.result.operations <= all);
+}
+
+/* All kinds of a bandwidth's run, one after another on one connection. */
+static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32_t size)
+{
+	struct perf_test_fixture fixture;
+
+	perf_test_fixture_start(&fixture, queue_pairs, depth, MEMORY);
+	for (unsigned int kind = 0; kind < 16; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, kind & 2, kind & 4);
+
+		parameters.wait = kind & 8 ? TEST_SPIN : TEST_EVENT;
+		parameters.queue_pairs = queue_pairs;
+		parameters.depth = depth;
+		parameters.slots = parameters.verify ? slots : 1;
+		parameters.size = size;
+		if (perf_test_fixture_run(&fixture, &parameters, NULL))
+			fail_msg("kind %u: %s", kind, fixture.client.probe.failure.call);
+		assert_done(&fixture, &parameters);
+	}
+	perf_test_fixture_stop(&fixture);
+}
+
+static void bandwidth_of_one_queue_pair(void **state)
+{
+	(void)state;
+	run_all(1, 8, 8, 1000);
+	run_all(1, 16, 5, 1);
+	run_all(1, 1, 1, 4096);
+	run_all(1, 100, 2, 33);
+	run_all(1, 3, 3, 32);
+}
+
+static void bandwidth_of_several_queue_pairs(void **state)
+{
+	(void)state;
+	run_all(3, 8, 8, 1000);
+	run_all(3, 1, 1, 64);
+	run_all(7, 40, 4, 2048);
+}
+
+/* What a device of no great memory takes goes inline, if it is no READ. */
+static void small_writes_are_inline(void **state)
+{
+	static const struct {
+		uint32_t size;
+		bool reads, is_inline;
+	} cases[] = {{32, false, true}, {33, false, false}, {8, true, false}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct test_parameters parameters = plan_of(cases[i].reads, false, false);
+		struct perf_test_fixture fixture;
+
+		parameters.size = cases[i].size;
+		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+		assert_int_equal(perf_test_fixture_operations(), OPERATIONS);
+		assert_int_equal(perf_test_fixture_inline(), cases[i].is_inline ? OPERATIONS : 0);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+static void a_time_ends_a_run(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, kind & 2, kind & 4);
+		struct perf_test_fixture fixture;
+
+		parameters.operations = 0;
+		parameters.milliseconds = 20;
+		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+		/* A server that is slow to make what is READ lets the time pass. */
+		assert_true(fixture.client.result.operations > 0 ||
+			    (parameters.reads && parameters.verify));
+		assert_true(fixture.client.result.nanoseconds >= 20000000);
+		assert_int_equal(fixture.client.result.wrong + fixture.server.result.wrong, 0);
+		assert_int_equal(fixture.server.status, 0);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+/* Whatever becomes of one operation, whoever looks at its data sees it, and no other one is wrong. */
+static void wrong_data_is_found(void **state)
+{
+	static const enum mishap mishaps[] = {DAMAGED, LOST, MISPLACED};
+	static const unsigned int slots[] = {0, 7, 60, OPERATIONS - 1};
+
+	(void)state;
+	for (unsigned int reads = 0; reads < 2; reads++)
+		for (size_t i = 0; i < COUNT(mishaps); i++)
+			for (size_t j = 0; j < COUNT(slots); j++) {
+				struct test_parameters parameters = plan_of(reads, false, true);
+				struct perf_test_fixture fixture;
+
+				perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+				perf_test_fixture_mishap(slots[j], mishaps[i]);
+				assert_int_equal(
+					perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+				assert_int_equal(fixture.client.result.wrong, reads ? 1 : 0);
+				assert_int_equal(fixture.server.result.wrong, reads ? 0 : 1);
+				perf_test_fixture_stop(&fixture);
+			}
+}
+
+/* Who does not verify does not see it: it is no test of the tests. */
+static void wrong_data_is_not_looked_for(void **state)
+{
+	struct test_parameters parameters = plan_of(false, false, false);
+	struct perf_test_fixture fixture;
+
+	(void)state;
+	perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+	perf_test_fixture_mishap(5, DAMAGED);
+	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+	assert_done(&fixture, &parameters);
+	perf_test_fixture_stop(&fixture);
+}
+
+static void assert_failure(const struct perf_test_end *end, enum failure_kind kind)
+{
+	assert_int_equal(end->status, -1);
+	assert_int_equal(end->probe.failure.kind, kind);
+}
+
+static void a_failed_operation_ends_it(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, false, kind & 2);
+		struct perf_test_fixture fixture;
+
+		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		perf_test_fixture_mishap(20, REFUSED);
+		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), -1);
+		assert_failure(&fixture.client, FAILURE_COMPLETION);
+		assert_int_equal(fixture.client.probe.failure.code, IBV_WC_REM_ACCESS_ERR);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+/* A peer that falls silent is given up by both ends, however they wait. */
+static void silence_ends_it(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, false, true);
+		struct perf_test_fixture fixture;
+
+		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
+		perf_test_fixture_start(&fixture, 3, 8, MEMORY);
+		parameters.queue_pairs = 3;
+		parameters.slots = 4;
+		assert_int_equal(
+			perf_test_fixture_run_alone(&fixture.client, &parameters, NULL), -1);
+		assert_failure(&fixture.client, FAILURE_DEADLINE);
+		assert_int_equal(
+			perf_test_fixture_run_alone(&fixture.server, &parameters, NULL), -1);
+		assert_failure(&fixture.server, FAILURE_DEADLINE);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+/* An end whose peer has said this on that lane gives it up. */
+static void assert_impossible(const struct test_parameters *parameters, bool at_server,
+	size_t queue_pair, const struct notice *notice)
+{
+	struct perf_test_fixture fixture;
+	struct perf_test_end *end;
+	struct perf_test *other;
+
+	perf_test_fixture_start(&fixture, 2, 64, MEMORY);
+	end = at_server ? &fixture.server : &fixture.client;
+	other = at_server ? &fixture.client.test : &fixture.server.test;
+	histogram_init(&latency);
+	assert_int_equal(perf_test_notify(other, &other->queue_pairs[queue_pair], notice), 0);
+	assert_int_equal(perf_test_fixture_run_alone(end, parameters, &latency), -1);
+	assert_failure(end, FAILURE_PROTOCOL);
+	perf_test_fixture_stop(&fixture);
+}
+
+/* Whoever it is that says so: who is ahead of what there is, has done nothing, or has nothing to say. */
+static void notices_that_cannot_be(void **state)
+{
+	static const struct notice ahead = {9, true, false}, ready_ahead = {17, false, false},
+				   nothing = {0, true, false}, done = {0, true, true},
+				   confirmed = {0, false, true};
+
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, false, true);
+
+		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
+		assert_impossible(&parameters, true, 0, &ahead);
+		assert_impossible(&parameters, true, 0, &nothing);
+		assert_impossible(&parameters, true, 0, &confirmed);
+		assert_impossible(&parameters, true, 1, &done);
+		assert_impossible(&parameters, false, 0, &ready_ahead);
+		assert_impossible(&parameters, false, 0, &done);
+		/* Of an end that nobody has told of. */
+		assert_impossible(&parameters, false, 0, &confirmed);
+		assert_impossible(&parameters, false, 1, &confirmed);
+		parameters.bidirectional = true;
+		parameters.verify = false;
+		assert_impossible(&parameters, true, 0, &done);
+		assert_impossible(&parameters, true, 0, &confirmed);
+	}
+}
+
+static void notices_in_a_latency(void **state)
+{
+	static const struct notice notice = {1, true, false};
+
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct test_parameters parameters = plan_of(false, false, kind & 2);
+
+		parameters.kind = TEST_LATENCY;
+		parameters.wait = kind & 1 ? TEST_SPIN : TEST_EVENT;
+		assert_impossible(&parameters, true, 0, &notice);
+		assert_impossible(&parameters, false, 0, &notice);
+	}
+}
+
+static void silence_ends_a_latency(void **state)
+{
+	(void)state;
+	for (unsigned int wait = 0; wait < TEST_WAITS; wait++) {
+		struct test_parameters parameters = plan_of(false, false, false);
+		struct perf_test_fixture fixture;
+
+		parameters.kind = TEST_LATENCY;
+		parameters.wait = (enum test_wait)wait;
+		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		histogram_init(&latency);
+		assert_int_equal(
+			perf_test_fixture_run_alone(&fixture.server, &parameters, NULL), -1);
+		assert_failure(&fixture.server, FAILURE_DEADLINE);
+		assert_int_equal(
+			perf_test_fixture_run_alone(&fixture.client, &parameters, &latency), -1);
+		assert_failure(&fixture.client, FAILURE_DEADLINE);
+		assert_int_equal(latency.count, 0);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+static void a_signal_ends_it(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct test_parameters parameters = plan_of(false, false, true);
+		struct perf_test_fixture fixture;
+
+		parameters.kind = kind & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
+		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
+		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		histogram_init(&latency);
+		eventfd_write(fixture.client.probe.stop_fd, 1);
+		assert_int_equal(
+			perf_test_fixture_run_alone(&fixture.client, &parameters, &latency), -1);
+		assert_failure(&fixture.client, FAILURE_INTERRUPTED);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+/* Each thread of a client has a bench: if one has failed, nobody waits for the others' time to pass. */
+static void another_thread_that_failed_ends_it(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, kind & 2, kind & 4);
+		struct perf_test_fixture fixture;
+
+		parameters.operations = 0;
+		parameters.milliseconds = 86400000;
+		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		fixture.client.others_failed = true;
+		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), -1);
+		assert_failure(&fixture.client, FAILURE_INTERRUPTED);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+/* Damaged data is waited for a while, each time anew; a signal is seen all the same. */
+static void a_signal_ends_it_though_all_is_wrong(void **state)
+{
+	struct test_parameters parameters = plan_of(false, false, true);
+	struct perf_test_fixture fixture;
+	struct perf_test *test = &fixture.server.test;
+	struct test_shared shared;
+	uint8_t *memory;
+
+	(void)state;
+	parameters.kind = TEST_LATENCY;
+	parameters.wait = TEST_SPIN;
+	parameters.slots = 1;
+	perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+	memory = fixture.server.probe.offered.start;
+	perf_test_begin(test, &parameters, 60000);
+	/* The first is right, and quick: by itself the server looks again at the 64th. */
+	pattern_fill(
+		memory, parameters.size - 1, perf_test_seed(test, test->queue_pairs, 0, false));
+	memory[parameters.size - 1] = 1;
+	perf_test_fixture_answer(memory + parameters.size - 1);
+	eventfd_write(fixture.server.probe.stop_fd, 1);
+	test_shared_init(&shared, probe_now());
+	fixture.server.status = perf_test_run(test, &shared, &fixture.server.result, NULL);
+	assert_failure(&fixture.server, FAILURE_INTERRUPTED);
+	assert_in_range(fixture.server.result.operations, 0, 2);
+	perf_test_fixture_stop(&fixture);
+}
+
+/* All kinds of a latency's run, one after another on one connection, waiting in these ways. */
+static void run_latencies(uint32_t size, unsigned int waits)
+{
+	struct perf_test_fixture fixture;
+
+	perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+	for (unsigned int kind = 0; kind < 4 * waits; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, false, kind & 2);
+
+		parameters.kind = TEST_LATENCY;
+		parameters.wait = kind & 4 ? TEST_SPIN : TEST_EVENT;
+		parameters.depth = 64;
+		parameters.slots = 1;
+		parameters.size = size;
+		histogram_init(&latency);
+		if (perf_test_fixture_run(&fixture, &parameters, &latency))
+			fail_msg("kind %u: %s", kind, fixture.client.probe.failure.call);
+		assert_int_equal(latency.count, OPERATIONS);
+		assert_true(latency.minimum > 0);
+		assert_int_equal(fixture.client.result.operations, OPERATIONS);
+		assert_int_equal(fixture.client.result.wrong, 0);
+		assert_int_equal(fixture.server.status, 0);
+		assert_int_equal(fixture.server.result.wrong, 0);
+		if (!parameters.reads)
+			assert_int_equal(fixture.server.result.operations, OPERATIONS);
+	}
+	perf_test_fixture_stop(&fixture);
+}
+
+static void latencies_of_each_operation(void **state)
+{
+	(void)state;
+	run_latencies(1, TEST_WAITS);
+	run_latencies(8, TEST_WAITS);
+	run_latencies(32, TEST_WAITS);
+	run_latencies(33, 1);
+	run_latencies(4096, 1);
+}
+
+/* In the middle, and of a single byte, too, of which who sleeps learns by an event. */
+static void a_latency_finds_wrong_data(void **state)
+{
+	static const enum mishap mishaps[] = {DAMAGED, LOST};
+
+	(void)state;
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, false, true);
+		struct perf_test_fixture fixture;
+
+		parameters.kind = TEST_LATENCY;
+		parameters.wait = TEST_EVENT;
+		parameters.slots = 1;
+		parameters.size = kind & 2 ? 1 : 1000;
+		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		histogram_init(&latency);
+		perf_test_fixture_mishap(10, mishaps[kind >> 2]);
+		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, &latency), 0);
+		assert_int_equal(fixture.client.result.wrong + fixture.server.result.wrong, 1);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+static void does_only_what_it_can(void **state)
+{
+	struct test_parameters parameters = plan_of(false, false, true);
+	struct perf_test_fixture fixture;
+	struct perf_test *test = &fixture.server.test;
+
+	(void)state;
+	perf_test_fixture_start(&fixture, 2, 8, MEMORY);
+	assert_true(perf_test_can(test, &parameters));
+	parameters.queue_pairs = 3;
+	assert_false(perf_test_can(test, &parameters));
+	parameters.queue_pairs = 2;
+	parameters.depth = 9;
+	assert_false(perf_test_can(test, &parameters));
+	parameters.depth = 8;
+	parameters.slots = 8;
+	parameters.size = MEMORY / 16;
+	assert_true(perf_test_can(test, &parameters));
+	parameters.size++;
+	assert_false(perf_test_can(test, &parameters));
+	parameters.size--;
+	fixture.server.probe.peer_length--;
+	assert_false(perf_test_can(test, &parameters));
+	perf_test_fixture_stop(&fixture);
+}
+
+/* Before it has any, and numbers of more or fewer than there are. */
+static void lanes_are_as_many_as_agreed(void **state)
+{
+	static const size_t wrong[] = {0, 1, 3, 5, 8, 256};
+	struct perf_test unmade;
+	struct test_parameters parameters = plan_of(false, false, false);
+	uint8_t numbers[256] = {0};
+	struct perf_test_fixture fixture;
+
+	(void)state;
+	perf_test_fixture_start(&fixture, 2, 8, MEMORY);
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		fixture.server.probe.failure = (struct failure){0};
+		assert_int_equal(
+			perf_test_connect_queue_pairs(&fixture.server.test, numbers, wrong[i]), -1);
+		assert_int_equal(fixture.server.probe.failure.kind, FAILURE_PROTOCOL);
+	}
+	assert_int_equal(perf_test_encode_numbers(&fixture.server.test, numbers), 4);
+	perf_test_init(&unmade, &fixture.server.probe, 8, true);
+	assert_false(perf_test_can(&unmade, &parameters));
+	perf_test_fixture_stop(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bandwidth_of_one_queue_pair),
+		cmocka_unit_test(bandwidth_of_several_queue_pairs),
+		cmocka_unit_test(small_writes_are_inline),
+		cmocka_unit_test(a_time_ends_a_run),
+		cmocka_unit_test(wrong_data_is_found),
+		cmocka_unit_test(wrong_data_is_not_looked_for),
+		cmocka_unit_test(a_failed_operation_ends_it),
+		cmocka_unit_test(silence_ends_it),
+		cmocka_unit_test(notices_that_cannot_be),
+		cmocka_unit_test(notices_in_a_latency),
+		cmocka_unit_test(silence_ends_a_latency),
+		cmocka_unit_test(a_signal_ends_it),
+		cmocka_unit_test(another_thread_that_failed_ends_it),
+		cmocka_unit_test(a_signal_ends_it_though_all_is_wrong),
+		cmocka_unit_test(latencies_of_each_operation),
+		cmocka_unit_test(a_latency_finds_wrong_data),
+		cmocka_unit_test(does_only_what_it_can),
+		cmocka_unit_test(lanes_are_as_many_as_agreed),
+	};
+
+	return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
+}

@@ -1,0 +1,400 @@
+/* What a measurement has found, as lines and as JSON. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/table.h"
+#include "tests/unit/unit.h"
+
+/* Too large for a stack. */
+static struct histogram latency;
+
+/* 2 s, 1000 operations of 64 KiB there; half of that back. */
+static const struct measured bandwidth = {
+	.threads = 3,
+	.parameters = {.size = 65536, .queue_pairs = 2, .depth = 16, .wait = TEST_SPIN},
+	.ours = {.operations = 1000,
+		.bytes = 65536000,
+		.nanoseconds = 2000000000,
+		.cpu_nanoseconds = 655360000,
+		.worst = 30000000,
+		.best = 40000000},
+	.theirs = {.operations = 500,
+		.bytes = 32768000,
+		.nanoseconds = 2000000000,
+		.cpu_nanoseconds = 65536000,
+		.best = 20000000,
+		.wrong = 3},
+};
+
+static struct options options_of(enum rate_unit unit, bool of_latency)
+{
+	return (struct options){
+		.measure = {.bandwidth = !of_latency, .latency = of_latency, .unit = unit}};
+}
+
+static void heads_name_the_columns(void **state)
+{
+	static const struct {
+		enum rate_unit unit;
+		bool latency;
+		const char *lines[2];
+	} cases[] = {
+		{UNIT_MB, false,
+			{"     bytes   operations     average       worst        best    messages "
+			 "       CPU s/GB  depth   poll",
+				"                               MB/s        MB/s        MB/s       "
+				"  1/s    here   there"}},
+		{UNIT_MIB, false,
+			{"     bytes   operations     average       worst        best    messages "
+			 "       CPU s/GB  depth   poll",
+				"                              MiB/s       MiB/s       MiB/s       "
+				"  1/s    here   there"}},
+		{UNIT_GBIT, false,
+			{"     bytes   operations     average       worst        best    messages "
+			 "       CPU s/GB  depth   poll",
+				"                               Gb/s        Gb/s        Gb/s       "
+				"  1/s    here   there"}},
+		{UNIT_GBIT, true,
+			{"     bytes   operations     min us     median       90 %       99 %     "
+			 "99.9 %    99.99 %     max us   poll",
+				NULL}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = options_of(cases[i].unit, cases[i].latency);
+		char line[MEASUREMENT_LINE];
+		unsigned int index = 0;
+
+		for (; measurement_head(line, &options, index); index++) {
+			assert_true(index < 2 && cases[i].lines[index]);
+			assert_string_equal(line, cases[i].lines[index]);
+		}
+		assert_int_equal(index, cases[i].lines[1] ? 2 : 1);
+	}
+}
+
+static void a_bandwidth_has_a_row_for_each_direction(void **state)
+{
+	static const struct {
+		enum rate_unit unit;
+		bool bidirectional;
+		const char *rows[2];
+	} cases[] = {
+		{UNIT_MB, false,
+			{"     65536         1000        32.8        30.0        40.0         500 "
+			 "  10.00    1.00     16   spin",
+				NULL}},
+		{UNIT_MIB, false,
+			{"     65536         1000        31.2        28.6        38.1         500 "
+			 "  10.00    1.00     16   spin",
+				NULL}},
+		{UNIT_GBIT, false,
+			{"     65536         1000       0.262       0.240       0.320         500 "
+			 "  10.00    1.00     16   spin",
+				NULL}},
+		/* Seconds for each GB that went either way. */
+		{UNIT_MB, true,
+			{"     65536         1000        32.8        30.0        40.0         500 "
+			 "   6.67    0.67     16   spin  there",
+				"     65536          500        16.4       0.000        20.0       "
+				"  250    6.67    0.67     16   spin  back"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = options_of(cases[i].unit, false);
+		struct measured measured = bandwidth;
+		char line[MEASUREMENT_LINE];
+		unsigned int index = 0;
+
+		measured.parameters.bidirectional = cases[i].bidirectional;
+		for (; measurement_row(line, &options, &measured, index); index++) {
+			assert_true(index < 2 && cases[i].rows[index]);
+			assert_string_equal(line, cases[i].rows[index]);
+		}
+		assert_int_equal(index, cases[i].rows[1] ? 2 : 1);
+	}
+}
+
+/* Of few bytes the rates are small and the seconds many: both are told, in columns as wide as others. */
+static void small_operations_have_their_digits(void **state)
+{
+	static const struct measured few = {
+		.parameters = {.size = 2, .queue_pairs = 1, .depth = 128},
+		.ours = {.operations = 50000,
+			.bytes = 100000,
+			.nanoseconds = 2000000000,
+			.cpu_nanoseconds = 1999500000,
+			.worst = 9000,
+			.best = 99960},
+		.theirs = {.cpu_nanoseconds = 99999000},
+	};
+	struct options options = options_of(UNIT_MB, false);
+	char line[MEASUREMENT_LINE];
+
+	(void)state;
+	assert_true(measurement_row(line, &options, &few, 0));
+	assert_string_equal(line,
+		"         2        50000       0.050       0.009       0.100       25000 "
+		"  19995  999.99    128  event");
+}
+
+/* Who was over too soon has no interval. */
+static void of_a_short_run_no_interval_is_told(void **state)
+{
+	struct options options = options_of(UNIT_MB, false);
+	struct measured measured = bandwidth;
+	char line[MEASUREMENT_LINE];
+
+	(void)state;
+	measured.ours.worst = measured.ours.best = 0;
+	assert_true(measurement_row(line, &options, &measured, 0));
+	assert_string_equal(line,
+		"     65536         1000        32.8           -           -         500   10.00 "
+		"   1.00     16   spin");
+}
+
+/* 1 to 1000 us, each once. */
+static struct measured latency_measured(void)
+{
+	histogram_init(&latency);
+	for (uint64_t us = 1; us <= 1000; us++)
+		histogram_add(&latency, us * 1000);
+	return (struct measured){
+		.parameters = {.kind = TEST_LATENCY, .size = 8, .queue_pairs = 1, .depth = 1},
+		.ours = {.operations = 1000, .bytes = 8000, .nanoseconds = 1},
+		.latency = &latency,
+	};
+}
+
+static void a_latency_has_its_percentiles(void **state)
+{
+	struct options options = options_of(UNIT_MB, true);
+	struct measured measured = latency_measured();
+	double minimum, median, p90, p99, p99_9, p99_99, maximum;
+	unsigned long bytes, operations;
+	char line[MEASUREMENT_LINE];
+
+	(void)state;
+	assert_true(measurement_row(line, &options, &measured, 0));
+	assert_false(measurement_row(line, &options, &measured, 1));
+	assert_int_equal(strlen(line), 10 + 13 + 7 * 11 + 7);
+	assert_string_equal(line + 10 + 13 + 7 * 11, "  event");
+	assert_int_equal(sscanf(line, "%lu %lu %lf %lf %lf %lf %lf %lf %lf", &bytes, &operations,
+				 &minimum, &median, &p90, &p99, &p99_9, &p99_99, &maximum),
+		9);
+	assert_int_equal(bytes, 8);
+	assert_int_equal(operations, 1000);
+	assert_true(minimum == 1 && maximum == 1000);
+	assert_true(median > 498 && median < 502);
+	assert_true(p90 > 897 && p90 < 903);
+	assert_true(p99 > 987 && p99 < 993);
+	assert_true(p99_9 > 996 && p99_9 < 1001);
+	assert_true(p99_99 > 997 && p99_99 <= 1000);
+}
+
+static void a_histogram_has_all_operations(void **state)
+{
+	struct measured measured = latency_measured();
+	unsigned long operations, all = 0;
+	char line[MEASUREMENT_LINE];
+	double from, part, parts = 0;
+	size_t at = 0;
+
+	(void)state;
+	while (measurement_bar(line, measured.latency, &at)) {
+		assert_int_equal(sscanf(line, "%lf us %lu %lf %%", &from, &operations, &part), 3);
+		assert_true(strlen(line) <= 100);
+		all += operations;
+		parts += part;
+		/* One # is a sixtieth. */
+		assert_in_range(strspn(strstr(line, "% ") + 2, "#"), (unsigned long)(part * 0.6),
+			(unsigned long)(part * 0.6) + 1);
+	}
+	assert_int_equal(all, 1000);
+	assert_true(parts > 99.9 && parts < 100.1);
+	histogram_init(&latency);
+	at = 0;
+	assert_false(measurement_bar(line, &latency, &at));
+}
+
+static void rates_are_sums_of_both_directions(void **state)
+{
+	struct measured measured = bandwidth;
+
+	(void)state;
+	assert_true(measurement_rate(&measured) == 32768000);
+	measured.parameters.bidirectional = true;
+	assert_true(measurement_rate(&measured) == 32768000 + 16384000);
+	/* Nothing was measured. */
+	measured = (struct measured){.parameters.bidirectional = true};
+	assert_true(measurement_rate(&measured) == 0);
+}
+
+static void rates_have_their_unit(void **state)
+{
+	static const struct {
+		enum rate_unit unit;
+		const char *text;
+	} cases[] = {{UNIT_MB, "12500.0 MB/s"}, {UNIT_MIB, "11920.9 MiB/s"},
+		{UNIT_GBIT, "100.000 Gb/s"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = options_of(cases[i].unit, false);
+		char text[40];
+
+		measurement_rate_text(text, sizeof(text), &options, 12.5e9);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+/* A percentage is of what the link can carry, in each direction: here 12500 MB/s less the headers. */
+static void an_expectation_is_a_rate_or_of_the_link(void **state)
+{
+	static const struct {
+		struct options_measure measure;
+		const char *driver;
+		uint64_t bytes;
+	} cases[] = {
+		{{.expect = 0}, "mlx5_core", 0},
+		{{.expect = 5e9}, "mlx5_core", 5000000000},
+		{{.expect = 5e9, .bidirectional = true}, "rdma_rxe", 5000000000},
+		{{.expect = 1, .expect_percent = true}, "mlx5_core", 12254667305},
+		{{.expect = 0.9, .expect_percent = true}, "mlx5_core", 11029200574},
+		{{.expect = 0.9, .expect_percent = true, .bidirectional = true}, "mlx5_core",
+			22058401149},
+		{{.expect = 0.9, .expect_percent = true}, "rdma_rxe", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = {.measure = cases[i].measure};
+		struct facts facts = {0};
+
+		facts_add(&facts, "driver", "%s", cases[i].driver);
+		facts_add(&facts, "rate", "100 Gb/sec (4X EDR)");
+		facts_add(&facts, "rdma mtu", "4096");
+		facts_add(&facts, "link layer", "Ethernet");
+		assert_int_equal((uint64_t)(measurement_wanted(&options, &facts, &facts) + 0.5),
+			cases[i].bytes);
+	}
+}
+
+/* Numbers of a peer's that cannot be: no line overflows, nothing is divided by zero. */
+static void rows_bear_any_numbers(void **state)
+{
+	static const uint64_t numbers[] = {0, 1, UINT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(numbers); i++)
+		for (size_t j = 0; j < COUNT(numbers); j++) {
+			uint64_t a = numbers[i], b = numbers[j];
+			struct measured measured = {
+				.parameters = {.size = UINT32_MAX, .bidirectional = true},
+				.ours = {a, b, b, a, b, a, b},
+				.theirs = {a, a, b, b, a, b, a},
+			};
+			struct options options = options_of(UNIT_MB, false);
+			struct json_object *object = measurement_json(&measured, true);
+			struct json_object *there, *rate;
+			char line[MEASUREMENT_LINE];
+
+			for (unsigned int index = 0; index < 2; index++) {
+				assert_true(measurement_row(line, &options, &measured, index));
+				assert_true(strlen(line) < MEASUREMENT_LINE);
+			}
+			assert_non_null(object);
+			assert_true(json_object_object_get_ex(object, "there", &there));
+			assert_true(json_object_object_get_ex(there, "bytes_per_second", &rate));
+			assert_true(json_object_get_int64(rate) >= 0);
+			json_object_put(object);
+		}
+}
+
+static void assert_json(const struct measured *measured, bool histogram, const char *wanted)
+{
+	struct json_object *object = measurement_json(measured, histogram);
+
+	assert_non_null(object);
+	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN), wanted);
+	json_object_put(object);
+}
+
+static void becomes_json(void **state)
+{
+	struct measured measured = bandwidth;
+
+	(void)state;
+	measured.parameters.bidirectional = measured.parameters.verify = true;
+	measured.ours.cpu_nanoseconds = 983040000;
+	measured.theirs.cpu_nanoseconds = 98304000;
+	assert_json(&measured, false,
+		"{\"size_bytes\":65536,\"threads\":3,\"queue_pairs\":2,\"depth\":16,\"bidirectional\":true,"
+		"\"verified\":true,\"poll\":\"spin\",\"bytes_per_second\":49152000,"
+		"\"here\":{\"operations\":1000,\"bytes\":65536000,\"seconds\":2.000000000,"
+		"\"bytes_per_second\":32768000,\"worst_interval_bytes_per_second\":30000000,"
+		"\"best_interval_bytes_per_second\":40000000,"
+		"\"operations_per_second\":500.000000000,\"cpu_seconds\":0.983040000,"
+		"\"cpu_seconds_per_gb\":10.000000000,\"wrong_operations\":0},"
+		"\"there\":{\"operations\":500,\"bytes\":32768000,\"seconds\":2.000000000,"
+		"\"bytes_per_second\":16384000,\"worst_interval_bytes_per_second\":0,"
+		"\"best_interval_bytes_per_second\":20000000,"
+		"\"operations_per_second\":250.000000000,\"cpu_seconds\":0.098304000,"
+		"\"cpu_seconds_per_gb\":1.000000000,\"wrong_operations\":3},"
+		"\"latency_ns\":null}");
+}
+
+#define NOTHING \
+	"{\"operations\":0,\"bytes\":0,\"seconds\":0.000000000,\"bytes_per_second\":null," \
+	"\"worst_interval_bytes_per_second\":null,\"best_interval_bytes_per_second\":null," \
+	"\"operations_per_second\":null,\"cpu_seconds\":0.000000000," \
+	"\"cpu_seconds_per_gb\":0.000000000,\"wrong_operations\":0}"
+
+#define BEFORE_HISTOGRAM \
+	"{\"size_bytes\":8,\"threads\":1,\"queue_pairs\":1,\"depth\":1,\"bidirectional\":false," \
+	"\"verified\":false,\"poll\":\"event\",\"bytes_per_second\":null," \
+	"\"here\":" NOTHING ",\"there\":" NOTHING "," \
+	"\"latency_ns\":{\"minimum\":100,\"maximum\":300,\"median\":100,\"p90\":100," \
+	"\"p99\":300,\"p99_9\":300,\"p99_99\":300,\"histogram\":"
+
+static void a_latency_becomes_json(void **state)
+{
+	struct measured measured = {
+		.threads = 1,
+		.parameters = {.kind = TEST_LATENCY, .size = 8, .queue_pairs = 1, .depth = 1},
+		.latency = &latency,
+	};
+
+	(void)state;
+	histogram_init(&latency);
+	for (unsigned int i = 0; i < 9; i++)
+		histogram_add(&latency, 100);
+	histogram_add(&latency, 300);
+	assert_json(&measured, false, BEFORE_HISTOGRAM "null}}");
+	assert_json(&measured, true,
+		BEFORE_HISTOGRAM "[{\"from_ns\":96,\"to_ns\":128,\"operations\":9},"
+				 "{\"from_ns\":288,\"to_ns\":320,\"operations\":1}]}}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(heads_name_the_columns),
+		cmocka_unit_test(a_bandwidth_has_a_row_for_each_direction),
+		cmocka_unit_test(small_operations_have_their_digits),
+		cmocka_unit_test(of_a_short_run_no_interval_is_told),
+		cmocka_unit_test(a_latency_has_its_percentiles),
+		cmocka_unit_test(a_histogram_has_all_operations),
+		cmocka_unit_test(rates_are_sums_of_both_directions),
+		cmocka_unit_test(rates_have_their_unit),
+		cmocka_unit_test(an_expectation_is_a_rate_or_of_the_link),
+		cmocka_unit_test(rows_bear_any_numbers),
+		cmocka_unit_test(becomes_json),
+		cmocka_unit_test(a_latency_becomes_json),
+	};
+
+	return cmocka_run_group_tests_name("measurement", tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* The messages of a diagnosis or a measurement on the wire. */
+#include <errno.h>
+#include <string.h>
+
+#include "protocol/command.h"
+#include "tests/unit/unit.h"
+
+static const struct command full = {
+	.type = COMMAND_REGION,
+	.reply = true,
+	.number = 0x01020304,
+	.status = COMMAND_WRONG,
+	.code = 12,
+	.address = 0x1112131415161718,
+	.length = COMMAND_REGION_MIN,
+	.rkey = 0x21222324,
+	.size = 65536,
+	.milliseconds = 2000,
+	.seed = 0x3132333435363738,
+	.offset = 0x4142434445464748,
+	.nanoseconds = 0x5152535455565758,
+	.text_size = 4,
+	.text = "text",
+};
+
+static void comes_back_as_it_went(void **state)
+{
+	uint8_t bytes[COMMAND_MAX];
+	struct command back;
+	size_t size = command_encode(&full, bytes);
+
+	(void)state;
+	assert_int_equal(size, COMMAND_SIZE + 4);
+	assert_int_equal(command_decode(&back, bytes, size), 0);
+	assert_memory_equal(back.text, "text", 4);
+	back.text = full.text;
+	assert_memory_equal(&back, &full, sizeof(full));
+}
+
+static void lies_where_the_protocol_says(void **state)
+{
+	uint8_t bytes[COMMAND_MAX];
+
+	(void)state;
+	command_encode(&full, bytes);
+	assert_memory_equal(bytes,
+		"\x00\x00\x01\x00\x04\x03\x02\x01\x01\x00\x00\x00\x0c\x00\x00\x00"
+		"\x18\x17\x16\x15\x14\x13\x12\x11\x00\x00\x10\x00\x24\x23\x22\x21"
+		"\x00\x00\x01\x00\xd0\x07\x00\x00\x38\x37\x36\x35\x34\x33\x32\x31"
+		"\x48\x47\x46\x45\x44\x43\x42\x41\x58\x57\x56\x55\x54\x53\x52\x51"
+		"text",
+		68);
+}
+
+static void refuses_wrong_lengths(void **state)
+{
+	uint8_t bytes[COMMAND_MAX + 1] = {0};
+	struct command message;
+
+	(void)state;
+	assert_int_equal(command_decode(&message, bytes, 0), -EMSGSIZE);
+	assert_int_equal(command_decode(&message, bytes, COMMAND_SIZE - 1), -EMSGSIZE);
+	assert_int_equal(command_decode(&message, bytes, COMMAND_MAX + 1), -EMSGSIZE);
+	bytes[0] = COMMAND_FACTS;
+	assert_int_equal(command_decode(&message, bytes, COMMAND_MAX), 0);
+	assert_int_equal(message.text_size, COMMAND_TEXT_MAX);
+}
+
+static void refuses_impossible_contents(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+	} cases[] = {{0, COMMAND_TYPES}, {1, 1}, {2, 2}, {3, 1}, {8, COMMAND_STATUSES}, {11, 1}};
+	uint8_t bytes[COMMAND_MAX];
+	struct command message;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		command_encode(&full, bytes);
+		bytes[cases[i].at] = cases[i].value;
+		assert_int_equal(command_decode(&message, bytes, COMMAND_SIZE), -EPROTO);
+	}
+}
+
+static void refuses_impossible_regions(void **state)
+{
+	struct command message = full, back;
+	uint8_t bytes[COMMAND_MAX];
+	static const struct {
+		uint64_t address;
+		uint32_t length;
+		int result;
+	} cases[] = {
+		{4096, 1, 0},
+		{4096, 0, -EPROTO},
+		{4096, COMMAND_REGION_MAX, 0},
+		{4096, COMMAND_REGION_MAX + 1, -EPROTO},
+		{UINT64_MAX - 4096, 4096, 0},
+		{UINT64_MAX - 4095, 4096, -EPROTO},
+	};
+
+	(void)state;
+	message.status = COMMAND_DONE;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		message.address = cases[i].address;
+		message.length = cases[i].length;
+		assert_int_equal(command_decode(&back, bytes, command_encode(&message, bytes)),
+			cases[i].result);
+	}
+	/* An order that pretends to be a refusal is looked at all the same. */
+	message.reply = false;
+	message.status = COMMAND_REFUSED;
+	message.address = 4096;
+	message.length = COMMAND_REGION_MAX + 1;
+	assert_int_equal(command_decode(&back, bytes, command_encode(&message, bytes)), -EPROTO);
+	message.reply = true;
+	/* A refusal tells of none. */
+	message.status = COMMAND_REFUSED;
+	message.length = 0;
+	assert_int_equal(command_decode(&back, bytes, command_encode(&message, bytes)), 0);
+}
+
+/* Numbers that were given out once, and what comes with those of a measurement. */
+static void keeps_its_numbers(void **state)
+{
+	static const enum command_type types[] = {COMMAND_REGION, COMMAND_FACTS, COMMAND_COUNTERS,
+		COMMAND_FILL, COMMAND_CHECK, COMMAND_WRITE, COMMAND_READ, COMMAND_RUN,
+		COMMAND_PROOF, COMMAND_QUEUE_PAIRS, COMMAND_BEGIN, COMMAND_END};
+
+	(void)state;
+	assert_int_equal(COUNT(types), COMMAND_TYPES);
+	for (unsigned int i = 0; i < COUNT(types); i++)
+		assert_int_equal(types[i], i);
+}
+
+static void carries_a_plan_in_its_text(void **state)
+{
+	char parameters[64];
+	struct command begin = {.type = COMMAND_BEGIN,
+		.number = 9,
+		.text = parameters,
+		.text_size = sizeof(parameters)};
+	uint8_t bytes[COMMAND_MAX];
+	struct command back;
+
+	(void)state;
+	memset(parameters, 'p', sizeof(parameters));
+	assert_int_equal(command_encode(&begin, bytes), COMMAND_SIZE + 64);
+	assert_int_equal(bytes[0], 10);
+	assert_memory_equal(bytes + COMMAND_SIZE, parameters, sizeof(parameters));
+	assert_int_equal(command_decode(&back, bytes, COMMAND_SIZE + 64), 0);
+	assert_int_equal(back.type, COMMAND_BEGIN);
+	assert_int_equal(back.text_size, 64);
+	assert_memory_equal(back.text, parameters, sizeof(parameters));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back_as_it_went),
+		cmocka_unit_test(lies_where_the_protocol_says),
+		cmocka_unit_test(refuses_wrong_lengths),
+		cmocka_unit_test(refuses_impossible_contents),
+		cmocka_unit_test(refuses_impossible_regions),
+		cmocka_unit_test(keeps_its_numbers),
+		cmocka_unit_test(carries_a_plan_in_its_text),
+	};
+
+	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+}

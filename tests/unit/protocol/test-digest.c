@@ -1,0 +1,228 @@
+/* The digest is the one that is documented, and no flipped bit escapes it. */
+#include <string.h>
+#include <xxhash.h>
+
+#include "protocol/digest-plain.h"
+#include "protocol/digest.h"
+#include "tests/unit/unit.h"
+
+static void gives_the_published_value(void **state)
+{
+	/* XXH3-128 of nothing, seed 0, in canonical form, as `xxhsum -H2 </dev/null` prints it. */
+	static const struct digest empty = {{0x99, 0xaa, 0x06, 0xd3, 0x01, 0x47, 0x98, 0xd8, 0x60,
+		0x01, 0xc3, 0x24, 0x46, 0x8d, 0x49, 0x7f}};
+	struct digest digest = digest_of("", 0);
+
+	(void)state;
+	assert_memory_equal(digest.bytes, empty.bytes, DIGEST_SIZE);
+	assert_true(digest_equal(&digest, &empty));
+}
+
+static void sees_every_flipped_bit(void **state)
+{
+	uint8_t data[1024];
+	struct digest digest;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7);
+	digest = digest_of(data, sizeof(data));
+	for (size_t bit = 0; bit < 8 * sizeof(data); bit++) {
+		struct digest flipped;
+
+		data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		flipped = digest_of(data, sizeof(data));
+		assert_false(digest_equal(&flipped, &digest));
+		data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+}
+
+static void sees_every_length_of_zeros(void **state)
+{
+	static const uint8_t zeros[1024];
+	struct digest last = digest_of(zeros, 0);
+
+	(void)state;
+	for (size_t size = 1; size <= sizeof(zeros); size++) {
+		struct digest digest = digest_of(zeros, size);
+
+		assert_false(digest_equal(&digest, &last));
+		last = digest;
+	}
+}
+
+static void compares_every_byte(void **state)
+{
+	const struct digest digest = digest_of("x", 1);
+
+	(void)state;
+	for (size_t i = 0; i < DIGEST_SIZE; i++) {
+		struct digest other = digest;
+
+		other.bytes[i] ^= 1;
+		assert_false(digest_equal(&digest, &other));
+	}
+}
+
+static void is_shown_in_the_canonical_order(void **state)
+{
+	const struct digest digest = digest_of("", 0);
+	char text[DIGEST_TEXT_SIZE];
+
+	(void)state;
+	digest_text(text, &digest);
+	assert_string_equal(text, "99aa06d3014798d86001c324468d497f");
+}
+
+static uint8_t long_data[100000];
+
+/* Adds the data in pieces of that size and returns the digest; asks for it on the way as well. */
+static struct digest in_pieces(size_t size, size_t piece)
+{
+	struct digester *digester = digester_new();
+	struct digest digest;
+
+	assert_non_null(digester);
+	for (size_t at = 0; at < size; at += piece) {
+		digester_add(digester, long_data + at, piece < size - at ? piece : size - at);
+		(void)digester_result(digester);
+	}
+	digest = digester_result(digester);
+	digester_free(digester);
+	return digest;
+}
+
+static void is_the_same_in_pieces(void **state)
+{
+	/* The library has other ways up to 16, 128 and 240 bytes, and blocks of 256 and 1024. */
+	static const size_t sizes[] = {0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 255, 256, 257,
+		511, 512, 513, 1023, 1024, 1025, 65535, 65536, 65537, sizeof(long_data)};
+	static const size_t pieces[] = {1, 7, 64, 255, 256, 257, 4096, 65536, sizeof(long_data)};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		for (size_t j = 0; j < COUNT(pieces); j++) {
+			const struct digest whole = digest_of(long_data, sizes[i]);
+			const struct digest parts = in_pieces(sizes[i], pieces[j]);
+
+			assert_true(digest_equal(&whole, &parts));
+		}
+}
+
+/* digest.c takes either code, by their speed; here both work on the same state in turns. */
+static void is_the_same_without_vector_instructions(void **state)
+{
+	static const size_t pieces[] = {1, 15, 16, 17, 240, 256, 257, 1024, 4096, 30000};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pieces); i++)
+		for (unsigned int turns = 1; turns <= 3; turns++) {
+			const struct digest whole = digest_of(long_data, sizeof(long_data));
+			XXH3_state_t *digester = XXH3_createState();
+			XXH128_canonical_t parts;
+			unsigned int turn = 0;
+
+			assert_non_null(digester);
+			XXH3_128bits_reset(digester);
+			for (size_t at = 0, size; at < sizeof(long_data); at += size) {
+				size = sizeof(long_data) - at;
+				if (size > pieces[i])
+					size = pieces[i];
+				if (turn++ % turns == 0)
+					digest_plain_update(digester, long_data + at, size);
+				else
+					XXH3_128bits_update(digester, long_data + at, size);
+			}
+			XXH128_canonicalFromHash(&parts, XXH3_128bits_digest(digester));
+			XXH3_freeState(digester);
+			assert_memory_equal(parts.digest, whole.bytes, DIGEST_SIZE);
+		}
+}
+
+/* With a key: BLAKE2b as RFC 7693 has it, and as `b2sum` would print it if it took keys. */
+static void has_a_key(void **state)
+{
+	/* blake2b(b"abc", digest_size=16, key=bytes(range(32))), of Python's hashlib. */
+	static const struct digest known = {{0x1a, 0x64, 0xbe, 0x47, 0xe4, 0x72, 0x9d, 0x95, 0x1c,
+		0x30, 0x2e, 0xe5, 0x43, 0xf9, 0x7c, 0xf3}};
+	uint8_t key[DIGEST_KEY_SIZE];
+	struct digest digest;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(key); i++)
+		key[i] = (uint8_t)i;
+	digest = digest_of_keyed(key, "abc", 3);
+	assert_true(digest_equal(&digest, &known));
+	for (unsigned int bit = 0; bit < 8 * sizeof(key); bit++) {
+		key[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		digest = digest_of_keyed(key, "abc", 3);
+		assert_false(digest_equal(&digest, &known));
+		key[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	assert_string_equal(digest_name(true), "BLAKE2b keyed");
+	assert_string_equal(digest_name(false), "XXH3");
+}
+
+static void has_a_key_in_pieces(void **state)
+{
+	static const size_t pieces[] = {1, 127, 128, 129, 4096, 30000};
+	static const uint8_t key[DIGEST_KEY_SIZE] = {1, 2, 3};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pieces); i++) {
+		const struct digest whole = digest_of_keyed(key, long_data, sizeof(long_data));
+		struct digester *digester = digester_new();
+		struct digest parts;
+
+		assert_non_null(digester);
+		digester_set_key(digester, key);
+		for (size_t at = 0, size; at < sizeof(long_data); at += size) {
+			size = sizeof(long_data) - at < pieces[i] ? sizeof(long_data) - at
+								  : pieces[i];
+			digester_add(digester, long_data + at, size);
+			(void)digester_result(digester);
+		}
+		parts = digester_result(digester);
+		digester_free(digester);
+		assert_true(digest_equal(&whole, &parts));
+	}
+}
+
+static void pieces_may_be_empty(void **state)
+{
+	struct digester *digester = digester_new();
+	const struct digest expected = digest_of("ab", 2);
+	struct digest digest;
+
+	(void)state;
+	assert_non_null(digester);
+	digester_add(digester, "", 0);
+	digester_add(digester, "a", 1);
+	digester_add(digester, "", 0);
+	digester_add(digester, "b", 1);
+	digester_add(digester, "", 0);
+	digest = digester_result(digester);
+	assert_true(digest_equal(&digest, &expected));
+	digester_free(digester);
+	digester_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gives_the_published_value),
+		cmocka_unit_test(sees_every_flipped_bit),
+		cmocka_unit_test(sees_every_length_of_zeros),
+		cmocka_unit_test(compares_every_byte),
+		cmocka_unit_test(is_the_same_in_pieces),
+		cmocka_unit_test(is_the_same_without_vector_instructions),
+		cmocka_unit_test(has_a_key),
+		cmocka_unit_test(has_a_key_in_pieces),
+		cmocka_unit_test(pieces_may_be_empty),
+		cmocka_unit_test(is_shown_in_the_canonical_order),
+	};
+
+	for (size_t i = 0; i < sizeof(long_data); i++)
+		long_data[i] = (uint8_t)(i * 31 + i / 251);
+	return cmocka_run_group_tests_name("digest", tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* What two sides say of themselves, and that it proves to each what the other one is. */
+#include <string.h>
+
+#include "protocol/handshake.h"
+#include "tests/unit/common/secret-fixture.h"
+#include "tests/unit/unit.h"
+
+static const struct hello example = {
+	.version = HELLO_VERSION,
+	.mode = 1,
+	.size = 4711,
+	.timeout = 10000,
+};
+
+/* Without a secret the words are what they always were. */
+static void without_a_secret_nothing_is_added(void **state)
+{
+	struct handshake handshake;
+	uint8_t expected[HELLO_SIZE], size;
+	const uint8_t *hello_bytes;
+
+	(void)state;
+	hello_encode(&example, expected);
+	for (unsigned int role = 0; role < 2; role++) {
+		handshake_init(&handshake, NULL, role);
+		hello_bytes = handshake_hello(&handshake, &example, &size);
+		assert_int_equal(size, HELLO_SIZE);
+		assert_memory_equal(hello_bytes, expected, sizeof(expected));
+		handshake_receive_hello(&handshake, NULL);
+	}
+}
+
+static void with_one_the_words_fit_a_request_and_have_a_nonce(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct handshake one, other;
+	struct hello heard;
+	const uint8_t *hello_bytes, *others;
+	uint8_t size;
+
+	(void)state;
+	assert_true(SECRET_HELLO_SIZE <= 56);
+	handshake_init(&one, secret, SECRET_CLIENT);
+	handshake_init(&other, secret, SECRET_CLIENT);
+	hello_bytes = handshake_hello(&one, &example, &size);
+	assert_int_equal(size, SECRET_HELLO_SIZE);
+	assert_int_equal(hello_decode(&heard, hello_bytes, size), 0);
+	assert_true(heard.secret);
+	assert_int_equal(heard.size, example.size);
+	others = handshake_hello(&other, &example, &size);
+	assert_memory_equal(hello_bytes, others, HELLO_SIZE);
+	assert_memory_not_equal(hello_bytes + HELLO_SIZE, others + HELLO_SIZE, SECRET_NONCE_SIZE);
+	secret_free(secret);
+}
+
+static void both_have_one_or_none(void **state)
+{
+	struct secret *secret = make_secret('a');
+	const struct hello with = {.secret = true}, without = {0};
+
+	(void)state;
+	assert_true(handshake_fits(NULL, &without, 0));
+	assert_true(handshake_fits(NULL, &without, 56));
+	assert_false(handshake_fits(NULL, &with, 56));
+	assert_false(handshake_fits(secret, &without, 56));
+	assert_true(handshake_fits(secret, &with, SECRET_HELLO_SIZE));
+	assert_true(handshake_fits(secret, &with, 196));
+	/* A nonce that is cut short is none. */
+	assert_false(handshake_fits(secret, &with, SECRET_HELLO_SIZE - 1));
+	secret_free(secret);
+}
+
+/* Lets two sides introduce themselves to one another. */
+static void meet(struct handshake ends[2], const struct secret *client, const struct secret *server)
+{
+	const uint8_t *hello_bytes[2];
+	uint8_t size;
+
+	handshake_init(&ends[0], client, SECRET_CLIENT);
+	handshake_init(&ends[1], server, SECRET_SERVER);
+	for (unsigned int i = 0; i < 2; i++)
+		hello_bytes[i] = handshake_hello(&ends[i], &example, &size);
+	for (unsigned int i = 0; i < 2; i++)
+		handshake_receive_hello(&ends[i], hello_bytes[!i]);
+}
+
+static void the_same_secret_convinces_both(void **state)
+{
+	struct secret *secrets[] = {make_secret('a'), make_secret('a'), make_secret('b')};
+	uint8_t proof[SECRET_PROOF_SIZE];
+	struct handshake ends[2];
+
+	(void)state;
+	for (unsigned int same = 0; same < 2; same++) {
+		meet(ends, secrets[0], secrets[same ? 1 : 2]);
+		for (unsigned int i = 0; i < 2; i++) {
+			assert_int_equal(handshake_peer(&ends[i]), !i);
+			handshake_prove(&ends[i], proof);
+			assert_int_equal(handshake_is_proved(&ends[!i], proof), same);
+			/* Nobody takes his own word for the other's. */
+			assert_false(handshake_is_proved(&ends[i], proof));
+		}
+	}
+	for (size_t i = 0; i < COUNT(secrets); i++)
+		secret_free(secrets[i]);
+}
+
+/* What was heard in one handshake is worth nothing in the next, of the same two. */
+static void a_recorded_proof_is_wrong(void **state)
+{
+	struct secret *secret = make_secret('a');
+	uint8_t proofs[2][SECRET_PROOF_SIZE];
+	struct handshake before[2], after[2];
+
+	(void)state;
+	meet(before, secret, secret);
+	meet(after, secret, secret);
+	for (unsigned int i = 0; i < 2; i++) {
+		handshake_prove(&before[i], proofs[i]);
+		assert_false(handshake_is_proved(&after[!i], proofs[i]));
+		/* Even if all of one side's words are said again: the other side's are new. */
+		handshake_receive_hello(&after[!i], before[i].transcript.hello_bytes[i]);
+		assert_false(handshake_is_proved(&after[!i], proofs[i]));
+	}
+	secret_free(secret);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_secret_nothing_is_added),
+		cmocka_unit_test(with_one_the_words_fit_a_request_and_have_a_nonce),
+		cmocka_unit_test(both_have_one_or_none),
+		cmocka_unit_test(the_same_secret_convinces_both),
+		cmocka_unit_test(a_recorded_proof_is_wrong),
+	};
+
+	return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);
+}

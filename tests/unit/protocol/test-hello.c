@@ -1,0 +1,209 @@
+/* The bytes of our introduction in the private data, and what is not one. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/hello.h"
+#include "tests/unit/unit.h"
+
+static const struct hello example = {
+	.version = 0x0102,
+	.mode = 0x03,
+	.settings = 0x04,
+	.refusal = 0x05060708,
+	.size = 0x1112131415161718,
+	.timeout = 0x21222324,
+	.secret = true,
+};
+
+static const uint8_t example_bytes[HELLO_SIZE] = {
+	'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r',         /* magic */
+	0x02, 0x01, 0x03, 0x04,                         /* version, mode, session */
+	0x08, 0x07, 0x06, 0x05,                         /* refusal */
+	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* size */
+	0x24, 0x23, 0x22, 0x21,                         /* timeout */
+	0x01,                                           /* secret; the rest is zero */
+};
+
+static void assert_is_example(const struct hello *hello)
+{
+	assert_int_equal(hello->version, example.version);
+	assert_int_equal(hello->mode, example.mode);
+	assert_int_equal(hello->settings, example.settings);
+	assert_int_equal(hello->refusal, example.refusal);
+	assert_int_equal(hello->size, example.size);
+	assert_int_equal(hello->timeout, example.timeout);
+	assert_int_equal(hello->secret, example.secret);
+}
+
+static void encodes_exact_bytes_and_nothing_else(void **state)
+{
+	uint8_t buffer[HELLO_SIZE];
+
+	(void)state;
+	memset(buffer, 0xa5, sizeof(buffer));
+	hello_encode(&example, buffer);
+	assert_memory_equal(buffer, example_bytes, HELLO_SIZE);
+}
+
+/* rdmacm private data: what a connect request and, with a reject in mind, an answer can carry. */
+static void fits_the_private_data(void **state)
+{
+	(void)state;
+	assert_true(HELLO_SIZE <= 56);
+	assert_true(HELLO_SIZE <= 148);
+}
+
+/* Reads the example when the transport hands on length bytes of it, padded with what is given. */
+static int decode(struct hello *hello, size_t length, int padding)
+{
+	uint8_t *data = malloc(length ? length : 1);
+	int result;
+
+	assert_non_null(data);
+	memset(data, padding, length);
+	memcpy(data, example_bytes, length < HELLO_SIZE ? length : HELLO_SIZE);
+	result = hello_decode(hello, data, length);
+	free(data);
+	return result;
+}
+
+static void decodes_whatever_the_padding(void **state)
+{
+	static const size_t lengths[] = {HELLO_SIZE, 33, 56, 148, 196, 255};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		struct hello hello;
+
+		assert_int_equal(decode(&hello, lengths[i], 0), 0);
+		assert_is_example(&hello);
+		assert_int_equal(decode(&hello, lengths[i], 0xa5), 0);
+		assert_is_example(&hello);
+	}
+}
+
+static void refuses_what_is_cut_short(void **state)
+{
+	struct hello hello;
+
+	(void)state;
+	for (size_t length = 0; length < HELLO_SIZE; length++)
+		assert_int_equal(decode(&hello, length, 0), length < 8 ? -ENOMSG : -EMSGSIZE);
+}
+
+static void takes_any_other_beginning_for_a_tutorial_peer(void **state)
+{
+	struct hello hello;
+
+	(void)state;
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		uint8_t data[56] = {0};
+
+		memcpy(data, example_bytes, sizeof(example_bytes));
+		data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_int_equal(hello_decode(&hello, data, sizeof(data)), -ENOMSG);
+	}
+}
+
+static void takes_no_private_data_for_a_tutorial_peer(void **state)
+{
+	struct hello hello;
+	uint8_t zeros[196] = {0};
+
+	(void)state;
+	assert_int_equal(hello_decode(&hello, NULL, 0), -ENOMSG);
+	assert_int_equal(hello.size, 0);
+	assert_int_equal(hello.timeout, 0);
+	/* Transports pad a request without private data to their fixed size. */
+	assert_int_equal(hello_decode(&hello, zeros, sizeof(zeros)), -ENOMSG);
+}
+
+/* A stream whose end nobody knows yet, and numbers that were given out once. */
+static void keeps_its_numbers(void **state)
+{
+	struct hello unknown = {.version = HELLO_VERSION, .size = UINT64_MAX};
+	uint8_t buffer[HELLO_SIZE];
+	struct hello hello;
+
+	(void)state;
+	hello_encode(&unknown, buffer);
+	assert_int_equal(hello_decode(&hello, buffer, sizeof(buffer)), 0);
+	assert_int_equal(hello.size, UINT64_MAX);
+	assert_int_equal(hello.version, 2);
+	assert_int_equal(REFUSAL_MODE, 1);
+	assert_int_equal(REFUSAL_VERSION, 2);
+	assert_int_equal(REFUSAL_SESSION, 3);
+	assert_int_equal(REFUSAL_RESOURCES, 4);
+	assert_int_equal(REFUSAL_DEVICE, 6); /* 5 was of version 1 */
+	assert_int_equal(REFUSAL_MALFORMED, 7);
+	assert_int_equal(REFUSAL_STOPPING, 8);
+	assert_int_equal(REFUSAL_DEPTH, 9);
+	assert_int_equal(REFUSAL_BUSY, 10);
+	assert_int_equal(REFUSAL_FILES, 11);
+	assert_int_equal(REFUSAL_SECRET, 14);
+	assert_int_equal(HELLO_EXCHANGE, 0);
+	assert_int_equal(HELLO_DIAGNOSIS, 1);
+	assert_int_equal(HELLO_MEASUREMENT, 2);
+}
+
+/* What a measurement asks room for stands in the place of the size. */
+static void tells_the_shape_of_a_measurement(void **state)
+{
+	static const struct {
+		uint64_t size;
+		uint32_t queue_pairs, depth;
+		int result;
+	} cases[] = {
+		{0x0000000100000001, 1, 1, 0},
+		{0x0000004000000080, 64, 128, 0},
+		{0x0000000800000400, 8, 1024, 0},
+		{0x0000000000000000, 0, 0, -ERANGE},
+		{0x0000000000000001, 0, 1, -ERANGE},
+		{0x0000000100000000, 1, 0, -ERANGE},
+		{0x0000004100000001, 65, 1, -ERANGE},
+		{0x0000000100000401, 1, 1025, -ERANGE},
+		{0x0000004000000081, 64, 129, -ERANGE},
+		{0x0001000000010000, 65536, 65536, -ERANGE},
+		{UINT64_MAX, UINT32_MAX, UINT32_MAX, -ERANGE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		uint32_t queue_pairs, depth;
+
+		assert_int_equal(hello_shape(cases[i].queue_pairs, cases[i].depth), cases[i].size);
+		assert_int_equal(
+			hello_shape_decode(cases[i].size, &queue_pairs, &depth), cases[i].result);
+		assert_int_equal(queue_pairs, cases[i].queue_pairs);
+		assert_int_equal(depth, cases[i].depth);
+	}
+}
+
+static void knows_the_sessions_of_orders(void **state)
+{
+	struct hello hello = {0};
+
+	(void)state;
+	for (unsigned int settings = 0; settings < 256; settings++) {
+		hello.settings = (uint8_t)settings;
+		assert_int_equal(hello_is_control(&hello), settings == 1 || settings == 2);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(encodes_exact_bytes_and_nothing_else),
+		cmocka_unit_test(fits_the_private_data),
+		cmocka_unit_test(decodes_whatever_the_padding),
+		cmocka_unit_test(refuses_what_is_cut_short),
+		cmocka_unit_test(takes_any_other_beginning_for_a_tutorial_peer),
+		cmocka_unit_test(keeps_its_numbers),
+		cmocka_unit_test(takes_no_private_data_for_a_tutorial_peer),
+		cmocka_unit_test(tells_the_shape_of_a_measurement),
+		cmocka_unit_test(knows_the_sessions_of_orders),
+	};
+
+	return cmocka_run_group_tests_name("introduction", tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/* The modes by name and by their numbers on the wire. */
+#include "protocol/mode.h"
+#include "tests/unit/unit.h"
+
+static void finds_each_mode_both_ways(void **state)
+{
+	(void)state;
+	for (unsigned int number = 0; number < MODE_COUNT; number++) {
+		const struct mode *mode = mode_by_number(number);
+
+		assert_non_null(mode);
+		assert_int_equal(mode->number, number);
+		assert_ptr_equal(mode_by_name(mode->name), mode);
+	}
+	assert_string_equal(mode_by_number(0)->name, "write");
+	assert_string_equal(mode_by_number(0)->doing, "writing message to");
+	assert_string_equal(mode_by_number(1)->name, "read");
+	assert_string_equal(mode_by_number(1)->doing, "reading message from");
+}
+
+static void knows_no_others(void **state)
+{
+	static const char *const names[] = {"", "any", "WRITE", "writ", "writes", "read "};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++)
+		assert_null(mode_by_name(names[i]));
+	assert_null(mode_by_number(MODE_COUNT));
+	assert_null(mode_by_number(255));
+	assert_null(mode_by_number(UINT32_MAX));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_each_mode_both_ways),
+		cmocka_unit_test(knows_no_others),
+	};
+
+	return cmocka_run_group_tests_name("mode", tests, NULL, NULL);
+}

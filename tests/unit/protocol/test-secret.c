@@ -1,0 +1,353 @@
+/* The secret's file, and that what is made of it is bound to everything that was said. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "protocol/secret.h"
+#include "tests/unit/unit.h"
+
+#define WORDS "sixteen bytes or"
+
+static char folder[] = "/tmp/test-secret-XXXXXX";
+static char path[sizeof(folder) + 16];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/secret", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder);
+}
+
+/* Makes the file anew. */
+static void write_file(const void *bytes, size_t size, mode_t mode)
+{
+	int file;
+
+	unlink(path);
+	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(file >= 0);
+	assert_int_equal(write(file, bytes, size), size);
+	assert_int_equal(fchmod(file, mode), 0);
+	close(file);
+}
+
+static void assert_loads(struct secret **secret)
+{
+	char why[SECRET_WHY_SIZE] = "";
+
+	if (secret_load(secret, path, why))
+		fail_msg("%s", why);
+}
+
+static void assert_refused(const char *name, int error, const char *reason)
+{
+	char why[SECRET_WHY_SIZE] = "", expected[SECRET_WHY_SIZE];
+	struct secret *secret = NULL;
+
+	snprintf(expected, sizeof(expected), "cannot use the secret file %s: %s", name, reason);
+	assert_int_equal(secret_load(&secret, name, why), -error);
+	assert_string_equal(why, expected);
+	assert_null(secret);
+}
+
+static struct secret *secret_of(const void *bytes, size_t size)
+{
+	struct secret *secret = NULL;
+
+	write_file(bytes, size, 0600);
+	assert_loads(&secret);
+	return secret;
+}
+
+static void takes_a_file_of_ours_alone(void **state)
+{
+	static const mode_t good[] = {0600, 0400, 0700};
+	static const mode_t bad[] = {0644, 0640, 0604, 0660, 0620, 0602, 0610, 0601, 0777};
+	struct secret *secret;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(good); i++) {
+		write_file(WORDS, SECRET_MIN, good[i]);
+		assert_loads(&secret);
+		secret_free(secret);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		write_file(WORDS, SECRET_MIN, bad[i]);
+		assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+	}
+	secret_free(NULL);
+}
+
+/* What systemd hands to a service, and nothing beside it. */
+static void takes_a_credential_that_the_group_may_read(void **state)
+{
+	static const mode_t bad[] = {0644, 0460, 0450, 0441};
+	struct secret *secret;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	write_file(WORDS, SECRET_MIN, 0440);
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/elsewhere", 1), 0);
+	assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
+	assert_loads(&secret);
+	secret_free(secret);
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		write_file(WORDS, SECRET_MIN, bad[i]);
+		assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+	}
+	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+}
+
+/* Who may write a file that is another user's can change the secret as he likes. */
+static void takes_no_file_of_somebody_else(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	write_file(WORDS, SECRET_MIN, 0600);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_refused(path, EPERM, "it belongs to another user");
+}
+
+static void takes_regular_files_only(void **state)
+{
+	(void)state;
+	assert_refused("/dev/null", EINVAL, "it is not a regular file");
+	assert_refused("/tmp", EINVAL, "it is not a regular file");
+	assert_refused("/nowhere/at all", ENOENT, "No such file or directory");
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_refused(path, EINVAL, "it is not a regular file");
+}
+
+static void wants_enough_and_not_too_much(void **state)
+{
+	static uint8_t bytes[SECRET_MAX + 3];
+	struct secret *secret;
+
+	(void)state;
+	memset(bytes, 's', sizeof(bytes));
+	for (size_t size = 0; size < SECRET_MIN; size++) {
+		write_file(bytes, size, 0600);
+		assert_refused(path, EINVAL, "it has less than 16 bytes");
+	}
+	secret_free(secret_of(bytes, SECRET_MAX));
+	write_file(bytes, SECRET_MAX + 1, 0600);
+	assert_refused(path, EINVAL, "it has more than 4096 bytes");
+	write_file(bytes, sizeof(bytes), 0600);
+	assert_refused(path, EINVAL, "it has more than 4096 bytes");
+	/* The newline of an editor does not count, neither as one byte too many nor as the last. */
+	bytes[SECRET_MAX] = '\n';
+	write_file(bytes, SECRET_MAX + 1, 0600);
+	assert_loads(&secret);
+	secret_free(secret);
+	bytes[SECRET_MIN - 1] = '\n';
+	write_file(bytes, SECRET_MIN, 0600);
+	assert_refused(path, EINVAL, "it has less than 16 bytes");
+}
+
+/* What a hash comes to: a proof of either role, keys and tags. */
+enum { PROOF_CLIENT, PROOF_SERVER, KEY_CLIENT, KEY_SERVER, TAG_CLIENT, TAG_SERVER, HASHES };
+
+struct hashes {
+	uint8_t bytes[HASHES][32];
+};
+
+static const struct secret_transcript example = {{
+	"what the client says, and then its nonce: 56 bytes long",
+	"what the server says, and then its nonce: as long as th",
+}};
+
+static void make_hashes(
+	const struct secret *secret, const struct secret_transcript *transcript, struct hashes *all)
+{
+	memset(all, 0, sizeof(*all));
+	for (unsigned int i = 0; i < 2; i++) {
+		secret_prove(secret, transcript, i, all->bytes[PROOF_CLIENT + i]);
+		secret_stream_key(secret, transcript, i, "name", 4, all->bytes[KEY_CLIENT + i]);
+		secret_tag(secret, transcript, i, 0, all->bytes[TAG_CLIENT + i]);
+	}
+}
+
+/* No two of them are the same, nor is one the beginning of another. */
+static void assert_all_differ(const struct hashes *a, const struct hashes *b)
+{
+	for (unsigned int i = 0; i < HASHES; i++)
+		for (unsigned int j = 0; j < HASHES; j++)
+			if (a != b || i != j)
+				assert_memory_not_equal(a->bytes[i], b->bytes[j], SECRET_TAG_SIZE);
+}
+
+static void a_newline_at_the_end_is_no_part_of_it(void **state)
+{
+	struct secret *secrets[] = {
+		secret_of(WORDS, SECRET_MIN),
+		secret_of(WORDS "\n", SECRET_MIN + 1),
+		secret_of(WORDS "\n\n", SECRET_MIN + 2),
+		secret_of(WORDS " ", SECRET_MIN + 1),
+	};
+	struct hashes hashes[COUNT(secrets)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(secrets); i++) {
+		make_hashes(secrets[i], &example, &hashes[i]);
+		secret_free(secrets[i]);
+	}
+	assert_memory_equal(&hashes[0], &hashes[1], sizeof(hashes[0]));
+	assert_all_differ(&hashes[0], &hashes[2]);
+	assert_all_differ(&hashes[0], &hashes[3]);
+	assert_all_differ(&hashes[2], &hashes[3]);
+}
+
+/* A bit of either side's words: of its introduction, which has mode and version, or of its nonce. */
+static void everything_is_bound_to_what_was_said(void **state)
+{
+	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	struct hashes before, after;
+
+	(void)state;
+	make_hashes(secret, &example, &before);
+	assert_all_differ(&before, &before);
+	for (unsigned int bit = 0; bit < 8 * sizeof(example); bit++) {
+		struct secret_transcript other = example;
+
+		((uint8_t *)&other)[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		make_hashes(secret, &other, &after);
+		assert_all_differ(&before, &after);
+		for (unsigned int role = 0; role < 2; role++)
+			assert_false(secret_is_proof(
+				secret, &other, role, before.bytes[PROOF_CLIENT + role]));
+	}
+	secret_free(secret);
+}
+
+static void and_to_the_secret(void **state)
+{
+	struct hashes before, after;
+	char hello_bytes[] = WORDS;
+	struct secret *secret = secret_of(hello_bytes, SECRET_MIN);
+
+	(void)state;
+	make_hashes(secret, &example, &before);
+	secret_free(secret);
+	for (unsigned int byte = 0; byte < SECRET_MIN; byte++) {
+		hello_bytes[byte] ^= 1;
+		secret = secret_of(hello_bytes, SECRET_MIN);
+		hello_bytes[byte] ^= 1;
+		make_hashes(secret, &example, &after);
+		assert_all_differ(&before, &after);
+		for (unsigned int role = 0; role < 2; role++)
+			assert_false(secret_is_proof(
+				secret, &example, role, before.bytes[PROOF_CLIENT + role]));
+		secret_free(secret);
+	}
+}
+
+/* What one side says is wrong in the mouth of the other, even where both have said the same. */
+static void a_reflected_proof_is_wrong(void **state)
+{
+	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	struct secret_transcript mirror = {{"the very same words", "the very same words"}};
+	uint8_t proof[SECRET_PROOF_SIZE], tag[SECRET_TAG_SIZE];
+
+	(void)state;
+	for (unsigned int role = 0; role < 2; role++) {
+		secret_prove(secret, &mirror, role, proof);
+		assert_true(secret_is_proof(secret, &mirror, role, proof));
+		assert_false(secret_is_proof(secret, &mirror, !role, proof));
+		secret_tag(secret, &mirror, role, 0, tag);
+		assert_true(secret_is_tag(secret, &mirror, role, 0, tag));
+		assert_false(secret_is_tag(secret, &mirror, !role, 0, tag));
+	}
+	secret_free(secret);
+}
+
+static void one_wrong_bit_is_enough(void **state)
+{
+	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	uint8_t proof[SECRET_PROOF_SIZE], tag[SECRET_TAG_SIZE];
+
+	(void)state;
+	secret_prove(secret, &example, SECRET_CLIENT, proof);
+	secret_tag(secret, &example, SECRET_CLIENT, 0, tag);
+	for (unsigned int bit = 0; bit < 8 * sizeof(proof); bit++) {
+		proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_false(secret_is_proof(secret, &example, SECRET_CLIENT, proof));
+		proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (unsigned int bit = 0; bit < 8 * sizeof(tag); bit++) {
+		tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_false(secret_is_tag(secret, &example, SECRET_CLIENT, 0, tag));
+		tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	/* Not even "damaged" becomes "verified". */
+	assert_true(secret_is_tag(secret, &example, SECRET_CLIENT, 0, tag));
+	assert_false(secret_is_tag(secret, &example, SECRET_CLIENT, 1, tag));
+	secret_free(secret);
+}
+
+static void a_stream_has_the_key_of_its_name(void **state)
+{
+	static const char *const names[] = {"", "a", "b", "ab", "name"};
+	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	uint8_t keys[COUNT(names)][SECRET_KEY_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		secret_stream_key(
+			secret, &example, SECRET_SERVER, names[i], strlen(names[i]), keys[i]);
+		for (size_t j = 0; j < i; j++)
+			assert_memory_not_equal(keys[i], keys[j], SECRET_KEY_SIZE);
+	}
+	secret_forget(keys, sizeof(keys));
+	for (size_t i = 0; i < sizeof(keys); i++)
+		assert_int_equal(((uint8_t *)keys)[i], 0);
+	secret_free(secret);
+}
+
+static void nonces_are_new(void **state)
+{
+	uint8_t nonces[100][SECRET_NONCE_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(nonces); i++) {
+		secret_nonce(nonces[i]);
+		for (size_t j = 0; j < i; j++)
+			assert_memory_not_equal(nonces[i], nonces[j], SECRET_NONCE_SIZE);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_a_file_of_ours_alone),
+		cmocka_unit_test(takes_a_credential_that_the_group_may_read),
+		cmocka_unit_test(takes_no_file_of_somebody_else),
+		cmocka_unit_test(takes_regular_files_only),
+		cmocka_unit_test(wants_enough_and_not_too_much),
+		cmocka_unit_test(a_newline_at_the_end_is_no_part_of_it),
+		cmocka_unit_test(everything_is_bound_to_what_was_said),
+		cmocka_unit_test(and_to_the_secret),
+		cmocka_unit_test(a_reflected_proof_is_wrong),
+		cmocka_unit_test(one_wrong_bit_is_enough),
+		cmocka_unit_test(a_stream_has_the_key_of_its_name),
+		cmocka_unit_test(nonces_are_new),
+	};
+
+	return cmocka_run_group_tests_name("secret", tests, make_folder, remove_folder);
+}

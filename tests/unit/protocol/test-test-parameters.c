@@ -1,0 +1,283 @@
+/* The plan of a measured run and the tally of its end, as bytes. */
+#include <errno.h>
+#include <string.h>
+
+#include "protocol/test-parameters.h"
+#include "tests/unit/unit.h"
+
+static const struct test_parameters full = {
+	.kind = TEST_LATENCY,
+	.wait = TEST_SPIN,
+	.reads = true,
+	.bidirectional = true,
+	.verify = true,
+	.size = 0x01020304,
+	.queue_pairs = 7,
+	.depth = 0x0203,
+	.slots = 0x0105,
+	.operations = 0x1112131415161718,
+	.milliseconds = 0x21222324,
+	.seed = 0x3132333435363738,
+};
+
+static const uint8_t full_bytes[TEST_PARAMETERS_SIZE] =
+	"\x01\x00\x01\x00\x01\x01\x01\x00\x04\x03\x02\x01\x07\x00\x00\x00"
+	"\x03\x02\x00\x00\x05\x01\x00\x00\x24\x23\x22\x21\x00\x00\x00\x00"
+	"\x18\x17\x16\x15\x14\x13\x12\x11\x38\x37\x36\x35\x34\x33\x32\x31";
+
+static void assert_same(const struct test_parameters *got, const struct test_parameters *wanted)
+{
+	assert_int_equal(got->kind, wanted->kind);
+	assert_int_equal(got->wait, wanted->wait);
+	assert_int_equal(got->reads, wanted->reads);
+	assert_int_equal(got->bidirectional, wanted->bidirectional);
+	assert_int_equal(got->verify, wanted->verify);
+	assert_int_equal(got->size, wanted->size);
+	assert_int_equal(got->queue_pairs, wanted->queue_pairs);
+	assert_int_equal(got->depth, wanted->depth);
+	assert_int_equal(got->slots, wanted->slots);
+	assert_int_equal(got->operations, wanted->operations);
+	assert_int_equal(got->milliseconds, wanted->milliseconds);
+	assert_int_equal(got->seed, wanted->seed);
+}
+
+static void lies_where_the_protocol_says(void **state)
+{
+	uint8_t bytes[TEST_PARAMETERS_SIZE];
+
+	(void)state;
+	memset(bytes, 0xa5, sizeof(bytes));
+	test_parameters_encode(&full, bytes);
+	assert_memory_equal(bytes, full_bytes, TEST_PARAMETERS_SIZE);
+}
+
+static void comes_back_as_it_went(void **state)
+{
+	struct test_parameters back;
+
+	(void)state;
+	memset(&back, 0xa5, sizeof(back));
+	assert_int_equal(test_parameters_decode(&back, full_bytes, TEST_PARAMETERS_SIZE), 0);
+	assert_same(&back, &full);
+}
+
+/* Each flag by itself, and whatever is no flag is none. */
+static void tells_flags_apart(void **state)
+{
+	static const uint8_t values[] = {0, 1, 2, 3, 255};
+
+	(void)state;
+	for (size_t at = 4; at <= 6; at++)
+		for (size_t i = 0; i < COUNT(values); i++) {
+			uint8_t bytes[TEST_PARAMETERS_SIZE];
+			struct test_parameters parameters;
+
+			memcpy(bytes, full_bytes, TEST_PARAMETERS_SIZE);
+			memset(bytes + 4, 0, 3);
+			bytes[at] = values[i];
+			assert_int_equal(
+				test_parameters_decode(&parameters, bytes, TEST_PARAMETERS_SIZE),
+				0);
+			assert_int_equal(parameters.reads, at == 4 && values[i] == 1);
+			assert_int_equal(parameters.bidirectional, at == 5 && values[i] == 1);
+			assert_int_equal(parameters.verify, at == 6 && values[i] == 1);
+		}
+}
+
+static void refuses_wrong_lengths(void **state)
+{
+	uint8_t bytes[TEST_PARAMETERS_SIZE + 1] = {0};
+	struct test_result result;
+	struct test_parameters parameters;
+
+	(void)state;
+	memcpy(bytes, full_bytes, TEST_PARAMETERS_SIZE);
+	assert_int_equal(test_parameters_decode(&parameters, NULL, 0), -EPROTO);
+	assert_int_equal(
+		test_parameters_decode(&parameters, bytes, TEST_PARAMETERS_SIZE - 1), -EPROTO);
+	assert_int_equal(
+		test_parameters_decode(&parameters, bytes, TEST_PARAMETERS_SIZE + 1), -EPROTO);
+	assert_int_equal(test_result_decode(&result, NULL, 0), -EPROTO);
+	assert_int_equal(test_result_decode(&result, bytes, TEST_RESULT_SIZE - 1), -EPROTO);
+	assert_int_equal(test_result_decode(&result, bytes, TEST_RESULT_SIZE + 1), -EPROTO);
+}
+
+static int decode_with(size_t at, size_t bytes, uint64_t value)
+{
+	uint8_t text[TEST_PARAMETERS_SIZE];
+	struct test_parameters parameters;
+
+	memcpy(text, full_bytes, TEST_PARAMETERS_SIZE);
+	for (size_t i = 0; i < bytes; i++)
+		text[at + i] = (uint8_t)(value >> 8 * i);
+	return test_parameters_decode(&parameters, text, TEST_PARAMETERS_SIZE);
+}
+
+static void refuses_what_nobody_can_carry_out(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t at, bytes;
+		uint64_t value;
+		bool possible;
+	} cases[] = {
+		{"bandwidth", 0, 2, 0, true},
+		{"a kind that there is not", 0, 2, TEST_KINDS, false},
+		{"a kind beyond a byte", 0, 2, 0x100, false},
+		{"an event", 2, 2, 0, true},
+		{"a way to wait that there is not", 2, 2, TEST_WAITS, false},
+		{"a way beyond a byte", 2, 2, 0x101, false},
+		{"no bytes", 8, 4, 0, false},
+		{"one byte", 8, 4, 1, true},
+		{"4 GiB", 8, 4, UINT32_MAX, true}, /* but nobody has the memory */
+		{"no queue pair", 12, 4, 0, false},
+		{"one queue pair", 12, 4, 1, true},
+		{"too many queue pairs", 12, 4, TEST_QUEUE_PAIRS_MAX + 1, false},
+		{"so many that a product wraps", 12, 4, 0x80000000, false},
+		{"no depth", 16, 4, 0, false},
+		{"less deep than slots", 16, 4, 0x104, false},
+		{"as deep as slots", 16, 4, 0x105, true},
+		{"deepest", 16, 4, TEST_DEPTH_MAX, true}, /* 7 times 1024 */
+		{"too deep", 16, 4, TEST_DEPTH_MAX + 1, false},
+		{"so deep that a product wraps", 16, 4, 0xffffffff, false},
+		{"no slots", 20, 4, 0, false},
+		{"one slot", 20, 4, 1, true},
+		{"as many slots as depth", 20, 4, 0x0203, true},
+		{"more slots than depth", 20, 4, 0x0204, false},
+		{"no time, but operations", 24, 4, 0, true},
+		{"no operations, but a time", 32, 8, 0, true},
+		{"any seed", 40, 8, 0, true},
+		{"what is not looked at", 48, 8, UINT64_MAX, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		check_case(
+			cases[i].name, decode_with(cases[i].at, cases[i].bytes, cases[i].value) ==
+					       (cases[i].possible ? 0 : -EPROTO));
+}
+
+static void ends_somehow(void **state)
+{
+	uint8_t text[TEST_PARAMETERS_SIZE];
+	struct test_parameters parameters;
+
+	(void)state;
+	memcpy(text, full_bytes, TEST_PARAMETERS_SIZE);
+	memset(text + 24, 0, 4);
+	memset(text + 32, 0, 8);
+	assert_int_equal(test_parameters_decode(&parameters, text, TEST_PARAMETERS_SIZE), -EPROTO);
+}
+
+static void knows_which_shapes_there_can_be(void **state)
+{
+	static const struct {
+		uint32_t queue_pairs, depth;
+		bool possible;
+	} cases[] = {
+		{1, 1, true},
+		{0, 1, false},
+		{1, 0, false},
+		{64, 128, true},
+		{64, 129, false},
+		{65, 1, false},
+		{8, 1024, true},
+		{9, 1024, false},
+		{1, 1025, false},
+		{UINT32_MAX, UINT32_MAX, false},
+		{65536, 65536, false}, /* a product of 0 */
+		{64, 0x4000001, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(test_shape_is_possible(cases[i].queue_pairs, cases[i].depth),
+			cases[i].possible);
+}
+
+static void needs_memory_for_all_slots(void **state)
+{
+	struct test_parameters parameters = {
+		.size = 65536, .queue_pairs = 3, .slots = 5, .depth = 9};
+
+	(void)state;
+	assert_int_equal(test_parameters_memory(&parameters), 65536 * 15);
+	parameters = (struct test_parameters){.size = UINT32_MAX, .queue_pairs = 64, .slots = 128};
+	assert_int_equal(test_parameters_memory(&parameters), UINT64_C(4294967295) * 8192);
+}
+
+static void tallies_come_back_as_they_went(void **state)
+{
+	const struct test_result result = {
+		.operations = 0x0102030405060708,
+		.bytes = 2,
+		.nanoseconds = 3,
+		.cpu_nanoseconds = 4,
+		.worst = 5,
+		.best = 6,
+		.wrong = 0x1112131415161718,
+	};
+	struct test_result back;
+	static const uint8_t expected[TEST_RESULT_SIZE] =
+		"\x08\x07\x06\x05\x04\x03\x02\x01\x02\x00\x00\x00\x00\x00\x00\x00"
+		"\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00"
+		"\x05\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00"
+		"\x18\x17\x16\x15\x14\x13\x12\x11";
+	uint8_t bytes[TEST_RESULT_SIZE];
+
+	(void)state;
+	memset(bytes, 0xa5, sizeof(bytes));
+	test_result_encode(&result, bytes);
+	assert_memory_equal(bytes, expected, TEST_RESULT_SIZE);
+	assert_int_equal(test_result_decode(&back, bytes, TEST_RESULT_SIZE), 0);
+	assert_memory_equal(&back, &result, sizeof(result));
+}
+
+static void tallies_of_threads_come_to_one(void **state)
+{
+	struct test_result sum = {.operations = 1,
+		.bytes = 2,
+		.nanoseconds = 30,
+		.cpu_nanoseconds = 4,
+		.worst = 5,
+		.best = 6,
+		.wrong = 7};
+	struct test_result part = {.operations = 10,
+		.bytes = 20,
+		.nanoseconds = 29,
+		.cpu_nanoseconds = 40,
+		.worst = 50,
+		.best = 60,
+		.wrong = 70};
+
+	(void)state;
+	test_result_add(&sum, &part);
+	assert_int_equal(sum.operations, 11);
+	assert_int_equal(sum.bytes, 22);
+	assert_int_equal(sum.nanoseconds, 30);
+	assert_int_equal(sum.cpu_nanoseconds, 44);
+	assert_int_equal(sum.worst, 0);
+	assert_int_equal(sum.best, 0);
+	assert_int_equal(sum.wrong, 77);
+	part.nanoseconds = 31;
+	test_result_add(&sum, &part);
+	assert_int_equal(sum.nanoseconds, 31);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lies_where_the_protocol_says),
+		cmocka_unit_test(comes_back_as_it_went),
+		cmocka_unit_test(tells_flags_apart),
+		cmocka_unit_test(refuses_wrong_lengths),
+		cmocka_unit_test(refuses_what_nobody_can_carry_out),
+		cmocka_unit_test(ends_somehow),
+		cmocka_unit_test(knows_which_shapes_there_can_be),
+		cmocka_unit_test(needs_memory_for_all_slots),
+		cmocka_unit_test(tallies_come_back_as_they_went),
+		cmocka_unit_test(tallies_of_threads_come_to_one),
+	};
+
+	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}

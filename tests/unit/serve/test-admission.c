@@ -1,0 +1,407 @@
+/* Who holds the secret and who does not, on a made-up device: what each learns, and what is verified. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exchange/internal.h"
+#include "tests/unit/common/secret-fixture.h"
+#include "tests/unit/exchange/pair.h"
+#include "tests/unit/serve/admission-fixture.h"
+
+static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
+
+/* Both proofs go first, and what may be accessed is registered only after the peer's. */
+static void check_order(struct pair *pair)
+{
+	struct fixture *ends[] = {&pair->active, &pair->passive};
+
+	assert_false(fixture_is_reachable(ends[0]) || fixture_is_reachable(ends[1]));
+	assert_int_equal(fake_sends(ends[0]->id), 1);
+	assert_int_equal(fake_sends(ends[1]->id), 0);
+	pair_run(pair);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(fixture_find(ends[i], MSG_PROOF), 0);
+		assert_int_equal(fixture_find(ends[i], MSG_MR), 1);
+		assert_int_equal(fixture_count(ends[i], MSG_PROOF), 1);
+		assert_true(fixture_notes(ends[i]) & CONNECTION_ADMITTED);
+	}
+}
+
+static void those_who_hold_it_exchange_as_ever(void **state)
+{
+	struct secret *secret = make_secret('a'), *same = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 16; i++) {
+		struct pair pair = {.chance = i,
+			.active = {.mode = i & 1, .secret = secret},
+			.passive = {.secret = same}};
+		struct digest digests[2];
+		char paths[2][32];
+		int files[2];
+
+		pair.active.transport = i & 2 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+		files[0] = pair_file(i & 4 ? 300000 : 0, i, paths[0], &digests[0]);
+		files[1] = pair_file(100000, ~i, paths[1], &digests[1]);
+		if (i & 4)
+			pair.active.input = paths[0];
+		if (i & 8)
+			pair.passive.input = paths[1];
+		pair_start(&pair);
+		check_order(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(files[0]);
+		close(files[1]);
+		assert_false(failure_is_set(&pair.active.outcome));
+		assert_false(failure_is_set(&pair.passive.outcome));
+		if (i & 12)
+			assert_non_null(strstr(pair.active.printed, "bytes, BLAKE2b keyed "));
+		assert_null(strstr(pair.active.printed, "XXH3"));
+	}
+	secret_free(secret);
+	secret_free(same);
+}
+
+/* Neither learns where the other's memory is, and the client hears what any refused one does. */
+static void strangers_are_turned_away(void **state)
+{
+	struct secret *secret = make_secret('a'), *other = make_secret('b');
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct pair pair = {
+			.active = {.mode = mode, .secret = secret}, .passive = {.secret = other}};
+		struct failure refused = {0};
+		char text[512], expected[512];
+
+		pair_start(&pair);
+		pair_run(&pair);
+		assert_false(
+			fixture_is_reachable(&pair.active) || fixture_is_reachable(&pair.passive));
+		assert_int_equal(fixture_count(&pair.active, MSG_MR), 0);
+		assert_int_equal(fixture_count(&pair.passive, MSG_MR), 0);
+		assert_int_equal(fixture_count(&pair.passive, MSG_PROOF), 0);
+		assert_int_equal(fixture_last(&pair.passive, MSG_ABORT).refusal, REFUSAL_SECRET);
+		assert_false((fixture_notes(&pair.active) | fixture_notes(&pair.passive)) &
+			     CONNECTION_ADMITTED);
+		pair_close(&pair);
+		pair_stop(&pair);
+		assert_int_equal(pair.passive.outcome.kind, FAILURE_PROTOCOL);
+		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_PEER);
+		failure_explain(&pair.passive.outcome, "host", false, text, sizeof(text));
+		assert_non_null(strstr(text, "it does not hold our secret"));
+		secret_refused(&refused);
+		failure_explain(&refused, "host", true, expected, sizeof(expected));
+		failure_explain(&pair.active.outcome, "host", true, text, sizeof(text));
+		assert_string_equal(text, expected);
+		assert_int_equal(failure_status(&pair.active.outcome), STATUS_CONNECT);
+	}
+	secret_free(secret);
+	secret_free(other);
+}
+
+static void expect_turned_away(struct fixture *fixture)
+{
+	fixture_complete_all(fixture);
+	assert_int_equal(fixture_count(fixture, MSG_MR), 0);
+	assert_int_equal(fixture_count(fixture, MSG_ABORT), 1);
+	assert_false(fixture_is_reachable(fixture));
+	if (fixture->active)
+		fixture_expect_failure(fixture, FAILURE_REFUSED, STATUS_CONNECT);
+	else
+		fixture_expect_failure(fixture, FAILURE_PROTOCOL, STATUS_PEER);
+}
+
+/* What was recorded with another client, or before, opens nothing now. */
+static void a_replayed_proof_is_turned_away(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct message recorded;
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture before = {.mode = mode, .secret = secret};
+		struct fixture after = {.mode = mode, .secret = secret};
+		struct handshake peer, replayer;
+
+		fixture_start_passive(&before, &peer, secret);
+		recorded = fixture_proof(&peer);
+		fixture_hear(&before, &recorded);
+		assert_true(fixture_notes(&before) & CONNECTION_ADMITTED);
+		fixture_close(&before, NULL);
+		fixture_stop(&before);
+		fixture_start_passive(&after, &replayer, secret);
+		fixture_hear(&after, &recorded);
+		/* Then nothing helps any more, not even the right one. */
+		recorded = fixture_proof(&replayer);
+		fixture_hear(&after, &recorded);
+		assert_false(fixture_notes(&after) & CONNECTION_ADMITTED);
+		expect_turned_away(&after);
+	}
+	secret_free(secret);
+}
+
+/* A server that has no secret can but say again what it hears. */
+static void a_reflected_proof_is_turned_away(void **state)
+{
+	struct secret *secret = make_secret('a'), *none = make_secret('b');
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {.mode = mode, .secret = secret};
+		struct failure failure = {0};
+		struct handshake peer;
+		struct message ours;
+
+		assert_int_equal(
+			fixture_start_active(&fixture, &peer, none, UINT8_MAX, &failure), 0);
+		ours = fixture_last(&fixture, MSG_PROOF);
+		fixture_hear(&fixture, &ours);
+		expect_turned_away(&fixture);
+	}
+	secret_free(secret);
+	secret_free(none);
+}
+
+/* A client with a secret tells a server without one nothing but that it goes. */
+static void a_server_without_one_gets_nothing(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 6; i++) {
+		struct fixture fixture = {.mode = i & 1, .secret = secret};
+		struct failure failure = {0};
+		struct handshake peer;
+		/* None; a nonce that is cut short; no introduction at all. */
+		uint8_t length = i < 2 ? UINT8_MAX : i < 4 ? SECRET_HELLO_SIZE - 1 : 0;
+
+		assert_int_equal(fixture_start_active(
+					 &fixture, &peer, i < 2 ? NULL : secret, length, &failure),
+			-1);
+		assert_int_equal(failure.kind, FAILURE_REFUSED);
+		assert_int_equal(failure.code, REFUSAL_SECRET);
+		assert_int_equal(fake_sends(fixture.id), 0);
+		fixture_close(&fixture, &failure);
+		fixture_stop(&fixture);
+	}
+	secret_free(secret);
+}
+
+/* Whoever says anything else first is not answered at all. */
+static void nothing_comes_before_the_proof(void **state)
+{
+	static const struct message messages[] = {
+		{.type = MSG_MR, .length = 1, .depth = 1},
+		{.type = MSG_DONE},
+		{.type = MSG_VERDICT},
+		{.type = MSG_DATA, .length = 1},
+		{.type = MSG_CREDIT},
+	};
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(messages); i++) {
+		struct fixture fixture = {.mode = MODE_WRITE, .secret = secret};
+		struct handshake peer;
+
+		fixture_start_passive(&fixture, &peer, secret);
+		fixture_hear(&fixture, &messages[i]);
+		assert_int_equal(fake_sends(fixture.id), 0);
+		assert_false(fixture_is_reachable(&fixture));
+		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
+	}
+	secret_free(secret);
+}
+
+/* Nor is a proof taken where there is no secret. */
+static void a_proof_that_nobody_wants_breaks_the_protocol(void **state)
+{
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {.mode = mode};
+
+		fixture_exchange_regions(&fixture, 1024);
+		fixture_hear(&fixture, &(struct message){.type = MSG_PROOF});
+		fixture_expect_violation(&fixture, "MSG_PROOF, which nobody asked for");
+	}
+}
+
+/* On from the start until our data and MSG_DONE are posted; the peer's text is to come. */
+static void exchange_up_to_data(struct fixture *fixture, struct handshake *peer,
+	const struct secret *secret, const char *name)
+{
+	struct message message;
+
+	fixture_start_passive(fixture, peer, secret);
+	message = fixture_proof(peer);
+	fixture_hear(fixture, &message);
+	fixture_complete_all(fixture);
+	message = fixture_last(fixture, MSG_PROOF);
+	assert_true(handshake_is_proved(peer, message.proof));
+	message = fixture_peer_region(fixture, 1024);
+	fixture->peer_ring = 1024;
+	message_set_text(&message, name);
+	fixture_hear(fixture, &message);
+	fixture_complete_all(fixture);
+}
+
+/* The peer's text and MSG_DONE, with the digest for data of that name. */
+static void hear_text(struct fixture *fixture, const struct handshake *peer, const char *name)
+{
+	struct message done = fixture_peer_done(fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	uint8_t key[SECRET_KEY_SIZE];
+
+	secret_stream_key(peer->secret, &peer->transcript, SECRET_CLIENT, name, strlen(name), key);
+	done.digest = digest_of_keyed(key, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_hear_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_complete_all(fixture);
+	fixture_hear(fixture, &done);
+	fixture_complete_all(fixture);
+}
+
+static struct message verdict_of(const struct handshake *peer, uint32_t verdict)
+{
+	struct message message = {.type = MSG_VERDICT, .verdict = verdict};
+
+	secret_tag(peer->secret, &peer->transcript, peer->role, verdict, message.digest.bytes);
+	return message;
+}
+
+static void what_the_peer_signed_is_believed(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {.mode = mode, .secret = secret};
+		struct handshake peer;
+		struct message ours, theirs;
+
+		exchange_up_to_data(&fixture, &peer, secret, "name");
+		hear_text(&fixture, &peer, "name");
+		ours = fixture_last(&fixture, MSG_VERDICT);
+		assert_int_equal(ours.verdict, VERDICT_VERIFIED);
+		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_VERIFIED,
+			ours.digest.bytes));
+		theirs = verdict_of(&peer, VERDICT_VERIFIED);
+		fixture_hear(&fixture, &theirs);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_false(failure_is_set(&fixture.outcome));
+		assert_non_null(strstr(fixture.printed, "remote buffer: " PEER_TEXT "\n"));
+	}
+	secret_free(secret);
+}
+
+/* Somebody between the two can change a digest, but not so that it fits; nor the name. */
+static void what_was_changed_on_the_way_is_damaged(void **state)
+{
+	static const char *const names[] = {"name", "other"};
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i & 1, .secret = secret};
+		struct message ours, theirs;
+		struct handshake peer;
+
+		exchange_up_to_data(&fixture, &peer, secret, names[0]);
+		if (i & 2) {
+			hear_text(&fixture, &peer, names[1]);
+		} else {
+			/* A digest that anybody can compute. */
+			struct message done =
+				fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+
+			fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+			fixture_complete_all(&fixture);
+			fixture_hear(&fixture, &done);
+			fixture_complete_all(&fixture);
+		}
+		ours = fixture_last(&fixture, MSG_VERDICT);
+		assert_int_equal(ours.verdict, VERDICT_DAMAGED);
+		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_DAMAGED,
+			ours.digest.bytes));
+		theirs = verdict_of(&peer, VERDICT_VERIFIED);
+		fixture_hear(&fixture, &theirs);
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+		assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+		assert_null(strstr(fixture.printed, "remote buffer"));
+	}
+	secret_free(secret);
+}
+
+/* Nor does anybody else make a verdict of it. */
+static void a_forged_verdict_is_refused(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 3 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i & 1, .secret = secret};
+		struct handshake peer;
+		struct message theirs = verified;
+
+		exchange_up_to_data(&fixture, &peer, secret, "");
+		hear_text(&fixture, &peer, "");
+		if (i / 2 == 1) /* what was "damaged" */
+			theirs.digest = verdict_of(&peer, VERDICT_DAMAGED).digest;
+		else if (i / 2 == 2) /* our own */
+			theirs = fixture_last(&fixture, MSG_VERDICT);
+		fixture_hear(&fixture, &theirs);
+		fixture_expect_violation(&fixture, "its MSG_VERDICT is not signed with our secret");
+	}
+	secret_free(secret);
+}
+
+/* What is damaged between two who hold the secret is damaged at both ends. */
+static void both_ends_know_of_damage(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct pair pair = {.chance = i,
+			.active = {.mode = i & 1, .secret = secret, .chunk = 1000},
+			.passive = {.secret = secret, .chunk = 1000}};
+		struct digest digest;
+		char path[32];
+		int file = pair_file(50000, i, path, &digest);
+
+		if (i & 2)
+			pair.active.input = path;
+		pair_start(&pair);
+		fake_damage(i & 2 ? 7 : 0);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		close(file);
+		assert_int_equal(failure_status(&pair.active.outcome), STATUS_DAMAGED);
+		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_DAMAGED);
+	}
+	secret_free(secret);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(those_who_hold_it_exchange_as_ever),
+		with_fixture(strangers_are_turned_away),
+		with_fixture(a_replayed_proof_is_turned_away),
+		with_fixture(a_reflected_proof_is_turned_away),
+		with_fixture(a_server_without_one_gets_nothing),
+		with_fixture(nothing_comes_before_the_proof),
+		with_fixture(a_proof_that_nobody_wants_breaks_the_protocol),
+		with_fixture(what_the_peer_signed_is_believed),
+		with_fixture(what_was_changed_on_the_way_is_damaged),
+		with_fixture(a_forged_verdict_is_refused),
+		with_fixture(both_ends_know_of_damage),
+	};
+
+	return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
+}

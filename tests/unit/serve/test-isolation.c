@@ -1,0 +1,236 @@
+/* What a peer may touch, in which way, and for how long, on a made-up device. */
+#include <errno.h>
+#include <string.h>
+
+#include "exchange/internal.h"
+#include "tests/unit/exchange/fixture.h"
+#include "tests/unit/readable.h"
+#include "tests/unit/serve/admission-fixture.h"
+
+static void check_guards(struct fixture *fixture)
+{
+	const struct connection *connection;
+	const struct region *regions[3];
+
+	fixture_start(fixture);
+	fixture_establish(fixture);
+	connection = fixture->connection;
+	regions[0] = &connection->control;
+	regions[1] = &connection->outgoing;
+	regions[2] = &connection->incoming;
+	for (size_t i = 0; i < COUNT(regions); i++) {
+		const struct region *region = regions[i];
+
+		if (region->mapped == 0)
+			continue;
+		assert_true(region->size > 0 && region->size <= region->mapped);
+		assert_false(is_there(region->start - 1));
+		assert_true(is_there(region->start));
+		assert_true(is_there(region->start + region->mapped - 1));
+		assert_false(is_there(region->start + region->mapped));
+	}
+	/* Where the peer's data will be, and behind ours up to the end of the page, is nothing. */
+	for (size_t i = 0; i < connection->incoming.mapped; i++)
+		assert_int_equal(connection->incoming.start[i], 0);
+	for (size_t i = source_size(connection->source); i < connection->outgoing.mapped; i++)
+		assert_int_equal(connection->outgoing.start[i], 0);
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
+}
+
+static void memory_lies_between_guards_and_is_zero(void **state)
+{
+	(void)state;
+	for_each_fixture(true, check_guards);
+}
+
+/* What that key allows a peer; 0 if the key opens nothing. */
+static int opens(uint32_t key)
+{
+	int access = 0;
+
+	return fake_region(key, &access)
+		       ? access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
+		       : 0;
+}
+
+static int right_of(const struct fixture *fixture)
+{
+	return fixture->mode == MODE_WRITE ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
+}
+
+static void check_rights(struct fixture *fixture)
+{
+	const struct connection *connection;
+	bool writes = fixture->mode == MODE_WRITE;
+
+	fixture_exchange_regions(fixture, 1024);
+	connection = fixture->connection;
+	assert_int_equal(opens(fixture_last(fixture, MSG_MR).rkey), right_of(fixture));
+	assert_int_equal(
+		opens(connection->incoming.mr->rkey), writes ? IBV_ACCESS_REMOTE_WRITE : 0);
+	assert_int_equal(opens(connection->outgoing.mr->rkey), writes ? 0 : IBV_ACCESS_REMOTE_READ);
+	assert_int_equal(opens(connection->control.mr->rkey), 0);
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
+}
+
+static void one_region_has_the_one_right_that_the_mode_needs(void **state)
+{
+	(void)state;
+	for_each_fixture(true, check_rights);
+}
+
+/* Data that is here, and MSG_DONE: from then on only we can write into our memory. */
+static void check_revoked_after_done(struct fixture *fixture)
+{
+	struct message done = fixture_peer_done(fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	uint32_t key;
+
+	fixture_start_data(fixture, 1024);
+	key = fixture_last(fixture, MSG_MR).rkey;
+	fixture_hear_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_complete_all(fixture);
+	assert_int_equal(opens(key), right_of(fixture));
+	fixture_hear(fixture, &done);
+	assert_int_equal(opens(key), fixture->mode == MODE_WRITE ? 0 : right_of(fixture));
+	fixture_complete_all(fixture);
+	fixture_hear(fixture, &(struct message){.type = MSG_VERDICT});
+	assert_int_equal(opens(key), 0);
+	fixture_complete_all(fixture);
+	fixture_close(fixture, NULL);
+	assert_false(failure_is_set(&fixture->outcome));
+	fixture_stop(fixture);
+}
+
+static void what_the_peer_is_done_with_is_taken_back(void **state)
+{
+	(void)state;
+	for_each_fixture(false, check_revoked_after_done);
+}
+
+/* A tutorial peer's READ may still run when its MSG_DONE is here. */
+static void a_tutorial_peer_keeps_what_it_has(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2, .tutorial = true};
+		uint32_t key;
+
+		fixture_start_data(&fixture, 1024);
+		key = fixture_last(&fixture, MSG_MR).rkey;
+		fixture_exchange_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+		assert_int_equal(opens(key), right_of(&fixture));
+		fixture_close(&fixture, NULL);
+		assert_false(failure_is_set(&fixture.outcome));
+		fixture_stop(&fixture);
+	}
+}
+
+/* What could be changed still is not called verified. */
+static void memory_that_stays_open_ends_the_exchange(void **state)
+{
+	struct fixture fixture = {.mode = MODE_WRITE};
+	struct message done = fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+
+	(void)state;
+	fixture_start_data(&fixture, 1024);
+	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fake_fail("ibv_dereg_mr", 0, EBUSY);
+	fixture_hear(&fixture, &done);
+	fixture_complete_all(&fixture);
+	assert_int_equal(fixture_count(&fixture, MSG_VERDICT), 0);
+	assert_int_equal(fixture_count(&fixture, MSG_ABORT), 1);
+	fixture_expect_failure(&fixture, FAILURE_ERRNO, STATUS_FAILED);
+	assert_null(strstr(fixture.printed, "remote buffer"));
+}
+
+/* On iWARP a READ writes into memory that the peer could write into, too: it gets it no sooner. */
+static void a_ring_for_reads_waits_for_the_proof(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct message message;
+
+	(void)state;
+	for (unsigned int active = 0; active < 2; active++) {
+		struct fixture fixture = {
+			.mode = MODE_READ, .secret = secret, .transport = IBV_TRANSPORT_IWARP};
+		struct failure failure = {0};
+		struct handshake peer;
+
+		if (active)
+			assert_int_equal(
+				fixture_start_active(&fixture, &peer, secret, UINT8_MAX, &failure),
+				0);
+		else
+			fixture_start_passive(&fixture, &peer, secret);
+		assert_null(fixture.connection->incoming.mr);
+		assert_false(fixture_is_reachable(&fixture));
+		message = fixture_proof(&peer);
+		fixture_hear(&fixture, &message);
+		fixture_complete_all(&fixture);
+		message = fixture_peer_region(&fixture, 1024);
+		fixture_hear(&fixture, &message);
+		assert_true(region_is_reachable(&fixture.connection->incoming));
+		assert_true(region_is_reachable(&fixture.connection->outgoing));
+		fixture_close(&fixture, NULL);
+		fixture_stop(&fixture);
+	}
+	secret_free(secret);
+}
+
+/*
+ * The memory is there, but the device does not take it: whose fault that is is said as ever, and the
+ * peer hears it, too.
+ */
+static void memory_that_cannot_be_registered_then_is_said(void **state)
+{
+	struct secret *secret = make_secret('a');
+	struct message message;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i & 1, .secret = secret};
+		struct failure failure = {0};
+		struct handshake peer;
+
+		if (i & 2)
+			assert_int_equal(
+				fixture_start_active(&fixture, &peer, secret, UINT8_MAX, &failure),
+				0);
+		else
+			fixture_start_passive(&fixture, &peer, secret);
+		fake_fail("ibv_reg_mr", 0, ENOMEM);
+		message = fixture_proof(&peer);
+		fixture_hear(&fixture, &message);
+		fixture_complete_all(&fixture);
+		if (!fixture.active) {
+			message = fixture_peer_region(&fixture, 1024);
+			fixture_hear(&fixture, &message);
+			fixture_complete_all(&fixture);
+		}
+		assert_int_equal(fixture_count(&fixture, MSG_MR), 0);
+		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 1);
+		message = fixture_last(&fixture, MSG_ABORT);
+		assert_non_null(memmem(message.text, message.text_size, "memory", 6));
+		fixture_expect_failure(&fixture, FAILURE_ERRNO, STATUS_FAILED);
+		assert_int_equal(fixture.outcome.phase, PHASE_MEMORY);
+		assert_non_null(strstr(fixture.outcome.evidence, "more, the limit is"));
+	}
+	secret_free(secret);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_fixture(memory_lies_between_guards_and_is_zero),
+		with_fixture(one_region_has_the_one_right_that_the_mode_needs),
+		with_fixture(what_the_peer_is_done_with_is_taken_back),
+		with_fixture(a_tutorial_peer_keeps_what_it_has),
+		with_fixture(a_ring_for_reads_waits_for_the_proof),
+		with_fixture(memory_that_cannot_be_registered_then_is_said),
+		with_fixture(memory_that_stays_open_ends_the_exchange),
+	};
+
+	return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);
+}

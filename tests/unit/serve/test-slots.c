@@ -1,0 +1,204 @@
+/* Who gets a place at a server, and who has to give one up. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "serve/slots.h"
+#include "tests/unit/unit.h"
+
+#define PATIENCE 1000
+
+/* An IPv4 address, or an IPv6 one. The last two are used in turn, so two fit into one call. */
+static const struct sockaddr *from(const char *text)
+{
+	static struct sockaddr_storage kept[2];
+	static unsigned int next;
+	struct sockaddr_storage *address = &kept[next++ % 2];
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+
+	/* A port, and rubbish behind it: neither counts. */
+	memset(address, 0x5a, sizeof(*address));
+	address->ss_family = strchr(text, ':') ? AF_INET6 : AF_INET;
+	if (strchr(text, ':'))
+		assert_int_equal(inet_pton(AF_INET6, text, &v6->sin6_addr), 1);
+	else
+		assert_int_equal(inet_pton(AF_INET, text, &v4->sin_addr), 1);
+	v4->sin_port = htons((uint16_t)next);
+	return (const struct sockaddr *)address;
+}
+
+static void take(struct slots *slots, struct slot *slot, const char *address, deadline_t now)
+{
+	assert_int_equal(slots_capacity(slots, from(address)), SLOTS_FREE);
+	slots_take(slots, slot, from(address), now);
+}
+
+static void there_are_as_many_places_as_there_are(void **state)
+{
+	struct slot held[3] = {0}, beyond = {0};
+	struct slots slots;
+
+	(void)state;
+	slots_init(&slots, 3, 0, PATIENCE);
+	for (size_t i = 0; i < COUNT(held); i++)
+		take(&slots, &held[i], "10.0.0.1", 0);
+	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL);
+	assert_int_equal(slots_capacity(&slots, from("fd00::1")), SLOTS_FULL);
+	/* Whoever lets more in than there is room for has to wait for as many to go. */
+	slots_take(&slots, &beyond, from("10.0.0.2"), 0);
+	assert_int_equal(slots.taken, 4);
+	slots_leave(&slots, &held[1]);
+	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL);
+	slots_leave(&slots, &held[0]);
+	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FREE);
+	/* A place is given back once. */
+	slots_leave(&slots, &held[0]);
+	assert_int_equal(slots.taken, 2);
+	take(&slots, &held[0], "10.0.0.1", 0);
+	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL);
+}
+
+static void an_address_has_its_share(void **state)
+{
+	struct slot held[5] = {0};
+	struct slots slots;
+
+	(void)state;
+	slots_init(&slots, 4, 2, PATIENCE);
+	take(&slots, &held[0], "10.0.0.1", 0);
+	take(&slots, &held[1], "10.0.0.1", 0);
+	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
+	take(&slots, &held[2], "10.0.0.2", 0);
+	take(&slots, &held[3], "10.0.0.3", 0);
+	/* Both are reached: its own bound is what the client can do something about. */
+	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
+	assert_int_equal(slots_capacity(&slots, from("10.0.0.2")), SLOTS_FULL);
+	slots_leave(&slots, &held[0]);
+	take(&slots, &held[4], "10.0.0.1", 0);
+}
+
+/* Which addresses count as one. */
+static void addresses_count_as_a_host_can_make_them_up(void **state)
+{
+	static const struct {
+		const char *one, *other;
+		bool same;
+	} cases[] = {
+		{"10.0.0.1", "10.0.0.1", true},
+		{"10.0.0.1", "10.0.0.2", false},
+		{"10.0.0.1", "11.0.0.1", false},
+		{"10.0.0.1", "::ffff:10.0.0.1", true},
+		{"::ffff:10.0.0.1", "::ffff:10.0.0.1", true},
+		{"::ffff:10.0.0.1", "::ffff:10.0.0.2", false},
+		{"10.0.0.1", "::10.0.0.1", false},
+		{"0.0.0.0", "::", false},
+		{"fd00::1", "fd00::1", true},
+		{"fd00::1", "fd00::ffff:ffff:ffff:ffff", true},
+		{"fd00::1", "fd00:0:0:1::1", false},
+		{"fd00::1", "fd01::1", false},
+		{"2001:db8:1:2::1", "2001:db8:1:2:8000::", true},
+		{"2001:db8:1:2::1", "2001:db8:1:3::1", false},
+		{"fe80::1", "fe80::2", true},
+		{"10.0.0.1", "fe80::1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 2; i++) {
+		const char *one = cases[i / 2].one, *other = cases[i / 2].other;
+		struct slot held = {0};
+		struct slots slots;
+
+		slots_init(&slots, 9, 1, PATIENCE);
+		take(&slots, &held, i & 1 ? other : one, 0);
+		check_case(other, (slots_capacity(&slots, from(i & 1 ? one : other)) ==
+					  SLOTS_FULL_ADDRESS) == cases[i / 2].same);
+	}
+}
+
+static void only_who_has_done_nothing_for_long_has_to_go(void **state)
+{
+	struct slot held[3] = {0};
+	struct slots slots;
+
+	(void)state;
+	slots_init(&slots, 3, 0, PATIENCE);
+	for (size_t i = 0; i < COUNT(held); i++)
+		take(&slots, &held[i], "10.0.0.1", (deadline_t)(100 * i));
+	/* A handshake has a deadline of its own. */
+	assert_null(slots_idlest(&slots, from("10.0.0.9"), 100000));
+	for (size_t i = 0; i < COUNT(held); i++)
+		held[i].settled = true;
+	assert_null(slots_idlest(&slots, from("10.0.0.9"), PATIENCE));
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), PATIENCE + 1), &held[0]);
+	slot_moved(&held[0], 50);
+	assert_null(slots_idlest(&slots, from("10.0.0.9"), PATIENCE + 50));
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), PATIENCE + 51), &held[0]);
+	/* The one that has been idle for the longest time, not the one that is here for that. */
+	slot_moved(&held[0], 300);
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), 100000), &held[1]);
+	slot_moved(&held[1], 99999);
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), 100000), &held[2]);
+	/* Time does not go back. */
+	slot_moved(&held[0], 10);
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), 100000), &held[2]);
+	for (size_t i = 0; i < COUNT(held); i++)
+		slot_moved(&held[i], 100000);
+	assert_null(slots_idlest(&slots, from("10.0.0.9"), 100000));
+}
+
+static void an_address_pays_for_its_own(void **state)
+{
+	struct slot held[4] = {0};
+	struct slots slots;
+
+	(void)state;
+	slots_init(&slots, 4, 2, PATIENCE);
+	take(&slots, &held[0], "10.0.0.1", 0);
+	take(&slots, &held[1], "10.0.0.2", 10);
+	take(&slots, &held[2], "10.0.0.2", 5);
+	held[0].settled = held[1].settled = held[2].settled = true;
+	/* There is room, but not for this address: that others do nothing is no help. */
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.2"), 5000), &held[2]);
+	slot_moved(&held[1], 5000);
+	slot_moved(&held[2], 5000);
+	assert_null(slots_idlest(&slots, from("10.0.0.2"), 5000));
+	/* Nor is it when all are taken. */
+	take(&slots, &held[3], "10.0.0.3", 5000);
+	assert_null(slots_idlest(&slots, from("10.0.0.2"), 5000));
+	/* Whoever is below its bound may take the place of anybody. */
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.3"), 5000), &held[0]);
+}
+
+static void a_place_begins_anew(void **state)
+{
+	struct slot held = {0};
+	struct slots slots;
+
+	(void)state;
+	slots_init(&slots, 1, 0, PATIENCE);
+	held.holder = &slots;
+	take(&slots, &held, "10.0.0.1", 0);
+	held.settled = true;
+	slots_leave(&slots, &held);
+	take(&slots, &held, "10.0.0.2", 7000);
+	assert_null(slots_idlest(&slots, from("10.0.0.1"), 100000));
+	held.settled = true;
+	assert_null(slots_idlest(&slots, from("10.0.0.1"), 7000 + PATIENCE));
+	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.1"), 7001 + PATIENCE), &held);
+	assert_ptr_equal(held.holder, &slots);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(there_are_as_many_places_as_there_are),
+		cmocka_unit_test(an_address_has_its_share),
+		cmocka_unit_test(addresses_count_as_a_host_can_make_them_up),
+		cmocka_unit_test(only_who_has_done_nothing_for_long_has_to_go),
+		cmocka_unit_test(an_address_pays_for_its_own),
+		cmocka_unit_test(a_place_begins_anew),
+	};
+
+	return cmocka_run_group_tests_name("places", tests, NULL, NULL);
+}

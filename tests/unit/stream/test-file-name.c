@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <string.h>
+
+#include "stream/file-name.h"
+#include "tests/unit/unit.h"
+
+static void keeps_what_is_harmless(void **state)
+{
+	static const struct {
+		const char *offered;
+		size_t size;
+		const char *wanted;
+	} cases[] = {
+#define CASE(offered, wanted) {offered, sizeof(offered) - 1, wanted}
+		CASE("big.iso", "big.iso"),
+		CASE("with space", "with space"),
+		CASE("Gr\xc3\xb6\xc3\x9f"
+		     "e.txt",
+			"Gr\xc3\xb6\xc3\x9f"
+			"e.txt"),
+		CASE("\xff\xfe", "\xff\xfe"),
+		CASE("back\\slash", "back\\slash"),
+		CASE("a-b.c", "a-b.c"),
+		/* Only the last component counts. */
+		CASE("/etc/passwd", "passwd"),
+		CASE("../../etc/passwd", "passwd"),
+		CASE("a/.profile", "_profile"),
+		/* What is no name. */
+		CASE("", "fallback"),
+		CASE(".", "fallback"),
+		CASE("..", "fallback"),
+		CASE("/", "fallback"),
+		CASE("a/", "fallback"),
+		CASE("a/..", "fallback"),
+		/* What hides, or looks like an option. */
+		CASE("...", "_.."),
+		CASE(".bashrc", "_bashrc"),
+		CASE("-", "_"),
+		CASE("-rf", "_rf"),
+		/* What a terminal or a string takes for something else. */
+		CASE("a\0b", "a_b"),
+		CASE("a\nb\x1b[2J\x7f", "a_b_[2J_"),
+		CASE("\0", "_"),
+#undef CASE
+	};
+	char name[FILE_NAME_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(
+			file_name_from_peer(name, cases[i].offered, cases[i].size, "fallback"), 0);
+		assert_string_equal(name, cases[i].wanted);
+	}
+	assert_int_equal(file_name_from_peer(name, NULL, 0, "10.0.0.1-45678"), 0);
+	assert_string_equal(name, "10.0.0.1-45678");
+}
+
+static void takes_255_bytes_and_no_more(void **state)
+{
+	char offered[FILE_NAME_MAX + 3], name[FILE_NAME_MAX + 1];
+
+	(void)state;
+	memset(offered, 'a', sizeof(offered));
+	assert_int_equal(file_name_from_peer(name, offered, FILE_NAME_MAX, ""), 0);
+	assert_int_equal(strlen(name), FILE_NAME_MAX);
+	assert_int_equal(file_name_from_peer(name, offered, FILE_NAME_MAX + 1, ""), -ENAMETOOLONG);
+	/* The path before the name is not counted. */
+	offered[1] = '/';
+	assert_int_equal(file_name_from_peer(name, offered, FILE_NAME_MAX + 2, ""), 0);
+	assert_int_equal(strlen(name), FILE_NAME_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_what_is_harmless),
+		cmocka_unit_test(takes_255_bytes_and_no_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+/* What becomes of an output, when all goes well and when its name is taken. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stream/file-name.h"
+#include "stream/output-file.h"
+#include "tests/unit/stream/output-file-fixture.h"
+#include "tests/unit/unit.h"
+
+static mode_t permissions(const char *path)
+{
+	struct stat status;
+
+	assert_int_equal(lstat(path, &status), 0);
+	return status.st_mode & 07777;
+}
+
+static void appears_whole_when_committed(void **state)
+{
+	char hidden[FILE_NAME_MAX + 1] = "";
+	struct output_file *output_file;
+
+	(void)state;
+	assert_int_equal(open_output(&output_file, "big.iso", false), 0);
+	assert_string_equal(output_file_name(output_file), "big.iso");
+	assert_int_equal(output_file_write(output_file, "first ", 6, why), 0);
+	assert_int_equal(output_file_write(output_file, "second", 6, why), 0);
+	assert_int_equal(access("big.iso", F_OK), -1);
+	assert_int_equal(count_entries(hidden), 1);
+	assert_memory_equal(hidden, ".big.iso.", 9);
+	assert_int_equal(strlen(hidden), strlen(".big.iso.xxxxxx"));
+	assert_int_equal(output_file_commit(output_file, why), 0);
+	output_file_close(output_file);
+	assert_contents("big.iso", "first second");
+	assert_int_equal(count_entries(NULL), 1);
+	output_file_close(NULL);
+}
+
+static void leaves_nothing_when_not_committed(void **state)
+{
+	struct output_file *output_file;
+
+	(void)state;
+	assert_int_equal(open_output(&output_file, "big.iso", false), 0);
+	assert_int_equal(output_file_write(output_file, "data", 4, why), 0);
+	output_file_close(output_file);
+	assert_int_equal(count_entries(NULL), 0);
+}
+
+static void keeps_zeros_at_the_end(void **state)
+{
+	static char zeros[3 * 4096 + 5];
+	struct output_file *output_file;
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(open_output(&output_file, "zeros", false), 0);
+	/* Beyond 4 GiB by so many holes would take seconds: that is for holes_write(). */
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(output_file_write(output_file, zeros, sizeof(zeros), why), 0);
+	assert_int_equal(output_file_commit(output_file, why), 0);
+	output_file_close(output_file);
+	assert_int_equal(stat("zeros", &status), 0);
+	assert_int_equal(status.st_size, 100 * sizeof(zeros));
+	/* Nothing at all is a file too. */
+	assert_int_equal(receive("empty", false, ""), 0);
+	assert_contents("empty", "");
+}
+
+static void has_the_permissions_of_any_new_file(void **state)
+{
+	static const mode_t masks[] = {022, 027, 0, 077};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(masks); i++) {
+		umask(masks[i]);
+		assert_int_equal(receive("file", true, "data"), 0);
+		assert_int_equal(permissions("file"), 0666 & ~masks[i]);
+	}
+}
+
+static void is_named_by_the_peer_in_a_directory(void **state)
+{
+	static const struct {
+		const char *output, *name;
+		size_t size;
+		const char *wanted;
+	} cases[] = {
+		{"folder", "a.iso", 5, "a.iso"},
+		{"folder/", "../../b.iso", 11, "b.iso"},
+		{"folder//", ".c", 2, "_c"},
+		{"folder/.", "d\n", 2, "d_"},
+		{"link", "e", 1, "e"},
+		{"folder", "", 0, "10.0.0.1-45678"},
+		{"folder", "x/..", 4, "10.0.0.1-45678"},
+	};
+	char path[80];
+
+	(void)state;
+	assert_int_equal(mkdir("folder", 0700), 0);
+	assert_int_equal(symlink("folder", "link"), 0);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct output_file *output_file;
+
+		assert_int_equal(open_named(&output_file, cases[i].output, true, cases[i].name,
+					 cases[i].size),
+			0);
+		assert_string_equal(output_file_name(output_file), cases[i].wanted);
+		assert_int_equal(output_file_commit(output_file, why), 0);
+		output_file_close(output_file);
+		snprintf(path, sizeof(path), "folder/%s", cases[i].wanted);
+		assert_int_equal(access(path, F_OK), 0);
+	}
+}
+
+/* What happens to its path meanwhile does not matter. */
+static void stays_in_its_directory(void **state)
+{
+	struct output_file *output_file;
+
+	(void)state;
+	assert_int_equal(mkdir("before", 0700), 0);
+	assert_int_equal(open_output(&output_file, "before/file", false), 0);
+	assert_int_equal(rename("before", "after"), 0);
+	assert_int_equal(output_file_commit(output_file, why), 0);
+	output_file_close(output_file);
+	assert_int_equal(access("after/file", F_OK), 0);
+}
+
+static void keeps_what_exists(void **state)
+{
+	(void)state;
+	put("big.iso", "old");
+	assert_int_equal(receive("big.iso", false, "new"), -EEXIST);
+	assert_string_equal(why, "cannot write big.iso: File exists (--force replaces it)");
+	assert_contents("big.iso", "old");
+	assert_int_equal(receive("big.iso", true, "new"), 0);
+	assert_contents("big.iso", "new");
+	assert_int_equal(count_entries(NULL), 1);
+}
+
+static void replaces_no_directory(void **state)
+{
+	struct output_file *output_file;
+
+	(void)state;
+	assert_int_equal(mkdir("offered", 0700), 0);
+	assert_int_equal(receive(".", true, "data"), -EISDIR);
+	assert_string_equal(why, "cannot write offered: Is a directory");
+	rmdir("offered");
+	assert_int_equal(open_output(&output_file, "file", true), 0);
+	assert_int_equal(mkdir("file", 0700), 0);
+	assert_int_equal(output_file_commit(output_file, why), -EISDIR);
+	output_file_close(output_file);
+	assert_int_equal(count_entries(NULL), 1);
+}
+
+/* A peer cannot choose a device of /dev, nor a FIFO that others read. */
+static void replaces_only_files_of_a_directory(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifo("offered", 0600), 0);
+	assert_int_equal(receive("./", true, "data"), -EEXIST);
+	assert_string_equal(why, "cannot write offered: File exists (and is no regular file)");
+	unlink("offered");
+	assert_int_equal(symlink("elsewhere", "offered"), 0);
+	assert_int_equal(receive("./", false, "data"), -EEXIST);
+	assert_int_equal(receive("./", true, "data"), 0);
+	assert_contents("offered", "data");
+	assert_int_equal(access("elsewhere", F_OK), -1);
+}
+
+static void replaces_the_file_behind_a_link(void **state)
+{
+	struct output_file *output_file;
+	char back[8];
+
+	(void)state;
+	put("file", "old");
+	assert_int_equal(symlink("file", "link"), 0);
+	assert_int_equal(receive("link", false, "new"), -EEXIST);
+	assert_int_equal(open_output(&output_file, "link", true), 0);
+	assert_string_equal(output_file_name(output_file), "file");
+	assert_int_equal(output_file_write(output_file, "new", 3, why), 0);
+	assert_int_equal(output_file_commit(output_file, why), 0);
+	output_file_close(output_file);
+	assert_contents("file", "new");
+	assert_int_equal(readlink("link", back, sizeof(back)), 4);
+	/* One that leads nowhere is itself what exists. */
+	unlink("file");
+	assert_int_equal(receive("link", false, "new"), -EEXIST);
+	assert_int_equal(receive("link", true, "new"), 0);
+	assert_int_equal(permissions("link"), 0644);
+}
+
+static void writes_straight_into_devices(void **state)
+{
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(symlink("/dev/null", "null"), 0);
+	assert_int_equal(receive("/dev/null", false, "data"), 0);
+	assert_int_equal(receive("null", true, "data"), 0);
+	assert_int_equal(stat("/dev/null", &status), 0);
+	assert_true(S_ISCHR(status.st_mode));
+	assert_int_equal(receive("/dev/full", false, "data"), -ENOSPC);
+	assert_string_equal(why, "cannot write full: No space left on device");
+	assert_int_equal(count_entries(NULL), 1);
+}
+
+static void writes_to_standard_output(void **state)
+{
+	int saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), ends[2];
+	char back[8] = "";
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	dup2(ends[1], STDOUT_FILENO);
+	assert_int_equal(receive("-", false, "data"), 0);
+	assert_int_equal(receive("/dev/stdout", true, "more"), 0);
+	assert_int_equal(read(ends[0], back, sizeof(back)), 8);
+	assert_memory_equal(back, "datamore", 8);
+	close(ends[0]);
+	assert_int_equal(receive("-", false, "data"), -EPIPE);
+	dup2(saved, STDOUT_FILENO);
+	assert_string_equal(why, "cannot write to standard output: Broken pipe");
+	close(saved);
+	close(ends[1]);
+	assert_int_equal(count_entries(NULL), 0);
+}
+
+static void takes_names_of_255_bytes(void **state)
+{
+	char name[FILE_NAME_MAX + 2], hidden[FILE_NAME_MAX + 1] = "";
+	struct output_file *output_file;
+
+	(void)state;
+	memset(name, 'a', sizeof(name));
+	assert_int_equal(
+		open_named(&output_file, ".", false, name, FILE_NAME_MAX + 1), -ENAMETOOLONG);
+	assert_string_equal(why, "cannot write a file of that name: File name too long");
+	/* Of a character that does not fit into the hidden name, no half is kept. */
+	for (size_t i = 0; i + 1 < FILE_NAME_MAX; i += 2)
+		memcpy(name + i, "\xc3\xa4", 2);
+	assert_int_equal(open_named(&output_file, ".", false, name, FILE_NAME_MAX), 0);
+	assert_int_equal(count_entries(hidden), 1);
+	assert_int_equal(strlen(hidden), 1 + 246 + 7);
+	assert_int_equal(output_file_commit(output_file, why), 0);
+	output_file_close(output_file);
+	name[FILE_NAME_MAX] = '\0';
+	assert_int_equal(access(name, F_OK), 0);
+	/* Long as they are made by escaping, sentences end with the reason. */
+	assert_int_equal(open_named(&output_file, ".", false, name, FILE_NAME_MAX), -EEXIST);
+	assert_non_null(strstr(why, "...: File exists (--force replaces it)"));
+	/* The same for a name that the user gives. */
+	name[FILE_NAME_MAX] = 'a';
+	name[FILE_NAME_MAX + 1] = '\0';
+	assert_int_equal(receive(name, false, "data"), -ENAMETOOLONG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TARGET_TEST(appears_whole_when_committed),
+		TARGET_TEST(leaves_nothing_when_not_committed),
+		TARGET_TEST(keeps_zeros_at_the_end),
+		TARGET_TEST(has_the_permissions_of_any_new_file),
+		TARGET_TEST(is_named_by_the_peer_in_a_directory),
+		TARGET_TEST(stays_in_its_directory),
+		TARGET_TEST(keeps_what_exists),
+		TARGET_TEST(replaces_no_directory),
+		TARGET_TEST(replaces_only_files_of_a_directory),
+		TARGET_TEST(replaces_the_file_behind_a_link),
+		TARGET_TEST(writes_straight_into_devices),
+		TARGET_TEST(writes_to_standard_output),
+		TARGET_TEST(takes_names_of_255_bytes),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

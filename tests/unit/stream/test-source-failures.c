@@ -1,0 +1,241 @@
+/* Where data comes from, when it does not: the reason is said, and nothing keeps a source waiting. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "protocol/message.h"
+#include "tests/unit/stream/source-fixture.h"
+#include "tests/unit/unit.h"
+
+static void assert_failed(int error, const char *sentence)
+{
+	struct digest digest;
+	const char *why;
+
+	assert_true(ring_level(&feed.ring).ended);
+	assert_int_equal(source_result(feed.source, &digest, &why), error);
+	assert_string_equal(why, sentence);
+}
+
+static void notices_a_file_that_shrinks(void **state)
+{
+	int file = feed_make_file("data.bin", FEED_DATA);
+
+	(void)state;
+	feed_open(feed.path);
+	feed_start();
+	source_begin(feed.source);
+	assert_true(feed_take());
+	/* There is more in the ring than that already, so it comes to an end that is too early. */
+	assert_int_equal(ftruncate(file, 2 * FEED_MOST), 0);
+	close(file);
+	while (feed_take())
+		;
+	oracle_await_end(&feed.oracle);
+	assert_true(feed.size < FEED_DATA);
+	assert_failed(-EIO, "cannot read data.bin: it became shorter while it was being read");
+}
+
+static void says_that_reading_failed(void **state)
+{
+	(void)state;
+	feed_path("none");
+	/* Nothing is mapped at its beginning. */
+	feed_open("/proc/self/mem");
+	feed_run();
+	assert_int_equal(feed.size, 0);
+	assert_failed(-EIO, "cannot read mem: Input/output error");
+}
+
+static void stop_and_close(void)
+{
+	struct digest digest;
+	const char *why;
+
+	source_stop(feed.source);
+	source_stop(feed.source);
+	oracle_await_end(&feed.oracle);
+	assert_int_equal(source_result(feed.source, &digest, &why), -ECANCELED);
+	assert_true(ring_level(&feed.ring).ended);
+}
+
+static void stops_before_it_begins(void **state)
+{
+	(void)state;
+	close(feed_make_file("data.bin", FEED_DATA));
+	feed_open(feed.path);
+	feed_start();
+	stop_and_close();
+	assert_int_equal(ring_level(&feed.ring).filled, 0);
+}
+
+static void stops_while_the_ring_is_full(void **state)
+{
+	(void)state;
+	close(feed_make_file("data.bin", FEED_DATA));
+	feed_open(feed.path);
+	feed_start();
+	source_begin(feed.source);
+	while (ring_level(&feed.ring).filled < FEED_RING)
+		a_moment();
+	a_moment();
+	stop_and_close();
+}
+
+static void stops_while_the_pipe_is_empty(void **state)
+{
+	int writing;
+
+	(void)state;
+	feed_from_pipe(&writing);
+	assert_int_equal(write(writing, feed_data, FEED_MOST), FEED_MOST);
+	feed_open("-");
+	feed_start();
+	source_begin(feed.source);
+	while (ring_level(&feed.ring).filled < FEED_MOST)
+		a_moment();
+	a_moment();
+	stop_and_close();
+	close(writing);
+}
+
+static void stops_while_a_fifo_has_no_writer(void **state)
+{
+	(void)state;
+	feed_path("fifo");
+	assert_int_equal(mkfifo(feed.path, 0600), 0);
+	feed_open(feed.path);
+	feed_start();
+	source_begin(feed.source);
+	a_moment();
+	stop_and_close();
+}
+
+static void stops_at_any_time(void **state)
+{
+	uint64_t seed = 1;
+
+	for (unsigned int i = 0; i < 50; i++) {
+		if (i > 0)
+			feed_set_up(state);
+		close(feed_make_file("data.bin", FEED_DATA));
+		feed_open(feed.path);
+		feed_start();
+		source_begin(feed.source);
+		for (uint64_t takes = random_below(&seed, 10); takes > 0; takes--)
+			feed_take();
+		source_stop(feed.source);
+		oracle_await_end(&feed.oracle);
+		if (i < 49)
+			feed_tear_down(state);
+	}
+}
+
+static void nothing_is_there_to_stop(void **state)
+{
+	(void)state;
+	source_stop(NULL);
+	source_close(NULL);
+	assert_false(source_is_running(NULL));
+	close(feed_make_file("data.bin", 1));
+	feed_open(feed.path);
+	/* Not started; the teardown closes it. */
+	source_stop(feed.source);
+}
+
+static void assert_refused(const char *input, int error, const char *sentence)
+{
+	char why[WORKER_WHY_SIZE] = "";
+
+	assert_int_equal(source_open(&feed.source, input, NULL, 0, why), error);
+	assert_string_equal(why, sentence);
+}
+
+static void refuses_what_it_cannot_read(void **state)
+{
+	char sentence[128], missing[512];
+
+	(void)state;
+	feed_path("none");
+	snprintf(missing, sizeof(missing), "%s/a/b", feed_folder);
+	assert_refused(feed.path, -ENOENT, "cannot read none: No such file or directory");
+	assert_refused(missing, -ENOENT, "cannot read b: No such file or directory");
+	snprintf(sentence, sizeof(sentence), "cannot read %s: Is a directory",
+		strrchr(feed_folder, '/') + 1);
+	assert_refused(feed_folder, -EISDIR, sentence);
+	/* What has no name is shown as it was given. */
+	assert_refused("/proc/", -EISDIR, "cannot read /proc/: Is a directory");
+}
+
+static void refuses_standard_input_that_is_none(void **state)
+{
+	int directory = open(feed_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(directory >= 0);
+	assert_int_equal(dup2(directory, STDIN_FILENO), STDIN_FILENO);
+	close(directory);
+	assert_refused("-", -EISDIR, "cannot read standard input: Is a directory");
+	close(STDIN_FILENO);
+	assert_refused("-", -EBADF, "cannot read standard input: Bad file descriptor");
+}
+
+/* It goes to terminals and to the peer. */
+static void names_are_safe_and_short_in_sentences(void **state)
+{
+	char why[WORKER_WHY_SIZE], name[256];
+
+	(void)state;
+	feed_path("a\033[31mb\nc");
+	assert_refused(
+		feed.path, -ENOENT, "cannot read a\\x1b[31mb\\x0ac: No such file or directory");
+	memset(name, '\n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	feed_path(name);
+	assert_int_equal(source_open(&feed.source, feed.path, NULL, 0, why), -ENOENT);
+	assert_int_equal(strspn(why, "cannot read\\x0: NsuhfildtyNo "), strlen(why));
+	assert_true(strlen(why) < sizeof(why) - 1);
+	memset(name, 'n', sizeof(name) - 1);
+	feed_path(name);
+	assert_int_equal(source_open(&feed.source, feed.path, NULL, 0, why), -ENOENT);
+	assert_true(strlen(why) <= MESSAGE_TEXT_MAX);
+	assert_non_null(strstr(why, "No such file or directory"));
+}
+
+static void keeps_long_names(void **state)
+{
+	char name[256];
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	close(feed_make_file(name, 1));
+	feed_open(feed.path);
+	assert_string_equal(source_name(feed.source), name);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, feed_set_up, feed_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(notices_a_file_that_shrinks),
+		TEST(says_that_reading_failed),
+		TEST(stops_before_it_begins),
+		TEST(stops_while_the_ring_is_full),
+		TEST(stops_while_the_pipe_is_empty),
+		TEST(stops_while_a_fifo_has_no_writer),
+		TEST(stops_at_any_time),
+		TEST(nothing_is_there_to_stop),
+		TEST(refuses_what_it_cannot_read),
+		TEST(refuses_standard_input_that_is_none),
+		TEST(names_are_safe_and_short_in_sentences),
+		TEST(keeps_long_names),
+	};
+
+	return cmocka_run_group_tests_name(
+		"source failures", tests, feed_set_up_group, feed_tear_down_group);
+}

@@ -1,0 +1,272 @@
+/* Where data comes from: all of it gets into the ring, with its digest. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/stream/source-fixture.h"
+#include "tests/unit/unit.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+static void puts_a_text_into_the_ring_at_once(void **state)
+{
+	char why[WORKER_WHY_SIZE];
+
+	(void)state;
+	for (size_t size = 0; size <= FEED_RING; size += 16) {
+		assert_int_equal(source_open(&feed.source, NULL, feed_data, size, why), 0);
+		assert_true(source_is_text(feed.source));
+		assert_int_equal(source_size(feed.source), size);
+		assert_string_equal(source_name(feed.source), "");
+		assert_int_equal(
+			source_start(feed.source, &feed.ring, FEED_MOST, &feed.oracle.listener), 0);
+		assert_false(source_is_running(feed.source));
+		feed.size = 0;
+		while (feed_take())
+			;
+		feed_assert_sent(feed_data, size);
+		source_begin(feed.source);
+		source_stop(feed.source);
+		source_close(feed.source);
+		feed.source = NULL;
+		ring_destroy(&feed.ring);
+		ring_init(&feed.ring, feed.memory, FEED_RING);
+	}
+	assert_int_equal(oracle_moved(&feed.oracle), 0);
+}
+
+static void sends_files_of_all_sizes(void **state)
+{
+	static const size_t sizes[] = {1, FEED_MOST - 1, FEED_MOST, FEED_MOST + 1, FEED_RING - 1,
+		FEED_RING, FEED_RING + 1, 2 * FEED_RING - 1, 2 * FEED_RING, 2 * FEED_RING + 1,
+		5 * FEED_RING + 7, 20 * FEED_RING};
+
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		if (i > 0)
+			feed_set_up(state);
+		close(feed_make_file("data.bin", sizes[i]));
+		feed_open(feed.path);
+		assert_int_equal(source_size(feed.source), sizes[i]);
+		assert_string_equal(source_name(feed.source), "data.bin");
+		feed_run();
+		feed_assert_sent(feed_data, sizes[i]);
+		if (i + 1 < COUNT(sizes))
+			feed_tear_down(state);
+	}
+}
+
+/* Files of the kernel are empty too, as far as one can see: only the end tells. */
+static void sends_an_empty_file(void **state)
+{
+	(void)state;
+	close(feed_make_file("empty", 0));
+	feed_open(feed.path);
+	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
+	feed_run();
+	feed_assert_sent("", 0);
+}
+
+static void sends_a_file_of_the_kernel(void **state)
+{
+	char version[FEED_DATA];
+	FILE *file = fopen("/proc/version", "re");
+	size_t size;
+
+	(void)state;
+	assert_non_null(file);
+	size = fread(version, 1, sizeof(version), file);
+	fclose(file);
+	assert_in_range(size, 1, sizeof(version) - 1);
+	feed_open("/proc/version");
+	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
+	assert_string_equal(source_name(feed.source), "version");
+	feed_run();
+	feed_assert_sent(version, size);
+}
+
+static void sends_a_device(void **state)
+{
+	(void)state;
+	feed_path("none");
+	feed_open("/dev/null");
+	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
+	feed_run();
+	feed_assert_sent("", 0);
+}
+
+/* As from `( read line; rdma-client --input - ... ) <file`: from where the shell left it. */
+static void sends_standard_input_from_its_offset(void **state)
+{
+	static const size_t offsets[] = {0, 1, 100, FEED_DATA - 1, FEED_DATA};
+
+	for (size_t i = 0; i < COUNT(offsets); i++) {
+		size_t left = FEED_DATA - offsets[i];
+		int file;
+
+		if (i > 0)
+			feed_set_up(state);
+		file = feed_make_file("data.bin", FEED_DATA);
+		assert_true(lseek(file, (off_t)offsets[i], SEEK_SET) >= 0);
+		assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
+		close(file);
+		feed_open("-");
+		assert_int_equal(source_size(feed.source), left);
+		assert_string_equal(source_name(feed.source), "");
+		feed_run();
+		feed_assert_sent(feed_data + offsets[i], left);
+		if (i + 1 < COUNT(offsets))
+			feed_tear_down(state);
+	}
+}
+
+static void sends_what_is_beyond_4_gib(void **state)
+{
+	int file = feed_make_file("sparse", 0);
+
+	(void)state;
+	assert_int_equal(pwrite(file, feed_data, 500, (off_t)(5 * GIB)), 500);
+	assert_true(lseek(file, (off_t)(5 * GIB), SEEK_SET) >= 0);
+	assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+	feed_open("-");
+	assert_int_equal(source_size(feed.source), 5 * GIB + 500);
+	assert_int_equal(lseek(file, (off_t)(5 * GIB), SEEK_SET), 5 * GIB);
+	source_close(feed.source);
+	feed_open("-");
+	assert_int_equal(source_size(feed.source), 500);
+	close(file);
+	feed_run();
+	feed_assert_sent(feed_data, 500);
+}
+
+/* A producer that pauses between pieces, which fit or do not fit into a read. */
+static void produce(int descriptor)
+{
+	uint64_t seed = 1;
+
+	for (size_t at = 0; at < FEED_DATA;) {
+		size_t size = (size_t)random_below(&seed, 3 * FEED_MOST) + 1;
+
+		if (size > FEED_DATA - at)
+			size = FEED_DATA - at;
+		if (random_below(&seed, 4) == 0)
+			a_moment();
+		if (write(descriptor, feed_data + at, size) != (ssize_t)size)
+			break;
+		at += size;
+	}
+}
+
+static void *produce_into_pipe(void *argument)
+{
+	int descriptor = *(int *)argument;
+
+	produce(descriptor);
+	close(descriptor);
+	return NULL;
+}
+
+static void *produce_into_fifo(void *argument)
+{
+	int descriptor = open(argument, O_WRONLY | O_CLOEXEC);
+
+	produce(descriptor);
+	close(descriptor);
+	return NULL;
+}
+
+static void sends_a_slow_pipe(void **state)
+{
+	pthread_t thread;
+	int writing;
+
+	(void)state;
+	feed_from_pipe(&writing);
+	feed_open("-");
+	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
+	assert_int_equal(pthread_create(&thread, NULL, produce_into_pipe, &writing), 0);
+	feed_run();
+	pthread_join(thread, NULL);
+	feed_assert_sent(feed_data, FEED_DATA);
+	/* Standard input is not ours to change or to close. */
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFL) & O_NONBLOCK, 0);
+}
+
+static void sends_a_fifo_when_it_gets_a_writer(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	feed_path("fifo");
+	assert_int_equal(mkfifo(feed.path, 0600), 0);
+	feed_open(feed.path);
+	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
+	feed_start();
+	a_moment();
+	/* Nobody reads it before it is wanted: what a writer had written would be lost with a stranger. */
+	assert_int_equal(open(feed.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), -1);
+	assert_int_equal(errno, ENXIO);
+	source_begin(feed.source);
+	a_moment();
+	assert_int_equal(ring_level(&feed.ring).filled, 0);
+	assert_false(ring_level(&feed.ring).ended);
+	assert_int_equal(pthread_create(&thread, NULL, produce_into_fifo, feed.path), 0);
+	while (feed_take())
+		;
+	pthread_join(thread, NULL);
+	oracle_await_end(&feed.oracle);
+	feed_assert_sent(feed_data, FEED_DATA);
+}
+
+static void waits_until_it_is_wanted(void **state)
+{
+	(void)state;
+	close(feed_make_file("data.bin", FEED_RING));
+	feed_open(feed.path);
+	feed_start();
+	a_moment();
+	assert_int_equal(ring_level(&feed.ring).filled, 0);
+	source_begin(feed.source);
+	while (feed_take())
+		;
+	feed_assert_sent(feed_data, FEED_RING);
+	oracle_await_end(&feed.oracle);
+}
+
+/* What was announced is what is sent. */
+static void takes_no_notice_of_a_file_that_grows(void **state)
+{
+	int file = feed_make_file("data.bin", 5 * FEED_RING);
+
+	(void)state;
+	feed_open(feed.path);
+	assert_int_equal(write(file, feed_data, 3 * FEED_RING), 3 * FEED_RING);
+	close(file);
+	feed_run();
+	feed_assert_sent(feed_data, 5 * FEED_RING);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, feed_set_up, feed_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(puts_a_text_into_the_ring_at_once),
+		TEST(sends_files_of_all_sizes),
+		TEST(sends_an_empty_file),
+		TEST(sends_a_file_of_the_kernel),
+		TEST(sends_a_device),
+		TEST(sends_standard_input_from_its_offset),
+		TEST(sends_what_is_beyond_4_gib),
+		TEST(sends_a_slow_pipe),
+		TEST(sends_a_fifo_when_it_gets_a_writer),
+		TEST(waits_until_it_is_wanted),
+		TEST(takes_no_notice_of_a_file_that_grows),
+	};
+
+	return cmocka_run_group_tests_name(
+		"source", tests, feed_set_up_group, feed_tear_down_group);
+}

@@ -1,0 +1,476 @@
+/* What the test does with the made-up device: its hand, its eyes and its clock. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/unit/verbs/fake-internal.h"
+
+/* The clock that base/deadline.c reads stands still until fake_pass(). */
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	int64_t now;
+
+	if (clock != CLOCK_MONOTONIC)
+		return (int)syscall(SYS_clock_gettime, clock, time);
+	now = atomic_load(&fake.now);
+	*time = (struct timespec){now / 1000, now % 1000 * 1000000};
+	return 0;
+}
+
+/* What may be locked is what the test says, whatever this host allows. */
+int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
+{
+	int error = prlimit(0, resource, NULL, limit);
+
+	if (!error && resource == RLIMIT_MEMLOCK)
+		limit->rlim_cur = RLIM_INFINITY;
+	if (!error && resource == RLIMIT_MEMLOCK && fake.announced)
+		limit->rlim_cur = fake.announced;
+	return error;
+}
+
+/* It sleeps by the made-up clock: until something is readable or fake_pass() wakes it. */
+static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
+{
+	struct pollfd all[3] = {waiting[0], waiting[1], {.fd = fake.tick, .events = POLLIN}};
+	const struct timespec none = {0};
+	eventfd_t ignored;
+	int result;
+
+	fake_lock();
+	memcpy(fake.watched, all, sizeof(all));
+	fake.wake = milliseconds < 0 ? INT64_MAX : atomic_load(&fake.now) + milliseconds;
+	fake.asleep = milliseconds != 0;
+	fake.turn = 0;
+	fake_unlock();
+	result = ppoll(all, 3, milliseconds == 0 ? &none : NULL, NULL);
+	fake_lock();
+	fake.asleep = false;
+	fake_unlock();
+	if (result > 0 && all[2].revents) {
+		eventfd_read(fake.tick, &ignored);
+		result--;
+	}
+	waiting[0].revents = all[0].revents;
+	waiting[1].revents = all[1].revents;
+	return result;
+}
+
+/* The system's header says that poll() only writes to what it is given, which is not so. */
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+/* The CQ thread alone polls the device's channel, or nothing in its place when that is dead. */
+static bool is_cq_thread(const struct pollfd *waiting, nfds_t count)
+{
+	static _Thread_local bool it_is;
+
+	it_is = it_is || (count == 2 && waiting[1].fd == fake.channel);
+	return it_is;
+}
+
+int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
+{
+	const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+
+	if (is_cq_thread(waiting, count))
+		return sleep_of_cq_thread(waiting, milliseconds);
+	return ppoll(waiting, count, milliseconds < 0 ? NULL : &time, NULL);
+}
+
+/* Only it reads these descriptors, so while it sleeps and none is readable nothing can slip by. */
+static bool cq_thread_sleeps(void)
+{
+	struct pollfd watched[3];
+	bool asleep;
+
+	fake_lock();
+	memcpy(watched, fake.watched, sizeof(watched));
+	asleep = fake.asleep && ppoll(watched, 3, &(struct timespec){0}, NULL) == 0;
+	fake_unlock();
+	return asleep;
+}
+
+/* How often that thread has gone to sleep; -1 if it does not sleep now, or is gone. proc(5). */
+static long naps_of(int thread)
+{
+	char path[64], line[128], thread_state = '?';
+	long naps = 0, count;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", thread);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status)) {
+		sscanf(line, "State: %c", &thread_state);
+		if (sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1 ||
+			sscanf(line, "nonvoluntary_ctxt_switches: %ld", &count) == 1)
+			naps += count;
+	}
+	if (status)
+		fclose(status);
+	return thread_state == 'S' ? naps : -1;
+}
+
+/* The naps of all other threads, or -1 if one of them does not sleep. */
+static long naps_of_all(void)
+{
+	DIR *threads = opendir("/proc/self/task");
+	struct dirent *thread;
+	long all = 0, naps;
+
+	fake_rule(threads, "no /proc");
+	while (all >= 0 && (thread = readdir(threads))) {
+		if (thread->d_name[0] == '.' || atoi(thread->d_name) == gettid())
+			continue;
+		naps = naps_of(atoi(thread->d_name));
+		all = naps < 0 ? -1 : all + naps + 1;
+	}
+	closedir(threads);
+	return all;
+}
+
+/*
+ * If each thread sleeps when we look at it and has not been awake when we look again, there was a
+ * moment between at which all slept, and nobody was left to wake one of them.
+ */
+void fake_settle(void)
+{
+	const struct timespec moment = {0, 10000};
+
+	for (unsigned int tries = 0; tries < 1000000; tries++) {
+		long naps = naps_of_all();
+
+		if (naps >= 0 && cq_thread_sleeps() && naps_of_all() == naps)
+			return;
+		nanosleep(&moment, NULL);
+	}
+	fake_rule(false, "the threads do not come to rest");
+}
+
+static int64_t wake_of_cq_thread(void)
+{
+	int64_t wake;
+
+	fake_lock();
+	wake = fake.wake;
+	fake_unlock();
+	return wake;
+}
+
+void fake_pass(int64_t milliseconds)
+{
+	int64_t end = atomic_load(&fake.now) + milliseconds, wake;
+
+	fake_settle();
+	while ((wake = wake_of_cq_thread()) <= end) {
+		atomic_store(&fake.now, wake);
+		eventfd_write(fake.tick, 1);
+		fake_settle();
+	}
+	atomic_store(&fake.now, end);
+}
+
+void fake_start(enum ibv_transport_type transport)
+{
+	fake_lock();
+	fake_rule(fake.objects == 0, "something is left of the test before");
+	if (fake.tick < 0)
+		fake.tick = eventfd(0, EFD_CLOEXEC);
+	atomic_store(&fake.now, 1000000);
+	fake.device = (struct ibv_device){.transport_type = transport, .name = "fake0"};
+	fake.context = (struct ibv_context){
+		.device = &fake.device,
+		.ops = fake_ops,
+	};
+	fake.attributes = (struct ibv_device_attr){
+		.vendor_id = FAKE_SOFT_VENDOR,
+		.max_qp = 1000,
+		.max_qp_wr = 16384,
+		.max_qp_rd_atom = 16,
+		.max_qp_init_rd_atom = 16,
+	};
+	memset(fake.cqs, 0, sizeof(fake.cqs));
+	memset(fake.regions, 0, sizeof(fake.regions));
+	memset(&fake.failure, 0, sizeof(fake.failure));
+	memset(&fake.peer, 0, sizeof(fake.peer));
+	fake.registered = fake.registered_most = fake.announced = 0;
+	fake.damage = fake.turn = fake.longest_turn = 0;
+	fake.flush_on_disconnect = true;
+	fake.asleep = false;
+	fake_unlock();
+}
+
+struct ibv_context *fake_context(void)
+{
+	return &fake.context;
+}
+
+struct ibv_device_attr *fake_attributes(void)
+{
+	return &fake.attributes;
+}
+
+struct rdma_cm_id *fake_id(void)
+{
+	struct fake_connection *connection = calloc(1, sizeof(*connection));
+	struct sockaddr_in *peer;
+
+	if (!connection)
+		abort();
+	fake_rule(fake_make("rdma_create_id", 1), "no memory");
+	connection->id.verbs = &fake.context;
+	connection->id.port_num = 1;
+	peer = &connection->id.route.addr.dst_sin;
+	peer->sin_family = AF_INET;
+	peer->sin_port = htons(7471);
+	inet_pton(AF_INET, "192.0.2.9", &peer->sin_addr);
+	return &connection->id;
+}
+
+void fake_fail(const char *function, unsigned int after, int error)
+{
+	fake_lock();
+	fake.failure.function = function;
+	fake.failure.after = after;
+	fake.failure.error = error;
+	fake_unlock();
+}
+
+bool fake_fail_is_due(void)
+{
+	bool due;
+
+	fake_lock();
+	due = fake.failure.function;
+	fake_unlock();
+	return due;
+}
+
+void fake_limit_memory(size_t bytes)
+{
+	fake_lock();
+	fake.registered_most = bytes;
+	fake_unlock();
+}
+
+void fake_announce_limit(size_t bytes)
+{
+	fake_lock();
+	fake.announced = bytes;
+	fake_unlock();
+}
+
+size_t fake_registered(void)
+{
+	size_t registered;
+
+	fake_lock();
+	registered = fake.registered;
+	fake_unlock();
+	return registered;
+}
+
+unsigned int fake_objects(void)
+{
+	unsigned int objects;
+
+	fake_lock();
+	objects = fake.objects;
+	fake_unlock();
+	return objects;
+}
+
+void fake_expose(void *memory, size_t length, uint32_t rkey)
+{
+	fake_lock();
+	fake.peer.start = (uintptr_t)memory;
+	fake.peer.length = length;
+	fake.peer.rkey = rkey;
+	fake_unlock();
+}
+
+void fake_agree(struct rdma_cm_id *id, uint8_t reads)
+{
+	fake_lock();
+	fake_of_id(id)->reads = reads;
+	fake_unlock();
+}
+
+unsigned int fake_sends(struct rdma_cm_id *id)
+{
+	unsigned int posted;
+
+	fake_lock();
+	posted = fake_of_id(id)->posted - fake_of_id(id)->markers;
+	fake_unlock();
+	return posted;
+}
+
+struct fake_send fake_send(struct rdma_cm_id *id, unsigned int index)
+{
+	struct fake_send send;
+
+	fake_lock();
+	fake_rule(index < fake_of_id(id)->posted, "no such work request was posted");
+	send = fake_of_id(id)->sends[index];
+	fake_unlock();
+	return send;
+}
+
+unsigned int fake_waiting(struct rdma_cm_id *id)
+{
+	unsigned int waiting;
+
+	fake_lock();
+	waiting = fake_of_id(id)->posted - fake_of_id(id)->completed;
+	fake_unlock();
+	return waiting;
+}
+
+unsigned int fake_receives(struct rdma_cm_id *id)
+{
+	unsigned int waiting;
+
+	fake_lock();
+	waiting = fake_of_id(id)->receives_posted - fake_of_id(id)->received;
+	fake_unlock();
+	return waiting;
+}
+
+void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status)
+{
+	struct fake_connection *connection = fake_of_id(id);
+
+	fake_lock();
+	fake_rule(connection->completed < connection->posted, "nothing is there to complete");
+	if (status == IBV_WC_SUCCESS)
+		fake_execute(connection);
+	fake_complete_send(connection, status);
+	fake_unlock();
+}
+
+void fake_damage(unsigned int after)
+{
+	fake_lock();
+	fake.damage = after + 1;
+	fake_unlock();
+}
+
+void fake_join(struct rdma_cm_id *a, struct rdma_cm_id *b)
+{
+	fake_lock();
+	fake_of_id(a)->peer = fake_of_id(b);
+	fake_of_id(b)->peer = fake_of_id(a);
+	fake_unlock();
+}
+
+void fake_arrive(struct rdma_cm_id *id, const void *bytes, size_t length)
+{
+	const struct ibv_wc completion = {
+		.status = IBV_WC_SUCCESS,
+		.opcode = IBV_WC_RECV,
+		.byte_len = (uint32_t)length,
+	};
+
+	fake_lock();
+	fake_deliver(fake_of_id(id), bytes, &completion);
+	fake_unlock();
+}
+
+void fake_flood(struct rdma_cm_id *id, unsigned int messages)
+{
+	fake_lock();
+	fake_of_id(id)->flood = messages;
+	fake_pour(fake_of_id(id));
+	fake_unlock();
+}
+
+unsigned int fake_longest_turn(void)
+{
+	unsigned int longest;
+
+	fake_lock();
+	longest = fake.longest_turn;
+	fake_unlock();
+	return longest;
+}
+
+void fake_arrive_immediate(struct rdma_cm_id *id, uint32_t length, uint32_t immediate)
+{
+	const struct ibv_wc completion = {
+		.status = IBV_WC_SUCCESS,
+		.opcode = IBV_WC_RECV_RDMA_WITH_IMM,
+		.byte_len = length,
+		.imm_data = htonl(immediate),
+		.wc_flags = IBV_WC_WITH_IMM,
+	};
+
+	fake_lock();
+	fake_deliver(fake_of_id(id), NULL, &completion);
+	fake_unlock();
+}
+
+void fake_fail_receive(struct rdma_cm_id *id, enum ibv_wc_status status)
+{
+	fake_lock();
+	fake_complete_receive(
+		fake_of_id(id), &(struct ibv_wc){.status = status, .opcode = IBV_WC_RECV});
+	fake_unlock();
+}
+
+void fake_break(struct rdma_cm_id *id)
+{
+	fake_lock();
+	fake_flush(fake_of_id(id));
+	fake_unlock();
+}
+
+void fake_flush_on_disconnect(bool flushes)
+{
+	fake_lock();
+	fake.flush_on_disconnect = flushes;
+	fake_unlock();
+}
+
+struct fake_requests fake_requests(struct rdma_cm_id *id)
+{
+	struct fake_requests requests;
+
+	fake_lock();
+	requests = fake_of_id(id)->requests;
+	fake_unlock();
+	return requests;
+}
+
+const struct ibv_mr *fake_region(uint32_t key, int *access)
+{
+	const struct fake_mr *region;
+
+	fake_lock();
+	region = fake_find(key);
+	fake_unlock();
+	if (!region)
+		return NULL;
+	*access = region->access;
+	return &region->mr;
+}
+
+bool fake_is_exposed(void)
+{
+	bool exposed = false;
+
+	fake_lock();
+	for (size_t i = 0; i < OBJECT_MAX; i++)
+		exposed |=
+			fake.regions[i].used &&
+			fake.regions[i].access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+							 IBV_ACCESS_REMOTE_ATOMIC);
+	fake_unlock();
+	return exposed;
+}

@@ -1,0 +1,215 @@
+/* What failed rdmacm events mean, copies of events, and signals as descriptors. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rdma-common.h"
+#include "tests/unit/unit.h"
+
+/* REJECTED carries an InfiniBand reason if positive; everything else, and on iWARP, -errno. */
+static void statuses_are_read_as_the_event_means_them(void **state)
+{
+	static const struct {
+		enum rdma_cm_event_type event;
+		int status;
+		enum failure_kind kind;
+		int code;
+		enum exit_status exit;
+	} cases[] = {
+		{RDMA_CM_EVENT_REJECTED, 8, FAILURE_REJECTED, 8, STATUS_CONNECT},
+		{RDMA_CM_EVENT_REJECTED, 28, FAILURE_REJECTED, 28, STATUS_CONNECT},
+		{RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, FAILURE_ERRNO, ECONNREFUSED,
+			STATUS_CONNECT},
+		{RDMA_CM_EVENT_REJECTED, -ECONNRESET, FAILURE_ERRNO, ECONNRESET, STATUS_CONNECT},
+		{RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, FAILURE_ERRNO, ETIMEDOUT, STATUS_CONNECT},
+		{RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL, FAILURE_ERRNO, EINVAL, STATUS_CONNECT},
+		{RDMA_CM_EVENT_CONNECT_ERROR, 0, FAILURE_GONE, 0, STATUS_CONNECT},
+		{RDMA_CM_EVENT_DEVICE_REMOVAL, 0, FAILURE_REMOVED, 0, STATUS_FAILED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct rdma_cm_event event = {.event = cases[i].event, .status = cases[i].status};
+		struct failure failure = {0};
+
+		failure_from_event(&failure, &event, PHASE_CONNECT, "h:7");
+		assert_int_equal(failure.kind, cases[i].kind);
+		assert_int_equal(failure.code, cases[i].code);
+		assert_string_equal(failure.call, rdma_event_str(cases[i].event));
+		assert_int_equal(failure_status(&failure), cases[i].exit);
+	}
+}
+
+/* What a refusal of our own server becomes on the client's standard error. */
+static void refusals_become_sentences(void **state)
+{
+	static const struct {
+		struct hello theirs;
+		const char *says;
+	} cases[] = {
+		{{2, MODE_READ, 0, REFUSAL_MODE, 0, 0, false},
+			"cannot connect to h:7: the server at h:7 runs in read mode; "},
+		{{2, MODE_WRITE, 0, REFUSAL_MODE, 0, 0, false},
+			"the server at h:7 runs in write mode; "},
+		{{2, 200, 0, REFUSAL_MODE, 0, 0, false},
+			"the server at h:7 runs in another mode; "},
+		{{9, 0, 0, REFUSAL_VERSION, 0, 0, false},
+			"speaks protocol version 9, this program version 2; "},
+		{{2, 0, 0, REFUSAL_SESSION, 0, 0, false}, "does not know this kind of session; "},
+		{{2, 0, 0, REFUSAL_RESOURCES, 0, 0, false}, "could not get the memory"},
+		{{2, 0, 0, REFUSAL_BUSY, 0, 0, false},
+			"input or output is one that only one client can have"},
+		{{2, 0, 0, REFUSAL_DEPTH, 0, 0, false}, "allows the server no RDMA READ"},
+		{{2, 0, 0, REFUSAL_DEVICE, 0, 0, false}, "does not serve on the RDMA device"},
+		{{2, 0, 0, REFUSAL_MALFORMED, 0, 0, false}, "could not make sense"},
+		{{2, 0, 0, REFUSAL_STOPPING, 0, 0, false}, "takes no more clients"},
+		{{2, 0, 0, REFUSAL_CLIENTS, 0, 0, false}, "the server is full"},
+		{{2, 0, 0, REFUSAL_ADDRESS, 0, 0, false}, "are connected from this address"},
+		{{2, 0, 0, REFUSAL_SIZE, UINT64_MAX - 1, 0, false},
+			"the server at h:7 takes at most 18446744073709551614 bytes from a client; "},
+		{{2, 0, 0, REFUSAL_NONE, 0, 0, false}, "a reason that this version does not know"},
+		{{2, 0, 0, UINT32_MAX, 0, 0, false}, "a reason that this version does not know"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		uint8_t bytes[148] = {0};
+		struct rdma_cm_event event = {
+			.event = RDMA_CM_EVENT_REJECTED,
+			.status = 28,
+			.param.conn = {.private_data = bytes, .private_data_len = sizeof(bytes)},
+		};
+		struct failure failure = {0};
+		char text[1024];
+
+		hello_encode(&cases[i].theirs, bytes);
+		failure_from_event(&failure, &event, PHASE_CONNECT, "h:7");
+		failure_explain(&failure, "h:7", false, text, sizeof(text));
+		if (!strstr(text, cases[i].says))
+			fail_msg("'%s' does not say '%s'", text, cases[i].says);
+		assert_int_equal(failure_status(&failure), STATUS_CONNECT);
+	}
+}
+
+/* Somebody else's private data in a rejection is no refusal of ours. */
+static void foreign_refusals_are_rejections(void **state)
+{
+	static const uint8_t foreign[148] = "not rdmapair";
+	struct rdma_cm_event event = {
+		.event = RDMA_CM_EVENT_REJECTED,
+		.status = 28,
+		.param.conn = {.private_data = foreign, .private_data_len = sizeof(foreign)},
+	};
+
+	(void)state;
+	for (unsigned int length = 0; length <= sizeof(foreign); length++) {
+		struct failure failure = {0};
+
+		event.param.conn.private_data_len = (uint8_t)length;
+		failure_from_event(&failure, &event, PHASE_CONNECT, "h:7");
+		assert_int_equal(failure.kind, FAILURE_REJECTED);
+	}
+}
+
+static void a_copy_outlives_the_event(void **state)
+{
+	uint8_t bytes[UINT8_MAX];
+	struct rdma_cm_event event = {
+		.event = RDMA_CM_EVENT_CONNECT_REQUEST,
+		.status = 7,
+		.param.conn = {.private_data = bytes, .initiator_depth = 3},
+	};
+	struct event_copy copy;
+
+	(void)state;
+	for (unsigned int length = 0; length <= UINT8_MAX; length++) {
+		memset(bytes, (int)length, sizeof(bytes));
+		event.param.conn.private_data_len = (uint8_t)length;
+		memset(&copy, 0xa5, sizeof(copy));
+		channel_copy(&copy, &event);
+		memset(bytes, 0x5a, sizeof(bytes));
+		assert_int_equal(copy.event.status, 7);
+		assert_int_equal(copy.event.param.conn.initiator_depth, 3);
+		assert_int_equal(copy.event.param.conn.private_data_len, length);
+		assert_ptr_equal(copy.event.param.conn.private_data, copy.private_data);
+		for (unsigned int i = 0; i < length; i++)
+			assert_int_equal(copy.private_data[i], length);
+	}
+	event.param.conn.private_data = NULL;
+	channel_copy(&copy, &event);
+	assert_null(copy.event.param.conn.private_data);
+}
+
+/* In a process of its own: signals stay blocked. Returns 0 if all is as it should be. */
+static int read_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM};
+	int descriptor = signals_open();
+	struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
+
+	if (descriptor < 0 || signals_read(descriptor) != 0)
+		return 1;
+	for (size_t i = 0; i < COUNT(signals); i++) {
+		kill(getpid(), signals[i]);
+		if (poll(&waiting, 1, 1000) != 1 || signals_read(descriptor) != signals[i])
+			return 2;
+	}
+	/* Writing to a closed pipe, or beyond the limit of a file, must be an error, not the end. */
+	kill(getpid(), SIGPIPE);
+	kill(getpid(), SIGXFSZ);
+	return signals_read(descriptor);
+}
+
+static void signals_arrive_where_they_are_polled(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(read_signals());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* What this host gives is not ours to choose: a channel, or a reason why not. */
+static void a_channel_is_opened_or_the_reason_known(void **state)
+{
+	struct failure failure = {0};
+	struct rdma_event_channel *channel = channel_open(&failure);
+	struct rdma_cm_event *event;
+	int error;
+
+	(void)state;
+	if (!channel) {
+		assert_true(failure_is_set(&failure));
+		assert_int_equal(failure.phase, PHASE_OPEN);
+		assert_string_equal(failure.call, "rdma_create_event_channel");
+		return;
+	}
+	assert_false(failure_is_set(&failure));
+	event = channel_event(channel, &error);
+	assert_null(event);
+	assert_int_equal(error, 0);
+	rdma_destroy_event_channel(channel);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(statuses_are_read_as_the_event_means_them),
+		cmocka_unit_test(refusals_become_sentences),
+		cmocka_unit_test(foreign_refusals_are_rejections),
+		cmocka_unit_test(a_copy_outlives_the_event),
+		cmocka_unit_test(signals_arrive_where_they_are_polled),
+		cmocka_unit_test(a_channel_is_opened_or_the_reason_known),
+	};
+
+	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
+}

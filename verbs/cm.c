@@ -1,0 +1,141 @@
+/*
+ * Where the main thread's events come from: the rdmacm channel and the signals; and what a failed
+ * event means. Nothing here blocks: the main loop polls the descriptors.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "host/readiness.h"
+#include "rdma-common.h"
+
+/* The sentence of a refusal that depends on what our server said with it. */
+static void refusal(struct failure *failure, const struct hello *theirs, const char *peer)
+{
+	const struct mode *mode = mode_by_number(theirs->mode);
+	char cause[160] = "";
+
+	if (theirs->refusal == REFUSAL_MODE)
+		snprintf(cause, sizeof(cause), "the server at %s runs in %s mode", peer,
+			mode ? mode->name : "another");
+	else if (theirs->refusal == REFUSAL_VERSION)
+		snprintf(cause, sizeof(cause),
+			"the server at %s speaks protocol version %u, this program version %d",
+			peer, theirs->version, HELLO_VERSION);
+	else if (theirs->refusal == REFUSAL_SESSION)
+		snprintf(cause, sizeof(cause),
+			"the server at %s does not know this kind of session", peer);
+	else if (theirs->refusal == REFUSAL_SIZE)
+		snprintf(cause, sizeof(cause),
+			"the server at %s takes at most %" PRIu64 " bytes from a client", peer,
+			theirs->size);
+	if (theirs->refusal == REFUSAL_SECRET)
+		secret_refused(failure);
+	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,
+		"RDMA_CM_EVENT_REJECTED", "%s", cause);
+}
+
+void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
+	enum phase phase, const char *peer)
+{
+	const struct rdma_conn_param *reply = &event->param.conn;
+	const char *name = rdma_event_str(event->event);
+	struct hello theirs;
+
+	if (event->event == RDMA_CM_EVENT_REJECTED && reply->private_data &&
+		hello_decode(&theirs, reply->private_data, reply->private_data_len) == 0)
+		refusal(failure, &theirs, peer);
+	else if (event->event == RDMA_CM_EVENT_REJECTED && event->status > 0)
+		failure_set(failure, FAILURE_REJECTED, phase, event->status, name, "");
+	else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		failure_set(failure, FAILURE_REMOVED, phase, 0, name, "");
+	else if (event->status == 0)
+		failure_set(failure, FAILURE_GONE, phase, 0, name, "rdmacm reports %s", name);
+	else
+		failure_set(failure, FAILURE_ERRNO, phase, abs(event->status), name, "%s",
+			strerror(abs(event->status)));
+}
+
+struct rdma_event_channel *channel_open(struct failure *failure)
+{
+	struct rdma_event_channel *channel;
+	char evidence[sizeof(failure->evidence)];
+	enum host_rdma lacking;
+	int error;
+
+	providers_preload();
+	channel = rdma_create_event_channel();
+	error = errno;
+	if (channel && fcntl(channel->fd, F_SETFL, O_NONBLOCK) == 0)
+		return channel;
+	if (channel) {
+		error = errno;
+		rdma_destroy_event_channel(channel);
+	}
+	/* Without a free descriptor the library, and we below, would see no devices. */
+	if (fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0) < 0 && errno == EMFILE)
+		error = EMFILE;
+	lacking = host_rdma("", evidence, sizeof(evidence));
+	if (lacking != HOST_READY && error != EMFILE)
+		failure_set(failure, FAILURE_HOST, PHASE_OPEN, (int)lacking,
+			"rdma_create_event_channel", "%s", evidence);
+	else
+		failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, error, "rdma_create_event_channel",
+			"%s", strerror(error));
+	return NULL;
+}
+
+struct rdma_cm_event *channel_event(struct rdma_event_channel *channel, int *error)
+{
+	struct rdma_cm_event *event;
+
+	*error = 0;
+	if (rdma_get_cm_event(channel, &event) == 0)
+		return event;
+	if (errno != EAGAIN && errno != EINTR)
+		*error = -errno;
+	return NULL;
+}
+
+void channel_copy(struct event_copy *copy, const struct rdma_cm_event *event)
+{
+	struct rdma_conn_param *parameters = &copy->event.param.conn;
+
+	copy->event = *event;
+	if (!parameters->private_data)
+		return;
+	memcpy(copy->private_data, parameters->private_data, parameters->private_data_len);
+	parameters->private_data = copy->private_data;
+}
+
+int signals_open(void)
+{
+	sigset_t signals;
+	int descriptor;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	/* A reader that is gone and a file that may not grow are errors of the write, no death. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (pthread_sigmask(SIG_BLOCK, &signals, NULL))
+		return -EINVAL;
+	descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
+int signals_read(int descriptor)
+{
+	struct signalfd_siginfo signal;
+
+	return read(descriptor, &signal, sizeof(signal)) == sizeof(signal) ? (int)signal.ssi_signo
+									   : 0;
+}
