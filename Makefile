@@ -68,7 +68,7 @@ FORCE:
 fixtures = $(call objects,$(filter-out $(unit_tests:%=%.c),$(wildcard tests/unit/$1/*.c)))
 define unit_tests_in
 $(BUILD)/tests/unit/$1/fixtures.a: $(call fixtures,$1)
-	@rm -f $$@
+	@mkdir -p $$(@D) && rm -f $$@
 	$(AR) rcs $$@ $$(filter-out %.a,$$^)
 $(filter $(BUILD)/tests/unit/$1/%,$(unit_tests:%=$(BUILD)/%)): %: %.o \
 		$(BUILD)/tests/unit/$1/fixtures.a $(BUILD)/tests/unit/common/fixtures.a $(library)

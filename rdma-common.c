@@ -38,6 +38,21 @@
 /* How long the peer's disconnect may take when both sides have all: its only packet may be lost. */
 #define FAREWELL_MS 5000
 
+/* The context of one device. Only its thread uses what is below `stop`. */
+struct device_context {
+	struct device device;
+	pthread_t thread;
+	struct wakeup stop;
+	TAILQ_HEAD(, connection) connections; /* whose exchange runs */
+	TAILQ_HEAD(, connection) behind;      /* with more to do than their turn allowed */
+	deadline_t look;                      /* when idle connections are looked for */
+};
+
+static struct device_context *context_of(struct device *device)
+{
+	return (struct device_context *)device;
+}
+
 /* A flushed work request is an effect, so anything else that is known comes before it. */
 static bool is_flush(const struct failure *failure)
 {
@@ -93,8 +108,8 @@ static void list(struct connection *connection)
 		return;
 	connection->listed = true;
 	connection->heard = connection->spoke = deadline_now();
-	TAILQ_INSERT_TAIL(&connection->device->connections, connection, next);
-	connection->device->look = deadline_in(LOOK_MIN);
+	TAILQ_INSERT_TAIL(&context_of(connection->device)->connections, connection, next);
+	context_of(connection->device)->look = deadline_in(LOOK_MIN);
 }
 
 /* rdmacm may never hear that the connection stands, from a peer that talks over it all the same. */
@@ -107,7 +122,7 @@ void connection_meet(struct connection *connection)
 static void unlist(struct connection *connection)
 {
 	if (connection->listed)
-		TAILQ_REMOVE(&connection->device->connections, connection, next);
+		TAILQ_REMOVE(&context_of(connection->device)->connections, connection, next);
 	connection->listed = false;
 }
 
@@ -115,14 +130,14 @@ static void unlist(struct connection *connection)
 static void fall_behind(struct connection *connection)
 {
 	if (!connection->is_behind)
-		TAILQ_INSERT_TAIL(&connection->device->behind, connection, next_behind);
+		TAILQ_INSERT_TAIL(&context_of(connection->device)->behind, connection, next_behind);
 	connection->is_behind = true;
 }
 
 static void leave_behind(struct connection *connection)
 {
 	if (connection->is_behind)
-		TAILQ_REMOVE(&connection->device->behind, connection, next_behind);
+		TAILQ_REMOVE(&context_of(connection->device)->behind, connection, next_behind);
 	connection->is_behind = false;
 }
 
@@ -193,16 +208,16 @@ static bool end_if_drained(struct connection *connection)
  * One completion event: get, acknowledge, drain, re-arm, and drain again, because what arrived before
  * the arming raises no event. ibv_get_cq_event(3). Returns false if the channel is dead.
  */
-static bool take_event(struct device *device)
+static bool take_event(struct device_context *context)
 {
 	struct connection *connection;
 	struct ibv_cq *cq;
-	void *context;
+	void *owner;
 	bool retired;
 
-	if (ibv_get_cq_event(device->channel, &cq, &context))
+	if (ibv_get_cq_event(context->device.channel, &cq, &owner))
 		return errno == EAGAIN || errno == EINTR; /* else EIO: the device was removed */
-	connection = context;
+	connection = owner;
 	retired = connection->retired;
 	ibv_ack_cq_events(cq, 1);
 	if (retired)
@@ -223,9 +238,9 @@ static bool take_event(struct device *device)
 }
 
 /* Goes on with the one that has waited longest, if any has to wait. */
-static void catch_up(struct device *device)
+static void catch_up(struct device_context *context)
 {
-	struct connection *connection = TAILQ_FIRST(&device->behind);
+	struct connection *connection = TAILQ_FIRST(&context->behind);
 
 	if (!connection)
 		return;
@@ -273,12 +288,12 @@ static void take_events_about(struct connection *connection, unsigned int events
 }
 
 /* Does what the main thread asks for. Returns false if it asks the thread to end. */
-static bool take_wakeups(struct device *device)
+static bool take_wakeups(struct device_context *context)
 {
 	unsigned int events;
 	struct wakeup *wakeup;
 
-	while ((wakeup = wakeup_queue_take(&device->wakeups, &events))) {
+	while ((wakeup = wakeup_queue_take(&context->device.wakeups, &events))) {
 		struct connection *connection = wakeup->about;
 
 		if (events & THREAD_STOP)
@@ -336,108 +351,107 @@ static deadline_t look_at(struct connection *connection, deadline_t now)
 }
 
 /* Looks for silence, ours or a peer's, where it is time. Returns how long not to, for poll(2). */
-static int look(struct device *device)
+static int look(struct device_context *context)
 {
 	deadline_t now = deadline_now(), next = now + ABORT_MS, again;
 	struct connection *connection;
 
-	if (TAILQ_EMPTY(&device->connections))
+	if (TAILQ_EMPTY(&context->connections))
 		return -1;
-	if (now < device->look)
-		return deadline_left(device->look);
-	TAILQ_FOREACH (connection, &device->connections, next) {
+	if (now < context->look)
+		return deadline_left(context->look);
+	TAILQ_FOREACH (connection, &context->connections, next) {
 		again = look_at(connection, now);
 		if (again < next)
 			next = again;
 	}
-	device->look = next > now + LOOK_MIN ? next : now + LOOK_MIN;
-	return deadline_left(device->look);
+	context->look = next > now + LOOK_MIN ? next : now + LOOK_MIN;
+	return deadline_left(context->look);
 }
 
 static void *poll_completions(void *argument)
 {
-	struct device *device = argument;
+	struct device_context *context = argument;
 	struct pollfd waiting[] = {
-		{.fd = device->wakeups.eventfd, .events = POLLIN},
-		{.fd = device->channel->fd, .events = POLLIN},
+		{.fd = context->device.wakeups.eventfd, .events = POLLIN},
+		{.fd = context->device.channel->fd, .events = POLLIN},
 	};
 	bool running = true;
 
 	while (running) {
-		int time = look(device);
+		int time = look(context);
 
-		if (poll(waiting, 2, TAILQ_EMPTY(&device->behind) ? time : 0) < 0)
+		if (poll(waiting, 2, TAILQ_EMPTY(&context->behind) ? time : 0) < 0)
 			continue; /* EINTR */
 		/*
 		 * Notes first: a completion may come from a connection that was made since, and
 		 * taking the note of its adoption is what makes its contents visible here.
 		 */
-		running = take_wakeups(device);
+		running = take_wakeups(context);
 		/* A removed device's channel is not polled again; the main thread will hear of it. */
-		if (running && waiting[1].revents && !take_event(device))
+		if (running && waiting[1].revents && !take_event(context))
 			waiting[1].fd = -1;
 		if (running)
-			catch_up(device);
+			catch_up(context);
 	}
 	return NULL;
 }
 
 int device_start(struct ibv_context *verbs, struct device **result, struct failure *failure)
 {
-	struct device *device = calloc(1, sizeof(*device));
+	struct device_context *context = calloc(1, sizeof(*context));
+	struct device *device = &context->device;
 	char name[16]; /* the longest that a thread can have */
 	int error;
 
-	if (!device)
+	if (!context)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, ENOMEM, "calloc", "");
 	device->verbs = verbs;
 	ibv_query_device(verbs, &device->attributes);
-	TAILQ_INIT(&device->connections);
-	TAILQ_INIT(&device->behind);
+	device->traits = device_traits(verbs, &device->attributes);
+	TAILQ_INIT(&context->connections);
+	TAILQ_INIT(&context->behind);
 	device->wakeups.eventfd = -1;
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel) {
 		error = errno;
 		failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error,
 			"ibv_create_comp_channel", "%s", strerror(error));
-		goto free_device;
+		goto free_context;
 	}
 	/* An event may be withdrawn with its queue between poll() and read(). */
 	error = fcntl(device->channel->fd, F_SETFL, O_NONBLOCK) ? -errno : 0;
 	if (!error)
 		error = wakeup_queue_open(&device->wakeups);
 	if (!error)
-		error = -pthread_create(&device->thread, NULL, poll_completions, device);
+		error = -pthread_create(&context->thread, NULL, poll_completions, context);
 	if (error) {
 		failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error, "pthread_create",
 			"cannot start the CQ thread: %s", strerror(-error));
 		goto close_wakeup_queue;
 	}
 	snprintf(name, sizeof(name), "cq-%s", device_name(device));
-	pthread_setname_np(device->thread, name);
+	pthread_setname_np(context->thread, name);
 	*result = device;
 	return 0;
 
 close_wakeup_queue:
 	wakeup_queue_close(&device->wakeups);
 	ibv_destroy_comp_channel(device->channel);
-free_device:
-	free(device);
+free_context:
+	free(context);
 	return -1;
 }
 
 void device_stop(struct device *device)
 {
+	struct device_context *context = context_of(device);
+
 	if (!device)
 		return;
-	wakeup_queue_post(&device->wakeups, &device->stop, THREAD_STOP);
-	pthread_join(device->thread, NULL);
+	wakeup_queue_post(&device->wakeups, &context->stop, THREAD_STOP);
+	pthread_join(context->thread, NULL);
 	wakeup_queue_close(&device->wakeups);
 	ibv_destroy_comp_channel(device->channel);
-	free(device);
-}
-
-const char *device_name(const struct device *device)
-{
-	return ibv_get_device_name(device->verbs->device);
+	free(context);
 }

@@ -40,6 +40,7 @@
 #include "protocol/mode.h"
 #include "protocol/secret.h"
 #include "stream/output-file.h"
+#include "verbs/device.h"
 
 /*
  * How hard the transport tries. A lost packet is sent again after TRANSPORT_ACK_TIMEOUT (4.096 us *
@@ -88,7 +89,6 @@ enum connection_event {
 	CONNECTION_ADMITTED = 1 << 4, /* the peer has proved that it holds our secret */
 };
 
-struct device;
 struct connection;
 
 /*
@@ -103,9 +103,6 @@ int device_start(struct ibv_context *verbs, struct device **device, struct failu
  * NULL is allowed. Main thread.
  */
 void device_stop(struct device *device);
-
-/* The device's name as `rdma link` shows it. Any thread. */
-const char *device_name(const struct device *device);
 
 /*
  * Makes everything that an exchange in this mode with the peer of id needs, and posts its receives.
@@ -201,13 +198,6 @@ const char *connection_peer(const struct connection *connection);
 /* What the main thread keeps with the connection. Main. */
 void connection_set_owner(struct connection *connection, void *owner);
 void *connection_owner(const struct connection *connection);
-
-/*
- * Registers memory that is mapped. Returns NULL with the failure recorded, and in it how much may be
- * locked. The caller deregisters it. Any thread. ibv_reg_mr(3).
- */
-struct ibv_mr *memory_register(
-	struct ibv_pd *pd, void *start, size_t size, int access, struct failure *failure);
 
 /* Records that we and the server do not hold the same secret. Returns -1. Any thread. */
 int secret_refused(struct failure *failure);

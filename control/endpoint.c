@@ -9,6 +9,7 @@
 
 #include "base/guard-pages.h"
 #include "control/wait.h"
+#include "verbs/memory.h"
 
 /* Where the messages lie: one that we send, then those that we receive. */
 #define SLOT(index) ((size_t)(index)*COMMAND_MAX)
@@ -36,9 +37,15 @@ static int map_memory(struct probe *probe, struct probe_memory *memory, size_t s
 
 static int register_memory(struct probe *probe, struct probe_memory *memory, int access)
 {
-	memory->mr =
-		memory_register(probe->pd, memory->start, memory->size, access, &probe->failure);
-	return memory->mr ? 0 : -1;
+	struct region region = {.start = memory->start,
+		.size = memory->size,
+		.mapped = guard_pages_round(memory->size),
+		.access = access};
+
+	if (region_register(&region, probe->pd, &probe->failure))
+		return -1;
+	memory->mr = region.mr;
+	return 0;
 }
 
 int probe_make_memory(struct probe *probe, struct probe_memory *memory, size_t size, int access)

@@ -56,7 +56,7 @@ bool connection_open_memory(struct connection *connection)
 
 	for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
 		if (!regions[i]->mr &&
-			region_register(connection, regions[i], &connection->failure)) {
+			region_register(regions[i], connection->pd, &connection->failure)) {
 			connection_give_up(connection);
 			return false;
 		}

@@ -16,14 +16,8 @@
 #include "base/guard-pages.h"
 #include "exchange/internal.h"
 
-/* Each work request costs the same: soft-RoCE is as fast as can be with 256 KiB, adapters need more. */
-#define SOFT_CHUNK     262144
-#define HARDWARE_CHUNK 524288
-#define DEPTH_MIN      16
-#define DEPTH_MAX      64
-
-/* What soft-RoCE says of itself: rxe has no vendor, and so the number that says that. */
-#define NO_VENDOR 0xffffff
+#define DEPTH_MIN 16
+#define DEPTH_MAX 64
 
 /*
  * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, three
@@ -38,61 +32,13 @@
 #define TEXT_SENDS    9
 #define TEXT_RECEIVES 7
 
-int region_reserve(struct connection *connection, struct region *region, size_t size, int access,
-	struct failure *failure)
-{
-	void *start = guard_pages_map(size);
-
-	if (!start)
-		return failure_set(
-			failure, FAILURE_ERRNO, PHASE_MEMORY, errno, "mmap", "%s", strerror(errno));
-	*region = (struct region){
-		.start = start, .size = size, .mapped = guard_pages_round(size), .access = access};
-	region->device = connection->device;
-	region->device->locked += region->mapped;
-	return 0;
-}
-
-struct ibv_mr *memory_register(
-	struct ibv_pd *pd, void *start, size_t size, int access, struct failure *failure)
-{
-	struct ibv_mr *mr = ibv_reg_mr(pd, start, size, (unsigned int)access);
-	struct rlimit limit = {0};
-	int error;
-
-	if (mr)
-		return mr;
-	error = errno;
-	getrlimit(RLIMIT_MEMLOCK, &limit);
-	failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
-		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
-		guard_pages_round(size) / 1024, (unsigned long long)limit.rlim_cur / 1024);
-	return NULL;
-}
-
-int region_register(struct connection *connection, struct region *region, struct failure *failure)
-{
-	region->mr = memory_register(
-		connection->pd, region->start, region->size, region->access, failure);
-	return region->mr ? 0 : -1;
-}
-
-int region_make(struct connection *connection, struct region *region, size_t size, int access,
-	struct failure *failure)
-{
-	if (region_reserve(connection, region, size, access, failure) == 0 &&
-		region_register(connection, region, failure) == 0)
-		return 0;
-	region_free(region);
-	return -1;
-}
-
-int region_make_at_most(struct connection *connection, struct region *region, size_t size,
+int connection_create_region(struct connection *connection, struct region *region, size_t size,
 	int access, struct failure *failure)
 {
+	uint64_t *locked = &connection->device->locked;
 	struct failure attempt = {0};
 
-	while (region_make(connection, region, size, access, &attempt)) {
+	while (region_create(region, connection->pd, size, access, locked, &attempt)) {
 		if (size <= guard_pages_round(1)) {
 			*failure = attempt;
 			return -1;
@@ -104,27 +50,6 @@ int region_make_at_most(struct connection *connection, struct region *region, si
 		size = guard_pages_round(size / 2);
 	}
 	return 0;
-}
-
-int region_revoke(struct region *region)
-{
-	int error = region->mr ? ibv_dereg_mr(region->mr) : 0;
-
-	if (!error)
-		region->mr = NULL;
-	return -error;
-}
-
-void region_free(struct region *region)
-{
-	/* Without a mapping of its own it lies in another region. */
-	if (region->mapped > 0)
-		region_revoke(region);
-	if (region->device)
-		region->device->locked -= region->mapped;
-	if (region->mapped > 0)
-		guard_pages_unmap(region->start, region->size);
-	*region = (struct region){0};
 }
 
 struct region *connection_exposed(struct connection *connection)
@@ -150,16 +75,6 @@ static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)
 	return value < most ? (uint32_t)value : most;
 }
 
-/* The largest chunk that the device moves with one work request. */
-static uint32_t device_chunk(struct ibv_context *verbs, uint8_t port)
-{
-	struct ibv_port_attr attributes = {0};
-
-	return ibv_query_port(verbs, port, &attributes) == 0 && attributes.max_msg_sz > 0
-		       ? attributes.max_msg_sz
-		       : HARDWARE_CHUNK;
-}
-
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
 	const struct device *device, uint8_t port, bool streams)
 {
@@ -172,8 +87,8 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 		return;
 	}
 	if (chunk == 0)
-		chunk = attributes->vendor_id == NO_VENDOR ? SOFT_CHUNK : HARDWARE_CHUNK;
-	limits->chunk = clamp(chunk, 1, device_chunk(device->verbs, port));
+		chunk = device->traits->chunk;
+	limits->chunk = clamp(chunk, 1, device_message_max(device, port));
 	limits->depth = settings->depth
 				? settings->depth
 				: clamp(settings->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);

@@ -92,8 +92,8 @@ static int make_ring(struct connection *connection, struct region *region, struc
 	bool reachable = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	bool later = reachable && connection->settings->secret;
 
-	if (later ? region_reserve(connection, region, size, access, failure)
-		  : region_make_at_most(connection, region, size, access, failure))
+	if (later ? region_map(region, size, access, &connection->device->locked, failure)
+		  : connection_create_region(connection, region, size, access, failure))
 		return -1;
 	ring_init(ring, region->start, region->size);
 	return 0;
@@ -204,10 +204,10 @@ static int make_all(
 	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	if (make_queue_pair(connection, failure) ||
-		region_make(connection, &connection->control,
+		region_create(&connection->control, connection->pd,
 			control_size(limits) +
 				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
-			IBV_ACCESS_LOCAL_WRITE, failure))
+			IBV_ACCESS_LOCAL_WRITE, &connection->device->locked, failure))
 		return -1;
 	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
 		return -1;

@@ -22,6 +22,8 @@
 #include "stream/ring.h"
 #include "stream/sink.h"
 #include "stream/source.h"
+#include "verbs/device.h"
+#include "verbs/memory.h"
 
 /* Notes to the CQ thread. */
 enum cq_thread_event {
@@ -62,16 +64,6 @@ enum operation {
 #define WR_OPERATION(wr_id)      ((enum operation)((wr_id)&0xff))
 #define WR_NUMBER(wr_id)         ((wr_id) >> 8)
 
-/* A piece of memory that the device may use. */
-struct region {
-	uint8_t *start; /* a mapping of its own, zeroed; NULL: none */
-	size_t size;
-	size_t mapped;     /* in whole pages, without its guards; 0: it lies in another region */
-	int access;        /* the rights with which it is registered, now or later */
-	struct ibv_mr *mr; /* NULL: not registered (any more) */
-	struct device *device; /* that it counts as registered with */
-};
-
 /* How large everything is. Constant from connect or accept on. */
 struct queue_limits {
 	uint32_t chunk;    /* bytes of one WRITE or READ */
@@ -89,19 +81,6 @@ struct mark {
 /* Where the messages lie in the `control` region. */
 #define LONG_SLOT 320 /* MESSAGE_MAX, rounded */
 _Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
-
-struct device {
-	struct ibv_context *verbs;
-	struct ibv_device_attr attributes;
-	uint64_t locked; /* bytes of registered memory: the main thread's */
-	struct ibv_comp_channel *channel;
-	struct wakeup_queue wakeups;
-	struct wakeup stop;
-	pthread_t thread;
-	/* the CQ thread's: those whose exchange runs, and those with more completions than their turn took */
-	TAILQ_HEAD(, connection) connections, behind;
-	deadline_t look; /* when it looks for silence among the first */
-};
 
 /*
  * Fields of the first group are constant from connect or accept on, but for what the active side
@@ -176,31 +155,11 @@ const struct mode_verbs *mode_verbs(const struct mode *mode);
 /* exchange/buffers.c */
 
 /*
- * Maps that many bytes, zeroed, between two pages that nobody may touch, and counts them as locked.
- * Returns 0, or -1 with the failure recorded. Main. mmap(2).
+ * Makes a region of that size, or of half of it and half of that if it must be, but not less than a
+ * page. Returns 0, or -1 with the failure recorded. Main.
  */
-int region_reserve(struct connection *connection, struct region *region, size_t size, int access,
-	struct failure *failure);
-
-/* Registers it. Returns likewise. Main or CQ thread. ibv_reg_mr(3). */
-int region_register(struct connection *connection, struct region *region, struct failure *failure);
-
-/* Does both. Main. */
-int region_make(struct connection *connection, struct region *region, size_t size, int access,
-	struct failure *failure);
-
-/* The same with half as much, and half of that, if it must be, but not less than a page. */
-int region_make_at_most(struct connection *connection, struct region *region, size_t size,
+int connection_create_region(struct connection *connection, struct region *region, size_t size,
 	int access, struct failure *failure);
-
-/*
- * Takes the memory back from whoever has its key; the mapping stays. From its return on, no access
- * of the peer can change or read it. Returns 0 or -errno. CQ thread. ibv_dereg_mr(3).
- */
-int region_revoke(struct region *region);
-
-/* Deregisters and unmaps what is there. The queue pair is gone already. Main. */
-void region_free(struct region *region);
 
 /* The region that the mode exposes to the peer, and its ring. */
 struct region *connection_exposed(struct connection *connection);

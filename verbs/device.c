@@ -1,0 +1,79 @@
+/*
+ * What transports and drivers differ in, as one table. Everything above asks for the trait, never
+ * for the transport. Nothing here owns anything.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "host/sysfs.h"
+#include "verbs/device.h"
+
+/* soft-RoCE has no vendor, and reports the number that stands for that. */
+#define NO_VENDOR 0xffffff
+
+#define KIB 1024
+
+/* The first row that fits counts. Soft-RoCE slows down beyond 256 KiB; adapters need more. */
+static const struct device_traits rows[] = {
+	{
+		.driver = "rdma_rxe",
+		.transport = IBV_TRANSPORT_IB,
+		.immediate = true,
+		.own_queue_pairs = true,
+		.chunk = 256 * KIB,
+	},
+	{
+		.transport = IBV_TRANSPORT_IWARP,
+		.read_needs_remote_write = true,
+		.chunk = 512 * KIB,
+	},
+	{
+		.transport = IBV_TRANSPORT_IB,
+		.immediate = true,
+		.own_queue_pairs = true,
+		.chunk = 512 * KIB,
+	},
+};
+
+/* The driver's name, empty if the device does not say. Only soft-RoCE has no link to a driver. */
+static void find_driver(const struct ibv_context *verbs, const struct ibv_device_attr *attributes,
+	char *driver, size_t size)
+{
+	const char *name = ibv_get_device_name(verbs->device);
+
+	*driver = '\0';
+	if (attributes->vendor_id == NO_VENDOR && verbs->device->transport_type == IBV_TRANSPORT_IB)
+		snprintf(driver, size, "rdma_rxe");
+	else
+		sysfs_link("", driver, size, "/sys/class/infiniband/%s/device/driver", name);
+}
+
+const struct device_traits *device_traits(
+	const struct ibv_context *verbs, const struct ibv_device_attr *attributes)
+{
+	const struct device_traits *row = rows;
+	char driver[64];
+
+	find_driver(verbs, attributes, driver, sizeof(driver));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		row = &rows[i];
+		if (row->transport == verbs->device->transport_type &&
+			(!row->driver || strcmp(row->driver, driver) == 0))
+			break;
+	}
+	return row;
+}
+
+const char *device_name(const struct device *device)
+{
+	return ibv_get_device_name(device->verbs->device);
+}
+
+uint32_t device_message_max(const struct device *device, uint8_t port)
+{
+	struct ibv_port_attr attributes = {0};
+
+	return ibv_query_port(device->verbs, port, &attributes) == 0 && attributes.max_msg_sz > 0
+		       ? attributes.max_msg_sz
+		       : device->traits->chunk;
+}

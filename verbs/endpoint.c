@@ -1,0 +1,325 @@
+/*
+ * One end of a connection: its queues, what is posted to them and what comes back. The endpoint
+ * owns the protection domain, the completion queue and the queue pairs; the rdma_cm_id, the
+ * completion channel and all registered memory are the caller's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/endpoint.h"
+
+/* A wr_id: kind, index of the queue pair, number or slot. */
+#define WR_ID(kind, index, number) \
+	((uint64_t)(kind) | (uint64_t)(index) << 8 | (uint64_t)(number) << 16)
+#define WR_KIND(wr_id)   ((unsigned int)((wr_id)&0xff))
+#define WR_INDEX(wr_id)  ((unsigned int)((wr_id) >> 8 & 0xff))
+#define WR_NUMBER(wr_id) ((wr_id) >> 16)
+
+/* In each such part of the send queue one work request is signaled. */
+#define SIGNALED_PARTS 4
+
+static int call_failed(struct failure *failure, const char *call, int error, const char *what)
+{
+	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, call, "%s: %s", what,
+		strerror(error));
+}
+
+/* The one description of a queue pair. */
+static struct ibv_qp_init_attr queue_pair_attributes(
+	const struct endpoint *endpoint, const struct queue_size *size)
+{
+	return (struct ibv_qp_init_attr){
+		.qp_type = IBV_QPT_RC,
+		.send_cq = endpoint->cq,
+		.recv_cq = endpoint->cq,
+		.cap = {.max_send_wr = size->sends,
+			.max_recv_wr = size->receives,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+			.max_inline_data = size->inline_max},
+	};
+}
+
+static int create_failed(const struct endpoint *endpoint, const struct queue_size *size, int error,
+	struct failure *failure)
+{
+	struct ibv_device_attr allowed = {0};
+
+	ibv_query_device(endpoint->id->verbs, &allowed);
+	if (error == EINVAL && allowed.max_qp_wr >= (int)size->sends)
+		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
+		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
+			"its request was given up before it was served");
+	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
+		"%s; asked for %u+%u work requests, the device allows %d each and %d queue pairs",
+		strerror(error), size->sends, size->receives, allowed.max_qp_wr, allowed.max_qp);
+}
+
+/* Devices differ in how much they take inline, and refuse more: it is halved until one agrees. */
+static int create_first(
+	struct endpoint *endpoint, const struct queue_size *size, struct failure *failure)
+{
+	struct queue_pair *pair = &endpoint->pairs[0];
+	struct ibv_qp_init_attr attributes;
+
+	pair->size = *size;
+	for (;; pair->size.inline_max /= 2) {
+		attributes = queue_pair_attributes(endpoint, &pair->size);
+		if (rdma_create_qp(endpoint->id, endpoint->pd, &attributes) == 0)
+			break;
+		if (pair->size.inline_max == 0)
+			return create_failed(endpoint, size, errno, failure);
+	}
+	/* The device may take more inline than it was asked for. */
+	if (pair->size.inline_max > 0)
+		pair->size.inline_max = attributes.cap.max_inline_data;
+	pair->qp = endpoint->id->qp;
+	return 0;
+}
+
+int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
+	struct ibv_comp_channel *channel, const struct queue_size *size, unsigned int pairs,
+	struct failure *failure)
+{
+	*endpoint = (struct endpoint){.id = id, .pair_count = 1};
+	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
+	if (!endpoint->pairs)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+	endpoint->pd = ibv_alloc_pd(id->verbs);
+	if (!endpoint->pd)
+		return call_failed(failure, "ibv_alloc_pd", errno, "no protection domain");
+	endpoint->cq = ibv_create_cq(
+		id->verbs, (int)(pairs * (size->sends + size->receives)), endpoint, channel, 0);
+	if (!endpoint->cq)
+		return call_failed(failure, "ibv_create_cq", errno, "no completion queue");
+	return create_first(endpoint, size, failure);
+}
+
+struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure)
+{
+	struct queue_pair *first = &endpoint->pairs[0];
+	struct queue_pair *pair = &endpoint->pairs[endpoint->pair_count];
+	struct ibv_qp_init_attr wanted = queue_pair_attributes(endpoint, &first->size), like;
+	int mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+	struct ibv_qp_attr attributes;
+	int error = ibv_query_qp(first->qp, &attributes, mask, &like);
+
+	if (error) {
+		call_failed(failure, "ibv_query_qp", error, "no attributes of the queue pair");
+		return NULL;
+	}
+	pair->qp = ibv_create_qp(endpoint->pd, &wanted);
+	if (!pair->qp) {
+		call_failed(failure, "ibv_create_qp", errno, "no more queue pairs");
+		return NULL;
+	}
+	pair->index = (uint8_t)endpoint->pair_count++;
+	pair->size = first->size;
+	attributes.qp_state = IBV_QPS_INIT;
+	error = ibv_modify_qp(pair->qp, &attributes, IBV_QP_STATE | mask);
+	if (error) {
+		call_failed(failure, "ibv_modify_qp", error, "no queue pair in state INIT");
+		return NULL;
+	}
+	return pair;
+}
+
+void queue_pair_set_slots(
+	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey)
+{
+	pair->slots = start;
+	pair->slot_size = slot_size;
+	pair->slot_key = lkey;
+}
+
+int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot)
+{
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)pair->slots + slot * pair->slot_size,
+		.length = pair->slot_size,
+		.lkey = pair->slot_key,
+	};
+	struct ibv_recv_wr *bad, request = {
+					 .wr_id = WR_ID(ENDPOINT_RECEIVE, pair->index, slot),
+					 .sg_list = &piece,
+					 .num_sge = 1,
+				 };
+	int error = ibv_post_recv(pair->qp, &request, &bad);
+
+	if (!error)
+		pair->receives_posted++;
+	return -error;
+}
+
+int queue_pair_post_receives(struct queue_pair *pair)
+{
+	int error = 0;
+
+	for (uint64_t slot = 0; !error && slot < pair->size.receives; slot++)
+		error = queue_pair_post_receive(pair, slot);
+	return error;
+}
+
+int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_wr *first)
+{
+	uint64_t number = pair->sends_posted, signaled = pair->last_signaled;
+	struct ibv_send_wr *bad = NULL;
+	int error;
+
+	for (struct ibv_send_wr *request = first; request; request = request->next) {
+		request->wr_id = WR_ID(kind, pair->index, number);
+		if (++number - signaled >= pair->size.sends / SIGNALED_PARTS)
+			request->send_flags |= IBV_SEND_SIGNALED;
+		if (request->send_flags & IBV_SEND_SIGNALED)
+			signaled = number;
+	}
+	error = ibv_post_send(pair->qp, first, &bad);
+	if (!error) {
+		pair->sends_posted = number;
+		pair->last_signaled = signaled;
+		return 0;
+	}
+	/* Those before the bad one are posted. */
+	for (; first && first != bad; first = first->next) {
+		pair->sends_posted++;
+		if (first->send_flags & IBV_SEND_SIGNALED)
+			pair->last_signaled = pair->sends_posted;
+	}
+	return -error;
+}
+
+uint64_t queue_pair_capacity(const struct queue_pair *pair, uint64_t reserved)
+{
+	uint64_t used = pair->sends_posted - pair->sends_completed + reserved;
+
+	return used < pair->size.sends ? pair->size.sends - used : 0;
+}
+
+bool queue_pair_is_unacknowledged(const struct queue_pair *pair)
+{
+	return pair->last_signaled > pair->sends_completed;
+}
+
+/* Keeps account of one completion, and describes it. */
+static struct completion describe(struct endpoint *endpoint, const struct ibv_wc *wc)
+{
+	struct queue_pair *pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
+	struct completion completion = {
+		.wc = wc,
+		.pair = pair,
+		.kind = WR_KIND(wc->wr_id),
+		.number = WR_NUMBER(wc->wr_id),
+	};
+
+	if (completion.kind == ENDPOINT_RECEIVE) {
+		pair->receives_posted--;
+		completion.data = pair->slots + completion.number * pair->slot_size;
+	} else {
+		completion.sends = completion.number + 1 - pair->sends_completed;
+		pair->sends_completed = completion.number + 1;
+	}
+	return completion;
+}
+
+int endpoint_poll(struct endpoint *endpoint, endpoint_handler *handler, void *context)
+{
+	struct ibv_wc wcs[ENDPOINT_BATCH];
+	int count = ibv_poll_cq(endpoint->cq, ENDPOINT_BATCH, wcs);
+	int stopped = 0;
+
+	if (count < 0)
+		return -EIO;
+	for (int i = 0; i < count; i++) {
+		struct completion completion = describe(endpoint, &wcs[i]);
+
+		if (!stopped)
+			stopped = handler(context, &completion);
+	}
+	return stopped ? -1 : count;
+}
+
+int endpoint_arm(struct endpoint *endpoint)
+{
+	endpoint->armed = ibv_req_notify_cq(endpoint->cq, 0) == 0;
+	return endpoint->armed ? 0 : -EIO;
+}
+
+struct endpoint *endpoint_take_event(struct ibv_comp_channel *channel, int *error)
+{
+	struct endpoint *endpoint;
+	struct ibv_cq *cq;
+	void *context;
+
+	*error = 0;
+	if (ibv_get_cq_event(channel, &cq, &context)) {
+		if (errno != EAGAIN && errno != EINTR)
+			*error = -errno;
+		return NULL;
+	}
+	endpoint = context;
+	/* An abandoned one may be freed as soon as its event is acknowledged. */
+	if (endpoint->abandoned)
+		endpoint = NULL;
+	else
+		endpoint->armed = false;
+	ibv_ack_cq_events(cq, 1);
+	return endpoint;
+}
+
+void endpoint_flush(struct endpoint *endpoint)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	for (unsigned int i = 0; i < endpoint->pair_count; i++)
+		if (endpoint->pairs[i].qp)
+			ibv_modify_qp(endpoint->pairs[i].qp, &attributes, IBV_QP_STATE);
+}
+
+bool endpoint_is_outstanding(const struct endpoint *endpoint)
+{
+	const struct queue_pair *pair = &endpoint->pairs[0];
+
+	return pair->receives_posted > 0 || pair->sends_posted > pair->sends_completed;
+}
+
+/* Posts a work request that comes back after all others. Returns 0 or -errno. */
+static int post_drain(struct endpoint *endpoint)
+{
+	struct ibv_send_wr request = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+	int error = queue_pair_post(&endpoint->pairs[0], ENDPOINT_DRAIN, &request);
+
+	if (!error)
+		endpoint->drain = endpoint->pairs[0].sends_posted;
+	return error;
+}
+
+bool endpoint_is_drained(struct endpoint *endpoint)
+{
+	struct queue_pair *pair = &endpoint->pairs[0];
+	bool sends = pair->sends_posted > pair->sends_completed;
+	bool idle = !sends && pair->receives_posted == 0;
+
+	if (idle && !endpoint->armed)
+		return true;
+	if (endpoint->drain > pair->sends_completed)
+		return false;
+	if (idle || sends)
+		return post_drain(endpoint) && idle;
+	return false; /* the receives come back by themselves */
+}
+
+void endpoint_close(struct endpoint *endpoint)
+{
+	for (unsigned int i = 1; i < endpoint->pair_count; i++)
+		if (endpoint->pairs[i].qp)
+			ibv_destroy_qp(endpoint->pairs[i].qp);
+	if (endpoint->pairs && endpoint->pairs[0].qp)
+		rdma_destroy_qp(endpoint->id);
+	if (endpoint->cq)
+		ibv_destroy_cq(endpoint->cq);
+	if (endpoint->pd)
+		ibv_dealloc_pd(endpoint->pd);
+	free(endpoint->pairs);
+	*endpoint = (struct endpoint){0};
+}
