@@ -20,7 +20,6 @@
  * kernel after 3 s, one that it knew before after 8 s.
  */
 #define NAME_MS      3000
-#define ROUTE_MS     1000
 #define NEIGHBOUR_MS 8500
 #define CHOICE_MS    3500 /* of several addresses, each */
 #define PATH_MS      2500
@@ -230,7 +229,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	source = address_or_none(&from);
 	if (check_addresses(diagnosis, address, source))
 		return -1;
-	reach_find_route(address, source, deadline_in(ROUTE_MS), route);
+	reach_find_route(address, source, route);
 	if (route->verdict == REACH_BAD)
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 			route->error ? route->error : ENETDOWN, "%s", route->evidence);

@@ -254,16 +254,16 @@ const struct sockaddr *reach_source(const struct reach_route *route)
 	return address_or_none(&route->source);
 }
 
-void reach_find_route(const struct sockaddr *address, const struct sockaddr *source,
-	deadline_t deadline, struct reach_route *route)
+void reach_find_route(
+	const struct sockaddr *address, const struct sockaddr *source, struct reach_route *route)
 {
 	memset(route, 0, sizeof(*route));
 	memcpy(&route->address, address, address_length(address));
 	if (source)
 		memcpy(&route->source, source, address_length(source));
-	route->error = -netlink_find_route(address, source, deadline, &route->route);
+	route->error = -netlink_find_route(address, source, &route->route);
 	if (!route->error && route->route.interface)
-		route->error = -netlink_find_link(route->route.interface, deadline, &route->link);
+		route->error = -netlink_find_link(route->route.interface, &route->link);
 	if (route->route.type != RTN_LOCAL)
 		find_down(address, route->down);
 	reach_judge_route(route);
@@ -315,11 +315,10 @@ void reach_judge_neighbour(struct reach_neighbour *neighbour, const struct reach
 }
 
 /* Looks at the table; returns true if nothing more is to be expected. */
-static bool look_at_table(
-	struct reach_neighbour *neighbour, unsigned int interface, deadline_t deadline)
+static bool look_at_table(struct reach_neighbour *neighbour, unsigned int interface)
 {
 	int error = netlink_find_neighbour(
-		interface, (struct sockaddr *)&neighbour->address, deadline, &neighbour->entry);
+		interface, (struct sockaddr *)&neighbour->address, &neighbour->entry);
 
 	/* The entry is made when the datagram goes out, and may be dropped when it has failed. */
 	neighbour->error = error == -ENOENT || error == -ETIMEDOUT ? 0 : -error;
@@ -331,7 +330,7 @@ static bool look_at_table(
 static void watch_neighbour(struct reach_neighbour *neighbour, unsigned int interface,
 	struct datagram *datagram, deadline_t deadline)
 {
-	while (!look_at_table(neighbour, interface, deadline)) {
+	while (!look_at_table(neighbour, interface)) {
 		struct pollfd waiting = {.fd = datagram->fd, .events = POLLIN};
 		int left = deadline_left(deadline);
 

@@ -72,8 +72,8 @@ void reach_find_names(const char *host, int milliseconds, struct reach_names *na
  * Asks for the route, from that address or, NULL, from any. Good if it leads to a host through an
  * interface that is up with a carrier. Sends nothing. Any thread.
  */
-void reach_find_route(const struct sockaddr *address, const struct sockaddr *source,
-	deadline_t deadline, struct reach_route *route);
+void reach_find_route(
+	const struct sockaddr *address, const struct sockaddr *source, struct reach_route *route);
 
 /* The address that is sent from, NULL for any. */
 const struct sockaddr *reach_source(const struct reach_route *route);

@@ -1,23 +1,18 @@
 /*
- * What the kernel knows of routes, interfaces and neighbours: rtnetlink(7), by libmnl. Reading the
- * answers is apart from asking, so that it can be tried with made-up messages.
+ * What the kernel knows of routes, interfaces and neighbours: rtnetlink(7), by libnl-route-3. The
+ * functions send nothing to the network and return within a second. Any thread may call them.
  */
 #ifndef HOST_NETLINK_H
 #define HOST_NETLINK_H
 
 #include <net/if.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
-
-#include "base/deadline.h"
-
-struct nlmsghdr;
 
 /* Room for a link-layer address of MAX_ADDR_LEN bytes, as "52:54:00:12:34:56". */
 #define NETLINK_HARDWARE_SIZE (3 * 32)
 
-/* The way to an address: RTM_NEWROUTE. */
+/* A route to an address: RTM_NEWROUTE. */
 struct netlink_route {
 	uint8_t type;           /* RTN_UNICAST, RTN_LOCAL, RTN_BLACKHOLE, ...: rtnetlink(7) */
 	unsigned int interface; /* its index, 0 if there is none */
@@ -27,43 +22,39 @@ struct netlink_route {
 
 /* A network interface: RTM_NEWLINK. */
 struct netlink_link {
-	char name[IF_NAMESIZE];
-	unsigned int flags; /* IFF_UP, IFF_NOARP, ...: netdevice(7) */
-	unsigned int mtu;   /* bytes of an IP datagram */
-	uint8_t state;      /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
+	char name[IF_NAMESIZE]; /* printable ASCII: other bytes are '?' */
+	unsigned int flags;     /* IFF_UP, IFF_NOARP, ...: netdevice(7) */
+	unsigned int mtu;       /* bytes of an IP datagram */
+	uint8_t state;          /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
 };
 
-/* Who has an address on a link: RTM_NEWNEIGH. */
+/* An entry of the neighbour table: RTM_NEWNEIGH. */
 struct netlink_neighbour {
 	uint16_t state;                       /* NUD_REACHABLE, NUD_FAILED, ...: rtnetlink(7) */
 	char hardware[NETLINK_HARDWARE_SIZE]; /* its link-layer address, "" if unknown */
 };
 
 /*
- * Read a message whose length fits its memory. Return 0; -EBADMSG if it is of another type or too
- * short. Attributes of unexpected length are ignored. Any thread.
+ * Each function returns 0, or -errno and a struct of zeros: -ETIMEDOUT if the kernel does not reply,
+ * -EBADMSG if it replies something else, -ENOMEM, or the errno of socket(2).
  */
-int netlink_read_route(const struct nlmsghdr *message, struct netlink_route *route);
-int netlink_read_link(const struct nlmsghdr *message, struct netlink_link *link);
-int netlink_read_neighbour(const struct nlmsghdr *message, struct netlink_neighbour *neighbour);
 
 /*
- * Asks for the route to an IPv4 or IPv6 address, from this one or, NULL, from any. Returns 0 or
- * -errno: -ENETUNREACH without a route, -EINVAL for one of type blackhole, -EACCES for prohibit,
- * -EHOSTUNREACH for unreachable, -ETIMEDOUT, what socket(2) says. Sends nothing to the network. Any
- * thread.
+ * Finds the route to an IPv4 or IPv6 address, from a source address or, NULL, from any. Returns
+ * -ENETUNREACH without a route, -EINVAL for one of type blackhole, -EACCES for prohibit, -EHOSTUNREACH
+ * for unreachable, -EAFNOSUPPORT for other families.
  */
-int netlink_find_route(const struct sockaddr *address, const struct sockaddr *source,
-	deadline_t deadline, struct netlink_route *route);
+int netlink_find_route(
+	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route);
 
-/* Asks for an interface by its index. Returns 0 or -errno: -ENODEV, -ETIMEDOUT. Any thread. */
-int netlink_find_link(unsigned int interface, deadline_t deadline, struct netlink_link *link);
+/* Finds an interface by its index. Returns -ENODEV if there is none. */
+int netlink_find_link(unsigned int interface, struct netlink_link *link);
 
 /*
- * Asks for a neighbour on an interface. Returns 0 or -errno: -ENOENT when the kernel knows none,
- * -ETIMEDOUT; -EOPNOTSUPP before Linux 5.0. Sends nothing to the network. Any thread.
+ * Finds a neighbour on an interface. Returns -ENOENT if the kernel has no entry, -EOPNOTSUPP before
+ * Linux 5.0, -EAFNOSUPPORT for families other than IPv4 and IPv6.
  */
 int netlink_find_neighbour(unsigned int interface, const struct sockaddr *address,
-	deadline_t deadline, struct netlink_neighbour *neighbour);
+	struct netlink_neighbour *neighbour);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "host/netlink.h"
 #include "tests/unit/common/network-fixture.h"
 #include "tests/unit/unit.h"
@@ -78,7 +79,7 @@ static void await_link(int space, const char *name)
 
 	assert_int_equal(setns(space, CLONE_NEWNET), 0);
 	while (link.state != IF_OPER_UP && deadline_left(deadline)) {
-		assert_int_equal(netlink_find_link(if_nametoindex(name), deadline, &link), 0);
+		assert_int_equal(netlink_find_link(if_nametoindex(name), &link), 0);
 		(void)poll(NULL, 0, 1);
 	}
 	assert_int_equal(setns(near_space, CLONE_NEWNET), 0);
@@ -105,7 +106,7 @@ static void await_address(int space, const char *text)
 
 	assert_int_equal(setns(space, CLONE_NEWNET), 0);
 	while (route.type != RTN_LOCAL && deadline_left(deadline)) {
-		(void)netlink_find_route((struct sockaddr *)&address, NULL, deadline, &route);
+		(void)netlink_find_route((struct sockaddr *)&address, NULL, &route);
 		(void)poll(NULL, 0, 1);
 	}
 	assert_int_equal(setns(near_space, CLONE_NEWNET), 0);

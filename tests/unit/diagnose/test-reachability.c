@@ -230,7 +230,7 @@ static struct reach_route find_route(const char *text)
 	struct sockaddr_storage address = net_address(text);
 	struct reach_route route;
 
-	reach_find_route((struct sockaddr *)&address, NULL, deadline_in(MINUTE), &route);
+	reach_find_route((struct sockaddr *)&address, NULL, &route);
 	return route;
 }
 
