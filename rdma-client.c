@@ -13,7 +13,6 @@
 #include "base/deadline.h"
 #include "cli/options.h"
 #include "diagnose/diagnose.h"
-#include "host/readiness.h"
 #include "measure/measure.h"
 #include "rdma-common.h"
 #include "rdma-session.h"

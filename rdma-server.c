@@ -125,7 +125,7 @@ static int listen_addresses(
 	const struct options *options, struct sockaddr_storage addresses[], struct failure *failure)
 {
 	struct addrinfo *list;
-	enum host_rdma lacking;
+	enum readiness lacking;
 	int error, count = 0;
 
 	if (!options->bind && options->device) {

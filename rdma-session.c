@@ -51,7 +51,7 @@ int server_addresses_find_source(const struct options *options, deadline_t deadl
 int server_addresses_source(const struct options *options, const struct addrinfo *sources,
 	int family, struct sockaddr_storage *source, struct failure *failure)
 {
-	enum host_rdma lacking;
+	enum readiness lacking;
 
 	source->ss_family = AF_UNSPEC;
 	if (options->source) {

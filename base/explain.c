@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "host/readiness.h"
 #include "protocol/hello.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

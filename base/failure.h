@@ -24,7 +24,7 @@ enum failure_kind {
 	FAILURE_NONE = 0,
 	FAILURE_ERRNO,      /* a call, or an rdmacm event with a negative status: errno */
 	FAILURE_NAME,       /* getaddrinfo(): EAI_... */
-	FAILURE_HOST,       /* this host lacks something: enum host_rdma */
+	FAILURE_HOST,       /* this host lacks something: enum readiness */
 	FAILURE_REJECTED,   /* rdmacm REJECTED: InfiniBand CM reject reason */
 	FAILURE_REFUSED,    /* our server refused: enum refusal */
 	FAILURE_COMPLETION, /* a work completion: enum ibv_wc_status */
@@ -40,6 +40,23 @@ enum failure_kind {
 	FAILURE_LIMIT,         /* the peer met a limit of ours: enum limit */
 	FAILURE_STRANGER,      /* whoever answers is not our server */
 	FAILURE_IMPAIRED,      /* it works, but not as it should: enum impairment */
+};
+
+/* Whether this host can use RDMA, or the first thing that it lacks: host/readiness.h. */
+enum readiness {
+	HOST_READY = 0,
+	HOST_NO_DEVICE,         /* /sys/class/infiniband is empty or missing */
+	HOST_NO_RDMA_CM,        /* /dev/infiniband/rdma_cm is missing */
+	HOST_NO_ACCESS,         /* a file of /dev/infiniband may not be opened */
+	HOST_NO_SUCH_DEVICE,    /* no device has the name that --device gives */
+	HOST_NO_DEVICE_ADDRESS, /* the device has no address of the requested family */
+	HOST_OTHER_DEVICE,      /* an address leads through another device than --device */
+	HOST_DEVICES_HIDDEN,    /* each device belongs to a network namespace, none to this one */
+	HOST_NO_UVERBS,         /* no device has a file /dev/infiniband/uverbsN */
+	HOST_PORT_DOWN,         /* no port is ACTIVE */
+	HOST_NO_SUBNET,         /* no subnet manager has set up the InfiniBand port */
+	HOST_LINK_LOCAL,        /* there are only link-local IPv6 addresses */
+	HOST_LOCKED_MEMORY,     /* the limit on locked memory is too low */
 };
 
 /* What a server allows its clients; no errno, with which one of them shares a kind. */

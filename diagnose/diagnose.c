@@ -106,17 +106,17 @@ static void name_ports(const struct inventory *inventory, char *text, size_t siz
 }
 
 /* A device is ready if one of its ports is; else its first one is explained. */
-static enum host_rdma judge_device(
+static enum readiness judge_device(
 	const struct inventory_device *device, char *evidence, size_t size)
 {
-	enum host_rdma lacking = HOST_NO_DEVICE;
+	enum readiness lacking = HOST_NO_DEVICE;
 
 	for (size_t i = device->port_count; i-- > 0 && lacking != HOST_READY;)
 		lacking = inventory_judge_port(device, &device->ports[i], evidence, size);
 	return lacking;
 }
 
-static enum host_rdma judge_host(const struct diagnosis *diagnosis, char *evidence, size_t size)
+static enum readiness judge_host(const struct diagnosis *diagnosis, char *evidence, size_t size)
 {
 	const char *name = diagnosis->options->device;
 	const struct inventory_device *device =
@@ -133,7 +133,7 @@ static enum host_rdma judge_host(const struct diagnosis *diagnosis, char *eviden
 static int check_host(struct diagnosis *diagnosis)
 {
 	char text[256];
-	enum host_rdma lacking;
+	enum readiness lacking;
 	int error;
 
 	providers_preload();

@@ -7,15 +7,15 @@
 
 /* What one judgement found. */
 struct finding {
-	enum host_rdma lacks;
+	enum readiness lacks;
 	char evidence[320];
 };
 
 /* From what is missing first to what is missing last: the port that lacks the last lacks least. */
-static const enum host_rdma order[] = {HOST_NO_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
+static const enum readiness order[] = {HOST_NO_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
 	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL, HOST_READY};
 
-static size_t rank(enum host_rdma lacks)
+static size_t rank(enum readiness lacks)
 {
 	size_t place = 0;
 
@@ -24,10 +24,10 @@ static size_t rank(enum host_rdma lacks)
 	return place;
 }
 
-static void find(struct finding *finding, enum host_rdma lacks, const char *format, ...)
+static void find(struct finding *finding, enum readiness lacks, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void find(struct finding *finding, enum host_rdma lacks, const char *format, ...)
+static void find(struct finding *finding, enum readiness lacks, const char *format, ...)
 {
 	va_list arguments;
 
@@ -171,7 +171,7 @@ static void judge_host(const struct inventory *inventory, struct finding *findin
 			units_format(size, inventory->locked_max));
 }
 
-enum host_rdma inventory_judge(const struct inventory *inventory, char *evidence, size_t size)
+enum readiness inventory_judge(const struct inventory *inventory, char *evidence, size_t size)
 {
 	struct finding finding = {.lacks = HOST_READY};
 
@@ -180,7 +180,7 @@ enum host_rdma inventory_judge(const struct inventory *inventory, char *evidence
 	return finding.lacks;
 }
 
-enum host_rdma inventory_judge_port(const struct inventory_device *device,
+enum readiness inventory_judge_port(const struct inventory_device *device,
 	const struct inventory_port *port, char *evidence, size_t size)
 {
 	struct finding finding;

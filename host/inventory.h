@@ -81,7 +81,7 @@ enum inventory_netns {
 };
 
 struct inventory {
-	enum host_rdma host;       /* what host_rdma() found */
+	enum readiness host;       /* what host_rdma() found */
 	char host_evidence[160];   /* and saw */
 	enum sysfs_access rdma_cm; /* to /dev/infiniband/rdma_cm */
 	bool ib_core, rdma_ucm;    /* these kernel modules are there */
@@ -124,10 +124,10 @@ const struct inventory_port *inventory_find(
  * what is missing at the port that lacks least. Returns HOST_READY, or what is missing, and says in
  * evidence (may be cut at size) what was seen; "" if nothing is missing. Knows only the inventory.
  */
-enum host_rdma inventory_judge(const struct inventory *inventory, char *evidence, size_t size);
+enum readiness inventory_judge(const struct inventory *inventory, char *evidence, size_t size);
 
 /* The same for one port of a device, as far as that depends on the device and the port. */
-enum host_rdma inventory_judge_port(const struct inventory_device *device,
+enum readiness inventory_judge_port(const struct inventory_device *device,
 	const struct inventory_port *port, char *evidence, size_t size);
 
 /* Takes a line without its end, which is valid during the call. */

@@ -129,7 +129,7 @@ static unsigned int list_devices(const char *root, char *names, size_t size)
 }
 
 /* There is none, or each belongs to a network namespace and none to this one. rdma-system(8). */
-static enum host_rdma no_device(const char *root, char *evidence, size_t size)
+static enum readiness no_device(const char *root, char *evidence, size_t size)
 {
 	char mode[8];
 	bool hidden = sysfs_line(root, mode, sizeof(mode),
@@ -141,7 +141,7 @@ static enum host_rdma no_device(const char *root, char *evidence, size_t size)
 	return hidden ? HOST_DEVICES_HIDDEN : HOST_NO_DEVICE;
 }
 
-enum host_rdma host_rdma(const char *root, char *evidence, size_t size)
+enum readiness host_rdma(const char *root, char *evidence, size_t size)
 {
 	char names[128];
 
@@ -205,7 +205,7 @@ bool host_has_device(const char *root, const char *device)
 	return access(path, F_OK) == 0;
 }
 
-enum host_rdma host_device_address(
+enum readiness host_device_address(
 	const char *root, const char *device, int family, struct sockaddr_storage *address)
 {
 	struct address_search search = {.family = family, .found = address};

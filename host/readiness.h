@@ -10,29 +10,13 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-/* What this host lacks; also the codes of FAILURE_HOST. */
-enum host_rdma {
-	HOST_READY = 0,
-	HOST_NO_DEVICE,         /* /sys/class/infiniband is empty or missing */
-	HOST_NO_RDMA_CM,        /* /dev/infiniband/rdma_cm is missing */
-	HOST_NO_ACCESS,         /* /dev/infiniband/rdma_cm may not be opened */
-	HOST_NO_SUCH_DEVICE,    /* --device names none of them */
-	HOST_NO_DEVICE_ADDRESS, /* its interface has no address of the family asked for */
-	HOST_OTHER_DEVICE,      /* an address leads through another device than --device says */
-	HOST_DEVICES_HIDDEN,    /* no device in this network namespace; each belongs to one */
-	/* These are seen by inventory_judge() only. */
-	HOST_NO_UVERBS,     /* no device has a file /dev/infiniband/uverbsN */
-	HOST_PORT_DOWN,     /* no port is ACTIVE */
-	HOST_NO_SUBNET,     /* an InfiniBand port that no subnet manager has set up */
-	HOST_LINK_LOCAL,    /* there are only link-local IPv6 addresses */
-	HOST_LOCKED_MEMORY, /* too little memory may be locked */
-};
+#include "base/failure.h"
 
 /*
  * Looks for the first thing that keeps this host from using RDMA, and says in evidence (may be cut
  * at size) what was seen. Returns HOST_READY if nothing is missing. Any thread.
  */
-enum host_rdma host_rdma(const char *root, char *evidence, size_t size);
+enum readiness host_rdma(const char *root, char *evidence, size_t size);
 
 /* True if this host has an RDMA device of that name. Any thread. */
 bool host_has_device(const char *root, const char *device);
@@ -42,7 +26,7 @@ bool host_has_device(const char *root, const char *device);
  * AF_UNSPEC (IPv4 first; IPv6 link-local last). Returns HOST_READY and the address with port 0, or
  * what is missing. Any thread.
  */
-enum host_rdma host_device_address(
+enum readiness host_device_address(
 	const char *root, const char *device, int family, struct sockaddr_storage *address);
 
 /*

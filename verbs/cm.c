@@ -67,7 +67,7 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 {
 	struct rdma_event_channel *channel;
 	char evidence[sizeof(failure->evidence)];
-	enum host_rdma lacking;
+	enum readiness lacking;
 	int error;
 
 	providers_preload();

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "host/readiness.h"
 #include "protocol/hello.h"
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"

@@ -12,7 +12,6 @@
 
 #include "base/explain.h"
 #include "diagnose/check-list.h"
-#include "host/readiness.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 

@@ -6,7 +6,6 @@
 #include "base/explain.h"
 #include "base/text.h"
 #include "diagnose/check-list.h"
-#include "host/readiness.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 

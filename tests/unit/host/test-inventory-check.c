@@ -93,7 +93,7 @@ static void make_small_host(struct host *host)
 	host->inventory.device_count = 1;
 }
 
-static void assert_lacks(const struct host *host, enum host_rdma lacks, const char *seen)
+static void assert_lacks(const struct host *host, enum readiness lacks, const char *seen)
 {
 	char evidence[320] = "rubbish";
 

@@ -29,7 +29,7 @@ static void put_gid(
 	put(root, path, interface);
 }
 
-static void assert_lacks(const struct tree *root, enum host_rdma lacking, const char *seen)
+static void assert_lacks(const struct tree *root, enum readiness lacking, const char *seen)
 {
 	char evidence[256] = "";
 
@@ -118,7 +118,7 @@ static void says_which_device_cannot_be_used(void **state)
 	const struct tree *root = *state;
 	static const struct {
 		const char *device;
-		enum host_rdma lacking;
+		enum readiness lacking;
 	} cases[] = {
 		{"rxe0", HOST_READY},
 		{"rxe1", HOST_NO_DEVICE_ADDRESS},
