@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/explain.h"
 #include "cli/options.h"
 #include "diagnose/diagnose.h"
 #include "measure/measure.h"
@@ -408,13 +409,13 @@ static void tear_down(struct client *client)
 /* Says how it ended: in words, and as a document if that is wanted. */
 static void report(struct client *client)
 {
-	enum exit_status status = failure_status(&client->failure);
+	enum exit_status status = explain_status(&client->failure);
 	const char *error = NULL;
 	char text[1024];
 
 	output_progress(&client->output, NULL);
 	if (failure_is_set(&client->failure)) {
-		failure_explain(
+		explain_failure(
 			&client->failure, client->peer, client->output.verbose, text, sizeof(text));
 		output_error(&client->output, "%s", text);
 		error = text;
@@ -446,7 +447,7 @@ static enum exit_status exchange(struct client *client)
 			output_line(&client->output, "disconnected.");
 	}
 	report(client);
-	return failure_status(&client->failure);
+	return explain_status(&client->failure);
 }
 
 static int set_up(struct client *client, char greeting[64])

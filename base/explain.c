@@ -1,16 +1,20 @@
+/*
+ * The explanations of failures: one constant table, and the sentences made of it. It depends on the
+ * codes in base/failure.h alone, so that every other folder may use it. Any thread.
+ */
 #include <errno.h>
 #include <netdb.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/explain.h"
-#include "protocol/hello.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * Work completion statuses and InfiniBand CM reject reasons, by their numbers in the InfiniBand
- * specification (volume 1, 11.6.2 and 12.6.7.2): this floor includes no verbs header. A unit test
+ * Work completion statuses and InfiniBand CM reject reasons, as numbered in the InfiniBand
+ * specification (volume 1, 11.6.2 and 12.6.7.2), because base/ does not depend on verbs. A unit test
  * compares them with the headers.
  */
 enum {
@@ -33,7 +37,7 @@ enum {
 	REJ_CONSUMER = 28,
 };
 
-/* Whether the cause was seen, or is what it most probably is. */
+/* Whether the cause was seen or is the most probable one. */
 #define FACT  false
 #define GUESS true
 
@@ -44,7 +48,7 @@ enum {
 	"firewall lets UDP port 4791 (RoCE v2) through, and that both ends use the same RoCE " \
 	"version"
 
-/* The first row that matches is taken: particular rows stand before general ones. */
+/* The first row that matches applies: specific rows stand before general ones. */
 static const struct explanation rows[] = {
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_DEVICE, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this host has no RDMA device",
@@ -319,7 +323,7 @@ static const struct explanation rows[] = {
 	{FAILURE_LIMIT, PHASE_ANY, LIMIT_SIZE, STATUS_PEER, SIDE_THERE, FACT, NULL,
 		"let it send less, or raise --max-size", NULL},
 
-	{FAILURE_STRANGER, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
+	{FAILURE_NO_HELLO, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"what listens on that port is not rdma-server: it accepts without introducing "
 		"itself, as the programs of the RDMA tutorial do",
 		"start rdma-server there, or check the port number", NULL},
@@ -374,7 +378,7 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, SIDE_HERE, FACT, NULL, NULL, NULL},
 };
 
-/* For a failure that no row knows, which is a bug: says so rather than nothing. */
+/* Explains a failure that no row matches, which is a bug. */
 static const struct explanation unknown = {FAILURE_NONE, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
 	SIDE_HERE, FACT, "the cause is unknown", "this is a bug: please report it", NULL};
 
@@ -447,4 +451,53 @@ const char *explain_name(enum failure_kind kind, int code)
 	default:
 		return "code";
 	}
+}
+
+/* What failed: the beginning of a sentence that goes on with the peer. */
+static const char *const attempts[PHASE_COUNT] = {
+	[PHASE_OPEN] = "cannot use RDMA on this host",
+	[PHASE_NAME] = "cannot find the host",
+	[PHASE_LISTEN] = "cannot listen on",
+	[PHASE_ADDRESS] = "cannot reach",
+	[PHASE_ROUTE] = "cannot find an RDMA path to",
+	[PHASE_QUEUE_PAIR] = "cannot create a queue pair for",
+	[PHASE_MEMORY] = "cannot register memory for",
+	[PHASE_CONNECT] = "cannot connect to",
+	[PHASE_EXCHANGE] = "the exchange failed with",
+	[PHASE_DIAGNOSIS] = "the diagnosis failed with",
+	[PHASE_MEASUREMENT] = "the measurement failed with",
+};
+
+void explain_failure(
+	const struct failure *failure, const char *peer, bool names, char *text, size_t size)
+{
+	const struct explanation *row = explain(failure->kind, failure->phase, failure->code);
+	const char *cause = row->cause, *evidence = failure->evidence;
+	bool named = peer && failure->phase != PHASE_OPEN;
+	char library[160] = "";
+
+	if (!cause) {
+		cause = evidence;
+		evidence = "";
+	}
+	if (names)
+		snprintf(library, sizeof(library), " [%s: %s %d]", failure->call,
+			explain_name(failure->kind, failure->code), failure->code);
+	snprintf(text, size, "%s%s%s: %s%s%s%s%s%s.%s", attempts[failure->phase], named ? " " : "",
+		named ? peer : "", cause, *evidence ? " (" : "", evidence, *evidence ? ")" : "",
+		row->cure ? "; " : "", row->cure ? row->cure : "", library);
+}
+
+void explain_cause(const struct failure *failure, char *text, size_t size)
+{
+	const char *cause = explain(failure->kind, failure->phase, failure->code)->cause;
+
+	snprintf(text, size, "%s", cause ? cause : failure->evidence);
+}
+
+enum exit_status explain_status(const struct failure *failure)
+{
+	return failure_is_set(failure)
+		       ? explain(failure->kind, failure->phase, failure->code)->status
+		       : STATUS_OK;
 }

@@ -1,17 +1,17 @@
 /*
- * The explanations: one table that says, for every way in which a connection can fail, the cause
- * in plain words, what to do about it, and the exit status. docs/troubleshooting.md lists them.
+ * The explanations: a table that has, for every way in which a connection can fail, the cause in plain
+ * words, the remedy and the exit status. docs/troubleshooting.md lists them. Any thread.
  */
 #ifndef BASE_EXPLAIN_H
 #define BASE_EXPLAIN_H
 
 #include "base/failure.h"
 
-/* Where the cause lies, as seen from here. */
+/* Where the cause lies, as seen from this host. */
 enum side {
 	SIDE_HERE,
 	SIDE_THERE,
-	SIDE_BEYOND, /* there, or on the way */
+	SIDE_BEYOND, /* at the peer or on the path */
 	SIDE_EITHER,
 };
 
@@ -21,25 +21,34 @@ struct explanation {
 	int code;         /* EXPLAIN_ANY matches all */
 	enum exit_status status;
 	enum side side;
-	bool guess;        /* the cause is the most probable one; else it is what was seen */
-	const char *cause; /* NULL: the failure's evidence is the cause */
-	const char *cure;  /* NULL: nothing can be advised */
-	const char
-		*command; /* shows more, on that side; HOST stands for the peer; NULL: none does */
+	bool guess;          /* the cause is the most probable one, not an observed one */
+	const char *cause;   /* NULL: the failure's evidence is the cause */
+	const char *cure;    /* NULL: there is no advice */
+	const char *command; /* shows more, on that side; HOST stands for the peer; NULL: none */
 };
 
 #define EXPLAIN_ANY (-1)
 
-/*
- * Returns the row for a failure: the first that matches, and there always is one. Static. Any
- * thread.
- */
+/* Returns the first row that matches, never NULL. The row is constant. */
 const struct explanation *explain(enum failure_kind kind, enum phase phase, int code);
 
-/* The row at this place of the table, NULL past its end; for tests and documents. */
+/* Returns the row at this index, NULL past the end of the table; for tests and documents. */
 const struct explanation *explain_row(unsigned int index);
 
-/* The library's name of a code: "ENODEV", "IBV_WC_RETRY_EXC_ERR", "invalid service ID". Static. */
+/* The library's name of a code: "ENODEV", "IBV_WC_RETRY_EXC_ERR", "invalid service ID". Constant. */
 const char *explain_name(enum failure_kind kind, int code);
+
+/*
+ * Writes one line about the failure into text, cut to size bytes: what failed, with which peer (may be
+ * NULL), the cause, the evidence, the remedy. With names, it adds the library's names and numbers.
+ */
+void explain_failure(
+	const struct failure *failure, const char *peer, bool names, char *text, size_t size);
+
+/* Writes the cause alone, cut to size bytes: what the peer is told in MSG_ABORT. */
+void explain_cause(const struct failure *failure, char *text, size_t size);
+
+/* The exit status that the failure leads to, STATUS_OK if none is recorded. */
+enum exit_status explain_status(const struct failure *failure);
 
 #endif

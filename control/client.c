@@ -123,7 +123,7 @@ int control_client_admission(struct control_client *client, const struct control
 	if (secret && (error || !handshake_fits(secret, &theirs, said->private_data_len)))
 		return secret_refused(&probe->failure);
 	if (error)
-		return failure_set(&probe->failure, FAILURE_STRANGER, PHASE_CONNECT, 0,
+		return failure_set(&probe->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0,
 			"introduction", "it sent %u bytes of private data", said->private_data_len);
 	if (theirs.version != HELLO_VERSION || theirs.settings != request->kind ||
 		!handshake_fits(secret, &theirs, said->private_data_len))

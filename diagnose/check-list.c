@@ -246,7 +246,7 @@ enum exit_status check_list_status(const struct check_list *list)
 {
 	enum check broken = check_list_broken(list);
 
-	return broken < CHECKS ? failure_status(&list->checks[broken].failure) : STATUS_OK;
+	return broken < CHECKS ? explain_status(&list->checks[broken].failure) : STATUS_OK;
 }
 
 /* Adds a text to the object; null if it is "". False if there is no memory. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "base/text.h"
 #include "exchange/internal.h"
 
@@ -211,7 +212,7 @@ static void send_abort(struct connection *connection)
 	if (connection->failure.kind == FAILURE_PROTOCOL &&
 		connection->failure.code == PROTOCOL_UNAUTHENTICATED)
 		message.refusal = REFUSAL_SECRET;
-	failure_tell(&connection->failure, text, sizeof(text));
+	explain_cause(&connection->failure, text, sizeof(text));
 	message_set_text(&message, text);
 	connection_send(connection, OPERATION_ABORT, &message, IBV_SEND_SIGNALED);
 }

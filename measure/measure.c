@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "base/json-document.h"
 #include "measure/measure.h"
 #include "measure/table.h"
@@ -288,7 +289,7 @@ static void print_document(const struct measurement *measurement, const char *er
 	struct json_object *object = measurement_document(&(struct measurement_report){
 		.program = measurement->output.program,
 		.options = measurement->options,
-		.status = failure_status(&measurement->threads.failure),
+		.status = explain_status(&measurement->threads.failure),
 		.error = error,
 		.ours = &measurement->ours,
 		.theirs = &measurement->theirs,
@@ -308,7 +309,7 @@ static void report(struct measurement *measurement)
 	char text[1024];
 
 	if (failure_is_set(&measurement->threads.failure)) {
-		failure_explain(&measurement->threads.failure, measurement->peer,
+		explain_failure(&measurement->threads.failure, measurement->peer,
 			measurement->output.verbose, text, sizeof(text));
 		output_error(&measurement->output, "%s", text);
 		error = text;
@@ -346,7 +347,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	if (load_secret(&measurement->threads.secret, options->secret_file, &output) == 0) {
 		measure_all(measurement);
 		report(measurement);
-		status = failure_status(&measurement->threads.failure);
+		status = explain_status(&measurement->threads.failure);
 	}
 	tear_down(measurement);
 	return output_finish(&output, status);

@@ -19,32 +19,11 @@ enum hello_kind {
 	HELLO_MEASUREMENT = 2, /* the same, and runs: protocol/test-parameters.h */
 };
 
-/* Why a server refuses a connection; also on the wire, so numbers stay. */
-enum refusal {
-	REFUSAL_NONE = 0,
-	REFUSAL_MODE = 1,      /* it runs in another mode: `mode` says which */
-	REFUSAL_VERSION = 2,   /* it speaks another version: `version` says which */
-	REFUSAL_SESSION = 3,   /* it does not know the kind of session asked for */
-	REFUSAL_RESOURCES = 4, /* it could not get the memory or the queue pair */
-	REFUSAL_DEVICE = 6,    /* it does not serve on the device that the request came through */
-	REFUSAL_MALFORMED = 7, /* the introduction makes no sense */
-	REFUSAL_STOPPING = 8,  /* it takes no more clients */
-	REFUSAL_DEPTH = 9,   /* it may not READ from the client's memory, and the mode needs that */
-	REFUSAL_BUSY = 10,   /* its input or output is another client's */
-	REFUSAL_FILES = 11,  /* it deals with files, which the tutorial's programs cannot */
-	REFUSAL_INPUT = 12,  /* it cannot read its own input */
-	REFUSAL_FULL = 13,   /* it answers as many diagnoses as it can */
-	REFUSAL_SECRET = 14, /* one has a secret and the other one does not, or another one */
-	REFUSAL_CLIENTS = 15, /* it serves as many clients as it may */
-	REFUSAL_ADDRESS = 16, /* it serves as many from that address as it may */
-	REFUSAL_SIZE = 17,    /* it takes no stream of that size: `size` says up to which */
-};
-
 struct hello {
 	uint16_t version;
 	uint8_t mode;     /* enum mode_number */
 	uint8_t settings; /* enum hello_kind */
-	uint32_t refusal; /* enum refusal; 0 in a request or an acceptance */
+	uint32_t refusal; /* enum refusal of base/failure.h; 0 in a request or an acceptance */
 	uint64_t size;    /* bytes that the sender will send, UINT64_MAX if it cannot tell; of a
 			     measurement what hello_shape() makes of it */
 	uint32_t timeout; /* milliseconds of silence after which the sender gives up */

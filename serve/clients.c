@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "base/explain.h"
 #include "host/readiness.h"
 #include "serve/admission.h"
 #include "serve/clients.h"
@@ -50,7 +51,7 @@ void service_report(const struct service *service, const struct failure *failure
 {
 	char text[1024];
 
-	failure_explain(failure, peer, service->output->verbose, text, sizeof(text));
+	explain_failure(failure, peer, service->output->verbose, text, sizeof(text));
 	output_error(service->output, "%s", text);
 }
 
@@ -102,10 +103,10 @@ static void report(struct service *service, struct client *client, const struct 
 	char text[1024];
 
 	if (failure_is_set(outcome))
-		failure_explain(outcome, peer, service->output->verbose, text, sizeof(text));
+		explain_failure(outcome, peer, service->output->verbose, text, sizeof(text));
 	if (failure_is_set(outcome))
 		output_error(service->output, "%s", text);
-	connection_report(client->connection, failure_status(outcome),
+	connection_report(client->connection, explain_status(outcome),
 		failure_is_set(outcome) ? text : NULL, service->options->json);
 }
 
@@ -121,7 +122,7 @@ static void free_client(struct service *service, struct client *client)
 	service->bytes_before += bytes;
 	service->used_input |= connection_used_input(connection);
 	if (failure_is_set(outcome) && client->admitted && service->first_error == STATUS_OK)
-		service->first_error = failure_status(outcome);
+		service->first_error = explain_status(outcome);
 	if (client->connected)
 		output_line(service->output, "peer disconnected.");
 	TAILQ_REMOVE(client->queue, client, next);

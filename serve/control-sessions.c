@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "base/worker.h"
 #include "cli/options.h"
 #include "measure/perf-test.h"
@@ -357,7 +358,7 @@ static void report(struct control_session *session)
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =
 			session->kind == HELLO_MEASUREMENT ? PHASE_MEASUREMENT : PHASE_DIAGNOSIS;
-	failure_explain(failure, session->probe.peer, output->verbose, text, sizeof(text));
+	explain_failure(failure, session->probe.peer, output->verbose, text, sizeof(text));
 	output_error(output, "%s", text);
 }
 

@@ -1,4 +1,5 @@
 #include "tests/fuzz/oracle.h"
+#include "base/explain.h"
 
 #include "stream/sink.h"
 #include "tests/fuzz/fuzz.h"
@@ -289,7 +290,7 @@ static void judge_memory(const struct oracle *oracle)
 void oracle_judge(const struct oracle *oracle, const struct failure *outcome)
 {
 	if (failure_is_set(outcome)) {
-		fuzz_check(failure_status(outcome) != STATUS_OK);
+		fuzz_check(explain_status(outcome) != STATUS_OK);
 		return;
 	}
 	fuzz_check(!oracle->broken && oracle->proved);

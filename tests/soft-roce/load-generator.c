@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "base/explain.h"
 #include "cli/options.h"
 #include "rdma-common.h"
 
@@ -66,7 +67,7 @@ static void count(struct load *load, const struct failure *failure)
 		return;
 	}
 	load->failed++;
-	failure_explain(failure, NULL, true, text, sizeof(text));
+	explain_failure(failure, NULL, true, text, sizeof(text));
 	fprintf(stderr, "swarm: %s\n", text);
 }
 

@@ -256,7 +256,7 @@ static const struct {
 		"what is larger than --max-size is refused, and what turns out to be is ended",
 		"it sent more than the 10240 bytes that --max-size allows"},
 
-	{FAILURE_STRANGER, PHASE_ANY, EXPLAIN_ANY,
+	{FAILURE_NO_HELLO, PHASE_ANY, EXPLAIN_ANY,
 		"another program at the port, one of the tutorial",
 		"what listens on that port is not rdma-server"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_MTU, "1,400-byte MTU at this host",

@@ -385,7 +385,7 @@ static const struct symptom {
 	{"device removed", FAILURE_REMOVED, PHASE_EXCHANGE, 0, STATUS_FAILED, "removed"},
 	{"file, here", FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, STATUS_FAILED, NULL},
 	{"file, there", FAILURE_ABORTED, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
-	{"not our server", FAILURE_STRANGER, PHASE_CONNECT, 0, STATUS_CONNECT, "not rdma-server"},
+	{"not our server", FAILURE_NO_HELLO, PHASE_CONNECT, 0, STATUS_CONNECT, "not rdma-server"},
 	{"MTU of the interfaces", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, STATUS_PEER,
 		"different MTUs"},
 	{"MTU of the path", FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH, STATUS_PEER,

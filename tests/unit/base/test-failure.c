@@ -14,7 +14,7 @@ static void the_first_failure_wins(void **state)
 
 	(void)state;
 	assert_false(failure_is_set(&failure));
-	assert_int_equal(failure_status(&failure), STATUS_OK);
+	assert_int_equal(explain_status(&failure), STATUS_OK);
 	assert_int_equal(failure_set(&failure, FAILURE_COMPLETION, PHASE_EXCHANGE, 12,
 				 "ibv_poll_cq", "queue pair %u", 17U),
 		-1);
@@ -26,7 +26,7 @@ static void the_first_failure_wins(void **state)
 	assert_int_equal(failure.code, 12);
 	assert_string_equal(failure.call, "ibv_poll_cq");
 	assert_string_equal(failure.evidence, "queue pair 17");
-	assert_int_equal(failure_status(&failure), STATUS_PEER);
+	assert_int_equal(explain_status(&failure), STATUS_PEER);
 }
 
 static void cuts_long_evidence(void **state)
@@ -37,7 +37,7 @@ static void cuts_long_evidence(void **state)
 	(void)state;
 	failure_set(&failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, "c", "%0*d", 2000, 0);
 	assert_int_equal(strlen(failure.evidence), sizeof(failure.evidence) - 1);
-	failure_explain(&failure, "peer", true, text, 20);
+	explain_failure(&failure, "peer", true, text, 20);
 	assert_int_equal(strlen(text), 19);
 }
 
@@ -98,7 +98,7 @@ static void writes_whole_sentences(void **state)
 
 		failure_set(&failure, cases[i].kind, cases[i].phase, cases[i].code, cases[i].call,
 			"%s", cases[i].evidence);
-		failure_explain(&failure, cases[i].peer, cases[i].names, text, sizeof(text));
+		explain_failure(&failure, cases[i].peer, cases[i].names, text, sizeof(text));
 		assert_string_equal(text, cases[i].sentence);
 	}
 }
@@ -132,12 +132,12 @@ static void every_failure_is_one_line(void **state)
 
 			failure_set(&failure, row->kind, variant / 8, row->code, "ibv_reg_mr", "%s",
 				bare ? "" : evidence);
-			failure_explain(&failure, variant & 2 ? "[fd00::1]:65535" : NULL, names,
+			explain_failure(&failure, variant & 2 ? "[fd00::1]:65535" : NULL, names,
 				text, sizeof(text));
 			/* A row of another phase may have no cause of its own. */
 			if (!bare || explain(row->kind, variant / 8, row->code)->cause)
 				assert_is_a_line(text, names);
-			assert_int_equal(failure_status(&failure),
+			assert_int_equal(explain_status(&failure),
 				explain(row->kind, variant / 8, row->code)->status);
 		}
 }
@@ -164,9 +164,9 @@ static void tells_the_peer_the_cause(void **state)
 
 		failure_set(&failure, cases[i].kind, PHASE_EXCHANGE, cases[i].code, "call", "%s",
 			cases[i].evidence);
-		failure_tell(&failure, text, sizeof(text));
+		explain_cause(&failure, text, sizeof(text));
 		assert_string_equal(text, cases[i].told);
-		failure_tell(&failure, text, 10);
+		explain_cause(&failure, text, 10);
 		assert_int_equal(strlen(text), 9);
 		assert_memory_equal(text, cases[i].told, 9);
 	}
@@ -182,7 +182,7 @@ static void tells_the_peer_something_of_every_failure(void **state)
 		char text[1024];
 
 		failure_set(&failure, row->kind, PHASE_EXCHANGE, row->code, "call", "evidence");
-		failure_tell(&failure, text, sizeof(text));
+		explain_cause(&failure, text, sizeof(text));
 		check_case(text, *text && !strchr(text, '\n') && !strstr(text, "(null)"));
 		if (row->cure)
 			check_case(text, !strstr(text, row->cure));

@@ -78,7 +78,7 @@ static bool is_of_diagnosis(const struct explanation *row)
 {
 	if (row->kind == FAILURE_IMPAIRED)
 		return row->code != IMPAIRED_EXPECTED && row->code != IMPAIRED_UNKNOWN;
-	return row->kind == FAILURE_STRANGER || row->code == CODE_DIAGNOSIS;
+	return row->kind == FAILURE_NO_HELLO || row->code == CODE_DIAGNOSIS;
 }
 
 /*

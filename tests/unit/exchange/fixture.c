@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
 /* A standard stream that goes into a file while a test looks at it. */
@@ -414,7 +415,7 @@ void fixture_expect_failure(
 		CONNECTION_FINISHED);
 	fixture_close(fixture, NULL);
 	assert_int_equal(fixture->outcome.kind, kind);
-	assert_int_equal(failure_status(&fixture->outcome), status);
+	assert_int_equal(explain_status(&fixture->outcome), status);
 	fixture_stop(fixture);
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
 static const struct failure deadline = {
@@ -38,7 +39,7 @@ static void a_dead_channel_does_not_keep_a_connection(void **state)
 	connection_abandon(fixture.connection, &deadline);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
-	assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 }
 
 /* A device that is gone returns no work request. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/pair.h"
 
 #define SIZE 100000
@@ -46,9 +47,9 @@ static void expect_told(const struct fixture *failed, const struct fixture *told
 	enum failure_kind kind, enum exit_status status, const char *reason)
 {
 	assert_int_equal(failed->outcome.kind, kind);
-	assert_int_equal(failure_status(&failed->outcome), status);
+	assert_int_equal(explain_status(&failed->outcome), status);
 	assert_int_equal(told->outcome.kind, FAILURE_ABORTED);
-	assert_int_equal(failure_status(&told->outcome), STATUS_PEER);
+	assert_int_equal(explain_status(&told->outcome), STATUS_PEER);
 	if (!strstr(told->outcome.evidence, reason))
 		fail_msg("'%s' does not say '%s'", told->outcome.evidence, reason);
 }
@@ -82,8 +83,8 @@ static void damage_is_known_at_both_ends(void **state)
 		other = pair.passive.outcome.kind;
 		assert_true((one == FAILURE_DAMAGED && other == FAILURE_DAMAGED_THERE) ||
 			    (one == FAILURE_DAMAGED_THERE && other == FAILURE_DAMAGED));
-		assert_int_equal(failure_status(&pair.active.outcome), STATUS_DAMAGED);
-		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_DAMAGED);
+		assert_int_equal(explain_status(&pair.active.outcome), STATUS_DAMAGED);
+		assert_int_equal(explain_status(&pair.passive.outcome), STATUS_DAMAGED);
 	}
 }
 
@@ -174,7 +175,7 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 		cancelled++;
 		assert_int_equal(failing->outcome.kind, FAILURE_INTERRUPTED);
 		if (failure_is_set(&told->outcome)) {
-			assert_int_equal(failure_status(&told->outcome), STATUS_PEER);
+			assert_int_equal(explain_status(&told->outcome), STATUS_PEER);
 			continue;
 		}
 		/* All was said, only the last word had not arrived. */
@@ -207,10 +208,10 @@ static void the_reason_of_a_cancel_is_told(void **state)
 		assert_true(fixture_notes(failing) & CONNECTION_FINISHED);
 		assert_true(fixture_notes(told) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
-		failure_tell(&interrupted, reason, sizeof(reason));
+		explain_cause(&interrupted, reason, sizeof(reason));
 		assert_int_not_equal(strlen(reason), 0);
 		expect_told(
-			failing, told, FAILURE_INTERRUPTED, failure_status(&interrupted), reason);
+			failing, told, FAILURE_INTERRUPTED, explain_status(&interrupted), reason);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
 static bool overlap(const struct ibv_mr *a, const struct ibv_mr *b)
@@ -289,7 +290,7 @@ static void refuses_an_answer_that_does_not_fit(void **state)
 		fixture_start(&fixture);
 		hello_encode(&cases[i].reply, hello);
 		assert_int_equal(connection_established(fixture.connection, &reply, &failure), -1);
-		assert_int_equal(failure_status(&failure), STATUS_PEER);
+		assert_int_equal(explain_status(&failure), STATUS_PEER);
 		if (!strstr(failure.evidence, cases[i].says))
 			fail_msg("'%s' is not '%s'", failure.evidence, cases[i].says);
 		fake_settle();

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
 static const struct failure deadline = {
@@ -49,7 +50,7 @@ static void the_first_failure_is_the_outcome(void **state)
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_COMPLETION);
 		assert_int_equal(fixture.outcome.code, cases[i].first);
-		assert_int_equal(failure_status(&fixture.outcome), cases[i].status);
+		assert_int_equal(explain_status(&fixture.outcome), cases[i].status);
 		assert_non_null(strstr(fixture.outcome.evidence,
 			fixture.mode == MODE_WRITE ? "RDMA WRITE, queue pair 17"
 						   : "sending MSG_DATA"));
@@ -70,7 +71,7 @@ static void a_flush_is_never_the_cause(void **state)
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_GONE);
-		assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 		assert_string_equal(fixture.outcome.evidence,
 			"it disconnected while we waited for "
 			"the acknowledgement of our MSG_DONE");
@@ -89,7 +90,7 @@ static void a_flush_alone_is_still_a_failure(void **state)
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
 	assert_true(failure_is_set(&fixture.outcome));
-	assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 	assert_string_equal(fixture.outcome.evidence,
 		"while we waited for the acknowledgement of our MSG_DONE");
 }
@@ -111,7 +112,7 @@ static void a_message_too_long_is_the_peers_fault(void **state)
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.code, IBV_WC_LOC_LEN_ERR);
-		assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 	}
 }
 
@@ -127,7 +128,7 @@ static void a_deadline_says_what_was_awaited(void **state)
 	fixture_close(&fixture, &deadline);
 	fixture_stop(&fixture);
 	assert_int_equal(fixture.outcome.kind, FAILURE_DEADLINE);
-	assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 	assert_string_equal(fixture.outcome.evidence, "timed out waiting for its MSG_MR");
 }
 
@@ -267,7 +268,7 @@ static void a_receive_that_is_not_taken_ends_the_exchange(void **state)
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
 	assert_string_equal(fixture.outcome.call, "ibv_post_recv");
-	assert_int_equal(failure_status(&fixture.outcome), STATUS_FAILED);
+	assert_int_equal(explain_status(&fixture.outcome), STATUS_FAILED);
 }
 
 /* A queue that cannot be read, or a channel that cannot: the connection still ends. */
@@ -285,7 +286,7 @@ static void a_broken_queue_ends_the_exchange(void **state)
 	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
-	assert_int_equal(failure_status(&fixture.outcome), STATUS_FAILED);
+	assert_int_equal(explain_status(&fixture.outcome), STATUS_FAILED);
 	assert_string_equal(fixture.outcome.call, "ibv_poll_cq");
 }
 

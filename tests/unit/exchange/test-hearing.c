@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/explain.h"
 #include "base/text.h"
 #include "tests/unit/exchange/fixture.h"
 
@@ -109,7 +110,7 @@ static void damage_here_is_told_and_not_printed(void **state)
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED);
-		assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 		assert_null(strstr(fixture.printed, "remote buffer"));
 	}
 }
@@ -131,7 +132,7 @@ static void damage_there_is_believed(void **state)
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED_THERE);
-		assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 	}
 }
 
@@ -151,7 +152,7 @@ static void damage_outlives_the_connection(void **state)
 	connection_disconnected(fixture.connection);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
-	assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+	assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 }
 
 /* What a peer may send that is no message, and what is said about it. */
@@ -246,7 +247,7 @@ static void an_abort_is_heard(void **state)
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
-		assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 		assert_string_equal(
 			fixture.outcome.evidence, i & 4 ? "it gave up: it does not say why"
 							: "it gave up: no room\\x07\\x0a");

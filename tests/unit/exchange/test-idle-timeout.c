@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/pair.h"
 
 #define TIMEOUT 10000
@@ -37,7 +38,7 @@ static void expect_deadline(struct fixture *fixture, const char *awaited)
 	fixture_close(fixture, NULL);
 	fixture_stop(fixture);
 	assert_int_equal(fixture->outcome.kind, FAILURE_DEADLINE);
-	assert_int_equal(failure_status(&fixture->outcome), STATUS_PEER);
+	assert_int_equal(explain_status(&fixture->outcome), STATUS_PEER);
 	assert_string_equal(fixture->outcome.evidence, evidence);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
 /* What is due to be made of a connection, and the call that fails. */
@@ -226,7 +227,7 @@ static void what_lacks_memory_when_established_is_said(void **state)
 		fake_limit_memory(fake_registered());
 		assert_int_equal(connection_established(fixture.connection, &reply, &failure), -1);
 		assert_string_equal(failure.call, "ibv_reg_mr");
-		assert_int_equal(failure_status(&failure), STATUS_FAILED);
+		assert_int_equal(explain_status(&failure), STATUS_FAILED);
 		fixture_close(&fixture, &failure);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_ERRNO);

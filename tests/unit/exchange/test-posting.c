@@ -1,6 +1,7 @@
 /* What the CQ thread posts, and when, on a made-up device, with a peer that the test plays. */
 #include <string.h>
 
+#include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
@@ -165,7 +166,7 @@ static void a_tutorial_region_too_small_is_refused(void **state)
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
 	assert_int_equal(fixture.outcome.kind, FAILURE_PROTOCOL);
-	assert_int_equal(failure_status(&fixture.outcome), STATUS_PEER);
+	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 	assert_non_null(strstr(fixture.outcome.evidence, "its region has 4 bytes"));
 }
 

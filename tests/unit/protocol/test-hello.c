@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "protocol/message.h"
 #include "tests/unit/unit.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "exchange/internal.h"
 #include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/exchange/pair.h"
@@ -90,14 +91,14 @@ static void strangers_are_turned_away(void **state)
 		pair_close(&pair);
 		pair_stop(&pair);
 		assert_int_equal(pair.passive.outcome.kind, FAILURE_PROTOCOL);
-		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_PEER);
-		failure_explain(&pair.passive.outcome, "host", false, text, sizeof(text));
+		assert_int_equal(explain_status(&pair.passive.outcome), STATUS_PEER);
+		explain_failure(&pair.passive.outcome, "host", false, text, sizeof(text));
 		assert_non_null(strstr(text, "it does not hold our secret"));
 		secret_refused(&refused);
-		failure_explain(&refused, "host", true, expected, sizeof(expected));
-		failure_explain(&pair.active.outcome, "host", true, text, sizeof(text));
+		explain_failure(&refused, "host", true, expected, sizeof(expected));
+		explain_failure(&pair.active.outcome, "host", true, text, sizeof(text));
 		assert_string_equal(text, expected);
-		assert_int_equal(failure_status(&pair.active.outcome), STATUS_CONNECT);
+		assert_int_equal(explain_status(&pair.active.outcome), STATUS_CONNECT);
 	}
 	secret_free(secret);
 	secret_free(other);
@@ -330,7 +331,7 @@ static void what_was_changed_on_the_way_is_damaged(void **state)
 		fixture_hear(&fixture, &theirs);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
-		assert_int_equal(failure_status(&fixture.outcome), STATUS_DAMAGED);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 		assert_null(strstr(fixture.printed, "remote buffer"));
 	}
 	secret_free(secret);
@@ -381,8 +382,8 @@ static void both_ends_know_of_damage(void **state)
 		pair_close(&pair);
 		pair_stop(&pair);
 		close(file);
-		assert_int_equal(failure_status(&pair.active.outcome), STATUS_DAMAGED);
-		assert_int_equal(failure_status(&pair.passive.outcome), STATUS_DAMAGED);
+		assert_int_equal(explain_status(&pair.active.outcome), STATUS_DAMAGED);
+		assert_int_equal(explain_status(&pair.passive.outcome), STATUS_DAMAGED);
 	}
 	secret_free(secret);
 }

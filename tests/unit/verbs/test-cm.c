@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "rdma-common.h"
 #include "tests/unit/unit.h"
 
@@ -40,7 +41,7 @@ static void statuses_are_read_as_the_event_means_them(void **state)
 		assert_int_equal(failure.kind, cases[i].kind);
 		assert_int_equal(failure.code, cases[i].code);
 		assert_string_equal(failure.call, rdma_event_str(cases[i].event));
-		assert_int_equal(failure_status(&failure), cases[i].exit);
+		assert_int_equal(explain_status(&failure), cases[i].exit);
 	}
 }
 
@@ -88,10 +89,10 @@ static void refusals_become_sentences(void **state)
 
 		hello_encode(&cases[i].theirs, bytes);
 		failure_from_event(&failure, &event, PHASE_CONNECT, "h:7");
-		failure_explain(&failure, "h:7", false, text, sizeof(text));
+		explain_failure(&failure, "h:7", false, text, sizeof(text));
 		if (!strstr(text, cases[i].says))
 			fail_msg("'%s' does not say '%s'", text, cases[i].says);
-		assert_int_equal(failure_status(&failure), STATUS_CONNECT);
+		assert_int_equal(explain_status(&failure), STATUS_CONNECT);
 	}
 }
 
