@@ -144,8 +144,7 @@ int control_client_command(struct control_client *client, struct command *comman
 	if (reply->status == COMMAND_FAILED)
 		return failure_set(&client->probe.failure, FAILURE_REFUSED, PHASE_MEMORY,
 			REFUSAL_RESOURCES, "order", "");
-	if (reply->status != COMMAND_DONE &&
-		(reply->status != COMMAND_WRONG || reply->offset >= command->size))
+	if (reply->status != COMMAND_DONE)
 		return broke_protocol(client, "order", "it did not carry out an order");
 	return 0;
 }

@@ -188,34 +188,26 @@ int probe_enlarge(struct probe *probe, size_t size)
 		       : 0;
 }
 
-/* Posts a send or an RDMA operation on so many bytes of our memory. */
-static int post(struct probe *probe, enum ibv_wr_opcode opcode, const struct probe_memory *memory,
-	uint32_t size)
+int probe_send(struct probe *probe, const struct command *message, deadline_t deadline)
 {
-	struct ibv_sge piece = {
-		.addr = (uintptr_t)memory->start, .length = size, .lkey = memory->mr->lkey};
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)probe->messages.start,
+		.length = (uint32_t)command_encode(message, probe->messages.start),
+		.lkey = probe->messages.mr->lkey,
+	};
 	struct ibv_send_wr *bad, request = {
-					 .sg_list = &piece,
+					 .sg_list = &sge,
 					 .num_sge = 1,
-					 .opcode = opcode,
+					 .opcode = IBV_WR_SEND,
 					 .send_flags = IBV_SEND_SIGNALED,
-					 .wr.rdma = {probe->peer_address, probe->peer_rkey},
 				 };
 	int error = failure_is_set(&probe->failure) ? ECANCELED
 						    : ibv_post_send(probe->id->qp, &request, &bad);
-
-	return error ? probe_call_failed(probe, PHASE_EXCHANGE, "ibv_post_send", error) : 0;
-}
-
-int probe_send(struct probe *probe, const struct command *message, deadline_t deadline)
-{
 	struct ibv_wc completion;
-	size_t size = command_encode(message, probe->messages.start);
 
-	return post(probe, IBV_WR_SEND, &probe->messages, (uint32_t)size) ||
-			       probe_await_completion(probe, &probe->sends, &completion, deadline)
-		       ? -1
-		       : 0;
+	if (error)
+		return probe_call_failed(probe, PHASE_EXCHANGE, "ibv_post_send", error);
+	return probe_await_completion(probe, &probe->sends, &completion, deadline);
 }
 
 /* The message before is done with: its slot takes the next. */
@@ -275,16 +267,6 @@ int probe_receive(struct probe *probe, struct command *message, deadline_t deadl
 	return 0;
 }
 
-int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, deadline_t deadline)
-{
-	struct ibv_wc completion;
-
-	return post(probe, opcode, &probe->private, size) ||
-			       probe_await_completion(probe, &probe->sends, &completion, deadline)
-		       ? -1
-		       : 0;
-}
-
 void probe_meet(struct probe *probe, const struct command *region)
 {
 	probe->peer_address = region->address;
@@ -305,30 +287,6 @@ uint64_t probe_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadline_t deadline,
-	uint64_t *bytes, uint64_t *nanoseconds)
-{
-	deadline_t end = deadline_in(milliseconds);
-	uint64_t start = probe_now();
-	unsigned int outstanding = 0;
-	struct ibv_wc completion;
-	bool more = true;
-
-	*bytes = 0;
-	while (more || outstanding > 0) {
-		for (; more && outstanding < PROBE_DEPTH; outstanding++)
-			if (post(probe, IBV_WR_RDMA_WRITE, &probe->private, size))
-				return -1;
-		if (probe_await_completion(probe, &probe->sends, &completion, deadline))
-			return -1;
-		*bytes += size;
-		outstanding--;
-		more = deadline_left(end) > 0;
-	}
-	*nanoseconds = probe_now() - start;
-	return 0;
 }
 
 /*

@@ -34,9 +34,6 @@
 /* Not 7 times, which soft-RoCE takes for ever: a path that is broken is named within seconds. */
 #define PROBE_RETRIES 6
 
-/* WRITEs under way at a time in probe_run(). */
-#define PROBE_DEPTH 16
-
 struct probe_memory {
 	uint8_t *start;
 	size_t size;
@@ -119,21 +116,8 @@ int probe_send(struct probe *probe, const struct command *message, deadline_t de
  */
 int probe_receive(struct probe *probe, struct command *message, deadline_t deadline);
 
-/*
- * Moves the first size bytes of the private memory into the peer's offered memory (IBV_WR_RDMA_WRITE)
- * or back (IBV_WR_RDMA_READ).
- */
-int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, deadline_t deadline);
-
 /* Nanoseconds by a clock that nobody sets: CLOCK_MONOTONIC_RAW, clock_gettime(2). */
 uint64_t probe_now(void);
-
-/*
- * WRITEs size bytes at a time into the peer's memory, for so many milliseconds. *bytes and
- * *nanoseconds are what was moved and how long it took.
- */
-int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadline_t deadline,
-	uint64_t *bytes, uint64_t *nanoseconds);
 
 /* Takes in what the peer says of its memory, and says it of ours. */
 void probe_meet(struct probe *probe, const struct command *region);

@@ -34,7 +34,7 @@ static const struct control_request request = {
 	.kind = HELLO_DIAGNOSIS,
 	.timeout = COMMAND_MS,
 	.queue_pairs = 1,
-	.depth = PROBE_DEPTH,
+	.depth = TEST_DIAGNOSIS_DEPTH,
 	.reads = READS,
 };
 
@@ -79,13 +79,6 @@ int check_connection(struct diagnosis *diagnosis)
 		(int)(deadline_now() - resolved),
 		diagnosis->secret ? ", both hold the secret" : "");
 	return 0;
-}
-
-int check_command(struct diagnosis *diagnosis, struct command *command, struct command *reply)
-{
-	return control_client_command(&diagnosis->client, command, reply,
-		check_deadline(
-			diagnosis, COMMAND_MS + command->milliseconds, command->milliseconds));
 }
 
 int check_message(struct diagnosis *diagnosis)

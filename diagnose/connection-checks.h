@@ -12,6 +12,7 @@
 #include "diagnose/reachability.h"
 #include "host/counters.h"
 #include "host/inventory.h"
+#include "measure/perf-test.h"
 
 struct diagnosis {
 	const struct options *options;
@@ -25,7 +26,8 @@ struct diagnosis {
 	const struct inventory_device *device; /* that the route leads through: the inventory's */
 	const struct inventory_port *port;     /* and its port */
 	struct control_client client;
-	deadline_t end; /* when it should be over: see check_deadline() */
+	struct perf_test test; /* over the client's connection */
+	deadline_t end;        /* when it should be over: see check_deadline() */
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before */
 	uint64_t moved;                               /* bytes of the bandwidth rung */
@@ -56,9 +58,6 @@ int check_counters(struct diagnosis *diagnosis);
 
 /* When what may take so long, and takes `least` where all is well, has to be over. */
 deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least);
-
-/* Gives an order and waits for its answer. Returns 0, or -1 with the probe's failure recorded. */
-int check_command(struct diagnosis *diagnosis, struct command *command, struct command *reply);
 
 /* The probe has met a failure, which breaks this rung. Returns -1. */
 int check_control_failed(struct diagnosis *diagnosis, enum check check);

@@ -1,4 +1,5 @@
 /* The rungs of a diagnosis that move data: WRITE and READ, the bandwidth, and what was counted. */
+#include <inttypes.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,13 +7,15 @@
 
 #include "diagnose/connection-checks.h"
 #include "host/link-speed.h"
-#include "protocol/test-pattern.h"
+#include "measure/table.h"
+#include "measure/test-commands.h"
 
-/* How long the bandwidth is measured, each way, in milliseconds. */
-#define BANDWIDTH_MS 2000
-
-/* Bytes of one WRITE where the bandwidth is measured. */
+/* The bandwidth test: milliseconds in each direction, and bytes of each WRITE. */
+#define BANDWIDTH_MS   2000
 #define BANDWIDTH_SIZE 262144
+
+/* Bytes per second that are shown at most. */
+#define RATE_MAX 1e18
 
 /* What the healthy lose: of so many packets one may be sent again. */
 #define LOSS_DIVISOR 1000
@@ -46,74 +49,55 @@ static int moving_broke(struct diagnosis *diagnosis, enum check check, const cha
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 
-/* One way to move data, as it is said, and what is to be ordered for it. */
-struct movement {
-	const char *name;
-	enum command_type before, after; /* COMMAND_TYPES: nothing */
-	enum ibv_wr_opcode opcode;       /* what we do between them; IBV_WR_SEND: nothing */
-	bool arrives_here;
-};
-
-static const struct movement movements[] = {
-	{"our WRITE", COMMAND_TYPES, COMMAND_CHECK, IBV_WR_RDMA_WRITE, false},
-	{"our READ", COMMAND_FILL, COMMAND_TYPES, IBV_WR_RDMA_READ, true},
-	{"its WRITE", COMMAND_WRITE, COMMAND_TYPES, IBV_WR_SEND, true},
-	{"its READ", COMMAND_READ, COMMAND_TYPES, IBV_WR_SEND, false},
-};
-
-/* Gives an order about so many bytes of a pattern. *wrong is the place of the first wrong byte. */
-static int command_data(struct diagnosis *diagnosis, enum command_type type, uint32_t size,
-	uint64_t seed, size_t *wrong)
+/* Carries out a test at both ends. */
+static int run_test(struct diagnosis *diagnosis, const struct test_parameters *parameters,
+	struct test_result *ours, struct test_result *theirs)
 {
-	struct command client = {.type = type, .size = size, .seed = seed}, reply;
+	struct control_client *client = &diagnosis->client;
+	int64_t milliseconds = parameters->milliseconds;
+	struct test_shared shared;
 
-	if (type == COMMAND_TYPES)
+	if (test_commands_begin(client, &diagnosis->test, parameters,
+		    deadline_left(check_deadline(diagnosis, COMMAND_MS, 0))))
+		return -1;
+	test_shared_init(&shared, probe_now());
+	return perf_test_run(&diagnosis->test, &shared, ours, NULL) ||
+			       test_commands_end(client, theirs,
+				       check_deadline(
+					       diagnosis, COMMAND_MS + milliseconds, milliseconds))
+		       ? -1
+		       : 0;
+}
+
+/* One operation of one size, verified. */
+static int try_operation(
+	struct diagnosis *diagnosis, enum test_direction direction, bool reads, uint32_t size)
+{
+	const struct test_parameters parameters = {
+		.direction = direction,
+		.reads = reads,
+		.verify = true,
+		.size = size,
+		.queue_pairs = 1,
+		.depth = 1,
+		.slots = 1,
+		.operations = 1,
+		.seed = diagnosis->client.commands + 1,
+	};
+	struct test_result ours, theirs;
+	uint64_t offset;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s %s of %u bytes", direction == TEST_CLIENT ? "our" : "its",
+		reads ? "READ" : "WRITE", size);
+	if (run_test(diagnosis, &parameters, &ours, &theirs))
+		return moving_broke(diagnosis, CHECK_DATA, name);
+	if (!ours.wrong && !theirs.wrong)
 		return 0;
-	if (check_command(diagnosis, &client, &reply))
-		return -1;
-	if (reply.status == COMMAND_WRONG)
-		*wrong = reply.offset;
-	return 0;
-}
-
-/* Moves data in one way. Returns 0 with the place of the first wrong byte, size if there is none. */
-static int move(
-	struct diagnosis *diagnosis, const struct movement *movement, uint32_t size, size_t *wrong)
-{
-	struct probe *probe = &diagnosis->client.probe;
-	uint64_t seed = diagnosis->client.commands + 1;
-
-	*wrong = size;
-	/* What we send lies in the private memory for our WRITE, in what we offer for its READ. */
-	if (movement->opcode == IBV_WR_RDMA_WRITE)
-		pattern_fill(probe->private.start, size, seed);
-	else if (!movement->arrives_here)
-		pattern_fill(probe->offered.start, size, seed);
-	if (command_data(diagnosis, movement->before, size, seed, wrong))
-		return -1;
-	if (movement->opcode != IBV_WR_SEND &&
-		probe_move(probe, movement->opcode, size, check_deadline(diagnosis, COMMAND_MS, 0)))
-		return -1;
-	if (movement->arrives_here)
-		*wrong = pattern_check(movement->opcode == IBV_WR_RDMA_READ ? probe->private.start
-									    : probe->offered.start,
-			size, seed);
-	return command_data(diagnosis, movement->after, size, seed, wrong);
-}
-
-static int try_movement(struct diagnosis *diagnosis, const struct movement *movement, uint32_t size)
-{
-	char doing[64];
-	size_t wrong;
-
-	snprintf(doing, sizeof(doing), "%s of %u bytes", movement->name, size);
-	if (move(diagnosis, movement, size, &wrong))
-		return moving_broke(diagnosis, CHECK_DATA, doing);
-	if (wrong < size)
-		return check_failed(diagnosis, CHECK_DATA,
-			movement->arrives_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
-			PHASE_EXCHANGE, 0, "%s: byte %zu is the first wrong one", doing, wrong);
-	return 0;
+	offset = ours.wrong ? ours.wrong_offset : theirs.wrong_offset;
+	return check_failed(diagnosis, CHECK_DATA,
+		ours.wrong ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
+		"%s: byte %" PRIu64 " is the first wrong one", name, offset);
 }
 
 int check_data(struct diagnosis *diagnosis)
@@ -122,19 +106,20 @@ int check_data(struct diagnosis *diagnosis)
 	const uint32_t sizes[] = {
 		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, COMMAND_REGION_MIN};
 
+	perf_test_init(&diagnosis->test, &diagnosis->client.probe, TEST_DIAGNOSIS_DEPTH, false);
+	if (test_commands_queue_pairs(&diagnosis->client, &diagnosis->test, 1,
+		    check_deadline(diagnosis, COMMAND_MS, 0)))
+		return check_control_failed(diagnosis, CHECK_DATA);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		for (size_t j = 0; j < sizeof(movements) / sizeof(movements[0]); j++)
-			if (try_movement(diagnosis, &movements[j], sizes[i]))
-				return -1;
+		if (try_operation(diagnosis, TEST_CLIENT, false, sizes[i]) ||
+			try_operation(diagnosis, TEST_CLIENT, true, sizes[i]) ||
+			try_operation(diagnosis, TEST_SERVER, false, sizes[i]) ||
+			try_operation(diagnosis, TEST_SERVER, true, sizes[i]))
+			return -1;
 	check_list_ok(&diagnosis->list, CHECK_DATA,
 		"WRITE and READ of 1 to %u bytes, both ways: every byte is right",
 		COMMAND_REGION_MIN);
 	return 0;
-}
-
-static double megabytes(uint64_t bytes, uint64_t nanoseconds)
-{
-	return nanoseconds ? (double)bytes * 1000 / (double)nanoseconds : 0;
 }
 
 static void judge_bandwidth(struct diagnosis *diagnosis, double there, double back)
@@ -150,27 +135,40 @@ static void judge_bandwidth(struct diagnosis *diagnosis, double there, double ba
 			"%s", text);
 }
 
+/* WRITEs in one direction. *rate is in bytes per second. */
+static int try_bandwidth(
+	struct diagnosis *diagnosis, enum test_direction direction, const char *name, double *rate)
+{
+	static const struct test_parameters usual = {
+		.size = BANDWIDTH_SIZE,
+		.queue_pairs = 1,
+		.depth = TEST_DIAGNOSIS_DEPTH,
+		.slots = 1,
+		.milliseconds = BANDWIDTH_MS,
+	};
+	struct test_parameters parameters = usual;
+	struct test_result ours, theirs;
+	const struct test_result *result = direction == TEST_CLIENT ? &ours : &theirs;
+
+	parameters.direction = direction;
+	if (run_test(diagnosis, &parameters, &ours, &theirs))
+		return moving_broke(diagnosis, CHECK_BANDWIDTH, name);
+	diagnosis->moved += result->bytes;
+	/* The server may claim anything. */
+	*rate = measurement_rate_of(result) < RATE_MAX ? measurement_rate_of(result) : RATE_MAX;
+	return 0;
+}
+
 int check_bandwidth(struct diagnosis *diagnosis)
 {
-	struct command run = {.type = COMMAND_RUN,
-			       .size = BANDWIDTH_SIZE,
-			       .milliseconds = BANDWIDTH_MS},
-		       reply;
-	uint64_t bytes, nanoseconds;
 	double there, back;
 
-	if (probe_run(&diagnosis->client.probe, BANDWIDTH_SIZE, BANDWIDTH_MS,
-		    check_deadline(diagnosis, BANDWIDTH_MS + COMMAND_MS, BANDWIDTH_MS), &bytes,
-		    &nanoseconds))
-		return moving_broke(diagnosis, CHECK_BANDWIDTH, "our WRITEs");
-	if (check_command(diagnosis, &run, &reply))
-		return moving_broke(diagnosis, CHECK_BANDWIDTH, "its WRITEs");
-	diagnosis->moved = bytes + reply.offset;
-	there = megabytes(bytes, nanoseconds);
-	back = megabytes(reply.offset, reply.nanoseconds);
-	diagnosis->rate_there = (uint64_t)(there * 1e6);
-	diagnosis->rate_back = (uint64_t)(back * 1e6);
-	judge_bandwidth(diagnosis, there, back);
+	if (try_bandwidth(diagnosis, TEST_CLIENT, "our WRITEs", &there) ||
+		try_bandwidth(diagnosis, TEST_SERVER, "its WRITEs", &back))
+		return -1;
+	diagnosis->rate_there = (uint64_t)there;
+	diagnosis->rate_back = (uint64_t)back;
+	judge_bandwidth(diagnosis, there / 1e6, back / 1e6);
 	return 0;
 }
 

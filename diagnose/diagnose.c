@@ -448,6 +448,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 		print_document(diagnosis);
 	output_line(&diagnosis->output, "verdict: %s", verdict);
 	status = output_finish(&diagnosis->output, check_list_status(&diagnosis->list));
+	perf_test_free(&diagnosis->test);
 	control_client_close(&diagnosis->client);
 	if (diagnosis->sources)
 		freeaddrinfo(diagnosis->sources);

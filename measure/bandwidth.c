@@ -101,10 +101,11 @@ static void check(struct perf_test *test, struct test_queue_pair *queue_pair, co
 	uint64_t number, bool servers)
 {
 	uint32_t size = test->parameters.size;
+	size_t right = pattern_check(memory + perf_test_offset(test, queue_pair, number), size,
+		perf_test_seed(test, queue_pair, number, servers));
 
-	if (pattern_check(memory + perf_test_offset(test, queue_pair, number), size,
-		    perf_test_seed(test, queue_pair, number, servers)) < size)
-		test->wrong++;
+	if (right < size && test->wrong++ == 0)
+		test->wrong_offset = right;
 }
 
 /*
@@ -222,10 +223,13 @@ static bool all_done(const struct perf_test *test)
 	return true;
 }
 
-/* True if there is nothing more to do. Where the peer sees it so, nothing more is begun. */
+/*
+ * True if there is nothing more to do. The client's COMMAND_END stops a server that initiates beside it;
+ * alone, the server first does all that the parameters ask for.
+ */
 static bool is_over(struct perf_test *test)
 {
-	test->stopped |= test->told_end;
+	test->stopped |= test->told_end && test->parameters.direction != TEST_SERVER;
 	return all_done(test);
 }
 
@@ -289,11 +293,11 @@ int perf_test_bandwidth(struct perf_test *test)
 	deadline_t silence = 0; /* 0: something has just happened */
 	unsigned int spins = 0;
 
+	if (!test->server && perf_test_keepalive(test))
+		return -1;
 	if (!test->initiates && !test->serves)
 		return 0;
 	test->batch = batch_of(&test->parameters);
-	if (!test->server && perf_test_keepalive(test))
-		return -1;
 	test->started = !test->server;
 	while (!is_over(test)) {
 		int moved = test->started ? move(test) : 0, taken = moved < 0 ? -1 : take(test);

@@ -409,10 +409,11 @@ void perf_test_begin(
 	struct perf_test *test, const struct test_parameters *parameters, int64_t patience)
 {
 	test->parameters = *parameters;
-	test->initiates = !test->server || parameters->bidirectional;
-	test->serves = parameters->verify && (test->server || parameters->bidirectional);
+	test->initiates = parameters->direction != (test->server ? TEST_CLIENT : TEST_SERVER);
+	test->serves = parameters->verify &&
+		       parameters->direction != (test->server ? TEST_SERVER : TEST_CLIENT);
 	test->started = test->stopped = test->told_end = false;
-	test->operations = test->wrong = test->last = 0;
+	test->operations = test->wrong = test->wrong_offset = test->last = 0;
 	test->patience = patience;
 	begin_queue_pairs(test);
 	if (parameters->kind == TEST_LATENCY)
@@ -454,6 +455,7 @@ int perf_test_run(struct perf_test *test, struct test_shared *shared, struct tes
 		.worst = intervals.worst,
 		.best = intervals.best,
 		.wrong = test->wrong,
+		.wrong_offset = test->wrong_offset,
 	};
 	return status;
 }

@@ -57,7 +57,7 @@ struct perf_test {
 	bool stopped;   /* no more operations are begun */
 	bool told_end;  /* an order has come: the peer sees the run as over */
 	uint32_t batch; /* operations that are posted together, if so many may be */
-	uint64_t operations, wrong;
+	uint64_t operations, wrong, wrong_offset;
 	uint64_t last;      /* when the last of them was complete; 0: none is */
 	uint64_t end;       /* when its time is up, in nanoseconds, as probe_now() has it */
 	uint64_t keepalive; /* when the peer is to be told that we live, likewise */

@@ -98,7 +98,7 @@ static bool fill(struct json_object *object, const struct measured *measured, bo
 	       document_add_number(object, "threads", measured->threads) &&
 	       document_add_number(object, "queue_pairs", parameters->queue_pairs) &&
 	       document_add_number(object, "depth", parameters->depth) &&
-	       document_add_boolean(object, "bidirectional", parameters->bidirectional) &&
+	       document_add_boolean(object, "bidirectional", parameters->direction == TEST_BOTH) &&
 	       document_add_boolean(object, "verified", parameters->verify) &&
 	       document_add_text(object, "poll", measurement_waiting(parameters)) &&
 	       add_rate_or_null(object, "bytes_per_second", measurement_rate(measured)) &&

@@ -36,10 +36,16 @@ double measurement_operations_of(const struct test_result *result)
 				   : 0;
 }
 
+/* Both ends initiate operations. */
+static bool measured_both(const struct measured *measured)
+{
+	return measured->parameters.direction == TEST_BOTH;
+}
+
 double measurement_rate(const struct measured *measured)
 {
 	return measurement_rate_of(&measured->ours) +
-	       (measured->parameters.bidirectional ? measurement_rate_of(&measured->theirs) : 0);
+	       (measured_both(measured) ? measurement_rate_of(&measured->theirs) : 0);
 }
 
 double measurement_wanted(
@@ -80,8 +86,8 @@ const char *measurement_waiting(const struct test_parameters *parameters)
 
 double measurement_cpu_per_gb(const struct measured *measured, const struct test_result *end)
 {
-	uint64_t bytes = measured->ours.bytes +
-			 (measured->parameters.bidirectional ? measured->theirs.bytes : 0);
+	uint64_t bytes =
+		measured->ours.bytes + (measured_both(measured) ? measured->theirs.bytes : 0);
 
 	return bytes ? (double)end->cpu_nanoseconds / (double)bytes : 0;
 }
@@ -146,9 +152,9 @@ static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *opt
 		measured->parameters.size, result->operations, average, worst, best,
 		measurement_operations_of(result), here, there, measured->parameters.depth,
 		measurement_waiting(&measured->parameters),
-		!measured->parameters.bidirectional ? ""
-		: back                              ? "  back"
-						    : "  there");
+		!measured_both(measured) ? ""
+		: back                   ? "  back"
+					 : "  there");
 }
 
 static double microseconds(uint64_t nanoseconds)
@@ -162,7 +168,7 @@ bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 	const struct histogram *latency = measured->latency;
 	int used;
 
-	if (index > (unsigned int)measured->parameters.bidirectional)
+	if (index > (unsigned int)measured_both(measured))
 		return false;
 	if (!latency) {
 		bandwidth_row(line, options, measured, index == 1);

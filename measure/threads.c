@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "measure/test-commands.h"
 #include "measure/threads.h"
 #include "rdma-session.h"
 
@@ -199,19 +200,14 @@ static int prepare_member(struct test_thread *member)
 	const struct options_measure *measure = &threads->options->measure;
 	struct control_client *client = &member->client;
 	struct perf_test *test = &member->test;
-	uint8_t numbers[4 * TEST_QUEUE_PAIRS_MAX];
-	struct command queue_pairs = {.type = COMMAND_QUEUE_PAIRS, .text = (char *)numbers}, reply;
 
 	perf_test_init(test, &client->probe, threads->depth, false);
-	if (probe_enlarge(&client->probe, options_measure_memory(measure)) ||
-		control_client_region(client, test_threads_patience(threads)) ||
-		perf_test_make_queue_pairs(test, measure->queue_pairs))
-		return test_threads_failed(threads, client);
-	queue_pairs.text_size = (uint16_t)perf_test_encode_numbers(test, numbers);
-	if (control_client_command(client, &queue_pairs, &reply, test_threads_patience(threads)) ||
-		perf_test_connect_queue_pairs(test, reply.text, reply.text_size))
-		return test_threads_failed(threads, client);
-	return 0;
+	return probe_enlarge(&client->probe, options_measure_memory(measure)) ||
+			       control_client_region(client, test_threads_patience(threads)) ||
+			       test_commands_queue_pairs(client, test, measure->queue_pairs,
+				       test_threads_patience(threads))
+		       ? test_threads_failed(threads, client)
+		       : 0;
 }
 
 int test_threads_prepare(struct test_threads *threads)
@@ -224,40 +220,25 @@ int test_threads_prepare(struct test_threads *threads)
 	return 0;
 }
 
-/* Tells the server what is to be done, and gets ready for it. */
 static int begin(struct test_thread *member, const struct test_parameters *parameters)
 {
 	struct test_threads *threads = member->threads;
 	struct test_parameters own = *parameters;
-	uint8_t text[TEST_PARAMETERS_SIZE];
-	struct command command = {
-		.type = COMMAND_BEGIN, .text = (char *)text, .text_size = TEST_PARAMETERS_SIZE};
-	struct command reply;
 
 	/* Data of another run, or another thread's, is wrong in this one. */
 	own.seed = ++threads->runs * RUN_SEED;
-	test_parameters_encode(&own, text);
-	perf_test_begin(&member->test, &own, threads->options->timeout);
-	return control_client_command(
-		       &member->client, &command, &reply, test_threads_patience(threads))
+	return test_commands_begin(&member->client, &member->test, &own, threads->options->timeout)
 		       ? test_threads_failed(threads, &member->client)
 		       : 0;
 }
 
-/* Hears what the server has done. */
 static int end(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
-	struct control_client *client = &member->client;
-	struct command command = {.type = COMMAND_END}, reply;
 
-	if (control_client_command(client, &command, &reply, test_threads_patience(threads)))
-		return test_threads_failed(threads, client);
-	if (test_result_decode(&member->theirs, reply.text, reply.text_size) == 0)
-		return 0;
-	failure_set(&client->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-		"tally_decode", "what it says of the run makes no sense");
-	return test_threads_failed(threads, client);
+	return test_commands_end(&member->client, &member->theirs, test_threads_patience(threads))
+		       ? test_threads_failed(threads, &member->client)
+		       : 0;
 }
 
 /* Lets this thread stay on a processor. pthread_setaffinity_np(3). */

@@ -1,7 +1,6 @@
 /*
- * The messages of a diagnosis, which travel by SEND: orders that the client gives, and the server's
- * answers to them. 64 bytes, little-endian, and a text behind them. See docs/protocol.md,
- * "Diagnosis".
+ * The messages of a diagnosis and of a measurement, which travel by SEND: the client's commands and the
+ * server's replies. 64 bytes, little-endian, followed by a text. See docs/protocol.md, "Diagnosis".
  */
 #ifndef PROTOCOL_COMMAND_H
 #define PROTOCOL_COMMAND_H
@@ -14,62 +13,50 @@
 #define COMMAND_TEXT_MAX 4032
 #define COMMAND_MAX      (COMMAND_SIZE + COMMAND_TEXT_MAX)
 
-/* The memory that each side offers, in bytes: so much at least, and the most that it may be. */
+/* Bounds of the memory that each side offers, in bytes. */
 #define COMMAND_REGION_MIN ((uint32_t)1 << 20)
 #define COMMAND_REGION_MAX ((uint32_t)1 << 24)
 
-/* Orders. "Ours" is the server's. An answer has the type of its order. */
+/* A reply has the type of its command. The numbers are on the wire; 3 to 7 were in use once. */
 enum command_type {
-	COMMAND_REGION = 0,   /* "my memory is here"; the answer tells of ours, as much at least */
-	COMMAND_FACTS = 1,    /* tell what you are (text) */
-	COMMAND_COUNTERS = 2, /* tell the device's counters (text) */
-	COMMAND_FILL = 3,     /* put a pattern into your memory, for me to READ */
-	COMMAND_CHECK = 4,    /* look whether the pattern is in your memory, which I have written */
-	COMMAND_WRITE = 5,    /* WRITE a pattern into my memory */
-	COMMAND_READ = 6,     /* READ a pattern from my memory, and look whether it is one */
-	COMMAND_RUN = 7,      /* WRITE into my memory for some time, as fast as it goes */
-	COMMAND_PROOF = 8,    /* "I hold the secret" (text); the answer has the server's proof */
-	COMMAND_QUEUE_PAIRS =
-		9, /* "more queue pairs of mine" (text: their numbers); so of the server */
+	COMMAND_REGION = 0,   /* the sender's memory; the reply describes as much of the server's */
+	COMMAND_FACTS = 1,    /* the reply's text: what the server is */
+	COMMAND_COUNTERS = 2, /* the reply's text: the counters of the server's port */
+	COMMAND_PROOF = 8, /* text: the client's proof of the secret; of the reply: the server's */
+	COMMAND_QUEUE_PAIRS = 9, /* text, of both: the numbers of all queue pairs but the first */
 	COMMAND_BEGIN =
-		10, /* be ready for this plan (text, protocol/test-parameters.h), and carry out your half */
-	COMMAND_END = 11, /* the run is over; tell your half (text: a tally) */
-	COMMAND_TYPES
+		10, /* text: the parameters of a test, which begins (protocol/test-parameters.h) */
+	COMMAND_END = 11, /* the client's half of the test is over; the reply's text: the result */
 };
 
-/* What became of an order. */
+/* More than the largest type. */
+#define COMMAND_TYPES (COMMAND_END + 1)
+
+/* What became of a command. 1 was in use once. */
 enum command_status {
 	COMMAND_DONE = 0,
-	COMMAND_WRONG = 1,   /* data was not the pattern: `offset` says where */
-	COMMAND_FAILED = 2,  /* a work request failed: `code` is its enum ibv_wc_status */
-	COMMAND_REFUSED = 3, /* the order makes no sense to the server, or not now */
-	COMMAND_STATUSES
+	COMMAND_FAILED = 2,  /* the server cannot get the memory */
+	COMMAND_REFUSED = 3, /* the command makes no sense to the server, or not now */
 };
 
 struct command {
 	enum command_type type;
 	bool reply;
-	uint32_t number;            /* of the order, counted from 1, and of its answer */
-	enum command_status status; /* of an answer */
-	uint32_t code;
-	uint64_t address;      /* COMMAND_REGION */
-	uint32_t length, rkey; /* COMMAND_REGION */
-	uint32_t size;         /* bytes to move; of COMMAND_RUN by each WRITE */
-	uint32_t milliseconds; /* COMMAND_RUN: how long */
-	uint64_t seed;         /* of the pattern */
-	uint64_t offset;      /* COMMAND_WRONG: of the first wrong byte; COMMAND_RUN: bytes moved */
-	uint64_t nanoseconds; /* COMMAND_RUN: that this took */
-	uint16_t text_size;   /* bytes, of COMMAND_TEXT_MAX at most */
-	const char *text;     /* not terminated, and not to be trusted; lies in the buffer */
+	uint32_t number;            /* of the command, from 1, and of its reply */
+	enum command_status status; /* of a reply */
+	uint64_t address;           /* COMMAND_REGION */
+	uint32_t length, rkey;      /* COMMAND_REGION */
+	uint16_t text_size;         /* bytes, at most COMMAND_TEXT_MAX */
+	const char *text;           /* not terminated, not trusted; lies in the message's buffer */
 };
 
 /* Writes the message into buffer; returns its size. Any thread. */
 size_t command_encode(const struct command *message, uint8_t buffer[COMMAND_MAX]);
 
 /*
- * Reads a message of length bytes, which must outlive it. Returns 0; -EMSGSIZE if it has a wrong
- * length; -EPROTO if its type or status is unknown, or a region is impossible: empty, larger than
- * COMMAND_REGION_MAX, past the end of the address space. Any thread.
+ * Reads a message of length bytes, which must outlive it. Returns 0; -EMSGSIZE if the length is
+ * wrong; -EPROTO if the type or status is unknown, or the region is impossible: empty, larger than
+ * COMMAND_REGION_MAX, or beyond the end of the address space. Any thread.
  */
 int command_decode(struct command *message, const void *buffer, size_t length);
 

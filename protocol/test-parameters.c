@@ -1,3 +1,4 @@
+/* Encodes and decodes the parameters and the results of tests. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ enum {
 	AT_KIND = 0,
 	AT_WAIT = 2,
 	AT_READS = 4,
-	AT_BOTH_WAYS = 5,
+	AT_DIRECTION = 5,
 	AT_VERIFY = 6,
 	AT_SIZE = 8,
 	AT_QUEUE_PAIRS = 12,
@@ -27,7 +28,7 @@ void test_parameters_encode(
 	le_put16(buffer + AT_KIND, (uint16_t)parameters->kind);
 	le_put16(buffer + AT_WAIT, (uint16_t)parameters->wait);
 	buffer[AT_READS] = parameters->reads;
-	buffer[AT_BOTH_WAYS] = parameters->bidirectional;
+	buffer[AT_DIRECTION] = (uint8_t)parameters->direction;
 	buffer[AT_VERIFY] = parameters->verify;
 	le_put32(buffer + AT_SIZE, parameters->size);
 	le_put32(buffer + AT_QUEUE_PAIRS, parameters->queue_pairs);
@@ -47,6 +48,8 @@ bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
 static bool is_possible(const struct test_parameters *parameters)
 {
 	return parameters->kind < TEST_KINDS && parameters->wait < TEST_WAITS &&
+	       parameters->direction <
+		       (parameters->kind == TEST_LATENCY ? TEST_BOTH : TEST_DIRECTIONS) &&
 	       parameters->size > 0 &&
 	       test_shape_is_possible(parameters->queue_pairs, parameters->depth) &&
 	       parameters->slots > 0 && parameters->slots <= parameters->depth &&
@@ -62,8 +65,8 @@ int test_parameters_decode(struct test_parameters *parameters, const void *buffe
 	*parameters = (struct test_parameters){
 		.kind = (enum test_kind)le_get16(bytes + AT_KIND),
 		.wait = (enum test_wait)le_get16(bytes + AT_WAIT),
+		.direction = (enum test_direction)bytes[AT_DIRECTION],
 		.reads = bytes[AT_READS] == 1,
-		.bidirectional = bytes[AT_BOTH_WAYS] == 1,
 		.verify = bytes[AT_VERIFY] == 1,
 		.size = le_get32(bytes + AT_SIZE),
 		.queue_pairs = le_get32(bytes + AT_QUEUE_PAIRS),
@@ -85,7 +88,7 @@ void test_result_encode(const struct test_result *result, uint8_t buffer[TEST_RE
 {
 	const uint64_t numbers[TEST_RESULT_SIZE / 8] = {result->operations, result->bytes,
 		result->nanoseconds, result->cpu_nanoseconds, result->worst, result->best,
-		result->wrong};
+		result->wrong, result->wrong_offset};
 
 	for (size_t i = 0; i < TEST_RESULT_SIZE / 8; i++)
 		le_put64(buffer + 8 * i, numbers[i]);
@@ -105,6 +108,7 @@ int test_result_decode(struct test_result *result, const void *buffer, size_t le
 		.worst = le_get64(bytes + 32),
 		.best = le_get64(bytes + 40),
 		.wrong = le_get64(bytes + 48),
+		.wrong_offset = le_get64(bytes + 56),
 	};
 	return 0;
 }

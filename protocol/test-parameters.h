@@ -1,7 +1,7 @@
 /*
- * What one measured run does, and what came of it: the client makes the plan and tells the server, and
- * both carry it out; at its end the server tells its half. 64 bytes each, little-endian, as the text of
- * an order. See docs/protocol.md, "Measurement".
+ * The parameters and the result of one test, as the text of a command (protocol/command.h): the client
+ * chooses the parameters and sends them to the server, both carry out the test, and then the server
+ * sends its result. 64 bytes each, little-endian. See docs/protocol.md, "Measurement".
  */
 #ifndef PROTOCOL_TEST_PARAMETERS_H
 #define PROTOCOL_TEST_PARAMETERS_H
@@ -17,68 +17,74 @@
 #define TEST_DEPTH_MAX       1024
 #define TEST_REQUESTS_MAX    8192 /* of all queue pairs together */
 
+/* The depth of the one queue pair of a diagnosis. */
+#define TEST_DIAGNOSIS_DEPTH 16
+
 enum test_kind {
-	TEST_BANDWIDTH = 0, /* as many operations as there may be under way */
-	TEST_LATENCY = 1,   /* one, and the next when it is over */
+	TEST_BANDWIDTH = 0, /* as many operations under way as the depth allows */
+	TEST_LATENCY = 1,   /* one at a time */
 	TEST_KINDS
 };
 
-/* How an end learns that something is complete. */
+/* How an end learns of completions. */
 enum test_wait {
 	TEST_EVENT = 0, /* it sleeps until the device raises an event */
-	TEST_SPIN = 1,  /* it looks again and again */
+	TEST_SPIN = 1,  /* it polls all the time */
 	TEST_WAITS
 };
+
+/* Which end initiates operations. Of a latency test it is the client; the server answers its WRITEs. */
+enum test_direction { TEST_CLIENT = 0, TEST_BOTH = 1, TEST_SERVER = 2, TEST_DIRECTIONS };
 
 struct test_parameters {
 	enum test_kind kind;
 	enum test_wait wait;
-	bool reads;            /* READs, or else WRITEs */
-	bool bidirectional;    /* the server does the same at the same time */
-	bool verify;           /* every byte of every operation is looked at */
+	enum test_direction direction;
+	bool reads;            /* READs, otherwise WRITEs */
+	bool verify;           /* compare every byte of every operation with a pattern */
 	uint32_t size;         /* bytes of an operation, not 0 */
-	uint32_t queue_pairs;  /* from 1 up */
-	uint32_t depth;        /* operations under way on each, from 1 up */
-	uint32_t slots;        /* pieces of memory that these use in turn, up to depth */
-	uint64_t operations;   /* on each; 0: as many as fit into the time */
-	uint32_t milliseconds; /* if so */
-	uint64_t seed;         /* of the patterns, to verify */
+	uint32_t queue_pairs;  /* at least 1 */
+	uint32_t depth;        /* operations under way on each queue pair, at least 1 */
+	uint32_t slots;        /* pieces of memory that they use in turn, 1 to depth */
+	uint64_t operations;   /* on each queue pair; 0: as many as fit into the time */
+	uint32_t milliseconds; /* this time */
+	uint64_t seed;         /* of the patterns */
 };
 
-/* What one end has done. */
+/* The result of one end. */
 struct test_result {
 	uint64_t operations, bytes;
 	uint64_t nanoseconds;     /* from the first to the end of the last */
-	uint64_t cpu_nanoseconds; /* that its thread was running meanwhile */
-	uint64_t worst, best; /* bytes in a second, over 100 ms each; best 0: it was over sooner */
-	uint64_t wrong;       /* operations whose data was not right, at this end */
+	uint64_t cpu_nanoseconds; /* for which its thread was running */
+	uint64_t worst,
+		best;   /* bytes per second in an interval of 100 ms; best 0: there was none */
+	uint64_t wrong; /* operations whose data this end found to be wrong */
+	uint64_t
+		wrong_offset; /* of the first wrong byte in the first of them, of a bandwidth test */
 };
 
 /* Any thread, like all functions here. */
 void test_parameters_encode(
 	const struct test_parameters *parameters, uint8_t buffer[TEST_PARAMETERS_SIZE]);
 
-/*
- * Reads a plan of the peer's. Returns 0, or -EPROTO if it has a wrong length or cannot be carried out
- * by anybody.
- */
+/* Reads the peer's parameters. Returns 0, or -EPROTO if the length is wrong or no end can carry them out. */
 int test_parameters_decode(struct test_parameters *parameters, const void *buffer, size_t length);
 
-/* Whether there can be so many queue pairs of that depth. */
+/* Whether this number of queue pairs and this depth are within the limits. */
 bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth);
 
-/* Bytes of memory that each end needs for it. At most 2^62. */
+/* Bytes of memory that each end needs. At most 2^62. */
 uint64_t test_parameters_memory(const struct test_parameters *parameters);
 
 void test_result_encode(const struct test_result *result, uint8_t buffer[TEST_RESULT_SIZE]);
 
 /*
- * Adds what another thread has done in the same time. Its worst and best interval are not those in which
- * the other one had its own: those of the sum are not known.
+ * Adds the result of another thread in the same time. The worst and best interval of the sum are not
+ * known, as the threads have theirs at different times.
  */
 void test_result_add(struct test_result *sum, const struct test_result *part);
 
-/* Returns 0, or -EPROTO if it has a wrong length. */
+/* Returns 0, or -EPROTO if the length is wrong. */
 int test_result_decode(struct test_result *result, const void *buffer, size_t length);
 
 #endif

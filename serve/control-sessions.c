@@ -9,7 +9,6 @@
 #include "base/worker.h"
 #include "cli/options.h"
 #include "measure/perf-test.h"
-#include "protocol/test-pattern.h"
 #include "serve/control-sessions.h"
 
 /* The note to the main thread that a diagnosis is over: beyond those about connections. */
@@ -22,8 +21,9 @@
 /* The least time for a handshake: a short --timeout, which sets it, is meant for exchanges. */
 #define HANDSHAKE_MIN 5000
 
-/* The longest COMMAND_RUN, in milliseconds. */
-#define RUN_MS_MAX 5000
+/* The longest test of a diagnosis. */
+#define DIAGNOSIS_MS_MAX         5000
+#define DIAGNOSIS_OPERATIONS_MAX 16
 
 _Static_assert(OPTIONS_THREADS_MAX <= CONTROL_SESSIONS_MAX, "one client's threads find room");
 
@@ -104,34 +104,35 @@ static void refuse(struct control_session *session)
 	rdma_reject(session->probe.id, hello, HELLO_SIZE);
 }
 
-static enum command_status check(const void *data, const struct command *command, uint64_t *offset)
-{
-	*offset = pattern_check(data, command->size, command->seed);
-	return *offset < command->size ? COMMAND_WRONG : COMMAND_DONE;
-}
-
-/* Whether the order can be carried out at all. */
+/* Whether the command can be carried out at this point of the session. */
 static bool is_sensible(const struct control_session *session, const struct command *command)
 {
-	const struct probe *probe = &session->probe;
-	bool measures = session->kind == HELLO_MEASUREMENT;
-	bool moves = command->type == COMMAND_WRITE || command->type == COMMAND_READ ||
-		     command->type == COMMAND_RUN;
+	bool has_queue_pairs = session->test.notices.start;
 
-	/* A proof is due once, and before. */
-	if (command->reply || command->type == COMMAND_PROOF || command->size > probe->private.size)
+	if (command->reply)
 		return false;
-	if (moves && (command->size == 0 || command->size > probe->peer_length))
-		return false;
-	if (command->type == COMMAND_BEGIN || command->type == COMMAND_END)
-		return measures;
-	/* The queue pairs come once, and the memory before. */
-	if (command->type == COMMAND_QUEUE_PAIRS)
-		return measures && !session->test.notices.start;
-	if (command->type == COMMAND_REGION)
-		return measures ? !session->test.notices.start
-				: command->length <= COMMAND_REGION_MIN;
-	return command->type != COMMAND_RUN || command->milliseconds <= RUN_MS_MAX;
+	switch (command->type) {
+	case COMMAND_REGION:
+		return !has_queue_pairs && (session->kind == HELLO_MEASUREMENT ||
+						   command->length <= COMMAND_REGION_MIN);
+	case COMMAND_QUEUE_PAIRS:
+		return !has_queue_pairs;
+	case COMMAND_FACTS:
+	case COMMAND_COUNTERS:
+	case COMMAND_BEGIN:
+	case COMMAND_END:
+		return true;
+	case COMMAND_PROOF: /* it was due before */
+		break;
+	}
+	return false;
+}
+
+/* A test of a diagnosis is short, whoever measures more asks for a measurement. */
+static bool is_short(const struct test_parameters *parameters)
+{
+	return parameters->operations ? parameters->operations <= DIAGNOSIS_OPERATIONS_MAX
+				      : parameters->milliseconds <= DIAGNOSIS_MS_MAX;
 }
 
 /* Texts are written into `private`, which nobody uses meanwhile, and sent from there. */
@@ -213,7 +214,8 @@ static void begin(
 
 	session->due =
 		test_parameters_decode(&parameters, command->text, command->text_size) == 0 &&
-		perf_test_can(&session->test, &parameters);
+		perf_test_can(&session->test, &parameters) &&
+		(session->kind == HELLO_MEASUREMENT || is_short(&parameters));
 	if (session->due)
 		perf_test_begin(&session->test, &parameters, patience(session));
 	else
@@ -231,8 +233,7 @@ static int carry_out(
 	struct control_session *session, const struct command *command, struct command *result)
 {
 	struct probe *probe = &session->probe;
-	deadline_t deadline = silence(session);
-	void *offered = probe->offered.start, *private = probe->private.start;
+	void *private = probe->private.start;
 
 	switch (command->type) {
 	case COMMAND_REGION:
@@ -243,24 +244,6 @@ static int carry_out(
 	case COMMAND_COUNTERS:
 		tell(result, private, probe_counters(probe, private, COMMAND_TEXT_MAX));
 		return 0;
-	case COMMAND_FILL:
-		pattern_fill(offered, command->size, command->seed);
-		return 0;
-	case COMMAND_CHECK:
-		result->status = check(offered, command, &result->offset);
-		return 0;
-	case COMMAND_WRITE:
-		pattern_fill(private, command->size, command->seed);
-		return probe_move(probe, IBV_WR_RDMA_WRITE, command->size, deadline);
-	case COMMAND_READ:
-		if (probe_move(probe, IBV_WR_RDMA_READ, command->size, deadline))
-			return -1;
-		result->status = check(private, command, &result->offset);
-		return 0;
-	case COMMAND_RUN:
-		return probe_run(probe, command->size, command->milliseconds,
-			deadline_in(command->milliseconds + patience(session)), &result->offset,
-			&result->nanoseconds);
 	case COMMAND_QUEUE_PAIRS:
 		return make_queue_pairs(session, command, result);
 	case COMMAND_BEGIN:
@@ -270,7 +253,6 @@ static int carry_out(
 		send_result(session, result);
 		return 0;
 	case COMMAND_PROOF:
-	case COMMAND_TYPES:
 		break;
 	}
 	return 0;
@@ -284,7 +266,8 @@ static int take_command(struct control_session *session)
 	struct test_shared shared;
 	int received = probe_receive(probe, &command, silence(session));
 
-	if (received > 0 && session->kind != HELLO_MEASUREMENT)
+	/* A test may begin and end with keepalives. */
+	if (received > 0 && !session->test.notices.start)
 		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
 			"order_decode", "it sent a message of 0 bytes that makes no sense");
 	if (received)
@@ -424,7 +407,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 {
 	const struct sockaddr *peer = rdma_get_peer_addr(request->id);
 	enum slots_capacity room = slots_capacity(&control_sessions->slots, peer);
-	uint32_t queue_pairs = 1, depth = PROBE_DEPTH;
+	uint32_t queue_pairs = 1, depth = TEST_DIAGNOSIS_DEPTH;
 	struct control_session *session;
 
 	if (room != SLOTS_FREE)

@@ -9,30 +9,28 @@
 #include "base/worker.h"
 #include "control/endpoint.h"
 #include "measure/perf-test.h"
-#include "protocol/test-pattern.h"
 #include "serve/control-sessions.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The longest run that may be ordered, in milliseconds. */
-#define RUN_MAX 5000
+/* The longest test of a diagnosis. */
+#define MS_MAX         5000
+#define OPERATIONS_MAX 16
 
-/* So many orders are enough of one input: those of a MiB take their time. */
-#define ORDERS_MAX 8
+/* Commands of one input. */
+#define COMMANDS_MAX 16
 
 static struct fuzz_input input;
 static struct command last; /* that was given */
 static char last_text[COMMAND_TEXT_MAX];
-static bool unanswered, sensible, damaged;
+static bool unanswered, sensible;
 static bool starved, broken; /* there is no more memory; what is tried now breaks the connection */
 static uint32_t queue_pairs, depth; /* that were asked for */
 static bool gone;                   /* by that */
-static bool queue_pairs, due;       /* there are more queue pairs; a run is to follow the answer */
+static bool has_queue_pairs, due;   /* the queue pairs are made; a test is to follow the reply */
 static struct test_parameters parameters; /* of the run */
 static struct test_result result;         /* of the last one */
 static bool measures;                     /* else it is a diagnosis */
 static bool with_secret, right, opened;   /* there is one; the client's proof is; our memory is */
-static uint32_t region;                   /* bytes that the client offers */
-static uint32_t moved, moved_at;
 static uint8_t offered[COMMAND_REGION_MAX], private[COMMAND_REGION_MAX];
 static struct ibv_mr offered_mr = {.addr = offered, .length = sizeof(offered), .rkey = 7};
 
@@ -136,14 +134,14 @@ static void read_plan(uint8_t text[TEST_PARAMETERS_SIZE])
 		.kind = how & 1,
 		.wait = how >> 1 & 1,
 		.reads = how & 4,
-		.bidirectional = how & 8,
-		.verify = how & 16,
+		.direction = how >> 3 & 3,
+		.verify = how & 4,
 		.size = read_size(),
 		.queue_pairs = fuzz_byte(&input),
 		.depth = (uint32_t)fuzz_number(&input, 2),
 		.slots = fuzz_byte(&input),
 		.operations = how & 32 ? fuzz_byte(&input) : 0,
-		.milliseconds = how & 64 ? fuzz_byte(&input) : 0,
+		.milliseconds = how & 64 ? (uint32_t)fuzz_number(&input, 2) : 0,
 		.seed = how,
 	};
 
@@ -168,36 +166,34 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 }
 
 /* What may be asked of a server: serve/control-sessions.c says it in its own words. */
-static bool is_sensible(const struct probe *probe, const struct command *command)
+static bool is_sensible(const struct command *command)
 {
 	if (with_secret && !opened)
 		return command->type == COMMAND_PROOF && !command->reply && right;
-	if (command->reply || command->type == COMMAND_PROOF || command->size > probe->private.size)
+	if (command->reply || command->type == COMMAND_PROOF)
 		return false;
-	/* In a measurement: the memory first, and the queue pairs once. */
+	/* The memory comes first, and the queue pairs once. */
 	if (command->type == COMMAND_QUEUE_PAIRS)
-		return measures && !queue_pairs;
-	if (command->type == COMMAND_END)
-		return measures;
+		return !has_queue_pairs;
 	if (command->type == COMMAND_REGION)
-		return measures ? !queue_pairs : command->length <= COMMAND_REGION_MIN;
-	/* What perf_test_can() says is what is found out. */
+		return !has_queue_pairs && (measures || command->length <= COMMAND_REGION_MIN);
+	/* perf_test_can() below says the rest. */
 	if (command->type == COMMAND_BEGIN)
 		return test_parameters_decode(&parameters, command->text, command->text_size) ==
 			       0 &&
-		       queue_pairs && !broken && measures;
-	if (command->type == COMMAND_RUN && command->milliseconds > RUN_MAX)
-		return false;
-	if (command->type == COMMAND_WRITE || command->type == COMMAND_READ ||
-		command->type == COMMAND_RUN)
-		return command->size > 0 && command->size <= region;
+		       has_queue_pairs && !broken &&
+		       (measures || (parameters.operations ? parameters.operations <= OPERATIONS_MAX
+							   : parameters.milliseconds <= MS_MAX));
 	return true;
 }
 
 int probe_receive(struct probe *probe, struct command *message, deadline_t deadline)
 {
 	static uint8_t bytes[COMMAND_MAX];
-	struct command command = {.type = fuzz_byte(&input) % COMMAND_TYPES, .text = last_text};
+	static const enum command_type types[] = {COMMAND_REGION, COMMAND_FACTS, COMMAND_COUNTERS,
+		COMMAND_PROOF, COMMAND_QUEUE_PAIRS, COMMAND_BEGIN, COMMAND_END};
+	struct command command = {
+		.type = types[fuzz_byte(&input) % FUZZ_COUNT(types)], .text = last_text};
 	uint8_t how = fuzz_byte(&input);
 
 	/* What was to be run has been. */
@@ -205,23 +201,19 @@ int probe_receive(struct probe *probe, struct command *message, deadline_t deadl
 	/* After a wrong proof nothing is heard. */
 	fuzz_check(!with_secret || opened || last.number == 0);
 	command.reply = (how & 7) == 7;
-	command.status = how >> 3 & 3;
+	command.status = how & 8 ? COMMAND_REFUSED : COMMAND_DONE;
 	command.number = last.number + 1;
-	command.size = read_size();
-	command.seed = fuzz_byte(&input);
 	command.length = command.type == COMMAND_REGION ? read_size() : 0;
 	command.address = fuzz_number(&input, how & 0x20 ? 8 : 1);
-	command.milliseconds = (uint32_t)fuzz_number(&input, 2);
 	command.text_size = (uint16_t)read_text(command.type, last_text);
-	damaged = broken = how & 0x40;
+	broken = how & 0x40;
 	right = how & 0x80;
-	moved = 0;
-	probe->disconnected = input.left == 0 || command.number > ORDERS_MAX ||
+	probe->disconnected = input.left == 0 || command.number > COMMANDS_MAX ||
 			      command_decode(message, bytes, command_encode(&command, bytes));
 	if (probe->disconnected)
 		return -1;
 	last = *message;
-	sensible = is_sensible(probe, &last);
+	sensible = is_sensible(&last);
 	unanswered = true;
 	return 0;
 }
@@ -251,7 +243,7 @@ void probe_prove(
 void probe_meet(struct probe *probe, const struct command *command)
 {
 	fuzz_check(sensible && command->type == COMMAND_REGION);
-	probe->peer_length = region = command->length;
+	probe->peer_length = command->length;
 }
 
 void probe_tell_region(const struct probe *probe, struct command *command)
@@ -271,11 +263,11 @@ void perf_test_init(struct perf_test *test, struct probe *probe, uint32_t deep, 
 
 int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 {
-	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS && !queue_pairs &&
-		   count == queue_pairs);
+	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS);
+	fuzz_check(!has_queue_pairs && count == queue_pairs);
 	if (broken)
 		return go_away(test->probe);
-	queue_pairs = true;
+	has_queue_pairs = true;
 	test->notices.start = private; /* of any kind */
 	test->queue_pair_count = count;
 	return 0;
@@ -283,7 +275,7 @@ int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size)
 {
-	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS && queue_pairs);
+	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS && has_queue_pairs);
 	fuzz_check(size == last.text_size && memcmp(text, last_text, size) == 0);
 	return size == (size_t)4 * (queue_pairs - 1) ? 0 : go_away(test->probe);
 }
@@ -301,7 +293,7 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *w
 	fuzz_check(wanted->size > 0 && wanted->slots > 0 && wanted->slots <= wanted->depth);
 	fuzz_check(test_shape_is_possible(wanted->queue_pairs, wanted->depth));
 	fuzz_check(wanted->operations > 0 || wanted->milliseconds > 0);
-	return queue_pairs && !broken && measures;
+	return has_queue_pairs && !broken;
 }
 
 /* Only what can be run, and before it is answered. */
@@ -330,48 +322,12 @@ int perf_test_run(
 	due = false;
 	memset(&result, last.number & 0xff, sizeof(result));
 	*told = result;
-	return damaged ? go_away(test->probe) : 0;
+	return right ? go_away(test->probe) : 0;
 }
 
 void perf_test_free(struct perf_test *test)
 {
 	test->queue_pair_count = 1;
-}
-
-/* The one movement that an order asks for. */
-static void note_move(uint32_t size)
-{
-	fuzz_check(unanswered && sensible && moved == 0);
-	fuzz_check(size == last.size && size > 0 && size <= region && size <= sizeof(private));
-	moved = size;
-}
-
-int probe_move(struct probe *probe, enum ibv_wr_opcode opcode, uint32_t size, deadline_t deadline)
-{
-	fuzz_check(probe->private.start == private && deadline > deadline_now());
-	note_move(size);
-	if (opcode == IBV_WR_RDMA_WRITE) {
-		fuzz_check(last.type == COMMAND_WRITE);
-		fuzz_check(pattern_check(private, size, last.seed) == size);
-		return 0;
-	}
-	fuzz_check(opcode == IBV_WR_RDMA_READ && last.type == COMMAND_READ);
-	pattern_fill(private, size, last.seed);
-	moved_at = (uint32_t)(last.address % size);
-	private[moved_at] ^= damaged;
-	return 0;
-}
-
-int probe_run(struct probe *probe, uint32_t size, uint32_t milliseconds, deadline_t deadline,
-	uint64_t *bytes, uint64_t *nanoseconds)
-{
-	(void)probe;
-	fuzz_check(last.type == COMMAND_RUN && milliseconds <= RUN_MAX);
-	fuzz_check(deadline >= deadline_in(milliseconds));
-	note_move(size);
-	*bytes = size;
-	*nanoseconds = 1;
-	return 0;
 }
 
 void probe_facts(const struct probe *probe, struct facts *facts)
@@ -393,29 +349,21 @@ static void check_result(const struct command *message)
 	uint8_t text[TEST_RESULT_SIZE];
 
 	if (!sensible) {
-		fuzz_check(message->status == COMMAND_REFUSED && moved == 0 && !due);
+		fuzz_check(message->status == COMMAND_REFUSED && !due);
 		return;
 	}
 	/* The last that is heard of us. */
 	fuzz_check((message->status == COMMAND_FAILED) == starved);
 	if (starved)
 		return;
-	fuzz_check(message->status == COMMAND_DONE || message->status == COMMAND_WRONG);
+	fuzz_check(message->status == COMMAND_DONE);
 	fuzz_check(!with_secret || opened);
 	if (last.type == COMMAND_PROOF)
 		fuzz_check(message->text_size == SECRET_PROOF_SIZE);
-	if (last.type == COMMAND_READ) {
-		fuzz_check((message->status == COMMAND_WRONG) == damaged && moved > 0);
-		fuzz_check(message->offset == (damaged ? moved_at : last.size));
-	}
-	if (last.type == COMMAND_FILL)
-		fuzz_check(pattern_check(offered, last.size, last.seed) == last.size);
-	if (last.type == COMMAND_CHECK)
-		fuzz_check(pattern_check(offered, last.size, last.seed) == message->offset);
 	if (last.type == COMMAND_REGION)
 		fuzz_check(message->rkey == offered_mr.rkey && message->length >= last.length);
 	if (last.type == COMMAND_QUEUE_PAIRS)
-		fuzz_check(queue_pairs && message->text_size == 4 * (queue_pairs - 1));
+		fuzz_check(has_queue_pairs && message->text_size == 4 * (queue_pairs - 1));
 	fuzz_check(due == (last.type == COMMAND_BEGIN));
 	if (last.type != COMMAND_END)
 		return;
@@ -463,12 +411,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	input = (struct fuzz_input){data, size};
 	last = (struct command){0};
-	region = 0;
-	unanswered = opened = queue_pairs = due = starved = gone = measures = false;
+	unanswered = opened = has_queue_pairs = due = starved = gone = measures = false;
 	result = (struct test_result){0};
 	with_secret = fuzz_byte(&input) & 1;
 	queue_pairs = 1;
-	depth = PROBE_DEPTH;
+	depth = TEST_DIAGNOSIS_DEPTH;
 	if (data && size > 0 && data[0] & 2) {
 		theirs.settings = HELLO_MEASUREMENT;
 		measures = true;

@@ -37,8 +37,8 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 
 @test "a server whose memory is gone before its connection: that it ended is the cause" {
 	only_in_release
-	listening_odd_peer --intro diagnosis -- told reply:key told reply told reply "await:$DIR/go" \
-		disconnect
+	listening_odd_peer --intro diagnosis -- told reply:key told reply told reply told reply told reply \
+		"await:$DIR/go" disconnect
 	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS+=($!)
 	wait_until queue_pair_broke

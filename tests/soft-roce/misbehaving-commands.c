@@ -7,27 +7,18 @@
 #include "protocol/test-parameters.h"
 #include "tests/soft-roce/misbehaving-commands.h"
 
-#define RUN_MS      100
-#define RUN_MS_LONG 5001
-
 static const char *const names[COMMAND_TYPES] = {
 	[COMMAND_REGION] = "region",
 	[COMMAND_FACTS] = "facts",
 	[COMMAND_COUNTERS] = "counters",
-	[COMMAND_FILL] = "fill",
-	[COMMAND_CHECK] = "check",
-	[COMMAND_WRITE] = "write",
-	[COMMAND_READ] = "read",
-	[COMMAND_RUN] = "run",
 	[COMMAND_PROOF] = "proof",
 	[COMMAND_QUEUE_PAIRS] = "lanes",
 	[COMMAND_BEGIN] = "begin",
 	[COMMAND_END] = "end",
 };
 
-static const char *const statuses[COMMAND_STATUSES] = {
+static const char *const statuses[] = {
 	[COMMAND_DONE] = "done",
-	[COMMAND_WRONG] = "wrong",
 	[COMMAND_FAILED] = "failed",
 	[COMMAND_REFUSED] = "refused",
 };
@@ -49,7 +40,7 @@ bool misbehaving_is(const char *text, size_t length, const char *name)
 static enum command_type type_named(const char *name, size_t length)
 {
 	for (unsigned int type = 0; type < COMMAND_TYPES; type++)
-		if (misbehaving_is(name, length, names[type]))
+		if (names[type] && misbehaving_is(name, length, names[type]))
 			return (enum command_type)type;
 	return (enum command_type)atoi(name);
 }
@@ -59,6 +50,7 @@ static void distort(struct command *message, const char *how, size_t length)
 {
 	static const char zeros[TEST_RESULT_SIZE];
 	static char ones[TEST_RESULT_SIZE];
+	static uint8_t wrong[TEST_RESULT_SIZE];
 
 	memset(ones, 0xff, sizeof(ones));
 	if (misbehaving_is(how, length, "wrap"))
@@ -66,9 +58,11 @@ static void distort(struct command *message, const char *how, size_t length)
 	else if (misbehaving_is(how, length, "empty"))
 		message->length = 0;
 	else if (misbehaving_is(how, length, "long"))
-		message->length = COMMAND_REGION_MAX + 1, message->milliseconds = RUN_MS_LONG;
+		message->length = COMMAND_REGION_MAX + 1;
 	else if (misbehaving_is(how, length, "large"))
 		message->length = COMMAND_REGION_MIN;
+	else if (misbehaving_is(how, length, "larger"))
+		message->length = COMMAND_REGION_MIN + 1;
 	else if (misbehaving_is(how, length, "key"))
 		message->rkey ^= 0xffff00;
 	else if (misbehaving_is(how, length, "answer"))
@@ -76,18 +70,19 @@ static void distort(struct command *message, const char *how, size_t length)
 	else if (misbehaving_is(how, length, "number"))
 		message->number += 7;
 	else if (misbehaving_is(how, length, "status"))
-		message->status = COMMAND_STATUSES;
+		message->status = COMMAND_REFUSED + 1;
 	else if (misbehaving_is(how, length, "refused"))
 		message->status = COMMAND_REFUSED;
-	else if (misbehaving_is(how, length, "wrong"))
-		message->status = COMMAND_WRONG;
 	else if (misbehaving_is(how, length, "garbage"))
 		message->text = "\xff\x1b[2J:\n\n", message->text_size = 8;
 	else if (misbehaving_is(how, length, "zeros"))
 		message->text = zeros, message->text_size = TEST_RESULT_SIZE;
 	else if (misbehaving_is(how, length, "ones"))
 		message->text = ones, message->text_size = TEST_RESULT_SIZE;
-	else if (length > 0 && message->type != COMMAND_PROOF)
+	else if (misbehaving_is(how, length, "wrong")) {
+		test_result_encode(&(struct test_result){.operations = 1, .wrong = 1}, wrong);
+		message->text = (const char *)wrong, message->text_size = TEST_RESULT_SIZE;
+	} else if (length > 0 && message->type != COMMAND_PROOF)
 		die("no way '%.*s' to be wrong", (int)length, how);
 }
 
@@ -107,10 +102,6 @@ static struct command ours(const struct peer *peer, enum command_type type)
 		.address = (uintptr_t)peer->end.exposed,
 		.length = ENDPOINT_REGION,
 		.rkey = peer->end.exposed_mr->rkey,
-		.size = ENDPOINT_REGION,
-		.milliseconds = RUN_MS,
-		.seed = 1,
-		.nanoseconds = 1000,
 	};
 }
 
@@ -153,8 +144,6 @@ void misbehaving_order(struct peer *peer, const char *how)
 	peer->commands++;
 	message = ours(peer, type_named(name, name_length));
 	distort(&message, server, length);
-	if (*how)
-		message.size = (uint32_t)strtoul(how, NULL, 10);
 	if (message.type == COMMAND_PROOF)
 		prove(peer, &message, server, length);
 	give(peer, &message);
@@ -165,7 +154,6 @@ void misbehaving_reply(struct peer *peer, const char *how)
 	struct command message = ours(peer, peer->told);
 
 	message.reply = true;
-	message.size = message.milliseconds = 0;
 	distort(&message, how, strlen(how));
 	give(peer, &message);
 }

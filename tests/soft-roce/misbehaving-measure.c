@@ -29,6 +29,7 @@ static const struct field {
 	{"spin", 2, 2},
 	{"read", 4, 1},
 	{"both", 5, 1},
+	{"direction", 5, 1},
 	{"verify", 6, 1},
 	{"size", 8, 4},
 	{"qps", 12, 4},

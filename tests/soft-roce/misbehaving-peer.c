@@ -24,23 +24,23 @@
  *   --depth N      READs at a time
  *
  * Steps of a diagnosis or a measurement (--intro diagnosis, measurement):
- *   order:NAME order:NAME:HOW:N   give an order: region, facts, counters, fill, check, write, read, run,
- *                          lanes, begin, end, or a number; of N bytes (default: all that we offer); HOW, which may be "":
+ *   order:NAME order:NAME:HOW   give a command: region, facts, counters, lanes, begin, end, or a number; HOW:
  *                          region:wrap region:empty region:long region:large (more than there is)
- *                          region:key, long (a run of 5,001 ms), short (100 ms), answer (it says that
- *                          it is one), number (one that was not due), status (one that does not exist)
+ *                          region:larger (more than a diagnosis may have) region:key, answer (it says
+ *                          that it is one), number (one that was not due), status (one that does not exist)
  *   told                   wait for the next order or answer, and print what it says
  *   reply reply:HOW        answer the order that was told of last: as one that is done, or with HOW as
- *                          above; or refused, wrong, garbage (text), or with 64
- *                          bytes of zeros or ones, as a tally that says nothing, or the impossible
+ *                          above; or refused, garbage (text), or with 64 bytes of zeros or ones, as a
+ *                          result that says nothing, or the impossible; or with the result of one
+ *                          wrong operation (wrong)
  *   order:proof order:proof:HOW  send our proof: a right one; with a bit flipped (flip), for another
  *                          nonce of ours (replay) or theirs (recorded), a byte too short (cut)
  *
- * Steps of a measurement:
+ * Steps of a test:
  *   lanes lanes:N          COMMAND_QUEUE_PAIRS with N bytes of numbers of queue pairs that nobody has
  *   begin begin:NAME:NAME=N...  COMMAND_BEGIN with a plan: WRITEs of 64 bytes, 4 slots, depth 32, one queue
  *                          pair, 60 s; what is named becomes 1, or N: latency, spin, read, both,
- *                          verify, size, qps, depth, slots, ms, ops
+ *                          direction, verify, size, qps, depth, slots, ms, ops
  *   notice:N:mover:last    a notice; `mover` as who WRITEs or READs, `last` as the last one; or neither
  *   hear                   wait for the next notice, and print what it says
  *   pings                  WRITEs of a latency that spins, with the right last byte and no other, for ever

@@ -19,7 +19,7 @@ TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the
 READY='order:region told lanes told'
 RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read begin:both:verify
 	begin:both:read:verify begin:spin:both begin:spin:verify begin:latency begin:latency:spin
-	begin:latency:read begin:latency:spin:verify)
+	begin:latency:read begin:latency:spin:verify begin:direction=2 begin:direction=2:read:verify)
 
 @test "a shape that there cannot be is refused, and the largest one is not" {
 	local shape refused=0
@@ -70,6 +70,9 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY order:end:answer
 	$READY order:proof
 	$READY begin:latency=2
+	$READY begin:latency:both
+	$READY begin:both=3
+	$READY begin:both=255
 	$READY begin:spin=2
 	$READY begin:size=0
 	$READY begin:size=257
@@ -112,12 +115,12 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY order:counters told order:counters told order:end told
 	$READY begin told order:end told order:end told begin told order:end told
 	$READY begin told begin:read told begin:latency told order:end told
-	$READY begin:read=2:both=255:verify=3 told order:end told
+	$READY begin:read=2:verify=3 told order:end told
 	$READY begin:both told beat order:facts told order:end told
 	$READY begin:both:spin told beat begin:both told beat order:counters told order:end told
 	$READY begin:latency told order:facts told order:end told
 	$READY begin:latency:spin told order:facts told begin:latency told order:end told
-	$READY begin told order:fill told order:write told order:read told order:run told order:end told
+	$READY begin:direction=2:ops=100 told beat order:end told
 	END
 	wait_until quiet
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
@@ -180,6 +183,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:verify told beat notice:2:mover:last notice:2:mover:last closed => \\($IMPOSSIBLE\\|$SENSELESS\\)
 	$READY begin:read:verify told beat notice:5:mover closed => $IMPOSSIBLE
 	$READY begin:read:verify told beat notice:1 closed => $IMPOSSIBLE
+	$READY begin:direction=2:verify told beat notice:1:mover closed => $IMPOSSIBLE
 	$READY begin:both:verify told beat notice:5 closed => $IMPOSSIBLE
 	$READY begin:both:verify told beat notice:0 closed => $IMPOSSIBLE
 	$READY begin:both:verify told beat notice:5:mover closed => $IMPOSSIBLE
@@ -241,6 +245,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:verify told beat notice:2:mover closed => $GIVEN_UP
 	$READY begin:verify told beat order:end closed => $GIVEN_UP
 	$READY begin:both:read:verify told beat closed => $GIVEN_UP
+	$READY begin:direction=2:verify told beat closed => $GIVEN_UP
 	$READY begin:latency told closed => $GIVEN_UP
 	$READY begin:latency:spin told write:silent closed => $GIVEN_UP
 	$READY begin:latency:read told closed => $GIVEN_UP
@@ -314,7 +319,6 @@ GONE='the other side ended the connection'
 	told reply:number closed => it answered something that was not asked
 	told order:region closed => it answered something that was not asked
 	told reply:refused closed => it did not carry out an order
-	told reply:wrong closed => it did not carry out an order
 	told reply:status closed => $SENSELESS
 	told reply:garbage closed => what it says of itself makes no sense
 	told reply told reply:wrap closed => $SENSELESS

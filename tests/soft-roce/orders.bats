@@ -7,6 +7,12 @@ load orders
 
 KIND=diagnosis
 
+# What comes before a test, at the server; and tests that only the server initiates, of 16 operations and
+# for a time.
+READY='order:region told lanes told'
+ITS_TEST='begin:direction=2:depth=16:ops=16'
+ITS_RUN='begin:direction=2:depth=16:ms=100'
+
 @test "orders of wrong type, length or contents" {
 	server_survives <<-END
 	bytes:63 closed => $SENSELESS
@@ -16,6 +22,8 @@ KIND=diagnosis
 	bytes:4096:77 closed => $SENSELESS
 	bytes:4097:1 closed => the peer sent a message longer than the protocol's
 	order:77 closed => $SENSELESS
+	order:3 closed => $SENSELESS
+	order:7 closed => $SENSELESS
 	order:12 closed => $SENSELESS
 	order:facts:status closed => $SENSELESS
 	order:region:wrap closed => $SENSELESS
@@ -31,25 +39,24 @@ KIND=diagnosis
 	while read -r steps; do
 		# shellcheck disable=SC2086 # words
 		ordering_peer $steps told order:facts told disconnect >"$OUT"
-		has "$OUT" '^told [a-z]* refused$'
+		count "$OUT" '^told [a-z]* refused$' 1
 		[ "$(tail -n 1 "$OUT")" = 'told facts done' ]
 	done <<-END
-	order:write
-	order:read
-	order:run
-	order:region told order:write::0
-	order:region told order:write::1025
-	order:region told order:read::1025
-	order:region told order:run::1025
-	order:region told order:run:long
-	order:region told order:run::0
-	order:region told order:fill::1048577
-	order:region told order:check::1048577
-	order:region told order:check::4294967295
-	order:region:large told order:write::1048577
-	order:lanes
-	order:begin
-	order:end
+	order:lanes told order:begin
+	begin:depth=16:ops=1
+	order:region told begin:depth=16:ops=1
+	lanes told begin:depth=16:ops=1
+	$READY lanes
+	$READY order:region
+	$READY begin
+	$READY begin:depth=17:ops=1
+	$READY begin:depth=16:ops=17
+	$READY begin:depth=16:ms=5001
+	$READY begin:depth=16:ops=1:direction=3
+	$READY begin:depth=16:ops=1:qps=2
+	$READY begin:depth=16:ops=1:slots=17
+	$READY begin:depth=16:ops=1:slots=1:size=1025
+	order:region:larger
 	order:region:answer
 	order:facts:answer
 	END
@@ -60,12 +67,13 @@ KIND=diagnosis
 
 @test "orders in an order of their own, and more than once" {
 	start_server any
-	ordering_peer order:check told order:fill told order:check told \
-		order:region told order:region told order:counters told order:write told order:read told \
-		order:run told order:check:number told order:facts told disconnect >"$OUT"
-	[ "$(grep -c '^told ' "$OUT")" -eq 11 ]
-	count "$OUT" '^told check wrong$' 1
-	count "$OUT" ' refused$' 0
+	# shellcheck disable=SC2086 # words
+	ordering_peer order:end told order:region told order:region told order:counters:number told \
+		lanes told order:end told $ITS_TEST told beat order:end told $ITS_RUN:read told beat order:facts told \
+		begin:depth=16:both:ms=100 told beat order:end told order:end told disconnect >"$OUT"
+	[ "$(grep -c '^told [a-z]* done$' "$OUT")" -eq 13 ] || fail "$(cat "$OUT")"
+	# By itself the server does all of a test, though its end is ordered at once.
+	has "$OUT" '^tally: 16 operations, 0 wrong$'
 	wait_until quiet
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	stop_server
@@ -73,12 +81,10 @@ KIND=diagnosis
 
 @test "memory that the peer does not have, or not give" {
 	server_survives <<-END
-	order:region:key told order:write closed => the peer's memory did not allow the access
-	order:region:key told order:read closed => the peer's memory did not allow the access
-	order:region:key told order:run closed => the peer's memory did not allow the access
-	order:region:large told order:write::1048576 closed => the peer's memory did not allow the access
-	order:region:large told order:read::1048576 closed => the peer's memory did not allow the access
-	order:region:large told order:run::65536 closed => the peer's memory did not allow the access
+	order:region:key told lanes told $ITS_TEST told beat closed => the peer's memory did not allow the access
+	order:region:key told lanes told $ITS_TEST:read told beat closed => the peer's memory did not allow the access
+	order:region:large told lanes told $ITS_RUN:size=65536:slots=1 told beat closed => the peer's memory did not allow the access
+	order:region:large told lanes told $ITS_RUN:size=65536:slots=1:read told beat closed => the peer's memory did not allow the access
 	END
 }
 
@@ -100,7 +106,9 @@ KIND=diagnosis
 	order:region told vanish => -
 	order:region told disconnect => -
 	order:region told order:facts told vanish => -
-	order:region told order:write told vanish => -
+	$READY vanish => -
+	$READY $ITS_TEST told beat order:end told vanish => -
+	$READY $ITS_TEST:verify told beat disconnect => ?
 	END
 }
 
@@ -110,8 +118,9 @@ KIND=diagnosis
 	ordering_peer order:region told disconnect >"$OUT"
 	wait_until quiet
 	files=$(descriptors "$SERVER") tasks=$(threads)
-	for step in order:write order:read order:run; do
-		ordering_peer order:region told $step vanish >"$OUT"
+	for step in ms=5000 ms=5000:read ms=5000:verify; do
+		# shellcheck disable=SC2086 # words
+		ordering_peer $READY begin:direction=2:depth=16:$step told beat vanish >"$OUT"
 		wait_until quiet
 		wait_until has_only "$files" "$tasks"
 	done
@@ -124,7 +133,9 @@ KIND=diagnosis
 	server_survives --timeout 2 --handshake-timeout 5 <<-END
 	closed => timed out waiting for its first order
 	order:region closed => the peer does not answer any more
-	order:region told order:run told closed => the peer does not answer any more
+	$READY $ITS_TEST told closed => the peer does not answer any more
+	$READY $ITS_TEST told beat order:end told closed => the peer does not answer any more
+	$READY $ITS_TEST:verify told beat closed => the peer does not answer any more
 	END
 	# One that has no receive posted: the deadline or, what comes at about the same time, the transport's
 	# limit; or its own limit of retries.
@@ -166,6 +177,9 @@ KIND=diagnosis
 	ends_with 0 "$PEER"
 }
 
+# Region, facts, counters and queue pairs; and the first test.
+BEGUN='told reply told reply told reply told reply told reply'
+
 # Each case: the rung that breaks, what the server does, and the cause that the client names.
 @test "a server that breaks the rules: the client says so within 15 s, exit 4" {
 	local rung steps pattern
@@ -191,17 +205,25 @@ KIND=diagnosis
 	both ends=> told reply told reply:garbage closed => what it says of itself makes no sense
 	both ends=> told reply told reply told reply:garbage closed => its counters make no sense
 	both ends=> told reply told vanish => the other side ended the connection
-	data=> told reply:key told reply told reply closed => did not allow the access
+	data=> told reply told reply told reply told reply:garbage closed => another number of queue pairs
+	data=> told reply told reply told reply told reply told reply:refused closed => it did not carry out an order
+	data=> told reply:key told reply told reply told reply told reply closed => did not allow the access
+	data=> $BEGUN closed => does not answer any more
+	data=> $BEGUN hear notice:2:last closed => it says that it is where it cannot be
+	data=> $BEGUN hear notice:1:last told reply:garbage closed => what it says of the run makes no sense
 	END
 }
 
 @test "a server that is right in everything but the data: exit 5" {
-	listening_odd_peer --intro diagnosis -- told reply told reply told reply told reply:wrong closed
+	# shellcheck disable=SC2086 # words
+	listening_odd_peer --intro diagnosis -- $BEGUN hear notice:1:last told reply:wrong closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" '^data        failed  probably: our message arrived damaged at the peer'
 	has "$OUT" '^ *seen: our WRITE of 1 bytes: byte 0 is the first wrong one'
 	ends_with 0 "$PEER"
-	listening_odd_peer --intro diagnosis -- told reply told reply told reply told reply told reply closed
+	# shellcheck disable=SC2086 # words
+	listening_odd_peer --intro diagnosis -- $BEGUN hear notice:1:last told reply:zeros \
+		told reply notice:1 hear notice:1:last told reply:zeros closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" "^data        failed  probably: the peer's message arrived damaged here"
 	has "$OUT" '^ *seen: our READ of 1 bytes: byte 0 is the first wrong one'

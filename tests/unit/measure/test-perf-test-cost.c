@@ -93,7 +93,7 @@ static void the_processors_time_is_told(void **state)
 		struct perf_test_fixture fixture;
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
-		parameters.bidirectional = true;
+		parameters.direction = TEST_BOTH;
 		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		assert_in_range(fixture.client.result.cpu_nanoseconds, 1,
@@ -131,7 +131,7 @@ static void the_tenths_of_a_second_are_told(void **state)
 		struct test_parameters parameters = plan_of(reads, 1000, 8);
 		struct perf_test_fixture fixture;
 
-		parameters.bidirectional = true;
+		parameters.direction = TEST_BOTH;
 		parameters.operations = 0;
 		parameters.milliseconds = 250;
 		perf_test_fixture_start(&fixture, 1, 8, MEMORY);

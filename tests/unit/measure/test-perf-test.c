@@ -12,11 +12,11 @@
 /* Too large for a stack. */
 static struct histogram latency;
 
-static struct test_parameters plan_of(bool reads, bool bidirectional, bool verify)
+static struct test_parameters plan_of(bool reads, enum test_direction direction, bool verify)
 {
 	return (struct test_parameters){
 		.reads = reads,
-		.bidirectional = bidirectional,
+		.direction = direction,
 		.verify = verify,
 		.size = 1000,
 		.queue_pairs = 1,
@@ -32,19 +32,21 @@ static void assert_done(
 {
 	uint64_t all = parameters->operations * parameters->queue_pairs;
 
-	assert_int_equal(fixture->client.result.operations, all);
-	assert_int_equal(fixture->client.result.bytes, all * parameters->size);
-	assert_true(fixture->client.result.nanoseconds > 0);
-	assert_int_equal(fixture->client.result.wrong, 0);
+	const struct test_result *ours = &fixture->client.result, *theirs = &fixture->server.result;
+
+	assert_int_equal(ours->operations, parameters->direction == TEST_SERVER ? 0 : all);
+	assert_int_equal(ours->bytes, ours->operations * parameters->size);
+	assert_true(ours->nanoseconds > 0 || parameters->direction == TEST_SERVER);
+	assert_int_equal(ours->wrong, 0);
 	assert_int_equal(fixture->server.status, 0);
-	assert_int_equal(fixture->server.result.wrong, 0);
-	/* Without verification the server stops when the client has enough. */
-	if (!parameters->bidirectional)
-		assert_int_equal(fixture->server.result.operations, 0);
-	else if (parameters->verify)
-		assert_int_equal(fixture->server.result.operations, all);
+	assert_int_equal(theirs->wrong, 0);
+	/* Beside the client, and without verification, the server stops when the client has enough. */
+	if (parameters->direction == TEST_CLIENT)
+		assert_int_equal(theirs->operations, 0);
+	else if (parameters->verify || parameters->direction == TEST_SERVER)
+		assert_int_equal(theirs->operations, all);
 	else
-		assert_true(fixture->server.result.operations <= all);
+		assert_true(theirs->operations <= all);
 }
 
 /* All kinds of a bandwidth's run, one after another on one connection. */
@@ -53,10 +55,10 @@ static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32
 	struct perf_test_fixture fixture;
 
 	perf_test_fixture_start(&fixture, queue_pairs, depth, MEMORY);
-	for (unsigned int kind = 0; kind < 16; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, kind & 2, kind & 4);
+	for (unsigned int kind = 0; kind < 8 * TEST_DIRECTIONS; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, kind / 8, kind & 2);
 
-		parameters.wait = kind & 8 ? TEST_SPIN : TEST_EVENT;
+		parameters.wait = kind & 4 ? TEST_SPIN : TEST_EVENT;
 		parameters.queue_pairs = queue_pairs;
 		parameters.depth = depth;
 		parameters.slots = parameters.verify ? slots : 1;
@@ -96,7 +98,7 @@ static void small_writes_are_inline(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct test_parameters parameters = plan_of(cases[i].reads, false, false);
+		struct test_parameters parameters = plan_of(cases[i].reads, TEST_CLIENT, false);
 		struct perf_test_fixture fixture;
 
 		parameters.size = cases[i].size;
@@ -111,51 +113,65 @@ static void small_writes_are_inline(void **state)
 static void a_time_ends_a_run(void **state)
 {
 	(void)state;
-	for (unsigned int kind = 0; kind < 8; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, kind & 2, kind & 4);
+	for (unsigned int kind = 0; kind < 4 * TEST_DIRECTIONS; kind++) {
+		struct test_parameters parameters = plan_of(kind & 1, kind / 4, kind & 2);
+		const struct test_result *result;
 		struct perf_test_fixture fixture;
 
 		parameters.operations = 0;
 		parameters.milliseconds = 20;
 		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
-		/* A server that is slow to make what is READ lets the time pass. */
-		assert_true(fixture.client.result.operations > 0 ||
-			    (parameters.reads && parameters.verify));
-		assert_true(fixture.client.result.nanoseconds >= 20000000);
+		result = parameters.direction == TEST_SERVER ? &fixture.server.result
+							     : &fixture.client.result;
+		/* A peer that is slow to make what is READ lets the time pass. */
+		assert_true(result->operations > 0 || (parameters.reads && parameters.verify));
+		assert_true(result->nanoseconds >= 20000000);
 		assert_int_equal(fixture.client.result.wrong + fixture.server.result.wrong, 0);
 		assert_int_equal(fixture.server.status, 0);
 		perf_test_fixture_stop(&fixture);
 	}
 }
 
-/* Whatever becomes of one operation, whoever looks at its data sees it, and no other one is wrong. */
+/* The end that compares the data finds the one operation that is wrong, and where. */
+static void find_wrong_data(
+	bool reads, enum test_direction direction, unsigned int slot, enum mishap mishap)
+{
+	struct test_parameters parameters = plan_of(reads, direction, true);
+	struct perf_test_fixture fixture;
+	const struct test_result *finds, *other;
+
+	perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+	perf_test_fixture_mishap(slot, mishap);
+	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+	/* READ data is compared by the end that initiates, written data by the other one. */
+	finds = reads == (direction == TEST_CLIENT) ? &fixture.client.result
+						    : &fixture.server.result;
+	other = finds == &fixture.client.result ? &fixture.server.result : &fixture.client.result;
+	assert_int_equal(finds->wrong, 1);
+	assert_int_equal(other->wrong, 0);
+	if (mishap == DAMAGED)
+		assert_int_equal(finds->wrong_offset, parameters.size / 2);
+	perf_test_fixture_stop(&fixture);
+}
+
 static void wrong_data_is_found(void **state)
 {
 	static const enum mishap mishaps[] = {DAMAGED, LOST, MISPLACED};
 	static const unsigned int slots[] = {0, 7, 60, OPERATIONS - 1};
 
 	(void)state;
-	for (unsigned int reads = 0; reads < 2; reads++)
+	for (unsigned int kind = 0; kind < 4; kind++)
 		for (size_t i = 0; i < COUNT(mishaps); i++)
-			for (size_t j = 0; j < COUNT(slots); j++) {
-				struct test_parameters parameters = plan_of(reads, false, true);
-				struct perf_test_fixture fixture;
-
-				perf_test_fixture_start(&fixture, 1, 8, MEMORY);
-				perf_test_fixture_mishap(slots[j], mishaps[i]);
-				assert_int_equal(
-					perf_test_fixture_run(&fixture, &parameters, NULL), 0);
-				assert_int_equal(fixture.client.result.wrong, reads ? 1 : 0);
-				assert_int_equal(fixture.server.result.wrong, reads ? 0 : 1);
-				perf_test_fixture_stop(&fixture);
-			}
+			for (size_t j = 0; j < COUNT(slots); j++)
+				find_wrong_data(kind & 1, kind & 2 ? TEST_SERVER : TEST_CLIENT,
+					slots[j], mishaps[i]);
 }
 
 /* Who does not verify does not see it: it is no test of the tests. */
 static void wrong_data_is_not_looked_for(void **state)
 {
-	struct test_parameters parameters = plan_of(false, false, false);
+	struct test_parameters parameters = plan_of(false, TEST_CLIENT, false);
 	struct perf_test_fixture fixture;
 
 	(void)state;
@@ -176,7 +192,7 @@ static void a_failed_operation_ends_it(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, false, kind & 2);
+		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, kind & 2);
 		struct perf_test_fixture fixture;
 
 		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
@@ -193,7 +209,7 @@ static void silence_ends_it(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, false, true);
+		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, true);
 		struct perf_test_fixture fixture;
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
@@ -237,7 +253,7 @@ static void notices_that_cannot_be(void **state)
 
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, false, true);
+		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, true);
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
 		assert_impossible(&parameters, true, 0, &ahead);
@@ -249,7 +265,7 @@ static void notices_that_cannot_be(void **state)
 		/* Of an end that nobody has told of. */
 		assert_impossible(&parameters, false, 0, &confirmed);
 		assert_impossible(&parameters, false, 1, &confirmed);
-		parameters.bidirectional = true;
+		parameters.direction = TEST_BOTH;
 		parameters.verify = false;
 		assert_impossible(&parameters, true, 0, &done);
 		assert_impossible(&parameters, true, 0, &confirmed);
@@ -262,7 +278,7 @@ static void notices_in_a_latency(void **state)
 
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(false, false, kind & 2);
+		struct test_parameters parameters = plan_of(false, TEST_CLIENT, kind & 2);
 
 		parameters.kind = TEST_LATENCY;
 		parameters.wait = kind & 1 ? TEST_SPIN : TEST_EVENT;
@@ -275,7 +291,7 @@ static void silence_ends_a_latency(void **state)
 {
 	(void)state;
 	for (unsigned int wait = 0; wait < TEST_WAITS; wait++) {
-		struct test_parameters parameters = plan_of(false, false, false);
+		struct test_parameters parameters = plan_of(false, TEST_CLIENT, false);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = TEST_LATENCY;
@@ -297,7 +313,7 @@ static void a_signal_ends_it(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(false, false, true);
+		struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = kind & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
@@ -317,7 +333,8 @@ static void another_thread_that_failed_ends_it(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 8; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, kind & 2, kind & 4);
+		struct test_parameters parameters =
+			plan_of(kind & 1, kind & 2 ? TEST_BOTH : TEST_CLIENT, kind & 4);
 		struct perf_test_fixture fixture;
 
 		parameters.operations = 0;
@@ -333,7 +350,7 @@ static void another_thread_that_failed_ends_it(void **state)
 /* Damaged data is waited for a while, each time anew; a signal is seen all the same. */
 static void a_signal_ends_it_though_all_is_wrong(void **state)
 {
-	struct test_parameters parameters = plan_of(false, false, true);
+	struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
 	struct perf_test_fixture fixture;
 	struct perf_test *test = &fixture.server.test;
 	struct test_shared shared;
@@ -366,7 +383,7 @@ static void run_latencies(uint32_t size, unsigned int waits)
 
 	perf_test_fixture_start(&fixture, 1, 64, MEMORY);
 	for (unsigned int kind = 0; kind < 4 * waits; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, false, kind & 2);
+		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, kind & 2);
 
 		parameters.kind = TEST_LATENCY;
 		parameters.wait = kind & 4 ? TEST_SPIN : TEST_EVENT;
@@ -405,7 +422,7 @@ static void a_latency_finds_wrong_data(void **state)
 
 	(void)state;
 	for (unsigned int kind = 0; kind < 8; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, false, true);
+		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, true);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = TEST_LATENCY;
@@ -423,7 +440,7 @@ static void a_latency_finds_wrong_data(void **state)
 
 static void does_only_what_it_can(void **state)
 {
-	struct test_parameters parameters = plan_of(false, false, true);
+	struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
 	struct perf_test_fixture fixture;
 	struct perf_test *test = &fixture.server.test;
 
@@ -452,7 +469,7 @@ static void lanes_are_as_many_as_agreed(void **state)
 {
 	static const size_t wrong[] = {0, 1, 3, 5, 8, 256};
 	struct perf_test unmade;
-	struct test_parameters parameters = plan_of(false, false, false);
+	struct test_parameters parameters = plan_of(false, TEST_CLIENT, false);
 	uint8_t numbers[256] = {0};
 	struct perf_test_fixture fixture;
 

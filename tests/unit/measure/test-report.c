@@ -39,7 +39,7 @@ static char *document(bool of_latency, const struct test_result *theirs, const c
 		.parameters = {.size = 8,
 			.queue_pairs = 1,
 			.depth = 16,
-			.bidirectional = !of_latency},
+			.direction = of_latency ? TEST_CLIENT : TEST_BOTH},
 		.ours = {.operations = 4, .bytes = 32, .nanoseconds = 3000, .best = 5, .worst = 4},
 		.theirs = *theirs,
 		.latency = of_latency ? &latency : NULL,
@@ -84,7 +84,8 @@ static void check_documents(bool of_latency)
 	static const struct test_result tallies[] = {
 		{0},
 		{.operations = 1, .bytes = 8, .nanoseconds = 1000},
-		{UINT64_MAX, UINT64_MAX, 1, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+		{UINT64_MAX, UINT64_MAX, 1, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+			UINT64_MAX},
 		{.nanoseconds = UINT64_MAX},
 		{.operations = 1, .bytes = 1, .nanoseconds = UINT64_MAX, .best = 1},
 	};

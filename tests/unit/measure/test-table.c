@@ -109,7 +109,7 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 		char line[MEASUREMENT_LINE];
 		unsigned int index = 0;
 
-		measured.parameters.bidirectional = cases[i].bidirectional;
+		measured.parameters.direction = cases[i].bidirectional ? TEST_BOTH : TEST_CLIENT;
 		for (; measurement_row(line, &options, &measured, index); index++) {
 			assert_true(index < 2 && cases[i].rows[index]);
 			assert_string_equal(line, cases[i].rows[index]);
@@ -226,10 +226,10 @@ static void rates_are_sums_of_both_directions(void **state)
 
 	(void)state;
 	assert_true(measurement_rate(&measured) == 32768000);
-	measured.parameters.bidirectional = true;
+	measured.parameters.direction = TEST_BOTH;
 	assert_true(measurement_rate(&measured) == 32768000 + 16384000);
 	/* Nothing was measured. */
-	measured = (struct measured){.parameters.bidirectional = true};
+	measured = (struct measured){.parameters.direction = TEST_BOTH};
 	assert_true(measurement_rate(&measured) == 0);
 }
 
@@ -293,7 +293,7 @@ static void rows_bear_any_numbers(void **state)
 		for (size_t j = 0; j < COUNT(numbers); j++) {
 			uint64_t a = numbers[i], b = numbers[j];
 			struct measured measured = {
-				.parameters = {.size = UINT32_MAX, .bidirectional = true},
+				.parameters = {.size = UINT32_MAX, .direction = TEST_BOTH},
 				.ours = {a, b, b, a, b, a, b},
 				.theirs = {a, a, b, b, a, b, a},
 			};
@@ -328,7 +328,8 @@ static void becomes_json(void **state)
 	struct measured measured = bandwidth;
 
 	(void)state;
-	measured.parameters.bidirectional = measured.parameters.verify = true;
+	measured.parameters.direction = TEST_BOTH;
+	measured.parameters.verify = true;
 	measured.ours.cpu_nanoseconds = 983040000;
 	measured.theirs.cpu_nanoseconds = 98304000;
 	assert_json(&measured, false,

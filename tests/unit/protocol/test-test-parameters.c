@@ -6,10 +6,10 @@
 #include "tests/unit/unit.h"
 
 static const struct test_parameters full = {
-	.kind = TEST_LATENCY,
+	.kind = TEST_BANDWIDTH,
 	.wait = TEST_SPIN,
 	.reads = true,
-	.bidirectional = true,
+	.direction = TEST_SERVER,
 	.verify = true,
 	.size = 0x01020304,
 	.queue_pairs = 7,
@@ -21,7 +21,7 @@ static const struct test_parameters full = {
 };
 
 static const uint8_t full_bytes[TEST_PARAMETERS_SIZE] =
-	"\x01\x00\x01\x00\x01\x01\x01\x00\x04\x03\x02\x01\x07\x00\x00\x00"
+	"\x00\x00\x01\x00\x01\x02\x01\x00\x04\x03\x02\x01\x07\x00\x00\x00"
 	"\x03\x02\x00\x00\x05\x01\x00\x00\x24\x23\x22\x21\x00\x00\x00\x00"
 	"\x18\x17\x16\x15\x14\x13\x12\x11\x38\x37\x36\x35\x34\x33\x32\x31";
 
@@ -30,7 +30,7 @@ static void assert_same(const struct test_parameters *got, const struct test_par
 	assert_int_equal(got->kind, wanted->kind);
 	assert_int_equal(got->wait, wanted->wait);
 	assert_int_equal(got->reads, wanted->reads);
-	assert_int_equal(got->bidirectional, wanted->bidirectional);
+	assert_int_equal(got->direction, wanted->direction);
 	assert_int_equal(got->verify, wanted->verify);
 	assert_int_equal(got->size, wanted->size);
 	assert_int_equal(got->queue_pairs, wanted->queue_pairs);
@@ -61,25 +61,24 @@ static void comes_back_as_it_went(void **state)
 	assert_same(&back, &full);
 }
 
-/* Each flag by itself, and whatever is no flag is none. */
+/* Each flag by itself; 1 is true, everything else false. */
 static void tells_flags_apart(void **state)
 {
 	static const uint8_t values[] = {0, 1, 2, 3, 255};
 
 	(void)state;
-	for (size_t at = 4; at <= 6; at++)
+	for (size_t at = 4; at <= 6; at += 2)
 		for (size_t i = 0; i < COUNT(values); i++) {
 			uint8_t bytes[TEST_PARAMETERS_SIZE];
 			struct test_parameters parameters;
 
 			memcpy(bytes, full_bytes, TEST_PARAMETERS_SIZE);
-			memset(bytes + 4, 0, 3);
+			bytes[4] = bytes[6] = 0;
 			bytes[at] = values[i];
 			assert_int_equal(
 				test_parameters_decode(&parameters, bytes, TEST_PARAMETERS_SIZE),
 				0);
 			assert_int_equal(parameters.reads, at == 4 && values[i] == 1);
-			assert_int_equal(parameters.bidirectional, at == 5 && values[i] == 1);
 			assert_int_equal(parameters.verify, at == 6 && values[i] == 1);
 		}
 }
@@ -121,7 +120,11 @@ static void refuses_what_nobody_can_carry_out(void **state)
 		uint64_t value;
 		bool possible;
 	} cases[] = {
-		{"bandwidth", 0, 2, 0, true},
+		{"latency, which only the client initiates", 0, 2, TEST_LATENCY, false},
+		{"the client", 5, 1, TEST_CLIENT, true},
+		{"both ends", 5, 1, TEST_BOTH, true},
+		{"no direction", 5, 1, TEST_DIRECTIONS, false},
+		{"the largest direction", 5, 1, 255, false},
 		{"a kind that there is not", 0, 2, TEST_KINDS, false},
 		{"a kind beyond a byte", 0, 2, 0x100, false},
 		{"an event", 2, 2, 0, true},
@@ -155,6 +158,22 @@ static void refuses_what_nobody_can_carry_out(void **state)
 		check_case(
 			cases[i].name, decode_with(cases[i].at, cases[i].bytes, cases[i].value) ==
 					       (cases[i].possible ? 0 : -EPROTO));
+}
+
+/* The server only answers the client's WRITEs. */
+static void a_latency_has_one_direction(void **state)
+{
+	struct test_parameters parameters = full, back;
+	uint8_t bytes[TEST_PARAMETERS_SIZE];
+
+	(void)state;
+	parameters.kind = TEST_LATENCY;
+	for (unsigned int direction = 0; direction < TEST_DIRECTIONS; direction++) {
+		parameters.direction = (enum test_direction)direction;
+		test_parameters_encode(&parameters, bytes);
+		assert_int_equal(test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE),
+			direction == TEST_CLIENT ? 0 : -EPROTO);
+	}
 }
 
 static void ends_somehow(void **state)
@@ -216,13 +235,14 @@ static void tallies_come_back_as_they_went(void **state)
 		.worst = 5,
 		.best = 6,
 		.wrong = 0x1112131415161718,
+		.wrong_offset = 8,
 	};
 	struct test_result back;
 	static const uint8_t expected[TEST_RESULT_SIZE] =
 		"\x08\x07\x06\x05\x04\x03\x02\x01\x02\x00\x00\x00\x00\x00\x00\x00"
 		"\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00"
 		"\x05\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00"
-		"\x18\x17\x16\x15\x14\x13\x12\x11";
+		"\x18\x17\x16\x15\x14\x13\x12\x11\x08\x00\x00\x00\x00\x00\x00";
 	uint8_t bytes[TEST_RESULT_SIZE];
 
 	(void)state;
@@ -272,6 +292,7 @@ int main(void)
 		cmocka_unit_test(tells_flags_apart),
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_what_nobody_can_carry_out),
+		cmocka_unit_test(a_latency_has_one_direction),
 		cmocka_unit_test(ends_somehow),
 		cmocka_unit_test(knows_which_shapes_there_can_be),
 		cmocka_unit_test(needs_memory_for_all_slots),
