@@ -136,7 +136,6 @@ static int check_host(struct diagnosis *diagnosis)
 	enum readiness lacking;
 	int error;
 
-	providers_preload();
 	error = inventory_take("", &diagnosis->inventory);
 	if (error)
 		return check_failed(diagnosis, CHECK_HOST, FAILURE_ERRNO, PHASE_OPEN, -error, "%s",

@@ -4,7 +4,7 @@
  *
  * A region that a peer could reach is mapped when the others are, by the main thread, but registered
  * only when our MSG_MR is due, for which the peer's proof must be right: a stranger finds no memory.
- * Runs on the CQ thread, but for secret_refused().
+ * Runs on the CQ thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,12 +13,6 @@
 
 _Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "keys of the secret fit the digest");
 _Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag fits into the place of a digest");
-
-int secret_refused(struct failure *failure)
-{
-	return failure_set(
-		failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SECRET, "--secret-file", "");
-}
 
 /* What the server logs of a client; the client says of a server what it says of any refusal. */
 static void record_unauthenticated(struct connection *connection)
@@ -29,49 +23,46 @@ static void record_unauthenticated(struct connection *connection)
 		failure_set_unauthenticated(&connection->failure, message_name(MSG_PROOF));
 }
 
-void connection_prove(struct connection *connection)
+enum exchange_event authentication_send_proof(struct connection *connection)
 {
 	struct message message = {.type = MSG_PROOF};
 
 	handshake_prove(&connection->handshake, message.proof);
-	connection_send(connection, OPERATION_PROOF, &message, IBV_SEND_SIGNALED);
+	return connection_send(connection, OPERATION_PROOF, &message, IBV_SEND_SIGNALED);
 }
 
-bool connection_admit(struct connection *connection, const struct message *message)
+enum exchange_event authentication_take_proof(
+	struct connection *connection, const struct message *message)
 {
 	if (!handshake_is_proved(&connection->handshake, message->proof)) {
 		record_unauthenticated(connection);
-		connection->gave_up = deadline_now();
-		connection_step(connection, EVENT_UNAUTHENTICATED);
-		return false;
+		return EVENT_UNAUTHENTICATED;
 	}
 	output_detail(connection->settings->output, "%s holds our secret", connection->peer);
-	wakeup_queue_post(connection->settings->wakeups, &connection->to_main, CONNECTION_ADMITTED);
-	return true;
+	wakeup_queue_post(
+		connection->settings->wakeups, &connection->to_main, CONNECTION_AUTHENTICATED);
+	return EVENT_RECEIVED_PROOF;
 }
 
-bool connection_open_memory(struct connection *connection)
+enum exchange_event authentication_open_memory(struct connection *connection)
 {
 	struct region *regions[] = {&connection->outgoing, &connection->incoming};
 
-	for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
+	for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++)
 		if (!regions[i]->mr &&
-			region_register(regions[i], connection->pd, &connection->failure)) {
-			connection_give_up(connection);
-			return false;
-		}
-	}
-	return true;
+			region_register(regions[i], connection->endpoint.pd, &connection->failure))
+			return EVENT_ABORTED;
+	return EVENT_NONE;
 }
 
-bool connection_is_turned_away(const struct connection *connection, const struct message *message)
+bool authentication_is_refusal(const struct connection *connection, const struct message *message)
 {
 	return connection->handshake.secret && connection->settings->active &&
 	       connection->exchange.received == RECEIVED_NOTHING &&
 	       message->refusal == REFUSAL_SECRET;
 }
 
-void connection_key_source(struct connection *connection)
+void authentication_key_source(struct connection *connection)
 {
 	const struct handshake *handshake = &connection->handshake;
 	const char *name = source_name(connection->source);
@@ -85,7 +76,7 @@ void connection_key_source(struct connection *connection)
 	secret_forget(key, sizeof(key));
 }
 
-void connection_key_sink(struct connection *connection)
+void authentication_key_sink(struct connection *connection)
 {
 	const struct handshake *handshake = &connection->handshake;
 	const struct message *peer = &connection->peer_mr;
@@ -99,7 +90,7 @@ void connection_key_sink(struct connection *connection)
 	secret_forget(key, sizeof(key));
 }
 
-void connection_sign(struct connection *connection, struct message *verdict)
+void authentication_sign(struct connection *connection, struct message *verdict)
 {
 	const struct handshake *handshake = &connection->handshake;
 
@@ -108,7 +99,7 @@ void connection_sign(struct connection *connection, struct message *verdict)
 			verdict->verdict, verdict->digest.bytes);
 }
 
-bool connection_is_signed(struct connection *connection, const struct message *verdict)
+bool authentication_is_signed(struct connection *connection, const struct message *verdict)
 {
 	const struct handshake *handshake = &connection->handshake;
 

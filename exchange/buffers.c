@@ -38,7 +38,7 @@ int connection_create_region(struct connection *connection, struct region *regio
 	uint64_t *locked = &connection->device->locked;
 	struct failure attempt = {0};
 
-	while (region_create(region, connection->pd, size, access, locked, &attempt)) {
+	while (region_create(region, connection->endpoint.pd, size, access, locked, &attempt)) {
 		if (size <= guard_pages_round(1)) {
 			*failure = attempt;
 			return -1;
@@ -54,18 +54,7 @@ int connection_create_region(struct connection *connection, struct region *regio
 
 struct region *connection_exposed(struct connection *connection)
 {
-	return mode_verbs(connection->mode)->writes ? &connection->incoming : &connection->outgoing;
-}
-
-void connection_revoke(struct connection *connection)
-{
-	int error = region_revoke(connection_exposed(connection));
-
-	if (!error)
-		return;
-	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, -error, "ibv_dereg_mr",
-		"the device does not give our memory back: %s", strerror(-error));
-	connection_give_up(connection);
+	return connection->mover->exposes_incoming ? &connection->incoming : &connection->outgoing;
 }
 
 static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)
@@ -149,9 +138,9 @@ size_t control_size(const struct queue_limits *limits)
 	       (size_t)limits->sends * MESSAGE_SIZE;
 }
 
-uint8_t *control_receive(const struct connection *connection, uint64_t slot)
+uint8_t *control_receives(const struct connection *connection)
 {
-	return connection->control.start + (long_sends(&connection->limits) + slot) * LONG_SLOT;
+	return connection->control.start + long_sends(&connection->limits) * LONG_SLOT;
 }
 
 uint8_t *control_send(const struct connection *connection, enum operation operation)
@@ -164,5 +153,5 @@ uint8_t *control_send(const struct connection *connection, enum operation operat
 	if (operation == OPERATION_MR && !queue_limits_are_for_texts(limits))
 		return start + LONG_SLOT;
 	start += (size_t)(long_sends(limits) + limits->receives) * LONG_SLOT;
-	return start + connection->sends_posted % limits->sends * MESSAGE_SIZE;
+	return start + connection->endpoint.pairs[0].sends_posted % limits->sends * MESSAGE_SIZE;
 }

@@ -12,53 +12,26 @@
 #include <string.h>
 
 #include "exchange/internal.h"
+#include "verbs/cm.h"
 
 /* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
 #define RNR_TIMER 12
 
-static int make_queue_pair(struct connection *connection, struct failure *failure)
+/* Makes the queues, and asks for the first event. */
+static int make_endpoint(struct connection *connection, struct failure *failure)
 {
-	struct ibv_context *verbs = connection->device->verbs;
-	const struct ibv_device_attr *allowed = &connection->device->attributes;
-	const struct queue_limits *limits = &connection->limits;
-	uint32_t all = limits->sends + limits->receives;
-	struct ibv_qp_init_attr wanted = {
-		.qp_type = IBV_QPT_RC,
-		.cap =
-			{
-				.max_send_wr = limits->sends,
-				.max_recv_wr = limits->receives,
-				.max_send_sge = 1,
-				.max_recv_sge = 1,
-			},
+	const struct queue_size size = {
+		.sends = connection->limits.sends,
+		.receives = connection->limits.receives,
 	};
-	int error;
 
-	connection->pd = ibv_alloc_pd(verbs);
-	if (!connection->pd)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_alloc_pd",
-			"no protection domain: %s", strerror(errno));
-	connection->cq = ibv_create_cq(verbs, (int)all, connection, connection->device->channel, 0);
-	if (!connection->cq)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "ibv_create_cq",
-			"no completion queue: %s", strerror(errno));
-	error = ibv_req_notify_cq(connection->cq, 0);
-	if (error)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error,
-			"ibv_req_notify_cq", "no completion events: %s", strerror(error));
-	connection->armed = true;
-	wanted.send_cq = wanted.recv_cq = connection->cq;
-	if (rdma_create_qp(connection->id, connection->pd, &wanted) == 0)
-		return 0;
-	error = errno;
-	if (error == EINVAL && allowed->max_qp_wr >= (int)limits->sends)
-		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
-		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
-			"its request was given up before it was served");
-	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
-		"%s; asked for %u+%u work requests, the device allows %d each and %d queue pairs",
-		strerror(error), limits->sends, limits->receives, allowed->max_qp_wr,
-		allowed->max_qp);
+	if (endpoint_open(&connection->endpoint, connection->id, connection->device->channel, &size,
+		    1, failure))
+		return -1;
+	return endpoint_arm(&connection->endpoint)
+		       ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EIO,
+				 "ibv_req_notify_cq", "no completion events: %s", strerror(EIO))
+		       : 0;
 }
 
 /* The listener's part of a connection's threads: notes to the CQ thread and to the main thread. */
@@ -115,24 +88,22 @@ static int share_control(struct connection *connection, struct region *region, s
 /* Where the data goes out from and comes in, now that we know how much to expect. */
 static int make_rings(struct connection *connection, struct failure *failure)
 {
-	const struct mode_verbs *mode = mode_verbs(connection->mode);
-	bool iwarp = connection->device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	const struct mover *mover = connection->mover;
 	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
-	/* There a READ needs the right that a WRITE of the peer would. Its key goes to nobody. */
-	int incoming = mode->incoming_access | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
-
+	bool remote = connection->device->traits->read_needs_remote_write;
+	int incoming = mover->incoming_access | (remote ? IBV_ACCESS_REMOTE_WRITE : 0);
 	bool shares = queue_limits_are_for_texts(&connection->limits);
 	int error;
 
-	if (shares && mode->writes)
+	if (shares && mover->exposes_incoming)
 		error = share_control(
 			connection, &connection->outgoing, &connection->outgoing_ring);
 	else
 		error = make_ring(connection, &connection->outgoing, &connection->outgoing_ring,
-			ring_size(connection, ours, theirs), mode->outgoing_access, failure);
+			ring_size(connection, ours, theirs), mover->outgoing_access, failure);
 	if (error)
 		return -1;
-	if (shares && !mode->writes && !iwarp)
+	if (shares && !mover->exposes_incoming && !remote)
 		error = share_control(
 			connection, &connection->incoming, &connection->incoming_ring);
 	else
@@ -203,15 +174,17 @@ static int make_all(
 	connection->marks = calloc(limits->sends, sizeof(*connection->marks));
 	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
-	if (make_queue_pair(connection, failure) ||
-		region_create(&connection->control, connection->pd,
+	if (make_endpoint(connection, failure) ||
+		region_create(&connection->control, connection->endpoint.pd,
 			control_size(limits) +
 				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, &connection->device->locked, failure))
 		return -1;
 	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
 		return -1;
-	error = connection_post_receives(connection);
+	queue_pair_set_slots(connection->endpoint.pairs, control_receives(connection), LONG_SLOT,
+		connection->control.mr->lkey);
+	error = queue_pair_post_receives(connection->endpoint.pairs);
 	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error,
 			       "ibv_post_recv", "%s", strerror(-error))
 		     : 0;
@@ -250,6 +223,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	connection->settings = settings;
 	connection->mode = mode;
+	connection->mover = mover_find(mode, request && request->tutorial);
 	connection->device = device;
 	connection->id = id;
 	connection->to_thread.about = connection->to_main.about = connection;
@@ -272,8 +246,6 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	if (make_all(connection, request, failure)) {
 		connection->id = NULL; /* stays the caller's */
-		if (id->qp)
-			rdma_destroy_qp(id);
 		connection_destroy(connection);
 		return -1;
 	}
@@ -281,7 +253,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 		"%s: %s mode on %s port %u, queue pair %u%s, "
 		"%u bytes at a time, %u in flight",
 		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
-		connection->exchange.tutorial ? ", a program of the tutorial" : "",
+		connection->mover->tutorial ? ", a program of the tutorial" : "",
 		connection->limits.chunk, connection->limits.depth);
 	say_hello(connection);
 	wakeup_queue_post(&device->wakeups, &connection->to_thread, THREAD_ADOPT);
@@ -290,7 +262,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 }
 
 /* That and how hard to try, the same for connect and accept. */
-static struct rdma_conn_param parameters(const struct connection *connection)
+struct rdma_conn_param connection_parameters(const struct connection *connection)
 {
 	struct rdma_conn_param parameters = {
 		.initiator_depth = connection->initiator_depth,
@@ -299,7 +271,7 @@ static struct rdma_conn_param parameters(const struct connection *connection)
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 
-	if (!connection->exchange.tutorial) {
+	if (!connection->mover->tutorial) {
 		parameters.private_data = connection->hello_bytes;
 		parameters.private_data_len = connection->hello_size;
 	}
@@ -316,19 +288,19 @@ static void set_rnr_timer(struct connection *connection)
 
 bool connection_reads(const struct mode *mode)
 {
-	return !mode_verbs(mode)->writes;
+	return mover_find(mode, false)->reads;
 }
 
 int connection_connect(struct connection *connection)
 {
-	struct rdma_conn_param wanted = parameters(connection);
+	struct rdma_conn_param wanted = connection_parameters(connection);
 
 	return rdma_connect(connection->id, &wanted) ? -errno : 0;
 }
 
 int connection_accept(struct connection *connection)
 {
-	struct rdma_conn_param granted = parameters(connection);
+	struct rdma_conn_param granted = connection_parameters(connection);
 
 	if (rdma_accept(connection->id, &granted))
 		return -errno;
@@ -377,7 +349,7 @@ int connection_established(
 {
 	int events = 0;
 
-	if (connection->closed)
+	if (connection->main_life != CONNECTION_OPEN)
 		return 0;
 	if (connection->settings->active) {
 		set_rnr_timer(connection);
@@ -393,7 +365,7 @@ int connection_established(
 
 void connection_cancel(struct connection *connection, const struct failure *reason)
 {
-	if (connection->closed || failure_is_set(&connection->cancel_reason))
+	if (connection->main_life != CONNECTION_OPEN || failure_is_set(&connection->cancel_reason))
 		return;
 	connection->cancel_reason = *reason;
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_CANCEL);
@@ -403,9 +375,9 @@ void connection_close(struct connection *connection, const struct failure *reaso
 {
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
 
-	if (connection->closed)
+	if (connection->main_life != CONNECTION_OPEN)
 		return;
-	connection->closed = true;
+	connection->main_life = CONNECTION_CLOSING;
 	if (reason)
 		connection->reason = *reason;
 	/* Either way the queue pair is in the error state then, and flushes what is posted. */
@@ -424,20 +396,24 @@ void connection_disconnected(struct connection *connection)
 
 void connection_abandon(struct connection *connection, const struct failure *reason)
 {
-	if (connection->abandoned || connection->let_go)
+	if (connection->main_life >= CONNECTION_ABANDONING)
 		return;
-	connection->abandoned = true;
 	connection_close(connection, reason);
+	connection->main_life = CONNECTION_ABANDONING;
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_ABANDON);
 }
 
 bool connection_drained(struct connection *connection, unsigned int events)
 {
-	/* An abandoned connection is let go of only when the thread has seen that note too. */
-	if (events & (connection->abandoned ? CONNECTION_ABANDONED : CONNECTION_DRAINED))
-		connection->let_go = true;
+	/* An abandoned connection is released only when the thread has seen that, too. */
+	unsigned int released = connection->main_life == CONNECTION_ABANDONING
+					? CONNECTION_ABANDONED
+					: CONNECTION_DRAINED;
+
+	if (events & released)
+		connection->main_life = CONNECTION_RELEASED;
 	connection->workers &= ~events;
-	return connection->let_go && connection->workers == 0;
+	return connection->main_life == CONNECTION_RELEASED && connection->workers == 0;
 }
 
 const struct failure *connection_outcome(const struct connection *connection)
@@ -456,10 +432,7 @@ void connection_destroy(struct connection *connection)
 	sink_close(connection->sink);
 	wakeup_queue_withdraw(connection->settings->wakeups, &connection->to_main);
 	wakeup_queue_withdraw(&connection->device->wakeups, &connection->to_thread);
-	if (connection->id && connection->id->qp)
-		rdma_destroy_qp(connection->id);
-	if (connection->cq)
-		ibv_destroy_cq(connection->cq);
+	endpoint_close_queues(&connection->endpoint);
 	if (connection->incoming.start)
 		ring_destroy(&connection->incoming_ring);
 	if (connection->outgoing.start)
@@ -467,8 +440,7 @@ void connection_destroy(struct connection *connection)
 	region_free(&connection->incoming);
 	region_free(&connection->outgoing);
 	region_free(&connection->control);
-	if (connection->pd)
-		ibv_dealloc_pd(connection->pd);
+	endpoint_close(&connection->endpoint);
 	if (connection->id)
 		rdma_destroy_id(connection->id);
 	free(connection->marks);

@@ -1,16 +1,15 @@
 /*
- * The exchange as verbs: carries out what the state machine (exchange/state-machine.c) decides, and receives
- * what the peer says. Runs on the CQ thread, which alone posts to the queue pair from connect or
- * accept on; only the receives are posted before that, by the main thread. The data between MSG_MR
- * and MSG_DONE is in exchange/data.c.
+ * The driver of an exchange: feeds events to the state machine (exchange/state-machine.c), carries
+ * out the actions that it asks for, and feeds back the events which these return until none is left.
+ * Nothing that it calls calls it.
  *
- * Sends are numbered in the order of posting, which is that of their completion: when one is
- * complete, all before it are, signaled or not. A slot of `control` belongs to the device from
- * posting to completion; a send's slot follows from its number, and there are as many slots as the
- * send queue has places. A receive is posted again as soon as what it brought is taken.
+ * Runs on the CQ thread, which alone posts to the queue pair from connect or accept on. A receive is
+ * posted again as soon as what arrived in it has been taken.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,193 +17,62 @@
 #include "base/text.h"
 #include "exchange/internal.h"
 
-/* Places in the send queue that only the few messages of the exchange itself may take. */
-#define RESERVED 5
+/* Batches of completions before it is another connection's turn. */
+#define BATCHES 16
 
-/* In such a part of the send queue, one work request is signaled. */
-#define SIGNALED_PARTS 4
-
-static const struct mode_verbs modes[MODE_COUNT] = {
-	[MODE_WRITE] = {true, IBV_ACCESS_LOCAL_WRITE,
-		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE},
-	[MODE_READ] = {false, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_LOCAL_WRITE},
-};
-
-const struct mode_verbs *mode_verbs(const struct mode *mode)
+struct connection *connection_of(struct endpoint *endpoint)
 {
-	return &modes[mode->number];
+	return (struct connection *)((char *)endpoint - offsetof(struct connection, endpoint));
 }
 
-static int post_receive(struct connection *connection, uint64_t slot)
-{
-	struct ibv_sge piece = {
-		.addr = (uintptr_t)control_receive(connection, slot),
-		.length = LONG_SLOT,
-		.lkey = connection->control.mr->lkey,
-	};
-	struct ibv_recv_wr *bad, request = {
-					 .wr_id = WR_ID(OPERATION_RECEIVE, slot),
-					 .sg_list = &piece,
-					 .num_sge = 1,
-				 };
-	int error = ibv_post_recv(connection->id->qp, &request, &bad);
+/* Actions. */
 
-	if (!error)
-		connection->receives_posted++;
-	return -error;
-}
-
-int connection_post_receives(struct connection *connection)
-{
-	int error = 0;
-
-	for (uint64_t slot = 0; !error && slot < connection->limits.receives; slot++)
-		error = post_receive(connection, slot);
-	return error;
-}
-
-bool connection_outstanding(const struct connection *connection)
-{
-	return connection->receives_posted > 0 ||
-	       connection->sends_posted > connection->sends_completed;
-}
-
-uint64_t connection_capacity(const struct connection *connection)
-{
-	uint64_t used = connection->sends_posted - connection->sends_completed + RESERVED;
-
-	return used < connection->limits.sends ? connection->limits.sends - used : 0;
-}
-
-bool connection_unacknowledged(const struct connection *connection)
-{
-	return connection->sends_posted > 0 &&
-	       connection->sends_completed <= connection->signaled_send;
-}
-
-int connection_post(
-	struct connection *connection, enum operation operation, struct ibv_send_wr *request)
-{
-	struct ibv_send_wr *bad;
-	int error;
-
-	request->wr_id = WR_ID(operation, connection->sends_posted);
-	/* What goes unsignaled by itself is signaled now and then, so that the queue empties. */
-	if (connection->sends_posted - connection->signaled_send >=
-		connection->limits.sends / SIGNALED_PARTS)
-		request->send_flags |= IBV_SEND_SIGNALED;
-	if (!connection_unacknowledged(connection))
-		connection->acknowledged = deadline_now();
-	if (request->send_flags & IBV_SEND_SIGNALED)
-		connection->signaled_send = connection->sends_posted;
-	error = ibv_post_send(connection->id->qp, request, &bad);
-	if (!error) {
-		connection->sends_posted++;
-		connection->spoke = deadline_now();
-		return 0;
-	}
-	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, error, "ibv_post_send",
-		"the device does not take a work request: %s", strerror(error));
-	connection_step(connection, EVENT_FAILED);
-	return -error;
-}
-
-int connection_post_drain(struct connection *connection)
-{
-	struct ibv_send_wr *bad, request = {
-					 .wr_id = WR_ID(OPERATION_DRAIN, connection->sends_posted),
-					 .opcode = IBV_WR_SEND,
-					 .send_flags = IBV_SEND_SIGNALED,
-				 };
-	int error = ibv_post_send(connection->id->qp, &request, &bad);
-
-	if (!error)
-		connection->sends_posted++;
-	return -error;
-}
-
-int connection_send(struct connection *connection, enum operation operation,
-	const struct message *message, unsigned int flags)
-{
-	uint8_t bytes[MESSAGE_MAX], *slot = control_send(connection, operation);
-	size_t size = message_encode(message, bytes);
-	struct ibv_sge piece = {
-		.addr = (uintptr_t)slot,
-		.length = (uint32_t)size,
-		.lkey = connection->control.mr->lkey,
-	};
-	struct ibv_send_wr request = {
-		.sg_list = &piece,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = flags,
-	};
-
-	memcpy(slot, bytes, size);
-	return connection_post(connection, operation, &request);
-}
-
-static void send_region(struct connection *connection)
+static enum exchange_event send_region(struct connection *connection)
 {
 	const struct region *exposed = connection_exposed(connection);
 	struct message message = {.type = MSG_MR};
+	enum exchange_event event = authentication_open_memory(connection);
 
-	if (!connection_open_memory(connection))
-		return;
+	if (event != EVENT_NONE)
+		return event;
 	message.address = (uintptr_t)exposed->start;
 	message.length = exposed->size;
 	message.rkey = exposed->mr->rkey;
-	if (!connection->exchange.tutorial) {
-		message.depth = connection->limits.depth;
-		message_set_text(&message, source_name(connection->source));
-	}
-	connection_send(connection, OPERATION_MR, &message, IBV_SEND_SIGNALED);
+	connection->mover->describe_region(connection, &message);
+	return connection_send(connection, OPERATION_MR, &message, IBV_SEND_SIGNALED);
 }
 
-static void send_data(struct connection *connection)
+static enum exchange_event start_data(struct connection *connection)
 {
 	output_line(connection->settings->output, "received MSG_MR. %s remote memory...",
 		connection->mode->doing);
 	output_detail(connection->settings->output, "%s offers %llu bytes at %#llx, rkey %#x",
 		connection->peer, (unsigned long long)connection->peer_mr.length,
 		(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
-	if (connection->exchange.tutorial) {
-		tutorial_move(connection);
-		return;
-	}
-	connection_key_source(connection);
-	source_begin(connection->source);
+	return connection->mover->start(connection);
 }
 
-/* To a tutorial peer MSG_DONE says that our READ is over: it must not overtake it. */
-static void send_done(struct connection *connection)
+static enum exchange_event send_done(struct connection *connection)
 {
 	struct message message = {.type = MSG_DONE};
-	unsigned int flags = IBV_SEND_SIGNALED;
-	const char *why;
+	unsigned int flags = connection->mover->describe_done(connection, &message);
 
-	if (!connection->exchange.tutorial) {
-		source_result(connection->source, &message.digest, &why);
-		message.length = connection->sender.told;
-	} else if (!mode_verbs(connection->mode)->writes) {
-		flags |= IBV_SEND_FENCE;
-	}
-	connection_send(connection, OPERATION_DONE, &message, flags);
+	return connection_send(connection, OPERATION_DONE, &message, IBV_SEND_SIGNALED | flags);
 }
 
-static void send_verdict(struct connection *connection)
+static enum exchange_event send_verdict(struct connection *connection)
 {
 	struct message message = {
 		.type = MSG_VERDICT,
 		.verdict = connection->damaged ? VERDICT_DAMAGED : VERDICT_VERIFIED,
 	};
 
-	connection_sign(connection, &message);
-	connection_send(connection, OPERATION_VERDICT, &message, IBV_SEND_SIGNALED);
+	authentication_sign(connection, &message);
+	return connection_send(connection, OPERATION_VERDICT, &message, IBV_SEND_SIGNALED);
 }
 
-/* Tells the peer why we give up, as far as that is its business. */
-static void send_abort(struct connection *connection)
+/* Tells the peer why we abort, as far as that is its business. */
+static enum exchange_event send_abort(struct connection *connection)
 {
 	struct message message = {.type = MSG_ABORT};
 	char text[1024];
@@ -214,288 +82,446 @@ static void send_abort(struct connection *connection)
 		message.refusal = REFUSAL_SECRET;
 	explain_cause(&connection->failure, text, sizeof(text));
 	message_set_text(&message, text);
-	connection_send(connection, OPERATION_ABORT, &message, IBV_SEND_SIGNALED);
+	return connection_send(connection, OPERATION_ABORT, &message, IBV_SEND_SIGNALED);
 }
 
-void connection_step(struct connection *connection, enum exchange_event event)
+/* The state machine. */
+
+/* Of several events that actions return only the first counts: the others are its effects. */
+static enum exchange_event first(enum exchange_event earlier, enum exchange_event later)
 {
-	const char *violation = exchange_violation(&connection->exchange, event);
-	unsigned int actions = exchange_step(&connection->exchange, event);
+	return earlier != EVENT_NONE ? earlier : later;
+}
+
+/* Carries out what the state machine asks for after an event. Returns what that led to. */
+static enum exchange_event act(struct connection *connection, unsigned int actions)
+{
+	enum exchange_event event = EVENT_NONE;
+
+	if (actions & ACTION_SEND_PROOF)
+		event = first(event, authentication_send_proof(connection));
+	if (actions & ACTION_SEND_MR)
+		event = first(event, send_region(connection));
+	if (actions & ACTION_SEND_DATA)
+		event = first(event, start_data(connection));
+	if (actions & ACTION_SEND_DONE)
+		event = first(event, send_done(connection));
+	if (actions & ACTION_DELIVER)
+		connection->mover->deliver(connection);
+	if (actions & ACTION_SEND_VERDICT)
+		event = first(event, send_verdict(connection));
+	if (actions & ACTION_SEND_ABORT)
+		event = first(event, send_abort(connection));
+	return event;
+}
+
+/* From now on the exchange runs, and idleness counts. */
+static void start_running(struct connection *connection)
+{
+	if (!connection->running)
+		connection->last_receive = connection->last_send = deadline_now();
+	connection->running = true;
+}
+
+/* rdmacm may never report the connection established, and the peer talks over it all the same. */
+static void finish_handshake(struct connection *connection)
+{
+	start_running(connection);
+	wakeup_queue_post(
+		connection->settings->wakeups, &connection->to_main, CONNECTION_HANDSHAKE_DONE);
+}
+
+/* One step. Returns the event that follows from it, EVENT_NONE if none does. */
+static enum exchange_event step(struct connection *connection, enum exchange_event event)
+{
+	struct exchange *exchange = &connection->exchange;
+	const char *violation = exchange_violation(exchange, event);
+	bool ended = exchange->ended;
+	unsigned int actions = exchange_step(exchange, event);
+	enum exchange_event next;
 
 	if (actions & ACTION_VIOLATION)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, (int)event,
 			"exchange_step", "it sent %s", violation ? violation : "out of order");
 	else if (event == EVENT_RECEIVED_MR && !connection->settings->active)
-		connection_meet(connection);
-	if (actions & ACTION_SEND_PROOF)
-		connection_prove(connection);
-	if (actions & ACTION_SEND_MR)
-		send_region(connection);
-	if (actions & ACTION_SEND_DATA)
-		send_data(connection);
-	if (actions & ACTION_SEND_DONE)
-		send_done(connection);
-	if ((actions & ACTION_DELIVER) && connection->exchange.tutorial)
-		tutorial_deliver(connection);
-	if (actions & ACTION_SEND_VERDICT)
-		send_verdict(connection);
-	if (actions & ACTION_SEND_ABORT)
-		send_abort(connection);
-	if (!connection->completed && exchange_complete(&connection->exchange))
-		connection->completed = deadline_now();
+		finish_handshake(connection);
+	if (!ended && exchange->ended)
+		connection->aborted = deadline_now();
+	next = act(connection, actions);
+	if (!connection->exchange_end && exchange_complete(exchange))
+		connection->exchange_end = deadline_now();
 	if ((actions & ACTION_FINISH) && event != EVENT_DISCONNECTED)
 		wakeup_queue_post(
 			connection->settings->wakeups, &connection->to_main, CONNECTION_FINISHED);
+	return next;
 }
 
-void connection_give_up(struct connection *connection)
+static void drive(struct connection *connection, enum exchange_event event)
 {
-	if (!connection->exchange.ended)
-		connection->gave_up = deadline_now();
-	connection_step(connection, EVENT_GAVE_UP);
+	while (event != EVENT_NONE)
+		event = step(connection, event);
 }
 
-void connection_keepalive(struct connection *connection)
+/* Moves whatever may be moved. Returns true if more could be, but others have their turn first. */
+static bool advance(struct connection *connection)
 {
-	struct ibv_send_wr request = {.opcode = IBV_WR_SEND};
+	enum exchange_event event;
 
-	connection_post(connection, OPERATION_KEEPALIVE, &request);
+	connection->more = false;
+	while ((event = connection->mover->advance(connection)) != EVENT_NONE)
+		drive(connection, event);
+	return connection->more;
 }
+
+/* Receives. */
 
 /* Records why a message cannot be one of the protocol's. */
-static void refuse_message(
+static enum exchange_event refuse_message(
 	struct connection *connection, int error, const struct message *message, uint32_t length)
 {
 	if (error == -EMSGSIZE)
-		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
-			"message_decode", "it sent a message of %u bytes, not %d", length,
-			MESSAGE_SIZE);
-	else if (message->type >= MSG_TYPES)
-		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
-			"message_decode", "it sent a message of unknown type %u", message->type);
-	else
-		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
-			"message_decode",
-			"its %s has impossible contents (address %#llx, length "
-			"%llu, verdict %u)",
-			message_name(message->type), (unsigned long long)message->address,
-			(unsigned long long)message->length, message->verdict);
-	connection_give_up(connection);
+		return connection_fail(connection, FAILURE_PROTOCOL, error, "message_decode",
+			"it sent a message of %u bytes, not %d", length, MESSAGE_SIZE);
+	if (message->type >= MSG_TYPES)
+		return connection_fail(connection, FAILURE_PROTOCOL, error, "message_decode",
+			"it sent a message of unknown type %u", message->type);
+	return connection_fail(connection, FAILURE_PROTOCOL, error, "message_decode",
+		"its %s has impossible contents (address %#llx, length %llu, verdict %u)",
+		message_name(message->type), (unsigned long long)message->address,
+		(unsigned long long)message->length, message->verdict);
 }
 
-/* The peer gave up, and says why. */
-static void hear_abort(struct connection *connection, const struct message *message)
+/* The peer aborted, and says why. */
+static enum exchange_event take_abort(struct connection *connection, const struct message *message)
 {
 	char text[TEXT_ESCAPED_SIZE(MESSAGE_TEXT_MAX)];
 
-	if (connection_is_turned_away(connection, message))
+	if (authentication_is_refusal(connection, message))
 		secret_refused(&connection->failure);
 	/* What the peer quotes is escaped already. */
 	text_escape_utf8(text, message->text, message->text_size);
 	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0,
 		message_name(MSG_ABORT), "it gave up: %s", *text ? text : "it does not say why");
-	connection_step(connection, EVENT_RECEIVED_ABORT);
+	return EVENT_RECEIVED_ABORT;
 }
 
-/* Keeps what a message of the exchange says that may come now. Returns false if it cannot be. */
-static bool keep(struct connection *connection, const struct message *message)
+static enum exchange_event take_verdict(
+	struct connection *connection, const struct message *message)
 {
-	bool tutorial = connection->exchange.tutorial;
+	enum exchange_event event = EVENT_NONE;
+
+	if (!authentication_is_signed(connection, message))
+		return connection_fail(connection, FAILURE_PROTOCOL, -EBADMSG,
+			message_name(MSG_VERDICT), "its MSG_VERDICT is not signed with our secret");
+	if (message->verdict != VERDICT_VERIFIED)
+		failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
+			message_name(MSG_VERDICT), "");
+	if (connection->mover->done_with == RECEIVED_VERDICT)
+		event = connection_revoke(connection);
+	return first(event, EVENT_RECEIVED_VERDICT);
+}
+
+/* Takes a message of the exchange. Returns its event, or why it cannot be taken. */
+static enum exchange_event take_message(
+	struct connection *connection, const struct message *message)
+{
+	struct exchange *exchange = &connection->exchange;
 
 	switch (message->type) {
 	case MSG_PROOF:
-		return connection_admit(connection, message);
+		if (exchange_violation(exchange, EVENT_RECEIVED_PROOF))
+			return EVENT_RECEIVED_PROOF;
+		return authentication_take_proof(connection, message);
 	case MSG_MR:
+		if (exchange_violation(exchange, EVENT_RECEIVED_MR))
+			return EVENT_RECEIVED_MR;
 		connection->peer_mr = *message;
-		if (!tutorial)
-			stream_prepare(connection);
-		return !connection->exchange.ended;
+		return connection->mover->prepare(connection);
 	case MSG_DONE:
+		if (exchange_violation(exchange, EVENT_RECEIVED_DONE))
+			return EVENT_RECEIVED_DONE;
 		connection->peer_done = *message;
-		return tutorial || stream_may_end(connection, message);
-	default:
-		if (!connection_is_signed(connection, message)) {
-			failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
-				-EBADMSG, message_name(MSG_VERDICT),
-				"its MSG_VERDICT is not signed with our secret");
-			connection_give_up(connection);
-			return false;
-		}
-		if (message->verdict != VERDICT_VERIFIED)
-			failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
-				message_name(MSG_VERDICT), "");
-		/* The peer has read all that it wanted. */
-		if (!mode_verbs(connection->mode)->writes)
-			connection_revoke(connection);
-		return !connection->exchange.ended;
+		return connection->mover->peer_done(connection);
+	case MSG_VERDICT:
+		if (exchange_violation(exchange, EVENT_RECEIVED_VERDICT))
+			return EVENT_RECEIVED_VERDICT;
+		return take_verdict(connection, message);
+	case MSG_DATA:
+		return stream_announced(connection, message->length);
+	case MSG_CREDIT:
+		return stream_credited(connection, message);
+	case MSG_ABORT:
+		return take_abort(connection, message);
+	case MSG_TYPES:
+		break; /* message_decode() refuses what is none of these */
 	}
+	return EVENT_NONE;
 }
 
-static void receive(struct connection *connection, const uint8_t *slot, uint32_t length)
+static enum exchange_event take_bytes(
+	struct connection *connection, const uint8_t *bytes, uint32_t length)
 {
-	static const enum exchange_event events[MSG_TYPES] = {
-		[MSG_PROOF] = EVENT_RECEIVED_PROOF,
-		[MSG_MR] = EVENT_RECEIVED_MR,
-		[MSG_DONE] = EVENT_RECEIVED_DONE,
-		[MSG_VERDICT] = EVENT_RECEIVED_VERDICT,
-	};
 	struct message message;
-	int error = message_decode(&message, slot, length);
+	int error = message_decode(&message, bytes, length);
 
 	if (length == 0 && connection->streaming)
-		return; /* a sign of life, which nobody has to give before */
-	if (error) {
-		refuse_message(connection, error, &message, length);
-		return;
-	}
-	/* Whoever gave up hears no more than that the peer did, too: no second proof, say. */
+		return EVENT_NONE; /* a keepalive, which is not due before */
+	if (error)
+		return refuse_message(connection, error, &message, length);
+	/* After we aborted only the peer's own abort matters. */
 	if (connection->exchange.ended && message.type != MSG_ABORT)
-		return;
+		return EVENT_NONE;
 	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
 		output_detail(connection->settings->output, "%s sent %s", connection->peer,
 			message_name(message.type));
-	switch (message.type) {
-	case MSG_DATA:
-		stream_hear(connection, message.length);
-		return;
-	case MSG_CREDIT:
-		stream_hear_credit(connection, &message);
-		return;
-	case MSG_ABORT:
-		hear_abort(connection, &message);
-		return;
-	default:
-		if (exchange_violation(&connection->exchange, events[message.type]) ||
-			keep(connection, &message))
-			connection_step(connection, events[message.type]);
-	}
+	return take_message(connection, &message);
 }
 
-/* A receive is complete: takes what it brought, and posts it again. */
-static void received(struct connection *connection, const struct ibv_wc *completion)
+/* A receive is complete: takes what arrived, and posts it again. */
+static void take_receive(struct connection *connection, const struct completion *completion)
 {
-	uint64_t slot = WR_NUMBER(completion->wr_id);
+	const struct ibv_wc *wc = completion->wc;
+	enum exchange_event event;
 
-	connection->heard = deadline_now();
-	/* What comes after the end (a message too many, say) must not change what was agreed. */
+	connection->last_receive = deadline_now();
+	/* What arrives after the end (a message too many, say) must not change what was agreed. */
 	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
 		return;
 	/* The passive side answers; before that the main thread still makes what its data needs. */
-	if (connection->settings->active && !connection->exchange.established) {
-		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"ibv_poll_cq", "it sent a message before it had ours");
-		connection_give_up(connection);
-		return;
-	}
-	if (completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-		stream_hear_immediate(connection, ntohl(completion->imm_data));
+	if (connection->settings->active && !connection->exchange.established)
+		event = connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "ibv_poll_cq",
+			"it sent a message before it had ours");
+	else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+		event = stream_announced_immediate(connection, ntohl(wc->imm_data));
 	else
-		receive(connection, control_receive(connection, slot), completion->byte_len);
-	if (connection->exchange.ended || connection->closing)
+		event = take_bytes(connection, completion->data, wc->byte_len);
+	drive(connection, event);
+	if (connection->exchange.ended || connection->life != CONNECTION_OPEN)
 		return;
-	if (post_receive(connection, slot)) {
+	if (queue_pair_post_receive(completion->pair, completion->number)) {
 		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
 			"ibv_post_recv", "the device does not take a work request");
-		connection_step(connection, EVENT_FAILED);
+		drive(connection, EVENT_FAILED);
 	}
 }
+
+/* Sends. */
+
+/* What a work request does, and the event that its completion is. */
+static const struct {
+	const char *name;
+	enum exchange_event event;
+	bool printed; /* the tutorial's transcript shows its completion */
+} operations[] = {
+	[OPERATION_PROOF] = {"sending MSG_PROOF", EVENT_SENT_PROOF, false},
+	[OPERATION_MR] = {"sending MSG_MR", EVENT_SENT_MR, true},
+	[OPERATION_DONE] = {"sending MSG_DONE", EVENT_SENT_DONE, true},
+	[OPERATION_VERDICT] = {"sending MSG_VERDICT", EVENT_SENT_VERDICT, false},
+	[OPERATION_ABORT] = {"sending MSG_ABORT", EVENT_SENT_ABORT, false},
+	[OPERATION_WRITE] = {"RDMA WRITE", EVENT_NONE, false},
+	[OPERATION_READ] = {"RDMA READ", EVENT_NONE, false},
+	[OPERATION_DATA] = {"sending MSG_DATA", EVENT_NONE, false},
+	[OPERATION_CREDIT] = {"sending MSG_CREDIT", EVENT_NONE, false},
+	[OPERATION_KEEPALIVE] = {"a sign of life", EVENT_NONE, false},
+	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
+};
 
 /* A send is complete, and all before it. */
-static void sent(struct connection *connection, enum operation operation, uint64_t number)
+static void take_sent(struct connection *connection, const struct completion *completion)
 {
-	static const enum exchange_event events[] = {
-		[OPERATION_PROOF] = EVENT_SENT_PROOF,
-		[OPERATION_MR] = EVENT_SENT_MR,
-		[OPERATION_DONE] = EVENT_SENT_DONE,
-		[OPERATION_VERDICT] = EVENT_SENT_VERDICT,
-		[OPERATION_ABORT] = EVENT_SENT_ABORT,
-	};
+	enum operation operation = (enum operation)completion->kind;
 
-	if (operation == OPERATION_WRITE)
-		stream_written(connection, number);
-	else if (operation == OPERATION_READ)
-		stream_read(connection, number);
-	/* The tutorial says this of its RDMA too; of ours there may be thousands. */
-	if (operation == OPERATION_MR || operation == OPERATION_DONE ||
-		(connection->exchange.tutorial && operation <= OPERATION_READ))
+	if (operation == OPERATION_WRITE || operation == OPERATION_READ)
+		connection->mover->completed(connection, completion->number);
+	if (operations[operation].printed)
 		output_line(connection->settings->output, "send completed successfully.");
-	if (operation <= OPERATION_ABORT)
-		connection_step(connection, events[operation]);
+	drive(connection, operations[operation].event);
 }
 
-static const char *operation_name(enum operation operation)
+static void take_failed(struct connection *connection, const struct completion *completion)
 {
-	static const char *const names[] = {
-		[OPERATION_PROOF] = "sending MSG_PROOF",
-		[OPERATION_MR] = "sending MSG_MR",
-		[OPERATION_DONE] = "sending MSG_DONE",
-		[OPERATION_VERDICT] = "sending MSG_VERDICT",
-		[OPERATION_ABORT] = "sending MSG_ABORT",
-		[OPERATION_WRITE] = "RDMA WRITE",
-		[OPERATION_READ] = "RDMA READ",
-		[OPERATION_DATA] = "sending MSG_DATA",
-		[OPERATION_CREDIT] = "sending MSG_CREDIT",
-		[OPERATION_KEEPALIVE] = "a sign of life",
-		[OPERATION_DRAIN] = "the marker",
-		[OPERATION_RECEIVE] = "receiving",
-	};
+	int status = (int)completion->wc->status;
+	bool receive = completion->kind == ENDPOINT_RECEIVE;
 
-	return names[operation];
-}
-
-/* Records a failed work request with what may explain it: who, what, and which memory. */
-static void record(struct connection *connection, int status, const char *doing)
-{
-	const struct rdma_addr *route = &connection->id->route.addr;
-	const struct message *peer = &connection->peer_mr;
-	char ours[INET6_ADDRSTRLEN] = "?", theirs[INET6_ADDRSTRLEN] = "?";
-
-	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
-	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
-	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",
-		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx", doing,
-		connection->id->qp->qp_num, ours, theirs, (unsigned long long)peer->length,
-		(unsigned long long)peer->address);
-}
-
-void connection_stalled(struct connection *connection)
-{
-	record(connection, IBV_WC_RETRY_EXC_ERR, "nothing within --timeout");
-}
-
-static void completion_failed(struct connection *connection, const struct ibv_wc *completion)
-{
-	enum operation operation = WR_OPERATION(completion->wr_id);
-	int status = (int)completion->status;
-
-	/* soft-RoCE's word for a message that is too long for its receive. */
-	if (operation == OPERATION_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
+	/* How soft-RoCE reports a message that is too long for its receive. */
+	if (receive && status == IBV_WC_LOC_QP_OP_ERR)
 		status = IBV_WC_LOC_LEN_ERR;
-	/* And for a WRITE with immediate data, which takes a receive, to where it may not go. */
-	if (operation == OPERATION_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
+	/* And a WRITE with immediate data, which takes a receive, to where it may not go. */
+	if (receive && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
 			"ibv_poll_cq", "it wrote where our memory does not allow it");
-	record(connection, status, operation_name(operation));
-	connection_step(connection, EVENT_FAILED);
+	connection_record_completion(connection, status, operations[completion->kind].name);
+	drive(connection, EVENT_FAILED);
 }
 
-void connection_completed(struct connection *connection, const struct ibv_wc *completion)
+static int take_completion(void *context, const struct completion *completion)
 {
-	enum operation operation = WR_OPERATION(completion->wr_id);
-	uint64_t number = WR_NUMBER(completion->wr_id);
+	struct connection *connection = context;
 
-	if (operation == OPERATION_RECEIVE) {
-		connection->receives_posted--;
-	} else {
-		connection->sends_completed = number + 1;
-		connection->acknowledged = deadline_now();
-	}
-	if (operation == OPERATION_DRAIN)
-		return;
-	if (completion->status != IBV_WC_SUCCESS)
-		completion_failed(connection, completion);
-	else if (operation == OPERATION_RECEIVE)
-		received(connection, completion);
+	if (completion->kind != ENDPOINT_RECEIVE)
+		connection->last_acknowledged = deadline_now();
+	if (completion->kind == ENDPOINT_DRAIN)
+		return 0;
+	if (completion->wc->status != IBV_WC_SUCCESS)
+		take_failed(connection, completion);
+	else if (completion->kind == ENDPOINT_RECEIVE)
+		take_receive(connection, completion);
 	else
-		sent(connection, operation, number);
+		take_sent(connection, completion);
+	return 0;
+}
+
+/* What the CQ thread calls. */
+
+/*
+ * A peer that sends as fast as we take would have us do that for ever, so there is an end to a turn;
+ * but of a connection that is closing, to which nothing new comes, everything is taken.
+ */
+bool connection_poll(struct connection *connection)
+{
+	unsigned int batches = 0;
+	bool more = false;
+	int count;
+
+	while ((count = endpoint_poll(&connection->endpoint, take_completion, connection)) > 0) {
+		more = advance(connection);
+		if (++batches >= BATCHES && connection->life == CONNECTION_OPEN)
+			return true;
+	}
+	if (count < 0) {
+		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_poll_cq",
+			"the completion queue is broken");
+		drive(connection, EVENT_FAILED);
+	}
+	return more;
+}
+
+/* The streams went on only as far as one turn allows. */
+bool connection_advance(struct connection *connection)
+{
+	bool more = advance(connection);
+
+	return connection_poll(connection) || more;
+}
+
+void connection_arm(struct connection *connection)
+{
+	if (endpoint_arm(&connection->endpoint) == 0)
+		return;
+	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_req_notify_cq",
+		"the completion queue is broken");
+	drive(connection, EVENT_FAILED);
+}
+
+deadline_t connection_check_idle(struct connection *connection, deadline_t now)
+{
+	deadline_t again;
+
+	drive(connection, idle_check(connection, now, &again));
+	return again;
+}
+
+/* Nothing more is received, and what is posted comes back. */
+static void close_queue_pair(struct connection *connection)
+{
+	connection->life = CONNECTION_CLOSING;
+	/*
+	 * It is in the error state already, but soft-RoCE flushes a receive that was posted after it
+	 * had entered that state only when it enters it once more.
+	 */
+	endpoint_flush(&connection->endpoint);
+	connection_poll(connection);
+}
+
+bool connection_take_events(struct connection *connection, unsigned int events)
+{
+	bool more = false;
+
+	if (events & THREAD_TUTORIAL) {
+		connection->exchange.tutorial = true;
+		connection->mover = mover_find(connection->mode, true);
+	}
+	if (events & THREAD_ESTABLISHED) {
+		start_running(connection);
+		drive(connection, EVENT_ESTABLISHED);
+	}
+	if (events & THREAD_MOVED)
+		more = advance(connection);
+	if ((events & THREAD_CANCEL) && !exchange_complete(&connection->exchange)) {
+		if (!failure_is_set(&connection->failure))
+			connection->failure = connection->cancel_reason;
+		drive(connection, EVENT_ABORTED);
+	}
+	if (events & THREAD_CLOSE)
+		close_queue_pair(connection);
+	return more;
+}
+
+/* The outcome. */
+
+/* A flushed work request is an effect, so anything else that is known comes before it. */
+static bool is_flush(const struct failure *failure)
+{
+	return failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_WR_FLUSH_ERR;
+}
+
+/* Adds to the evidence what the exchange was waiting for, where that is all there is to say. */
+static void add_what_was_awaited(struct failure *failure, const struct exchange *exchange)
+{
+	const char *how;
+
+	if (*failure->evidence != '\0' && !is_flush(failure))
+		return;
+	if (failure->kind == FAILURE_DEADLINE)
+		how = "timed out waiting for";
+	else if (failure->kind == FAILURE_GONE)
+		how = "it disconnected while we waited for";
+	else if (is_flush(failure))
+		how = "while we waited for";
+	else
+		return;
+	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s", how,
+		exchange_awaits(exchange));
+}
+
+/* Turns what is known at the end into the one outcome. */
+static void decide(struct connection *connection)
+{
+	struct failure *outcome = &connection->failure;
+	const struct exchange *exchange = &connection->exchange;
+	bool complete = exchange_complete(exchange);
+
+	/*
+	 * A flush says only that something else went wrong before; and when all was said, that our
+	 * last message was not acknowledged matters no more.
+	 */
+	if ((is_flush(outcome) && failure_is_set(&connection->reason)) ||
+		(complete && outcome->kind == FAILURE_COMPLETION))
+		*outcome = (struct failure){0};
+	if (failure_is_set(outcome) && !is_flush(outcome))
+		return;
+	if (!complete && !is_flush(outcome))
+		*outcome = connection->reason;
+	if (!complete)
+		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
+	add_what_was_awaited(outcome, exchange);
+}
+
+void connection_release(struct connection *connection)
+{
+	const struct queue_pair *pair = &connection->endpoint.pairs[0];
+
+	if (endpoint_is_outstanding(&connection->endpoint))
+		output_detail(connection->settings->output,
+			"%s: released with %" PRIu64 " sends and %u receives missing%s",
+			connection->peer, pair->sends_posted - pair->sends_completed,
+			pair->receives_posted, connection->endpoint.armed ? "" : ", not armed");
+	drive(connection, EVENT_DISCONNECTED);
+	if (connection->source)
+		source_stop(connection->source);
+	if (connection->sink)
+		sink_stop(connection->sink);
+	decide(connection);
+	connection->endpoint.abandoned = true;
+	connection->life = CONNECTION_RELEASED;
 }

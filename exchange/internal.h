@@ -1,49 +1,50 @@
 /*
- * What the files of the verbs module share and nobody else sees: rdma-common.c (the device and its CQ
- * thread), exchange/driver.c (the messages that thread sends and receives), exchange/data.c (the data
- * between them), exchange/tutorial.c (the data of a tutorial peer), exchange/authentication.c (the secret),
- * exchange/buffers.c (registered memory) and exchange/connection.c (making, connecting, ending).
+ * What the files of exchange/ and the CQ thread (rdma-common.c) share and nobody else sees.
+ *
+ * Calls go one way: the driver calls the movers, authentication and idle checks; these post through
+ * post.c. All of them report back by the event they return, and only the driver feeds events to the
+ * state machine.
  */
 #ifndef EXCHANGE_INTERNAL_H
 #define EXCHANGE_INTERNAL_H
 
 #include <infiniband/verbs.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
 #include "base/deadline.h"
+#include "exchange/connection.h"
 #include "exchange/flow-control.h"
+#include "exchange/mover.h"
 #include "exchange/state-machine.h"
 #include "protocol/handshake.h"
 #include "protocol/message.h"
-#include "rdma-common.h"
 #include "stream/ring.h"
 #include "stream/sink.h"
 #include "stream/source.h"
-#include "verbs/device.h"
+#include "verbs/endpoint.h"
 #include "verbs/memory.h"
 
-/* Notes to the CQ thread. */
+/* Events for the CQ thread. */
 enum cq_thread_event {
 	THREAD_ADOPT = 1 << 0, /* a connection that completions may come from */
 	THREAD_ESTABLISHED = 1 << 1,
 	THREAD_CLOSE = 1 << 2,
 	THREAD_ABANDON = 1 << 3,
 	THREAD_TUTORIAL = 1 << 4, /* with THREAD_ESTABLISHED: the peer is a tutorial program */
-	THREAD_CANCEL = 1 << 5,   /* give up, and tell the peer why */
-	THREAD_MOVED = 1 << 6,    /* a source or a sink has something new */
+	THREAD_CANCEL = 1 << 5,   /* abort, and tell the peer why */
+	THREAD_MOVED = 1 << 6,    /* a source or a sink has made progress */
 	THREAD_STOP = 1 << 7,     /* about the device: end the thread */
 };
 
-/* Notes to the main thread beside those that everybody may know. */
+/* Events for the main thread that only connection.c takes. */
 enum internal_event {
 	CONNECTION_SOURCE_ENDED = 1 << 8,
 	CONNECTION_SINK_ENDED = 1 << 9,
 };
 
-/* What a work request is for: the low bits of its wr_id. */
+/* What a work request is for: the kind of its completion. */
 enum operation {
 	OPERATION_PROOF,
 	OPERATION_MR,
@@ -54,22 +55,17 @@ enum operation {
 	OPERATION_READ,      /* a piece of the peer's */
 	OPERATION_DATA,      /* MSG_DATA */
 	OPERATION_CREDIT,    /* MSG_CREDIT */
-	OPERATION_KEEPALIVE, /* no bytes: a sign of life */
-	OPERATION_DRAIN, /* flushed: brings one more completion event, and all before it are back */
-	OPERATION_RECEIVE,
+	OPERATION_KEEPALIVE, /* no bytes */
+	OPERATION_DRAIN = ENDPOINT_DRAIN,
+	OPERATION_RECEIVE = ENDPOINT_RECEIVE,
 };
-
-/* A wr_id: what it is for, and which one: of sends the running number, of receives the slot. */
-#define WR_ID(operation, number) ((uint64_t)(operation) | (number) << 8)
-#define WR_OPERATION(wr_id)      ((enum operation)((wr_id)&0xff))
-#define WR_NUMBER(wr_id)         ((wr_id) >> 8)
 
 /* How large everything is. Constant from connect or accept on. */
 struct queue_limits {
 	uint32_t chunk;    /* bytes of one WRITE or READ */
 	uint32_t depth;    /* pieces of the peer's stream that we have receives for */
-	uint32_t sends;    /* places in the send queue */
-	uint32_t receives; /* places in the receive queue */
+	uint32_t sends;    /* slots of the send queue */
+	uint32_t receives; /* slots of the receive queue */
 };
 
 /* How far the streams are when a WRITE or READ is complete. */
@@ -82,6 +78,14 @@ struct mark {
 #define LONG_SLOT 320 /* MESSAGE_MAX, rounded */
 _Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
 
+/* How far a connection is on its way to be freed, as one of the two threads sees it. */
+enum connection_life {
+	CONNECTION_OPEN,
+	CONNECTION_CLOSING,    /* disconnected; the queue pair drains */
+	CONNECTION_ABANDONING, /* main: the CQ thread was asked not to wait for that */
+	CONNECTION_RELEASED,   /* the CQ thread does not touch it any more */
+};
+
 /*
  * Fields of the first group are constant from connect or accept on, but for what the active side
  * learns with the acceptance. Those of the second belong to the CQ thread from then until
@@ -90,10 +94,10 @@ _Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
 struct connection {
 	const struct exchange_settings *settings;
 	const struct mode *mode;
+	const struct mover *mover; /* of a tutorial peer once we know that it is one */
 	struct device *device;
 	struct rdma_cm_id *id;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+	struct endpoint endpoint;
 	struct queue_limits limits;
 	struct region control;  /* the messages */
 	struct region outgoing; /* our data; the peer READs it or we WRITE it */
@@ -110,49 +114,42 @@ struct connection {
 	char peer[ADDRESS_TEXT_SIZE];
 	struct worker_listener source_listener, sink_listener;
 
-	TAILQ_ENTRY(connection) next, next_behind;
+	TAILQ_ENTRY(connection) next_watched, next_behind; /* lists of the CQ thread */
+	bool watched, behind;                              /* whether it is in them */
+	enum connection_life life;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
+	bool running;                  /* established, or the peer's MSG_MR arrived */
 	bool streaming;                /* both know one another's memory */
+	bool more;                     /* the streams stopped to let others have their turn */
 	struct flow outflow, inflow;   /* of our stream, of the peer's */
 	struct flow_sender sender;     /* our stream */
 	struct flow_receiver receiver; /* the peer's */
 	struct mark *marks;            /* by number of send */
-	uint64_t signaled_send;        /* the number of the last signaled send */
-	bool finished;                 /* the sink knows the end of the peer's stream */
+	bool sink_knows_end;           /* of the peer's stream */
 	bool damaged;                  /* the peer's data did not match its digest */
-	uint64_t sends_posted, sends_completed;
-	unsigned int receives_posted; /* and not completed */
-	bool armed;                   /* the completion queue will raise an event */
-	bool listed, is_behind, closing, retired;
-	deadline_t heard, spoke;     /* when the peer last did, when we last did */
-	deadline_t acknowledged;     /* when the last signaled send was, or the next was posted */
-	deadline_t gave_up;          /* when we did, if we did */
-	deadline_t began, completed; /* the streams, the exchange */
-	struct failure failure;      /* the first that the CQ thread met; at the end, the outcome */
-	atomic_uint_fast64_t sent_bytes, received_bytes; /* for everybody to see */
-	uint64_t movement;                               /* grows with whatever moves */
-	atomic_int_fast64_t moved;                       /* when it last did: deadline_now() */
-	atomic_bool asks_source; /* our data is due, from a source that has not ended */
-	atomic_bool asks_sink;   /* all of the peer's is here, and its sink is not done */
+	deadline_t last_receive;       /* when the peer last sent something */
+	deadline_t last_send;          /* when we last did */
+	deadline_t last_acknowledged;  /* when a signaled send was, or the next was posted */
+	deadline_t aborted;            /* when we did, 0: we did not */
+	deadline_t stream_start;       /* 0: not yet */
+	deadline_t exchange_end;       /* 0: not complete */
+	struct failure failure;        /* the first of the CQ thread; at the end, the outcome */
+	atomic_uint_fast64_t sent_bytes, received_bytes; /* for any thread to read */
+	uint64_t progress;                               /* grows with whatever moves */
+	atomic_int_fast64_t last_progress;               /* when it last did: deadline_now() */
+	atomic_bool waits_for_source; /* our data is due, from a source that has not ended */
+	atomic_bool waits_for_sink;   /* all of the peer's is here, and its sink is not done */
 
 	void *owner;
-	bool closed, abandoned, let_go;
-	unsigned int workers; /* of internal notes, those of threads that have to end still */
+	enum connection_life main_life;
+	unsigned int workers; /* internal events, those of threads that have not ended */
 	struct failure reason, cancel_reason; /* handed over with THREAD_CLOSE, THREAD_CANCEL */
 
 	struct wakeup to_thread, to_main;
 };
 
-/* What a mode asks of verbs: the other half of its row in protocol/mode.c. */
-struct mode_verbs {
-	bool writes; /* the sender moves the data, or else the receiver */
-	int outgoing_access, incoming_access;
-};
-
-const struct mode_verbs *mode_verbs(const struct mode *mode);
-
-/* exchange/buffers.c */
+/* buffers.c: how much memory, and where in it. */
 
 /*
  * Makes a region of that size, or of half of it and half of that if it must be, but not less than a
@@ -161,7 +158,7 @@ const struct mode_verbs *mode_verbs(const struct mode *mode);
 int connection_create_region(struct connection *connection, struct region *region, size_t size,
 	int access, struct failure *failure);
 
-/* The region that the mode exposes to the peer, and its ring. */
+/* The region that the mover exposes to the peer. */
 struct region *connection_exposed(struct connection *connection);
 
 /* Decides how large everything is; `streams` if more than a text may go either way. Main. */
@@ -180,114 +177,112 @@ bool queue_limits_are_for_texts(const struct queue_limits *limits);
 
 /* The slots of messages in the control region, and its size. */
 size_t control_size(const struct queue_limits *limits);
-uint8_t *control_receive(const struct connection *connection, uint64_t slot);
+uint8_t *control_receives(const struct connection *connection);
 uint8_t *control_send(const struct connection *connection, enum operation operation);
 
-/* rdma-common.c: the CQ thread */
-
-/* The passive side knows the peer's memory: the handshake is over, and silence is watched. */
-void connection_meet(struct connection *connection);
-
-/* exchange/driver.c: the CQ thread, but for the receives */
-
-/* Gives one event to the state machine and does what it says. */
-void connection_step(struct connection *connection, enum exchange_event event);
-
-/* Gives up for the failure that is recorded, and tells the peer. */
-void connection_give_up(struct connection *connection);
+/* post.c: work requests of the exchange. The CQ thread. */
 
 /*
- * Takes the exposed region back from the peer, as soon as there is nothing more that it may do there.
- * What it tries later, the device refuses, and that ends this connection. Gives up if that cannot be.
+ * Posts one work request; `request` has everything but wr_id. Returns EVENT_NONE, or EVENT_FAILED
+ * with the failure recorded.
  */
-void connection_revoke(struct connection *connection);
-
-/* True while a signaled send is under way. */
-bool connection_unacknowledged(const struct connection *connection);
-
-/* Records that nothing is acknowledged any more, as the transport says it where it gives up. */
-void connection_stalled(struct connection *connection);
-
-/* Sends a sign of life: a message of no bytes. */
-void connection_keepalive(struct connection *connection);
-
-/* Takes one completion of the connection's queue. */
-void connection_completed(struct connection *connection, const struct ibv_wc *completion);
-
-/*
- * Numbers, counts and posts one work request; `request` has everything but wr_id. A failure ends the
- * exchange and is recorded. Returns 0 or -errno.
- */
-int connection_post(
+enum exchange_event connection_post(
 	struct connection *connection, enum operation operation, struct ibv_send_wr *request);
 
-/* Encodes and posts a message. Returns 0 or -errno, as connection_post(). */
-int connection_send(struct connection *connection, enum operation operation,
+/* Encodes and posts a message. Returns likewise. */
+enum exchange_event connection_send(struct connection *connection, enum operation operation,
 	const struct message *message, unsigned int flags);
 
-/* How many work requests fit into the send queue beside the messages that may always be sent. */
+/* Sends a message of no bytes. Returns likewise. */
+enum exchange_event connection_send_keepalive(struct connection *connection);
+
+/* Work requests that fit into the send queue beside the messages that may always be sent. */
 uint64_t connection_capacity(const struct connection *connection);
 
-/* Posts a work request that will be flushed. Returns 0 or -errno. After disconnecting. */
-int connection_post_drain(struct connection *connection);
-
-/* Posts all receives. Returns 0 or -errno. Main, before the connection is handed over. */
-int connection_post_receives(struct connection *connection);
-
-/* True while work requests are posted that have not come back. */
-bool connection_outstanding(const struct connection *connection);
-
-/* exchange/data.c: the CQ thread */
-
-/* The peer's MSG_MR is here: its data may come. */
-void stream_prepare(struct connection *connection);
-
-/* Moves whatever may be moved, gives what credit is due, and notices the end of either stream. */
-void stream_pump(struct connection *connection);
-
-/* The peer has told of a piece that ends there: by MSG_DATA, or by a WRITE's immediate data. */
-void stream_hear(struct connection *connection, uint64_t position);
-void stream_hear_immediate(struct connection *connection, uint32_t immediate);
-void stream_hear_credit(struct connection *connection, const struct message *credit);
-
-/* Whether the peer's MSG_DONE fits what it sent; if not, gives up. */
-bool stream_may_end(struct connection *connection, const struct message *done);
-
-/* The WRITE or READ with that number is complete, and those before it. */
-void stream_written(struct connection *connection, uint64_t number);
-void stream_read(struct connection *connection, uint64_t number);
-
-/* exchange/authentication.c: the CQ thread */
-
-/* Sends our proof that we hold the secret. */
-void connection_prove(struct connection *connection);
-
-/* The peer's proof is here, and due. Returns whether it is right; if not, gives up. */
-bool connection_admit(struct connection *connection, const struct message *message);
+/* True while a signaled send is outstanding. */
+bool connection_is_unacknowledged(const struct connection *connection);
 
 /*
- * Registers what is not yet: our MSG_MR is due, and so the peer may have our memory. Gives up if that
- * cannot be, which the peer is told. Returns whether it could be.
+ * Records why the exchange cannot go on. Returns EVENT_ABORTED: the peer is to be told. The first
+ * failure counts.
  */
-bool connection_open_memory(struct connection *connection);
+enum exchange_event connection_fail(struct connection *connection, enum failure_kind kind, int code,
+	const char *call, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Records a failed work request with what may explain it: who, what, and which memory. */
+void connection_record_completion(struct connection *connection, int status, const char *doing);
+
+/*
+ * Deregisters the exposed region as soon as the peer needs it no more. What the peer tries later,
+ * the device refuses, and that ends this connection. Returns EVENT_NONE, or EVENT_ABORTED.
+ */
+enum exchange_event connection_revoke(struct connection *connection);
+
+/* stream.c: the CQ thread */
+
+/* The peer announced a piece that ends there: by MSG_DATA, or by a WRITE's immediate data. */
+enum exchange_event stream_announced(struct connection *connection, uint64_t position);
+enum exchange_event stream_announced_immediate(struct connection *connection, uint32_t immediate);
+enum exchange_event stream_credited(struct connection *connection, const struct message *credit);
+
+/* idle.c: the CQ thread */
+
+/*
+ * Checks whether the peer was idle for too long, and sends a keepalive if we were. Returns what
+ * follows; *again is when to check next.
+ */
+enum exchange_event idle_check(struct connection *connection, deadline_t now, deadline_t *again);
+
+/* authentication.c: the CQ thread. Without a secret, nothing happens here. */
+
+/* Sends our proof that we hold the secret. */
+enum exchange_event authentication_send_proof(struct connection *connection);
+
+/* The peer's proof arrived, and is due: EVENT_RECEIVED_PROOF, or EVENT_UNAUTHENTICATED. */
+enum exchange_event authentication_take_proof(
+	struct connection *connection, const struct message *message);
+
+/*
+ * Registers the regions that are not registered yet: our MSG_MR is due, so the peer may have our
+ * memory. Returns EVENT_NONE, or EVENT_ABORTED.
+ */
+enum exchange_event authentication_open_memory(struct connection *connection);
 
 /* Whether that MSG_ABORT is the server's word that it does not know us. */
-bool connection_is_turned_away(const struct connection *connection, const struct message *message);
+bool authentication_is_refusal(const struct connection *connection, const struct message *message);
 
-/* Gives the digests of our stream and of the peer's, whose MSG_MR is here, their keys. */
-void connection_key_source(struct connection *connection);
-void connection_key_sink(struct connection *connection);
+/* Gives the digests of our stream and of the peer's, whose MSG_MR arrived, their keys. */
+void authentication_key_source(struct connection *connection);
+void authentication_key_sink(struct connection *connection);
 
 /* Signs our verdict; says whether the peer's is signed by it. */
-void connection_sign(struct connection *connection, struct message *verdict);
-bool connection_is_signed(struct connection *connection, const struct message *verdict);
+void authentication_sign(struct connection *connection, struct message *verdict);
+bool authentication_is_signed(struct connection *connection, const struct message *verdict);
 
-/* exchange/tutorial.c: the CQ thread */
+/* driver.c: what the CQ thread calls. */
 
-/* Posts the one WRITE or READ that there is with a tutorial peer. */
-void tutorial_move(struct connection *connection);
+/* Takes what the main thread asks for. Returns true if there is more to do than one turn allows. */
+bool connection_take_events(struct connection *connection, unsigned int events);
 
-/* The tutorial peer's message is in place: prints it. */
-void tutorial_deliver(struct connection *connection);
+/*
+ * Takes the completions that wait, and moves what they allow. Returns true if there may be more than
+ * one turn allows.
+ */
+bool connection_poll(struct connection *connection);
+
+/* Goes on with a connection that had more to do, and polls it. Returns likewise. */
+bool connection_advance(struct connection *connection);
+
+/* Asks for an event at the next completion. Poll once more afterwards. */
+void connection_arm(struct connection *connection);
+
+/* Checks for idleness. Returns when to check again. */
+deadline_t connection_check_idle(struct connection *connection, deadline_t now);
+
+/* Decides the outcome of a connection that is drained or abandoned. It is not used any more. */
+void connection_release(struct connection *connection);
+
+/* The connection of this endpoint. */
+struct connection *connection_of(struct endpoint *endpoint);
 
 #endif

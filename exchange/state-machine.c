@@ -210,7 +210,7 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 	case EVENT_SENT_ABORT:
 		exchange->ended = true;
 		return ACTION_FINISH;
-	case EVENT_GAVE_UP:
+	case EVENT_ABORTED:
 		return give_up(exchange);
 	case EVENT_UNAUTHENTICATED:
 		/* One that nobody waits for breaks the order, right or wrong. */

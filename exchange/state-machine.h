@@ -60,10 +60,11 @@ enum exchange_event {
 	EVENT_RECEIVED_VERDICT,
 	EVENT_RECEIVED_ABORT,
 	EVENT_UNAUTHENTICATED, /* the peer's MSG_PROOF has come, and it is wrong */
-	EVENT_GAVE_UP,         /* we cannot go on, and the peer should hear why */
+	EVENT_ABORTED,         /* we cannot go on, and the peer is to be told why */
 	EVENT_FAILED,          /* the connection broke */
 	EVENT_DISCONNECTED,    /* rdmacm: the peer is gone, and the queue pair is drained */
-	EVENT_COUNT
+	EVENT_COUNT,
+	EVENT_NONE = EVENT_COUNT /* nothing happened: not for exchange_step() */
 };
 
 /* What exchange_step() tells its caller to do, in this order; several may be set. */

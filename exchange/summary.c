@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "exchange/internal.h"
+#include "exchange/report.h"
 
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total)
 {
@@ -13,21 +14,21 @@ void connection_progress(struct connection *connection, uint64_t *bytes, uint64_
 									      : ours + theirs;
 }
 
-deadline_t connection_moved(struct connection *connection)
+deadline_t connection_last_progress(struct connection *connection)
 {
 	struct ring_level out = ring_level(&connection->outgoing_ring);
 	struct ring_level in = ring_level(&connection->incoming_ring);
 	bool source =
-		atomic_load(&connection->asks_source) && !out.ended && out.freed == out.filled;
-	bool sink = atomic_load(&connection->asks_sink) ||
+		atomic_load(&connection->waits_for_source) && !out.ended && out.freed == out.filled;
+	bool sink = atomic_load(&connection->waits_for_sink) ||
 		    (sink_is_running(connection->sink) && in.freed < in.filled);
 
-	return source || sink ? deadline_now() : atomic_load(&connection->moved);
+	return source || sink ? deadline_now() : atomic_load(&connection->last_progress);
 }
 
 bool connection_used_input(const struct connection *connection)
 {
-	return connection->began != 0;
+	return connection->stream_start != 0;
 }
 
 /* True if either side sent more than a message, or into a file. */
@@ -41,15 +42,15 @@ static bool streamed(const struct connection *connection)
 /* How long the streams took, or have taken so far. */
 static double seconds(const struct connection *connection)
 {
-	deadline_t end = connection->completed ? connection->completed : deadline_now();
+	deadline_t end = connection->exchange_end ? connection->exchange_end : deadline_now();
 
-	return connection->began ? (double)(end - connection->began) / 1000 : 0;
+	return connection->stream_start ? (double)(end - connection->stream_start) / 1000 : 0;
 }
 
 /* Fills in all that the connection knows: texts live as long as it does. */
 static void fill(struct connection *connection, struct report *report)
 {
-	bool complete = connection->completed && !failure_is_set(&connection->failure);
+	bool complete = connection->exchange_end && !failure_is_set(&connection->failure);
 	const char *why, *sent = source_name(connection->source);
 	const char *received = connection->sink ? sink_name(connection->sink) : "";
 	bool named = *received && strcmp(received, "-") != 0;

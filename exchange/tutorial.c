@@ -1,18 +1,30 @@
 /*
  * The data of an exchange with a program of the tutorial: one WRITE of our text into its region, or
- * one READ of its whole region, and no digest. See docs/protocol.md, "Tutorial peers".
+ * one READ of its whole region; no digest, no stream. Runs on the CQ thread. See docs/protocol.md,
+ * "Tutorial peers".
  */
 #include <string.h>
 
 #include "base/text.h"
 #include "exchange/internal.h"
 
-void tutorial_move(struct connection *connection)
+static void describe_region(struct connection *connection, struct message *message)
+{
+	(void)connection;
+	(void)message;
+}
+
+static enum exchange_event prepare(struct connection *connection)
+{
+	(void)connection;
+	return EVENT_RECEIVED_MR;
+}
+
+/* Moves up to that many bytes between our region and the peer's. */
+static enum exchange_event move(struct connection *connection, const struct region *region,
+	uint64_t size, enum ibv_wr_opcode opcode)
 {
 	const struct message *peer = &connection->peer_mr;
-	bool writes = mode_verbs(connection->mode)->writes;
-	const struct region *region = writes ? &connection->outgoing : &connection->incoming;
-	uint64_t size = writes ? source_size(connection->source) : SINK_TEXT_SIZE;
 	struct ibv_sge piece = {
 		.addr = (uintptr_t)region->start,
 		.length = (uint32_t)(size < peer->length ? size : peer->length),
@@ -21,25 +33,71 @@ void tutorial_move(struct connection *connection)
 	struct ibv_send_wr request = {
 		.sg_list = &piece,
 		.num_sge = 1,
-		.opcode = writes ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+		.opcode = opcode,
 		.send_flags = IBV_SEND_SIGNALED,
 		.wr.rdma = {.remote_addr = peer->address, .rkey = peer->rkey},
 	};
+	enum exchange_event event = connection_post(connection,
+		opcode == IBV_WR_RDMA_READ ? OPERATION_READ : OPERATION_WRITE, &request);
 
-	source_begin(connection->source);
-	if (writes && size > peer->length) {
-		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0,
-			message_name(MSG_MR),
-			"its region has %llu bytes, too few for our message of %llu",
-			(unsigned long long)peer->length, (unsigned long long)size);
-		connection_step(connection, EVENT_FAILED);
-		return;
-	}
-	if (connection_post(connection, writes ? OPERATION_WRITE : OPERATION_READ, &request) == 0)
-		connection_step(connection, EVENT_DATA_POSTED);
+	return event == EVENT_NONE ? EVENT_DATA_POSTED : event;
 }
 
-void tutorial_deliver(struct connection *connection)
+static enum exchange_event write_text(struct connection *connection)
+{
+	const struct message *peer = &connection->peer_mr;
+	uint64_t size = source_size(connection->source);
+
+	source_begin(connection->source);
+	if (size <= peer->length)
+		return move(connection, &connection->outgoing, size, IBV_WR_RDMA_WRITE);
+	failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, message_name(MSG_MR),
+		"its region has %llu bytes, too few for our message of %llu",
+		(unsigned long long)peer->length, (unsigned long long)size);
+	return EVENT_FAILED;
+}
+
+static enum exchange_event read_region(struct connection *connection)
+{
+	source_begin(connection->source);
+	return move(connection, &connection->incoming, SINK_TEXT_SIZE, IBV_WR_RDMA_READ);
+}
+
+static enum exchange_event advance(struct connection *connection)
+{
+	(void)connection;
+	return EVENT_NONE;
+}
+
+static void completed(struct connection *connection, uint64_t number)
+{
+	(void)number;
+	/* The tutorial prints this of its RDMA, too. */
+	output_line(connection->settings->output, "send completed successfully.");
+}
+
+static unsigned int describe_write_done(struct connection *connection, struct message *message)
+{
+	(void)connection;
+	(void)message;
+	return 0;
+}
+
+/* MSG_DONE says that our READ is over: it must not overtake it. */
+static unsigned int describe_read_done(struct connection *connection, struct message *message)
+{
+	(void)connection;
+	(void)message;
+	return IBV_SEND_FENCE;
+}
+
+static enum exchange_event peer_done(struct connection *connection)
+{
+	(void)connection;
+	return EVENT_RECEIVED_DONE;
+}
+
+static void deliver(struct connection *connection)
 {
 	/* A copy: it may still be written to. */
 	char copy[SINK_TEXT_SIZE], text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)];
@@ -48,3 +106,33 @@ void tutorial_deliver(struct connection *connection)
 	text_escape(text, copy, strnlen(copy, sizeof(copy)));
 	output_line(connection->settings->output, "remote buffer: %s", text);
 }
+
+const struct mover tutorial_write_mover = {
+	.tutorial = true,
+	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
+	.incoming_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+	.exposes_incoming = true,
+	.describe_region = describe_region,
+	.prepare = prepare,
+	.start = write_text,
+	.advance = advance,
+	.completed = completed,
+	.describe_done = describe_write_done,
+	.peer_done = peer_done,
+	.deliver = deliver,
+};
+
+const struct mover tutorial_read_mover = {
+	.tutorial = true,
+	.reads = true,
+	.outgoing_access = IBV_ACCESS_REMOTE_READ,
+	.incoming_access = IBV_ACCESS_LOCAL_WRITE,
+	.describe_region = describe_region,
+	.prepare = prepare,
+	.start = read_region,
+	.advance = advance,
+	.completed = completed,
+	.describe_done = describe_read_done,
+	.peer_done = peer_done,
+	.deliver = deliver,
+};

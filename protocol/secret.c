@@ -217,3 +217,9 @@ void secret_forget(void *key, size_t size)
 {
 	sodium_memzero(key, size);
 }
+
+int secret_refused(struct failure *failure)
+{
+	return failure_set(
+		failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SECRET, "--secret-file", "");
+}

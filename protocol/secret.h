@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/failure.h"
 #include "protocol/hello.h"
 
 #define SECRET_NONCE_SIZE 24
@@ -72,6 +73,9 @@ void secret_tag(const struct secret *secret, const struct secret_transcript *tra
 	enum secret_role role, uint32_t verdict, uint8_t tag[SECRET_TAG_SIZE]);
 bool secret_is_tag(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, uint32_t verdict, const uint8_t tag[SECRET_TAG_SIZE]);
+
+/* Records that we and the server do not hold the same secret, which a client says. Returns -1. */
+int secret_refused(struct failure *failure);
 
 /* Overwrites a key that is not needed any more. */
 void secret_forget(void *key, size_t size);

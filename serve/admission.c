@@ -100,7 +100,7 @@ static struct slot *idlest_of(struct service *service, const struct sockaddr *pe
 	if (service->settings.secret)
 		return NULL;
 	TAILQ_FOREACH (slot, &service->slots.all, next)
-		slot_moved(slot, connection_moved(slot->holder));
+		slot_moved(slot, connection_last_progress(slot->holder));
 	return slots_idlest(&service->slots, peer, deadline_now());
 }
 

@@ -397,9 +397,9 @@ void service_wakeups(struct service *service)
 		if (control_sessions_take_event(&service->control_sessions, wakeup, events))
 			continue;
 		client = connection_owner(wakeup->about);
-		if (events & CONNECTION_ADMITTED)
+		if (events & CONNECTION_AUTHENTICATED)
 			count(service, client);
-		if (events & CONNECTION_MET)
+		if (events & CONNECTION_HANDSHAKE_DONE)
 			settle(service, client);
 		/* The active side disconnects; we wait for it unless the exchange failed. */
 		if (events & CONNECTION_FINISHED)

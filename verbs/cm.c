@@ -1,20 +1,17 @@
-/*
- * Where the main thread's events come from: the rdmacm channel and the signals; and what a failed
- * event means. Nothing here blocks: the main loop polls the descriptors.
- */
+/* The connection manager's event channel and events: see verbs/cm.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "host/readiness.h"
-#include "rdma-common.h"
+#include "protocol/hello.h"
+#include "protocol/mode.h"
+#include "protocol/secret.h"
+#include "verbs/cm.h"
 
 /* The sentence of a refusal that depends on what our server said with it. */
 static void refusal(struct failure *failure, const struct hello *theirs, const char *peer)
@@ -70,7 +67,6 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 	enum readiness lacking;
 	int error;
 
-	providers_preload();
 	channel = rdma_create_event_channel();
 	error = errno;
 	if (channel && fcntl(channel->fd, F_SETFL, O_NONBLOCK) == 0)
@@ -115,27 +111,15 @@ void channel_copy(struct event_copy *copy, const struct rdma_cm_event *event)
 	parameters->private_data = copy->private_data;
 }
 
-int signals_open(void)
+int channel_take(struct rdma_event_channel *channel, struct event_copy *copy)
 {
-	sigset_t signals;
-	int descriptor;
+	struct rdma_cm_event *event;
+	int error;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	/* A reader that is gone and a file that may not grow are errors of the write, no death. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	if (pthread_sigmask(SIG_BLOCK, &signals, NULL))
-		return -EINVAL;
-	descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return descriptor < 0 ? -errno : descriptor;
-}
-
-int signals_read(int descriptor)
-{
-	struct signalfd_siginfo signal;
-
-	return read(descriptor, &signal, sizeof(signal)) == sizeof(signal) ? (int)signal.ssi_signo
-									   : 0;
+	event = channel_event(channel, &error);
+	if (!event)
+		return error;
+	channel_copy(copy, event);
+	rdma_ack_cm_event(event);
+	return 1;
 }

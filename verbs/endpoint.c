@@ -309,7 +309,7 @@ bool endpoint_is_drained(struct endpoint *endpoint)
 	return false; /* the receives come back by themselves */
 }
 
-void endpoint_close(struct endpoint *endpoint)
+void endpoint_close_queues(struct endpoint *endpoint)
 {
 	for (unsigned int i = 1; i < endpoint->pair_count; i++)
 		if (endpoint->pairs[i].qp)
@@ -318,8 +318,16 @@ void endpoint_close(struct endpoint *endpoint)
 		rdma_destroy_qp(endpoint->id);
 	if (endpoint->cq)
 		ibv_destroy_cq(endpoint->cq);
+	free(endpoint->pairs);
+	endpoint->pairs = NULL;
+	endpoint->pair_count = 0;
+	endpoint->cq = NULL;
+}
+
+void endpoint_close(struct endpoint *endpoint)
+{
+	endpoint_close_queues(endpoint);
 	if (endpoint->pd)
 		ibv_dealloc_pd(endpoint->pd);
-	free(endpoint->pairs);
 	*endpoint = (struct endpoint){0};
 }

@@ -145,7 +145,10 @@ bool endpoint_is_outstanding(const struct endpoint *endpoint);
  */
 bool endpoint_is_drained(struct endpoint *endpoint);
 
-/* Frees everything but the id. The memory of the slots is the caller's. */
+/* Destroys the queue pairs and the completion queue: the device uses no memory any more. */
+void endpoint_close_queues(struct endpoint *endpoint);
+
+/* Frees everything else but the id. Regions of its protection domain are deregistered before. */
 void endpoint_close(struct endpoint *endpoint);
 
 #endif

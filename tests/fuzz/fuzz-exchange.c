@@ -63,7 +63,7 @@ static bool may_come(
 static bool is_end(enum exchange_event event)
 {
 	return event == EVENT_SENT_ABORT || event == EVENT_RECEIVED_ABORT ||
-	       event == EVENT_UNAUTHENTICATED || event == EVENT_GAVE_UP || event == EVENT_FAILED ||
+	       event == EVENT_UNAUTHENTICATED || event == EVENT_ABORTED || event == EVENT_FAILED ||
 	       event == EVENT_DISCONNECTED;
 }
 

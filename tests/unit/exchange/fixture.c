@@ -393,8 +393,8 @@ unsigned int fixture_notes(struct fixture *fixture)
 
 	/* That the two have met comes with every exchange, sooner or later. */
 	while (wakeup_queue_take(&fixture->wakeups, &events)) {
-		fixture->met |= (events & CONNECTION_MET) != 0;
-		fixture->events |= events & ~(unsigned int)CONNECTION_MET;
+		fixture->met |= (events & CONNECTION_HANDSHAKE_DONE) != 0;
+		fixture->events |= events & ~(unsigned int)CONNECTION_HANDSHAKE_DONE;
 	}
 	return fixture->events;
 }

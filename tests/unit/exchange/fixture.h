@@ -44,7 +44,7 @@ struct fixture {
 	struct connection *connection;
 	char printed[16384];    /* after fixture_stop(): what went to standard output */
 	char detailed[16384];   /* and, if verbose, to standard error */
-	unsigned int events;    /* enum connection_event, but for CONNECTION_MET */
+	unsigned int events;    /* enum connection_event, but for CONNECTION_HANDSHAKE_DONE */
 	bool met;               /* that one came */
 	struct failure outcome; /* after fixture_close() */
 	uint64_t peer_ring;     /* bytes of the region that the peer said that it has */

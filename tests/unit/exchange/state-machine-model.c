@@ -13,7 +13,7 @@ static const enum exchange_event other_events[OCCURRENCES] = {
 	[OCCURS_DELIVERED] = EVENT_DELIVERED,
 	[OCCURS_LEAVING] = EVENT_DISCONNECTED,
 	[OCCURS_FLUSH] = EVENT_FAILED,
-	[OCCURS_GIVING_UP] = EVENT_GAVE_UP,
+	[OCCURS_GIVING_UP] = EVENT_ABORTED,
 	[OCCURS_BREAK] = EVENT_FAILED,
 };
 
@@ -214,7 +214,7 @@ static void check_sending(const struct end *end, unsigned int actions, enum exch
 	if (actions & ACTION_SEND_ABORT)
 		assert_true(!machine->tutorial &&
 			    (event == EVENT_UNAUTHENTICATED ||
-				    (event == EVENT_GAVE_UP && has_posted(end, first_work(end)))));
+				    (event == EVENT_ABORTED && has_posted(end, first_work(end)))));
 }
 
 /* What a step may ask for: nothing twice, nothing after giving up, an end only when due. */
@@ -222,7 +222,7 @@ static void check_actions(const struct end *end, unsigned int actions, enum exch
 {
 	static const unsigned int ends = 1U << EVENT_DISCONNECTED | 1U << EVENT_FAILED |
 					 1U << EVENT_RECEIVED_ABORT | 1U << EVENT_SENT_ABORT |
-					 1U << EVENT_GAVE_UP | 1U << EVENT_UNAUTHENTICATED;
+					 1U << EVENT_ABORTED | 1U << EVENT_UNAUTHENTICATED;
 
 	assert_false(actions & ACTION_VIOLATION);
 	assert_false(actions & end->actions);
@@ -257,7 +257,7 @@ static void our_step(struct end *end, const struct end *other, enum occurrence o
 
 	end->data_posted |= event == EVENT_DATA_POSTED;
 	end->delivered |= event == EVENT_DELIVERED;
-	end->gave_up |= event == EVENT_GAVE_UP;
+	end->gave_up |= event == EVENT_ABORTED;
 	end->broke |= occurrence == OCCURS_BREAK;
 	if (occurrence == OCCURS_MESSAGE && !end->machine.ended)
 		assert_null(exchange_violation(&end->machine, event));

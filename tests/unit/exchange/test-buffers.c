@@ -18,6 +18,7 @@ static struct queue_limits choose(const struct ibv_device_attr *attributes,
 
 	fake_start(IBV_TRANSPORT_IB);
 	device.verbs = fake_context();
+	device.traits = device_traits(device.verbs, attributes);
 	queue_limits_choose(&limits, settings, &device, 1, streams);
 	return limits;
 }
@@ -98,7 +99,9 @@ static void messages_lie_apart(void **state)
 
 	(void)state;
 	for (unsigned int streams = 0; streams < 2; streams++) {
+		struct queue_pair pair = {0};
 		struct connection connection = {
+			.endpoint.pairs = &pair,
 			.limits = choose(&attributes, &settings, streams),
 			.control.start = taken,
 		};
@@ -107,13 +110,12 @@ static void messages_lie_apart(void **state)
 
 		memset(taken, 0, sizeof(taken));
 		for (uint64_t slot = 0; slot < connection.limits.receives; slot++) {
-			place = control_receive(&connection, slot);
+			place = control_receives(&connection) + slot * LONG_SLOT;
 			assert_true(place + LONG_SLOT <= taken + size);
 			for (unsigned int i = 0; i < LONG_SLOT; i++)
 				assert_int_equal(place[i]++, 0);
 		}
-		for (; connection.sends_posted < connection.limits.sends;
-			connection.sends_posted++) {
+		for (; pair.sends_posted < connection.limits.sends; pair.sends_posted++) {
 			place = control_send(&connection, OPERATION_DATA);
 			assert_true(place + MESSAGE_SIZE <= taken + size);
 			for (unsigned int i = 0; i < MESSAGE_SIZE; i++)

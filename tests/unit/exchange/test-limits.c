@@ -59,19 +59,19 @@ static void only_data_counts_as_movement(struct fixture *fixture)
 	fixture->peer_size = 100;
 	fixture_exchange_regions(fixture, PEER_MEMORY);
 	fixture_complete_all(fixture);
-	before = connection_moved(fixture->connection);
+	before = connection_last_progress(fixture->connection);
 	fake_pass(1000);
 	fake_arrive(fixture->id, "", 0);
 	fake_settle();
-	assert_int_equal(connection_moved(fixture->connection), before);
+	assert_int_equal(connection_last_progress(fixture->connection), before);
 	fake_pass(1000);
 	fixture_hear_data(fixture, "12345", 5);
 	fixture_complete_all(fixture);
-	data = connection_moved(fixture->connection);
+	data = connection_last_progress(fixture->connection);
 	assert_int_equal(data, deadline_now());
 	assert_true(data >= before + 2000);
 	fake_pass(1000);
-	assert_int_equal(connection_moved(fixture->connection), data);
+	assert_int_equal(connection_last_progress(fixture->connection), data);
 	fixture_close(fixture, NULL);
 	fixture_stop(fixture);
 }
@@ -118,7 +118,7 @@ static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
 		fixture_complete_all(&fixture);
 		fake_pass(5000);
-		assert_int_equal(connection_moved(fixture.connection), deadline_now());
+		assert_int_equal(connection_last_progress(fixture.connection), deadline_now());
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 	}
@@ -141,10 +141,10 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 		fixture_hear_data(&fixture, "12345", 5);
 		fixture_complete_all(&fixture);
 		fake_pass(5000);
-		assert_int_equal(connection_moved(fixture.connection), deadline_now());
+		assert_int_equal(connection_last_progress(fixture.connection), deadline_now());
 		/* It goes on, takes all there is, and then it is the peer's turn. */
 		while (read(fifo.descriptor, filling, sizeof(filling)) > 0 ||
-			connection_moved(fixture.connection) == deadline_now())
+			connection_last_progress(fixture.connection) == deadline_now())
 			;
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);

@@ -127,7 +127,7 @@ static void try_every_event(const struct end *end)
 			assert_int_equal(exchange_step(&machine, event), ACTION_SEND_ABORT);
 			assert_true(machine.ended);
 			assert_false(exchange_complete(&machine));
-		} else if (event == EVENT_GAVE_UP) {
+		} else if (event == EVENT_ABORTED) {
 			assert_int_equal(exchange_step(&machine, event), farewell(end));
 			assert_true(machine.ended);
 			assert_true(machine.tutorial || !exchange_complete(&machine));

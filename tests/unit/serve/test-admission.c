@@ -26,7 +26,7 @@ static void check_order(struct pair *pair)
 		assert_int_equal(fixture_find(ends[i], MSG_PROOF), 0);
 		assert_int_equal(fixture_find(ends[i], MSG_MR), 1);
 		assert_int_equal(fixture_count(ends[i], MSG_PROOF), 1);
-		assert_true(fixture_notes(ends[i]) & CONNECTION_ADMITTED);
+		assert_true(fixture_notes(ends[i]) & CONNECTION_AUTHENTICATED);
 	}
 }
 
@@ -87,7 +87,7 @@ static void strangers_are_turned_away(void **state)
 		assert_int_equal(fixture_count(&pair.passive, MSG_PROOF), 0);
 		assert_int_equal(fixture_last(&pair.passive, MSG_ABORT).refusal, REFUSAL_SECRET);
 		assert_false((fixture_notes(&pair.active) | fixture_notes(&pair.passive)) &
-			     CONNECTION_ADMITTED);
+			     CONNECTION_AUTHENTICATED);
 		pair_close(&pair);
 		pair_stop(&pair);
 		assert_int_equal(pair.passive.outcome.kind, FAILURE_PROTOCOL);
@@ -131,7 +131,7 @@ static void a_replayed_proof_is_turned_away(void **state)
 		fixture_start_passive(&before, &peer, secret);
 		recorded = fixture_proof(&peer);
 		fixture_hear(&before, &recorded);
-		assert_true(fixture_notes(&before) & CONNECTION_ADMITTED);
+		assert_true(fixture_notes(&before) & CONNECTION_AUTHENTICATED);
 		fixture_close(&before, NULL);
 		fixture_stop(&before);
 		fixture_start_passive(&after, &replayer, secret);
@@ -139,7 +139,7 @@ static void a_replayed_proof_is_turned_away(void **state)
 		/* Then nothing helps any more, not even the right one. */
 		recorded = fixture_proof(&replayer);
 		fixture_hear(&after, &recorded);
-		assert_false(fixture_notes(&after) & CONNECTION_ADMITTED);
+		assert_false(fixture_notes(&after) & CONNECTION_AUTHENTICATED);
 		expect_turned_away(&after);
 	}
 	secret_free(secret);

@@ -1,0 +1,33 @@
+/* Signals as a descriptor: see base/signals.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/signals.h"
+
+int signals_open(void)
+{
+	sigset_t signals;
+	int descriptor;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	/* A closed pipe or a file at its size limit is an error of the write, not the end of the process. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (pthread_sigmask(SIG_BLOCK, &signals, NULL))
+		return -EINVAL;
+	descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
+int signals_read(int descriptor)
+{
+	struct signalfd_siginfo signal;
+
+	return read(descriptor, &signal, sizeof(signal)) == sizeof(signal) ? (int)signal.ssi_signo
+									   : 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * Keepalives and idle timeouts of an exchange. A side that is idle for the other's --timeout is given
+ * up, so each sends something several times in that time. Runs on the CQ thread.
+ */
+#include <errno.h>
+
+#include "exchange/internal.h"
+
+/* Keepalives sent within the shorter of the two timeouts. */
+#define KEEPALIVES 4
+
+/* How long MSG_ABORT may take, in milliseconds, before we go without it. */
+#define ABORT_MS 1000
+
+/* How long the peer's disconnect may take when both sides have all: its only packet may be lost. */
+#define DISCONNECT_MS 5000
+
+/* Ends an exchange whose peer was idle for too long; acknowledging: it sent, but acknowledged nothing. */
+static enum exchange_event time_out(struct connection *connection, bool acknowledging)
+{
+	if (exchange_complete(&connection->exchange))
+		return EVENT_FAILED;
+	/* As the transport reports it where it gives up itself. */
+	if (!acknowledging)
+		connection_record_completion(
+			connection, IBV_WC_RETRY_EXC_ERR, "nothing within --timeout");
+	return connection_fail(connection, FAILURE_DEADLINE, ETIMEDOUT, "--timeout",
+		"timed out waiting for %s", exchange_awaits(&connection->exchange));
+}
+
+/* All is exchanged, and only the disconnect is missing. */
+static bool is_over(const struct connection *connection)
+{
+	return !connection->mover->tutorial && exchange_complete(&connection->exchange) &&
+	       connection->exchange.sent == SENT_ALL;
+}
+
+enum exchange_event idle_check(struct connection *connection, deadline_t now, deadline_t *again)
+{
+	int64_t ours = connection->settings->timeout, theirs = connection->theirs.timeout;
+	int64_t interval = (theirs && theirs < ours ? theirs : ours) / KEEPALIVES;
+	bool over = is_over(connection);
+
+	*again = now + ABORT_MS;
+	if (connection->exchange.ended)
+		return connection->exchange.sent == SENDING_ABORT &&
+				       now - connection->aborted >= ABORT_MS
+			       ? EVENT_FAILED
+			       : EVENT_NONE;
+	if (over && ours > DISCONNECT_MS)
+		ours = DISCONNECT_MS;
+	if (interval < ABORT_MS)
+		*again = now + interval;
+	if (now - connection->last_receive >= ours)
+		return time_out(connection, true);
+	if (connection_is_unacknowledged(connection) && now - connection->last_acknowledged >= ours)
+		return time_out(connection, false);
+	if (!over && connection->streaming && now - connection->last_send >= interval &&
+		connection_capacity(connection) > 0)
+		return connection_send_keepalive(connection);
+	return EVENT_NONE;
+}

@@ -1,0 +1,12 @@
+/* The table of the ways in which data moves. */
+#include "exchange/mover.h"
+
+static const struct mover *const movers[MODE_COUNT][2] = {
+	[MODE_WRITE] = {&write_mover, &tutorial_write_mover},
+	[MODE_READ] = {&read_mover, &tutorial_read_mover},
+};
+
+const struct mover *mover_find(const struct mode *mode, bool tutorial)
+{
+	return movers[mode->number][tutorial];
+}

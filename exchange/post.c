@@ -1,0 +1,113 @@
+/*
+ * The work requests of an exchange: messages and RDMA operations, posted within the send queue's
+ * budget, and what is recorded when the device refuses one. Runs on the CQ thread.
+ *
+ * A slot of `control` belongs to the device from posting to completion. A send's slot follows from
+ * its number, and there are as many slots as the send queue has.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exchange/internal.h"
+
+/* Slots of the send queue that only the few messages of the exchange itself may take. */
+#define RESERVED 5
+
+static struct queue_pair *pair_of(const struct connection *connection)
+{
+	return &connection->endpoint.pairs[0];
+}
+
+uint64_t connection_capacity(const struct connection *connection)
+{
+	return queue_pair_capacity(pair_of(connection), RESERVED);
+}
+
+bool connection_is_unacknowledged(const struct connection *connection)
+{
+	return queue_pair_is_unacknowledged(pair_of(connection));
+}
+
+enum exchange_event connection_post(
+	struct connection *connection, enum operation operation, struct ibv_send_wr *request)
+{
+	int error;
+
+	if (!connection_is_unacknowledged(connection))
+		connection->last_acknowledged = deadline_now();
+	error = queue_pair_post(pair_of(connection), operation, request);
+	if (!error) {
+		connection->last_send = deadline_now();
+		return EVENT_NONE;
+	}
+	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, -error, "ibv_post_send",
+		"the device does not take a work request: %s", strerror(-error));
+	return EVENT_FAILED;
+}
+
+enum exchange_event connection_send(struct connection *connection, enum operation operation,
+	const struct message *message, unsigned int flags)
+{
+	uint8_t bytes[MESSAGE_MAX], *slot = control_send(connection, operation);
+	size_t size = message_encode(message, bytes);
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)slot,
+		.length = (uint32_t)size,
+		.lkey = connection->control.mr->lkey,
+	};
+	struct ibv_send_wr request = {
+		.sg_list = &piece,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = flags,
+	};
+
+	memcpy(slot, bytes, size);
+	return connection_post(connection, operation, &request);
+}
+
+enum exchange_event connection_send_keepalive(struct connection *connection)
+{
+	struct ibv_send_wr request = {.opcode = IBV_WR_SEND};
+
+	return connection_post(connection, OPERATION_KEEPALIVE, &request);
+}
+
+enum exchange_event connection_fail(struct connection *connection, enum failure_kind kind, int code,
+	const char *call, const char *format, ...)
+{
+	char evidence[sizeof(connection->failure.evidence)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(evidence, sizeof(evidence), format, args);
+	va_end(args);
+	failure_set(&connection->failure, kind, PHASE_EXCHANGE, code, call, "%s", evidence);
+	return EVENT_ABORTED;
+}
+
+void connection_record_completion(struct connection *connection, int status, const char *doing)
+{
+	const struct rdma_addr *route = &connection->id->route.addr;
+	const struct message *peer = &connection->peer_mr;
+	char ours[INET6_ADDRSTRLEN] = "?", theirs[INET6_ADDRSTRLEN] = "?";
+
+	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
+	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
+	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",
+		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx", doing,
+		connection->id->qp->qp_num, ours, theirs, (unsigned long long)peer->length,
+		(unsigned long long)peer->address);
+}
+
+enum exchange_event connection_revoke(struct connection *connection)
+{
+	int error = region_revoke(connection_exposed(connection));
+
+	return error ? connection_fail(connection, FAILURE_ERRNO, -error, "ibv_dereg_mr",
+			       "the device does not give our memory back: %s", strerror(-error))
+		     : EVENT_NONE;
+}

@@ -1,0 +1,348 @@
+/*
+ * What the streams of an exchange have in common, however their data moves: our data to the peer, the
+ * peer's to us, both at the same time, under the flow control of exchange/flow-control.h. write.c and
+ * read.c move the data; this file prepares the streams, takes announcements and credit, gives credit
+ * and notices the end of either stream. Runs on the CQ thread.
+ *
+ * Our data comes out of outgoing_ring, which the source fills; the peer's goes into incoming_ring,
+ * which the sink empties. A part of outgoing_ring is given back to the source when the peer can no
+ * longer need it: in write mode when the WRITE from it is complete, in read mode when the peer has
+ * given credit for it. A part of incoming_ring belongs to the sink from arrival until the sink has
+ * freed it; only then follows credit, or the next READ.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "exchange/stream.h"
+
+/* One of the two streams as the flow control sees it. */
+static struct flow make_flow(const struct connection *connection, bool ours)
+{
+	const struct message *peer = &connection->peer_mr;
+	const struct mover *mover = connection->mover;
+	const struct ring *ring = ours ? &connection->outgoing_ring : &connection->incoming_ring;
+	uint64_t size = ours ? source_size(connection->source) : connection->theirs.size;
+	bool peer_exposes = ours == mover->exposes_incoming;
+	struct flow flow = {
+		.exposed = peer_exposes ? peer->length : ring->size,
+		.local = ring->size,
+		.writes = !mover->reads,
+		.reads = connection->initiator_depth,
+		.depth = ours ? peer->depth : connection->limits.depth,
+	};
+
+	flow.chunk = flow_chunk(connection->limits.chunk, ring->size, size);
+	flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
+	return flow;
+}
+
+/* Names data without a name after the peer, without characters that are awkward in a file name. */
+static void name_after_peer(const struct connection *connection, char name[ADDRESS_TEXT_SIZE])
+{
+	snprintf(name, ADDRESS_TEXT_SIZE, "%s", connection->peer);
+	for (; *name; name++)
+		if (strchr("[]:%", *name))
+			*name = '-';
+}
+
+void stream_describe_region(struct connection *connection, struct message *message)
+{
+	message->depth = connection->limits.depth;
+	message_set_text(message, source_name(connection->source));
+}
+
+enum exchange_event stream_prepare(struct connection *connection)
+{
+	const struct message *peer = &connection->peer_mr;
+	char name[ADDRESS_TEXT_SIZE];
+
+	if (peer->depth == 0)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+			"its MSG_MR lets us send nothing");
+	connection->outflow = make_flow(connection, true);
+	connection->inflow = make_flow(connection, false);
+	connection->streaming = true;
+	connection->stream_start = deadline_now();
+	name_after_peer(connection, name);
+	authentication_key_sink(connection);
+	sink_begin(connection->sink, peer->text, peer->text_size, name);
+	return EVENT_RECEIVED_MR;
+}
+
+enum exchange_event stream_start(struct connection *connection)
+{
+	authentication_key_source(connection);
+	source_begin(connection->source);
+	return EVENT_NONE;
+}
+
+unsigned int stream_describe_done(struct connection *connection, struct message *message)
+{
+	const char *why;
+
+	source_result(connection->source, &message->digest, &why);
+	message->length = connection->sender.told;
+	return 0;
+}
+
+enum exchange_event stream_announce(struct connection *connection, uint64_t position)
+{
+	struct message message = {.type = MSG_DATA, .length = position};
+
+	return connection_send(connection, OPERATION_DATA, &message, 0);
+}
+
+void stream_set_mark(struct connection *connection, uint64_t position)
+{
+	uint64_t number = connection->endpoint.pairs[0].sends_posted;
+
+	connection->marks[number % connection->limits.sends] =
+		(struct mark){position, connection->receiver.reads};
+}
+
+const struct mark *stream_mark(const struct connection *connection, uint64_t number)
+{
+	return &connection->marks[number % connection->limits.sends];
+}
+
+/* Notices the end of our data, or that it cannot be read. */
+static enum exchange_event end_sending(struct connection *connection)
+{
+	struct ring_level level = ring_level(&connection->outgoing_ring);
+	struct digest digest;
+	const char *why;
+	int error;
+
+	if (!level.ended)
+		return EVENT_NONE;
+	error = source_result(connection->source, &digest, &why);
+	if (error)
+		return connection_fail(
+			connection, FAILURE_FILE, -error, "source_result", "%s", why);
+	return connection->sender.told == level.filled ? EVENT_DATA_POSTED : EVENT_NONE;
+}
+
+/* Gives credit if it is due. After the end of its stream the peer needs none. */
+static enum exchange_event give_credit(struct connection *connection)
+{
+	struct flow_receiver *receiver = &connection->receiver;
+	uint64_t freed = ring_level(&connection->incoming_ring).freed;
+	struct message message = {.type = MSG_CREDIT};
+
+	if (connection->exchange.received != RECEIVED_MR || connection_capacity(connection) == 0 ||
+		!flow_give_credit(&connection->inflow, receiver, freed))
+		return EVENT_NONE;
+	message.length = receiver->credited;
+	message.pieces = receiver->pieces_credited;
+	return connection_send(connection, OPERATION_CREDIT, &message, 0);
+}
+
+void stream_arrived(struct connection *connection, uint64_t before)
+{
+	struct flow_receiver *receiver = &connection->receiver;
+
+	ring_fill(&connection->incoming_ring, (size_t)(receiver->arrived - before));
+	atomic_store_explicit(&connection->received_bytes, receiver->arrived, memory_order_relaxed);
+}
+
+/* All of the peer's data arrived, and its MSG_DONE. */
+static bool is_all_here(const struct connection *connection)
+{
+	return connection->exchange.received >= RECEIVED_DONE &&
+	       connection->receiver.arrived == connection->peer_done.length;
+}
+
+/* Shows what arrived: a text, or of longer data the digest. */
+static void show(struct connection *connection)
+{
+	const struct output *output = connection->settings->output;
+	char text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)], digest[DIGEST_TEXT_SIZE];
+	const uint8_t *bytes;
+	size_t size;
+
+	bytes = sink_text(connection->sink, &size);
+	if (connection->settings->output_file.output)
+		return;
+	if (bytes) {
+		text_escape(text, bytes, strnlen((const char *)bytes, size));
+		output_line(output, "remote buffer: %s", text);
+		return;
+	}
+	digest_text(digest, &connection->peer_done.digest);
+	output_line(output, "remote buffer: %llu bytes, %s %s",
+		(unsigned long long)connection->peer_done.length,
+		digest_name(connection->handshake.secret), digest);
+}
+
+/* Takes the sink's verdict. */
+static enum exchange_event end_receiving(struct connection *connection)
+{
+	const char *why;
+	int error;
+
+	if (connection->exchange.delivered)
+		return EVENT_NONE;
+	switch (sink_state(connection->sink)) {
+	case SINK_WORKING:
+		return EVENT_NONE;
+	case SINK_FAILED:
+		why = sink_why(connection->sink, &error);
+		return connection_fail(connection, FAILURE_FILE, -error, "target_write", "%s", why);
+	case SINK_DAMAGED:
+		connection->damaged = true;
+		failure_set(&connection->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,
+			"digest_equal", "its digest differs");
+		break;
+	case SINK_VERIFIED:
+		show(connection);
+		break;
+	}
+	return EVENT_DELIVERED;
+}
+
+/* The sink may finish when all data arrived, and the peer cannot change it any more. */
+static enum exchange_event finish_sink(struct connection *connection)
+{
+	enum exchange_event event = EVENT_NONE;
+
+	if (connection->sink_knows_end || !is_all_here(connection))
+		return EVENT_NONE;
+	if (connection->mover->done_with == RECEIVED_DONE)
+		event = connection_revoke(connection);
+	if (event != EVENT_NONE)
+		return event;
+	connection->sink_knows_end = true;
+	sink_finish(connection->sink, connection->peer_done.length, &connection->peer_done.digest);
+	return EVENT_NONE;
+}
+
+/*
+ * Records, for whoever looks for idle connections, what moved and whom the exchange waits for. What
+ * the sink has freed counts when there is credit for it: of the last bytes we may hear much later.
+ */
+static void record_progress(struct connection *connection)
+{
+	uint64_t progress = connection->sender.told + connection->receiver.arrived +
+			    connection->receiver.credited + connection->exchange.delivered;
+
+	if (progress != connection->progress)
+		atomic_store(&connection->last_progress, deadline_now());
+	connection->progress = progress;
+	atomic_store(&connection->waits_for_source, connection->exchange.sent == SENDING_DATA);
+	atomic_store(&connection->waits_for_sink,
+		connection->sink_knows_end && !connection->exchange.delivered);
+}
+
+/* Moves our data, and notices its end. */
+static enum exchange_event send_data(struct connection *connection)
+{
+	enum exchange_event event = EVENT_NONE;
+
+	if (connection->exchange.sent != SENDING_DATA)
+		return EVENT_NONE;
+	connection->more |= connection->mover->send(connection, &event);
+	atomic_store_explicit(
+		&connection->sent_bytes, connection->sender.told, memory_order_relaxed);
+	return event == EVENT_NONE ? end_sending(connection) : event;
+}
+
+/* Requests the peer's data, and notices its end. */
+static enum exchange_event receive_data(struct connection *connection)
+{
+	enum exchange_event event = EVENT_NONE;
+
+	connection->more |= connection->mover->receive(connection, &event);
+	if (event == EVENT_NONE)
+		event = finish_sink(connection);
+	return event == EVENT_NONE ? end_receiving(connection) : event;
+}
+
+enum exchange_event stream_advance(struct connection *connection)
+{
+	enum exchange_event event;
+
+	if (!connection->streaming || connection->exchange.ended ||
+		connection->life != CONNECTION_OPEN)
+		return EVENT_NONE;
+	/* Credit first: it must not wait in the send queue behind all that can be moved now. */
+	event = give_credit(connection);
+	if (event == EVENT_NONE)
+		event = send_data(connection);
+	if (event == EVENT_NONE)
+		event = receive_data(connection);
+	record_progress(connection);
+	return event;
+}
+
+/* What is wrong with data that the peer announces up to this position, or EVENT_NONE. */
+static enum exchange_event refuse_announcement(struct connection *connection, uint64_t position)
+{
+	uint64_t most = connection->settings->max_size;
+
+	if (!connection->streaming || connection->exchange.received != RECEIVED_MR)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+			"it sent data when none was due");
+	if (position > connection->theirs.size)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+			"it sent more than the %" PRIu64 " bytes that it announced",
+			connection->theirs.size);
+	if (most && position > most)
+		return connection_fail(connection, FAILURE_LIMIT, LIMIT_SIZE, "stream_announced",
+			"it sent more than the %" PRIu64 " bytes that --max-size allows", most);
+	return EVENT_NONE;
+}
+
+enum exchange_event stream_announced(struct connection *connection, uint64_t position)
+{
+	struct flow_receiver *receiver = &connection->receiver;
+	uint64_t before = receiver->arrived;
+	enum exchange_event event = refuse_announcement(connection, position);
+
+	if (event != EVENT_NONE)
+		return event;
+	if (!flow_hear(&connection->inflow, receiver, position))
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+			"it sent data up to byte %" PRIu64 ", which we did not allow", position);
+	connection->mover->announced(connection, before);
+	return EVENT_NONE;
+}
+
+enum exchange_event stream_announced_immediate(struct connection *connection, uint32_t immediate)
+{
+	uint64_t told = connection->receiver.told;
+
+	/* The low half of the position: no piece is as large as 4 GiB. */
+	return stream_announced(connection, told + (uint32_t)(immediate - (uint32_t)told));
+}
+
+enum exchange_event stream_credited(struct connection *connection, const struct message *credit)
+{
+	if (!connection->streaming ||
+		!flow_credited(&connection->sender, credit->length, credit->pieces))
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+			"it gave credit up to byte %" PRIu64 ", which it does not have",
+			credit->length);
+	connection->mover->credited(connection, credit->length);
+	return EVENT_NONE;
+}
+
+enum exchange_event stream_peer_done(struct connection *connection)
+{
+	uint64_t told = connection->receiver.told, announced = connection->theirs.size;
+
+	if (connection->peer_done.length != told)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+			"its MSG_DONE does not fit the %" PRIu64 " bytes that it told of", told);
+	if (announced != STREAM_SIZE_UNKNOWN && announced != told)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+			"it sent less than the %" PRIu64 " bytes that it announced", announced);
+	return EVENT_RECEIVED_DONE;
+}
+
+void stream_deliver(struct connection *connection)
+{
+	(void)connection; /* stream_advance() does, when all data arrived */
+}
