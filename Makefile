@@ -77,8 +77,18 @@ $(filter $(BUILD)/tests/unit/$1/%,$(unit_tests:%=$(BUILD)/%)): %: %.o \
 endef
 $(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_tests_in,$(folder))))
 
-check: $(unit_tests:%=$(BUILD)/%)
-	@status=0; for test in $^; do $$test || status=1; done; exit $$status
+# With -j several run at a time; the output of each stays together. All run, then the failed ones are named.
+MAKEFLAGS += --output-sync
+.PHONY: $(unit_tests:%=run-%)
+$(unit_tests:%=run-%): run-%: $(BUILD)/%
+	@rm -f $<.failed; $< >$<.log 2>&1 || echo "exit status $$?" >$<.failed; cat $<.log
+
+check: $(unit_tests:%=run-%)
+	@cat $(unit_tests:%=$(BUILD)/%.log) | awk ' \
+		/^\[       OK \]/ { passed++ } \
+		/^\[  FAILED  \] [0-9]+ test/ { failed += $$4 } \
+		END { printf "%d unit tests passed, %d failed\n", passed, failed }'
+	@! grep . $(unit_tests:%=$(BUILD)/%.failed) 2>/dev/null
 
 # docs/fuzzing.md: clang's libFuzzer calls each target. scripts/fuzz makes them with its flags.
 fuzz:
