@@ -1,0 +1,42 @@
+#!/usr/bin/env bats
+# The corpora of the fuzz targets: packed and unpacked, no byte changes.
+
+setup() {
+	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	cd "$BATS_TEST_TMPDIR" || return
+	mkdir inputs unpacked
+}
+
+@test "any bytes are packed and unpacked" {
+	perl -e 'binmode STDOUT; print map { chr } 0 .. 255, reverse 0 .. 255' >inputs/all-bytes
+	printf '%s' 'a "quoted" word \x41 \ ' >inputs/escapes
+	printf 'two\nlines\n' >inputs/lines
+	printf ' ' >inputs/space
+	: >inputs/empty
+	"$top/scripts/fuzz-corpus" pack inputs >packed
+	[ "$(wc -l <packed)" -eq 5 ]
+	[ "$(tr -d ' -~\n' <packed | wc -c)" -eq 0 ]
+	"$top/scripts/fuzz-corpus" unpack packed unpacked
+	diff -r inputs unpacked
+}
+
+@test "each corpus of the tree has a target, and is as packing writes it" {
+	for packed in "$top"/tests/fuzz/corpus/*; do
+		target=$(basename "$packed" .txt)
+		echo "$target"
+		[ -e "$top/tests/fuzz/fuzz-$target.c" ]
+		mkdir "unpacked/$target"
+		"$top/scripts/fuzz-corpus" unpack "$packed" "unpacked/$target"
+		"$top/scripts/fuzz-corpus" pack "unpacked/$target" | diff - "$packed"
+	done
+}
+
+@test "a line that is no input is refused" {
+	for line in 'name=bytes' 'name="a"b"' 'name="\y"' 'name="\x4"' 'na/me="a"' '="a"'; do
+		printf '# comment\n%s\n' "$line" >packed
+		run "$top/scripts/fuzz-corpus" unpack packed unpacked
+		echo "$line: $output"
+		[ "$status" -eq 1 ]
+		[[ $output == 'fuzz-corpus: packed:2: '* ]]
+	done
+}
