@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/readiness.h"
+#include "host/device-address.h"
 #include "rdma-session.h"
 #include "serve/clients.h"
 #include "serve/port-file.h"
@@ -129,7 +129,7 @@ static int listen_addresses(
 	int error, count = 0;
 
 	if (!options->bind && options->device) {
-		lacking = host_device_address("", options->device, AF_UNSPEC, &addresses[0]);
+		lacking = device_address_find("", options->device, AF_UNSPEC, &addresses[0]);
 		if (lacking != HOST_READY)
 			return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, (int)lacking,
 				"--device", "--device %s", options->device);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "host/readiness.h"
+#include "host/device-address.h"
 #include "rdma-session.h"
 #include "stream/source.h"
 
@@ -62,7 +62,7 @@ int server_addresses_source(const struct options *options, const struct addrinfo
 				"--source", "--source %s", options->source);
 		memcpy(source, sources->ai_addr, sources->ai_addrlen);
 	} else if (options->device) {
-		lacking = host_device_address("", options->device, family, source);
+		lacking = device_address_find("", options->device, family, source);
 		if (lacking != HOST_READY)
 			return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking,
 				"--device", "--device %s", options->device);

@@ -1,5 +1,7 @@
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -97,6 +99,16 @@ void text_quote(char *text, const char *word)
 		}
 	}
 	stpcpy(text, "'");
+}
+
+void text_append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, size - used, format, arguments);
+	va_end(arguments);
 }
 
 void text_printable(char *text)

@@ -31,6 +31,13 @@ void text_escape_utf8(char *text, const void *bytes, size_t length);
  */
 void text_quote(char *text, const char *word);
 
+/*
+ * Appends to the text in an array of that size, as printf(3) would print it; what does not fit is cut.
+ * The text has a terminator before and after. Any thread.
+ */
+void text_append(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Replaces every byte that is not printable ASCII by '?', where nobody needs to read it back. */
 void text_printable(char *text);
 

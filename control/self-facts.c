@@ -47,21 +47,12 @@ static const struct inventory_gid *gid_in_use(
 	return NULL;
 }
 
-static const struct inventory_interface *interface_of(
-	const struct inventory_port *port, const char *name)
-{
-	for (size_t i = 0; i < port->interface_count; i++)
-		if (strcmp(port->interfaces[i].name, name) == 0)
-			return &port->interfaces[i];
-	return NULL;
-}
-
 static void add_port(
 	struct facts *facts, const struct inventory_port *port, const struct rdma_cm_id *id)
 {
 	const struct inventory_gid *gid = gid_in_use(port, id);
 	const struct inventory_interface *interface =
-		gid ? interface_of(port, gid->interface) : NULL;
+		gid ? inventory_interface(port, gid->interface) : NULL;
 
 	facts_add(facts, "state", "%s", port->state);
 	facts_add(facts, "link layer", "%s", port->link_layer);
@@ -136,7 +127,7 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 	if (inventory_take("", &inventory))
 		return;
 	device = inventory_device(&inventory, name);
-	port = inventory_find(&inventory, name, id->port_num);
+	port = inventory_port(&inventory, name, id->port_num);
 	if (device)
 		facts_add(facts, "driver", "%s", device->driver);
 	if (device && *device->firmware)

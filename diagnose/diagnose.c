@@ -9,9 +9,11 @@
 #include "base/json-document.h"
 #include "diagnose/connection-checks.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/inventory-report.h"
 #include "diagnose/path-mtu.h"
 #include "diagnose/report.h"
 #include "diagnose/udp-probe.h"
+#include "host/device-address.h"
 #include "host/readiness.h"
 #include "rdma-session.h"
 
@@ -105,31 +107,6 @@ static void name_ports(const struct inventory *inventory, char *text, size_t siz
 	}
 }
 
-/* A device is ready if one of its ports is; else its first one is explained. */
-static enum readiness judge_device(
-	const struct inventory_device *device, char *evidence, size_t size)
-{
-	enum readiness lacking = HOST_NO_DEVICE;
-
-	for (size_t i = device->port_count; i-- > 0 && lacking != HOST_READY;)
-		lacking = inventory_judge_port(device, &device->ports[i], evidence, size);
-	return lacking;
-}
-
-static enum readiness judge_host(const struct diagnosis *diagnosis, char *evidence, size_t size)
-{
-	const char *name = diagnosis->options->device;
-	const struct inventory_device *device =
-		name ? inventory_device(&diagnosis->inventory, name) : NULL;
-
-	if (!name || diagnosis->inventory.host != HOST_READY)
-		return inventory_judge(&diagnosis->inventory, evidence, size);
-	if (device && device->port_count > 0)
-		return judge_device(device, evidence, size);
-	snprintf(evidence, size, "--device %s", name);
-	return HOST_NO_SUCH_DEVICE;
-}
-
 static int check_host(struct diagnosis *diagnosis)
 {
 	char text[256];
@@ -140,7 +117,8 @@ static int check_host(struct diagnosis *diagnosis)
 	if (error)
 		return check_failed(diagnosis, CHECK_HOST, FAILURE_ERRNO, PHASE_OPEN, -error, "%s",
 			strerror(-error));
-	lacking = judge_host(diagnosis, text, sizeof(text));
+	lacking = readiness_check(
+		&diagnosis->inventory, diagnosis->options->device, text, sizeof(text));
 	if (lacking != HOST_READY)
 		return check_failed(
 			diagnosis, CHECK_HOST, FAILURE_HOST, PHASE_OPEN, (int)lacking, "%s", text);
@@ -162,14 +140,6 @@ static int check_name(struct diagnosis *diagnosis)
 	return 0;
 }
 
-static bool has_interface(const struct inventory_port *port, const char *interface)
-{
-	for (size_t i = 0; i < port->interface_count; i++)
-		if (strcmp(port->interfaces[i].name, interface) == 0)
-			return true;
-	return false;
-}
-
 /* Finds device and port of that network interface. Returns false if it has none. */
 static bool find_port(struct diagnosis *diagnosis, const char *interface)
 {
@@ -179,7 +149,7 @@ static bool find_port(struct diagnosis *diagnosis, const char *interface)
 		diagnosis->device = &inventory->devices[i];
 		for (size_t j = 0; j < diagnosis->device->port_count; j++) {
 			diagnosis->port = &diagnosis->device->ports[j];
-			if (has_interface(diagnosis->port, interface))
+			if (inventory_interface(diagnosis->port, interface))
 				return true;
 		}
 	}
@@ -233,9 +203,9 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 			route->error ? route->error : ENETDOWN, "%s", route->evidence);
 	/* For an address of this host the kernel says lo, but rdmacm takes its interface. */
-	host_route_interface(address, interface, sizeof(interface));
+	device_address_interface(address, interface, sizeof(interface));
 	if (!find_port(diagnosis, interface)) {
-		host_route_evidence("", options->source, address, evidence, sizeof(evidence));
+		device_address_evidence("", options->source, address, evidence, sizeof(evidence));
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS, ENODEV,
 			"%s", evidence);
 	}
@@ -392,7 +362,7 @@ static void run_checks(struct diagnosis *diagnosis)
 		check_list_took(&diagnosis->list, check, (int)(deadline_now() - start));
 		print_check(diagnosis, check);
 		if (check == CHECK_HOST)
-			inventory_print(&diagnosis->inventory, print_detail, diagnosis);
+			inventory_lines(&diagnosis->inventory, print_detail, diagnosis);
 		if (check == CHECK_ENDS && diagnosis->theirs.count > 0)
 			print_ends(diagnosis);
 	}

@@ -2,6 +2,7 @@
 
 #include "base/json-document.h"
 #include "cli/options.h"
+#include "diagnose/inventory-report.h"
 #include "diagnose/report.h"
 
 static bool add_bandwidth(struct json_object *object, const struct diagnosis_report *findings)

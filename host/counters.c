@@ -9,7 +9,6 @@
 
 #include "base/json-document.h"
 #include "host/counters.h"
-#include "host/readiness.h"
 #include "host/sysfs.h"
 
 /* " 18446744073709551615\n" with its terminator. */
@@ -101,7 +100,7 @@ int counters_read(
 	int count;
 
 	memset(counters, 0, sizeof(*counters));
-	if (!host_has_device(root, device) || strlen(device) > 255)
+	if (!sysfs_is_name(device) || strlen(device) > 255)
 		return -ENODEV;
 	count = sysfs_list(root, &entries, "/sys/class/infiniband/%s/ports/%u", device, port);
 	sysfs_free(entries, count);

@@ -1,5 +1,11 @@
+/*
+ * Reads an inventory from the top down: the host, its devices, their ports, and of each port the GIDs and
+ * the network interfaces with their addresses. A list is made when its folder is listed and belongs to
+ * the struct above it; inventory_free() also takes one that is half read.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +17,16 @@
 #define DEVICES "/sys/class/infiniband"
 #define VERBS   "/sys/class/infiniband_verbs"
 
-/* Enough of /proc/self/status, in which CapEff stands in the first two KiB. */
+/* CapEff stands in the first two KiB of /proc/self/status. */
 #define STATUS_SIZE 8192
 
-/* What all that read have in common. */
-struct reader {
+/* Where an inventory is read from. */
+struct origin {
 	const char *root;
-	const struct ifaddrs *addresses;
-	const char *device; /* that is being read */
+	const struct ifaddrs *addresses; /* of network interfaces */
 };
 
-/* The list with room for one more, which is all zero. NULL: no memory, and the list is as it was. */
+/* The list with one more element, of zeros. NULL: no memory, and the list is as it was. */
 static void *enlarge(void *list, size_t count, size_t size)
 {
 	char *larger = reallocarray(list, count + 1, size);
@@ -31,7 +36,7 @@ static void *enlarge(void *list, size_t count, size_t size)
 	return larger;
 }
 
-/* Copies the text if there is room for it. Returns false if there is none. */
+/* Copies the text if it fits. Returns false if it does not. */
 static bool copy(char *to, size_t size, const char *text)
 {
 	size_t length = strlen(text);
@@ -52,14 +57,15 @@ static int add_address(struct inventory_interface *interface, const struct socka
 		return -ENOMEM;
 	interface->addresses = larger;
 	larger += interface->address_count++;
+	memcpy(&larger->address, address, address_length(address));
 	address_text(address, larger->text);
 	larger->link_local =
 		address->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
 	return 0;
 }
 
-/* True if the addresses of this name belong to the interface: "eth0", or its label "eth0:1". */
-static bool is_of_interface(const char *name, const char *interface)
+/* True if this is the name of the interface, "eth0", or a label of an address of it, "eth0:1". */
+static bool names_interface(const char *name, const char *interface)
 {
 	size_t length = strlen(interface);
 
@@ -67,70 +73,69 @@ static bool is_of_interface(const char *name, const char *interface)
 	       (name[length] == '\0' || name[length] == ':');
 }
 
-static int read_addresses(const struct reader *reader, struct inventory_interface *interface)
+static int read_addresses(const struct origin *origin, struct inventory_interface *interface)
 {
 	int error = 0;
 
-	for (const struct ifaddrs *a = reader->addresses; a && !error; a = a->ifa_next)
-		if (a->ifa_addr && is_of_interface(a->ifa_name, interface->name) &&
+	for (const struct ifaddrs *a = origin->addresses; a && !error; a = a->ifa_next)
+		if (a->ifa_addr && names_interface(a->ifa_name, interface->name) &&
 			(a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6))
 			error = add_address(interface, a->ifa_addr);
 	return error;
 }
 
-/* Adds a network interface to the port, unless it is there or its name can be none. */
-static int add_interface(const struct reader *reader, struct inventory_port *port, const char *name)
+/* A number of 32 bits, 0 if it cannot be read. */
+static unsigned int read_number(const char *folder, const char *file)
+{
+	uint64_t number;
+
+	return sysfs_number(folder, &number, "/%s", file) || number > UINT32_MAX
+		       ? 0
+		       : (unsigned int)number;
+}
+
+/* Adds a network interface to the port, unless the port has it or the name is not valid. */
+static int add_interface(const struct origin *origin, struct inventory_port *port, const char *name)
 {
 	struct inventory_interface *larger;
-	char checked[IF_NAMESIZE] = "";
-	uint64_t mtu;
+	char folder[PATH_MAX];
 
-	if (!sysfs_is_name(name) || !copy(checked, sizeof(checked), name))
+	if (!sysfs_is_name(name) || strlen(name) >= sizeof(larger->name) ||
+		inventory_interface(port, name))
 		return 0;
-	for (size_t i = 0; i < port->interface_count; i++)
-		if (strcmp(port->interfaces[i].name, name) == 0)
-			return 0;
 	larger = enlarge(port->interfaces, port->interface_count, sizeof(*port->interfaces));
 	if (!larger)
 		return -ENOMEM;
 	port->interfaces = larger;
 	larger += port->interface_count++;
-	memcpy(larger->name, checked, sizeof(checked));
-	sysfs_line(reader->root, larger->state, sizeof(larger->state),
-		"/sys/class/net/%s/operstate", name);
-	if (sysfs_number(reader->root, &mtu, "/sys/class/net/%s/mtu", name) == 0 &&
-		mtu <= UINT32_MAX)
-		larger->mtu = (unsigned int)mtu;
-	return read_addresses(reader, larger);
+	memcpy(larger->name, name, strlen(name) + 1);
+	snprintf(folder, sizeof(folder), "%s/sys/class/net/%s", origin->root, name);
+	sysfs_line(folder, larger->state, sizeof(larger->state), "/operstate");
+	larger->mtu = read_number(folder, "mtu");
+	return read_addresses(origin, larger);
 }
 
-/* Reads one entry of the GID table, and adds it and its network interface if it is not empty. */
-static int read_gid(const struct reader *reader, struct inventory_port *port, unsigned int index)
+/* Reads an entry of the GID table and its network interface. Entries of zeros are left out. */
+static int read_gid(const struct origin *origin, const char *folder, unsigned int index,
+	struct inventory_port *port)
 {
-	struct inventory_gid *larger;
-	struct in6_addr gid;
+	struct inventory_gid *gid = &port->gids[port->gid_count];
+	struct in6_addr address;
 	char text[64];
 
-	if (sysfs_line(reader->root, text, sizeof(text), DEVICES "/%s/ports/%u/gids/%u",
-		    reader->device, port->number, index) ||
-		inet_pton(AF_INET6, text, &gid) != 1 || IN6_IS_ADDR_UNSPECIFIED(&gid))
+	if (sysfs_line(folder, text, sizeof(text), "/gids/%u", index) ||
+		inet_pton(AF_INET6, text, &address) != 1 || IN6_IS_ADDR_UNSPECIFIED(&address))
 		return 0;
-	larger = enlarge(port->gids, port->gid_count, sizeof(*port->gids));
-	if (!larger)
-		return -ENOMEM;
-	port->gids = larger;
-	larger += port->gid_count++;
-	larger->index = index;
-	larger->link_local = IN6_IS_ADDR_LINKLOCAL(&gid);
-	inet_ntop(AF_INET6, &gid, larger->text, sizeof(larger->text));
-	sysfs_line(reader->root, larger->type, sizeof(larger->type),
-		DEVICES "/%s/ports/%u/gid_attrs/types/%u", reader->device, port->number, index);
-	sysfs_line(reader->root, larger->interface, sizeof(larger->interface),
-		DEVICES "/%s/ports/%u/gid_attrs/ndevs/%u", reader->device, port->number, index);
-	return add_interface(reader, port, larger->interface);
+	port->gid_count++;
+	gid->index = index;
+	gid->link_local = IN6_IS_ADDR_LINKLOCAL(&address);
+	inet_ntop(AF_INET6, &address, gid->text, sizeof(gid->text));
+	sysfs_line(folder, gid->type, sizeof(gid->type), "/gid_attrs/types/%u", index);
+	sysfs_line(folder, gid->interface, sizeof(gid->interface), "/gid_attrs/ndevs/%u", index);
+	return add_interface(origin, port, gid->interface);
 }
 
-/* A number from a name, as of a port or a GID. Returns false if it is none, or too large. */
+/* The number that a port or a GID has for a name. Returns false if the name is none. */
 static bool name_number(const char *name, unsigned int *number)
 {
 	uint64_t value;
@@ -141,50 +146,60 @@ static bool name_number(const char *name, unsigned int *number)
 	return true;
 }
 
-static int read_gids(const struct reader *reader, struct inventory_port *port)
+/* A list for as many elements as the folder has entries, of zeros. NULL: no memory. */
+static void *make_list(int entries, size_t size)
+{
+	return calloc(entries > 0 ? (size_t)entries : 1, size);
+}
+
+static int read_gids(const struct origin *origin, const char *folder, struct inventory_port *port)
 {
 	struct dirent **entries;
-	int error = 0, count = sysfs_list(reader->root, &entries, DEVICES "/%s/ports/%u/gids",
-			       reader->device, port->number);
+	int count = sysfs_list(folder, &entries, "/gids");
+	unsigned int index;
+	int error = 0;
 
-	for (int i = 0; i < count && !error; i++) {
-		unsigned int index;
-
+	port->gids = make_list(count, sizeof(*port->gids));
+	if (!port->gids)
+		error = -ENOMEM;
+	for (int i = 0; i < count && !error; i++)
 		if (name_number(entries[i]->d_name, &index))
-			error = read_gid(reader, port, index);
-	}
+			error = read_gid(origin, folder, index, port);
 	sysfs_free(entries, count);
 	return error;
 }
 
 /*
- * Adds the network interfaces that stand on the same adapter: those of InfiniBand and iWARP, which no
- * GID names. Where the device has several ports, dev_port says whose an interface is.
+ * Adds the network interfaces of the same adapter: those of InfiniBand and iWARP, which no GID names.
+ * Where the device has several ports, the interface's dev_port, from 0, is its port.
  */
-static int read_siblings(const struct reader *reader, struct inventory_port *port, bool several)
+static int read_siblings(
+	const struct origin *origin, const char *device, bool several, struct inventory_port *port)
 {
 	struct dirent **entries;
-	int error = 0,
-	    count = sysfs_list(reader->root, &entries, DEVICES "/%s/device/net", reader->device);
+	int count = sysfs_list(device, &entries, "/device/net");
+	int error = 0;
 
 	for (int i = 0; i < count && !error; i++) {
 		const char *name = entries[i]->d_name;
 		uint64_t dev_port;
 
-		if (!several || (sysfs_number(reader->root, &dev_port, "/sys/class/net/%s/dev_port",
+		if (!several || (sysfs_number(origin->root, &dev_port, "/sys/class/net/%s/dev_port",
 					 name) == 0 &&
 					dev_port + 1 == port->number))
-			error = add_interface(reader, port, name);
+			error = add_interface(origin, port, name);
 	}
 	sysfs_free(entries, count);
 	return error;
 }
 
-/* The name in "4: ACTIVE": sysfs puts the number of a state before it. */
-static void drop_number(char *text)
+/* Reads the name in "4: ACTIVE": sysfs puts the number of a state before it. */
+static void read_state(const char *folder, const char *file, char *text, size_t size)
 {
-	size_t digits = strspn(text, "0123456789");
+	size_t digits;
 
+	sysfs_line(folder, text, size, "/%s", file);
+	digits = strspn(text, "0123456789");
 	if (digits && strncmp(text + digits, ": ", 2) == 0)
 		memmove(text, text + digits + 2, strlen(text + digits + 2) + 1);
 }
@@ -202,143 +217,110 @@ uint64_t inventory_megabits(const char *text)
 	return strncmp(text, " Gb/sec", 7) == 0 ? whole * 1000 + tenth * 100 : 0;
 }
 
-/* One of the port's files; "" if it cannot be read. */
-static void read_field(const struct reader *reader, const struct inventory_port *port,
-	const char *file, char *text, size_t size)
+/* Reads a port of the device in this folder. */
+static int read_port(const struct origin *origin, const char *device, const char *parent,
+	bool several, struct inventory_port *port)
 {
-	sysfs_line(reader->root, text, size, DEVICES "/%s/ports/%u/%s", reader->device,
-		port->number, file);
-}
-
-static unsigned int read_lid(
-	const struct reader *reader, const struct inventory_port *port, const char *file)
-{
-	uint64_t lid;
-
-	if (sysfs_number(reader->root, &lid, DEVICES "/%s/ports/%u/%s", reader->device,
-		    port->number, file) ||
-		lid > UINT32_MAX)
-		return 0;
-	return (unsigned int)lid;
-}
-
-static int read_port(const struct reader *reader, const struct inventory_device *device,
-	struct inventory_port *port, bool several)
-{
+	char folder[PATH_MAX + sizeof("/ports/4294967295")];
 	int error;
 
-	read_field(reader, port, "state", port->state, sizeof(port->state));
-	drop_number(port->state);
-	read_field(reader, port, "phys_state", port->physical_state, sizeof(port->physical_state));
-	drop_number(port->physical_state);
-	read_field(reader, port, "link_layer", port->link_layer, sizeof(port->link_layer));
-	read_field(reader, port, "rate", port->rate, sizeof(port->rate));
+	snprintf(folder, sizeof(folder), "%s/ports/%u", device, port->number);
+	read_state(folder, "state", port->state, sizeof(port->state));
+	read_state(folder, "phys_state", port->physical_state, sizeof(port->physical_state));
+	sysfs_line(folder, port->link_layer, sizeof(port->link_layer), "/link_layer");
+	sysfs_line(folder, port->rate, sizeof(port->rate), "/rate");
 	port->megabits = inventory_megabits(port->rate);
-	port->lid = read_lid(reader, port, "lid");
-	port->sm_lid = read_lid(reader, port, "sm_lid");
-	error = read_gids(reader, port);
+	port->lid = read_number(folder, "lid");
+	port->sm_lid = read_number(folder, "sm_lid");
+	error = read_gids(origin, folder, port);
 	if (!error)
-		error = add_interface(reader, port, device->parent);
+		error = add_interface(origin, port, parent);
 	if (!error)
-		error = read_siblings(reader, port, several);
+		error = read_siblings(origin, device, several, port);
 	return error;
 }
 
-static int read_ports(const struct reader *reader, struct inventory_device *device)
+static int read_ports(
+	const struct origin *origin, const char *folder, struct inventory_device *device)
 {
 	struct dirent **entries;
-	int error = 0,
-	    count = sysfs_list(reader->root, &entries, DEVICES "/%s/ports", reader->device);
+	int count = sysfs_list(folder, &entries, "/ports");
+	int error = 0;
 
+	device->ports = make_list(count, sizeof(*device->ports));
+	if (!device->ports)
+		error = -ENOMEM;
 	for (int i = 0; i < count && !error; i++) {
-		struct inventory_port *larger;
-		unsigned int number;
+		struct inventory_port *port = &device->ports[device->port_count];
 
-		if (!name_number(entries[i]->d_name, &number))
-			continue;
-		larger = enlarge(device->ports, device->port_count, sizeof(*device->ports));
-		if (!larger) {
-			error = -ENOMEM;
-			break;
+		if (name_number(entries[i]->d_name, &port->number)) {
+			device->port_count++;
+			error = read_port(origin, folder, device->parent, count > 1, port);
 		}
-		device->ports = larger;
-		larger += device->port_count++;
-		larger->number = number;
-		error = read_port(reader, device, larger, count > 1);
 	}
 	sysfs_free(entries, count);
 	return error;
 }
 
 /* Finds the file through which programs reach the device. */
-static void read_uverbs(const struct reader *reader, struct inventory_device *device)
+static void read_uverbs(const char *root, struct inventory_device *device)
 {
 	struct dirent **entries;
-	int count = sysfs_list(reader->root, &entries, VERBS);
+	int count = sysfs_list(root, &entries, VERBS);
 
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count && !device->uverbs[0]; i++) {
+		const char *file = entries[i]->d_name;
 		char name[sizeof(device->name)];
 
-		if (sysfs_line(reader->root, name, sizeof(name), VERBS "/%s/ibdev",
-			    entries[i]->d_name) ||
-			strcmp(name, device->name) != 0 ||
-			!copy(device->uverbs, sizeof(device->uverbs), entries[i]->d_name))
-			continue;
-		device->access = sysfs_access(reader->root, "/dev/infiniband/%s", device->uverbs);
-		break;
+		if (sysfs_line(root, name, sizeof(name), VERBS "/%s/ibdev", file) == 0 &&
+			strcmp(name, device->name) == 0 &&
+			copy(device->uverbs, sizeof(device->uverbs), file))
+			device->access = sysfs_access(root, "/dev/infiniband/%s", file);
 	}
 	sysfs_free(entries, count);
 }
 
-static int read_device(const struct reader *reader, struct inventory_device *device)
+static int read_device(const struct origin *origin, struct inventory_device *device)
 {
-	const char *root = reader->root, *name = device->name;
+	char folder[PATH_MAX];
 
-	sysfs_line(root, device->type, sizeof(device->type), DEVICES "/%s/node_type", name);
-	drop_number(device->type);
-	sysfs_line(root, device->description, sizeof(device->description), DEVICES "/%s/node_desc",
-		name);
-	sysfs_line(root, device->firmware, sizeof(device->firmware), DEVICES "/%s/fw_ver", name);
-	sysfs_line(root, device->parent, sizeof(device->parent), DEVICES "/%s/parent", name);
-	/* Only soft-RoCE names its parent, whose driver is another one. */
+	snprintf(folder, sizeof(folder), "%s" DEVICES "/%s", origin->root, device->name);
+	read_state(folder, "node_type", device->type, sizeof(device->type));
+	sysfs_line(folder, device->description, sizeof(device->description), "/node_desc");
+	sysfs_line(folder, device->firmware, sizeof(device->firmware), "/fw_ver");
+	sysfs_line(folder, device->parent, sizeof(device->parent), "/parent");
+	/* Only soft-RoCE has a parent, whose driver is another one. */
 	if (device->parent[0])
 		strcpy(device->driver, "rdma_rxe");
 	else
-		sysfs_link(root, device->driver, sizeof(device->driver),
-			DEVICES "/%s/device/driver", name);
-	read_uverbs(reader, device);
-	return read_ports(reader, device);
+		sysfs_link(folder, device->driver, sizeof(device->driver), "/device/driver");
+	read_uverbs(origin->root, device);
+	return read_ports(origin, folder, device);
 }
 
-static int read_devices(struct reader *reader, struct inventory *inventory)
+static int read_devices(const struct origin *origin, struct inventory *inventory)
 {
 	struct dirent **entries;
-	int error = 0, count = sysfs_list(reader->root, &entries, DEVICES);
+	int count = sysfs_list(origin->root, &entries, DEVICES);
+	int error = 0;
 
+	inventory->devices = make_list(count, sizeof(*inventory->devices));
+	if (!inventory->devices)
+		error = -ENOMEM;
 	for (int i = 0; i < count && !error; i++) {
-		struct inventory_device *larger;
-		char name[sizeof(larger->name)] = "";
+		struct inventory_device *device = &inventory->devices[inventory->device_count];
 
 		/* The kernel gives no longer names: IB_DEVICE_NAME_MAX. */
-		if (!copy(name, sizeof(name), entries[i]->d_name))
-			continue;
-		larger = enlarge(
-			inventory->devices, inventory->device_count, sizeof(*inventory->devices));
-		if (!larger) {
-			error = -ENOMEM;
-			break;
+		if (copy(device->name, sizeof(device->name), entries[i]->d_name)) {
+			inventory->device_count++;
+			error = read_device(origin, device);
 		}
-		inventory->devices = larger;
-		larger += inventory->device_count++;
-		memcpy(larger->name, name, sizeof(name));
-		reader->device = larger->name;
-		error = read_device(reader, larger);
 	}
 	sysfs_free(entries, count);
 	return error;
 }
 
-/* True if the folder is there. */
+/* True if the folder exists. */
 static bool has_folder(const char *root, const char *path)
 {
 	struct dirent **entries;
@@ -366,8 +348,6 @@ static void read_host(const char *root, struct inventory *inventory)
 	struct rlimit limit;
 	char mode[8];
 
-	inventory->host =
-		host_rdma(root, inventory->host_evidence, sizeof(inventory->host_evidence));
 	inventory->rdma_cm = sysfs_access(root, "/dev/infiniband/rdma_cm");
 	inventory->ib_core = has_folder(root, "/sys/module/ib_core");
 	inventory->rdma_ucm = has_folder(root, "/sys/module/rdma_ucm");
@@ -385,12 +365,12 @@ static void read_host(const char *root, struct inventory *inventory)
 int inventory_take_with(
 	const char *root, const struct ifaddrs *addresses, struct inventory *inventory)
 {
-	struct reader reader = {.root = root, .addresses = addresses};
+	const struct origin origin = {.root = root, .addresses = addresses};
 	int error;
 
 	memset(inventory, 0, sizeof(*inventory));
 	read_host(root, inventory);
-	error = read_devices(&reader, inventory);
+	error = read_devices(&origin, inventory);
 	if (error)
 		inventory_free(inventory);
 	return error;
@@ -439,7 +419,7 @@ const struct inventory_device *inventory_device(const struct inventory *inventor
 	return NULL;
 }
 
-const struct inventory_port *inventory_find(
+const struct inventory_port *inventory_port(
 	const struct inventory *inventory, const char *device, unsigned int port)
 {
 	const struct inventory_device *found = inventory_device(inventory, device);
@@ -447,5 +427,14 @@ const struct inventory_port *inventory_find(
 	for (size_t i = 0; found && i < found->port_count; i++)
 		if (found->ports[i].number == port)
 			return &found->ports[i];
+	return NULL;
+}
+
+const struct inventory_interface *inventory_interface(
+	const struct inventory_port *port, const char *name)
+{
+	for (size_t i = 0; i < port->interface_count; i++)
+		if (strcmp(port->interfaces[i].name, name) == 0)
+			return &port->interfaces[i];
 	return NULL;
 }

@@ -1,10 +1,8 @@
 /*
- * What this host has for RDMA: devices, ports, GIDs, network interfaces, and what a process needs to
- * use them; what of it is missing, and how it is shown to people and programs. Read from sysfs,
- * /proc, /dev and the network interfaces at one moment; nothing of it is kept open.
- *
- * All texts are as the kernel gave them, cut where they are too long, and "" where there is none.
- * inventory.c reads, inventory-judge.c judges, inventory-text.c shows.
+ * What this host has for RDMA: devices, ports, GIDs, network interfaces, and what a process needs to use
+ * them. Read from sysfs, /proc, /dev and the network interfaces at one moment; nothing is kept open. Texts
+ * are as the kernel gave them, cut where they are too long, and "" where there is none. What is missing:
+ * host/readiness.h.
  */
 #ifndef HOST_INVENTORY_H
 #define HOST_INVENTORY_H
@@ -17,11 +15,7 @@
 #include <stdint.h>
 
 #include "base/address.h"
-#include "host/readiness.h"
 #include "host/sysfs.h"
-
-/* Less locked memory than this, in bytes, is too little for a queue pair and its buffers. */
-#define INVENTORY_LOCKED_MIN UINT64_C(65536)
 
 /* One entry of a port's GID table. Those that are all zero are left out. */
 struct inventory_gid {
@@ -33,8 +27,9 @@ struct inventory_gid {
 };
 
 struct inventory_address {
-	char text[ADDRESS_TEXT_SIZE]; /* "10.0.0.1", "fe80::1%eth0" */
-	bool link_local;              /* of IPv6 */
+	struct sockaddr_storage address; /* IPv4 or IPv6, port 0 */
+	char text[ADDRESS_TEXT_SIZE];    /* "10.0.0.1", "fe80::1%eth0" */
+	bool link_local;                 /* of IPv6 */
 };
 
 struct inventory_interface {
@@ -81,8 +76,6 @@ enum inventory_netns {
 };
 
 struct inventory {
-	enum readiness host;       /* what host_rdma() found */
-	char host_evidence[160];   /* and saw */
 	enum sysfs_access rdma_cm; /* to /dev/infiniband/rdma_cm */
 	bool ib_core, rdma_ucm;    /* these kernel modules are there */
 	enum inventory_netns netns;
@@ -116,43 +109,11 @@ const struct inventory_device *inventory_device(
 	const struct inventory *inventory, const char *name);
 
 /* The port of that device, NULL if there is none. It belongs to the inventory. */
-const struct inventory_port *inventory_find(
+const struct inventory_port *inventory_port(
 	const struct inventory *inventory, const char *device, unsigned int port);
 
-/*
- * Finds the first thing that keeps this host from using RDMA: what is missing for all devices, or
- * what is missing at the port that lacks least. Returns HOST_READY, or what is missing, and says in
- * evidence (may be cut at size) what was seen; "" if nothing is missing. Knows only the inventory.
- */
-enum readiness inventory_judge(const struct inventory *inventory, char *evidence, size_t size);
-
-/* The same for one port of a device, as far as that depends on the device and the port. */
-enum readiness inventory_judge_port(const struct inventory_device *device,
-	const struct inventory_port *port, char *evidence, size_t size);
-
-/* Takes a line without its end, which is valid during the call. */
-typedef void inventory_line(const char *line, void *context);
-
-/*
- * Shows the inventory: a line for the host, then for each port one and one for each GID:
- *
- *   rdma_cm usable, ib_core loaded, rdma_ucm loaded, netns shared, locked memory 8.4 MB
- *   rxe0/1: ACTIVE, LinkUp, Ethernet, 2.5 Gb/sec (1X), rdma_rxe, uverbs0 usable; eth0: up, ...
- *   rxe0/1 GID 1: ::ffff:10.0.0.1, RoCE v2, eth0
- *
- * They are safe to print: control characters and bytes that are not UTF-8 are \xHH. What is longer
- * than INVENTORY_LINE is cut before that.
- */
-#define INVENTORY_LINE 1024
-void inventory_print(const struct inventory *inventory, inventory_line *line, void *context);
-
-struct json_object;
-
-/*
- * The inventory as a JSON object with members like the fields of the structs, texts made safe as in
- * base/json-document.h; what is not known is null. The caller frees it with json_object_put(); NULL: there
- * is no memory.
- */
-struct json_object *inventory_json(const struct inventory *inventory);
+/* The network interface of that name, NULL if the port has none. It belongs to the inventory. */
+const struct inventory_interface *inventory_interface(
+	const struct inventory_port *port, const char *name);
 
 #endif

@@ -1,311 +1,241 @@
-#include <dirent.h>
-#include <ifaddrs.h>
-#include <limits.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <stdbool.h>
+/*
+ * What keeps this host from using RDMA: the host first, then each device and port, then the process. The
+ * conclusions follow from the inventory alone; nothing is kept between calls.
+ */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/address.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "host/readiness.h"
-#include "host/sysfs.h"
 
-/* A GID table has holes; after this many empty entries in a row nothing more is expected. */
-#define GID_HOLES_MAX 64
+/* What one check found. */
+struct finding {
+	enum readiness code;
+	char evidence[320];
+};
 
-/* Called for every pair of RDMA device and network interface; stops the walk by returning true. */
-typedef bool visit_interface(const char *device, const char *interface, void *context);
+static const struct finding ready = {.code = HOST_READY};
 
-/* Opens root/format...; NULL if it is not there. */
-static DIR *open_folder(const char *root, const char *path)
+/* From the least usable port to the most usable one. */
+static const enum readiness order[] = {HOST_NO_SUCH_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
+	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL, HOST_READY};
+
+static size_t rank(const struct finding *finding)
 {
-	char full[PATH_MAX];
+	size_t place = 0;
 
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	return opendir(full);
+	while (order[place] != finding->code && order[place] != HOST_READY)
+		place++;
+	return place;
 }
 
-/* The next entry that is not hidden, NULL at the end. */
-static const char *next_entry(DIR *folder)
-{
-	struct dirent *entry;
+static struct finding lacks(enum readiness code, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-	do {
-		entry = readdir(folder);
-	} while (entry && entry->d_name[0] == '.');
-	return entry ? entry->d_name : NULL;
+static struct finding lacks(enum readiness code, const char *format, ...)
+{
+	struct finding finding = {.code = code};
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(finding.evidence, sizeof(finding.evidence), format, arguments);
+	va_end(arguments);
+	return finding;
 }
 
-/* Reads the interface of one entry of a port's GID table. Returns false if the entry is empty. */
-static bool gid_interface(const char *root, const char *device, const char *port,
-	unsigned int index, char interface[IF_NAMESIZE])
+/* Writes the names of all devices, separated by blanks. */
+static void list_devices(const struct inventory *inventory, char *names, size_t size)
 {
-	return sysfs_line(root, interface, IF_NAMESIZE,
-		       "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%u", device, port,
-		       index) == 0 &&
-	       *interface;
-}
-
-/* RoCE: the interfaces that a port's GIDs belong to. */
-static bool visit_port(const char *root, const char *device, const char *port,
-	visit_interface *visit, void *context)
-{
-	char interface[IF_NAMESIZE], last[IF_NAMESIZE] = "";
-	unsigned int holes = 0;
-
-	for (unsigned int i = 0; holes < GID_HOLES_MAX; i++) {
-		if (!gid_interface(root, device, port, i, interface)) {
-			holes++;
-			continue;
-		}
-		holes = 0;
-		if (strcmp(interface, last) != 0 && visit(device, interface, context))
-			return true;
-		memcpy(last, interface, sizeof(last));
-	}
-	return false;
-}
-
-/* Visits each entry of a folder below the device: its ports, or (InfiniBand, iWARP) its net/. */
-static bool visit_device(
-	const char *root, const char *device, visit_interface *visit, void *context)
-{
-	char path[PATH_MAX];
-	bool stopped = false;
-	const char *entry;
-	DIR *folder;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports", device);
-	folder = open_folder(root, path);
-	while (folder && !stopped && (entry = next_entry(folder)))
-		stopped = visit_port(root, device, entry, visit, context);
-	if (folder)
-		closedir(folder);
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/net", device);
-	folder = stopped ? NULL : open_folder(root, path);
-	while (folder && !stopped && (entry = next_entry(folder)))
-		stopped = visit(device, entry, context);
-	if (folder)
-		closedir(folder);
-	return stopped;
-}
-
-/* Visits the interfaces of one RDMA device, or of all if device is NULL. */
-static void visit_interfaces(
-	const char *root, const char *device, visit_interface *visit, void *context)
-{
-	DIR *folder = open_folder(root, "/sys/class/infiniband");
-	bool stopped = false;
-	const char *entry;
-
-	while (folder && !stopped && (entry = next_entry(folder)))
-		if (!device || strcmp(device, entry) == 0)
-			stopped = visit_device(root, entry, visit, context);
-	if (folder)
-		closedir(folder);
-}
-
-/* Writes the devices of this host into names, separated by spaces. Returns how many. */
-static unsigned int list_devices(const char *root, char *names, size_t size)
-{
-	DIR *folder = open_folder(root, "/sys/class/infiniband");
-	unsigned int count = 0;
-	const char *entry;
-	size_t used = 0;
-
 	*names = '\0';
-	while (folder && (entry = next_entry(folder))) {
-		if (used < size)
-			used += (size_t)snprintf(
-				names + used, size - used, "%s%s", count ? " " : "", entry);
-		count++;
-	}
-	if (folder)
-		closedir(folder);
-	return count;
+	for (size_t i = 0; i < inventory->device_count; i++)
+		text_append(names, size, "%s%s", i ? " " : "", inventory->devices[i].name);
 }
 
-/* There is none, or each belongs to a network namespace and none to this one. rdma-system(8). */
-static enum readiness no_device(const char *root, char *evidence, size_t size)
+static struct finding check_host(const struct inventory *inventory)
 {
-	char mode[8];
-	bool hidden = sysfs_line(root, mode, sizeof(mode),
-			      "/sys/module/ib_core/parameters/netns_mode") == 0 &&
-		      strcmp(mode, "N") == 0;
-
-	snprintf(evidence, size, "/sys/class/infiniband holds none%s",
-		hidden ? "; netns_mode of ib_core is exclusive" : "");
-	return hidden ? HOST_DEVICES_HIDDEN : HOST_NO_DEVICE;
-}
-
-enum readiness host_rdma(const char *root, char *evidence, size_t size)
-{
+	bool exclusive = inventory->netns == INVENTORY_NETNS_EXCLUSIVE;
 	char names[128];
 
-	if (list_devices(root, names, sizeof(names)) == 0)
-		return no_device(root, evidence, size);
-	switch (sysfs_access(root, "/dev/infiniband/rdma_cm")) {
-	case SYSFS_GRANTED:
-		return HOST_READY;
-	case SYSFS_DENIED:
-		snprintf(evidence, size, "no right to read and write /dev/infiniband/rdma_cm");
-		return HOST_NO_ACCESS;
-	default:
-		snprintf(evidence, size, "device %s is there, /dev/infiniband/rdma_cm is not",
-			names);
-		return HOST_NO_RDMA_CM;
-	}
+	if (inventory->device_count == 0)
+		return lacks(exclusive ? HOST_DEVICES_HIDDEN : HOST_NO_DEVICE,
+			"/sys/class/infiniband holds none%s",
+			exclusive ? "; netns_mode of ib_core is exclusive" : "");
+	if (inventory->rdma_cm == SYSFS_DENIED)
+		return lacks(HOST_NO_ACCESS, "no right to read and write /dev/infiniband/rdma_cm");
+	if (inventory->rdma_cm == SYSFS_GRANTED)
+		return ready;
+	list_devices(inventory, names, sizeof(names));
+	return lacks(HOST_NO_RDMA_CM, "device %s is there, /dev/infiniband/rdma_cm is not", names);
 }
 
-struct address_search {
-	const struct ifaddrs *addresses;
-	int family;
-	struct sockaddr_storage *found;
-	int rank; /* of what was found: 0 nothing, then the better the higher */
-};
-
-/* How much an address is wanted: IPv4 before IPv6 before IPv6 link-local. */
-static int address_rank(const struct sockaddr *address, int family)
+static struct finding check_access(const struct inventory_device *device)
 {
-	if (!address || (family != AF_UNSPEC && address->sa_family != family))
-		return 0;
-	if (address->sa_family == AF_INET)
-		return 3;
-	if (address->sa_family != AF_INET6)
-		return 0;
-	return IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)address)->sin6_addr) ? 1 : 2;
+	if (!device->uverbs[0])
+		return lacks(HOST_NO_UVERBS, "/sys/class/infiniband_verbs does not name %s",
+			device->name);
+	if (device->access == SYSFS_MISSING)
+		return lacks(HOST_NO_UVERBS, "%s is there, /dev/infiniband/%s is not", device->name,
+			device->uverbs);
+	if (device->access == SYSFS_DENIED)
+		return lacks(HOST_NO_ACCESS, "no right to read and write /dev/infiniband/%s",
+			device->uverbs);
+	return ready;
 }
 
-static bool search_interface(const char *device, const char *interface, void *context)
+static bool is_infiniband(const struct inventory_port *port)
 {
-	struct address_search *search = context;
+	return strcmp(port->link_layer, "InfiniBand") == 0;
+}
 
-	(void)device;
-	for (const struct ifaddrs *a = search->addresses; a; a = a->ifa_next) {
-		int rank = address_rank(a->ifa_addr, search->family);
+static struct finding check_state(
+	const struct inventory_device *device, const struct inventory_port *port)
+{
+	const struct inventory_interface *first = port->interfaces;
+	char interface[64] = "";
 
-		if (strcmp(a->ifa_name, interface) != 0 || rank <= search->rank)
-			continue;
-		search->rank = rank;
-		memcpy(search->found, a->ifa_addr, address_length(a->ifa_addr));
+	if (strncmp(port->state, "ACTIVE", 6) == 0)
+		return ready;
+	/* The link is up, and waits for a subnet manager to assign an address. */
+	if (is_infiniband(port) && strcmp(port->state, "INIT") == 0)
+		return lacks(HOST_NO_SUBNET, "port %s/%u is INIT, its subnet manager's LID is %u",
+			device->name, port->number, port->sm_lid);
+	if (port->interface_count)
+		snprintf(interface, sizeof(interface), ", network interface %s is %s", first->name,
+			first->state[0] ? first->state : "unknown");
+	return lacks(HOST_PORT_DOWN, "port %s/%u is %s%s%s%s%s", device->name, port->number,
+		port->state[0] ? port->state : "in no known state",
+		port->physical_state[0] ? " (" : "", port->physical_state,
+		port->physical_state[0] ? ")" : "", interface);
+}
+
+/* The first address of the port that is link-local, or that is not; NULL if there is none. */
+static const char *find_address(const struct inventory_port *port, bool link_local)
+{
+	for (size_t i = 0; i < port->interface_count; i++) {
+		const struct inventory_interface *interface = &port->interfaces[i];
+
+		for (size_t j = 0; j < interface->address_count; j++)
+			if (interface->addresses[j].link_local == link_local)
+				return interface->addresses[j].text;
 	}
+	return NULL;
+}
+
+/* RoCE reaches its peers by GIDs that are made of IP addresses. */
+static bool has_gid(const struct inventory_port *port)
+{
+	for (size_t i = 0; i < port->gid_count; i++)
+		if (!port->gids[i].link_local)
+			return true;
 	return false;
 }
 
-bool host_has_device(const char *root, const char *device)
+static struct finding check_addresses(
+	const struct inventory_device *device, const struct inventory_port *port)
 {
-	char path[PATH_MAX];
+	bool iwarp = strcmp(device->type, "RNIC") == 0;
+	const char *address = find_address(port, false), *local = find_address(port, true);
 
-	if (!sysfs_is_name(device))
-		return false;
-	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s", root, device);
-	return access(path, F_OK) == 0;
+	if (address && !iwarp && !is_infiniband(port) && !has_gid(port))
+		return lacks(HOST_NO_DEVICE_ADDRESS, "port %s/%u has no GID of its address %s",
+			device->name, port->number, address);
+	/* Older kernels do not report the interface of an iWARP device. */
+	if (address || (iwarp && port->interface_count == 0))
+		return ready;
+	if (local)
+		return lacks(HOST_LINK_LOCAL, "port %s/%u has only %s", device->name, port->number,
+			local);
+	if (port->interface_count)
+		return lacks(HOST_NO_DEVICE_ADDRESS,
+			"port %s/%u: network interface %s has no address", device->name,
+			port->number, port->interfaces[0].name);
+	return lacks(HOST_NO_DEVICE_ADDRESS, "port %s/%u has no network interface", device->name,
+		port->number);
 }
 
-enum readiness host_device_address(
-	const char *root, const char *device, int family, struct sockaddr_storage *address)
+static struct finding check_port(
+	const struct inventory_device *device, const struct inventory_port *port)
 {
-	struct address_search search = {.family = family, .found = address};
-	struct ifaddrs *addresses = NULL;
+	struct finding finding = check_state(device, port);
 
-	if (!host_has_device(root, device))
-		return HOST_NO_SUCH_DEVICE;
-	memset(address, 0, sizeof(*address));
-	if (getifaddrs(&addresses) == 0) {
-		search.addresses = addresses;
-		visit_interfaces(root, device, search_interface, &search);
-		freeifaddrs(addresses);
+	return finding.code == HOST_READY ? check_addresses(device, port) : finding;
+}
+
+/* What the device's best port lacks. */
+static struct finding check_device(const struct inventory_device *device)
+{
+	struct finding best = check_access(device);
+
+	if (best.code != HOST_READY)
+		return best;
+	if (device->port_count == 0)
+		return lacks(HOST_PORT_DOWN, "device %s has no port", device->name);
+	best = check_port(device, &device->ports[0]);
+	for (size_t i = 1; i < device->port_count; i++) {
+		struct finding finding = check_port(device, &device->ports[i]);
+
+		if (rank(&finding) > rank(&best))
+			best = finding;
 	}
-	return search.rank ? HOST_READY : HOST_NO_DEVICE_ADDRESS;
+	return best;
 }
 
-struct address_list {
-	const struct ifaddrs *addresses;
-	char *text;
-	size_t size, used;
-};
-
-static bool list_interface(const char *device, const char *interface, void *context)
+/* What the best of the devices lacks, or the one of that name. */
+static struct finding check_devices(const struct inventory *inventory, const char *name)
 {
-	struct address_list *list = context;
-	char address[ADDRESS_TEXT_SIZE], entry[ADDRESS_TEXT_SIZE + 128];
+	struct finding best = lacks(HOST_NO_SUCH_DEVICE, "--device %s", name ? name : "");
 
-	for (const struct ifaddrs *a = list->addresses; a && list->used < list->size;
-		a = a->ifa_next) {
-		if (strcmp(a->ifa_name, interface) != 0 || address_rank(a->ifa_addr, AF_UNSPEC) < 2)
-			continue;
-		address_text(a->ifa_addr, address);
-		snprintf(entry, sizeof(entry), "%s (%s, %s)", address, device, interface);
-		/* Several GIDs can belong to one interface, and net/ can name it again. */
-		if (strstr(list->text, entry))
-			continue;
-		list->used += (size_t)snprintf(list->text + list->used, list->size - list->used,
-			"%s%s", list->used ? ", " : "", entry);
-	}
-	return false;
-}
+	for (size_t i = 0; i < inventory->device_count; i++) {
+		const struct inventory_device *device = &inventory->devices[i];
 
-void host_rdma_addresses(const char *root, char *text, size_t size)
-{
-	struct address_list list = {.text = text, .size = size};
-	struct ifaddrs *addresses = NULL;
+		if (!name || strcmp(device->name, name) == 0) {
+			struct finding finding = check_device(device);
 
-	*text = '\0';
-	if (getifaddrs(&addresses) == 0) {
-		list.addresses = addresses;
-		visit_interfaces(root, NULL, list_interface, &list);
-		freeifaddrs(addresses);
-	}
-	if (list.used == 0)
-		snprintf(text, size, "none");
-}
-
-void host_route_interface(const struct sockaddr *address, char *name, size_t size)
-{
-	int probe = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage source = {0};
-	socklen_t length = sizeof(source);
-	struct ifaddrs *addresses = NULL;
-	char wanted[ADDRESS_TEXT_SIZE], have[ADDRESS_TEXT_SIZE];
-
-	*name = '\0';
-	/* Connecting a UDP socket only asks the routing table; no packet leaves. */
-	if (probe < 0)
-		return;
-	if (connect(probe, address, address_length(address)) == 0 &&
-		getsockname(probe, (struct sockaddr *)&source, &length) == 0 &&
-		getifaddrs(&addresses) == 0) {
-		address_text((struct sockaddr *)&source, wanted);
-		for (const struct ifaddrs *a = addresses; a && *name == '\0'; a = a->ifa_next) {
-			if (!address_rank(a->ifa_addr, source.ss_family))
-				continue;
-			address_text(a->ifa_addr, have);
-			if (strcmp(have, wanted) == 0)
-				snprintf(name, size, "%s", a->ifa_name);
+			if (rank(&finding) > rank(&best))
+				best = finding;
 		}
-		freeifaddrs(addresses);
 	}
-	close(probe);
+	return best;
 }
 
-void host_route_evidence(const char *root, const char *source, const struct sockaddr *address,
-	char *text, size_t size)
+static struct finding check_memory(const struct inventory *inventory)
 {
-	char interface[32] = "";
-	size_t used;
+	char size[UNITS_TEXT];
 
-	if (source) {
-		snprintf(text, size, "--source %s", source);
-	} else {
-		host_route_interface(address, interface, sizeof(interface));
-		snprintf(text, size, "the route leaves through %s",
-			*interface ? interface : "no interface");
+	if (inventory->ipc_lock || inventory->locked_max >= READINESS_LOCKED_MIN)
+		return ready;
+	return lacks(
+		HOST_LOCKED_MEMORY, "the limit is %s", units_format(size, inventory->locked_max));
+}
+
+static enum readiness report(const struct finding *finding, char *evidence, size_t size)
+{
+	snprintf(evidence, size, "%s", finding->evidence);
+	return finding->code;
+}
+
+enum readiness readiness_of_host(const char *root, char *evidence, size_t size)
+{
+	struct finding finding = ready;
+	struct inventory inventory;
+
+	if (inventory_take(root, &inventory) == 0) {
+		finding = check_host(&inventory);
+		inventory_free(&inventory);
 	}
-	used = strlen(text);
-	snprintf(text + used, size - used, "; RDMA addresses of this host: ");
-	used = strlen(text);
-	host_rdma_addresses(root, text + used, size - used);
+	return report(&finding, evidence, size);
+}
+
+enum readiness readiness_check(
+	const struct inventory *inventory, const char *device, char *evidence, size_t size)
+{
+	struct finding finding = check_host(inventory);
+
+	if (finding.code == HOST_READY)
+		finding = check_devices(inventory, device);
+	if (finding.code == HOST_READY)
+		finding = check_memory(inventory);
+	return report(&finding, evidence, size);
 }

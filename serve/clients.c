@@ -5,7 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/explain.h"
-#include "host/readiness.h"
+#include "host/sysfs.h"
 #include "serve/admission.h"
 #include "serve/clients.h"
 #include "stream/source.h"
@@ -62,7 +62,7 @@ static void take_removal(struct service *service, struct served_device *served)
 {
 	const char *name = device_name(served->device);
 
-	if (!host_has_device("", name)) {
+	if (sysfs_access("", "/sys/class/infiniband/%s", name) == SYSFS_MISSING) {
 		devices_free(&service->devices, served);
 	} else if (deadline_left(served->removal) == 0 && !service->stuck) {
 		output_error(service->output,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/readiness.h"
+#include "host/device-address.h"
 #include "serve/devices.h"
 
 static struct served_device *find(
@@ -36,7 +36,7 @@ static int drop_anchor(struct served_device *served, struct rdma_event_channel *
 	address_set_port(&address, 0);
 	if (rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
 		return 0;
-	if (host_device_address("", device, AF_UNSPEC, &address) == HOST_READY &&
+	if (device_address_find("", device, AF_UNSPEC, &address) == HOST_READY &&
 		rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
 		return 0;
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "rdma_bind_addr",

@@ -78,7 +78,7 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 	/* Without a free descriptor the library, and we below, would see no devices. */
 	if (fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0) < 0 && errno == EMFILE)
 		error = EMFILE;
-	lacking = host_rdma("", evidence, sizeof(evidence));
+	lacking = readiness_of_host("", evidence, sizeof(evidence));
 	if (lacking != HOST_READY && error != EMFILE)
 		failure_set(failure, FAILURE_HOST, PHASE_OPEN, (int)lacking,
 			"rdma_create_event_channel", "%s", evidence);

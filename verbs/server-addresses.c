@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/readiness.h"
+#include "host/device-address.h"
 #include "rdma-session.h"
 #include "verbs/server-addresses.h"
 
@@ -34,7 +34,8 @@ void server_addresses_evidence(const struct server_addresses *server, const stru
 	int error, char *evidence, size_t size)
 {
 	if (server->address && (options->source || error == ENODEV))
-		host_route_evidence("", options->source, server->address->ai_addr, evidence, size);
+		device_address_evidence(
+			"", options->source, server->address->ai_addr, evidence, size);
 	else
 		snprintf(evidence, size, "%s", strerror(error));
 }

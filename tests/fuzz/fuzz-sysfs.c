@@ -8,8 +8,9 @@
 #include <ifaddrs.h>
 #include <json-c/json.h>
 
+#include "diagnose/inventory-report.h"
 #include "host/counters.h"
-#include "host/inventory.h"
+#include "host/readiness.h"
 #include "tests/fuzz/fuzz.h"
 
 /* The descriptor of what is open: no other file is while a target runs. */
@@ -169,7 +170,7 @@ static void check_device(const struct inventory *inventory, const struct invento
 	fuzz_check(inventory_device(inventory, device->name));
 	for (size_t i = 0; i < device->port_count; i++) {
 		check_port(&device->ports[i]);
-		fuzz_check(inventory_find(inventory, device->name, device->ports[i].number));
+		fuzz_check(inventory_port(inventory, device->name, device->ports[i].number));
 	}
 }
 
@@ -205,16 +206,16 @@ static void check_inventory(const struct inventory *inventory)
 		const struct inventory_device *device = &inventory->devices[i];
 
 		check_device(inventory, device);
+		readiness_check(inventory, device->name, evidence, sizeof(evidence));
+		check_ends(evidence);
 		most += device->port_count ? 0 : 1;
 		for (size_t j = 0; j < device->port_count; j++) {
 			most += 1 + device->ports[j].gid_count;
-			inventory_judge_port(device, &device->ports[j], evidence, sizeof(evidence));
-			check_ends(evidence);
 		}
 	}
-	inventory_print(inventory, check_line, &lines);
+	inventory_lines(inventory, check_line, &lines);
 	fuzz_check(lines == most);
-	if (inventory_judge(inventory, evidence, sizeof(evidence)) == HOST_READY)
+	if (readiness_check(inventory, NULL, evidence, sizeof(evidence)) == HOST_READY)
 		fuzz_check(*evidence == '\0' && inventory->device_count > 0);
 	check_ends(evidence);
 	check_json(inventory);

@@ -16,7 +16,8 @@
 #include "tests/unit/common/schema-fixture.h"
 #include "tests/unit/unit.h"
 
-static struct inventory_address addresses[] = {{"10.0.0.1", false}, {"fe80::1%eth0", true}};
+static struct inventory_address addresses[] = {
+	{.text = "10.0.0.1"}, {.text = "fe80::1%eth0", .link_local = true}};
 static struct inventory_interface interfaces[] = {
 	{.name = "eth0", .state = "up", .mtu = 1500, .address_count = 2, .addresses = addresses},
 	{.name = "eth\xff"},
@@ -56,7 +57,6 @@ static struct inventory_device devices[] = {
 };
 
 static const struct inventory full = {
-	.host = HOST_READY,
 	.rdma_cm = SYSFS_GRANTED,
 	.ib_core = true,
 	.rdma_ucm = true,
@@ -66,7 +66,7 @@ static const struct inventory full = {
 	.devices = devices,
 };
 
-static const struct inventory empty = {.host = HOST_NO_DEVICE, .locked_max = UINT64_MAX};
+static const struct inventory empty = {.locked_max = UINT64_MAX};
 
 /* One diagnosis. */
 struct made_up {

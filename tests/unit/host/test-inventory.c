@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/inventory.h"
+#include "host/readiness.h"
 #include "tests/unit/host/sysfs-tree-fixture.h"
 #include "tests/unit/unit.h"
 
@@ -134,7 +134,6 @@ static void takes_soft_roce(void **state)
 	add_address(&addresses, "eth01", "10.9.9.9");
 	add_address(&addresses, "eth0", "fe80::5054:ff:fe12:3456");
 	assert_int_equal(inventory_take_with(tree->path, addresses.list, &inventory), 0);
-	assert_int_equal(inventory.host, HOST_READY);
 	assert_int_equal(inventory.device_count, 1);
 
 	device = inventory_device(&inventory, "rxe0");
@@ -147,7 +146,7 @@ static void takes_soft_roce(void **state)
 	assert_string_equal(device->uverbs, "uverbs0");
 	assert_int_equal(device->access, SYSFS_GRANTED);
 
-	port = inventory_find(&inventory, "rxe0", 1);
+	port = inventory_port(&inventory, "rxe0", 1);
 	assert_non_null(port);
 	assert_string_equal(port->state, "ACTIVE");
 	assert_string_equal(port->physical_state, "LinkUp");
@@ -168,12 +167,14 @@ static void takes_soft_roce(void **state)
 	assert_int_equal(port->interfaces[0].mtu, 1500);
 	assert_int_equal(port->interfaces[0].address_count, 3);
 	assert_string_equal(port->interfaces[0].addresses[0].text, "10.0.0.1");
+	assert_memory_equal(&port->interfaces[0].addresses[0].address, addresses.list[2].ifa_addr,
+		sizeof(struct sockaddr_in));
 	assert_string_equal(port->interfaces[0].addresses[1].text, "10.0.1.1");
 	assert_false(port->interfaces[0].addresses[1].link_local);
 	assert_true(port->interfaces[0].addresses[2].link_local);
 
-	assert_null(inventory_find(&inventory, "rxe0", 2));
-	assert_null(inventory_find(&inventory, "rxe1", 1));
+	assert_null(inventory_port(&inventory, "rxe0", 2));
+	assert_null(inventory_port(&inventory, "rxe1", 1));
 	assert_null(inventory_device(&inventory, ""));
 	inventory_free(&inventory);
 	assert_int_equal(inventory.device_count, 0);
@@ -217,7 +218,7 @@ static void takes_an_adapter_with_two_ports(void **state)
 	assert_int_equal(inventory.devices[0].access, SYSFS_MISSING);
 	assert_int_equal(inventory.devices[0].port_count, 2);
 	for (unsigned int i = 0; i < 2; i++) {
-		const struct inventory_port *port = inventory_find(&inventory, "mlx5_0", i + 1);
+		const struct inventory_port *port = inventory_port(&inventory, "mlx5_0", i + 1);
 
 		assert_non_null(port);
 		assert_int_equal(port->megabits, 100000);
@@ -247,7 +248,8 @@ static void sees_a_device_that_is_down(void **state)
 	put_state(tree, "rxe0/ports/1", "1: DOWN\n", "3: Disabled\n", "Ethernet\n", "\n");
 	put_interface(tree, "eth0", "down\n", "1500\n");
 	assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
-	assert_int_equal(inventory_judge(&inventory, evidence, sizeof(evidence)), HOST_PORT_DOWN);
+	assert_int_equal(
+		readiness_check(&inventory, NULL, evidence, sizeof(evidence)), HOST_PORT_DOWN);
 	assert_string_equal(
 		evidence, "port rxe0/1 is DOWN (Disabled), network interface eth0 is down");
 	inventory_free(&inventory);
@@ -270,14 +272,15 @@ static void takes_infiniband(void **state)
 	put_interface(tree, "ib0", "up\n", "2044\n");
 	add_address(&addresses, "ib0", "10.1.0.1");
 	assert_int_equal(inventory_take_with(tree->path, addresses.list, &inventory), 0);
-	port = inventory_find(&inventory, "mlx5_0", 1);
+	port = inventory_port(&inventory, "mlx5_0", 1);
 	assert_non_null(port);
 	assert_int_equal(port->lid, 28);
 	assert_int_equal(port->sm_lid, 1);
 	assert_int_equal(port->megabits, 400000);
 	assert_string_equal(port->gids[0].interface, "");
 	assert_int_equal(port->interface_count, 1);
-	assert_string_equal(port->interfaces[0].name, "ib0");
+	assert_ptr_equal(inventory_interface(port, "ib0"), &port->interfaces[0]);
+	assert_null(inventory_interface(port, "ib"));
 	assert_int_equal(port->interfaces[0].mtu, 2044);
 	assert_string_equal(port->interfaces[0].addresses[0].text, "10.1.0.1");
 	inventory_free(&inventory);
@@ -290,7 +293,6 @@ static void takes_nothing_where_nothing_is(void **state)
 
 	memset(&inventory, 0xa5, sizeof(inventory));
 	assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
-	assert_int_equal(inventory.host, HOST_NO_DEVICE);
 	assert_int_equal(inventory.device_count, 0);
 	assert_int_equal(inventory.rdma_cm, SYSFS_MISSING);
 	assert_false(inventory.ib_core);
@@ -301,7 +303,7 @@ static void takes_nothing_where_nothing_is(void **state)
 	/* With the addresses that this host really has. */
 	put_rxe(tree);
 	assert_int_equal(inventory_take(tree->path, &inventory), 0);
-	assert_non_null(inventory_find(&inventory, "rxe0", 1));
+	assert_non_null(inventory_port(&inventory, "rxe0", 1));
 	inventory_free(&inventory);
 }
 

@@ -1,9 +1,4 @@
-/*
- * What this host has for RDMA, read from a made-up root folder. Its devices stand on the loopback
- * interface, the only one that every test machine has, with addresses that are known.
- */
-#include <fcntl.h>
-#include <netinet/in.h>
+/* What a host lacks: made-up inventories, and what all devices need in made-up trees. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,29 +6,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "host/readiness.h"
+#include "tests/unit/common/inventory-fixture.h"
 #include "tests/unit/host/sysfs-tree-fixture.h"
 #include "tests/unit/unit.h"
 
 #define NOBODY  65534
 #define DEVICES "/sys/class/infiniband"
 
-/* Puts the interface into one entry of the GID table of the device's port. */
-static void put_gid(
-	const struct tree *root, const char *device, unsigned int index, const char *interface)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), DEVICES "/%s/ports/1/gid_attrs/ndevs/%u", device, index);
-	put(root, path, interface);
-}
-
-static void assert_lacks(const struct tree *root, enum readiness lacking, const char *seen)
+static void assert_host_lacks(const struct tree *root, enum readiness lacking, const char *seen)
 {
 	char evidence[256] = "";
 
-	assert_int_equal(host_rdma(root->path, evidence, sizeof(evidence)), lacking);
+	assert_int_equal(readiness_of_host(root->path, evidence, sizeof(evidence)), lacking);
 	assert_string_equal(evidence, seen);
 }
 
@@ -41,20 +26,21 @@ static void finds_what_is_missing(void **state)
 {
 	const struct tree *root = *state;
 
-	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
 	put_folder(root, DEVICES);
-	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
 	put_folder(root, DEVICES "/.hidden");
-	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
 	put(root, "/sys/module/ib_core/parameters/netns_mode", "Y\n");
-	assert_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
 	put(root, "/sys/module/ib_core/parameters/netns_mode", "N\n");
-	assert_lacks(root, HOST_DEVICES_HIDDEN,
+	assert_host_lacks(root, HOST_DEVICES_HIDDEN,
 		DEVICES " holds none; netns_mode of ib_core is exclusive");
 	put_folder(root, DEVICES "/rxe0");
-	assert_lacks(root, HOST_NO_RDMA_CM, "device rxe0 is there, /dev/infiniband/rdma_cm is not");
+	assert_host_lacks(
+		root, HOST_NO_RDMA_CM, "device rxe0 is there, /dev/infiniband/rdma_cm is not");
 	put(root, "/dev/infiniband/rdma_cm", "");
-	assert_lacks(root, HOST_READY, "");
+	assert_host_lacks(root, HOST_READY, "");
 }
 
 /* Root may do everything, so another process looks, as nobody. */
@@ -74,129 +60,210 @@ static void finds_what_may_not_be_opened(void **state)
 	if (child == 0) {
 		if (getuid() == 0 && setuid(NOBODY))
 			_exit(99);
-		_exit((int)host_rdma(root->path, evidence, sizeof(evidence)));
+		_exit((int)readiness_of_host(root->path, evidence, sizeof(evidence)));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), HOST_NO_ACCESS);
 }
 
-static void finds_the_address_of_a_device(void **state)
-{
-	const struct tree *root = *state;
-	static const struct {
-		int family;
-		const char *text;
-	} cases[] = {{AF_UNSPEC, "127.0.0.1:0"}, {AF_INET, "127.0.0.1:0"}};
-	struct sockaddr_storage address;
-	char text[ADDRESS_TEXT_SIZE];
-
-	/* A GID table has holes and entries of interfaces that are gone. */
-	put_gid(root, "rxe0", 3, "gone0\n");
-	put_gid(root, "rxe0", 7, "lo\n");
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		memset(&address, 0xa5, sizeof(address));
-		assert_int_equal(host_device_address(root->path, "rxe0", cases[i].family, &address),
-			HOST_READY);
-		address_port_text((struct sockaddr *)&address, text);
-		assert_string_equal(text, cases[i].text);
-	}
-}
-
-static void finds_the_interface_of_a_device_without_gids(void **state)
-{
-	const struct tree *root = *state;
-	struct sockaddr_storage address;
-
-	put_folder(root, DEVICES "/mlx4_0/device/net/lo");
-	assert_int_equal(host_device_address(root->path, "mlx4_0", AF_INET, &address), HOST_READY);
-	assert_int_equal(address.ss_family, AF_INET);
-}
-
-static void says_which_device_cannot_be_used(void **state)
-{
-	const struct tree *root = *state;
-	static const struct {
-		const char *device;
-		enum readiness lacking;
-	} cases[] = {
-		{"rxe0", HOST_READY},
-		{"rxe1", HOST_NO_DEVICE_ADDRESS},
-		{"bare", HOST_NO_DEVICE_ADDRESS},
-		{"rxe", HOST_NO_SUCH_DEVICE},
-		{"rxe00", HOST_NO_SUCH_DEVICE},
-		{"", HOST_NO_SUCH_DEVICE},
-		{"rxe0/ports", HOST_NO_SUCH_DEVICE},
-		{"../infiniband/rxe0", HOST_NO_SUCH_DEVICE},
-		{"/", HOST_NO_SUCH_DEVICE},
-	};
-	struct sockaddr_storage address;
-
-	put_gid(root, "rxe0", 0, "lo\n");
-	put_gid(root, "rxe1", 0, "gone0\n");
-	put_folder(root, DEVICES "/bare");
-	for (size_t i = 0; i < COUNT(cases); i++)
-		check_case(cases[i].device, host_device_address(root->path, cases[i].device,
-						    AF_INET, &address) == cases[i].lacking);
-}
-
-static void lists_the_addresses_of_all_devices(void **state)
-{
-	const struct tree *root = *state;
-	char text[256];
-
-	host_rdma_addresses(root->path, text, sizeof(text));
-	assert_string_equal(text, "none");
-	put_gid(root, "rxe0", 0, "lo\n");
-	put_gid(root, "rxe0", 1, "lo\n");
-	/* The entries of a VLAN come between; PCI devices have their interfaces in net/, too. */
-	put_gid(root, "rxe0", 2, "gone0\n");
-	put_gid(root, "rxe0", 3, "lo\n");
-	put_folder(root, DEVICES "/rxe0/device/net/lo");
-	host_rdma_addresses(root->path, text, sizeof(text));
-	assert_int_equal(strncmp(text, "127.0.0.1 (rxe0, lo)", 20), 0);
-	/* Once each, however many GIDs an interface has. */
-	assert_null(strstr(text + 1, "127.0.0.1"));
-}
-
-static void cuts_lists_that_do_not_fit(void **state)
+/* Memory of exactly that size shows a write past its end. */
+static void cuts_evidence_that_does_not_fit(void **state)
 {
 	const struct tree *root = *state;
 
 	for (unsigned int i = 0; i < 8; i++) {
-		char device[32];
+		char folder[64];
 
-		snprintf(device, sizeof(device), "device-with-a-long-name-%u", i);
-		put_gid(root, device, 0, "lo\n");
+		snprintf(folder, sizeof(folder), DEVICES "/device-with-a-long-name-%u", i);
+		put_folder(root, folder);
 	}
-	for (size_t size = 1; size < 100; size++) {
-		/* Memory of exactly that size, so that writing past it is seen. */
+	for (size_t size = 1; size < 200; size++) {
 		char *text = malloc(size);
 
 		assert_non_null(text);
-		host_rdma_addresses(root->path, text, size);
-		assert_int_equal(strlen(text), size - 1);
-		(void)host_rdma(root->path, text, size);
+		assert_int_equal(readiness_of_host(root->path, text, size), HOST_NO_RDMA_CM);
 		assert_true(strlen(text) < size);
 		free(text);
 	}
 }
 
-static void knows_the_interface_of_a_route(void **state)
+static void assert_lacks(const struct host *host, enum readiness lacks, const char *seen)
 {
-	struct sockaddr_in loopback = {
-		.sin_family = AF_INET,
-		.sin_port = htons(7471),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	struct sockaddr nonsense = {.sa_family = AF_APPLETALK};
-	char name[32] = "rubbish";
+	char evidence[320] = "rubbish";
+
+	assert_int_equal(
+		readiness_check(&host->inventory, NULL, evidence, sizeof(evidence)), lacks);
+	assert_string_equal(evidence, seen);
+}
+
+static void one_good_port_is_enough(void **state)
+{
+	struct host host;
 
 	(void)state;
-	host_route_interface((struct sockaddr *)&loopback, name, sizeof(name));
-	assert_string_equal(name, "lo");
-	host_route_interface(&nonsense, name, sizeof(name));
-	assert_string_equal(name, "");
+	make_host(&host);
+	assert_lacks(&host, HOST_READY, "");
+	strcpy(host.ports[0].state, "DOWN");
+	host.ports[1].interface_count = 0;
+	assert_lacks(&host, HOST_READY, "");
+	strcpy(host.ports[2].state, "ACTIVE_DEFER");
+	assert_lacks(&host, HOST_READY, "");
+	/* The second port of the first device lacks least. */
+	host.devices[1].access = SYSFS_DENIED;
+	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port mlx5_0/2 has no network interface");
+}
+
+static void what_the_host_lacks_comes_first(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_host(&host);
+	strcpy(host.ports[2].state, "DOWN");
+	host.inventory.rdma_cm = SYSFS_MISSING;
+	assert_lacks(&host, HOST_NO_RDMA_CM,
+		"device mlx5_0 rxe0 is there, /dev/infiniband/rdma_cm is not");
+	host.inventory.rdma_cm = SYSFS_DENIED;
+	assert_lacks(&host, HOST_NO_ACCESS, "no right to read and write /dev/infiniband/rdma_cm");
+	host.inventory.device_count = 0;
+	assert_lacks(&host, HOST_NO_DEVICE, "/sys/class/infiniband holds none");
+	host.inventory.netns = INVENTORY_NETNS_EXCLUSIVE;
+	assert_lacks(&host, HOST_DEVICES_HIDDEN,
+		"/sys/class/infiniband holds none; netns_mode of ib_core is exclusive");
+}
+
+static void a_device_needs_its_file(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	host.devices[1].access = SYSFS_DENIED;
+	assert_lacks(&host, HOST_NO_ACCESS, "no right to read and write /dev/infiniband/uverbs1");
+	host.devices[1].access = SYSFS_MISSING;
+	assert_lacks(&host, HOST_NO_UVERBS, "rxe0 is there, /dev/infiniband/uverbs1 is not");
+	host.devices[1].uverbs[0] = '\0';
+	assert_lacks(&host, HOST_NO_UVERBS, "/sys/class/infiniband_verbs does not name rxe0");
+	host.devices[1].port_count = 0;
+	assert_lacks(&host, HOST_NO_UVERBS, "/sys/class/infiniband_verbs does not name rxe0");
+}
+
+static void a_port_must_be_active(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	strcpy(host.ports[2].state, "DOWN");
+	strcpy(host.ports[2].physical_state, "Disabled");
+	strcpy(host.interfaces[2].state, "down");
+	assert_lacks(&host, HOST_PORT_DOWN,
+		"port rxe0/1 is DOWN (Disabled), network interface eth0 is down");
+	host.ports[2].state[0] = '\0';
+	host.ports[2].physical_state[0] = '\0';
+	host.interfaces[2].state[0] = '\0';
+	assert_lacks(&host, HOST_PORT_DOWN,
+		"port rxe0/1 is in no known state, network interface eth0 is unknown");
+	host.ports[2].interface_count = 0;
+	assert_lacks(&host, HOST_PORT_DOWN, "port rxe0/1 is in no known state");
+	host.devices[1].port_count = 0;
+	assert_lacks(&host, HOST_PORT_DOWN, "device rxe0 has no port");
+}
+
+static void infiniband_needs_a_subnet_manager(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	strcpy(host.ports[2].state, "INIT");
+	strcpy(host.ports[2].link_layer, "InfiniBand");
+	assert_lacks(&host, HOST_NO_SUBNET, "port rxe0/1 is INIT, its subnet manager's LID is 0");
+	strcpy(host.ports[2].link_layer, "Ethernet");
+	assert_lacks(&host, HOST_PORT_DOWN,
+		"port rxe0/1 is INIT (LinkUp), network interface eth0 is up");
+	strcpy(host.ports[2].state, "ACTIVE");
+	strcpy(host.ports[2].link_layer, "InfiniBand");
+	/* Its GIDs are not made of IP addresses. */
+	host.gids[2].link_local = true;
+	assert_lacks(&host, HOST_READY, "");
+}
+
+static void a_port_needs_an_address(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	host.addresses[2].link_local = true;
+	strcpy(host.addresses[2].text, "fe80::1%eth0");
+	assert_lacks(&host, HOST_LINK_LOCAL, "port rxe0/1 has only fe80::1%eth0");
+	host.interfaces[2].address_count = 0;
+	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS,
+		"port rxe0/1: network interface eth0 has no address");
+	host.ports[2].interface_count = 0;
+	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no network interface");
+	/* Whose interface is not known may have one. */
+	strcpy(host.devices[1].type, "RNIC");
+	assert_lacks(&host, HOST_READY, "");
+}
+
+static void roce_needs_a_gid_of_its_address(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	host.gids[2].link_local = true;
+	assert_lacks(
+		&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no GID of its address 10.0.0.1");
+	host.ports[2].gid_count = 0;
+	assert_lacks(
+		&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no GID of its address 10.0.0.1");
+	strcpy(host.devices[1].type, "RNIC");
+	assert_lacks(&host, HOST_READY, "");
+}
+
+static void memory_must_be_lockable(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	host.inventory.locked_max = READINESS_LOCKED_MIN - 1;
+	assert_lacks(&host, HOST_LOCKED_MEMORY, "the limit is 65.5 kB");
+	host.inventory.locked_max = 0;
+	assert_lacks(&host, HOST_LOCKED_MEMORY, "the limit is 0 B");
+	strcpy(host.ports[2].state, "DOWN");
+	host.ports[2].interface_count = 0;
+	assert_lacks(&host, HOST_PORT_DOWN, "port rxe0/1 is DOWN (LinkUp)");
+	strcpy(host.ports[2].state, "ACTIVE");
+	make_small_host(&host);
+	host.inventory.locked_max = 0;
+	host.inventory.ipc_lock = true;
+	assert_lacks(&host, HOST_READY, "");
+}
+
+static void checks_only_the_device_of_that_name(void **state)
+{
+	char evidence[320] = "rubbish";
+	struct host host;
+
+	(void)state;
+	make_host(&host);
+	strcpy(host.ports[2].state, "DOWN");
+	assert_int_equal(
+		readiness_check(&host.inventory, "mlx5_0", evidence, sizeof(evidence)), HOST_READY);
+	assert_string_equal(evidence, "");
+	assert_int_equal(readiness_check(&host.inventory, "rxe0", evidence, 9), HOST_PORT_DOWN);
+	assert_string_equal(evidence, "port rxe");
+	assert_int_equal(readiness_check(&host.inventory, "rxe", evidence, sizeof(evidence)),
+		HOST_NO_SUCH_DEVICE);
+	assert_string_equal(evidence, "--device rxe");
+	host.inventory.rdma_cm = SYSFS_DENIED;
+	assert_int_equal(readiness_check(&host.inventory, "mlx5_0", evidence, sizeof(evidence)),
+		HOST_NO_ACCESS);
 }
 
 int main(void)
@@ -204,13 +271,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(finds_what_is_missing),
 		with_tree(finds_what_may_not_be_opened),
-		with_tree(finds_the_address_of_a_device),
-		with_tree(finds_the_interface_of_a_device_without_gids),
-		with_tree(says_which_device_cannot_be_used),
-		with_tree(lists_the_addresses_of_all_devices),
-		with_tree(cuts_lists_that_do_not_fit),
-		cmocka_unit_test(knows_the_interface_of_a_route),
+		with_tree(cuts_evidence_that_does_not_fit),
+		cmocka_unit_test(one_good_port_is_enough),
+		cmocka_unit_test(what_the_host_lacks_comes_first),
+		cmocka_unit_test(a_device_needs_its_file),
+		cmocka_unit_test(a_port_must_be_active),
+		cmocka_unit_test(infiniband_needs_a_subnet_manager),
+		cmocka_unit_test(a_port_needs_an_address),
+		cmocka_unit_test(roce_needs_a_gid_of_its_address),
+		cmocka_unit_test(memory_must_be_lockable),
+		cmocka_unit_test(checks_only_the_device_of_that_name),
 	};
 
-	return cmocka_run_group_tests_name("host", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("readiness", tests, NULL, NULL);
 }

@@ -1,48 +1,28 @@
-#include <inttypes.h>
+/*
+ * An inventory as lines and as JSON. The lines are written into arrays of the caller's and escaped before
+ * they are handed on; the JSON object belongs to the caller.
+ */
 #include <json-c/json.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json-document.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "host/inventory.h"
+#include "diagnose/inventory-report.h"
 
-/* A line in the making, cut where it is full. */
-struct line {
-	char text[INVENTORY_LINE];
-	size_t used;
-};
-
-static void append(struct line *line, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void append(struct line *line, const char *format, ...)
-{
-	size_t room = sizeof(line->text) - line->used;
-	va_list arguments;
-	int length;
-
-	va_start(arguments, format);
-	length = vsnprintf(line->text + line->used, room, format, arguments);
-	va_end(arguments);
-	if (length > 0)
-		line->used += (size_t)length < room ? (size_t)length : room - 1;
-}
-
-/* Appends what is known after a comma. */
-static void append_known(struct line *line, const char *before, const char *text)
+/* Appends a text that is known after a comma. */
+static void append_known(char line[INVENTORY_LINE], const char *before, const char *text)
 {
 	if (text[0])
-		append(line, ", %s%s", before, text);
+		text_append(line, INVENTORY_LINE, ", %s%s", before, text);
 }
 
-static void show(const struct line *line, inventory_line *take, void *context)
+static void pass_on(const char line[INVENTORY_LINE], inventory_line *take, void *context)
 {
 	char safe[TEXT_ESCAPED_SIZE(INVENTORY_LINE)];
 
-	text_escape_utf8(safe, line->text, line->used);
+	text_escape_utf8(safe, line, strlen(line));
 	take(safe, context);
 }
 
@@ -71,87 +51,87 @@ static const char *netns_name(enum inventory_netns netns)
 	}
 }
 
-static void print_host(const struct inventory *inventory, inventory_line *take, void *context)
+static void host_line(const struct inventory *inventory, inventory_line *take, void *context)
 {
 	const char *netns = netns_name(inventory->netns);
-	char size[UNITS_TEXT];
-	struct line line = {0};
+	char line[INVENTORY_LINE], size[UNITS_TEXT];
 
-	append(&line, "rdma_cm %s, ib_core %s, rdma_ucm %s", access_name(inventory->rdma_cm),
-		inventory->ib_core ? "loaded" : "not loaded",
+	snprintf(line, sizeof(line), "rdma_cm %s, ib_core %s, rdma_ucm %s",
+		access_name(inventory->rdma_cm), inventory->ib_core ? "loaded" : "not loaded",
 		inventory->rdma_ucm ? "loaded" : "not loaded");
-	append_known(&line, "netns ", netns ? netns : "");
-	append_known(&line, "locked memory ",
+	append_known(line, "netns ", netns ? netns : "");
+	append_known(line, "locked memory ",
 		inventory->ipc_lock || inventory->locked_max == UINT64_MAX
 			? "without limit"
 			: units_format(size, inventory->locked_max));
-	show(&line, take, context);
+	pass_on(line, take, context);
 }
 
-static void append_device(struct line *line, const struct inventory_device *device)
+static void append_device(char line[INVENTORY_LINE], const struct inventory_device *device)
 {
 	append_known(line, "", device->driver);
 	append_known(line, "firmware ", device->firmware);
 	if (device->uverbs[0])
-		append(line, ", %s %s", device->uverbs, access_name(device->access));
+		text_append(line, INVENTORY_LINE, ", %s %s", device->uverbs,
+			access_name(device->access));
 	else
-		append(line, ", no uverbs device");
+		text_append(line, INVENTORY_LINE, ", no uverbs device");
 }
 
-static void append_interface(struct line *line, const struct inventory_interface *interface)
+static void append_interface(char line[INVENTORY_LINE], const struct inventory_interface *interface)
 {
-	append(line, "; %s: %s", interface->name,
+	text_append(line, INVENTORY_LINE, "; %s: %s", interface->name,
 		interface->state[0] ? interface->state : "state unknown");
 	if (interface->mtu)
-		append(line, ", MTU %u", interface->mtu);
+		text_append(line, INVENTORY_LINE, ", MTU %u", interface->mtu);
 	for (size_t i = 0; i < interface->address_count; i++)
 		append_known(line, "", interface->addresses[i].text);
 	if (interface->address_count == 0)
-		append(line, ", no address");
+		text_append(line, INVENTORY_LINE, ", no address");
 }
 
-static void print_port(const struct inventory_device *device, const struct inventory_port *port,
+static void port_lines(const struct inventory_device *device, const struct inventory_port *port,
 	inventory_line *take, void *context)
 {
-	struct line line = {0};
+	char line[INVENTORY_LINE];
 
-	append(&line, "%s/%u: %s", device->name, port->number,
+	snprintf(line, sizeof(line), "%s/%u: %s", device->name, port->number,
 		port->state[0] ? port->state : "state unknown");
-	append_known(&line, "", port->physical_state);
-	append_known(&line, "", port->link_layer);
-	append_known(&line, "", port->rate);
+	append_known(line, "", port->physical_state);
+	append_known(line, "", port->link_layer);
+	append_known(line, "", port->rate);
 	if (strcmp(port->link_layer, "InfiniBand") == 0)
-		append(&line, ", LID %u, subnet manager's LID %u", port->lid, port->sm_lid);
-	append_device(&line, device);
+		text_append(line, sizeof(line), ", LID %u, subnet manager's LID %u", port->lid,
+			port->sm_lid);
+	append_device(line, device);
 	for (size_t i = 0; i < port->interface_count; i++)
-		append_interface(&line, &port->interfaces[i]);
-	show(&line, take, context);
+		append_interface(line, &port->interfaces[i]);
+	pass_on(line, take, context);
 	for (size_t i = 0; i < port->gid_count; i++) {
 		const struct inventory_gid *gid = &port->gids[i];
 
-		line = (struct line){0};
-		append(&line, "%s/%u GID %u: %s", device->name, port->number, gid->index,
-			gid->text);
-		append_known(&line, "", gid->type);
-		append_known(&line, "", gid->interface);
-		show(&line, take, context);
+		snprintf(line, sizeof(line), "%s/%u GID %u: %s", device->name, port->number,
+			gid->index, gid->text);
+		append_known(line, "", gid->type);
+		append_known(line, "", gid->interface);
+		pass_on(line, take, context);
 	}
 }
 
-void inventory_print(const struct inventory *inventory, inventory_line *line, void *context)
+void inventory_lines(const struct inventory *inventory, inventory_line *take, void *context)
 {
-	print_host(inventory, line, context);
+	char line[INVENTORY_LINE];
+
+	host_line(inventory, take, context);
 	for (size_t i = 0; i < inventory->device_count; i++) {
 		const struct inventory_device *device = &inventory->devices[i];
 
 		for (size_t j = 0; j < device->port_count; j++)
-			print_port(device, &device->ports[j], line, context);
+			port_lines(device, &device->ports[j], take, context);
 		if (device->port_count == 0) {
-			struct line without = {0};
-
-			append(&without, "%s: no port", device->name);
-			append_device(&without, device);
-			show(&without, line, context);
+			snprintf(line, sizeof(line), "%s: no port", device->name);
+			append_device(line, device);
+			pass_on(line, take, context);
 		}
 	}
 }

@@ -1,0 +1,142 @@
+/*
+ * The addresses of RDMA devices, from an inventory that is taken for each question and freed with its
+ * answer; and the interface that the kernel's routes lead through.
+ */
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "host/device-address.h"
+#include "host/inventory.h"
+
+/* How much an address is wanted: IPv4 before IPv6 before IPv6 link-local; 0 if of another family. */
+static int preference(const struct inventory_address *address, int family)
+{
+	if (family != AF_UNSPEC && address->address.ss_family != family)
+		return 0;
+	if (address->address.ss_family == AF_INET)
+		return 3;
+	return address->link_local ? 1 : 2;
+}
+
+/* Takes the interface's most wanted address over if it is wanted more than the one before. */
+static void prefer(const struct inventory_interface *interface, int family, int *best,
+	struct sockaddr_storage *address)
+{
+	for (size_t i = 0; i < interface->address_count; i++) {
+		int wanted = preference(&interface->addresses[i], family);
+
+		if (wanted > *best) {
+			*best = wanted;
+			*address = interface->addresses[i].address;
+		}
+	}
+}
+
+enum readiness device_address_find(
+	const char *root, const char *device, int family, struct sockaddr_storage *address)
+{
+	const struct inventory_device *found;
+	struct inventory inventory;
+	enum readiness result;
+	int best = 0;
+
+	memset(address, 0, sizeof(*address));
+	if (inventory_take(root, &inventory))
+		return HOST_NO_DEVICE_ADDRESS;
+	found = inventory_device(&inventory, device);
+	for (size_t i = 0; found && i < found->port_count; i++)
+		for (size_t j = 0; j < found->ports[i].interface_count; j++)
+			prefer(&found->ports[i].interfaces[j], family, &best, address);
+	result = best ? HOST_READY : found ? HOST_NO_DEVICE_ADDRESS : HOST_NO_SUCH_DEVICE;
+	inventory_free(&inventory);
+	return result;
+}
+
+void device_address_interface(const struct sockaddr *address, char *name, size_t size)
+{
+	int probe = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage source = {0};
+	socklen_t length = sizeof(source);
+	struct ifaddrs *addresses;
+
+	*name = '\0';
+	if (probe < 0)
+		return;
+	/* Connecting a UDP socket only asks the routing table; no packet leaves. */
+	if (connect(probe, address, address_length(address)) == 0 &&
+		getsockname(probe, (struct sockaddr *)&source, &length) == 0 &&
+		getifaddrs(&addresses) == 0) {
+		for (const struct ifaddrs *a = addresses; a && *name == '\0'; a = a->ifa_next)
+			if (a->ifa_addr && address_equal(a->ifa_addr, (struct sockaddr *)&source))
+				snprintf(name, size, "%s", a->ifa_name);
+		freeifaddrs(addresses);
+	}
+	close(probe);
+}
+
+/* Lists the interface's addresses that peers on other links can use. */
+static void list_interface(const struct inventory_device *device,
+	const struct inventory_interface *interface, char *list, size_t size)
+{
+	for (size_t i = 0; i < interface->address_count; i++)
+		if (!interface->addresses[i].link_local)
+			text_append(list, size, "%s%s (%s, %s)", *list ? ", " : "",
+				interface->addresses[i].text, device->name, interface->name);
+}
+
+/* An interface may belong to several ports of a device. */
+static bool is_listed(
+	const struct inventory_device *device, const struct inventory_port *port, const char *name)
+{
+	for (const struct inventory_port *other = device->ports; other < port; other++)
+		if (inventory_interface(other, name))
+			return true;
+	return false;
+}
+
+static void list_device(const struct inventory_device *device, char *list, size_t size)
+{
+	for (size_t i = 0; i < device->port_count; i++) {
+		const struct inventory_port *port = &device->ports[i];
+
+		for (size_t j = 0; j < port->interface_count; j++)
+			if (!is_listed(device, port, port->interfaces[j].name))
+				list_interface(device, &port->interfaces[j], list, size);
+	}
+}
+
+/* Lists the addresses of all devices into a text that is "". */
+static void list_addresses(const char *root, char *list, size_t size)
+{
+	struct inventory inventory;
+
+	if (inventory_take(root, &inventory) == 0) {
+		for (size_t i = 0; i < inventory.device_count; i++)
+			list_device(&inventory.devices[i], list, size);
+		inventory_free(&inventory);
+	}
+	if (*list == '\0')
+		text_append(list, size, "none");
+}
+
+void device_address_evidence(const char *root, const char *source, const struct sockaddr *address,
+	char *text, size_t size)
+{
+	char interface[IF_NAMESIZE];
+	size_t used;
+
+	if (source) {
+		snprintf(text, size, "--source %s", source);
+	} else {
+		device_address_interface(address, interface, sizeof(interface));
+		snprintf(text, size, "the route leaves through %s",
+			*interface ? interface : "no interface");
+	}
+	text_append(text, size, "; RDMA addresses of this host: ");
+	used = strlen(text);
+	list_addresses(root, text + used, size - used);
+}
