@@ -1,8 +1,6 @@
 /* The digest is the one that is documented, and no flipped bit escapes it. */
 #include <string.h>
-#include <xxhash.h>
 
-#include "protocol/digest-plain.h"
 #include "protocol/digest.h"
 #include "tests/unit/unit.h"
 
@@ -109,36 +107,6 @@ static void is_the_same_in_pieces(void **state)
 		}
 }
 
-/* digest.c takes either code, by their speed; here both work on the same state in turns. */
-static void is_the_same_without_vector_instructions(void **state)
-{
-	static const size_t pieces[] = {1, 15, 16, 17, 240, 256, 257, 1024, 4096, 30000};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(pieces); i++)
-		for (unsigned int turns = 1; turns <= 3; turns++) {
-			const struct digest whole = digest_of(long_data, sizeof(long_data));
-			XXH3_state_t *digester = XXH3_createState();
-			XXH128_canonical_t parts;
-			unsigned int turn = 0;
-
-			assert_non_null(digester);
-			XXH3_128bits_reset(digester);
-			for (size_t at = 0, size; at < sizeof(long_data); at += size) {
-				size = sizeof(long_data) - at;
-				if (size > pieces[i])
-					size = pieces[i];
-				if (turn++ % turns == 0)
-					digest_plain_update(digester, long_data + at, size);
-				else
-					XXH3_128bits_update(digester, long_data + at, size);
-			}
-			XXH128_canonicalFromHash(&parts, XXH3_128bits_digest(digester));
-			XXH3_freeState(digester);
-			assert_memory_equal(parts.digest, whole.bytes, DIGEST_SIZE);
-		}
-}
-
 /* With a key: BLAKE2b as RFC 7693 has it, and as `b2sum` would print it if it took keys. */
 static void has_a_key(void **state)
 {
@@ -215,7 +183,6 @@ int main(void)
 		cmocka_unit_test(sees_every_length_of_zeros),
 		cmocka_unit_test(compares_every_byte),
 		cmocka_unit_test(is_the_same_in_pieces),
-		cmocka_unit_test(is_the_same_without_vector_instructions),
 		cmocka_unit_test(has_a_key),
 		cmocka_unit_test(has_a_key_in_pieces),
 		cmocka_unit_test(pieces_may_be_empty),
