@@ -479,10 +479,17 @@ int main(int argc, char *argv[])
 	client.output.program = "rdma-client";
 	if (startup_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
 		return (int)status;
-	if (client.options.diagnose)
+	switch (client.options.command) {
+	case CLI_DIAGNOSE:
 		return (int)diagnose(&client.options, client.output.program);
-	if (client.options.measure.bandwidth || client.options.measure.latency)
+	case CLI_BANDWIDTH:
+	case CLI_LATENCY:
 		return (int)measure_server(&client.options, client.output.program);
+	case CLI_EXCHANGE:
+	case CLI_SERVE: /* not the client's */
+	case CLI_COMMANDS:
+		break;
+	}
 	status = set_up(&client, greeting) || exchange_settings_prepare(&client.settings)
 			 ? STATUS_FAILED
 			 : exchange(&client);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/version.h"
+#include "cli/help.h"
 #include "host/device-address.h"
 #include "rdma-session.h"
 #include "stream/source.h"
@@ -16,9 +18,9 @@
 bool startup_options(struct options *options, enum program program, int argc, char *argv[],
 	const struct output *output, enum exit_status *status)
 {
-	switch (options_parse(options, program, argc, argv)) {
+	switch (parse_command_line(options, program, argc, argv)) {
 	case OPTIONS_HELP:
-		options_help(stdout, program);
+		help_print(stdout, program);
 		break;
 	case OPTIONS_VERSION:
 		printf("%s %s\n", output->program, PROJECT_VERSION);
@@ -95,8 +97,7 @@ struct output startup_output(const char *program, const struct options *options)
 		.quiet = options->quiet,
 		.verbose = options->verbose,
 		.lines_on_stderr =
-			options->json ||
-			(options->output && output_file_is_standard_output(options->output)),
+			options->json || (options->output && output_is_standard(options->output)),
 	};
 }
 
@@ -129,7 +130,7 @@ bool output_file_is_shared(const char *path)
 {
 	struct stat status;
 
-	if (strcmp(path, "-") == 0 || output_file_is_standard_output(path))
+	if (strcmp(path, "-") == 0 || output_is_standard(path))
 		return true;
 	if (stat(path, &status))
 		return false;

@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/progress.h"
 #include "cli/options.h"
+#include "cli/parse.h"
 #include "rdma-common.h"
 
 /*

@@ -309,6 +309,12 @@ void output_start(void)
 		close(descriptor);
 }
 
+bool output_is_standard(const char *path)
+{
+	/* /dev/stdout may be a link to a regular file, which must not be replaced. */
+	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
 void output_line(const struct output *output, const char *format, ...)
 {
 	va_list args;

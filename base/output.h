@@ -26,6 +26,9 @@ struct output {
 /* Makes sure that descriptors 0 to 2 are no file's that is opened later. First of all in main. */
 void output_start(void);
 
+/* True if the path names standard output: "-" or "/dev/stdout". Any thread. */
+bool output_is_standard(const char *path);
+
 /* A line of the exchange. Any thread, like all but output_start() and output_finish(). */
 void output_line(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,92 +1,49 @@
 /*
- * What the files behind cli/options.h share: options.c takes the command line, options-measure.c the
- * values of a measurement, options-help.c has the table of all options, and prints it.
+ * The table of options of both programs: which commands have an option, what --help prints about it, and
+ * how its value is read. The parser (cli/parse.c) and the help (cli/help.c) know no single option. The
+ * table is constant; its functions are the parser's.
  */
 #ifndef CLI_OPTION_TABLE_H
 #define CLI_OPTION_TABLE_H
 
 #include "cli/options.h"
 
-/* What the client is asked to do. */
-enum use {
-	USE_EXCHANGE = 1 << 0,
-	USE_DIAGNOSIS = 1 << 1,
-	USE_MEASUREMENT = 1 << 2,
-	USE_ANY = USE_EXCHANGE | USE_DIAGNOSIS | USE_MEASUREMENT,
-};
-
-/* Options without a short letter are numbered from beyond the letters. */
-enum {
-	OPTION_BIND = 256,
-	OPTION_BUFFER,
-	OPTION_CHUNK,
-	OPTION_COUNT,
-	OPTION_DEPTH,
-	OPTION_FORCE,
-	OPTION_HANDSHAKE_TIMEOUT,
-	OPTION_INPUT,
-	OPTION_JSON,
-	OPTION_MAX_CLIENTS,
-	OPTION_MAX_CLIENTS_PER_ADDRESS,
-	OPTION_MAX_SIZE,
-	OPTION_MESSAGE,
-	OPTION_NO_PROGRESS,
-	OPTION_OUTPUT,
-	OPTION_PORT_FILE,
-	OPTION_PROGRESS,
-	OPTION_QUIET,
-	OPTION_SECRET_FILE,
-	OPTION_SOURCE,
-	OPTION_TIMEOUT,
-	/* of a measurement */
-	OPTION_BANDWIDTH,
-	OPTION_BIDIRECTIONAL,
-	OPTION_DURATION,
-	OPTION_EXPECT,
-	OPTION_HISTOGRAM,
-	OPTION_ITERATIONS,
-	OPTION_LATENCY,
-	OPTION_POLL,
-	OPTION_QPS,
-	OPTION_SIZE,
-	OPTION_SIZES,
-	OPTION_THREADS,
-	OPTION_UNIT,
-	OPTION_VERIFY,
-	OPTION_WARM_UP,
-};
-
 struct option_row {
-	unsigned int programs; /* enum program, or-ed */
-	unsigned int uses; /* enum use, or-ed: of the client's, those that it means something to */
-	int value;
-	const char *name, *argument, *help;
+	unsigned int commands; /* that have it: a bit for each enum cli_command_id */
+	char letter;           /* '\0': none */
+	const char *name;
+	const char *argument; /* as --help prints it; NULL: the option has no value */
+	const char *help;
+
+	/*
+	 * Reads the value, NULL if the option has none, into the field. Returns false if it is wrong,
+	 * and may then record why. NULL for --help and --version.
+	 */
+	bool (*take)(struct options *options, const struct option_row *row, const char *value);
+	size_t field, width; /* a member of struct options */
+	uint64_t minimum, maximum;
+	const char
+		*expected; /* completes "--NAME must be"; NULL: a number from minimum to maximum */
 };
 
-/* Static. */
 extern const struct option_row option_rows[];
 extern const unsigned int option_row_count;
 
+/* There are no more rows, so that a bit of 64 can stand for each. */
 #define OPTION_ROWS_MAX 64
 
-const struct option_row *option_row_of(int option);
+/* Options that only a measurement has are a table of their own in the help. */
+#define MEASUREMENTS (1U << CLI_BANDWIDTH | 1U << CLI_LATENCY)
 
-/* Records what is wrong, and returns OPTIONS_WRONG. */
+/* Records what is wrong in options->error, and returns OPTIONS_WRONG. */
 enum options_result options_wrong(struct options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Reads a whole decimal number between the limits. Returns false if it is anything else. */
-bool options_number(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);
+/* Takes one option, with its value or NULL. Returns OPTIONS_RUN to continue. */
+enum options_result options_take(
+	struct options *options, const struct option_row *row, const char *value);
 
-/* Reads seconds, with a fraction if wanted, as milliseconds from 1 up. */
-bool options_seconds(const char *text, int64_t *milliseconds);
-
-#define OPTIONS_SECONDS_MAX 86400
-
-/* Takes an option of a measurement, with its value or NULL. */
-enum options_result options_take_measure(struct options *options, int option, const char *value);
-
-/* Looks for what is wrong together in them, and fills in what is not given. */
-enum options_result options_check_measure(struct options *options);
+/* Reads a port from minimum to 65535. Returns false, with the error recorded, if it is none. */
+bool options_take_port(struct options *options, const char *text, uint16_t minimum);
 
 #endif

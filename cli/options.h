@@ -1,34 +1,40 @@
-/* The command line of both programs: one table of options, one struct of results. */
+/*
+ * What the command line of either program asks for: the data that cli/parse.h fills in and the rest of
+ * the program reads. Texts point into argv. Constant once parsed; any thread.
+ */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/text.h"
 #include "protocol/mode.h"
 
-#define PROJECT_VERSION "0.1.0"
-
 /* The longest --message: the tutorial's 1,024 bytes, less the terminating zero. */
 #define OPTIONS_MESSAGE_MAX 1023
 
-/* The most --threads: each has a connection, and a server has places for so many measurements. */
+/* The most --threads: each has a connection, and a server has slots for this many measurements. */
 #define OPTIONS_THREADS_MAX 4
 
-/* The longest error, before what cannot be printed in it is escaped. */
+/* The longest error, before unprintable characters in it are escaped. */
 #define OPTIONS_ERROR_MAX 160
 
-enum program {
-	PROGRAM_SERVER = 1 << 0,
-	PROGRAM_CLIENT = 1 << 1,
+/* The commands: one of the server's and those of the client. cli/commands.h describes them. */
+enum cli_command_id {
+	CLI_SERVE,
+	CLI_EXCHANGE,
+	CLI_BANDWIDTH,
+	CLI_LATENCY,
+	CLI_DIAGNOSE,
+	CLI_COMMANDS
 };
 
-/* What options_parse() found that the program is to do. */
+/* What parsing a command line, or one option of it, leads to. */
 enum options_result {
-	OPTIONS_RUN,     /* run */
-	OPTIONS_HELP,    /* print options_help() and exit with STATUS_OK */
+	OPTIONS_RUN,     /* run the command */
+	OPTIONS_HELP,    /* print the help and exit with STATUS_OK */
 	OPTIONS_VERSION, /* print the version and exit with STATUS_OK */
 	OPTIONS_WRONG,   /* print options.error and exit with STATUS_USAGE */
 };
@@ -39,83 +45,83 @@ enum progress_wanted {
 	PROGRESS_NEVER,
 };
 
+/* In the order of --poll's words. */
 enum poll_wanted {
-	POLL_AUTO, /* what turns out to be faster */
+	POLL_AUTO, /* whichever is faster in the warm-up */
 	POLL_SPIN,
 	POLL_EVENT,
 };
 
+/* In the order of --unit's words. */
 enum rate_unit {
-	UNIT_MB,  /* 10^6 bytes in a second */
-	UNIT_MIB, /* 2^20 bytes */
-	UNIT_GBIT /* 10^9 bits */
+	UNIT_MB,  /* 10^6 bytes per second */
+	UNIT_MIB, /* 2^20 bytes per second */
+	UNIT_GBIT /* 10^9 bits per second */
 };
 
-/* What is to be measured, and how. */
+/* What to measure, and how. */
 struct options_measure {
-	bool bandwidth, latency; /* one of them, if it is a measurement */
+	bool bandwidth, latency; /* exactly one of them, if this is a measurement */
 	uint64_t smallest,
-		largest; /* bytes of an operation: all powers of two of the one up to the other */
-	uint64_t iterations; /* operations on each queue pair; 0: as many as fit in the duration */
+		largest; /* bytes of an operation: swept from one to the other, doubling */
+	uint64_t
+		iterations; /* operations on each queue pair; 0: measure for the duration instead */
 	int64_t duration, warm_up; /* milliseconds */
-	uint32_t threads;          /* each with a connection of its own */
-	uint32_t queue_pairs;      /* of each connection */
+	uint32_t threads;          /* each with its own connection */
+	uint32_t queue_pairs;      /* per connection */
 	bool bidirectional, verify, histogram;
 	enum poll_wanted poll;
 	enum rate_unit unit;
-	double expect; /* bytes in a second, or with expect_percent of what the link carries; 0: none */
+	double expect; /* bytes per second, or with expect_percent a share of the link rate; 0: none */
 	bool expect_percent;
 };
 
 struct options {
+	enum cli_command_id command;
 	const struct mode *mode; /* NULL: the server's `any`, the client's `diagnose` */
 	const char *message;     /* NULL: the default message */
 	const char *device;      /* NULL: any RDMA device */
-	int64_t timeout;         /* of a peer's silence, in milliseconds */
+	int64_t timeout;         /* idle timeout of the peer, milliseconds */
 	const char *secret_file; /* NULL: none */
 	bool verbose, quiet;
 
 	/* streams */
-	const char *input;  /* a file; "-": standard input; NULL: the message is sent */
+	const char *input;  /* a file; "-": standard input; NULL: send the message */
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
 	bool force;         /* replace output files */
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
-	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's choice */
-	uint32_t depth;     /* operations in flight; 0: the device's choice */
+	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */
+	uint32_t depth;     /* operations in flight; 0: the device's default */
 	enum progress_wanted progress;
-	bool json; /* a document for each exchange on standard output, instead of lines */
+	bool json; /* print a document for each connection on standard output, instead of lines */
 
 	/* the server's */
 	const char *bind;                     /* NULL: all addresses */
 	const char *port_file;                /* NULL: none */
-	uint64_t count;                       /* clients to serve, 0: no limit */
+	uint64_t count;                       /* clients to serve; 0: no limit */
 	unsigned int max_clients;             /* at a time */
-	unsigned int max_clients_per_address; /* 0: no limit but that */
-	uint64_t max_size;                    /* bytes of a client's stream, 0: no limit */
+	unsigned int max_clients_per_address; /* 0: no limit but max_clients */
+	uint64_t max_size;                    /* bytes of a client's stream; 0: no limit */
 	int64_t handshake_timeout;            /* milliseconds */
 
 	/* the client's */
-	const char *source; /* NULL: whichever the route has */
-	bool diagnose;
-	const char *host; /* NULL: diagnose this host alone */
+	const char *source; /* NULL: the route's source address */
+	const char *host;   /* NULL: diagnose this host alone */
 	struct options_measure measure;
 
-	uint64_t given; /* the options, a bit each */
-	uint16_t port;  /* 0: the server lets the system choose, `diagnose` has none */
+	uint16_t port; /* 0: the server's is chosen by the system, `diagnose` has none */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
 };
 
 /*
- * Reads the command line of that program. Texts in the result point into argv. Uses getopt_long(3)
- * and so its global state: main thread, once per process (tests: one after another).
+ * Bytes of memory that a measurement needs for its largest size. A verified bandwidth test alternates
+ * between two buffers.
  */
-enum options_result options_parse(
-	struct options *options, enum program program, int argc, char *argv[]);
+static inline size_t options_measure_memory(const struct options_measure *measure)
+{
+	uint64_t buffers = measure->verify && measure->bandwidth ? 2 : 1;
 
-/* Bytes of memory that a measurement needs for its largest size; to verify, two pieces of it. */
-size_t options_measure_memory(const struct options_measure *measure);
-
-/* Prints the program's --help. */
-void options_help(FILE *stream, enum program program);
+	return (size_t)(measure->largest * measure->queue_pairs * buffers);
+}
 
 #endif

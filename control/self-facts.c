@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "cli/options.h"
+#include "base/version.h"
 #include "control/endpoint.h"
 #include "host/counters.h"
 #include "host/inventory.h"

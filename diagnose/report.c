@@ -1,7 +1,7 @@
 #include <json-c/json.h>
 
 #include "base/json-document.h"
-#include "cli/options.h"
+#include "base/version.h"
 #include "diagnose/inventory-report.h"
 #include "diagnose/report.h"
 

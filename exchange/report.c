@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/options.h"
+#include "base/version.h"
 #include "exchange/report.h"
 
 /* The longest name of a file, NAME_MAX of Linux; what is longer is cut in the summary. */

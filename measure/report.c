@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/json-document.h"
+#include "base/version.h"
 #include "host/link-speed.h"
 #include "measure/table.h"
 

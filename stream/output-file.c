@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "stream/file-name.h"
 #include "stream/holes.h"
@@ -179,12 +180,6 @@ static int open_standard_output(struct output_file *file, int stop_fd, char *why
 	return error ? refuse(file, error, "", why) : 0;
 }
 
-bool output_file_is_standard_output(const char *output)
-{
-	/* A link to a regular file, if it is redirected, that nobody means to be replaced. */
-	return strcmp(output, "-") == 0 || strcmp(output, "/dev/stdout") == 0;
-}
-
 /* Finds out what kind of thing the output is. */
 static int open_output(struct output_file *file, const char *output,
 	const struct output_file_offer *offer, int stop_fd, char *why)
@@ -192,7 +187,7 @@ static int open_output(struct output_file *file, const char *output,
 	size_t length = strlen(output);
 	struct stat status;
 
-	if (output_file_is_standard_output(output))
+	if (output_is_standard(output))
 		return open_standard_output(file, stop_fd, why);
 	if ((length > 0 && output[length - 1] == '/') ||
 		(stat(output, &status) == 0 && S_ISDIR(status.st_mode)))
@@ -242,7 +237,7 @@ int output_file_check(const struct output_file_options *options, char why[OUTPUT
 	bool there = stat(output, &status) == 0;
 	int error;
 
-	if (output_file_is_standard_output(output))
+	if (output_is_standard(output))
 		return 0;
 	if ((length > 0 && output[length - 1] == '/') || (there && S_ISDIR(status.st_mode)))
 		return check_directory(output, why);

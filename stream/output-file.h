@@ -49,9 +49,6 @@ struct output_file_offer {
 int output_file_open(struct output_file **file, const struct output_file_options *options,
 	const struct output_file_offer *offer, int stop_fd, char why[OUTPUT_FILE_WHY_SIZE]);
 
-/* True if that output is standard output. Any thread. */
-bool output_file_is_standard_output(const char *output);
-
 /*
  * Looks whether the output could be opened as it is now, without a peer: its directory is there, and
  * nothing is in the way. Returns 0 or -errno. Any thread.

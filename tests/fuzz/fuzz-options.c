@@ -2,7 +2,7 @@
  * The command line: words, ended by zero bytes, to either program. What is taken is in the range that
  * the help names, and what is not is said in one line that is safe to print.
  */
-#include "cli/options.h"
+#include "cli/parse.h"
 #include "protocol/test-parameters.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -33,7 +33,8 @@ static void check_measure(const struct options *options)
 
 	if (!measure->bandwidth && !measure->latency)
 		return;
-	fuzz_check(measure->bandwidth != measure->latency && !options->diagnose);
+	fuzz_check(measure->bandwidth != measure->latency);
+	fuzz_check(options->command == (measure->latency ? CLI_LATENCY : CLI_BANDWIDTH));
 	fuzz_check(measure->smallest >= 1 && measure->smallest <= measure->largest);
 	fuzz_check(measure->largest <= 16 * MIB);
 	fuzz_check(measure->iterations <= UINT32_MAX);
@@ -65,12 +66,14 @@ static void check_words(
 	fuzz_check(is_of_words(options->host, words, size));
 	fuzz_check(!options->message || !options->input);
 	if (program == PROGRAM_SERVER) {
-		fuzz_check(!options->host && !options->diagnose && !options->source);
+		fuzz_check(!options->host && options->command == CLI_SERVE && !options->source);
 		return;
 	}
 	fuzz_check(!options->bind && !options->port_file && options->count == 0);
-	fuzz_check(options->diagnose ? !options->mode : options->mode && options->host);
-	fuzz_check(options->diagnose || options->port > 0);
+	fuzz_check(options->command != CLI_SERVE);
+	fuzz_check(
+		options->command == CLI_DIAGNOSE ? !options->mode : options->mode && options->host);
+	fuzz_check(options->command == CLI_DIAGNOSE || options->port > 0);
 	fuzz_check(!options->host || *options->host);
 }
 
@@ -86,7 +89,7 @@ static void check_program(enum program program, const uint8_t *data, size_t size
 	words[size] = '\0';
 	for (size_t at = 0; at < size && argc <= WORDS_MAX; at += strlen(words + at) + 1)
 		argv[argc++] = words + at;
-	switch (options_parse(&options, program, argc, argv)) {
+	switch (parse_command_line(&options, program, argc, argv)) {
 	case OPTIONS_RUN:
 		check_numbers(&options);
 		if (program == PROGRAM_CLIENT)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/help.h"
 #include "tests/unit/unit.h"
 
 #define S PROGRAM_SERVER
@@ -68,7 +68,7 @@ static void read_help(enum program program, char help[HELP_MAX])
 	FILE *stream = fmemopen(help, HELP_MAX, "w");
 
 	assert_non_null(stream);
-	options_help(stream, program);
+	help_print(stream, program);
 	assert_int_equal(fclose(stream), 0);
 }
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/parse.h"
 #include "tests/unit/unit.h"
 
 #define WORDS_MAX 12
@@ -22,7 +22,7 @@ static enum options_result parse(
 		argv[argc++] = (char *)"h";
 		argv[argc++] = (char *)"7";
 	}
-	return options_parse(options, program, argc, argv);
+	return parse_command_line(options, program, argc, argv);
 }
 
 static void assert_rate(double got, double wanted)
@@ -126,6 +126,8 @@ static void are_taken(void **state)
 			fail_msg("%s %s: %s", wanted->words[0],
 				wanted->words[1] ? wanted->words[1] : "", options.error);
 		assert_same(&options.measure, &wanted->measure);
+		assert_int_equal(
+			options.command, wanted->measure.latency ? CLI_LATENCY : CLI_BANDWIDTH);
 		assert_int_equal(options.depth, wanted->depth);
 		assert_string_equal(options.host, "h");
 	}
@@ -139,6 +141,7 @@ static void measure_nothing_unless_they_say_so(void **state)
 	(void)state;
 	assert_int_equal(parse(&options, PROGRAM_CLIENT, none), OPTIONS_RUN);
 	assert_false(options.measure.bandwidth || options.measure.latency);
+	assert_int_equal(options.command, CLI_EXCHANGE);
 }
 
 #define WORD_SIZES  "--sizes must be two sizes from 1 to 16M, as in 2..8M, not '%s'"
@@ -299,7 +302,7 @@ static void do_not_go_with_a_diagnosis(void **state)
 	struct options options;
 
 	(void)state;
-	assert_int_equal(options_parse(&options, PROGRAM_CLIENT, 3, argv), OPTIONS_WRONG);
+	assert_int_equal(parse_command_line(&options, PROGRAM_CLIENT, 3, argv), OPTIONS_WRONG);
 	assert_string_equal(options.error, "--bandwidth does not go with diagnose, which moves "
 					   "data of its own in its own time");
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/parse.h"
 #include "tests/unit/unit.h"
 
 #define WORDS_MAX 12
@@ -21,7 +21,7 @@ static enum options_result parse(
 	memset(options, 0xa5, sizeof(*options));
 	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
 		argv[argc++] = (char *)words[i];
-	return options_parse(options, program, argc, argv);
+	return parse_command_line(options, program, argc, argv);
 }
 
 static void assert_same_text(const char *got, const char *wanted)
@@ -60,7 +60,7 @@ static void assert_same(const struct options *got, const struct options *wanted)
 						 : got->timeout < 8000 ? got->timeout
 								       : 8000);
 	assert_same_text(got->source, wanted->source);
-	assert_int_equal(got->diagnose, wanted->diagnose);
+	assert_int_equal(got->command, wanted->command);
 	assert_same_text(got->host, wanted->host);
 	assert_int_equal(got->port, wanted->port);
 }
@@ -68,7 +68,7 @@ static void assert_same(const struct options *got, const struct options *wanted)
 #define S PROGRAM_SERVER
 #define C PROGRAM_CLIENT
 #define H .host = "h", .port = 7
-#define D .diagnose = true
+#define D .command = CLI_DIAGNOSE
 
 static char longest[OPTIONS_MESSAGE_MAX + 1], too_long[OPTIONS_MESSAGE_MAX + 2];
 
@@ -199,6 +199,8 @@ static void takes_every_option(void **state)
 		struct options options, wanted = right[i].options;
 
 		wanted.mode = right[i].mode ? mode_by_name(right[i].mode) : NULL;
+		if (right[i].program == C && wanted.mode)
+			wanted.command = CLI_EXCHANGE;
 		if (parse(&options, right[i].program, right[i].words) != OPTIONS_RUN)
 			fail_msg("%s %s: %s", right[i].words[0], right[i].words[1], options.error);
 		assert_same(&options, &wanted);

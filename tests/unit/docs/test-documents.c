@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "cli/options.h"
+#include "cli/help.h"
 #include "diagnose/check-list.h"
 #include "host/facts.h"
 #include "tests/unit/common/document-fixture.h"
@@ -272,7 +272,7 @@ static void check_options(const struct documents *documents)
 	FILE *stream = open_memstream(&help, &size);
 
 	assert_non_null(stream);
-	options_help(stream, documents->program);
+	help_print(stream, documents->program);
 	fclose(stream);
 	rest = help;
 	while ((line = next_part(&rest, "\n"))) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "cli/options.h"
 #include "exchange/report.h"
 #include "tests/unit/common/schema-fixture.h"
