@@ -115,7 +115,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 	/* Such a peer cannot deal with files: the server refuses it before. */
 	if (request.tutorial)
 		request.theirs = (struct hello){.size = SINK_TEXT_SIZE};
-	memcpy(request.words, end->words, end->hello_size);
+	memcpy(request.hello_bytes, end->words, end->hello_size);
 	if (connection_create(&end->settings, mode, end->id, end->device, active ? NULL : &request,
 		    &end->connection, &failure)) {
 		fuzz_check(end->failing && failure_is_set(&failure));
