@@ -42,7 +42,7 @@ static int moving_broke(struct diagnosis *diagnosis, enum check check, const cha
 		failure.kind = FAILURE_IMPAIRED;
 		failure.code = IMPAIRED_LOSS;
 	}
-	counters_sum_up(counters, counted, sizeof(counted));
+	counters_describe(counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
 		doing, *diagnosis->client.probe.failure.evidence ? ": " : "",
 		diagnosis->client.probe.failure.evidence, counted);
@@ -201,8 +201,8 @@ static void judge_counters(
 	uint64_t broken_packets =
 		counters_total(ours, COUNTER_LINK) + counters_total(theirs, COUNTER_LINK);
 
-	counters_sum_up(ours, here, sizeof(here));
-	counters_sum_up(theirs, there, sizeof(there));
+	counters_describe(ours, here, sizeof(here));
+	counters_describe(theirs, there, sizeof(there));
 	if (packet && again > diagnosis->moved / packet / LOSS_DIVISOR + 1 &&
 		!is_one_port(diagnosis))
 		check_failed(diagnosis, CHECK_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
@@ -225,7 +225,7 @@ int check_counters(struct diagnosis *diagnosis)
 		    &diagnosis->client, &after, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_COUNTERS);
 	counters_difference(&diagnosis->their_counters, &after, theirs);
-	if (counters_tell(ours) || counters_tell(theirs))
+	if (counters_include_faults(ours) || counters_include_faults(theirs))
 		judge_counters(diagnosis, ours, theirs);
 	else
 		check_list_skip(&diagnosis->list, CHECK_COUNTERS,

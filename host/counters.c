@@ -1,3 +1,7 @@
+/*
+ * The counters of a device's port: read, compared, shown, and sent to the peer as lines of text. A list is
+ * the caller's, of fixed size and sorted by name. What the counters point to: host/counter-table.c.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -8,6 +12,7 @@
 #include <string.h>
 
 #include "base/json-document.h"
+#include "base/text.h"
 #include "host/counters.h"
 #include "host/sysfs.h"
 
@@ -20,7 +25,7 @@ static bool is_name_character(char c)
 	       c == '_';
 }
 
-/* Copies the name, which need not end with a terminator. Returns false if it is none. */
+/* Copies a name of that length. Returns false if it is not valid. */
 static bool copy_name(char to[COUNTER_NAME_SIZE], const char *name, size_t length)
 {
 	if (length < 1 || length >= COUNTER_NAME_SIZE)
@@ -43,22 +48,19 @@ static void sort(struct counters *counters)
 	qsort(counters->list, counters->count, sizeof(counters->list[0]), compare_names);
 }
 
-/* Of counters that are sorted. */
+/* The counter of that name in a sorted list, NULL if there is none. */
 static const struct counter *find(const struct counters *counters, const struct counter *like)
 {
 	return bsearch(
 		like, counters->list, counters->count, sizeof(counters->list[0]), compare_names);
 }
 
-/* True for what counts among the things that go wrong. */
-static bool matters(const char *name)
+static bool is_fault(const char *name)
 {
-	const struct counter_meaning *meaning = counter_meaning(name);
-
-	return meaning && meaning->class != COUNTER_OTHER;
+	return counter_class(name) != COUNTER_OTHER;
 }
 
-/* Takes a file over if it is a counter of which there is none yet. */
+/* Adds the counter in a file, unless the list is full, has it already, or the file holds no number. */
 static void read_counter(
 	const char *root, const char *folder, const char *file, struct counters *counters)
 {
@@ -93,7 +95,7 @@ static void read_folder(const char *root, const char *folder, struct counters *c
 int counters_read(
 	const char *root, const char *device, unsigned int port, struct counters *counters)
 {
-	/* Of two that have a name in common, the one that the driver made for it comes first. */
+	/* The first of two counters of one name counts: the one that the driver names. */
 	static const char *const folders[] = {"hw_counters", "counters"};
 	char folder[512];
 	struct dirent **entries;
@@ -136,57 +138,57 @@ void counters_difference(
 	*difference = result;
 }
 
+/* Adds up the counters of a class, at most to UINT64_MAX. Returns false if there are none. */
+static bool add_up(const struct counters *counters, enum counter_class class, uint64_t *total)
+{
+	bool found = false;
+
+	*total = 0;
+	for (size_t i = 0; i < counters->count; i++) {
+		if (counter_class(counters->list[i].name) != class)
+			continue;
+		found = true;
+		if (__builtin_add_overflow(*total, counters->list[i].value, total))
+			*total = UINT64_MAX;
+	}
+	return found;
+}
+
 uint64_t counters_total(const struct counters *difference, enum counter_class class)
 {
-	uint64_t total = 0;
+	uint64_t total;
 
-	for (size_t i = 0; i < difference->count; i++) {
-		const struct counter *counter = &difference->list[i];
-		const struct counter_meaning *meaning = counter_meaning(counter->name);
-
-		if ((meaning ? meaning->class : COUNTER_OTHER) == class &&
-			__builtin_add_overflow(total, counter->value, &total))
-			return UINT64_MAX;
-	}
+	add_up(difference, class, &total);
 	return total;
 }
 
-size_t counters_text(const struct counters *difference, char *text, size_t size)
+bool counters_include_faults(const struct counters *counters)
 {
-	size_t used = 0, count = 0;
-
-	*text = '\0';
-	for (size_t i = 0; i < difference->count; i++) {
-		const struct counter *counter = &difference->list[i];
-
-		if (counter->value == 0 || !matters(counter->name))
-			continue;
-		if (used < size)
-			used += (size_t)snprintf(text + used, size - used, "%s%s %" PRIu64,
-				count ? ", " : "", counter->name, counter->value);
-		count++;
-	}
-	return count;
-}
-
-bool counters_tell(const struct counters *difference)
-{
-	for (size_t i = 0; i < difference->count; i++)
-		if (matters(difference->list[i].name))
+	for (size_t i = 0; i < counters->count; i++)
+		if (is_fault(counters->list[i].name))
 			return true;
 	return false;
 }
 
-void counters_sum_up(const struct counters *difference, char *text, size_t size)
+void counters_describe(const struct counters *difference, char *text, size_t size)
 {
-	if (!counters_tell(difference))
-		snprintf(text, size, "nothing, the device has no counters of errors");
-	else if (counters_text(difference, text, size) == 0)
-		snprintf(text, size, "no errors");
+	*text = '\0';
+	for (size_t i = 0; i < difference->count; i++) {
+		const struct counter *counter = &difference->list[i];
+
+		if (counter->value > 0 && is_fault(counter->name))
+			text_append(text, size, "%s%s %" PRIu64, *text ? ", " : "", counter->name,
+				counter->value);
+	}
+	if (*text == '\0')
+		text_append(text, size, "%s",
+			counters_include_faults(difference)
+				? "no errors"
+				: "nothing, the device has no counters of errors");
 }
 
-/* The classes in a document. */
-static const char *const class_keys[COUNTER_CLASSES] = {
+/* The members of a document. */
+static const char *const class_keys[COUNTER_OTHER] = {
 	[COUNTER_RETRANSMISSION] = "retransmissions",
 	[COUNTER_DUPLICATE] = "duplicates",
 	[COUNTER_OUT_OF_ORDER] = "out_of_order",
@@ -196,21 +198,10 @@ static const char *const class_keys[COUNTER_CLASSES] = {
 	[COUNTER_ERROR] = "request_errors",
 };
 
-/* True if one of them is of that class. */
-static bool has_class(const struct counters *counters, enum counter_class class)
-{
-	for (size_t i = 0; i < counters->count; i++) {
-		const struct counter_meaning *meaning = counter_meaning(counters->list[i].name);
-
-		if (meaning && meaning->class == class)
-			return true;
-	}
-	return false;
-}
-
 static bool fill(struct json_object *object, const struct counters *counters)
 {
 	struct json_object *all = document_add_object(object, "all");
+	uint64_t total;
 
 	if (!all)
 		return false;
@@ -218,9 +209,9 @@ static bool fill(struct json_object *object, const struct counters *counters)
 		if (!document_add_number(all, counters->list[i].name, counters->list[i].value))
 			return false;
 	for (enum counter_class class = 0; class < COUNTER_OTHER; class ++)
-		if (!(has_class(counters, class) ? document_add_number(object, class_keys[class],
-							   counters_total(counters, class))
-						 : document_add(object, class_keys[class], NULL)))
+		if (!(add_up(counters, class, &total)
+				    ? document_add_number(object, class_keys[class], total)
+				    : document_add(object, class_keys[class], NULL)))
 			return false;
 	return true;
 }
@@ -232,9 +223,9 @@ struct json_object *counters_json(const struct counters *difference)
 	return document_filled(object, object && fill(object, difference));
 }
 
-/* Appends the counters that matter, or the others, as far as there is room. Returns the length. */
+/* Appends the counters of faults, or the others, as far as they fit. Returns the length. */
 static size_t encode_some(
-	const struct counters *counters, bool mattering, char *text, size_t used, size_t size)
+	const struct counters *counters, bool faults, char *text, size_t used, size_t size)
 {
 	char line[COUNTER_NAME_SIZE + VALUE_SIZE];
 
@@ -242,7 +233,7 @@ static size_t encode_some(
 		const struct counter *counter = &counters->list[i];
 		size_t length;
 
-		if (matters(counter->name) != mattering)
+		if (is_fault(counter->name) != faults)
 			continue;
 		length = (size_t)snprintf(
 			line, sizeof(line), "%s %" PRIu64 "\n", counter->name, counter->value);
@@ -259,7 +250,7 @@ size_t counters_encode(const struct counters *counters, char *text, size_t size)
 	return encode_some(counters, false, text, encode_some(counters, true, text, 0, size), size);
 }
 
-/* Takes one line without its end over. Returns false if it is not one, or there is no room. */
+/* Adds the counter of a line without its end. Returns false if it has none, or the list is full. */
 static bool decode_line(const char *line, size_t length, struct counters *counters)
 {
 	const char *blank = memchr(line, ' ', length);
@@ -285,7 +276,7 @@ static bool decode_lines(const char *text, size_t length, struct counters *count
 	return true;
 }
 
-/* Of counters that are sorted. */
+/* True if a sorted list has a name twice. */
 static bool has_twice(const struct counters *counters)
 {
 	for (size_t i = 1; i < counters->count; i++)

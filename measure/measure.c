@@ -206,8 +206,8 @@ static int count(struct measurement *measurement)
 	counters_difference(&measurement->our_counters, &ours, &measurement->our_counters);
 	counters_difference(&measurement->their_counters, &theirs, &measurement->their_counters);
 	measurement->counted = true;
-	counters_sum_up(&measurement->our_counters, here, sizeof(here));
-	counters_sum_up(&measurement->their_counters, there, sizeof(there));
+	counters_describe(&measurement->our_counters, here, sizeof(here));
+	counters_describe(&measurement->their_counters, there, sizeof(there));
 	output_line(&measurement->output, "counted here: %s; there: %s", here, there);
 	return 0;
 }
