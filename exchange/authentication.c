@@ -1,9 +1,9 @@
 /*
- * The secret of an exchange: who may have our memory's address, and what makes the data and the
- * verdicts those of somebody who holds the secret (protocol/secret.h). Nothing here happens without one.
+ * Authentication in an exchange: both sides prove that they hold the secret, and key the digests and
+ * sign the verdicts with it (protocol/secret.h). Without a secret nothing here does anything.
  *
- * A region that a peer could reach is mapped when the others are, by the main thread, but registered
- * only when our MSG_MR is due, for which the peer's proof must be right: a stranger finds no memory.
+ * The main thread maps a region that a peer could reach with all others, but it is registered only
+ * when our MSG_MR is due, after the peer's proof was right: an unauthenticated peer reaches no memory.
  * Runs on the CQ thread.
  */
 #include <errno.h>

@@ -1,17 +1,19 @@
 /*
- * Making, connecting and ending a connection: the main thread's half of the verbs module.
+ * Creating, connecting and ending a connection: what the main thread does with it.
  *
  * The order in which things are made is the order in which they depend on one another (protection
  * domain, completion queue, queue pair, memory). connection_destroy() frees whatever is there, so it
  * also takes a half-made connection: first the queue pair, then its completion queue, then the
- * regions, so that the device never holds what is gone.
+ * regions, so that the device never uses memory that is gone.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange/connection.h"
 #include "exchange/internal.h"
+#include "exchange/movers.h"
 #include "verbs/cm.h"
 
 /* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */

@@ -16,6 +16,7 @@
 #include "base/explain.h"
 #include "base/text.h"
 #include "exchange/internal.h"
+#include "exchange/movers.h"
 
 /* Batches of completions before it is another connection's turn. */
 #define BATCHES 16

@@ -1,3 +1,4 @@
+/* The flow control of a stream as arithmetic. Owns nothing; the caller serialises. */
 #include "exchange/flow-control.h"
 
 /* Credit is given for a quarter of what was allowed, so that few messages carry it. */
@@ -23,7 +24,7 @@ uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream)
 }
 
 /* The receiver has no receives for more pieces. */
-static bool may_tell(const struct flow *flow, const struct flow_sender *sender)
+static bool may_announce(const struct flow *flow, const struct flow_sender *sender)
 {
 	return sender->pieces - sender->pieces_credited < flow->depth;
 }
@@ -34,7 +35,7 @@ static uint64_t next_write(
 {
 	uint64_t bytes = smaller(filled - sender->written, flow->chunk), room;
 
-	if (!may_tell(flow, sender))
+	if (!may_announce(flow, sender))
 		return 0;
 	bytes = smaller(bytes, to_end(flow->local, sender->written));
 	bytes = smaller(bytes, to_end(flow->exposed, sender->written));
@@ -51,23 +52,23 @@ size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t 
 	return (size_t)bytes;
 }
 
-bool flow_tell(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
+bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
 {
 	uint64_t position = flow->writes ? sender->written : filled;
 
-	if (position == sender->told || !may_tell(flow, sender))
+	if (position == sender->announced || !may_announce(flow, sender))
 		return false;
-	if (flow->writes && position - sender->told < (uint64_t)FLOW_TOGETHER * flow->chunk &&
+	if (flow->writes && position - sender->announced < (uint64_t)FLOW_TOGETHER * flow->chunk &&
 		next_write(flow, sender, filled) > 0)
 		return false;
-	sender->told = position;
+	sender->announced = position;
 	sender->pieces++;
 	return true;
 }
 
-bool flow_credited(struct flow_sender *sender, uint64_t position, uint64_t pieces)
+bool flow_receive_credit(struct flow_sender *sender, uint64_t position, uint64_t pieces)
 {
-	if (position < sender->credited || position > sender->told ||
+	if (position < sender->credited || position > sender->announced ||
 		pieces < sender->pieces_credited || pieces > sender->pieces)
 		return false;
 	sender->credited = position;
@@ -75,12 +76,13 @@ bool flow_credited(struct flow_sender *sender, uint64_t position, uint64_t piece
 	return true;
 }
 
-bool flow_hear(const struct flow *flow, struct flow_receiver *receiver, uint64_t position)
+bool flow_receive_announcement(
+	const struct flow *flow, struct flow_receiver *receiver, uint64_t position)
 {
-	if (position <= receiver->told || position - receiver->credited > flow->exposed ||
+	if (position <= receiver->announced || position - receiver->credited > flow->exposed ||
 		receiver->pieces - receiver->pieces_credited >= flow->depth)
 		return false;
-	receiver->told = position;
+	receiver->announced = position;
 	receiver->pieces++;
 	if (flow->writes)
 		receiver->arrived = position;
@@ -90,7 +92,7 @@ bool flow_hear(const struct flow *flow, struct flow_receiver *receiver, uint64_t
 static uint64_t next_read(
 	const struct flow *flow, const struct flow_receiver *receiver, uint64_t freed)
 {
-	uint64_t bytes = smaller(receiver->told - receiver->requested, flow->chunk);
+	uint64_t bytes = smaller(receiver->announced - receiver->requested, flow->chunk);
 	uint64_t in_flight = receiver->requested - receiver->arrived;
 
 	if (flow->writes || receiver->reads - receiver->reads_complete >= flow->reads)

@@ -1,11 +1,11 @@
 /*
  * The flow control of one stream, as arithmetic: how much may be sent, read and credited next. It
- * knows no verbs and no threads. docs/protocol.md, "Flow control", tells the rules and why they
+ * knows no verbs and no threads. docs/protocol.md, "Flow control", has the rules and why they
  * cannot deadlock or overrun the peer's receives.
  *
  * A stream goes from a ring at its sender to a ring at its receiver. One of the two is exposed: in
  * write mode the receiver's, into which the sender WRITEs; in read mode the sender's, out of which
- * the receiver READs. Either way the sender tells of each *piece*, a stretch of the stream, with one
+ * the receiver READs. Either way the sender announces each *piece*, a stretch of the stream, with one
  * message (a WRITE's immediate data is one), and the receiver gives *credit* when a place of the
  * exposed ring may be used again. Positions count bytes from the start of the stream, in 64 bits.
  */
@@ -24,22 +24,23 @@ struct flow {
 	uint64_t exposed; /* bytes of the exposed ring */
 	uint64_t local;   /* bytes of the ring at this end */
 	uint32_t chunk;   /* the most that one WRITE or READ moves */
-	uint32_t depth; /* pieces that may be told of and not credited: receives at the receiver */
-	bool writes;    /* write mode */
+	uint32_t
+		depth; /* pieces that may be announced and not credited: receives at the receiver */
+	bool writes;   /* write mode */
 	uint32_t reads; /* read mode: READs in flight */
 };
 
 /* The sender's end. */
 struct flow_sender {
-	uint64_t written;  /* write mode: bytes that WRITEs were posted for */
-	uint64_t told;     /* bytes that the receiver was told of */
-	uint64_t credited; /* bytes that it gave credit for */
+	uint64_t written;   /* write mode: bytes that WRITEs were posted for */
+	uint64_t announced; /* bytes that were announced to the receiver */
+	uint64_t credited;  /* bytes that it gave credit for */
 	uint64_t pieces, pieces_credited;
 };
 
 /* The receiver's end. */
 struct flow_receiver {
-	uint64_t told;      /* bytes that we know of; in write mode they are here */
+	uint64_t announced; /* bytes that we know of; in write mode they are here */
 	uint64_t requested; /* read mode: bytes that READs were posted for */
 	uint64_t arrived;   /* bytes that are here */
 	uint64_t credited;  /* bytes that we gave credit for */
@@ -57,23 +58,24 @@ uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream);
 size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
 /*
- * Whether to tell now of what is written (write mode) or in our ring (read mode), up to `filled` or
+ * Whether to announce now what is written (write mode) or in our ring (read mode), up to `filled` or
  * what credit allows. Not of every WRITE, as each piece costs the receiver a receive and may wake
  * it, but before nothing more can be written. If so, it counts as told: sender->told is the position.
  */
-bool flow_tell(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
+bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
 /*
  * The receiver gives credit up to this position and for so many pieces. Returns false if it takes
- * back what it gave, or gives credit for what it was not told of.
+ * back what it gave, or gives credit for what was not announced.
  */
-bool flow_credited(struct flow_sender *sender, uint64_t position, uint64_t pieces);
+bool flow_receive_credit(struct flow_sender *sender, uint64_t position, uint64_t pieces);
 
 /*
- * The sender tells of a piece that ends at this position. Returns false if it is empty, or more than
+ * The sender announces a piece that ends at this position. Returns false if it is empty, or more than
  * the credit allows.
  */
-bool flow_hear(const struct flow *flow, struct flow_receiver *receiver, uint64_t position);
+bool flow_receive_announcement(
+	const struct flow *flow, struct flow_receiver *receiver, uint64_t position);
 
 /*
  * The size of the next READ, 0 if there is none now, when our ring is free up to `freed`. What is
@@ -87,7 +89,7 @@ void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t re
 
 /*
  * Whether credit is due, when our ring is free up to `freed`. If so, it counts as given, and
- * credited and pieces_credited are what to tell.
+ * credited and pieces_credited are what to send.
  */
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed);
 

@@ -13,16 +13,18 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "base/address.h"
 #include "base/deadline.h"
-#include "exchange/connection.h"
 #include "exchange/flow-control.h"
 #include "exchange/mover.h"
+#include "exchange/settings.h"
 #include "exchange/state-machine.h"
 #include "protocol/handshake.h"
 #include "protocol/message.h"
 #include "stream/ring.h"
 #include "stream/sink.h"
 #include "stream/source.h"
+#include "verbs/device.h"
 #include "verbs/endpoint.h"
 #include "verbs/memory.h"
 

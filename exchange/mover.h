@@ -1,6 +1,6 @@
 /*
  * How the data of an exchange moves: one row of functions for each way. A new way is one file and
- * one row of the table in mover.c.
+ * one row of the table in movers.c.
  *
  * The driver calls these functions on the CQ thread. They post work requests and keep account; what
  * follows from that they return as an event for the state machine, EVENT_NONE if nothing does. They
@@ -13,7 +13,6 @@
 
 #include "exchange/state-machine.h"
 #include "protocol/message.h"
-#include "protocol/mode.h"
 
 struct connection;
 
@@ -50,9 +49,7 @@ struct mover {
 	void (*deliver)(struct connection *connection);
 };
 
-/* The row of this mode, with such a peer. Any thread. */
-const struct mover *mover_find(const struct mode *mode, bool tutorial);
-
+/* The rows: exchange/movers.c has the table. */
 extern const struct mover write_mover, read_mover;
 extern const struct mover tutorial_write_mover, tutorial_read_mover;
 

@@ -10,8 +10,9 @@ static bool send_data(struct connection *connection, enum exchange_event *event)
 	struct flow_sender *sender = &connection->sender;
 	uint64_t filled = ring_level(&connection->outgoing_ring).filled;
 
-	if (connection_capacity(connection) > 0 && flow_tell(&connection->outflow, sender, filled))
-		*event = stream_announce(connection, sender->told);
+	if (connection_capacity(connection) > 0 &&
+		flow_announce(&connection->outflow, sender, filled))
+		*event = stream_announce(connection, sender->announced);
 	return false;
 }
 

@@ -1,3 +1,7 @@
+/*
+ * The report of an exchange: a JSON document on standard output, and a sentence for each stream of
+ * more than a message. Owns nothing.
+ */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>

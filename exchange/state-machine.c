@@ -1,3 +1,7 @@
+/*
+ * The MSG_MR/MSG_DONE state machine as two tables, one for our messages and one for the peer's, and
+ * the rules that follow from where both stand. Owns nothing; the caller serialises.
+ */
 #include <stddef.h>
 
 #include "exchange/state-machine.h"
@@ -169,7 +173,7 @@ static unsigned int act(struct exchange *exchange, enum exchange_event event)
 	return actions;
 }
 
-/* The peer does not hold our secret, which it is told: its message shows that it can be. */
+/* The peer does not hold our secret, and is told so: its message shows that it can receive. */
 static unsigned int turn_away(struct exchange *exchange)
 {
 	exchange->ended = true;
@@ -217,7 +221,18 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 		if (exchange_violation(exchange, EVENT_RECEIVED_PROOF))
 			return ACTION_VIOLATION | give_up(exchange);
 		return turn_away(exchange);
-	default:
+	case EVENT_ESTABLISHED:
+	case EVENT_SENT_PROOF:
+	case EVENT_SENT_MR:
+	case EVENT_SENT_DONE:
+	case EVENT_SENT_VERDICT:
+	case EVENT_DATA_POSTED:
+	case EVENT_DELIVERED:
+	case EVENT_RECEIVED_PROOF:
+	case EVENT_RECEIVED_MR:
+	case EVENT_RECEIVED_DONE:
+	case EVENT_RECEIVED_VERDICT:
+	case EVENT_NONE:
 		break;
 	}
 	if (!advance(exchange, event))

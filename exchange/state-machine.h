@@ -52,7 +52,7 @@ enum exchange_event {
 	EVENT_SENT_DONE,
 	EVENT_SENT_VERDICT,
 	EVENT_SENT_ABORT,
-	EVENT_DATA_POSTED,    /* the last piece of our stream is posted or told of */
+	EVENT_DATA_POSTED,    /* the last piece of our stream is posted or announced */
 	EVENT_DELIVERED,      /* the peer's data is where it belongs, or found damaged */
 	EVENT_RECEIVED_PROOF, /* the peer's messages; this one if its proof is right */
 	EVENT_RECEIVED_MR,
@@ -67,7 +67,7 @@ enum exchange_event {
 	EVENT_NONE = EVENT_COUNT /* nothing happened: not for exchange_step() */
 };
 
-/* What exchange_step() tells its caller to do, in this order; several may be set. */
+/* What exchange_step() asks its caller to do, in this order; several may be set. */
 enum exchange_action {
 	ACTION_SEND_MR = 1 << 0,
 	ACTION_SEND_DATA = 1 << 1, /* our stream may run */

@@ -84,7 +84,7 @@ unsigned int stream_describe_done(struct connection *connection, struct message 
 	const char *why;
 
 	source_result(connection->source, &message->digest, &why);
-	message->length = connection->sender.told;
+	message->length = connection->sender.announced;
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static enum exchange_event end_sending(struct connection *connection)
 	if (error)
 		return connection_fail(
 			connection, FAILURE_FILE, -error, "source_result", "%s", why);
-	return connection->sender.told == level.filled ? EVENT_DATA_POSTED : EVENT_NONE;
+	return connection->sender.announced == level.filled ? EVENT_DATA_POSTED : EVENT_NONE;
 }
 
 /* Gives credit if it is due. After the end of its stream the peer needs none. */
@@ -225,7 +225,7 @@ static enum exchange_event finish_sink(struct connection *connection)
  */
 static void record_progress(struct connection *connection)
 {
-	uint64_t progress = connection->sender.told + connection->receiver.arrived +
+	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
 			    connection->receiver.credited + connection->exchange.delivered;
 
 	if (progress != connection->progress)
@@ -245,7 +245,7 @@ static enum exchange_event send_data(struct connection *connection)
 		return EVENT_NONE;
 	connection->more |= connection->mover->send(connection, &event);
 	atomic_store_explicit(
-		&connection->sent_bytes, connection->sender.told, memory_order_relaxed);
+		&connection->sent_bytes, connection->sender.announced, memory_order_relaxed);
 	return event == EVENT_NONE ? end_sending(connection) : event;
 }
 
@@ -303,7 +303,7 @@ enum exchange_event stream_announced(struct connection *connection, uint64_t pos
 
 	if (event != EVENT_NONE)
 		return event;
-	if (!flow_hear(&connection->inflow, receiver, position))
+	if (!flow_receive_announcement(&connection->inflow, receiver, position))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"it sent data up to byte %" PRIu64 ", which we did not allow", position);
 	connection->mover->announced(connection, before);
@@ -312,16 +312,17 @@ enum exchange_event stream_announced(struct connection *connection, uint64_t pos
 
 enum exchange_event stream_announced_immediate(struct connection *connection, uint32_t immediate)
 {
-	uint64_t told = connection->receiver.told;
+	uint64_t announced = connection->receiver.announced;
 
 	/* The low half of the position: no piece is as large as 4 GiB. */
-	return stream_announced(connection, told + (uint32_t)(immediate - (uint32_t)told));
+	return stream_announced(
+		connection, announced + (uint32_t)(immediate - (uint32_t)announced));
 }
 
 enum exchange_event stream_credited(struct connection *connection, const struct message *credit)
 {
 	if (!connection->streaming ||
-		!flow_credited(&connection->sender, credit->length, credit->pieces))
+		!flow_receive_credit(&connection->sender, credit->length, credit->pieces))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"it gave credit up to byte %" PRIu64 ", which it does not have",
 			credit->length);
@@ -331,14 +332,15 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 
 enum exchange_event stream_peer_done(struct connection *connection)
 {
-	uint64_t told = connection->receiver.told, announced = connection->theirs.size;
+	uint64_t announced = connection->receiver.announced, promised = connection->theirs.size;
 
-	if (connection->peer_done.length != told)
+	if (connection->peer_done.length != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"its MSG_DONE does not fit the %" PRIu64 " bytes that it told of", told);
-	if (announced != STREAM_SIZE_UNKNOWN && announced != told)
+			"its MSG_DONE does not fit the %" PRIu64 " bytes that it told of",
+			announced);
+	if (promised != STREAM_SIZE_UNKNOWN && promised != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"it sent less than the %" PRIu64 " bytes that it announced", announced);
+			"it sent less than the %" PRIu64 " bytes that it announced", promised);
 	return EVENT_RECEIVED_DONE;
 }
 

@@ -1,6 +1,10 @@
-/* What there is to say of an exchange, while it runs and when it is over. */
+/*
+ * What a connection reports of its exchange: its progress while it runs, and the report when it is over.
+ * The connection owns everything that the report refers to.
+ */
 #include <string.h>
 
+#include "exchange/connection.h"
 #include "exchange/internal.h"
 #include "exchange/report.h"
 
@@ -65,7 +69,7 @@ static void fill(struct connection *connection, struct report *report)
 	report->secret = connection->handshake.secret;
 	report->seconds = seconds(connection);
 	report->sent = (struct report_stream){
-		.bytes = connection->sender.told,
+		.bytes = connection->sender.announced,
 		.keyed = report->secret,
 		.name = *sent ? sent : NULL,
 		.complete = complete,

@@ -46,13 +46,13 @@ static bool send_data(struct connection *connection, enum exchange_event *event)
 	while (*event == EVENT_NONE && posted < STREAM_BURST &&
 		connection_capacity(connection) >= 2 &&
 		(size = flow_write(flow, sender, filled)) > 0) {
-		*event = write_chunk(connection, size, flow_tell(flow, sender, filled));
+		*event = write_chunk(connection, size, flow_announce(flow, sender, filled));
 		posted++;
 	}
 	/* What was written but not announced, as the send queue was full. */
 	if (*event == EVENT_NONE && posted < STREAM_BURST && connection_capacity(connection) > 0 &&
-		flow_tell(flow, sender, filled))
-		*event = stream_announce(connection, sender->told);
+		flow_announce(flow, sender, filled))
+		*event = stream_announce(connection, sender->announced);
 	return posted == STREAM_BURST;
 }
 

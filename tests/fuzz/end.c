@@ -252,7 +252,7 @@ void peer_gives_credit(struct end *end)
 	const struct oracle *oracle = &end->oracle;
 	uint8_t how = fuzz_byte(&end->input);
 	struct message message = {
-		.type = MSG_CREDIT, .length = oracle->told, .pieces = oracle->pieces_told};
+		.type = MSG_CREDIT, .length = oracle->announced, .pieces = oracle->pieces_told};
 
 	if (how & 1)
 		message.length = fuzz_number(&end->input, how & 2 ? 8 : 2);

@@ -47,11 +47,11 @@ static void check_sender(const struct side *side)
 	const struct flow *flow = &side->out;
 	const struct flow_sender *sender = &side->sender;
 
-	fuzz_check(sender->credited <= sender->told && sender->told <= side->filled);
+	fuzz_check(sender->credited <= sender->announced && sender->announced <= side->filled);
 	fuzz_check(sender->pieces_credited <= sender->pieces);
 	fuzz_check(sender->pieces - sender->pieces_credited <= flow->depth);
 	if (flow->writes) {
-		fuzz_check(sender->told <= sender->written && sender->written <= side->filled);
+		fuzz_check(sender->announced <= sender->written && sender->written <= side->filled);
 		fuzz_check(sender->written - sender->credited <= flow->exposed);
 	}
 }
@@ -61,13 +61,13 @@ static void check_receiver(const struct side *side)
 	const struct flow *flow = &side->in;
 	const struct flow_receiver *receiver = &side->receiver;
 
-	fuzz_check(receiver->told - receiver->credited <= flow->exposed);
+	fuzz_check(receiver->announced - receiver->credited <= flow->exposed);
 	fuzz_check(receiver->pieces - receiver->pieces_credited <= flow->depth);
-	fuzz_check(receiver->arrived <= receiver->told && side->freed <= receiver->arrived);
-	fuzz_check(receiver->credited <= receiver->told);
+	fuzz_check(receiver->arrived <= receiver->announced && side->freed <= receiver->arrived);
+	fuzz_check(receiver->credited <= receiver->announced);
 	if (flow->writes)
 		return;
-	fuzz_check(receiver->requested <= receiver->told);
+	fuzz_check(receiver->requested <= receiver->announced);
 	fuzz_check(receiver->arrived <= receiver->requested);
 	fuzz_check(receiver->requested - side->freed <= flow->local);
 	fuzz_check(receiver->reads - receiver->reads_complete <= flow->reads);
@@ -103,16 +103,16 @@ static void send(struct side *side, struct fuzz_input *input)
 	side->filled += wanted < room ? wanted : room;
 	size = flow_write(&side->out, &side->sender, side->filled);
 	check_piece(&side->out, side->sender.written, size);
-	flow_tell(&side->out, &side->sender, side->filled);
+	flow_announce(&side->out, &side->sender, side->filled);
 }
 
 static void hear_credit(struct side *side, struct fuzz_input *input)
 {
 	const struct flow_sender before = side->sender;
-	uint64_t position = read_near(input, before.told);
+	uint64_t position = read_near(input, before.announced);
 	uint64_t pieces = read_near(input, before.pieces);
 
-	if (flow_credited(&side->sender, position, pieces)) {
+	if (flow_receive_credit(&side->sender, position, pieces)) {
 		fuzz_check(side->sender.credited == position);
 		fuzz_check(position >= before.credited && pieces >= before.pieces_credited);
 	} else {
@@ -123,10 +123,10 @@ static void hear_credit(struct side *side, struct fuzz_input *input)
 static void hear(struct side *side, struct fuzz_input *input)
 {
 	const struct flow_receiver before = side->receiver;
-	uint64_t position = read_near(input, before.told);
+	uint64_t position = read_near(input, before.announced);
 
-	if (flow_hear(&side->in, &side->receiver, position))
-		fuzz_check(position > before.told && side->receiver.told == position);
+	if (flow_receive_announcement(&side->in, &side->receiver, position))
+		fuzz_check(position > before.announced && side->receiver.announced == position);
 	else
 		fuzz_check(memcmp(&side->receiver, &before, sizeof(before)) == 0);
 }

@@ -93,7 +93,7 @@ void oracle_hear(struct oracle *oracle, const void *bytes, size_t length)
 	if (message.type == MSG_VERDICT && !oracle->heard[MSG_VERDICT])
 		oracle->verified = message.verdict == VERDICT_VERIFIED;
 	if (message.type == MSG_CREDIT && message.length >= oracle->credited &&
-		message.length <= oracle->told && message.pieces >= oracle->pieces &&
+		message.length <= oracle->announced && message.pieces >= oracle->pieces &&
 		message.pieces <= oracle->pieces_told) {
 		oracle->credited = message.length;
 		oracle->pieces = message.pieces;
@@ -117,11 +117,11 @@ bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send)
 /* One more piece of our stream is told of: the peer has a receive for it. */
 static void look_at_piece(struct oracle *oracle, uint64_t position)
 {
-	fuzz_check(position > oracle->told);
-	oracle->told = position;
+	fuzz_check(position > oracle->announced);
+	oracle->announced = position;
 	oracle->pieces_told++;
 	fuzz_check(oracle->pieces_told - oracle->pieces <= oracle->region.depth);
-	fuzz_check(oracle->told - oracle->credited <= WITNESS_STREAM_MAX);
+	fuzz_check(oracle->announced - oracle->credited <= WITNESS_STREAM_MAX);
 }
 
 /* RDMA goes only where the peer has said that it may, and overwrites nothing that it still needs. */
@@ -186,7 +186,7 @@ static void look_at_done(const struct oracle *oracle, const struct message *mess
 	if (oracle->tutorial)
 		return;
 	fuzz_check(message->length == oracle->ours_size);
-	fuzz_check(oracle->told == oracle->ours_size);
+	fuzz_check(oracle->announced == oracle->ours_size);
 	fuzz_check(digest_equal(&message->digest, &digest));
 }
 

@@ -44,7 +44,7 @@ struct oracle {
 	unsigned int looked_at;
 	unsigned int said[MSG_TYPES];
 	struct message offered; /* its MSG_MR */
-	uint64_t written, told, pieces_told;
+	uint64_t written, announced, pieces_told;
 };
 
 /* The digest of what the peer has sent, as its MSG_DONE has it. */

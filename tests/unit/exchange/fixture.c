@@ -223,7 +223,7 @@ void fixture_establish(struct fixture *fixture)
 	fake_settle();
 }
 
-void fixture_hear(struct fixture *fixture, const struct message *message)
+void fixture_receive(struct fixture *fixture, const struct message *message)
 {
 	uint8_t bytes[MESSAGE_MAX];
 
@@ -231,22 +231,22 @@ void fixture_hear(struct fixture *fixture, const struct message *message)
 	fake_settle();
 }
 
-void fixture_hear_data(struct fixture *fixture, const void *data, size_t size)
+void fixture_receive_data(struct fixture *fixture, const void *data, size_t size)
 {
 	struct message region = fixture_last(fixture, MSG_MR);
-	struct message told = {.type = MSG_DATA};
+	struct message announced = {.type = MSG_DATA};
 	uint64_t ring = fixture->mode == MODE_WRITE ? region.length : fixture->peer_ring;
 	uint8_t *start = fixture->mode == MODE_WRITE ? (uint8_t *)(uintptr_t)region.address
 						     : fixture->peer_memory;
 
 	for (size_t i = 0; i < size; i++)
-		start[(fixture->told + i) % ring] = ((const uint8_t *)data)[i];
-	fixture->told += size;
-	told.length = fixture->told;
+		start[(fixture->announced + i) % ring] = ((const uint8_t *)data)[i];
+	fixture->announced += size;
+	announced.length = fixture->announced;
 	if (fixture->mode == MODE_READ || fixture->transport == IBV_TRANSPORT_IWARP)
-		fixture_hear(fixture, &told);
+		fixture_receive(fixture, &announced);
 	else
-		fake_arrive_immediate(fixture->id, (uint32_t)size, (uint32_t)fixture->told);
+		fake_arrive_immediate(fixture->id, (uint32_t)size, (uint32_t)fixture->announced);
 	fake_settle();
 }
 
@@ -359,7 +359,7 @@ void fixture_exchange_regions(struct fixture *fixture, uint64_t peer_length)
 	fixture_establish(fixture);
 	if (fixture->active)
 		fixture_complete(fixture, IBV_WC_SUCCESS);
-	fixture_hear(fixture, &region);
+	fixture_receive(fixture, &region);
 	if (!fixture->active)
 		fixture_complete(fixture, IBV_WC_SUCCESS);
 }
@@ -370,7 +370,7 @@ void fixture_start_data(struct fixture *fixture, uint64_t peer_length)
 
 	fixture_exchange_regions(fixture, peer_length);
 	if (fixture->tutorial)
-		fixture_hear(fixture, &tutorial_done);
+		fixture_receive(fixture, &tutorial_done);
 }
 
 void fixture_exchange_data(struct fixture *fixture, const void *data, size_t size)
@@ -384,13 +384,13 @@ void fixture_exchange_data(struct fixture *fixture, const void *data, size_t siz
 		fixture_complete_all(fixture);
 		return;
 	}
-	fixture_hear_data(fixture, data, size);
+	fixture_receive_data(fixture, data, size);
 	while (fixture_find(fixture, MSG_VERDICT) < 0 && fake_waiting(fixture->id) > 0)
 		fixture_complete(fixture, IBV_WC_SUCCESS);
-	fixture_hear(fixture, &done);
+	fixture_receive(fixture, &done);
 }
 
-unsigned int fixture_notes(struct fixture *fixture)
+unsigned int fixture_events(struct fixture *fixture)
 {
 	unsigned int events;
 
@@ -406,7 +406,7 @@ void fixture_close(struct fixture *fixture, const struct failure *reason)
 {
 	connection_close(fixture->connection, reason);
 	fake_settle();
-	assert_true(connection_drained(fixture->connection, fixture_notes(fixture)));
+	assert_true(connection_drained(fixture->connection, fixture_events(fixture)));
 	fixture->outcome = *connection_outcome(fixture->connection);
 }
 
@@ -414,7 +414,7 @@ void fixture_expect_failure(
 	struct fixture *fixture, enum failure_kind kind, enum exit_status status)
 {
 	fixture_complete_all(fixture); /* the peer is told, if it can be */
-	assert_int_equal(fixture_notes(fixture) & (CONNECTION_FINISHED | CONNECTION_DRAINED),
+	assert_int_equal(fixture_events(fixture) & (CONNECTION_FINISHED | CONNECTION_DRAINED),
 		CONNECTION_FINISHED);
 	fixture_close(fixture, NULL);
 	assert_int_equal(fixture->outcome.kind, kind);

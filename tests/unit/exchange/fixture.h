@@ -48,7 +48,7 @@ struct fixture {
 	bool met;               /* that one came */
 	struct failure outcome; /* after fixture_close() */
 	uint64_t peer_ring;     /* bytes of the region that the peer said that it has */
-	uint64_t told;          /* bytes of its stream that the peer told of */
+	uint64_t announced;     /* bytes of its stream that the peer told of */
 	/* the peer's region, where our RDMA goes */
 	uint8_t peer_memory[PEER_MEMORY];
 };
@@ -72,10 +72,10 @@ void fixture_start(struct fixture *fixture);
 void fixture_establish(struct fixture *fixture);
 
 /* The peer's message arrives; waits until the CQ thread has taken it. */
-void fixture_hear(struct fixture *fixture, const struct message *message);
+void fixture_receive(struct fixture *fixture, const struct message *message);
 
 /* The peer has written or offers the next bytes of its stream, and tells of them. */
-void fixture_hear_data(struct fixture *fixture, const void *data, size_t size);
+void fixture_receive_data(struct fixture *fixture, const void *data, size_t size);
 
 /* The oldest send completes; waits too. */
 void fixture_complete(struct fixture *fixture, enum ibv_wc_status status);
@@ -115,7 +115,7 @@ void fixture_exchange_data(struct fixture *fixture, const void *data, size_t siz
 void fixture_close(struct fixture *fixture, const struct failure *reason);
 
 /* What the CQ thread and the connection's other threads have told the main thread so far. */
-unsigned int fixture_notes(struct fixture *fixture);
+unsigned int fixture_events(struct fixture *fixture);
 
 /* Frees everything, and checks that nothing is left: objects, threads, descriptors. */
 void fixture_stop(struct fixture *fixture);

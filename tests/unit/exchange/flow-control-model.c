@@ -26,8 +26,8 @@ void begin(const struct setting *setting, struct world *world)
 	uint64_t from = setting->from;
 
 	memset(world, 0, sizeof(*world));
-	world->sender = (struct flow_sender){.written = from, .told = from, .credited = from};
-	world->receiver.told = world->receiver.requested = from;
+	world->sender = (struct flow_sender){.written = from, .announced = from, .credited = from};
+	world->receiver.announced = world->receiver.requested = from;
 	world->receiver.arrived = world->receiver.credited = from;
 	world->filled = world->emptied = world->freed = from;
 }
@@ -77,14 +77,14 @@ static bool tell(const struct setting *setting, struct world *world)
 {
 	const struct flow flow = make_flow(setting, true);
 	struct flow_sender *sender = &world->sender;
-	uint64_t before = sender->told;
+	uint64_t before = sender->announced;
 
-	if (!flow_tell(&flow, sender, world->filled))
+	if (!flow_announce(&flow, sender, world->filled))
 		return false;
-	assert_true(sender->told > before && sender->told <= world->filled);
-	assert_true(!setting->writes || sender->told == sender->written);
+	assert_true(sender->announced > before && sender->announced <= world->filled);
+	assert_true(!setting->writes || sender->announced == sender->written);
 	assert_true(world->piece_count < setting->depth);
-	world->pieces[world->piece_count++] = sender->told;
+	world->pieces[world->piece_count++] = sender->announced;
 	return true;
 }
 
@@ -131,8 +131,8 @@ static bool hear(const struct setting *setting, struct world *world)
 	if (world->piece_count == 0)
 		return false;
 	drop_first(world->pieces, &world->piece_count, sizeof(world->pieces[0]));
-	assert_true(flow_hear(&flow, &world->receiver, position));
-	assert_int_equal(world->receiver.told, position);
+	assert_true(flow_receive_announcement(&flow, &world->receiver, position));
+	assert_int_equal(world->receiver.announced, position);
 	return true;
 }
 
@@ -150,7 +150,7 @@ static bool read_chunk(const struct setting *setting, struct world *world, bool 
 		return false;
 	assert_false(setting->writes);
 	assert_true(size <= flow.chunk);
-	assert_true(to <= receiver->told);
+	assert_true(to <= receiver->announced);
 	assert_false(crosses(setting->sender_ring, from, size));
 	assert_false(crosses(setting->receiver_ring, from, size));
 	assert_true(to - world->freed <= setting->receiver_ring);
@@ -212,7 +212,7 @@ static bool hear_credit(const struct setting *setting, struct world *world)
 	if (world->credit_count == 0)
 		return false;
 	drop_first(world->credits, &world->credit_count, sizeof(credit));
-	assert_true(flow_credited(&world->sender, credit.position, credit.pieces));
+	assert_true(flow_receive_credit(&world->sender, credit.position, credit.pieces));
 	if (!setting->writes)
 		world->emptied = credit.position;
 	return true;
@@ -220,7 +220,7 @@ static bool hear_credit(const struct setting *setting, struct world *world)
 
 static bool say_done(const struct setting *setting, struct world *world)
 {
-	if (world->done_sent || world->sender.told < setting->to)
+	if (world->done_sent || world->sender.announced < setting->to)
 		return false;
 	world->done_sent = true;
 	return true;

@@ -32,7 +32,7 @@ static void a_dead_channel_does_not_keep_a_connection(void **state)
 	region = fixture_peer_region(&fixture, PEER_MEMORY);
 	fixture_establish(&fixture);
 	fake_fail("ibv_get_cq_event", 0, EIO);
-	fixture_hear(&fixture, &region);
+	fixture_receive(&fixture, &region);
 	/* It is not polled again, or the thread would spin. */
 	assert_int_equal(fake_sends(fixture.id), 0);
 	/* No event tells that the queue is drained, so the connection is given up. */
@@ -60,13 +60,13 @@ static void an_abandoned_connection_is_let_go_at_once(void **state)
 		connection_abandon(fixture.connection, &removed);
 		connection_abandon(fixture.connection, NULL);
 		fixture_close(&fixture, NULL);
-		assert_true(fixture_notes(&fixture) & CONNECTION_ABANDONED);
+		assert_true(fixture_events(&fixture) & CONNECTION_ABANDONED);
 		assert_int_equal(fixture.outcome.kind, FAILURE_REMOVED);
 		/* What comes back all the same is nobody's any more. */
 		fixture.events = 0;
 		fake_break(fixture.id);
 		fake_settle();
-		assert_int_equal(fixture_notes(&fixture), 0);
+		assert_int_equal(fixture_events(&fixture), 0);
 		fixture_stop(&fixture);
 	}
 }
@@ -83,7 +83,7 @@ static void an_abandoned_connection_waits_for_its_answer(void **state)
 	connection_abandon(fixture.connection, &deadline);
 	assert_false(connection_drained(fixture.connection, CONNECTION_DRAINED));
 	fake_settle();
-	assert_true(connection_drained(fixture.connection, fixture_notes(&fixture)));
+	assert_true(connection_drained(fixture.connection, fixture_events(&fixture)));
 	fixture_stop(&fixture);
 }
 
@@ -96,11 +96,11 @@ static void what_is_let_go_of_is_not_abandoned(void **state)
 	fixture_start_data(&fixture, PEER_MEMORY);
 	connection_close(fixture.connection, &deadline);
 	fake_settle();
-	assert_true(connection_drained(fixture.connection, fixture_notes(&fixture)));
+	assert_true(connection_drained(fixture.connection, fixture_events(&fixture)));
 	fixture.events = 0;
 	connection_abandon(fixture.connection, &deadline);
 	fake_settle();
-	assert_int_equal(fixture_notes(&fixture), 0);
+	assert_int_equal(fixture_events(&fixture), 0);
 	assert_true(connection_drained(fixture.connection, 0));
 	fixture_stop(&fixture);
 }

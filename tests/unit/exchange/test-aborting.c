@@ -43,15 +43,15 @@ static void stop_pair(struct pair *pair, const struct files *files)
 }
 
 /* One end's reason is its own, and what the other hears of it. */
-static void expect_told(const struct fixture *failed, const struct fixture *told,
+static void expect_told(const struct fixture *failed, const struct fixture *announced,
 	enum failure_kind kind, enum exit_status status, const char *reason)
 {
 	assert_int_equal(failed->outcome.kind, kind);
 	assert_int_equal(explain_status(&failed->outcome), status);
-	assert_int_equal(told->outcome.kind, FAILURE_ABORTED);
-	assert_int_equal(explain_status(&told->outcome), STATUS_PEER);
-	if (!strstr(told->outcome.evidence, reason))
-		fail_msg("'%s' does not say '%s'", told->outcome.evidence, reason);
+	assert_int_equal(announced->outcome.kind, FAILURE_ABORTED);
+	assert_int_equal(explain_status(&announced->outcome), STATUS_PEER);
+	if (!strstr(announced->outcome.evidence, reason))
+		fail_msg("'%s' does not say '%s'", announced->outcome.evidence, reason);
 }
 
 /* The receiver of that data has it. */
@@ -77,7 +77,7 @@ static void damage_is_known_at_both_ends(void **state)
 		fake_damage(i * 16);
 		pair_establish(&pair);
 		pair_run(&pair);
-		assert_true(fixture_notes(&pair.active) & CONNECTION_FINISHED);
+		assert_true(fixture_events(&pair.active) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
 		one = pair.active.outcome.kind;
 		other = pair.passive.outcome.kind;
@@ -95,7 +95,7 @@ static void an_input_that_fails_is_told(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		struct pair pair = {.active = {.mode = i & 1}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
-		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
 
 		make_files(&pair, &files);
@@ -103,10 +103,10 @@ static void an_input_that_fails_is_told(void **state)
 		assert_int_equal(ftruncate(files.descriptors[i & 2 ? 0 : 1], SIZE / 2), 0);
 		pair_establish(&pair);
 		pair_run(&pair);
-		assert_true(fixture_notes(failing) & CONNECTION_FINISHED);
-		assert_true(fixture_notes(told) & CONNECTION_FINISHED);
+		assert_true(fixture_events(failing) & CONNECTION_FINISHED);
+		assert_true(fixture_events(announced) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
-		expect_told(failing, told, FAILURE_FILE, STATUS_FAILED,
+		expect_told(failing, announced, FAILURE_FILE, STATUS_FAILED,
 			"became shorter while it was being read");
 	}
 }
@@ -126,17 +126,17 @@ static void an_output_that_fails_is_told(void **state)
 	for (unsigned int i = 0; i < COUNT(cases) * 4; i++) {
 		struct pair pair = {.active = {.mode = i & 1}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
-		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
 
 		make_files(&pair, &files);
 		failing->target = cases[i / 4].target;
 		pair_start(&pair);
 		pair_run(&pair);
-		assert_true(fixture_notes(failing) & CONNECTION_FINISHED);
-		assert_true(fixture_notes(told) & CONNECTION_FINISHED);
+		assert_true(fixture_events(failing) & CONNECTION_FINISHED);
+		assert_true(fixture_events(announced) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
-		expect_told(failing, told, FAILURE_FILE, STATUS_FAILED, cases[i / 4].reason);
+		expect_told(failing, announced, FAILURE_FILE, STATUS_FAILED, cases[i / 4].reason);
 	}
 }
 
@@ -155,7 +155,7 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 	for (unsigned int i = 0; i < 40; i++) {
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
-		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
 
 		make_files(&pair, &files);
@@ -165,17 +165,17 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 		connection_cancel(failing->connection, &(struct failure){.kind = FAILURE_FILE});
 		pair_run(&pair);
 		/* Where its reason cannot be sent yet, the connection ends without. */
-		assert_true(fixture_notes(&pair.active) & CONNECTION_FINISHED ||
-			    fixture_notes(&pair.passive) & CONNECTION_FINISHED);
+		assert_true(fixture_events(&pair.active) & CONNECTION_FINISHED ||
+			    fixture_events(&pair.passive) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
 		if (!failure_is_set(&failing->outcome)) {
-			assert_false(failure_is_set(&told->outcome));
+			assert_false(failure_is_set(&announced->outcome));
 			continue;
 		}
 		cancelled++;
 		assert_int_equal(failing->outcome.kind, FAILURE_INTERRUPTED);
-		if (failure_is_set(&told->outcome)) {
-			assert_int_equal(explain_status(&told->outcome), STATUS_PEER);
+		if (failure_is_set(&announced->outcome)) {
+			assert_int_equal(explain_status(&announced->outcome), STATUS_PEER);
 			continue;
 		}
 		/* All was said, only the last word had not arrived. */
@@ -196,7 +196,7 @@ static void the_reason_of_a_cancel_is_told(void **state)
 	for (unsigned int i = 0; i < 20; i++) {
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
-		struct fixture *told = i & 2 ? &pair.passive : &pair.active;
+		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
 		char reason[256];
 
@@ -205,13 +205,13 @@ static void the_reason_of_a_cancel_is_told(void **state)
 		pair_step(&pair, 10 + i * 4);
 		connection_cancel(failing->connection, &interrupted);
 		pair_run(&pair);
-		assert_true(fixture_notes(failing) & CONNECTION_FINISHED);
-		assert_true(fixture_notes(told) & CONNECTION_FINISHED);
+		assert_true(fixture_events(failing) & CONNECTION_FINISHED);
+		assert_true(fixture_events(announced) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
 		explain_cause(&interrupted, reason, sizeof(reason));
 		assert_int_not_equal(strlen(reason), 0);
-		expect_told(
-			failing, told, FAILURE_INTERRUPTED, explain_status(&interrupted), reason);
+		expect_told(failing, announced, FAILURE_INTERRUPTED, explain_status(&interrupted),
+			reason);
 	}
 }
 
@@ -247,7 +247,7 @@ static void abandon_if_stuck(struct fixture *fixture)
 {
 	connection_close(fixture->connection, NULL);
 	fake_settle();
-	if (!connection_drained(fixture->connection, fixture_notes(fixture)))
+	if (!connection_drained(fixture->connection, fixture_events(fixture)))
 		connection_abandon(fixture->connection, NULL);
 	fake_settle();
 }
@@ -313,10 +313,10 @@ static void closing_may_meet_anything(void **state)
 			connection_abandon(pair.passive.connection, &deadline);
 		}
 		/* As soon as the notes say so, and not when all is quiet. */
-		while (!connection_drained(pair.passive.connection, fixture_notes(&pair.passive)))
+		while (!connection_drained(pair.passive.connection, fixture_events(&pair.passive)))
 			;
 		connection_destroy(pair.passive.connection);
-		while (!connection_drained(pair.active.connection, fixture_notes(&pair.active)))
+		while (!connection_drained(pair.active.connection, fixture_events(&pair.active)))
 			;
 		fake_settle(); /* the CQ thread may still be at that mailbox */
 		wakeup_queue_close(&pair.passive.wakeups);

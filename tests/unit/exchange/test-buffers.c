@@ -160,7 +160,7 @@ static void memory_is_bounded_by_the_buffer(void **state)
 		fixture_start(&fixture);
 		fixture_establish(&fixture);
 		if (!fixture.active)
-			fixture_hear(&fixture,
+			fixture_receive(&fixture,
 				&(struct message){.type = MSG_MR, .length = 1, .depth = 1});
 		control = fake_region(fake_send(fixture.id, 0).piece.lkey, &access)->length;
 		assert_true(fake_registered() <= cases[i / 4].most + control + 8 * KIB);

@@ -61,7 +61,7 @@ static void iwarp_reads_into_a_region_apart(void **state)
 
 	(void)state;
 	fixture_exchange_regions(&fixture, PEER_MEMORY);
-	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_receive_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	read = fixture_find_rdma(&fixture, IBV_WR_RDMA_READ);
 	assert_true(read > 0);
 	sink = fake_region(fake_send(fixture.id, (unsigned int)read).piece.lkey, &access);
@@ -84,7 +84,7 @@ static void what_a_read_fills_is_nobody_elses(void **state)
 
 	(void)state;
 	fixture_exchange_regions(&fixture, PEER_MEMORY);
-	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_receive_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	read = fake_send(fixture.id, (unsigned int)fixture_find_rdma(&fixture, IBV_WR_RDMA_READ));
 	assert_non_null(fake_region(read.piece.lkey, &access));
 	assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE);

@@ -20,7 +20,7 @@ static void start_complete(struct fixture *fixture, bool acknowledged)
 	fixture_exchange_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	if (acknowledged)
 		fixture_complete_all(fixture);
-	fixture_hear(fixture, &verified);
+	fixture_receive(fixture, &verified);
 }
 
 /* The flushes that follow a failure, and the disconnect, are its effects. */
@@ -44,7 +44,7 @@ static void the_first_failure_is_the_outcome(void **state)
 		fake_complete(fixture.id, cases[i].first);
 		fake_break(fixture.id);
 		fake_settle();
-		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 		connection_disconnected(fixture.connection);
 		fixture_close(&fixture, &deadline);
 		fixture_stop(&fixture);
@@ -173,7 +173,7 @@ static void what_comes_after_the_end_changes_nothing(void **state)
 		unsigned int sends;
 
 		start_complete(&fixture, true);
-		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 		sends = fake_sends(fixture.id);
 		fake_arrive(fixture.id, damaged, lengths[i]);
 		fake_settle();
@@ -194,16 +194,16 @@ static void nothing_is_let_go_before_all_is_back(void **state)
 	fake_flush_on_disconnect(false);
 	connection_close(fixture.connection, NULL);
 	fake_settle();
-	assert_int_equal(fixture_notes(&fixture), 0);
+	assert_int_equal(fixture_events(&fixture), 0);
 	while (fake_waiting(fixture.id) > 0)
 		fixture_complete(&fixture, IBV_WC_WR_FLUSH_ERR);
 	while (fake_receives(fixture.id) > 1)
 		fake_fail_receive(fixture.id, IBV_WC_WR_FLUSH_ERR);
 	fake_settle();
-	assert_false(connection_drained(fixture.connection, fixture_notes(&fixture)));
+	assert_false(connection_drained(fixture.connection, fixture_events(&fixture)));
 	fake_fail_receive(fixture.id, IBV_WC_WR_FLUSH_ERR);
 	fake_settle();
-	assert_true(connection_drained(fixture.connection, fixture_notes(&fixture)));
+	assert_true(connection_drained(fixture.connection, fixture_events(&fixture)));
 	fixture_stop(&fixture);
 }
 
@@ -239,11 +239,11 @@ static void a_request_that_is_not_taken_is_not_awaited(void **state)
 		fixture_start(&fixture);
 		region = fixture_peer_region(&fixture, PEER_MEMORY);
 		fixture_establish(&fixture);
-		fixture_hear(&fixture, &region);
+		fixture_receive(&fixture, &region);
 		fake_fail("ibv_post_send", taken, ENOMEM);
 		fixture_complete(&fixture, IBV_WC_SUCCESS);
 		assert_int_equal(fake_sends(fixture.id), 1 + taken);
-		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_ERRNO);
@@ -263,8 +263,8 @@ static void a_receive_that_is_not_taken_ends_the_exchange(void **state)
 	region = fixture_peer_region(&fixture, PEER_MEMORY);
 	fixture_establish(&fixture);
 	fake_fail("ibv_post_recv", 0, ENOMEM);
-	fixture_hear(&fixture, &region);
-	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+	fixture_receive(&fixture, &region);
+	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
 	assert_string_equal(fixture.outcome.call, "ibv_post_recv");
@@ -282,8 +282,8 @@ static void a_broken_queue_ends_the_exchange(void **state)
 	region = fixture_peer_region(&fixture, PEER_MEMORY);
 	fixture_establish(&fixture);
 	fake_fail("ibv_poll_cq", 0, EIO);
-	fixture_hear(&fixture, &region);
-	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+	fixture_receive(&fixture, &region);
+	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_FAILED);
@@ -301,8 +301,8 @@ static void a_queue_that_gives_no_more_events_ends_the_exchange(void **state)
 	region = fixture_peer_region(&fixture, PEER_MEMORY);
 	fixture_establish(&fixture);
 	fake_fail("ibv_req_notify_cq", 0, EIO);
-	fixture_hear(&fixture, &region);
-	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+	fixture_receive(&fixture, &region);
+	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
 	assert_string_equal(fixture.outcome.call, "ibv_req_notify_cq");
@@ -319,7 +319,7 @@ static void no_note_outlives_its_connection(void **state)
 	fake_settle();
 	connection_destroy(fixture.connection);
 	fixture.connection = NULL;
-	assert_int_equal(fixture_notes(&fixture), 0);
+	assert_int_equal(fixture_events(&fixture), 0);
 	fixture_stop(&fixture);
 }
 
@@ -354,7 +354,7 @@ static void one_failure_leaves_the_others_alone(void **state)
 	fake_break(fixture.id);
 	fake_settle();
 	fixture_establish(&other);
-	fixture_hear(&other, &region);
+	fixture_receive(&other, &region);
 	fixture_complete(&other, IBV_WC_SUCCESS);
 	assert_true(fixture_find_rdma(&other, IBV_WR_RDMA_WRITE_WITH_IMM) > 0);
 	assert_int_equal(fake_requests(other.id).disconnects, 0);

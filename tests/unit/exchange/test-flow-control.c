@@ -186,12 +186,12 @@ static void tells_of_some_chunks_together(void **state)
 	for (uint64_t chunks = 1; chunks <= 20; chunks++) {
 		struct flow_sender sender = {0};
 
-		assert_false(flow_tell(&flow, &sender, 0));
+		assert_false(flow_announce(&flow, &sender, 0));
 		while (flow_write(&flow, &sender, 64 * chunks) > 0)
-			flow_tell(&flow, &sender, 64 * chunks);
-		assert_int_equal(sender.told, 64 * chunks);
+			flow_announce(&flow, &sender, 64 * chunks);
+		assert_int_equal(sender.announced, 64 * chunks);
 		assert_int_equal(sender.pieces, (chunks + FLOW_TOGETHER - 1) / FLOW_TOGETHER);
-		assert_false(flow_tell(&flow, &sender, 64 * chunks));
+		assert_false(flow_announce(&flow, &sender, 64 * chunks));
 	}
 }
 
@@ -224,19 +224,20 @@ static void takes_no_credit_that_cannot_be(void **state)
 	for (size_t i = 0; i < COUNT(bases); i++)
 		for (unsigned int bits = 0; bits < 1 << 12; bits++) {
 			uint64_t base = bases[i];
-			uint64_t credited = bits & 3, told = credited + (bits >> 2 & 1);
+			uint64_t credited = bits & 3, announced = credited + (bits >> 2 & 1);
 			uint64_t credited_pieces = bits >> 3 & 3;
 			uint64_t pieces = credited_pieces + (bits >> 5 & 1);
 			uint64_t position = bits >> 6 & 7, credit = bits >> 9 & 7;
-			struct flow_sender sender = {.told = base + told,
+			struct flow_sender sender = {.announced = base + announced,
 				.credited = base + credited,
 				.pieces = pieces,
 				.pieces_credited = credited_pieces};
-			bool good = position >= credited && position <= told &&
+			bool good = position >= credited && position <= announced &&
 				    credit >= credited_pieces && credit <= pieces;
 
-			assert_int_equal(flow_credited(&sender, base + position, credit), good);
-			assert_int_equal(sender.told, base + told);
+			assert_int_equal(
+				flow_receive_credit(&sender, base + position, credit), good);
+			assert_int_equal(sender.announced, base + announced);
 			assert_int_equal(sender.pieces, pieces);
 			assert_int_equal(sender.credited, base + (good ? position : credited));
 			assert_int_equal(sender.pieces_credited, good ? credit : credited_pieces);
@@ -247,15 +248,15 @@ static void takes_no_credit_from_far_off(void **state)
 {
 	static const uint64_t far[] = {0, 1, 4 * GIB, UINT64_MAX, 1ULL << 63, UINT64_MAX - 99};
 	struct flow_sender sender = {
-		.told = 5 * GIB, .credited = 5 * GIB - 10, .pieces = 7, .pieces_credited = 5};
+		.announced = 5 * GIB, .credited = 5 * GIB - 10, .pieces = 7, .pieces_credited = 5};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(far); i++) {
-		assert_false(flow_credited(&sender, far[i], 6));
-		assert_false(flow_credited(&sender, 5 * GIB - 5, far[i]));
+		assert_false(flow_receive_credit(&sender, far[i], 6));
+		assert_false(flow_receive_credit(&sender, 5 * GIB - 5, far[i]));
 	}
-	assert_true(flow_credited(&sender, 5 * GIB - 10, 5));
-	assert_true(flow_credited(&sender, 5 * GIB, 7));
+	assert_true(flow_receive_credit(&sender, 5 * GIB - 10, 5));
+	assert_true(flow_receive_credit(&sender, 5 * GIB, 7));
 }
 
 /* Every small state of the receiver, and every position. */
@@ -267,20 +268,21 @@ static void hears_of_no_piece_that_cannot_be(void **state)
 	for (size_t i = 0; i < COUNT(bases); i++)
 		for (unsigned int bits = 0; bits < 1 << 12; bits++) {
 			uint64_t base = bases[i], credited = bits & 3;
-			uint64_t told = credited + (bits >> 2 & 3), position = bits >> 4 & 15;
+			uint64_t announced = credited + (bits >> 2 & 3), position = bits >> 4 & 15;
 			uint64_t pieces = bits >> 8 & 3;
 			struct flow flow = {
 				.exposed = 4, .local = 4, .depth = 2, .writes = bits >> 10 & 1};
-			struct flow_receiver receiver = {.told = base + told,
+			struct flow_receiver receiver = {.announced = base + announced,
 				.arrived = base + credited,
 				.credited = base + credited,
 				.pieces = 10 + pieces,
 				.pieces_credited = 10};
-			bool good = position > told && position - credited <= 4 && pieces < 2;
+			bool good = position > announced && position - credited <= 4 && pieces < 2;
 			uint64_t arrived = good && flow.writes ? position : credited;
 
-			assert_int_equal(flow_hear(&flow, &receiver, base + position), good);
-			assert_int_equal(receiver.told, base + (good ? position : told));
+			assert_int_equal(
+				flow_receive_announcement(&flow, &receiver, base + position), good);
+			assert_int_equal(receiver.announced, base + (good ? position : announced));
 			assert_int_equal(receiver.pieces, 10 + pieces + good);
 			assert_int_equal(receiver.arrived, base + arrived);
 		}
@@ -292,15 +294,17 @@ static void hears_of_no_piece_far_off(void **state)
 		1ULL << 63, UINT64_MAX, UINT64_MAX - 4096};
 	const struct flow flow = {
 		.exposed = 4096, .local = 4096, .chunk = 64, .depth = 8, .writes = true};
-	struct flow_receiver receiver = {
-		.told = 5 * GIB, .arrived = 5 * GIB, .credited = 5 * GIB, .requested = 5 * GIB};
+	struct flow_receiver receiver = {.announced = 5 * GIB,
+		.arrived = 5 * GIB,
+		.credited = 5 * GIB,
+		.requested = 5 * GIB};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(far); i++)
-		assert_false(flow_hear(&flow, &receiver, far[i]));
-	assert_int_equal(receiver.told, 5 * GIB);
+		assert_false(flow_receive_announcement(&flow, &receiver, far[i]));
+	assert_int_equal(receiver.announced, 5 * GIB);
 	assert_int_equal(receiver.pieces, 0);
-	assert_true(flow_hear(&flow, &receiver, 5 * GIB + 4096));
+	assert_true(flow_receive_announcement(&flow, &receiver, 5 * GIB + 4096));
 }
 
 /* However large the peer says that its ring is, there is no credit for nothing. */
@@ -310,7 +314,7 @@ static void gives_no_credit_for_nothing(void **state)
 	for (uint64_t less = 0; less < 8; less++) {
 		const struct flow flow = {
 			.exposed = UINT64_MAX - less, .local = 4096, .chunk = 64, .depth = 8};
-		struct flow_receiver receiver = {.told = 3, .arrived = 3, .pieces = 1};
+		struct flow_receiver receiver = {.announced = 3, .arrived = 3, .pieces = 1};
 
 		assert_false(flow_give_credit(&flow, &receiver, 0));
 		receiver.pieces = 2;

@@ -84,7 +84,7 @@ static void a_tutorial_peer_knows_two_messages(void **state)
 		bool abort = messages[i].type == MSG_ABORT;
 
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
-		fixture_hear(&fixture, &messages[i]);
+		fixture_receive(&fixture, &messages[i]);
 		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
 		fixture_expect_failure(
 			&fixture, abort ? FAILURE_ABORTED : FAILURE_PROTOCOL, STATUS_PEER);
@@ -99,14 +99,14 @@ static void damage_here_is_told_and_not_printed(void **state)
 		struct message done;
 
 		fixture_start_data(&fixture, PEER_MEMORY);
-		fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+		fixture_receive_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 		fixture_complete_all(&fixture);
 		done = fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 		done.digest.bytes[DIGEST_SIZE - 1] ^= 1;
-		fixture_hear(&fixture, &done);
+		fixture_receive(&fixture, &done);
 		assert_int_equal(fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_DAMAGED);
 		fixture_complete_all(&fixture);
-		fixture_hear(&fixture, &verified);
+		fixture_receive(&fixture, &verified);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED);
@@ -128,7 +128,7 @@ static void damage_there_is_believed(void **state)
 		fixture_exchange_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 		assert_int_equal(fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_VERIFIED);
 		fixture_complete_all(&fixture);
-		fixture_hear(&fixture, &damaged);
+		fixture_receive(&fixture, &damaged);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED_THERE);
@@ -144,11 +144,11 @@ static void damage_outlives_the_connection(void **state)
 
 	(void)state;
 	fixture_start_data(&fixture, PEER_MEMORY);
-	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_receive_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	fixture_complete_all(&fixture);
 	done = fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	done.digest.bytes[0] ^= 1;
-	fixture_hear(&fixture, &done);
+	fixture_receive(&fixture, &done);
 	connection_disconnected(fixture.connection);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
@@ -205,9 +205,9 @@ static void a_message_too_many_changes_nothing(void **state)
 	fixture_start(&fixture);
 	other = fixture_peer_region(&fixture, PEER_MEMORY);
 	fixture_establish(&fixture);
-	fixture_hear(&fixture, &other);
+	fixture_receive(&fixture, &other);
 	other.address ^= 0x1000;
-	fixture_hear(&fixture, &other);
+	fixture_receive(&fixture, &other);
 	fixture_complete_all(&fixture);
 	assert_int_equal(fixture_find_rdma(&fixture, IBV_WR_RDMA_WRITE_WITH_IMM), -1);
 	fixture_expect_violation(&fixture, "a second MSG_MR");
@@ -241,9 +241,9 @@ static void an_abort_is_heard(void **state)
 			message_set_text(&abort, "no room\a\n");
 		fixture_start_data(&fixture, PEER_MEMORY);
 		sends = fake_sends(fixture.id);
-		fixture_hear(&fixture, &abort);
+		fixture_receive(&fixture, &abort);
 		assert_int_equal(fake_sends(fixture.id), sends);
-		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
@@ -288,7 +288,7 @@ static void a_peer_that_never_pauses_leaves_time_for_others(void **state)
 		/* It is over: there are receives that it has not taken. */
 		assert_true(fake_receives(fixture.id) > 0);
 		assert_in_range(fake_longest_turn(), 1, 1000);
-		assert_int_equal(fixture_notes(&fixture) & CONNECTION_FINISHED, 0);
+		assert_int_equal(fixture_events(&fixture) & CONNECTION_FINISHED, 0);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 	}

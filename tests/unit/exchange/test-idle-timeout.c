@@ -30,11 +30,11 @@ static void expect_deadline(struct fixture *fixture, const char *awaited)
 
 	snprintf(evidence, sizeof(evidence), "timed out waiting for %s", awaited);
 	fake_pass(TIMEOUT - 1);
-	assert_int_equal(fixture_notes(fixture), 0);
+	assert_int_equal(fixture_events(fixture), 0);
 	assert_int_equal(fixture_count(fixture, MSG_ABORT), 0);
 	fake_pass(1 + LATE);
 	fixture_complete_all(fixture);
-	assert_int_equal(fixture_notes(fixture), CONNECTION_FINISHED);
+	assert_int_equal(fixture_events(fixture), CONNECTION_FINISHED);
 	fixture_close(fixture, NULL);
 	fixture_stop(fixture);
 	assert_int_equal(fixture->outcome.kind, FAILURE_DEADLINE);
@@ -91,7 +91,7 @@ static void a_peer_that_confirms_nothing_may_not_be_silent_either(void **state)
 
 		fixture_start(&fixture);
 		region = fixture_peer_region(&fixture, PEER_MEMORY);
-		fixture_hear(&fixture, &region);
+		fixture_receive(&fixture, &region);
 		fixture_complete_all(&fixture);
 		expect_deadline(&fixture, "its MSG_DONE");
 	}
@@ -110,7 +110,7 @@ static void a_sign_of_life_breaks_the_silence(void **state)
 			fake_arrive(fixture.id, "", 0);
 			fixture_complete_all(&fixture);
 		}
-		assert_int_equal(fixture_notes(&fixture), 0);
+		assert_int_equal(fixture_events(&fixture), 0);
 		expect_deadline(&fixture, "its next message");
 	}
 }
@@ -124,13 +124,13 @@ static void what_is_never_acknowledged_has_an_end(void **state)
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		for (unsigned int keepalive = 0; keepalive < 3; keepalive++) {
-			assert_int_equal(fixture_notes(&fixture), 0);
+			assert_int_equal(fixture_events(&fixture), 0);
 			fake_pass(TIMEOUT / 3);
 			fake_arrive(fixture.id, "", 0);
 		}
 		fake_pass(LATE);
 		fixture_complete_all(&fixture);
-		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_COMPLETION);
@@ -148,11 +148,11 @@ static void what_is_complete_does_not_fail_in_silence(void **state)
 	fixture_start_data(&fixture, PEER_MEMORY);
 	fixture_exchange_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	fixture_complete_all(&fixture);
-	fixture_hear(&fixture, &verified);
-	assert_int_equal(fixture_notes(&fixture), 0);
+	fixture_receive(&fixture, &verified);
+	assert_int_equal(fixture_events(&fixture), 0);
 	fake_pass(FAREWELL + LATE);
 	fixture_complete_all(&fixture);
-	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 	assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
@@ -245,9 +245,9 @@ static void an_abort_is_not_waited_for_long(void **state)
 		fake_settle();
 		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 1);
 		fake_pass(ABORT - 1);
-		assert_int_equal(fixture_notes(&fixture), 0);
+		assert_int_equal(fixture_events(&fixture), 0);
 		fake_pass(1 + LATE);
-		assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_INTERRUPTED);
@@ -283,7 +283,7 @@ static void a_slow_producer_is_no_dead_peer(void **state)
 		close(pipe_ends[0]);
 		assert_int_equal(write(pipe_ends[1], "and more", 8), 8);
 		pass(&pair, 2000);
-		assert_int_equal(fixture_notes(&pair.active), 0);
+		assert_int_equal(fixture_events(&pair.active), 0);
 		close(pipe_ends[1]);
 		pair_run(&pair);
 		pair_close(&pair);
@@ -317,7 +317,7 @@ static void a_slow_consumer_is_no_dead_peer(void **state)
 		receiver->target = "fifo";
 		pair_start(&pair);
 		pass(&pair, TIMEOUT + 2 * LATE);
-		assert_int_equal(fixture_notes(&pair.active) & CONNECTION_FINISHED, 0);
+		assert_int_equal(fixture_events(&pair.active) & CONNECTION_FINISHED, 0);
 		do {
 			got = read(output, bytes + size, sizeof(bytes) - size);
 			size += got > 0 ? (size_t)got : 0;

@@ -19,13 +19,13 @@ static void the_handshake_ends_with_the_region(struct fixture *fixture)
 
 	fixture_start(fixture);
 	fixture_establish(fixture);
-	fixture_notes(fixture);
+	fixture_events(fixture);
 	assert_false(fixture->met);
 	if (fixture->active)
 		fixture_complete(fixture, IBV_WC_SUCCESS);
 	region = fixture_peer_region(fixture, PEER_MEMORY);
-	fixture_hear(fixture, &region);
-	fixture_notes(fixture);
+	fixture_receive(fixture, &region);
+	fixture_events(fixture);
 	assert_int_equal(fixture->met, !fixture->active);
 	fixture_close(fixture, NULL);
 	fixture_stop(fixture);
@@ -45,8 +45,8 @@ static void what_is_out_of_order_ends_no_handshake(void **state)
 	(void)state;
 	fixture_start(&fixture);
 	fixture_establish(&fixture);
-	fixture_hear(&fixture, &done);
-	fixture_notes(&fixture);
+	fixture_receive(&fixture, &done);
+	fixture_events(&fixture);
 	assert_false(fixture.met);
 	fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
 }
@@ -65,7 +65,7 @@ static void only_data_counts_as_movement(struct fixture *fixture)
 	fake_settle();
 	assert_int_equal(connection_last_progress(fixture->connection), before);
 	fake_pass(1000);
-	fixture_hear_data(fixture, "12345", 5);
+	fixture_receive_data(fixture, "12345", 5);
 	fixture_complete_all(fixture);
 	data = connection_last_progress(fixture->connection);
 	assert_int_equal(data, deadline_now());
@@ -138,7 +138,7 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 		while (write(fifo.descriptor, filling, sizeof(filling)) > 0)
 			;
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
-		fixture_hear_data(&fixture, "12345", 5);
+		fixture_receive_data(&fixture, "12345", 5);
 		fixture_complete_all(&fixture);
 		fake_pass(5000);
 		assert_int_equal(connection_last_progress(fixture.connection), deadline_now());
@@ -179,7 +179,7 @@ static void more_than_is_allowed_is_refused(void **state)
 		struct message abort;
 
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
-		fixture_hear_data(&fixture, "12345", 5);
+		fixture_receive_data(&fixture, "12345", 5);
 		if (cases[i / 2].fits) {
 			fixture_complete_all(&fixture);
 			assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);

@@ -28,7 +28,7 @@ static void stop_stream(struct fixture *fixture, int file)
 
 static void give_credit(struct fixture *fixture, uint64_t position, uint64_t pieces)
 {
-	fixture_hear(fixture,
+	fixture_receive(fixture,
 		&(struct message){.type = MSG_CREDIT, .length = position, .pieces = pieces});
 }
 
@@ -41,7 +41,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 static void look_at_writes(
 	struct fixture *fixture, unsigned int from, uint64_t *position, uint64_t *pieces)
 {
-	uint64_t ours = fake_send(fixture->id, 1).piece.addr, told = *position;
+	uint64_t ours = fake_send(fixture->id, 1).piece.addr, announced = *position;
 
 	for (unsigned int i = from; i < fake_sends(fixture->id); i++) {
 		struct fake_send write = fake_send(fixture->id, i);
@@ -58,11 +58,11 @@ static void look_at_writes(
 		if (!tells)
 			continue;
 		assert_int_equal(write.immediate, *position);
-		told = *position;
+		announced = *position;
 		(*pieces)++;
 	}
 	/* The peer waits for nothing that it was not told of. */
-	assert_int_equal(told, *position);
+	assert_int_equal(announced, *position);
 }
 
 /*
@@ -149,7 +149,7 @@ static void iwarp_tells_by_messages(void **state)
 	};
 	uint64_t piece = (uint64_t)FLOW_TOGETHER * fixture.chunk, written = 0;
 	char path[32];
-	unsigned int told = 0;
+	unsigned int announced = 0;
 	int file;
 
 	(void)state;
@@ -164,12 +164,13 @@ static void iwarp_tells_by_messages(void **state)
 		}
 		assert_int_equal(fixture_sent(&fixture, i).type, MSG_DATA);
 		assert_int_equal(fixture_sent(&fixture, i).length, written);
-		told++;
+		announced++;
 	}
 	assert_int_equal(written, PEER_MEMORY);
 	assert_int_equal(fixture_last(&fixture, MSG_DATA).length, PEER_MEMORY);
 	/* Not of each WRITE, but for those that found no more in the ring. */
-	assert_in_range(told, (PEER_MEMORY + piece - 1) / piece, PEER_MEMORY / fixture.chunk + 1);
+	assert_in_range(
+		announced, (PEER_MEMORY + piece - 1) / piece, PEER_MEMORY / fixture.chunk + 1);
 	stop_stream(&fixture, file);
 }
 
@@ -222,7 +223,7 @@ static void reads_are_bounded(void **state)
 		fixture_exchange_regions(&fixture, cases[i].peer_ring);
 		fixture_complete_all(&fixture);
 		before = fake_sends(fixture.id);
-		fixture_hear_data(&fixture, data, sizeof(data));
+		fixture_receive_data(&fixture, data, sizeof(data));
 		assert_int_equal(fake_sends(fixture.id), before + cases[i].in_flight);
 		last = fake_sends(fixture.id) - 1;
 		for (unsigned int read = before; read <= last; read++) {
@@ -260,11 +261,11 @@ static void credit_is_given_in_parts(void **state)
 	(void)state;
 	fixture_exchange_regions(&fixture, PEER_MEMORY);
 	fixture_complete_all(&fixture);
-	fixture_hear_data(&fixture, data, sizeof(data));
+	fixture_receive_data(&fixture, data, sizeof(data));
 	fixture_complete_all(&fixture);
 	assert_int_equal(fixture_count(&fixture, MSG_CREDIT), 0);
 	for (unsigned int i = 0; i < 7; i++) {
-		fixture_hear_data(&fixture, data, sizeof(data));
+		fixture_receive_data(&fixture, data, sizeof(data));
 		fixture_complete_all(&fixture);
 	}
 	credit = fixture_last(&fixture, MSG_CREDIT);
@@ -294,13 +295,13 @@ static void streams_pass_four_gib(void **state)
 	connection = fixture.connection;
 	connection->outgoing_ring.filled = connection->outgoing_ring.freed = before;
 	connection->incoming_ring.filled = connection->incoming_ring.freed = before;
-	connection->sender.told = connection->sender.credited = before;
+	connection->sender.announced = connection->sender.credited = before;
 	connection->sender.written = before;
-	connection->receiver.told = connection->receiver.arrived = before;
-	connection->receiver.credited = fixture.told = before;
+	connection->receiver.announced = connection->receiver.arrived = before;
+	connection->receiver.credited = fixture.announced = before;
 	region = fixture_peer_region(&fixture, PEER_MEMORY);
 	fixture_establish(&fixture);
-	fixture_hear(&fixture, &region);
+	fixture_receive(&fixture, &region);
 	fixture_complete_all(&fixture);
 	for (unsigned int i = 0; i < 8; i++) {
 		struct fake_send write = fake_send(fixture.id, i + 1);
@@ -318,7 +319,7 @@ static void streams_pass_four_gib(void **state)
 	/* The sink takes no part: it has room for a text, and waits for its end. */
 	connection->theirs.size = STREAM_SIZE_UNKNOWN;
 	for (unsigned int i = 0; i < 8; i++) {
-		fixture_hear_data(&fixture, data, sizeof(data));
+		fixture_receive_data(&fixture, data, sizeof(data));
 		fixture_complete_all(&fixture);
 	}
 	assert_int_equal(connection->receiver.arrived, before + 8 * sizeof(data));

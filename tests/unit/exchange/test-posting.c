@@ -17,10 +17,10 @@ static void exchange_well(struct fixture *fixture)
 	fixture_exchange_data(fixture, data, size);
 	if (!fixture->tutorial) {
 		fixture_complete_all(fixture);
-		fixture_hear(fixture, &verified);
+		fixture_receive(fixture, &verified);
 	}
 	/* Only the active end knows by itself that it is over; a tutorial peer disconnects. */
-	assert_int_equal(fixture_notes(fixture),
+	assert_int_equal(fixture_events(fixture),
 		fixture->active && !fixture->tutorial ? CONNECTION_FINISHED : 0);
 	fixture_close(fixture, NULL);
 	assert_false(failure_is_set(&fixture->outcome));
@@ -162,7 +162,7 @@ static void a_tutorial_region_too_small_is_refused(void **state)
 	(void)state;
 	fixture_start_data(&fixture, sizeof("ours") - 1);
 	assert_int_equal(fake_sends(fixture.id), 1);
-	assert_int_equal(fixture_notes(&fixture), CONNECTION_FINISHED);
+	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
 	assert_int_equal(fixture.outcome.kind, FAILURE_PROTOCOL);
@@ -181,7 +181,7 @@ static void the_passive_end_waits(void **state)
 	region = fixture_peer_region(&fixture, PEER_MEMORY);
 	fixture_establish(&fixture);
 	assert_int_equal(fake_sends(fixture.id), 0);
-	fixture_hear(&fixture, &region);
+	fixture_receive(&fixture, &region);
 	assert_int_equal(fake_sends(fixture.id), 1);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);
@@ -196,7 +196,7 @@ static void a_message_may_come_before_the_connection_is_reported(void **state)
 	(void)state;
 	fixture_start(&fixture);
 	region = fixture_peer_region(&fixture, PEER_MEMORY);
-	fixture_hear(&fixture, &region);
+	fixture_receive(&fixture, &region);
 	assert_int_equal(fake_sends(fixture.id), 1);
 	fixture_establish(&fixture);
 	assert_int_equal(fake_sends(fixture.id), 1);
@@ -213,7 +213,7 @@ static void data_waits_for_a_tutorial_peers_done(void **state)
 	(void)state;
 	fixture_exchange_regions(&fixture, PEER_MEMORY);
 	assert_int_equal(fake_sends(fixture.id), 1);
-	fixture_hear(&fixture, &(struct message){.type = MSG_DONE});
+	fixture_receive(&fixture, &(struct message){.type = MSG_DONE});
 	assert_int_equal(fake_sends(fixture.id), 3);
 	fixture_close(&fixture, NULL);
 	fixture_stop(&fixture);

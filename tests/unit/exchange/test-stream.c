@@ -51,8 +51,8 @@ static void expect_exchange(struct pair *pair)
 {
 	pair_start(pair);
 	pair_run(pair);
-	assert_int_equal(fixture_notes(&pair->active) & CONNECTION_FINISHED, CONNECTION_FINISHED);
-	assert_int_equal(fixture_notes(&pair->passive) & CONNECTION_FINISHED, 0);
+	assert_int_equal(fixture_events(&pair->active) & CONNECTION_FINISHED, CONNECTION_FINISHED);
+	assert_int_equal(fixture_events(&pair->passive) & CONNECTION_FINISHED, 0);
 	pair_close(pair);
 	pair_stop(pair);
 	if (failure_is_set(&pair->active.outcome))
@@ -118,7 +118,7 @@ static void any_two_ends_fit(void **state)
 static void look_at_sends(struct fixture *fixture, bool writes, unsigned int *signaled)
 {
 	int done = fixture_find(fixture, MSG_DONE), verdict = fixture_find(fixture, MSG_VERDICT);
-	uint64_t told = 0;
+	uint64_t announced = 0;
 
 	assert_int_equal(fixture_find(fixture, MSG_MR), 0);
 	assert_true(done > 0 && verdict > done);
@@ -134,10 +134,11 @@ static void look_at_sends(struct fixture *fixture, bool writes, unsigned int *si
 			continue;
 		/* All of it before MSG_DONE, and each tells of more than the one before. */
 		assert_true((int)i < done);
-		assert_true((writes ? send.immediate : fixture_sent(fixture, i).length) > told);
-		told = writes ? send.immediate : fixture_sent(fixture, i).length;
+		assert_true(
+			(writes ? send.immediate : fixture_sent(fixture, i).length) > announced);
+		announced = writes ? send.immediate : fixture_sent(fixture, i).length;
 	}
-	assert_int_equal(fixture_sent(fixture, (unsigned int)done).length, told);
+	assert_int_equal(fixture_sent(fixture, (unsigned int)done).length, announced);
 	assert_int_equal(fixture_count(fixture, MSG_MR), 1);
 	assert_int_equal(fixture_count(fixture, MSG_DONE), 1);
 	assert_int_equal(fixture_count(fixture, MSG_VERDICT), 1);
@@ -240,7 +241,7 @@ static void the_verdict_waits_for_the_output(void **state)
 		pair_run(&pair);
 		assert_true(fixture_find(&pair.active, MSG_VERDICT) >= 0);
 		assert_int_equal(fixture_find(&pair.passive, MSG_VERDICT), -1);
-		assert_int_equal(fixture_notes(&pair.active) & CONNECTION_FINISHED, 0);
+		assert_int_equal(fixture_events(&pair.active) & CONNECTION_FINISHED, 0);
 		reader = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		while (fixture_find(&pair.passive, MSG_VERDICT) < 0)
 			fake_settle();

@@ -33,9 +33,9 @@ static void sizes_that_do_not_fit_are_refused(void **state)
 		fixture.peer_size = cases[i / 4].announced;
 		done.length = cases[i / 4].claimed;
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
-		fixture_hear_data(&fixture, "12345", 5);
+		fixture_receive_data(&fixture, "12345", 5);
 		fixture_complete_all(&fixture);
-		fixture_hear(&fixture, &done);
+		fixture_receive(&fixture, &done);
 		if (cases[i / 4].says) {
 			fixture_expect_violation(&fixture, cases[i / 4].says);
 		} else {
@@ -51,7 +51,7 @@ static void sizes_that_do_not_fit_are_refused(void **state)
 static void data_that_is_not_due_is_refused(void **state)
 {
 	static const struct {
-		uint64_t announced, told;
+		uint64_t announced, announced;
 		const char *says;
 	} cases[] = {
 		{7, 8, "it sent more than the 7 bytes that it announced"},
@@ -70,10 +70,10 @@ static void data_that_is_not_due_is_refused(void **state)
 			.buffer = 2 * PEER_MEMORY,
 			.peer_size = cases[i / 4].announced,
 		};
-		struct message data = {.type = MSG_DATA, .length = cases[i / 4].told};
+		struct message data = {.type = MSG_DATA, .length = cases[i / 4].announced};
 
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
-		fixture_hear(&fixture, &data);
+		fixture_receive(&fixture, &data);
 		fixture_expect_violation(&fixture, cases[i / 4].says);
 		assert_null(strstr(fixture.printed, "remote buffer"));
 	}
@@ -90,7 +90,7 @@ static void data_out_of_order_is_refused(void **state)
 
 		fixture_start(&early);
 		fixture_establish(&early);
-		fixture_hear(&early, &data);
+		fixture_receive(&early, &data);
 		/* The passive end cannot say so: nothing has proved that the connection stands. */
 		fixture_expect_failure(&early, FAILURE_PROTOCOL, STATUS_PEER);
 		assert_string_equal(early.outcome.evidence, "it sent data when none was due");
@@ -98,7 +98,7 @@ static void data_out_of_order_is_refused(void **state)
 		late.peer_size = STREAM_SIZE_UNKNOWN;
 		fixture_start_data(&late, PEER_MEMORY);
 		fixture_exchange_data(&late, PEER_TEXT, sizeof(PEER_TEXT));
-		fixture_hear(&late, &(struct message){.type = MSG_DATA, .length = 100});
+		fixture_receive(&late, &(struct message){.type = MSG_DATA, .length = 100});
 		fixture_expect_violation(&late, "it sent data when none was due");
 	}
 }
@@ -119,7 +119,7 @@ static void pieces_beyond_credit_are_refused(void **state)
 		/* Nothing of ours is acknowledged, so in the end we cannot give credit. */
 		for (unsigned int piece = 0; piece < 50 && fixture_count(&fixture, MSG_ABORT) == 0;
 			piece++)
-			fixture_hear_data(&fixture, "x", 1);
+			fixture_receive_data(&fixture, "x", 1);
 		assert_true(fixture_count(&fixture, MSG_CREDIT) > 0);
 		fixture_expect_violation(&fixture, "which we did not allow");
 	}
@@ -184,11 +184,11 @@ static void credit_for_what_was_not_told_is_refused(void **state)
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		/* "ours" went as one piece, and this is right. */
-		fixture_hear(
+		fixture_receive(
 			&fixture, &(struct message){.type = MSG_CREDIT, .length = 5, .pieces = 1});
 		fixture_complete_all(&fixture);
 		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
-		fixture_hear(&fixture, &credit);
+		fixture_receive(&fixture, &credit);
 		fixture_expect_violation(&fixture, "which it does not have");
 	}
 }
@@ -201,7 +201,7 @@ static void early_credit_is_refused(void **state)
 	(void)state;
 	fixture_start(&fixture);
 	fixture_establish(&fixture);
-	fixture_hear(&fixture, &(struct message){.type = MSG_CREDIT});
+	fixture_receive(&fixture, &(struct message){.type = MSG_CREDIT});
 	fixture_expect_violation(&fixture, "it gave credit up to byte 0");
 }
 
@@ -217,7 +217,7 @@ static void a_peer_that_takes_nothing_is_refused(void **state)
 		region = fixture_peer_region(&fixture, PEER_MEMORY);
 		region.depth = 0;
 		fixture_establish(&fixture);
-		fixture_hear(&fixture, &region);
+		fixture_receive(&fixture, &region);
 		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
 		assert_string_equal(fixture.outcome.evidence, "its MSG_MR lets us send nothing");
 	}
@@ -234,7 +234,7 @@ static void a_peer_that_speaks_too_early_is_refused(void **state)
 		fixture_start(&fixture);
 		message = fixture_peer_region(&fixture, PEER_MEMORY);
 		message.type = type;
-		fixture_hear(&fixture, &message);
+		fixture_receive(&fixture, &message);
 		fixture_establish(&fixture);
 		assert_int_equal(fake_sends(fixture.id), 0);
 		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);

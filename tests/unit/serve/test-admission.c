@@ -26,7 +26,7 @@ static void check_order(struct pair *pair)
 		assert_int_equal(fixture_find(ends[i], MSG_PROOF), 0);
 		assert_int_equal(fixture_find(ends[i], MSG_MR), 1);
 		assert_int_equal(fixture_count(ends[i], MSG_PROOF), 1);
-		assert_true(fixture_notes(ends[i]) & CONNECTION_AUTHENTICATED);
+		assert_true(fixture_events(ends[i]) & CONNECTION_AUTHENTICATED);
 	}
 }
 
@@ -86,7 +86,7 @@ static void strangers_are_turned_away(void **state)
 		assert_int_equal(fixture_count(&pair.passive, MSG_MR), 0);
 		assert_int_equal(fixture_count(&pair.passive, MSG_PROOF), 0);
 		assert_int_equal(fixture_last(&pair.passive, MSG_ABORT).refusal, REFUSAL_SECRET);
-		assert_false((fixture_notes(&pair.active) | fixture_notes(&pair.passive)) &
+		assert_false((fixture_events(&pair.active) | fixture_events(&pair.passive)) &
 			     CONNECTION_AUTHENTICATED);
 		pair_close(&pair);
 		pair_stop(&pair);
@@ -130,16 +130,16 @@ static void a_replayed_proof_is_turned_away(void **state)
 
 		fixture_start_passive(&before, &peer, secret);
 		recorded = fixture_proof(&peer);
-		fixture_hear(&before, &recorded);
-		assert_true(fixture_notes(&before) & CONNECTION_AUTHENTICATED);
+		fixture_receive(&before, &recorded);
+		assert_true(fixture_events(&before) & CONNECTION_AUTHENTICATED);
 		fixture_close(&before, NULL);
 		fixture_stop(&before);
 		fixture_start_passive(&after, &replayer, secret);
-		fixture_hear(&after, &recorded);
+		fixture_receive(&after, &recorded);
 		/* Then nothing helps any more, not even the right one. */
 		recorded = fixture_proof(&replayer);
-		fixture_hear(&after, &recorded);
-		assert_false(fixture_notes(&after) & CONNECTION_AUTHENTICATED);
+		fixture_receive(&after, &recorded);
+		assert_false(fixture_events(&after) & CONNECTION_AUTHENTICATED);
 		expect_turned_away(&after);
 	}
 	secret_free(secret);
@@ -160,7 +160,7 @@ static void a_reflected_proof_is_turned_away(void **state)
 		assert_int_equal(
 			fixture_start_active(&fixture, &peer, none, UINT8_MAX, &failure), 0);
 		ours = fixture_last(&fixture, MSG_PROOF);
-		fixture_hear(&fixture, &ours);
+		fixture_receive(&fixture, &ours);
 		expect_turned_away(&fixture);
 	}
 	secret_free(secret);
@@ -210,7 +210,7 @@ static void nothing_comes_before_the_proof(void **state)
 		struct handshake peer;
 
 		fixture_start_passive(&fixture, &peer, secret);
-		fixture_hear(&fixture, &messages[i]);
+		fixture_receive(&fixture, &messages[i]);
 		assert_int_equal(fake_sends(fixture.id), 0);
 		assert_false(fixture_is_reachable(&fixture));
 		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
@@ -226,7 +226,7 @@ static void a_proof_that_nobody_wants_breaks_the_protocol(void **state)
 		struct fixture fixture = {.mode = mode};
 
 		fixture_exchange_regions(&fixture, 1024);
-		fixture_hear(&fixture, &(struct message){.type = MSG_PROOF});
+		fixture_receive(&fixture, &(struct message){.type = MSG_PROOF});
 		fixture_expect_violation(&fixture, "MSG_PROOF, which nobody asked for");
 	}
 }
@@ -239,14 +239,14 @@ static void exchange_up_to_data(struct fixture *fixture, struct handshake *peer,
 
 	fixture_start_passive(fixture, peer, secret);
 	message = fixture_proof(peer);
-	fixture_hear(fixture, &message);
+	fixture_receive(fixture, &message);
 	fixture_complete_all(fixture);
 	message = fixture_last(fixture, MSG_PROOF);
 	assert_true(handshake_is_proved(peer, message.proof));
 	message = fixture_peer_region(fixture, 1024);
 	fixture->peer_ring = 1024;
 	message_set_text(&message, name);
-	fixture_hear(fixture, &message);
+	fixture_receive(fixture, &message);
 	fixture_complete_all(fixture);
 }
 
@@ -258,9 +258,9 @@ static void hear_text(struct fixture *fixture, const struct handshake *peer, con
 
 	secret_stream_key(peer->secret, &peer->transcript, SECRET_CLIENT, name, strlen(name), key);
 	done.digest = digest_of_keyed(key, PEER_TEXT, sizeof(PEER_TEXT));
-	fixture_hear_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_receive_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	fixture_complete_all(fixture);
-	fixture_hear(fixture, &done);
+	fixture_receive(fixture, &done);
 	fixture_complete_all(fixture);
 }
 
@@ -289,7 +289,7 @@ static void what_the_peer_signed_is_believed(void **state)
 		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_VERIFIED,
 			ours.digest.bytes));
 		theirs = verdict_of(&peer, VERDICT_VERIFIED);
-		fixture_hear(&fixture, &theirs);
+		fixture_receive(&fixture, &theirs);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_false(failure_is_set(&fixture.outcome));
@@ -318,9 +318,9 @@ static void what_was_changed_on_the_way_is_damaged(void **state)
 			struct message done =
 				fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 
-			fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+			fixture_receive_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 			fixture_complete_all(&fixture);
-			fixture_hear(&fixture, &done);
+			fixture_receive(&fixture, &done);
 			fixture_complete_all(&fixture);
 		}
 		ours = fixture_last(&fixture, MSG_VERDICT);
@@ -328,7 +328,7 @@ static void what_was_changed_on_the_way_is_damaged(void **state)
 		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_DAMAGED,
 			ours.digest.bytes));
 		theirs = verdict_of(&peer, VERDICT_VERIFIED);
-		fixture_hear(&fixture, &theirs);
+		fixture_receive(&fixture, &theirs);
 		fixture_close(&fixture, NULL);
 		fixture_stop(&fixture);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
@@ -354,7 +354,7 @@ static void a_forged_verdict_is_refused(void **state)
 			theirs.digest = verdict_of(&peer, VERDICT_DAMAGED).digest;
 		else if (i / 2 == 2) /* our own */
 			theirs = fixture_last(&fixture, MSG_VERDICT);
-		fixture_hear(&fixture, &theirs);
+		fixture_receive(&fixture, &theirs);
 		fixture_expect_violation(&fixture, "its MSG_VERDICT is not signed with our secret");
 	}
 	secret_free(secret);

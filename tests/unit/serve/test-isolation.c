@@ -89,13 +89,13 @@ static void check_revoked_after_done(struct fixture *fixture)
 
 	fixture_start_data(fixture, 1024);
 	key = fixture_last(fixture, MSG_MR).rkey;
-	fixture_hear_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_receive_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	fixture_complete_all(fixture);
 	assert_int_equal(opens(key), right_of(fixture));
-	fixture_hear(fixture, &done);
+	fixture_receive(fixture, &done);
 	assert_int_equal(opens(key), fixture->mode == MODE_WRITE ? 0 : right_of(fixture));
 	fixture_complete_all(fixture);
-	fixture_hear(fixture, &(struct message){.type = MSG_VERDICT});
+	fixture_receive(fixture, &(struct message){.type = MSG_VERDICT});
 	assert_int_equal(opens(key), 0);
 	fixture_complete_all(fixture);
 	fixture_close(fixture, NULL);
@@ -135,9 +135,9 @@ static void memory_that_stays_open_ends_the_exchange(void **state)
 
 	(void)state;
 	fixture_start_data(&fixture, 1024);
-	fixture_hear_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+	fixture_receive_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	fake_fail("ibv_dereg_mr", 0, EBUSY);
-	fixture_hear(&fixture, &done);
+	fixture_receive(&fixture, &done);
 	fixture_complete_all(&fixture);
 	assert_int_equal(fixture_count(&fixture, MSG_VERDICT), 0);
 	assert_int_equal(fixture_count(&fixture, MSG_ABORT), 1);
@@ -167,10 +167,10 @@ static void a_ring_for_reads_waits_for_the_proof(void **state)
 		assert_null(fixture.connection->incoming.mr);
 		assert_false(fixture_is_reachable(&fixture));
 		message = fixture_proof(&peer);
-		fixture_hear(&fixture, &message);
+		fixture_receive(&fixture, &message);
 		fixture_complete_all(&fixture);
 		message = fixture_peer_region(&fixture, 1024);
-		fixture_hear(&fixture, &message);
+		fixture_receive(&fixture, &message);
 		assert_true(region_is_reachable(&fixture.connection->incoming));
 		assert_true(region_is_reachable(&fixture.connection->outgoing));
 		fixture_close(&fixture, NULL);
@@ -202,11 +202,11 @@ static void memory_that_cannot_be_registered_then_is_said(void **state)
 			fixture_start_passive(&fixture, &peer, secret);
 		fake_fail("ibv_reg_mr", 0, ENOMEM);
 		message = fixture_proof(&peer);
-		fixture_hear(&fixture, &message);
+		fixture_receive(&fixture, &message);
 		fixture_complete_all(&fixture);
 		if (!fixture.active) {
 			message = fixture_peer_region(&fixture, 1024);
-			fixture_hear(&fixture, &message);
+			fixture_receive(&fixture, &message);
 			fixture_complete_all(&fixture);
 		}
 		assert_int_equal(fixture_count(&fixture, MSG_MR), 0);

@@ -1,5 +1,5 @@
 /* The table of the ways in which data moves. */
-#include "exchange/mover.h"
+#include "exchange/movers.h"
 
 static const struct mover *const movers[MODE_COUNT][2] = {
 	[MODE_WRITE] = {&write_mover, &tutorial_write_mover},
