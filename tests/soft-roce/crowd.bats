@@ -102,6 +102,6 @@ enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SC
 	ticks=$(processor_ticks "$SERVER")
 	wait_line "$ERRORS" 'timed out waiting for its MSG_DONE'
 	[ $(($(processor_ticks "$SERVER") - ticks)) -le 20 ]
-	pkill -KILL misbehaving-peer
+	kill_peers
 	stop_server
 }

@@ -106,7 +106,7 @@ server_has_stopped() {
 		"exchange failed.*\(this host's RDMA device was removed\|it disconnected while\)"
 	wait_line "$ERRORS" 'so the server stops'
 	kill -0 "$SERVER"
-	pkill -KILL misbehaving-peer
+	kill_peers
 	server_has_stopped
 	wait "$deletion"
 }

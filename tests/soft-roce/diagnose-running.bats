@@ -110,7 +110,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	diagnose 3 "$ADDRESS" "$PORT"
 	broke connection 'the server serves as many diagnoses as it can' 'the other host'
 	expect 0 client write "$ADDRESS" "$PORT"
-	pkill -KILL misbehaving-peer
+	kill_peers
 	wait_until quiet
 	for i in 1 2 3 4; do
 		"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/out$i" 2>"$ERR" &

@@ -200,7 +200,7 @@ default_run() { # MODE VERB
 	kill -TERM "$SERVER"
 	wait_until client_is_refused
 	kill -0 "$SERVER"
-	pkill -KILL -f misbehaving-peer
+	kill_peers
 	SERVER=''
 	ends_with 0 "$first"
 }

@@ -286,7 +286,7 @@ two_peers() {
 	wait_until has_waited 3
 	[ ! -s "$ERRORS" ]
 	expect 0 client write "$ADDRESS" "$PORT"
-	pkill -KILL misbehaving-peer
+	kill_peers
 	wait_line "$ERRORS" 'the exchange failed'
 	one_line "$ERRORS"
 	stop_server
@@ -303,7 +303,7 @@ two_peers() {
 		expect 0 client "$mode" "$ADDRESS" "$PORT"
 	done
 	[ ! -s "$ERRORS" ]
-	pkill -KILL misbehaving-peer
+	kill_peers
 	stop_server
 }
 
@@ -426,6 +426,6 @@ two_peers() {
 	for mode in write read; do
 		expect 0 client "$mode" "$ADDRESS" "$PORT"
 	done
-	pkill -KILL misbehaving-peer
+	kill_peers
 	stop_server
 }

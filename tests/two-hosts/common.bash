@@ -77,7 +77,7 @@ teardown() {
 	for name in "$FAR"/*.pid; do
 		[ ! -e "$name" ] || on_host1 "kill -KILL $(cat "$name") 2>/dev/null || true"
 	done
-	pkill -KILL misbehaving-peer || true
+	kill_peers || true
 	wait_until same_resources || fail "left behind: $(resources)"
 	wait_until same_far_resources || fail "left behind there: $(on_host1 'rdma resource show')"
 }

@@ -57,7 +57,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	cut_host1
 	wait_line "$FAR/server.err" "$NOTICED"
 	mend
-	pkill -KILL misbehaving-peer
+	kill_peers
 	expect 0 client --timeout 60 read "$HOST1" "$PORT"
 	stop_on_host1 server
 }
@@ -72,7 +72,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	wait_line "$FAR/server.err" 'the peer stopped acknowledging: it is gone or the path is broken'
 	has "$FAR/server.err" "GID ::ffff:$HOST1 to ::ffff:$VM_ADDRESS"
 	mend
-	pkill -KILL misbehaving-peer
+	kill_peers
 	expect 0 client --timeout 60 write "$HOST1" "$PORT"
 	stop_on_host1 server
 }
