@@ -49,7 +49,7 @@ $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(library)
 	$(link)
 
 # All that the programs and their tests share. The linker takes from it what each of them uses.
-$(library): $(call objects,rdma-common.c rdma-session.c $(foreach folder,$(folders),$(wildcard $(folder)/*.c)))
+$(library): $(call objects,rdma-common.c $(foreach folder,$(folders),$(wildcard $(folder)/*.c)))
 	@rm -f $@
 	$(AR) rcs $@ $^
 

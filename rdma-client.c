@@ -1,396 +1,157 @@
 /*
- * rdma-client: exchanges data with rdma-server. The main thread takes rdmacm events, the signal, the
- * deadline and the notes of the CQ thread, one at a time, and moves the client from phase to phase:
- * address, route, connect, exchange, disconnect. See docs/architecture.md.
+ * rdma-client: exchanges data with rdma-server. The main thread finds the server's addresses, connects to
+ * one of them, lets the CQ thread exchange the data, and disconnects. See docs/architecture.md.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "base/explain.h"
-#include "cli/options.h"
+#include "base/signals.h"
+#include "cli/startup.h"
 #include "diagnose/diagnose.h"
 #include "measure/measure.h"
 #include "rdma-common.h"
-#include "rdma-session.h"
-#include "verbs/server-addresses.h"
+#include "verbs/dial.h"
 
-/*
- * Address resolution is asked for in short attempts: the kernel may miss that the neighbour has
- * answered and look again only when the attempt's time is over.
- */
-#define RESOLVE_MS 1000
-
-/* An exchange that ended well waits at least so long for the server's side of the disconnect. */
-#define DISCONNECT_GRACE_MS 2000
+/* How long the server may take to confirm a disconnect, and the device to return what is posted. */
+#define DISCONNECT_MS 2000
 
 struct client {
 	struct options options;
 	struct output output;
 	struct exchange_settings settings;
 	struct wakeup_queue wakeups;
-	int signals;
+	struct main_loop loop;
 	struct meter meter;
-	deadline_t deadline; /* but not of the exchange, which the CQ thread watches */
+	struct dial dial;
+	char peer[SERVER_NAME_SIZE]; /* the server, for sentences */
 
-	struct server_addresses server;
-	deadline_t again;       /* when to try anew, or 0 */
-	struct failure refused; /* by a server that is full or busy, the last time */
-	char peer[SERVER_NAME_SIZE];
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id; /* until a connection owns it */
+	struct rdma_event_channel *channel; /* of the connection */
+	struct rdma_cm_id *id;              /* until the connection owns it */
 	struct device *device;
 	struct connection *connection;
+	deadline_t deadline; /* of the end of the connection, once closing */
+	bool closing;        /* we have asked for its end */
+	bool abandoned;      /* we wait for nothing any more but its files */
+	bool drained;        /* the CQ thread has let go of it */
+	bool disconnected;   /* rdmacm has reported its end */
+	bool interrupted;    /* a signal has come */
 
-	enum phase phase;
-	bool connected;    /* the exchange was handed to the CQ thread */
-	bool disconnected; /* rdmacm has reported the end of the connection */
-	bool drained;
-	bool closing, interrupted; /* we have asked for its end; a signal did */
 	struct failure failure;
 };
 
-static int resolve_address(struct client *client);
-
-/* An errno of a call in this phase, as a failure with the evidence that belongs to it. */
-static int call_failed(struct client *client, const char *call, int error)
-{
-	char evidence[256];
-
-	/* The first failure counts: of a later attempt no evidence is gathered. */
-	if (failure_is_set(&client->failure))
-		return -1;
-	server_addresses_evidence(
-		&client->server, &client->options, error, evidence, sizeof(evidence));
-	return failure_set(
-		&client->failure, FAILURE_ERRNO, client->phase, error, call, "%s", evidence);
-}
-
-/*
- * Goes on to the server's next address, or once more to the first if there may only have been too
- * little time. The first failure is what counts at the end.
- */
-static int try_next_address(struct client *client)
-{
-	if (!server_addresses_next(&client->server, client->failure.code == ETIMEDOUT) ||
-		deadline_left(client->deadline) == 0)
-		return -1;
-	if (client->id)
-		rdma_destroy_id(client->id);
-	client->id = NULL;
-	return resolve_address(client);
-}
-
-static int resolve_address(struct client *client)
-{
-	int time = deadline_left(client->deadline);
-	struct sockaddr_storage source;
-	char text[ADDRESS_TEXT_SIZE];
-
-	client->phase = PHASE_ADDRESS;
-	address_port_text(client->server.address->ai_addr, text);
-	output_detail(&client->output, "trying %s", text);
-	if (rdma_create_id(client->channel, &client->id, NULL, RDMA_PS_TCP)) {
-		client->phase = PHASE_OPEN;
-		return call_failed(client, "rdma_create_id", errno);
-	}
-	if (server_addresses_source(&client->options, client->server.sources,
-		    client->server.address->ai_family, &source, &client->failure))
-		return try_next_address(client);
-	if (rdma_resolve_addr(client->id, (struct sockaddr *)address_or_none(&source),
-		    client->server.address->ai_addr, time < RESOLVE_MS ? time : RESOLVE_MS)) {
-		call_failed(client, "rdma_resolve_addr", errno);
-		return try_next_address(client);
-	}
-	return 0;
-}
-
-static int address_resolved(struct client *client)
-{
-	if (server_addresses_check_device(&client->options, client->id, &client->failure))
-		return -1;
-	output_line(&client->output, "address resolved.");
-	client->phase = PHASE_ROUTE;
-	if (rdma_resolve_route(client->id, deadline_left(client->deadline))) {
-		call_failed(client, "rdma_resolve_route", errno);
-		return try_next_address(client);
-	}
-	return 0;
-}
-
-static int route_resolved(struct client *client)
-{
-	int error;
-
-	output_line(&client->output, "route resolved.");
-	client->failure = (struct failure){0}; /* of an address tried before */
-	if (device_start(client->id->verbs, &client->device, &client->failure) ||
-		connection_create(&client->settings, client->options.mode, client->id,
-			client->device, NULL, &client->connection, &client->failure))
-		return -1;
-	client->id = NULL;
-	client->phase = PHASE_CONNECT;
-	error = connection_connect(client->connection);
-	return error ? call_failed(client, "rdma_connect", -error) : 0;
-}
-
-/* Disconnects, which has a deadline again. */
+/* Asks for the end of the connection, for a reason or, NULL, because all is done. */
 static void end_connection(struct client *client, const struct failure *reason)
 {
-	if (client->phase == PHASE_EXCHANGE)
-		client->deadline = deadline_in(DISCONNECT_GRACE_MS);
+	if (!client->closing)
+		client->deadline = deadline_in(DISCONNECT_MS);
 	client->closing = true;
 	connection_close(client->connection, reason);
 }
 
-static void take_wakeups(struct client *client)
+/* For the main loop, whose user is the client. */
+
+static void take_event(void *user, const struct rdma_cm_event *event)
 {
-	unsigned int events;
+	struct client *client = user;
+	struct failure failure = {0};
 
-	while (wakeup_queue_take(&client->wakeups, &events)) {
-		if (events & CONNECTION_FINISHED)
-			end_connection(client, NULL);
-		if (connection_drained(client->connection, events))
-			client->drained = true;
-	}
-}
-
-/* Lets the CQ thread finish with a connection that is failing on our side. */
-static void let_go(struct client *client)
-{
-	if (!client->connection || client->drained)
-		return;
-	connection_close(client->connection, &client->failure);
-	while (!client->drained) {
-		struct pollfd waiting = {.fd = client->wakeups.eventfd, .events = POLLIN};
-
-		if (poll(&waiting, 1, DISCONNECT_GRACE_MS) == 0)
-			connection_abandon(client->connection, &client->failure);
-		take_wakeups(client);
-	}
-}
-
-/* Gives up the connection that was refused, so that another one can be asked for. */
-static void begin_anew(struct client *client)
-{
-	let_go(client);
-	connection_destroy(client->connection);
-	client->connection = NULL;
-	client->drained = false;
-	device_stop(client->device);
-	client->device = NULL;
-}
-
-/* A host of several addresses may listen on another one of them: begins anew with the next. */
-static int connect_elsewhere(struct client *client)
-{
-	if (!client->server.address->ai_next || deadline_left(client->deadline) == 0)
-		return -1;
-	begin_anew(client);
-	return try_next_address(client);
-}
-
-/* Whether there is no place at the server, or what there is only once is another client's. */
-static bool is_full(const struct failure *failure)
-{
-	return failure->kind == FAILURE_REFUSED &&
-	       (failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS ||
-		       failure->code == REFUSAL_BUSY);
-}
-
-/* A server that is full soon ends whoever only holds a place: it is asked again. */
-static int connect_later(struct client *client)
-{
-	if (deadline_left(client->deadline) <= RETRY_WHEN_FULL_MS)
-		return -1;
-	if (!failure_is_set(&client->refused))
-		report_server_full(&client->output);
-	begin_anew(client);
-	client->refused = client->failure;
-	client->again = deadline_in(RETRY_WHEN_FULL_MS);
-	return 0;
-}
-
-static int connect_again(struct client *client)
-{
-	client->again = 0;
-	client->failure = (struct failure){0};
-	return resolve_address(client);
-}
-
-/* Somebody is there and does not want the connection. */
-static int refused(struct client *client)
-{
-	return is_full(&client->failure) ? connect_later(client) : connect_elsewhere(client);
-}
-
-/* Takes one rdmacm event. Returns 0, or -1 with the failure recorded. */
-static int take_event(struct client *client, const struct rdma_cm_event *event)
-{
 	output_detail(
 		&client->output, "%s, status %d", rdma_event_str(event->event), event->status);
 	switch (event->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		return address_resolved(client);
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return route_resolved(client);
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-		call_failed(client, rdma_event_str(event->event), abs(event->status));
-		return try_next_address(client);
-	case RDMA_CM_EVENT_ESTABLISHED:
-		client->phase = PHASE_EXCHANGE;
-		client->connected = true;
-		return connection_established(
-			client->connection, &event->param.conn, &client->failure);
 	case RDMA_CM_EVENT_DISCONNECTED:
 		client->disconnected = true;
 		connection_disconnected(client->connection);
 		end_connection(client, NULL);
-		return 0;
+		return;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
 	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
-		return 0;
+		return;
 	default:
-		failure_from_event(&client->failure, event, client->phase, client->peer);
-		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && client->connection)
-			connection_abandon(client->connection, &client->failure);
-		if (event->event == RDMA_CM_EVENT_REJECTED)
-			return refused(client);
-		return -1;
+		failure_from_event(&failure, event, PHASE_EXCHANGE, client->peer);
+		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			connection_abandon(client->connection, &failure);
+		end_connection(client, &failure);
+		return;
 	}
 }
 
-static int take_events(struct client *client)
+static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int events)
 {
-	struct rdma_cm_event *event;
-	int result = 0, error;
+	struct client *client = user;
 
-	while (result == 0 && (event = channel_event(client->channel, &error))) {
-		/* The handlers may destroy the id, which waits for acknowledged events. */
-		struct event_copy copy;
+	(void)wakeup; /* it is about the connection */
+	if (events & CONNECTION_FINISHED)
+		end_connection(client, NULL);
+	if (connection_drained(client->connection, events))
+		client->drained = true;
+}
 
-		channel_copy(&copy, event);
-		rdma_ack_cm_event(event);
-		result = take_event(client, &copy.event);
+/*
+ * A signal ends the run. The server is told of it, so the end comes from the CQ thread; a second signal
+ * does not wait for that.
+ */
+static void take_signal(void *user)
+{
+	struct client *client = user;
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, "signal", "");
+	if (client->interrupted) {
+		end_connection(client, &failure);
+		client->deadline = deadline_now();
 	}
-	if (result == 0 && error)
-		result = call_failed(client, "rdma_get_cm_event", -error);
-	return result;
+	client->interrupted = true;
+	connection_cancel(client->connection, &failure);
 }
 
-/* Nothing came in time: whose fault that is depends on the phase. */
-static int timed_out(struct client *client)
+static void take_failure(void *user, const struct failure *failure)
 {
-	return failure_set(&client->failure, FAILURE_DEADLINE, client->phase, ETIMEDOUT,
-		"--timeout", client->phase == PHASE_EXCHANGE ? "" : "no answer within %g s",
-		(double)client->options.timeout / 1000);
+	struct client *client = user;
+
+	end_connection(client, failure);
 }
 
-/* The CQ thread watches the exchange, and no deadline. */
-static bool exchanging(const struct client *client)
-{
-	return client->connected && !client->closing;
-}
-
-/* Milliseconds until something is due without an event, for poll(2). */
+/* Milliseconds until something is due without an event, -1 if nothing is. */
 static int next_due(struct client *client)
 {
-	int line = meter_next(&client->meter, exchanging(client));
-
-	if (client->again)
-		return deadline_left(client->again);
-	return exchanging(client) ? line : deadline_left(client->deadline);
+	/* The CQ thread watches the exchange. */
+	if (client->closing && !client->abandoned)
+		return deadline_left(client->deadline);
+	return meter_next(&client->meter, !client->closing);
 }
 
 static void show_progress(struct client *client)
 {
 	uint64_t bytes, total;
 
-	if (meter_next(&client->meter, exchanging(client)) != 0)
+	if (meter_next(&client->meter, !client->closing) != 0)
 		return;
 	connection_progress(client->connection, &bytes, &total);
 	meter_show(&client->meter, &client->output, bytes, total);
 }
 
-/*
- * A signal ends the run. Once connected the server is told of it, so the end comes from the CQ
- * thread; a second signal does not wait for that.
- */
-static int take_signal(struct client *client)
+/* Runs until the CQ thread has let go of the connection. */
+static void run_connection(struct client *client)
 {
 	struct failure failure = {0};
 
-	failure_set(&failure, FAILURE_INTERRUPTED, client->phase, EINTR, "signal", "");
-	if (client->connected && !client->interrupted) {
-		client->interrupted = true;
-		connection_cancel(client->connection, &failure);
-		return 0;
+	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
+	while (!client->drained) {
+		main_loop_turn(&client->loop, next_due(client));
+		if (client->closing && deadline_left(client->deadline) == 0) {
+			client->abandoned = true;
+			connection_abandon(client->connection, &failure);
+		}
+		show_progress(client);
 	}
-	client->failure = failure; /* whatever failed at an address tried before */
-	return -1;
 }
 
-/* Waits for the next thing to happen and takes it. Returns 0, or -1 with the failure recorded. */
-static int take_next(struct client *client)
-{
-	struct pollfd waiting[] = {
-		{.fd = client->channel->fd, .events = POLLIN},
-		{.fd = client->wakeups.eventfd, .events = POLLIN},
-		{.fd = client->signals, .events = POLLIN},
-	};
-
-	if (poll(waiting, 3, next_due(client)) == 0 && !exchanging(client) && !client->again)
-		return timed_out(client);
-	if (client->again && deadline_left(client->again) == 0)
-		return connect_again(client);
-	show_progress(client);
-	if (waiting[2].revents && signals_read(client->signals) && take_signal(client))
-		return -1;
-	if (waiting[1].revents)
-		take_wakeups(client);
-	return waiting[0].revents ? take_events(client) : 0;
-}
-
-/* Resolves, connects and exchanges, until the CQ thread has let go of the connection. */
-static int run(struct client *client)
-{
-	if (server_addresses_find(
-		    &client->server, &client->options, client->deadline, &client->failure))
-		return -1;
-	/* Not before the lookups: until here a signal just ends the process. */
-	client->signals = signals_open();
-	if (client->signals < 0)
-		return call_failed(client, "signalfd", -client->signals);
-	client->channel = channel_open(&client->failure);
-	if (!client->channel || resolve_address(client))
-		return -1;
-	while (!client->drained)
-		if (take_next(client))
-			return -1;
-	return 0;
-}
-
-/* After an exchange that ended well: waits for the server to confirm the disconnect. */
-static void await_disconnect(struct client *client)
-{
-	deadline_t grace = deadline_in(DISCONNECT_GRACE_MS);
-	struct failure ignored = client->failure;
-
-	if (client->deadline < grace)
-		client->deadline = grace;
-	while (!client->disconnected && take_next(client) == 0)
-		;
-	if (!client->disconnected)
-		output_detail(&client->output, "the server did not confirm the disconnect");
-	client->failure = ignored;
-}
-
-static void tear_down(struct client *client)
+/* Frees all that belongs to a connection. */
+static void free_connection(struct client *client)
 {
 	if (client->connection)
 		connection_destroy(client->connection);
@@ -399,55 +160,42 @@ static void tear_down(struct client *client)
 		rdma_destroy_id(client->id);
 	if (client->channel)
 		rdma_destroy_event_channel(client->channel);
-	server_addresses_free(&client->server);
-	exchange_settings_end(&client->settings);
-	wakeup_queue_close(&client->wakeups);
-	if (client->signals >= 0)
-		close(client->signals);
+	client->connection = NULL;
+	client->device = NULL;
+	client->id = NULL;
+	client->channel = NULL;
 }
 
-/* Says how it ended: in words, and as a document if that is wanted. */
-static void report(struct client *client)
+/* For the dial, whose user is the client: makes the connection. */
+static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+	struct rdma_conn_param *parameters, struct failure *failure)
 {
-	enum exit_status status = explain_status(&client->failure);
-	const char *error = NULL;
-	char text[1024];
+	struct client *client = user;
 
-	output_progress(&client->output, NULL);
-	if (failure_is_set(&client->failure)) {
-		explain_failure(
-			&client->failure, client->peer, client->output.verbose, text, sizeof(text));
-		output_error(&client->output, "%s", text);
-		error = text;
-	}
-	if (client->connected)
-		connection_report(client->connection, status, error, client->options.json);
-	else if (client->options.json)
-		exchange_settings_report(
-			&client->settings, client->options.mode, client->peer, status, error);
+	client->channel = client->loop.channel = channel;
+	client->id = id;
+	if (device_start(id->verbs, &client->device, failure) ||
+		connection_create(&client->settings, client->options.mode, id, client->device, NULL,
+			&client->connection, failure))
+		return -1;
+	client->id = NULL;
+	*parameters = connection_parameters(client->connection);
+	return 0;
 }
 
-/* Runs the whole exchange; prints how it ended. Returns the exit status. */
-static enum exit_status exchange(struct client *client)
+/* The server did not accept it. */
+static void discard(void *user, const struct failure *reason)
 {
-	client->deadline = deadline_in(client->options.timeout);
-	if (run(client))
-		let_go(client);
-	/* How the last of several attempts ended when our time was over says less. */
-	if (!client->connected && failure_is_set(&client->refused) &&
-		deadline_left(client->deadline) == 0)
-		client->failure = client->refused;
-	if (client->connected) {
-		client->failure = *connection_outcome(client->connection);
-		/* Of one that was turned away nothing else is told than of one that was refused. */
-		client->connected = client->failure.kind != FAILURE_REFUSED;
-		if (!failure_is_set(&client->failure))
-			await_disconnect(client);
-		if (client->disconnected && client->connected)
-			output_line(&client->output, "disconnected.");
+	struct client *client = user;
+
+	if (client->connection) {
+		if (reason->kind == FAILURE_REMOVED)
+			connection_abandon(client->connection, reason);
+		end_connection(client, reason);
+		run_connection(client);
 	}
-	report(client);
-	return explain_status(&client->failure);
+	free_connection(client);
+	client->closing = client->abandoned = client->drained = client->disconnected = false;
 }
 
 static int set_up(struct client *client, char greeting[64])
@@ -461,12 +209,132 @@ static int set_up(struct client *client, char greeting[64])
 		&client->settings, options, &client->output, &client->wakeups, greeting);
 	client->settings.active = true;
 	meter_init(&client->meter, options);
-	server_name(options, client->peer);
-	client->signals = client->wakeups.eventfd = -1;
+	startup_server_name(options, client->peer);
+	client->loop = (struct main_loop){
+		.wakeups = &client->wakeups,
+		.signals = -1,
+		.user = client,
+		.take_event = take_event,
+		.take_wakeup = take_wakeup,
+		.take_signal = take_signal,
+		.take_failure = take_failure,
+	};
+	client->dial = (struct dial){
+		.server = {.source = options->source, .device = options->device},
+		.peer = client->peer,
+		.output = &client->output,
+		.shows_steps = true,
+		.timeout = options->timeout,
+		.stop_fd = -1,
+		.prepare = prepare,
+		.discard = discard,
+		.user = client,
+	};
+	client->wakeups.eventfd = -1;
 	error = wakeup_queue_open(&client->wakeups);
 	if (error)
 		output_error(&client->output, "cannot start: %s", strerror(-error));
 	return error;
+}
+
+static int find_server(struct client *client)
+{
+	struct dial *dial = &client->dial;
+	const struct options *options = &client->options;
+
+	dial->deadline = deadline_in(options->timeout);
+	if (server_addresses_find(
+		    &dial->server, options->host, options->port, dial->deadline, &client->failure))
+		return -1;
+	/* Not before the lookups: until here a signal just ends the process. */
+	dial->stop_fd = signals_open();
+	if (dial->stop_fd < 0)
+		return failure_set(&client->failure, FAILURE_ERRNO, PHASE_OPEN, -dial->stop_fd,
+			"signalfd", "%s", strerror(-dial->stop_fd));
+	return 0;
+}
+
+static int connect_to_server(struct client *client, struct event_copy *reply)
+{
+	while (dial_server(&client->dial, reply))
+		if (!dial_wait_for_slot(&client->dial)) {
+			client->failure = client->dial.failure;
+			return -1;
+		}
+	return 0;
+}
+
+/* Lets the CQ thread exchange the data, and learns how that ended. */
+static void exchange(struct client *client, const struct event_copy *reply)
+{
+	struct failure failure = {0};
+
+	client->loop.signals = client->dial.stop_fd; /* until now the dial's */
+	if (connection_established(client->connection, &reply->event.param.conn, &failure))
+		end_connection(client, &failure);
+	run_connection(client);
+	client->failure = *connection_outcome(client->connection);
+}
+
+/* After an exchange that ended well: waits for the server to confirm the disconnect. */
+static void await_disconnect(struct client *client)
+{
+	client->deadline = deadline_in(DISCONNECT_MS);
+	while (!client->disconnected && client->loop.channel && deadline_left(client->deadline) > 0)
+		main_loop_turn(&client->loop, deadline_left(client->deadline));
+	if (!client->disconnected)
+		output_detail(&client->output, "the server did not confirm the disconnect");
+}
+
+/* Says how it ended: in words, and as a document if that is wanted. */
+static void report(struct client *client)
+{
+	enum exit_status status = explain_status(&client->failure);
+	const char *error = NULL;
+	char text[1024];
+	/* A client that was sent away is reported like one that was refused. */
+	bool exchanged = client->connection && client->failure.kind != FAILURE_REFUSED;
+
+	if (exchanged && client->disconnected)
+		output_line(&client->output, "disconnected.");
+	output_progress(&client->output, NULL);
+	if (failure_is_set(&client->failure)) {
+		explain_failure(
+			&client->failure, client->peer, client->output.verbose, text, sizeof(text));
+		output_error(&client->output, "%s", text);
+		error = text;
+	}
+	if (exchanged)
+		connection_report(client->connection, status, error, client->options.json);
+	else if (client->options.json)
+		exchange_settings_report(
+			&client->settings, client->options.mode, client->peer, status, error);
+}
+
+/* Exchanges with the server and says how that ended. Returns the exit status. */
+static enum exit_status run(struct client *client)
+{
+	struct event_copy reply;
+
+	if (exchange_settings_prepare(&client->settings))
+		return STATUS_FAILED;
+	if (find_server(client) == 0 && connect_to_server(client, &reply) == 0) {
+		exchange(client, &reply);
+		if (!failure_is_set(&client->failure))
+			await_disconnect(client);
+	}
+	report(client);
+	return explain_status(&client->failure);
+}
+
+static void tear_down(struct client *client)
+{
+	free_connection(client);
+	server_addresses_free(&client->dial.server);
+	exchange_settings_end(&client->settings);
+	wakeup_queue_close(&client->wakeups);
+	if (client->dial.stop_fd >= 0)
+		close(client->dial.stop_fd);
 }
 
 int main(int argc, char *argv[])
@@ -490,9 +358,7 @@ int main(int argc, char *argv[])
 	case CLI_COMMANDS:
 		break;
 	}
-	status = set_up(&client, greeting) || exchange_settings_prepare(&client.settings)
-			 ? STATUS_FAILED
-			 : exchange(&client);
+	status = set_up(&client, greeting) ? STATUS_FAILED : run(&client);
 	tear_down(&client);
 	return (int)output_finish(&client.output, status);
 }

@@ -1,6 +1,6 @@
 /*
  * What server and client share: the context of an RDMA device with the thread that polls its
- * completions, and the main thread's rdmacm events and signals.
+ * completions, the main thread's loop, and what both make of their options.
  */
 #ifndef RDMA_COMMON_H
 #define RDMA_COMMON_H
@@ -13,8 +13,9 @@
 #include "base/deadline.h"
 #include "base/failure.h"
 #include "base/output.h"
-#include "base/signals.h"
+#include "base/progress.h"
 #include "base/wakeup-queue.h"
+#include "cli/options.h"
 #include "exchange/connection.h"
 #include "exchange/report.h"
 #include "protocol/hello.h"
@@ -36,5 +37,64 @@ int device_start(struct ibv_context *verbs, struct device **device, struct failu
  * NULL is allowed. Main thread.
  */
 void device_stop(struct device *device);
+
+/*
+ * What the main thread waits for, and who takes it. Set by the caller, who owns everything; a NULL
+ * channel is not waited for.
+ */
+struct main_loop {
+	struct rdma_event_channel *channel;
+	struct wakeup_queue *wakeups;
+	int signals; /* signals_open() */
+
+	void *user;
+	/* An event of rdmacm, which is acknowledged: its id may be destroyed. */
+	void (*take_event)(void *user, const struct rdma_cm_event *event);
+	/* The CQ thread, or another one, has something to say about wakeup->about. */
+	void (*take_wakeup)(void *user, const struct wakeup *wakeup, unsigned int events);
+	void (*take_signal)(void *user);
+	/* The event channel is broken for this reason; it is not waited for any more. */
+	void (*take_failure)(void *user, const struct failure *failure);
+};
+
+/*
+ * Waits for that many milliseconds, -1: without limit, for the first thing to happen, and takes all
+ * that has happened: wakeups, events, a signal. Of the events it takes a bounded number, however fast
+ * more come. Main thread. poll(2).
+ */
+void main_loop_turn(struct main_loop *loop, int milliseconds);
+
+/* Makes the settings of the options, with this text if they have neither message nor input. Main. */
+void exchange_settings_init(struct exchange_settings *settings, const struct options *options,
+	const struct output *output, struct wakeup_queue *wakeups, const char *greeting);
+
+/*
+ * Reads the secret, and checks that the input can be read and the output be written, before any peer
+ * is involved. What is shared is not opened: the process at its other end would take that for its use.
+ * Returns 0, or -1 having said why not. Input and output may still fail later. Main.
+ */
+int exchange_settings_prepare(struct exchange_settings *settings);
+
+/* Frees the secret. All connections are gone. */
+void exchange_settings_end(struct exchange_settings *settings);
+
+/* Prints the document of an exchange that did not begin, on standard output. Main. */
+void exchange_settings_report(const struct exchange_settings *settings, const struct mode *mode,
+	const char *peer, enum exit_status status, const char *error);
+
+/* The progress that is shown while data moves. Main. */
+struct meter {
+	bool wanted, running;
+	struct progress progress;
+	deadline_t next;
+};
+
+void meter_init(struct meter *meter, const struct options *options);
+
+/* Milliseconds until a line is due, -1 if none is; busy: data may be moving. */
+int meter_next(struct meter *meter, bool busy);
+
+/* Shows a line: these bytes of that total, or of PROGRESS_UNKNOWN. */
+void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
 
 #endif

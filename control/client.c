@@ -1,14 +1,8 @@
+/* The client's half of a control connection: see control/client.h. */
 #include <errno.h>
 #include <string.h>
 
 #include "control/client.h"
-
-/* A call of rdmacm failed with errno in this phase. */
-static int call_failed(struct control_client *client, enum phase phase, const char *call)
-{
-	return failure_set(
-		&client->probe.failure, FAILURE_ERRNO, phase, errno, call, "%s", strerror(errno));
-}
 
 static int broke_protocol(struct control_client *client, const char *call, const char *how)
 {
@@ -16,44 +10,9 @@ static int broke_protocol(struct control_client *client, const char *call, const
 		&client->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, call, "%s", how);
 }
 
-int control_client_open(
-	struct control_client *client, const struct sockaddr *server, const struct secret *secret)
-{
-	struct rdma_event_channel *events;
-	struct rdma_cm_id *id;
-
-	*client = (struct control_client){0};
-	events = channel_open(&client->probe.failure);
-	if (!events)
-		return -1;
-	if (rdma_create_id(events, &id, NULL, RDMA_PS_TCP)) {
-		call_failed(client, PHASE_OPEN, "rdma_create_id");
-		rdma_destroy_event_channel(events);
-		return -1;
-	}
-	probe_init(&client->probe, events, id, server, secret, SECRET_CLIENT);
-	client->open = true;
-	return 0;
-}
-
-int control_client_resolve(struct control_client *client, const struct sockaddr *source,
-	const struct sockaddr *server, deadline_t deadline)
-{
-	struct probe *probe = &client->probe;
-
-	/* They are not written to. */
-	if (rdma_resolve_addr(probe->id, (struct sockaddr *)source, (struct sockaddr *)server,
-		    deadline_left(deadline)))
-		return call_failed(client, PHASE_ADDRESS, "rdma_resolve_addr");
-	if (probe_await_event(probe, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, deadline, NULL))
-		return -1;
-	if (rdma_resolve_route(probe->id, deadline_left(deadline)))
-		return call_failed(client, PHASE_ROUTE, "rdma_resolve_route");
-	return probe_await_event(probe, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, deadline, NULL);
-}
-
-int control_client_connect(struct control_client *client, const struct control_request *request,
-	deadline_t deadline, struct event_copy *reply)
+int control_client_prepare(struct control_client *client, const struct control_request *request,
+	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
+	struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
@@ -64,24 +23,22 @@ int control_client_connect(struct control_client *client, const struct control_r
 		.timeout = request->timeout,
 	};
 	struct ibv_device_attr device = {0};
-	struct rdma_conn_param parameters = {
+	struct probe *probe = &client->probe;
+
+	*client = (struct control_client){.open = true};
+	probe_init(probe, channel, id, rdma_get_peer_addr(id), secret, SECRET_CLIENT);
+	probe->stop_fd = stop_fd;
+	if (probe_prepare(probe, request->queue_pairs, request->depth))
+		return -1;
+	ibv_query_device(id->verbs, &device);
+	*parameters = (struct rdma_conn_param){
+		.initiator_depth = probe_reads(request->reads, device.max_qp_init_rd_atom),
+		.responder_resources = probe_reads(request->reads, device.max_qp_rd_atom),
 		.retry_count = PROBE_RETRIES,
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
-	struct probe *probe = &client->probe;
-
-	if (probe_prepare(probe, request->queue_pairs, request->depth))
-		return -1;
-	ibv_query_device(probe->id->verbs, &device);
-	parameters.initiator_depth = probe_reads(request->reads, device.max_qp_init_rd_atom);
-	parameters.responder_resources = probe_reads(request->reads, device.max_qp_rd_atom);
-	parameters.private_data =
-		handshake_hello(&probe->handshake, &ours, &parameters.private_data_len);
-	if (rdma_connect(probe->id, &parameters))
-		return call_failed(client, PHASE_CONNECT, "rdma_connect");
-	if (probe_await_event(probe, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, deadline, reply))
-		return -1;
-	probe->connected = true;
+	parameters->private_data =
+		handshake_hello(&probe->handshake, &ours, &parameters->private_data_len);
 	return 0;
 }
 
@@ -119,6 +76,7 @@ int control_client_admission(struct control_client *client, const struct control
 	struct hello theirs;
 	int error = hello_decode(&theirs, said->private_data, said->private_data_len);
 
+	probe->connected = true;
 	/* What makes no sense and what does not hold our secret is the same to us. */
 	if (secret && (error || !handshake_fits(secret, &theirs, said->private_data_len)))
 		return secret_refused(&probe->failure);

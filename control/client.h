@@ -8,6 +8,7 @@
 #include "control/endpoint.h"
 #include "host/counters.h"
 #include "protocol/hello.h"
+#include "verbs/cm.h"
 
 struct control_client {
 	struct probe probe;
@@ -24,21 +25,17 @@ struct control_request {
 };
 
 /*
- * Makes what is needed to connect to that server, with the secret, which may be NULL. Returns 0, or -1
- * with the probe's failure recorded, like all functions here. rdma_create_id(3).
+ * Makes queue pair and memory on that id, and sets *parameters to what rdma_connect() needs. The id and
+ * its channel, which has no events of another one, belong to the client from now on; the secret, which
+ * may be NULL, stays the caller's. stop_fd ends every wait when it is readable; -1: none. Returns 0,
+ * or -1 with the probe's failure recorded, like all functions here. control_client_close() also frees
+ * what a failed call has left. See verbs/dial.h.
  */
-int control_client_open(
-	struct control_client *client, const struct sockaddr *server, const struct secret *secret);
+int control_client_prepare(struct control_client *client, const struct control_request *request,
+	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
+	struct rdma_cm_id *id, struct rdma_conn_param *parameters);
 
-/* Finds device and route; source may be NULL. rdma_resolve_addr(3), rdma_resolve_route(3). */
-int control_client_resolve(struct control_client *client, const struct sockaddr *source,
-	const struct sockaddr *server, deadline_t deadline);
-
-/* Connects. *answer gets what the server said of itself. rdma_connect(3). */
-int control_client_connect(struct control_client *client, const struct control_request *request,
-	deadline_t deadline, struct event_copy *reply);
-
-/* Whether the server's answer fits; and with a secret, whether both hold it. */
+/* Checks the reply of the server that has accepted, and with a secret proves ours and checks its. */
 int control_client_admission(struct control_client *client, const struct control_request *request,
 	const struct event_copy *reply, deadline_t deadline);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "diagnose/connection-checks.h"
+#include "verbs/dial.h"
 
 /* How long what is asked for may take, in milliseconds. */
 #define RESOLVE_MS 3000
@@ -38,15 +39,36 @@ static const struct control_request request = {
 	.reads = READS,
 };
 
-/* Nobody can listen there: a refusal shows that RDMA answers. */
-static int answered_without_port(struct diagnosis *diagnosis, int milliseconds)
+/* For the dial, whose user is the diagnosis. */
+static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+	struct rdma_conn_param *parameters, struct failure *failure)
 {
-	const struct failure *failure = &diagnosis->client.probe.failure;
+	struct diagnosis *diagnosis = user;
+	struct control_client *client = &diagnosis->client;
 
+	if (control_client_prepare(
+		    client, &request, diagnosis->secret, -1, channel, id, parameters) == 0)
+		return 0;
+	*failure = client->probe.failure;
+	return -1;
+}
+
+static void discard(void *user, const struct failure *reason)
+{
+	struct diagnosis *diagnosis = user;
+
+	(void)reason;
+	control_client_close(&diagnosis->client);
+}
+
+/* Nothing can listen on NO_PORT: a refusal shows that RDMA answers. */
+static int answered_without_port(
+	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
+{
 	/* iWARP has no reasons, but the errno of TCP. */
 	if (failure->kind != FAILURE_REJECTED && failure->kind != FAILURE_REFUSED &&
 		!(failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED))
-		return check_control_failed(diagnosis, CHECK_CONNECTION);
+		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, failure);
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
 		"RDMA answers there (in %d ms); give the PORT of an rdma-server to go on",
 		milliseconds);
@@ -55,24 +77,34 @@ static int answered_without_port(struct diagnosis *diagnosis, int milliseconds)
 
 int check_connection(struct diagnosis *diagnosis)
 {
-	struct control_client *client = &diagnosis->client;
-	struct event_copy reply;
 	struct sockaddr_storage address = diagnosis->route.address;
 	uint16_t port = diagnosis->options->port;
+	char peer[ADDRESS_TEXT_SIZE];
+	struct dial dial = {
+		.peer = peer,
+		.output = &diagnosis->output,
+		.deadline = check_deadline(diagnosis, RESOLVE_MS, 0),
+		.stop_fd = -1,
+		.prepare = prepare,
+		.discard = discard,
+		.user = diagnosis,
+	};
 	deadline_t start = deadline_now(), resolved;
+	struct event_copy reply;
 
 	address_set_port(&address, port ? port : NO_PORT);
-	if (control_client_open(client, (struct sockaddr *)&address, diagnosis->secret) ||
-		control_client_resolve(client, reach_source(&diagnosis->route),
-			(struct sockaddr *)&address, check_deadline(diagnosis, RESOLVE_MS, 0)))
-		return check_control_failed(diagnosis, CHECK_CONNECTION);
+	address_port_text((struct sockaddr *)&address, peer);
+	if (dial_resolve(&dial, (struct sockaddr *)&address, reach_source(&diagnosis->route),
+		    deadline_left(dial.deadline)))
+		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure);
 	resolved = deadline_now();
-	if (control_client_connect(
-		    client, &request, check_deadline(diagnosis, CONNECT_MS, 0), &reply))
-		return port ? check_control_failed(diagnosis, CHECK_CONNECTION)
-			    : answered_without_port(diagnosis, (int)(deadline_now() - resolved));
+	dial.deadline = check_deadline(diagnosis, CONNECT_MS, 0);
+	if (dial_connect(&dial, &reply))
+		return port ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)
+			    : answered_without_port(
+				      diagnosis, &dial.failure, (int)(deadline_now() - resolved));
 	if (control_client_admission(
-		    client, &request, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
+		    &diagnosis->client, &request, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_CONNECTION);
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
 		"address and route in %d ms, connected in %d ms%s", (int)(resolved - start),

@@ -13,6 +13,7 @@
 #include "host/counters.h"
 #include "host/inventory.h"
 #include "measure/perf-test.h"
+#include "verbs/server-addresses.h"
 
 struct diagnosis {
 	const struct options *options;
@@ -21,7 +22,7 @@ struct diagnosis {
 	struct check_list list;
 	struct inventory inventory;
 	struct reach_names names;
-	struct addrinfo *sources; /* what --source names */
+	struct server_addresses server; /* --source and --device */
 	struct reach_route route;
 	const struct inventory_device *device; /* that the route leads through: the inventory's */
 	const struct inventory_port *port;     /* and its port */

@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "base/json-document.h"
+#include "cli/startup.h"
 #include "diagnose/connection-checks.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/inventory-report.h"
@@ -15,7 +16,6 @@
 #include "diagnose/udp-probe.h"
 #include "host/device-address.h"
 #include "host/readiness.h"
-#include "rdma-session.h"
 
 /*
  * How long each rung may take, in milliseconds. A neighbour that is not there is given up by the
@@ -192,8 +192,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	/* What is advised from here on is about this address of perhaps several. */
 	address_text(address, text);
 	check_list_set_host(&diagnosis->list, text);
-	if (server_addresses_source(
-		    options, diagnosis->sources, address->sa_family, &from, &failure))
+	if (server_addresses_source(&diagnosis->server, address->sa_family, &from, &failure))
 		return check_list_fail(&diagnosis->list, CHECK_ROUTE, &failure);
 	source = address_or_none(&from);
 	if (check_addresses(diagnosis, address, source))
@@ -240,8 +239,7 @@ static int check_route(struct diagnosis *diagnosis)
 	unsigned int first = names->count;
 	struct failure failure = {0};
 
-	if (server_addresses_find_source(
-		    diagnosis->options, deadline_in(NAME_MS), &diagnosis->sources, &failure))
+	if (server_addresses_find_source(&diagnosis->server, deadline_in(NAME_MS), &failure))
 		return check_list_fail(&diagnosis->list, CHECK_ROUTE, &failure);
 	for (unsigned int i = 0; i < names->count; i++) {
 		if (try_route(diagnosis, (const struct sockaddr *)&names->addresses[i]))
@@ -405,7 +403,9 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	}
 	diagnosis->options = options;
 	diagnosis->output = output;
-	if (load_secret(&diagnosis->secret, options->secret_file, &output)) {
+	diagnosis->server.source = options->source;
+	diagnosis->server.device = options->device;
+	if (startup_secret(&diagnosis->secret, options->secret_file, &output)) {
 		free(diagnosis);
 		return output_finish(&output, STATUS_FAILED);
 	}
@@ -419,8 +419,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	status = output_finish(&diagnosis->output, check_list_status(&diagnosis->list));
 	perf_test_free(&diagnosis->test);
 	control_client_close(&diagnosis->client);
-	if (diagnosis->sources)
-		freeaddrinfo(diagnosis->sources);
+	server_addresses_free(&diagnosis->server);
 	inventory_free(&diagnosis->inventory);
 	secret_free(diagnosis->secret);
 	free(diagnosis);

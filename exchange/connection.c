@@ -263,7 +263,6 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	return 0;
 }
 
-/* That and how hard to try, the same for connect and accept. */
 struct rdma_conn_param connection_parameters(const struct connection *connection)
 {
 	struct rdma_conn_param parameters = {
@@ -291,13 +290,6 @@ static void set_rnr_timer(struct connection *connection)
 bool connection_reads(const struct mode *mode)
 {
 	return mover_find(mode, false)->reads;
-}
-
-int connection_connect(struct connection *connection)
-{
-	struct rdma_conn_param wanted = connection_parameters(connection);
-
-	return rdma_connect(connection->id, &wanted) ? -errno : 0;
 }
 
 int connection_accept(struct connection *connection)

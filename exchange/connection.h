@@ -9,7 +9,7 @@
  *   main                                      CQ thread
  *   connection_create(): receives posted
  *                              ------------>  knows it, before any completion can come
- *   connection_connect() / _accept()
+ *   rdma_connect() / connection_accept()
  *   connection_established()   ------------>  exchange runs: posts, polls, moves data, prints
  *                              <------------  CONNECTION_FINISHED: done, or failed
  *   connection_close()         ------------>  drains the queue pair,
@@ -54,9 +54,6 @@ bool connection_reads(const struct mode *mode);
  * program. They refer to memory of the connection. Main.
  */
 struct rdma_conn_param connection_parameters(const struct connection *connection);
-
-/* Requests the connection. Returns 0 or -errno. Main. rdma_connect(3). */
-int connection_connect(struct connection *connection);
 
 /* Accepts the request. Returns 0 or -errno. Main. rdma_accept(3). */
 int connection_accept(struct connection *connection);

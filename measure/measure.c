@@ -5,10 +5,10 @@
 
 #include "base/explain.h"
 #include "base/json-document.h"
+#include "cli/startup.h"
 #include "measure/measure.h"
 #include "measure/table.h"
 #include "measure/threads.h"
-#include "rdma-session.h"
 
 /* Operations under way if --depth does not say it: so many, or bytes; and of a latency's WRITEs. */
 #define DEPTH_MAX     128
@@ -341,10 +341,10 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	}
 	measurement->options = options;
 	measurement->output = output;
-	test_threads_init(
-		&measurement->threads, options, &measurement->output, depth_max(measurement));
-	server_name(options, measurement->peer);
-	if (load_secret(&measurement->threads.secret, options->secret_file, &output) == 0) {
+	startup_server_name(options, measurement->peer);
+	test_threads_init(&measurement->threads, options, &measurement->output, measurement->peer,
+		depth_max(measurement));
+	if (startup_secret(&measurement->threads.secret, options->secret_file, &output) == 0) {
 		measure_all(measurement);
 		report(measurement);
 		status = explain_status(&measurement->threads.failure);

@@ -1,16 +1,13 @@
+/* The client's threads of a measurement: see measure/threads.h. */
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "measure/test-commands.h"
 #include "measure/threads.h"
-#include "rdma-session.h"
-
-/* Address resolution is asked for in short attempts: see rdma-client.c. */
-#define RESOLVE_MS 1000
 
 /* READs at a time that are asked for, as many as can be: the devices do what they can. */
 #define READS 255
@@ -18,14 +15,56 @@
 /* What the patterns of two runs differ by: any large odd number but that of protocol/test-pattern.c. */
 #define RUN_SEED UINT64_C(0xd1342543de82ef95)
 
+static struct control_request request_of(const struct test_threads *threads)
+{
+	return (struct control_request){
+		.kind = HELLO_MEASUREMENT,
+		.timeout = (uint32_t)threads->options->timeout,
+		.queue_pairs = threads->options->measure.queue_pairs,
+		.depth = threads->depth,
+		.reads = READS,
+	};
+}
+
+/* For a dial, whose user is a thread. */
+static int prepare_connection(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+	struct rdma_conn_param *parameters, struct failure *failure)
+{
+	struct test_thread *member = user;
+	struct test_threads *threads = member->threads;
+	const struct control_request request = request_of(threads);
+
+	if (control_client_prepare(&member->client, &request, threads->secret, threads->signals,
+		    channel, id, parameters) == 0)
+		return 0;
+	*failure = member->client.probe.failure;
+	return -1;
+}
+
+static void discard_connection(void *user, const struct failure *reason)
+{
+	struct test_thread *member = user;
+
+	(void)reason;
+	control_client_close(&member->client);
+}
+
 void test_threads_init(struct test_threads *threads, const struct options *options,
-	const struct output *output, uint32_t depth)
+	const struct output *output, const char *peer, uint32_t depth)
 {
 	*threads = (struct test_threads){
 		.options = options,
-		.output = output,
 		.depth = depth,
 		.signals = -1,
+		.dial =
+			{
+				.server = {.source = options->source, .device = options->device},
+				.peer = peer,
+				.output = output,
+				.timeout = options->timeout,
+				.prepare = prepare_connection,
+				.discard = discard_connection,
+			},
 	};
 	for (uint32_t i = 0; i < options->measure.threads; i++)
 		threads->members[i].threads = threads;
@@ -55,9 +94,6 @@ int test_threads_failed(struct test_threads *threads, const struct control_clien
 		failure.phase = PHASE_MEASUREMENT;
 	if (failure.kind == FAILURE_DEADLINE && failure.code == CODE_DIAGNOSIS)
 		failure.code = ETIMEDOUT;
-	if (failure.kind == FAILURE_ERRNO && failure.phase == PHASE_ADDRESS)
-		server_addresses_evidence(&threads->server, threads->options, failure.code,
-			failure.evidence, sizeof(failure.evidence));
 	if (failure.kind == FAILURE_DEADLINE && !*failure.evidence)
 		snprintf(failure.evidence, sizeof(failure.evidence), "no answer within %g s",
 			(double)threads->options->timeout / 1000);
@@ -66,68 +102,22 @@ int test_threads_failed(struct test_threads *threads, const struct control_clien
 	return -1;
 }
 
-/* Connects at the address that is being tried. */
-static int try_address(struct test_thread *member, deadline_t deadline)
+/* Connects each thread: the first to any of the server's addresses, the others to the same one. */
+static int connect_all(struct test_threads *threads)
 {
-	struct test_threads *threads = member->threads;
-	const struct options *options = threads->options;
-	const struct control_request request = {
-		.kind = HELLO_MEASUREMENT,
-		.timeout = (uint32_t)options->timeout,
-		.queue_pairs = options->measure.queue_pairs,
-		.depth = threads->depth,
-		.reads = READS,
-	};
-	const struct sockaddr *server = threads->server.address->ai_addr;
-	struct control_client *client = &member->client;
-	struct sockaddr_storage source;
+	const struct control_request request = request_of(threads);
+	struct dial *dial = &threads->dial;
 	struct event_copy reply;
 
-	if (server_addresses_source(options, threads->server.sources, server->sa_family, &source,
-		    &threads->failure))
-		return -1;
-	if (control_client_open(client, server, threads->secret))
-		return test_threads_failed(threads, client);
-	client->probe.stop_fd = threads->signals;
-	if (control_client_resolve(
-		    client, address_or_none(&source), server, deadline_in(RESOLVE_MS)) ||
-		server_addresses_check_device(options, client->probe.id, &client->probe.failure) ||
-		control_client_connect(client, &request, deadline, &reply) ||
-		control_client_admission(client, &request, &reply, deadline))
-		return test_threads_failed(threads, client);
-	return 0;
-}
+	for (uint32_t i = 0; i < threads->options->measure.threads; i++) {
+		struct control_client *client = &threads->members[i].client;
 
-/* Whether the server has no place. */
-static bool is_full(const struct failure *failure)
-{
-	return failure->kind == FAILURE_REFUSED &&
-	       (failure->code == REFUSAL_FULL || failure->code == REFUSAL_ADDRESS);
-}
-
-/* Connects the first one at whichever of the server's addresses. */
-static int connect_first(struct test_threads *threads, deadline_t deadline)
-{
-	const struct failure *failure = &threads->failure;
-
-	while (try_address(&threads->members[0], deadline)) {
-		control_client_close(test_threads_ask(threads));
-		if (is_full(failure) || failure->kind == FAILURE_INTERRUPTED ||
-			deadline_left(deadline) == 0 ||
-			!server_addresses_next(&threads->server, failure->code == ETIMEDOUT))
+		dial->user = &threads->members[i];
+		if (i == 0 ? dial_server(dial, &reply) : dial_address(dial, &reply))
 			return -1;
+		if (control_client_admission(client, &request, &reply, dial->deadline))
+			return test_threads_failed(threads, client);
 	}
-	threads->failure = (struct failure){0}; /* of an address tried before */
-	return 0;
-}
-
-static int connect_all(struct test_threads *threads, deadline_t deadline)
-{
-	if (connect_first(threads, deadline))
-		return -1;
-	for (uint32_t i = 1; i < threads->options->measure.threads; i++)
-		if (try_address(&threads->members[i], deadline))
-			return -1;
 	return 0;
 }
 
@@ -137,38 +127,32 @@ static void disconnect_all(struct test_threads *threads)
 		control_client_close(&threads->members[i].client);
 }
 
-/* Waits until the server may have places; false if it has some, or the time is over. */
-static bool await_places(struct test_threads *threads, deadline_t deadline)
-{
-	struct pollfd signals = {.fd = threads->signals, .events = POLLIN};
-
-	if (!is_full(&threads->failure) || deadline_left(deadline) <= RETRY_WHEN_FULL_MS)
-		return false;
-	if (!threads->told_full)
-		report_server_full(threads->output);
-	threads->told_full = true;
-	/* A signal ends the next attempt. */
-	poll(&signals, 1, RETRY_WHEN_FULL_MS);
-	return true;
-}
-
 int test_threads_connect(struct test_threads *threads)
 {
-	deadline_t deadline = test_threads_patience(threads);
+	const struct options *options = threads->options;
+	struct dial *dial = &threads->dial;
 
-	if (server_addresses_find(&threads->server, threads->options, deadline, &threads->failure))
+	dial->deadline = test_threads_patience(threads);
+	if (server_addresses_find(
+		    &dial->server, options->host, options->port, dial->deadline, &threads->failure))
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
-	threads->signals = signals_open();
+	threads->signals = dial->stop_fd = signals_open();
 	if (threads->signals < 0)
 		return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_ADDRESS,
 			-threads->signals, "signalfd", "%s", strerror(-threads->signals));
-	/* Nobody holds a place while he waits for another one: two clients would wait for each other. */
-	while (connect_all(threads, deadline)) {
+	/*
+	 * No thread keeps its connection while another one waits for a slot: two clients would wait
+	 * for each other.
+	 */
+	while (connect_all(threads)) {
 		disconnect_all(threads);
-		if (!await_places(threads, deadline))
+		if (failure_is_set(&threads->failure)) /* after the server had accepted */
 			return -1;
-		threads->failure = (struct failure){0};
+		if (!dial_wait_for_slot(dial)) {
+			threads->failure = dial->failure;
+			return -1;
+		}
 	}
 	return 0;
 }
@@ -350,7 +334,7 @@ void test_threads_close(struct test_threads *threads)
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
 		perf_test_free(&threads->members[i].test);
 	disconnect_all(threads);
-	server_addresses_free(&threads->server);
+	server_addresses_free(&threads->dial.server);
 	if (threads->signals >= 0)
 		close(threads->signals);
 }

@@ -11,7 +11,7 @@
 #include "control/client.h"
 #include "measure/perf-test.h"
 #include "measure/table.h"
-#include "verbs/server-addresses.h"
+#include "verbs/dial.h"
 
 /* One thread, and its connection. */
 struct test_thread {
@@ -29,13 +29,11 @@ struct test_thread {
 
 struct test_threads {
 	const struct options *options;
-	const struct output *output;
 	uint32_t depth; /* the most operations under way on a queue pair */
 	struct secret
 		*secret; /* the caller's, who sets it before the threads connect; NULL: none */
 	int signals;     /* what ends everything when it is readable; -1: not yet opened */
-	struct server_addresses server;
-	bool told_full; /* the user knows that there is no place */
+	struct dial dial;
 	struct test_thread members[OPTIONS_THREADS_MAX];
 	uint64_t runs;
 	struct test_shared shared;
@@ -43,9 +41,9 @@ struct test_threads {
 	struct failure failure;     /* the first */
 };
 
-/* Options and output outlive the team. */
+/* Options, output and peer, which names the server in sentences, outlive the threads. */
 void test_threads_init(struct test_threads *threads, const struct options *options,
-	const struct output *output, uint32_t depth);
+	const struct output *output, const char *peer, uint32_t depth);
 
 /* Connects each thread, at the same of the server's addresses; as long as it has no place for all, anew. */
 int test_threads_connect(struct test_threads *threads);

@@ -4,7 +4,6 @@
 
 #include "protocol/handshake.h"
 #include "protocol/message.h"
-#include "rdma-session.h"
 #include "serve/admission.h"
 #include "stream/sink.h"
 #include "stream/source.h"

@@ -386,28 +386,23 @@ static void settle(struct service *service, struct client *client)
 		move(client, &service->exchanging, 0);
 }
 
-void service_wakeups(struct service *service)
+void service_wakeup(struct service *service, const struct wakeup *wakeup, unsigned int events)
 {
-	unsigned int events;
-	struct wakeup *wakeup;
+	struct client *client;
 
-	while ((wakeup = wakeup_queue_take(&service->wakeups, &events))) {
-		struct client *client;
-
-		if (control_sessions_take_event(&service->control_sessions, wakeup, events))
-			continue;
-		client = connection_owner(wakeup->about);
-		if (events & CONNECTION_AUTHENTICATED)
-			count(service, client);
-		if (events & CONNECTION_HANDSHAKE_DONE)
-			settle(service, client);
-		/* The active side disconnects; we wait for it unless the exchange failed. */
-		if (events & CONNECTION_FINISHED)
-			close_client(service, client, NULL);
-		if (connection_drained(client->connection, events)) {
-			client->drained = true;
-			free_if_over(service, client);
-		}
+	if (control_sessions_take_event(&service->control_sessions, wakeup, events))
+		return;
+	client = connection_owner(wakeup->about);
+	if (events & CONNECTION_AUTHENTICATED)
+		count(service, client);
+	if (events & CONNECTION_HANDSHAKE_DONE)
+		settle(service, client);
+	/* The active side disconnects; we wait for it unless the exchange failed. */
+	if (events & CONNECTION_FINISHED)
+		close_client(service, client, NULL);
+	if (connection_drained(client->connection, events)) {
+		client->drained = true;
+		free_if_over(service, client);
 	}
 }
 

@@ -65,8 +65,8 @@ void service_report(const struct service *service, const struct failure *failure
 /* Takes one rdmacm event, which is acknowledged already. rdma_get_cm_event(3). */
 void service_event(struct service *service, const struct rdma_cm_event *event);
 
-/* Takes what the CQ threads have said. */
-void service_wakeups(struct service *service);
+/* Takes what a CQ thread or a control session has said about wakeup->about. */
+void service_wakeup(struct service *service, const struct wakeup *wakeup, unsigned int events);
 
 /* Ends what has taken too long. */
 void service_deadlines(struct service *service);

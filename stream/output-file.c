@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -178,6 +179,19 @@ static int open_standard_output(struct output_file *file, int stop_fd, char *why
 
 	strcpy(file->name, "-");
 	return error ? refuse(file, error, "", why) : 0;
+}
+
+bool output_file_is_shared(const char *path)
+{
+	struct stat status;
+
+	if (output_is_standard(path))
+		return true;
+	if (stat(path, &status))
+		return false;
+	/* Major number 1: /dev/null, /dev/zero and the like, which have enough for all. */
+	return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
+	       (S_ISCHR(status.st_mode) && major(status.st_rdev) != 1);
 }
 
 /* Finds out what kind of thing the output is. */

@@ -50,6 +50,12 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	const struct output_file_offer *offer, int stop_fd, char why[OUTPUT_FILE_WHY_SIZE]);
 
 /*
+ * True if all who open that input or output share the same bytes: standard input and output, a FIFO, a
+ * terminal. One peer at a time can have it. Any thread.
+ */
+bool output_file_is_shared(const char *path);
+
+/*
  * Looks whether the output could be opened as it is now, without a peer: its directory is there, and
  * nothing is in the way. Returns 0 or -errno. Any thread.
  */

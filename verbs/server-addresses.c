@@ -1,25 +1,38 @@
+/* The addresses of the server and of this host: see verbs/server-addresses.h, which also says who owns them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/device-address.h"
-#include "rdma-session.h"
 #include "verbs/server-addresses.h"
 
-/* An absent host is given up after as many attempts as ARP makes, and one more. */
+/* ARP makes three attempts; an absent host is given up after one more. */
 #define ROUNDS 4
 
-int server_addresses_find(struct server_addresses *server, const struct options *options,
+int server_addresses_find_source(
+	struct server_addresses *server, deadline_t deadline, struct failure *failure)
+{
+	int error = 0;
+
+	if (server->source)
+		error = address_find(
+			server->source, 0, AF_UNSPEC, deadline_left(deadline), &server->sources);
+	return error ? failure_set(failure, FAILURE_NAME, PHASE_ADDRESS, error, "getaddrinfo",
+			       "--source %s: %s", server->source, gai_strerror(error))
+		     : 0;
+}
+
+int server_addresses_find(struct server_addresses *server, const char *host, uint16_t port,
 	deadline_t deadline, struct failure *failure)
 {
-	int error = address_find(options->host, options->port, AF_UNSPEC, deadline_left(deadline),
-		&server->addresses);
+	int error =
+		address_find(host, port, AF_UNSPEC, deadline_left(deadline), &server->addresses);
 
 	if (error)
 		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
 			gai_strerror(error));
 	server->address = server->addresses;
-	return server_addresses_find_source(options, deadline, &server->sources, failure);
+	return server_addresses_find_source(server, deadline, failure);
 }
 
 bool server_addresses_next(struct server_addresses *server, bool silent)
@@ -30,12 +43,45 @@ bool server_addresses_next(struct server_addresses *server, bool silent)
 	return server->address != NULL;
 }
 
-void server_addresses_evidence(const struct server_addresses *server, const struct options *options,
-	int error, char *evidence, size_t size)
+int server_addresses_source(const struct server_addresses *server, int family,
+	struct sockaddr_storage *source, struct failure *failure)
 {
-	if (server->address && (options->source || error == ENODEV))
-		device_address_evidence(
-			"", options->source, server->address->ai_addr, evidence, size);
+	const struct addrinfo *candidate = server->sources;
+	enum readiness lacking;
+
+	source->ss_family = AF_UNSPEC;
+	if (server->source) {
+		while (candidate && candidate->ai_family != family)
+			candidate = candidate->ai_next;
+		if (!candidate)
+			return failure_set(failure, FAILURE_ERRNO, PHASE_ADDRESS, EINVAL,
+				"--source", "--source %s", server->source);
+		memcpy(source, candidate->ai_addr, candidate->ai_addrlen);
+	} else if (server->device) {
+		lacking = device_address_find("", server->device, family, source);
+		if (lacking != HOST_READY)
+			return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking,
+				"--device", "--device %s", server->device);
+	}
+	return 0;
+}
+
+int server_addresses_check_device(
+	const struct server_addresses *server, const struct rdma_cm_id *id, struct failure *failure)
+{
+	const char *name = ibv_get_device_name(id->verbs->device);
+
+	if (!server->device || strcmp(server->device, name) == 0)
+		return 0;
+	return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE, "--device",
+		"it leads through %s", name);
+}
+
+void server_addresses_evidence(const struct server_addresses *server,
+	const struct sockaddr *address, int error, char *evidence, size_t size)
+{
+	if (server->source || error == ENODEV)
+		device_address_evidence("", server->source, address, evidence, size);
 	else
 		snprintf(evidence, size, "%s", strerror(error));
 }

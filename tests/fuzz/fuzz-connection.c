@@ -100,6 +100,13 @@ static void make_session(struct end *end, uint8_t kind, bool with_secret)
 	end->oracle.memory_size = PEER_MEMORY;
 }
 
+static int connect_end(struct end *end)
+{
+	struct rdma_conn_param parameters = connection_parameters(end->connection);
+
+	return rdma_connect(end->id, &parameters);
+}
+
 /* Makes the connection and connects or accepts. Returns false if that cannot be. */
 static bool connect_or_accept(struct end *end, const struct mode *mode)
 {
@@ -122,7 +129,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 		rdma_destroy_id(end->id);
 		return false;
 	}
-	if (active ? connection_connect(end->connection) : connection_accept(end->connection)) {
+	if (active ? connect_end(end) : connection_accept(end->connection)) {
 		fuzz_check(end->failing);
 		connection_destroy(end->connection);
 		return false;

@@ -88,7 +88,7 @@ static void free_if_over(struct load *load, struct bee *bee)
 static int connect_bee(
 	struct load *load, struct bee *bee, struct rdma_cm_id *id, struct failure *failure)
 {
-	int error;
+	struct rdma_conn_param parameters;
 
 	if (!load->device && device_start(id->verbs, &load->device, failure))
 		return -1;
@@ -96,10 +96,10 @@ static int connect_bee(
 		    &load->settings, load->mode, id, load->device, NULL, &bee->connection, failure))
 		return -1;
 	connection_set_owner(bee->connection, bee);
-	error = connection_connect(bee->connection);
-	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_connect",
-			       "%s", strerror(-error))
-		     : 0;
+	parameters = connection_parameters(bee->connection);
+	return rdma_connect(id, &parameters) ? failure_set(failure, FAILURE_ERRNO, PHASE_CONNECT,
+						       errno, "rdma_connect", "%s", strerror(errno))
+					     : 0;
 }
 
 /* Takes an event; the private data is still valid. Returns 0, or -1 with the failure recorded. */

@@ -1,4 +1,5 @@
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -202,6 +203,13 @@ void fixture_start(struct fixture *fixture)
 {
 	fixture_start_device(fixture);
 	fixture_start_connection(fixture);
+}
+
+int fixture_connect(struct fixture *fixture)
+{
+	struct rdma_conn_param parameters = connection_parameters(fixture->connection);
+
+	return rdma_connect(fixture->id, &parameters) ? -errno : 0;
 }
 
 void fixture_establish(struct fixture *fixture)

@@ -68,6 +68,9 @@ void fixture_start_connection(struct fixture *fixture);
 /* Both. */
 void fixture_start(struct fixture *fixture);
 
+/* Asks for the connection, as verbs/dial.c does. Returns 0 or -errno. */
+int fixture_connect(struct fixture *fixture);
+
 /* The connection stands; the peer has introduced itself unless it is a tutorial program. */
 void fixture_establish(struct fixture *fixture);
 

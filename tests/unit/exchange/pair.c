@@ -44,7 +44,7 @@ void pair_make(struct pair *pair)
 	fake_limit_memory(pair->limit);
 	fixture_start_connection(active);
 	fixture_start_session(passive);
-	assert_int_equal(connection_connect(active->connection), 0);
+	assert_int_equal(fixture_connect(active), 0);
 	requests = fake_requests(active->id);
 	request = request_of(&requests);
 	passive->device = active->device;

@@ -143,7 +143,7 @@ static void connects_with_retries_and_an_introduction(void **state)
 		struct fake_requests requests;
 
 		fixture_start(&fixture);
-		assert_int_equal(connection_connect(fixture.connection), 0);
+		assert_int_equal(fixture_connect(&fixture), 0);
 		requests = fake_requests(fixture.id);
 		assert_tries_hard(&requests);
 		assert_is_our_introduction(&requests, &fixture, sizeof("ours"));
@@ -178,7 +178,7 @@ static void the_introduction_says_how_much_will_come(void **state)
 		if (stat(cases[i].input, &file))
 			continue;
 		fixture_start(&fixture);
-		assert_int_equal(connection_connect(fixture.connection), 0);
+		assert_int_equal(fixture_connect(&fixture), 0);
 		requests = fake_requests(fixture.id);
 		assert_is_our_introduction(&requests, &fixture,
 			cases[i].size ? cases[i].size : (uint64_t)file.st_size);
@@ -242,7 +242,7 @@ static void reports_what_rdmacm_refuses(void **state)
 	(void)state;
 	fixture_start(&fixture);
 	fake_fail("rdma_connect", 0, EADDRNOTAVAIL);
-	assert_int_equal(connection_connect(fixture.connection), -EADDRNOTAVAIL);
+	assert_int_equal(fixture_connect(&fixture), -EADDRNOTAVAIL);
 	fake_fail("rdma_accept", 0, EINVAL);
 	assert_int_equal(connection_accept(fixture.connection), -EINVAL);
 	fixture_close(&fixture, NULL);

@@ -1,15 +1,13 @@
-/* What failed rdmacm events mean, copies of events, and signals as descriptors. */
+/* What failed rdmacm events mean, and copies of events. */
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/explain.h"
-#include "rdma-common.h"
+#include "protocol/hello.h"
+#include "protocol/mode.h"
 #include "tests/unit/unit.h"
+#include "verbs/cm.h"
 
 /* REJECTED carries an InfiniBand reason if positive; everything else, and on iWARP, -errno. */
 static void statuses_are_read_as_the_event_means_them(void **state)
@@ -145,40 +143,6 @@ static void a_copy_outlives_the_event(void **state)
 	assert_null(copy.event.param.conn.private_data);
 }
 
-/* In a process of its own: signals stay blocked. Returns 0 if all is as it should be. */
-static int read_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM};
-	int descriptor = signals_open();
-	struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
-
-	if (descriptor < 0 || signals_read(descriptor) != 0)
-		return 1;
-	for (size_t i = 0; i < COUNT(signals); i++) {
-		kill(getpid(), signals[i]);
-		if (poll(&waiting, 1, 1000) != 1 || signals_read(descriptor) != signals[i])
-			return 2;
-	}
-	/* Writing to a closed pipe, or beyond the limit of a file, must be an error, not the end. */
-	kill(getpid(), SIGPIPE);
-	kill(getpid(), SIGXFSZ);
-	return signals_read(descriptor);
-}
-
-static void signals_arrive_where_they_are_polled(void **state)
-{
-	int status;
-	pid_t child = fork();
-
-	(void)state;
-	assert_true(child >= 0);
-	if (child == 0)
-		_exit(read_signals());
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 /* What this host gives is not ours to choose: a channel, or a reason why not. */
 static void a_channel_is_opened_or_the_reason_known(void **state)
 {
@@ -208,9 +172,8 @@ int main(void)
 		cmocka_unit_test(refusals_become_sentences),
 		cmocka_unit_test(foreign_refusals_are_rejections),
 		cmocka_unit_test(a_copy_outlives_the_event),
-		cmocka_unit_test(signals_arrive_where_they_are_polled),
 		cmocka_unit_test(a_channel_is_opened_or_the_reason_known),
 	};
 
-	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("cm", tests, NULL, NULL);
 }

@@ -1,0 +1,105 @@
+/* Choosing the server's addresses, binding and listening: see serve/listen.h. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "host/device-address.h"
+#include "serve/listen.h"
+
+/* Connection requests that may wait for us; the kernel allows at most its max_backlog, 1024. */
+#define BACKLOG 1024
+
+int listen_find_addresses(
+	const struct options *options, struct listen_addresses *addresses, struct failure *failure)
+{
+	struct addrinfo *list;
+	enum readiness lacking;
+	int error;
+
+	*addresses = (struct listen_addresses){0};
+	if (!options->bind && options->device) {
+		lacking = device_address_find("", options->device, AF_UNSPEC, &addresses->all[0]);
+		if (lacking != HOST_READY)
+			return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, (int)lacking,
+				"--device", "--device %s", options->device);
+		address_set_port(&addresses->all[0], options->port);
+		addresses->count = 1;
+		return 0;
+	}
+	error = address_find(options->bind ? options->bind : "::", options->port, AF_UNSPEC,
+		(int)options->timeout, &list);
+	if (error)
+		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
+			gai_strerror(error));
+	for (const struct addrinfo *a = list; a && addresses->count < LISTEN_ADDRESSES_MAX;
+		a = a->ai_next)
+		memcpy(&addresses->all[addresses->count++], a->ai_addr, a->ai_addrlen);
+	freeaddrinfo(list);
+	return 0;
+}
+
+static bool is_wildcard(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+
+	return address->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)
+					      : v4->sin_addr.s_addr == INADDR_ANY;
+}
+
+/* Listens on one address, which must be the wildcard or belong to an RDMA device: --device's, if given. */
+static int listen_on(const struct options *options, struct rdma_cm_id *listener,
+	const struct sockaddr_storage *address, struct failure *failure)
+{
+	int both_families = 0, error;
+	const char *device;
+
+	/* "::" takes IPv4 clients too, whatever net.ipv6.bindv6only says. */
+	rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both_families,
+		sizeof(both_families));
+	error = rdma_bind_addr(listener, (struct sockaddr *)address) ? errno : 0;
+	/* With the wildcard, the kernel calls a port in use an address that is not available. */
+	if (error == EADDRNOTAVAIL && is_wildcard(address))
+		error = EADDRINUSE;
+	/* It takes loopback addresses, though no client can reach them by RDMA. */
+	if (!error && !listener->verbs && !is_wildcard(address))
+		error = ENODEV;
+	if (error)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, error, "rdma_bind_addr",
+			"%s", strerror(error));
+	device = listener->verbs ? ibv_get_device_name(listener->verbs->device) : NULL;
+	if (options->device && device && strcmp(options->device, device) != 0)
+		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, HOST_OTHER_DEVICE,
+			"--device", "it is on %s", device);
+	if (rdma_listen(listener, BACKLOG))
+		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, errno, "rdma_listen", "%s",
+			strerror(errno));
+	return 0;
+}
+
+int listen_start(const struct options *options, const struct listen_addresses *addresses,
+	struct rdma_event_channel *channel, struct rdma_cm_id **listener, struct failure *failure)
+{
+	struct rdma_cm_id *id;
+
+	for (unsigned int i = 0; i < addresses->count; i++) {
+		if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+			return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno,
+				"rdma_create_id", "%s", strerror(errno));
+		if (listen_on(options, id, &addresses->all[i], failure) == 0) {
+			*listener = id;
+			*failure = (struct failure){0}; /* of an address before */
+			return 0;
+		}
+		rdma_destroy_id(id);
+	}
+	return -1;
+}
+
+const char *listen_name(const struct options *options)
+{
+	if (options->bind)
+		return options->bind;
+	return options->device ? options->device : "all addresses";
+}

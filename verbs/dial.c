@@ -1,0 +1,216 @@
+/* Connecting to a server: see verbs/dial.h, which also says who owns what. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/hello.h"
+#include "verbs/dial.h"
+
+/*
+ * Addresses are resolved in short attempts, of this many milliseconds: the kernel may miss that the
+ * neighbour has answered, and look again only when the attempt's time is over.
+ */
+#define RESOLVE_MS 1000
+
+/* A full server is asked again after this many milliseconds. */
+#define RETRY_WHEN_FULL_MS 500
+
+/* An errno of a call in this phase, with the evidence that belongs to it. */
+static int call_failed(struct dial *dial, enum phase phase, const char *call, int error)
+{
+	char evidence[sizeof(dial->failure.evidence)];
+
+	/* The first failure counts: evidence of a later one is not gathered. */
+	if (failure_is_set(&dial->failure))
+		return -1;
+	server_addresses_evidence(&dial->server, dial->address, error, evidence, sizeof(evidence));
+	return failure_set(&dial->failure, FAILURE_ERRNO, phase, error, call, "%s", evidence);
+}
+
+static int timed_out(struct dial *dial, enum phase phase)
+{
+	if (dial->timeout == 0)
+		return failure_set(
+			&dial->failure, FAILURE_DEADLINE, phase, CODE_DIAGNOSIS, "poll", "");
+	return failure_set(&dial->failure, FAILURE_DEADLINE, phase, ETIMEDOUT, "--timeout",
+		"no answer within %g s", (double)dial->timeout / 1000);
+}
+
+/* A signal matters more than any address that failed before it. */
+static int interrupted(struct dial *dial, enum phase phase)
+{
+	dial->failure = (struct failure){0};
+	return failure_set(&dial->failure, FAILURE_INTERRUPTED, phase, EINTR, "signal", "");
+}
+
+static int event_failed(struct dial *dial, const struct rdma_cm_event *event, enum phase phase)
+{
+	if (event->event == RDMA_CM_EVENT_ADDR_ERROR || event->event == RDMA_CM_EVENT_ROUTE_ERROR)
+		return call_failed(dial, phase, rdma_event_str(event->event), abs(event->status));
+	if (!failure_is_set(&dial->failure))
+		failure_from_event(&dial->failure, event, phase, dial->peer);
+	return -1;
+}
+
+/* Waits for that event; any other one but those without meaning here ends the attempt. */
+static int await_event(struct dial *dial, enum rdma_cm_event_type wanted, enum phase phase,
+	struct event_copy *copy)
+{
+	struct pollfd waiting[] = {
+		{.fd = dial->channel->fd, .events = POLLIN},
+		{.fd = dial->stop_fd, .events = POLLIN},
+	};
+	const struct rdma_cm_event *event = &copy->event;
+	int taken;
+
+	for (;;) {
+		if (poll(waiting, 2, deadline_left(dial->deadline)) == 0)
+			return timed_out(dial, phase);
+		if (waiting[1].revents)
+			return interrupted(dial, phase);
+		taken = channel_take(dial->channel, copy);
+		if (taken < 0)
+			return call_failed(dial, phase, "rdma_get_cm_event", -taken);
+		if (taken == 0)
+			continue;
+		output_detail(
+			dial->output, "%s, status %d", rdma_event_str(event->event), event->status);
+		if (event->event == wanted)
+			return 0;
+		/* A bonded interface failed over: the path stays. */
+		if (event->event != RDMA_CM_EVENT_ADDR_CHANGE)
+			return event_failed(dial, event, phase);
+	}
+}
+
+static void show_step(const struct dial *dial, const char *step)
+{
+	if (dial->shows_steps)
+		output_line(dial->output, "%s", step);
+}
+
+static int resolve(struct dial *dial, const struct sockaddr *source, int milliseconds)
+{
+	struct event_copy event;
+
+	/* Neither address is written to. */
+	if (rdma_resolve_addr(dial->id, (struct sockaddr *)source, (struct sockaddr *)dial->address,
+		    milliseconds))
+		return call_failed(dial, PHASE_ADDRESS, "rdma_resolve_addr", errno);
+	if (await_event(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &event) ||
+		server_addresses_check_device(&dial->server, dial->id, &dial->failure))
+		return -1;
+	show_step(dial, "address resolved.");
+	if (rdma_resolve_route(dial->id, deadline_left(dial->deadline)))
+		return call_failed(dial, PHASE_ROUTE, "rdma_resolve_route", errno);
+	if (await_event(dial, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, &event))
+		return -1;
+	show_step(dial, "route resolved.");
+	return 0;
+}
+
+int dial_resolve(struct dial *dial, const struct sockaddr *address, const struct sockaddr *source,
+	int milliseconds)
+{
+	dial->address = address;
+	dial->channel = channel_open(&dial->failure);
+	if (!dial->channel)
+		return -1;
+	if (rdma_create_id(dial->channel, &dial->id, NULL, RDMA_PS_TCP)) {
+		failure_set(&dial->failure, FAILURE_ERRNO, PHASE_OPEN, errno, "rdma_create_id",
+			"%s", strerror(errno));
+		goto destroy_channel;
+	}
+	if (resolve(dial, source, milliseconds) == 0)
+		return 0;
+	rdma_destroy_id(dial->id);
+destroy_channel:
+	rdma_destroy_event_channel(dial->channel);
+	return -1;
+}
+
+int dial_connect(struct dial *dial, struct event_copy *reply)
+{
+	struct rdma_conn_param parameters = {0};
+
+	dial->failure = (struct failure){0}; /* of an address that was tried before */
+	if (dial->prepare(dial->user, dial->channel, dial->id, &parameters, &dial->failure) == 0) {
+		if (rdma_connect(dial->id, &parameters))
+			call_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
+		else if (await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply) == 0)
+			return 0;
+	}
+	dial->discard(dial->user, &dial->failure);
+	return -1;
+}
+
+int dial_address(struct dial *dial, struct event_copy *reply)
+{
+	const struct sockaddr *address = dial->server.address->ai_addr;
+	int left = deadline_left(dial->deadline);
+	char text[ADDRESS_TEXT_SIZE];
+	struct sockaddr_storage source;
+
+	address_port_text(address, text);
+	output_detail(dial->output, "trying %s", text);
+	if (server_addresses_source(&dial->server, address->sa_family, &source, &dial->failure) ||
+		dial_resolve(dial, address, address_or_none(&source),
+			left < RESOLVE_MS ? left : RESOLVE_MS))
+		return -1;
+	return dial_connect(dial, reply);
+}
+
+/* True if the server, or what only one client at a time can have of it, is taken. */
+static bool is_full(const struct failure *failure)
+{
+	if (failure->kind != FAILURE_REFUSED)
+		return false;
+	return failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS ||
+	       failure->code == REFUSAL_BUSY || failure->code == REFUSAL_FULL;
+}
+
+/*
+ * Goes on to another address of the server, if what failed is this one: the server may listen on
+ * another one. Returns false if there is none, or no time.
+ */
+static bool try_next_address(struct dial *dial)
+{
+	const struct failure *failure = &dial->failure;
+	bool resolving = failure->phase == PHASE_ADDRESS || failure->phase == PHASE_ROUTE;
+
+	if (failure->kind == FAILURE_INTERRUPTED || is_full(failure) ||
+		deadline_left(dial->deadline) == 0 ||
+		(!resolving && failure->phase != PHASE_CONNECT))
+		return false;
+	return server_addresses_next(&dial->server, resolving && failure->code == ETIMEDOUT);
+}
+
+int dial_server(struct dial *dial, struct event_copy *reply)
+{
+	while (dial_address(dial, reply))
+		if (!try_next_address(dial))
+			return -1;
+	return 0;
+}
+
+bool dial_wait_for_slot(struct dial *dial)
+{
+	struct pollfd stop = {.fd = dial->stop_fd, .events = POLLIN};
+
+	if (!is_full(&dial->failure)) {
+		/* That the last of several attempts ran out of time explains less. */
+		if (failure_is_set(&dial->refused) && deadline_left(dial->deadline) == 0)
+			dial->failure = dial->refused;
+		return false;
+	}
+	if (deadline_left(dial->deadline) <= RETRY_WHEN_FULL_MS)
+		return false;
+	if (!failure_is_set(&dial->refused))
+		output_line(dial->output, "there is no place at the server; trying again.");
+	dial->refused = dial->failure;
+	dial->failure = (struct failure){0};
+	/* A signal ends the next attempt. */
+	poll(&stop, 1, RETRY_WHEN_FULL_MS);
+	return true;
+}
