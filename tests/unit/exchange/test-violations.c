@@ -30,7 +30,7 @@ static void sizes_that_do_not_fit_are_refused(void **state)
 		struct fixture fixture = {.mode = i & 1, .active = i & 2};
 		struct message done = fixture_peer_done(&fixture, "12345", 5);
 
-		fixture.peer_size = cases[i / 4].announced;
+		fixture.peer_size = cases[i / 4].promised;
 		done.length = cases[i / 4].claimed;
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
 		fixture_receive_data(&fixture, "12345", 5);
@@ -47,11 +47,11 @@ static void sizes_that_do_not_fit_are_refused(void **state)
 	}
 }
 
-/* What the peer tells of its stream, when that cannot be. */
+/* Impossible announcements of the peer. */
 static void data_that_is_not_due_is_refused(void **state)
 {
 	static const struct {
-		uint64_t announced, announced;
+		uint64_t promised, announced;
 		const char *says;
 	} cases[] = {
 		{7, 8, "it sent more than the 7 bytes that it announced"},
@@ -68,7 +68,7 @@ static void data_that_is_not_due_is_refused(void **state)
 			.mode = i & 1,
 			.active = i & 2,
 			.buffer = 2 * PEER_MEMORY,
-			.peer_size = cases[i / 4].announced,
+			.peer_size = cases[i / 4].promised,
 		};
 		struct message data = {.type = MSG_DATA, .length = cases[i / 4].announced};
 
