@@ -57,7 +57,7 @@ static void finds_names(void **state)
 	freeaddrinfo(list);
 }
 
-static void says_what_cannot_be_found(void **state)
+static void reports_unknown_names(void **state)
 {
 	static const struct {
 		const char *host;
@@ -79,7 +79,7 @@ static void says_what_cannot_be_found(void **state)
 	}
 }
 
-static void writes_what_it_does_not_know(void **state)
+static void writes_unknown_families(void **state)
 {
 	struct sockaddr_storage address = {.ss_family = AF_APPLETALK};
 	char text[ADDRESS_TEXT_SIZE];
@@ -115,9 +115,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_and_writes_numeric_addresses),
 		cmocka_unit_test(finds_names),
-		cmocka_unit_test(says_what_cannot_be_found),
+		cmocka_unit_test(reports_unknown_names),
 		cmocka_unit_test(compares_addresses),
-		cmocka_unit_test(writes_what_it_does_not_know),
+		cmocka_unit_test(writes_unknown_families),
 	};
 
 	return cmocka_run_group_tests_name("address", tests, NULL, NULL);

@@ -20,7 +20,7 @@ static void counts_down(void **state)
 	assert_true(deadline_left(deadline) <= MINUTE - 20);
 }
 
-static void what_has_passed_leaves_nothing(void **state)
+static void past_deadlines_leave_no_time(void **state)
 {
 	(void)state;
 	assert_int_equal(deadline_left(deadline_in(0)), 0);
@@ -29,7 +29,7 @@ static void what_has_passed_leaves_nothing(void **state)
 	assert_int_equal(deadline_left(INT64_MIN / 2), 0);
 }
 
-static void what_is_far_away_fits_an_int(void **state)
+static void distant_deadlines_fit_an_int(void **state)
 {
 	(void)state;
 	assert_int_equal(deadline_left(deadline_in((int64_t)INT_MAX + MINUTE)), INT_MAX);
@@ -40,8 +40,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_down),
-		cmocka_unit_test(what_has_passed_leaves_nothing),
-		cmocka_unit_test(what_is_far_away_fits_an_int),
+		cmocka_unit_test(past_deadlines_leave_no_time),
+		cmocka_unit_test(distant_deadlines_fit_an_int),
 	};
 
 	return cmocka_run_group_tests_name("deadline", tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void every_row_is_reached(void **state)
 	assert_null(explain_row(10000));
 }
 
-static void every_kind_has_an_answer(void **state)
+static void every_kind_is_explained(void **state)
 {
 	(void)state;
 	for (enum failure_kind kind = FAILURE_ERRNO; kind <= FAILURE_IMPAIRED; kind++)
@@ -60,7 +60,7 @@ static void every_kind_has_an_answer(void **state)
 	assert_non_null(explain(FAILURE_NONE, PHASE_EXCHANGE, 0));
 }
 
-static void every_code_of_ours_has_a_row_of_its_own(void **state)
+static void every_code_of_ours_has_its_own_row(void **state)
 {
 	(void)state;
 	for (int code = HOST_NO_DEVICE; code <= HOST_LOCKED_MEMORY; code++)
@@ -144,7 +144,7 @@ static void every_command_can_be_copied(void **state)
 }
 
 /* Only what was not seen can be a guess, so it has a sentence, or the silence itself is the cause. */
-static void every_guess_is_one(void **state)
+static void guesses_are_marked_as_guesses(void **state)
 {
 	const struct explanation *row;
 
@@ -166,7 +166,7 @@ static void every_guess_is_one(void **state)
 }
 
 /* A diagnosis has its own times: advice to change those of an exchange would be of no use. */
-static void no_option_gives_a_diagnosis_more_time(void **state)
+static void no_advice_names_timeout_in_a_diagnosis(void **state)
 {
 	(void)state;
 	for (enum phase phase = 0; phase < PHASE_COUNT; phase++) {
@@ -179,7 +179,7 @@ static void no_option_gives_a_diagnosis_more_time(void **state)
 }
 
 /* A word of what a diagnosis prints for each side. */
-static void every_side_has_its_words(void **state)
+static void every_side_is_named(void **state)
 {
 	static const char *const words[] = {
 		[SIDE_HERE] = "where: this host\n",
@@ -401,7 +401,7 @@ static const struct symptom {
 	{"signal", FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, STATUS_FAILED, "signal"},
 };
 
-static void known_symptoms_lead_where_they_should(void **state)
+static void known_symptoms_have_the_right_cause(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(symptoms); i++) {
@@ -422,16 +422,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_reached),
-		cmocka_unit_test(every_kind_has_an_answer),
-		cmocka_unit_test(every_code_of_ours_has_a_row_of_its_own),
+		cmocka_unit_test(every_kind_is_explained),
+		cmocka_unit_test(every_code_of_ours_has_its_own_row),
 		cmocka_unit_test(every_row_is_part_of_a_sentence),
 		cmocka_unit_test(every_command_can_be_copied),
-		cmocka_unit_test(every_guess_is_one),
-		cmocka_unit_test(no_option_gives_a_diagnosis_more_time),
-		cmocka_unit_test(every_side_has_its_words),
+		cmocka_unit_test(guesses_are_marked_as_guesses),
+		cmocka_unit_test(no_advice_names_timeout_in_a_diagnosis),
+		cmocka_unit_test(every_side_is_named),
 		cmocka_unit_test(completions_have_the_names_of_verbs_h),
 		cmocka_unit_test(codes_have_names),
-		cmocka_unit_test(known_symptoms_lead_where_they_should),
+		cmocka_unit_test(known_symptoms_have_the_right_cause),
 	};
 
 	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void every_failure_is_one_line(void **state)
 }
 
 /* The peer hears the cause, or where there is none what was seen; not what to do here. */
-static void tells_the_peer_the_cause(void **state)
+static void sends_the_peer_the_cause(void **state)
 {
 	static const struct {
 		enum failure_kind kind;
@@ -172,7 +172,7 @@ static void tells_the_peer_the_cause(void **state)
 	}
 }
 
-static void tells_the_peer_something_of_every_failure(void **state)
+static void sends_the_peer_a_text_for_every_failure(void **state)
 {
 	const struct explanation *row;
 
@@ -196,8 +196,8 @@ int main(void)
 		cmocka_unit_test(cuts_long_evidence),
 		cmocka_unit_test(writes_whole_sentences),
 		cmocka_unit_test(every_failure_is_one_line),
-		cmocka_unit_test(tells_the_peer_the_cause),
-		cmocka_unit_test(tells_the_peer_something_of_every_failure),
+		cmocka_unit_test(sends_the_peer_the_cause),
+		cmocka_unit_test(sends_the_peer_a_text_for_every_failure),
 	};
 
 	return cmocka_run_group_tests_name("failure", tests, NULL, NULL);

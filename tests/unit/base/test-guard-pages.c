@@ -32,7 +32,7 @@ static void is_zero_and_has_a_guard_at_either_end(void **state)
 	guard_pages_unmap(NULL, 7);
 }
 
-static void says_when_there_is_no_memory(void **state)
+static void reports_lack_of_memory(void **state)
 {
 	(void)state;
 	errno = 0;
@@ -44,7 +44,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_zero_and_has_a_guard_at_either_end),
-		cmocka_unit_test(says_when_there_is_no_memory),
+		cmocka_unit_test(reports_lack_of_memory),
 	};
 
 	return cmocka_run_group_tests_name("guarded", tests, NULL, NULL);

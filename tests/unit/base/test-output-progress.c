@@ -98,7 +98,7 @@ static int show_progress_to_nobody(void)
 	return read_after_filling(pipe, "prog: 2 of 2\nprog: error\n", 1);
 }
 
-static void keeps_the_newest_progress_for_a_reader_that_pauses(void **state)
+static void keeps_the_newest_progress_for_a_paused_reader(void **state)
 {
 	(void)state;
 	run(show_progress_to_nobody, NULL);
@@ -165,7 +165,7 @@ int main(void)
 		cmocka_unit_test(shows_progress_in_place_on_a_terminal),
 		cmocka_unit_test(shows_progress_as_lines_elsewhere),
 		cmocka_unit_test(keeps_progress_within_one_line),
-		cmocka_unit_test(keeps_the_newest_progress_for_a_reader_that_pauses),
+		cmocka_unit_test(keeps_the_newest_progress_for_a_paused_reader),
 		cmocka_unit_test(erases_progress_before_the_lines_of_any_thread),
 	};
 

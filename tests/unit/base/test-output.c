@@ -50,7 +50,7 @@ static int print_quiet_aside(void)
 	return print_all(&quiet_aside);
 }
 
-static void prints_what_was_asked_for(void **state)
+static void prints_only_selected_lines(void **state)
 {
 	static const struct {
 		int (*body)(void);
@@ -99,7 +99,7 @@ static int print_much(void)
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
-static void has_room_for_the_longest_message(void **state)
+static void prints_the_longest_message_whole(void **state)
 {
 	(void)state;
 	run(print_much, NULL);
@@ -117,7 +117,7 @@ static int print_without_descriptors(void)
 	return print_all(&verbose);
 }
 
-static void prints_without_a_thread_of_its_own(void **state)
+static void prints_without_its_thread(void **state)
 {
 	(void)state;
 	run(print_without_descriptors, NULL);
@@ -142,7 +142,7 @@ static int lose_after_failure(void)
 	return lose(STATUS_PEER);
 }
 
-static void says_that_output_was_lost(void **state)
+static void reports_lost_output(void **state)
 {
 	(void)state;
 	run(lose_after_success, "/dev/full");
@@ -223,7 +223,7 @@ static int print_to_a_reader_that_pauses(void)
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
-static void keeps_lines_for_a_reader_that_pauses(void **state)
+static void keeps_lines_for_a_paused_reader(void **state)
 {
 	(void)state;
 	run(print_to_a_reader_that_pauses, NULL);
@@ -240,7 +240,7 @@ static int print_to_nobody(void)
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
-static void gives_up_on_a_reader_that_stopped(void **state)
+static void gives_up_on_a_stopped_reader(void **state)
 {
 	(void)state;
 	run(print_to_nobody, NULL);
@@ -252,15 +252,15 @@ static void gives_up_on_a_reader_that_stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prints_what_was_asked_for),
+		cmocka_unit_test(prints_only_selected_lines),
 		cmocka_unit_test(writes_each_line_at_once),
-		cmocka_unit_test(has_room_for_the_longest_message),
-		cmocka_unit_test(prints_without_a_thread_of_its_own),
-		cmocka_unit_test(says_that_output_was_lost),
+		cmocka_unit_test(prints_the_longest_message_whole),
+		cmocka_unit_test(prints_without_its_thread),
+		cmocka_unit_test(reports_lost_output),
 		cmocka_unit_test(loses_nothing_when_quiet),
 		cmocka_unit_test(keeps_the_lines_of_threads_apart),
-		cmocka_unit_test(keeps_lines_for_a_reader_that_pauses),
-		cmocka_unit_test(gives_up_on_a_reader_that_stopped),
+		cmocka_unit_test(keeps_lines_for_a_paused_reader),
+		cmocka_unit_test(gives_up_on_a_stopped_reader),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void run_steadily(int64_t ms, uint64_t rate, uint64_t total)
 		line_at(now, (uint64_t)now * rate, total);
 }
 
-static void shows_a_transfer_under_way(void **state)
+static void shows_a_running_transfer(void **state)
 {
 	(void)state;
 	start();
@@ -48,7 +48,7 @@ static void shows_a_transfer_under_way(void **state)
 		"1.24 GB of 5.37 GB  23 %  80.0 MB/s now, 80.0 MB/s average, 0:52 left");
 }
 
-static void shows_how_long_it_has_taken_when_the_end_is_unknown(void **state)
+static void shows_elapsed_time_without_a_known_size(void **state)
 {
 	(void)state;
 	start();
@@ -112,7 +112,7 @@ static void shows_the_rate_of_the_last_seconds_in_frequent_lines(void **state)
 		"70.0 MB of 1.00 GB  7 %  20.0 MB/s now, 5.4 MB/s average, 0:47 left");
 }
 
-static void shows_all_only_when_all_is_there(void **state)
+static void shows_100_percent_only_at_the_end(void **state)
 {
 	(void)state;
 	start();
@@ -128,7 +128,7 @@ static void shows_all_only_when_all_is_there(void **state)
 	assert_string_equal(line_at(0, 0, 0), "0 B of 0 B  100 %  -- now, -- average, 0:00 left");
 }
 
-static void has_no_end_in_sight_when_it_is_far(void **state)
+static void shows_no_remaining_time_beyond_its_range(void **state)
 {
 	(void)state;
 	start();
@@ -140,7 +140,7 @@ static void has_no_end_in_sight_when_it_is_far(void **state)
 }
 
 /* A line that would be too long for a terminal is cut; rates that are too much are not. */
-static void keeps_to_its_columns(void **state)
+static void stays_within_its_columns(void **state)
 {
 	(void)state;
 	start();
@@ -157,7 +157,7 @@ static void keeps_to_its_columns(void **state)
 		"200.01 PB of 400.00 PB  50 %  565.00 GB/s now, 18.18 PB/s average, 98:19:33 lef");
 }
 
-static void bears_a_clock_and_a_count_that_go_backwards(void **state)
+static void tolerates_a_clock_and_a_count_that_go_backwards(void **state)
 {
 	(void)state;
 	start();
@@ -176,7 +176,7 @@ static uint64_t random_number(void)
 	return number >> random() % 64;
 }
 
-static void shows_nothing_absurd(void **state)
+static void shows_plausible_values_only(void **state)
 {
 	(void)state;
 	srandom(1);
@@ -200,7 +200,7 @@ static void shows_nothing_absurd(void **state)
 	}
 }
 
-static void cuts_the_line_to_the_room_there_is(void **state)
+static void cuts_the_line_to_the_buffer(void **state)
 {
 	char text[8];
 
@@ -213,18 +213,18 @@ static void cuts_the_line_to_the_room_there_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shows_a_transfer_under_way),
-		cmocka_unit_test(shows_how_long_it_has_taken_when_the_end_is_unknown),
+		cmocka_unit_test(shows_a_running_transfer),
+		cmocka_unit_test(shows_elapsed_time_without_a_known_size),
 		cmocka_unit_test(knows_no_rate_at_the_start),
 		cmocka_unit_test(sees_a_stall_and_its_end),
 		cmocka_unit_test(shows_the_rate_since_the_last_of_rare_lines),
 		cmocka_unit_test(shows_the_rate_of_the_last_seconds_in_frequent_lines),
-		cmocka_unit_test(shows_all_only_when_all_is_there),
-		cmocka_unit_test(has_no_end_in_sight_when_it_is_far),
-		cmocka_unit_test(keeps_to_its_columns),
-		cmocka_unit_test(bears_a_clock_and_a_count_that_go_backwards),
-		cmocka_unit_test(shows_nothing_absurd),
-		cmocka_unit_test(cuts_the_line_to_the_room_there_is),
+		cmocka_unit_test(shows_100_percent_only_at_the_end),
+		cmocka_unit_test(shows_no_remaining_time_beyond_its_range),
+		cmocka_unit_test(stays_within_its_columns),
+		cmocka_unit_test(tolerates_a_clock_and_a_count_that_go_backwards),
+		cmocka_unit_test(shows_plausible_values_only),
+		cmocka_unit_test(cuts_the_line_to_the_buffer),
 	};
 
 	return cmocka_run_group_tests_name("progress", tests, NULL, NULL);

@@ -27,7 +27,7 @@ static int read_signals(void)
 	return signals_read(descriptor);
 }
 
-static void signals_arrive_where_they_are_polled(void **state)
+static void signals_arrive_at_their_descriptor(void **state)
 {
 	int status;
 	pid_t child = fork();
@@ -44,7 +44,7 @@ static void signals_arrive_where_they_are_polled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signals_arrive_where_they_are_polled),
+		cmocka_unit_test(signals_arrive_at_their_descriptor),
 	};
 
 	return cmocka_run_group_tests_name("signals", tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void escapes_a_terminal_sequence(void **state)
 	assert_string_equal(text, "\\x1b[2J\\x07\\x0d\\x0ahi\\\\ \\x7f\\xff\\x00");
 }
 
-static void takes_no_bytes(void **state)
+static void escapes_an_empty_text(void **state)
 {
 	char text[TEXT_ESCAPED_SIZE(0)] = {'x'};
 
@@ -50,7 +50,7 @@ static void takes_no_bytes(void **state)
 }
 
 /* AddressSanitizer sees a byte too many, this test a byte too few. */
-static void needs_exactly_the_room_that_is_promised(void **state)
+static void needs_exactly_the_promised_size(void **state)
 {
 	static const size_t lengths[] = {0, 1, 2, 1023, 1024};
 
@@ -105,7 +105,7 @@ static void keeps_utf8_and_escapes_the_rest(void **state)
 	}
 }
 
-static void replaces_what_is_not_printable(void **state)
+static void replaces_unprintable_characters(void **state)
 {
 	char text[] = "eth0 \033[2J\x7f\n\xc3\xa4~";
 
@@ -115,7 +115,7 @@ static void replaces_what_is_not_printable(void **state)
 }
 
 /* A shell takes each for one word and changes nothing of it, but for what could not be printed. */
-static void quotes_what_a_shell_would_not_leave_alone(void **state)
+static void quotes_shell_characters(void **state)
 {
 	static const struct {
 		const char *word, *quoted;
@@ -147,11 +147,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(escapes_each_byte),
 		cmocka_unit_test(escapes_a_terminal_sequence),
-		cmocka_unit_test(takes_no_bytes),
+		cmocka_unit_test(escapes_an_empty_text),
 		cmocka_unit_test(keeps_utf8_and_escapes_the_rest),
-		cmocka_unit_test(replaces_what_is_not_printable),
-		cmocka_unit_test(quotes_what_a_shell_would_not_leave_alone),
-		cmocka_unit_test(needs_exactly_the_room_that_is_promised),
+		cmocka_unit_test(replaces_unprintable_characters),
+		cmocka_unit_test(quotes_shell_characters),
+		cmocka_unit_test(needs_exactly_the_promised_size),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

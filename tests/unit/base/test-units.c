@@ -47,7 +47,7 @@ static void reads_every_unit(void **state)
 	}
 }
 
-static void refuses_what_is_no_size(void **state)
+static void refuses_texts_that_are_no_size(void **state)
 {
 	static const char *const cases[] = {"", " ", "K", "KiB", "-1", "+1", " 1", "1 ", "1 K",
 		"1K ", "1\n", "0x10", "1.5M", "1,5M", "1e6", "one", "1B", "1T", "1Ki", "1kiB",
@@ -63,7 +63,7 @@ static void refuses_what_is_no_size(void **state)
 	}
 }
 
-static void refuses_what_is_out_of_range(void **state)
+static void refuses_sizes_out_of_range(void **state)
 {
 	static const struct {
 		const char *text;
@@ -191,8 +191,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_every_unit),
-		cmocka_unit_test(refuses_what_is_no_size),
-		cmocka_unit_test(refuses_what_is_out_of_range),
+		cmocka_unit_test(refuses_texts_that_are_no_size),
+		cmocka_unit_test(refuses_sizes_out_of_range),
 		cmocka_unit_test(limits_are_within_the_range),
 		cmocka_unit_test(shows_amounts_and_rates),
 		cmocka_unit_test(shows_durations),

@@ -47,7 +47,7 @@ static void is_empty_at_first(void **state)
 	assert_empty(*state);
 }
 
-static void ors_the_bits_of_one_slip(void **state)
+static void ors_the_bits_of_one_wakeup(void **state)
 {
 	struct wakeup_queue *queue = *state;
 	struct wakeup wakeup = {0};
@@ -84,7 +84,7 @@ static void keeps_the_order_of_first_posts(void **state)
 	assert_empty(queue);
 }
 
-static void withdraws_from_every_place(void **state)
+static void withdraws_from_every_position(void **state)
 {
 	struct wakeup_queue *queue = *state;
 	unsigned int bits;
@@ -103,7 +103,7 @@ static void withdraws_from_every_place(void **state)
 	}
 }
 
-static void forgets_the_bits_that_were_withdrawn(void **state)
+static void forgets_withdrawn_bits(void **state)
 {
 	struct wakeup_queue *queue = *state;
 	struct wakeup wakeup = {0};
@@ -141,7 +141,7 @@ static void *look_for_long(void *argument)
 }
 
 /* Else it would look at what the withdrawer frees. */
-static void withdrawing_waits_for_who_has_taken(void **state)
+static void withdrawing_waits_for_the_receiver(void **state)
 {
 	struct looking looking = {.queue = *state};
 	struct wakeup wakeup = {0};
@@ -171,7 +171,7 @@ static void the_receiver_withdraws_at_once(void **state)
 	assert_empty(queue);
 }
 
-static void closes_what_was_never_opened(void **state)
+static void closes_a_queue_that_was_never_opened(void **state)
 {
 	struct wakeup_queue queue = {.eventfd = -1};
 
@@ -218,7 +218,7 @@ static void *post_numbers(void *argument)
 	return NULL;
 }
 
-static void loses_no_note_between_threads(void **state)
+static void loses_no_wakeup_between_threads(void **state)
 {
 	struct poster posters[POSTERS] = {0};
 	unsigned long expected[POSTERS] = {0};
@@ -273,7 +273,7 @@ static void *flood(void *argument)
 	return NULL;
 }
 
-static void loses_no_bit_in_a_flood(void **state)
+static void loses_no_bit_under_load(void **state)
 {
 	static struct wakeup wakeups[FLOODED];
 	static unsigned int got[FLOODED];
@@ -309,15 +309,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_mailbox(is_empty_at_first),
-		with_mailbox(ors_the_bits_of_one_slip),
+		with_mailbox(ors_the_bits_of_one_wakeup),
 		with_mailbox(keeps_the_order_of_first_posts),
-		with_mailbox(withdraws_from_every_place),
-		with_mailbox(forgets_the_bits_that_were_withdrawn),
-		with_mailbox(withdrawing_waits_for_who_has_taken),
+		with_mailbox(withdraws_from_every_position),
+		with_mailbox(forgets_withdrawn_bits),
+		with_mailbox(withdrawing_waits_for_the_receiver),
 		with_mailbox(the_receiver_withdraws_at_once),
-		cmocka_unit_test(closes_what_was_never_opened),
-		with_mailbox(loses_no_note_between_threads),
-		with_mailbox(loses_no_bit_in_a_flood),
+		cmocka_unit_test(closes_a_queue_that_was_never_opened),
+		with_mailbox(loses_no_wakeup_between_threads),
+		with_mailbox(loses_no_bit_under_load),
 	};
 
 	return cmocka_run_group_tests_name("mailbox", tests, NULL, NULL);

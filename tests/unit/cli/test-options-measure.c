@@ -133,7 +133,7 @@ static void are_taken(void **state)
 	}
 }
 
-static void measure_nothing_unless_they_say_so(void **state)
+static void start_no_test_without_its_option(void **state)
 {
 	static const char *const none[] = {NULL};
 	struct options options;
@@ -264,7 +264,7 @@ static const struct {
 	{{"--bandwidth", "--poll", ""}, "--poll must not be ''"},
 };
 
-static void wrong_ones_together_are_named(void **state)
+static void conflicting_options_are_named(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(wrong_together); i++) {
@@ -277,7 +277,7 @@ static void wrong_ones_together_are_named(void **state)
 }
 
 /* One server serves any measurement. */
-static void are_none_of_the_servers(void **state)
+static void are_refused_by_the_server(void **state)
 {
 	static const char *const names[] = {"--bandwidth", "--bidirectional", "--duration",
 		"--expect", "--histogram", "--iterations", "--latency", "--poll", "--qps", "--size",
@@ -296,7 +296,7 @@ static void are_none_of_the_servers(void **state)
 	}
 }
 
-static void do_not_go_with_a_diagnosis(void **state)
+static void are_refused_by_a_diagnosis(void **state)
 {
 	char *argv[] = {(char *)"rdma-client", (char *)"--bandwidth", (char *)"diagnose", NULL};
 	struct options options;
@@ -311,11 +311,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(are_taken),
-		cmocka_unit_test(measure_nothing_unless_they_say_so),
+		cmocka_unit_test(start_no_test_without_its_option),
 		cmocka_unit_test(wrong_values_are_named),
-		cmocka_unit_test(wrong_ones_together_are_named),
-		cmocka_unit_test(are_none_of_the_servers),
-		cmocka_unit_test(do_not_go_with_a_diagnosis),
+		cmocka_unit_test(conflicting_options_are_named),
+		cmocka_unit_test(are_refused_by_the_server),
+		cmocka_unit_test(are_refused_by_a_diagnosis),
 	};
 
 	return cmocka_run_group_tests_name("options of a measurement", tests, NULL, NULL);

@@ -349,7 +349,7 @@ static const struct wrong {
 	{S, {"--json", "--output", "-", "--port", "x", "any"}, "'x'"},
 };
 
-static void names_what_is_wrong(void **state)
+static void names_wrong_arguments(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -367,7 +367,7 @@ static void names_what_is_wrong(void **state)
 }
 
 /* Options that exclude each other, in whatever order they come. The sentence names them both. */
-static void names_what_does_not_go_together(void **state)
+static void names_conflicting_options(void **state)
 {
 	static const struct {
 		const char *words[WORDS_MAX], *one, *other;
@@ -393,7 +393,7 @@ static void names_what_does_not_go_together(void **state)
 }
 
 /* The sentence about a very long word is cut, not overrun. */
-static void cuts_what_does_not_fit(void **state)
+static void cuts_long_errors(void **state)
 {
 	const char *const words[WORDS_MAX] = {"--port", too_long, "any"};
 	struct options options;
@@ -403,7 +403,7 @@ static void cuts_what_does_not_fit(void **state)
 	assert_int_equal(strlen(options.error), OPTIONS_ERROR_MAX - 1);
 }
 
-static void help_and_version_come_before_what_is_missing(void **state)
+static void help_and_version_need_no_other_argument(void **state)
 {
 	static const struct {
 		const char *words[WORDS_MAX];
@@ -438,10 +438,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_every_option),
-		cmocka_unit_test(names_what_is_wrong),
-		cmocka_unit_test(names_what_does_not_go_together),
-		cmocka_unit_test(cuts_what_does_not_fit),
-		cmocka_unit_test(help_and_version_come_before_what_is_missing),
+		cmocka_unit_test(names_wrong_arguments),
+		cmocka_unit_test(names_conflicting_options),
+		cmocka_unit_test(cuts_long_errors),
+		cmocka_unit_test(help_and_version_need_no_other_argument),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, fill, NULL);

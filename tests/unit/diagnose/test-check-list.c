@@ -60,7 +60,7 @@ static const char *verdict(const struct check_list *list)
 	return text;
 }
 
-static void every_rung_has_a_name_of_its_own(void **state)
+static void every_check_has_its_own_name(void **state)
 {
 	(void)state;
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
@@ -70,7 +70,7 @@ static void every_rung_has_a_name_of_its_own(void **state)
 	}
 }
 
-static void one_line_says_what_held_and_what_was_left_out(void **state)
+static void one_line_lists_passed_and_skipped_checks(void **state)
 {
 	struct check_list list = climbed(CHECK_HOST);
 
@@ -83,7 +83,7 @@ static void one_line_says_what_held_and_what_was_left_out(void **state)
 	assert_int_equal(check_list_broken(&list), CHECKS);
 }
 
-static void a_broken_rung_says_cause_evidence_side_and_advice(void **state)
+static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 {
 	struct check_list list = broken_at(CHECK_NEIGHBOUR,
 		made(FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT, "10.9.0.2 on eth0: FAILED"));
@@ -104,7 +104,7 @@ static void a_broken_rung_says_cause_evidence_side_and_advice(void **state)
 }
 
 /* Where the table has no cause, the evidence is one, and is not said twice. */
-static void evidence_that_is_the_cause_is_said_once(void **state)
+static void evidence_equal_to_the_cause_is_printed_once(void **state)
 {
 	struct check_list list = broken_at(
 		CHECK_NAME, made(FAILURE_NAME, PHASE_NAME, -2, "Name or service not known"));
@@ -199,7 +199,7 @@ static void commands_are_safe_to_copy(void **state)
 	assert_int_equal(strlen(end), strlen("look: getent ahosts ") + 2 + 4 * strlen(many));
 }
 
-static void what_it_comes_to(void **state)
+static void verdicts_follow_from_the_checks(void **state)
 {
 	struct check_list list = climbed(CHECKS);
 
@@ -220,7 +220,7 @@ static void what_it_comes_to(void **state)
 }
 
 /* Only what is there but impaired lets RDMA work, wherever it is on the ladder. */
-static void what_works_badly_is_told_from_what_does_not_work(void **state)
+static void warnings_differ_from_failures(void **state)
 {
 	static const struct {
 		enum check check;
@@ -265,7 +265,7 @@ static void what_works_badly_is_told_from_what_does_not_work(void **state)
 }
 
 /* Who is served, and who is not, has nothing to do with what else breaks. */
-static void a_full_server_explains_nothing_else(void **state)
+static void a_full_server_is_the_only_cause(void **state)
 {
 	struct failure full = made(FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, "2 of 2");
 	struct failure gone = made(FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, "");
@@ -286,7 +286,7 @@ static void a_full_server_explains_nothing_else(void **state)
 }
 
 /* Loss that ends the climb. */
-static void what_is_so_bad_that_nothing_gets_through_does_not_work(void **state)
+static void total_loss_is_a_failure(void **state)
 {
 	struct check_list list = broken_at(
 		CHECK_DATA, made(FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, "our WRITE"));
@@ -330,7 +330,7 @@ static const char *text_of(struct json_object *array, enum check check, const ch
 		json_object_object_get(json_object_array_get_idx(array, check), key));
 }
 
-static void programs_read_it_all(void **state)
+static void json_has_every_member(void **state)
 {
 	struct check_list list = broken_at(
 		CHECK_ROUTE, made(FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, "it leaves through eth0"));
@@ -356,7 +356,7 @@ static void programs_read_it_all(void **state)
 	json_object_put(array);
 }
 
-static void texts_that_are_no_utf8_become_safe(void **state)
+static void invalid_utf8_becomes_safe(void **state)
 {
 	struct check_list list = broken_at(CHECK_HOST,
 		made(FAILURE_HOST, PHASE_OPEN, HOST_NO_SUCH_DEVICE, "--device \xff\x1b[2J"));
@@ -402,20 +402,20 @@ static void nothing_overruns_its_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_rung_has_a_name_of_its_own),
-		cmocka_unit_test(one_line_says_what_held_and_what_was_left_out),
-		cmocka_unit_test(a_broken_rung_says_cause_evidence_side_and_advice),
-		cmocka_unit_test(evidence_that_is_the_cause_is_said_once),
+		cmocka_unit_test(every_check_has_its_own_name),
+		cmocka_unit_test(one_line_lists_passed_and_skipped_checks),
+		cmocka_unit_test(a_failed_check_shows_cause_evidence_side_and_advice),
+		cmocka_unit_test(evidence_equal_to_the_cause_is_printed_once),
 		cmocka_unit_test(every_explanation_is_shown),
 		cmocka_unit_test(commands_name_the_host),
 		cmocka_unit_test(commands_are_safe_to_copy),
-		cmocka_unit_test(what_it_comes_to),
-		cmocka_unit_test(what_works_badly_is_told_from_what_does_not_work),
-		cmocka_unit_test(a_full_server_explains_nothing_else),
-		cmocka_unit_test(what_is_so_bad_that_nothing_gets_through_does_not_work),
+		cmocka_unit_test(verdicts_follow_from_the_checks),
+		cmocka_unit_test(warnings_differ_from_failures),
+		cmocka_unit_test(a_full_server_is_the_only_cause),
+		cmocka_unit_test(total_loss_is_a_failure),
 		cmocka_unit_test(statuses_are_those_of_an_exchange),
-		cmocka_unit_test(programs_read_it_all),
-		cmocka_unit_test(texts_that_are_no_utf8_become_safe),
+		cmocka_unit_test(json_has_every_member),
+		cmocka_unit_test(invalid_utf8_becomes_safe),
 		cmocka_unit_test(nothing_overruns_its_buffer),
 	};
 

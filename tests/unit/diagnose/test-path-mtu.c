@@ -112,7 +112,7 @@ static void always_ends(void **state)
 	}
 }
 
-static void says_what_it_concludes(void **state)
+static void prints_its_conclusion(void **state)
 {
 	static const struct {
 		struct path path;
@@ -160,7 +160,7 @@ static struct path probe(const char *host, int milliseconds)
 	return path;
 }
 
-static void probes_paths_that_are_whole(void **state)
+static void probes_paths_without_loss(void **state)
 {
 	static const struct {
 		const char *host;
@@ -181,7 +181,7 @@ static void probes_paths_that_are_whole(void **state)
 }
 
 /* As with a switch: what is too large for the next link disappears, and nobody says so. */
-static void probes_paths_that_lose_what_is_large(void **state)
+static void probes_paths_that_lose_large_datagrams(void **state)
 {
 	static const char *const hosts[] = {FAR, "fd09::2"};
 
@@ -214,7 +214,7 @@ static void probes_paths_with_a_router_that_refuses(void **state)
 	assert_int_equal(path.found.proven, 0);
 }
 
-static void silence_proves_nothing(void **state)
+static void lost_replies_prove_nothing(void **state)
 {
 	struct path path;
 
@@ -240,11 +240,11 @@ int main(void)
 		cmocka_unit_test(finds_the_largest_datagram),
 		cmocka_unit_test(sends_no_more_than_needed),
 		cmocka_unit_test(always_ends),
-		cmocka_unit_test(says_what_it_concludes),
-		cmocka_unit_test(probes_paths_that_are_whole),
-		cmocka_unit_test(probes_paths_that_lose_what_is_large),
+		cmocka_unit_test(prints_its_conclusion),
+		cmocka_unit_test(probes_paths_without_loss),
+		cmocka_unit_test(probes_paths_that_lose_large_datagrams),
 		cmocka_unit_test(probes_paths_with_a_router_that_refuses),
-		cmocka_unit_test(silence_proves_nothing),
+		cmocka_unit_test(lost_replies_prove_nothing),
 	};
 
 	return cmocka_run_group_tests_name("path", tests, NULL, NULL);

@@ -267,7 +267,7 @@ static void finds_routes(void **state)
 	assert_route("127.0.0.1", REACH_BAD, find_route("127.0.0.1").evidence);
 }
 
-static void finds_that_no_route_leads_there(void **state)
+static void finds_missing_routes(void **state)
 {
 	static const char *const types[] = {"blackhole", "prohibit", "unreachable"};
 	static const char *const evidence[] = {
@@ -321,7 +321,7 @@ static struct reach_neighbour find_neighbour(const char *text, int milliseconds)
 	return neighbour;
 }
 
-static void finds_neighbours_that_are_there(void **state)
+static void finds_present_neighbours(void **state)
 {
 	static const char *const hosts[] = {FAR, "fd09::2", "10.88.0.1", "10.89.0.1", "fd88::1"};
 	struct reach_neighbour neighbour;
@@ -349,7 +349,7 @@ static void finds_neighbours_that_are_there(void **state)
 	assert_true(neighbour.confirmed);
 }
 
-static void finds_neighbours_that_are_absent(void **state)
+static void finds_absent_neighbours(void **state)
 {
 	static const struct {
 		const char *host, *evidence;
@@ -371,7 +371,7 @@ static void finds_neighbours_that_are_absent(void **state)
 }
 
 /* A neighbour of old that does not answer is not taken for one, nor given up before its time. */
-static void does_not_trust_what_was_known_before(void **state)
+static void does_not_trust_old_neighbour_entries(void **state)
 {
 	struct reach_neighbour neighbour;
 
@@ -402,7 +402,7 @@ static void ends_by_the_deadline(void **state)
 	assert_true(neighbour.entry.state & NUD_INCOMPLETE);
 }
 
-static void needs_no_neighbour_at_home(void **state)
+static void needs_no_neighbour_on_loopback(void **state)
 {
 	static const char *const hosts[] = {NEAR, "fd09::1", "127.0.0.1", "::1"};
 
@@ -430,13 +430,13 @@ int main(void)
 		cmocka_unit_test(judges_interfaces),
 		cmocka_unit_test(judges_neighbours),
 		cmocka_unit_test(finds_routes),
-		cmocka_unit_test(finds_that_no_route_leads_there),
+		cmocka_unit_test(finds_missing_routes),
 		cmocka_unit_test(finds_interfaces_that_are_down),
-		cmocka_unit_test(finds_neighbours_that_are_there),
-		cmocka_unit_test(finds_neighbours_that_are_absent),
-		cmocka_unit_test(does_not_trust_what_was_known_before),
+		cmocka_unit_test(finds_present_neighbours),
+		cmocka_unit_test(finds_absent_neighbours),
+		cmocka_unit_test(does_not_trust_old_neighbour_entries),
 		cmocka_unit_test(ends_by_the_deadline),
-		cmocka_unit_test(needs_no_neighbour_at_home),
+		cmocka_unit_test(needs_no_neighbour_on_loopback),
 	};
 
 	return cmocka_run_group_tests_name("reach", tests, NULL, NULL);

@@ -190,7 +190,7 @@ static void print_broken(FILE *stream)
 	}
 }
 
-static void documents_are_as_the_schema_says(void **state)
+static void documents_match_the_schema(void **state)
 {
 	const struct made_up good = make_good(), alone = make_alone();
 	char *texts;
@@ -207,7 +207,7 @@ static void documents_are_as_the_schema_says(void **state)
 	free(texts);
 }
 
-static void schema_refuses_what_is_wrong_with_a_good_one(void **state)
+static void schema_refuses_faults_in_a_passed_diagnosis(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"schema\":1", "\"schema\":2"},
@@ -258,7 +258,7 @@ static void schema_refuses_what_is_wrong_with_a_good_one(void **state)
 	free(text);
 }
 
-static void schema_refuses_what_is_no_number(void **state)
+static void schema_refuses_wrong_numbers(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"rdma_mtu\":4096", "\"rdma_mtu\":\"4096\""},
@@ -283,7 +283,7 @@ static void schema_refuses_what_is_no_number(void **state)
 	free(text);
 }
 
-static void schema_refuses_what_is_wrong_with_a_bad_one(void **state)
+static void schema_refuses_faults_in_a_failed_diagnosis(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"status\":3", "\"status\":0"},
@@ -310,10 +310,10 @@ static void schema_refuses_what_is_wrong_with_a_bad_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(documents_are_as_the_schema_says),
-		cmocka_unit_test(schema_refuses_what_is_wrong_with_a_good_one),
-		cmocka_unit_test(schema_refuses_what_is_no_number),
-		cmocka_unit_test(schema_refuses_what_is_wrong_with_a_bad_one),
+		cmocka_unit_test(documents_match_the_schema),
+		cmocka_unit_test(schema_refuses_faults_in_a_passed_diagnosis),
+		cmocka_unit_test(schema_refuses_wrong_numbers),
+		cmocka_unit_test(schema_refuses_faults_in_a_failed_diagnosis),
 	};
 
 	return cmocka_run_group_tests_name("findings", tests, NULL, NULL);

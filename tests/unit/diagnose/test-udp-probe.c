@@ -14,7 +14,7 @@
 
 #define MINUTE 60000
 
-static void judges_what_comes_back(void **state)
+static void judges_replies(void **state)
 {
 	static const struct {
 		const char *name;
@@ -55,7 +55,7 @@ static void judges_what_comes_back(void **state)
 	}
 }
 
-static void knows_the_smallest_datagrams(void **state)
+static void accepts_the_smallest_datagrams(void **state)
 {
 	(void)state;
 	assert_int_equal(datagram_size_min(AF_INET), 28);
@@ -77,7 +77,7 @@ static enum datagram_answer send_and_wait(
 	return datagram_read(datagram);
 }
 
-static void arrives_where_nobody_listens(void **state)
+static void arrives_at_a_closed_port(void **state)
 {
 	static const unsigned int sizes[] = {0, 28, 29, 1500, 65535};
 	struct datagram datagram;
@@ -91,7 +91,7 @@ static void arrives_where_nobody_listens(void **state)
 	}
 }
 
-static void arrives_where_somebody_answers(void **state)
+static void arrives_at_an_open_port(void **state)
 {
 	struct sockaddr_storage address = net_address("127.0.0.2"), from;
 	socklen_t length = sizeof(from);
@@ -137,7 +137,7 @@ static void is_refused_by_its_own_interface(void **state)
 	datagram_close(&datagram);
 }
 
-static void says_what_else_comes_back(void **state)
+static void reports_other_errors(void **state)
 {
 	struct datagram datagram;
 
@@ -152,12 +152,12 @@ static void says_what_else_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_what_comes_back),
-		cmocka_unit_test(knows_the_smallest_datagrams),
-		cmocka_unit_test(arrives_where_nobody_listens),
-		cmocka_unit_test(arrives_where_somebody_answers),
+		cmocka_unit_test(judges_replies),
+		cmocka_unit_test(accepts_the_smallest_datagrams),
+		cmocka_unit_test(arrives_at_a_closed_port),
+		cmocka_unit_test(arrives_at_an_open_port),
 		cmocka_unit_test(is_refused_by_its_own_interface),
-		cmocka_unit_test(says_what_else_comes_back),
+		cmocka_unit_test(reports_other_errors),
 	};
 
 	return cmocka_run_group_tests_name("datagram", tests, NULL, NULL);

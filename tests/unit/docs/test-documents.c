@@ -318,7 +318,7 @@ static void every_exit_status_is_documented(void **state)
 }
 
 /* The paper has a section for each rung, the manual an entry, and the schema its name. */
-static void every_rung_is_documented(void **state)
+static void every_check_is_documented(void **state)
 {
 	char *document = document_read("docs/diagnosis.md"),
 	     *manual = document_read("man/rdma-client.1");
@@ -399,7 +399,7 @@ static char *read_tests(void)
 }
 
 /* What is claimed to be tested has a test of that name. */
-static void every_claim_of_security_has_its_test(void **state)
+static void every_security_claim_has_its_test(void **state)
 {
 	char *tests = read_tests(), *document = document_read("SECURITY.md"), *rest = document,
 	     *part;
@@ -425,11 +425,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_explanation_has_a_section),
-		cmocka_unit_test(every_rung_is_documented),
+		cmocka_unit_test(every_check_is_documented),
 		cmocka_unit_test(every_fact_is_in_the_schema),
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
-		cmocka_unit_test(every_claim_of_security_has_its_test),
+		cmocka_unit_test(every_security_claim_has_its_test),
 	};
 
 	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);

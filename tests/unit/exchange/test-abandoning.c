@@ -22,7 +22,7 @@ static void an_abandoned_exchange_is_no_success(void **state)
 	assert_true(failure_is_set(&fixture.outcome));
 }
 
-static void a_dead_channel_does_not_keep_a_connection(void **state)
+static void a_dead_channel_does_not_hold_a_connection(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message region;
@@ -43,7 +43,7 @@ static void a_dead_channel_does_not_keep_a_connection(void **state)
 }
 
 /* A device that is gone returns no work request. */
-static void an_abandoned_connection_is_let_go_at_once(void **state)
+static void an_abandoned_connection_is_released_at_once(void **state)
 {
 	static const struct failure removed = {.kind = FAILURE_REMOVED,
 		.phase = PHASE_EXCHANGE,
@@ -72,7 +72,7 @@ static void an_abandoned_connection_is_let_go_at_once(void **state)
 }
 
 /* The thread has let go of it, but we have not heard: our note is under way, so we wait for it. */
-static void an_abandoned_connection_waits_for_its_answer(void **state)
+static void an_abandoned_connection_waits_for_its_event(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
 
@@ -88,7 +88,7 @@ static void an_abandoned_connection_waits_for_its_answer(void **state)
 }
 
 /* We have heard that the thread let go of it: a note would find it freed. */
-static void what_is_let_go_of_is_not_abandoned(void **state)
+static void a_released_connection_is_not_abandoned(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
 
@@ -109,10 +109,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(an_abandoned_exchange_is_no_success),
-		with_fixture(a_dead_channel_does_not_keep_a_connection),
-		with_fixture(an_abandoned_connection_is_let_go_at_once),
-		with_fixture(an_abandoned_connection_waits_for_its_answer),
-		with_fixture(what_is_let_go_of_is_not_abandoned),
+		with_fixture(a_dead_channel_does_not_hold_a_connection),
+		with_fixture(an_abandoned_connection_is_released_at_once),
+		with_fixture(an_abandoned_connection_waits_for_its_event),
+		with_fixture(a_released_connection_is_not_abandoned),
 	};
 
 	return cmocka_run_group_tests_name("abandoning", tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void expect_verified(const struct pair *pair, const struct digest *digest
 }
 
 /* One flipped bit, wherever: the receiver finds it, and the sender believes it. */
-static void damage_is_known_at_both_ends(void **state)
+static void both_ends_learn_of_damage(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 12; i++) {
@@ -89,7 +89,7 @@ static void damage_is_known_at_both_ends(void **state)
 }
 
 /* An input that becomes shorter than it was said to be. */
-static void an_input_that_fails_is_told(void **state)
+static void a_failed_input_is_reported_to_the_peer(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -112,7 +112,7 @@ static void an_input_that_fails_is_told(void **state)
 }
 
 /* An output that cannot be written to, or only at first. */
-static void an_output_that_fails_is_told(void **state)
+static void a_failed_output_is_reported_to_the_peer(void **state)
 {
 	static const struct {
 		const char *target, *reason;
@@ -187,7 +187,7 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 }
 
 /* In the middle of a stream the other hears the reason. */
-static void the_reason_of_a_cancel_is_told(void **state)
+static void the_peer_learns_why_a_stream_was_cancelled(void **state)
 {
 	static const struct failure interrupted = {
 		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
@@ -216,7 +216,7 @@ static void the_reason_of_a_cancel_is_told(void **state)
 }
 
 /* A file is there whole and verified, or not at all. */
-static void what_was_cancelled_leaves_no_file(void **state)
+static void a_cancelled_stream_leaves_no_file(void **state)
 {
 	static const struct failure interrupted = {
 		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
@@ -290,7 +290,7 @@ static void any_call_may_fail(void **state)
 }
 
 /* Closing in the middle, at their own pace: for sanitizers. */
-static void closing_may_meet_anything(void **state)
+static void closing_is_safe_at_any_time(void **state)
 {
 	static const struct failure deadline = {
 		.kind = FAILURE_DEADLINE, .phase = PHASE_EXCHANGE, .call = "--timeout"};
@@ -329,14 +329,14 @@ static void closing_may_meet_anything(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(damage_is_known_at_both_ends),
-		with_fixture(an_input_that_fails_is_told),
-		with_fixture(an_output_that_fails_is_told),
+		with_fixture(both_ends_learn_of_damage),
+		with_fixture(a_failed_input_is_reported_to_the_peer),
+		with_fixture(a_failed_output_is_reported_to_the_peer),
 		with_fixture(a_cancelled_stream_ends_at_both_ends),
-		with_fixture(the_reason_of_a_cancel_is_told),
-		with_fixture(what_was_cancelled_leaves_no_file),
+		with_fixture(the_peer_learns_why_a_stream_was_cancelled),
+		with_fixture(a_cancelled_stream_leaves_no_file),
 		with_fixture(any_call_may_fail),
-		with_fixture(closing_may_meet_anything),
+		with_fixture(closing_is_safe_at_any_time),
 	};
 
 	return cmocka_run_group_tests_name("aborting", tests, NULL, NULL);

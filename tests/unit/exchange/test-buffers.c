@@ -70,7 +70,7 @@ static void chunk_and_depth_suit_the_device(void **state)
 }
 
 /* Two texts need little: a page for what the peer may touch, and one for all else. */
-static void texts_take_two_pages(void **state)
+static void messages_take_two_pages(void **state)
 {
 	static const struct ibv_device_attr attributes = {.vendor_id = 1, .max_qp_wr = 100};
 	static const struct exchange_settings settings = {
@@ -91,7 +91,7 @@ static void texts_take_two_pages(void **state)
 }
 
 /* Each message has a place of its own as long as it may be in use. */
-static void messages_lie_apart(void **state)
+static void messages_do_not_overlap(void **state)
 {
 	static uint8_t taken[65536];
 	static const struct ibv_device_attr attributes = {.max_qp_wr = 100};
@@ -170,7 +170,7 @@ static void memory_is_bounded_by_the_buffer(void **state)
 }
 
 /* Where not so much may be locked, less is taken, and that is said to those who want to know. */
-static void less_is_taken_where_less_is_allowed(void **state)
+static void a_lower_limit_shrinks_the_rings(void **state)
 {
 	static const size_t limits[] = {256, 128, 96, 64, 44};
 
@@ -252,7 +252,7 @@ static void a_limit_that_is_reached_leaves_a_page(void **state)
 }
 
 /* But not less than a page. */
-static void too_little_memory_is_said(void **state)
+static void lack_of_memory_is_reported(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .peer_size = STREAM_SIZE_UNKNOWN};
 	struct request request = fixture_request(&fixture);
@@ -274,7 +274,7 @@ static void too_little_memory_is_said(void **state)
 }
 
 /* A device of short queues still moves everything; so does rdmacm where it has none left. */
-static void short_queues_do(void **state)
+static void short_queues_suffice(void **state)
 {
 	static const struct ibv_device_attr attributes = {
 		.vendor_id = FAKE_SOFT_VENDOR,
@@ -303,7 +303,7 @@ static void short_queues_do(void **state)
 }
 
 /* A request that rdmacm gave up is not taken for a queue that is too long. */
-static void a_lost_request_is_no_queue_too_long(void **state)
+static void a_lost_request_is_not_blamed_on_the_queue(void **state)
 {
 	static const struct ibv_device_attr attributes = {
 		.vendor_id = FAKE_SOFT_VENDOR, .max_qp_wr = 64, .max_qp_rd_atom = 1};
@@ -333,15 +333,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(chunk_and_depth_suit_the_device),
-		with_fixture(texts_take_two_pages),
-		with_fixture(messages_lie_apart),
+		with_fixture(messages_take_two_pages),
+		with_fixture(messages_do_not_overlap),
 		with_fixture(memory_is_bounded_by_the_buffer),
-		with_fixture(less_is_taken_where_less_is_allowed),
+		with_fixture(a_lower_limit_shrinks_the_rings),
 		with_fixture(a_limit_is_shared),
 		with_fixture(a_limit_that_is_reached_leaves_a_page),
-		with_fixture(too_little_memory_is_said),
-		with_fixture(short_queues_do),
-		with_fixture(a_lost_request_is_no_queue_too_long),
+		with_fixture(lack_of_memory_is_reported),
+		with_fixture(short_queues_suffice),
+		with_fixture(a_lost_request_is_not_blamed_on_the_queue),
 	};
 
 	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

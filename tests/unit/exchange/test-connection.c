@@ -22,7 +22,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 }
 
 /* The peer gets the one right that the mode needs, to exactly one region, and zeros to read. */
-static void the_peer_may_touch_only_what_the_mode_needs(void **state)
+static void the_peer_has_only_the_rights_of_the_mode(void **state)
 {
 	static const int access[MODE_COUNT] = {
 		[MODE_WRITE] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
@@ -52,7 +52,7 @@ static void the_peer_may_touch_only_what_the_mode_needs(void **state)
 }
 
 /* On iWARP what a READ fills must allow REMOTE_WRITE, so it may not hold anything else. */
-static void iwarp_reads_into_a_region_apart(void **state)
+static void iwarp_reads_into_its_own_region(void **state)
 {
 	struct fixture fixture = {
 		.mode = MODE_READ, .active = true, .transport = IBV_TRANSPORT_IWARP};
@@ -76,7 +76,7 @@ static void iwarp_reads_into_a_region_apart(void **state)
 }
 
 /* Elsewhere it does not. */
-static void what_a_read_fills_is_nobody_elses(void **state)
+static void a_ring_for_reads_is_not_remote_accessible(void **state)
 {
 	struct fixture fixture = {.mode = MODE_READ};
 	struct fake_send read;
@@ -93,7 +93,7 @@ static void what_a_read_fills_is_nobody_elses(void **state)
 }
 
 /* One client's key must open nothing of another's. */
-static void each_connection_has_a_protection_domain_of_its_own(void **state)
+static void each_connection_has_its_own_protection_domain(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE}, other = {.mode = MODE_WRITE};
 	struct request request = fixture_request(&fixture);
@@ -135,7 +135,7 @@ static void assert_tries_hard(const struct fake_requests *requests)
 	assert_int_not_equal(requests->ack_timeout, 0);
 }
 
-static void connects_with_retries_and_an_introduction(void **state)
+static void connects_with_retries_and_a_hello(void **state)
 {
 	(void)state;
 	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
@@ -157,7 +157,7 @@ static void connects_with_retries_and_an_introduction(void **state)
 }
 
 /* A file has a size that is known; what only its end will tell is said to be of unknown size. */
-static void the_introduction_says_how_much_will_come(void **state)
+static void the_hello_has_the_size_of_the_stream(void **state)
 {
 	static const struct {
 		const char *input;
@@ -187,7 +187,7 @@ static void the_introduction_says_how_much_will_come(void **state)
 	}
 }
 
-static void accepts_with_what_both_ends_have(void **state)
+static void accepts_with_the_limits_of_both_ends(void **state)
 {
 	static const struct {
 		uint8_t initiator_depth, responder_resources, granted_depth, granted_resources;
@@ -250,7 +250,7 @@ static void reports_what_rdmacm_refuses(void **state)
 }
 
 /* An acceptance that does not fit is not handed to the CQ thread. */
-static void refuses_an_answer_that_does_not_fit(void **state)
+static void refuses_a_reply_that_does_not_match(void **state)
 {
 	static const struct {
 		enum mode_number mode;
@@ -313,7 +313,7 @@ static void a_closed_connection_is_not_established(void **state)
 	fixture_stop(&fixture);
 }
 
-static void keeps_what_main_needs_to_know(void **state)
+static void keeps_events_for_the_main_thread(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 
@@ -333,17 +333,17 @@ static void keeps_what_main_needs_to_know(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(the_peer_may_touch_only_what_the_mode_needs),
-		with_fixture(iwarp_reads_into_a_region_apart),
-		with_fixture(what_a_read_fills_is_nobody_elses),
-		with_fixture(each_connection_has_a_protection_domain_of_its_own),
-		with_fixture(connects_with_retries_and_an_introduction),
-		with_fixture(the_introduction_says_how_much_will_come),
-		with_fixture(accepts_with_what_both_ends_have),
+		with_fixture(the_peer_has_only_the_rights_of_the_mode),
+		with_fixture(iwarp_reads_into_its_own_region),
+		with_fixture(a_ring_for_reads_is_not_remote_accessible),
+		with_fixture(each_connection_has_its_own_protection_domain),
+		with_fixture(connects_with_retries_and_a_hello),
+		with_fixture(the_hello_has_the_size_of_the_stream),
+		with_fixture(accepts_with_the_limits_of_both_ends),
 		with_fixture(reports_what_rdmacm_refuses),
-		with_fixture(refuses_an_answer_that_does_not_fit),
+		with_fixture(refuses_a_reply_that_does_not_match),
 		with_fixture(a_closed_connection_is_not_established),
-		with_fixture(keeps_what_main_needs_to_know),
+		with_fixture(keeps_events_for_the_main_thread),
 	};
 
 	return cmocka_run_group_tests_name("connection", tests, NULL, NULL);

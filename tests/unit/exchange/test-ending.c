@@ -96,7 +96,7 @@ static void a_flush_alone_is_still_a_failure(void **state)
 }
 
 /* soft-RoCE reports a message that is too long as a fault of the queue pair. */
-static void a_message_too_long_is_the_peers_fault(void **state)
+static void a_message_that_is_too_long_is_the_peers_fault(void **state)
 {
 	static const enum ibv_wc_status statuses[] = {IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_QP_OP_ERR};
 
@@ -117,7 +117,7 @@ static void a_message_too_long_is_the_peers_fault(void **state)
 }
 
 /* The deadline's sentence says what did not come. */
-static void a_deadline_says_what_was_awaited(void **state)
+static void a_timeout_names_the_missing_message(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
 
@@ -133,7 +133,7 @@ static void a_deadline_says_what_was_awaited(void **state)
 }
 
 /* Once both sides know that all is well, neither the disconnect nor a deadline spoils it. */
-static void what_is_complete_stays_complete(void **state)
+static void a_complete_exchange_stays_complete(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 8; i++) {
@@ -149,7 +149,7 @@ static void what_is_complete_stays_complete(void **state)
 }
 
 /* exchange.h: whether our own last word was acknowledged no longer matters. */
-static void our_last_word_need_not_arrive(void **state)
+static void our_last_message_need_not_arrive(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 
@@ -162,7 +162,7 @@ static void our_last_word_need_not_arrive(void **state)
 }
 
 /* Another verdict, or rubbish, from a peer that does not know when to stop. */
-static void what_comes_after_the_end_changes_nothing(void **state)
+static void events_after_the_end_change_nothing(void **state)
 {
 	static const uint8_t damaged[MESSAGE_SIZE] = {MSG_VERDICT, [4] = VERDICT_DAMAGED};
 	static const size_t lengths[] = {MESSAGE_SIZE, 3};
@@ -185,7 +185,7 @@ static void what_comes_after_the_end_changes_nothing(void **state)
 }
 
 /* The memory belongs to the device until the last work request is back. */
-static void nothing_is_let_go_before_all_is_back(void **state)
+static void nothing_is_released_before_the_queue_pair_is_drained(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
 
@@ -208,7 +208,7 @@ static void nothing_is_let_go_before_all_is_back(void **state)
 }
 
 /* What was unsignaled and went well, such as a sign of life, is back when a marker behind it is. */
-static void what_went_silently_is_known_to_be_back(void **state)
+static void unsignaled_sends_are_drained(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -229,7 +229,7 @@ static void what_went_silently_is_known_to_be_back(void **state)
 }
 
 /* What the device does not take will not come back, either. */
-static void a_request_that_is_not_taken_is_not_awaited(void **state)
+static void a_refused_work_request_is_not_awaited(void **state)
 {
 	(void)state;
 	for (unsigned int taken = 0; taken < 2; taken++) {
@@ -253,7 +253,7 @@ static void a_request_that_is_not_taken_is_not_awaited(void **state)
 }
 
 /* A receive that cannot be posted again: sooner or later a message would find none. */
-static void a_receive_that_is_not_taken_ends_the_exchange(void **state)
+static void a_refused_receive_ends_the_exchange(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message region;
@@ -291,7 +291,7 @@ static void a_broken_queue_ends_the_exchange(void **state)
 }
 
 /* Without another event nothing more would be heard, until the deadline. */
-static void a_queue_that_gives_no_more_events_ends_the_exchange(void **state)
+static void a_completion_queue_without_events_ends_the_exchange(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message region;
@@ -309,7 +309,7 @@ static void a_queue_that_gives_no_more_events_ends_the_exchange(void **state)
 }
 
 /* A note about what is gone would point at freed memory. */
-static void no_note_outlives_its_connection(void **state)
+static void no_event_outlives_its_connection(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 
@@ -324,7 +324,7 @@ static void no_note_outlives_its_connection(void **state)
 }
 
 /* rdma_disconnect() refuses where no connection stands; the queue pair must be flushed anyway. */
-static void a_connection_that_never_stood_is_drained(void **state)
+static void a_connection_that_was_never_established_is_drained(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 
@@ -366,7 +366,7 @@ static void one_failure_leaves_the_others_alone(void **state)
 }
 
 /* The two threads at their own pace, for ThreadSanitizer: closing while completions arrive. */
-static void closing_may_meet_completions(void **state)
+static void closing_is_safe_with_completions_waiting(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 200; i++) {
@@ -393,21 +393,21 @@ int main(void)
 		with_fixture(the_first_failure_is_the_outcome),
 		with_fixture(a_flush_is_never_the_cause),
 		with_fixture(a_flush_alone_is_still_a_failure),
-		with_fixture(a_message_too_long_is_the_peers_fault),
-		with_fixture(a_deadline_says_what_was_awaited),
-		with_fixture(what_is_complete_stays_complete),
-		with_fixture(our_last_word_need_not_arrive),
-		with_fixture(what_comes_after_the_end_changes_nothing),
-		with_fixture(nothing_is_let_go_before_all_is_back),
-		with_fixture(what_went_silently_is_known_to_be_back),
-		with_fixture(a_request_that_is_not_taken_is_not_awaited),
-		with_fixture(a_receive_that_is_not_taken_ends_the_exchange),
+		with_fixture(a_message_that_is_too_long_is_the_peers_fault),
+		with_fixture(a_timeout_names_the_missing_message),
+		with_fixture(a_complete_exchange_stays_complete),
+		with_fixture(our_last_message_need_not_arrive),
+		with_fixture(events_after_the_end_change_nothing),
+		with_fixture(nothing_is_released_before_the_queue_pair_is_drained),
+		with_fixture(unsignaled_sends_are_drained),
+		with_fixture(a_refused_work_request_is_not_awaited),
+		with_fixture(a_refused_receive_ends_the_exchange),
 		with_fixture(a_broken_queue_ends_the_exchange),
-		with_fixture(a_queue_that_gives_no_more_events_ends_the_exchange),
-		with_fixture(no_note_outlives_its_connection),
-		with_fixture(a_connection_that_never_stood_is_drained),
+		with_fixture(a_completion_queue_without_events_ends_the_exchange),
+		with_fixture(no_event_outlives_its_connection),
+		with_fixture(a_connection_that_was_never_established_is_drained),
 		with_fixture(one_failure_leaves_the_others_alone),
-		with_fixture(closing_may_meet_completions),
+		with_fixture(closing_is_safe_with_completions_waiting),
 	};
 
 	return cmocka_run_group_tests_name("ending", tests, NULL, NULL);

@@ -151,7 +151,7 @@ static void arrives_in_random_orders(void **state)
 }
 
 /* With chunks of what devices have, and rings that are no power of two. */
-static void arrives_in_the_usual_sizes(void **state)
+static void arrives_in_common_sizes(void **state)
 {
 	static const uint64_t rings[] = {1024, 4096, 65536, 1 << 20, 2 << 20, 12288, 819200};
 	uint64_t seed = 5;
@@ -177,7 +177,7 @@ static void arrives_in_the_usual_sizes(void **state)
 }
 
 /* One message for some WRITEs, as each costs a receive; but none is left untold. */
-static void tells_of_some_chunks_together(void **state)
+static void announces_several_chunks_together(void **state)
 {
 	const struct flow flow = {
 		.exposed = 6400, .local = 6400, .chunk = 64, .depth = 64, .writes = true};
@@ -216,7 +216,7 @@ static void chunks_suit_the_ring(void **state)
 
 /* Every small state of the sender, and every credit: only what does not go back or ahead is taken.
  */
-static void takes_no_credit_that_cannot_be(void **state)
+static void refuses_impossible_credit(void **state)
 {
 	static const uint64_t bases[] = {0, 4 * GIB - 2, 1ULL << 63};
 
@@ -244,7 +244,7 @@ static void takes_no_credit_that_cannot_be(void **state)
 		}
 }
 
-static void takes_no_credit_from_far_off(void **state)
+static void refuses_distant_credit(void **state)
 {
 	static const uint64_t far[] = {0, 1, 4 * GIB, UINT64_MAX, 1ULL << 63, UINT64_MAX - 99};
 	struct flow_sender sender = {
@@ -260,7 +260,7 @@ static void takes_no_credit_from_far_off(void **state)
 }
 
 /* Every small state of the receiver, and every position. */
-static void hears_of_no_piece_that_cannot_be(void **state)
+static void refuses_impossible_pieces(void **state)
 {
 	static const uint64_t bases[] = {0, 4 * GIB - 2, 1ULL << 63};
 
@@ -288,7 +288,7 @@ static void hears_of_no_piece_that_cannot_be(void **state)
 		}
 }
 
-static void hears_of_no_piece_far_off(void **state)
+static void refuses_distant_pieces(void **state)
 {
 	static const uint64_t far[] = {0, 1, 1 * GIB, 4 * GIB, 5 * GIB, 5 * GIB + 4097, 9 * GIB,
 		1ULL << 63, UINT64_MAX, UINT64_MAX - 4096};
@@ -308,7 +308,7 @@ static void hears_of_no_piece_far_off(void **state)
 }
 
 /* However large the peer says that its ring is, there is no credit for nothing. */
-static void gives_no_credit_for_nothing(void **state)
+static void gives_no_empty_credit(void **state)
 {
 	(void)state;
 	for (uint64_t less = 0; less < 8; less++) {
@@ -327,15 +327,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chunks_suit_the_ring),
-		cmocka_unit_test(tells_of_some_chunks_together),
-		cmocka_unit_test(takes_no_credit_that_cannot_be),
-		cmocka_unit_test(takes_no_credit_from_far_off),
-		cmocka_unit_test(hears_of_no_piece_that_cannot_be),
-		cmocka_unit_test(hears_of_no_piece_far_off),
-		cmocka_unit_test(gives_no_credit_for_nothing),
+		cmocka_unit_test(announces_several_chunks_together),
+		cmocka_unit_test(refuses_impossible_credit),
+		cmocka_unit_test(refuses_distant_credit),
+		cmocka_unit_test(refuses_impossible_pieces),
+		cmocka_unit_test(refuses_distant_pieces),
+		cmocka_unit_test(gives_no_empty_credit),
 		cmocka_unit_test(arrives_in_every_order_of_events),
 		cmocka_unit_test(arrives_in_random_orders),
-		cmocka_unit_test(arrives_in_the_usual_sizes),
+		cmocka_unit_test(arrives_in_common_sizes),
 	};
 
 	return cmocka_run_group_tests_name("flow", tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void a_tutorial_peer_knows_two_messages(void **state)
 	}
 }
 
-static void damage_here_is_told_and_not_printed(void **state)
+static void damage_here_is_reported_and_not_printed(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -116,7 +116,7 @@ static void damage_here_is_told_and_not_printed(void **state)
 }
 
 /* It arrived whole here, but the peer says that ours did not arrive whole there. */
-static void damage_there_is_believed(void **state)
+static void damage_at_the_peer_is_believed(void **state)
 {
 	static const struct message damaged = {.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED};
 
@@ -156,7 +156,7 @@ static void damage_outlives_the_connection(void **state)
 }
 
 /* What a peer may send that is no message, and what is said about it. */
-static void what_is_no_message_is_refused(void **state)
+static void invalid_messages_are_refused(void **state)
 {
 	static const struct {
 		uint8_t bytes[320];
@@ -196,7 +196,7 @@ static void what_is_no_message_is_refused(void **state)
 }
 
 /* A second MSG_MR must not move the target of what is agreed. */
-static void a_message_too_many_changes_nothing(void **state)
+static void an_extra_message_changes_nothing(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
 	struct message other;
@@ -214,7 +214,7 @@ static void a_message_too_many_changes_nothing(void **state)
 }
 
 /* A message longer than any, and than our receives: the device says so. */
-static void a_message_too_long_ends_the_connection(void **state)
+static void a_message_that_is_too_long_ends_the_connection(void **state)
 {
 	static const uint8_t bytes[321] = {MSG_ABORT};
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -229,7 +229,7 @@ static void a_message_too_long_ends_the_connection(void **state)
 }
 
 /* The peer says why it gave up; a terminal is safe from it. */
-static void an_abort_is_heard(void **state)
+static void an_abort_is_received(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 8; i++) {
@@ -255,7 +255,7 @@ static void an_abort_is_heard(void **state)
 }
 
 /* Signs of life carry nothing, and cost nothing but a receive, which is there again. */
-static void signs_of_life_change_nothing(void **state)
+static void keepalives_change_nothing(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	unsigned int sends, receives;
@@ -275,7 +275,7 @@ static void signs_of_life_change_nothing(void **state)
 }
 
 /* The device's other connections have a turn, and the clock a look, however fast a peer talks. */
-static void a_peer_that_never_pauses_leaves_time_for_others(void **state)
+static void a_busy_peer_leaves_time_for_others(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -300,15 +300,15 @@ int main(void)
 		with_fixture(remote_text_is_printed_safely),
 		with_fixture(a_tutorial_text_ends_with_the_region),
 		with_fixture(a_tutorial_peer_knows_two_messages),
-		with_fixture(damage_here_is_told_and_not_printed),
-		with_fixture(damage_there_is_believed),
+		with_fixture(damage_here_is_reported_and_not_printed),
+		with_fixture(damage_at_the_peer_is_believed),
 		with_fixture(damage_outlives_the_connection),
-		with_fixture(what_is_no_message_is_refused),
-		with_fixture(a_message_too_many_changes_nothing),
-		with_fixture(a_message_too_long_ends_the_connection),
-		with_fixture(an_abort_is_heard),
-		with_fixture(signs_of_life_change_nothing),
-		with_fixture(a_peer_that_never_pauses_leaves_time_for_others),
+		with_fixture(invalid_messages_are_refused),
+		with_fixture(an_extra_message_changes_nothing),
+		with_fixture(a_message_that_is_too_long_ends_the_connection),
+		with_fixture(an_abort_is_received),
+		with_fixture(keepalives_change_nothing),
+		with_fixture(a_busy_peer_leaves_time_for_others),
 	};
 
 	return cmocka_run_group_tests_name("hearing", tests, NULL, NULL);

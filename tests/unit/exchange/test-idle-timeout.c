@@ -42,7 +42,7 @@ static void expect_deadline(struct fixture *fixture, const char *awaited)
 	assert_string_equal(fixture->outcome.evidence, evidence);
 }
 
-static void silence_at_the_start_has_an_end(void **state)
+static void an_idle_handshake_times_out(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 8; i++) {
@@ -55,7 +55,7 @@ static void silence_at_the_start_has_an_end(void **state)
 	}
 }
 
-static void silence_after_that_has_an_end(void **state)
+static void an_idle_exchange_times_out(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -81,7 +81,7 @@ static void silence_after_that_has_an_end(void **state)
 }
 
 /* rdmacm may never hear that the connection stands: what the peer says over it shows that it does. */
-static void a_peer_that_confirms_nothing_may_not_be_silent_either(void **state)
+static void an_unestablished_connection_times_out(void **state)
 {
 	struct message region;
 
@@ -98,7 +98,7 @@ static void a_peer_that_confirms_nothing_may_not_be_silent_either(void **state)
 }
 
 /* What breaks it, however little it says. */
-static void a_sign_of_life_breaks_the_silence(void **state)
+static void a_keepalive_resets_the_idle_timeout(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -116,7 +116,7 @@ static void a_sign_of_life_breaks_the_silence(void **state)
 }
 
 /* Small packets get through, large ones do not: the peer lives, and acknowledges nothing. */
-static void what_is_never_acknowledged_has_an_end(void **state)
+static void unacknowledged_sends_time_out(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -139,7 +139,7 @@ static void what_is_never_acknowledged_has_an_end(void **state)
 }
 
 /* All was said; only the client did not disconnect. Then it is over without it. */
-static void what_is_complete_does_not_fail_in_silence(void **state)
+static void a_complete_exchange_does_not_time_out(void **state)
 {
 	static const struct message verified = {.type = MSG_VERDICT};
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -160,7 +160,7 @@ static void what_is_complete_does_not_fail_in_silence(void **state)
 }
 
 /* So often that the peer, which may be less patient than we are, hears three within its time. */
-static void we_speak_while_nothing_is_to_be_said(void **state)
+static void an_idle_connection_sends_keepalives(void **state)
 {
 	static const uint32_t timeouts[] = {200, 1000, 3000, TIMEOUT, 100 * TIMEOUT};
 
@@ -194,7 +194,7 @@ static void we_speak_while_nothing_is_to_be_said(void **state)
 }
 
 /* A peer that acknowledges nothing costs us no more than the send queue holds: the device checks. */
-static void signs_of_life_do_not_fill_the_queue(void **state)
+static void keepalives_do_not_fill_the_queue(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE,
 		.active = true,
@@ -218,7 +218,7 @@ static void signs_of_life_do_not_fill_the_queue(void **state)
 }
 
 /* A tutorial peer would not know what to make of it. */
-static void a_tutorial_peer_hears_no_signs_of_life(void **state)
+static void a_tutorial_peer_gets_no_keepalives(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .tutorial = true};
 
@@ -231,7 +231,7 @@ static void a_tutorial_peer_hears_no_signs_of_life(void **state)
 }
 
 /* A peer that does not even take our reason is left to itself. */
-static void an_abort_is_not_waited_for_long(void **state)
+static void an_unacknowledged_abort_times_out_soon(void **state)
 {
 	static const struct failure interrupted = {
 		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
@@ -264,7 +264,7 @@ static void pass(struct pair *pair, int64_t milliseconds)
 }
 
 /* Neither end says anything of substance for long, and one is of little patience. */
-static void a_slow_producer_is_no_dead_peer(void **state)
+static void a_slow_producer_is_not_idle(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -295,7 +295,7 @@ static void a_slow_producer_is_no_dead_peer(void **state)
 }
 
 /* What is not taken out of a pipe holds the stream up, and nothing else. */
-static void a_slow_consumer_is_no_dead_peer(void **state)
+static void a_slow_consumer_is_not_idle(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -339,18 +339,18 @@ static void a_slow_consumer_is_no_dead_peer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(silence_at_the_start_has_an_end),
-		with_fixture(silence_after_that_has_an_end),
-		with_fixture(a_peer_that_confirms_nothing_may_not_be_silent_either),
-		with_fixture(a_sign_of_life_breaks_the_silence),
-		with_fixture(what_is_never_acknowledged_has_an_end),
-		with_fixture(what_is_complete_does_not_fail_in_silence),
-		with_fixture(we_speak_while_nothing_is_to_be_said),
-		with_fixture(signs_of_life_do_not_fill_the_queue),
-		with_fixture(a_tutorial_peer_hears_no_signs_of_life),
-		with_fixture(an_abort_is_not_waited_for_long),
-		with_fixture(a_slow_producer_is_no_dead_peer),
-		with_fixture(a_slow_consumer_is_no_dead_peer),
+		with_fixture(an_idle_handshake_times_out),
+		with_fixture(an_idle_exchange_times_out),
+		with_fixture(an_unestablished_connection_times_out),
+		with_fixture(a_keepalive_resets_the_idle_timeout),
+		with_fixture(unacknowledged_sends_time_out),
+		with_fixture(a_complete_exchange_does_not_time_out),
+		with_fixture(an_idle_connection_sends_keepalives),
+		with_fixture(keepalives_do_not_fill_the_queue),
+		with_fixture(a_tutorial_peer_gets_no_keepalives),
+		with_fixture(an_unacknowledged_abort_times_out_soon),
+		with_fixture(a_slow_producer_is_not_idle),
+		with_fixture(a_slow_consumer_is_not_idle),
 	};
 
 	return cmocka_run_group_tests_name("silence", tests, NULL, NULL);

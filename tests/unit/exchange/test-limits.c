@@ -31,13 +31,13 @@ static void the_handshake_ends_with_the_region(struct fixture *fixture)
 	fixture_stop(fixture);
 }
 
-static void the_main_thread_hears_of_the_end_of_the_handshake(void **state)
+static void the_main_thread_learns_that_the_handshake_is_done(void **state)
 {
 	(void)state;
 	for_each_fixture(true, the_handshake_ends_with_the_region);
 }
 
-static void what_is_out_of_order_ends_no_handshake(void **state)
+static void a_message_out_of_order_ends_no_handshake(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message done = {.type = MSG_DONE};
@@ -76,7 +76,7 @@ static void only_data_counts_as_movement(struct fixture *fixture)
 	fixture_stop(fixture);
 }
 
-static void a_peer_that_only_lives_moves_nothing(void **state)
+static void keepalives_alone_are_no_progress(void **state)
 {
 	(void)state;
 	for_each_fixture(false, only_data_counts_as_movement);
@@ -153,7 +153,7 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 }
 
 /* What was announced is refused when it is asked for; this is about pipes. */
-static void more_than_is_allowed_is_refused(void **state)
+static void more_than_max_size_is_refused(void **state)
 {
 	static const struct {
 		uint64_t announced, allowed;
@@ -200,12 +200,12 @@ static void more_than_is_allowed_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(the_main_thread_hears_of_the_end_of_the_handshake),
-		with_fixture(what_is_out_of_order_ends_no_handshake),
-		with_fixture(a_peer_that_only_lives_moves_nothing),
+		with_fixture(the_main_thread_learns_that_the_handshake_is_done),
+		with_fixture(a_message_out_of_order_ends_no_handshake),
+		with_fixture(keepalives_alone_are_no_progress),
 		with_fixture(while_our_input_is_slow_the_peer_is_not_idle),
 		with_fixture(while_our_output_is_slow_the_peer_is_not_idle),
-		with_fixture(more_than_is_allowed_is_refused),
+		with_fixture(more_than_max_size_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);

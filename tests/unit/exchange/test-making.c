@@ -27,7 +27,7 @@ static void expect_no_connection(struct fixture *fixture, const struct request *
 	rdma_destroy_id(id);
 }
 
-static void what_fails_half_way_leaves_nothing(void **state)
+static void a_failed_set_up_leaves_nothing(void **state)
 {
 	static const struct {
 		const char *function;
@@ -73,7 +73,7 @@ static void what_fails_half_way_leaves_nothing(void **state)
 }
 
 /* With files at both ends the threads that deal with them exist by the time of the last failure. */
-static void what_fails_half_way_leaves_no_thread(void **state)
+static void a_failed_start_leaves_no_thread(void **state)
 {
 	(void)state;
 	for (unsigned int after = 0; after < 100; after++) {
@@ -100,7 +100,7 @@ static rlim_t limit_that_leaves(unsigned int left)
 }
 
 /* Without descriptors there are no threads: one for the input, the other for the output. */
-static void what_lacks_a_descriptor_leaves_nothing(void **state)
+static void a_lack_of_descriptors_leaves_nothing(void **state)
 {
 	struct rlimit before, few;
 	unsigned int failed = 0;
@@ -138,7 +138,7 @@ static void what_lacks_a_descriptor_leaves_nothing(void **state)
 	assert_int_equal(failed, 3);
 }
 
-static void an_input_that_cannot_be_read_is_said(void **state)
+static void an_unreadable_input_is_reported(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .input = "/nonexistent/name"};
 	struct request request = fixture_request(&fixture);
@@ -159,7 +159,7 @@ static void an_input_that_cannot_be_read_is_said(void **state)
 	fixture_stop(&fixture);
 }
 
-static void a_device_that_gives_no_channel_is_not_started(void **state)
+static void a_device_without_a_channel_is_not_started(void **state)
 {
 	struct failure failure = {0};
 	struct device *device = NULL;
@@ -176,7 +176,7 @@ static void a_device_that_gives_no_channel_is_not_started(void **state)
 }
 
 /* Options and timers that older kernels or iWARP do not know are no reason to fail. */
-static void what_a_device_may_lack_is_not_needed(void **state)
+static void optional_device_attributes_are_not_needed(void **state)
 {
 	static const char *const functions[] = {
 		"rdma_set_option", "ibv_modify_qp", "ibv_query_port"};
@@ -202,7 +202,7 @@ static void what_a_device_may_lack_is_not_needed(void **state)
 }
 
 /* The active end makes room for the peer's data when it knows how much that is. */
-static void what_lacks_memory_when_established_is_said(void **state)
+static void lack_of_memory_at_establishment_is_reported(void **state)
 {
 	static const struct hello theirs = {HELLO_VERSION, MODE_READ, 0, 0, 1 << 20, 0, false};
 	uint8_t hello[HELLO_SIZE];
@@ -237,13 +237,13 @@ static void what_lacks_memory_when_established_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(what_fails_half_way_leaves_nothing),
-		with_fixture(what_fails_half_way_leaves_no_thread),
-		with_fixture(what_lacks_a_descriptor_leaves_nothing),
-		with_fixture(an_input_that_cannot_be_read_is_said),
-		with_fixture(a_device_that_gives_no_channel_is_not_started),
-		with_fixture(what_a_device_may_lack_is_not_needed),
-		with_fixture(what_lacks_memory_when_established_is_said),
+		with_fixture(a_failed_set_up_leaves_nothing),
+		with_fixture(a_failed_start_leaves_no_thread),
+		with_fixture(a_lack_of_descriptors_leaves_nothing),
+		with_fixture(an_unreadable_input_is_reported),
+		with_fixture(a_device_without_a_channel_is_not_started),
+		with_fixture(optional_device_attributes_are_not_needed),
+		with_fixture(lack_of_memory_at_establishment_is_reported),
 	};
 
 	return cmocka_run_group_tests_name("making", tests, NULL, NULL);

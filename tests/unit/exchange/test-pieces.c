@@ -139,7 +139,7 @@ static void nothing_is_sent_without_credit(void **state)
 }
 
 /* iWARP has no immediate data: a message follows the last WRITE of a piece. */
-static void iwarp_tells_by_messages(void **state)
+static void iwarp_announces_pieces_by_messages(void **state)
 {
 	struct fixture fixture = {
 		.mode = MODE_WRITE,
@@ -333,7 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(pieces_end_where_a_ring_ends),
 		with_fixture(nothing_is_sent_without_credit),
-		with_fixture(iwarp_tells_by_messages),
+		with_fixture(iwarp_announces_pieces_by_messages),
 		with_fixture(in_read_mode_credit_empties_our_ring),
 		with_fixture(reads_are_bounded),
 		with_fixture(credit_is_given_in_parts),

@@ -97,7 +97,7 @@ static void say_what_is_true(struct fixture *fixture)
 	fixture_stop(fixture);
 }
 
-static void messages_say_what_is_true(void **state)
+static void messages_have_the_right_contents(void **state)
 {
 	(void)state;
 	for_each_fixture(true, say_what_is_true);
@@ -155,7 +155,7 @@ static void tutorial_rdma_is_as_agreed(void **state)
 }
 
 /* A text that does not fit a tutorial peer's region is not sent, not even in part. */
-static void a_tutorial_region_too_small_is_refused(void **state)
+static void a_small_tutorial_region_is_refused(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .tutorial = true};
 
@@ -171,7 +171,7 @@ static void a_tutorial_region_too_small_is_refused(void **state)
 }
 
 /* The passive end may not be the first to send: iWARP. */
-static void the_passive_end_waits(void **state)
+static void the_passive_side_waits(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message region;
@@ -188,7 +188,7 @@ static void the_passive_end_waits(void **state)
 }
 
 /* The active end's first message may come before rdmacm reports the connection at the passive one. */
-static void a_message_may_come_before_the_connection_is_reported(void **state)
+static void a_message_may_precede_the_established_event(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message region;
@@ -206,7 +206,7 @@ static void a_message_may_come_before_the_connection_is_reported(void **state)
 	fixture_stop(&fixture);
 }
 
-static void data_waits_for_a_tutorial_peers_done(void **state)
+static void data_waits_for_the_msg_done_of_a_tutorial_peer(void **state)
 {
 	struct fixture fixture = {.mode = MODE_READ, .active = true, .tutorial = true};
 
@@ -224,13 +224,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(exchanges_in_both_modes_roles_and_with_both_peers),
 		with_fixture(tutorial_done_is_fenced_where_it_could_overtake),
-		with_fixture(messages_say_what_is_true),
+		with_fixture(messages_have_the_right_contents),
 		with_fixture(the_first_message_names_our_file),
 		with_fixture(tutorial_rdma_is_as_agreed),
-		with_fixture(a_tutorial_region_too_small_is_refused),
-		with_fixture(the_passive_end_waits),
-		with_fixture(a_message_may_come_before_the_connection_is_reported),
-		with_fixture(data_waits_for_a_tutorial_peers_done),
+		with_fixture(a_small_tutorial_region_is_refused),
+		with_fixture(the_passive_side_waits),
+		with_fixture(a_message_may_precede_the_established_event),
+		with_fixture(data_waits_for_the_msg_done_of_a_tutorial_peer),
 	};
 
 	return cmocka_run_group_tests_name("posting", tests, NULL, NULL);

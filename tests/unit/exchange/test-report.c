@@ -75,7 +75,7 @@ static void has_every_member(void **state)
 	free(text);
 }
 
-static void has_null_for_what_is_not_known(void **state)
+static void has_null_for_unknown_values(void **state)
 {
 	char *text = report_json(&failed);
 
@@ -113,7 +113,7 @@ static void has_a_verdict_for_each_status(void **state)
 	}
 }
 
-static void bears_any_name(void **state)
+static void escapes_any_name(void **state)
 {
 	char *text = report_json(&damaged);
 	struct json_object *object = json_tokener_parse(text), *sent, *value;
@@ -132,7 +132,7 @@ static void bears_any_name(void **state)
 	free(text);
 }
 
-static void shows_no_rate_that_is_none(void **state)
+static void shows_no_rate_without_a_duration(void **state)
 {
 	static const struct {
 		double seconds;
@@ -163,7 +163,7 @@ static void shows_no_rate_that_is_none(void **state)
 	}
 }
 
-static void is_as_the_schema_says(void **state)
+static void matches_the_schema(void **state)
 {
 	static const struct report *const reports[] = {&verified, &failed, &damaged};
 	char *texts, *text;
@@ -184,7 +184,7 @@ static void is_as_the_schema_says(void **state)
 }
 
 /* Or the test before this one would say nothing. */
-static void schema_refuses_what_is_wrong(void **state)
+static void schema_refuses_faults(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"depth\":16,", ""},
@@ -208,7 +208,7 @@ static void schema_refuses_what_is_wrong(void **state)
 	free(text);
 }
 
-static void tells_people(void **state)
+static void prints_sentences(void **state)
 {
 	static const struct {
 		struct report_stream stream;
@@ -244,7 +244,7 @@ static void tells_people(void **state)
 	}
 }
 
-static void cuts_a_sentence_to_the_room_there_is(void **state)
+static void cuts_a_sentence_to_the_buffer(void **state)
 {
 	char name[1000], text[10];
 	struct report_stream stream = {.bytes = 5, .name = name};
@@ -260,14 +260,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_every_member),
-		cmocka_unit_test(has_null_for_what_is_not_known),
+		cmocka_unit_test(has_null_for_unknown_values),
 		cmocka_unit_test(has_a_verdict_for_each_status),
-		cmocka_unit_test(bears_any_name),
-		cmocka_unit_test(shows_no_rate_that_is_none),
-		cmocka_unit_test(is_as_the_schema_says),
-		cmocka_unit_test(schema_refuses_what_is_wrong),
-		cmocka_unit_test(tells_people),
-		cmocka_unit_test(cuts_a_sentence_to_the_room_there_is),
+		cmocka_unit_test(escapes_any_name),
+		cmocka_unit_test(shows_no_rate_without_a_duration),
+		cmocka_unit_test(matches_the_schema),
+		cmocka_unit_test(schema_refuses_faults),
+		cmocka_unit_test(prints_sentences),
+		cmocka_unit_test(cuts_a_sentence_to_the_buffer),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);

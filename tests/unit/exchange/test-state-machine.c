@@ -273,7 +273,7 @@ static void ends_well_with_a_secret(void **state)
 }
 
 /* One of two, or both, do not hold the other's secret. */
-static void strangers_learn_nothing(void **state)
+static void unauthenticated_peers_learn_nothing(void **state)
 {
 	(void)state;
 	for (unsigned int i = 1; i < 16; i++) {
@@ -289,7 +289,7 @@ static void strangers_learn_nothing(void **state)
 	}
 }
 
-static void ends_whoever_gives_up_or_breaks(void **state)
+static void ends_after_any_abort_or_break(void **state)
 {
 	(void)state;
 	for (unsigned int tutorial = 0; tutorial < 4; tutorial++)
@@ -334,7 +334,7 @@ static void starts_with_nothing_done(void **state)
 }
 
 /* On iWARP the passive end may not be the first to send. */
-static void passive_end_waits_for_the_first_message(void **state)
+static void passive_side_waits_for_the_first_message(void **state)
 {
 	struct exchange machine;
 
@@ -345,7 +345,7 @@ static void passive_end_waits_for_the_first_message(void **state)
 }
 
 /* What is said of a peer that proves nothing, too early, twice, or though nobody asked. */
-static void names_what_is_wrong_with_a_proof(void **state)
+static void names_the_fault_of_a_proof(void **state)
 {
 	struct exchange passive, active, plain;
 
@@ -375,7 +375,7 @@ static void names_what_is_wrong_with_a_proof(void **state)
 	assert_null(exchange_violation(&active, EVENT_RECEIVED_MR));
 }
 
-static void says_what_it_waits_for(void **state)
+static void names_the_awaited_message(void **state)
 {
 	static const struct waiting {
 		struct exchange machine;
@@ -413,16 +413,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(starts_with_nothing_done),
-		cmocka_unit_test(passive_end_waits_for_the_first_message),
+		cmocka_unit_test(passive_side_waits_for_the_first_message),
 		cmocka_unit_test(ends_well_between_our_programs),
 		cmocka_unit_test(ends_well_with_a_tutorial_server),
 		cmocka_unit_test(ends_well_with_a_tutorial_client),
 		cmocka_unit_test(ends_well_with_a_secret),
-		cmocka_unit_test(strangers_learn_nothing),
-		cmocka_unit_test(ends_whoever_gives_up_or_breaks),
+		cmocka_unit_test(unauthenticated_peers_learn_nothing),
+		cmocka_unit_test(ends_after_any_abort_or_break),
 		cmocka_unit_test(reached_every_state),
-		cmocka_unit_test(names_what_is_wrong_with_a_proof),
-		cmocka_unit_test(says_what_it_waits_for),
+		cmocka_unit_test(names_the_fault_of_a_proof),
+		cmocka_unit_test(names_the_awaited_message),
 	};
 
 	return cmocka_run_group_tests_name("exchange", tests, NULL, NULL);

@@ -84,7 +84,7 @@ static void any_size_goes_both_ways(void **state)
 }
 
 /* Whatever the two ends have for a stream: it arrives, and no rule is broken. */
-static void any_two_ends_fit(void **state)
+static void any_two_ring_sizes_fit(void **state)
 {
 	static const uint64_t buffers[] = {8192, 16384, 24576, 65536};
 	static const uint32_t chunks[] = {512, 700, 1000, 2048, 4096, 65536};
@@ -146,7 +146,7 @@ static void look_at_sends(struct fixture *fixture, bool writes, unsigned int *si
 	assert_int_equal(verdict, fake_sends(fixture->id) - 1);
 }
 
-static void sends_are_in_order_and_mostly_silent(void **state)
+static void sends_are_in_order_and_mostly_unsignaled(void **state)
 {
 	(void)state;
 	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
@@ -192,7 +192,7 @@ static void a_text_and_a_file_pass_each_other(void **state)
 }
 
 /* An output keeps what came, under its name, and the text is not shown. */
-static void an_output_keeps_what_comes(void **state)
+static void an_output_keeps_the_stream(void **state)
 {
 	static const uint64_t lengths[] = {0, 1, 1024, 5000, 70000};
 
@@ -257,7 +257,7 @@ static void the_verdict_waits_for_the_output(void **state)
 }
 
 /* Progress counts both directions, and knows the whole where both ends do. */
-static void progress_is_known(void **state)
+static void progress_is_counted(void **state)
 {
 	struct pair pair = {.active = {.mode = MODE_WRITE}};
 	struct stream stream;
@@ -310,12 +310,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(any_size_goes_both_ways),
-		with_fixture(any_two_ends_fit),
-		with_fixture(sends_are_in_order_and_mostly_silent),
+		with_fixture(any_two_ring_sizes_fit),
+		with_fixture(sends_are_in_order_and_mostly_unsignaled),
 		with_fixture(a_text_and_a_file_pass_each_other),
-		with_fixture(an_output_keeps_what_comes),
+		with_fixture(an_output_keeps_the_stream),
 		with_fixture(the_verdict_waits_for_the_output),
-		with_fixture(progress_is_known),
+		with_fixture(progress_is_counted),
 		with_fixture(the_end_is_reported),
 	};
 

@@ -7,7 +7,7 @@
 #include "tests/unit/exchange/fixture.h"
 
 /* The size that a MSG_DONE claims must be that of what came, and that which was announced. */
-static void sizes_that_do_not_fit_are_refused(void **state)
+static void inconsistent_sizes_are_refused(void **state)
 {
 	static const struct {
 		uint64_t announced, claimed;
@@ -48,7 +48,7 @@ static void sizes_that_do_not_fit_are_refused(void **state)
 }
 
 /* Impossible announcements of the peer. */
-static void data_that_is_not_due_is_refused(void **state)
+static void unexpected_data_is_refused(void **state)
 {
 	static const struct {
 		uint64_t promised, announced;
@@ -167,7 +167,7 @@ static void wrong_immediate_data_is_refused(void **state)
 }
 
 /* The peer can give credit only for what it was told of, and cannot take it back. */
-static void credit_for_what_was_not_told_is_refused(void **state)
+static void credit_for_unannounced_data_is_refused(void **state)
 {
 	static const struct {
 		uint64_t position, pieces;
@@ -206,7 +206,7 @@ static void early_credit_is_refused(void **state)
 }
 
 /* A depth of 0 would let us wait for ever. */
-static void a_peer_that_takes_nothing_is_refused(void **state)
+static void a_peer_without_receives_is_refused(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -224,7 +224,7 @@ static void a_peer_that_takes_nothing_is_refused(void **state)
 }
 
 /* The passive end answers: before our MSG_MR it has nothing to say, and we no place for its data. */
-static void a_peer_that_speaks_too_early_is_refused(void **state)
+static void an_early_message_is_refused(void **state)
 {
 	(void)state;
 	for (unsigned int type = 0; type < MSG_TYPES; type++) {
@@ -246,15 +246,15 @@ static void a_peer_that_speaks_too_early_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(sizes_that_do_not_fit_are_refused),
-		with_fixture(data_that_is_not_due_is_refused),
+		with_fixture(inconsistent_sizes_are_refused),
+		with_fixture(unexpected_data_is_refused),
 		with_fixture(data_out_of_order_is_refused),
 		with_fixture(pieces_beyond_credit_are_refused),
 		with_fixture(wrong_immediate_data_is_refused),
-		with_fixture(credit_for_what_was_not_told_is_refused),
+		with_fixture(credit_for_unannounced_data_is_refused),
 		with_fixture(early_credit_is_refused),
-		with_fixture(a_peer_that_takes_nothing_is_refused),
-		with_fixture(a_peer_that_speaks_too_early_is_refused),
+		with_fixture(a_peer_without_receives_is_refused),
+		with_fixture(an_early_message_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("violations", tests, NULL, NULL);

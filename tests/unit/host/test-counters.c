@@ -50,7 +50,7 @@ static void reads_soft_roce(void **state)
 	assert_string_equal(counters.list[1].name, "sent_pkts");
 }
 
-static void reads_all_folders_and_each_name_once(void **state)
+static void reads_all_folders_without_duplicates(void **state)
 {
 	const struct tree *tree = *state;
 	struct counters counters;
@@ -70,7 +70,7 @@ static void reads_all_folders_and_each_name_once(void **state)
 	assert_counter(&counters, "RNR_sent", 6);
 }
 
-static void leaves_out_what_is_no_counter(void **state)
+static void ignores_files_that_are_no_counters(void **state)
 {
 	const struct tree *tree = *state;
 	struct counters counters;
@@ -89,7 +89,7 @@ static void leaves_out_what_is_no_counter(void **state)
 	assert_counter(&counters, "no_line_end", 7);
 }
 
-static void reads_no_more_than_there_is_room_for(void **state)
+static void reads_no_more_than_fits(void **state)
 {
 	const struct tree *tree = *state;
 	struct counters counters;
@@ -103,7 +103,7 @@ static void reads_no_more_than_there_is_room_for(void **state)
 	assert_int_equal(counters.count, COUNTERS_MAX);
 }
 
-static void knows_which_ports_there_are(void **state)
+static void knows_existing_ports(void **state)
 {
 	const struct tree *tree = *state;
 	struct counters counters;
@@ -189,7 +189,7 @@ static void describes_faults_in_one_line(void **state)
 }
 
 /* A class that no counter is of is null, one that has counted nothing 0. */
-static void are_numbers_for_programs(void **state)
+static void become_json_numbers(void **state)
 {
 	struct counters counters = {0};
 	struct json_object *object;
@@ -209,7 +209,7 @@ static void are_numbers_for_programs(void **state)
 	json_object_put(object);
 }
 
-static void what_is_encoded_can_be_decoded(void **state)
+static void decodes_encoded_counters(void **state)
 {
 	struct counters counters = {0}, heard;
 	char text[COUNTERS_TEXT_MAX];
@@ -227,7 +227,7 @@ static void what_is_encoded_can_be_decoded(void **state)
 	assert_memory_equal(&heard, &counters, sizeof(heard));
 }
 
-static void encodes_first_what_matters(void **state)
+static void encodes_important_counters_first(void **state)
 {
 	static const char expected[] = "duplicate_request 3\naaa 1\nsent_pkts 7\n";
 	struct counters counters = {0};
@@ -254,7 +254,7 @@ static void encodes_first_what_matters(void **state)
 	}
 }
 
-static void takes_as_many_as_fit(void **state)
+static void decodes_as_many_as_fit(void **state)
 {
 	struct counters counters = {0}, heard;
 	char text[COUNTERS_TEXT_MAX], name[COUNTER_NAME_SIZE];
@@ -271,7 +271,7 @@ static void takes_as_many_as_fit(void **state)
 	assert_true(heard.count > 50 && heard.count < COUNTERS_MAX);
 }
 
-static void refuses_what_is_no_list(void **state)
+static void refuses_malformed_lists(void **state)
 {
 	static const char *const bad[] = {"\n", " \n", "a\n", "a \n", " 1\n", "a 1", "a 1\nb 2",
 		"a 1\n\n", "\na 1\n", "a  1\n", "a 1 \n", "a\t1\n", "a -1\n", "a +1\n", "a 1.5\n",
@@ -297,7 +297,7 @@ static void refuses_what_is_no_list(void **state)
 	assert_int_equal(counters_decode("a 1\0\n", 5, &counters), -EBADMSG);
 }
 
-static void refuses_what_is_too_much(void **state)
+static void refuses_long_lists(void **state)
 {
 	char *text = malloc(COUNTERS_TEXT_MAX + 1);
 	struct counters counters;
@@ -412,20 +412,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_tree(reads_soft_roce),
-		with_tree(reads_all_folders_and_each_name_once),
-		with_tree(leaves_out_what_is_no_counter),
-		with_tree(reads_no_more_than_there_is_room_for),
-		with_tree(knows_which_ports_there_are),
+		with_tree(reads_all_folders_without_duplicates),
+		with_tree(ignores_files_that_are_no_counters),
+		with_tree(reads_no_more_than_fits),
+		with_tree(knows_existing_ports),
 		cmocka_unit_test(compares_before_and_after),
 		cmocka_unit_test(adds_up_by_class),
 		cmocka_unit_test(describes_faults_in_one_line),
 		cmocka_unit_test(distinguishes_no_errors_from_no_counters),
-		cmocka_unit_test(are_numbers_for_programs),
-		cmocka_unit_test(what_is_encoded_can_be_decoded),
-		cmocka_unit_test(encodes_first_what_matters),
-		cmocka_unit_test(takes_as_many_as_fit),
-		cmocka_unit_test(refuses_what_is_no_list),
-		cmocka_unit_test(refuses_what_is_too_much),
+		cmocka_unit_test(become_json_numbers),
+		cmocka_unit_test(decodes_encoded_counters),
+		cmocka_unit_test(encodes_important_counters_first),
+		cmocka_unit_test(decodes_as_many_as_fit),
+		cmocka_unit_test(refuses_malformed_lists),
+		cmocka_unit_test(refuses_long_lists),
 		cmocka_unit_test(survives_damaged_lists),
 		cmocka_unit_test(every_row_is_found),
 		cmocka_unit_test(every_class_has_counters),

@@ -59,7 +59,7 @@ static void finds_the_interface_of_a_device_without_gids(void **state)
 	assert_int_equal(address.ss_family, AF_INET);
 }
 
-static void says_which_device_cannot_be_used(void **state)
+static void names_unusable_devices(void **state)
 {
 	const struct tree *root = *state;
 	static const struct {
@@ -180,7 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(finds_the_address_of_a_device),
 		with_tree(finds_the_interface_of_a_device_without_gids),
-		with_tree(says_which_device_cannot_be_used),
+		with_tree(names_unusable_devices),
 		with_tree(lists_the_addresses_of_all_devices),
 		with_tree(names_the_interface_of_the_route),
 		with_tree(cuts_lists_that_do_not_fit),

@@ -6,7 +6,7 @@
 #include "host/facts.h"
 #include "tests/unit/unit.h"
 
-static void come_back_as_they_went(void **state)
+static void survive_encoding(void **state)
 {
 	struct facts facts = {0}, back;
 	char text[4096];
@@ -26,7 +26,7 @@ static void come_back_as_they_went(void **state)
 	assert_null(facts_value(&back, "link"));
 }
 
-static void are_cut_to_what_fits(void **state)
+static void are_cut_to_the_buffer(void **state)
 {
 	struct facts facts = {0};
 	char text[100], many[200];
@@ -43,7 +43,7 @@ static void are_cut_to_what_fits(void **state)
 	assert_int_equal(facts_encode(&facts, text, sizeof(text)), 0);
 }
 
-static void of_a_peer_are_not_trusted(void **state)
+static void refuse_wrong_bytes_of_a_peer(void **state)
 {
 	static const struct {
 		const char *text;
@@ -172,9 +172,9 @@ static void are_members_of_an_object(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(come_back_as_they_went),
-		cmocka_unit_test(are_cut_to_what_fits),
-		cmocka_unit_test(of_a_peer_are_not_trusted),
+		cmocka_unit_test(survive_encoding),
+		cmocka_unit_test(are_cut_to_the_buffer),
+		cmocka_unit_test(refuse_wrong_bytes_of_a_peer),
 		cmocka_unit_test(refuses_a_zero_byte),
 		cmocka_unit_test(may_be_any_bytes),
 		cmocka_unit_test(are_shown_side_by_side),

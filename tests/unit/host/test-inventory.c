@@ -118,7 +118,7 @@ static void put_rxe(const struct tree *tree)
 	put(tree, "/dev/infiniband/rdma_cm", "");
 }
 
-static void takes_soft_roce(void **state)
+static void lists_soft_roce(void **state)
 {
 	const struct tree *tree = *state;
 	struct addresses addresses = {0};
@@ -182,7 +182,7 @@ static void takes_soft_roce(void **state)
 }
 
 /* GIDs of both versions, holes in the table, an interface of its own for each port, a VLAN. */
-static void takes_an_adapter_with_two_ports(void **state)
+static void lists_an_adapter_with_two_ports(void **state)
 {
 	const struct tree *tree = *state;
 	static const char *const ports[] = {"mlx5_0/ports/1", "mlx5_0/ports/2"};
@@ -255,7 +255,7 @@ static void sees_a_device_that_is_down(void **state)
 	inventory_free(&inventory);
 }
 
-static void takes_infiniband(void **state)
+static void lists_infiniband(void **state)
 {
 	const struct tree *tree = *state;
 	struct addresses addresses = {0};
@@ -286,7 +286,7 @@ static void takes_infiniband(void **state)
 	inventory_free(&inventory);
 }
 
-static void takes_nothing_where_nothing_is(void **state)
+static void lists_nothing_on_an_empty_host(void **state)
 {
 	const struct tree *tree = *state;
 	struct inventory inventory;
@@ -350,7 +350,7 @@ static void knows_the_host(void **state)
 }
 
 /* Root may do everything, so another process looks, as nobody. */
-static void knows_what_may_not_be_opened(void **state)
+static void knows_inaccessible_devices(void **state)
 {
 	const struct tree *tree = *state;
 	struct inventory inventory;
@@ -413,7 +413,7 @@ static void reads_rates(void **state)
 	}
 }
 
-static void survives_absurd_contents(void **state)
+static void survives_malformed_files(void **state)
 {
 	const struct tree *tree = *state;
 	const struct inventory_port *port;
@@ -468,15 +468,15 @@ static void survives_absurd_contents(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_tree(takes_soft_roce),
-		with_tree(takes_an_adapter_with_two_ports),
+		with_tree(lists_soft_roce),
+		with_tree(lists_an_adapter_with_two_ports),
 		with_tree(sees_a_device_that_is_down),
-		with_tree(takes_infiniband),
-		with_tree(takes_nothing_where_nothing_is),
+		with_tree(lists_infiniband),
+		with_tree(lists_nothing_on_an_empty_host),
 		with_tree(knows_the_host),
-		with_tree(knows_what_may_not_be_opened),
+		with_tree(knows_inaccessible_devices),
 		with_tree(reads_rates),
-		with_tree(survives_absurd_contents),
+		with_tree(survives_malformed_files),
 	};
 
 	return cmocka_run_group_tests_name("inventory", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include "host/link-speed.h"
 #include "tests/unit/unit.h"
 
-static void of_a_bus(void **state)
+static void bus_speed(void **state)
 {
 	static const struct {
 		const char *bus;
@@ -50,7 +50,7 @@ static struct facts facts_of(const struct end *end)
 #define SMALL "8.0 GT/s PCIe x4"
 #define GOOD  (-1)
 
-static void is_judged_by_both_ends(void **state)
+static void is_the_lower_of_both_ends(void **state)
 {
 	static const struct {
 		struct end ours, theirs;
@@ -118,7 +118,7 @@ static struct facts facts_of_link(const struct link *link)
 #define ETHERNET   "Ethernet"
 #define INFINIBAND "InfiniBand"
 
-static void of_a_link_is_what_the_headers_leave(void **state)
+static void link_speed_excludes_headers(void **state)
 {
 	static const struct {
 		struct link ours, theirs;
@@ -166,9 +166,9 @@ static void of_a_link_is_what_the_headers_leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_a_bus),
-		cmocka_unit_test(is_judged_by_both_ends),
-		cmocka_unit_test(of_a_link_is_what_the_headers_leave),
+		cmocka_unit_test(bus_speed),
+		cmocka_unit_test(is_the_lower_of_both_ends),
+		cmocka_unit_test(link_speed_excludes_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void finds_the_loopback(void **state)
 	assert_int_equal(find_neighbour(route.interface, "127.66.66.66", &neighbour), -ENOENT);
 }
 
-static void refuses_what_the_kernel_does_not_have(void **state)
+static void reports_unknown_routes_and_interfaces(void **state)
 {
 	struct sockaddr other = {.sa_family = AF_APPLETALK};
 	struct netlink_neighbour neighbour;
@@ -71,7 +71,7 @@ static void refuses_what_the_kernel_does_not_have(void **state)
 	assert_int_equal(netlink_find_neighbour(1, &other, &neighbour), -EAFNOSUPPORT);
 }
 
-static void reports_that_no_socket_can_be_opened(void **state)
+static void reports_a_failed_socket(void **state)
 {
 	struct rlimit limit, none;
 	struct netlink_link link;
@@ -162,8 +162,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_loopback),
-		cmocka_unit_test(refuses_what_the_kernel_does_not_have),
-		cmocka_unit_test(reports_that_no_socket_can_be_opened),
+		cmocka_unit_test(reports_unknown_routes_and_interfaces),
+		cmocka_unit_test(reports_a_failed_socket),
 		cmocka_unit_test(finds_routes),
 		cmocka_unit_test(finds_interfaces),
 		cmocka_unit_test(finds_neighbours),

@@ -22,7 +22,7 @@ static void assert_host_lacks(const struct tree *root, enum readiness lacking, c
 	assert_string_equal(evidence, seen);
 }
 
-static void finds_what_is_missing(void **state)
+static void finds_missing_parts(void **state)
 {
 	const struct tree *root = *state;
 
@@ -44,7 +44,7 @@ static void finds_what_is_missing(void **state)
 }
 
 /* Root may do everything, so another process looks, as nobody. */
-static void finds_what_may_not_be_opened(void **state)
+static void finds_inaccessible_devices(void **state)
 {
 	const struct tree *root = *state;
 	char path[128], evidence[256];
@@ -114,7 +114,7 @@ static void one_good_port_is_enough(void **state)
 	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port mlx5_0/2 has no network interface");
 }
 
-static void what_the_host_lacks_comes_first(void **state)
+static void missing_host_parts_come_first(void **state)
 {
 	struct host host;
 
@@ -269,11 +269,11 @@ static void checks_only_the_device_of_that_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_tree(finds_what_is_missing),
-		with_tree(finds_what_may_not_be_opened),
+		with_tree(finds_missing_parts),
+		with_tree(finds_inaccessible_devices),
 		with_tree(cuts_evidence_that_does_not_fit),
 		cmocka_unit_test(one_good_port_is_enough),
-		cmocka_unit_test(what_the_host_lacks_comes_first),
+		cmocka_unit_test(missing_host_parts_come_first),
 		cmocka_unit_test(a_device_needs_its_file),
 		cmocka_unit_test(a_port_must_be_active),
 		cmocka_unit_test(infiniband_needs_a_subnet_manager),

@@ -54,7 +54,7 @@ static void reads_whole_files(void **state)
 	assert_string_equal(text, "");
 }
 
-static void says_why_it_cannot_read(void **state)
+static void reports_why_it_cannot_read(void **state)
 {
 	const struct tree *tree = *state;
 	char text[16] = "rubbish", long_name[8192];
@@ -74,7 +74,7 @@ static void says_why_it_cannot_read(void **state)
 }
 
 /* Nobody writes into it, and the reader must not wait for that. */
-static void a_pipe_keeps_nobody_waiting(void **state)
+static void a_pipe_does_not_block(void **state)
 {
 	const struct tree *tree = *state;
 	char path[128], text[16];
@@ -132,7 +132,7 @@ static void reads_decimal_digits_of_a_length(void **state)
 	assert_int_equal(number, 123);
 }
 
-static void lists_in_the_order_of_numbers(void **state)
+static void lists_in_numeric_order(void **state)
 {
 	const struct tree *tree = *state;
 	struct dirent **entries;
@@ -154,7 +154,7 @@ static void lists_in_the_order_of_numbers(void **state)
 }
 
 /* Root may do everything, so another process looks, as nobody. */
-static void says_who_may_open(void **state)
+static void knows_who_may_open_a_file(void **state)
 {
 	const struct tree *tree = *state;
 	char path[128];
@@ -195,7 +195,7 @@ static void follows_links_by_name(void **state)
 	assert_string_equal(text, "mlx");
 }
 
-static void knows_names_from_paths(void **state)
+static void tells_names_from_paths(void **state)
 {
 	(void)state;
 	assert_true(sysfs_is_name("mlx5_0"));
@@ -212,14 +212,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(reads_lines),
 		with_tree(reads_whole_files),
-		with_tree(says_why_it_cannot_read),
-		with_tree(a_pipe_keeps_nobody_waiting),
+		with_tree(reports_why_it_cannot_read),
+		with_tree(a_pipe_does_not_block),
 		with_tree(reads_numbers),
 		cmocka_unit_test(reads_decimal_digits_of_a_length),
-		with_tree(lists_in_the_order_of_numbers),
-		with_tree(says_who_may_open),
+		with_tree(lists_in_numeric_order),
+		with_tree(knows_who_may_open_a_file),
 		with_tree(follows_links_by_name),
-		cmocka_unit_test(knows_names_from_paths),
+		cmocka_unit_test(tells_names_from_paths),
 	};
 
 	return cmocka_run_group_tests_name("sysfs", tests, NULL, NULL);

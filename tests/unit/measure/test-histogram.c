@@ -81,7 +81,7 @@ static void check_samples(unsigned int bits, uint64_t seed)
 	assert_bars_hold_all();
 }
 
-static void percentiles_are_those_of_a_sorted_list(void **state)
+static void percentiles_match_a_sorted_list(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++)
@@ -89,7 +89,7 @@ static void percentiles_are_those_of_a_sorted_list(void **state)
 			check_samples(bits, seed);
 }
 
-static void of_nothing_there_is_nothing(void **state)
+static void an_empty_histogram_is_zero(void **state)
 {
 	uint64_t from, to;
 	size_t at = 0;
@@ -101,7 +101,7 @@ static void of_nothing_there_is_nothing(void **state)
 	assert_int_equal(histogram_bar(&latency, &at, &from, &to), 0);
 }
 
-static void of_one_all_is_that(void **state)
+static void one_time_is_every_percentile(void **state)
 {
 	static const uint64_t times[] = {0, 1, 511, 512, 513, 1000, 123456789, UINT64_MAX};
 
@@ -149,7 +149,7 @@ static void small_times_are_exact(void **state)
 }
 
 /* A mean would hide them. */
-static void the_few_slow_ones_show(void **state)
+static void rare_slow_times_show(void **state)
 {
 	(void)state;
 	histogram_init(&latency);
@@ -166,12 +166,12 @@ static void the_few_slow_ones_show(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(percentiles_are_those_of_a_sorted_list),
-		cmocka_unit_test(of_nothing_there_is_nothing),
-		cmocka_unit_test(of_one_all_is_that),
+		cmocka_unit_test(percentiles_match_a_sorted_list),
+		cmocka_unit_test(an_empty_histogram_is_zero),
+		cmocka_unit_test(one_time_is_every_percentile),
 		cmocka_unit_test(classes_meet_at_every_power_of_two),
 		cmocka_unit_test(small_times_are_exact),
-		cmocka_unit_test(the_few_slow_ones_show),
+		cmocka_unit_test(rare_slow_times_show),
 	};
 
 	return cmocka_run_group_tests_name("latency", tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #define MS    UINT64_C(1000000)
 #define START (UINT64_C(5000) * MS)
 
-static void none_before_its_time(void **state)
+static void no_interval_before_its_time(void **state)
 {
 	struct intervals intervals;
 
@@ -17,7 +17,7 @@ static void none_before_its_time(void **state)
 	assert_int_equal(intervals.best, 0);
 }
 
-static void the_first_is_both(void **state)
+static void the_first_interval_is_best_and_worst(void **state)
 {
 	struct intervals intervals;
 
@@ -29,7 +29,7 @@ static void the_first_is_both(void **state)
 	assert_int_equal(intervals.best, 10000);
 }
 
-static void each_counts_its_own_bytes(void **state)
+static void each_interval_counts_its_own_bytes(void **state)
 {
 	/* Milliseconds, bytes until then, worst and best of the intervals that are over. */
 	static const struct {
@@ -55,7 +55,7 @@ static void each_counts_its_own_bytes(void **state)
 }
 
 /* One that nobody ended in time counts for as long as it took. */
-static void a_long_one_is_slow(void **state)
+static void a_long_interval_is_slow(void **state)
 {
 	struct intervals intervals;
 
@@ -74,7 +74,7 @@ static void a_long_one_is_slow(void **state)
 }
 
 /* However much was moved before a link stopped, and in whatever part of an interval it did. */
-static void a_gap_counts_by_itself(void **state)
+static void a_gap_is_an_interval(void **state)
 {
 	struct intervals intervals;
 
@@ -91,7 +91,7 @@ static void a_gap_counts_by_itself(void **state)
 }
 
 /* A link that stopped for a whole interval is not one of which nothing is known. */
-static void nothing_at_all_is_the_worst(void **state)
+static void an_empty_interval_is_the_worst(void **state)
 {
 	struct intervals intervals;
 
@@ -118,12 +118,12 @@ static void does_not_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_before_its_time),
-		cmocka_unit_test(the_first_is_both),
-		cmocka_unit_test(each_counts_its_own_bytes),
-		cmocka_unit_test(a_long_one_is_slow),
-		cmocka_unit_test(a_gap_counts_by_itself),
-		cmocka_unit_test(nothing_at_all_is_the_worst),
+		cmocka_unit_test(no_interval_before_its_time),
+		cmocka_unit_test(the_first_interval_is_best_and_worst),
+		cmocka_unit_test(each_interval_counts_its_own_bytes),
+		cmocka_unit_test(a_long_interval_is_slow),
+		cmocka_unit_test(a_gap_is_an_interval),
+		cmocka_unit_test(an_empty_interval_is_the_worst),
 		cmocka_unit_test(does_not_overflow),
 	};
 

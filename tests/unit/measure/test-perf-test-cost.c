@@ -46,7 +46,7 @@ static void operations_share_a_call_and_a_signal(void **state)
 }
 
 /* Of a latency's WRITEs each is known to be over by its answer; of READs by nothing else. */
-static void few_writes_of_a_latency_are_signaled(void **state)
+static void few_writes_of_a_latency_test_are_signaled(void **state)
 {
 	(void)state;
 	for (unsigned int reads = 0; reads < 2; reads++) {
@@ -66,7 +66,7 @@ static void few_writes_of_a_latency_are_signaled(void **state)
 }
 
 /* Of a WRITE half of the time there and back counts, so all times are half of the run's at most. */
-static void a_write_is_one_way(void **state)
+static void a_write_latency_is_half_a_round_trip(void **state)
 {
 	struct test_parameters parameters = plan_of(false, 8, 64);
 	uint64_t from, to, count, all = 0;
@@ -85,7 +85,7 @@ static void a_write_is_one_way(void **state)
 }
 
 /* Both ends are told of what they did, at most all the time of one processor. */
-static void the_processors_time_is_told(void **state)
+static void processor_time_is_reported(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
@@ -105,7 +105,7 @@ static void the_processors_time_is_told(void **state)
 }
 
 /* Who is to wait for an event does not look again and again meanwhile. */
-static void who_waits_for_an_event_sleeps(void **state)
+static void waiting_for_an_event_sleeps(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 2; kind++) {
@@ -124,7 +124,7 @@ static void who_waits_for_an_event_sleeps(void **state)
 }
 
 /* A run that is long enough has a worst and a best tenth of a second, and the average between them. */
-static void the_tenths_of_a_second_are_told(void **state)
+static void interval_rates_are_reported(void **state)
 {
 	(void)state;
 	for (unsigned int reads = 0; reads < 2; reads++) {
@@ -153,11 +153,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operations_share_a_call_and_a_signal),
-		cmocka_unit_test(few_writes_of_a_latency_are_signaled),
-		cmocka_unit_test(a_write_is_one_way),
-		cmocka_unit_test(the_processors_time_is_told),
-		cmocka_unit_test(who_waits_for_an_event_sleeps),
-		cmocka_unit_test(the_tenths_of_a_second_are_told),
+		cmocka_unit_test(few_writes_of_a_latency_test_are_signaled),
+		cmocka_unit_test(a_write_latency_is_half_a_round_trip),
+		cmocka_unit_test(processor_time_is_reported),
+		cmocka_unit_test(waiting_for_an_event_sleeps),
+		cmocka_unit_test(interval_rates_are_reported),
 	};
 
 	return cmocka_run_group_tests_name("bench-cost", tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void small_writes_are_inline(void **state)
 	}
 }
 
-static void a_time_ends_a_run(void **state)
+static void a_time_limit_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4 * TEST_DIRECTIONS; kind++) {
@@ -169,7 +169,7 @@ static void wrong_data_is_found(void **state)
 }
 
 /* Who does not verify does not see it: it is no test of the tests. */
-static void wrong_data_is_not_looked_for(void **state)
+static void wrong_data_is_ignored_without_verify(void **state)
 {
 	struct test_parameters parameters = plan_of(false, TEST_CLIENT, false);
 	struct perf_test_fixture fixture;
@@ -188,7 +188,7 @@ static void assert_failure(const struct perf_test_end *end, enum failure_kind ki
 	assert_int_equal(end->probe.failure.kind, kind);
 }
 
-static void a_failed_operation_ends_it(void **state)
+static void a_failed_operation_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
@@ -205,7 +205,7 @@ static void a_failed_operation_ends_it(void **state)
 }
 
 /* A peer that falls silent is given up by both ends, however they wait. */
-static void silence_ends_it(void **state)
+static void the_idle_timeout_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
@@ -245,7 +245,7 @@ static void assert_impossible(const struct test_parameters *parameters, bool at_
 }
 
 /* Whoever it is that says so: who is ahead of what there is, has done nothing, or has nothing to say. */
-static void notices_that_cannot_be(void **state)
+static void impossible_notices_are_refused(void **state)
 {
 	static const struct notice ahead = {9, true, false}, ready_ahead = {17, false, false},
 				   nothing = {0, true, false}, done = {0, true, true},
@@ -272,7 +272,7 @@ static void notices_that_cannot_be(void **state)
 	}
 }
 
-static void notices_in_a_latency(void **state)
+static void notices_in_a_latency_test_are_refused(void **state)
 {
 	static const struct notice notice = {1, true, false};
 
@@ -287,7 +287,7 @@ static void notices_in_a_latency(void **state)
 	}
 }
 
-static void silence_ends_a_latency(void **state)
+static void the_idle_timeout_ends_a_latency_test(void **state)
 {
 	(void)state;
 	for (unsigned int wait = 0; wait < TEST_WAITS; wait++) {
@@ -309,7 +309,7 @@ static void silence_ends_a_latency(void **state)
 	}
 }
 
-static void a_signal_ends_it(void **state)
+static void a_signal_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
@@ -329,7 +329,7 @@ static void a_signal_ends_it(void **state)
 }
 
 /* Each thread of a client has a bench: if one has failed, nobody waits for the others' time to pass. */
-static void another_thread_that_failed_ends_it(void **state)
+static void a_failed_thread_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 8; kind++) {
@@ -348,7 +348,7 @@ static void another_thread_that_failed_ends_it(void **state)
 }
 
 /* Damaged data is waited for a while, each time anew; a signal is seen all the same. */
-static void a_signal_ends_it_though_all_is_wrong(void **state)
+static void a_signal_ends_a_run_that_also_fails(void **state)
 {
 	struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
 	struct perf_test_fixture fixture;
@@ -405,7 +405,7 @@ static void run_latencies(uint32_t size, unsigned int waits)
 	perf_test_fixture_stop(&fixture);
 }
 
-static void latencies_of_each_operation(void **state)
+static void a_latency_test_times_each_operation(void **state)
 {
 	(void)state;
 	run_latencies(1, TEST_WAITS);
@@ -416,7 +416,7 @@ static void latencies_of_each_operation(void **state)
 }
 
 /* In the middle, and of a single byte, too, of which who sleeps learns by an event. */
-static void a_latency_finds_wrong_data(void **state)
+static void a_latency_test_finds_wrong_data(void **state)
 {
 	static const enum mishap mishaps[] = {DAMAGED, LOST};
 
@@ -438,7 +438,7 @@ static void a_latency_finds_wrong_data(void **state)
 	}
 }
 
-static void does_only_what_it_can(void **state)
+static void refuses_unsupported_parameters(void **state)
 {
 	struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
 	struct perf_test_fixture fixture;
@@ -465,7 +465,7 @@ static void does_only_what_it_can(void **state)
 }
 
 /* Before it has any, and numbers of more or fewer than there are. */
-static void lanes_are_as_many_as_agreed(void **state)
+static void makes_the_agreed_number_of_queue_pairs(void **state)
 {
 	static const size_t wrong[] = {0, 1, 3, 5, 8, 256};
 	struct perf_test unmade;
@@ -493,21 +493,21 @@ int main(void)
 		cmocka_unit_test(bandwidth_of_one_queue_pair),
 		cmocka_unit_test(bandwidth_of_several_queue_pairs),
 		cmocka_unit_test(small_writes_are_inline),
-		cmocka_unit_test(a_time_ends_a_run),
+		cmocka_unit_test(a_time_limit_ends_a_run),
 		cmocka_unit_test(wrong_data_is_found),
-		cmocka_unit_test(wrong_data_is_not_looked_for),
-		cmocka_unit_test(a_failed_operation_ends_it),
-		cmocka_unit_test(silence_ends_it),
-		cmocka_unit_test(notices_that_cannot_be),
-		cmocka_unit_test(notices_in_a_latency),
-		cmocka_unit_test(silence_ends_a_latency),
-		cmocka_unit_test(a_signal_ends_it),
-		cmocka_unit_test(another_thread_that_failed_ends_it),
-		cmocka_unit_test(a_signal_ends_it_though_all_is_wrong),
-		cmocka_unit_test(latencies_of_each_operation),
-		cmocka_unit_test(a_latency_finds_wrong_data),
-		cmocka_unit_test(does_only_what_it_can),
-		cmocka_unit_test(lanes_are_as_many_as_agreed),
+		cmocka_unit_test(wrong_data_is_ignored_without_verify),
+		cmocka_unit_test(a_failed_operation_ends_a_run),
+		cmocka_unit_test(the_idle_timeout_ends_a_run),
+		cmocka_unit_test(impossible_notices_are_refused),
+		cmocka_unit_test(notices_in_a_latency_test_are_refused),
+		cmocka_unit_test(the_idle_timeout_ends_a_latency_test),
+		cmocka_unit_test(a_signal_ends_a_run),
+		cmocka_unit_test(a_failed_thread_ends_a_run),
+		cmocka_unit_test(a_signal_ends_a_run_that_also_fails),
+		cmocka_unit_test(a_latency_test_times_each_operation),
+		cmocka_unit_test(a_latency_test_finds_wrong_data),
+		cmocka_unit_test(refuses_unsupported_parameters),
+		cmocka_unit_test(makes_the_agreed_number_of_queue_pairs),
 	};
 
 	return cmocka_run_group_tests_name("bench", tests, NULL, NULL);

@@ -98,13 +98,13 @@ static void check_documents(bool of_latency)
 	}
 }
 
-static void of_bandwidth(void **state)
+static void bandwidth_matches_the_schema(void **state)
 {
 	(void)state;
 	check_documents(false);
 }
 
-static void of_latency(void **state)
+static void latency_matches_the_schema(void **state)
 {
 	(void)state;
 	histogram_init(&latency);
@@ -114,7 +114,7 @@ static void of_latency(void **state)
 	check_documents(true);
 }
 
-static void of_one_that_failed(void **state)
+static void a_failed_test_matches_the_schema(void **state)
 {
 	char *text = document(false, &(struct test_result){0}, "it failed");
 
@@ -124,7 +124,7 @@ static void of_one_that_failed(void **state)
 	free(text);
 }
 
-static void the_schema_refuses_what_is_wrong(void **state)
+static void the_schema_refuses_faults(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"schema\":1", "\"schema\":2"},
@@ -153,10 +153,10 @@ static void the_schema_refuses_what_is_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_bandwidth),
-		cmocka_unit_test(of_latency),
-		cmocka_unit_test(of_one_that_failed),
-		cmocka_unit_test(the_schema_refuses_what_is_wrong),
+		cmocka_unit_test(bandwidth_matches_the_schema),
+		cmocka_unit_test(latency_matches_the_schema),
+		cmocka_unit_test(a_failed_test_matches_the_schema),
+		cmocka_unit_test(the_schema_refuses_faults),
 	};
 
 	return cmocka_run_group_tests_name("measurement-document", tests, NULL, NULL);

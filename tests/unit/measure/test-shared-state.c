@@ -7,7 +7,7 @@
 #define THREADS 4
 #define NOTES   10000
 
-static void what_all_have_moved_counts(void **state)
+static void the_bytes_of_all_threads_count(void **state)
 {
 	struct test_shared shared;
 	struct intervals intervals;
@@ -71,7 +71,7 @@ static void no_byte_is_lost_between_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_all_have_moved_counts),
+		cmocka_unit_test(the_bytes_of_all_threads_count),
 		cmocka_unit_test(an_older_time_counts_as_now),
 		cmocka_unit_test(no_byte_is_lost_between_threads),
 	};

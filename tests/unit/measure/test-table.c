@@ -33,7 +33,7 @@ static struct options options_of(enum rate_unit unit, bool of_latency)
 		.measure = {.bandwidth = !of_latency, .latency = of_latency, .unit = unit}};
 }
 
-static void heads_name_the_columns(void **state)
+static void headings_name_the_columns(void **state)
 {
 	static const struct {
 		enum rate_unit unit;
@@ -119,7 +119,7 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 }
 
 /* Of few bytes the rates are small and the seconds many: both are told, in columns as wide as others. */
-static void small_operations_have_their_digits(void **state)
+static void small_rates_have_enough_digits(void **state)
 {
 	static const struct measured few = {
 		.parameters = {.size = 2, .queue_pairs = 1, .depth = 128},
@@ -142,7 +142,7 @@ static void small_operations_have_their_digits(void **state)
 }
 
 /* Who was over too soon has no interval. */
-static void of_a_short_run_no_interval_is_told(void **state)
+static void a_short_run_has_no_intervals(void **state)
 {
 	struct options options = options_of(UNIT_MB, false);
 	struct measured measured = bandwidth;
@@ -195,7 +195,7 @@ static void a_latency_has_its_percentiles(void **state)
 	assert_true(p99_99 > 997 && p99_99 <= 1000);
 }
 
-static void a_histogram_has_all_operations(void **state)
+static void a_histogram_counts_all_operations(void **state)
 {
 	struct measured measured = latency_measured();
 	unsigned long operations, all = 0;
@@ -252,7 +252,7 @@ static void rates_have_their_unit(void **state)
 }
 
 /* A percentage is of what the link can carry, in each direction: here 12500 MB/s less the headers. */
-static void an_expectation_is_a_rate_or_of_the_link(void **state)
+static void an_expectation_is_a_rate_or_a_share_of_the_link(void **state)
 {
 	static const struct {
 		struct options_measure measure;
@@ -284,7 +284,7 @@ static void an_expectation_is_a_rate_or_of_the_link(void **state)
 }
 
 /* Numbers of a peer's that cannot be: no line overflows, nothing is divided by zero. */
-static void rows_bear_any_numbers(void **state)
+static void rows_fit_any_numbers(void **state)
 {
 	static const uint64_t numbers[] = {0, 1, UINT64_MAX};
 
@@ -383,16 +383,16 @@ static void a_latency_becomes_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(heads_name_the_columns),
+		cmocka_unit_test(headings_name_the_columns),
 		cmocka_unit_test(a_bandwidth_has_a_row_for_each_direction),
-		cmocka_unit_test(small_operations_have_their_digits),
-		cmocka_unit_test(of_a_short_run_no_interval_is_told),
+		cmocka_unit_test(small_rates_have_enough_digits),
+		cmocka_unit_test(a_short_run_has_no_intervals),
 		cmocka_unit_test(a_latency_has_its_percentiles),
-		cmocka_unit_test(a_histogram_has_all_operations),
+		cmocka_unit_test(a_histogram_counts_all_operations),
 		cmocka_unit_test(rates_are_sums_of_both_directions),
 		cmocka_unit_test(rates_have_their_unit),
-		cmocka_unit_test(an_expectation_is_a_rate_or_of_the_link),
-		cmocka_unit_test(rows_bear_any_numbers),
+		cmocka_unit_test(an_expectation_is_a_rate_or_a_share_of_the_link),
+		cmocka_unit_test(rows_fit_any_numbers),
 		cmocka_unit_test(becomes_json),
 		cmocka_unit_test(a_latency_becomes_json),
 	};

@@ -17,7 +17,7 @@ static const struct command full = {
 	.text = "text",
 };
 
-static void comes_back_as_it_went(void **state)
+static void survives_encoding(void **state)
 {
 	uint8_t bytes[COMMAND_MAX];
 	struct command back;
@@ -31,7 +31,7 @@ static void comes_back_as_it_went(void **state)
 	assert_memory_equal(&back, &full, sizeof(full));
 }
 
-static void lies_where_the_protocol_says(void **state)
+static void matches_the_protocol_layout(void **state)
 {
 	uint8_t bytes[COMMAND_MAX];
 
@@ -142,7 +142,7 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(COMMAND_REFUSED, 3);
 }
 
-static void carries_a_plan_in_its_text(void **state)
+static void carries_test_parameters_in_its_text(void **state)
 {
 	char parameters[64];
 	struct command begin = {.type = COMMAND_BEGIN,
@@ -166,13 +166,13 @@ static void carries_a_plan_in_its_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back_as_it_went),
-		cmocka_unit_test(lies_where_the_protocol_says),
+		cmocka_unit_test(survives_encoding),
+		cmocka_unit_test(matches_the_protocol_layout),
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_contents),
 		cmocka_unit_test(refuses_impossible_regions),
 		cmocka_unit_test(keeps_its_numbers),
-		cmocka_unit_test(carries_a_plan_in_its_text),
+		cmocka_unit_test(carries_test_parameters_in_its_text),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);

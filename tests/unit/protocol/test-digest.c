@@ -16,7 +16,7 @@ static void gives_the_published_value(void **state)
 	assert_true(digest_equal(&digest, &empty));
 }
 
-static void sees_every_flipped_bit(void **state)
+static void detects_every_flipped_bit(void **state)
 {
 	uint8_t data[1024];
 	struct digest digest;
@@ -35,7 +35,7 @@ static void sees_every_flipped_bit(void **state)
 	}
 }
 
-static void sees_every_length_of_zeros(void **state)
+static void detects_every_length_of_zeros(void **state)
 {
 	static const uint8_t zeros[1024];
 	struct digest last = digest_of(zeros, 0);
@@ -179,8 +179,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_the_published_value),
-		cmocka_unit_test(sees_every_flipped_bit),
-		cmocka_unit_test(sees_every_length_of_zeros),
+		cmocka_unit_test(detects_every_flipped_bit),
+		cmocka_unit_test(detects_every_length_of_zeros),
 		cmocka_unit_test(compares_every_byte),
 		cmocka_unit_test(is_the_same_in_pieces),
 		cmocka_unit_test(has_a_key),

@@ -30,7 +30,7 @@ static void without_a_secret_nothing_is_added(void **state)
 	}
 }
 
-static void with_one_the_words_fit_a_request_and_have_a_nonce(void **state)
+static void with_a_secret_the_hello_fits_a_request_and_has_a_nonce(void **state)
 {
 	struct secret *secret = make_secret('a');
 	struct handshake one, other;
@@ -53,7 +53,7 @@ static void with_one_the_words_fit_a_request_and_have_a_nonce(void **state)
 	secret_free(secret);
 }
 
-static void both_have_one_or_none(void **state)
+static void both_sides_need_a_secret_or_neither(void **state)
 {
 	struct secret *secret = make_secret('a');
 	const struct hello with = {.secret = true}, without = {0};
@@ -84,7 +84,7 @@ static void meet(struct handshake ends[2], const struct secret *client, const st
 		handshake_receive_hello(&ends[i], hello_bytes[!i]);
 }
 
-static void the_same_secret_convinces_both(void **state)
+static void the_same_secret_authenticates_both(void **state)
 {
 	struct secret *secrets[] = {make_secret('a'), make_secret('a'), make_secret('b')};
 	uint8_t proof[SECRET_PROOF_SIZE];
@@ -129,9 +129,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_secret_nothing_is_added),
-		cmocka_unit_test(with_one_the_words_fit_a_request_and_have_a_nonce),
-		cmocka_unit_test(both_have_one_or_none),
-		cmocka_unit_test(the_same_secret_convinces_both),
+		cmocka_unit_test(with_a_secret_the_hello_fits_a_request_and_has_a_nonce),
+		cmocka_unit_test(both_sides_need_a_secret_or_neither),
+		cmocka_unit_test(the_same_secret_authenticates_both),
 		cmocka_unit_test(a_recorded_proof_is_wrong),
 	};
 

@@ -69,7 +69,7 @@ static int decode(struct hello *hello, size_t length, int padding)
 	return result;
 }
 
-static void decodes_whatever_the_padding(void **state)
+static void ignores_the_padding(void **state)
 {
 	static const size_t lengths[] = {HELLO_SIZE, 33, 56, 148, 196, 255};
 
@@ -84,7 +84,7 @@ static void decodes_whatever_the_padding(void **state)
 	}
 }
 
-static void refuses_what_is_cut_short(void **state)
+static void refuses_truncated_hellos(void **state)
 {
 	struct hello hello;
 
@@ -93,7 +93,7 @@ static void refuses_what_is_cut_short(void **state)
 		assert_int_equal(decode(&hello, length, 0), length < 8 ? -ENOMSG : -EMSGSIZE);
 }
 
-static void takes_any_other_beginning_for_a_tutorial_peer(void **state)
+static void takes_any_other_magic_for_a_tutorial_peer(void **state)
 {
 	struct hello hello;
 
@@ -149,7 +149,7 @@ static void keeps_its_numbers(void **state)
 }
 
 /* What a measurement asks room for stands in the place of the size. */
-static void tells_the_shape_of_a_measurement(void **state)
+static void carries_the_shape_of_a_test(void **state)
 {
 	static const struct {
 		uint64_t size;
@@ -181,7 +181,7 @@ static void tells_the_shape_of_a_measurement(void **state)
 	}
 }
 
-static void knows_the_sessions_of_orders(void **state)
+static void knows_control_sessions(void **state)
 {
 	struct hello hello = {0};
 
@@ -197,13 +197,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encodes_exact_bytes_and_nothing_else),
 		cmocka_unit_test(fits_the_private_data),
-		cmocka_unit_test(decodes_whatever_the_padding),
-		cmocka_unit_test(refuses_what_is_cut_short),
-		cmocka_unit_test(takes_any_other_beginning_for_a_tutorial_peer),
+		cmocka_unit_test(ignores_the_padding),
+		cmocka_unit_test(refuses_truncated_hellos),
+		cmocka_unit_test(takes_any_other_magic_for_a_tutorial_peer),
 		cmocka_unit_test(keeps_its_numbers),
 		cmocka_unit_test(takes_no_private_data_for_a_tutorial_peer),
-		cmocka_unit_test(tells_the_shape_of_a_measurement),
-		cmocka_unit_test(knows_the_sessions_of_orders),
+		cmocka_unit_test(carries_the_shape_of_a_test),
+		cmocka_unit_test(knows_control_sessions),
 	};
 
 	return cmocka_run_group_tests_name("introduction", tests, NULL, NULL);

@@ -163,7 +163,7 @@ static void encodes_no_field_of_another_type(void **state)
 	}
 }
 
-static void decodes_what_was_encoded(void **state)
+static void decodes_encoded_messages(void **state)
 {
 	uint8_t buffer[MESSAGE_SIZE];
 	struct message message;
@@ -187,7 +187,7 @@ static void decodes_what_was_encoded(void **state)
 }
 
 /* The tutorial sends a struct with a union and padding that it never clears. */
-static void ignores_what_a_tutorial_peer_leaves_uninitialised(void **state)
+static void ignores_uninitialised_bytes_of_a_tutorial_peer(void **state)
 {
 	uint8_t buffer[MESSAGE_SIZE], clean[MESSAGE_SIZE];
 	struct message message;
@@ -280,7 +280,7 @@ static void refuses_unknown_types(void **state)
 	}
 }
 
-static void refuses_regions_that_cannot_be(void **state)
+static void refuses_impossible_regions(void **state)
 {
 	static const struct region {
 		uint64_t address, length;
@@ -314,7 +314,7 @@ static void refuses_regions_that_cannot_be(void **state)
 	}
 }
 
-static void refuses_verdicts_that_it_does_not_know(void **state)
+static void refuses_unknown_verdicts(void **state)
 {
 	static const uint32_t verdicts[] = {2, 0xff, 0x100, 0x80000000, 0xffffffff};
 	struct message message;
@@ -347,13 +347,13 @@ int main(void)
 		cmocka_unit_test(encodes_the_text_behind_the_fields),
 		cmocka_unit_test(sets_a_text_of_any_length),
 		cmocka_unit_test(encodes_no_field_of_another_type),
-		cmocka_unit_test(decodes_what_was_encoded),
-		cmocka_unit_test(ignores_what_a_tutorial_peer_leaves_uninitialised),
+		cmocka_unit_test(decodes_encoded_messages),
+		cmocka_unit_test(ignores_uninitialised_bytes_of_a_tutorial_peer),
 		cmocka_unit_test(has_the_layout_of_the_tutorial_struct),
 		cmocka_unit_test(takes_texts_and_refuses_every_other_length),
 		cmocka_unit_test(refuses_unknown_types),
-		cmocka_unit_test(refuses_regions_that_cannot_be),
-		cmocka_unit_test(refuses_verdicts_that_it_does_not_know),
+		cmocka_unit_test(refuses_impossible_regions),
+		cmocka_unit_test(refuses_unknown_verdicts),
 		cmocka_unit_test(names_each_type),
 	};
 

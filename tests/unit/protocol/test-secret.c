@@ -72,7 +72,7 @@ static struct secret *secret_of(const void *bytes, size_t size)
 	return secret;
 }
 
-static void takes_a_file_of_ours_alone(void **state)
+static void accepts_a_private_file(void **state)
 {
 	static const mode_t good[] = {0600, 0400, 0700};
 	static const mode_t bad[] = {0644, 0640, 0604, 0660, 0620, 0602, 0610, 0601, 0777};
@@ -92,7 +92,7 @@ static void takes_a_file_of_ours_alone(void **state)
 }
 
 /* What systemd hands to a service, and nothing beside it. */
-static void takes_a_credential_that_the_group_may_read(void **state)
+static void accepts_a_group_readable_credential(void **state)
 {
 	static const mode_t bad[] = {0644, 0460, 0450, 0441};
 	struct secret *secret;
@@ -114,7 +114,7 @@ static void takes_a_credential_that_the_group_may_read(void **state)
 }
 
 /* Who may write a file that is another user's can change the secret as he likes. */
-static void takes_no_file_of_somebody_else(void **state)
+static void refuses_a_file_of_another_user(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
@@ -124,7 +124,7 @@ static void takes_no_file_of_somebody_else(void **state)
 	assert_refused(path, EPERM, "it belongs to another user");
 }
 
-static void takes_regular_files_only(void **state)
+static void accepts_regular_files_only(void **state)
 {
 	(void)state;
 	assert_refused("/dev/null", EINVAL, "it is not a regular file");
@@ -135,7 +135,7 @@ static void takes_regular_files_only(void **state)
 	assert_refused(path, EINVAL, "it is not a regular file");
 }
 
-static void wants_enough_and_not_too_much(void **state)
+static void limits_the_size_of_a_secret(void **state)
 {
 	static uint8_t bytes[SECRET_MAX + 3];
 	struct secret *secret;
@@ -193,7 +193,7 @@ static void assert_all_differ(const struct hashes *a, const struct hashes *b)
 				assert_memory_not_equal(a->bytes[i], b->bytes[j], SECRET_TAG_SIZE);
 }
 
-static void a_newline_at_the_end_is_no_part_of_it(void **state)
+static void ignores_a_final_newline(void **state)
 {
 	struct secret *secrets[] = {
 		secret_of(WORDS, SECRET_MIN),
@@ -215,7 +215,7 @@ static void a_newline_at_the_end_is_no_part_of_it(void **state)
 }
 
 /* A bit of either side's words: of its introduction, which has mode and version, or of its nonce. */
-static void everything_is_bound_to_what_was_said(void **state)
+static void everything_is_bound_to_the_hellos(void **state)
 {
 	struct secret *secret = secret_of(WORDS, SECRET_MIN);
 	struct hashes before, after;
@@ -236,7 +236,7 @@ static void everything_is_bound_to_what_was_said(void **state)
 	secret_free(secret);
 }
 
-static void and_to_the_secret(void **state)
+static void everything_is_bound_to_the_secret(void **state)
 {
 	struct hashes before, after;
 	char hello_bytes[] = WORDS;
@@ -335,14 +335,14 @@ static void nonces_are_new(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_a_file_of_ours_alone),
-		cmocka_unit_test(takes_a_credential_that_the_group_may_read),
-		cmocka_unit_test(takes_no_file_of_somebody_else),
-		cmocka_unit_test(takes_regular_files_only),
-		cmocka_unit_test(wants_enough_and_not_too_much),
-		cmocka_unit_test(a_newline_at_the_end_is_no_part_of_it),
-		cmocka_unit_test(everything_is_bound_to_what_was_said),
-		cmocka_unit_test(and_to_the_secret),
+		cmocka_unit_test(accepts_a_private_file),
+		cmocka_unit_test(accepts_a_group_readable_credential),
+		cmocka_unit_test(refuses_a_file_of_another_user),
+		cmocka_unit_test(accepts_regular_files_only),
+		cmocka_unit_test(limits_the_size_of_a_secret),
+		cmocka_unit_test(ignores_a_final_newline),
+		cmocka_unit_test(everything_is_bound_to_the_hellos),
+		cmocka_unit_test(everything_is_bound_to_the_secret),
 		cmocka_unit_test(a_reflected_proof_is_wrong),
 		cmocka_unit_test(one_wrong_bit_is_enough),
 		cmocka_unit_test(a_stream_has_the_key_of_its_name),

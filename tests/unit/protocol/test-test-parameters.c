@@ -41,7 +41,7 @@ static void assert_same(const struct test_parameters *got, const struct test_par
 	assert_int_equal(got->seed, wanted->seed);
 }
 
-static void lies_where_the_protocol_says(void **state)
+static void matches_the_protocol_layout(void **state)
 {
 	uint8_t bytes[TEST_PARAMETERS_SIZE];
 
@@ -51,7 +51,7 @@ static void lies_where_the_protocol_says(void **state)
 	assert_memory_equal(bytes, full_bytes, TEST_PARAMETERS_SIZE);
 }
 
-static void comes_back_as_it_went(void **state)
+static void survives_encoding(void **state)
 {
 	struct test_parameters back;
 
@@ -62,7 +62,7 @@ static void comes_back_as_it_went(void **state)
 }
 
 /* Each flag by itself; 1 is true, everything else false. */
-static void tells_flags_apart(void **state)
+static void distinguishes_flags(void **state)
 {
 	static const uint8_t values[] = {0, 1, 2, 3, 255};
 
@@ -112,7 +112,7 @@ static int decode_with(size_t at, size_t bytes, uint64_t value)
 	return test_parameters_decode(&parameters, text, TEST_PARAMETERS_SIZE);
 }
 
-static void refuses_what_nobody_can_carry_out(void **state)
+static void refuses_impossible_parameters(void **state)
 {
 	static const struct {
 		const char *name;
@@ -176,7 +176,7 @@ static void a_latency_has_one_direction(void **state)
 	}
 }
 
-static void ends_somehow(void **state)
+static void requires_an_end(void **state)
 {
 	uint8_t text[TEST_PARAMETERS_SIZE];
 	struct test_parameters parameters;
@@ -188,7 +188,7 @@ static void ends_somehow(void **state)
 	assert_int_equal(test_parameters_decode(&parameters, text, TEST_PARAMETERS_SIZE), -EPROTO);
 }
 
-static void knows_which_shapes_there_can_be(void **state)
+static void knows_possible_shapes(void **state)
 {
 	static const struct {
 		uint32_t queue_pairs, depth;
@@ -225,7 +225,7 @@ static void needs_memory_for_all_slots(void **state)
 	assert_int_equal(test_parameters_memory(&parameters), UINT64_C(4294967295) * 8192);
 }
 
-static void tallies_come_back_as_they_went(void **state)
+static void results_survive_encoding(void **state)
 {
 	const struct test_result result = {
 		.operations = 0x0102030405060708,
@@ -253,7 +253,7 @@ static void tallies_come_back_as_they_went(void **state)
 	assert_memory_equal(&back, &result, sizeof(result));
 }
 
-static void tallies_of_threads_come_to_one(void **state)
+static void results_of_threads_add_up(void **state)
 {
 	struct test_result sum = {.operations = 1,
 		.bytes = 2,
@@ -287,17 +287,17 @@ static void tallies_of_threads_come_to_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lies_where_the_protocol_says),
-		cmocka_unit_test(comes_back_as_it_went),
-		cmocka_unit_test(tells_flags_apart),
+		cmocka_unit_test(matches_the_protocol_layout),
+		cmocka_unit_test(survives_encoding),
+		cmocka_unit_test(distinguishes_flags),
 		cmocka_unit_test(refuses_wrong_lengths),
-		cmocka_unit_test(refuses_what_nobody_can_carry_out),
+		cmocka_unit_test(refuses_impossible_parameters),
 		cmocka_unit_test(a_latency_has_one_direction),
-		cmocka_unit_test(ends_somehow),
-		cmocka_unit_test(knows_which_shapes_there_can_be),
+		cmocka_unit_test(requires_an_end),
+		cmocka_unit_test(knows_possible_shapes),
 		cmocka_unit_test(needs_memory_for_all_slots),
-		cmocka_unit_test(tallies_come_back_as_they_went),
-		cmocka_unit_test(tallies_of_threads_come_to_one),
+		cmocka_unit_test(results_survive_encoding),
+		cmocka_unit_test(results_of_threads_add_up),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

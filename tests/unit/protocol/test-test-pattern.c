@@ -6,7 +6,7 @@
 
 #define SIZE 1000
 
-static void knows_its_own(void **state)
+static void accepts_its_own_data(void **state)
 {
 	uint8_t data[SIZE + 1];
 
@@ -34,7 +34,7 @@ static void finds_each_wrong_byte(void **state)
 }
 
 /* What was there before, or belongs elsewhere, is not taken for it: whole words differ. */
-static void differs_by_seed_and_place(void **state)
+static void differs_by_seed_and_position(void **state)
 {
 	uint8_t data[SIZE], other[SIZE];
 
@@ -66,9 +66,9 @@ static void is_the_same_everywhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_its_own),
+		cmocka_unit_test(accepts_its_own_data),
 		cmocka_unit_test(finds_each_wrong_byte),
-		cmocka_unit_test(differs_by_seed_and_place),
+		cmocka_unit_test(differs_by_seed_and_position),
 		cmocka_unit_test(is_the_same_everywhere),
 	};
 

@@ -30,7 +30,7 @@ static void check_order(struct pair *pair)
 	}
 }
 
-static void those_who_hold_it_exchange_as_ever(void **state)
+static void peers_with_the_secret_exchange(void **state)
 {
 	struct secret *secret = make_secret('a'), *same = make_secret('a');
 
@@ -67,7 +67,7 @@ static void those_who_hold_it_exchange_as_ever(void **state)
 }
 
 /* Neither learns where the other's memory is, and the client hears what any refused one does. */
-static void strangers_are_turned_away(void **state)
+static void unauthenticated_peers_are_refused(void **state)
 {
 	struct secret *secret = make_secret('a'), *other = make_secret('b');
 
@@ -117,7 +117,7 @@ static void expect_turned_away(struct fixture *fixture)
 }
 
 /* What was recorded with another client, or before, opens nothing now. */
-static void a_replayed_proof_is_turned_away(void **state)
+static void a_replayed_proof_is_refused(void **state)
 {
 	struct secret *secret = make_secret('a');
 	struct message recorded;
@@ -146,7 +146,7 @@ static void a_replayed_proof_is_turned_away(void **state)
 }
 
 /* A server that has no secret can but say again what it hears. */
-static void a_reflected_proof_is_turned_away(void **state)
+static void a_reflected_proof_is_refused(void **state)
 {
 	struct secret *secret = make_secret('a'), *none = make_secret('b');
 
@@ -168,7 +168,7 @@ static void a_reflected_proof_is_turned_away(void **state)
 }
 
 /* A client with a secret tells a server without one nothing but that it goes. */
-static void a_server_without_one_gets_nothing(void **state)
+static void a_server_without_the_secret_gets_nothing(void **state)
 {
 	struct secret *secret = make_secret('a');
 
@@ -193,7 +193,7 @@ static void a_server_without_one_gets_nothing(void **state)
 }
 
 /* Whoever says anything else first is not answered at all. */
-static void nothing_comes_before_the_proof(void **state)
+static void nothing_precedes_the_proof(void **state)
 {
 	static const struct message messages[] = {
 		{.type = MSG_MR, .length = 1, .depth = 1},
@@ -219,7 +219,7 @@ static void nothing_comes_before_the_proof(void **state)
 }
 
 /* Nor is a proof taken where there is no secret. */
-static void a_proof_that_nobody_wants_breaks_the_protocol(void **state)
+static void an_unexpected_proof_breaks_the_protocol(void **state)
 {
 	(void)state;
 	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
@@ -272,7 +272,7 @@ static struct message verdict_of(const struct handshake *peer, uint32_t verdict)
 	return message;
 }
 
-static void what_the_peer_signed_is_believed(void **state)
+static void a_signed_verdict_is_believed(void **state)
 {
 	struct secret *secret = make_secret('a');
 
@@ -299,7 +299,7 @@ static void what_the_peer_signed_is_believed(void **state)
 }
 
 /* Somebody between the two can change a digest, but not so that it fits; nor the name. */
-static void what_was_changed_on_the_way_is_damaged(void **state)
+static void data_changed_in_transit_is_damaged(void **state)
 {
 	static const char *const names[] = {"name", "other"};
 	struct secret *secret = make_secret('a');
@@ -361,7 +361,7 @@ static void a_forged_verdict_is_refused(void **state)
 }
 
 /* What is damaged between two who hold the secret is damaged at both ends. */
-static void both_ends_know_of_damage(void **state)
+static void both_ends_learn_of_keyed_damage(void **state)
 {
 	struct secret *secret = make_secret('a');
 
@@ -391,17 +391,17 @@ static void both_ends_know_of_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(those_who_hold_it_exchange_as_ever),
-		with_fixture(strangers_are_turned_away),
-		with_fixture(a_replayed_proof_is_turned_away),
-		with_fixture(a_reflected_proof_is_turned_away),
-		with_fixture(a_server_without_one_gets_nothing),
-		with_fixture(nothing_comes_before_the_proof),
-		with_fixture(a_proof_that_nobody_wants_breaks_the_protocol),
-		with_fixture(what_the_peer_signed_is_believed),
-		with_fixture(what_was_changed_on_the_way_is_damaged),
+		with_fixture(peers_with_the_secret_exchange),
+		with_fixture(unauthenticated_peers_are_refused),
+		with_fixture(a_replayed_proof_is_refused),
+		with_fixture(a_reflected_proof_is_refused),
+		with_fixture(a_server_without_the_secret_gets_nothing),
+		with_fixture(nothing_precedes_the_proof),
+		with_fixture(an_unexpected_proof_breaks_the_protocol),
+		with_fixture(a_signed_verdict_is_believed),
+		with_fixture(data_changed_in_transit_is_damaged),
 		with_fixture(a_forged_verdict_is_refused),
-		with_fixture(both_ends_know_of_damage),
+		with_fixture(both_ends_learn_of_keyed_damage),
 	};
 
 	return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

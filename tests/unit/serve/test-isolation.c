@@ -38,7 +38,7 @@ static void check_guards(struct fixture *fixture)
 	fixture_stop(fixture);
 }
 
-static void memory_lies_between_guards_and_is_zero(void **state)
+static void memory_lies_between_guard_pages_and_is_zero(void **state)
 {
 	(void)state;
 	for_each_fixture(true, check_guards);
@@ -75,7 +75,7 @@ static void check_rights(struct fixture *fixture)
 	fixture_stop(fixture);
 }
 
-static void one_region_has_the_one_right_that_the_mode_needs(void **state)
+static void one_region_has_the_one_right_of_the_mode(void **state)
 {
 	(void)state;
 	for_each_fixture(true, check_rights);
@@ -103,14 +103,14 @@ static void check_revoked_after_done(struct fixture *fixture)
 	fixture_stop(fixture);
 }
 
-static void what_the_peer_is_done_with_is_taken_back(void **state)
+static void memory_is_deregistered_when_the_peer_is_done(void **state)
 {
 	(void)state;
 	for_each_fixture(false, check_revoked_after_done);
 }
 
 /* A tutorial peer's READ may still run when its MSG_DONE is here. */
-static void a_tutorial_peer_keeps_what_it_has(void **state)
+static void a_tutorial_peer_keeps_its_region(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -128,7 +128,7 @@ static void a_tutorial_peer_keeps_what_it_has(void **state)
 }
 
 /* What could be changed still is not called verified. */
-static void memory_that_stays_open_ends_the_exchange(void **state)
+static void a_failed_deregistration_ends_the_exchange(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message done = fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
@@ -183,7 +183,7 @@ static void a_ring_for_reads_waits_for_the_proof(void **state)
  * The memory is there, but the device does not take it: whose fault that is is said as ever, and the
  * peer hears it, too.
  */
-static void memory_that_cannot_be_registered_then_is_said(void **state)
+static void a_late_registration_failure_is_reported(void **state)
 {
 	struct secret *secret = make_secret('a');
 	struct message message;
@@ -223,13 +223,13 @@ static void memory_that_cannot_be_registered_then_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(memory_lies_between_guards_and_is_zero),
-		with_fixture(one_region_has_the_one_right_that_the_mode_needs),
-		with_fixture(what_the_peer_is_done_with_is_taken_back),
-		with_fixture(a_tutorial_peer_keeps_what_it_has),
+		with_fixture(memory_lies_between_guard_pages_and_is_zero),
+		with_fixture(one_region_has_the_one_right_of_the_mode),
+		with_fixture(memory_is_deregistered_when_the_peer_is_done),
+		with_fixture(a_tutorial_peer_keeps_its_region),
 		with_fixture(a_ring_for_reads_waits_for_the_proof),
-		with_fixture(memory_that_cannot_be_registered_then_is_said),
-		with_fixture(memory_that_stays_open_ends_the_exchange),
+		with_fixture(a_late_registration_failure_is_reported),
+		with_fixture(a_failed_deregistration_ends_the_exchange),
 	};
 
 	return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void writes_through_a_symbolic_link(void **state)
 	unlink(target);
 }
 
-static void leaves_a_device_what_it_is(void **state)
+static void leaves_a_device_in_place(void **state)
 {
 	struct stat status;
 
@@ -70,7 +70,7 @@ static void leaves_a_device_what_it_is(void **state)
 	assert_true(S_ISCHR(status.st_mode));
 }
 
-static void says_what_went_wrong(void **state)
+static void reports_errors_with_their_cause(void **state)
 {
 	(void)state;
 	assert_int_equal(port_file_write("/nowhere/port", 1), -ENOENT);
@@ -94,8 +94,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_and_removes_a_plain_file),
 		cmocka_unit_test(writes_through_a_symbolic_link),
-		cmocka_unit_test(leaves_a_device_what_it_is),
-		cmocka_unit_test(says_what_went_wrong),
+		cmocka_unit_test(leaves_a_device_in_place),
+		cmocka_unit_test(reports_errors_with_their_cause),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

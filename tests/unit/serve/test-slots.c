@@ -34,7 +34,7 @@ static void take(struct slots *slots, struct slot *slot, const char *address, de
 	slots_take(slots, slot, from(address), now);
 }
 
-static void there_are_as_many_places_as_there_are(void **state)
+static void slots_are_limited(void **state)
 {
 	struct slot held[3] = {0}, beyond = {0};
 	struct slots slots;
@@ -59,7 +59,7 @@ static void there_are_as_many_places_as_there_are(void **state)
 	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL);
 }
 
-static void an_address_has_its_share(void **state)
+static void slots_per_address_are_limited(void **state)
 {
 	struct slot held[5] = {0};
 	struct slots slots;
@@ -79,7 +79,7 @@ static void an_address_has_its_share(void **state)
 }
 
 /* Which addresses count as one. */
-static void addresses_count_as_a_host_can_make_them_up(void **state)
+static void addresses_of_one_host_count_together(void **state)
 {
 	static const struct {
 		const char *one, *other;
@@ -116,7 +116,7 @@ static void addresses_count_as_a_host_can_make_them_up(void **state)
 	}
 }
 
-static void only_who_has_done_nothing_for_long_has_to_go(void **state)
+static void only_the_idlest_holder_gives_up_its_slot(void **state)
 {
 	struct slot held[3] = {0};
 	struct slots slots;
@@ -147,7 +147,7 @@ static void only_who_has_done_nothing_for_long_has_to_go(void **state)
 	assert_null(slots_idlest(&slots, from("10.0.0.9"), 100000));
 }
 
-static void an_address_pays_for_its_own(void **state)
+static void an_address_over_its_limit_gives_up_its_own_slot(void **state)
 {
 	struct slot held[4] = {0};
 	struct slots slots;
@@ -170,7 +170,7 @@ static void an_address_pays_for_its_own(void **state)
 	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.3"), 5000), &held[0]);
 }
 
-static void a_place_begins_anew(void **state)
+static void a_slot_is_reused(void **state)
 {
 	struct slot held = {0};
 	struct slots slots;
@@ -192,12 +192,12 @@ static void a_place_begins_anew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(there_are_as_many_places_as_there_are),
-		cmocka_unit_test(an_address_has_its_share),
-		cmocka_unit_test(addresses_count_as_a_host_can_make_them_up),
-		cmocka_unit_test(only_who_has_done_nothing_for_long_has_to_go),
-		cmocka_unit_test(an_address_pays_for_its_own),
-		cmocka_unit_test(a_place_begins_anew),
+		cmocka_unit_test(slots_are_limited),
+		cmocka_unit_test(slots_per_address_are_limited),
+		cmocka_unit_test(addresses_of_one_host_count_together),
+		cmocka_unit_test(only_the_idlest_holder_gives_up_its_slot),
+		cmocka_unit_test(an_address_over_its_limit_gives_up_its_own_slot),
+		cmocka_unit_test(a_slot_is_reused),
 	};
 
 	return cmocka_run_group_tests_name("places", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include "stream/file-name.h"
 #include "tests/unit/unit.h"
 
-static void keeps_what_is_harmless(void **state)
+static void keeps_harmless_names(void **state)
 {
 	static const struct {
 		const char *offered;
@@ -55,7 +55,7 @@ static void keeps_what_is_harmless(void **state)
 	assert_string_equal(name, "10.0.0.1-45678");
 }
 
-static void takes_255_bytes_and_no_more(void **state)
+static void accepts_255_bytes_and_no_more(void **state)
 {
 	char offered[FILE_NAME_MAX + 3], name[FILE_NAME_MAX + 1];
 
@@ -73,8 +73,8 @@ static void takes_255_bytes_and_no_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_what_is_harmless),
-		cmocka_unit_test(takes_255_bytes_and_no_more),
+		cmocka_unit_test(keeps_harmless_names),
+		cmocka_unit_test(accepts_255_bytes_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static void run_in_child(int (*function)(void))
 }
 
 /* It appears after we looked: whatever the file system can do, it is kept. */
-static void keeps_what_appears_meanwhile(void **state)
+static void keeps_a_file_that_appears_meanwhile(void **state)
 {
 	static const struct {
 		int renameat2, linkat;
@@ -148,7 +148,7 @@ static void is_stopped_while_it_waits(void **state)
 	close(stop_fd);
 }
 
-static void reports_what_the_disk_says_at_the_end(void **state)
+static void reports_errors_of_closing(void **state)
 {
 	struct output_file *file;
 
@@ -201,7 +201,7 @@ static int fill_a_small_disk(void)
 	return count_entries(NULL) == 0 ? 0 : 4;
 }
 
-static void says_that_the_disk_is_full(void **state)
+static void reports_a_full_disk(void **state)
 {
 	(void)state;
 	run_in_child(fill_a_small_disk);
@@ -220,7 +220,7 @@ static int write_where_one_may_not(void)
 	return receive("drop/file", false, "data") == 0 ? 0 : 3;
 }
 
-static void says_that_the_directory_is_closed(void **state)
+static void reports_an_inaccessible_directory(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdir("locked", 0755) | chmod("locked", 0555), 0);
@@ -255,12 +255,12 @@ static void leaves_only_the_hidden_file_when_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(keeps_what_appears_meanwhile),
+		TEST(keeps_a_file_that_appears_meanwhile),
 		TEST(names_only_the_file),
 		TEST(is_stopped_while_it_waits),
-		TEST(reports_what_the_disk_says_at_the_end),
-		TEST(says_that_the_disk_is_full),
-		TEST(says_that_the_directory_is_closed),
+		TEST(reports_errors_of_closing),
+		TEST(reports_a_full_disk),
+		TEST(reports_an_inaccessible_directory),
 		TEST(leaves_only_the_hidden_file_when_killed),
 	};
 

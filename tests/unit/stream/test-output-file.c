@@ -84,7 +84,7 @@ static void has_the_permissions_of_any_new_file(void **state)
 	}
 }
 
-static void is_named_by_the_peer_in_a_directory(void **state)
+static void takes_the_name_of_the_peer_in_a_directory(void **state)
 {
 	static const struct {
 		const char *output, *name;
@@ -132,7 +132,7 @@ static void stays_in_its_directory(void **state)
 	assert_int_equal(access("after/file", F_OK), 0);
 }
 
-static void keeps_what_exists(void **state)
+static void keeps_existing_files(void **state)
 {
 	(void)state;
 	put("big.iso", "old");
@@ -270,9 +270,9 @@ int main(void)
 		TARGET_TEST(leaves_nothing_when_not_committed),
 		TARGET_TEST(keeps_zeros_at_the_end),
 		TARGET_TEST(has_the_permissions_of_any_new_file),
-		TARGET_TEST(is_named_by_the_peer_in_a_directory),
+		TARGET_TEST(takes_the_name_of_the_peer_in_a_directory),
 		TARGET_TEST(stays_in_its_directory),
-		TARGET_TEST(keeps_what_exists),
+		TARGET_TEST(keeps_existing_files),
 		TARGET_TEST(replaces_no_directory),
 		TARGET_TEST(replaces_only_files_of_a_directory),
 		TARGET_TEST(replaces_the_file_behind_a_link),

@@ -120,7 +120,7 @@ static void frees_forwards_only(void **state)
 	ring_destroy(&ring);
 }
 
-static void ends_when_all_is_taken(void **state)
+static void ends_when_all_data_is_taken(void **state)
 {
 	struct span span;
 	struct ring ring;
@@ -231,7 +231,7 @@ static void passes_a_stream_between_two_threads(void **state)
 }
 
 /* The CQ thread never sleeps here: it only looks, and moves what is there. */
-static void passes_a_stream_to_who_only_looks(void **state)
+static void passes_a_stream_to_a_polling_reader(void **state)
 {
 	struct filler filler = {.bytes = 20000, .seed = 1};
 	uint64_t position = 4 * GIB - 1000, end = position + filler.bytes;
@@ -290,7 +290,7 @@ static void free_one(struct ring *ring)
 	ring_free_to(ring, 1);
 }
 
-static void whoever_sleeps_is_woken(void **state)
+static void sleepers_are_woken(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 5; i++) {
@@ -309,11 +309,11 @@ int main(void)
 		cmocka_unit_test(starts_empty),
 		cmocka_unit_test(spans_are_right_at_every_level),
 		cmocka_unit_test(frees_forwards_only),
-		cmocka_unit_test(ends_when_all_is_taken),
+		cmocka_unit_test(ends_when_all_data_is_taken),
 		cmocka_unit_test(stopping_ends_all_waits),
 		cmocka_unit_test(passes_a_stream_between_two_threads),
-		cmocka_unit_test(passes_a_stream_to_who_only_looks),
-		cmocka_unit_test(whoever_sleeps_is_woken),
+		cmocka_unit_test(passes_a_stream_to_a_polling_reader),
+		cmocka_unit_test(sleepers_are_woken),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);

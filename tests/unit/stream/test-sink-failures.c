@@ -10,7 +10,7 @@
 #include "tests/unit/stream/sink-fixture.h"
 #include "tests/unit/unit.h"
 
-static void keeps_what_exists(void **state)
+static void keeps_existing_files(void **state)
 {
 	(void)state;
 	put("data.bin", "older");
@@ -31,7 +31,7 @@ static void keeps_what_exists(void **state)
 }
 
 /* A name that was taken while the drain_data came. */
-static void fails_at_the_last_moment(void **state)
+static void fails_when_committing(void **state)
 {
 	(void)state;
 	drain_start("data.bin", DRAIN_DATA);
@@ -93,7 +93,7 @@ static void stops_before_it_begins(void **state)
 	assert_int_equal(count_entries(NULL), 0);
 }
 
-static void stops_while_nothing_comes(void **state)
+static void stops_without_data(void **state)
 {
 	char hidden[FILE_NAME_MAX + 1] = "";
 
@@ -108,7 +108,7 @@ static void stops_while_nothing_comes(void **state)
 	assert_int_equal(count_entries(NULL), 0);
 }
 
-static void stops_while_nobody_reads(void **state)
+static void stops_without_a_reader(void **state)
 {
 	int reading = drain_to_pipe();
 	struct pollfd full = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -185,7 +185,7 @@ static void stops_at_any_time(void **state)
 	}
 }
 
-static void nothing_is_there_to_stop(void **state)
+static void stopping_without_a_thread_is_safe(void **state)
 {
 	(void)state;
 	sink_stop(NULL);
@@ -199,18 +199,18 @@ static void nothing_is_there_to_stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SINK_TEST(keeps_what_exists),
-		SINK_TEST(fails_at_the_last_moment),
+		SINK_TEST(keeps_existing_files),
+		SINK_TEST(fails_when_committing),
 		SINK_TEST(fails_on_a_full_device),
 		SINK_TEST(fails_without_a_folder),
 		SINK_TEST(fails_on_a_closed_pipe),
 		SINK_TEST(stops_before_it_begins),
-		SINK_TEST(stops_while_nothing_comes),
-		SINK_TEST(stops_while_nobody_reads),
+		SINK_TEST(stops_without_data),
+		SINK_TEST(stops_without_a_reader),
 		SINK_TEST(stops_while_a_fifo_has_no_reader),
 		SINK_TEST(stops_while_it_begins),
 		SINK_TEST(stops_at_any_time),
-		SINK_TEST(nothing_is_there_to_stop),
+		SINK_TEST(stopping_without_a_thread_is_safe),
 	};
 
 	/* As the programs do. */

@@ -12,7 +12,7 @@
 
 static uint8_t found[DRAIN_DATA];
 
-static void takes_a_text_without_a_thread(void **state)
+static void keeps_a_text_without_a_thread(void **state)
 {
 	(void)state;
 	for (size_t size = 0; size <= SINK_TEXT_SIZE; size += size % 7 + 1) {
@@ -38,7 +38,7 @@ static void takes_a_text_without_a_thread(void **state)
 	}
 }
 
-static void finds_a_text_damaged(void **state)
+static void detects_a_damaged_text(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -54,7 +54,7 @@ static void finds_a_text_damaged(void **state)
 }
 
 /* Long drain_data, or such as may become long, without an output: only the digest is of use. */
-static void digests_what_it_does_not_keep(void **state)
+static void digests_discarded_data(void **state)
 {
 	static const size_t sizes[] = {
 		0, 1, 1023, 1024, 1025, DRAIN_RING, DRAIN_RING + 1, DRAIN_DATA};
@@ -151,7 +151,7 @@ static void cuts_names_that_are_too_long(void **state)
 	drain_assert_kept(sink_name(drain.sink), 1);
 }
 
-static void keeps_nothing_that_is_damaged(void **state)
+static void discards_damaged_data(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
@@ -236,7 +236,7 @@ static void has_a_key(void **state)
 }
 
 /* With a key, what goes out is what was digested, though somebody writes into the ring meanwhile. */
-static void writes_what_it_digested(void **state)
+static void writes_the_digested_bytes(void **state)
 {
 	int reading = drain_to_pipe();
 	struct digest digest;
@@ -263,7 +263,7 @@ static void writes_what_it_digested(void **state)
 }
 
 /* The CQ thread hears of room, or it would never let the peer send more: but not of every byte. */
-static void tells_of_room_now_and_then(void **state)
+static void reports_free_space_in_steps(void **state)
 {
 	(void)state;
 	drain_start(NULL, DRAIN_DATA);
@@ -283,17 +283,17 @@ static void tells_of_room_now_and_then(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SINK_TEST(takes_a_text_without_a_thread),
-		SINK_TEST(finds_a_text_damaged),
-		SINK_TEST(digests_what_it_does_not_keep),
+		SINK_TEST(keeps_a_text_without_a_thread),
+		SINK_TEST(detects_a_damaged_text),
+		SINK_TEST(digests_discarded_data),
 		SINK_TEST(keeps_files_of_all_sizes),
 		SINK_TEST(keeps_files_in_a_directory_under_the_offered_name),
 		SINK_TEST(cuts_names_that_are_too_long),
-		SINK_TEST(keeps_nothing_that_is_damaged),
+		SINK_TEST(discards_damaged_data),
 		SINK_TEST(writes_to_a_slow_consumer),
 		SINK_TEST(has_a_key),
-		SINK_TEST(writes_what_it_digested),
-		SINK_TEST(tells_of_room_now_and_then),
+		SINK_TEST(writes_the_digested_bytes),
+		SINK_TEST(reports_free_space_in_steps),
 	};
 
 	/* As the programs do. */

@@ -39,7 +39,7 @@ static void notices_a_file_that_shrinks(void **state)
 	assert_failed(-EIO, "cannot read data.bin: it became shorter while it was being read");
 }
 
-static void says_that_reading_failed(void **state)
+static void reports_read_errors(void **state)
 {
 	(void)state;
 	feed_path("none");
@@ -134,7 +134,7 @@ static void stops_at_any_time(void **state)
 	}
 }
 
-static void nothing_is_there_to_stop(void **state)
+static void stopping_without_a_thread_is_safe(void **state)
 {
 	(void)state;
 	source_stop(NULL);
@@ -154,7 +154,7 @@ static void assert_refused(const char *input, int error, const char *sentence)
 	assert_string_equal(why, sentence);
 }
 
-static void refuses_what_it_cannot_read(void **state)
+static void refuses_unreadable_inputs(void **state)
 {
 	char sentence[128], missing[512];
 
@@ -170,7 +170,7 @@ static void refuses_what_it_cannot_read(void **state)
 	assert_refused("/proc/", -EISDIR, "cannot read /proc/: Is a directory");
 }
 
-static void refuses_standard_input_that_is_none(void **state)
+static void refuses_a_closed_standard_input(void **state)
 {
 	int directory = open(feed_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -223,15 +223,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(notices_a_file_that_shrinks),
-		TEST(says_that_reading_failed),
+		TEST(reports_read_errors),
 		TEST(stops_before_it_begins),
 		TEST(stops_while_the_ring_is_full),
 		TEST(stops_while_the_pipe_is_empty),
 		TEST(stops_while_a_fifo_has_no_writer),
 		TEST(stops_at_any_time),
-		TEST(nothing_is_there_to_stop),
-		TEST(refuses_what_it_cannot_read),
-		TEST(refuses_standard_input_that_is_none),
+		TEST(stopping_without_a_thread_is_safe),
+		TEST(refuses_unreadable_inputs),
+		TEST(refuses_a_closed_standard_input),
 		TEST(names_are_safe_and_short_in_sentences),
 		TEST(keeps_long_names),
 	};

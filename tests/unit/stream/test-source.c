@@ -122,7 +122,7 @@ static void sends_standard_input_from_its_offset(void **state)
 	}
 }
 
-static void sends_what_is_beyond_4_gib(void **state)
+static void sends_files_beyond_4_gib(void **state)
 {
 	int file = feed_make_file("sparse", 0);
 
@@ -221,7 +221,7 @@ static void sends_a_fifo_when_it_gets_a_writer(void **state)
 	feed_assert_sent(feed_data, FEED_DATA);
 }
 
-static void waits_until_it_is_wanted(void **state)
+static void waits_until_it_is_started(void **state)
 {
 	(void)state;
 	close(feed_make_file("data.bin", FEED_RING));
@@ -237,7 +237,7 @@ static void waits_until_it_is_wanted(void **state)
 }
 
 /* What was announced is what is sent. */
-static void takes_no_notice_of_a_file_that_grows(void **state)
+static void ignores_growth_of_a_file(void **state)
 {
 	int file = feed_make_file("data.bin", 5 * FEED_RING);
 
@@ -260,11 +260,11 @@ int main(void)
 		TEST(sends_a_file_of_the_kernel),
 		TEST(sends_a_device),
 		TEST(sends_standard_input_from_its_offset),
-		TEST(sends_what_is_beyond_4_gib),
+		TEST(sends_files_beyond_4_gib),
 		TEST(sends_a_slow_pipe),
 		TEST(sends_a_fifo_when_it_gets_a_writer),
-		TEST(waits_until_it_is_wanted),
-		TEST(takes_no_notice_of_a_file_that_grows),
+		TEST(waits_until_it_is_started),
+		TEST(ignores_growth_of_a_file),
 	};
 
 	return cmocka_run_group_tests_name(

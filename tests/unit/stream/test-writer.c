@@ -175,7 +175,7 @@ static void check_giving_up(struct writer *writer)
 	assert_int_equal(eventfd_read(stop_fd, &count), 0);
 }
 
-static void gives_up_a_write_that_nobody_reads(void **state)
+static void gives_up_a_write_without_a_reader(void **state)
 {
 	(void)state;
 	for (size_t kind = 0; kind < COUNT(makers); kind++) {
@@ -189,7 +189,7 @@ static void gives_up_a_write_that_nobody_reads(void **state)
 }
 
 /* As where there is no /proc. */
-static void does_without_another_open_file(void **state)
+static void works_without_a_second_open_file(void **state)
 {
 	struct writer writer = {.most = PIPE_BUF, .stop_fd = stop_fd};
 	int ends[2];
@@ -204,7 +204,7 @@ static void does_without_another_open_file(void **state)
 }
 
 /* Standard output's own open file belongs to others too. */
-static void leaves_standard_output_as_it_was(void **state)
+static void leaves_standard_output_unchanged(void **state)
 {
 	(void)state;
 	for (size_t kind = 0; kind < COUNT(makers); kind++) {
@@ -218,7 +218,7 @@ static void leaves_standard_output_as_it_was(void **state)
 	}
 }
 
-static void reports_that_the_reader_left(void **state)
+static void reports_a_closed_reader(void **state)
 {
 	(void)state;
 	/* What a terminal says is its own affair. */
@@ -256,7 +256,7 @@ static void follows_the_offset_of_a_redirection(void **state)
 	unlink(path);
 }
 
-static void refuses_a_standard_output_that_is_closed(void **state)
+static void refuses_a_closed_standard_output(void **state)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct writer writer;
@@ -369,12 +369,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(delivers_everything_in_spite_of_signals),
-		TEST(gives_up_a_write_that_nobody_reads),
-		TEST(does_without_another_open_file),
-		TEST(leaves_standard_output_as_it_was),
-		TEST(reports_that_the_reader_left),
+		TEST(gives_up_a_write_without_a_reader),
+		TEST(works_without_a_second_open_file),
+		TEST(leaves_standard_output_unchanged),
+		TEST(reports_a_closed_reader),
 		TEST(follows_the_offset_of_a_redirection),
-		TEST(refuses_a_standard_output_that_is_closed),
+		TEST(refuses_a_closed_standard_output),
 		TEST(waits_for_the_reader_of_a_fifo),
 		TEST(waits_for_no_reader_once_stopped),
 		TEST(waits_for_no_reader_of_a_socket),

@@ -10,7 +10,7 @@
 #include "verbs/cm.h"
 
 /* REJECTED carries an InfiniBand reason if positive; everything else, and on iWARP, -errno. */
-static void statuses_are_read_as_the_event_means_them(void **state)
+static void statuses_are_decoded_by_event(void **state)
 {
 	static const struct {
 		enum rdma_cm_event_type event;
@@ -95,7 +95,7 @@ static void refusals_become_sentences(void **state)
 }
 
 /* Somebody else's private data in a rejection is no refusal of ours. */
-static void foreign_refusals_are_rejections(void **state)
+static void unknown_refusals_are_rejections(void **state)
 {
 	static const uint8_t foreign[148] = "not rdmapair";
 	struct rdma_cm_event event = {
@@ -114,7 +114,7 @@ static void foreign_refusals_are_rejections(void **state)
 	}
 }
 
-static void a_copy_outlives_the_event(void **state)
+static void a_copied_event_outlives_its_source(void **state)
 {
 	uint8_t bytes[UINT8_MAX];
 	struct rdma_cm_event event = {
@@ -144,7 +144,7 @@ static void a_copy_outlives_the_event(void **state)
 }
 
 /* What this host gives is not ours to choose: a channel, or a reason why not. */
-static void a_channel_is_opened_or_the_reason_known(void **state)
+static void opening_a_channel_fails_with_a_reason(void **state)
 {
 	struct failure failure = {0};
 	struct rdma_event_channel *channel = channel_open(&failure);
@@ -168,11 +168,11 @@ static void a_channel_is_opened_or_the_reason_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(statuses_are_read_as_the_event_means_them),
+		cmocka_unit_test(statuses_are_decoded_by_event),
 		cmocka_unit_test(refusals_become_sentences),
-		cmocka_unit_test(foreign_refusals_are_rejections),
-		cmocka_unit_test(a_copy_outlives_the_event),
-		cmocka_unit_test(a_channel_is_opened_or_the_reason_known),
+		cmocka_unit_test(unknown_refusals_are_rejections),
+		cmocka_unit_test(a_copied_event_outlives_its_source),
+		cmocka_unit_test(opening_a_channel_fails_with_a_reason),
 	};
 
 	return cmocka_run_group_tests_name("cm", tests, NULL, NULL);
