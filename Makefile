@@ -158,7 +158,7 @@ $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(addprefix tests/fuzz/,end.
 	$(wildcard tests/unit/verbs/fake-*.c) tests/unit/common/secret-fixture.c)
 $(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll secret_nonce sem_wait $(addprefix pthread_, \
 	cond_broadcast cond_signal cond_wait create join setname_np)
-$(BUILD)/tests/fuzz/fuzz-datagram: wrapped := recv recvmsg
+$(BUILD)/tests/fuzz/fuzz-udp-probe: wrapped := recv recvmsg
 $(BUILD)/tests/fuzz/fuzz-handshake: $(call objects,tests/unit/common/secret-fixture.c)
 $(BUILD)/tests/fuzz/fuzz-handshake: wrapped := secret_nonce
 $(BUILD)/tests/fuzz/fuzz-sysfs: wrapped := access close open64 read readlink scandir64

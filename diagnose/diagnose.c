@@ -161,7 +161,7 @@ static int check_addresses(
 	struct diagnosis *diagnosis, const struct sockaddr *address, const struct sockaddr *source)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-	struct datagram datagram;
+	struct udp_probe probe;
 	int error;
 
 	if (address->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
@@ -171,8 +171,8 @@ static int check_addresses(
 	if (!source)
 		return 0;
 	/* The kernel says of an address that is not its own that no route leads from there. */
-	error = datagram_open(&datagram, address, source);
-	datagram_close(&datagram);
+	error = udp_probe_open(&probe, address, source);
+	udp_probe_close(&probe);
 	return error == -EADDRNOTAVAIL
 		       ? check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 				 EADDRNOTAVAIL, "--source %s", diagnosis->options->source)
@@ -276,7 +276,7 @@ static int check_neighbour(struct diagnosis *diagnosis)
 }
 
 /* Says, too, whether RDMA's own packets, which may be smaller, fit. */
-static void break_path(struct diagnosis *diagnosis, const struct path *path)
+static void break_path(struct diagnosis *diagnosis, const struct path_mtu *path)
 {
 	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
 
@@ -288,9 +288,9 @@ static void break_path(struct diagnosis *diagnosis, const struct path *path)
 /* RDMA may do with packets that are smaller than the interface's, so the climb goes on. */
 static int check_path(struct diagnosis *diagnosis)
 {
-	struct path path;
+	struct path_mtu path;
 
-	path_probe(&diagnosis->route, deadline_in(PATH_MS), &path);
+	path_mtu_find(&diagnosis->route, deadline_in(PATH_MS), &path);
 	diagnosis->path_mtu = path.found.proven;
 	if (path.verdict == REACH_BAD)
 		break_path(diagnosis, &path);

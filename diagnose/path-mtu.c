@@ -1,3 +1,7 @@
+/*
+ * The search for the path MTU by UDP probes. The search itself sends nothing: path_mtu_find() sends what it
+ * chooses, keeps all probes open until the end, since replies may be late, and closes them.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -8,25 +12,25 @@
 #include "diagnose/path-mtu.h"
 #include "diagnose/udp-probe.h"
 
-/* How long one try waits before the next is sent; late answers count all the same. */
+/* How long a try waits for its reply before the next, in milliseconds; late replies count. */
 #define TRY_MS 300
 
 /*
- * Enough to tell a size that does not pass from a lost packet. A silent host is not asked more often
- * than that, nor is an interface's own size given up sooner.
+ * Tries that distinguish a size that does not pass from a lost packet: of the interface's own size and of
+ * the smallest, and of sizes in between.
  */
 #define TRIES_SURE  3
 #define TRIES_OTHER 2
 
-/* The largest IP datagram: its length, or for IPv6 that of its payload, has 16 bits. */
-#define SIZE_MAX_IPV4 65535
+/* The largest IP datagram: the length, in IPv6 that of the payload, has 16 bits. */
+#define SIZE_MAX_IP 65535
 
-/* Any link takes these; the minimum of IPv4 is 68. */
+/* Every link takes this size: the minimum of IPv4. */
 #define FLOOR 68
 
 /*
- * The usual MTUs: of jumbo frames; those in which RDMA's packets of 4096 and 2048 bytes have room; of
- * Ethernet, PPPoE, tunnels, IPv6's minimum, and what every host takes in IPv4.
+ * The usual MTUs: of jumbo frames, for RDMA packets with 4096 and 2048 bytes of data, of Ethernet, PPPoE and
+ * tunnels, the minimum of IPv6, and the size that every host accepts in IPv4.
  */
 static const unsigned int usual[] = {9000, 4200, 2200, 1500, 1492, 1400, 1280, 576};
 
@@ -52,9 +56,9 @@ static bool is_open(const struct path_search *search, unsigned int size, unsigne
 }
 
 /*
- * First the interface's own size, which settles it where all is well. Otherwise what a router says;
- * whether the host answers at all; the own size again, as the packet may only have been lost; then
- * the usual ones from the largest down.
+ * First the interface's own size, which is enough where all is well. Then the MTU that a router reports;
+ * the smallest size, to see whether the host replies at all; the own size again, as the packet may have been
+ * lost; then the usual sizes from the largest down.
  */
 static unsigned int choose_size(const struct path_search *search)
 {
@@ -89,7 +93,7 @@ void path_search_arrived(struct path_search *search, unsigned int size)
 {
 	if (size > search->proven)
 		search->proven = size;
-	/* Who refused it, or less, is mistaken, or was on another path. */
+	/* The router that refused this size, or less, is wrong or on another path. */
 	if (search->too_big && size >= search->too_big)
 		search->too_big = search->hint = 0;
 }
@@ -102,78 +106,79 @@ void path_search_too_big(struct path_search *search, unsigned int size, unsigned
 	search->hint = mtu >= search->floor && mtu < size ? mtu : 0;
 }
 
-static void say_silence(struct path *path)
+/* Describes that no datagram has arrived. */
+static void describe_silence(struct path_mtu *path)
 {
 	char address[ADDRESS_TEXT_SIZE] = "this host";
 
 	if (path->error) {
-		reach_say(path->evidence, "%s", strerror(path->error));
+		reach_evidence(path->evidence, "%s", strerror(path->error));
 	} else if (path->other) {
 		if (path->from.ss_family != AF_UNSPEC)
 			address_text((struct sockaddr *)&path->from, address);
-		reach_say(path->evidence, "%s says: %s", address, strerror(path->other));
+		reach_evidence(path->evidence, "%s says: %s", address, strerror(path->other));
 	} else if (path->found.hint) {
-		reach_say(path->evidence,
+		reach_evidence(path->evidence,
 			"the path takes %u bytes and the interface %u; the host does not answer",
 			path->found.hint, path->found.top);
 	} else {
-		reach_say(path->evidence, "the host does not answer, which many do not");
+		reach_evidence(path->evidence, "the host does not answer, which many do not");
 	}
 }
 
-void path_judge(struct path *path)
+void path_mtu_assess(struct path_mtu *path)
 {
 	const struct path_search *found = &path->found;
 
 	if (found->proven == 0) {
-		/* A router that refuses the interface's size is no silence. */
+		/* The router that has reported its MTU is proof enough. */
 		path->verdict = found->hint ? REACH_BAD : REACH_UNKNOWN;
-		say_silence(path);
+		describe_silence(path);
 	} else if (found->proven >= found->top) {
 		path->verdict = REACH_GOOD;
-		reach_say(path->evidence, "datagrams of %u bytes arrive", found->proven);
+		reach_evidence(path->evidence, "datagrams of %u bytes arrive", found->proven);
 	} else if (found->too_big) {
 		path->verdict = REACH_BAD;
-		reach_say(path->evidence,
+		reach_evidence(path->evidence,
 			"datagrams of %u bytes arrive, those of %u are refused on the way",
 			found->proven, found->too_big);
 	} else if (tries_of(found, found->top) < TRIES_SURE) {
 		path->verdict = REACH_UNKNOWN;
-		reach_say(path->evidence,
+		reach_evidence(path->evidence,
 			"datagrams of %u bytes arrive, too little time to be sure about %u",
 			found->proven, found->top);
 	} else {
 		path->verdict = REACH_BAD;
-		reach_say(path->evidence, "datagrams of %u bytes arrive, those of %u are lost",
+		reach_evidence(path->evidence, "datagrams of %u bytes arrive, those of %u are lost",
 			found->proven, found->top);
 	}
 }
 
-/* The probes under way, oldest first. */
+/* All probes, oldest first. */
 struct flight {
-	struct datagram probes[PATH_TRIES_MAX];
+	struct udp_probe probes[PATH_TRIES_MAX];
 	nfds_t count;
 };
 
-/* Takes what has come back for one of them. */
-static void take_answer(struct path *path, struct datagram *datagram)
+/* Takes the result of a probe over. */
+static void take_result(struct path_mtu *path, struct udp_probe *probe)
 {
-	enum datagram_answer reply = datagram_read(datagram);
+	enum udp_probe_result result = udp_probe_read(probe);
 
-	if (reply == DATAGRAM_ARRIVED) {
-		path_search_arrived(&path->found, datagram->size);
-	} else if (reply == DATAGRAM_TOO_BIG) {
-		path_search_too_big(&path->found, datagram->size, datagram->mtu);
-	} else if (reply == DATAGRAM_OTHER) {
-		path->other = datagram->error;
-		path->from = datagram->from;
+	if (result == UDP_PROBE_ARRIVED) {
+		path_search_arrived(&path->found, probe->size);
+	} else if (result == UDP_PROBE_TOO_BIG) {
+		path_search_too_big(&path->found, probe->size, probe->mtu);
+	} else if (result == UDP_PROBE_OTHER) {
+		path->other = probe->error;
+		path->from = probe->from;
 	}
 }
 
-/* Waits until the last of them is answered, or it is time for the next. */
-static void await_answers(struct path *path, struct flight *flight, deadline_t deadline)
+/* Waits for the result of the last probe, or until it is time for the next. */
+static void await_result(struct path_mtu *path, struct flight *flight, deadline_t deadline)
 {
-	const struct datagram *last = &flight->probes[flight->count - 1];
+	const struct udp_probe *last = &flight->probes[flight->count - 1];
 	struct pollfd waiting[PATH_TRIES_MAX];
 	deadline_t next = deadline_in(TRY_MS);
 
@@ -181,67 +186,43 @@ static void await_answers(struct path *path, struct flight *flight, deadline_t d
 		next = deadline;
 	for (;;) {
 		for (nfds_t i = 0; i < flight->count; i++) {
-			take_answer(path, &flight->probes[i]);
+			take_result(path, &flight->probes[i]);
 			waiting[i] = (struct pollfd){.fd = flight->probes[i].fd, .events = POLLIN};
 		}
-		if (last->reply != DATAGRAM_SILENCE || path->found.proven == path->found.top ||
+		if (last->result != UDP_PROBE_NO_REPLY || path->found.proven == path->found.top ||
 			deadline_left(next) == 0)
 			return;
 		(void)poll(waiting, flight->count, deadline_left(next));
 	}
 }
 
-/* Tries one size. Returns false if this host cannot send at all. */
-static bool try_size(struct path *path, const struct reach_route *route, struct flight *flight,
+/* Sends a probe of that size. Returns false if this host cannot send at all. */
+static bool try_size(struct path_mtu *path, const struct reach_route *route, struct flight *flight,
 	unsigned int size)
 {
-	struct datagram *datagram = &flight->probes[flight->count++];
-	int error = datagram_open(
-		datagram, (const struct sockaddr *)&route->address, reach_source(route));
+	struct udp_probe *probe = &flight->probes[flight->count++];
+	int error = udp_probe_open(
+		probe, (const struct sockaddr *)&route->address, reach_source(route));
 
 	if (!error)
-		error = datagram_send(datagram, size);
+		error = udp_probe_send(probe, size);
 	if (error == -EMSGSIZE)
-		path_search_too_big(&path->found, size, datagram_path_mtu(datagram));
+		path_search_too_big(&path->found, size, udp_probe_path_mtu(probe));
 	path->error = error == -EMSGSIZE ? 0 : -error;
 	return !path->error;
 }
 
-/* What the kernel has learned, which a new socket shows. */
-static unsigned int known_mtu(const struct path *path, const struct reach_route *route)
+void path_mtu_find(const struct reach_route *route, deadline_t deadline, struct path_mtu *path)
 {
-	const struct sockaddr *address = (const struct sockaddr *)&route->address;
-	struct datagram datagram;
-	unsigned int mtu = 0;
-
-	if (path->found.hint)
-		return path->found.hint;
-	if (datagram_open(&datagram, address, reach_source(route)) == 0)
-		mtu = datagram_path_mtu(&datagram);
-	datagram_close(&datagram);
-	return mtu;
-}
-
-/* The largest datagram to be tried. */
-static unsigned int size_max(const struct reach_route *route)
-{
-	unsigned int mtu = route->link.mtu;
-
-	return mtu > SIZE_MAX_IPV4 ? SIZE_MAX_IPV4 : mtu;
-}
-
-void path_probe(const struct reach_route *route, deadline_t deadline, struct path *path)
-{
+	unsigned int size, top = route->link.mtu < SIZE_MAX_IP ? route->link.mtu : SIZE_MAX_IP;
 	struct flight flight = {0};
-	unsigned int size;
 
 	memset(path, 0, sizeof(*path));
-	path_search_init(&path->found, size_max(route), FLOOR);
+	path_search_init(&path->found, top, FLOOR);
 	while (deadline_left(deadline) && (size = path_search_next(&path->found)) &&
 		try_size(path, route, &flight, size))
-		await_answers(path, &flight, deadline);
-	path->mtu = known_mtu(path, route);
+		await_result(path, &flight, deadline);
 	for (nfds_t i = 0; i < flight.count; i++)
-		datagram_close(&flight.probes[i]);
-	path_judge(path);
+		udp_probe_close(&flight.probes[i]);
+	path_mtu_assess(path);
 }

@@ -1,4 +1,10 @@
-/* Before linux/if.h, which defines what this one has not. */
+/*
+ * The checks below RDMA: the addresses of a name, the route to one of them, the neighbour on that route.
+ * Each reach_find_*() collects facts in the caller's struct, and its reach_assess_*() draws the verdict and
+ * writes the evidence from these facts alone. Nothing outlives a call.
+ */
+
+/* Before linux/if.h, which adds to it. */
 #include <net/if.h>
 
 #include <errno.h>
@@ -9,7 +15,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,13 +23,13 @@
 #include "diagnose/reachability.h"
 #include "diagnose/udp-probe.h"
 
-/* How often the neighbour table is looked at while nothing comes back, in milliseconds. */
-#define NEIGHBOUR_LOOK_MS 20
+/* How often the neighbour table is read while no reply arrives, in milliseconds. */
+#define NEIGHBOUR_POLL_MS 20
 
 /* States in which an entry needs no confirmation. */
 #define NEIGHBOUR_SURE (NUD_REACHABLE | NUD_PERMANENT | NUD_NOARP)
 
-void reach_say(char evidence[REACH_EVIDENCE_SIZE], const char *format, ...)
+void reach_evidence(char evidence[REACH_EVIDENCE_SIZE], const char *format, ...)
 {
 	va_list arguments;
 
@@ -34,20 +39,15 @@ void reach_say(char evidence[REACH_EVIDENCE_SIZE], const char *format, ...)
 	text_printable(evidence);
 }
 
-static bool is_listed(const struct reach_names *names, const struct sockaddr *address)
-{
-	for (unsigned int i = 0; i < names->count; i++)
-		if (address_equal((const struct sockaddr *)&names->addresses[i], address))
-			return true;
-	return false;
-}
+/* Names. */
 
-static void list_address(struct reach_names *names, const struct sockaddr *address)
+static void add_address(struct reach_names *names, const struct sockaddr *address)
 {
 	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
 		return;
-	if (is_listed(names, address))
-		return;
+	for (unsigned int i = 0; i < names->count; i++)
+		if (address_equal((const struct sockaddr *)&names->addresses[i], address))
+			return;
 	if (names->count == REACH_ADDRESSES_MAX) {
 		names->more = true;
 		return;
@@ -56,33 +56,26 @@ static void list_address(struct reach_names *names, const struct sockaddr *addre
 	address_set_port(&names->addresses[names->count++], 0);
 }
 
-static void say_addresses(struct reach_names *names)
+void reach_assess_names(struct reach_names *names, const struct addrinfo *list)
 {
-	char list[REACH_EVIDENCE_SIZE] = "", address[ADDRESS_TEXT_SIZE];
-	size_t used = 0;
+	char text[REACH_EVIDENCE_SIZE] = "", address[ADDRESS_TEXT_SIZE];
 
-	for (unsigned int i = 0; i < names->count && used < sizeof(list); i++) {
-		address_text((struct sockaddr *)&names->addresses[i], address);
-		used += (size_t)snprintf(
-			list + used, sizeof(list) - used, "%s%s", i ? ", " : "", address);
-	}
-	reach_say(names->evidence, "%s%s", list, names->more ? " and more" : "");
-}
-
-void reach_judge_names(struct reach_names *names, const struct addrinfo *list)
-{
 	names->count = 0;
 	names->more = false;
 	for (const struct addrinfo *entry = list; entry; entry = entry->ai_next)
-		list_address(names, entry->ai_addr);
+		add_address(names, entry->ai_addr);
 	names->verdict = names->count ? REACH_GOOD : REACH_BAD;
+	for (unsigned int i = 0; i < names->count; i++) {
+		address_text((struct sockaddr *)&names->addresses[i], address);
+		text_append(text, sizeof(text), "%s%s", i ? ", " : "", address);
+	}
 	if (names->error)
-		reach_say(names->evidence, "%s, after %d ms", gai_strerror(names->error),
+		reach_evidence(names->evidence, "%s, after %d ms", gai_strerror(names->error),
 			names->milliseconds);
-	else if (names->count == 0)
-		reach_say(names->evidence, "no IPv4 or IPv6 address");
 	else
-		say_addresses(names);
+		reach_evidence(names->evidence, "%s%s",
+			names->count ? text : "no IPv4 or IPv6 address",
+			names->more ? " and more" : "");
 }
 
 void reach_find_names(const char *host, int milliseconds, struct reach_names *names)
@@ -93,27 +86,24 @@ void reach_find_names(const char *host, int milliseconds, struct reach_names *na
 	memset(names, 0, sizeof(*names));
 	names->error = address_find(host, 0, AF_UNSPEC, milliseconds, &list);
 	names->milliseconds = (int)(deadline_now() - start);
-	reach_judge_names(names, names->error ? NULL : list);
+	reach_assess_names(names, names->error ? NULL : list);
 	if (!names->error)
 		freeaddrinfo(list);
 }
 
-/* Why there is no way: what the kernel answers for each type of route, and without one. */
-static const char *no_way(int error)
-{
-	switch (error) {
-	case ENETUNREACH:
-		return "no route leads there";
-	case EINVAL:
-		return "a route of type blackhole drops what goes there";
-	case EACCES:
-		return "a route of type prohibit forbids it";
-	case EHOSTUNREACH:
-		return "a route of type unreachable refuses it";
-	default:
-		return NULL;
-	}
-}
+/* Routes. */
+
+/* The kernel reports such a route by an error, older ones by its type. */
+static const struct {
+	uint8_t type;
+	int error;
+	const char *cause;
+} dead_ends[] = {
+	{RTN_THROW, ENETUNREACH, "no route leads there"},
+	{RTN_BLACKHOLE, EINVAL, "a route of type blackhole drops what goes there"},
+	{RTN_PROHIBIT, EACCES, "a route of type prohibit forbids it"},
+	{RTN_UNREACHABLE, EHOSTUNREACH, "a route of type unreachable refuses it"},
+};
 
 /* What is wrong with the interface, NULL if nothing is. */
 static const char *link_fault(const struct netlink_link *link)
@@ -127,107 +117,102 @@ static const char *link_fault(const struct netlink_link *link)
 	return NULL;
 }
 
-/* Says the way that a good route takes. */
-static void say_way(struct reach_route *found)
-{
-	const struct netlink_route *route = &found->route;
-	char source[ADDRESS_TEXT_SIZE] = "", gateway[ADDRESS_TEXT_SIZE] = "";
-	unsigned int mtu = route->mtu ? route->mtu : found->link.mtu;
-
-	if (route->source.ss_family != AF_UNSPEC)
-		address_text((const struct sockaddr *)&route->source, source);
-	if (route->gateway.ss_family != AF_UNSPEC)
-		address_text((const struct sockaddr *)&route->gateway, gateway);
-	reach_say(found->evidence, "through %s%s%s%s%s, MTU %u%s%s%s", found->link.name,
-		*source ? ", from " : "", source, *gateway ? ", gateway " : "", gateway, mtu,
-		*found->down ? "; but " : "", found->down,
-		*found->down ? ", in whose network it is, is down" : "");
-}
-
-/* There is no route; an interface that is down explains it better than the kernel does. */
-static void judge_no_way(struct reach_route *found)
-{
-	const char *cause = no_way(found->error);
-
-	found->verdict = cause ? REACH_BAD : REACH_UNKNOWN;
-	if (*found->down)
-		reach_say(found->evidence, "%s: %s, in whose network it is, is down",
-			cause ? cause : strerror(found->error), found->down);
-	else
-		reach_say(found->evidence, "%s", cause ? cause : strerror(found->error));
-}
-
-static void judge_way(struct reach_route *found)
+static void assess_link(struct reach_route *found, const char *before)
 {
 	const char *fault = link_fault(&found->link);
 
-	switch (found->route.type) {
+	found->verdict = fault ? REACH_BAD : REACH_GOOD;
+	reach_evidence(found->evidence, "%sthrough %s%s%s", before, found->link.name,
+		fault ? ", which " : "", fault ? fault : "");
+}
+
+/* Adds the details of a route that is good. */
+static void describe_route(struct reach_route *found)
+{
+	const struct netlink_route *route = &found->route;
+	char address[ADDRESS_TEXT_SIZE], *evidence = found->evidence;
+
+	if (route->source.ss_family != AF_UNSPEC) {
+		address_text((const struct sockaddr *)&route->source, address);
+		text_append(evidence, REACH_EVIDENCE_SIZE, ", from %s", address);
+	}
+	if (route->gateway.ss_family != AF_UNSPEC) {
+		address_text((const struct sockaddr *)&route->gateway, address);
+		text_append(evidence, REACH_EVIDENCE_SIZE, ", gateway %s", address);
+	}
+	text_append(evidence, REACH_EVIDENCE_SIZE, ", MTU %u",
+		route->mtu ? route->mtu : found->link.mtu);
+	if (*found->down)
+		text_append(evidence, REACH_EVIDENCE_SIZE,
+			"; but %s, in whose network it is, is down", found->down);
+	/* A link-local address has the name of its interface. */
+	text_printable(evidence);
+}
+
+/* An interface that is down explains a missing route better than the kernel does. */
+static void assess_dead_end(struct reach_route *found, const char *cause)
+{
+	found->verdict = cause ? REACH_BAD : REACH_UNKNOWN;
+	reach_evidence(found->evidence, "%s", cause ? cause : strerror(found->error));
+	if (*found->down)
+		text_append(found->evidence, REACH_EVIDENCE_SIZE,
+			": %s, in whose network it is, is down", found->down);
+}
+
+void reach_assess_route(struct reach_route *route)
+{
+	for (size_t i = 0; i < sizeof(dead_ends) / sizeof(dead_ends[0]); i++)
+		if (route->error ? route->error == dead_ends[i].error
+				 : route->route.type == dead_ends[i].type) {
+			route->error = dead_ends[i].error;
+			assess_dead_end(route, dead_ends[i].cause);
+			return;
+		}
+	if (route->error) {
+		assess_dead_end(route, NULL);
+		return;
+	}
+	switch (route->route.type) {
 	case RTN_LOCAL:
-		found->verdict = fault ? REACH_BAD : REACH_GOOD;
-		reach_say(found->evidence, "this host, through %s%s%s", found->link.name,
-			fault ? ", which " : "", fault ? fault : "");
+		assess_link(route, "this host, ");
 		break;
 	case RTN_UNICAST:
-		found->verdict = fault ? REACH_BAD : REACH_GOOD;
-		if (fault)
-			reach_say(found->evidence, "through %s, which %s", found->link.name, fault);
-		else
-			say_way(found);
+		assess_link(route, "");
+		if (route->verdict == REACH_GOOD)
+			describe_route(route);
 		break;
 	case RTN_BROADCAST:
 	case RTN_MULTICAST:
 	case RTN_ANYCAST:
-		found->verdict = REACH_BAD;
-		found->error = EINVAL;
-		reach_say(found->evidence,
+		route->verdict = REACH_BAD;
+		route->error = EINVAL;
+		reach_evidence(route->evidence,
 			"an address of many hosts: broadcast, multicast or anycast");
 		break;
 	default:
-		found->verdict = REACH_UNKNOWN;
-		reach_say(found->evidence, "a route of type %u", found->route.type);
+		route->verdict = REACH_UNKNOWN;
+		reach_evidence(route->evidence, "a route of type %u", route->route.type);
 	}
 }
 
-/* Older kernels answer with the type of a route that leads nowhere instead of an error. */
-static int error_of_type(uint8_t type)
+/* The bytes of an IPv4 or IPv6 address, and how many there are. */
+static const uint8_t *address_bytes(const struct sockaddr *address, size_t *length)
 {
-	switch (type) {
-	case RTN_BLACKHOLE:
-		return EINVAL;
-	case RTN_PROHIBIT:
-		return EACCES;
-	case RTN_UNREACHABLE:
-		return EHOSTUNREACH;
-	default:
-		return 0;
-	}
-}
-
-void reach_judge_route(struct reach_route *route)
-{
-	if (!route->error)
-		route->error = error_of_type(route->route.type);
-	if (route->error)
-		judge_no_way(route);
-	else
-		judge_way(route);
+	*length = address->sa_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+	return address->sa_family == AF_INET
+		       ? (const uint8_t *)&((const struct sockaddr_in *)address)->sin_addr
+		       : ((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr;
 }
 
 /* True if both addresses, of the same family, are in the network that the mask makes. */
 static bool in_network(
 	const struct sockaddr *address, const struct sockaddr *own, const struct sockaddr *mask)
 {
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-	const struct sockaddr_in *own4 = (const struct sockaddr_in *)own;
-	const struct sockaddr_in *mask4 = (const struct sockaddr_in *)mask;
-	const uint8_t *one = ((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr;
-	const uint8_t *other = ((const struct sockaddr_in6 *)own)->sin6_addr.s6_addr;
-	const uint8_t *bits = ((const struct sockaddr_in6 *)mask)->sin6_addr.s6_addr;
+	size_t length;
+	const uint8_t *one = address_bytes(address, &length);
+	const uint8_t *other = address_bytes(own, &length), *bits = address_bytes(mask, &length);
 
-	if (address->sa_family == AF_INET)
-		return ((v4->sin_addr.s_addr ^ own4->sin_addr.s_addr) & mask4->sin_addr.s_addr) ==
-		       0;
-	for (size_t i = 0; i < sizeof(struct in6_addr); i++)
+	for (size_t i = 0; i < length; i++)
 		if ((one[i] ^ other[i]) & bits[i])
 			return false;
 	return true;
@@ -266,28 +251,32 @@ void reach_find_route(
 		route->error = -netlink_find_link(route->route.interface, &route->link);
 	if (route->route.type != RTN_LOCAL)
 		find_down(address, route->down);
-	reach_judge_route(route);
+	reach_assess_route(route);
 }
 
-/* Says what is known of a neighbour that is not confirmed. */
-static void say_unconfirmed(struct reach_neighbour *neighbour, const char *name, const char *asked)
+/* Neighbours. */
+
+/* Describes a neighbour that is not confirmed. */
+static void describe_unconfirmed(struct reach_neighbour *neighbour, const char *name)
 {
 	const char *hardware = neighbour->entry.hardware;
+	const char *protocol =
+		neighbour->address.ss_family == AF_INET6 ? "neighbour discovery" : "ARP";
 
 	if (neighbour->error)
-		reach_say(neighbour->evidence, "%s: %s", name, strerror(neighbour->error));
+		reach_evidence(neighbour->evidence, "%s: %s", name, strerror(neighbour->error));
 	else if (neighbour->entry.state & NUD_FAILED)
-		reach_say(neighbour->evidence, "%s does not answer %s", name, asked);
+		reach_evidence(neighbour->evidence, "%s does not answer %s", name, protocol);
 	else if (*hardware)
-		reach_say(neighbour->evidence,
+		reach_evidence(neighbour->evidence,
 			"%s was %s some time ago, which is not confirmed after %d ms", name,
 			hardware, neighbour->milliseconds);
 	else
-		reach_say(neighbour->evidence, "%s has not answered %s after %d ms", name, asked,
-			neighbour->milliseconds);
+		reach_evidence(neighbour->evidence, "%s has not answered %s after %d ms", name,
+			protocol, neighbour->milliseconds);
 }
 
-void reach_judge_neighbour(struct reach_neighbour *neighbour, const struct reach_route *route)
+void reach_assess_neighbour(struct reach_neighbour *neighbour, const struct reach_route *route)
 {
 	const char *hardware = neighbour->entry.hardware;
 	char address[ADDRESS_TEXT_SIZE], name[ADDRESS_TEXT_SIZE + 16];
@@ -297,47 +286,46 @@ void reach_judge_neighbour(struct reach_neighbour *neighbour, const struct reach
 	if (neighbour->needless) {
 		neighbour->verdict = REACH_GOOD;
 		if (route->route.type == RTN_LOCAL)
-			reach_say(neighbour->evidence, "this host");
+			reach_evidence(neighbour->evidence, "this host");
 		else
-			reach_say(neighbour->evidence, "%s has no neighbours to ask for",
+			reach_evidence(neighbour->evidence, "%s has no neighbours to ask for",
 				route->link.name);
 	} else if (neighbour->confirmed || (neighbour->entry.state & NEIGHBOUR_SURE)) {
 		neighbour->verdict = REACH_GOOD;
-		reach_say(neighbour->evidence, "%s is %s (%d ms)", name,
+		reach_evidence(neighbour->evidence, "%s is %s (%d ms)", name,
 			*hardware ? hardware : "there", neighbour->milliseconds);
 	} else {
 		bool failed = !neighbour->error && (neighbour->entry.state & NUD_FAILED);
 
 		neighbour->verdict = failed ? REACH_BAD : REACH_UNKNOWN;
-		say_unconfirmed(neighbour, name,
-			neighbour->address.ss_family == AF_INET6 ? "neighbour discovery" : "ARP");
+		describe_unconfirmed(neighbour, name);
 	}
 }
 
-/* Looks at the table; returns true if nothing more is to be expected. */
-static bool look_at_table(struct reach_neighbour *neighbour, unsigned int interface)
+/* Reads the kernel's entry. Returns true if it is final. */
+static bool read_entry(struct reach_neighbour *neighbour, unsigned int interface)
 {
 	int error = netlink_find_neighbour(
 		interface, (struct sockaddr *)&neighbour->address, &neighbour->entry);
 
-	/* The entry is made when the datagram goes out, and may be dropped when it has failed. */
+	/* The kernel makes the entry when it sends the datagram, and may drop a failed one. */
 	neighbour->error = error == -ENOENT || error == -ETIMEDOUT ? 0 : -error;
 	return neighbour->error || neighbour->confirmed ||
 	       (neighbour->entry.state & (NEIGHBOUR_SURE | NUD_FAILED));
 }
 
-/* Waits until the table says it, the host beyond answers, or the time is over. */
-static void watch_neighbour(struct reach_neighbour *neighbour, unsigned int interface,
-	struct datagram *datagram, deadline_t deadline)
+/* Waits for a final entry, a reply to the probe, or the deadline. */
+static void await_neighbour(struct reach_neighbour *neighbour, unsigned int interface,
+	struct udp_probe *probe, deadline_t deadline)
 {
-	while (!look_at_table(neighbour, interface)) {
-		struct pollfd waiting = {.fd = datagram->fd, .events = POLLIN};
+	while (!read_entry(neighbour, interface)) {
+		struct pollfd waiting = {.fd = probe->fd, .events = POLLIN};
 		int left = deadline_left(deadline);
 
 		if (left == 0)
 			return;
-		(void)poll(&waiting, 1, left < NEIGHBOUR_LOOK_MS ? left : NEIGHBOUR_LOOK_MS);
-		if (datagram_read(datagram) == DATAGRAM_ARRIVED)
+		(void)poll(&waiting, 1, left < NEIGHBOUR_POLL_MS ? left : NEIGHBOUR_POLL_MS);
+		if (udp_probe_read(probe) == UDP_PROBE_ARRIVED)
 			neighbour->confirmed = true;
 	}
 }
@@ -347,7 +335,7 @@ void reach_find_neighbour(
 {
 	const struct sockaddr *address = (const struct sockaddr *)&route->address;
 	deadline_t start = deadline_now();
-	struct datagram datagram;
+	struct udp_probe probe;
 
 	memset(neighbour, 0, sizeof(*neighbour));
 	neighbour->gateway = route->route.gateway.ss_family != AF_UNSPEC;
@@ -355,14 +343,14 @@ void reach_find_neighbour(
 	neighbour->needless = route->route.type == RTN_LOCAL ||
 			      (route->link.flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 	if (!neighbour->needless) {
-		neighbour->error = -datagram_open(&datagram, address, reach_source(route));
+		neighbour->error = -udp_probe_open(&probe, address, reach_source(route));
 		if (!neighbour->error)
-			neighbour->error = -datagram_send(
-				&datagram, datagram_size_min(address->sa_family) + 1);
+			neighbour->error =
+				-udp_probe_send(&probe, udp_probe_size_min(address->sa_family) + 1);
 		if (!neighbour->error)
-			watch_neighbour(neighbour, route->route.interface, &datagram, deadline);
-		datagram_close(&datagram);
+			await_neighbour(neighbour, route->route.interface, &probe, deadline);
+		udp_probe_close(&probe);
 	}
 	neighbour->milliseconds = (int)(deadline_now() - start);
-	reach_judge_neighbour(neighbour, route);
+	reach_assess_neighbour(neighbour, route);
 }

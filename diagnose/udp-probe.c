@@ -1,3 +1,8 @@
+/*
+ * A UDP datagram to a closed port and the errors that come back for it: udp(7), ip(7). The caller owns
+ * the probe, which owns its socket.
+ */
+
 /* linux/errqueue.h uses struct timespec. */
 #include <time.h>
 
@@ -17,14 +22,14 @@
 #include "base/address.h"
 #include "diagnose/udp-probe.h"
 
-unsigned int datagram_size_min(int family)
+unsigned int udp_probe_size_min(int family)
 {
 	size_t ip = family == AF_INET6 ? sizeof(struct ip6_hdr) : sizeof(struct ip);
 
 	return (unsigned int)(ip + sizeof(struct udphdr));
 }
 
-/* Whatever the kernel takes for the path's MTU, it shall try, and report what comes back. */
+/* Sends whole datagrams whatever path MTU the kernel has learned, and reports the errors. */
 static int set_options(int fd, int family)
 {
 	static const struct {
@@ -45,84 +50,77 @@ static int set_options(int fd, int family)
 	return 0;
 }
 
-/* Sends zeros: a probe has nothing to say. */
-static int send_zeros(int fd, size_t length)
+int udp_probe_open(
+	struct udp_probe *probe, const struct sockaddr *host, const struct sockaddr *source)
 {
+	int error;
+
+	memset(probe, 0, sizeof(*probe));
+	memcpy(&probe->host, host, address_length(host));
+	address_set_port(&probe->host, UDP_PROBE_PORT);
+	probe->fd = socket(host->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (probe->fd < 0)
+		return -errno;
+	error = set_options(probe->fd, host->sa_family);
+	if (!error && source && bind(probe->fd, source, address_length(source)))
+		error = -errno;
+	if (!error && connect(probe->fd, (struct sockaddr *)&probe->host, address_length(host)))
+		error = -errno;
+	return error;
+}
+
+int udp_probe_send(struct udp_probe *probe, unsigned int size)
+{
+	unsigned int headers = udp_probe_size_min(probe->host.ss_family);
+	size_t length = size > headers ? size - headers : 0;
 	void *zeros = calloc(1, length + 1);
 	int error = 0;
 
 	if (!zeros)
 		return -ENOMEM;
-	/* ENOBUFS says that an interface has dropped it, which is a loss like those on the way. */
-	if (send(fd, zeros, length, MSG_DONTWAIT) < 0 && errno != ENOBUFS)
+	probe->size = size;
+	/* ENOBUFS: an interface has dropped the datagram, a loss like any other. */
+	if (send(probe->fd, zeros, length, MSG_DONTWAIT) < 0 && errno != ENOBUFS)
 		error = -errno;
 	free(zeros);
 	return error;
 }
 
-int datagram_open(
-	struct datagram *datagram, const struct sockaddr *host, const struct sockaddr *source)
-{
-	int error;
-
-	memset(datagram, 0, sizeof(*datagram));
-	memcpy(&datagram->host, host, address_length(host));
-	address_set_port(&datagram->host, DATAGRAM_PORT);
-	datagram->fd = socket(host->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (datagram->fd < 0)
-		return -errno;
-	error = set_options(datagram->fd, host->sa_family);
-	if (!error && source && bind(datagram->fd, source, address_length(source)))
-		error = -errno;
-	if (!error &&
-		connect(datagram->fd, (struct sockaddr *)&datagram->host, address_length(host)))
-		error = -errno;
-	return error;
-}
-
-int datagram_send(struct datagram *datagram, unsigned int size)
-{
-	unsigned int headers = datagram_size_min(datagram->host.ss_family);
-
-	datagram->size = size;
-	return send_zeros(datagram->fd, size > headers ? size - headers : 0);
-}
-
-enum datagram_answer datagram_judge(const struct sock_extended_err *error,
+enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
 	const struct sockaddr *from, const struct sockaddr *host)
 {
-	bool nobody_listens = false;
+	bool port_closed = false;
 
 	if (error->ee_errno == EMSGSIZE)
-		return DATAGRAM_TOO_BIG;
+		return UDP_PROBE_TOO_BIG;
 	if (error->ee_origin == SO_EE_ORIGIN_ICMP)
-		nobody_listens =
+		port_closed =
 			error->ee_type == ICMP_DEST_UNREACH && error->ee_code == ICMP_PORT_UNREACH;
 	else if (error->ee_origin == SO_EE_ORIGIN_ICMP6)
-		nobody_listens = error->ee_type == ICMPV6_DEST_UNREACH &&
-				 error->ee_code == ICMPV6_PORT_UNREACH;
-	/* A firewall on the way may say the same of a host that it protects. */
-	return nobody_listens && address_equal(from, host) ? DATAGRAM_ARRIVED : DATAGRAM_OTHER;
+		port_closed = error->ee_type == ICMPV6_DEST_UNREACH &&
+			      error->ee_code == ICMPV6_PORT_UNREACH;
+	/* A firewall may send the same error in place of a host that it protects. */
+	return port_closed && address_equal(from, host) ? UDP_PROBE_ARRIVED : UDP_PROBE_OTHER;
 }
 
-/* Notes an error of the queue, unless a better answer is there. */
-static void take_error(struct datagram *datagram, const struct sock_extended_err *error)
+/* Records an error of the queue, unless an earlier one is a proof. */
+static void take_error(struct udp_probe *probe, const struct sock_extended_err *error)
 {
 	const struct sockaddr *from = SO_EE_OFFENDER(error);
-	enum datagram_answer reply =
-		datagram_judge(error, from, (struct sockaddr *)&datagram->host);
+	enum udp_probe_result result =
+		udp_probe_classify(error, from, (struct sockaddr *)&probe->host);
 
-	if (datagram->reply == DATAGRAM_ARRIVED || datagram->reply == DATAGRAM_TOO_BIG)
+	if (probe->result == UDP_PROBE_ARRIVED || probe->result == UDP_PROBE_TOO_BIG)
 		return;
-	datagram->reply = reply;
-	datagram->mtu = reply == DATAGRAM_TOO_BIG ? error->ee_info : 0;
-	datagram->error = (int)error->ee_errno;
+	probe->result = result;
+	probe->mtu = result == UDP_PROBE_TOO_BIG ? error->ee_info : 0;
+	probe->error = (int)error->ee_errno;
 	if (from->sa_family == AF_INET || from->sa_family == AF_INET6)
-		memcpy(&datagram->from, from, address_length(from));
+		memcpy(&probe->from, from, address_length(from));
 }
 
 /* Reads one message of the error queue. Returns false when it is empty. */
-static bool read_error(struct datagram *datagram)
+static bool read_error(struct udp_probe *probe)
 {
 	_Alignas(struct cmsghdr) char control[512];
 	struct msghdr message = {
@@ -130,44 +128,44 @@ static bool read_error(struct datagram *datagram)
 		.msg_controllen = sizeof(control),
 	};
 
-	if (recvmsg(datagram->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+	if (recvmsg(probe->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 		return false;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
 		if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
 			(c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR))
-			take_error(datagram, (const struct sock_extended_err *)CMSG_DATA(c));
+			take_error(probe, (const struct sock_extended_err *)CMSG_DATA(c));
 	return true;
 }
 
-enum datagram_answer datagram_read(struct datagram *datagram)
+enum udp_probe_result udp_probe_read(struct udp_probe *probe)
 {
 	char byte;
 
-	if (datagram->fd < 0)
-		return datagram->reply;
-	while (read_error(datagram))
+	if (probe->fd < 0)
+		return probe->result;
+	while (read_error(probe))
 		;
-	/* Reading also takes the error that the queue has told already. */
-	if (recv(datagram->fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0)
-		datagram->reply = DATAGRAM_ARRIVED;
-	return datagram->reply;
+	/* recv() also clears the pending error, which the queue has given already. */
+	if (recv(probe->fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0)
+		probe->result = UDP_PROBE_ARRIVED;
+	return probe->result;
 }
 
-unsigned int datagram_path_mtu(const struct datagram *datagram)
+unsigned int udp_probe_path_mtu(const struct udp_probe *probe)
 {
 	socklen_t length = sizeof(int);
 	int mtu = 0;
 
-	if (datagram->host.ss_family == AF_INET6)
-		(void)getsockopt(datagram->fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &length);
+	if (probe->host.ss_family == AF_INET6)
+		(void)getsockopt(probe->fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &length);
 	else
-		(void)getsockopt(datagram->fd, IPPROTO_IP, IP_MTU, &mtu, &length);
+		(void)getsockopt(probe->fd, IPPROTO_IP, IP_MTU, &mtu, &length);
 	return mtu > 0 ? (unsigned int)mtu : 0;
 }
 
-void datagram_close(struct datagram *datagram)
+void udp_probe_close(struct udp_probe *probe)
 {
-	if (datagram->fd >= 0)
-		close(datagram->fd);
-	datagram->fd = -1;
+	if (probe->fd >= 0)
+		close(probe->fd);
+	probe->fd = -1;
 }

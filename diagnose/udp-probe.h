@@ -1,7 +1,6 @@
 /*
- * One UDP datagram that may not be fragmented, sent to a port where probably nobody listens: what
- * comes back shows whether it arrived. An ordinary user may do that. udp(7), ip(7): IP_RECVERR,
- * IP_MTU_DISCOVER.
+ * One UDP datagram that must not be fragmented, sent to a port that is probably closed: the ICMP error that
+ * comes back shows whether it arrived. Needs no privileges. udp(7), ip(7): IP_RECVERR, IP_MTU_DISCOVER.
  */
 #ifndef DIAGNOSE_UDP_PROBE_H
 #define DIAGNOSE_UDP_PROBE_H
@@ -11,57 +10,56 @@
 
 struct sock_extended_err;
 
-/* Where traceroute(8) begins, so that fewer firewalls are silent about it than about others. */
-#define DATAGRAM_PORT 33434
+/* The first port of traceroute(8), to which fewer firewalls are silent than to others. */
+#define UDP_PROBE_PORT 33434
 
-/* What came of it. */
-enum datagram_answer {
-	DATAGRAM_SILENCE = 0, /* nothing yet, which proves nothing */
-	DATAGRAM_ARRIVED, /* the host says that nobody listens, or somebody there has answered */
-	DATAGRAM_TOO_BIG, /* a router, or this host, says that it is larger than the next link */
-	DATAGRAM_OTHER,   /* something else came back: see error and from */
+enum udp_probe_result {
+	UDP_PROBE_NO_REPLY = 0, /* yet, which proves nothing */
+	UDP_PROBE_ARRIVED,      /* the host reports a closed port, or a program there has replied */
+	UDP_PROBE_TOO_BIG,      /* a router or this host reports a smaller MTU of its link */
+	UDP_PROBE_OTHER,        /* another error came back: see error and from */
 };
 
-struct datagram {
-	int fd; /* -1: none */
-	unsigned int size;
+struct udp_probe {
+	int fd;            /* -1: none */
+	unsigned int size; /* of the IP datagram in bytes */
 	struct sockaddr_storage host;
-	enum datagram_answer reply;
-	unsigned int mtu; /* of DATAGRAM_TOO_BIG: what would fit, 0 if it was not said */
-	int error;        /* of DATAGRAM_OTHER: errno */
-	struct sockaddr_storage from; /* of DATAGRAM_OTHER: who says so; AF_UNSPEC: this host */
+	enum udp_probe_result result;
+	unsigned int mtu;             /* of UDP_PROBE_TOO_BIG: that MTU, 0 if not reported */
+	int error;                    /* of UDP_PROBE_OTHER: errno */
+	struct sockaddr_storage from; /* of UDP_PROBE_OTHER: its sender; AF_UNSPEC: this host */
 };
 
 /* The smallest IP datagram that a probe to an address of that family can be. Any thread. */
-unsigned int datagram_size_min(int family);
+unsigned int udp_probe_size_min(int family);
 
 /*
- * Makes a probe to the host, whatever port its address has, from that address or, NULL, from any.
+ * Makes a probe to the host, whatever port its address has, from a source address or, NULL, from any.
  * Returns 0, or -errno of socket(2), bind(2) or connect(2), such as -ENETUNREACH. The caller closes it
  * in either case. One thread.
  */
-int datagram_open(
-	struct datagram *datagram, const struct sockaddr *host, const struct sockaddr *source);
+int udp_probe_open(
+	struct udp_probe *probe, const struct sockaddr *host, const struct sockaddr *source);
 
 /*
- * Sends it, as an IP datagram of that many bytes, headers included. Returns 0, or -errno of send(2):
- * -EMSGSIZE if this host's interface cannot take it.
+ * Sends it as an IP datagram of that many bytes, headers included. Returns 0, or -errno of send(2):
+ * -EMSGSIZE if it is larger than the MTU of this host's interface.
  */
-int datagram_send(struct datagram *datagram, unsigned int size);
+int udp_probe_send(struct udp_probe *probe, unsigned int size);
 
-/* Takes what has come back, without waiting; its fd is readable then: poll(2). Returns answer. */
-enum datagram_answer datagram_read(struct datagram *datagram);
+/* Reads what has come back, without waiting, and returns the result; poll(2) its fd for POLLIN. */
+enum udp_probe_result udp_probe_read(struct udp_probe *probe);
 
-/* What the kernel takes for the path's MTU, 0 if it does not say. IP_MTU, IPV6_MTU. */
-unsigned int datagram_path_mtu(const struct datagram *datagram);
+/* The path MTU that the kernel assumes, 0 if unknown. IP_MTU, IPV6_MTU. */
+unsigned int udp_probe_path_mtu(const struct udp_probe *probe);
 
-void datagram_close(struct datagram *datagram);
+void udp_probe_close(struct udp_probe *probe);
 
 /*
- * Judges an error that came back for a probe to that host, and from whom. An answer of another host
- * that only pretends is none of it. Any thread.
+ * Classifies an error that came back for a probe to that host, by its sender: only the host itself can
+ * prove that the probe has arrived. Any thread.
  */
-enum datagram_answer datagram_judge(const struct sock_extended_err *error,
+enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
 	const struct sockaddr *from, const struct sockaddr *host);
 
 #endif

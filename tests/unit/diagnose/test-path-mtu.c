@@ -17,13 +17,13 @@ struct network {
 	bool silent;         /* the host does not answer */
 	unsigned int lost;   /* so many of the first datagrams are lost */
 	unsigned int proven; /* what must come out */
-	enum reach verdict;
+	enum reach_verdict verdict;
 };
 
 /* Sends what the search wants to try. */
-static struct path search_network(const struct network *network, unsigned int top)
+static struct path_mtu search_network(const struct network *network, unsigned int top)
 {
-	struct path path = {0};
+	struct path_mtu path = {0};
 	unsigned int size, sent = 0;
 
 	path_search_init(&path.found, top, FLOOR);
@@ -38,7 +38,7 @@ static struct path search_network(const struct network *network, unsigned int to
 			path_search_arrived(&path.found, size);
 	}
 	assert_int_equal(sent, path.found.count);
-	path_judge(&path);
+	path_mtu_assess(&path);
 	return path;
 }
 
@@ -67,7 +67,7 @@ static void finds_the_largest_datagram(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(networks); i++) {
-		struct path path = search_network(&networks[i], 9000);
+		struct path_mtu path = search_network(&networks[i], 9000);
 
 		if (path.found.proven != networks[i].proven || path.verdict != networks[i].verdict)
 			fail_msg("network %zu: %u, %s", i, path.found.proven, path.evidence);
@@ -92,7 +92,7 @@ static void always_ends(void **state)
 
 	(void)state;
 	for (unsigned int round = 0; round < 20000; round++) {
-		struct path path = {0};
+		struct path_mtu path = {0};
 		unsigned int size, sent = 0;
 
 		path_search_init(&path.found, tops[round % COUNT(tops)], FLOOR);
@@ -105,7 +105,7 @@ static void always_ends(void **state)
 			else if (random >> 17 & 1)
 				path_search_arrived(&path.found, size);
 		}
-		path_judge(&path);
+		path_mtu_assess(&path);
 		assert_int_equal(path.verdict == REACH_GOOD,
 			path.found.proven && path.found.proven == path.found.top);
 		assert_true(*path.evidence);
@@ -115,8 +115,8 @@ static void always_ends(void **state)
 static void prints_its_conclusion(void **state)
 {
 	static const struct {
-		struct path path;
-		enum reach verdict;
+		struct path_mtu path;
+		enum reach_verdict verdict;
 		const char *evidence;
 	} cases[] = {
 		{{.found = {.top = 1500, .proven = 1500}}, REACH_GOOD,
@@ -140,23 +140,23 @@ static void prints_its_conclusion(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct path path = cases[i].path;
+		struct path_mtu path = cases[i].path;
 
-		path_judge(&path);
+		path_mtu_assess(&path);
 		assert_string_equal(path.evidence, cases[i].evidence);
 		assert_int_equal(path.verdict, cases[i].verdict);
 	}
 }
 
-static struct path probe(const char *host, int milliseconds)
+static struct path_mtu probe(const char *host, int milliseconds)
 {
 	struct sockaddr_storage address = net_address(host);
 	struct reach_route route;
-	struct path path;
+	struct path_mtu path;
 
 	reach_find_route((struct sockaddr *)&address, NULL, &route);
 	assert_int_equal(route.verdict, REACH_GOOD);
-	path_probe(&route, deadline_in(milliseconds), &path);
+	path_mtu_find(&route, deadline_in(milliseconds), &path);
 	return path;
 }
 
@@ -172,11 +172,10 @@ static void probes_paths_without_loss(void **state)
 	net_near("link set near0 mtu 9000");
 	net_far("link set far0 mtu 9000");
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct path path = probe(cases[i].host, MINUTE);
+		struct path_mtu path = probe(cases[i].host, MINUTE);
 
 		check_case(cases[i].host, path.verdict == REACH_GOOD);
 		assert_int_equal(path.found.proven, cases[i].size);
-		assert_true(path.mtu >= cases[i].size);
 	}
 }
 
@@ -190,7 +189,7 @@ static void probes_paths_that_lose_large_datagrams(void **state)
 	net_near("link set near0 mtu 9000");
 	net_far("link set far0 mtu 4200");
 	for (size_t i = 0; i < COUNT(hosts); i++) {
-		struct path path = probe(hosts[i], MINUTE);
+		struct path_mtu path = probe(hosts[i], MINUTE);
 
 		assert_string_equal(
 			path.evidence, "datagrams of 4200 bytes arrive, those of 9000 are lost");
@@ -200,7 +199,7 @@ static void probes_paths_that_lose_large_datagrams(void **state)
 
 static void probes_paths_with_a_router_that_refuses(void **state)
 {
-	struct path path;
+	struct path_mtu path;
 
 	(void)state;
 	net_make();
@@ -209,14 +208,14 @@ static void probes_paths_with_a_router_that_refuses(void **state)
 	net_far("route add 10.88.0.0/24 via 10.9.0.99 mtu 1300");
 	path = probe("10.88.0.1", MINUTE);
 	assert_int_equal(path.verdict, REACH_BAD);
-	assert_int_equal(path.mtu, 1300);
+	assert_int_equal(path.found.hint, 1300);
 	assert_int_equal(path.found.too_big, 1500);
 	assert_int_equal(path.found.proven, 0);
 }
 
 static void lost_replies_prove_nothing(void **state)
 {
-	struct path path;
+	struct path_mtu path;
 
 	(void)state;
 	net_make();
@@ -225,7 +224,6 @@ static void lost_replies_prove_nothing(void **state)
 	path = probe("10.9.0.9", MINUTE);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
 	assert_string_equal(path.evidence, "the host does not answer, which many do not");
-	assert_int_equal(path.mtu, 1500);
 	path = probe("10.9.0.9", 0);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
 	/* Nor does an absent neighbour, of which the rung below has told. */

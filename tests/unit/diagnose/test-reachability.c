@@ -21,9 +21,9 @@ static void evidence_is_short_and_printable(void **state)
 	char evidence[REACH_EVIDENCE_SIZE];
 
 	(void)state;
-	reach_say(evidence, "%s", "a\033[2J\xc2\x9b\n");
+	reach_evidence(evidence, "%s", "a\033[2J\xc2\x9b\n");
 	assert_string_equal(evidence, "a?[2J???");
-	reach_say(evidence, "%300s", "x");
+	reach_evidence(evidence, "%300s", "x");
 	assert_int_equal(strlen(evidence), sizeof(evidence) - 1);
 }
 
@@ -70,13 +70,13 @@ static void lists_each_address_once(void **state)
 	struct reach_names names = {0};
 
 	(void)state;
-	reach_judge_names(&names, make_list(texts, COUNT(texts), entries, addresses));
+	reach_assess_names(&names, make_list(texts, COUNT(texts), entries, addresses));
 	assert_int_equal(names.verdict, REACH_GOOD);
 	assert_int_equal(names.count, 3);
 	assert_false(names.more);
 	assert_string_equal(names.evidence, "fd09::2, 10.9.0.2, 10.9.0.3");
 	assert_int_equal(((struct sockaddr_in6 *)&names.addresses[0])->sin6_port, 0);
-	reach_judge_names(&names, &alone);
+	reach_assess_names(&names, &alone);
 	assert_int_equal(names.verdict, REACH_BAD);
 	assert_string_equal(names.evidence, "no IPv4 or IPv6 address");
 }
@@ -96,7 +96,7 @@ static void lists_no_more_addresses_than_fit(void **state)
 		texts[i] = room[i];
 	}
 	for (int count = 1; count <= MANY; count++) {
-		reach_judge_names(&names, make_list(texts, (size_t)count, entries, addresses));
+		reach_assess_names(&names, make_list(texts, (size_t)count, entries, addresses));
 		assert_int_equal(
 			names.count, count < REACH_ADDRESSES_MAX ? count : REACH_ADDRESSES_MAX);
 		assert_int_equal(names.more, count > REACH_ADDRESSES_MAX);
@@ -122,7 +122,7 @@ static void judges_routes_by_type_and_error(void **state)
 	static const struct {
 		uint8_t type;
 		int error;
-		enum reach verdict;
+		enum reach_verdict verdict;
 		const char *evidence;
 	} cases[] = {
 		{RTN_UNICAST, 0, REACH_GOOD, "through eth0, MTU 1500"},
@@ -146,7 +146,7 @@ static void judges_routes_by_type_and_error(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct reach_route route = made_up_route(cases[i].type, cases[i].error);
 
-		reach_judge_route(&route);
+		reach_assess_route(&route);
 		check_case(cases[i].evidence, route.verdict == cases[i].verdict);
 		assert_string_equal(route.evidence, cases[i].evidence);
 	}
@@ -157,7 +157,7 @@ static void judges_interfaces(void **state)
 	static const struct {
 		unsigned int flags;
 		uint8_t state;
-		enum reach verdict;
+		enum reach_verdict verdict;
 		const char *evidence;
 	} cases[] = {
 		{IFF_UP | IFF_LOWER_UP, IF_OPER_UNKNOWN, REACH_GOOD, "through eth0, MTU 1500"},
@@ -173,7 +173,7 @@ static void judges_interfaces(void **state)
 
 		route.link.flags = cases[i].flags;
 		route.link.state = cases[i].state;
-		reach_judge_route(&route);
+		reach_assess_route(&route);
 		check_case(cases[i].evidence, route.verdict == cases[i].verdict);
 		assert_string_equal(route.evidence, cases[i].evidence);
 	}
@@ -186,7 +186,7 @@ static void judges_neighbours(void **state)
 		bool confirmed;
 		int error;
 		const char *hardware;
-		enum reach verdict;
+		enum reach_verdict verdict;
 		const char *evidence;
 	} cases[] = {
 		{NUD_REACHABLE, false, 0, "52:54", REACH_GOOD, "10.9.0.2 is 52:54 (7 ms)"},
@@ -218,7 +218,7 @@ static void judges_neighbours(void **state)
 
 		snprintf(neighbour.entry.hardware, sizeof(neighbour.entry.hardware), "%s",
 			cases[i].hardware);
-		reach_judge_neighbour(&neighbour, &route);
+		reach_assess_neighbour(&neighbour, &route);
 		check_case(cases[i].evidence, neighbour.verdict == cases[i].verdict);
 		assert_string_equal(neighbour.evidence, cases[i].evidence);
 	}
@@ -234,7 +234,7 @@ static struct reach_route find_route(const char *text)
 	return route;
 }
 
-static void assert_route(const char *address, enum reach verdict, const char *evidence)
+static void assert_route(const char *address, enum reach_verdict verdict, const char *evidence)
 {
 	struct reach_route route = find_route(address);
 

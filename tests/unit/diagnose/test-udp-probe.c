@@ -22,20 +22,20 @@ static void judges_replies(void **state)
 		uint8_t origin, type, code;
 		const char *from;
 		const char *host;
-		enum datagram_answer reply;
+		enum udp_probe_result result;
 	} cases[] = {
-		{"port, of the host", ECONNREFUSED, 2, 3, 3, FAR, FAR, DATAGRAM_ARRIVED},
-		{"port, of a firewall", ECONNREFUSED, 2, 3, 3, "10.1.1.1", FAR, DATAGRAM_OTHER},
-		{"port, IPv6", ECONNREFUSED, 3, 1, 4, "fd09::2", "fd09::2", DATAGRAM_ARRIVED},
+		{"port, of the host", ECONNREFUSED, 2, 3, 3, FAR, FAR, UDP_PROBE_ARRIVED},
+		{"port, of a firewall", ECONNREFUSED, 2, 3, 3, "10.1.1.1", FAR, UDP_PROBE_OTHER},
+		{"port, IPv6", ECONNREFUSED, 3, 1, 4, "fd09::2", "fd09::2", UDP_PROBE_ARRIVED},
 		{"port, IPv6, another", ECONNREFUSED, 3, 1, 4, "fd09::3", "fd09::2",
-			DATAGRAM_OTHER},
-		{"host unreachable", EHOSTUNREACH, 2, 3, 1, FAR, FAR, DATAGRAM_OTHER},
-		{"prohibited", EHOSTUNREACH, 2, 3, 13, FAR, FAR, DATAGRAM_OTHER},
-		{"fragmentation needed", EMSGSIZE, 2, 3, 4, "10.1.1.1", FAR, DATAGRAM_TOO_BIG},
-		{"packet too big", EMSGSIZE, 3, 2, 0, "fd01::1", "fd09::2", DATAGRAM_TOO_BIG},
-		{"own interface", EMSGSIZE, 1, 0, 0, FAR, FAR, DATAGRAM_TOO_BIG},
-		{"local", ECONNREFUSED, 1, 3, 3, FAR, FAR, DATAGRAM_OTHER},
-		{"of the other protocol", ECONNREFUSED, 3, 3, 3, FAR, FAR, DATAGRAM_OTHER},
+			UDP_PROBE_OTHER},
+		{"host unreachable", EHOSTUNREACH, 2, 3, 1, FAR, FAR, UDP_PROBE_OTHER},
+		{"prohibited", EHOSTUNREACH, 2, 3, 13, FAR, FAR, UDP_PROBE_OTHER},
+		{"fragmentation needed", EMSGSIZE, 2, 3, 4, "10.1.1.1", FAR, UDP_PROBE_TOO_BIG},
+		{"packet too big", EMSGSIZE, 3, 2, 0, "fd01::1", "fd09::2", UDP_PROBE_TOO_BIG},
+		{"own interface", EMSGSIZE, 1, 0, 0, FAR, FAR, UDP_PROBE_TOO_BIG},
+		{"local", ECONNREFUSED, 1, 3, 3, FAR, FAR, UDP_PROBE_OTHER},
+		{"of the other protocol", ECONNREFUSED, 3, 3, 3, FAR, FAR, UDP_PROBE_OTHER},
 	};
 
 	(void)state;
@@ -49,45 +49,45 @@ static void judges_replies(void **state)
 			.ee_code = cases[i].code,
 		};
 
-		address_set_port(&host, DATAGRAM_PORT);
-		check_case(cases[i].name, datagram_judge(&error, (struct sockaddr *)&from,
-						  (struct sockaddr *)&host) == cases[i].reply);
+		address_set_port(&host, UDP_PROBE_PORT);
+		check_case(cases[i].name, udp_probe_classify(&error, (struct sockaddr *)&from,
+						  (struct sockaddr *)&host) == cases[i].result);
 	}
 }
 
 static void accepts_the_smallest_datagrams(void **state)
 {
 	(void)state;
-	assert_int_equal(datagram_size_min(AF_INET), 28);
-	assert_int_equal(datagram_size_min(AF_INET6), 48);
+	assert_int_equal(udp_probe_size_min(AF_INET), 28);
+	assert_int_equal(udp_probe_size_min(AF_INET6), 48);
 }
 
 /* Opens a probe, sends it in that size, and returns what came of it. */
-static enum datagram_answer send_and_wait(
-	struct datagram *datagram, const char *host, unsigned int size)
+static enum udp_probe_result send_and_wait(
+	struct udp_probe *probe, const char *host, unsigned int size)
 {
 	struct sockaddr_storage address = net_address(host);
 	struct pollfd waiting = {.events = POLLIN};
 
-	assert_int_equal(datagram_open(datagram, (struct sockaddr *)&address, NULL), 0);
-	assert_int_equal(datagram_read(datagram), DATAGRAM_SILENCE);
-	assert_int_equal(datagram_send(datagram, size), 0);
-	waiting.fd = datagram->fd;
+	assert_int_equal(udp_probe_open(probe, (struct sockaddr *)&address, NULL), 0);
+	assert_int_equal(udp_probe_read(probe), UDP_PROBE_NO_REPLY);
+	assert_int_equal(udp_probe_send(probe, size), 0);
+	waiting.fd = probe->fd;
 	assert_int_equal(poll(&waiting, 1, MINUTE), 1);
-	return datagram_read(datagram);
+	return udp_probe_read(probe);
 }
 
 static void arrives_at_a_closed_port(void **state)
 {
 	static const unsigned int sizes[] = {0, 28, 29, 1500, 65535};
-	struct datagram datagram;
+	struct udp_probe probe;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(sizes); i++) {
-		assert_int_equal(send_and_wait(&datagram, "127.0.0.1", sizes[i]), DATAGRAM_ARRIVED);
-		assert_true(datagram_path_mtu(&datagram) > 1500);
-		datagram_close(&datagram);
-		datagram_close(&datagram);
+		assert_int_equal(send_and_wait(&probe, "127.0.0.1", sizes[i]), UDP_PROBE_ARRIVED);
+		assert_true(udp_probe_path_mtu(&probe) > 1500);
+		udp_probe_close(&probe);
+		udp_probe_close(&probe);
 	}
 }
 
@@ -95,58 +95,58 @@ static void arrives_at_an_open_port(void **state)
 {
 	struct sockaddr_storage address = net_address("127.0.0.2"), from;
 	socklen_t length = sizeof(from);
-	struct datagram datagram;
+	struct udp_probe probe;
 	int listener;
 	char byte;
 
 	(void)state;
 	net_make();
 	listener = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	address_set_port(&address, DATAGRAM_PORT);
+	address_set_port(&address, UDP_PROBE_PORT);
 	assert_int_equal(
 		bind(listener, (struct sockaddr *)&address, address_length((void *)&address)), 0);
-	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), 0);
-	assert_int_equal(datagram_send(&datagram, 100), 0);
+	assert_int_equal(udp_probe_open(&probe, (struct sockaddr *)&address, NULL), 0);
+	assert_int_equal(udp_probe_send(&probe, 100), 0);
 	assert_int_equal(
 		recvfrom(listener, &byte, 1, MSG_TRUNC, (struct sockaddr *)&from, &length), 72);
-	assert_int_equal(datagram_read(&datagram), DATAGRAM_SILENCE);
+	assert_int_equal(udp_probe_read(&probe), UDP_PROBE_NO_REPLY);
 	assert_int_equal(sendto(listener, "", 0, 0, (struct sockaddr *)&from, length), 0);
-	assert_int_equal(datagram_read(&datagram), DATAGRAM_ARRIVED);
-	datagram_close(&datagram);
+	assert_int_equal(udp_probe_read(&probe), UDP_PROBE_ARRIVED);
+	udp_probe_close(&probe);
 	close(listener);
 }
 
 static void is_refused_by_its_own_interface(void **state)
 {
 	struct sockaddr_storage address = net_address(FAR);
-	struct datagram datagram;
+	struct udp_probe probe;
 
 	(void)state;
 	net_make();
-	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), 0);
-	assert_int_equal(datagram_send(&datagram, 1501), -EMSGSIZE);
-	assert_int_equal(datagram_read(&datagram), DATAGRAM_TOO_BIG);
-	assert_int_equal(datagram.mtu, 1500);
-	assert_int_equal(datagram_path_mtu(&datagram), 1500);
-	datagram_close(&datagram);
-	assert_int_equal(send_and_wait(&datagram, "fd09::2", 1500), DATAGRAM_ARRIVED);
-	assert_int_equal(datagram_send(&datagram, 1501), -EMSGSIZE);
-	datagram_close(&datagram);
+	assert_int_equal(udp_probe_open(&probe, (struct sockaddr *)&address, NULL), 0);
+	assert_int_equal(udp_probe_send(&probe, 1501), -EMSGSIZE);
+	assert_int_equal(udp_probe_read(&probe), UDP_PROBE_TOO_BIG);
+	assert_int_equal(probe.mtu, 1500);
+	assert_int_equal(udp_probe_path_mtu(&probe), 1500);
+	udp_probe_close(&probe);
+	assert_int_equal(send_and_wait(&probe, "fd09::2", 1500), UDP_PROBE_ARRIVED);
+	assert_int_equal(udp_probe_send(&probe, 1501), -EMSGSIZE);
+	udp_probe_close(&probe);
 	address = net_address("10.77.0.1");
-	assert_int_equal(datagram_open(&datagram, (struct sockaddr *)&address, NULL), -ENETUNREACH);
-	datagram_close(&datagram);
+	assert_int_equal(udp_probe_open(&probe, (struct sockaddr *)&address, NULL), -ENETUNREACH);
+	udp_probe_close(&probe);
 }
 
 static void reports_other_errors(void **state)
 {
-	struct datagram datagram;
+	struct udp_probe probe;
 
 	(void)state;
 	net_make();
 	/* This host itself reports that its neighbour is absent. */
-	assert_int_equal(send_and_wait(&datagram, "10.9.0.7", 100), DATAGRAM_OTHER);
-	assert_int_equal(datagram.error, EHOSTUNREACH);
-	datagram_close(&datagram);
+	assert_int_equal(send_and_wait(&probe, "10.9.0.7", 100), UDP_PROBE_OTHER);
+	assert_int_equal(probe.error, EHOSTUNREACH);
+	udp_probe_close(&probe);
 }
 
 int main(void)

@@ -127,22 +127,22 @@ static const struct queued *telling(const struct sockaddr_storage *host)
 	return queued ? &queue[queued - 1] : NULL;
 }
 
-static void check_answer(const struct datagram *datagram, const struct queued *tells)
+static void check_answer(const struct udp_probe *probe, const struct queued *tells)
 {
-	switch (datagram->reply) {
-	case DATAGRAM_SILENCE:
+	switch (probe->result) {
+	case UDP_PROBE_NO_REPLY:
 		fuzz_check(!tells && !answered);
 		break;
-	case DATAGRAM_ARRIVED:
-		fuzz_check(answered || proves_arrival(tells, &datagram->host));
+	case UDP_PROBE_ARRIVED:
+		fuzz_check(answered || proves_arrival(tells, &probe->host));
 		break;
-	case DATAGRAM_TOO_BIG:
+	case UDP_PROBE_TOO_BIG:
 		fuzz_check(tells && tells->error.ee_errno == EMSGSIZE);
-		fuzz_check(datagram->mtu == tells->error.ee_info);
+		fuzz_check(probe->mtu == tells->error.ee_info);
 		break;
-	case DATAGRAM_OTHER:
-		fuzz_check(tells && datagram->error == (int)tells->error.ee_errno);
-		fuzz_check(datagram->mtu == 0 && datagram->error != EMSGSIZE);
+	case UDP_PROBE_OTHER:
+		fuzz_check(tells && probe->error == (int)tells->error.ee_errno);
+		fuzz_check(probe->mtu == 0 && probe->error != EMSGSIZE);
 		break;
 	}
 }
@@ -150,15 +150,15 @@ static void check_answer(const struct datagram *datagram, const struct queued *t
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = {data, size};
-	struct datagram datagram = {.fd = 0};
+	struct udp_probe probe = {.fd = 0};
 	uint8_t kind = fuzz_byte(&input);
 
-	datagram.host = read_address(&input, kind & 4 ? 1 : 2, NULL);
-	address_set_port(&datagram.host, DATAGRAM_PORT);
+	probe.host = read_address(&input, kind & 4 ? 1 : 2, NULL);
+	address_set_port(&probe.host, UDP_PROBE_PORT);
 	answered = kind & 8;
-	read_queue(&input, &datagram.host);
-	fuzz_check(datagram_read(&datagram) == datagram.reply);
+	read_queue(&input, &probe.host);
+	fuzz_check(udp_probe_read(&probe) == probe.result);
 	fuzz_check(told == queued);
-	check_answer(&datagram, telling(&datagram.host));
+	check_answer(&probe, telling(&probe.host));
 	return 0;
 }
