@@ -30,7 +30,7 @@ static void inconsistent_sizes_are_refused(void **state)
 		struct fixture fixture = {.mode = i & 1, .active = i & 2};
 		struct message done = fixture_peer_done(&fixture, "12345", 5);
 
-		fixture.peer_size = cases[i / 4].promised;
+		fixture.peer_size = cases[i / 4].announced;
 		done.length = cases[i / 4].claimed;
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
 		fixture_receive_data(&fixture, "12345", 5);
