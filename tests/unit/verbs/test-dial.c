@@ -1,0 +1,604 @@
+/*
+ * Connecting to a server, on a made-up librdmacm and clock: each address of the server has a fate, and the
+ * time passes while the dial waits.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol/hello.h"
+#include "tests/unit/unit.h"
+#include "verbs/dial.h"
+
+/* What happens at an address. */
+enum fate {
+	ACCEPTS,
+	SILENT,        /* nothing answers address resolution */
+	WITHOUT_RDMA,  /* it leads through no RDMA device */
+	WITHOUT_ROUTE, /* no path leads there */
+	REJECTS,       /* nothing listens there */
+	FULL,          /* the server has no slot; then see `slots` */
+	MUTE,          /* the request is not answered */
+	REMOVED,       /* the device is removed */
+};
+
+#define HOSTS 3
+
+static struct network {
+	int64_t now;
+	enum fate fates[HOSTS];
+	unsigned int attempts[HOSTS];
+	unsigned int full_for; /* requests until a full server accepts; 0: for ever */
+	const char *fails;     /* the function that fails once, NULL: none */
+	int stop_at;           /* the phase in which a signal comes, -1: none */
+	bool stopped;
+
+	/* The event that comes next, NULL: none does. */
+	const struct rdma_cm_event *next;
+	struct rdma_cm_event event;
+	int64_t due;
+	uint8_t hello[HELLO_SIZE];
+
+	unsigned int objects, unacknowledged;
+	unsigned int prepared, discarded;
+	struct failure reason; /* of the last discard */
+	char lines[1024];
+	struct sockaddr_storage source; /* that was asked for last */
+} network;
+
+static struct ibv_device device = {.name = "fake0"};
+static struct ibv_context verbs = {.device = &device};
+static struct sockaddr_in server_address[HOSTS];
+static struct addrinfo candidates[HOSTS];
+
+/* The clock and the lines. */
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	if (clock != CLOCK_MONOTONIC)
+		return (int)syscall(SYS_clock_gettime, clock, time);
+	*time = (struct timespec){network.now / 1000, network.now % 1000 * 1000000};
+	return 0;
+}
+
+void output_line(const struct output *output, const char *format, ...)
+{
+	size_t used = strlen(network.lines);
+	va_list args;
+
+	(void)output;
+	va_start(args, format);
+	vsnprintf(network.lines + used, sizeof(network.lines) - used, format, args);
+	va_end(args);
+	strncat(network.lines, "\n", sizeof(network.lines) - strlen(network.lines) - 1);
+}
+
+void output_detail(const struct output *output, const char *format, ...)
+{
+	(void)output;
+	(void)format;
+}
+
+/* librdmacm. */
+
+static bool fails(const char *function)
+{
+	if (!network.fails || strcmp(network.fails, function) != 0)
+		return false;
+	network.fails = NULL;
+	errno = ENOSPC;
+	return true;
+}
+
+/* That event comes so many milliseconds from now, unless a signal comes in this phase. */
+static int happens(enum rdma_cm_event_type type, int status, int64_t milliseconds, enum phase phase)
+{
+	network.event = (struct rdma_cm_event){.event = type, .status = status};
+	network.due = network.now + milliseconds;
+	network.next = &network.event;
+	network.stopped = network.stop_at == (int)phase;
+	return 0;
+}
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rdma_event_channel *channel;
+
+	if (fails("rdma_create_event_channel"))
+		return NULL;
+	channel = calloc(1, sizeof(*channel));
+	assert_non_null(channel);
+	channel->fd = eventfd(0, EFD_CLOEXEC);
+	network.objects++;
+	return channel;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
+	network.objects--;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+	enum rdma_port_space space)
+{
+	(void)context;
+	(void)space;
+	if (fails("rdma_create_id"))
+		return -1;
+	*id = calloc(1, sizeof(**id));
+	assert_non_null(*id);
+	(*id)->channel = channel;
+	(*id)->verbs = &verbs;
+	network.objects++;
+	return 0;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	assert_int_equal(network.unacknowledged, 0);
+	free(id);
+	network.objects--;
+	return 0;
+}
+
+static unsigned int host_of(const struct sockaddr *address)
+{
+	return (ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) & 0xff) - 1;
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct sockaddr *destination,
+	int milliseconds)
+{
+	unsigned int host = host_of(destination);
+
+	memcpy(&id->route.addr.dst_sin, destination, sizeof(struct sockaddr_in));
+	network.source.ss_family = AF_UNSPEC;
+	if (source)
+		memcpy(&network.source, source, sizeof(struct sockaddr_in));
+	network.attempts[host]++;
+	if (fails("rdma_resolve_addr"))
+		return -1;
+	if (network.fates[host] == WITHOUT_RDMA) {
+		errno = ENETUNREACH;
+		return -1;
+	}
+	if (network.fates[host] == SILENT)
+		return happens(RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, milliseconds, PHASE_ADDRESS);
+	return happens(RDMA_CM_EVENT_ADDR_RESOLVED, 0, 1, PHASE_ADDRESS);
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, int milliseconds)
+{
+	(void)milliseconds;
+	if (fails("rdma_resolve_route"))
+		return -1;
+	if (network.fates[host_of(rdma_get_peer_addr(id))] == WITHOUT_ROUTE)
+		return happens(RDMA_CM_EVENT_ROUTE_ERROR, -EINVAL, 1, PHASE_ROUTE);
+	return happens(RDMA_CM_EVENT_ROUTE_RESOLVED, 0, 1, PHASE_ROUTE);
+}
+
+static int refuse(void)
+{
+	const struct hello theirs = {.version = HELLO_VERSION, .refusal = REFUSAL_CLIENTS};
+
+	happens(RDMA_CM_EVENT_REJECTED, 28, 1, PHASE_CONNECT);
+	hello_encode(&theirs, network.hello);
+	network.event.param.conn.private_data = network.hello;
+	network.event.param.conn.private_data_len = sizeof(network.hello);
+	return 0;
+}
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
+{
+	assert_int_equal(parameters->retry_count, 5);
+	if (fails("rdma_connect"))
+		return -1;
+	switch (network.fates[host_of(rdma_get_peer_addr(id))]) {
+	case FULL:
+		return network.full_for-- == 1
+			       ? happens(RDMA_CM_EVENT_ESTABLISHED, 0, 1, PHASE_CONNECT)
+			       : refuse();
+	case REJECTS:
+		return happens(RDMA_CM_EVENT_REJECTED, 8, 1, PHASE_CONNECT);
+	case MUTE:
+		return happens(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, 3600000, PHASE_CONNECT);
+	case REMOVED:
+		return happens(RDMA_CM_EVENT_DEVICE_REMOVAL, 0, 1, PHASE_CONNECT);
+	default:
+		return happens(RDMA_CM_EVENT_ESTABLISHED, 0, 1, PHASE_CONNECT);
+	}
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	(void)channel;
+	if (fails("rdma_get_cm_event"))
+		return -1;
+	if (!network.next || network.due > network.now) {
+		errno = EAGAIN;
+		return -1;
+	}
+	*event = &network.event;
+	network.next = NULL;
+	network.unacknowledged++;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	assert_ptr_equal(event, &network.event);
+	network.unacknowledged--;
+	return 0;
+}
+
+/* The system's header says that poll() only writes to what it is given, which is not so. */
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+/* The first descriptor is the channel's, but of dial_wait_for_slot(), which only waits for a signal. */
+int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
+{
+	for (nfds_t i = 0; i < count; i++)
+		waiting[i].revents = 0;
+	if (network.stopped && waiting[count - 1].fd >= 0) {
+		waiting[count - 1].revents = POLLIN;
+		return 1;
+	}
+	if (count == 2 && network.next && network.due <= network.now + milliseconds) {
+		if (network.due > network.now)
+			network.now = network.due;
+		waiting[0].revents = POLLIN;
+		return 1;
+	}
+	network.now += milliseconds;
+	return 0;
+}
+
+/* The user. */
+
+static struct rdma_event_channel *user_channel;
+static struct rdma_cm_id *user_id;
+
+static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+	struct rdma_conn_param *parameters, struct failure *failure)
+{
+	assert_ptr_equal(user, &network);
+	network.prepared++;
+	user_channel = channel;
+	user_id = id;
+	parameters->retry_count = 5;
+	return fails("prepare") ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, ENOSPC,
+					  "prepare", "")
+				: 0;
+}
+
+static void free_connection(void)
+{
+	rdma_destroy_id(user_id);
+	rdma_destroy_event_channel(user_channel);
+}
+
+static void discard(void *user, const struct failure *reason)
+{
+	assert_ptr_equal(user, &network);
+	network.discarded++;
+	network.reason = *reason;
+	free_connection();
+}
+
+/* A dial with a deadline of 10 s to servers of these fates. */
+static struct dial start(unsigned int hosts, const enum fate fates[])
+{
+	static const struct output output;
+	struct dial dial = {
+		.peer = "h:7",
+		.output = &output,
+		.shows_steps = true,
+		.timeout = 10000,
+		.stop_fd = 0,
+		.prepare = prepare,
+		.discard = discard,
+		.user = &network,
+	};
+
+	network = (struct network){.now = 1000000, .stop_at = -1};
+	dial.deadline = deadline_in(dial.timeout);
+	for (unsigned int i = 0; i < hosts; i++) {
+		network.fates[i] = fates[i];
+		server_address[i] = (struct sockaddr_in){
+			.sin_family = AF_INET,
+			.sin_port = htons(7471),
+			.sin_addr.s_addr = htonl(0xc0000200 + i + 1),
+		};
+		candidates[i] = (struct addrinfo){
+			.ai_family = AF_INET,
+			.ai_addrlen = sizeof(server_address[i]),
+			.ai_addr = (struct sockaddr *)&server_address[i],
+			.ai_next = i + 1 < hosts ? &candidates[i + 1] : NULL,
+		};
+	}
+	dial.server.address = dial.server.addresses = candidates;
+	return dial;
+}
+
+#define START(...) start(COUNT(((enum fate[]){__VA_ARGS__})), (const enum fate[]){__VA_ARGS__})
+
+/* Dials as the programs do. */
+static int dial_patiently(struct dial *dial, struct event_copy *reply)
+{
+	while (dial_server(dial, reply))
+		if (!dial_wait_for_slot(dial))
+			return -1;
+	return 0;
+}
+
+static void assert_connects(struct dial *dial)
+{
+	struct event_copy reply;
+
+	assert_int_equal(dial_patiently(dial, &reply), 0);
+	assert_int_equal(reply.event.event, RDMA_CM_EVENT_ESTABLISHED);
+	assert_false(failure_is_set(&dial->failure));
+	assert_int_equal(network.prepared, network.discarded + 1);
+	assert_int_equal(network.objects, 2);
+	free_connection();
+}
+
+static void assert_fails(struct dial *dial, enum failure_kind kind, enum phase phase, int code)
+{
+	struct event_copy reply;
+
+	assert_int_equal(dial_patiently(dial, &reply), -1);
+	assert_int_equal(dial->failure.kind, kind);
+	assert_int_equal(dial->failure.phase, phase);
+	assert_int_equal(dial->failure.code, code);
+	assert_int_equal(network.prepared, network.discarded);
+	assert_int_equal(network.objects, 0);
+}
+
+static void connects(void **state)
+{
+	struct dial dial = START(ACCEPTS);
+
+	(void)state;
+	assert_connects(&dial);
+	assert_string_equal(network.lines, "address resolved.\nroute resolved.\n");
+	dial = START(ACCEPTS);
+	dial.shows_steps = false;
+	assert_connects(&dial);
+	assert_string_equal(network.lines, "");
+}
+
+static void tries_the_next_address(void **state)
+{
+	static const enum fate fates[] = {SILENT, WITHOUT_RDMA, WITHOUT_ROUTE, REJECTS};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(fates); i++) {
+		struct dial dial = START(fates[i], ACCEPTS);
+
+		assert_connects(&dial);
+		assert_int_equal(network.attempts[0], 1);
+		assert_int_equal(network.attempts[1], 1);
+		assert_int_equal(network.discarded, fates[i] == REJECTS);
+	}
+}
+
+/* The kernel may have missed an answer: attempts are short, and there are several. */
+static void silent_addresses_have_four_rounds(void **state)
+{
+	struct dial dial = START(SILENT, SILENT);
+
+	(void)state;
+	assert_fails(&dial, FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT);
+	assert_int_equal(network.attempts[0], 4);
+	assert_int_equal(network.attempts[1], 4);
+	assert_int_equal(network.now, 1000000 + 8 * 1000);
+	dial = START(SILENT);
+	dial.deadline = deadline_in(2500);
+	assert_fails(&dial, FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT);
+	assert_int_equal(network.attempts[0], 3);
+	assert_int_equal(network.now, 1000000 + 2500);
+}
+
+/* What happened where there was a route explains more; of equals the first counts. */
+static void the_first_failure_counts(void **state)
+{
+	struct dial dial = START(WITHOUT_RDMA, WITHOUT_ROUTE);
+
+	(void)state;
+	assert_fails(&dial, FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH);
+	dial = START(SILENT, REJECTS, WITHOUT_RDMA);
+	assert_fails(&dial, FAILURE_REJECTED, PHASE_CONNECT, 8);
+	assert_int_equal(network.attempts[0], 1);
+	dial = START(REJECTS, SILENT);
+	assert_fails(&dial, FAILURE_REJECTED, PHASE_CONNECT, 8);
+	assert_int_equal(network.attempts[1], 1);
+}
+
+static void the_deadline_ends_it(void **state)
+{
+	struct dial dial = START(MUTE, ACCEPTS);
+
+	(void)state;
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT);
+	assert_string_equal(dial.failure.evidence, "no answer within 10 s");
+	assert_int_equal(network.now, 1000000 + 10000);
+	assert_int_equal(network.attempts[1], 0);
+	/* No option would give it more time. */
+	dial = START(MUTE);
+	dial.timeout = 0;
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_DIAGNOSIS);
+	assert_string_equal(dial.failure.evidence, "");
+}
+
+static void a_signal_ends_it(void **state)
+{
+	static const enum phase phases[] = {PHASE_ADDRESS, PHASE_ROUTE, PHASE_CONNECT};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(phases); i++) {
+		struct dial dial = START(WITHOUT_RDMA, ACCEPTS);
+
+		network.stop_at = (int)phases[i];
+		assert_fails(&dial, FAILURE_INTERRUPTED, phases[i], EINTR);
+		/* Nothing reads the descriptor. */
+		dial = START(ACCEPTS);
+		network.stop_at = (int)phases[i];
+		dial.stop_fd = -1;
+		assert_connects(&dial);
+	}
+}
+
+static void a_full_server_is_asked_again(void **state)
+{
+	struct dial dial = START(FULL, ACCEPTS);
+
+	(void)state;
+	network.full_for = 3;
+	assert_connects(&dial);
+	assert_int_equal(network.attempts[0], 3);
+	assert_int_equal(network.attempts[1], 0);
+	assert_int_equal(network.discarded, 2);
+	assert_int_equal(network.reason.kind, FAILURE_REFUSED);
+	assert_in_range(network.now, 1000000 + 2 * 500, 1000000 + 2 * 500 + 100);
+	assert_string_equal(network.lines, "address resolved.\nroute resolved.\n"
+					   "there is no place at the server; trying again.\n"
+					   "address resolved.\nroute resolved.\n"
+					   "address resolved.\nroute resolved.\n");
+	/* Until there is no time left. */
+	dial = START(FULL);
+	assert_fails(&dial, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS);
+	assert_in_range(network.now, 1000000 + 9400, 1000000 + 10000);
+}
+
+/* That the server was full says more than that its last answer came too late. */
+static void a_full_server_is_the_reason(void **state)
+{
+	struct dial dial = START(FULL);
+	struct event_copy reply;
+
+	(void)state;
+	assert_int_equal(dial_server(&dial, &reply), -1);
+	assert_true(dial_wait_for_slot(&dial));
+	network.fates[0] = MUTE;
+	assert_fails(&dial, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS);
+	/* But not than a signal that comes while it waits. */
+	dial = START(FULL);
+	assert_int_equal(dial_server(&dial, &reply), -1);
+	network.stop_at = PHASE_ADDRESS;
+	network.stopped = true;
+	assert_true(dial_wait_for_slot(&dial));
+	assert_fails(&dial, FAILURE_INTERRUPTED, PHASE_ADDRESS, EINTR);
+}
+
+static void calls_that_fail(void **state)
+{
+	static const struct {
+		const char *function;
+		enum phase phase;
+		bool final;
+	} calls[] = {
+		{"rdma_create_id", PHASE_OPEN, true},
+		{"rdma_resolve_addr", PHASE_ADDRESS, false},
+		{"rdma_get_cm_event", PHASE_ADDRESS, false},
+		{"rdma_resolve_route", PHASE_ROUTE, false},
+		{"prepare", PHASE_QUEUE_PAIR, true},
+		{"rdma_connect", PHASE_CONNECT, false},
+	};
+	struct event_copy reply;
+	struct dial dial;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(calls); i++) {
+		dial = START(ACCEPTS);
+		network.fails = calls[i].function;
+		assert_fails(&dial, FAILURE_ERRNO, calls[i].phase, ENOSPC);
+		assert_string_equal(dial.failure.call, calls[i].function);
+		dial = START(ACCEPTS, ACCEPTS);
+		network.fails = calls[i].function;
+		assert_int_equal(dial_server(&dial, &reply), calls[i].final ? -1 : 0);
+		assert_int_equal(network.attempts[1], calls[i].final ? 0 : 1);
+		if (!calls[i].final)
+			free_connection();
+	}
+	dial = START(ACCEPTS, ACCEPTS);
+	network.fails = "rdma_create_event_channel";
+	assert_int_equal(dial_server(&dial, &reply), -1);
+	assert_int_equal(dial.failure.phase, PHASE_OPEN);
+	assert_int_equal(network.objects, 0);
+}
+
+static void the_device_is_removed(void **state)
+{
+	struct dial dial = START(REMOVED);
+
+	(void)state;
+	assert_fails(&dial, FAILURE_REMOVED, PHASE_CONNECT, 0);
+	assert_int_equal(network.reason.kind, FAILURE_REMOVED);
+}
+
+static void source_and_device_are_kept_to(void **state)
+{
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000263)};
+	struct sockaddr_in6 other = {.sin6_family = AF_INET6};
+	struct addrinfo sources[] = {
+		{.ai_family = AF_INET6,
+			.ai_addrlen = sizeof(other),
+			.ai_addr = (struct sockaddr *)&other,
+			.ai_next = &sources[1]},
+		{.ai_family = AF_INET,
+			.ai_addrlen = sizeof(here),
+			.ai_addr = (struct sockaddr *)&here},
+	};
+	struct dial dial = START(ACCEPTS);
+
+	(void)state;
+	dial.server.source = "here.test";
+	dial.server.sources = sources;
+	dial.server.device = "fake0";
+	assert_connects(&dial);
+	assert_memory_equal(&network.source, &here, sizeof(here));
+	dial = START(ACCEPTS);
+	dial.server.source = "here.test";
+	dial.server.sources = sources;
+	dial.server.device = "fake1";
+	assert_fails(&dial, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE);
+	/* None of that family. */
+	dial = START(ACCEPTS);
+	sources[0].ai_next = NULL;
+	dial.server.source = "here.test";
+	dial.server.sources = sources;
+	assert_fails(&dial, FAILURE_ERRNO, PHASE_ADDRESS, EINVAL);
+	assert_int_equal(network.attempts[0], 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connects),
+		cmocka_unit_test(tries_the_next_address),
+		cmocka_unit_test(silent_addresses_have_four_rounds),
+		cmocka_unit_test(the_first_failure_counts),
+		cmocka_unit_test(the_deadline_ends_it),
+		cmocka_unit_test(a_signal_ends_it),
+		cmocka_unit_test(a_full_server_is_asked_again),
+		cmocka_unit_test(a_full_server_is_the_reason),
+		cmocka_unit_test(calls_that_fail),
+		cmocka_unit_test(the_device_is_removed),
+		cmocka_unit_test(source_and_device_are_kept_to),
+	};
+
+	return cmocka_run_group_tests_name("dial", tests, NULL, NULL);
+}
