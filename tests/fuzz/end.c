@@ -18,7 +18,7 @@ void end_settle(struct end *end)
 {
 	/* Which thread goes first is any, but the same each time. */
 	threads_settle((unsigned int)end->input.left);
-	oracle_look(&end->oracle);
+	oracle_check_sends(&end->oracle);
 	take_wakeups(end);
 	/* Nothing is let go before all is back. */
 	if (end->events & CONNECTION_DRAINED && !end->abandoned)
@@ -105,26 +105,26 @@ static bool is_credit(const void *bytes, size_t length)
 	return message_decode(&message, bytes, length) == 0 && message.type == MSG_CREDIT;
 }
 
-static void hear_bytes(struct end *end, const void *bytes, size_t length)
+static void receive_bytes(struct end *end, const void *bytes, size_t length)
 {
 	/* Whether credit may be given depends on what was told of before, so that must be known. */
 	if (is_credit(bytes, length))
 		end_settle(end);
 	if (receives_of(end) == 0)
 		return;
-	oracle_hear(&end->oracle, bytes, length);
+	oracle_receive(&end->oracle, bytes, length);
 	fake_arrive(end->id, bytes, length);
 }
 
-static void hear(struct end *end, const struct message *message)
+static void receive(struct end *end, const struct message *message)
 {
 	uint8_t bytes[MESSAGE_MAX];
 
-	hear_bytes(end, bytes, message_encode(message, bytes));
+	receive_bytes(end, bytes, message_encode(message, bytes));
 }
 
 /* Its right proof, one with a wrong bit, or our own said again. */
-void peer_proves(struct end *end)
+void peer_sends_proof(struct end *end)
 {
 	const struct handshake *peer = &end->oracle.peer;
 	uint8_t how = fuzz_byte(&end->input);
@@ -135,10 +135,10 @@ void peer_proves(struct end *end)
 			(how & 3) == 3 ? handshake_peer(peer) : peer->role, message.proof);
 	if ((how & 3) == 2)
 		message.proof[how >> 3] ^= (uint8_t)(1 + (how & 4));
-	hear(end, &message);
+	receive(end, &message);
 }
 
-void peer_says_region(struct end *end)
+void peer_sends_region(struct end *end)
 {
 	uint8_t length = fuzz_byte(&end->input), depth = fuzz_byte(&end->input);
 	struct message message = {
@@ -149,7 +149,7 @@ void peer_says_region(struct end *end)
 		.depth = depth % 16 + 1U,
 	};
 
-	hear(end, &message);
+	receive(end, &message);
 }
 
 /* A number that is at some limit, or any. */
@@ -162,7 +162,7 @@ static uint64_t any_number(struct end *end)
 	return which < FUZZ_COUNT(limits) ? limits[which] : fuzz_number(&end->input, 8);
 }
 
-void peer_says_any_region(struct end *end)
+void peer_sends_any_region(struct end *end)
 {
 	struct message message = {
 		.type = MSG_MR,
@@ -174,21 +174,21 @@ void peer_says_any_region(struct end *end)
 
 	message.text_size = fuzz_byte(&end->input);
 	fuzz_bytes(&end->input, message.text, message.text_size);
-	hear(end, &message);
+	receive(end, &message);
 }
 
 /* Tells of its stream up to a position, in the way of the mode. */
-static void tell(struct end *end, uint64_t position, uint32_t length)
+static void announce(struct end *end, uint64_t position, uint32_t length)
 {
 	struct message message = {.type = MSG_DATA, .length = position};
 
 	if (!end->oracle.writes) {
-		hear(end, &message);
+		receive(end, &message);
 		return;
 	}
 	if (receives_of(end) == 0)
 		return;
-	oracle_hear_data(&end->oracle);
+	oracle_receive_data(&end->oracle);
 	fake_arrive_immediate(end->id, length, (uint32_t)position);
 }
 
@@ -207,14 +207,14 @@ void peer_sends_data(struct end *end)
 	uint8_t *start = oracle->writes ? (uint8_t *)(uintptr_t)offered->address : peer_memory;
 	size_t size = fuzz_byte(&end->input) * 8U;
 
-	if (!oracle->said[MSG_MR] || !oracle->heard[MSG_MR] || is_over(end) ||
-		oracle->streamed + size > WITNESS_STREAM_MAX)
+	if (!oracle->sent[MSG_MR] || !oracle->received[MSG_MR] || is_over(end) ||
+		oracle->streamed + size > ORACLE_STREAM_MAX)
 		return;
 	if (!oracle->writes && (ring > PEER_MEMORY || oracle->region.rkey != PEER_RKEY))
 		return;
 	/* The stream has ended, and stays what it was. */
-	if (oracle->heard[MSG_DONE]) {
-		tell(end, oracle->streamed + size, (uint32_t)size);
+	if (oracle->received[MSG_DONE]) {
+		announce(end, oracle->streamed + size, (uint32_t)size);
 		return;
 	}
 	for (size_t i = 0; i < size; i++) {
@@ -223,26 +223,26 @@ void peer_sends_data(struct end *end)
 		start[oracle->streamed % ring] = byte;
 		oracle->stream[oracle->streamed++] = byte;
 	}
-	tell(end, oracle->streamed, (uint32_t)size);
+	announce(end, oracle->streamed, (uint32_t)size);
 }
 
 /* Tells of what it has not written. */
-void peer_tells_anything(struct end *end)
+void peer_announces_anything(struct end *end)
 {
 	uint64_t position = fuzz_number(&end->input, fuzz_byte(&end->input) & 1 ? 8 : 2);
 
-	end->oracle.odd = true;
-	tell(end, position, (uint32_t)position);
+	end->oracle.unknown_data = true;
+	announce(end, position, (uint32_t)position);
 }
 
 /* Writes into our memory when it should not; the hardware lets it. */
-void peer_scribbles(struct end *end)
+void peer_writes_memory(struct end *end)
 {
 	const struct message *offered = &end->oracle.offered;
 
-	if (!end->oracle.writes || !end->oracle.said[MSG_MR] || is_over(end))
+	if (!end->oracle.writes || !end->oracle.sent[MSG_MR] || is_over(end))
 		return;
-	end->oracle.odd = true;
+	end->oracle.unknown_data = true;
 	((uint8_t *)(uintptr_t)offered->address)[fuzz_number(&end->input, 2) % offered->length] ^=
 		0xff;
 }
@@ -251,17 +251,18 @@ void peer_gives_credit(struct end *end)
 {
 	const struct oracle *oracle = &end->oracle;
 	uint8_t how = fuzz_byte(&end->input);
-	struct message message = {
-		.type = MSG_CREDIT, .length = oracle->announced, .pieces = oracle->pieces_told};
+	struct message message = {.type = MSG_CREDIT,
+		.length = oracle->announced,
+		.pieces = oracle->pieces_announced};
 
 	if (how & 1)
 		message.length = fuzz_number(&end->input, how & 2 ? 8 : 2);
 	if (how & 4)
 		message.pieces = fuzz_number(&end->input, how & 8 ? 8 : 1);
-	hear(end, &message);
+	receive(end, &message);
 }
 
-void peer_says_done(struct end *end)
+void peer_sends_done(struct end *end)
 {
 	const struct oracle *oracle = &end->oracle;
 	uint8_t how = fuzz_byte(&end->input);
@@ -272,10 +273,10 @@ void peer_says_done(struct end *end)
 	};
 
 	message.digest.bytes[0] ^= how & 2;
-	hear(end, &message);
+	receive(end, &message);
 }
 
-void peer_says_verdict(struct end *end)
+void peer_sends_verdict(struct end *end)
 {
 	const struct handshake *peer = &end->oracle.peer;
 	uint8_t how = fuzz_byte(&end->input);
@@ -285,30 +286,30 @@ void peer_says_verdict(struct end *end)
 		secret_tag(peer->secret, &peer->transcript, peer->role, message.verdict,
 			message.digest.bytes);
 	message.digest.bytes[how >> 4] ^= how & 4;
-	hear(end, &message);
+	receive(end, &message);
 }
 
 /* Any bytes, more than a receive holds among them. */
-void peer_says_anything(struct end *end)
+void peer_sends_any_message(struct end *end)
 {
 	uint8_t bytes[2 * UINT8_MAX] = {0};
 	size_t size = fuzz_byte(&end->input) * 2U;
 
-	end->oracle.odd = true;
+	end->oracle.unknown_data = true;
 	fuzz_bytes(&end->input, bytes, size);
-	hear_bytes(end, bytes, size);
+	receive_bytes(end, bytes, size);
 }
 
 /* A message of any type that there is, with nothing in it. */
-void peer_says_type(struct end *end)
+void peer_sends_type(struct end *end)
 {
 	struct message message = {.type = fuzz_byte(&end->input) % (MSG_TYPES + 1U)};
 
-	end->oracle.odd = true;
-	hear(end, &message);
+	end->oracle.unknown_data = true;
+	receive(end, &message);
 }
 
-void peer_beats(struct end *end)
+void peer_sends_keepalive(struct end *end)
 {
-	hear_bytes(end, "", 0);
+	receive_bytes(end, "", 0);
 }

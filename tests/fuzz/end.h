@@ -23,7 +23,7 @@ struct end {
 	struct connection *connection;
 	struct rdma_cm_id *id;
 	struct hello theirs;
-	const uint8_t *words; /* the same as the peer says it */
+	const uint8_t *hello_bytes; /* the same as the peer says it */
 	uint8_t hello_size;
 	struct oracle oracle;
 	bool established, closed, abandoned;
@@ -44,19 +44,19 @@ void end_break(struct end *end);
 void end_fail_some_call(struct end *end);
 
 /* Steps of a peer that keeps the rules, or nearly. */
-void peer_proves(struct end *end);
-void peer_says_region(struct end *end);
+void peer_sends_proof(struct end *end);
+void peer_sends_region(struct end *end);
 void peer_sends_data(struct end *end);
-void peer_says_done(struct end *end);
-void peer_says_verdict(struct end *end);
+void peer_sends_done(struct end *end);
+void peer_sends_verdict(struct end *end);
 void peer_gives_credit(struct end *end);
-void peer_beats(struct end *end);
+void peer_sends_keepalive(struct end *end);
 
 /* And of one that does not. */
-void peer_says_any_region(struct end *end);
-void peer_tells_anything(struct end *end);
-void peer_scribbles(struct end *end);
-void peer_says_anything(struct end *end);
-void peer_says_type(struct end *end);
+void peer_sends_any_region(struct end *end);
+void peer_announces_anything(struct end *end);
+void peer_writes_memory(struct end *end);
+void peer_sends_any_message(struct end *end);
+void peer_sends_type(struct end *end);
 
 #endif

@@ -22,7 +22,7 @@
 #define TIMEOUT   1000
 
 /* After so long a silence all has been given up: the timeout, the farewell, and looking for both. */
-#define LONG_SILENCE (TIMEOUT + 3000)
+#define LONG_PAUSE (TIMEOUT + 3000)
 
 static uint8_t file_bytes[FILE_SIZE];
 static char file_path[32];
@@ -61,7 +61,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static struct hello hello_of_peer(struct end *end, const struct mode *mode)
 {
 	static const uint64_t sizes[] = {0, 7, SINK_TEXT_SIZE, SINK_TEXT_SIZE + 1, 3000,
-		WITNESS_STREAM_MAX, STREAM_SIZE_UNKNOWN, (uint64_t)1 << 40};
+		ORACLE_STREAM_MAX, STREAM_SIZE_UNKNOWN, (uint64_t)1 << 40};
 
 	return (struct hello){
 		.version = HELLO_VERSION,
@@ -71,7 +71,7 @@ static struct hello hello_of_peer(struct end *end, const struct mode *mode)
 	};
 }
 
-static void make_session(struct end *end, uint8_t kind, bool with_secret)
+static void make_settings(struct end *end, uint8_t kind, bool with_secret)
 {
 	static const uint64_t buffers[] = {16384, 65536};
 	static const uint32_t chunks[] = {0, 1024, 1500, 100};
@@ -122,7 +122,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 	/* Such a peer cannot deal with files: the server refuses it before. */
 	if (request.tutorial)
 		request.theirs = (struct hello){.size = SINK_TEXT_SIZE};
-	memcpy(request.hello_bytes, end->words, end->hello_size);
+	memcpy(request.hello_bytes, end->hello_bytes, end->hello_size);
 	if (connection_create(&end->settings, mode, end->id, end->device, active ? NULL : &request,
 		    &end->connection, &failure)) {
 		fuzz_check(end->failing && failure_is_set(&failure));
@@ -147,13 +147,13 @@ static bool start(struct end *end)
 	fake_start(other & 1 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB);
 	memset(peer_memory, 0, sizeof(peer_memory));
 	fake_expose(peer_memory, sizeof(peer_memory), PEER_RKEY);
-	make_session(end, kind, other & 16);
+	make_settings(end, kind, other & 16);
 	end->oracle.iwarp = other & 1;
 	end->oracle.writes = mode->number == MODE_WRITE;
 	/* With a secret a server refuses such a peer before. */
 	end->oracle.tutorial = other & 2 && !end->settings.input && (kind & 1 || !(other & 16));
 	end->theirs = hello_of_peer(end, mode);
-	end->words = handshake_hello(&end->oracle.peer, &end->theirs, &end->hello_size);
+	end->hello_bytes = handshake_hello(&end->oracle.peer, &end->theirs, &end->hello_size);
 	end->theirs.secret = end->settings.secret;
 	fuzz_check(wakeup_queue_open(&end->wakeups) == 0);
 	fuzz_check(device_start(fake_context(), &end->device, &failure) == 0);
@@ -177,7 +177,7 @@ static void establish(struct end *end)
 		return;
 	end->established = true;
 	if (!end->oracle.tutorial) {
-		reply.private_data = end->words;
+		reply.private_data = end->hello_bytes;
 		reply.private_data_len = end->hello_size;
 	}
 	if (connection_established(end->connection, &reply, &failure)) {
@@ -227,11 +227,11 @@ static void pass_time(struct end *end)
 	threads_pass(times[fuzz_byte(&end->input) % FUZZ_COUNT(times)]);
 }
 
-static void (*const steps[])(struct end *end) = {end_complete, peer_says_region, peer_sends_data,
-	peer_says_done, peer_says_verdict, peer_gives_credit, peer_beats, pass_time,
-	peer_says_any_region, peer_tells_anything, peer_scribbles, peer_says_anything,
-	peer_says_type, establish, end_break, disconnect, cancel, leave, abandon, end_fail_send,
-	end_fail_receive, end_fail_some_call, peer_proves};
+static void (*const steps[])(struct end *end) = {end_complete, peer_sends_region, peer_sends_data,
+	peer_sends_done, peer_sends_verdict, peer_gives_credit, peer_sends_keepalive, pass_time,
+	peer_sends_any_region, peer_announces_anything, peer_writes_memory, peer_sends_any_message,
+	peer_sends_type, establish, end_break, disconnect, cancel, leave, abandon, end_fail_send,
+	end_fail_receive, end_fail_some_call, peer_sends_proof};
 
 /* A step, after which the threads may come to rest or not: the highest bit. */
 static void take_step(struct end *end)
@@ -247,7 +247,7 @@ static void take_step(struct end *end)
 static void stop(struct end *end)
 {
 	end_settle(end);
-	threads_pass(LONG_SILENCE);
+	threads_pass(LONG_PAUSE);
 	end_settle(end);
 	if (end->established && !end->closed && !end->failing)
 		fuzz_check(end->events & (CONNECTION_FINISHED | CONNECTION_DRAINED));
@@ -281,7 +281,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		stop(&end);
 	}
 	/* Nobody thinks of it any more. */
-	threads_pass(LONG_SILENCE);
+	threads_pass(LONG_PAUSE);
 	device_stop(end.device);
 	wakeup_queue_close(&end.wakeups);
 	fuzz_check(threads_alive() == 0);

@@ -127,7 +127,7 @@ static uint32_t read_size(void)
 }
 
 /* Reads a plan that is possible by its text, or nearly so. */
-static void read_plan(uint8_t text[TEST_PARAMETERS_SIZE])
+static void read_parameters(uint8_t text[TEST_PARAMETERS_SIZE])
 {
 	uint8_t how = fuzz_byte(&input);
 	struct test_parameters some = {
@@ -155,7 +155,7 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 	size_t size = how;
 
 	if (type == COMMAND_BEGIN && how >= 128) {
-		read_plan((uint8_t *)text);
+		read_parameters((uint8_t *)text);
 		return TEST_PARAMETERS_SIZE;
 	}
 	if (type == COMMAND_QUEUE_PAIRS && how >= 128)

@@ -106,7 +106,7 @@ static void send(struct side *side, struct fuzz_input *input)
 	flow_announce(&side->out, &side->sender, side->filled);
 }
 
-static void hear_credit(struct side *side, struct fuzz_input *input)
+static void take_credit(struct side *side, struct fuzz_input *input)
 {
 	const struct flow_sender before = side->sender;
 	uint64_t position = read_near(input, before.announced);
@@ -120,7 +120,7 @@ static void hear_credit(struct side *side, struct fuzz_input *input)
 	}
 }
 
-static void hear(struct side *side, struct fuzz_input *input)
+static void take_piece(struct side *side, struct fuzz_input *input)
 {
 	const struct flow_receiver before = side->receiver;
 	uint64_t position = read_near(input, before.announced);
@@ -159,7 +159,7 @@ static void receive(struct side *side, struct fuzz_input *input)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const steps[])(struct side * side, struct fuzz_input * input) = {
-		send, hear_credit, hear, receive};
+		send, take_credit, take_piece, receive};
 	struct fuzz_input input = {data, size};
 	struct side side = read_side(&input);
 

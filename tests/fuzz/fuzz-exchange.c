@@ -119,14 +119,14 @@ static void check_sending(const struct exchange *exchange, const struct history 
 static void check_end(
 	const struct exchange *exchange, const struct history *history, unsigned int actions)
 {
-	static const unsigned int farewells = ACTION_SEND_ABORT | ACTION_FINISH;
+	static const unsigned int last_actions = ACTION_SEND_ABORT | ACTION_FINISH;
 
-	fuzz_check(!(actions & ACTION_VIOLATION) || actions & farewells);
-	fuzz_check((actions & farewells) != farewells);
+	fuzz_check(!(actions & ACTION_VIOLATION) || actions & last_actions);
+	fuzz_check((actions & last_actions) != last_actions);
 	if (exchange->ended)
-		fuzz_check((history->actions | actions) & farewells);
+		fuzz_check((history->actions | actions) & last_actions);
 	else
-		fuzz_check(!(actions & farewells));
+		fuzz_check(!(actions & last_actions));
 	if (history->ended)
 		fuzz_check(exchange->ended && !(actions & ~(unsigned int)ACTION_FINISH));
 }
@@ -147,7 +147,7 @@ static void check_complete(const struct exchange *exchange, const struct history
 }
 
 /* A wrong proof is the end: its sender is told so, if a proof was due. */
-static void check_stranger(
+static void check_unauthenticated(
 	const struct exchange *exchange, const struct history *history, unsigned int actions)
 {
 	fuzz_check(exchange->ended);
@@ -173,7 +173,7 @@ static void take(struct exchange *exchange, struct history *history, enum exchan
 	if (!before.ended && !is_end(event))
 		fuzz_check(may_come(exchange, history, event) == !(actions & ACTION_VIOLATION));
 	if (!before.ended && event == EVENT_UNAUTHENTICATED)
-		check_stranger(exchange, history, actions);
+		check_unauthenticated(exchange, history, actions);
 	if (!before.ended && !(actions & ACTION_VIOLATION))
 		history->events |= EVENT(event);
 	check_end(exchange, history, actions);

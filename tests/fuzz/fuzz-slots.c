@@ -8,17 +8,17 @@
 #include "serve/slots.h"
 #include "tests/fuzz/fuzz.h"
 
-#define GUESTS 12
+#define HOLDERS 12
 
 /* The guests, and what is known of each. */
-struct house {
+struct model {
 	struct slots slots;
-	struct slot guests[GUESTS];
-	struct guest {
+	struct slot held[HOLDERS];
+	struct holder {
 		bool in;
 		unsigned int host; /* that its address belongs to */
 		deadline_t moved;
-	} known[GUESTS];
+	} known[HOLDERS];
 	deadline_t now;
 };
 
@@ -50,123 +50,123 @@ static unsigned int make_address(struct sockaddr_storage *address, uint8_t which
 	return 4 + host;
 }
 
-static unsigned int count(const struct house *house, const unsigned int *host)
+static unsigned int count(const struct model *model, const unsigned int *host)
 {
 	unsigned int found = 0;
 
-	for (unsigned int i = 0; i < GUESTS; i++)
-		found += house->known[i].in && (!host || house->known[i].host == *host);
+	for (unsigned int i = 0; i < HOLDERS; i++)
+		found += model->known[i].in && (!host || model->known[i].host == *host);
 	return found;
 }
 
-static enum slots_capacity expect_room(const struct house *house, unsigned int host)
+static enum slots_capacity expected_capacity(const struct model *model, unsigned int host)
 {
-	unsigned int most = house->slots.most_per_address;
+	unsigned int most = model->slots.most_per_address;
 
-	if (most && count(house, &host) >= most)
+	if (most && count(model, &host) >= most)
 		return SLOTS_FULL_ADDRESS;
-	return count(house, NULL) >= house->slots.most ? SLOTS_FULL : SLOTS_FREE;
+	return count(model, NULL) >= model->slots.most ? SLOTS_FULL : SLOTS_FREE;
 }
 
 /* Whether that guest may be asked to go for one of that host, and would help it. */
 static bool may_go(
-	const struct house *house, unsigned int i, enum slots_capacity room, unsigned int host)
+	const struct model *model, unsigned int i, enum slots_capacity capacity, unsigned int host)
 {
-	const struct guest *guest = &house->known[i];
+	const struct holder *holder = &model->known[i];
 
-	return guest->in && house->guests[i].settled &&
-	       house->now - guest->moved > house->slots.patience &&
-	       (room != SLOTS_FULL_ADDRESS || guest->host == host);
+	return holder->in && model->held[i].settled &&
+	       model->now - holder->moved > model->slots.patience &&
+	       (capacity != SLOTS_FULL_ADDRESS || holder->host == host);
 }
 
 /* Nobody else who may go has been idle for longer. */
-static void check_idlest(struct house *house, const struct sockaddr *address,
-	enum slots_capacity room, unsigned int host)
+static void check_idlest(struct model *model, const struct sockaddr *address,
+	enum slots_capacity capacity, unsigned int host)
 {
-	const struct slot *idlest = slots_idlest(&house->slots, address, house->now);
+	const struct slot *idlest = slots_idlest(&model->slots, address, model->now);
 	deadline_t moved = INT64_MAX;
 
 	if (idlest) {
-		fuzz_check(may_go(house, (unsigned int)(idlest - house->guests), room, host));
+		fuzz_check(may_go(model, (unsigned int)(idlest - model->held), capacity, host));
 		moved = idlest->moved;
 	}
-	for (unsigned int i = 0; i < GUESTS; i++)
-		if (may_go(house, i, room, host))
-			fuzz_check(idlest && house->known[i].moved >= moved);
+	for (unsigned int i = 0; i < HOLDERS; i++)
+		if (may_go(model, i, capacity, host))
+			fuzz_check(idlest && model->known[i].moved >= moved);
 }
 
 /* Somebody comes, and takes a place if there is one, or if the caller wants it so. */
-static void come(struct house *house, unsigned int i, struct fuzz_input *input)
+static void arrive(struct model *model, unsigned int i, struct fuzz_input *input)
 {
 	uint8_t which = fuzz_byte(input), own = fuzz_byte(input);
 	struct sockaddr_storage storage;
 	unsigned int host = make_address(&storage, which, own);
 	const struct sockaddr *address = (const struct sockaddr *)&storage;
-	enum slots_capacity room = slots_capacity(&house->slots, address);
+	enum slots_capacity capacity = slots_capacity(&model->slots, address);
 
-	fuzz_check(room == expect_room(house, host));
-	check_idlest(house, address, room, host);
-	if (house->known[i].in || (room != SLOTS_FREE && !(which & 16)))
+	fuzz_check(capacity == expected_capacity(model, host));
+	check_idlest(model, address, capacity, host);
+	if (model->known[i].in || (capacity != SLOTS_FREE && !(which & 16)))
 		return;
-	slots_take(&house->slots, &house->guests[i], address, house->now);
-	fuzz_check(house->guests[i].taken && !house->guests[i].settled);
-	house->known[i] = (struct guest){true, host, house->now};
+	slots_take(&model->slots, &model->held[i], address, model->now);
+	fuzz_check(model->held[i].taken && !model->held[i].settled);
+	model->known[i] = (struct holder){true, host, model->now};
 }
 
-static void leave(struct house *house, unsigned int i)
+static void leave(struct model *model, unsigned int i)
 {
-	slots_leave(&house->slots, &house->guests[i]);
-	house->known[i].in = false;
-	fuzz_check(!house->guests[i].taken);
+	slots_leave(&model->slots, &model->held[i]);
+	model->known[i].in = false;
+	fuzz_check(!model->held[i].taken);
 }
 
-static void move(struct house *house, unsigned int i, struct fuzz_input *input)
+static void move(struct model *model, unsigned int i, struct fuzz_input *input)
 {
-	deadline_t when = house->now - fuzz_byte(input);
+	deadline_t when = model->now - fuzz_byte(input);
 
-	if (!house->known[i].in)
+	if (!model->known[i].in)
 		return;
-	slot_moved(&house->guests[i], when);
-	if (when > house->known[i].moved)
-		house->known[i].moved = when;
-	fuzz_check(house->guests[i].moved == house->known[i].moved);
+	slot_moved(&model->held[i], when);
+	if (when > model->known[i].moved)
+		model->known[i].moved = when;
+	fuzz_check(model->held[i].moved == model->known[i].moved);
 }
 
-static void take_step(struct house *house, struct fuzz_input *input)
+static void take_step(struct model *model, struct fuzz_input *input)
 {
 	uint8_t step = fuzz_byte(input);
-	unsigned int i = (step >> 3) % GUESTS;
+	unsigned int i = (step >> 3) % HOLDERS;
 
 	switch (step & 7) {
 	case 0:
-		leave(house, i);
+		leave(model, i);
 		break;
 	case 1:
-		move(house, i, input);
+		move(model, i, input);
 		break;
 	case 2:
-		house->guests[i].settled = house->known[i].in;
+		model->held[i].settled = model->known[i].in;
 		break;
 	case 3:
-		house->now += (int64_t)fuzz_number(input, 2);
+		model->now += (int64_t)fuzz_number(input, 2);
 		break;
 	default:
-		come(house, i, input);
+		arrive(model, i, input);
 	}
-	fuzz_check(house->slots.taken == count(house, NULL));
+	fuzz_check(model->slots.taken == count(model, NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input = {data, size};
-	struct house house = {.now = 1000};
+	struct model model = {.now = 1000};
 	uint8_t most = fuzz_byte(&input), per_address = fuzz_byte(&input);
 
-	slots_init(&house.slots, most % GUESTS + 1U, per_address % GUESTS, fuzz_byte(&input));
+	slots_init(&model.slots, most % HOLDERS + 1U, per_address % HOLDERS, fuzz_byte(&input));
 	while (input.left > 0)
-		take_step(&house, &input);
-	for (unsigned int i = 0; i < GUESTS; i++)
-		leave(&house, i);
-	fuzz_check(house.slots.taken == 0 && TAILQ_EMPTY(&house.slots.all));
+		take_step(&model, &input);
+	for (unsigned int i = 0; i < HOLDERS; i++)
+		leave(&model, i);
+	fuzz_check(model.slots.taken == 0 && TAILQ_EMPTY(&model.slots.all));
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include "protocol/test-parameters.h"
 #include "tests/fuzz/fuzz.h"
 
-static void check_plan(const uint8_t *data, size_t size)
+static void check_parameters(const uint8_t *data, size_t size)
 {
 	void *exact = fuzz_copy(data, size);
 	uint8_t bytes[TEST_PARAMETERS_SIZE], again[TEST_PARAMETERS_SIZE];
@@ -39,7 +39,7 @@ static void check_plan(const uint8_t *data, size_t size)
 		fuzz_check(bytes[i] == (data[i] == 1));
 }
 
-static void check_tally(const uint8_t *data, size_t size)
+static void check_test_result(const uint8_t *data, size_t size)
 {
 	void *exact = fuzz_copy(data, size);
 	uint8_t bytes[TEST_RESULT_SIZE];
@@ -56,7 +56,7 @@ static void check_tally(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	check_plan(data, size);
-	check_tally(data, size);
+	check_parameters(data, size);
+	check_test_result(data, size);
 	return 0;
 }

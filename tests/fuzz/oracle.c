@@ -49,15 +49,16 @@ static bool breaks_order(const struct oracle *oracle, const struct message *mess
 {
 	switch (message->type) {
 	case MSG_PROOF:
-		return oracle->heard[MSG_PROOF] || !is_right_proof(oracle, message);
+		return oracle->received[MSG_PROOF] || !is_right_proof(oracle, message);
 	case MSG_MR:
-		return oracle->heard[MSG_MR] || !oracle->proved;
+		return oracle->received[MSG_MR] || !oracle->proved;
 	case MSG_DONE:
-		return oracle->heard[MSG_DONE] || !oracle->heard[MSG_MR];
+		return oracle->received[MSG_DONE] || !oracle->received[MSG_MR];
 	case MSG_VERDICT:
-		return !oracle->heard[MSG_DONE] || !is_signed(oracle, oracle->peer.role, message);
+		return !oracle->received[MSG_DONE] ||
+		       !is_signed(oracle, oracle->peer.role, message);
 	case MSG_DATA:
-		return oracle->heard[MSG_DONE] || !oracle->heard[MSG_MR];
+		return oracle->received[MSG_DONE] || !oracle->received[MSG_MR];
 	case MSG_ABORT:
 		return true;
 	default:
@@ -65,40 +66,40 @@ static bool breaks_order(const struct oracle *oracle, const struct message *mess
 	}
 }
 
-static void note_order(struct oracle *oracle, const struct message *message)
+static void record_order(struct oracle *oracle, const struct message *message)
 {
-	if (!oracle->tutorial && !oracle->heard[MSG_VERDICT] && breaks_order(oracle, message))
+	if (!oracle->tutorial && !oracle->received[MSG_VERDICT] && breaks_order(oracle, message))
 		oracle->broken = true;
 }
 
-void oracle_hear_data(struct oracle *oracle)
+void oracle_receive_data(struct oracle *oracle)
 {
-	note_order(oracle, &(struct message){.type = MSG_DATA});
+	record_order(oracle, &(struct message){.type = MSG_DATA});
 }
 
-void oracle_hear(struct oracle *oracle, const void *bytes, size_t length)
+void oracle_receive(struct oracle *oracle, const void *bytes, size_t length)
 {
 	struct message message;
 
 	if (message_decode(&message, bytes, length))
 		return;
-	note_order(oracle, &message);
-	if (message.type == MSG_PROOF && oracle->peer.secret && !oracle->heard[MSG_PROOF])
+	record_order(oracle, &message);
+	if (message.type == MSG_PROOF && oracle->peer.secret && !oracle->received[MSG_PROOF])
 		oracle->proved = !oracle->broken && is_right_proof(oracle, &message);
 	/* A second one ends the exchange, and changes nothing that was agreed. */
-	if (message.type == MSG_MR && !oracle->heard[MSG_MR])
+	if (message.type == MSG_MR && !oracle->received[MSG_MR])
 		oracle->region = message;
-	if (message.type == MSG_DONE && !oracle->heard[MSG_DONE])
+	if (message.type == MSG_DONE && !oracle->received[MSG_DONE])
 		oracle->done = message;
-	if (message.type == MSG_VERDICT && !oracle->heard[MSG_VERDICT])
+	if (message.type == MSG_VERDICT && !oracle->received[MSG_VERDICT])
 		oracle->verified = message.verdict == VERDICT_VERIFIED;
 	if (message.type == MSG_CREDIT && message.length >= oracle->credited &&
 		message.length <= oracle->announced && message.pieces >= oracle->pieces &&
-		message.pieces <= oracle->pieces_told) {
+		message.pieces <= oracle->pieces_announced) {
 		oracle->credited = message.length;
 		oracle->pieces = message.pieces;
 	}
-	oracle->heard[message.type] = true;
+	oracle->received[message.type] = true;
 }
 
 /* True if these bytes lie in memory of that address and length. */
@@ -115,28 +116,28 @@ bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send)
 }
 
 /* One more piece of our stream is told of: the peer has a receive for it. */
-static void look_at_piece(struct oracle *oracle, uint64_t position)
+static void check_sent_piece(struct oracle *oracle, uint64_t position)
 {
 	fuzz_check(position > oracle->announced);
 	oracle->announced = position;
-	oracle->pieces_told++;
-	fuzz_check(oracle->pieces_told - oracle->pieces <= oracle->region.depth);
-	fuzz_check(oracle->announced - oracle->credited <= WITNESS_STREAM_MAX);
+	oracle->pieces_announced++;
+	fuzz_check(oracle->pieces_announced - oracle->pieces <= oracle->region.depth);
+	fuzz_check(oracle->announced - oracle->credited <= ORACLE_STREAM_MAX);
 }
 
 /* RDMA goes only where the peer has said that it may, and overwrites nothing that it still needs. */
-static void look_at_rdma(struct oracle *oracle, const struct fake_send *send)
+static void check_sent_rdma(struct oracle *oracle, const struct fake_send *send)
 {
 	const struct message *region = &oracle->region;
 
-	fuzz_check(oracle->proved && oracle->heard[MSG_MR] && oracle->said[MSG_MR]);
+	fuzz_check(oracle->proved && oracle->received[MSG_MR] && oracle->sent[MSG_MR]);
 	fuzz_check(send->rkey == region->rkey);
 	fuzz_check(is_inside(
 		send->remote_address, send->piece.length, region->address, region->length));
 	fuzz_check(oracle->writes == (send->opcode != IBV_WR_RDMA_READ));
 	if (!oracle->writes)
 		return;
-	fuzz_check(!oracle->said[MSG_DONE]);
+	fuzz_check(!oracle->sent[MSG_DONE]);
 	if (!oracle->tutorial)
 		fuzz_check(
 			send->remote_address == region->address + oracle->written % region->length);
@@ -145,7 +146,7 @@ static void look_at_rdma(struct oracle *oracle, const struct fake_send *send)
 	fuzz_check(oracle->written <= oracle->ours_size);
 	if (send->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
 		fuzz_check(send->immediate == (uint32_t)oracle->written);
-		look_at_piece(oracle, oracle->written);
+		check_sent_piece(oracle, oracle->written);
 	}
 }
 
@@ -163,26 +164,26 @@ static void check_region(const struct oracle *oracle, const struct message *mess
 }
 
 /* What we offer is there, unless the peer has said already that it needs it no more. */
-static void look_at_region(struct oracle *oracle, const struct message *message)
+static void check_sent_region(struct oracle *oracle, const struct message *message)
 {
 	int access = 0;
 	const struct ibv_mr *region = fake_region(message->rkey, &access);
 
-	fuzz_check(oracle->active || oracle->heard[MSG_MR]);
-	fuzz_check(!oracle->peer.secret || oracle->said[MSG_PROOF]);
+	fuzz_check(oracle->active || oracle->received[MSG_MR]);
+	fuzz_check(!oracle->peer.secret || oracle->sent[MSG_PROOF]);
 	if (region)
 		check_region(oracle, message, region, access);
 	else
-		fuzz_check(oracle->heard[oracle->writes ? MSG_DONE : MSG_VERDICT]);
+		fuzz_check(oracle->received[oracle->writes ? MSG_DONE : MSG_VERDICT]);
 	oracle->offered = *message;
 }
 
-static void look_at_done(const struct oracle *oracle, const struct message *message)
+static void check_sent_done(const struct oracle *oracle, const struct message *message)
 {
 	struct digest digest = digest_by(oracle, handshake_peer(&oracle->peer), &oracle->offered,
 		oracle->ours, oracle->ours_size);
 
-	fuzz_check(oracle->heard[MSG_MR]);
+	fuzz_check(oracle->received[MSG_MR]);
 	if (oracle->tutorial)
 		return;
 	fuzz_check(message->length == oracle->ours_size);
@@ -199,23 +200,23 @@ static bool is_whole(const struct oracle *oracle)
 	       digest_equal(&oracle->done.digest, &digest);
 }
 
-static void look_at_verdict(const struct oracle *oracle, const struct message *message)
+static void check_sent_verdict(const struct oracle *oracle, const struct message *message)
 {
 	bool verified = message->verdict == VERDICT_VERIFIED;
 
-	fuzz_check(!oracle->tutorial && oracle->heard[MSG_DONE] && oracle->said[MSG_DONE]);
+	fuzz_check(!oracle->tutorial && oracle->received[MSG_DONE] && oracle->sent[MSG_DONE]);
 	fuzz_check(is_signed(oracle, handshake_peer(&oracle->peer), message));
-	fuzz_check(oracle->odd || verified == is_whole(oracle));
+	fuzz_check(oracle->unknown_data || verified == is_whole(oracle));
 }
 
 /* Our proof is right, and the passive side's answers one that is. */
-static void look_at_proof(const struct oracle *oracle, const struct message *message)
+static void check_sent_proof(const struct oracle *oracle, const struct message *message)
 {
 	fuzz_check(oracle->peer.secret && (oracle->active || oracle->proved));
 	fuzz_check(handshake_is_proved(&oracle->peer, message->proof));
 }
 
-static void look_at_message(struct oracle *oracle, const struct fake_send *send)
+static void check_sent_message(struct oracle *oracle, const struct fake_send *send)
 {
 	struct message message;
 
@@ -223,49 +224,49 @@ static void look_at_message(struct oracle *oracle, const struct fake_send *send)
 	if (send->piece.length == 0)
 		return;
 	fuzz_check(message_decode(&message, send->bytes, send->piece.length) == 0);
-	fuzz_check(!oracle->said[MSG_ABORT]);
+	fuzz_check(!oracle->sent[MSG_ABORT]);
 	/* A stranger hears no more than that it is one. */
 	fuzz_check(oracle->proved || message.type == MSG_PROOF || message.type == MSG_ABORT);
 	switch (message.type) {
 	case MSG_PROOF:
-		look_at_proof(oracle, &message);
+		check_sent_proof(oracle, &message);
 		break;
 	case MSG_MR:
-		look_at_region(oracle, &message);
+		check_sent_region(oracle, &message);
 		break;
 	case MSG_DONE:
-		look_at_done(oracle, &message);
+		check_sent_done(oracle, &message);
 		break;
 	case MSG_DATA:
 		fuzz_check(
 			message.length <= (oracle->writes ? oracle->written : oracle->ours_size));
-		look_at_piece(oracle, message.length);
+		check_sent_piece(oracle, message.length);
 		break;
 	case MSG_VERDICT:
-		look_at_verdict(oracle, &message);
+		check_sent_verdict(oracle, &message);
 		break;
 	default:
 		break;
 	}
-	oracle->said[message.type]++;
+	oracle->sent[message.type]++;
 	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
-		fuzz_check(oracle->said[message.type] == 1);
+		fuzz_check(oracle->sent[message.type] == 1);
 }
 
-void oracle_look(struct oracle *oracle)
+void oracle_check_sends(struct oracle *oracle)
 {
 	/*
 	 * Nobody but who holds the secret has any of our memory. iWARP wants the right for what we
 	 * READ into, too; its key goes to nobody.
 	 */
 	fuzz_check(oracle->proved || (oracle->iwarp && !oracle->writes) || !fake_is_exposed());
-	for (; oracle->looked_at < fake_sends(oracle->id); oracle->looked_at++) {
-		const struct fake_send send = fake_send(oracle->id, oracle->looked_at);
+	for (; oracle->checked < fake_sends(oracle->id); oracle->checked++) {
+		const struct fake_send send = fake_send(oracle->id, oracle->checked);
 
 		if (send.opcode == IBV_WR_SEND)
-			look_at_message(oracle, &send);
+			check_sent_message(oracle, &send);
 		else
-			look_at_rdma(oracle, &send);
+			check_sent_rdma(oracle, &send);
 	}
 }
 
@@ -294,14 +295,14 @@ void oracle_judge(const struct oracle *oracle, const struct failure *outcome)
 		return;
 	}
 	fuzz_check(!oracle->broken && oracle->proved);
-	fuzz_check(oracle->said[MSG_PROOF] == (oracle->peer.secret ? 1 : 0));
-	fuzz_check(oracle->heard[MSG_MR] && oracle->heard[MSG_DONE]);
-	fuzz_check(oracle->said[MSG_MR] == 1 && oracle->said[MSG_DONE] == 1);
+	fuzz_check(oracle->sent[MSG_PROOF] == (oracle->peer.secret ? 1 : 0));
+	fuzz_check(oracle->received[MSG_MR] && oracle->received[MSG_DONE]);
+	fuzz_check(oracle->sent[MSG_MR] == 1 && oracle->sent[MSG_DONE] == 1);
 	if (oracle->writes)
 		judge_memory(oracle);
 	if (oracle->tutorial)
 		return;
-	fuzz_check(oracle->heard[MSG_VERDICT] && oracle->verified);
-	fuzz_check(oracle->said[MSG_VERDICT] == 1);
-	fuzz_check(oracle->odd || is_whole(oracle));
+	fuzz_check(oracle->received[MSG_VERDICT] && oracle->verified);
+	fuzz_check(oracle->sent[MSG_VERDICT] == 1);
+	fuzz_check(oracle->unknown_data || is_whole(oracle));
 }

@@ -17,7 +17,7 @@
 #include "tests/unit/verbs/fake-verbs.h"
 
 /* The longest stream that a peer sends in good order. */
-#define WITNESS_STREAM_MAX 8192
+#define ORACLE_STREAM_MAX 8192
 
 struct oracle {
 	/* set by the target */
@@ -30,37 +30,37 @@ struct oracle {
 	struct handshake peer; /* with a secret, the peer's half of it */
 
 	/* what the peer has said, and done */
-	bool heard[MSG_TYPES];
+	bool received[MSG_TYPES];
 	struct message region, done;
 	bool proved;               /* it has proved that it holds the secret, or there is none */
 	bool verified;             /* MSG_VERDICT was that */
 	uint64_t credited, pieces; /* by MSG_CREDIT */
-	uint8_t stream[WITNESS_STREAM_MAX];
+	uint8_t stream[ORACLE_STREAM_MAX];
 	size_t streamed;
-	bool odd;    /* more of its stream, or other, than is in `stream` */
-	bool broken; /* the order of the messages: that cannot end well */
+	bool unknown_data; /* more of its stream, or other, than is in `stream` */
+	bool broken;       /* the order of the messages: that cannot end well */
 
 	/* what this end has posted */
-	unsigned int looked_at;
-	unsigned int said[MSG_TYPES];
+	unsigned int checked;
+	unsigned int sent[MSG_TYPES];
 	struct message offered; /* its MSG_MR */
-	uint64_t written, announced, pieces_told;
+	uint64_t written, announced, pieces_announced;
 };
 
 /* The digest of what the peer has sent, as its MSG_DONE has it. */
 struct digest oracle_digest(const struct oracle *oracle);
 
 /* A message of the peer will arrive. */
-void oracle_hear(struct oracle *oracle, const void *bytes, size_t length);
+void oracle_receive(struct oracle *oracle, const void *bytes, size_t length);
 
 /* Data will. */
-void oracle_hear_data(struct oracle *oracle);
+void oracle_receive_data(struct oracle *oracle);
 
 /* True if the RDMA of the oldest send that waits goes where the peer has memory. */
 bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send);
 
 /* Looks at what was posted since the last time. All that was to be heard has been taken. */
-void oracle_look(struct oracle *oracle);
+void oracle_check_sends(struct oracle *oracle);
 
 /* Judges how the exchange has ended. */
 void oracle_judge(const struct oracle *oracle, const struct failure *outcome);

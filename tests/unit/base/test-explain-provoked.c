@@ -351,5 +351,5 @@ int main(void)
 		cmocka_unit_test(every_line_is_true),
 	};
 
-	return cmocka_run_group_tests_name("provoked", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("explain-provoked", tests, NULL, NULL);
 }

@@ -47,5 +47,5 @@ int main(void)
 		cmocka_unit_test(reports_lack_of_memory),
 	};
 
-	return cmocka_run_group_tests_name("guarded", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("guard-pages", tests, NULL, NULL);
 }

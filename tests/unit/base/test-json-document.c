@@ -58,5 +58,5 @@ int main(void)
 		cmocka_unit_test(adds_arrays),
 	};
 
-	return cmocka_run_group_tests_name("document", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("json-document", tests, NULL, NULL);
 }

@@ -198,5 +198,5 @@ int main(void)
 		cmocka_unit_test(shows_durations),
 	};
 
-	return cmocka_run_group_tests_name("size", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }

@@ -10,9 +10,9 @@
 #include "tests/unit/unit.h"
 
 #define POSTERS 2
-#define NOTES   100000
+#define WAKEUPS 100000
 
-static int open_mailbox(void **state)
+static int open_wakeup_queue(void **state)
 {
 	static struct wakeup_queue queue;
 
@@ -120,42 +120,42 @@ static void forgets_withdrawn_bits(void **state)
 }
 
 /* What a receiver has taken and looks at still. */
-struct looking {
+struct receiver {
 	struct wakeup_queue *queue;
 	sem_t taken;
 	bool done;
 };
 
-static void *look_for_long(void *argument)
+static void *receive_slowly(void *argument)
 {
-	struct looking *looking = argument;
+	struct receiver *receiver = argument;
 	unsigned int bits;
 
-	assert_non_null(wakeup_queue_take(looking->queue, &bits));
-	sem_post(&looking->taken);
+	assert_non_null(wakeup_queue_take(receiver->queue, &bits));
+	sem_post(&receiver->taken);
 	for (unsigned int i = 0; i < 1000; i++)
 		sched_yield();
-	looking->done = true;
-	wakeup_queue_take(looking->queue, &bits);
+	receiver->done = true;
+	wakeup_queue_take(receiver->queue, &bits);
 	return NULL;
 }
 
 /* Else it would look at what the withdrawer frees. */
 static void withdrawing_waits_for_the_receiver(void **state)
 {
-	struct looking looking = {.queue = *state};
+	struct receiver receiver = {.queue = *state};
 	struct wakeup wakeup = {0};
 	pthread_t thread;
 
-	sem_init(&looking.taken, 0, 0);
-	wakeup_queue_post(looking.queue, &wakeup, 1);
-	assert_int_equal(pthread_create(&thread, NULL, look_for_long, &looking), 0);
-	while (sem_wait(&looking.taken))
+	sem_init(&receiver.taken, 0, 0);
+	wakeup_queue_post(receiver.queue, &wakeup, 1);
+	assert_int_equal(pthread_create(&thread, NULL, receive_slowly, &receiver), 0);
+	while (sem_wait(&receiver.taken))
 		; /* EINTR */
-	wakeup_queue_withdraw(looking.queue, &wakeup);
-	assert_true(looking.done);
+	wakeup_queue_withdraw(receiver.queue, &wakeup);
+	assert_true(receiver.done);
 	pthread_join(thread, NULL);
-	sem_destroy(&looking.taken);
+	sem_destroy(&receiver.taken);
 }
 
 /* Who has taken it is done with it when it says so itself. */
@@ -207,7 +207,7 @@ static void *post_numbers(void *argument)
 	struct poster *poster = argument;
 	unsigned int bits;
 
-	for (unsigned long i = 1; i <= NOTES / POSTERS; i++) {
+	for (unsigned long i = 1; i <= WAKEUPS / POSTERS; i++) {
 		struct pollfd waiting = {.fd = poster->taken.eventfd, .events = POLLIN};
 
 		poster->number = i;
@@ -232,7 +232,7 @@ static void loses_no_wakeup_between_threads(void **state)
 		assert_int_equal(wakeup_queue_open(&posters[i].taken), 0);
 		assert_int_equal(pthread_create(&threads[i], NULL, post_numbers, &posters[i]), 0);
 	}
-	for (unsigned int left = NOTES; left > 0;) {
+	for (unsigned int left = WAKEUPS; left > 0;) {
 		struct wakeup *wakeup = wakeup_queue_take(queue, &bits);
 		struct poster *poster;
 
@@ -265,7 +265,7 @@ static void *flood(void *argument)
 {
 	struct flood *mine = argument;
 
-	for (size_t i = 0; i < NOTES / POSTERS; i++)
+	for (size_t i = 0; i < WAKEUPS / POSTERS; i++)
 		wakeup_queue_post(mine->queue, &mine->wakeups[i % FLOODED], mine->bit);
 	/* The last word about each slip. */
 	for (size_t i = 0; i < FLOODED; i++)
@@ -303,22 +303,23 @@ static void loses_no_bit_under_load(void **state)
 	assert_empty(queue);
 }
 
-#define with_mailbox(test) cmocka_unit_test_setup_teardown(test, open_mailbox, close_wakeup_queue)
+#define with_wakeup_queue(test) \
+	cmocka_unit_test_setup_teardown(test, open_wakeup_queue, close_wakeup_queue)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_mailbox(is_empty_at_first),
-		with_mailbox(ors_the_bits_of_one_wakeup),
-		with_mailbox(keeps_the_order_of_first_posts),
-		with_mailbox(withdraws_from_every_position),
-		with_mailbox(forgets_withdrawn_bits),
-		with_mailbox(withdrawing_waits_for_the_receiver),
-		with_mailbox(the_receiver_withdraws_at_once),
+		with_wakeup_queue(is_empty_at_first),
+		with_wakeup_queue(ors_the_bits_of_one_wakeup),
+		with_wakeup_queue(keeps_the_order_of_first_posts),
+		with_wakeup_queue(withdraws_from_every_position),
+		with_wakeup_queue(forgets_withdrawn_bits),
+		with_wakeup_queue(withdrawing_waits_for_the_receiver),
+		with_wakeup_queue(the_receiver_withdraws_at_once),
 		cmocka_unit_test(closes_a_queue_that_was_never_opened),
-		with_mailbox(loses_no_wakeup_between_threads),
-		with_mailbox(loses_no_bit_under_load),
+		with_wakeup_queue(loses_no_wakeup_between_threads),
+		with_wakeup_queue(loses_no_bit_under_load),
 	};
 
-	return cmocka_run_group_tests_name("mailbox", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("wakeup-queue", tests, NULL, NULL);
 }

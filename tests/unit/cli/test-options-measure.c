@@ -318,5 +318,5 @@ int main(void)
 		cmocka_unit_test(are_refused_by_a_diagnosis),
 	};
 
-	return cmocka_run_group_tests_name("options of a measurement", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("options-measure", tests, NULL, NULL);
 }

@@ -5,20 +5,20 @@
 #include "tests/unit/unit.h"
 
 /* What a paper has at most; far more than any has. */
-#define PAPER_MAX (1 << 20)
+#define DOCUMENT_MAX (1 << 20)
 
 char *document_read(const char *path)
 {
-	char *text = malloc(PAPER_MAX);
+	char *text = malloc(DOCUMENT_MAX);
 	FILE *file = fopen(path, "re");
 	size_t size;
 
 	assert_non_null(text);
 	if (!file)
 		fail_msg("%s cannot be read: tests run from the top of the tree", path);
-	size = fread(text, 1, PAPER_MAX - 1, file);
+	size = fread(text, 1, DOCUMENT_MAX - 1, file);
 	fclose(file);
-	assert_in_range(size, 1, PAPER_MAX - 2);
+	assert_in_range(size, 1, DOCUMENT_MAX - 2);
 	text[size] = '\0';
 	return text;
 }

@@ -22,7 +22,7 @@
 static int near_space = -1, far_space = -1;
 
 /* Writes one line into a file of /proc/self. */
-static bool tell(const char *path, const char *line)
+static bool write_line(const char *path, const char *line)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	bool done = fd >= 0 && write(fd, line, strlen(line)) > 0;
@@ -39,8 +39,8 @@ static bool become_root(void)
 
 	snprintf(user, sizeof(user), "0 %u 1", geteuid());
 	snprintf(group, sizeof(group), "0 %u 1", getegid());
-	return unshare(CLONE_NEWUSER) == 0 && tell("/proc/self/setgroups", "deny") &&
-	       tell("/proc/self/uid_map", user) && tell("/proc/self/gid_map", group);
+	return unshare(CLONE_NEWUSER) == 0 && write_line("/proc/self/setgroups", "deny") &&
+	       write_line("/proc/self/uid_map", user) && write_line("/proc/self/gid_map", group);
 }
 
 /* Enters a fresh network namespace; returns it, or -1. */
@@ -118,7 +118,7 @@ void net_far_forwards(void)
 	bool done;
 
 	assert_int_equal(setns(far_space, CLONE_NEWNET), 0);
-	done = tell("/proc/sys/net/ipv4/ip_forward", "1");
+	done = write_line("/proc/sys/net/ipv4/ip_forward", "1");
 	assert_int_equal(setns(near_space, CLONE_NEWNET), 0);
 	if (!done) {
 		print_message("/proc/sys may not be written here\n");

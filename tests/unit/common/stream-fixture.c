@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 /* Seconds until a test gives up: more than the slowest sanitizer takes. */
-#define PATIENCE 60
+#define WAIT_SECONDS 60
 
 uint8_t stream_byte(uint64_t position)
 {
@@ -81,7 +81,7 @@ void oracle_await_end(struct oracle *oracle)
 	int error = 0;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PATIENCE;
+	until.tv_sec += WAIT_SECONDS;
 	pthread_mutex_lock(&oracle->lock);
 	while (oracle->ended == 0 && error == 0)
 		error = pthread_cond_timedwait(&oracle->changed, &oracle->lock, &until);

@@ -21,7 +21,7 @@ static struct failure made(enum failure_kind kind, enum phase phase, int code, c
 }
 
 /* A ladder on which all rungs before this one hold. */
-static struct check_list climbed(enum check up_to)
+static struct check_list checked_up_to(enum check up_to)
 {
 	struct check_list list;
 
@@ -34,7 +34,7 @@ static struct check_list climbed(enum check up_to)
 /* One on which this rung breaks, and what is above is not reached. */
 static struct check_list broken_at(enum check check, struct failure failure)
 {
-	struct check_list list = climbed(check);
+	struct check_list list = checked_up_to(check);
 
 	check_list_fail(&list, check, &failure);
 	for (enum check next = check + 1; next < CHECKS; next++)
@@ -72,7 +72,7 @@ static void every_check_has_its_own_name(void **state)
 
 static void one_line_lists_passed_and_skipped_checks(void **state)
 {
-	struct check_list list = climbed(CHECK_HOST);
+	struct check_list list = checked_up_to(CHECK_HOST);
 
 	(void)state;
 	assert_string_equal(lines(&list, CHECK_HOST), "this host   skipped ");
@@ -201,20 +201,20 @@ static void commands_are_safe_to_copy(void **state)
 
 static void verdicts_follow_from_the_checks(void **state)
 {
-	struct check_list list = climbed(CHECKS);
+	struct check_list list = checked_up_to(CHECKS);
 
 	(void)state;
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
 	assert_int_equal(check_list_status(&list), STATUS_OK);
-	list = climbed(CHECK_BANDWIDTH);
+	list = checked_up_to(CHECK_BANDWIDTH);
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: data.");
-	list = climbed(CHECK_NAME);
+	list = checked_up_to(CHECK_NAME);
 	assert_string_equal(verdict(&list), "This host is ready for RDMA.");
 	assert_int_equal(check_list_status(&list), STATUS_OK);
-	list = climbed(CHECK_MESSAGE);
+	list = checked_up_to(CHECK_MESSAGE);
 	assert_string_equal(verdict(&list), "No fault as far as was looked, up to: connection.");
 	/* A rung that was left out in between is no fault. */
-	list = climbed(CHECKS);
+	list = checked_up_to(CHECKS);
 	check_list_skip(&list, CHECK_PATH, "silence");
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
 }
@@ -242,7 +242,7 @@ static void warnings_differ_from_failures(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct failure failure =
 			made(FAILURE_IMPAIRED, PHASE_EXCHANGE, (int)cases[i].impairment, "numbers");
-		struct check_list list = climbed(CHECKS);
+		struct check_list list = checked_up_to(CHECKS);
 
 		check_list_fail(&list, cases[i].check, &failure);
 		check_case(check_list_name(cases[i].check),
@@ -269,7 +269,7 @@ static void a_full_server_is_the_only_cause(void **state)
 {
 	struct failure full = made(FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, "2 of 2");
 	struct failure gone = made(FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, "");
-	struct check_list list = climbed(CHECKS);
+	struct check_list list = checked_up_to(CHECKS);
 
 	(void)state;
 	check_list_fail(&list, CHECK_ENDS, &full);
@@ -278,7 +278,7 @@ static void a_full_server_is_the_only_cause(void **state)
 	assert_string_equal(verdict(&list), "RDMA works, but not well: the server serves as many "
 					    "clients as it may; look at the other host.");
 	for (enum check check = CHECK_DATA; check < CHECKS; check++) {
-		list = climbed(CHECKS);
+		list = checked_up_to(CHECKS);
 		check_list_fail(&list, CHECK_ENDS, &full);
 		check_list_fail(&list, check, &gone);
 		assert_int_equal(check_list_broken(&list), check);
@@ -419,5 +419,5 @@ int main(void)
 		cmocka_unit_test(nothing_overruns_its_buffer),
 	};
 
-	return cmocka_run_group_tests_name("ladder", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("check-list", tests, NULL, NULL);
 }

@@ -245,5 +245,5 @@ int main(void)
 		cmocka_unit_test(lost_replies_prove_nothing),
 	};
 
-	return cmocka_run_group_tests_name("path", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("path-mtu", tests, NULL, NULL);
 }

@@ -439,5 +439,5 @@ int main(void)
 		cmocka_unit_test(needs_no_neighbour_on_loopback),
 	};
 
-	return cmocka_run_group_tests_name("reach", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("reachability", tests, NULL, NULL);
 }

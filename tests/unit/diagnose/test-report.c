@@ -81,7 +81,7 @@ struct made_up {
 /* Makes its document. The caller frees it. */
 static char *make_document(const struct made_up *made_up)
 {
-	const struct diagnosis_report findings = {
+	const struct diagnosis_report report = {
 		.program = "rdma-client",
 		.host = made_up->host,
 		.port = made_up->port,
@@ -95,7 +95,7 @@ static char *make_document(const struct made_up *made_up)
 		.counted_here = &made_up->counted,
 		.counted_there = &made_up->counted,
 	};
-	struct json_object *object = diagnosis_report_json(&findings);
+	struct json_object *object = diagnosis_report_json(&report);
 	char *text;
 
 	assert_non_null(object);
@@ -316,5 +316,5 @@ int main(void)
 		cmocka_unit_test(schema_refuses_faults_in_a_failed_diagnosis),
 	};
 
-	return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

@@ -160,5 +160,5 @@ int main(void)
 		cmocka_unit_test(reports_other_errors),
 	};
 
-	return cmocka_run_group_tests_name("datagram", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("udp-probe", tests, NULL, NULL);
 }

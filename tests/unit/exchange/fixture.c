@@ -107,14 +107,14 @@ static void expect_threads(unsigned int count)
 	assert_int_equal(entries_of("/proc/self/task"), count);
 }
 
-static struct exchange_settings session_of(struct fixture *fixture)
+static struct exchange_settings settings_of(struct fixture *fixture)
 {
 	struct exchange_settings settings = {
 		.output = &fixture->output,
 		.wakeups = &fixture->wakeups,
 		.message = fixture->message ? fixture->message : "ours",
 		.input = fixture->input,
-		.output_file = {.output = fixture->target},
+		.output_file = {.output = fixture->output_path},
 		.buffer = fixture->buffer ? fixture->buffer : 65536,
 		.chunk = fixture->chunk,
 		.depth = fixture->depth,
@@ -128,11 +128,11 @@ static struct exchange_settings session_of(struct fixture *fixture)
 	return settings;
 }
 
-void fixture_start_session(struct fixture *fixture)
+void fixture_start_settings(struct fixture *fixture)
 {
 	fixture->output.program = "rig";
 	assert_int_equal(wakeup_queue_open(&fixture->wakeups), 0);
-	fixture->settings = session_of(fixture);
+	fixture->settings = settings_of(fixture);
 }
 
 void fixture_start_device(struct fixture *fixture)
@@ -152,7 +152,7 @@ void fixture_start_device(struct fixture *fixture)
 	capture(&out);
 	if (fixture->output.verbose)
 		capture(&error);
-	fixture_start_session(fixture);
+	fixture_start_settings(fixture);
 	assert_int_equal(device_start(fake_context(), &fixture->device, &failure), 0);
 }
 

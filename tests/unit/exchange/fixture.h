@@ -23,7 +23,7 @@ struct fixture {
 	enum mode_number mode;
 	bool active, tutorial;
 	const char *message;               /* NULL: "ours" */
-	const char *input, *target;        /* of the session */
+	const char *input, *output_path;   /* of the session */
 	uint64_t buffer;                   /* 64 KiB */
 	uint32_t chunk, depth;             /* 0: the device's */
 	int64_t timeout;                   /* ten seconds */
@@ -54,7 +54,7 @@ struct fixture {
 };
 
 /* Opens the mailbox and fills in the session; part of the next. */
-void fixture_start_session(struct fixture *fixture);
+void fixture_start_settings(struct fixture *fixture);
 
 /* Starts the device, without a connection. */
 void fixture_start_device(struct fixture *fixture);

@@ -73,7 +73,7 @@ static bool empty(struct world *world, bool all)
 	return true;
 }
 
-static bool tell(const struct setting *setting, struct world *world)
+static bool announce(const struct setting *setting, struct world *world)
 {
 	const struct flow flow = make_flow(setting, true);
 	struct flow_sender *sender = &world->sender;
@@ -115,7 +115,7 @@ static bool write_chunk(const struct setting *setting, struct world *world)
 	/* The place that the WRITE goes to has been emptied, whenever it is carried out. */
 	assert_true(to - world->freed <= setting->receiver_ring);
 	/* Only what is told at once has a signal. */
-	if (!tell(setting, world))
+	if (!announce(setting, world))
 		return true;
 	if (world->write_count == SIGNALS_MAX)
 		complete_write(world);
@@ -123,7 +123,7 @@ static bool write_chunk(const struct setting *setting, struct world *world)
 	return true;
 }
 
-static bool hear(const struct setting *setting, struct world *world)
+static bool receive_piece(const struct setting *setting, struct world *world)
 {
 	const struct flow flow = make_flow(setting, false);
 	uint64_t position = world->pieces[0];
@@ -192,7 +192,7 @@ static bool give_credit(const struct setting *setting, struct world *world)
 	const struct flow flow = make_flow(setting, false);
 	struct flow_receiver *receiver = &world->receiver, before = *receiver;
 
-	if (world->done_heard || !flow_give_credit(&flow, receiver, world->freed))
+	if (world->done_received || !flow_give_credit(&flow, receiver, world->freed))
 		return false;
 	/* Not for what is not free, and never for nothing. */
 	assert_true(receiver->credited <= (setting->writes ? world->freed : receiver->arrived));
@@ -205,7 +205,7 @@ static bool give_credit(const struct setting *setting, struct world *world)
 	return true;
 }
 
-static bool hear_credit(const struct setting *setting, struct world *world)
+static bool receive_credit(const struct setting *setting, struct world *world)
 {
 	const struct credit credit = world->credits[0];
 
@@ -218,7 +218,7 @@ static bool hear_credit(const struct setting *setting, struct world *world)
 	return true;
 }
 
-static bool say_done(const struct setting *setting, struct world *world)
+static bool send_done(const struct setting *setting, struct world *world)
 {
 	if (world->done_sent || world->sender.announced < setting->to)
 		return false;
@@ -226,12 +226,12 @@ static bool say_done(const struct setting *setting, struct world *world)
 	return true;
 }
 
-static bool hear_done(struct world *world)
+static bool receive_done(struct world *world)
 {
 	/* It comes behind all pieces. */
-	if (!world->done_sent || world->done_heard || world->piece_count > 0)
+	if (!world->done_sent || world->done_received || world->piece_count > 0)
 		return false;
-	world->done_heard = true;
+	world->done_received = true;
 	return true;
 }
 
@@ -244,10 +244,10 @@ bool flow_model_occur(
 		return fill(setting, world, occurrence == FILLS_ALL);
 	case WRITES:
 		return write_chunk(setting, world);
-	case TELLS:
-		return tell(setting, world);
-	case HEARS:
-		return hear(setting, world);
+	case ANNOUNCES:
+		return announce(setting, world);
+	case RECEIVES:
+		return receive_piece(setting, world);
 	case WRITE_COMPLETES:
 		return complete_write(world);
 	case READS_ONE:
@@ -260,18 +260,18 @@ bool flow_model_occur(
 		return empty(world, occurrence == FREES_ALL);
 	case CREDITS:
 		return give_credit(setting, world);
-	case HEARS_CREDIT:
-		return hear_credit(setting, world);
-	case SAYS_DONE:
-		return say_done(setting, world);
+	case RECEIVES_CREDIT:
+		return receive_credit(setting, world);
+	case SENDS_DONE:
+		return send_done(setting, world);
 	default:
-		return hear_done(world);
+		return receive_done(world);
 	}
 }
 
 void assert_final(const struct setting *setting, const struct world *world)
 {
-	if (world->done_heard && world->freed == setting->to)
+	if (world->done_received && world->freed == setting->to)
 		return;
 	fail_msg("stuck at %llu of %llu to %llu: rings %llu and %llu, chunks %u and %u, depth %u, "
 		 "%u READs, %s mode",

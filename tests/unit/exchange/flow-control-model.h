@@ -44,15 +44,15 @@ struct world {
 	struct signal reads[READS_MAX];
 	struct credit credits[CREDITS_MAX];
 	uint64_t piece_count, write_count, read_count, credit_count;
-	uint64_t done_sent, done_heard; /* as flags: without padding */
+	uint64_t done_sent, done_received; /* as flags: without padding */
 };
 
 enum occurrence {
 	FILLS_ONE, /* the source */
 	FILLS_ALL,
 	WRITES, /* the sender, and tells of it if that is due */
-	TELLS,
-	HEARS, /* the receiver of a piece */
+	ANNOUNCES,
+	RECEIVES, /* the receiver of a piece */
 	WRITE_COMPLETES,
 	READS_ONE, /* the send queue has room for one only */
 	READS_ALL, /* or as many as are posted at a time */
@@ -60,9 +60,9 @@ enum occurrence {
 	FREES_ONE, /* the sink */
 	FREES_ALL,
 	CREDITS,
-	HEARS_CREDIT,
-	SAYS_DONE,
-	HEARS_DONE,
+	RECEIVES_CREDIT,
+	SENDS_DONE,
+	RECEIVES_DONE,
 	OCCURRENCES
 };
 

@@ -43,7 +43,7 @@ void pair_make(struct pair *pair)
 	fixture_start_device(active);
 	fake_limit_memory(pair->limit);
 	fixture_start_connection(active);
-	fixture_start_session(passive);
+	fixture_start_settings(passive);
 	assert_int_equal(fixture_connect(active), 0);
 	requests = fake_requests(active->id);
 	request = request_of(&requests);

@@ -194,20 +194,20 @@ static void check_sending(const struct end *end, unsigned int actions, enum exch
 
 	if (actions & ACTION_SEND_PROOF)
 		assert_true(machine->secret &&
-			    (machine->active ? end->established : end->heard & 1 << WORK_PROOF));
+			    (machine->active ? end->established : end->received & 1 << WORK_PROOF));
 	/* Nobody learns where our memory is before both have proved that they may. */
 	if (actions & ACTION_SEND_MR)
-		assert_true((machine->active ? end->established : end->heard & 1 << WORK_MR) &&
-			    (!machine->secret ||
-				    (has_completed(end, WORK_PROOF) &&
-					    end->heard & 1 << WORK_PROOF && !end->sees_stranger)));
+		assert_true((machine->active ? end->established : end->received & 1 << WORK_MR) &&
+			    (!machine->secret || (has_completed(end, WORK_PROOF) &&
+							 end->received & 1 << WORK_PROOF &&
+							 !end->rejects_proof)));
 	if (actions & ACTION_SEND_DATA)
 		assert_true(has_completed(end, WORK_MR) &&
-			    end->heard & 1 << (machine->tutorial ? WORK_DONE : WORK_MR));
+			    end->received & 1 << (machine->tutorial ? WORK_DONE : WORK_MR));
 	if (actions & ACTION_SEND_DONE)
 		assert_true(event == EVENT_DATA_POSTED);
 	if (actions & ACTION_DELIVER)
-		assert_true(end->heard & 1 << WORK_DONE &&
+		assert_true(end->received & 1 << WORK_DONE &&
 			    (!machine->tutorial || has_completed(end, WORK_DONE)));
 	if (actions & ACTION_SEND_VERDICT)
 		assert_true(!machine->tutorial && end->delivered && has_completed(end, WORK_DONE));
@@ -245,8 +245,8 @@ static enum exchange_event event_of(
 		return other_events[occurrence];
 	work = message_at(other, end->taken++);
 	if (!end->machine.ended)
-		end->heard |= 1U << work;
-	return work == WORK_PROOF && end->sees_stranger ? EVENT_UNAUTHENTICATED
+		end->received |= 1U << work;
+	return work == WORK_PROOF && end->rejects_proof ? EVENT_UNAUTHENTICATED
 							: received_events[work];
 }
 
@@ -257,7 +257,7 @@ static void our_step(struct end *end, const struct end *other, enum occurrence o
 
 	end->data_posted |= event == EVENT_DATA_POSTED;
 	end->delivered |= event == EVENT_DELIVERED;
-	end->gave_up |= event == EVENT_ABORTED;
+	end->aborted |= event == EVENT_ABORTED;
 	end->broke |= occurrence == OCCURS_BREAK;
 	if (occurrence == OCCURS_MESSAGE && !end->machine.ended)
 		assert_null(exchange_violation(&end->machine, event));

@@ -32,12 +32,12 @@ struct end {
 	unsigned int posted;    /* of works, */
 	unsigned int completed; /* of these */
 	unsigned int taken;     /* messages of the other end, */
-	unsigned int heard;     /* of these kinds (1 << enum work) */
+	unsigned int received;  /* of these kinds (1 << enum work) */
 	unsigned int receives;  /* the tutorial's: posted so far */
 	bool data_posted;       /* our stream has come to its end */
 	bool delivered;         /* the other's is where it belongs */
-	bool gave_up, broke;
-	bool sees_stranger; /* to it the other's proof is wrong */
+	bool aborted, broke;
+	bool rejects_proof; /* to it the other's proof is wrong */
 	bool left;          /* has disconnected, or has seen the other do so */
 };
 

@@ -43,7 +43,7 @@ static void stop_pair(struct pair *pair, const struct files *files)
 }
 
 /* One end's reason is its own, and what the other hears of it. */
-static void expect_told(const struct fixture *failed, const struct fixture *announced,
+static void expect_reported(const struct fixture *failed, const struct fixture *announced,
 	enum failure_kind kind, enum exit_status status, const char *reason)
 {
 	assert_int_equal(failed->outcome.kind, kind);
@@ -106,7 +106,7 @@ static void a_failed_input_is_reported_to_the_peer(void **state)
 		assert_true(fixture_events(failing) & CONNECTION_FINISHED);
 		assert_true(fixture_events(announced) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
-		expect_told(failing, announced, FAILURE_FILE, STATUS_FAILED,
+		expect_reported(failing, announced, FAILURE_FILE, STATUS_FAILED,
 			"became shorter while it was being read");
 	}
 }
@@ -115,7 +115,7 @@ static void a_failed_input_is_reported_to_the_peer(void **state)
 static void a_failed_output_is_reported_to_the_peer(void **state)
 {
 	static const struct {
-		const char *target, *reason;
+		const char *output_path, *reason;
 	} cases[] = {
 		{"/dev/full", "No space left on device"},
 		{"/nonexistent/output", "No such file or directory"},
@@ -130,13 +130,14 @@ static void a_failed_output_is_reported_to_the_peer(void **state)
 		struct files files = {0};
 
 		make_files(&pair, &files);
-		failing->target = cases[i / 4].target;
+		failing->output_path = cases[i / 4].output_path;
 		pair_start(&pair);
 		pair_run(&pair);
 		assert_true(fixture_events(failing) & CONNECTION_FINISHED);
 		assert_true(fixture_events(announced) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
-		expect_told(failing, announced, FAILURE_FILE, STATUS_FAILED, cases[i / 4].reason);
+		expect_reported(
+			failing, announced, FAILURE_FILE, STATUS_FAILED, cases[i / 4].reason);
 	}
 }
 
@@ -210,8 +211,8 @@ static void the_peer_learns_why_a_stream_was_cancelled(void **state)
 		stop_pair(&pair, &files);
 		explain_cause(&interrupted, reason, sizeof(reason));
 		assert_int_not_equal(strlen(reason), 0);
-		expect_told(failing, announced, FAILURE_INTERRUPTED, explain_status(&interrupted),
-			reason);
+		expect_reported(failing, announced, FAILURE_INTERRUPTED,
+			explain_status(&interrupted), reason);
 	}
 }
 
@@ -230,7 +231,7 @@ static void a_cancelled_stream_leaves_no_file(void **state)
 		assert_non_null(mkdtemp(folder));
 		snprintf(output, sizeof(output), "%s/kept", folder);
 		make_files(&pair, &files);
-		pair.passive.target = output;
+		pair.passive.output_path = output;
 		pair_start(&pair);
 		/* Less than all of it, which is a hundred pieces. */
 		pair_step(&pair, i * 4);
@@ -301,7 +302,7 @@ static void closing_is_safe_at_any_time(void **state)
 		struct files files = {0};
 
 		make_files(&pair, &files);
-		pair.passive.target = "/dev/null";
+		pair.passive.output_path = "/dev/null";
 		pair_start(&pair);
 		pair_step(&pair, i / 4);
 		if (i & 2)

@@ -344,5 +344,5 @@ int main(void)
 		with_fixture(a_lost_request_is_not_blamed_on_the_queue),
 	};
 
-	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("buffers", tests, NULL, NULL);
 }

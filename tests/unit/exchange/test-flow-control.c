@@ -338,5 +338,5 @@ int main(void)
 		cmocka_unit_test(arrives_in_common_sizes),
 	};
 
-	return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("flow-control", tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 #define LATE 1000
 
 /* The last disconnect is waited for that long. */
-#define FAREWELL 5000
+#define ABORT_MS 5000
 
 /* MSG_ABORT is given that long. */
 #define ABORT 1000
@@ -150,7 +150,7 @@ static void a_complete_exchange_does_not_time_out(void **state)
 	fixture_complete_all(&fixture);
 	fixture_receive(&fixture, &verified);
 	assert_int_equal(fixture_events(&fixture), 0);
-	fake_pass(FAREWELL + LATE);
+	fake_pass(ABORT_MS + LATE);
 	fixture_complete_all(&fixture);
 	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 	assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
@@ -302,7 +302,7 @@ static void a_slow_consumer_is_not_idle(void **state)
 		struct pair pair = {.active = {.mode = i & 1}, .passive = {.timeout = 700}};
 		struct fixture *sender = i & 2 ? &pair.active : &pair.passive;
 		struct fixture *receiver = i & 2 ? &pair.passive : &pair.active;
-		char path[32], fifo[] = "/tmp/test-silence.XXXXXX";
+		char path[32], fifo[] = "/tmp/test-idle.XXXXXX";
 		static uint8_t bytes[300000];
 		struct digest digest, arrived;
 		size_t size = 0;
@@ -314,7 +314,7 @@ static void a_slow_consumer_is_not_idle(void **state)
 		assert_int_equal(mkfifo("fifo", 0600), 0);
 		output = open("fifo", O_RDONLY | O_NONBLOCK);
 		sender->input = path;
-		receiver->target = "fifo";
+		receiver->output_path = "fifo";
 		pair_start(&pair);
 		pass(&pair, TIMEOUT + 2 * LATE);
 		assert_int_equal(fixture_events(&pair.active) & CONNECTION_FINISHED, 0);
@@ -353,5 +353,5 @@ int main(void)
 		with_fixture(a_slow_consumer_is_not_idle),
 	};
 
-	return cmocka_run_group_tests_name("silence", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("idle-timeout", tests, NULL, NULL);
 }

@@ -133,7 +133,7 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 	(void)state;
 	make_fifo(&fifo);
 	for (unsigned int i = 0; i < 2; i++) {
-		struct fixture fixture = {.mode = i, .target = fifo.path, .peer_size = 100};
+		struct fixture fixture = {.mode = i, .output_path = fifo.path, .peer_size = 100};
 
 		while (write(fifo.descriptor, filling, sizeof(filling)) > 0)
 			;

@@ -78,7 +78,7 @@ static void a_failed_start_leaves_no_thread(void **state)
 	(void)state;
 	for (unsigned int after = 0; after < 100; after++) {
 		struct fixture fixture = {
-			.mode = after & 1, .input = "/dev/zero", .target = "/dev/null"};
+			.mode = after & 1, .input = "/dev/zero", .output_path = "/dev/null"};
 		struct failure failure = {0};
 		struct request request = fixture_request(&fixture);
 
@@ -110,7 +110,7 @@ static void a_lack_of_descriptors_leaves_nothing(void **state)
 	few = before;
 	for (unsigned int left = 0; left < 6; left++) {
 		struct fixture fixture = {
-			.mode = MODE_WRITE, .input = "/dev/zero", .target = "/dev/null"};
+			.mode = MODE_WRITE, .input = "/dev/zero", .output_path = "/dev/null"};
 		struct request request = fixture_request(&fixture);
 		struct failure failure = {0};
 		struct connection *connection = NULL;
@@ -219,7 +219,7 @@ static void lack_of_memory_at_establishment_is_reported(void **state)
 			.mode = MODE_READ,
 			.active = true,
 			.input = i & 1 ? "/dev/zero" : NULL,
-			.target = i & 2 ? "/dev/null" : NULL,
+			.output_path = i & 2 ? "/dev/null" : NULL,
 		};
 		struct failure failure = {0};
 

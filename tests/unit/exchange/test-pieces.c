@@ -38,7 +38,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Looks at the WRITEs from this work request on, which go on from that position. */
-static void look_at_writes(
+static void check_writes(
 	struct fixture *fixture, unsigned int from, uint64_t *position, uint64_t *pieces)
 {
 	uint64_t ours = fake_send(fixture->id, 1).piece.addr, announced = *position;
@@ -83,7 +83,7 @@ static void pieces_end_where_a_ring_ends(void **state)
 		uint64_t credited = position;
 
 		fixture_complete_all(&fixture);
-		look_at_writes(&fixture, seen, &position, &pieces);
+		check_writes(&fixture, seen, &position, &pieces);
 		/* As much as the peer's ring takes, but for a chunk that would be cut in two. */
 		assert_in_range(position - credited, 3000 - 700 + 1, 3000);
 		seen = fake_sends(fixture.id);

@@ -32,8 +32,8 @@ static bool sent_seen[SENT_ABORT + 1], received_seen[RECEIVED_VERDICT + 1];
  */
 static bool is_right(const struct end *end, enum exchange_event event)
 {
-	unsigned int heard = end->heard & ~(1U << WORK_PROOF);
-	bool proved = !end->machine.secret || end->heard & 1 << WORK_PROOF;
+	unsigned int received = end->received & ~(1U << WORK_PROOF);
+	bool proved = !end->machine.secret || end->received & 1 << WORK_PROOF;
 	/* With a secret the passive end only answers. */
 	bool control_sessions = end->machine.secret && end->machine.active;
 
@@ -47,16 +47,16 @@ static bool is_right(const struct end *end, enum exchange_event event)
 	case EVENT_DATA_POSTED:
 		return (end->actions & ACTION_SEND_DATA) && !end->data_posted;
 	case EVENT_DELIVERED:
-		return (heard & 1 << WORK_DONE) && !end->delivered;
+		return (received & 1 << WORK_DONE) && !end->delivered;
 	case EVENT_UNAUTHENTICATED:
 	case EVENT_RECEIVED_PROOF:
 		return !proved && (!control_sessions || has_posted(end, WORK_PROOF));
 	case EVENT_RECEIVED_MR:
-		return proved && heard == 0 && (!control_sessions || has_posted(end, WORK_MR));
+		return proved && received == 0 && (!control_sessions || has_posted(end, WORK_MR));
 	case EVENT_RECEIVED_DONE: /* the peer answers our MSG_MR */
-		return heard == 1 << WORK_MR && has_posted(end, WORK_MR);
+		return received == 1 << WORK_MR && has_posted(end, WORK_MR);
 	case EVENT_RECEIVED_VERDICT: /* the peer answers our MSG_DONE; the tutorial's knows none */
-		return heard == (1 << WORK_MR | 1 << WORK_DONE) && has_posted(end, WORK_DONE) &&
+		return received == (1 << WORK_MR | 1 << WORK_DONE) && has_posted(end, WORK_DONE) &&
 		       !end->machine.tutorial;
 	default:
 		return true;
@@ -64,7 +64,7 @@ static bool is_right(const struct end *end, enum exchange_event event)
 }
 
 /* What giving up asks for here. */
-static unsigned int farewell(const struct end *end)
+static unsigned int abort_actions(const struct end *end)
 {
 	return has_posted(end, first_work(end)) && !end->machine.tutorial ? ACTION_SEND_ABORT
 									  : ACTION_FINISH;
@@ -76,7 +76,7 @@ static void assert_refused(const struct end *end, enum exchange_event event)
 	struct exchange machine = end->machine;
 	bool complete = exchange_complete(&machine);
 
-	assert_int_equal(exchange_step(&machine, event), ACTION_VIOLATION | farewell(end));
+	assert_int_equal(exchange_step(&machine, event), ACTION_VIOLATION | abort_actions(end));
 	assert_true(machine.ended);
 	assert_int_equal(machine.received, end->machine.received);
 	assert_int_equal(exchange_complete(&machine), complete && machine.tutorial);
@@ -128,7 +128,7 @@ static void try_every_event(const struct end *end)
 			assert_true(machine.ended);
 			assert_false(exchange_complete(&machine));
 		} else if (event == EVENT_ABORTED) {
-			assert_int_equal(exchange_step(&machine, event), farewell(end));
+			assert_int_equal(exchange_step(&machine, event), abort_actions(end));
 			assert_true(machine.ended);
 			assert_true(machine.tutorial || !exchange_complete(&machine));
 		} else {
@@ -146,7 +146,7 @@ static void check_complete(const struct end *end, const struct end *other)
 	}
 	assert_true(end->delivered && other->delivered);
 	assert_true(has_posted(end, WORK_VERDICT) && has_posted(other, WORK_VERDICT));
-	assert_false(end->gave_up);
+	assert_false(end->aborted);
 }
 
 static void check_end(const struct end *end, const struct end *other)
@@ -165,11 +165,11 @@ static void check_end(const struct end *end, const struct end *other)
 }
 
 /* Who meets a stranger tells him nothing but that, and neither moves any data. */
-static void check_turned_away(const struct end *end)
+static void check_refused(const struct end *end)
 {
 	assert_false(exchange_complete(&end->machine));
 	assert_false(end->actions & (ACTION_SEND_DATA | ACTION_SEND_DONE | ACTION_SEND_VERDICT));
-	if (end->sees_stranger)
+	if (end->rejects_proof)
 		assert_false(end->actions & ACTION_SEND_MR);
 }
 
@@ -178,21 +178,21 @@ static void check_final(const struct world *world)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct end *end = &world->ends[i], *other = &world->ends[!i];
-		bool strange = end->sees_stranger || other->sees_stranger;
-		bool calm = !end->gave_up && !other->gave_up && !end->broke && !other->broke;
+		bool strange = end->rejects_proof || other->rejects_proof;
+		bool calm = !end->aborted && !other->aborted && !end->broke && !other->broke;
 
 		assert_true(end->left);
 		if (end->tutorial)
 			continue;
 		if (strange)
-			check_turned_away(end);
+			check_refused(end);
 		else if (calm)
 			assert_int_equal(end->actions, other->tutorial       ? ALL_TO_TUTORIAL
 						       : end->machine.secret ? ALL_WITH_SECRET
 									     : ALL_ACTIONS);
 		if (!exchange_complete(&end->machine))
-			assert_true(strange || end->gave_up || end->broke || other->broke ||
-				    (other->gave_up && !exchange_complete(&other->machine)));
+			assert_true(strange || end->aborted || end->broke || other->broke ||
+				    (other->aborted && !exchange_complete(&other->machine)));
 	}
 }
 
@@ -281,8 +281,8 @@ static void unauthenticated_peers_learn_nothing(void **state)
 
 		if ((i & 3) == 0)
 			continue;
-		world.ends[0].sees_stranger = i & 1;
-		world.ends[1].sees_stranger = i & 2;
+		world.ends[0].rejects_proof = i & 1;
+		world.ends[1].rejects_proof = i & 2;
 		world.may_give_up = i & 4;
 		world.may_break = i & 8;
 		walk_from_start(world, 8);
@@ -425,5 +425,5 @@ int main(void)
 		cmocka_unit_test(names_the_awaited_message),
 	};
 
-	return cmocka_run_group_tests_name("exchange", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("state-machine", tests, NULL, NULL);
 }

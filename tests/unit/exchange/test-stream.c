@@ -115,7 +115,7 @@ static void any_two_ring_sizes_fit(void **state)
 }
 
 /* Every send of one end: what is where, and what is signaled. */
-static void look_at_sends(struct fixture *fixture, bool writes, unsigned int *signaled)
+static void check_sends(struct fixture *fixture, bool writes, unsigned int *signaled)
 {
 	int done = fixture_find(fixture, MSG_DONE), verdict = fixture_find(fixture, MSG_VERDICT);
 	uint64_t announced = 0;
@@ -163,7 +163,7 @@ static void sends_are_in_order_and_mostly_unsignaled(void **state)
 		pair_start(&pair);
 		pair_run(&pair);
 		for (unsigned int end = 0; end < 2; end++) {
-			look_at_sends(ends[end], mode == MODE_WRITE, &signaled);
+			check_sends(ends[end], mode == MODE_WRITE, &signaled);
 			/* READs all are. */
 			assert_true(mode == MODE_READ || signaled * 2 < fake_sends(ends[end]->id));
 		}
@@ -211,7 +211,7 @@ static void an_output_keeps_the_stream(void **state)
 		assert_non_null(mkdtemp(folder));
 		snprintf(output, sizeof(output), "%s/kept", folder);
 		make_stream(&stream, sender, lengths[i / 4], i);
-		receiver->target = output;
+		receiver->output_path = output;
 		expect_exchange(&pair);
 		file = fopen(output, "re");
 		assert_non_null(file);
@@ -230,7 +230,7 @@ static void the_verdict_waits_for_the_output(void **state)
 {
 	(void)state;
 	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
-		struct pair pair = {.active = {.mode = mode}, .passive = {.target = "fifo"}};
+		struct pair pair = {.active = {.mode = mode}, .passive = {.output_path = "fifo"}};
 		char folder[] = "/tmp/test-stream.XXXXXX", taken[16];
 		int reader;
 

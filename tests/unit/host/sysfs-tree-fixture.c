@@ -33,7 +33,7 @@ int remove_tree(void **state)
 }
 
 /* Makes the folders above the path, and writes the path below the root into full. */
-static void make_way(const struct tree *tree, const char *path, char full[512])
+static void make_parents(const struct tree *tree, const char *path, char full[512])
 {
 	snprintf(full, 512, "%s%s", tree->path, path);
 	for (char *slash = full + strlen(tree->path) + 1; (slash = strchr(slash, '/')); slash++) {
@@ -48,7 +48,7 @@ void put_bytes(const struct tree *tree, const char *path, const void *bytes, siz
 	char full[512];
 	FILE *file;
 
-	make_way(tree, path, full);
+	make_parents(tree, path, full);
 	file = fopen(full, "we");
 	assert_non_null(file);
 	assert_int_equal(fwrite(bytes, 1, length, file), length);
@@ -64,7 +64,7 @@ void put_folder(const struct tree *tree, const char *path)
 {
 	char full[512];
 
-	make_way(tree, path, full);
+	make_parents(tree, path, full);
 	(void)mkdir(full, 0755);
 }
 
@@ -72,6 +72,6 @@ void put_link(const struct tree *tree, const char *path, const char *target)
 {
 	char full[512];
 
-	make_way(tree, path, full);
+	make_parents(tree, path, full);
 	assert_int_equal(symlink(target, full), 0);
 }

@@ -31,9 +31,9 @@ static void *at(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-static bool has_mishap(enum mishap which)
+static bool has_fault(enum fault which)
 {
-	return perf_test_device.mishap == which && perf_test_device.mishap_after == 0;
+	return perf_test_device.fault == which && perf_test_device.fault_after == 0;
 }
 
 /* The last byte comes last: who spins sees it before what is behind it. */
@@ -41,17 +41,17 @@ static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
 {
 	uint8_t last = from[length - 1];
 
-	if (has_mishap(MISPLACED)) {
+	if (has_fault(MISPLACED)) {
 		memcpy(to + 1, from, length - 1);
 		to[0] = last;
 		return;
 	}
-	if (has_mishap(LOST))
+	if (has_fault(LOST))
 		return;
 	memcpy(to, from, length - 1);
-	if (has_mishap(DAMAGED))
+	if (has_fault(DAMAGED))
 		to[length / 2] ^= 0x10;
-	__atomic_store_n(to + length - 1, (uint8_t)(last ^ (has_mishap(DAMAGED) && length == 1)),
+	__atomic_store_n(to + length - 1, (uint8_t)(last ^ (has_fault(DAMAGED) && length == 1)),
 		__ATOMIC_RELEASE);
 }
 
@@ -93,13 +93,13 @@ static bool execute(struct fixture_qp *qp)
 	if (request->opcode != IBV_WR_SEND) {
 		if (request->send_flags & IBV_SEND_INLINE)
 			ours = send->bytes;
-		if (has_mishap(REFUSED))
+		if (has_fault(REFUSED))
 			completion.status = IBV_WC_REM_ACCESS_ERR;
 		else if (request->opcode == IBV_WR_RDMA_READ)
 			copy(ours, remote, send->piece.length);
 		else
 			copy(remote, ours, send->piece.length);
-		perf_test_device.mishap_after--;
+		perf_test_device.fault_after--;
 	}
 	if (immediate)
 		deliver(qp->peer, send, true);
@@ -338,6 +338,6 @@ void perf_test_device_start(void)
 	perf_test_device.seed = 1;
 	perf_test_device.operations = perf_test_device.inlined = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
-	perf_test_device.mishap = NO_MISHAP;
+	perf_test_device.fault = NO_FAULT;
 	perf_test_device.reply = NULL;
 }

@@ -51,8 +51,8 @@ extern struct perf_test_device {
 	unsigned int seed; /* of the order in which things happen */
 	unsigned int operations, inlined, signaled;
 	unsigned int lists, polls; /* calls that posted operations, that asked for completions */
-	unsigned int mishap_after;
-	enum mishap mishap;
+	unsigned int fault_after;
+	enum fault fault;
 	uint8_t *reply; /* NULL: none */
 } perf_test_device;
 

@@ -6,8 +6,8 @@
 
 #include "tests/unit/measure/perf-test-device.h"
 
-#define PATIENCE       10000
-#define SHORT_PATIENCE 50
+#define TIMEOUT_MS       10000
+#define SHORT_TIMEOUT_MS 50
 
 /* One end, as probe_prepare() and the orders before a run leave it. */
 
@@ -97,13 +97,13 @@ void perf_test_fixture_start(
 	meet(&fixture->server, &fixture->client);
 }
 
-void perf_test_fixture_mishap(unsigned int after, enum mishap which)
+void perf_test_fixture_fault(unsigned int after, enum fault which)
 {
-	perf_test_device.mishap_after = after;
-	perf_test_device.mishap = which;
+	perf_test_device.fault_after = after;
+	perf_test_device.fault = which;
 }
 
-void perf_test_fixture_answer(uint8_t *place)
+void perf_test_fixture_reply(uint8_t *place)
 {
 	perf_test_device.reply = place;
 }
@@ -153,13 +153,13 @@ static void *serve(void *argument)
 		return NULL;
 	/* What is left of a run are signs of life. */
 	do
-		server->status = probe_receive(&server->probe, &command, deadline_in(PATIENCE));
+		server->status = probe_receive(&server->probe, &command, deadline_in(TIMEOUT_MS));
 	while (server->status > 0);
 	if (server->status == 0 && command.type != COMMAND_END)
 		server->status = -1;
 	command = (struct command){.type = COMMAND_END, .reply = true, .number = 1};
 	if (server->status == 0)
-		server->status = probe_send(&server->probe, &command, deadline_in(PATIENCE));
+		server->status = probe_send(&server->probe, &command, deadline_in(TIMEOUT_MS));
 	return NULL;
 }
 
@@ -168,8 +168,8 @@ static int client(struct perf_test_end *client, struct histogram *latency)
 {
 	struct command command = {.type = COMMAND_END, .number = 1}, reply;
 
-	if (run(client, latency) || probe_send(&client->probe, &command, deadline_in(PATIENCE)) ||
-		probe_receive(&client->probe, &reply, deadline_in(PATIENCE)))
+	if (run(client, latency) || probe_send(&client->probe, &command, deadline_in(TIMEOUT_MS)) ||
+		probe_receive(&client->probe, &reply, deadline_in(TIMEOUT_MS)))
 		return -1;
 	return reply.reply && reply.type == COMMAND_END ? 0 : -1;
 }
@@ -181,8 +181,8 @@ int perf_test_fixture_run(struct perf_test_fixture *fixture,
 
 	assert_true(perf_test_can(&fixture->client.test, parameters) &&
 		    perf_test_can(&fixture->server.test, parameters));
-	perf_test_begin(&fixture->client.test, parameters, PATIENCE);
-	perf_test_begin(&fixture->server.test, parameters, PATIENCE);
+	perf_test_begin(&fixture->client.test, parameters, TIMEOUT_MS);
+	perf_test_begin(&fixture->server.test, parameters, TIMEOUT_MS);
 	assert_int_equal(pthread_create(&thread, NULL, serve, &fixture->server), 0);
 	fixture->client.status = client(&fixture->client, latency);
 	/* Nobody tells it that the client has failed. */
@@ -195,7 +195,7 @@ int perf_test_fixture_run(struct perf_test_fixture *fixture,
 int perf_test_fixture_run_alone(struct perf_test_end *end, const struct test_parameters *parameters,
 	struct histogram *latency)
 {
-	perf_test_begin(&end->test, parameters, SHORT_PATIENCE);
+	perf_test_begin(&end->test, parameters, SHORT_TIMEOUT_MS);
 	end->status = run(end, latency);
 	return end->status;
 }

@@ -10,8 +10,8 @@
 #include "tests/unit/unit.h"
 
 /* What happens to one RDMA operation. */
-enum mishap {
-	NO_MISHAP,
+enum fault {
+	NO_FAULT,
 	DAMAGED,   /* a bit of it is flipped */
 	LOST,      /* it brings nothing, and is complete all the same */
 	MISPLACED, /* its bytes are one byte off, round about */
@@ -35,10 +35,10 @@ void perf_test_fixture_start(
 	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth, size_t memory);
 
 /* The RDMA operation after so many others has that mishap. */
-void perf_test_fixture_mishap(unsigned int after, enum mishap mishap);
+void perf_test_fixture_fault(unsigned int after, enum fault fault);
 
 /* Whoever WRITEs gets the last byte of an answer there at once, and nothing else that was right. */
-void perf_test_fixture_answer(uint8_t *place);
+void perf_test_fixture_reply(uint8_t *place);
 
 /*
  * Carries the plan out at both ends, as the programs do: the client orders the end when its half is over,

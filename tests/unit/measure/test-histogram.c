@@ -174,5 +174,5 @@ int main(void)
 		cmocka_unit_test(rare_slow_times_show),
 	};
 
-	return cmocka_run_group_tests_name("latency", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);
 }

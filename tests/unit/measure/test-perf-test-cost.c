@@ -8,7 +8,7 @@
 /* Too large for a stack. */
 static struct histogram latency;
 
-static struct test_parameters plan_of(bool reads, uint32_t size, uint32_t depth)
+static struct test_parameters parameters_of(bool reads, uint32_t size, uint32_t depth)
 {
 	return (struct test_parameters){
 		.reads = reads,
@@ -33,7 +33,7 @@ static void operations_share_a_call_and_a_signal(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++)
 		for (unsigned int reads = 0; reads < 2; reads++) {
 			struct test_parameters parameters =
-				plan_of(reads, cases[i].size, cases[i].depth);
+				parameters_of(reads, cases[i].size, cases[i].depth);
 			struct perf_test_fixture fixture;
 
 			perf_test_fixture_start(&fixture, 1, parameters.depth, MEMORY);
@@ -50,7 +50,7 @@ static void few_writes_of_a_latency_test_are_signaled(void **state)
 {
 	(void)state;
 	for (unsigned int reads = 0; reads < 2; reads++) {
-		struct test_parameters parameters = plan_of(reads, 8, 64);
+		struct test_parameters parameters = parameters_of(reads, 8, 64);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = TEST_LATENCY;
@@ -68,7 +68,7 @@ static void few_writes_of_a_latency_test_are_signaled(void **state)
 /* Of a WRITE half of the time there and back counts, so all times are half of the run's at most. */
 static void a_write_latency_is_half_a_round_trip(void **state)
 {
-	struct test_parameters parameters = plan_of(false, 8, 64);
+	struct test_parameters parameters = parameters_of(false, 8, 64);
 	uint64_t from, to, count, all = 0;
 	struct perf_test_fixture fixture;
 	size_t at = 0;
@@ -89,7 +89,7 @@ static void processor_time_is_reported(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, 1000, 8);
+		struct test_parameters parameters = parameters_of(kind & 1, 1000, 8);
 		struct perf_test_fixture fixture;
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
@@ -109,7 +109,7 @@ static void waiting_for_an_event_sleeps(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 2; kind++) {
-		struct test_parameters parameters = plan_of(false, 1000, 64);
+		struct test_parameters parameters = parameters_of(false, 1000, 64);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = kind ? TEST_LATENCY : TEST_BANDWIDTH;
@@ -128,7 +128,7 @@ static void interval_rates_are_reported(void **state)
 {
 	(void)state;
 	for (unsigned int reads = 0; reads < 2; reads++) {
-		struct test_parameters parameters = plan_of(reads, 1000, 8);
+		struct test_parameters parameters = parameters_of(reads, 1000, 8);
 		struct perf_test_fixture fixture;
 
 		parameters.direction = TEST_BOTH;
@@ -160,5 +160,5 @@ int main(void)
 		cmocka_unit_test(interval_rates_are_reported),
 	};
 
-	return cmocka_run_group_tests_name("bench-cost", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("perf-test-cost", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 /* Too large for a stack. */
 static struct histogram latency;
 
-static struct test_parameters plan_of(bool reads, enum test_direction direction, bool verify)
+static struct test_parameters parameters_of(bool reads, enum test_direction direction, bool verify)
 {
 	return (struct test_parameters){
 		.reads = reads,
@@ -56,7 +56,7 @@ static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32
 
 	perf_test_fixture_start(&fixture, queue_pairs, depth, MEMORY);
 	for (unsigned int kind = 0; kind < 8 * TEST_DIRECTIONS; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, kind / 8, kind & 2);
+		struct test_parameters parameters = parameters_of(kind & 1, kind / 8, kind & 2);
 
 		parameters.wait = kind & 4 ? TEST_SPIN : TEST_EVENT;
 		parameters.queue_pairs = queue_pairs;
@@ -98,7 +98,8 @@ static void small_writes_are_inline(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct test_parameters parameters = plan_of(cases[i].reads, TEST_CLIENT, false);
+		struct test_parameters parameters =
+			parameters_of(cases[i].reads, TEST_CLIENT, false);
 		struct perf_test_fixture fixture;
 
 		parameters.size = cases[i].size;
@@ -114,7 +115,7 @@ static void a_time_limit_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4 * TEST_DIRECTIONS; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, kind / 4, kind & 2);
+		struct test_parameters parameters = parameters_of(kind & 1, kind / 4, kind & 2);
 		const struct test_result *result;
 		struct perf_test_fixture fixture;
 
@@ -135,14 +136,14 @@ static void a_time_limit_ends_a_run(void **state)
 
 /* The end that compares the data finds the one operation that is wrong, and where. */
 static void find_wrong_data(
-	bool reads, enum test_direction direction, unsigned int slot, enum mishap mishap)
+	bool reads, enum test_direction direction, unsigned int slot, enum fault fault)
 {
-	struct test_parameters parameters = plan_of(reads, direction, true);
+	struct test_parameters parameters = parameters_of(reads, direction, true);
 	struct perf_test_fixture fixture;
 	const struct test_result *finds, *other;
 
 	perf_test_fixture_start(&fixture, 1, 8, MEMORY);
-	perf_test_fixture_mishap(slot, mishap);
+	perf_test_fixture_fault(slot, fault);
 	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 	/* READ data is compared by the end that initiates, written data by the other one. */
 	finds = reads == (direction == TEST_CLIENT) ? &fixture.client.result
@@ -150,33 +151,33 @@ static void find_wrong_data(
 	other = finds == &fixture.client.result ? &fixture.server.result : &fixture.client.result;
 	assert_int_equal(finds->wrong, 1);
 	assert_int_equal(other->wrong, 0);
-	if (mishap == DAMAGED)
+	if (fault == DAMAGED)
 		assert_int_equal(finds->wrong_offset, parameters.size / 2);
 	perf_test_fixture_stop(&fixture);
 }
 
 static void wrong_data_is_found(void **state)
 {
-	static const enum mishap mishaps[] = {DAMAGED, LOST, MISPLACED};
+	static const enum fault faults[] = {DAMAGED, LOST, MISPLACED};
 	static const unsigned int slots[] = {0, 7, 60, OPERATIONS - 1};
 
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++)
-		for (size_t i = 0; i < COUNT(mishaps); i++)
+		for (size_t i = 0; i < COUNT(faults); i++)
 			for (size_t j = 0; j < COUNT(slots); j++)
 				find_wrong_data(kind & 1, kind & 2 ? TEST_SERVER : TEST_CLIENT,
-					slots[j], mishaps[i]);
+					slots[j], faults[i]);
 }
 
 /* Who does not verify does not see it: it is no test of the tests. */
 static void wrong_data_is_ignored_without_verify(void **state)
 {
-	struct test_parameters parameters = plan_of(false, TEST_CLIENT, false);
+	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, false);
 	struct perf_test_fixture fixture;
 
 	(void)state;
 	perf_test_fixture_start(&fixture, 1, 8, MEMORY);
-	perf_test_fixture_mishap(5, DAMAGED);
+	perf_test_fixture_fault(5, DAMAGED);
 	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 	assert_done(&fixture, &parameters);
 	perf_test_fixture_stop(&fixture);
@@ -192,11 +193,11 @@ static void a_failed_operation_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, kind & 2);
+		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, kind & 2);
 		struct perf_test_fixture fixture;
 
 		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
-		perf_test_fixture_mishap(20, REFUSED);
+		perf_test_fixture_fault(20, REFUSED);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), -1);
 		assert_failure(&fixture.client, FAILURE_COMPLETION);
 		assert_int_equal(fixture.client.probe.failure.code, IBV_WC_REM_ACCESS_ERR);
@@ -209,7 +210,7 @@ static void the_idle_timeout_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, true);
+		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, true);
 		struct perf_test_fixture fixture;
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
@@ -253,7 +254,7 @@ static void impossible_notices_are_refused(void **state)
 
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, true);
+		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, true);
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
 		assert_impossible(&parameters, true, 0, &ahead);
@@ -278,7 +279,7 @@ static void notices_in_a_latency_test_are_refused(void **state)
 
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(false, TEST_CLIENT, kind & 2);
+		struct test_parameters parameters = parameters_of(false, TEST_CLIENT, kind & 2);
 
 		parameters.kind = TEST_LATENCY;
 		parameters.wait = kind & 1 ? TEST_SPIN : TEST_EVENT;
@@ -291,7 +292,7 @@ static void the_idle_timeout_ends_a_latency_test(void **state)
 {
 	(void)state;
 	for (unsigned int wait = 0; wait < TEST_WAITS; wait++) {
-		struct test_parameters parameters = plan_of(false, TEST_CLIENT, false);
+		struct test_parameters parameters = parameters_of(false, TEST_CLIENT, false);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = TEST_LATENCY;
@@ -313,7 +314,7 @@ static void a_signal_ends_a_run(void **state)
 {
 	(void)state;
 	for (unsigned int kind = 0; kind < 4; kind++) {
-		struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
+		struct test_parameters parameters = parameters_of(false, TEST_CLIENT, true);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = kind & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
@@ -334,7 +335,7 @@ static void a_failed_thread_ends_a_run(void **state)
 	(void)state;
 	for (unsigned int kind = 0; kind < 8; kind++) {
 		struct test_parameters parameters =
-			plan_of(kind & 1, kind & 2 ? TEST_BOTH : TEST_CLIENT, kind & 4);
+			parameters_of(kind & 1, kind & 2 ? TEST_BOTH : TEST_CLIENT, kind & 4);
 		struct perf_test_fixture fixture;
 
 		parameters.operations = 0;
@@ -350,7 +351,7 @@ static void a_failed_thread_ends_a_run(void **state)
 /* Damaged data is waited for a while, each time anew; a signal is seen all the same. */
 static void a_signal_ends_a_run_that_also_fails(void **state)
 {
-	struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
+	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, true);
 	struct perf_test_fixture fixture;
 	struct perf_test *test = &fixture.server.test;
 	struct test_shared shared;
@@ -367,7 +368,7 @@ static void a_signal_ends_a_run_that_also_fails(void **state)
 	pattern_fill(
 		memory, parameters.size - 1, perf_test_seed(test, test->queue_pairs, 0, false));
 	memory[parameters.size - 1] = 1;
-	perf_test_fixture_answer(memory + parameters.size - 1);
+	perf_test_fixture_reply(memory + parameters.size - 1);
 	eventfd_write(fixture.server.probe.stop_fd, 1);
 	test_shared_init(&shared, probe_now());
 	fixture.server.status = perf_test_run(test, &shared, &fixture.server.result, NULL);
@@ -383,7 +384,7 @@ static void run_latencies(uint32_t size, unsigned int waits)
 
 	perf_test_fixture_start(&fixture, 1, 64, MEMORY);
 	for (unsigned int kind = 0; kind < 4 * waits; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, kind & 2);
+		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, kind & 2);
 
 		parameters.kind = TEST_LATENCY;
 		parameters.wait = kind & 4 ? TEST_SPIN : TEST_EVENT;
@@ -418,11 +419,11 @@ static void a_latency_test_times_each_operation(void **state)
 /* In the middle, and of a single byte, too, of which who sleeps learns by an event. */
 static void a_latency_test_finds_wrong_data(void **state)
 {
-	static const enum mishap mishaps[] = {DAMAGED, LOST};
+	static const enum fault faults[] = {DAMAGED, LOST};
 
 	(void)state;
 	for (unsigned int kind = 0; kind < 8; kind++) {
-		struct test_parameters parameters = plan_of(kind & 1, TEST_CLIENT, true);
+		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, true);
 		struct perf_test_fixture fixture;
 
 		parameters.kind = TEST_LATENCY;
@@ -431,7 +432,7 @@ static void a_latency_test_finds_wrong_data(void **state)
 		parameters.size = kind & 2 ? 1 : 1000;
 		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
 		histogram_init(&latency);
-		perf_test_fixture_mishap(10, mishaps[kind >> 2]);
+		perf_test_fixture_fault(10, faults[kind >> 2]);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, &latency), 0);
 		assert_int_equal(fixture.client.result.wrong + fixture.server.result.wrong, 1);
 		perf_test_fixture_stop(&fixture);
@@ -440,7 +441,7 @@ static void a_latency_test_finds_wrong_data(void **state)
 
 static void refuses_unsupported_parameters(void **state)
 {
-	struct test_parameters parameters = plan_of(false, TEST_CLIENT, true);
+	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, true);
 	struct perf_test_fixture fixture;
 	struct perf_test *test = &fixture.server.test;
 
@@ -469,7 +470,7 @@ static void makes_the_agreed_number_of_queue_pairs(void **state)
 {
 	static const size_t wrong[] = {0, 1, 3, 5, 8, 256};
 	struct perf_test unmade;
-	struct test_parameters parameters = plan_of(false, TEST_CLIENT, false);
+	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, false);
 	uint8_t numbers[256] = {0};
 	struct perf_test_fixture fixture;
 
@@ -510,5 +511,5 @@ int main(void)
 		cmocka_unit_test(makes_the_agreed_number_of_queue_pairs),
 	};
 
-	return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("perf-test", tests, NULL, NULL);
 }

@@ -159,5 +159,5 @@ int main(void)
 		cmocka_unit_test(the_schema_refuses_faults),
 	};
 
-	return cmocka_run_group_tests_name("measurement-document", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

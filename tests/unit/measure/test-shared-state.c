@@ -2,10 +2,10 @@
 #include "measure/shared-state.h"
 #include "tests/unit/unit.h"
 
-#define MS      UINT64_C(1000000)
-#define START   (UINT64_C(5000) * MS)
-#define THREADS 4
-#define NOTES   10000
+#define MS        UINT64_C(1000000)
+#define START     (UINT64_C(5000) * MS)
+#define THREADS   4
+#define ADDITIONS 10000
 
 static void the_bytes_of_all_threads_count(void **state)
 {
@@ -47,9 +47,9 @@ static void an_older_time_counts_as_now(void **state)
 	assert_int_equal(intervals.best, 10000);
 }
 
-static void *note(void *argument)
+static void *addition(void *argument)
 {
-	for (unsigned int i = 1; i <= NOTES; i++)
+	for (unsigned int i = 1; i <= ADDITIONS; i++)
 		test_shared_add(argument, START + i, 3);
 	return NULL;
 }
@@ -62,10 +62,10 @@ static void no_byte_is_lost_between_threads(void **state)
 	(void)state;
 	test_shared_init(&shared, START);
 	for (unsigned int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, note, &shared), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, addition, &shared), 0);
 	for (unsigned int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
-	assert_int_equal(shared.bytes, THREADS * NOTES * 3);
+	assert_int_equal(shared.bytes, THREADS * ADDITIONS * 3);
 }
 
 int main(void)
@@ -76,5 +76,5 @@ int main(void)
 		cmocka_unit_test(no_byte_is_lost_between_threads),
 	};
 
-	return cmocka_run_group_tests_name("course", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("shared-state", tests, NULL, NULL);
 }

@@ -397,5 +397,5 @@ int main(void)
 		cmocka_unit_test(a_latency_becomes_json),
 	};
 
-	return cmocka_run_group_tests_name("measurement", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }

@@ -175,5 +175,5 @@ int main(void)
 		cmocka_unit_test(carries_test_parameters_in_its_text),
 	};
 
-	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("command", tests, NULL, NULL);
 }

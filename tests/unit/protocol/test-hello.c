@@ -206,5 +206,5 @@ int main(void)
 		cmocka_unit_test(knows_control_sessions),
 	};
 
-	return cmocka_run_group_tests_name("introduction", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("hello", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "protocol/secret.h"
 #include "tests/unit/unit.h"
 
-#define WORDS "sixteen bytes or"
+#define SECRET_TEXT "sixteen bytes or"
 
 static char folder[] = "/tmp/test-secret-XXXXXX";
 static char path[sizeof(folder) + 16];
@@ -80,12 +80,12 @@ static void accepts_a_private_file(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(good); i++) {
-		write_file(WORDS, SECRET_MIN, good[i]);
+		write_file(SECRET_TEXT, SECRET_MIN, good[i]);
 		assert_loads(&secret);
 		secret_free(secret);
 	}
 	for (size_t i = 0; i < COUNT(bad); i++) {
-		write_file(WORDS, SECRET_MIN, bad[i]);
+		write_file(SECRET_TEXT, SECRET_MIN, bad[i]);
 		assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
 	}
 	secret_free(NULL);
@@ -100,14 +100,14 @@ static void accepts_a_group_readable_credential(void **state)
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	write_file(WORDS, SECRET_MIN, 0440);
+	write_file(SECRET_TEXT, SECRET_MIN, 0440);
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/elsewhere", 1), 0);
 	assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
 	assert_loads(&secret);
 	secret_free(secret);
 	for (size_t i = 0; i < COUNT(bad); i++) {
-		write_file(WORDS, SECRET_MIN, bad[i]);
+		write_file(SECRET_TEXT, SECRET_MIN, bad[i]);
 		assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
 	}
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
@@ -119,7 +119,7 @@ static void refuses_a_file_of_another_user(void **state)
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	write_file(WORDS, SECRET_MIN, 0600);
+	write_file(SECRET_TEXT, SECRET_MIN, 0600);
 	assert_int_equal(chown(path, 65534, 65534), 0);
 	assert_refused(path, EPERM, "it belongs to another user");
 }
@@ -196,10 +196,10 @@ static void assert_all_differ(const struct hashes *a, const struct hashes *b)
 static void ignores_a_final_newline(void **state)
 {
 	struct secret *secrets[] = {
-		secret_of(WORDS, SECRET_MIN),
-		secret_of(WORDS "\n", SECRET_MIN + 1),
-		secret_of(WORDS "\n\n", SECRET_MIN + 2),
-		secret_of(WORDS " ", SECRET_MIN + 1),
+		secret_of(SECRET_TEXT, SECRET_MIN),
+		secret_of(SECRET_TEXT "\n", SECRET_MIN + 1),
+		secret_of(SECRET_TEXT "\n\n", SECRET_MIN + 2),
+		secret_of(SECRET_TEXT " ", SECRET_MIN + 1),
 	};
 	struct hashes hashes[COUNT(secrets)];
 
@@ -217,7 +217,7 @@ static void ignores_a_final_newline(void **state)
 /* A bit of either side's words: of its introduction, which has mode and version, or of its nonce. */
 static void everything_is_bound_to_the_hellos(void **state)
 {
-	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
 	struct hashes before, after;
 
 	(void)state;
@@ -239,7 +239,7 @@ static void everything_is_bound_to_the_hellos(void **state)
 static void everything_is_bound_to_the_secret(void **state)
 {
 	struct hashes before, after;
-	char hello_bytes[] = WORDS;
+	char hello_bytes[] = SECRET_TEXT;
 	struct secret *secret = secret_of(hello_bytes, SECRET_MIN);
 
 	(void)state;
@@ -261,7 +261,7 @@ static void everything_is_bound_to_the_secret(void **state)
 /* What one side says is wrong in the mouth of the other, even where both have said the same. */
 static void a_reflected_proof_is_wrong(void **state)
 {
-	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
 	struct secret_transcript mirror = {{"the very same words", "the very same words"}};
 	uint8_t proof[SECRET_PROOF_SIZE], tag[SECRET_TAG_SIZE];
 
@@ -279,7 +279,7 @@ static void a_reflected_proof_is_wrong(void **state)
 
 static void one_wrong_bit_is_enough(void **state)
 {
-	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
 	uint8_t proof[SECRET_PROOF_SIZE], tag[SECRET_TAG_SIZE];
 
 	(void)state;
@@ -304,7 +304,7 @@ static void one_wrong_bit_is_enough(void **state)
 static void a_stream_has_the_key_of_its_name(void **state)
 {
 	static const char *const names[] = {"", "a", "b", "ab", "name"};
-	struct secret *secret = secret_of(WORDS, SECRET_MIN);
+	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
 	uint8_t keys[COUNT(names)][SECRET_KEY_SIZE];
 
 	(void)state;

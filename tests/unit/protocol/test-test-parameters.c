@@ -300,5 +300,5 @@ int main(void)
 		cmocka_unit_test(results_of_threads_add_up),
 	};
 
-	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("test-parameters", tests, NULL, NULL);
 }

@@ -72,5 +72,5 @@ int main(void)
 		cmocka_unit_test(is_the_same_everywhere),
 	};
 
-	return cmocka_run_group_tests_name("pattern", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("test-pattern", tests, NULL, NULL);
 }

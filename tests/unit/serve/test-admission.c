@@ -104,7 +104,7 @@ static void unauthenticated_peers_are_refused(void **state)
 	secret_free(other);
 }
 
-static void expect_turned_away(struct fixture *fixture)
+static void expect_refused(struct fixture *fixture)
 {
 	fixture_complete_all(fixture);
 	assert_int_equal(fixture_count(fixture, MSG_MR), 0);
@@ -140,7 +140,7 @@ static void a_replayed_proof_is_refused(void **state)
 		recorded = fixture_proof(&replayer);
 		fixture_receive(&after, &recorded);
 		assert_false(fixture_events(&after) & CONNECTION_AUTHENTICATED);
-		expect_turned_away(&after);
+		expect_refused(&after);
 	}
 	secret_free(secret);
 }
@@ -161,7 +161,7 @@ static void a_reflected_proof_is_refused(void **state)
 			fixture_start_active(&fixture, &peer, none, UINT8_MAX, &failure), 0);
 		ours = fixture_last(&fixture, MSG_PROOF);
 		fixture_receive(&fixture, &ours);
-		expect_turned_away(&fixture);
+		expect_refused(&fixture);
 	}
 	secret_free(secret);
 	secret_free(none);
@@ -251,7 +251,7 @@ static void exchange_up_to_data(struct fixture *fixture, struct handshake *peer,
 }
 
 /* The peer's text and MSG_DONE, with the digest for data of that name. */
-static void hear_text(struct fixture *fixture, const struct handshake *peer, const char *name)
+static void receive_text(struct fixture *fixture, const struct handshake *peer, const char *name)
 {
 	struct message done = fixture_peer_done(fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	uint8_t key[SECRET_KEY_SIZE];
@@ -283,7 +283,7 @@ static void a_signed_verdict_is_believed(void **state)
 		struct message ours, theirs;
 
 		exchange_up_to_data(&fixture, &peer, secret, "name");
-		hear_text(&fixture, &peer, "name");
+		receive_text(&fixture, &peer, "name");
 		ours = fixture_last(&fixture, MSG_VERDICT);
 		assert_int_equal(ours.verdict, VERDICT_VERIFIED);
 		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_VERIFIED,
@@ -312,7 +312,7 @@ static void data_changed_in_transit_is_damaged(void **state)
 
 		exchange_up_to_data(&fixture, &peer, secret, names[0]);
 		if (i & 2) {
-			hear_text(&fixture, &peer, names[1]);
+			receive_text(&fixture, &peer, names[1]);
 		} else {
 			/* A digest that anybody can compute. */
 			struct message done =
@@ -349,7 +349,7 @@ static void a_forged_verdict_is_refused(void **state)
 		struct message theirs = verified;
 
 		exchange_up_to_data(&fixture, &peer, secret, "");
-		hear_text(&fixture, &peer, "");
+		receive_text(&fixture, &peer, "");
 		if (i / 2 == 1) /* what was "damaged" */
 			theirs.digest = verdict_of(&peer, VERDICT_DAMAGED).digest;
 		else if (i / 2 == 2) /* our own */

@@ -200,5 +200,5 @@ int main(void)
 		cmocka_unit_test(a_slot_is_reused),
 	};
 
-	return cmocka_run_group_tests_name("places", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("slots", tests, NULL, NULL);
 }

@@ -13,9 +13,9 @@
 #include "tests/unit/unit.h"
 
 char why[OUTPUT_FILE_WHY_SIZE];
-char folder[] = "/tmp/test-target.XXXXXX";
+char folder[] = "/tmp/test-output-file.XXXXXX";
 
-int target_fixture_set_up(void **state)
+int output_file_fixture_set_up(void **state)
 {
 	(void)state;
 	why[0] = '\0';
@@ -33,7 +33,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 	return remove(path);
 }
 
-int target_fixture_tear_down(void **state)
+int output_file_fixture_tear_down(void **state)
 {
 	(void)state;
 	return chdir("/") || nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -13,11 +13,12 @@ extern char why[OUTPUT_FILE_WHY_SIZE];
 extern char folder[];
 
 /* cmocka's fixtures: an empty folder and umask 022; and the folder removed. */
-int target_fixture_set_up(void **state);
-int target_fixture_tear_down(void **state);
+int output_file_fixture_set_up(void **state);
+int output_file_fixture_tear_down(void **state);
 
-#define TARGET_TEST(function) \
-	cmocka_unit_test_setup_teardown(function, target_fixture_set_up, target_fixture_tear_down)
+#define OUTPUT_FILE_TEST(function) \
+	cmocka_unit_test_setup_teardown( \
+		function, output_file_fixture_set_up, output_file_fixture_tear_down)
 
 /* Opens an output to which the peer gives that name; its fallback is "10.0.0.1-45678". */
 int open_named(

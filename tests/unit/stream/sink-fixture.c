@@ -13,7 +13,7 @@ static uint8_t kept_data[DRAIN_DATA + 1];
 
 int drain_set_up(void **state)
 {
-	if (target_fixture_set_up(state))
+	if (output_file_fixture_set_up(state))
 		return -1;
 	stream_fill(drain_data, 0, DRAIN_DATA);
 	drain.sink = NULL;
@@ -37,7 +37,7 @@ int drain_tear_down(void **state)
 	close_drain();
 	dup2(drain.saved_output, STDOUT_FILENO);
 	close(drain.saved_output);
-	return target_fixture_tear_down(state);
+	return output_file_fixture_tear_down(state);
 }
 
 void drain_again(void)

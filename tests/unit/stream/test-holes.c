@@ -14,7 +14,7 @@
 /* A file without a name. */
 static int make_file(void)
 {
-	char path[] = "/tmp/test-sparse.XXXXXX";
+	char path[] = "/tmp/test-holes.XXXXXX";
 	int file = mkostemp(path, O_CLOEXEC);
 
 	assert_true(file >= 0);

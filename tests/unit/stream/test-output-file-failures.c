@@ -59,13 +59,13 @@ int close(int descriptor)
 static int set_up(void **state)
 {
 	memset(&faults, 0, sizeof(faults));
-	return target_fixture_set_up(state);
+	return output_file_fixture_set_up(state);
 }
 
 static int tear_down(void **state)
 {
 	memset(&faults, 0, sizeof(faults));
-	return target_fixture_tear_down(state);
+	return output_file_fixture_tear_down(state);
 }
 
 /* Runs what needs a process of its own. It returns 0, or 77 if it cannot be tested here. */

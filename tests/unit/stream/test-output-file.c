@@ -266,19 +266,19 @@ static void takes_names_of_255_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TARGET_TEST(appears_whole_when_committed),
-		TARGET_TEST(leaves_nothing_when_not_committed),
-		TARGET_TEST(keeps_zeros_at_the_end),
-		TARGET_TEST(has_the_permissions_of_any_new_file),
-		TARGET_TEST(takes_the_name_of_the_peer_in_a_directory),
-		TARGET_TEST(stays_in_its_directory),
-		TARGET_TEST(keeps_existing_files),
-		TARGET_TEST(replaces_no_directory),
-		TARGET_TEST(replaces_only_files_of_a_directory),
-		TARGET_TEST(replaces_the_file_behind_a_link),
-		TARGET_TEST(writes_straight_into_devices),
-		TARGET_TEST(writes_to_standard_output),
-		TARGET_TEST(takes_names_of_255_bytes),
+		OUTPUT_FILE_TEST(appears_whole_when_committed),
+		OUTPUT_FILE_TEST(leaves_nothing_when_not_committed),
+		OUTPUT_FILE_TEST(keeps_zeros_at_the_end),
+		OUTPUT_FILE_TEST(has_the_permissions_of_any_new_file),
+		OUTPUT_FILE_TEST(takes_the_name_of_the_peer_in_a_directory),
+		OUTPUT_FILE_TEST(stays_in_its_directory),
+		OUTPUT_FILE_TEST(keeps_existing_files),
+		OUTPUT_FILE_TEST(replaces_no_directory),
+		OUTPUT_FILE_TEST(replaces_only_files_of_a_directory),
+		OUTPUT_FILE_TEST(replaces_the_file_behind_a_link),
+		OUTPUT_FILE_TEST(writes_straight_into_devices),
+		OUTPUT_FILE_TEST(writes_to_standard_output),
+		OUTPUT_FILE_TEST(takes_names_of_255_bytes),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -215,5 +215,5 @@ int main(void)
 
 	/* As the programs do. */
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests_name("sink failures", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sink-failures", tests, NULL, NULL);
 }

@@ -237,5 +237,5 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests_name(
-		"source failures", tests, feed_set_up_group, feed_tear_down_group);
+		"source-failures", tests, feed_set_up_group, feed_tear_down_group);
 }

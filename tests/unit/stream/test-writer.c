@@ -21,7 +21,7 @@
 /* More than any pipe, socket or terminal holds. */
 #define PLENTY (8 << 20)
 
-static char folder[] = "/tmp/test-outlet.XXXXXX";
+static char folder[] = "/tmp/test-writer.XXXXXX";
 static char fifo[64];
 static uint8_t data[PLENTY], received[PLENTY];
 

@@ -98,10 +98,10 @@ static bool cq_thread_sleeps(void)
 }
 
 /* How often that thread has gone to sleep; -1 if it does not sleep now, or is gone. proc(5). */
-static long naps_of(int thread)
+static long sleeps_of(int thread)
 {
 	char path[64], line[128], thread_state = '?';
-	long naps = 0, count;
+	long sleeping = 0, count;
 	FILE *status;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/status", thread);
@@ -110,26 +110,26 @@ static long naps_of(int thread)
 		sscanf(line, "State: %c", &thread_state);
 		if (sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1 ||
 			sscanf(line, "nonvoluntary_ctxt_switches: %ld", &count) == 1)
-			naps += count;
+			sleeping += count;
 	}
 	if (status)
 		fclose(status);
-	return thread_state == 'S' ? naps : -1;
+	return thread_state == 'S' ? sleeping : -1;
 }
 
 /* The naps of all other threads, or -1 if one of them does not sleep. */
-static long naps_of_all(void)
+static long sleeps_of_all(void)
 {
 	DIR *threads = opendir("/proc/self/task");
 	struct dirent *thread;
-	long all = 0, naps;
+	long all = 0, sleeping;
 
 	fake_rule(threads, "no /proc");
 	while (all >= 0 && (thread = readdir(threads))) {
 		if (thread->d_name[0] == '.' || atoi(thread->d_name) == gettid())
 			continue;
-		naps = naps_of(atoi(thread->d_name));
-		all = naps < 0 ? -1 : all + naps + 1;
+		sleeping = sleeps_of(atoi(thread->d_name));
+		all = sleeping < 0 ? -1 : all + sleeping + 1;
 	}
 	closedir(threads);
 	return all;
@@ -144,9 +144,9 @@ void fake_settle(void)
 	const struct timespec moment = {0, 10000};
 
 	for (unsigned int tries = 0; tries < 1000000; tries++) {
-		long naps = naps_of_all();
+		long sleeping = sleeps_of_all();
 
-		if (naps >= 0 && cq_thread_sleeps() && naps_of_all() == naps)
+		if (sleeping >= 0 && cq_thread_sleeps() && sleeps_of_all() == sleeping)
 			return;
 		nanosleep(&moment, NULL);
 	}
@@ -307,7 +307,7 @@ unsigned int fake_sends(struct rdma_cm_id *id)
 	unsigned int posted;
 
 	fake_lock();
-	posted = fake_of_id(id)->posted - fake_of_id(id)->markers;
+	posted = fake_of_id(id)->posted - fake_of_id(id)->drains;
 	fake_unlock();
 	return posted;
 }

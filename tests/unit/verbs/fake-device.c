@@ -234,7 +234,7 @@ void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr
 		.rkey = request->wr.rdma.rkey,
 	};
 	connection->reading += reads;
-	connection->markers += request->num_sge == 0 && connection->broken;
+	connection->drains += request->num_sge == 0 && connection->broken;
 	if (request->num_sge > 0)
 		send->piece = *request->sg_list;
 	if (!reads)

@@ -43,7 +43,7 @@ struct fake_connection {
 	unsigned int receives_posted, received, receives_freed;
 	struct fake_send *sends; /* all that ever were */
 	size_t room;
-	unsigned int posted, completed, freed, markers;
+	unsigned int posted, completed, freed, drains;
 	unsigned int reading, reads;
 	unsigned int flood; /* messages of no bytes that come as fast as they are taken */
 	bool broken;
