@@ -127,7 +127,7 @@ static void judge_bandwidth(struct diagnosis *diagnosis, double there, double ba
 	enum impairment why;
 	char text[240];
 
-	if (speed_is_good(
+	if (link_speed_is_good(
 		    &diagnosis->ours, &diagnosis->theirs, there, back, &why, text, sizeof(text)))
 		check_list_ok(&diagnosis->list, CHECK_BANDWIDTH, "%s", text);
 	else

@@ -1,3 +1,7 @@
+/*
+ * The facts of one end of a connection: a list of names and values, its encoding as lines of text, and the
+ * comparison of two ends. A list is the caller's, of fixed size.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,11 +15,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What two sides of a good connection have in common, or should. */
+/* Facts that should be equal at both ends. */
 static const char *const common[] = {"version", "protocol", "link layer", "rate", "rdma mtu",
 	"interface mtu", "gid type", "reads answered"};
 
-/* What is a number for programs; `megabits` is that of the rate. */
+/* Facts that are numbers in a document; `megabits` is that of the rate. */
 static const char *const numbers[] = {"port", "rdma mtu", "interface mtu", "reads answered",
 	"reads asked", "max size", "megabits", "numa node", "thread numa node"};
 
@@ -51,7 +55,7 @@ size_t facts_encode(const struct facts *facts, char *text, size_t size)
 		const struct fact *fact = &facts->facts[i];
 		size_t more = strlen(fact->name) + strlen(": \n") + strlen(fact->value);
 
-		/* One byte is for the zero of snprintf(). */
+		/* One byte is for the terminator of snprintf(). */
 		if (used + more >= size)
 			break;
 		snprintf(text + used, size - used, "%s: %s\n", fact->name, fact->value);
@@ -65,7 +69,7 @@ int facts_decode(struct facts *facts, const char *text, size_t size)
 	const char *rest = text, *end = text + size;
 
 	facts->count = 0;
-	/* A zero would end a name or a value early. */
+	/* A zero byte would end a name or a value early. */
 	if (memchr(text, '\0', size))
 		return -EPROTO;
 	while (rest < end) {
@@ -93,7 +97,7 @@ static bool is_one_of(const char *name, const char *const names[], size_t count)
 	return false;
 }
 
-/* Adds a value: what should be a number and is none, as a peer may say anything, is null. */
+/* Adds a value; null if it should be a number and is none, as a peer may send. */
 static bool add_value(struct json_object *object, const char *key, const struct fact *fact)
 {
 	uint64_t number;
@@ -105,7 +109,7 @@ static bool add_value(struct json_object *object, const char *key, const struct 
 		       : document_add(object, key, NULL);
 }
 
-/* Adds the rate as a number, too; null if it is none. */
+/* Adds the number of the rate; null if it has none. */
 static bool add_megabits(struct json_object *object, const char *rate)
 {
 	uint64_t megabits = inventory_megabits(rate);
@@ -138,7 +142,7 @@ struct json_object *facts_json(const struct facts *facts)
 	return document_filled(object, object && fill(object, facts));
 }
 
-/* The index-th name: all of ours, then those that only they have. NULL at the end. */
+/* The name at this index: all of ours, then those that only theirs have. NULL at the end. */
 static const char *name_at(const struct facts *ours, const struct facts *theirs, unsigned int index)
 {
 	if (index < ours->count)

@@ -17,12 +17,12 @@
 #include "base/address.h"
 #include "host/sysfs.h"
 
-/* One entry of a port's GID table. Those that are all zero are left out. */
+/* An entry of a port's GID table. Entries of zeros are left out. */
 struct inventory_gid {
 	unsigned int index;
 	char text[INET6_ADDRSTRLEN]; /* "fe80::1", "::ffff:10.0.0.1" */
 	char type[24];               /* "RoCE v2", "IB/RoCE v1" */
-	char interface[IF_NAMESIZE]; /* the network interface that it belongs to */
+	char interface[IF_NAMESIZE]; /* network interface */
 	bool link_local;             /* fe80::/10: no IP address that can be routed */
 };
 
@@ -47,7 +47,7 @@ struct inventory_port {
 	char link_layer[24];     /* "InfiniBand", "Ethernet" */
 	char rate[48];           /* "100 Gb/sec (4X EDR)" */
 	uint64_t megabits;       /* the same in Mb/s, 0 if not known */
-	unsigned int rdma_mtu;   /* bytes of data in a packet, 0: not told by sysfs, but by verbs */
+	unsigned int rdma_mtu;   /* bytes of data in a packet; 0 until it is set from verbs */
 	unsigned int lid;        /* of InfiniBand: the port's address, 0: none */
 	unsigned int sm_lid;     /* and that of the subnet manager */
 	size_t gid_count, interface_count;
@@ -68,16 +68,16 @@ struct inventory_device {
 	struct inventory_port *ports; /* by number */
 };
 
-/* ib_core's netns_mode: whether RDMA devices are seen from all network namespaces. rdma-system(8). */
+/* ib_core's netns_mode: which network namespaces have an RDMA device. rdma-system(8). */
 enum inventory_netns {
 	INVENTORY_NETNS_UNKNOWN = 0,
-	INVENTORY_NETNS_SHARED,    /* each is seen from all */
-	INVENTORY_NETNS_EXCLUSIVE, /* each belongs to one */
+	INVENTORY_NETNS_SHARED,    /* all namespaces have all devices */
+	INVENTORY_NETNS_EXCLUSIVE, /* each device is in one namespace */
 };
 
 struct inventory {
 	enum sysfs_access rdma_cm; /* to /dev/infiniband/rdma_cm */
-	bool ib_core, rdma_ucm;    /* these kernel modules are there */
+	bool ib_core, rdma_ucm;    /* these kernel modules are loaded */
 	enum inventory_netns netns;
 	uint64_t locked_max; /* bytes that may be locked, UINT64_MAX: no limit. getrlimit(2) */
 	bool ipc_lock;       /* the process has CAP_IPC_LOCK, for which there is no limit */
@@ -86,15 +86,12 @@ struct inventory {
 };
 
 /*
- * Takes the inventory; what cannot be read is left out. root: see host/sysfs.h. Returns 0, and the
- * caller frees it; or -errno, -ENOMEM among them, and there is nothing to free. Any thread.
+ * Takes the inventory; files that cannot be read are left out. root: see host/sysfs.h. Returns 0 and the
+ * caller frees it, or -errno, such as -ENOMEM, and there is nothing to free. Any thread.
  */
 int inventory_take(const char *root, struct inventory *inventory);
 
-/*
- * The same, with these addresses of network interfaces instead of getifaddrs(3)'s, which tests make
- * up.
- */
+/* The same with a list of interface addresses in place of getifaddrs(3), for tests. */
 int inventory_take_with(
 	const char *root, const struct ifaddrs *addresses, struct inventory *inventory);
 

@@ -1,3 +1,6 @@
+/*
+ * Files and folders of sysfs, /proc and /dev below a root folder. Nothing stays open between calls.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,7 +12,7 @@
 
 #include "host/sysfs.h"
 
-/* A number as the kernel prints it, and a line end; what is longer is none. */
+/* Longer than any number of 64 bits with its line end. */
 #define NUMBER_SIZE 32
 
 static int make_path(char path[PATH_MAX], const char *root, const char *format, va_list arguments)
@@ -32,7 +35,7 @@ static int make_path(char path[PATH_MAX], const char *root, const char *format, 
 /* Reads up to size - 1 bytes. Returns 0 or -errno. */
 static int read_path(const char *path, char *text, size_t size)
 {
-	/* What should be a file of sysfs but is a pipe must keep nobody waiting. */
+	/* O_NONBLOCK: opening a pipe in place of a file must not block. */
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	size_t used = 0;
 	ssize_t length = 1;
@@ -66,7 +69,7 @@ static int read_text(
 	return error ? error : read_path(path, text, size);
 }
 
-/* Ends the text with its first line, and that before the blanks at its end. */
+/* Cuts the text after its first line, without the blanks at its end. */
 static void keep_line(char *text)
 {
 	size_t length = strcspn(text, "\n");
@@ -140,7 +143,7 @@ int sysfs_number(const char *root, uint64_t *number, const char *format, ...)
 	va_end(arguments);
 	if (error)
 		return error;
-	/* A text that fills all room may have been cut. */
+	/* A text that fills the array may have been cut. */
 	if (strlen(text) == sizeof(text) - 1)
 		return -EINVAL;
 	keep_line(text);

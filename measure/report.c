@@ -175,7 +175,7 @@ static bool fill_document(struct json_object *object, const struct measurement_r
 	       document_add_number(object, "status", report->status) &&
 	       document_add_text(object, "error", report->error) && add_asked(object, options) &&
 	       add_rate_or_null(object, "link_bytes_per_second",
-		       speed_of_link(report->ours, report->theirs)) &&
+		       link_speed_of_data(report->ours, report->theirs)) &&
 	       document_add_value(object, "here", facts_json(report->ours)) &&
 	       document_add_value(object, "there", facts_json(report->theirs)) &&
 	       document_add_value(object, "results", json_object_get(report->results)) &&

@@ -55,7 +55,8 @@ double measurement_wanted(
 
 	if (!measure->expect_percent)
 		return measure->expect;
-	return measure->expect * speed_of_link(ours, theirs) * (measure->bidirectional ? 2 : 1);
+	return measure->expect * link_speed_of_data(ours, theirs) *
+	       (measure->bidirectional ? 2 : 1);
 }
 
 /* Room for a number in a column. */

@@ -23,7 +23,7 @@ static void bus_speed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal((int)(speed_of_bus(cases[i].bus) + 0.5), cases[i].megabytes);
+		assert_int_equal((int)(link_speed_of_bus(cases[i].bus) + 0.5), cases[i].megabytes);
 }
 
 /* What an end says of itself; NULL: it does not say. */
@@ -88,7 +88,7 @@ static void is_the_lower_of_both_ends(void **state)
 		struct facts ours = facts_of(&cases[i].ours), theirs = facts_of(&cases[i].theirs);
 		enum impairment why = IMPAIRED_MTU;
 		char text[240];
-		bool good = speed_is_good(
+		bool good = link_speed_is_good(
 			&ours, &theirs, cases[i].there, cases[i].back, &why, text, sizeof(text));
 
 		assert_int_equal(good ? GOOD : (int)why, cases[i].why);
@@ -159,7 +159,8 @@ static void link_speed_excludes_headers(void **state)
 		struct facts ours = facts_of_link(&cases[i].ours);
 		struct facts theirs = facts_of_link(&cases[i].theirs);
 
-		assert_int_equal((uint64_t)(speed_of_link(&ours, &theirs) + 0.5), cases[i].bytes);
+		assert_int_equal(
+			(uint64_t)(link_speed_of_data(&ours, &theirs) + 0.5), cases[i].bytes);
 	}
 }
 
