@@ -16,7 +16,7 @@ int control_client_prepare(struct control_client *client, const struct control_r
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
-		.settings = (uint8_t)request->kind,
+		.kind = (uint8_t)request->kind,
 		.size = request->kind == HELLO_MEASUREMENT
 				? hello_shape(request->queue_pairs, request->depth)
 				: 0,
@@ -83,7 +83,7 @@ int control_client_admission(struct control_client *client, const struct control
 	if (error)
 		return failure_set(&probe->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0,
 			"introduction", "it sent %u bytes of private data", said->private_data_len);
-	if (theirs.version != HELLO_VERSION || theirs.settings != request->kind ||
+	if (theirs.version != HELLO_VERSION || theirs.kind != request->kind ||
 		!handshake_fits(secret, &theirs, said->private_data_len))
 		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
 			"introduction", "it accepted something else than what it was asked for");

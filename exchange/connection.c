@@ -205,7 +205,7 @@ static void say_hello(struct connection *connection)
 	const struct hello ours = {
 		.version = HELLO_VERSION,
 		.mode = (uint8_t)connection->mode->number,
-		.settings = HELLO_EXCHANGE,
+		.kind = HELLO_EXCHANGE,
 		.size = source_size(connection->source),
 		.timeout = (uint32_t)connection->settings->timeout,
 	};

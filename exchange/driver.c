@@ -253,9 +253,8 @@ static enum exchange_event take_message(
 		return stream_credited(connection, message);
 	case MSG_ABORT:
 		return take_abort(connection, message);
-	case MSG_TYPES:
-		break; /* message_decode() refuses what is none of these */
 	}
+	/* message_decode() refuses other types. */
 	return EVENT_NONE;
 }
 

@@ -1,3 +1,4 @@
+/* The handshake of two programs; it keeps both hellos and owns no memory. */
 #include <string.h>
 
 #include "protocol/handshake.h"

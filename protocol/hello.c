@@ -1,3 +1,4 @@
+/* Encodes and decodes the hello field by field: nothing of a struct's layout reaches the wire. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 8,
 	AT_MODE = 10,
-	AT_SESSION = 11,
+	AT_KIND = 11,
 	AT_REFUSAL = 12,
 	AT_SIZE = 16,
 	AT_TIMEOUT = 24,
@@ -24,7 +25,7 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 	memcpy(buffer + AT_MAGIC, magic, sizeof(magic));
 	le_put16(buffer + AT_VERSION, hello->version);
 	buffer[AT_MODE] = hello->mode;
-	buffer[AT_SESSION] = hello->settings;
+	buffer[AT_KIND] = hello->kind;
 	le_put32(buffer + AT_REFUSAL, hello->refusal);
 	le_put64(buffer + AT_SIZE, hello->size);
 	le_put32(buffer + AT_TIMEOUT, hello->timeout);
@@ -42,7 +43,7 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 		return -EMSGSIZE;
 	hello->version = le_get16(bytes + AT_VERSION);
 	hello->mode = bytes[AT_MODE];
-	hello->settings = bytes[AT_SESSION];
+	hello->kind = bytes[AT_KIND];
 	hello->refusal = le_get32(bytes + AT_REFUSAL);
 	hello->size = le_get64(bytes + AT_SIZE);
 	hello->timeout = le_get32(bytes + AT_TIMEOUT);
@@ -52,7 +53,7 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 
 bool hello_is_control(const struct hello *hello)
 {
-	return hello->settings == HELLO_DIAGNOSIS || hello->settings == HELLO_MEASUREMENT;
+	return hello->kind == HELLO_DIAGNOSIS || hello->kind == HELLO_MEASUREMENT;
 }
 
 uint64_t hello_shape(uint32_t queue_pairs, uint32_t depth)

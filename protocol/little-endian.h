@@ -1,6 +1,6 @@
 /*
- * Little-endian integers at byte offsets: the only way in which values enter or leave a buffer
- * that goes over the wire, so that neither padding nor byte order of a struct ever matters.
+ * Little-endian integers at byte offsets. All values enter and leave wire buffers through these
+ * functions, so that neither padding nor byte order of a struct matters.
  */
 #ifndef PROTOCOL_LITTLE_ENDIAN_H
 #define PROTOCOL_LITTLE_ENDIAN_H

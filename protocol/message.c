@@ -1,3 +1,4 @@
+/* Encodes and decodes control messages field by field; what a peer sends is checked here once. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -5,7 +6,7 @@
 #include "protocol/little-endian.h"
 #include "protocol/message.h"
 
-/* Byte offsets. The tutorial's programs know those of type, address, length and rkey. */
+/* Byte offsets. Those of type, address, length and rkey are the tutorial's. */
 enum {
 	AT_TYPE = 0,
 	AT_VERDICT = 4,
@@ -57,8 +58,6 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 	case MSG_PROOF:
 		memcpy(buffer + AT_PROOF, message->proof, SECRET_PROOF_SIZE);
 		break;
-	case MSG_TYPES:
-		break;
 	}
 	if (!may_have_text(message->type))
 		return MESSAGE_SIZE;
@@ -66,6 +65,7 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 	return MESSAGE_SIZE + (size_t)message->text_size;
 }
 
+/* Reads the fields of the message's type. Returns 0 or -EPROTO. */
 static int decode_fields(struct message *message, const uint8_t *bytes)
 {
 	switch (message->type) {
@@ -98,9 +98,8 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 	case MSG_PROOF:
 		memcpy(message->proof, bytes + AT_PROOF, SECRET_PROOF_SIZE);
 		return 0;
-	default:
-		return -EPROTO;
 	}
+	return -EPROTO;
 }
 
 int message_decode(struct message *message, const void *buffer, size_t length)

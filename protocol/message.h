@@ -1,7 +1,7 @@
 /*
- * The control messages that travel by SEND: 56 bytes, little-endian, in the layout that the
- * tutorial's struct has on 64-bit Linux, so that its programs can talk to ours; behind them, in some
- * messages between ours, a text. See docs/protocol.md, "Control messages".
+ * The control messages of an exchange, which travel by SEND: 56 bytes, little-endian, laid out as the
+ * tutorial's struct on 64-bit Linux, so that its programs can talk to ours. Between our programs, a text
+ * follows some of them. See docs/protocol.md, "Control messages". Any thread.
  */
 #ifndef PROTOCOL_MESSAGE_H
 #define PROTOCOL_MESSAGE_H
@@ -16,19 +16,19 @@
 #define MESSAGE_TEXT_MAX 255
 #define MESSAGE_MAX      (MESSAGE_SIZE + MESSAGE_TEXT_MAX)
 
-/* What the text behind a message says, if it may have one, is in parentheses. */
+/* A tutorial peer knows MSG_MR and MSG_DONE only. The text that may follow is in parentheses. */
 enum message_type {
-	MSG_MR = 0,   /* "here is my region": address, length, rkey, depth (name of my data) */
-	MSG_DONE = 1, /* "that was all of my data": its size and digest */
-	MSG_VERDICT =
-		2, /* "this is how your data arrived"; this and the next never to a tutorial peer */
-	MSG_DATA = 3, /* "my stream now extends to this position" */
-	MSG_CREDIT =
-		4, /* "I am done with your stream up to this position, and with so many pieces" */
-	MSG_ABORT = 5, /* "I give up" (why), and whether that is because of the secret */
-	MSG_PROOF = 6, /* "I hold the secret" */
-	MSG_TYPES
+	MSG_MR = 0,      /* the sender's region: address, length, rkey, depth (name of its data) */
+	MSG_DONE = 1,    /* the sender's data is complete: its size and digest */
+	MSG_VERDICT = 2, /* whether the receiver's data arrived undamaged */
+	MSG_DATA = 3,    /* the sender's stream now extends to this position */
+	MSG_CREDIT = 4,  /* the receiver's stream is consumed up to this position and piece */
+	MSG_ABORT = 5,   /* the sender gives up (reason), and whether because of the secret */
+	MSG_PROOF = 6,   /* the sender holds the secret */
 };
+
+/* Not in the enum, so that the compiler reports a message type that a switch lacks. */
+#define MSG_TYPES (MSG_PROOF + 1)
 
 enum message_verdict {
 	VERDICT_VERIFIED = 0,
@@ -37,36 +37,36 @@ enum message_verdict {
 
 struct message {
 	enum message_type type;
-	uint64_t address;     /* MSG_MR: where the peer may access our memory */
-	uint64_t length;      /* MSG_MR: of that region; else of the stream; in bytes */
-	uint32_t rkey;        /* MSG_MR: the key to it */
+	uint64_t address;     /* MSG_MR: of the region that the receiver may access */
+	uint64_t length;      /* MSG_MR: of that region; else of the stream; bytes */
+	uint32_t rkey;        /* MSG_MR: of that region */
 	uint32_t depth;       /* MSG_MR: pieces that the sender has receives for */
-	uint64_t pieces;      /* MSG_CREDIT: number of pieces */
-	struct digest digest; /* MSG_DONE: of the data; MSG_VERDICT: tag of the secret */
+	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
+	struct digest digest; /* MSG_DONE: of the data; MSG_VERDICT: tag made with the secret */
 	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
 	uint32_t refusal;     /* MSG_ABORT: REFUSAL_SECRET, or 0 */
 	uint8_t proof[SECRET_PROOF_SIZE]; /* MSG_PROOF */
-	uint8_t text_size;                /* bytes, of MESSAGE_TEXT_MAX at most */
-	char text[MESSAGE_TEXT_MAX];      /* not terminated, and not to be trusted */
+	uint8_t text_size;                /* bytes, at most MESSAGE_TEXT_MAX */
+	char text[MESSAGE_TEXT_MAX];      /* not terminated, untrusted */
 };
 
 /*
- * Writes the message into buffer, and what the type does not use as zero. Returns the size: of a
- * message without a text, MESSAGE_SIZE. Any thread.
+ * Writes the message into buffer, with zeros where its type has no field. Returns its size: MESSAGE_SIZE,
+ * and that of the text if its type may have one.
  */
 size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]);
 
 /*
- * Reads a message of length bytes. Returns 0, -EMSGSIZE if no message of its type is so long, or
- * -EPROTO if the type is unknown, the region of a MSG_MR is empty or runs past the end of the
- * address space, or the verdict is unknown. The type is set in the -EPROTO cases. Any thread.
+ * Reads a message of length bytes. Returns 0; -EMSGSIZE if no message of its type has that length;
+ * -EPROTO, with the type set, if the type or the verdict is unknown, or the region of a MSG_MR is empty
+ * or runs past the end of the address space.
  */
 int message_decode(struct message *message, const void *buffer, size_t length);
 
-/* Gives the message a text, cut to MESSAGE_TEXT_MAX bytes. Any thread. */
+/* Sets the text, cut to MESSAGE_TEXT_MAX bytes. */
 void message_set_text(struct message *message, const char *text);
 
-/* Returns "MSG_MR" and so on, "an unknown message" for other numbers. Any thread. */
+/* Returns "MSG_MR" and so on, "an unknown message" for other numbers. */
 const char *message_name(unsigned int type);
 
 #endif

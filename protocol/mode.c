@@ -1,3 +1,4 @@
+/* The table of modes: constant. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,3 +1,7 @@
+/*
+ * The secret and its derived values, by libsodium. The key made of the secret lives in memory of
+ * sodium_malloc(), locked and between guard pages; everything else is the caller's.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -15,7 +19,7 @@ struct secret {
 	uint8_t key[SECRET_KEY_SIZE];
 };
 
-/* What the hashes are for: no label is the beginning of another one, as each ends with its zero. */
+/* Labels separate the hashes. None is a prefix of another, because each is hashed with its zero. */
 static const char file_label[] = "rdmapair 2 secret file";
 static const char *const proof_labels[] = {
 	[SECRET_CLIENT] = "rdmapair 2 proof of the client",
@@ -30,7 +34,7 @@ static const char *const verdict_labels[] = {
 	[SECRET_SERVER] = "rdmapair 2 verdict of the server",
 };
 
-/* Makes the sentence about a file that cannot be used; returns the error again. */
+/* Writes why the file cannot be used. Returns the error. */
 static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *reason, int error)
 {
 	char printable[TEXT_ESCAPED_SIZE(128)];
@@ -41,8 +45,8 @@ static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *r
 }
 
 /*
- * True for what systemd hands to a service (LoadCredential=, systemd.exec(5)): root's, and the service's
- * user may read it by an access list, which shows as a right of the group.
+ * True for a credential of systemd (LoadCredential=, systemd.exec(5)): it belongs to root, and an access
+ * list lets the service's user read it, which shows as a permission of the group.
  */
 static bool is_credential(const char *path, const struct stat *status)
 {
@@ -53,7 +57,7 @@ static bool is_credential(const char *path, const struct stat *status)
 	       status->st_uid == 0 && !(status->st_mode & (S_IWGRP | S_IXGRP | S_IRWXO));
 }
 
-/* Whoever else may read the file has the secret too, and whoever may write it can replace it. */
+/* Refuses a file that other users may read or replace. */
 static int check_file(int file, const char *path, char why[SECRET_WHY_SIZE])
 {
 	struct stat status;
@@ -89,10 +93,10 @@ static ssize_t read_all(int file, uint8_t *bytes, size_t size)
 	return (ssize_t)all;
 }
 
-/* Makes the key of what the file holds. */
+/* Makes the key from the contents of the file. */
 static int make_key(struct secret *secret, int file, const char *path, char why[SECRET_WHY_SIZE])
 {
-	/* One byte more shows that it is too long, and one may be a newline. */
+	/* One byte for a newline, one to detect a secret that is too long. */
 	size_t room = SECRET_MAX + 2;
 	uint8_t *bytes = sodium_malloc(room);
 	ssize_t size;
@@ -123,13 +127,12 @@ int secret_load(struct secret **result, const char *path, char why[SECRET_WHY_SI
 
 	if (sodium_init() < 0)
 		return cannot_use(why, path, "libsodium does not start", -EIO);
-	/* A FIFO must not keep us waiting before it is seen to be none of the files allowed. */
+	/* Opening a FIFO must not block: check_file() refuses it. */
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (file < 0)
 		return cannot_use(why, path, strerror(errno), -errno);
 	error = check_file(file, path, why);
 	if (!error) {
-		/* Between guard pages, locked, and overwritten when it is freed. */
 		secret = sodium_malloc(sizeof(*secret));
 		error = secret ? make_key(secret, file, path, why)
 			       : cannot_use(why, path, strerror(ENOMEM), -ENOMEM);
@@ -154,8 +157,8 @@ void secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 	randombytes_buf(nonce, SECRET_NONCE_SIZE);
 }
 
-/* The hash of the label, the transcript and some bytes more, which may be none. */
-static void make(const struct secret *secret, const char *label,
+/* Hashes the label, the transcript and more bytes, which may be none. */
+static void keyed_hash(const struct secret *secret, const char *label,
 	const struct secret_transcript *transcript, const void *more, size_t more_size,
 	uint8_t *hash, size_t hash_size)
 {
@@ -165,7 +168,7 @@ static void make(const struct secret *secret, const char *label,
 	crypto_generichash_update(&state, (const uint8_t *)label, strlen(label) + 1);
 	for (enum secret_role role = SECRET_CLIENT; role <= SECRET_SERVER; role++)
 		crypto_generichash_update(&state, transcript->hello_bytes[role], SECRET_HELLO_SIZE);
-	/* It comes last, so its end is where the hash ends. */
+	/* The only part of variable length comes last, so the input is unambiguous. */
 	crypto_generichash_update(&state, more, more_size);
 	crypto_generichash_final(&state, hash, hash_size);
 	sodium_memzero(&state, sizeof(state));
@@ -174,7 +177,7 @@ static void make(const struct secret *secret, const char *label,
 void secret_prove(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, uint8_t proof[SECRET_PROOF_SIZE])
 {
-	make(secret, proof_labels[role], transcript, "", 0, proof, SECRET_PROOF_SIZE);
+	keyed_hash(secret, proof_labels[role], transcript, "", 0, proof, SECRET_PROOF_SIZE);
 }
 
 bool secret_is_proof(const struct secret *secret, const struct secret_transcript *transcript,
@@ -192,7 +195,7 @@ bool secret_is_proof(const struct secret *secret, const struct secret_transcript
 void secret_stream_key(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, const void *name, size_t name_size, uint8_t key[SECRET_KEY_SIZE])
 {
-	make(secret, stream_labels[role], transcript, name, name_size, key, SECRET_KEY_SIZE);
+	keyed_hash(secret, stream_labels[role], transcript, name, name_size, key, SECRET_KEY_SIZE);
 }
 
 void secret_tag(const struct secret *secret, const struct secret_transcript *transcript,
@@ -201,7 +204,8 @@ void secret_tag(const struct secret *secret, const struct secret_transcript *tra
 	uint8_t bytes[sizeof(verdict)];
 
 	le_put32(bytes, verdict);
-	make(secret, verdict_labels[role], transcript, bytes, sizeof(bytes), tag, SECRET_TAG_SIZE);
+	keyed_hash(secret, verdict_labels[role], transcript, bytes, sizeof(bytes), tag,
+		SECRET_TAG_SIZE);
 }
 
 bool secret_is_tag(const struct secret *secret, const struct secret_transcript *transcript,

@@ -1,13 +1,12 @@
 /*
- * The secret that both programs may be given in a file, and what is made of it: proofs that each side
- * holds it, and keys for the data of one connection. It never leaves the process.
+ * The secret that both programs may read from a file, and what they derive from it: proofs that each
+ * side holds it, and keys for the data of one connection. It never leaves the process.
  *
- * Everything is a keyed hash (BLAKE2b, of libsodium) over a label and the transcript: what the client
- * and what the server have said in rdmacm's private data, byte for byte, their introductions and fresh
- * nonces. So what was proved for one connection is worth nothing for another one, nor is what one side
- * proved in the mouth of the other. See docs/protocol.md, "With a secret".
+ * Every derived value is a keyed hash (BLAKE2b of libsodium) over a label and the transcript: the hellos
+ * of both sides with their fresh nonces, byte for byte. Therefore a proof is worthless on another
+ * connection and in the opposite direction. See docs/protocol.md, "With a secret".
  *
- * A proof can be tried against guesses of the secret by whoever gets it: secrets are to be random.
+ * An attacker who receives a proof can test guesses of the secret against it: secrets must be random.
  */
 #ifndef PROTOCOL_SECRET_H
 #define PROTOCOL_SECRET_H
@@ -36,7 +35,7 @@ enum secret_role {
 	SECRET_SERVER,
 };
 
-/* What each side has said, by its role. */
+/* What each side sent in rdmacm private data, by its role. */
 struct secret_transcript {
 	uint8_t hello_bytes[2][SECRET_HELLO_SIZE];
 };
@@ -44,40 +43,41 @@ struct secret_transcript {
 struct secret;
 
 /*
- * Reads the secret out of a regular file of ours, or of root's, that nobody else may read or write (but
- * see LoadCredential= in systemd.exec(5), where the group may read what is root's), and keeps a key made of it in memory that is not swapped out, if that may be. Returns 0, or -errno with a
- * sentence in why. The caller frees it. Main thread.
+ * Reads the secret from a regular file that belongs to this user or to root and that no other user may
+ * read or write, except for a systemd credential (LoadCredential= in systemd.exec(5)), and keeps a key
+ * made of it in locked memory if the limits allow that. Returns 0, or -errno with a sentence in why. The
+ * caller frees it. Main thread.
  */
 int secret_load(struct secret **secret, const char *path, char why[SECRET_WHY_SIZE]);
 
-/* Forgets it. NULL is allowed. Main thread. */
+/* Overwrites and frees the secret. NULL is allowed. Main thread. */
 void secret_free(struct secret *secret);
 
-/* Fills in a nonce, which never was used before. Any thread, like all that follows. */
+/* Makes a nonce that was never used before. Any thread, like all functions below. */
 void secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/* The proof of that role that it holds the secret. */
+/* Makes the proof that the side in that role holds the secret. */
 void secret_prove(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, uint8_t proof[SECRET_PROOF_SIZE]);
 
-/* Whether it is that proof, in a time that does not depend on where it is wrong. */
+/* True if the proof is right. Takes constant time. */
 bool secret_is_proof(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, const uint8_t proof[SECRET_PROOF_SIZE]);
 
-/* The key to the digest of the stream that this role sends under that name, which may be empty. */
+/* Makes the key for the digest of the stream that this role sends under that name, which may be empty. */
 void secret_stream_key(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, const void *name, size_t name_size, uint8_t key[SECRET_KEY_SIZE]);
 
-/* What makes this role's verdict on the other's stream its own. */
+/* Makes, or checks in constant time, the tag that authenticates this role's verdict. */
 void secret_tag(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, uint32_t verdict, uint8_t tag[SECRET_TAG_SIZE]);
 bool secret_is_tag(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, uint32_t verdict, const uint8_t tag[SECRET_TAG_SIZE]);
 
-/* Records that we and the server do not hold the same secret, which a client says. Returns -1. */
+/* Records that the server refused this client because they do not hold the same secret. Returns -1. */
 int secret_refused(struct failure *failure);
 
-/* Overwrites a key that is not needed any more. */
+/* Overwrites a key that is no longer needed. */
 void secret_forget(void *key, size_t size);
 
 #endif

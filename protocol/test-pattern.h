@@ -1,6 +1,6 @@
 /*
- * Test data of which every byte is known: it depends on a seed and on its place, so that bytes that
- * are stale, misplaced or cut off are caught.
+ * Test data of which every byte depends on a seed and on its position, so that stale, misplaced and
+ * missing bytes are detected. Any thread.
  */
 #ifndef PROTOCOL_TEST_PATTERN_H
 #define PROTOCOL_TEST_PATTERN_H
@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fills size bytes with the pattern of that seed. Any thread. */
+/* Fills size bytes with the pattern of that seed. */
 void pattern_fill(void *data, size_t size, uint64_t seed);
 
-/* Returns the place of the first byte that is not the pattern's, or size. Any thread. */
+/* Returns the offset of the first byte that differs from the pattern, or size. */
 size_t pattern_check(const void *data, size_t size, uint64_t seed);
 
 #endif

@@ -43,7 +43,7 @@ static enum refusal judge_hello(const struct service *service, const struct hell
 		return REFUSAL_VERSION;
 	if (hello_is_control(theirs))
 		return REFUSAL_NONE;
-	if (theirs->settings != HELLO_EXCHANGE || !mode_by_number(theirs->mode))
+	if (theirs->kind != HELLO_EXCHANGE || !mode_by_number(theirs->mode))
 		return REFUSAL_SESSION;
 	if (service->options->mode && theirs->mode != service->options->mode->number)
 		return REFUSAL_MODE;

@@ -67,7 +67,7 @@ static int accept_client(struct control_session *session)
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
-		.settings = (uint8_t)session->kind,
+		.kind = (uint8_t)session->kind,
 		.timeout = (uint32_t)session->settings->timeout,
 	};
 	struct ibv_device_attr device = {0};
@@ -95,7 +95,7 @@ static void refuse(struct control_session *session)
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
-		.settings = (uint8_t)session->kind,
+		.kind = (uint8_t)session->kind,
 		.refusal = REFUSAL_RESOURCES,
 	};
 	uint8_t hello[HELLO_SIZE];
@@ -412,7 +412,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 
 	if (room != SLOTS_FREE)
 		return room == SLOTS_FULL ? REFUSAL_FULL : REFUSAL_ADDRESS;
-	if (theirs->settings == HELLO_MEASUREMENT &&
+	if (theirs->kind == HELLO_MEASUREMENT &&
 		hello_shape_decode(theirs->size, &queue_pairs, &depth))
 		return REFUSAL_MALFORMED;
 	session = calloc(1, sizeof(*session));
@@ -420,7 +420,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 		return REFUSAL_RESOURCES;
 	session->settings = settings;
 	session->server = *server;
-	session->kind = (enum hello_kind)theirs->settings;
+	session->kind = (enum hello_kind)theirs->kind;
 	session->queue_pairs = queue_pairs;
 	session->depth = depth;
 	session->handshake = deadline_in(settings->handshake_timeout > HANDSHAKE_MIN

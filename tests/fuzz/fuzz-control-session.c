@@ -405,7 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint8_t words[SECRET_HELLO_SIZE];
 	static const struct control_server server = {.mode = "any", .clients = 1, .most = 2};
 	struct rdma_cm_event request = {.id = &id, .param.conn.private_data = words};
-	struct hello theirs = {.settings = HELLO_DIAGNOSIS};
+	struct hello theirs = {.kind = HELLO_DIAGNOSIS};
 	struct control_sessions control_sessions;
 	unsigned int events = 0;
 
@@ -417,7 +417,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	queue_pairs = 1;
 	depth = TEST_DIAGNOSIS_DEPTH;
 	if (data && size > 0 && data[0] & 2) {
-		theirs.settings = HELLO_MEASUREMENT;
+		theirs.kind = HELLO_MEASUREMENT;
 		measures = true;
 		queue_pairs = fuzz_byte(&input);
 		depth = (uint32_t)fuzz_number(&input, 2);

@@ -103,7 +103,7 @@ static void say_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 	struct hello ours = {
 		.version = HELLO_VERSION,
 		.mode = MODE_WRITE,
-		.settings = HELLO_EXCHANGE,
+		.kind = HELLO_EXCHANGE,
 		.size = peer->size,
 		.timeout = TIMEOUT_MS,
 	};
@@ -113,15 +113,15 @@ static void say_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 	if (strcmp(kind, "read") == 0 || strcmp(kind, "none-read") == 0)
 		ours.mode = MODE_READ;
 	else if (strcmp(kind, "diagnosis") == 0)
-		ours.settings = HELLO_DIAGNOSIS;
+		ours.kind = HELLO_DIAGNOSIS;
 	else if (strcmp(kind, "measurement") == 0)
-		ours.settings = HELLO_MEASUREMENT, ours.size = peer->shape;
+		ours.kind = HELLO_MEASUREMENT, ours.size = peer->shape;
 	else if (strcmp(kind, "version") == 0)
 		ours.version = 99;
 	else if (strcmp(kind, "mode") == 0)
 		ours.mode = 77;
 	else if (strcmp(kind, "session") == 0)
-		ours.settings = 55;
+		ours.kind = 55;
 	else if (strcmp(kind, "ours") != 0 && strncmp(kind, "none", 4) != 0 &&
 		 strcmp(kind, "garbage") != 0)
 		die("no introduction '%s'", kind);

@@ -121,7 +121,7 @@ static void assert_is_our_introduction(
 	assert_int_equal(hello_decode(&ours, requests->private_data, HELLO_SIZE), 0);
 	assert_int_equal(ours.version, HELLO_VERSION);
 	assert_int_equal(ours.mode, fixture->mode);
-	assert_int_equal(ours.settings, HELLO_EXCHANGE);
+	assert_int_equal(ours.kind, HELLO_EXCHANGE);
 	assert_int_equal(ours.refusal, REFUSAL_NONE);
 	assert_int_equal(ours.size, size);
 	assert_int_equal(ours.timeout, fixture->settings.timeout);

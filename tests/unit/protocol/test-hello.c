@@ -10,7 +10,7 @@
 static const struct hello example = {
 	.version = 0x0102,
 	.mode = 0x03,
-	.settings = 0x04,
+	.kind = 0x04,
 	.refusal = 0x05060708,
 	.size = 0x1112131415161718,
 	.timeout = 0x21222324,
@@ -30,7 +30,7 @@ static void assert_is_example(const struct hello *hello)
 {
 	assert_int_equal(hello->version, example.version);
 	assert_int_equal(hello->mode, example.mode);
-	assert_int_equal(hello->settings, example.settings);
+	assert_int_equal(hello->kind, example.kind);
 	assert_int_equal(hello->refusal, example.refusal);
 	assert_int_equal(hello->size, example.size);
 	assert_int_equal(hello->timeout, example.timeout);
@@ -186,9 +186,9 @@ static void knows_control_sessions(void **state)
 	struct hello hello = {0};
 
 	(void)state;
-	for (unsigned int settings = 0; settings < 256; settings++) {
-		hello.settings = (uint8_t)settings;
-		assert_int_equal(hello_is_control(&hello), settings == 1 || settings == 2);
+	for (unsigned int kind = 0; kind < 256; kind++) {
+		hello.kind = (uint8_t)kind;
+		assert_int_equal(hello_is_control(&hello), kind == 1 || kind == 2);
 	}
 }
 
