@@ -10,6 +10,7 @@
 
 #include "base/explain.h"
 #include "base/signals.h"
+#include "cli/meter.h"
 #include "cli/startup.h"
 #include "diagnose/diagnose.h"
 #include "measure/measure.h"

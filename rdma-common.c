@@ -18,13 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/signals.h"
-#include "cli/startup.h"
 #include "exchange/internal.h"
 #include "rdma-common.h"
-#include "stream/source.h"
 
 /* The least time between two checks for idle connections, and the most, in milliseconds. */
 #define CHECK_MIN 20
@@ -32,9 +29,6 @@
 
 /* rdmacm events taken before wakeups and signals have their turn, however fast more events come. */
 #define EVENTS 64
-
-/* How often the progress is shown, in milliseconds, and how long a transfer must last for it. */
-#define METER_MS 500
 
 /* Only the CQ thread uses what is below `stop`. */
 struct device_context {
@@ -309,100 +303,4 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 		take_cm_events(loop);
 	if (waiting[2].revents && signals_read(loop->signals))
 		loop->take_signal(loop->user);
-}
-
-/* What both programs make of their options. */
-
-void exchange_settings_init(struct exchange_settings *settings, const struct options *options,
-	const struct output *output, struct wakeup_queue *wakeups, const char *greeting)
-{
-	*settings = (struct exchange_settings){
-		.output = output,
-		.wakeups = wakeups,
-		.message = options->message ? options->message : greeting,
-		.input = options->input,
-		.output_file = {.output = options->output, .force = options->force},
-		.buffer = options->buffer,
-		.chunk = options->chunk,
-		.depth = options->depth,
-		.timeout = options->timeout,
-		.secret_file = options->secret_file,
-		.handshake_timeout = options->handshake_timeout,
-		.max_size = options->max_size,
-	};
-	settings->message_size = strlen(settings->message) + 1;
-}
-
-int exchange_settings_prepare(struct exchange_settings *settings)
-{
-	char why[WORKER_WHY_SIZE];
-	struct source *source;
-
-	if (startup_secret(&settings->secret, settings->secret_file, settings->output))
-		return -1;
-	if (settings->input && !output_file_is_shared(settings->input)) {
-		if (source_open(&source, settings->input, NULL, 0, why)) {
-			output_error(settings->output, "%s", why);
-			return -1;
-		}
-		source_close(source);
-	}
-	if (settings->output_file.output && output_file_check(&settings->output_file, why)) {
-		output_error(settings->output, "%s", why);
-		return -1;
-	}
-	return 0;
-}
-
-void exchange_settings_end(struct exchange_settings *settings)
-{
-	secret_free(settings->secret);
-	settings->secret = NULL;
-}
-
-void exchange_settings_report(const struct exchange_settings *settings, const struct mode *mode,
-	const char *peer, enum exit_status status, const char *error)
-{
-	const struct report report = {
-		.program = settings->output->program,
-		.mode = mode->name,
-		.peer = peer,
-		.secret = settings->secret_file,
-		.status = status,
-		.error = error,
-	};
-
-	report_print(&report);
-}
-
-void meter_init(struct meter *meter, const struct options *options)
-{
-	*meter = (struct meter){
-		.wanted = options->progress == PROGRESS_ALWAYS ||
-			  (options->progress == PROGRESS_AUTO && !options->quiet &&
-				  isatty(STDERR_FILENO)),
-	};
-}
-
-int meter_next(struct meter *meter, bool busy)
-{
-	if (!meter->wanted || !busy) {
-		meter->running = false;
-		return -1;
-	}
-	if (!meter->running) {
-		meter->running = true;
-		meter->next = deadline_in(METER_MS);
-		progress_start(&meter->progress, deadline_now());
-	}
-	return deadline_left(meter->next);
-}
-
-void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total)
-{
-	char line[PROGRESS_COLUMNS_MAX + 1];
-
-	meter->next = deadline_in(METER_MS);
-	progress_line(&meter->progress, deadline_now(), bytes, total, line, sizeof(line));
-	output_progress(output, line);
 }

@@ -1,27 +1,17 @@
 /*
  * What server and client share: the context of an RDMA device with the thread that polls its
- * completions, the main thread's loop, and what both make of their options.
+ * completions, and the main thread's loop.
  */
 #ifndef RDMA_COMMON_H
 #define RDMA_COMMON_H
 
 #include <rdma/rdma_cma.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/address.h"
-#include "base/deadline.h"
 #include "base/failure.h"
-#include "base/output.h"
-#include "base/progress.h"
 #include "base/wakeup-queue.h"
-#include "cli/options.h"
 #include "exchange/connection.h"
-#include "exchange/report.h"
-#include "protocol/hello.h"
-#include "protocol/mode.h"
-#include "protocol/secret.h"
-#include "stream/output-file.h"
+#include "exchange/settings.h"
 #include "verbs/cm.h"
 #include "verbs/device.h"
 
@@ -63,38 +53,5 @@ struct main_loop {
  * more come. Main thread. poll(2).
  */
 void main_loop_turn(struct main_loop *loop, int milliseconds);
-
-/* Makes the settings of the options, with this text if they have neither message nor input. Main. */
-void exchange_settings_init(struct exchange_settings *settings, const struct options *options,
-	const struct output *output, struct wakeup_queue *wakeups, const char *greeting);
-
-/*
- * Reads the secret, and checks that the input can be read and the output be written, before any peer
- * is involved. What is shared is not opened: the process at its other end would take that for its use.
- * Returns 0, or -1 having said why not. Input and output may still fail later. Main.
- */
-int exchange_settings_prepare(struct exchange_settings *settings);
-
-/* Frees the secret. All connections are gone. */
-void exchange_settings_end(struct exchange_settings *settings);
-
-/* Prints the document of an exchange that did not begin, on standard output. Main. */
-void exchange_settings_report(const struct exchange_settings *settings, const struct mode *mode,
-	const char *peer, enum exit_status status, const char *error);
-
-/* The progress that is shown while data moves. Main. */
-struct meter {
-	bool wanted, running;
-	struct progress progress;
-	deadline_t next;
-};
-
-void meter_init(struct meter *meter, const struct options *options);
-
-/* Milliseconds until a line is due, -1 if none is; busy: data may be moving. */
-int meter_next(struct meter *meter, bool busy);
-
-/* Shows a line: these bytes of that total, or of PROGRESS_UNKNOWN. */
-void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
 
 #endif

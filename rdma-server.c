@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
+#include "cli/meter.h"
 #include "cli/startup.h"
 #include "serve/clients.h"
 #include "serve/listen.h"

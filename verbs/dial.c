@@ -93,6 +93,7 @@ static void show_step(const struct dial *dial, const char *step)
 static int resolve(struct dial *dial, const struct sockaddr *source, int milliseconds)
 {
 	struct event_copy event;
+	int left;
 
 	/* Neither address is written to. */
 	if (rdma_resolve_addr(dial->id, (struct sockaddr *)source, (struct sockaddr *)dial->address,
@@ -102,7 +103,10 @@ static int resolve(struct dial *dial, const struct sockaddr *source, int millise
 		server_addresses_check_device(&dial->server, dial->id, &dial->failure))
 		return -1;
 	show_step(dial, "address resolved.");
-	if (rdma_resolve_route(dial->id, deadline_left(dial->deadline)))
+	left = deadline_left(dial->deadline);
+	if (left == 0) /* which the kernel calls an invalid argument */
+		return timed_out(dial, PHASE_ROUTE);
+	if (rdma_resolve_route(dial->id, left))
 		return call_failed(dial, PHASE_ROUTE, "rdma_resolve_route", errno);
 	if (await_event(dial, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, &event))
 		return -1;

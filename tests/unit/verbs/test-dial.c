@@ -179,7 +179,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct soc
 
 int rdma_resolve_route(struct rdma_cm_id *id, int milliseconds)
 {
-	(void)milliseconds;
+	assert_true(milliseconds > 0); /* as the kernel wants it */
 	if (fails("rdma_resolve_route"))
 		return -1;
 	if (network.fates[host_of(rdma_get_peer_addr(id))] == WITHOUT_ROUTE)
@@ -436,6 +436,9 @@ static void the_deadline_ends_it(void **state)
 	assert_string_equal(dial.failure.evidence, "no answer within 10 s");
 	assert_int_equal(network.now, 1000000 + 10000);
 	assert_int_equal(network.attempts[1], 0);
+	dial = START(ACCEPTS);
+	dial.deadline = deadline_in(1); /* the time that the address takes */
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_ROUTE, ETIMEDOUT);
 	/* No option would give it more time. */
 	dial = START(MUTE);
 	dial.timeout = 0;

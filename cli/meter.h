@@ -1,0 +1,26 @@
+/* The line that shows the progress while data moves, as --progress says. Main thread. */
+#ifndef CLI_METER_H
+#define CLI_METER_H
+
+#include <stdbool.h>
+
+#include "base/deadline.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "cli/options.h"
+
+struct meter {
+	bool wanted, running;
+	struct progress progress;
+	deadline_t next;
+};
+
+void meter_init(struct meter *meter, const struct options *options);
+
+/* Milliseconds until a line is due, -1 if none is; busy: data may be moving. */
+int meter_next(struct meter *meter, bool busy);
+
+/* Shows a line: these bytes of that total, or of PROGRESS_UNKNOWN. */
+void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
+
+#endif
