@@ -51,26 +51,32 @@ static void drop_first(void *queue, uint64_t *count, size_t entry)
 	memset((char *)queue + rest, 0, entry);
 }
 
-static bool fill(const struct setting *setting, struct world *world, bool all)
+/* How many of these bytes source or sink moves: one step, or all if that is more; 0 if neither can be. */
+static uint64_t move(const struct setting *setting, uint64_t bytes, bool all)
 {
-	uint64_t room = smaller(setting->sender_ring - (world->filled - world->emptied),
-		setting->to - world->filled);
+	uint64_t step = setting->step ? setting->step : 1;
 
-	/* Where one byte is all, one of the two will do. */
-	if (room < 1U + all)
-		return false;
-	world->filled += all ? room : 1;
-	return true;
+	if (!all)
+		return smaller(bytes, step);
+	return bytes > step ? bytes : 0;
 }
 
-static bool empty(struct world *world, bool all)
+static bool fill(const struct setting *setting, struct world *world, bool all)
 {
-	uint64_t bytes = world->receiver.arrived - world->freed;
+	uint64_t space = smaller(setting->sender_ring - (world->filled - world->emptied),
+		setting->to - world->filled);
+	uint64_t bytes = move(setting, space, all);
 
-	if (bytes < 1U + all)
-		return false;
-	world->freed += all ? bytes : 1;
-	return true;
+	world->filled += bytes;
+	return bytes > 0;
+}
+
+static bool empty(const struct setting *setting, struct world *world, bool all)
+{
+	uint64_t bytes = move(setting, world->receiver.arrived - world->freed, all);
+
+	world->freed += bytes;
+	return bytes > 0;
 }
 
 static bool announce(const struct setting *setting, struct world *world)
@@ -239,7 +245,7 @@ bool flow_model_occur(
 	const struct setting *setting, struct world *world, enum occurrence occurrence)
 {
 	switch (occurrence) {
-	case FILLS_ONE:
+	case FILLS_STEP:
 	case FILLS_ALL:
 		return fill(setting, world, occurrence == FILLS_ALL);
 	case WRITES:
@@ -255,9 +261,9 @@ bool flow_model_occur(
 		return read_chunks(setting, world, occurrence == READS_ALL ? FLOW_TOGETHER : 1);
 	case READ_COMPLETES:
 		return complete_read(world);
-	case FREES_ONE:
+	case FREES_STEP:
 	case FREES_ALL:
-		return empty(world, occurrence == FREES_ALL);
+		return empty(setting, world, occurrence == FREES_ALL);
 	case CREDITS:
 		return give_credit(setting, world);
 	case RECEIVES_CREDIT:

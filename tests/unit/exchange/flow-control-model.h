@@ -21,6 +21,7 @@ struct setting {
 	bool writes;
 	bool unknown; /* the stream's size is not known before its end */
 	uint64_t from, to;
+	uint64_t step; /* bytes that source and sink move when they do not move all; 0: one */
 };
 
 /* A signaled READ: when it is complete, all up to this position are. */
@@ -48,7 +49,7 @@ struct world {
 };
 
 enum occurrence {
-	FILLS_ONE, /* the source */
+	FILLS_STEP, /* the source */
 	FILLS_ALL,
 	WRITES, /* the sender, and tells of it if that is due */
 	ANNOUNCES,
@@ -57,7 +58,7 @@ enum occurrence {
 	READS_ONE, /* the send queue has room for one only */
 	READS_ALL, /* or as many as are posted at a time */
 	READ_COMPLETES,
-	FREES_ONE, /* the sink */
+	FREES_STEP, /* the sink */
 	FREES_ALL,
 	CREDITS,
 	RECEIVES_CREDIT,

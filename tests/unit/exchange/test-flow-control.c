@@ -169,9 +169,10 @@ static void arrives_in_common_sizes(void **state)
 			.unknown = i & 2,
 			.from = random_position(&seed),
 		};
-		uint64_t chunks = 200 * smaller(setting.sender_chunk, setting.receiver_chunk);
+		uint64_t chunk = smaller(setting.sender_chunk, setting.receiver_chunk);
 
-		setting.to = setting.from + random_below(&seed, chunks);
+		setting.to = setting.from + random_below(&seed, 200 * chunk);
+		setting.step = random_below(&seed, chunk) + 1;
 		stroll(&setting, &seed);
 	}
 }

@@ -1,5 +1,6 @@
 /* The document of a measurement is as docs/measurement.schema.json says, and nothing else is. */
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ static char *document(bool of_latency, const struct test_result *theirs, const c
 
 static void check_documents(bool of_latency)
 {
-	static const struct test_result tallies[] = {
+	static const struct test_result measured[] = {
 		{0},
 		{.operations = 1, .bytes = 8, .nanoseconds = 1000},
 		{UINT64_MAX, UINT64_MAX, 1, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
@@ -89,13 +90,20 @@ static void check_documents(bool of_latency)
 		{.nanoseconds = UINT64_MAX},
 		{.operations = 1, .bytes = 1, .nanoseconds = UINT64_MAX, .best = 1},
 	};
+	char *texts;
+	size_t size;
+	FILE *all = open_memstream(&texts, &size);
 
-	for (size_t i = 0; i < sizeof(tallies) / sizeof(tallies[0]); i++) {
-		char *text = document(of_latency, &tallies[i], NULL);
+	assert_non_null(all);
+	for (size_t i = 0; i < COUNT(measured); i++) {
+		char *text = document(of_latency, &measured[i], NULL);
 
-		schema_check(SCHEMA_MEASUREMENT, text);
+		fprintf(all, "%s\n", text);
 		free(text);
 	}
+	fclose(all);
+	schema_check(SCHEMA_MEASUREMENT, texts);
+	free(texts);
 }
 
 static void bandwidth_matches_the_schema(void **state)
@@ -146,7 +154,7 @@ static void the_schema_refuses_faults(void **state)
 	char *text = document(false, &(struct test_result){0}, NULL);
 
 	(void)state;
-	schema_check_refuses(SCHEMA_MEASUREMENT, text, cases, sizeof(cases) / sizeof(cases[0]));
+	schema_check_refuses(SCHEMA_MEASUREMENT, text, cases, COUNT(cases));
 	free(text);
 }
 
