@@ -1,7 +1,7 @@
 /*
  * rdma-server: exchanges data with any number of clients at once. The main thread takes rdmacm events,
  * signals and what the CQ threads report, one at a time; what they mean for the clients is in
- * serve/clients.c. See docs/architecture.md.
+ * serve/service.c. See docs/architecture.md.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,9 +12,9 @@
 #include "base/signals.h"
 #include "cli/meter.h"
 #include "cli/startup.h"
-#include "serve/clients.h"
 #include "serve/listen.h"
 #include "serve/port-file.h"
+#include "serve/service.h"
 
 struct server {
 	struct options options;
@@ -64,7 +64,7 @@ static void take_failure(void *user, const struct failure *failure)
 	struct server *server = user;
 
 	server->broken = true;
-	service_report(&server->service, failure, NULL);
+	output_failure(&server->output, failure, NULL);
 	service_stop_listening(&server->service);
 	service_end_clients(&server->service, failure, true);
 }
@@ -139,7 +139,7 @@ static void show_progress(struct server *server)
 {
 	uint64_t bytes, total;
 
-	if (meter_next(&server->meter, !TAILQ_EMPTY(&server->service.exchanging)) != 0)
+	if (meter_next(&server->meter, service_is_exchanging(&server->service)) != 0)
 		return;
 	service_progress(&server->service, &bytes, &total);
 	meter_show(&server->meter, &server->output, bytes, total);
@@ -149,7 +149,7 @@ static void show_progress(struct server *server)
 static int next_due(struct server *server)
 {
 	int deadline = service_next_deadline(&server->service);
-	int line = meter_next(&server->meter, !TAILQ_EMPTY(&server->service.exchanging));
+	int line = meter_next(&server->meter, service_is_exchanging(&server->service));
 
 	return line >= 0 && (deadline < 0 || line < deadline) ? line : deadline;
 }
@@ -176,7 +176,7 @@ static enum exit_status run(struct server *server)
 	if (exchange_settings_prepare(&service->settings))
 		return STATUS_FAILED;
 	if (start_listening(server, &failure)) {
-		service_report(service, &failure, listen_name(options));
+		output_failure(&server->output, &failure, listen_name(options));
 		return STATUS_FAILED;
 	}
 	if (announce(server))

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "base/output.h"
 
 /* Bytes of lines that wait for their readers; more are lost. */
@@ -344,6 +345,14 @@ void output_error(const struct output *output, const char *format, ...)
 	va_start(args, format);
 	print(STDERR_FILENO, output->program, format, args);
 	va_end(args);
+}
+
+void output_failure(const struct output *output, const struct failure *failure, const char *peer)
+{
+	char text[1024];
+
+	explain_failure(failure, peer, output->verbose, text, sizeof(text));
+	output_error(output, "%s", text);
 }
 
 /* What fits into one line of the terminal; two could not be erased. */

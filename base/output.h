@@ -37,9 +37,12 @@ void output_line(const struct output *output, const char *format, ...)
 void output_detail(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A line about a failure. */
+/* A line about an error. */
 void output_error(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The line that explains a failure (base/explain.h), with this peer, which may be NULL. */
+void output_failure(const struct output *output, const struct failure *failure, const char *peer);
 
 /*
  * Shows how far the exchange is, on standard error: on a terminal in place of what was shown before,

@@ -1,31 +1,43 @@
 /*
- * Who is let in to a server: whether what a request asks for fits what the server does, whether there
- * is a place for it, and the answer if not. Main thread.
+ * Admission of clients to a server: whether the server can serve what a connection request asks for,
+ * whether a slot is free for it, and the refusal if not. Main thread.
  */
 #ifndef SERVE_ADMISSION_H
 #define SERVE_ADMISSION_H
 
-#include "serve/clients.h"
+#include "cli/options.h"
+#include "rdma-common.h"
+#include "serve/slots.h"
 
-/* Why a request cannot be served, or REFUSAL_NONE; sets its mode and what we know of the client. */
-enum refusal admission_judge(const struct service *service, const struct rdma_cm_event *event,
+/* What decides about a request. The service keeps it up to date. */
+struct admission {
+	const struct options *options;
+	const struct exchange_settings *settings;
+	struct slots slots;   /* of the clients that are not ending */
+	unsigned int clients; /* all of them, the ending ones included */
+	bool used_input;      /* a client was sent data from our input */
+};
+
+/* Why a request cannot be served, or REFUSAL_NONE. Sets its mode, and what the request says. */
+enum refusal admission_judge(const struct admission *admission, const struct rdma_cm_event *event,
 	const struct mode **mode, struct request *request);
 
 /*
- * Whether a client from that address, which is no diagnosis, finds a place: why not, or REFUSAL_NONE.
- * Then *idlest is NULL, or the place that has to be given up for it, whose holder is a connection.
+ * Why there is no slot for a client from that address, or REFUSAL_NONE. *evict is the slot to release for
+ * it first, whose holder is a struct connection, or NULL.
  */
 enum refusal admission_capacity(
-	struct service *service, const struct sockaddr *peer, struct slot **idlest);
+	struct admission *admission, const struct sockaddr *peer, struct slot **evict);
 
 /*
- * The same for one that is to be let in, who needs our input and output, too. If another one has what
- * only one can have, and has been idle for long enough to go, *idlest is its place.
+ * The same for a client that will exchange data, and so needs our input and output. If another client has
+ * one that cannot be shared, it may be evicted, but REFUSAL_BUSY lasts until it is gone.
  */
-enum refusal admission_let_in(
-	struct service *service, const struct sockaddr *peer, struct slot **idlest);
+enum refusal admission_admit(
+	struct admission *admission, const struct sockaddr *peer, struct slot **evict);
 
-/* Refuses a request, tells the client why, and frees its id. rdma_reject(3). */
-void admission_refuse(const struct service *service, struct rdma_cm_id *id, enum refusal refusal);
+/* Refuses a request, sends the client the reason, and destroys its id. rdma_reject(3). */
+void admission_refuse(
+	const struct admission *admission, struct rdma_cm_id *id, enum refusal refusal);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/explain.h"
 #include "base/worker.h"
 #include "cli/options.h"
 #include "measure/perf-test.h"
@@ -327,9 +326,7 @@ static int admit(struct control_session *session)
 /* Says how it ended, unless the client just went away. */
 static void report(struct control_session *session)
 {
-	const struct output *output = session->settings->output;
 	struct failure *failure = &session->probe.failure;
-	char text[1024];
 
 	if (session->probe.disconnected && !session->unauthenticated)
 		return;
@@ -341,8 +338,7 @@ static void report(struct control_session *session)
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =
 			session->kind == HELLO_MEASUREMENT ? PHASE_MEASUREMENT : PHASE_DIAGNOSIS;
-	explain_failure(failure, session->probe.peer, output->verbose, text, sizeof(text));
-	output_error(output, "%s", text);
+	output_failure(session->settings->output, failure, session->probe.peer);
 }
 
 /* The thread. */
@@ -406,12 +402,12 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	const struct rdma_cm_event *request, const struct hello *theirs)
 {
 	const struct sockaddr *peer = rdma_get_peer_addr(request->id);
-	enum slots_capacity room = slots_capacity(&control_sessions->slots, peer);
+	enum slots_state slots = slots_state(&control_sessions->slots, peer);
 	uint32_t queue_pairs = 1, depth = TEST_DIAGNOSIS_DEPTH;
 	struct control_session *session;
 
-	if (room != SLOTS_FREE)
-		return room == SLOTS_FULL ? REFUSAL_FULL : REFUSAL_ADDRESS;
+	if (slots != SLOTS_FREE)
+		return slots == SLOTS_FULL ? REFUSAL_FULL : REFUSAL_ADDRESS;
 	if (theirs->kind == HELLO_MEASUREMENT &&
 		hello_shape_decode(theirs->size, &queue_pairs, &depth))
 		return REFUSAL_MALFORMED;
@@ -452,7 +448,7 @@ bool control_sessions_take_event(
 	perf_test_free(&session->test);
 	probe_close(&session->probe);
 	TAILQ_REMOVE(&control_sessions->all, session, next);
-	slots_leave(&control_sessions->slots, &session->place);
+	slots_release(&control_sessions->slots, &session->place);
 	free(session);
 	return true;
 }

@@ -1,12 +1,13 @@
+/* The slots of a server: a list in which the holders keep their own slots. One thread. */
 #include <netinet/in.h>
 #include <string.h>
 
 #include "serve/slots.h"
 
-/* Of an IPv6 address, the bytes that a host does not choose by itself. */
+/* Bytes of an IPv6 address that a host cannot choose. */
 #define PREFIX_SIZE 8
 
-/* The part of the address that counts, in the form of an IPv6 address. */
+/* The part of the address that counts, as an IPv6 address. */
 static void counted(const struct sockaddr *address, uint8_t part[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
@@ -39,53 +40,57 @@ static unsigned int count_from(const struct slots *slots, const uint8_t part[16]
 	return count;
 }
 
-void slots_init(
-	struct slots *slots, unsigned int most, unsigned int most_per_address, int64_t patience)
+void slots_init(struct slots *slots, unsigned int capacity, unsigned int capacity_per_address,
+	int64_t idle_timeout)
 {
 	*slots = (struct slots){
-		.most = most, .most_per_address = most_per_address, .patience = patience};
+		.capacity = capacity,
+		.capacity_per_address = capacity_per_address,
+		.idle_timeout = idle_timeout,
+	};
 	TAILQ_INIT(&slots->all);
 }
 
-enum slots_capacity slots_capacity(const struct slots *slots, const struct sockaddr *address)
+enum slots_state slots_state(const struct slots *slots, const struct sockaddr *address)
 {
 	uint8_t part[16];
 
 	counted(address, part);
-	if (slots->most_per_address && count_from(slots, part) >= slots->most_per_address)
+	if (slots->capacity_per_address && count_from(slots, part) >= slots->capacity_per_address)
 		return SLOTS_FULL_ADDRESS;
-	return slots->taken >= slots->most ? SLOTS_FULL : SLOTS_FREE;
+	return slots->taken >= slots->capacity ? SLOTS_FULL : SLOTS_FREE;
 }
 
-struct slot *slots_idlest(const struct slots *slots, const struct sockaddr *address, deadline_t now)
+struct slot *slots_evictable(
+	const struct slots *slots, const struct sockaddr *address, deadline_t now)
 {
-	bool by_address = slots_capacity(slots, address) == SLOTS_FULL_ADDRESS;
-	struct slot *slot, *idlest = NULL;
+	bool by_address = slots_state(slots, address) == SLOTS_FULL_ADDRESS;
+	struct slot *slot, *least = NULL;
 	uint8_t part[16];
 
 	counted(address, part);
 	TAILQ_FOREACH (slot, &slots->all, next) {
-		if (!slot->settled || now - slot->moved <= slots->patience ||
+		if (!slot->evictable || now - slot->last_active <= slots->idle_timeout ||
 			(by_address && !is_from(slot, part)))
 			continue;
-		if (!idlest || slot->moved < idlest->moved)
-			idlest = slot;
+		if (!least || slot->last_active < least->last_active)
+			least = slot;
 	}
-	return idlest;
+	return least;
 }
 
 void slots_take(
 	struct slots *slots, struct slot *slot, const struct sockaddr *address, deadline_t now)
 {
 	slot->taken = true;
-	slot->settled = false;
-	slot->moved = now;
+	slot->evictable = false;
+	slot->last_active = now;
 	counted(address, slot->address);
 	TAILQ_INSERT_TAIL(&slots->all, slot, next);
 	slots->taken++;
 }
 
-void slots_leave(struct slots *slots, struct slot *slot)
+void slots_release(struct slots *slots, struct slot *slot)
 {
 	if (!slot->taken)
 		return;
@@ -94,8 +99,8 @@ void slots_leave(struct slots *slots, struct slot *slot)
 	slots->taken--;
 }
 
-void slot_moved(struct slot *slot, deadline_t when)
+void slot_active(struct slot *slot, deadline_t when)
 {
-	if (when > slot->moved)
-		slot->moved = when;
+	if (when > slot->last_active)
+		slot->last_active = when;
 }

@@ -1,12 +1,12 @@
 /*
- * The places of a server: who holds one, from which address, and since when nothing moves at it. They
- * decide whether a newcomer may come in, and who has to go for it: nobody who moves data, but whoever
- * holds a place and has moved nothing for longer than the server's patience.
+ * The slots of a server: which client holds one, from which address, and when it was last active. They
+ * decide whether another client is admitted and, if not, which one may be evicted for it: never one that
+ * moves data, only one that has been inactive for longer than the idle timeout.
  *
- * Addresses are counted as what one host may make up by itself: an IPv4 address, also one that is
- * mapped into IPv6, by itself; of IPv6 the first 64 bits, the rest of which every host chooses.
+ * Clients are counted by the part of their address that one host cannot choose: all of an IPv4 address,
+ * also if it is mapped into IPv6; the first 64 bits of an IPv6 address.
  *
- * Holders look after their own struct place. Nothing here asks for the time. One thread.
+ * Each struct slot belongs to its holder. Nothing here reads the clock. One thread.
  */
 #ifndef SERVE_SLOTS_H
 #define SERVE_SLOTS_H
@@ -20,49 +20,48 @@
 
 struct slot {
 	TAILQ_ENTRY(slot) next;
-	void *holder; /* the caller's business */
+	void *holder; /* the caller's */
 	bool taken;
-	bool settled;        /* its handshake is over: it may be asked to go */
-	deadline_t moved;    /* when something last did, or the place was taken */
-	uint8_t address[16]; /* the part that counts */
+	bool evictable;         /* set by the caller when the handshake is done */
+	deadline_t last_active; /* when data last moved, or the slot was taken */
+	uint8_t address[16];    /* the part that counts */
 };
 
 struct slots {
 	TAILQ_HEAD(slot_list, slot) all; /* in the order in which they were taken */
 	unsigned int taken;
-	unsigned int most;             /* more than 0 */
-	unsigned int most_per_address; /* 0: as many as there are */
-	int64_t patience;              /* milliseconds */
+	unsigned int capacity;             /* more than 0 */
+	unsigned int capacity_per_address; /* 0: no limit but capacity */
+	int64_t idle_timeout;              /* milliseconds */
 };
 
-enum slots_capacity {
+enum slots_state {
 	SLOTS_FREE,
 	SLOTS_FULL,         /* all are taken */
-	SLOTS_FULL_ADDRESS, /* all that one address may have */
+	SLOTS_FULL_ADDRESS, /* all of that address are taken */
 };
 
-void slots_init(
-	struct slots *slots, unsigned int most, unsigned int most_per_address, int64_t patience);
+void slots_init(struct slots *slots, unsigned int capacity, unsigned int capacity_per_address,
+	int64_t idle_timeout);
 
-/* Whether a newcomer from that address finds a place. */
-enum slots_capacity slots_capacity(const struct slots *slots, const struct sockaddr *address);
+/* Whether there is a free slot for a client from that address. */
+enum slots_state slots_state(const struct slots *slots, const struct sockaddr *address);
 
 /*
- * Who has to go for a newcomer from that address, for which there is no room: of those whose place
- * would help it and who may be asked, the one at whose place nothing has moved for the longest time.
- * NULL if there is none.
+ * For a client from that address and without a free slot: the least recently active of the slots whose
+ * release would admit it and whose holders may be evicted. NULL if there is none.
  */
-struct slot *slots_idlest(
+struct slot *slots_evictable(
 	const struct slots *slots, const struct sockaddr *address, deadline_t now);
 
-/* Takes a place: there may be more of them than there is room for, if the caller wants it so. */
+/* Takes a slot, also beyond the capacity: the caller has checked slots_state(). */
 void slots_take(
 	struct slots *slots, struct slot *slot, const struct sockaddr *address, deadline_t now);
 
-/* Gives the place back, if it is taken. */
-void slots_leave(struct slots *slots, struct slot *slot);
+/* Releases the slot if it is taken. */
+void slots_release(struct slots *slots, struct slot *slot);
 
-/* Something moved at this place, then; an earlier time than the last changes nothing. */
-void slot_moved(struct slot *slot, deadline_t when);
+/* Records that the holder was active then; an earlier time than the last changes nothing. */
+void slot_active(struct slot *slot, deadline_t when);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The places of a server, with newcomers from any address, who come, move, settle and leave in any
- * order: each byte is a step. Beside them stands a plain list of who is there.
+ * The slots of a server. Each byte is a step: a client from any address takes a slot, becomes evictable,
+ * is active, or releases its slot. A plain list of the holders is the model.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -10,19 +10,19 @@
 
 #define HOLDERS 12
 
-/* The guests, and what is known of each. */
+/* The slots, and what is known of each holder. */
 struct model {
 	struct slots slots;
 	struct slot held[HOLDERS];
 	struct holder {
-		bool in;
+		bool holds;
 		unsigned int host; /* that its address belongs to */
-		deadline_t moved;
+		deadline_t last_active;
 	} known[HOLDERS];
 	deadline_t now;
 };
 
-/* Addresses of which those with the same number are one host's, in whatever way it has them. */
+/* Makes an address, and returns the number of the host that it counts for. */
 static unsigned int make_address(struct sockaddr_storage *address, uint8_t which, uint8_t own)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
@@ -45,7 +45,7 @@ static unsigned int make_address(struct sockaddr_storage *address, uint8_t which
 	}
 	v6->sin6_addr.s6_addr[0] = 0x20;
 	v6->sin6_addr.s6_addr[7] = (uint8_t)host;
-	/* What a host chooses by itself. */
+	/* The part that a host can choose. */
 	v6->sin6_addr.s6_addr[8] = v6->sin6_addr.s6_addr[15] = own;
 	return 4 + host;
 }
@@ -55,81 +55,82 @@ static unsigned int count(const struct model *model, const unsigned int *host)
 	unsigned int found = 0;
 
 	for (unsigned int i = 0; i < HOLDERS; i++)
-		found += model->known[i].in && (!host || model->known[i].host == *host);
+		found += model->known[i].holds && (!host || model->known[i].host == *host);
 	return found;
 }
 
-static enum slots_capacity expected_capacity(const struct model *model, unsigned int host)
+static enum slots_state expected_state(const struct model *model, unsigned int host)
 {
-	unsigned int most = model->slots.most_per_address;
+	unsigned int most = model->slots.capacity_per_address;
 
 	if (most && count(model, &host) >= most)
 		return SLOTS_FULL_ADDRESS;
-	return count(model, NULL) >= model->slots.most ? SLOTS_FULL : SLOTS_FREE;
+	return count(model, NULL) >= model->slots.capacity ? SLOTS_FULL : SLOTS_FREE;
 }
 
-/* Whether that guest may be asked to go for one of that host, and would help it. */
-static bool may_go(
-	const struct model *model, unsigned int i, enum slots_capacity capacity, unsigned int host)
+/* Whether releasing that slot would admit a client of that host, and its holder may be evicted. */
+static bool may_be_evicted(
+	const struct model *model, unsigned int i, enum slots_state state, unsigned int host)
 {
 	const struct holder *holder = &model->known[i];
 
-	return holder->in && model->held[i].settled &&
-	       model->now - holder->moved > model->slots.patience &&
-	       (capacity != SLOTS_FULL_ADDRESS || holder->host == host);
+	return holder->holds && model->held[i].evictable &&
+	       model->now - holder->last_active > model->slots.idle_timeout &&
+	       (state != SLOTS_FULL_ADDRESS || holder->host == host);
 }
 
-/* Nobody else who may go has been idle for longer. */
-static void check_idlest(struct model *model, const struct sockaddr *address,
-	enum slots_capacity capacity, unsigned int host)
+/* The evictable slot is the least recently active of those that may be evicted. */
+static void check_evictable(struct model *model, const struct sockaddr *address,
+	enum slots_state state, unsigned int host)
 {
-	const struct slot *idlest = slots_idlest(&model->slots, address, model->now);
-	deadline_t moved = INT64_MAX;
+	const struct slot *evictable = slots_evictable(&model->slots, address, model->now);
+	deadline_t last_active = INT64_MAX;
 
-	if (idlest) {
-		fuzz_check(may_go(model, (unsigned int)(idlest - model->held), capacity, host));
-		moved = idlest->moved;
+	if (evictable) {
+		fuzz_check(may_be_evicted(
+			model, (unsigned int)(evictable - model->held), state, host));
+		last_active = evictable->last_active;
 	}
 	for (unsigned int i = 0; i < HOLDERS; i++)
-		if (may_go(model, i, capacity, host))
-			fuzz_check(idlest && model->known[i].moved >= moved);
+		if (may_be_evicted(model, i, state, host))
+			fuzz_check(evictable && model->known[i].last_active >= last_active);
 }
 
-/* Somebody comes, and takes a place if there is one, or if the caller wants it so. */
+/* A client comes, and takes a slot if one is free, or beyond the capacity. */
 static void arrive(struct model *model, unsigned int i, struct fuzz_input *input)
 {
 	uint8_t which = fuzz_byte(input), own = fuzz_byte(input);
 	struct sockaddr_storage storage;
 	unsigned int host = make_address(&storage, which, own);
 	const struct sockaddr *address = (const struct sockaddr *)&storage;
-	enum slots_capacity capacity = slots_capacity(&model->slots, address);
+	enum slots_state state = slots_state(&model->slots, address);
 
-	fuzz_check(capacity == expected_capacity(model, host));
-	check_idlest(model, address, capacity, host);
-	if (model->known[i].in || (capacity != SLOTS_FREE && !(which & 16)))
+	fuzz_check(state == expected_state(model, host));
+	check_evictable(model, address, state, host);
+	if (model->known[i].holds || (state != SLOTS_FREE && !(which & 16)))
 		return;
 	slots_take(&model->slots, &model->held[i], address, model->now);
-	fuzz_check(model->held[i].taken && !model->held[i].settled);
+	fuzz_check(model->held[i].taken && !model->held[i].evictable);
 	model->known[i] = (struct holder){true, host, model->now};
 }
 
-static void leave(struct model *model, unsigned int i)
+static void release(struct model *model, unsigned int i)
 {
-	slots_leave(&model->slots, &model->held[i]);
-	model->known[i].in = false;
+	slots_release(&model->slots, &model->held[i]);
+	model->known[i].holds = false;
 	fuzz_check(!model->held[i].taken);
 }
 
-static void move(struct model *model, unsigned int i, struct fuzz_input *input)
+static void be_active(struct model *model, unsigned int i, struct fuzz_input *input)
 {
 	deadline_t when = model->now - fuzz_byte(input);
 
-	if (!model->known[i].in)
+	if (!model->known[i].holds)
 		return;
-	slot_moved(&model->held[i], when);
-	if (when > model->known[i].moved)
-		model->known[i].moved = when;
-	fuzz_check(model->held[i].moved == model->known[i].moved);
+	slot_active(&model->held[i], when);
+	if (when > model->known[i].last_active)
+		model->known[i].last_active = when;
+	fuzz_check(model->held[i].last_active == model->known[i].last_active);
 }
 
 static void take_step(struct model *model, struct fuzz_input *input)
@@ -139,13 +140,13 @@ static void take_step(struct model *model, struct fuzz_input *input)
 
 	switch (step & 7) {
 	case 0:
-		leave(model, i);
+		release(model, i);
 		break;
 	case 1:
-		move(model, i, input);
+		be_active(model, i, input);
 		break;
 	case 2:
-		model->held[i].settled = model->known[i].in;
+		model->held[i].evictable = model->known[i].holds;
 		break;
 	case 3:
 		model->now += (int64_t)fuzz_number(input, 2);
@@ -166,7 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (input.left > 0)
 		take_step(&model, &input);
 	for (unsigned int i = 0; i < HOLDERS; i++)
-		leave(&model, i);
+		release(&model, i);
 	fuzz_check(model.slots.taken == 0 && TAILQ_EMPTY(&model.slots.all));
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* Who gets a place at a server, and who has to give one up. */
+/* The slots of a server: which client gets one, and which one may be evicted. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "serve/slots.h"
 #include "tests/unit/unit.h"
 
-#define PATIENCE 1000
+#define IDLE_TIMEOUT 1000
 
 /* An IPv4 address, or an IPv6 one. The last two are used in turn, so two fit into one call. */
 static const struct sockaddr *from(const char *text)
@@ -30,7 +30,7 @@ static const struct sockaddr *from(const char *text)
 
 static void take(struct slots *slots, struct slot *slot, const char *address, deadline_t now)
 {
-	assert_int_equal(slots_capacity(slots, from(address)), SLOTS_FREE);
+	assert_int_equal(slots_state(slots, from(address)), SLOTS_FREE);
 	slots_take(slots, slot, from(address), now);
 }
 
@@ -40,23 +40,23 @@ static void slots_are_limited(void **state)
 	struct slots slots;
 
 	(void)state;
-	slots_init(&slots, 3, 0, PATIENCE);
+	slots_init(&slots, 3, 0, IDLE_TIMEOUT);
 	for (size_t i = 0; i < COUNT(held); i++)
 		take(&slots, &held[i], "10.0.0.1", 0);
-	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL);
-	assert_int_equal(slots_capacity(&slots, from("fd00::1")), SLOTS_FULL);
-	/* Whoever lets more in than there is room for has to wait for as many to go. */
+	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL);
+	assert_int_equal(slots_state(&slots, from("fd00::1")), SLOTS_FULL);
+	/* Slots taken beyond the capacity are released before one is free again. */
 	slots_take(&slots, &beyond, from("10.0.0.2"), 0);
 	assert_int_equal(slots.taken, 4);
-	slots_leave(&slots, &held[1]);
-	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL);
-	slots_leave(&slots, &held[0]);
-	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FREE);
-	/* A place is given back once. */
-	slots_leave(&slots, &held[0]);
+	slots_release(&slots, &held[1]);
+	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL);
+	slots_release(&slots, &held[0]);
+	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FREE);
+	/* A slot is released once. */
+	slots_release(&slots, &held[0]);
 	assert_int_equal(slots.taken, 2);
 	take(&slots, &held[0], "10.0.0.1", 0);
-	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL);
+	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL);
 }
 
 static void slots_per_address_are_limited(void **state)
@@ -65,20 +65,20 @@ static void slots_per_address_are_limited(void **state)
 	struct slots slots;
 
 	(void)state;
-	slots_init(&slots, 4, 2, PATIENCE);
+	slots_init(&slots, 4, 2, IDLE_TIMEOUT);
 	take(&slots, &held[0], "10.0.0.1", 0);
 	take(&slots, &held[1], "10.0.0.1", 0);
-	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
+	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
 	take(&slots, &held[2], "10.0.0.2", 0);
 	take(&slots, &held[3], "10.0.0.3", 0);
-	/* Both are reached: its own bound is what the client can do something about. */
-	assert_int_equal(slots_capacity(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
-	assert_int_equal(slots_capacity(&slots, from("10.0.0.2")), SLOTS_FULL);
-	slots_leave(&slots, &held[0]);
+	/* Both limits are reached: the client can do something about its own. */
+	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
+	assert_int_equal(slots_state(&slots, from("10.0.0.2")), SLOTS_FULL);
+	slots_release(&slots, &held[0]);
 	take(&slots, &held[4], "10.0.0.1", 0);
 }
 
-/* Which addresses count as one. */
+/* Addresses that count as one host. */
 static void addresses_of_one_host_count_together(void **state)
 {
 	static const struct {
@@ -109,65 +109,65 @@ static void addresses_of_one_host_count_together(void **state)
 		struct slot held = {0};
 		struct slots slots;
 
-		slots_init(&slots, 9, 1, PATIENCE);
+		slots_init(&slots, 9, 1, IDLE_TIMEOUT);
 		take(&slots, &held, i & 1 ? other : one, 0);
-		check_case(other, (slots_capacity(&slots, from(i & 1 ? one : other)) ==
+		check_case(other, (slots_state(&slots, from(i & 1 ? one : other)) ==
 					  SLOTS_FULL_ADDRESS) == cases[i / 2].same);
 	}
 }
 
-static void only_the_idlest_holder_gives_up_its_slot(void **state)
+static void the_least_recently_active_holder_is_evictable(void **state)
 {
 	struct slot held[3] = {0};
 	struct slots slots;
 
 	(void)state;
-	slots_init(&slots, 3, 0, PATIENCE);
+	slots_init(&slots, 3, 0, IDLE_TIMEOUT);
 	for (size_t i = 0; i < COUNT(held); i++)
 		take(&slots, &held[i], "10.0.0.1", (deadline_t)(100 * i));
-	/* A handshake has a deadline of its own. */
-	assert_null(slots_idlest(&slots, from("10.0.0.9"), 100000));
+	/* Not during the handshake, which has a deadline of its own. */
+	assert_null(slots_evictable(&slots, from("10.0.0.9"), 100000));
 	for (size_t i = 0; i < COUNT(held); i++)
-		held[i].settled = true;
-	assert_null(slots_idlest(&slots, from("10.0.0.9"), PATIENCE));
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), PATIENCE + 1), &held[0]);
-	slot_moved(&held[0], 50);
-	assert_null(slots_idlest(&slots, from("10.0.0.9"), PATIENCE + 50));
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), PATIENCE + 51), &held[0]);
-	/* The one that has been idle for the longest time, not the one that is here for that. */
-	slot_moved(&held[0], 300);
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), 100000), &held[1]);
-	slot_moved(&held[1], 99999);
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), 100000), &held[2]);
+		held[i].evictable = true;
+	assert_null(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT));
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT + 1), &held[0]);
+	slot_active(&held[0], 50);
+	assert_null(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT + 50));
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT + 51), &held[0]);
+	/* The one that was inactive for the longest time, not the oldest. */
+	slot_active(&held[0], 300);
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), 100000), &held[1]);
+	slot_active(&held[1], 99999);
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), 100000), &held[2]);
 	/* Time does not go back. */
-	slot_moved(&held[0], 10);
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.9"), 100000), &held[2]);
+	slot_active(&held[0], 10);
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), 100000), &held[2]);
 	for (size_t i = 0; i < COUNT(held); i++)
-		slot_moved(&held[i], 100000);
-	assert_null(slots_idlest(&slots, from("10.0.0.9"), 100000));
+		slot_active(&held[i], 100000);
+	assert_null(slots_evictable(&slots, from("10.0.0.9"), 100000));
 }
 
-static void an_address_over_its_limit_gives_up_its_own_slot(void **state)
+static void an_address_at_its_limit_evicts_its_own_slot(void **state)
 {
 	struct slot held[4] = {0};
 	struct slots slots;
 
 	(void)state;
-	slots_init(&slots, 4, 2, PATIENCE);
+	slots_init(&slots, 4, 2, IDLE_TIMEOUT);
 	take(&slots, &held[0], "10.0.0.1", 0);
 	take(&slots, &held[1], "10.0.0.2", 10);
 	take(&slots, &held[2], "10.0.0.2", 5);
-	held[0].settled = held[1].settled = held[2].settled = true;
-	/* There is room, but not for this address: that others do nothing is no help. */
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.2"), 5000), &held[2]);
-	slot_moved(&held[1], 5000);
-	slot_moved(&held[2], 5000);
-	assert_null(slots_idlest(&slots, from("10.0.0.2"), 5000));
-	/* Nor is it when all are taken. */
+	held[0].evictable = held[1].evictable = held[2].evictable = true;
+	/* A slot is free, but not for this address: evicting another address does not help. */
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.2"), 5000), &held[2]);
+	slot_active(&held[1], 5000);
+	slot_active(&held[2], 5000);
+	assert_null(slots_evictable(&slots, from("10.0.0.2"), 5000));
+	/* Nor does it when all slots are taken. */
 	take(&slots, &held[3], "10.0.0.3", 5000);
-	assert_null(slots_idlest(&slots, from("10.0.0.2"), 5000));
-	/* Whoever is below its bound may take the place of anybody. */
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.3"), 5000), &held[0]);
+	assert_null(slots_evictable(&slots, from("10.0.0.2"), 5000));
+	/* An address below its limit may evict any other. */
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.3"), 5000), &held[0]);
 }
 
 static void a_slot_is_reused(void **state)
@@ -176,16 +176,16 @@ static void a_slot_is_reused(void **state)
 	struct slots slots;
 
 	(void)state;
-	slots_init(&slots, 1, 0, PATIENCE);
+	slots_init(&slots, 1, 0, IDLE_TIMEOUT);
 	held.holder = &slots;
 	take(&slots, &held, "10.0.0.1", 0);
-	held.settled = true;
-	slots_leave(&slots, &held);
+	held.evictable = true;
+	slots_release(&slots, &held);
 	take(&slots, &held, "10.0.0.2", 7000);
-	assert_null(slots_idlest(&slots, from("10.0.0.1"), 100000));
-	held.settled = true;
-	assert_null(slots_idlest(&slots, from("10.0.0.1"), 7000 + PATIENCE));
-	assert_ptr_equal(slots_idlest(&slots, from("10.0.0.1"), 7001 + PATIENCE), &held);
+	assert_null(slots_evictable(&slots, from("10.0.0.1"), 100000));
+	held.evictable = true;
+	assert_null(slots_evictable(&slots, from("10.0.0.1"), 7000 + IDLE_TIMEOUT));
+	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.1"), 7001 + IDLE_TIMEOUT), &held);
 	assert_ptr_equal(held.holder, &slots);
 }
 
@@ -195,8 +195,8 @@ int main(void)
 		cmocka_unit_test(slots_are_limited),
 		cmocka_unit_test(slots_per_address_are_limited),
 		cmocka_unit_test(addresses_of_one_host_count_together),
-		cmocka_unit_test(only_the_idlest_holder_gives_up_its_slot),
-		cmocka_unit_test(an_address_over_its_limit_gives_up_its_own_slot),
+		cmocka_unit_test(the_least_recently_active_holder_is_evictable),
+		cmocka_unit_test(an_address_at_its_limit_evicts_its_own_slot),
 		cmocka_unit_test(a_slot_is_reused),
 	};
 

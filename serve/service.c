@@ -1,4 +1,7 @@
-/* The clients of a server: see serve/clients.h. */
+/*
+ * The clients of a server and their states; serve/service.h tells who owns what. All on the main thread:
+ * the CQ threads and control sessions only post wakeups.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,59 +9,50 @@
 #include "base/deadline.h"
 #include "base/explain.h"
 #include "host/sysfs.h"
-#include "serve/admission.h"
-#include "serve/clients.h"
+#include "serve/service.h"
 #include "stream/source.h"
 
-/* How long a client that is being disconnected may take before it is freed as it is. */
-#define CLOSING_MS 2000
-
-/* How long one that is evicted may take to hear why. */
+/* The time in which an evicted client may be sent the reason. */
 #define EVICTED_MS 2000
 
-/* How long the kernel may take to remove a device, and how often we look. */
-#define REMOVAL_MS      2000
-#define REMOVAL_LOOK_MS 100
+/* The time in which a client may be disconnected and drained. */
+#define CLOSING_MS 2000
+
+/* The time in which the kernel may remove a device, and how often it is checked. */
+#define REMOVAL_MS       2000
+#define REMOVAL_CHECK_MS 100
 
 struct client {
-	TAILQ_ENTRY(client) next;
-	struct client_queue *queue; /* the one that it is in */
+	TAILQ_ENTRY(client) next; /* in the queue of its state */
+	enum client_state state;
+	deadline_t deadline; /* of a state that has one */
 	struct served_device *served;
 	struct connection *connection;
 	struct slot slot;
-	deadline_t deadline;
-	bool connected; /* rdmacm has reported it */
-	bool admitted;  /* it has proved that it holds our secret, if there is one */
-	bool gone;      /* no rdmacm event is awaited any more */
-	bool drained;   /* the CQ thread has let go of it */
+	bool connected; /* rdmacm has reported it established */
+	bool admitted;  /* it counts for --count: it holds our secret, if there is one */
+	bool gone;      /* no rdmacm event will come for it */
+	bool drained;   /* the CQ thread has released its connection */
 };
 
 void service_init(struct service *service)
 {
 	const struct options *options = service->options;
+	struct admission *admission = &service->admission;
 
-	TAILQ_INIT(&service->connecting);
-	TAILQ_INIT(&service->exchanging);
-	TAILQ_INIT(&service->evicted);
-	TAILQ_INIT(&service->closing);
-	TAILQ_INIT(&service->abandoned);
-	slots_init(&service->slots, options->max_clients, options->max_clients_per_address,
+	for (size_t state = 0; state < CLIENT_STATES; state++)
+		TAILQ_INIT(&service->clients[state]);
+	admission->options = options;
+	admission->settings = &service->settings;
+	slots_init(&admission->slots, options->max_clients, options->max_clients_per_address,
 		options->handshake_timeout);
 	control_sessions_init(&service->control_sessions, options->max_clients_per_address);
 }
 
-void service_report(const struct service *service, const struct failure *failure, const char *peer)
-{
-	char text[1024];
-
-	explain_failure(failure, peer, service->output->verbose, text, sizeof(text));
-	output_error(service->output, "%s", text);
-}
-
 /* Devices. */
 
-/* Frees a removed device when the kernel has let it go; stops serving if that waits for us. */
-static void take_removal(struct service *service, struct served_device *served)
+/* Frees a device when the kernel has removed it; stops the server if the kernel waits for it. */
+static void complete_removal(struct service *service, struct served_device *served)
 {
 	const char *name = device_name(served->device);
 
@@ -75,42 +69,70 @@ static void take_removal(struct service *service, struct served_device *served)
 
 /* Clients. */
 
-/* Puts the client into another queue, at its end; of those without deadlines milliseconds is 0. */
-static void move(struct client *client, struct client_queue *queue, int64_t milliseconds)
+/* Puts the client into a later state, with this many milliseconds if that has a deadline. */
+static void set_state(struct service *service, struct client *client, enum client_state state,
+	int64_t milliseconds)
 {
-	if (client->queue)
-		TAILQ_REMOVE(client->queue, client, next);
-	client->queue = queue;
+	TAILQ_REMOVE(&service->clients[client->state], client, next);
+	client->state = state;
 	client->deadline = deadline_in(milliseconds);
-	TAILQ_INSERT_TAIL(queue, client, next);
+	TAILQ_INSERT_TAIL(&service->clients[state], client, next);
+	if (state > CLIENT_EXCHANGING)
+		slots_release(&service->admission.slots, &client->slot);
 }
 
 /* Ends the client's connection, for a reason or, NULL, because all is done. */
 static void close_client(
 	struct service *service, struct client *client, const struct failure *reason)
 {
-	if (client->queue == &service->closing || client->queue == &service->abandoned)
+	if (client->state >= CLIENT_CLOSING)
 		return;
-	slots_leave(&service->slots, &client->slot);
-	move(client, &service->closing, CLOSING_MS);
+	set_state(service, client, CLIENT_CLOSING, CLOSING_MS);
 	connection_close(client->connection, reason);
 }
 
-/* Says how the client's exchange ended: in words, and as a document if that is wanted. */
-static void report(struct service *service, struct client *client, const struct failure *outcome)
+/*
+ * Waits neither for rdmacm nor for work requests: the CQ thread releases the connection next. Only its
+ * files may take longer.
+ */
+static void abandon_client(
+	struct service *service, struct client *client, const struct failure *reason)
 {
-	const char *peer = connection_peer(client->connection);
-	char text[1024];
-
-	if (failure_is_set(outcome))
-		explain_failure(outcome, peer, service->output->verbose, text, sizeof(text));
-	if (failure_is_set(outcome))
-		output_error(service->output, "%s", text);
-	connection_report(client->connection, explain_status(outcome),
-		failure_is_set(outcome) ? text : NULL, service->options->json);
+	client->gone = true;
+	set_state(service, client, CLIENT_ABANDONED, 0);
+	connection_abandon(client->connection, reason);
 }
 
-/* Frees a client of which nothing is in use any more, and says how it ended. */
+/* The same for all clients that came through this device, or through any if it is NULL. */
+static void abandon_clients(
+	struct service *service, const struct served_device *served, const struct failure *reason)
+{
+	struct client *client, *after;
+
+	for (size_t state = 0; state < CLIENT_ABANDONED; state++)
+		for (client = TAILQ_FIRST(&service->clients[state]); client; client = after) {
+			after = TAILQ_NEXT(client, next);
+			if (!served || client->served == served)
+				abandon_client(service, client, reason);
+		}
+}
+
+/* Prints how the client's exchange ended: a line, and a document if --json asks for it. */
+static void report(struct service *service, struct client *client, const struct failure *outcome)
+{
+	const char *peer = connection_peer(client->connection), *error = NULL;
+	char text[1024];
+
+	if (failure_is_set(outcome)) {
+		explain_failure(outcome, peer, service->output->verbose, text, sizeof(text));
+		output_error(service->output, "%s", text);
+		error = text;
+	}
+	connection_report(
+		client->connection, explain_status(outcome), error, service->options->json);
+}
+
+/* Reports how the client ended, and frees it. Nothing uses it any more. */
 static void free_client(struct service *service, struct client *client)
 {
 	struct connection *connection = client->connection;
@@ -120,16 +142,16 @@ static void free_client(struct service *service, struct client *client)
 	report(service, client, outcome);
 	connection_progress(connection, &bytes, &total);
 	service->bytes_before += bytes;
-	service->used_input |= connection_used_input(connection);
+	service->admission.used_input |= connection_used_input(connection);
 	if (failure_is_set(outcome) && client->admitted && service->first_error == STATUS_OK)
 		service->first_error = explain_status(outcome);
 	if (client->connected)
 		output_line(service->output, "peer disconnected.");
-	TAILQ_REMOVE(client->queue, client, next);
+	TAILQ_REMOVE(&service->clients[client->state], client, next);
 	connection_destroy(connection);
 	client->served->clients--;
-	/* What was moved before counts as progress only while there is some. */
-	if (--service->clients == 0)
+	/* Bytes of earlier clients count as progress while there are others. */
+	if (--service->admission.clients == 0)
 		service->bytes_before = 0;
 	free(client);
 }
@@ -140,8 +162,8 @@ static void free_if_over(struct service *service, struct client *client)
 		free_client(service, client);
 }
 
-/* Makes a client of a request that may be served, or records why that cannot be. */
-static struct client *admit(struct service *service, const struct rdma_cm_event *event,
+/* Makes a client of an admitted request. NULL, with the failure recorded, if that fails. */
+static struct client *make_client(struct service *service, const struct rdma_cm_event *event,
 	const struct mode *mode, const struct request *request, struct failure *failure)
 {
 	struct served_device *served =
@@ -161,9 +183,13 @@ static struct client *admit(struct service *service, const struct rdma_cm_event 
 	event->id->context = client;
 	connection_set_owner(client->connection, client);
 	client->slot.holder = client->connection;
-	slots_take(&service->slots, &client->slot, rdma_get_peer_addr(event->id), deadline_now());
+	client->state = CLIENT_CONNECTING;
+	client->deadline = deadline_in(service->options->handshake_timeout);
+	TAILQ_INSERT_TAIL(&service->clients[CLIENT_CONNECTING], client, next);
+	slots_take(&service->admission.slots, &client->slot, rdma_get_peer_addr(event->id),
+		deadline_now());
 	served->clients++;
-	service->clients++;
+	service->admission.clients++;
 	return client;
 }
 
@@ -174,7 +200,7 @@ void service_stop_listening(struct service *service)
 	service->listener = NULL;
 }
 
-/* The client is one of those that --count allows; of strangers any number may come. */
+/* Counts the client for --count, which limits authenticated clients only. */
 static void count(struct service *service, struct client *client)
 {
 	client->admitted = true;
@@ -182,30 +208,29 @@ static void count(struct service *service, struct client *client)
 		service_stop_listening(service);
 }
 
-/* Ends an exchange at which nothing moves, for the sake of a newcomer. The client is told why. */
+/* Ends an exchange that moves no data, to admit a new client. The client is sent the reason. */
 static void evict(struct service *service, struct client *client)
 {
 	struct failure failure = {0};
 
 	failure_set(&failure, FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, "--max-clients",
-		"for %.1f s", (double)(deadline_now() - client->slot.moved) / 1000);
-	slots_leave(&service->slots, &client->slot);
-	move(client, &service->evicted, EVICTED_MS);
+		"for %.1f s", (double)(deadline_now() - client->slot.last_active) / 1000);
+	set_state(service, client, CLIENT_EVICTED, EVICTED_MS);
 	connection_cancel(client->connection, &failure);
 }
 
-/* The device is needed for its anchor: nobody else would tell us that it is being removed. */
-static enum refusal take_diagnosis(
+/* Starts a control session. Its device is kept for the anchor, which reports its removal. */
+static enum refusal start_control_session(
 	struct service *service, const struct rdma_cm_event *request, const struct hello *theirs)
 {
 	const struct sockaddr *address = rdma_get_peer_addr(request->id);
 	const struct mode *mode = service->options->mode;
-	struct slot *idlest;
+	struct slot *evict;
 	const struct control_server server = {
 		.mode = mode ? mode->name : "any",
-		.clients = service->slots.taken,
-		.most = service->slots.most,
-		.room = admission_capacity(service, address, &idlest),
+		.clients = service->admission.slots.taken,
+		.most = service->admission.slots.capacity,
+		.room = admission_capacity(&service->admission, address, &evict),
 	};
 	struct failure failure = {0};
 	char peer[ADDRESS_TEXT_SIZE];
@@ -214,46 +239,24 @@ static enum refusal take_diagnosis(
 		return control_sessions_take(
 			&service->control_sessions, &service->settings, &server, request, theirs);
 	address_port_text(address, peer);
-	service_report(service, &failure, peer);
+	output_failure(service->output, &failure, peer);
 	return REFUSAL_RESOURCES;
 }
 
-static void connect_request(struct service *service, const struct rdma_cm_event *event)
+/* Serves an admitted client. Returns REFUSAL_NONE, or why that fails. */
+static enum refusal serve_client(struct service *service, const struct rdma_cm_event *event,
+	const struct mode *mode, const struct request *request)
 {
 	struct failure failure = {0};
-	struct request request = {0};
-	const struct mode *mode = NULL;
-	struct slot *idlest = NULL;
-	struct client *client;
-	enum refusal refusal;
+	struct client *client = make_client(service, event, mode, request, &failure);
 	char peer[ADDRESS_TEXT_SIZE];
 	int error;
 
-	output_line(service->output, "received connection request.");
-	refusal = service->listener ? admission_judge(service, event, &mode, &request)
-				    : REFUSAL_STOPPING;
-	if (refusal == REFUSAL_NONE && hello_is_control(&request.theirs)) {
-		refusal = take_diagnosis(service, event, &request.theirs);
-		if (refusal == REFUSAL_NONE)
-			return;
-	}
-	if (refusal == REFUSAL_NONE)
-		refusal = admission_let_in(service, rdma_get_peer_addr(event->id), &idlest);
-	if (idlest)
-		evict(service, connection_owner(idlest->holder));
-	if (refusal != REFUSAL_NONE) {
-		admission_refuse(service, event->id, refusal);
-		return;
-	}
-	client = admit(service, event, mode, &request, &failure);
 	if (!client) {
 		address_port_text(rdma_get_peer_addr(event->id), peer);
-		service_report(service, &failure, peer);
-		admission_refuse(service, event->id,
-			failure.kind == FAILURE_FILE ? REFUSAL_INPUT : REFUSAL_RESOURCES);
-		return;
+		output_failure(service->output, &failure, peer);
+		return failure.kind == FAILURE_FILE ? REFUSAL_INPUT : REFUSAL_RESOURCES;
 	}
-	move(client, &service->connecting, service->options->handshake_timeout);
 	error = connection_accept(client->connection);
 	if (error) {
 		failure_set(&failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_accept", "%s",
@@ -263,34 +266,34 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	}
 	if (!service->settings.secret)
 		count(service, client);
+	return REFUSAL_NONE;
+}
+
+static void connect_request(struct service *service, const struct rdma_cm_event *event)
+{
+	struct request request = {0};
+	const struct mode *mode = NULL;
+	struct slot *evicted = NULL;
+	enum refusal refusal = REFUSAL_STOPPING;
+
+	output_line(service->output, "received connection request.");
+	if (service->listener)
+		refusal = admission_judge(&service->admission, event, &mode, &request);
+	if (refusal == REFUSAL_NONE && hello_is_control(&request.theirs)) {
+		refusal = start_control_session(service, event, &request.theirs);
+	} else if (refusal == REFUSAL_NONE) {
+		refusal = admission_admit(
+			&service->admission, rdma_get_peer_addr(event->id), &evicted);
+		if (evicted)
+			evict(service, connection_owner(evicted->holder));
+		if (refusal == REFUSAL_NONE)
+			refusal = serve_client(service, event, mode, &request);
+	}
+	if (refusal != REFUSAL_NONE)
+		admission_refuse(&service->admission, event->id, refusal);
 }
 
 /* Events. */
-
-/*
- * Waits neither for rdmacm nor for work requests: the CQ thread lets go of the client next. Only its
- * files may take longer.
- */
-static void give_up(struct service *service, struct client *client, const struct failure *reason)
-{
-	client->gone = true;
-	slots_leave(&service->slots, &client->slot);
-	move(client, &service->abandoned, 0);
-	connection_abandon(client->connection, reason);
-}
-
-/* The same for those in a queue that came through this device, or through any if it is NULL. */
-static void give_up_all(struct service *service, struct client_queue *queue,
-	const struct served_device *served, const struct failure *reason)
-{
-	struct client *client, *after;
-
-	for (client = TAILQ_FIRST(queue); client; client = after) {
-		after = TAILQ_NEXT(client, next);
-		if (!served || client->served == served)
-			give_up(service, client, reason);
-	}
-}
 
 static void device_removed(struct service *service, struct served_device *served)
 {
@@ -302,13 +305,10 @@ static void device_removed(struct service *service, struct served_device *served
 	served->removal = deadline_in(REMOVAL_MS);
 	failure_set(
 		&failure, FAILURE_REMOVED, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DEVICE_REMOVAL", "");
-	give_up_all(service, &service->connecting, served, &failure);
-	give_up_all(service, &service->exchanging, served, &failure);
-	give_up_all(service, &service->evicted, served, &failure);
-	give_up_all(service, &service->closing, served, &failure);
+	abandon_clients(service, served, &failure);
 }
 
-/* Of a server that is bound to one device: nobody can come any more. */
+/* The device of the listener is removed: no client can connect any more. */
 static void listener_removed(struct service *service)
 {
 	output_error(service->output,
@@ -317,7 +317,7 @@ static void listener_removed(struct service *service)
 	service_stop_listening(service);
 }
 
-/* An event about a connection that did not come to be, or that broke. */
+/* An event about a connection that was not established, or that broke. */
 static void connection_failed(
 	struct service *service, struct client *client, const struct rdma_cm_event *event)
 {
@@ -326,7 +326,7 @@ static void connection_failed(
 	if (client->connected || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		failure_from_event(
 			&failure, event, PHASE_EXCHANGE, connection_peer(client->connection));
-	else /* what an event advises the active side is no use to us */
+	else /* the explanations of events advise the active side */
 		failure_set(&failure, FAILURE_GONE, PHASE_CONNECT, event->status,
 			rdma_event_str(event->event), "%s", rdma_event_str(event->event));
 	client->gone = true;
@@ -378,14 +378,6 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	}
 }
 
-/* The handshake is over: the client may take its time, but not for ever do nothing. */
-static void settle(struct service *service, struct client *client)
-{
-	client->slot.settled = true;
-	if (client->queue == &service->connecting)
-		move(client, &service->exchanging, 0);
-}
-
 void service_wakeup(struct service *service, const struct wakeup *wakeup, unsigned int events)
 {
 	struct client *client;
@@ -395,9 +387,12 @@ void service_wakeup(struct service *service, const struct wakeup *wakeup, unsign
 	client = connection_owner(wakeup->about);
 	if (events & CONNECTION_AUTHENTICATED)
 		count(service, client);
-	if (events & CONNECTION_HANDSHAKE_DONE)
-		settle(service, client);
-	/* The active side disconnects; we wait for it unless the exchange failed. */
+	if (events & CONNECTION_HANDSHAKE_DONE) {
+		client->slot.evictable = true;
+		if (client->state == CLIENT_CONNECTING)
+			set_state(service, client, CLIENT_EXCHANGING, 0);
+	}
+	/* The client disconnects first, unless the exchange failed. */
 	if (events & CONNECTION_FINISHED)
 		close_client(service, client, NULL);
 	if (connection_drained(client->connection, events)) {
@@ -406,47 +401,57 @@ void service_wakeup(struct service *service, const struct wakeup *wakeup, unsign
 	}
 }
 
+/* The first client in that state if its deadline has passed, or NULL. */
+static struct client *overdue(const struct service *service, enum client_state state)
+{
+	struct client *client = TAILQ_FIRST(&service->clients[state]);
+
+	return client && deadline_left(client->deadline) == 0 ? client : NULL;
+}
+
 void service_deadlines(struct service *service)
 {
-	struct client *client;
+	struct failure handshake = {0}, disconnect = {0};
 	struct served_device *served;
-	struct failure failure = {0};
+	struct client *client;
 
-	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
+	failure_set(&handshake, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
 		"--handshake-timeout", "");
-	while ((client = TAILQ_FIRST(&service->connecting)) && deadline_left(client->deadline) == 0)
-		close_client(service, client, &failure);
-	/* Nothing could be sent to it any more; it has the reason already. */
-	while ((client = TAILQ_FIRST(&service->evicted)) && deadline_left(client->deadline) == 0)
+	while ((client = overdue(service, CLIENT_CONNECTING)))
+		close_client(service, client, &handshake);
+	/* Its outcome is the eviction, whether it could be sent or not. */
+	while ((client = overdue(service, CLIENT_EVICTED)))
 		close_client(service, client, NULL);
-	failure = (struct failure){0};
-	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
-	while ((client = TAILQ_FIRST(&service->closing)) && deadline_left(client->deadline) == 0) {
-		/* The other side does not answer the disconnect: it is over all the same. */
-		give_up(service, client, &failure);
+	/* The client does not answer the disconnect. */
+	failure_set(&disconnect, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
+	while ((client = overdue(service, CLIENT_CLOSING))) {
+		abandon_client(service, client, &disconnect);
 		free_if_over(service, client);
 	}
 	served = devices_removed(&service->devices);
 	if (served)
-		take_removal(service, served);
+		complete_removal(service, served);
 }
 
 int service_next_deadline(const struct service *service)
 {
-	const struct client_queue *queues[] = {
-		&service->connecting, &service->evicted, &service->closing};
-	int left, next = -1;
+	static const enum client_state states[] = {
+		CLIENT_CONNECTING, CLIENT_EVICTED, CLIENT_CLOSING};
+	int next = devices_removed(&service->devices) && !service->stuck ? REMOVAL_CHECK_MS : -1;
 
-	if (devices_removed(&service->devices) && !service->stuck)
-		next = REMOVAL_LOOK_MS;
-	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
-		if (TAILQ_EMPTY(queues[i]))
-			continue;
-		left = deadline_left(TAILQ_FIRST(queues[i])->deadline);
-		if (next < 0 || left < next)
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		const struct client *client = TAILQ_FIRST(&service->clients[states[i]]);
+		int left = client ? deadline_left(client->deadline) : -1;
+
+		if (client && (next < 0 || left < next))
 			next = left;
 	}
 	return next;
+}
+
+bool service_is_exchanging(const struct service *service)
+{
+	return !TAILQ_EMPTY(&service->clients[CLIENT_EXCHANGING]);
 }
 
 void service_progress(const struct service *service, uint64_t *bytes, uint64_t *total)
@@ -456,7 +461,7 @@ void service_progress(const struct service *service, uint64_t *bytes, uint64_t *
 
 	*bytes = service->bytes_before;
 	*total = *bytes;
-	TAILQ_FOREACH (client, &service->exchanging, next) {
+	TAILQ_FOREACH (client, &service->clients[CLIENT_EXCHANGING], next) {
 		connection_progress(client->connection, &its_bytes, &its_total);
 		*bytes += its_bytes;
 		*total = its_total == STREAM_SIZE_UNKNOWN || *total == STREAM_SIZE_UNKNOWN
@@ -470,20 +475,17 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 	struct client *client;
 
 	control_sessions_stop(&service->control_sessions);
-	while ((client = TAILQ_FIRST(&service->connecting)))
+	while ((client = TAILQ_FIRST(&service->clients[CLIENT_CONNECTING])))
 		close_client(service, client, reason);
-	TAILQ_FOREACH (client, &service->exchanging, next)
+	TAILQ_FOREACH (client, &service->clients[CLIENT_EXCHANGING], next)
 		connection_cancel(client->connection, reason);
-	if (!events_lost)
-		return;
-	give_up_all(service, &service->exchanging, NULL, reason);
-	give_up_all(service, &service->evicted, NULL, reason);
-	give_up_all(service, &service->closing, NULL, reason);
+	if (events_lost)
+		abandon_clients(service, NULL, reason);
 }
 
 bool service_over(const struct service *service)
 {
-	return !service->listener && service->clients == 0 &&
+	return !service->listener && service->admission.clients == 0 &&
 	       service->control_sessions.slots.taken == 0;
 }
 
