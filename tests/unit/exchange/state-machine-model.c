@@ -263,6 +263,8 @@ static void our_step(struct end *end, const struct end *other, enum occurrence o
 		assert_null(exchange_violation(&end->machine, event));
 	actions = exchange_step(&end->machine, event);
 	check_actions(end, actions, event);
+	if (actions & (ACTION_FINISH | ACTION_SEND_ABORT))
+		assert_true(end->machine.ended);
 	end->actions |= actions;
 	if (actions & ACTION_SEND_PROOF)
 		post(end, WORK_PROOF);

@@ -126,6 +126,7 @@ static void try_every_event(const struct end *end)
 		} else if (event == EVENT_UNAUTHENTICATED) {
 			assert_int_equal(exchange_step(&machine, event), ACTION_SEND_ABORT);
 			assert_true(machine.ended);
+			assert_int_equal(machine.sent, SENDING_ABORT);
 			assert_false(exchange_complete(&machine));
 		} else if (event == EVENT_ABORTED) {
 			assert_int_equal(exchange_step(&machine, event), abort_actions(end));
@@ -344,6 +345,20 @@ static void passive_side_waits_for_the_first_message(void **state)
 	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), ACTION_SEND_MR);
 }
 
+/* A hostile server may send MSG_MR before the client knows that the connection stands. */
+static void msg_done_answers_our_msg_mr(void **state)
+{
+	struct exchange machine;
+
+	(void)state;
+	exchange_init(&machine, true, false, false);
+	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), 0);
+	assert_string_equal(exchange_violation(&machine, EVENT_RECEIVED_DONE),
+		"MSG_DONE before it knew our memory");
+	assert_int_equal(exchange_step(&machine, EVENT_ESTABLISHED), ACTION_SEND_MR);
+	assert_null(exchange_violation(&machine, EVENT_RECEIVED_DONE));
+}
+
 /* What is said of a peer that proves nothing, too early, twice, or though nobody asked. */
 static void names_the_fault_of_a_proof(void **state)
 {
@@ -414,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(starts_with_nothing_done),
 		cmocka_unit_test(passive_side_waits_for_the_first_message),
+		cmocka_unit_test(msg_done_answers_our_msg_mr),
 		cmocka_unit_test(ends_well_between_our_programs),
 		cmocka_unit_test(ends_well_with_a_tutorial_server),
 		cmocka_unit_test(ends_well_with_a_tutorial_client),
