@@ -124,7 +124,7 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 	ibv_query_port(id->verbs, id->port_num, &attributes);
 	ibv_query_device(id->verbs, &limits);
 	facts_add(facts, "rdma mtu", "%u", probe_mtu_bytes(attributes.active_mtu));
-	if (inventory_take("", &inventory))
+	if (inventory_take("", name, &inventory))
 		return;
 	device = inventory_device(&inventory, name);
 	port = inventory_port(&inventory, name, id->port_num);

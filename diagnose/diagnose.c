@@ -113,7 +113,7 @@ static int check_host(struct diagnosis *diagnosis)
 	enum readiness lacking;
 	int error;
 
-	error = inventory_take("", &diagnosis->inventory);
+	error = inventory_take("", NULL, &diagnosis->inventory);
 	if (error)
 		return check_failed(diagnosis, CHECK_HOST, FAILURE_ERRNO, PHASE_OPEN, -error, "%s",
 			strerror(-error));

@@ -45,7 +45,7 @@ enum readiness device_address_find(
 	int best = 0;
 
 	memset(address, 0, sizeof(*address));
-	if (inventory_take(root, &inventory))
+	if (inventory_take(root, device, &inventory))
 		return HOST_NO_DEVICE_ADDRESS;
 	found = inventory_device(&inventory, device);
 	for (size_t i = 0; found && i < found->port_count; i++)
@@ -114,7 +114,7 @@ static void list_addresses(const char *root, char *list, size_t size)
 {
 	struct inventory inventory;
 
-	if (inventory_take(root, &inventory) == 0) {
+	if (inventory_take(root, NULL, &inventory) == 0) {
 		for (size_t i = 0; i < inventory.device_count; i++)
 			list_device(&inventory.devices[i], list, size);
 		inventory_free(&inventory);

@@ -23,6 +23,7 @@
 /* Where an inventory is read from. */
 struct origin {
 	const char *root;
+	const char *device;              /* the only one to read; NULL: all */
 	const struct ifaddrs *addresses; /* of network interfaces */
 };
 
@@ -310,6 +311,8 @@ static int read_devices(const struct origin *origin, struct inventory *inventory
 	for (int i = 0; i < count && !error; i++) {
 		struct inventory_device *device = &inventory->devices[inventory->device_count];
 
+		if (origin->device && strcmp(origin->device, entries[i]->d_name) != 0)
+			continue;
 		/* The kernel gives no longer names: IB_DEVICE_NAME_MAX. */
 		if (copy(device->name, sizeof(device->name), entries[i]->d_name)) {
 			inventory->device_count++;
@@ -362,10 +365,10 @@ static void read_host(const char *root, struct inventory *inventory)
 	inventory->ipc_lock = has_ipc_lock(root);
 }
 
-int inventory_take_with(
-	const char *root, const struct ifaddrs *addresses, struct inventory *inventory)
+int inventory_take_with(const char *root, const char *device, const struct ifaddrs *addresses,
+	struct inventory *inventory)
 {
-	const struct origin origin = {.root = root, .addresses = addresses};
+	const struct origin origin = {.root = root, .device = device, .addresses = addresses};
 	int error;
 
 	memset(inventory, 0, sizeof(*inventory));
@@ -376,7 +379,7 @@ int inventory_take_with(
 	return error;
 }
 
-int inventory_take(const char *root, struct inventory *inventory)
+int inventory_take(const char *root, const char *device, struct inventory *inventory)
 {
 	struct ifaddrs *addresses;
 	int error;
@@ -385,7 +388,7 @@ int inventory_take(const char *root, struct inventory *inventory)
 		memset(inventory, 0, sizeof(*inventory));
 		return -errno;
 	}
-	error = inventory_take_with(root, addresses, inventory);
+	error = inventory_take_with(root, device, addresses, inventory);
 	freeifaddrs(addresses);
 	return error;
 }

@@ -86,14 +86,15 @@ struct inventory {
 };
 
 /*
- * Takes the inventory; files that cannot be read are left out. root: see host/sysfs.h. Returns 0 and the
- * caller frees it, or -errno, such as -ENOMEM, and there is nothing to free. Any thread.
+ * Takes the inventory with all devices or, unless that is NULL, the one of that name; files that cannot be
+ * read are left out. root: see host/sysfs.h. Returns 0 and the caller frees it, or -errno, such as -ENOMEM,
+ * and there is nothing to free. Any thread.
  */
-int inventory_take(const char *root, struct inventory *inventory);
+int inventory_take(const char *root, const char *device, struct inventory *inventory);
 
 /* The same with a list of interface addresses in place of getifaddrs(3), for tests. */
-int inventory_take_with(
-	const char *root, const struct ifaddrs *addresses, struct inventory *inventory);
+int inventory_take_with(const char *root, const char *device, const struct ifaddrs *addresses,
+	struct inventory *inventory);
 
 /* Mb/s of a rate like "2.5 Gb/sec (1X SDR)"; 0 if the text is none, or NULL. */
 uint64_t inventory_megabits(const char *rate);

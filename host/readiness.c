@@ -221,7 +221,7 @@ enum readiness readiness_of_host(const char *root, char *evidence, size_t size)
 	struct finding finding = ready;
 	struct inventory inventory;
 
-	if (inventory_take(root, &inventory) == 0) {
+	if (inventory_take(root, NULL, &inventory) == 0) {
 		finding = check_host(&inventory);
 		inventory_free(&inventory);
 	}

@@ -257,7 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_number(&tree);
 		return 0;
 	}
-	fuzz_check(inventory_take_with("", NULL, &inventory) == 0);
+	fuzz_check(inventory_take_with("", NULL, NULL, &inventory) == 0);
 	check_inventory(&inventory);
 	inventory_free(&inventory);
 	return 0;

@@ -133,7 +133,7 @@ static void lists_soft_roce(void **state)
 	add_address(&addresses, "eth0:1", "10.0.1.1");
 	add_address(&addresses, "eth01", "10.9.9.9");
 	add_address(&addresses, "eth0", "fe80::5054:ff:fe12:3456");
-	assert_int_equal(inventory_take_with(tree->path, addresses.list, &inventory), 0);
+	assert_int_equal(inventory_take_with(tree->path, NULL, addresses.list, &inventory), 0);
 	assert_int_equal(inventory.device_count, 1);
 
 	device = inventory_device(&inventory, "rxe0");
@@ -211,7 +211,7 @@ static void lists_an_adapter_with_two_ports(void **state)
 	put(tree, VERBS "/uverbs0/ibdev", "other\n");
 	put(tree, VERBS "/uverbs1/ibdev", "mlx5_0\n");
 	add_address(&addresses, "eth2.7", "fd00::1");
-	assert_int_equal(inventory_take_with(tree->path, addresses.list, &inventory), 0);
+	assert_int_equal(inventory_take_with(tree->path, NULL, addresses.list, &inventory), 0);
 	assert_int_equal(inventory.device_count, 1);
 	assert_string_equal(inventory.devices[0].driver, "mlx5_core");
 	assert_string_equal(inventory.devices[0].uverbs, "uverbs1");
@@ -247,7 +247,7 @@ static void sees_a_device_that_is_down(void **state)
 	put_rxe(tree);
 	put_state(tree, "rxe0/ports/1", "1: DOWN\n", "3: Disabled\n", "Ethernet\n", "\n");
 	put_interface(tree, "eth0", "down\n", "1500\n");
-	assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
+	assert_int_equal(inventory_take_with(tree->path, NULL, NULL, &inventory), 0);
 	assert_int_equal(
 		readiness_check(&inventory, NULL, evidence, sizeof(evidence)), HOST_PORT_DOWN);
 	assert_string_equal(
@@ -271,7 +271,7 @@ static void lists_infiniband(void **state)
 	put_folder(tree, DEVICES "/mlx5_0/device/net/ib0");
 	put_interface(tree, "ib0", "up\n", "2044\n");
 	add_address(&addresses, "ib0", "10.1.0.1");
-	assert_int_equal(inventory_take_with(tree->path, addresses.list, &inventory), 0);
+	assert_int_equal(inventory_take_with(tree->path, NULL, addresses.list, &inventory), 0);
 	port = inventory_port(&inventory, "mlx5_0", 1);
 	assert_non_null(port);
 	assert_int_equal(port->lid, 28);
@@ -292,7 +292,7 @@ static void lists_nothing_on_an_empty_host(void **state)
 	struct inventory inventory;
 
 	memset(&inventory, 0xa5, sizeof(inventory));
-	assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
+	assert_int_equal(inventory_take_with(tree->path, NULL, NULL, &inventory), 0);
 	assert_int_equal(inventory.device_count, 0);
 	assert_int_equal(inventory.rdma_cm, SYSFS_MISSING);
 	assert_false(inventory.ib_core);
@@ -302,8 +302,11 @@ static void lists_nothing_on_an_empty_host(void **state)
 	inventory_free(&inventory);
 	/* With the addresses that this host really has. */
 	put_rxe(tree);
-	assert_int_equal(inventory_take(tree->path, &inventory), 0);
+	assert_int_equal(inventory_take(tree->path, "rxe0", &inventory), 0);
 	assert_non_null(inventory_port(&inventory, "rxe0", 1));
+	inventory_free(&inventory);
+	assert_int_equal(inventory_take(tree->path, "rxe", &inventory), 0);
+	assert_int_equal(inventory.device_count, 0);
 	inventory_free(&inventory);
 }
 
@@ -335,7 +338,7 @@ static void knows_the_host(void **state)
 	put_folder(tree, "/sys/module/rdma_ucm");
 	for (size_t i = 0; i < COUNT(modes); i++) {
 		put(tree, "/sys/module/ib_core/parameters/netns_mode", modes[i].mode);
-		assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
+		assert_int_equal(inventory_take_with(tree->path, NULL, NULL, &inventory), 0);
 		check_case(modes[i].mode, inventory.netns == modes[i].netns);
 		assert_true(inventory.ib_core);
 		assert_true(inventory.rdma_ucm);
@@ -343,7 +346,7 @@ static void knows_the_host(void **state)
 	}
 	for (size_t i = 0; i < COUNT(capabilities); i++) {
 		put(tree, "/proc/self/status", capabilities[i].status);
-		assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
+		assert_int_equal(inventory_take_with(tree->path, NULL, NULL, &inventory), 0);
 		check_case(capabilities[i].status, inventory.ipc_lock == capabilities[i].ipc_lock);
 		inventory_free(&inventory);
 	}
@@ -369,7 +372,7 @@ static void knows_inaccessible_devices(void **state)
 		int result = 0;
 
 		if ((getuid() == 0 && setuid(NOBODY)) ||
-			inventory_take_with(tree->path, NULL, &inventory))
+			inventory_take_with(tree->path, NULL, NULL, &inventory))
 			_exit(99);
 		result |= inventory.devices[0].access == SYSFS_DENIED ? 1 : 0;
 		result |= inventory.devices[0].ports[0].rate[0] == '\0' ? 2 : 0;
@@ -406,7 +409,7 @@ static void reads_rates(void **state)
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		put_port(tree, "rxe0/ports/1", "rate", cases[i].rate);
-		assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
+		assert_int_equal(inventory_take_with(tree->path, NULL, NULL, &inventory), 0);
 		check_case(
 			cases[i].rate, inventory.devices[0].ports[0].megabits == cases[i].megabits);
 		inventory_free(&inventory);
@@ -444,7 +447,7 @@ static void survives_malformed_files(void **state)
 	put(tree, NET "/eth9/dev_port", "0\n");
 	put(tree, VERBS "/uverbs0/ibdev", long_text);
 	put_folder(tree, VERBS "/uverbs1/ibdev");
-	assert_int_equal(inventory_take_with(tree->path, NULL, &inventory), 0);
+	assert_int_equal(inventory_take_with(tree->path, NULL, NULL, &inventory), 0);
 	assert_int_equal(inventory.device_count, 1);
 	assert_int_equal(strlen(inventory.devices[0].description), 64);
 	assert_string_equal(inventory.devices[0].uverbs, "");
