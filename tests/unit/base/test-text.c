@@ -142,9 +142,25 @@ static void quotes_shell_characters(void **state)
 	}
 }
 
+static void appends_what_fits(void **state)
+{
+	char text[8] = "";
+
+	(void)state;
+	text_append(text, sizeof(text), "%s", "");
+	assert_string_equal(text, "");
+	text_append(text, sizeof(text), "%s%d", "ab", 12);
+	assert_string_equal(text, "ab12");
+	text_append(text, sizeof(text), "%s", "cdefgh");
+	assert_string_equal(text, "ab12cde");
+	text_append(text, sizeof(text), "%s", "x");
+	assert_string_equal(text, "ab12cde");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(appends_what_fits),
 		cmocka_unit_test(escapes_each_byte),
 		cmocka_unit_test(escapes_a_terminal_sequence),
 		cmocka_unit_test(escapes_an_empty_text),
