@@ -1,0 +1,189 @@
+/* The main thread's loop: what it waits for, in which order it takes it, and how much at a time. */
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "rdma-common.h"
+#include "tests/unit/unit.h"
+
+/* What the turns of a loop have taken, in order: 'e', 'w', 's' and 'f'. */
+static struct seen {
+	char order[1024];
+	unsigned int events, wakeups;
+	struct failure failure;
+} seen;
+
+/* librdmacm: events that wait, until one fails. */
+static unsigned int waiting_events, unacknowledged;
+static int broken;
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	static struct rdma_cm_event next = {.event = RDMA_CM_EVENT_TIMEWAIT_EXIT};
+
+	(void)channel;
+	if (broken || waiting_events == 0) {
+		errno = broken ? broken : EAGAIN;
+		return -1;
+	}
+	waiting_events--;
+	unacknowledged++;
+	*event = &next;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	(void)event;
+	unacknowledged--;
+	return 0;
+}
+
+static void note(char what)
+{
+	size_t length = strlen(seen.order);
+
+	assert_true(length + 1 < sizeof(seen.order));
+	if (length == 0 || seen.order[length - 1] != what)
+		seen.order[length] = what;
+}
+
+static void take_event(void *user, const struct rdma_cm_event *event)
+{
+	assert_ptr_equal(user, &seen);
+	assert_int_equal(event->event, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	assert_int_equal(unacknowledged, 0); /* so its id may be destroyed */
+	seen.events++;
+	note('e');
+}
+
+static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int events)
+{
+	assert_ptr_equal(user, &seen);
+	assert_ptr_equal(wakeup->about, &seen.wakeups);
+	assert_int_equal(events, 5);
+	seen.wakeups++;
+	note('w');
+}
+
+static void take_signal(void *user)
+{
+	assert_ptr_equal(user, &seen);
+	note('s');
+}
+
+static void take_failure(void *user, const struct failure *failure)
+{
+	assert_ptr_equal(user, &seen);
+	seen.failure = *failure;
+	note('f');
+}
+
+struct fixture {
+	struct rdma_event_channel channel;
+	struct wakeup_queue wakeups;
+	int signals[2]; /* a pipe that stands for a signalfd */
+	struct main_loop loop;
+};
+
+static void start(struct fixture *fixture)
+{
+	seen = (struct seen){0};
+	waiting_events = unacknowledged = 0;
+	broken = 0;
+	assert_int_equal(wakeup_queue_open(&fixture->wakeups), 0);
+	assert_int_equal(pipe(fixture->signals), 0);
+	/* It is always readable, but mostly nothing is there to be read: that must not block. */
+	fixture->channel.fd = eventfd(1, EFD_CLOEXEC);
+	fixture->loop = (struct main_loop){
+		.channel = &fixture->channel,
+		.wakeups = &fixture->wakeups,
+		.signals = fixture->signals[0],
+		.user = &seen,
+		.take_event = take_event,
+		.take_wakeup = take_wakeup,
+		.take_signal = take_signal,
+		.take_failure = take_failure,
+	};
+}
+
+static void stop(struct fixture *fixture)
+{
+	close(fixture->channel.fd);
+	close(fixture->signals[0]);
+	close(fixture->signals[1]);
+	wakeup_queue_close(&fixture->wakeups);
+}
+
+static void send_signal(const struct fixture *fixture)
+{
+	const struct signalfd_siginfo signal = {.ssi_signo = 15};
+
+	assert_int_equal(
+		write(fixture->signals[1], &signal, sizeof(signal)), (ssize_t)sizeof(signal));
+}
+
+/* However many events come, wakeups and signals have their turn. */
+static void events_do_not_starve_the_rest(void **state)
+{
+	struct wakeup wakeup = {.about = &seen.wakeups};
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture);
+	waiting_events = 1000;
+	wakeup_queue_post(&fixture.wakeups, &wakeup, 5);
+	send_signal(&fixture);
+	main_loop_turn(&fixture.loop, -1);
+	assert_string_equal(seen.order, "wes");
+	assert_int_equal(seen.wakeups, 1);
+	assert_in_range(seen.events, 1, 100);
+	while (waiting_events > 0)
+		main_loop_turn(&fixture.loop, -1);
+	assert_int_equal(seen.events, 1000);
+	assert_string_equal(seen.order, "wese");
+	stop(&fixture);
+}
+
+static void it_waits_no_longer_than_that(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture);
+	main_loop_turn(&fixture.loop, 0);
+	fixture.loop.channel = NULL;
+	main_loop_turn(&fixture.loop, 1);
+	assert_string_equal(seen.order, "");
+	stop(&fixture);
+}
+
+static void a_broken_channel_is_reported_once(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture);
+	broken = EBADF;
+	main_loop_turn(&fixture.loop, -1);
+	assert_null(fixture.loop.channel);
+	assert_int_equal(seen.failure.code, EBADF);
+	assert_string_equal(seen.failure.call, "rdma_get_cm_event");
+	send_signal(&fixture);
+	main_loop_turn(&fixture.loop, -1);
+	assert_string_equal(seen.order, "fs");
+	stop(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_do_not_starve_the_rest),
+		cmocka_unit_test(it_waits_no_longer_than_that),
+		cmocka_unit_test(a_broken_channel_is_reported_once),
+	};
+
+	return cmocka_run_group_tests_name("main loop", tests, NULL, NULL);
+}
