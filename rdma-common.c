@@ -30,14 +30,17 @@
 /* rdmacm events taken before wakeups and signals have their turn, however fast more events come. */
 #define EVENTS 64
 
+/* cppcheck-suppress unusedStructMember ; the macros of sys/queue.h use them */
+TAILQ_HEAD(connections, connection);
+
 /* Only the CQ thread uses what is below `stop`. */
 struct device_context {
 	struct device device;
 	pthread_t thread;
 	struct wakeup stop;
-	TAILQ_HEAD(, connection) watched; /* whose exchange runs */
-	TAILQ_HEAD(, connection) behind;  /* with more to do than their turn allowed */
-	deadline_t next_check;            /* of those that are watched */
+	struct connections watched; /* whose exchange runs */
+	struct connections behind;  /* with more to do than their turn allowed */
+	deadline_t next_check;      /* of those that are watched */
 };
 
 static struct device_context *context_of(struct device *device)
