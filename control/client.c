@@ -6,8 +6,8 @@
 
 static int broke_protocol(struct control_client *client, const char *call, const char *how)
 {
-	return failure_set(
-		&client->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, call, "%s", how);
+	return failure_set(&client->control.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+		call, "%s", how);
 }
 
 int control_client_prepare(struct control_client *client, const struct control_request *request,
@@ -22,30 +22,27 @@ int control_client_prepare(struct control_client *client, const struct control_r
 				: 0,
 		.timeout = request->timeout,
 	};
-	struct ibv_device_attr device = {0};
-	struct probe *probe = &client->probe;
+	struct control *control = &client->control;
 
 	*client = (struct control_client){.open = true};
-	probe_init(probe, channel, id, rdma_get_peer_addr(id), secret, SECRET_CLIENT);
-	probe->stop_fd = stop_fd;
-	if (probe_prepare(probe, request->queue_pairs, request->depth))
+	control_init(control, channel, id, rdma_get_peer_addr(id), secret, SECRET_CLIENT);
+	control->stop_fd = stop_fd;
+	if (control_prepare(control, request->queue_pairs, request->depth))
 		return -1;
-	ibv_query_device(id->verbs, &device);
 	*parameters = (struct rdma_conn_param){
-		.initiator_depth = probe_reads(request->reads, device.max_qp_init_rd_atom),
-		.responder_resources = probe_reads(request->reads, device.max_qp_rd_atom),
-		.retry_count = PROBE_RETRIES,
+		.retry_count = CONTROL_RETRIES,
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
+	control_limit_reads(control, parameters, request->reads, request->reads);
 	parameters->private_data =
-		handshake_hello(&probe->handshake, &ours, &parameters->private_data_len);
+		handshake_hello(&control->handshake, &ours, &parameters->private_data_len);
 	return 0;
 }
 
 /* Waits for an answer; a server has no other signs of life. */
 static int hear(struct control_client *client, struct command *reply, deadline_t deadline)
 {
-	int received = probe_receive(&client->probe, reply, deadline);
+	int received = control_receive_message(&client->control, reply, deadline);
 
 	return received > 0 ? broke_protocol(client, "answer", "it sent a message of no bytes")
 			    : received;
@@ -54,40 +51,40 @@ static int hear(struct control_client *client, struct command *reply, deadline_t
 /* With a secret: proves that we hold it, and wants the same of the server. */
 static int prove(struct control_client *client, deadline_t deadline)
 {
-	struct probe *probe = &client->probe;
+	struct control *control = &client->control;
 	struct command command = {.type = COMMAND_PROOF, .number = ++client->commands}, reply;
 	uint8_t text[SECRET_PROOF_SIZE];
 
-	probe_prove(probe, &command, text);
-	if (probe_send(probe, &command, deadline) || hear(client, &reply, deadline))
+	control_prove(control, &command, text);
+	if (control_send_message(control, &command, deadline) || hear(client, &reply, deadline))
 		return -1;
 	if (!reply.reply || reply.number != command.number || reply.status != COMMAND_DONE ||
-		!probe_is_proved(probe, &reply))
-		return secret_refused(&probe->failure);
-	return probe_open(probe);
+		!control_is_proved(control, &reply))
+		return secret_refused(&control->failure);
+	return control_offer(control);
 }
 
 int control_client_admission(struct control_client *client, const struct control_request *request,
 	const struct event_copy *reply, deadline_t deadline)
 {
 	const struct rdma_conn_param *said = &reply->event.param.conn;
-	struct probe *probe = &client->probe;
-	const struct secret *secret = probe->handshake.secret;
+	struct control *control = &client->control;
+	const struct secret *secret = control->handshake.secret;
 	struct hello theirs;
 	int error = hello_decode(&theirs, said->private_data, said->private_data_len);
 
-	probe->connected = true;
+	control->connected = true;
 	/* What makes no sense and what does not hold our secret is the same to us. */
 	if (secret && (error || !handshake_fits(secret, &theirs, said->private_data_len)))
-		return secret_refused(&probe->failure);
+		return secret_refused(&control->failure);
 	if (error)
-		return failure_set(&probe->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0,
+		return failure_set(&control->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0,
 			"introduction", "it sent %u bytes of private data", said->private_data_len);
 	if (theirs.version != HELLO_VERSION || theirs.kind != request->kind ||
 		!handshake_fits(secret, &theirs, said->private_data_len))
-		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
+		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
 			"introduction", "it accepted something else than what it was asked for");
-	handshake_receive_hello(&probe->handshake, said->private_data);
+	handshake_receive_hello(&control->handshake, said->private_data);
 	return secret ? prove(client, deadline) : 0;
 }
 
@@ -95,12 +92,13 @@ int control_client_command(struct control_client *client, struct command *comman
 	struct command *reply, deadline_t deadline)
 {
 	command->number = ++client->commands;
-	if (probe_send(&client->probe, command, deadline) || hear(client, reply, deadline))
+	if (control_send_message(&client->control, command, deadline) ||
+		hear(client, reply, deadline))
 		return -1;
 	if (!reply->reply || reply->type != command->type || reply->number != command->number)
 		return broke_protocol(client, "order", "it answered something that was not asked");
 	if (reply->status == COMMAND_FAILED)
-		return failure_set(&client->probe.failure, FAILURE_REFUSED, PHASE_MEMORY,
+		return failure_set(&client->control.failure, FAILURE_REFUSED, PHASE_MEMORY,
 			REFUSAL_RESOURCES, "order", "");
 	if (reply->status != COMMAND_DONE)
 		return broke_protocol(client, "order", "it did not carry out an order");
@@ -111,10 +109,10 @@ int control_client_region(struct control_client *client, deadline_t deadline)
 {
 	struct command region = {.type = COMMAND_REGION}, reply;
 
-	probe_tell_region(&client->probe, &region);
+	control_describe_region(&client->control, &region);
 	if (control_client_command(client, &region, &reply, deadline))
 		return -1;
-	probe_meet(&client->probe, &reply);
+	control_set_peer_region(&client->control, &reply);
 	return 0;
 }
 
@@ -132,7 +130,7 @@ int control_client_facts(struct control_client *client, struct facts *facts, dea
 
 void control_client_count_here(const struct control_client *client, struct counters *counters)
 {
-	const struct rdma_cm_id *id = client->probe.id;
+	const struct rdma_cm_id *id = client->control.id;
 
 	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, counters))
 		*counters = (struct counters){0};
@@ -154,6 +152,6 @@ int control_client_count_there(
 void control_client_close(struct control_client *client)
 {
 	if (client->open)
-		probe_close(&client->probe);
+		control_close(&client->control);
 	client->open = false;
 }

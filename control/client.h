@@ -5,13 +5,13 @@
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H
 
-#include "control/endpoint.h"
+#include "control/control.h"
 #include "host/counters.h"
 #include "protocol/hello.h"
 #include "verbs/cm.h"
 
 struct control_client {
-	struct probe probe;
+	struct control control;
 	bool open;         /* there is a probe: control_client_close() it */
 	uint32_t commands; /* that were given */
 };

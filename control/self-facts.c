@@ -6,12 +6,12 @@
 #include <sys/utsname.h>
 
 #include "base/version.h"
-#include "control/endpoint.h"
+#include "control/control.h"
 #include "host/counters.h"
 #include "host/inventory.h"
 #include "host/sysfs.h"
 
-unsigned int probe_mtu_bytes(enum ibv_mtu mtu)
+unsigned int control_mtu_bytes(enum ibv_mtu mtu)
 {
 	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
 }
@@ -104,9 +104,9 @@ static void add_limits(struct facts *facts, const struct inventory *inventory,
 			(unsigned long long)inventory->locked_max / 1024);
 }
 
-void probe_facts(const struct probe *probe, struct facts *facts)
+void control_facts(const struct control *control, struct facts *facts)
 {
-	const struct rdma_cm_id *id = probe->id;
+	const struct rdma_cm_id *id = control->id;
 	const char *name = ibv_get_device_name(id->verbs->device);
 	const struct inventory_device *device;
 	const struct inventory_port *port;
@@ -123,7 +123,7 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 	facts_add(facts, "port", "%u", id->port_num);
 	ibv_query_port(id->verbs, id->port_num, &attributes);
 	ibv_query_device(id->verbs, &limits);
-	facts_add(facts, "rdma mtu", "%u", probe_mtu_bytes(attributes.active_mtu));
+	facts_add(facts, "rdma mtu", "%u", control_mtu_bytes(attributes.active_mtu));
 	if (inventory_take("", name, &inventory))
 		return;
 	device = inventory_device(&inventory, name);
@@ -140,9 +140,9 @@ void probe_facts(const struct probe *probe, struct facts *facts)
 	inventory_free(&inventory);
 }
 
-size_t probe_counters(const struct probe *probe, char *text, size_t size)
+size_t control_counters(const struct control *control, char *text, size_t size)
 {
-	const struct rdma_cm_id *id = probe->id;
+	const struct rdma_cm_id *id = control->id;
 	struct counters counters;
 
 	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, &counters))

@@ -1,3 +1,4 @@
+/* The list of checks: its lines, the verdict, the exit status, and the JSON array. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,20 +7,6 @@
 #include "base/json-document.h"
 #include "base/text.h"
 #include "diagnose/check-list.h"
-
-static const char *const names[CHECKS] = {
-	[CHECK_HOST] = "this host",
-	[CHECK_NAME] = "name",
-	[CHECK_ROUTE] = "route",
-	[CHECK_NEIGHBOUR] = "neighbour",
-	[CHECK_PATH] = "path",
-	[CHECK_CONNECTION] = "connection",
-	[CHECK_MESSAGE] = "message",
-	[CHECK_ENDS] = "both ends",
-	[CHECK_DATA] = "data",
-	[CHECK_BANDWIDTH] = "bandwidth",
-	[CHECK_COUNTERS] = "counters",
-};
 
 static const char *const states[] = {
 	[CHECK_SKIPPED] = "skipped",
@@ -34,12 +21,12 @@ static const char *const sides[] = {
 	[SIDE_EITHER] = "either host",
 };
 
-/* What is below what, when a rung takes several lines. */
+/* Before the further lines of a failed check. */
 #define INDENT "                    "
 
-void check_list_init(struct check_list *list, const char *host)
+void check_list_init(struct check_list *list, const struct check_row *rows, const char *host)
 {
-	*list = (struct check_list){0};
+	*list = (struct check_list){.rows = rows};
 	check_list_set_host(list, host);
 }
 
@@ -85,7 +72,7 @@ void check_list_took(struct check_list *list, enum check check, int milliseconds
 	list->checks[check].milliseconds = milliseconds;
 }
 
-/* That a server is full explains nothing else that is broken. */
+/* A full server explains no other failure. */
 static bool stands_alone(const struct failure *failure)
 {
 	return failure->kind == FAILURE_IMPAIRED && failure->code == IMPAIRED_FULL;
@@ -111,12 +98,7 @@ enum check check_list_broken(const struct check_list *list)
 	return first < CHECKS ? first : alone;
 }
 
-const char *check_list_name(enum check check)
-{
-	return names[check];
-}
-
-/* How a failed rung is explained, in pieces; each may be "". */
+/* The parts of the explanation of a failed check; each may be "". */
 struct account {
 	const char *evidence, *cause, *side, *cure;
 	bool guess;
@@ -173,7 +155,7 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 	struct account account;
 	size_t used = 0;
 
-	append(text, size, &used, "%-11s %-8s", names[check], states[state]);
+	append(text, size, &used, "%-11s %-8s", list->rows[check].name, states[state]);
 	if (state != CHECK_FAILED) {
 		append(text, size, &used, "%s", list->checks[check].text);
 		return used;
@@ -191,7 +173,7 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 	return used;
 }
 
-/* The last rung that holds, RUNGS if none does. */
+/* The last check that is ok, CHECKS if none is. */
 static enum check last_ok(const struct check_list *list)
 {
 	enum check last = CHECKS;
@@ -202,7 +184,7 @@ static enum check last_ok(const struct check_list *list)
 	return last;
 }
 
-/* True if what broke only works badly, and the climb went on from there. */
+/* True if what failed works, only badly: the checks after it went on. */
 static bool works(const struct check_list *list)
 {
 	bool on = true;
@@ -233,12 +215,13 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 	} else if (last == CHECKS || last < CHECK_NAME) {
 		snprintf(text, size, "This host is ready for RDMA.");
 	} else if (last < CHECK_MESSAGE) {
-		snprintf(text, size, "No fault as far as was looked, up to: %s.", names[last]);
+		snprintf(text, size, "No fault as far as was looked, up to: %s.",
+			list->rows[last].name);
 	} else {
 		snprintf(text, size, "RDMA works between the two hosts: %s.",
 			list->checks[CHECK_BANDWIDTH].state == CHECK_OK
 				? list->checks[CHECK_BANDWIDTH].text
-				: names[last]);
+				: list->rows[last].name);
 	}
 }
 
@@ -264,7 +247,7 @@ static bool fill(const struct check_list *list, enum check check, struct json_ob
 		account = account_for(list, check);
 	return (failed ? document_add_boolean(object, "guess", account.guess)
 		       : document_add(object, "guess", NULL)) &&
-	       add(object, "rung", names[check]) &&
+	       add(object, "rung", list->rows[check].name) &&
 	       add(object, "state", states[list->checks[check].state]) &&
 	       document_add_number(
 		       object, "milliseconds", (uint64_t)list->checks[check].milliseconds) &&

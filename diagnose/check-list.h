@@ -1,7 +1,6 @@
 /*
- * The ladder of a diagnosis: what was tried, rung by rung, until one broke; the sentence that it
- * comes to, and the exit status. Pure: whoever climbs it tells what happened. Any thread; the caller
- * serialises.
+ * The checks of a diagnosis as a list: what each has found, the verdict, and the exit status. Pure: the
+ * caller carries the checks out. Any thread; the caller serialises.
  */
 #ifndef DIAGNOSE_CHECK_LIST_H
 #define DIAGNOSE_CHECK_LIST_H
@@ -27,6 +26,14 @@ enum check {
 	CHECKS
 };
 
+struct diagnosis;
+
+/* A check: its name, and the function that carries it out. diagnose/diagnose.h has the table. */
+struct check_row {
+	const char *name;
+	int (*run)(struct diagnosis *diagnosis);
+};
+
 enum check_state {
 	CHECK_SKIPPED = 0,
 	CHECK_OK,
@@ -34,6 +41,7 @@ enum check_state {
 };
 
 struct check_list {
+	const struct check_row *rows;
 	struct {
 		enum check_state state;
 		char text[256]; /* what was measured, why it was skipped */
@@ -43,48 +51,49 @@ struct check_list {
 	char host[256]; /* what HOST in a command stands for */
 };
 
-/* Begins with all rungs skipped. host is the other host's name or address, "" if there is none. */
-void check_list_init(struct check_list *list, const char *host);
+/*
+ * Begins with all checks skipped. The table outlives the list. host is the other host's name or address, ""
+ * if there is none.
+ */
+void check_list_init(struct check_list *list, const struct check_row *rows, const char *host);
 
-/* The host is called this from now on. */
+/* Sets the name or address of the other host. */
 void check_list_set_host(struct check_list *list, const char *host);
 
-/* The rung holds; the format makes what was measured. */
+/* The check is ok; the format makes what was measured. */
 void check_list_ok(struct check_list *list, enum check check, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The rung was left out, for this reason. */
+/* The check is skipped, for this reason. */
 void check_list_skip(struct check_list *list, enum check check, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The rung broke. Returns -1, for the caller to return. */
+/* The check failed. Returns -1, for the caller to return. */
 int check_list_fail(struct check_list *list, enum check check, const struct failure *failure);
 
-/* It took so long. */
+/* Records how long the check took. */
 void check_list_took(struct check_list *list, enum check check, int milliseconds);
 
 /*
- * The rung that decides, RUNGS if none broke: the first. But what only works badly below the data does
- * not explain why a later one up to there does not work at all, and a full server nothing else.
+ * The failed check that decides, CHECKS if none failed: the first. But one below the data that works, only
+ * badly, does not explain why a later one up to there does not work at all; and a full server explains no
+ * other failure.
  */
 enum check check_list_broken(const struct check_list *list);
 
-/* "this host" and so on, static. */
-const char *check_list_name(enum check check);
-
 /*
- * Writes the lines of one rung: its state and what was measured or, where it broke, the cause,
- * the evidence, after what time, the side and what to do next. Returns the length as snprintf(3).
+ * Writes the lines of one check: its state and what was measured or, if it failed, the cause, the evidence,
+ * after what time, the side and what to do next. Returns the length as snprintf(3).
  */
 size_t check_list_lines(const struct check_list *list, enum check check, char *text, size_t size);
 
-/* Writes the sentence that it all comes to. */
+/* Writes the verdict, one sentence. */
 void check_list_verdict(const struct check_list *list, char *text, size_t size);
 
-/* The exit status: of the rung that decides, STATUS_OK if there is none. */
+/* The exit status of the check that decides, STATUS_OK if there is none. */
 enum exit_status check_list_status(const struct check_list *list);
 
-/* An array with an object for each rung. NULL: no memory. */
+/* An array with an object for each check. NULL: no memory. */
 struct json_object *check_list_json(const struct check_list *list);
 
 #endif

@@ -1,35 +1,21 @@
-/* The rungs of a diagnosis from the connection up to what both ends say of themselves. */
+/* The checks from the connection up to what both ends say of themselves. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/connection-checks.h"
+#include "diagnose/checks.h"
 #include "verbs/dial.h"
 
-/* How long what is asked for may take, in milliseconds. */
+/* The time of each step, in milliseconds. */
 #define RESOLVE_MS 3000
 #define CONNECT_MS 8000 /* the kernel sends a lost request again after 4.6 s */
-#define LEAST_MS   2000 /* for what is begun late: a slow host is not a broken one */
 
-/* A port where nobody can listen with RDMA: what answers there is the connection manager. */
+/* A port on which no program can listen with RDMA: the connection manager answers. */
 #define NO_PORT 1
 
 /* READs under way at a time that we ask for and offer. */
 #define READS 4
-
-deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least)
-{
-	deadline_t usual = deadline_in(milliseconds), soon = deadline_in(least + LEAST_MS);
-	deadline_t end = diagnosis->end > soon ? diagnosis->end : soon;
-
-	return usual < end ? usual : end;
-}
-
-int check_control_failed(struct diagnosis *diagnosis, enum check check)
-{
-	return check_list_fail(&diagnosis->list, check, &diagnosis->client.probe.failure);
-}
 
 static const struct control_request request = {
 	.kind = HELLO_DIAGNOSIS,
@@ -49,7 +35,7 @@ static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_c
 	if (control_client_prepare(
 		    client, &request, diagnosis->secret, -1, channel, id, parameters) == 0)
 		return 0;
-	*failure = client->probe.failure;
+	*failure = client->control.failure;
 	return -1;
 }
 
@@ -124,14 +110,6 @@ int check_message(struct diagnosis *diagnosis)
 	return 0;
 }
 
-bool check_differs(const struct diagnosis *diagnosis, const char *name)
-{
-	const char *ours = facts_value(&diagnosis->ours, name);
-	const char *theirs = facts_value(&diagnosis->theirs, name);
-
-	return ours && theirs && strcmp(ours, theirs) != 0;
-}
-
 /* Writes "1400 here, 4200 there" if this fact differs, else "". */
 static void say_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
 {
@@ -183,7 +161,7 @@ int check_ends(struct diagnosis *diagnosis)
 	if (control_client_facts(
 		    client, &diagnosis->theirs, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_ENDS);
-	probe_facts(&client->probe, &diagnosis->ours);
+	control_facts(&client->control, &diagnosis->ours);
 	control_client_count_here(client, &diagnosis->our_counters);
 	if (control_client_count_there(
 		    client, &diagnosis->their_counters, check_deadline(diagnosis, COMMAND_MS, 0)))

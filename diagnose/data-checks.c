@@ -1,11 +1,11 @@
-/* The rungs of a diagnosis that move data: WRITE and READ, the bandwidth, and what was counted. */
+/* The checks that move data: WRITE and READ, the bandwidth, and what the devices counted meanwhile. */
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/connection-checks.h"
+#include "diagnose/checks.h"
 #include "host/link-speed.h"
 #include "measure/table.h"
 #include "measure/test-commands.h"
@@ -32,7 +32,7 @@ static bool ended_by_loss(const struct failure *failure, const struct counters *
 /* The same while data was moved: what was done, and what our device counted, say more. */
 static int moving_broke(struct diagnosis *diagnosis, enum check check, const char *doing)
 {
-	struct failure failure = diagnosis->client.probe.failure;
+	struct failure failure = diagnosis->client.control.failure;
 	struct counters after, *counters = &diagnosis->counted_here;
 	char counted[120];
 
@@ -44,8 +44,8 @@ static int moving_broke(struct diagnosis *diagnosis, enum check check, const cha
 	}
 	counters_describe(counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
-		doing, *diagnosis->client.probe.failure.evidence ? ": " : "",
-		diagnosis->client.probe.failure.evidence, counted);
+		doing, *diagnosis->client.control.failure.evidence ? ": " : "",
+		diagnosis->client.control.failure.evidence, counted);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 
@@ -60,8 +60,8 @@ static int run_test(struct diagnosis *diagnosis, const struct test_parameters *p
 	if (test_commands_begin(client, &diagnosis->test, parameters,
 		    deadline_left(check_deadline(diagnosis, COMMAND_MS, 0))))
 		return -1;
-	test_shared_init(&shared, probe_now());
-	return perf_test_run(&diagnosis->test, &shared, ours, NULL) ||
+	test_shared_init(&shared, test_now());
+	return test_run(&diagnosis->test, &shared, ours, NULL) ||
 			       test_commands_end(client, theirs,
 				       check_deadline(
 					       diagnosis, COMMAND_MS + milliseconds, milliseconds))
@@ -106,7 +106,7 @@ int check_data(struct diagnosis *diagnosis)
 	const uint32_t sizes[] = {
 		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, COMMAND_REGION_MIN};
 
-	perf_test_init(&diagnosis->test, &diagnosis->client.probe, TEST_DIAGNOSIS_DEPTH, false);
+	perf_test_init(&diagnosis->test, &diagnosis->client.control, TEST_DIAGNOSIS_DEPTH, false);
 	if (test_commands_queue_pairs(&diagnosis->client, &diagnosis->test, 1,
 		    check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_DATA);

@@ -1,7 +1,7 @@
 /*
- * A run that measures bandwidth: each lane has as many operations under way as the plan allows. The
- * server has to do something only if it is to do the same at the same time, or if data is verified:
- * then it makes what the client READs, or looks at what it has WRITTEN.
+ * A bandwidth test: each queue pair has as many operations under way as the parameters allow. The end
+ * that does not initiate operations has something to do only if data is verified: it makes what the other
+ * one READs, or compares what it has WRITTEN.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,117 +9,117 @@
 #include "measure/perf-test.h"
 #include "protocol/test-pattern.h"
 
-/* A spinning thread looks after everything else once in so many fruitless turns. */
+/* A spinning thread checks whether to stop once in this number of fruitless turns. */
 #define SPINS 4096
 
-/* Bytes that are posted together, at most, but for one operation that is larger. */
+/* The most bytes that are posted together, unless one operation is larger. */
 #define LIST_BYTES (256U << 10)
 
-/* True if no more operations of this lane are to be posted. */
+/* True if no more operations of this queue pair will be posted. */
 static bool is_posted(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
 	return test->stopped ||
 	       (test->parameters.operations && queue_pair->posted == test->parameters.operations);
 }
 
-/* How many operations of this lane may be posted now. */
-static uint64_t room(const struct perf_test *test, const struct test_queue_pair *queue_pair)
+/* How many operations of this queue pair may be posted now. */
+static uint64_t capacity(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
 	const struct test_parameters *parameters = &test->parameters;
-	uint64_t may = parameters->depth - (queue_pair->posted - queue_pair->completed);
+	uint64_t count = parameters->depth - (queue_pair->posted - queue_pair->completed);
 
 	if (test->stopped)
 		return 0;
-	if (parameters->operations && may > parameters->operations - queue_pair->posted)
-		may = parameters->operations - queue_pair->posted;
-	if (parameters->verify && may > queue_pair->allowed - queue_pair->posted)
-		may = queue_pair->allowed - queue_pair->posted;
-	return may;
+	if (parameters->operations && count > parameters->operations - queue_pair->posted)
+		count = parameters->operations - queue_pair->posted;
+	if (parameters->verify && count > queue_pair->allowed - queue_pair->posted)
+		count = queue_pair->allowed - queue_pair->posted;
+	return count;
 }
 
-/* Makes what an operation WRITEs, if somebody looks at it. */
-static void fill(struct perf_test *test, struct test_queue_pair *queue_pair, uint64_t number)
+/* Makes what an operation WRITEs, if the peer compares it. */
+static void make_data(struct perf_test *test, struct test_queue_pair *queue_pair, uint64_t number)
 {
 	const struct test_parameters *parameters = &test->parameters;
 
 	if (parameters->verify && !parameters->reads)
 		pattern_fill(
-			test->probe->private.start + perf_test_offset(test, queue_pair, number),
+			test->control->private.start + perf_test_offset(test, queue_pair, number),
 			parameters->size, perf_test_seed(test, queue_pair, number, test->server));
 }
 
-/* Posts what may be posted, in one list of which the last is signaled. Returns how many, or -1. */
+/* Posts what may be posted, as one list of which the last is signaled. Returns how many, or -1. */
 static int post_operations(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
 	struct ibv_send_wr requests[PERF_TEST_LIST];
-	struct ibv_sge pieces[PERF_TEST_LIST];
-	uint64_t may = room(test, queue_pair);
-	unsigned int count = may < test->batch ? (unsigned int)may : test->batch;
+	struct ibv_sge sges[PERF_TEST_LIST];
+	uint64_t possible = capacity(test, queue_pair);
+	unsigned int count = possible < test->batch ? (unsigned int)possible : test->batch;
 
-	/* Few are not worth a call while others are under way. */
+	/* A few are not worth a call while others are under way. */
 	if (count == 0 || (count < test->batch && queue_pair->posted > queue_pair->completed &&
-				  queue_pair->posted + may != test->parameters.operations))
+				  queue_pair->posted + possible != test->parameters.operations))
 		return 0;
 	for (unsigned int i = 0; i < count; i++) {
-		fill(test, queue_pair, queue_pair->posted + i);
+		make_data(test, queue_pair, queue_pair->posted + i);
 		perf_test_describe(
-			test, queue_pair, queue_pair->posted + i, &requests[i], &pieces[i]);
+			test, queue_pair, queue_pair->posted + i, &requests[i], &sges[i]);
 		requests[i].next = &requests[i + 1];
 	}
 	requests[count - 1].next = NULL;
 	requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
-	if (perf_test_post(test, queue_pair, requests))
+	if (perf_test_post(test, queue_pair, CONTROL_OPERATION, requests))
 		return -1;
 	queue_pair->posted += count;
 	return (int)count;
 }
 
-/* Verified operations: how many of them are told together. */
+/* Verified operations that one notice announces. */
 static uint64_t half(const struct perf_test *test)
 {
 	return test->parameters.slots > 1 ? test->parameters.slots / 2 : 1;
 }
 
 /*
- * To verify: tells the peer up to where we have WRITTEN, or have READ and looked at it, and at the end
- * that there is no more. Returns 1 if it did, 0, or -1.
+ * To verify: announces how far we have WRITTEN, or have READ and compared, and at last the end. Returns 1
+ * if it did, 0, or -1.
  */
-static int tell(struct perf_test *test, struct test_queue_pair *queue_pair)
+static int announce(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
 	uint64_t done = test->parameters.reads ? queue_pair->completed : queue_pair->posted;
 	bool last = is_posted(test, queue_pair) && done == queue_pair->posted;
 
-	if (queue_pair->ended || (done - queue_pair->told < half(test) && !last))
+	if (queue_pair->ended || (done - queue_pair->announced < half(test) && !last))
 		return 0;
-	queue_pair->told = done;
+	queue_pair->announced = done;
 	queue_pair->ended = last;
 	return perf_test_notify(test, queue_pair, &(struct notice){done, true, last}) ? -1 : 1;
 }
 
-/* Looks at one piece of the peer's data. */
-static void check(struct perf_test *test, struct test_queue_pair *queue_pair, const uint8_t *memory,
-	uint64_t number, bool servers)
+/* Compares one piece of data that the server, or the client, has made. */
+static void check_data(struct perf_test *test, struct test_queue_pair *queue_pair,
+	const uint8_t *memory, uint64_t number, bool server)
 {
 	uint32_t size = test->parameters.size;
 	size_t right = pattern_check(memory + perf_test_offset(test, queue_pair, number), size,
-		perf_test_seed(test, queue_pair, number, servers));
+		perf_test_seed(test, queue_pair, number, server));
 
 	if (right < size && test->wrong++ == 0)
 		test->wrong_offset = right;
 }
 
 /*
- * To verify: looks at what the peer has WRITTEN, or makes what it is to READ, and says so. Returns 1 if
+ * To verify: compares what the peer has WRITTEN, or makes what it is to READ, and says so. Returns 1 if
  * there was something to do, 0, or -1.
  */
 static int serve(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
 	const struct test_parameters *parameters = &test->parameters;
-	uint8_t *memory = test->probe->offered.start;
-	uint64_t until = queue_pair->heard +
-			 (parameters->reads && !queue_pair->last_heard ? parameters->slots : 0);
+	uint8_t *memory = test->control->offered.start;
+	uint64_t until = queue_pair->received +
+			 (parameters->reads && !queue_pair->peer_ended ? parameters->slots : 0);
 	bool moved = queue_pair->served < until;
-	bool last = queue_pair->last_heard && !queue_pair->last_told;
+	bool last = queue_pair->peer_ended && !queue_pair->confirmed;
 
 	for (; queue_pair->served < until; queue_pair->served++)
 		if (parameters->reads)
@@ -128,45 +128,41 @@ static int serve(struct perf_test *test, struct test_queue_pair *queue_pair)
 				parameters->size,
 				perf_test_seed(test, queue_pair, queue_pair->served, test->server));
 		else
-			check(test, queue_pair, memory, queue_pair->served, !test->server);
+			check_data(test, queue_pair, memory, queue_pair->served, !test->server);
 	if (!moved && !last)
 		return 0;
-	queue_pair->last_told = last;
+	queue_pair->confirmed = last;
 	return perf_test_notify(test, queue_pair, &(struct notice){queue_pair->served, false, last})
 		       ? -1
 		       : 1;
 }
 
-static int take_send(struct perf_test *test, const struct ibv_wc *completion)
+static void take_operations(
+	struct perf_test *test, struct test_queue_pair *queue_pair, uint64_t count)
 {
-	struct test_queue_pair *queue_pair = perf_test_queue_pair_of(test, completion->wr_id);
 	uint64_t before = queue_pair->completed;
 
-	if (completion->status != IBV_WC_SUCCESS)
-		return probe_broke(test->probe, &test->probe->sends, completion);
-	if (perf_test_work_of(completion->wr_id) != PERF_TEST_OPERATION)
-		return 0;
-	queue_pair->completed = perf_test_number_of(completion->wr_id) + 1;
-	test->operations += queue_pair->completed - before;
+	queue_pair->completed += count;
+	test->operations += count;
 	if (test->parameters.verify && test->parameters.reads)
 		for (; before < queue_pair->completed; before++)
-			check(test, queue_pair, test->probe->private.start, before, !test->server);
-	return 0;
+			check_data(test, queue_pair, test->control->private.start, before,
+				!test->server);
 }
 
-/* Whether the peer can be as far as it says: not behind what it said before, nor ahead of what there is. */
+/* True if the peer can be that far: not behind its last notice, nor ahead of what there is. */
 static bool is_possible(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	const struct notice *notice)
 {
 	const struct test_parameters *parameters = &test->parameters;
-	uint64_t before = notice->of_initiator ? queue_pair->heard : queue_pair->allowed, most;
+	uint64_t before = notice->of_initiator ? queue_pair->received : queue_pair->allowed, most;
 
 	if (!parameters->verify || queue_pair >= test->queue_pairs + parameters->queue_pairs)
 		return false;
-	if (!(notice->of_initiator ? test->serves && !queue_pair->last_heard
+	if (!(notice->of_initiator ? test->serves && !queue_pair->peer_ended
 				   : test->initiates && !queue_pair->over))
 		return false;
-	/* An end is confirmed when it was told, and all before it has been looked at. */
+	/* The end is confirmed after it was announced, and after all before it was compared. */
 	if (notice->last && !notice->of_initiator &&
 		(!queue_pair->ended || (!parameters->reads && notice->number < queue_pair->posted)))
 		return false;
@@ -182,20 +178,20 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 	       (notice->number > before || (notice->last && notice->number == before));
 }
 
-static int take_receive(struct perf_test *test, const struct ibv_wc *completion)
+static int take_receive(struct perf_test *test, const struct completion *completion)
 {
+	struct test_queue_pair *queue_pair = perf_test_queue_pair_of(test, completion);
 	struct notice notice;
-	struct test_queue_pair *queue_pair;
-	int heard = perf_test_take_receive(test, completion, &notice, &queue_pair);
+	int received = perf_test_take_receive(test, completion, &notice);
 
-	if (heard <= 0)
-		return heard;
+	if (received <= 0)
+		return received;
 	if (!is_possible(test, queue_pair, &notice))
-		return failure_set(&test->probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"notice", "it says that it is where it cannot be");
+		return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
+			-EPROTO, "notice", "it says that it is where it cannot be");
 	if (notice.of_initiator) {
-		queue_pair->heard = notice.number;
-		queue_pair->last_heard |= notice.last;
+		queue_pair->received = notice.number;
+		queue_pair->peer_ended |= notice.last;
 	} else {
 		queue_pair->allowed =
 			notice.number + (test->parameters.reads ? 0 : test->parameters.slots);
@@ -204,7 +200,20 @@ static int take_receive(struct perf_test *test, const struct ibv_wc *completion)
 	return 0;
 }
 
-/* True if this lane has nothing more to do. */
+static int take(void *context, const struct completion *completion)
+{
+	struct perf_test *test = context;
+
+	if (completion->kind == ENDPOINT_RECEIVE)
+		return take_receive(test, completion);
+	if (completion->wc->status != IBV_WC_SUCCESS)
+		return control_completion_failed(test->control, completion);
+	if (completion->kind == CONTROL_OPERATION)
+		take_operations(test, perf_test_queue_pair_of(test, completion), completion->sends);
+	return 0;
+}
+
+/* True if this queue pair has nothing more to do. */
 static bool is_done(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
 	bool initiator =
@@ -212,15 +221,7 @@ static bool is_done(const struct perf_test *test, const struct test_queue_pair *
 		(queue_pair->posted == queue_pair->completed && is_posted(test, queue_pair) &&
 			(!test->parameters.verify || queue_pair->over));
 
-	return initiator && (!test->serves || queue_pair->last_told);
-}
-
-static bool all_done(const struct perf_test *test)
-{
-	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++)
-		if (!is_done(test, &test->queue_pairs[i]))
-			return false;
-	return true;
+	return initiator && (!test->serves || queue_pair->confirmed);
 }
 
 /*
@@ -229,54 +230,54 @@ static bool all_done(const struct perf_test *test)
  */
 static bool is_over(struct perf_test *test)
 {
-	test->stopped |= test->told_end && test->parameters.direction != TEST_SERVER;
-	return all_done(test);
+	test->stopped |= test->end_received && test->parameters.direction != TEST_SERVER;
+	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++)
+		if (!is_done(test, &test->queue_pairs[i]))
+			return false;
+	return true;
 }
 
-/* Does for each lane what can be done now. Returns how much that was, or -1. */
-static int move(struct perf_test *test)
+/* Does for each queue pair what can be done now. Returns how much that was, or -1. */
+static int do_work(struct perf_test *test)
 {
-	int moved = 0;
+	int done = 0;
 
 	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++) {
 		struct test_queue_pair *queue_pair = &test->queue_pairs[i];
 		int posted = test->initiates ? post_operations(test, queue_pair) : 0;
-		int told = test->initiates && test->parameters.verify ? tell(test, queue_pair) : 0;
+		int announced =
+			test->initiates && test->parameters.verify ? announce(test, queue_pair) : 0;
 		int served = test->serves ? serve(test, queue_pair) : 0;
 
-		if (posted < 0 || told < 0 || served < 0)
+		if (posted < 0 || announced < 0 || served < 0)
 			return -1;
-		moved += posted + told + served;
+		done += posted + announced + served;
 	}
-	return moved;
+	return done;
 }
 
 /* Takes what has completed. Returns how much that was, or -1. */
-static int take(struct perf_test *test)
+static int take_completions(struct perf_test *test)
 {
 	struct test_shared *shared = test->shared;
-	uint64_t before = test->operations;
-	int sent = perf_test_poll(test, &test->probe->sends, take_send);
-	int received = sent < 0 ? -1 : perf_test_poll(test, &test->probe->receives, take_receive);
-	uint64_t now;
+	uint64_t before = test->operations, now;
+	int taken = perf_test_poll(test, take);
 
-	if (received < 0)
-		return -1;
-	if (sent + received == 0)
-		return 0;
-	now = probe_now();
+	if (taken <= 0)
+		return taken;
+	now = test_now();
 	if (test->operations > before) {
 		test_shared_add(shared, now, (test->operations - before) * test->parameters.size);
 		test->last = now;
 	}
 	test->stopped |= now >= test->end;
 	if (atomic_load(&shared->broken))
-		return failure_set(&test->probe->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
+		return failure_set(&test->control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
 			ECANCELED, "thread", "another thread has failed");
-	return perf_test_check_due(test, now) < 0 ? -1 : sent + received;
+	return perf_test_check_due(test, now) < 0 ? -1 : taken;
 }
 
-/* A quarter of the depth; but large operations need no company, and are to be told of soon. */
+/* A quarter of the depth; but large operations are posted by themselves, and announced soon. */
 static uint32_t batch_of(const struct test_parameters *parameters)
 {
 	uint32_t batch = parameters->depth / 4, fitting = LIST_BYTES / parameters->size;
@@ -288,9 +289,9 @@ static uint32_t batch_of(const struct test_parameters *parameters)
 	return batch ? batch : 1;
 }
 
-int perf_test_bandwidth(struct perf_test *test)
+int bandwidth_run(struct perf_test *test)
 {
-	deadline_t silence = 0; /* 0: something has just happened */
+	deadline_t deadline = 0; /* 0: something has just happened */
 	unsigned int spins = 0;
 
 	if (!test->server && perf_test_keepalive(test))
@@ -299,20 +300,23 @@ int perf_test_bandwidth(struct perf_test *test)
 		return 0;
 	test->batch = batch_of(&test->parameters);
 	test->started = !test->server;
+	if (control_replay(test->control, take, test))
+		return -1;
 	while (!is_over(test)) {
-		int moved = test->started ? move(test) : 0, taken = moved < 0 ? -1 : take(test);
+		int done = test->started ? do_work(test) : 0;
+		int taken = done < 0 ? -1 : take_completions(test);
 
 		if (taken < 0)
 			return -1;
-		if (moved + taken > 0) {
-			silence = 0;
+		if (done + taken > 0) {
+			deadline = 0;
 			continue;
 		}
-		if (silence == 0)
-			silence = deadline_in(test->patience);
+		if (deadline == 0)
+			deadline = deadline_in(test->timeout);
 		if (test->parameters.wait == TEST_EVENT
-				? probe_idle(test->probe, silence)
-				: ++spins % SPINS == 0 && perf_test_check_idle(test, silence))
+				? control_sleep(test->control, deadline)
+				: ++spins % SPINS == 0 && perf_test_check_idle(test, deadline))
 			return -1;
 	}
 	return 0;

@@ -1,76 +1,75 @@
 /*
- * A run that measures latency: one operation, and the next when it is over. A READ is over when it is
- * complete. A WRITE is over when the peer, that has seen its data, has answered with one of its own: half
- * of that is the time of one way.
+ * A latency test: one operation at a time. A READ is over when it completes. A WRITE is over when the peer
+ * has seen its data and its answer, a WRITE of its own, has come: half of that is the time of one way.
  *
- * Who spins sees data by its last byte, as adapters write in ascending order: the number of the operation
- * stands there. Who sleeps is woken by immediate data.
+ * An end that spins sees data by its last byte, as adapters write in ascending order: the number of the
+ * operation stands there. An end that sleeps is woken by immediate data.
  */
 #include <string.h>
 
 #include "measure/perf-test.h"
 #include "protocol/test-pattern.h"
 
-/* Of how many WRITEs one is signaled: of PERF_TEST_OUTSTANDING_MAX one at least. */
+/* One WRITE in this number is signaled: at least one in PERF_TEST_OUTSTANDING_MAX. */
 #define SIGNALED UINT64_C(16)
 
-/* Who spins looks for an order once in so many turns, and after everything else once in so many. */
-#define TURNS_ORDER 256
-#define TURNS_LOOK  8192
+/* A spinning thread polls for commands once in this number of turns, and checks whether to stop. */
+#define TURNS_COMMAND 256
+#define TURNS_CHECK   8192
 
-/* Answers between two looks at the clock. */
-#define TURNS_GLANCE 64
+/* Answers of the server between two looks at the clock. */
+#define ANSWERS_CHECK 64
 
-/* When its last byte is here, the rest of a WRITE is within this time. */
+/* When its last byte is here, the rest of a WRITE follows within this time. */
 #define SETTLED_NS UINT64_C(1000000000)
 
-/* The byte at the end of an operation's data, never that of the one before. */
+/* The byte at the end of an operation's data, which differs from that of the one before. */
 static uint8_t mark_of(uint64_t number)
 {
 	return (uint8_t)(number + 1);
 }
 
-void perf_test_prepare_latency(struct perf_test *test)
+void latency_prepare(struct perf_test *test)
 {
-	struct probe *probe = test->probe;
+	uint8_t *offered = test->control->offered.start;
 
 	/* What is READ has its pattern from the start. */
 	if (test->parameters.reads)
-		pattern_fill(probe->offered.start, test->parameters.size,
+		pattern_fill(offered, test->parameters.size,
 			perf_test_seed(test, test->queue_pairs, 0, test->server));
 	else
-		probe->offered.start[test->parameters.size - 1] = mark_of(UINT64_MAX);
+		offered[test->parameters.size - 1] = mark_of(UINT64_MAX);
 }
 
-static int take_send(struct perf_test *test, const struct ibv_wc *completion)
+static int take(void *context, const struct completion *completion)
 {
-	if (completion->status != IBV_WC_SUCCESS)
-		return probe_broke(test->probe, &test->probe->sends, completion);
-	if (perf_test_work_of(completion->wr_id) == PERF_TEST_OPERATION)
-		test->queue_pairs->completed = perf_test_number_of(completion->wr_id) + 1;
-	return 0;
-}
-
-static int take_receive(struct perf_test *test, const struct ibv_wc *completion)
-{
+	struct perf_test *test = context;
+	struct test_queue_pair *queue_pair = test->queue_pairs;
+	bool awaits_immediate = test->parameters.wait == TEST_EVENT && !test->parameters.reads;
 	struct notice notice;
-	struct test_queue_pair *queue_pair;
-	int heard;
+	int received;
 
-	if (completion->status == IBV_WC_SUCCESS && test->parameters.wait == TEST_EVENT &&
-		!test->parameters.reads && completion->opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
-		perf_test_queue_pair_of(test, completion->wr_id) == test->queue_pairs) {
-		test->queue_pairs->heard++;
-		return probe_release(test->probe, completion);
+	if (completion->kind == ENDPOINT_RECEIVE) {
+		if (awaits_immediate && completion->wc->status == IBV_WC_SUCCESS &&
+			completion->wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
+			completion->pair == queue_pair->pair) {
+			queue_pair->received++;
+			return control_release(test->control, completion);
+		}
+		received = perf_test_take_receive(test, completion, &notice);
+		return received > 0 ? perf_test_unexpected(test) : received;
 	}
-	heard = perf_test_take_receive(test, completion, &notice, &queue_pair);
-	return heard > 0 ? perf_test_unexpected(test) : heard;
+	if (completion->wc->status != IBV_WC_SUCCESS)
+		return control_completion_failed(test->control, completion);
+	if (completion->kind == CONTROL_OPERATION)
+		queue_pair->completed += completion->sends;
+	return 0;
 }
 
 /* True if the last byte is that of the peer's WRITE of that number. */
 static bool is_marked(const struct perf_test *test, uint64_t number)
 {
-	const uint8_t *last = test->probe->offered.start + test->parameters.size - 1;
+	const uint8_t *last = test->control->offered.start + test->parameters.size - 1;
 
 	return __atomic_load_n(last, __ATOMIC_ACQUIRE) == mark_of(number);
 }
@@ -79,7 +78,7 @@ static bool is_marked(const struct perf_test *test, uint64_t number)
 static bool is_here(const struct perf_test *test, uint64_t number)
 {
 	if (test->parameters.wait == TEST_EVENT)
-		return test->queue_pairs->heard > number;
+		return test->queue_pairs->received > number;
 	return is_marked(test, number);
 }
 
@@ -88,28 +87,25 @@ static bool is_complete(const struct perf_test *test, uint64_t number)
 	return test->queue_pairs->completed > number;
 }
 
-/* Silence has lasted too long, or somebody wants us to stop; once in so many turns of who spins. */
-static int look(struct perf_test *test, deadline_t *silence)
+/* Checks whether to stop; the peer's silence counts from the first time in a wait. */
+static int check_idle(struct perf_test *test, deadline_t *deadline)
 {
-	if (*silence == 0)
-		*silence = deadline_in(test->patience);
-	return perf_test_check_idle(test, *silence);
+	if (*deadline == 0)
+		*deadline = deadline_in(test->timeout);
+	return perf_test_check_idle(test, *deadline);
 }
 
-/* Spins until the peer's WRITE of that number is here or, at the server, an order. */
+/* Spins until the peer's WRITE of that number is here or, at the server, a command. */
 static int spin_for_data(struct perf_test *test, uint64_t number)
 {
-	deadline_t silence = 0;
+	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !is_here(test, number); turn++) {
-		/* Why a WRITE failed is told by its own completion, not by the receives' flushing. */
-		if (turn % TURNS_ORDER == 0 &&
-			(perf_test_poll(test, &test->probe->sends, take_send) < 0 ||
-				perf_test_poll(test, &test->probe->receives, take_receive) < 0))
+		if (turn % TURNS_COMMAND == 0 && perf_test_poll(test, take) < 0)
 			return -1;
-		if (test->told_end)
+		if (test->end_received)
 			return 0;
-		if (turn % TURNS_LOOK == 0 && look(test, &silence))
+		if (turn % TURNS_CHECK == 0 && check_idle(test, &deadline))
 			return -1;
 	}
 	return 0;
@@ -118,36 +114,25 @@ static int spin_for_data(struct perf_test *test, uint64_t number)
 /* Spins until the operation of that number is complete. */
 static int spin_for_completion(struct perf_test *test, uint64_t number)
 {
-	struct ibv_cq *cq = test->probe->sends.cq;
-	deadline_t silence = 0;
-	struct ibv_wc completion;
-	unsigned int turn = 0;
+	deadline_t deadline = 0;
 
-	while (!is_complete(test, number)) {
-		int count = ibv_poll_cq(cq, 1, &completion);
-
-		if (count < 0)
-			return perf_test_poll_failed(test);
-		if (count > 0 && take_send(test, &completion))
+	for (unsigned int turn = 1; !is_complete(test, number); turn++)
+		if (perf_test_poll(test, take) < 0 ||
+			(turn % TURNS_CHECK == 0 && check_idle(test, &deadline)))
 			return -1;
-		if (++turn % TURNS_LOOK == 0 && look(test, &silence))
-			return -1;
-	}
 	return 0;
 }
 
-/* Sleeps until either is so, or an order is here. */
-static int sleep_for(
-	struct perf_test *test, bool (*so)(const struct perf_test *, uint64_t), uint64_t number)
+/* Sleeps until the condition holds, or a command is here. */
+static int sleep_until(struct perf_test *test,
+	bool (*condition)(const struct perf_test *, uint64_t), uint64_t number)
 {
-	deadline_t silence = deadline_in(test->patience);
+	deadline_t deadline = deadline_in(test->timeout);
 
-	while (!so(test, number) && !test->told_end) {
-		int sent = perf_test_poll(test, &test->probe->sends, take_send);
-		int received =
-			sent < 0 ? -1 : perf_test_poll(test, &test->probe->receives, take_receive);
+	while (!condition(test, number) && !test->end_received) {
+		int count = perf_test_poll(test, take);
 
-		if (received < 0 || (sent + received == 0 && probe_idle(test->probe, silence)))
+		if (count < 0 || (count == 0 && control_sleep(test->control, deadline)))
 			return -1;
 	}
 	return 0;
@@ -156,34 +141,33 @@ static int sleep_for(
 static int await_data(struct perf_test *test, uint64_t number)
 {
 	return test->parameters.wait == TEST_SPIN ? spin_for_data(test, number)
-						  : sleep_for(test, is_here, number);
+						  : sleep_until(test, is_here, number);
 }
 
 static int await_completion(struct perf_test *test, uint64_t number)
 {
 	return test->parameters.wait == TEST_SPIN ? spin_for_completion(test, number)
-						  : sleep_for(test, is_complete, number);
+						  : sleep_until(test, is_complete, number);
 }
 
-/* The work request that all operations of a run are, but for number and signal. */
+/* The work request that all operations of a test are, but for number and signal. */
 struct form {
-	struct ibv_sge piece;
+	struct ibv_sge sge;
 	struct ibv_send_wr request;
 };
 
 static int post(struct perf_test *test, struct form *form, uint64_t number, bool signaled)
 {
-	form->request.wr_id = perf_test_wr_id(test, test->queue_pairs, PERF_TEST_OPERATION, number);
 	form->request.send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	form->request.send_flags |= signaled ? IBV_SEND_SIGNALED : 0;
 	test->queue_pairs->posted = number + 1;
-	return perf_test_post(test, test->queue_pairs, &form->request);
+	return perf_test_post(test, test->queue_pairs, CONTROL_OPERATION, &form->request);
 }
 
 /* Makes the data of our WRITE. */
-static void fill(struct perf_test *test, uint64_t number)
+static void make_data(struct perf_test *test, uint64_t number)
 {
-	uint8_t *data = test->probe->private.start;
+	uint8_t *data = test->control->private.start;
 
 	if (test->parameters.verify)
 		pattern_fill(data, test->parameters.size - 1,
@@ -202,20 +186,20 @@ static int write_once(struct perf_test *test, struct form *form, uint64_t number
 }
 
 /*
- * Looks at the data of the peer's WRITE. Its last byte may be here before the others, which then come
- * soon, or are damaged: of that we are sure so late that it is time for a look at everything else.
+ * Compares the data of the peer's WRITE. Its last byte may be here before the others, which then follow
+ * soon, or are damaged: by the time that this is certain, a check whether to stop is due.
  */
 static int check_write(struct perf_test *test, uint64_t number)
 {
 	uint64_t seed = perf_test_seed(test, test->queue_pairs, number, !test->server);
-	uint64_t end = probe_now() + (test->parameters.wait == TEST_SPIN ? SETTLED_NS : 0);
+	uint64_t end = test_now() + (test->parameters.wait == TEST_SPIN ? SETTLED_NS : 0);
 	uint32_t size = test->parameters.size - 1;
 
 	while (!is_marked(test, number) ||
-		pattern_check(test->probe->offered.start, size, seed) < size)
-		if (probe_now() >= end) {
+		pattern_check(test->control->offered.start, size, seed) < size)
+		if (test_now() >= end) {
 			test->wrong++;
-			return perf_test_check_due(test, probe_now()) < 0 ? -1 : 0;
+			return perf_test_check_due(test, test_now()) < 0 ? -1 : 0;
 		}
 	return 0;
 }
@@ -225,19 +209,19 @@ static int ping(struct perf_test *test, struct form *form, uint64_t number, uint
 {
 	if (write_once(test, form, number) || await_data(test, number))
 		return -1;
-	*end = probe_now();
+	*end = test_now();
 	return test->parameters.verify ? check_write(test, number) : 0;
 }
 
 /* One READ. */
 static int read_once(struct perf_test *test, struct form *form, uint64_t number, uint64_t *end)
 {
-	const uint8_t *data = test->probe->private.start;
+	const uint8_t *data = test->control->private.start;
 	uint32_t size = test->parameters.size;
 
 	if (post(test, form, number, true) || await_completion(test, number))
 		return -1;
-	*end = probe_now();
+	*end = test_now();
 	if (test->parameters.verify &&
 		pattern_check(data, size,
 			perf_test_seed(test, test->queue_pairs, 0, !test->server)) < size)
@@ -245,16 +229,16 @@ static int read_once(struct perf_test *test, struct form *form, uint64_t number,
 	return 0;
 }
 
-/* What is READ is not to be what was there before. */
+/* A READ has to bring the data, not to find that of the one before. */
 static void prepare(struct perf_test *test, uint64_t number)
 {
 	if (!test->parameters.reads)
-		fill(test, number);
+		make_data(test, number);
 	else if (test->parameters.verify)
-		memset(test->probe->private.start, 0, test->parameters.size);
+		memset(test->control->private.start, 0, test->parameters.size);
 }
 
-/* Waits for the last WRITE that is signaled: nothing of this run is to come back in another one. */
+/* Waits for the last WRITE that is signaled: no completion of this test may come in another one. */
 static int settle(struct perf_test *test)
 {
 	uint64_t posted = test->queue_pairs->posted, signaled = posted - posted % SIGNALED;
@@ -263,53 +247,57 @@ static int settle(struct perf_test *test)
 }
 
 /*
- * The server's half: answers each WRITE, also one that has come just before the order that ends the run.
- * That it comes shows that the one before has been read.
+ * The server's half: answers each WRITE, also one that has come just before the command that ends the
+ * test. That it has come shows that our answer before it was read.
  */
-static int echo(struct perf_test *test, struct form *form)
+static int answer(struct perf_test *test, struct form *form)
 {
 	for (uint64_t number = 0;; number++) {
 		if (await_data(test, number))
 			return -1;
-		if (test->told_end && !is_here(test, number))
+		if (test->end_received && !is_here(test, number))
 			return settle(test);
 		if (test->parameters.verify && check_write(test, number))
 			return -1;
-		fill(test, number);
+		make_data(test, number);
 		if (write_once(test, form, number))
 			return -1;
 		test->operations++;
-		if (number % TURNS_GLANCE == 0 && perf_test_check_due(test, probe_now()) < 0)
+		if (number % ANSWERS_CHECK == 0 && perf_test_check_due(test, test_now()) < 0)
 			return -1;
 	}
 }
 
-int perf_test_latency(struct perf_test *test, struct histogram *latency)
+int latency_run(struct perf_test *test, struct histogram *latency)
 {
 	const struct test_parameters *parameters = &test->parameters;
 	uint64_t begin = test->shared->start, end;
 	struct form form;
-	int glanced;
+	int checked;
 
-	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.piece);
+	if (test->server && parameters->reads)
+		return 0;
+	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.sge);
+	if (control_replay(test->control, take, test))
+		return -1;
 	if (test->server)
-		return parameters->reads ? 0 : echo(test, &form);
+		return answer(test, &form);
 	while (!test->stopped) {
 		uint64_t number = test->operations;
 
 		prepare(test, number);
 		/* What is done between two operations to verify them belongs to neither. */
 		if (parameters->verify || number == 0)
-			begin = probe_now();
+			begin = test_now();
 		if (parameters->reads ? read_once(test, &form, number, &end)
 				      : ping(test, &form, number, &end))
 			return -1;
 		histogram_add(latency, parameters->reads ? end - begin : (end - begin) / 2);
 		test->operations++;
-		glanced = perf_test_check_due(test, end);
-		if (glanced < 0)
+		checked = perf_test_check_due(test, end);
+		if (checked < 0)
 			return -1;
-		begin = glanced ? probe_now() : end;
+		begin = checked ? test_now() : end;
 		test->stopped = test->operations == parameters->operations || end >= test->end;
 	}
 	return parameters->reads ? 0 : settle(test);

@@ -190,7 +190,7 @@ static int read_counters(
 
 	control_client_count_here(test_threads_ask(threads), ours);
 	return control_client_count_there(
-		       test_threads_ask(threads), theirs, test_threads_patience(threads))
+		       test_threads_ask(threads), theirs, test_threads_deadline(threads))
 		       ? test_threads_failed(threads, test_threads_ask(threads))
 		       : 0;
 }
@@ -245,11 +245,11 @@ static int prepare(struct measurement *measurement)
 	if (test_threads_connect(threads))
 		return -1;
 	if (control_client_facts(test_threads_ask(threads), &measurement->theirs,
-		    test_threads_patience(threads)))
+		    test_threads_deadline(threads)))
 		return test_threads_failed(threads, test_threads_ask(threads));
 	if (test_threads_prepare(threads))
 		return -1;
-	probe_facts(&test_threads_ask(threads)->probe, &measurement->ours);
+	control_facts(&test_threads_ask(threads)->control, &measurement->ours);
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 

@@ -1,4 +1,43 @@
+/* The state that the threads of a test share, and the rates of its intervals. */
+#include <time.h>
+
 #include "measure/shared-state.h"
+
+void intervals_init(struct intervals *intervals, uint64_t now)
+{
+	*intervals = (struct intervals){.began = now, .last = now};
+}
+
+void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes)
+{
+	uint64_t length, rate;
+
+	/* A gap of that length is an interval by itself. What came before it, which is less, is none. */
+	if (now - intervals->last >= INTERVAL_NS) {
+		intervals->began = intervals->last;
+		intervals->before = intervals->until_last;
+	}
+	intervals->last = now;
+	intervals->until_last = bytes;
+	length = now - intervals->began;
+	if (length < INTERVAL_NS)
+		return;
+	rate = (uint64_t)((double)(bytes - intervals->before) * 1e9 / (double)length);
+	if (intervals->best == 0 || rate < intervals->worst)
+		intervals->worst = rate;
+	if (rate > intervals->best)
+		intervals->best = rate;
+	intervals->began = now;
+	intervals->before = bytes;
+}
+
+uint64_t test_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 void test_shared_init(struct test_shared *shared, uint64_t now)
 {

@@ -28,7 +28,7 @@ int test_commands_begin(struct control_client *client, struct perf_test *test,
 		       reply;
 
 	test_parameters_encode(parameters, text);
-	perf_test_begin(test, parameters, timeout);
+	test_run_begin(test, parameters, timeout);
 	return control_client_command(client, &command, &reply, deadline_in(timeout));
 }
 
@@ -41,6 +41,6 @@ int test_commands_end(
 		return -1;
 	if (test_result_decode(theirs, reply.text, reply.text_size) == 0)
 		return 0;
-	return failure_set(&client->probe.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+	return failure_set(&client->control.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
 		"test_result_decode", "what it says of the run makes no sense");
 }

@@ -7,13 +7,13 @@
 #define MEASURE_TEST_COMMANDS_H
 
 #include "control/client.h"
-#include "measure/perf-test.h"
+#include "measure/test-run.h"
 
 /* Makes this number of queue pairs and connects them with the server's. Once, after COMMAND_REGION. */
 int test_commands_queue_pairs(
 	struct control_client *client, struct perf_test *test, uint32_t count, deadline_t deadline);
 
-/* Begins a test at both ends: perf_test_run() is to follow. The peer's silence may last `timeout` ms. */
+/* Begins a test at both ends: test_run() is to follow. The peer's silence may last `timeout` ms. */
 int test_commands_begin(struct control_client *client, struct perf_test *test,
 	const struct test_parameters *parameters, int64_t timeout);
 

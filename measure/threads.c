@@ -37,7 +37,7 @@ static int prepare_connection(void *user, struct rdma_event_channel *channel, st
 	if (control_client_prepare(&member->client, &request, threads->secret, threads->signals,
 		    channel, id, parameters) == 0)
 		return 0;
-	*failure = member->client.probe.failure;
+	*failure = member->client.control.failure;
 	return -1;
 }
 
@@ -77,10 +77,10 @@ struct control_client *test_threads_ask(struct test_threads *threads)
 
 size_t test_threads_memory(const struct test_threads *threads)
 {
-	return threads->members[0].client.probe.private.size;
+	return threads->members[0].client.control.private.size;
 }
 
-deadline_t test_threads_patience(const struct test_threads *threads)
+deadline_t test_threads_deadline(const struct test_threads *threads)
 {
 	return deadline_in(threads->options->timeout);
 }
@@ -88,7 +88,7 @@ deadline_t test_threads_patience(const struct test_threads *threads)
 /* Keeps the first failure; of what a diagnosis says of silence nothing is true here. */
 int test_threads_failed(struct test_threads *threads, const struct control_client *client)
 {
-	struct failure failure = client->probe.failure;
+	struct failure failure = client->control.failure;
 
 	if (failure.phase == PHASE_EXCHANGE)
 		failure.phase = PHASE_MEASUREMENT;
@@ -132,7 +132,7 @@ int test_threads_connect(struct test_threads *threads)
 	const struct options *options = threads->options;
 	struct dial *dial = &threads->dial;
 
-	dial->deadline = test_threads_patience(threads);
+	dial->deadline = test_threads_deadline(threads);
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &threads->failure))
 		return -1;
@@ -159,7 +159,7 @@ int test_threads_connect(struct test_threads *threads)
 
 bool test_threads_is_iwarp(const struct test_threads *threads)
 {
-	return threads->members[0].client.probe.id->verbs->device->transport_type ==
+	return threads->members[0].client.control.id->verbs->device->transport_type ==
 	       IBV_TRANSPORT_IWARP;
 }
 
@@ -185,11 +185,11 @@ static int prepare_member(struct test_thread *member)
 	struct control_client *client = &member->client;
 	struct perf_test *test = &member->test;
 
-	perf_test_init(test, &client->probe, threads->depth, false);
-	return probe_enlarge(&client->probe, options_measure_memory(measure)) ||
-			       control_client_region(client, test_threads_patience(threads)) ||
+	perf_test_init(test, &client->control, threads->depth, false);
+	return control_enlarge(&client->control, options_measure_memory(measure)) ||
+			       control_client_region(client, test_threads_deadline(threads)) ||
 			       test_commands_queue_pairs(client, test, measure->queue_pairs,
-				       test_threads_patience(threads))
+				       test_threads_deadline(threads))
 		       ? test_threads_failed(threads, client)
 		       : 0;
 }
@@ -220,7 +220,7 @@ static int end(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
 
-	return test_commands_end(&member->client, &member->theirs, test_threads_patience(threads))
+	return test_commands_end(&member->client, &member->theirs, test_threads_deadline(threads))
 		       ? test_threads_failed(threads, &member->client)
 		       : 0;
 }
@@ -242,7 +242,7 @@ static void *carry_out(void *argument)
 
 	if (member->processor >= 0)
 		stay(member->processor);
-	member->result = perf_test_run(&member->test, shared, &member->ours, member->latency);
+	member->result = test_run(&member->test, shared, &member->ours, member->latency);
 	if (member->result && !atomic_exchange(&shared->broken, true))
 		member->threads->failed = member;
 	return NULL;
@@ -278,7 +278,7 @@ static int measure_together(struct test_threads *threads)
 	bool stays = choose_processors(threads, &allowed);
 	int error = 0;
 
-	test_shared_init(&threads->shared, probe_now());
+	test_shared_init(&threads->shared, test_now());
 	for (started = 1; started < count; started++) {
 		error = pthread_create(&threads->members[started].thread, NULL, carry_out,
 			&threads->members[started]);
@@ -331,8 +331,6 @@ int test_threads_run(struct test_threads *threads, const struct test_parameters 
 
 void test_threads_close(struct test_threads *threads)
 {
-	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
-		perf_test_free(&threads->members[i].test);
 	disconnect_all(threads);
 	server_addresses_free(&threads->dial.server);
 	if (threads->signals >= 0)

@@ -66,7 +66,7 @@ int test_threads_failed(struct test_threads *threads, const struct control_clien
 size_t test_threads_memory(const struct test_threads *threads);
 
 /* How long a silence is borne, from now on. */
-deadline_t test_threads_patience(const struct test_threads *threads);
+deadline_t test_threads_deadline(const struct test_threads *threads);
 
 /* Whether the device knows neither immediate data nor queue pairs that rdmacm has not connected. */
 bool test_threads_is_iwarp(const struct test_threads *threads);

@@ -1,3 +1,7 @@
+/*
+ * The server's control sessions. Each belongs to its thread from start() until the thread has ended, and
+ * then to the main thread, which joins the thread and frees the session.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -7,15 +11,15 @@
 
 #include "base/worker.h"
 #include "cli/options.h"
-#include "measure/perf-test.h"
+#include "measure/test-run.h"
 #include "serve/control-sessions.h"
 
-/* The note to the main thread that a diagnosis is over: beyond those about connections. */
+/* The event for the main thread that a session is over: beyond those about connections. */
 #define CONTROL_SESSION_ENDED (1U << 16)
 
-/* Bounds of the silence that --timeout allows, in milliseconds. */
-#define SILENCE_MIN 5000
-#define SILENCE_MAX 30000
+/* Bounds of the time that a client may be silent, which --timeout sets, in milliseconds. */
+#define IDLE_MIN 5000
+#define IDLE_MAX 30000
 
 /* The least time for a handshake: a short --timeout, which sets it, is meant for exchanges. */
 #define HANDSHAKE_MIN 5000
@@ -24,42 +28,42 @@
 #define DIAGNOSIS_MS_MAX         5000
 #define DIAGNOSIS_OPERATIONS_MAX 16
 
-_Static_assert(OPTIONS_THREADS_MAX <= CONTROL_SESSIONS_MAX, "one client's threads find room");
+_Static_assert(OPTIONS_THREADS_MAX <= CONTROL_SESSIONS_MAX, "one client's threads get a slot each");
 
 struct control_session {
 	TAILQ_ENTRY(control_session) next;
 	const struct exchange_settings *settings;
 	struct control_server server;
-	struct probe probe;
+	struct control control;
 	enum hello_kind kind;
-	uint32_t queue_pairs, depth;                  /* that there is room for */
-	struct perf_test test;                        /* of a measurement */
-	bool due;                                     /* its run */
-	struct test_result result;                    /* of the last run */
+	uint32_t queue_pairs, depth; /* that the client asked for */
+	struct perf_test test;
+	bool begun;                                   /* the test is to run after the reply */
+	struct test_result result;                    /* of the last test */
 	uint8_t initiator_depth, responder_resources; /* that the client asked for */
 	bool unauthenticated;                         /* it does not hold our secret */
 	struct worker worker;
 	struct worker_listener listener;
 	struct wakeup to_main;
-	struct slot place;
-	deadline_t handshake; /* until then there has to be an order */
-	bool begun;           /* there was one */
+	struct slot slot;
+	deadline_t handshake;  /* of the first command */
+	bool received_command; /* it has come */
 };
 
-/* How long nothing may happen: longer than the client moves data by itself, and not for ever. */
-static int64_t patience(const struct control_session *session)
+/* Milliseconds that the client may be silent: it says nothing while it moves data by itself. */
+static int64_t idle_timeout(const struct control_session *session)
 {
 	int64_t timeout = session->settings->timeout;
 
-	if (timeout < SILENCE_MIN)
-		return SILENCE_MIN;
-	return timeout > SILENCE_MAX ? SILENCE_MAX : timeout;
+	if (timeout < IDLE_MIN)
+		return IDLE_MIN;
+	return timeout > IDLE_MAX ? IDLE_MAX : timeout;
 }
 
-/* When what is waited for now has to be there: the first order, or whatever comes after it. */
-static deadline_t silence(const struct control_session *session)
+/* The deadline of the next wait: that of the handshake until the first command. */
+static deadline_t idle_deadline(const struct control_session *session)
 {
-	return session->begun ? deadline_in(patience(session)) : session->handshake;
+	return session->received_command ? deadline_in(idle_timeout(session)) : session->handshake;
 }
 
 static int accept_client(struct control_session *session)
@@ -69,27 +73,22 @@ static int accept_client(struct control_session *session)
 		.kind = (uint8_t)session->kind,
 		.timeout = (uint32_t)session->settings->timeout,
 	};
-	struct ibv_device_attr device = {0};
-	struct rdma_conn_param parameters = {
-		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
-	};
+	struct rdma_conn_param parameters = {.rnr_retry_count = TRANSPORT_RNR_RETRIES};
+	struct control *control = &session->control;
 
-	ibv_query_device(session->probe.id->verbs, &device);
-	parameters.responder_resources =
-		probe_reads(session->initiator_depth, device.max_qp_rd_atom);
-	parameters.initiator_depth =
-		probe_reads(session->responder_resources, device.max_qp_init_rd_atom);
+	control_limit_reads(
+		control, &parameters, session->responder_resources, session->initiator_depth);
 	parameters.private_data =
-		handshake_hello(&session->probe.handshake, &ours, &parameters.private_data_len);
-	if (rdma_accept(session->probe.id, &parameters))
-		return failure_set(&session->probe.failure, FAILURE_ERRNO, PHASE_CONNECT, errno,
+		handshake_hello(&control->handshake, &ours, &parameters.private_data_len);
+	if (rdma_accept(control->id, &parameters))
+		return failure_set(&control->failure, FAILURE_ERRNO, PHASE_CONNECT, errno,
 			"rdma_accept", "%s", strerror(errno));
-	session->probe.connected = true;
-	return probe_await_event(
-		&session->probe, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, silence(session), NULL);
+	control->connected = true;
+	return control_await_event(
+		control, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, idle_deadline(session), NULL);
 }
 
-/* Without the memory for it there is no diagnosis: the client hears of it. */
+/* There is not the memory for a session: says so to the client. */
 static void refuse(struct control_session *session)
 {
 	const struct hello ours = {
@@ -100,237 +99,213 @@ static void refuse(struct control_session *session)
 	uint8_t hello[HELLO_SIZE];
 
 	hello_encode(&ours, hello);
-	rdma_reject(session->probe.id, hello, HELLO_SIZE);
+	rdma_reject(session->control.id, hello, HELLO_SIZE);
 }
 
-/* Whether the command can be carried out at this point of the session. */
-static bool is_sensible(const struct control_session *session, const struct command *command)
+/* Texts are written into `private`, which nothing else uses meanwhile, and sent from there. */
+static char *text_of(struct control_session *session, struct command *reply)
 {
-	bool has_queue_pairs = session->test.notices.start;
-
-	if (command->reply)
-		return false;
-	switch (command->type) {
-	case COMMAND_REGION:
-		return !has_queue_pairs && (session->kind == HELLO_MEASUREMENT ||
-						   command->length <= COMMAND_REGION_MIN);
-	case COMMAND_QUEUE_PAIRS:
-		return !has_queue_pairs;
-	case COMMAND_FACTS:
-	case COMMAND_COUNTERS:
-	case COMMAND_BEGIN:
-	case COMMAND_END:
-		return true;
-	case COMMAND_PROOF: /* it was due before */
-		break;
-	}
-	return false;
+	reply->text = (char *)session->control.private.start;
+	return (char *)session->control.private.start;
 }
 
-/* A test of a diagnosis is short, whoever measures more asks for a measurement. */
+/* Adds what the server is beyond its end of the connection. */
+static void add_server(struct facts *facts, const struct control_session *session)
+{
+	const struct control_server *server = &session->server;
+	uint64_t max_size = session->settings->max_size;
+	const char *full = "";
+
+	if (server->full == REFUSAL_ADDRESS)
+		full = ", full for this address";
+	else if (server->full != REFUSAL_NONE)
+		full = ", full";
+	facts_add(facts, "mode", "%s", server->mode);
+	facts_add(facts, "clients", "%u of %u%s", server->clients, server->most, full);
+	if (max_size)
+		facts_add(facts, "max size", "%" PRIu64, max_size);
+}
+
+static void reply_facts(struct control_session *session, struct command *reply)
+{
+	struct facts facts = {0};
+
+	control_facts(&session->control, &facts);
+	add_server(&facts, session);
+	reply->text_size =
+		(uint16_t)facts_encode(&facts, text_of(session, reply), COMMAND_TEXT_MAX);
+}
+
+/* There is not the memory for a region: says so to the client, and ends the session. */
+static int refuse_region(struct control_session *session, struct command *reply)
+{
+	struct control *control = &session->control;
+	struct failure failure = control->failure;
+
+	control->failure = (struct failure){0};
+	reply->status = COMMAND_FAILED;
+	if (control_send_message(control, reply, idle_deadline(session)) == 0)
+		control_await_sent(control, idle_deadline(session));
+	control->failure = failure;
+	return -1;
+}
+
+/* Takes the client's region, and describes ours, which is as large at least. */
+static int exchange_regions(
+	struct control_session *session, const struct command *command, struct command *reply)
+{
+	bool is_late = session->test.queue_pair_count > 0;
+	bool is_large = session->kind == HELLO_DIAGNOSIS && command->length > COMMAND_REGION_MIN;
+
+	if (is_late || is_large) {
+		reply->status = COMMAND_REFUSED;
+		return 0;
+	}
+	if (control_enlarge(&session->control, command->length))
+		return refuse_region(session, reply);
+	control_set_peer_region(&session->control, command);
+	control_describe_region(&session->control, reply);
+	return 0;
+}
+
+/* Makes the queue pairs beside the first one, as many as the client asked for, once. */
+static int make_queue_pairs(
+	struct control_session *session, const struct command *command, struct command *reply)
+{
+	struct perf_test *test = &session->test;
+
+	if (test->queue_pair_count > 0) {
+		reply->status = COMMAND_REFUSED;
+		return 0;
+	}
+	if (perf_test_make_queue_pairs(test, session->queue_pairs) ||
+		perf_test_connect_queue_pairs(test, command->text, command->text_size))
+		return -1;
+	reply->text_size =
+		(uint16_t)perf_test_encode_numbers(test, (uint8_t *)text_of(session, reply));
+	return 0;
+}
+
+/* Whether a test is short enough for a diagnosis. */
 static bool is_short(const struct test_parameters *parameters)
 {
 	return parameters->operations ? parameters->operations <= DIAGNOSIS_OPERATIONS_MAX
 				      : parameters->milliseconds <= DIAGNOSIS_MS_MAX;
 }
 
-/* Texts are written into `private`, which nobody uses meanwhile, and sent from there. */
-static void tell(struct command *message, const char *text, size_t size)
-{
-	message->text = text;
-	message->text_size = (uint16_t)size;
-}
-
-/* What the server is beyond its end of the connection. */
-static void add_server(struct facts *facts, const struct control_session *session)
-{
-	const struct control_server *server = &session->server;
-	uint64_t max_size = session->settings->max_size;
-	const char *room = "";
-
-	if (server->room == REFUSAL_ADDRESS)
-		room = ", full for this address";
-	else if (server->room != REFUSAL_NONE)
-		room = ", full";
-	facts_add(facts, "mode", "%s", server->mode);
-	facts_add(facts, "clients", "%u of %u%s", server->clients, server->most, room);
-	if (max_size)
-		facts_add(facts, "max size", "%" PRIu64, max_size);
-}
-
-static void tell_facts(struct control_session *session, struct command *message)
-{
-	char *text = (char *)session->probe.private.start;
-	struct facts facts = {0};
-
-	probe_facts(&session->probe, &facts);
-	add_server(&facts, session);
-	tell(message, text, facts_encode(&facts, text, COMMAND_TEXT_MAX));
-}
-
-/* There is not the memory: the client hears of it, and that is the end. */
-static int refuse_memory(struct control_session *session, struct command *result)
-{
-	struct failure failure = session->probe.failure;
-
-	session->probe.failure = (struct failure){0};
-	result->status = COMMAND_FAILED;
-	probe_send(&session->probe, result, silence(session));
-	session->probe.failure = failure;
-	return -1;
-}
-
-/* The client's memory, and ours, of which there is to be as much. */
-static int meet(
-	struct control_session *session, const struct command *command, struct command *result)
-{
-	if (probe_enlarge(&session->probe, command->length))
-		return refuse_memory(session, result);
-	probe_meet(&session->probe, command);
-	probe_tell_region(&session->probe, result);
-	return 0;
-}
-
-/* The queue pairs of a measurement beside its first one, as many as it had asked room for. */
-static int make_queue_pairs(
-	struct control_session *session, const struct command *command, struct command *result)
-{
-	struct perf_test *test = &session->test;
-	uint8_t *text = session->probe.private.start;
-
-	if (perf_test_make_queue_pairs(test, session->queue_pairs) ||
-		perf_test_connect_queue_pairs(test, command->text, command->text_size))
-		return -1;
-	tell(result, (char *)text, perf_test_encode_numbers(test, text));
-	return 0;
-}
-
-/* Gets ready for a run, which begins when the client has heard that. */
-static void begin(
-	struct control_session *session, const struct command *command, struct command *result)
+/* Gets ready for a test, which begins when the client has our reply. */
+static void begin_test(
+	struct control_session *session, const struct command *command, struct command *reply)
 {
 	struct test_parameters parameters;
 
-	session->due =
+	session->begun =
 		test_parameters_decode(&parameters, command->text, command->text_size) == 0 &&
 		perf_test_can(&session->test, &parameters) &&
 		(session->kind == HELLO_MEASUREMENT || is_short(&parameters));
-	if (session->due)
-		perf_test_begin(&session->test, &parameters, patience(session));
+	if (session->begun)
+		test_run_begin(&session->test, &parameters, idle_timeout(session));
 	else
-		result->status = COMMAND_REFUSED;
+		reply->status = COMMAND_REFUSED;
 }
 
-static void send_result(struct control_session *session, struct command *result)
-{
-	test_result_encode(&session->result, session->probe.private.start);
-	tell(result, (char *)session->probe.private.start, TEST_RESULT_SIZE);
-}
-
-/* Carries out an order. Returns 0 with what became of it, or -1 if the connection is broken. */
+/* Carries out a command. Returns 0 with what became of it, or -1 if the connection is broken. */
 static int carry_out(
-	struct control_session *session, const struct command *command, struct command *result)
+	struct control_session *session, const struct command *command, struct command *reply)
 {
-	struct probe *probe = &session->probe;
-	void *private = probe->private.start;
-
 	switch (command->type) {
 	case COMMAND_REGION:
-		return meet(session, command, result);
+		return exchange_regions(session, command, reply);
 	case COMMAND_FACTS:
-		tell_facts(session, result);
+		reply_facts(session, reply);
 		return 0;
 	case COMMAND_COUNTERS:
-		tell(result, private, probe_counters(probe, private, COMMAND_TEXT_MAX));
+		reply->text_size = (uint16_t)control_counters(
+			&session->control, text_of(session, reply), COMMAND_TEXT_MAX);
 		return 0;
 	case COMMAND_QUEUE_PAIRS:
-		return make_queue_pairs(session, command, result);
+		return make_queue_pairs(session, command, reply);
 	case COMMAND_BEGIN:
-		begin(session, command, result);
+		begin_test(session, command, reply);
 		return 0;
 	case COMMAND_END:
-		send_result(session, result);
+		test_result_encode(&session->result, (uint8_t *)text_of(session, reply));
+		reply->text_size = TEST_RESULT_SIZE;
 		return 0;
-	case COMMAND_PROOF:
-		break;
+	case COMMAND_PROOF: /* its time was before */
+		reply->status = COMMAND_REFUSED;
+		return 0;
 	}
 	return 0;
 }
 
-/* Takes one order and answers it. */
+/* Takes one command, replies to it, and runs the test that it has begun. */
 static int take_command(struct control_session *session)
 {
-	struct probe *probe = &session->probe;
-	struct command command, result;
+	struct control *control = &session->control;
+	struct command command, reply;
 	struct test_shared shared;
-	int received = probe_receive(probe, &command, silence(session));
+	int received = control_receive_message(control, &command, idle_deadline(session));
 
 	/* A test may begin and end with keepalives. */
-	if (received > 0 && !session->test.notices.start)
-		return failure_set(&probe->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+	if (received > 0 && session->test.queue_pair_count == 0)
+		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
 			"order_decode", "it sent a message of 0 bytes that makes no sense");
 	if (received)
 		return received < 0 ? -1 : 0;
-	session->begun = true;
-	result = (struct command){.type = command.type, .reply = true, .number = command.number};
-	if (!is_sensible(session, &command))
-		result.status = COMMAND_REFUSED;
-	else if (carry_out(session, &command, &result))
+	session->received_command = true;
+	reply = (struct command){.type = command.type, .reply = true, .number = command.number};
+	if (command.reply)
+		reply.status = COMMAND_REFUSED;
+	else if (carry_out(session, &command, &reply))
 		return -1;
-	if (probe_send(probe, &result, silence(session)))
+	if (control_send_message(control, &reply, idle_deadline(session)))
 		return -1;
-	if (!session->due)
+	if (!session->begun)
 		return 0;
-	session->due = false;
-	test_shared_init(&shared, probe_now());
-	return perf_test_run(&session->test, &shared, &session->result, NULL);
+	session->begun = false;
+	test_shared_init(&shared, test_now());
+	return test_run(&session->test, &shared, &session->result, NULL);
 }
 
 /*
- * With a secret the client's first order is its proof, and the answer has ours. Whatever else it says
- * is refused, and is the last that we hear.
+ * With a secret the client's first command is its proof, and the reply has ours. Anything else is
+ * refused, and ends the session.
  */
 static int admit(struct control_session *session)
 {
-	struct probe *probe = &session->probe;
+	struct control *control = &session->control;
+	struct command command = {0}, reply;
 	uint8_t text[SECRET_PROOF_SIZE];
-	struct command command, result;
-	int received;
-	bool proved;
 
-	if (!probe->handshake.secret)
+	if (!control->handshake.secret)
 		return 0;
-	received = probe_receive(probe, &command, silence(session));
-	if (received < 0)
+	if (control_receive_message(control, &command, idle_deadline(session)) < 0)
 		return -1;
-	if (received > 0)
-		command = (struct command){0};
-	result = (struct command){.type = command.type, .reply = true, .number = command.number};
-	proved = !command.reply && probe_is_proved(probe, &command);
-	if (!proved)
-		result.status = COMMAND_REFUSED;
-	else if (probe_open(probe))
-		return -1;
-	else
-		probe_prove(probe, &result, text);
-	if (probe_send(probe, &result, silence(session)) && proved)
-		return -1;
-	session->unauthenticated = !proved;
-	if (proved)
-		return 0;
-	/* Whatever became of the answer, this is why. */
-	probe->failure = (struct failure){0};
-	return failure_set_unauthenticated(&probe->failure, "ORDER_PROOF");
+	reply = (struct command){.type = command.type, .reply = true, .number = command.number};
+	session->unauthenticated = command.reply || !control_is_proved(control, &command);
+	if (!session->unauthenticated) {
+		if (control_offer(control))
+			return -1;
+		control_prove(control, &reply, text);
+		return control_send_message(control, &reply, idle_deadline(session));
+	}
+	reply.status = COMMAND_REFUSED;
+	if (control_send_message(control, &reply, idle_deadline(session)) == 0)
+		control_await_sent(control, idle_deadline(session));
+	/* Whatever became of the reply, this is the cause. */
+	control->failure = (struct failure){0};
+	return failure_set_unauthenticated(&control->failure, "ORDER_PROOF");
 }
 
-/* Says how it ended, unless the client just went away. */
+/* Prints how it ended, unless the client just disconnected. */
 static void report(struct control_session *session)
 {
-	struct failure *failure = &session->probe.failure;
+	struct failure *failure = &session->control.failure;
 
-	if (session->probe.disconnected && !session->unauthenticated)
+	if (session->control.disconnected && !session->unauthenticated)
 		return;
-	if (failure->kind == FAILURE_DEADLINE && !session->begun) {
+	if (failure->kind == FAILURE_DEADLINE && !session->received_command) {
 		*failure = (struct failure){0};
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
 			"--handshake-timeout", "timed out waiting for its first order");
@@ -338,24 +313,24 @@ static void report(struct control_session *session)
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =
 			session->kind == HELLO_MEASUREMENT ? PHASE_MEASUREMENT : PHASE_DIAGNOSIS;
-	output_failure(session->settings->output, failure, session->probe.peer);
+	output_failure(session->settings->output, failure, session->control.peer);
 }
 
 /* The thread. */
 static void serve(void *argument)
 {
 	struct control_session *session = argument;
-	struct probe *probe = &session->probe;
+	struct control *control = &session->control;
 
-	probe->stop_fd = session->worker.stop_fd;
-	perf_test_init(&session->test, probe, session->depth, true);
-	if (probe_prepare(probe, session->queue_pairs, session->depth))
+	control->stop_fd = session->worker.stop_fd;
+	perf_test_init(&session->test, control, session->depth, true);
+	if (control_prepare(control, session->queue_pairs, session->depth))
 		refuse(session);
 	else if (accept_client(session) == 0 && admit(session) == 0)
 		while (take_command(session) == 0)
 			;
 	report(session);
-	if (probe->connected)
+	if (control->connected)
 		output_line(session->settings->output, "peer disconnected.");
 }
 
@@ -378,9 +353,9 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 	error = fcntl(events->fd, F_SETFL, O_NONBLOCK) || rdma_migrate_id(id, events) ? -errno : 0;
 	if (error)
 		goto destroy_channel;
-	probe_init(&session->probe, events, id, rdma_get_peer_addr(id), session->settings->secret,
-		SECRET_SERVER);
-	handshake_receive_hello(&session->probe.handshake, request->param.conn.private_data);
+	control_init(&session->control, events, id, rdma_get_peer_addr(id),
+		session->settings->secret, SECRET_SERVER);
+	handshake_receive_hello(&session->control.handshake, request->param.conn.private_data);
 	error = worker_start(&session->worker, "diagnosis", serve, session, &session->listener);
 	if (!error)
 		return 0;
@@ -433,7 +408,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 		return REFUSAL_RESOURCES;
 	}
 	TAILQ_INSERT_TAIL(&control_sessions->all, session, next);
-	slots_take(&control_sessions->slots, &session->place, peer, deadline_now());
+	slots_take(&control_sessions->slots, &session->slot, peer, deadline_now());
 	return REFUSAL_NONE;
 }
 
@@ -445,10 +420,9 @@ bool control_sessions_take_event(
 	if (!(events & CONTROL_SESSION_ENDED))
 		return false;
 	worker_join(&session->worker);
-	perf_test_free(&session->test);
-	probe_close(&session->probe);
+	control_close(&session->control);
 	TAILQ_REMOVE(&control_sessions->all, session, next);
-	slots_release(&control_sessions->slots, &session->place);
+	slots_release(&control_sessions->slots, &session->slot);
 	free(session);
 	return true;
 }

@@ -230,7 +230,7 @@ static enum refusal start_control_session(
 		.mode = mode ? mode->name : "any",
 		.clients = service->admission.slots.taken,
 		.most = service->admission.slots.capacity,
-		.room = admission_capacity(&service->admission, address, &evict),
+		.full = admission_capacity(&service->admission, address, &evict),
 	};
 	struct failure failure = {0};
 	char peer[ADDRESS_TEXT_SIZE];

@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include "base/worker.h"
-#include "control/endpoint.h"
-#include "measure/perf-test.h"
+#include "control/control.h"
+#include "measure/test-run.h"
 #include "serve/control-sessions.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -67,51 +67,51 @@ void __wrap_output_error(const struct output *output, const char *format, ...)
 
 /* The connection. */
 
-void probe_init(struct probe *probe, struct rdma_event_channel *events, struct rdma_cm_id *id,
+void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
 	fuzz_check(peer && role == SECRET_SERVER);
-	*probe = (struct probe){.events = events, .id = id, .stop_fd = -1};
-	handshake_init(&probe->handshake, secret, role);
+	*control = (struct control){.events = events, .id = id, .stop_fd = -1};
+	handshake_init(&control->handshake, secret, role);
 }
 
-static void give_memory(struct probe *probe, size_t size)
+static void give_memory(struct control *control, size_t size)
 {
-	probe->offered = (struct probe_memory){offered, size, &offered_mr};
-	probe->private = (struct probe_memory){private, size, NULL};
+	control->offered = (struct region){.start = offered, .size = size, .mr = &offered_mr};
+	control->private = (struct region){.start = private, .size = size};
 }
 
-int probe_prepare(struct probe *probe, uint32_t wanted, uint32_t deep)
+int control_prepare(struct control *control, uint32_t wanted, uint32_t deep)
 {
 	fuzz_check(wanted == queue_pairs && deep == depth);
-	give_memory(probe, COMMAND_REGION_MIN);
+	give_memory(control, COMMAND_REGION_MIN);
 	return 0;
 }
 
 /* What ends the connection, and is nobody's fault. */
-static int go_away(struct probe *probe)
+static int go_away(struct control *control)
 {
-	probe->disconnected = gone = true;
+	control->disconnected = gone = true;
 	return -1;
 }
 
-int probe_enlarge(struct probe *probe, size_t size)
+int control_enlarge(struct control *control, size_t size)
 {
 	fuzz_check(sensible && last.type == COMMAND_REGION && size == last.length);
-	starved = broken && size > probe->private.size;
+	starved = broken && size > control->private.size;
 	if (starved)
-		return go_away(probe);
-	if (size > probe->private.size)
-		give_memory(probe, size);
+		return go_away(control);
+	if (size > control->private.size)
+		give_memory(control, size);
 	return 0;
 }
 
-int probe_await_event(struct probe *probe, enum rdma_cm_event_type wanted, enum phase phase,
+int control_await_event(struct control *control, enum rdma_cm_event_type wanted, enum phase phase,
 	deadline_t deadline, struct event_copy *copy)
 {
 	(void)phase;
 	(void)copy;
-	fuzz_check(wanted == RDMA_CM_EVENT_ESTABLISHED && probe->connected);
+	fuzz_check(wanted == RDMA_CM_EVENT_ESTABLISHED && control->connected);
 	fuzz_check(deadline > deadline_now());
 	return 0;
 }
@@ -187,7 +187,7 @@ static bool is_sensible(const struct command *command)
 	return true;
 }
 
-int probe_receive(struct probe *probe, struct command *message, deadline_t deadline)
+int control_receive_message(struct control *control, struct command *message, deadline_t deadline)
 {
 	static uint8_t bytes[COMMAND_MAX];
 	static const enum command_type types[] = {COMMAND_REGION, COMMAND_FACTS, COMMAND_COUNTERS,
@@ -208,9 +208,9 @@ int probe_receive(struct probe *probe, struct command *message, deadline_t deadl
 	command.text_size = (uint16_t)read_text(command.type, last_text);
 	broken = how & 0x40;
 	right = how & 0x80;
-	probe->disconnected = input.left == 0 || command.number > COMMANDS_MAX ||
-			      command_decode(message, bytes, command_encode(&command, bytes));
-	if (probe->disconnected)
+	control->disconnected = input.left == 0 || command.number > COMMANDS_MAX ||
+				command_decode(message, bytes, command_encode(&command, bytes));
+	if (control->disconnected)
 		return -1;
 	last = *message;
 	sensible = is_sensible(&last);
@@ -218,47 +218,55 @@ int probe_receive(struct probe *probe, struct command *message, deadline_t deadl
 	return 0;
 }
 
-bool probe_is_proved(const struct probe *probe, const struct command *command)
+void control_limit_reads(const struct control *control, struct rdma_conn_param *accepted,
+	uint8_t asks, uint8_t answers)
 {
-	fuzz_check(probe->handshake.secret && !opened && command->number == 1);
+	(void)control;
+	accepted->initiator_depth = asks;
+	accepted->responder_resources = answers;
+}
+
+bool control_is_proved(const struct control *control, const struct command *command)
+{
+	fuzz_check(control->handshake.secret && !opened && command->number == 1);
 	return command->type == COMMAND_PROOF && right;
 }
 
-int probe_open(struct probe *probe)
+int control_offer(struct control *control)
 {
-	fuzz_check(probe->handshake.secret && sensible && !opened);
+	fuzz_check(control->handshake.secret && sensible && !opened);
 	opened = true;
 	return 0;
 }
 
-void probe_prove(
-	const struct probe *probe, struct command *command, uint8_t text[SECRET_PROOF_SIZE])
+void control_prove(
+	const struct control *control, struct command *command, uint8_t text[SECRET_PROOF_SIZE])
 {
-	fuzz_check(probe->handshake.secret && opened && command->type == COMMAND_PROOF);
+	fuzz_check(control->handshake.secret && opened && command->type == COMMAND_PROOF);
 	memset(text, 'p', SECRET_PROOF_SIZE);
 	command->text = (char *)text;
 	command->text_size = SECRET_PROOF_SIZE;
 }
 
-void probe_meet(struct probe *probe, const struct command *command)
+void control_set_peer_region(struct control *control, const struct command *command)
 {
 	fuzz_check(sensible && command->type == COMMAND_REGION);
-	probe->peer_length = command->length;
+	control->peer_length = command->length;
 }
 
-void probe_tell_region(const struct probe *probe, struct command *command)
+void control_describe_region(const struct control *control, struct command *command)
 {
-	command->address = (uintptr_t)probe->offered.start;
-	command->length = (uint32_t)probe->offered.size;
-	command->rkey = probe->offered.mr->rkey;
+	command->address = (uintptr_t)control->offered.start;
+	command->length = (uint32_t)control->offered.size;
+	command->rkey = control->offered.mr->rkey;
 }
 
 /* The runs. */
 
-void perf_test_init(struct perf_test *test, struct probe *probe, uint32_t deep, bool server)
+void perf_test_init(struct perf_test *test, struct control *control, uint32_t deep, bool server)
 {
 	fuzz_check(server && deep == depth);
-	*test = (struct perf_test){.probe = probe, .queue_pair_count = 1, .depth = deep};
+	*test = (struct perf_test){.control = control, .depth = deep};
 }
 
 int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
@@ -266,9 +274,8 @@ int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS);
 	fuzz_check(!has_queue_pairs && count == queue_pairs);
 	if (broken)
-		return go_away(test->probe);
+		return go_away(test->control);
 	has_queue_pairs = true;
-	test->notices.start = private; /* of any kind */
 	test->queue_pair_count = count;
 	return 0;
 }
@@ -277,12 +284,12 @@ int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size
 {
 	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS && has_queue_pairs);
 	fuzz_check(size == last.text_size && memcmp(text, last_text, size) == 0);
-	return size == (size_t)4 * (queue_pairs - 1) ? 0 : go_away(test->probe);
+	return size == (size_t)4 * (queue_pairs - 1) ? 0 : go_away(test->control);
 }
 
 size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text)
 {
-	fuzz_check(text == test->probe->private.start && test->queue_pair_count == queue_pairs);
+	fuzz_check(text == test->control->private.start && test->queue_pair_count == queue_pairs);
 	memset(text, 'q', (size_t)4 * (queue_pairs - 1));
 	return (size_t)4 * (queue_pairs - 1);
 }
@@ -297,48 +304,40 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *w
 }
 
 /* Only what can be run, and before it is answered. */
-void perf_test_begin(struct perf_test *test, const struct test_parameters *wanted, int64_t patience)
+void test_run_begin(
+	struct perf_test *test, const struct test_parameters *wanted, int64_t idle_timeout)
 {
 	fuzz_check(unanswered && sensible && last.type == COMMAND_BEGIN && !due);
 	fuzz_check(memcmp(&wanted->seed, &parameters.seed, sizeof(parameters.seed)) == 0);
-	fuzz_check(wanted->size == parameters.size && patience >= 5000 && patience <= 30000);
+	fuzz_check(
+		wanted->size == parameters.size && idle_timeout >= 5000 && idle_timeout <= 30000);
 	test->parameters = *wanted;
 	due = true;
 }
 
-uint64_t probe_now(void)
-{
-	return 1;
-}
-
 /* Only what was begun, and after it was answered. */
-int perf_test_run(
+int test_run(
 	/* cppcheck-suppress constParameter ; it is the header's */
 	struct perf_test *test, struct test_shared *shared, struct test_result *told,
 	struct histogram *latency)
 {
-	fuzz_check(shared->start == 1 && shared->bytes == 0);
+	fuzz_check(shared->start > 0 && shared->bytes == 0);
 	fuzz_check(due && !unanswered && !latency && test->parameters.size == parameters.size);
 	due = false;
 	memset(&result, last.number & 0xff, sizeof(result));
 	*told = result;
-	return right ? go_away(test->probe) : 0;
+	return right ? go_away(test->control) : 0;
 }
 
-void perf_test_free(struct perf_test *test)
+void control_facts(const struct control *control, struct facts *facts)
 {
-	test->queue_pair_count = 1;
-}
-
-void probe_facts(const struct probe *probe, struct facts *facts)
-{
-	(void)probe;
+	(void)control;
 	facts_add(facts, "version", "%s", "1");
 }
 
-size_t probe_counters(const struct probe *probe, char *text, size_t size)
+size_t control_counters(const struct control *control, char *text, size_t size)
 {
-	fuzz_check(text == (char *)probe->private.start && size <= COMMAND_TEXT_MAX);
+	fuzz_check(text == (char *)control->private.start && size <= COMMAND_TEXT_MAX);
 	memset(text, 'x', size);
 	return size;
 }
@@ -372,12 +371,13 @@ static void check_result(const struct command *message)
 	fuzz_check(memcmp(message->text, text, TEST_RESULT_SIZE) == 0);
 }
 
-int probe_send(struct probe *probe, const struct command *message, deadline_t deadline)
+int control_send_message(
+	struct control *control, const struct command *message, deadline_t deadline)
 {
 	static uint8_t bytes[COMMAND_MAX];
 	struct command again;
 
-	fuzz_check(unanswered && deadline > deadline_now() && probe->private.start == private);
+	fuzz_check(unanswered && deadline > deadline_now() && control->private.start == private);
 	fuzz_check(message->reply && message->type == last.type);
 	fuzz_check(message->number == last.number);
 	/* Texts lie in our memory, but for a proof. */
@@ -390,9 +390,16 @@ int probe_send(struct probe *probe, const struct command *message, deadline_t de
 	return 0;
 }
 
-void probe_close(struct probe *probe)
+/* What is sent last arrives. */
+int control_await_sent(struct control *control, deadline_t deadline)
 {
-	rdma_destroy_event_channel(probe->events);
+	fuzz_check(!unanswered && deadline > deadline_now() && control->private.start == private);
+	return 0;
+}
+
+void control_close(struct control *control)
+{
+	rdma_destroy_event_channel(control->events);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "diagnose/check-list.h"
+#include "diagnose/diagnose.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 
@@ -200,7 +200,7 @@ static void every_side_is_named(void **state)
 		/* A row for any phase may stand behind those for one: any phase will do here. */
 		failure_set(&failure, row->kind, row->phase % PHASE_COUNT, row->code, "c", "seen");
 		row = explain(failure.kind, failure.phase, failure.code);
-		check_list_init(&list, "10.0.0.2");
+		check_list_init(&list, diagnose_checks, "10.0.0.2");
 		check_list_fail(&list, CHECK_CONNECTION, &failure);
 		length = check_list_lines(&list, CHECK_CONNECTION, text, sizeof(text) - 1);
 		assert_in_range(length, 1, sizeof(text) - 2);

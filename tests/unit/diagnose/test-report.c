@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "diagnose/check-list.h"
+#include "diagnose/diagnose.h"
 #include "diagnose/report.h"
 #include "host/facts.h"
 #include "host/inventory.h"
@@ -128,9 +128,10 @@ static struct made_up make_good(void)
 {
 	struct made_up made_up = {.host = "h\xff\"", .port = 65535, .inventory = &full};
 
-	check_list_init(&made_up.list, "10.0.0.2");
+	check_list_init(&made_up.list, diagnose_checks, "10.0.0.2");
 	for (enum check check = CHECK_HOST; check < CHECKS; check++)
-		check_list_ok(&made_up.list, check, "as it should be, %s", check_list_name(check));
+		check_list_ok(
+			&made_up.list, check, "as it should be, %s", diagnose_checks[check].name);
 	check_list_skip(&made_up.list, CHECK_PATH, "the host does not answer, which many do not");
 	add_facts(&made_up.here);
 	add_facts(&made_up.there);
@@ -147,7 +148,7 @@ static struct made_up make_alone(void)
 {
 	struct made_up made_up = {.inventory = &full};
 
-	check_list_init(&made_up.list, "");
+	check_list_init(&made_up.list, diagnose_checks, "");
 	check_list_ok(&made_up.list, CHECK_HOST, "rxe0/1 ACTIVE, MTU 1024");
 	return made_up;
 }
@@ -159,7 +160,7 @@ static struct made_up make_broken(
 	struct made_up made_up = {.host = "10.0.0.2", .port = 7, .inventory = &empty};
 	struct failure failure = {0};
 
-	check_list_init(&made_up.list, made_up.host);
+	check_list_init(&made_up.list, diagnose_checks, made_up.host);
 	failure_set(&failure, kind, phase, code, "diagnose", "seen with \"%s\"", "eyes");
 	for (enum check below = CHECK_HOST; below < check; below++)
 		check_list_ok(&made_up.list, below, "good");

@@ -12,7 +12,7 @@
 
 #include "base/explain.h"
 #include "cli/help.h"
-#include "diagnose/check-list.h"
+#include "diagnose/diagnose.h"
 #include "host/facts.h"
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"
@@ -92,7 +92,7 @@ static void diagnose_row(const struct explanation *row, char start[1024], char e
 	struct check_list list;
 	char *seen;
 
-	check_list_init(&list, "");
+	check_list_init(&list, diagnose_checks, "");
 	check_list_fail(&list, CHECK_CONNECTION, &failure);
 	check_list_lines(&list, CHECK_CONNECTION, start, 1024);
 	fold(start);
@@ -326,7 +326,7 @@ static void every_check_is_documented(void **state)
 
 	(void)state;
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
-		const char *name = check_list_name(check);
+		const char *name = diagnose_checks[check].name;
 		char section[64], row[64], entry[64], constant[64];
 
 		snprintf(section, sizeof(section), "\n### %s\n", name);

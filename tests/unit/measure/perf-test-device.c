@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "tests/unit/measure/perf-test-device.h"
 
@@ -58,7 +59,7 @@ static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
 /* True if the message, or the immediate data, found a receive. */
 static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool immediate)
 {
-	unsigned int slot = qp->received % PROBE_RECEIVES;
+	unsigned int slot = qp->received % CONTROL_RECEIVES;
 	struct ibv_wc completion = {
 		.status = IBV_WC_SUCCESS,
 		.opcode = immediate ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
@@ -77,6 +78,19 @@ static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool
 	return true;
 }
 
+/* What is posted to a queue pair in the error state comes back. */
+static void flush(struct fixture_qp *qp)
+{
+	for (; qp->done < qp->posted; qp->done++)
+		complete(qp->qp.send_cq,
+			&(struct ibv_wc){.status = IBV_WC_WR_FLUSH_ERR,
+				.wr_id = qp->sends[qp->done % REQUESTS].request.wr_id});
+	for (; qp->received < qp->receives_posted; qp->received++)
+		complete(qp->qp.recv_cq,
+			&(struct ibv_wc){.status = IBV_WC_WR_FLUSH_ERR,
+				.wr_id = qp->receives[qp->received % CONTROL_RECEIVES].wr_id});
+}
+
 /* Carries out the oldest work request. Returns false if it has to wait. */
 static bool execute(struct fixture_qp *qp)
 {
@@ -86,6 +100,8 @@ static bool execute(struct fixture_qp *qp)
 	struct ibv_wc completion = {.wr_id = request->wr_id, .status = IBV_WC_SUCCESS};
 	bool immediate = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 
+	if (!qp->peer || qp->peer->broken)
+		return false;
 	if (request->opcode == IBV_WR_SEND && !deliver(qp->peer, send, false))
 		return false;
 	if (immediate && qp->peer->received == qp->peer->receives_posted)
@@ -187,11 +203,13 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 			assert_true(send->piece.length <= sizeof(send->bytes));
 			memcpy(send->bytes, at(send->piece.addr), send->piece.length);
 		}
-		if (perf_test_device.reply)
+		if (perf_test_device.reply && request->opcode != IBV_WR_SEND)
 			reply(&send->piece);
 		qp->posted++;
 	}
-	advance(is_armed(ibv_qp->send_cq) || is_armed(qp->peer->qp.recv_cq));
+	if (qp->broken)
+		flush(qp);
+	advance(is_armed(ibv_qp->send_cq) || (qp->peer && is_armed(qp->peer->qp.recv_cq)));
 	pthread_mutex_unlock(&perf_test_device.lock);
 	return 0;
 }
@@ -200,11 +218,11 @@ static int post_receive(
 	struct ibv_qp *ibv_qp, struct ibv_recv_wr *request, struct ibv_recv_wr **bad)
 {
 	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
-	unsigned int slot = qp->receives_posted % PROBE_RECEIVES;
+	unsigned int slot = qp->receives_posted % CONTROL_RECEIVES;
 
 	(void)bad;
 	pthread_mutex_lock(&perf_test_device.lock);
-	assert_true(qp->receives_posted - qp->received < PROBE_RECEIVES);
+	assert_true(qp->receives_posted - qp->received < CONTROL_RECEIVES);
 	qp->receives[slot] = *request;
 	qp->pieces[slot] = *request->sg_list;
 	qp->receives_posted++;
@@ -245,6 +263,8 @@ int ibv_destroy_qp(struct ibv_qp *ibv_qp)
 			perf_test_device.queue_pairs[i--] =
 				perf_test_device.queue_pairs[--perf_test_device.queue_pair_count];
 	pthread_mutex_unlock(&perf_test_device.lock);
+	if (qp->peer)
+		qp->peer->peer = NULL;
 	free(qp->sends);
 	free(qp);
 	return 0;
@@ -261,11 +281,93 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 	return 0;
 }
 
+int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
+{
+	id->qp = ibv_create_qp(pd, attributes);
+	attributes->cap.max_inline_data = INLINE_MAX;
+	return 0;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	ibv_destroy_qp(id->qp);
+	id->qp = NULL;
+}
+
 /* To be ready to receive is to know the peer. */
 int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mask)
 {
+	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_ERR) {
+		pthread_mutex_lock(&perf_test_device.lock);
+		((struct fixture_qp *)ibv_qp)->broken = true;
+		flush((struct fixture_qp *)ibv_qp);
+		pthread_mutex_unlock(&perf_test_device.lock);
+	}
 	if (mask & IBV_QP_DEST_QPN)
 		((struct fixture_qp *)ibv_qp)->wanted_peer = attributes->dest_qp_num;
+	return 0;
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
+{
+	(void)context;
+	*attributes = (struct ibv_device_attr){.vendor_id = 0xffffff};
+	return 0;
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+
+	assert_non_null(pd);
+	pd->context = context;
+	perf_test_device.resources++;
+	return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	free(pd);
+	perf_test_device.resources--;
+	return 0;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct fixture_channel *channel = calloc(1, sizeof(*channel));
+
+	assert_non_null(channel);
+	channel->channel.context = context;
+	channel->channel.fd = eventfd(0, EFD_NONBLOCK | EFD_SEMAPHORE);
+	perf_test_device.resources++;
+	return &channel->channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
+	perf_test_device.resources--;
+	return 0;
+}
+
+/* The channel has room for one. */
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *cq_context,
+	struct ibv_comp_channel *channel, int vector)
+{
+	struct fixture_cq *queue = &((struct fixture_channel *)channel)->queue;
+
+	assert_true(size <= COMPLETIONS && vector == 0 && !queue->cq.context);
+	queue->cq.context = context;
+	queue->cq.channel = channel;
+	queue->cq.cq_context = cq_context;
+	return &queue->cq;
+}
+
+/* Soft-RoCE raises an event without looking whether the queue is still there. */
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	assert_false(((struct fixture_cq *)cq)->armed);
 	return 0;
 }
 
@@ -276,8 +378,9 @@ struct ibv_mr *ibv_reg_mr_iova2(
 
 	(void)access;
 	assert_true(mr && iova == (uintptr_t)address);
+	perf_test_device.resources++;
 	*mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length};
-	mr->lkey = mr->rkey = ++perf_test_device.regions;
+	mr->lkey = mr->rkey = ++perf_test_device.keys;
 	return mr;
 }
 
@@ -290,24 +393,22 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int a
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	free(mr);
-	perf_test_device.regions--;
+	perf_test_device.resources--;
 	return 0;
 }
 
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-	struct fixture_cq *queues = ((struct fixture_channel *)channel)->queues;
+	struct fixture_cq *queue = &((struct fixture_channel *)channel)->queue;
 	eventfd_t one;
 
 	if (eventfd_read(channel->fd, &one))
 		return -1;
 	pthread_mutex_lock(&perf_test_device.lock);
-	if (queues->events == 0)
-		queues++;
-	queues->events--;
+	queue->events--;
 	pthread_mutex_unlock(&perf_test_device.lock);
-	*cq = &queues->cq;
-	*cq_context = queues->cq.cq_context;
+	*cq = &queue->cq;
+	*cq_context = queue->cq.cq_context;
 	return 0;
 }
 
@@ -315,6 +416,25 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 {
 	(void)cq;
 	(void)count;
+}
+
+int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t size)
+{
+	(void)id, (void)level, (void)name, (void)value, (void)size;
+	return 0;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	assert_null(id->qp);
+	free(id);
+	return 0;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
 }
 
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
@@ -334,7 +454,6 @@ void perf_test_device_start(void)
 	context->ops.post_send = post_send;
 	context->ops.post_recv = post_receive;
 	context->device = &perf_test_device.device;
-	perf_test_device.pds[0].context = perf_test_device.pds[1].context = context;
 	perf_test_device.seed = 1;
 	perf_test_device.operations = perf_test_device.inlined = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;

@@ -1,4 +1,4 @@
-/* The made-up device of bench-rig.c: its queues, and what it counts. */
+/* The made-up device of perf-test-fixture.c: its queues, and what it counts. */
 #ifndef TESTS_UNIT_MEASURE_PERF_TEST_DEVICE_H
 #define TESTS_UNIT_MEASURE_PERF_TEST_DEVICE_H
 
@@ -9,6 +9,7 @@
 #define QUEUE_PAIRS_MAX (2 * TEST_QUEUE_PAIRS_MAX)
 #define REQUESTS        256
 #define COMPLETIONS     4096
+#define INLINE_MAX      32
 
 struct fixture_cq {
 	struct ibv_cq cq;
@@ -17,10 +18,10 @@ struct fixture_cq {
 	bool armed;
 };
 
-/* A channel, and the queues of its end: sends, receives. */
+/* A channel, and the completion queue of its end. */
 struct fixture_channel {
 	struct ibv_comp_channel channel;
-	struct fixture_cq queues[2];
+	struct fixture_cq queue;
 };
 
 struct fixture_send {
@@ -33,11 +34,12 @@ struct fixture_qp {
 	struct ibv_qp qp;
 	struct fixture_qp *peer;
 	uint32_t wanted_peer; /* its number */
-	struct ibv_recv_wr receives[PROBE_RECEIVES];
-	struct ibv_sge pieces[PROBE_RECEIVES];
+	struct ibv_recv_wr receives[CONTROL_RECEIVES];
+	struct ibv_sge pieces[CONTROL_RECEIVES];
 	unsigned int receives_posted, received;
 	struct fixture_send *sends; /* of REQUESTS places */
 	unsigned int posted, done, most;
+	bool broken; /* in the error state */
 };
 
 /* The one device of a test. Both ends share it. */
@@ -45,10 +47,10 @@ extern struct perf_test_device {
 	pthread_mutex_t lock;
 	struct ibv_context context;
 	struct ibv_device device;
-	struct ibv_pd pds[2]; /* of the client and of the server */
 	struct fixture_qp *queue_pairs[QUEUE_PAIRS_MAX];
-	unsigned int queue_pair_count, regions;
-	unsigned int seed; /* of the order in which things happen */
+	unsigned int queue_pair_count, keys;
+	unsigned int resources; /* that are to be freed, but queue pairs */
+	unsigned int seed;      /* of the order in which things happen */
 	unsigned int operations, inlined, signaled;
 	unsigned int lists, polls; /* calls that posted operations, that asked for completions */
 	unsigned int fault_after;

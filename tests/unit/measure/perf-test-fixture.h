@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_MEASURE_PERF_TEST_FIXTURE_H
 #define TESTS_UNIT_MEASURE_PERF_TEST_FIXTURE_H
 
-#include "measure/perf-test.h"
+#include "measure/test-run.h"
 #include "tests/unit/unit.h"
 
 /* What happens to one RDMA operation. */
@@ -19,7 +19,7 @@ enum fault {
 };
 
 struct perf_test_end {
-	struct probe probe;
+	struct control control;
 	struct perf_test test;
 	struct test_result result; /* of the last run */
 	int status;                /* of it */
@@ -32,7 +32,7 @@ struct perf_test_fixture {
 
 /* Makes both ends, with so many lanes of that depth, and bytes of memory. */
 void perf_test_fixture_start(
-	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth, size_t memory);
+	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth);
 
 /* The RDMA operation after so many others has that mishap. */
 void perf_test_fixture_fault(unsigned int after, enum fault fault);

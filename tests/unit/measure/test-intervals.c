@@ -1,5 +1,5 @@
 /* The worst and the best tenth of a second. */
-#include "measure/intervals.h"
+#include "measure/shared-state.h"
 #include "tests/unit/unit.h"
 
 #define MS    UINT64_C(1000000)

@@ -3,7 +3,6 @@
 #include "tests/unit/unit.h"
 
 #define OPERATIONS 120
-#define MEMORY     65536
 
 /* Too large for a stack. */
 static struct histogram latency;
@@ -36,7 +35,7 @@ static void operations_share_a_call_and_a_signal(void **state)
 				parameters_of(reads, cases[i].size, cases[i].depth);
 			struct perf_test_fixture fixture;
 
-			perf_test_fixture_start(&fixture, 1, parameters.depth, MEMORY);
+			perf_test_fixture_start(&fixture, 1, parameters.depth);
 			assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 			assert_int_equal(perf_test_fixture_operations(), OPERATIONS);
 			assert_int_equal(perf_test_fixture_lists(), cases[i].lists);
@@ -54,7 +53,7 @@ static void few_writes_of_a_latency_test_are_signaled(void **state)
 		struct perf_test_fixture fixture;
 
 		parameters.kind = TEST_LATENCY;
-		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 64);
 		histogram_init(&latency);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, &latency), 0);
 		/* Both ends WRITE. */
@@ -75,7 +74,7 @@ static void a_write_latency_is_half_a_round_trip(void **state)
 
 	(void)state;
 	parameters.kind = TEST_LATENCY;
-	perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+	perf_test_fixture_start(&fixture, 1, 64);
 	histogram_init(&latency);
 	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, &latency), 0);
 	while ((count = histogram_bar(&latency, &at, &from, &to)))
@@ -94,7 +93,7 @@ static void processor_time_is_reported(void **state)
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
 		parameters.direction = TEST_BOTH;
-		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 8);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		assert_in_range(fixture.client.result.cpu_nanoseconds, 1,
 			fixture.client.result.nanoseconds + 10000000);
@@ -114,7 +113,7 @@ static void waiting_for_an_event_sleeps(void **state)
 
 		parameters.kind = kind ? TEST_LATENCY : TEST_BANDWIDTH;
 		parameters.verify = true;
-		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 64);
 		histogram_init(&latency);
 		assert_int_equal(
 			perf_test_fixture_run_alone(&fixture.client, &parameters, &latency), -1);
@@ -134,7 +133,7 @@ static void interval_rates_are_reported(void **state)
 		parameters.direction = TEST_BOTH;
 		parameters.operations = 0;
 		parameters.milliseconds = 250;
-		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 8);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		assert_in_range(fixture.client.result.worst, 1, fixture.client.result.best);
 		/* Its thread may have come late. */

@@ -7,7 +7,7 @@
 #include "tests/unit/measure/perf-test-fixture.h"
 
 #define OPERATIONS 120
-#define MEMORY     65536
+#define MEMORY     COMMAND_REGION_MIN
 
 /* Too large for a stack. */
 static struct histogram latency;
@@ -54,7 +54,7 @@ static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32
 {
 	struct perf_test_fixture fixture;
 
-	perf_test_fixture_start(&fixture, queue_pairs, depth, MEMORY);
+	perf_test_fixture_start(&fixture, queue_pairs, depth);
 	for (unsigned int kind = 0; kind < 8 * TEST_DIRECTIONS; kind++) {
 		struct test_parameters parameters = parameters_of(kind & 1, kind / 8, kind & 2);
 
@@ -64,7 +64,7 @@ static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32
 		parameters.slots = parameters.verify ? slots : 1;
 		parameters.size = size;
 		if (perf_test_fixture_run(&fixture, &parameters, NULL))
-			fail_msg("kind %u: %s", kind, fixture.client.probe.failure.call);
+			fail_msg("kind %u: %s", kind, fixture.client.control.failure.call);
 		assert_done(&fixture, &parameters);
 	}
 	perf_test_fixture_stop(&fixture);
@@ -103,7 +103,7 @@ static void small_writes_are_inline(void **state)
 		struct perf_test_fixture fixture;
 
 		parameters.size = cases[i].size;
-		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 8);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		assert_int_equal(perf_test_fixture_operations(), OPERATIONS);
 		assert_int_equal(perf_test_fixture_inline(), cases[i].is_inline ? OPERATIONS : 0);
@@ -121,7 +121,7 @@ static void a_time_limit_ends_a_run(void **state)
 
 		parameters.operations = 0;
 		parameters.milliseconds = 20;
-		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 8);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		result = parameters.direction == TEST_SERVER ? &fixture.server.result
 							     : &fixture.client.result;
@@ -142,7 +142,7 @@ static void find_wrong_data(
 	struct perf_test_fixture fixture;
 	const struct test_result *finds, *other;
 
-	perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+	perf_test_fixture_start(&fixture, 1, 8);
 	perf_test_fixture_fault(slot, fault);
 	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 	/* READ data is compared by the end that initiates, written data by the other one. */
@@ -176,7 +176,7 @@ static void wrong_data_is_ignored_without_verify(void **state)
 	struct perf_test_fixture fixture;
 
 	(void)state;
-	perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+	perf_test_fixture_start(&fixture, 1, 8);
 	perf_test_fixture_fault(5, DAMAGED);
 	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 	assert_done(&fixture, &parameters);
@@ -186,7 +186,7 @@ static void wrong_data_is_ignored_without_verify(void **state)
 static void assert_failure(const struct perf_test_end *end, enum failure_kind kind)
 {
 	assert_int_equal(end->status, -1);
-	assert_int_equal(end->probe.failure.kind, kind);
+	assert_int_equal(end->control.failure.kind, kind);
 }
 
 static void a_failed_operation_ends_a_run(void **state)
@@ -196,11 +196,11 @@ static void a_failed_operation_ends_a_run(void **state)
 		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, kind & 2);
 		struct perf_test_fixture fixture;
 
-		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 8);
 		perf_test_fixture_fault(20, REFUSED);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), -1);
 		assert_failure(&fixture.client, FAILURE_COMPLETION);
-		assert_int_equal(fixture.client.probe.failure.code, IBV_WC_REM_ACCESS_ERR);
+		assert_int_equal(fixture.client.control.failure.code, IBV_WC_REM_ACCESS_ERR);
 		perf_test_fixture_stop(&fixture);
 	}
 }
@@ -214,7 +214,7 @@ static void the_idle_timeout_ends_a_run(void **state)
 		struct perf_test_fixture fixture;
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
-		perf_test_fixture_start(&fixture, 3, 8, MEMORY);
+		perf_test_fixture_start(&fixture, 3, 8);
 		parameters.queue_pairs = 3;
 		parameters.slots = 4;
 		assert_int_equal(
@@ -235,7 +235,7 @@ static void assert_impossible(const struct test_parameters *parameters, bool at_
 	struct perf_test_end *end;
 	struct perf_test *other;
 
-	perf_test_fixture_start(&fixture, 2, 64, MEMORY);
+	perf_test_fixture_start(&fixture, 2, 64);
 	end = at_server ? &fixture.server : &fixture.client;
 	other = at_server ? &fixture.client.test : &fixture.server.test;
 	histogram_init(&latency);
@@ -297,7 +297,7 @@ static void the_idle_timeout_ends_a_latency_test(void **state)
 
 		parameters.kind = TEST_LATENCY;
 		parameters.wait = (enum test_wait)wait;
-		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 64);
 		histogram_init(&latency);
 		assert_int_equal(
 			perf_test_fixture_run_alone(&fixture.server, &parameters, NULL), -1);
@@ -319,9 +319,9 @@ static void a_signal_ends_a_run(void **state)
 
 		parameters.kind = kind & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
-		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 64);
 		histogram_init(&latency);
-		eventfd_write(fixture.client.probe.stop_fd, 1);
+		eventfd_write(fixture.client.control.stop_fd, 1);
 		assert_int_equal(
 			perf_test_fixture_run_alone(&fixture.client, &parameters, &latency), -1);
 		assert_failure(&fixture.client, FAILURE_INTERRUPTED);
@@ -340,7 +340,7 @@ static void a_failed_thread_ends_a_run(void **state)
 
 		parameters.operations = 0;
 		parameters.milliseconds = 86400000;
-		perf_test_fixture_start(&fixture, 1, 8, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 8);
 		fixture.client.others_failed = true;
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), -1);
 		assert_failure(&fixture.client, FAILURE_INTERRUPTED);
@@ -361,17 +361,17 @@ static void a_signal_ends_a_run_that_also_fails(void **state)
 	parameters.kind = TEST_LATENCY;
 	parameters.wait = TEST_SPIN;
 	parameters.slots = 1;
-	perf_test_fixture_start(&fixture, 1, 64, MEMORY);
-	memory = fixture.server.probe.offered.start;
-	perf_test_begin(test, &parameters, 60000);
+	perf_test_fixture_start(&fixture, 1, 64);
+	memory = fixture.server.control.offered.start;
+	test_run_begin(test, &parameters, 60000);
 	/* The first is right, and quick: by itself the server looks again at the 64th. */
 	pattern_fill(
 		memory, parameters.size - 1, perf_test_seed(test, test->queue_pairs, 0, false));
 	memory[parameters.size - 1] = 1;
 	perf_test_fixture_reply(memory + parameters.size - 1);
-	eventfd_write(fixture.server.probe.stop_fd, 1);
-	test_shared_init(&shared, probe_now());
-	fixture.server.status = perf_test_run(test, &shared, &fixture.server.result, NULL);
+	eventfd_write(fixture.server.control.stop_fd, 1);
+	test_shared_init(&shared, test_now());
+	fixture.server.status = test_run(test, &shared, &fixture.server.result, NULL);
 	assert_failure(&fixture.server, FAILURE_INTERRUPTED);
 	assert_in_range(fixture.server.result.operations, 0, 2);
 	perf_test_fixture_stop(&fixture);
@@ -382,7 +382,7 @@ static void run_latencies(uint32_t size, unsigned int waits)
 {
 	struct perf_test_fixture fixture;
 
-	perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+	perf_test_fixture_start(&fixture, 1, 64);
 	for (unsigned int kind = 0; kind < 4 * waits; kind++) {
 		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, kind & 2);
 
@@ -393,7 +393,7 @@ static void run_latencies(uint32_t size, unsigned int waits)
 		parameters.size = size;
 		histogram_init(&latency);
 		if (perf_test_fixture_run(&fixture, &parameters, &latency))
-			fail_msg("kind %u: %s", kind, fixture.client.probe.failure.call);
+			fail_msg("kind %u: %s", kind, fixture.client.control.failure.call);
 		assert_int_equal(latency.count, OPERATIONS);
 		assert_true(latency.minimum > 0);
 		assert_int_equal(fixture.client.result.operations, OPERATIONS);
@@ -430,7 +430,7 @@ static void a_latency_test_finds_wrong_data(void **state)
 		parameters.wait = TEST_EVENT;
 		parameters.slots = 1;
 		parameters.size = kind & 2 ? 1 : 1000;
-		perf_test_fixture_start(&fixture, 1, 64, MEMORY);
+		perf_test_fixture_start(&fixture, 1, 64);
 		histogram_init(&latency);
 		perf_test_fixture_fault(10, faults[kind >> 2]);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, &latency), 0);
@@ -446,7 +446,7 @@ static void refuses_unsupported_parameters(void **state)
 	struct perf_test *test = &fixture.server.test;
 
 	(void)state;
-	perf_test_fixture_start(&fixture, 2, 8, MEMORY);
+	perf_test_fixture_start(&fixture, 2, 8);
 	assert_true(perf_test_can(test, &parameters));
 	parameters.queue_pairs = 3;
 	assert_false(perf_test_can(test, &parameters));
@@ -460,7 +460,7 @@ static void refuses_unsupported_parameters(void **state)
 	parameters.size++;
 	assert_false(perf_test_can(test, &parameters));
 	parameters.size--;
-	fixture.server.probe.peer_length--;
+	fixture.server.control.peer_length--;
 	assert_false(perf_test_can(test, &parameters));
 	perf_test_fixture_stop(&fixture);
 }
@@ -475,15 +475,15 @@ static void makes_the_agreed_number_of_queue_pairs(void **state)
 	struct perf_test_fixture fixture;
 
 	(void)state;
-	perf_test_fixture_start(&fixture, 2, 8, MEMORY);
+	perf_test_fixture_start(&fixture, 2, 8);
 	for (size_t i = 0; i < COUNT(wrong); i++) {
-		fixture.server.probe.failure = (struct failure){0};
+		fixture.server.control.failure = (struct failure){0};
 		assert_int_equal(
 			perf_test_connect_queue_pairs(&fixture.server.test, numbers, wrong[i]), -1);
-		assert_int_equal(fixture.server.probe.failure.kind, FAILURE_PROTOCOL);
+		assert_int_equal(fixture.server.control.failure.kind, FAILURE_PROTOCOL);
 	}
 	assert_int_equal(perf_test_encode_numbers(&fixture.server.test, numbers), 4);
-	perf_test_init(&unmade, &fixture.server.probe, 8, true);
+	perf_test_init(&unmade, &fixture.server.control, 8, true);
 	assert_false(perf_test_can(&unmade, &parameters));
 	perf_test_fixture_stop(&fixture);
 }

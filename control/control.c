@@ -1,0 +1,525 @@
+/*
+ * A control connection: its memory, its messages and how it waits. Everything belongs to one thread. A
+ * receive slot belongs to the device, then to the ring of kept receives, then to the message that
+ * control_receive_message() returned, until the next call posts it again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/explain.h"
+#include "control/control.h"
+
+/* Bytes for which the queue pairs are asked to need no registered memory. */
+#define INLINE_MAX 256
+
+/* How long the device may take to give back what is posted, in milliseconds. */
+#define DRAIN_MS 1000
+
+/* How long a connection may outlive the memory of a program that ends, in milliseconds. */
+#define GOODBYE_MS 2000
+
+/* The region of messages: one that we send, the slots of the first queue pair, then notices: for each pair those that it sends, and its slots. */
+#define SLOTS_OFFSET   ((size_t)COMMAND_MAX)
+#define NOTICES_OFFSET (SLOTS_OFFSET + (size_t)CONTROL_RECEIVES * COMMAND_MAX)
+#define PAIR_NOTICES   ((size_t)CONTROL_NOTICE_SIZE * (CONTROL_NOTICES + CONTROL_RECEIVES))
+
+struct kept_receive {
+	struct ibv_wc wc;
+	struct completion completion;
+};
+
+static int call_failed(struct control *control, enum phase phase, const char *call, int error)
+{
+	return failure_set(
+		&control->failure, FAILURE_ERRNO, phase, error, call, "%s", strerror(error));
+}
+
+static int broke_protocol(struct control *control, const char *how)
+{
+	return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
+		"ibv_poll_cq", "%s", how);
+}
+
+void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
+	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
+{
+	*control = (struct control){.events = events, .id = id, .stop_fd = -1};
+	handshake_init(&control->handshake, secret, role);
+	address_port_text(peer, control->peer);
+}
+
+/* Making the endpoint and the memory. */
+
+static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t depth)
+{
+	const struct queue_size size = {
+		.sends = depth + CONTROL_SENDS,
+		.receives = CONTROL_RECEIVES,
+		.inline_max = INLINE_MAX,
+	};
+	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
+	int flags;
+
+	rdma_set_option(
+		control->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
+	ibv_query_device(control->id->verbs, &control->device);
+	control->traits = device_traits(control->id->verbs, &control->device);
+	control->channel = ibv_create_comp_channel(control->id->verbs);
+	if (!control->channel)
+		return call_failed(control, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
+	flags = fcntl(control->channel->fd, F_GETFL);
+	fcntl(control->channel->fd, F_SETFL, flags | O_NONBLOCK);
+	return endpoint_open(&control->endpoint, control->id, control->channel, &size, queue_pairs,
+		&control->failure);
+}
+
+int control_offer(struct control *control)
+{
+	return region_register(&control->offered, control->endpoint.pd, &control->failure);
+}
+
+static int map_offered(struct control *control, size_t size)
+{
+	return region_map(&control->offered, size,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, NULL,
+		&control->failure);
+}
+
+/* No peer gets its key, whatever the device needs. */
+static int create_private(struct control *control, size_t size)
+{
+	int access = IBV_ACCESS_LOCAL_WRITE |
+		     (control->traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
+
+	return region_create(
+		&control->private, control->endpoint.pd, size, access, NULL, &control->failure);
+}
+
+static int post_receives(
+	struct control *control, struct queue_pair *pair, size_t offset, uint32_t slot_size)
+{
+	int error;
+
+	queue_pair_set_slots(
+		pair, control->messages.start + offset, slot_size, control->messages.mr->lkey);
+	error = queue_pair_post_receives(pair);
+	return error ? call_failed(control, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
+}
+
+int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth)
+{
+	control->kept_max = queue_pairs * CONTROL_RECEIVES;
+	control->kept = calloc(control->kept_max, sizeof(*control->kept));
+	if (!control->kept)
+		return call_failed(control, PHASE_MEMORY, "calloc", ENOMEM);
+	return open_endpoint(control, queue_pairs, depth) ||
+			       map_offered(control, COMMAND_REGION_MIN) ||
+			       (!control->handshake.secret && control_offer(control)) ||
+			       create_private(control, COMMAND_REGION_MIN) ||
+			       region_create(&control->messages, control->endpoint.pd,
+				       NOTICES_OFFSET + queue_pairs * PAIR_NOTICES,
+				       IBV_ACCESS_LOCAL_WRITE, NULL, &control->failure) ||
+			       post_receives(
+				       control, control->endpoint.pairs, SLOTS_OFFSET, COMMAND_MAX)
+		       ? -1
+		       : 0;
+}
+
+int control_enlarge(struct control *control, size_t size)
+{
+	if (size <= control->private.size)
+		return 0;
+	region_free(&control->offered);
+	region_free(&control->private);
+	return map_offered(control, size) || control_offer(control) || create_private(control, size)
+		       ? -1
+		       : 0;
+}
+
+uint8_t *control_notices(const struct control *control, const struct queue_pair *pair)
+{
+	return control->messages.start + NOTICES_OFFSET + pair->index * PAIR_NOTICES;
+}
+
+struct queue_pair *control_add_queue_pair(struct control *control)
+{
+	struct queue_pair *pair = endpoint_add_queue_pair(&control->endpoint, &control->failure);
+	size_t offset;
+
+	if (!pair)
+		return NULL;
+	offset = NOTICES_OFFSET + pair->index * PAIR_NOTICES +
+		 (size_t)CONTROL_NOTICE_SIZE * CONTROL_NOTICES;
+	return post_receives(control, pair, offset, CONTROL_NOTICE_SIZE) ? NULL : pair;
+}
+
+static uint8_t smaller(uint8_t wanted, int possible)
+{
+	return wanted < possible ? wanted : (uint8_t)possible;
+}
+
+void control_limit_reads(const struct control *control, struct rdma_conn_param *parameters,
+	uint8_t asks, uint8_t answers)
+{
+	parameters->initiator_depth = smaller(asks, control->device.max_qp_init_rd_atom);
+	parameters->responder_resources = smaller(answers, control->device.max_qp_rd_atom);
+}
+
+/* Waiting for rdmacm events and completions. */
+
+/* An event of rdmacm that was not wanted has come in this phase. */
+static void take_failure(
+	struct control *control, const struct rdma_cm_event *event, enum phase phase)
+{
+	if (failure_is_set(&control->failure))
+		return;
+	failure_from_event(&control->failure, event, phase, control->peer);
+	if (control->failure.kind == FAILURE_GONE)
+		control->failure.code = CODE_DIAGNOSIS;
+}
+
+/* Takes the rdmacm events that have come. Returns 0, or -1 if one of them ends the connection. */
+static int take_events(struct control *control)
+{
+	struct rdma_cm_event *event;
+	int error;
+
+	while ((event = channel_event(control->events, &error))) {
+		if (event->event == RDMA_CM_EVENT_DISCONNECTED)
+			control->disconnected = true;
+		if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
+			event->event != RDMA_CM_EVENT_ADDR_CHANGE &&
+			event->event != RDMA_CM_EVENT_ESTABLISHED)
+			take_failure(control, event, PHASE_EXCHANGE);
+		rdma_ack_cm_event(event);
+	}
+	if (error)
+		call_failed(control, PHASE_EXCHANGE, "rdma_get_cm_event", -error);
+	return failure_is_set(&control->failure) ? -1 : 0;
+}
+
+/* Waits until something happens. Returns 0, or -1 at the deadline or when it is time to stop. */
+static int wait_for_any(struct control *control, enum phase phase, deadline_t deadline)
+{
+	struct pollfd waiting[] = {
+		{.fd = control->events->fd, .events = POLLIN},
+		{.fd = control->stop_fd, .events = POLLIN},
+		{.fd = control->channel ? control->channel->fd : -1, .events = POLLIN},
+	};
+
+	if (poll(waiting, 3, deadline_left(deadline)) == 0)
+		return failure_set(
+			&control->failure, FAILURE_DEADLINE, phase, CODE_DIAGNOSIS, "poll", "");
+	if (waiting[1].revents)
+		return failure_set(
+			&control->failure, FAILURE_INTERRUPTED, phase, ECANCELED, "stop", "");
+	return 0;
+}
+
+int control_await_event(struct control *control, enum rdma_cm_event_type wanted, enum phase phase,
+	deadline_t deadline, struct event_copy *copy)
+{
+	struct rdma_cm_event *event;
+	bool is_wanted;
+	int error;
+
+	while (!(event = channel_event(control->events, &error))) {
+		if (error)
+			return call_failed(control, phase, "rdma_get_cm_event", -error);
+		if (wait_for_any(control, phase, deadline))
+			return -1;
+	}
+	is_wanted = event->event == wanted;
+	if (!is_wanted)
+		take_failure(control, event, phase);
+	else if (copy)
+		channel_copy(copy, event);
+	rdma_ack_cm_event(event);
+	return is_wanted ? 0 : -1;
+}
+
+int control_check(struct control *control)
+{
+	struct pollfd stop = {.fd = control->stop_fd, .events = POLLIN};
+
+	if (poll(&stop, 1, 0) > 0)
+		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
+			ECANCELED, "stop", "");
+	return take_events(control);
+}
+
+static void take_completion_events(struct control *control)
+{
+	int error;
+
+	while (endpoint_take_event(control->channel, &error))
+		;
+}
+
+int control_sleep(struct control *control, deadline_t deadline)
+{
+	if (!control->endpoint.armed)
+		return endpoint_arm(&control->endpoint)
+			       ? call_failed(control, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO)
+			       : 0;
+	if (wait_for_any(control, PHASE_EXCHANGE, deadline) || take_events(control))
+		return -1;
+	take_completion_events(control);
+	return 0;
+}
+
+/*
+ * The peer's device has refused an access. When a program ends, its memory goes before its connection: a
+ * disconnect that follows at once is the cause. Returns -1 if there was one.
+ */
+static int await_goodbye(struct control *control, enum ibv_wc_status refusal)
+{
+	struct pollfd waiting = {.fd = control->events->fd, .events = POLLIN};
+	deadline_t deadline = deadline_in(GOODBYE_MS);
+	struct failure *failure = &control->failure;
+	size_t used;
+
+	while (!failure_is_set(failure) && poll(&waiting, 1, deadline_left(deadline)) > 0)
+		take_events(control);
+	if (!failure_is_set(failure))
+		return 0;
+	used = strlen(failure->evidence);
+	snprintf(failure->evidence + used, sizeof(failure->evidence) - used, " after %s",
+		explain_name(FAILURE_COMPLETION, (int)refusal));
+	return -1;
+}
+
+static bool is_refusal(enum ibv_wc_status status)
+{
+	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
+	       status == IBV_WC_REM_OP_ERR;
+}
+
+int control_completion_failed(struct control *control, const struct completion *completion)
+{
+	enum ibv_wc_status status = completion->wc->status;
+
+	/* Soft-RoCE's status for a message that is longer than the receive. */
+	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
+		status = IBV_WC_LOC_LEN_ERR;
+	/* A flush is an effect: rdmacm may know the cause. */
+	if (status == IBV_WC_WR_FLUSH_ERR && take_events(control))
+		return -1;
+	if (is_refusal(status) && await_goodbye(control, status))
+		return -1;
+	return failure_set(&control->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
+		"ibv_poll_cq", "");
+}
+
+/* Messages. */
+
+void control_keep(struct control *control, const struct completion *completion)
+{
+	unsigned int last = (control->kept_first + control->kept_count++) % control->kept_max;
+	struct kept_receive *receive = &control->kept[last];
+
+	receive->wc = *completion->wc;
+	receive->completion = *completion;
+	receive->completion.wc = &receive->wc;
+}
+
+static const struct completion *take_kept(struct control *control)
+{
+	const struct completion *completion = &control->kept[control->kept_first].completion;
+
+	control->kept_first = (control->kept_first + 1) % control->kept_max;
+	control->kept_count--;
+	return completion;
+}
+
+int control_replay(struct control *control, endpoint_handler *handler, void *context)
+{
+	int status = 0;
+
+	for (unsigned int count = control->kept_count; status == 0 && count > 0; count--)
+		status = handler(context, take_kept(control));
+	return status;
+}
+
+/* A failed receive is kept, too: those before it are messages. */
+static int take_completion(void *context, const struct completion *completion)
+{
+	struct control *control = context;
+
+	if (completion->kind == ENDPOINT_RECEIVE)
+		control_keep(control, completion);
+	else if (completion->wc->status != IBV_WC_SUCCESS)
+		return control_completion_failed(control, completion);
+	return 0;
+}
+
+/* Takes completions, or waits for one. */
+static int progress(struct control *control, deadline_t deadline)
+{
+	int count = endpoint_poll(&control->endpoint, take_completion, control);
+
+	if (count == -EIO)
+		return call_failed(control, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
+	return count == 0 ? control_sleep(control, deadline) : count < 0 ? -1 : 0;
+}
+
+int control_release(struct control *control, const struct completion *completion)
+{
+	int error = queue_pair_post_receive(completion->pair, completion->number);
+
+	return error ? call_failed(control, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
+}
+
+int control_await_sent(struct control *control, deadline_t deadline)
+{
+	const struct queue_pair *pair = control->endpoint.pairs;
+
+	while (queue_pair_is_unacknowledged(pair))
+		if (failure_is_set(&control->failure) || progress(control, deadline))
+			return -1;
+	return 0;
+}
+
+int control_send_message(
+	struct control *control, const struct command *message, deadline_t deadline)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)control->messages.start,
+		.lkey = control->messages.mr->lkey,
+	};
+	struct ibv_send_wr request = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int error;
+
+	if (failure_is_set(&control->failure) || control_await_sent(control, deadline))
+		return -1;
+	sge.length = (uint32_t)command_encode(message, control->messages.start);
+	error = queue_pair_post(control->endpoint.pairs, CONTROL_MESSAGE, &request);
+	return error ? call_failed(control, PHASE_EXCHANGE, "ibv_post_send", -error) : 0;
+}
+
+/* Waits for the next receive, good or bad. NULL: it failed. */
+static const struct completion *next_receive(struct control *control, deadline_t deadline)
+{
+	while (control->kept_count == 0)
+		if (progress(control, deadline))
+			return NULL;
+	return take_kept(control);
+}
+
+int control_receive_message(struct control *control, struct command *message, deadline_t deadline)
+{
+	const struct completion *completion;
+	int error;
+
+	if (failure_is_set(&control->failure))
+		return -1;
+	/* The message before is done with. */
+	if (control->held && queue_pair_post_receive(control->held, control->held_slot))
+		return call_failed(control, PHASE_MEMORY, "ibv_post_recv", EIO);
+	control->held = NULL;
+	completion = next_receive(control, deadline);
+	if (!completion)
+		return -1;
+	if (completion->wc->status != IBV_WC_SUCCESS)
+		return control_completion_failed(control, completion);
+	/* Its length is that of a WRITE, and nothing new lies in the slot. */
+	if (completion->wc->opcode != IBV_WC_RECV)
+		return broke_protocol(control, "it sent immediate data, which means nothing here");
+	if (completion->pair->index > 0)
+		return broke_protocol(control, "it sent a message where none may be");
+	control->held = completion->pair;
+	control->held_slot = completion->number;
+	if (completion->wc->byte_len == 0)
+		return 1;
+	error = command_decode(message, completion->data, completion->wc->byte_len);
+	if (error)
+		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
+			"order_decode", "it sent a message of %u bytes that makes no sense",
+			completion->wc->byte_len);
+	return 0;
+}
+
+void control_prove(
+	const struct control *control, struct command *command, uint8_t text[SECRET_PROOF_SIZE])
+{
+	handshake_prove(&control->handshake, text);
+	command->text = (const char *)text;
+	command->text_size = SECRET_PROOF_SIZE;
+}
+
+bool control_is_proved(const struct control *control, const struct command *command)
+{
+	return command->type == COMMAND_PROOF && command->text_size == SECRET_PROOF_SIZE &&
+	       handshake_is_proved(&control->handshake, (const uint8_t *)command->text);
+}
+
+void control_set_peer_region(struct control *control, const struct command *region)
+{
+	control->peer_address = region->address;
+	control->peer_length = region->length;
+	control->peer_rkey = region->rkey;
+}
+
+void control_describe_region(const struct control *control, struct command *region)
+{
+	region->address = (uintptr_t)control->offered.start;
+	region->length = (uint32_t)control->offered.size;
+	region->rkey = control->offered.mr->rkey;
+}
+
+/* Closing. */
+
+static int ignore_completion(void *context, const struct completion *completion)
+{
+	(void)context;
+	(void)completion;
+	return 0;
+}
+
+/* Brings back what is posted, so that no event comes for a completion queue that is gone. */
+static void drain(struct control *control)
+{
+	struct pollfd waiting = {.fd = control->channel->fd, .events = POLLIN};
+	deadline_t deadline = deadline_in(DRAIN_MS);
+	int count = 0;
+
+	endpoint_flush(&control->endpoint);
+	while (count >= 0 && !endpoint_is_drained(&control->endpoint) &&
+		deadline_left(deadline) > 0) {
+		take_completion_events(control);
+		count = endpoint_poll(&control->endpoint, ignore_completion, NULL);
+		if (count != 0)
+			continue;
+		if (control->endpoint.armed)
+			poll(&waiting, 1, deadline_left(deadline));
+		else if (endpoint_arm(&control->endpoint))
+			return;
+	}
+}
+
+void control_close(struct control *control)
+{
+	if (control->connected && !control->disconnected)
+		rdma_disconnect(control->id);
+	if (control->id->qp)
+		drain(control);
+	endpoint_close_queues(&control->endpoint);
+	region_free(&control->offered);
+	region_free(&control->private);
+	region_free(&control->messages);
+	endpoint_close(&control->endpoint);
+	if (control->channel)
+		ibv_destroy_comp_channel(control->channel);
+	free(control->kept);
+	rdma_destroy_id(control->id);
+	rdma_destroy_event_channel(control->events);
+}

@@ -1,0 +1,76 @@
+/* Begins and carries out one end of a test of either kind. */
+#include <time.h>
+
+#include "measure/test-run.h"
+
+static void begin_queue_pairs(struct perf_test *test)
+{
+	const struct test_parameters *parameters = &test->parameters;
+
+	for (uint32_t i = 0; i < parameters->queue_pairs; i++) {
+		struct test_queue_pair *queue_pair = &test->queue_pairs[i];
+
+		*queue_pair = (struct test_queue_pair){
+			.pair = queue_pair->pair,
+			.offset = (uint64_t)i * parameters->slots * parameters->size,
+			.notices = queue_pair->notices,
+			/* What we WRITE into is free at first; what we READ has to be made ready. */
+			.allowed = parameters->reads ? 0 : parameters->slots,
+		};
+	}
+}
+
+void test_run_begin(
+	struct perf_test *test, const struct test_parameters *parameters, int64_t timeout)
+{
+	test->parameters = *parameters;
+	test->initiates = parameters->direction != (test->server ? TEST_CLIENT : TEST_SERVER);
+	test->serves = parameters->verify &&
+		       parameters->direction != (test->server ? TEST_SERVER : TEST_CLIENT);
+	test->started = test->stopped = test->end_received = false;
+	test->operations = test->wrong = test->wrong_offset = test->last = 0;
+	test->timeout = timeout;
+	begin_queue_pairs(test);
+	if (parameters->kind == TEST_LATENCY)
+		latency_prepare(test);
+}
+
+static uint64_t cpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int test_run(struct perf_test *test, struct test_shared *shared, struct test_result *result,
+	struct histogram *latency)
+{
+	uint64_t cpu = cpu_now();
+	struct intervals intervals;
+	int status;
+
+	test->shared = shared;
+	test->end = test->parameters.operations
+			    ? UINT64_MAX
+			    : shared->start + (uint64_t)test->parameters.milliseconds * 1000000;
+	test->next_check = shared->start + PERF_TEST_CHECK_NS;
+	test->keepalive = shared->start + PERF_TEST_KEEPALIVE_NS;
+	status = test->parameters.kind == TEST_LATENCY ? latency_run(test, latency)
+						       : bandwidth_run(test);
+	intervals = test_shared_intervals(shared);
+	*result = (struct test_result){
+		.operations = test->operations,
+		.bytes = test->operations * test->parameters.size,
+		/* The time that the peer takes after our last one, to verify, is not ours. */
+		.nanoseconds =
+			(test->parameters.operations && test->last ? test->last : test_now()) -
+			shared->start,
+		.cpu_nanoseconds = cpu_now() - cpu,
+		.worst = intervals.worst,
+		.best = intervals.best,
+		.wrong = test->wrong,
+		.wrong_offset = test->wrong_offset,
+	};
+	return status;
+}
