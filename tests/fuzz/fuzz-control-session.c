@@ -56,12 +56,15 @@ void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 	memset(nonce, 'n', SECRET_NONCE_SIZE);
 }
 
-/* Nobody is complained of but a stranger. */
-void __wrap_output_error(const struct output *output, const char *format, ...);
+void __wrap_output_failure(
+	const struct output *output, const struct failure *failure, const char *peer);
 
-void __wrap_output_error(const struct output *output, const char *format, ...)
+/* The only failure is a client without the secret. */
+void __wrap_output_failure(
+	const struct output *output, const struct failure *failure, const char *peer)
 {
-	fuzz_check(output && format && with_secret && !opened && last.number == 1);
+	fuzz_check(output && failure_is_set(failure) && peer);
+	fuzz_check(with_secret && !opened && last.number == 1);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
