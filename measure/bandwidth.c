@@ -302,10 +302,15 @@ int bandwidth_run(struct perf_test *test)
 	test->started = !test->server;
 	if (control_replay(test->control, take, test))
 		return -1;
-	while (!is_over(test)) {
-		int done = test->started ? do_work(test) : 0;
-		int taken = done < 0 ? -1 : take_completions(test);
+	for (;;) {
+		int done = test->started ? do_work(test) : 0, taken;
 
+		if (done < 0)
+			return -1;
+		/* Not before: where the client's start and end come together, we begin all the same. */
+		if (is_over(test))
+			return 0;
+		taken = take_completions(test);
 		if (taken < 0)
 			return -1;
 		if (done + taken > 0) {
@@ -319,5 +324,4 @@ int bandwidth_run(struct perf_test *test)
 				: ++spins % SPINS == 0 && perf_test_check_idle(test, deadline))
 			return -1;
 	}
-	return 0;
 }
