@@ -39,16 +39,16 @@ int control_client_prepare(struct control_client *client, const struct control_r
 	return 0;
 }
 
-/* Waits for an answer; a server has no other signs of life. */
-static int hear(struct control_client *client, struct command *reply, deadline_t deadline)
+/* Waits for a reply; a server sends no keepalives. */
+static int receive_reply(struct control_client *client, struct command *reply, deadline_t deadline)
 {
 	int received = control_receive_message(&client->control, reply, deadline);
 
-	return received > 0 ? broke_protocol(client, "answer", "it sent a message of no bytes")
+	return received > 0 ? broke_protocol(client, "reply", "it sent a message of no bytes")
 			    : received;
 }
 
-/* With a secret: proves that we hold it, and wants the same of the server. */
+/* With a secret: proves that we hold it, and checks the server's proof. */
 static int prove(struct control_client *client, deadline_t deadline)
 {
 	struct control *control = &client->control;
@@ -56,7 +56,7 @@ static int prove(struct control_client *client, deadline_t deadline)
 	uint8_t text[SECRET_PROOF_SIZE];
 
 	control_prove(control, &command, text);
-	if (control_send_message(control, &command, deadline) || hear(client, &reply, deadline))
+	if (control_send_message(control, &command, deadline) || receive_reply(client, &reply, deadline))
 		return -1;
 	if (!reply.reply || reply.number != command.number || reply.status != COMMAND_DONE ||
 		!control_is_proved(control, &reply))
@@ -74,7 +74,7 @@ int control_client_admission(struct control_client *client, const struct control
 	int error = hello_decode(&theirs, said->private_data, said->private_data_len);
 
 	control->connected = true;
-	/* What makes no sense and what does not hold our secret is the same to us. */
+	/* With a secret, a malformed hello is treated like a wrong one. */
 	if (secret && (error || !handshake_fits(secret, &theirs, said->private_data_len)))
 		return secret_refused(&control->failure);
 	if (error)
@@ -93,7 +93,7 @@ int control_client_command(struct control_client *client, struct command *comman
 {
 	command->number = ++client->commands;
 	if (control_send_message(&client->control, command, deadline) ||
-		hear(client, reply, deadline))
+		receive_reply(client, reply, deadline))
 		return -1;
 	if (!reply->reply || reply->type != command->type || reply->number != command->number)
 		return broke_protocol(client, "order", "it answered something that was not asked");

@@ -1,6 +1,8 @@
 /*
- * The client's half of a connection on which orders go (protocol/command.h): it connects, proves that it holds
- * the secret, and gives orders. A diagnosis and a measurement do. Main thread.
+ * The client's half of a control connection (control/control.h), for diagnoses and measurements: it proves
+ * that it holds the secret, gives commands (protocol/command.h) and waits for the replies. All functions
+ * that return int return 0, or -1 with the connection's failure recorded. The thread that owns the
+ * connection calls them.
  */
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H
@@ -12,24 +14,23 @@
 
 struct control_client {
 	struct control control;
-	bool open;         /* there is a probe: control_client_close() it */
-	uint32_t commands; /* that were given */
+	bool open;         /* control_client_close() is due */
+	uint32_t commands; /* given so far */
 };
 
-/* What is asked for, and what for. */
+/* What the client asks the server for. */
 struct control_request {
 	enum hello_kind kind;
-	uint32_t timeout; /* milliseconds that we bear of silence, for the server to know */
-	uint32_t queue_pairs, depth; /* there is to be room for */
+	uint32_t timeout;            /* milliseconds that the server may be silent */
+	uint32_t queue_pairs, depth; /* of a measurement: its shape */
 	uint8_t reads;               /* READs at a time, in either direction */
 };
 
 /*
  * Makes queue pair and memory on that id, and sets *parameters to what rdma_connect() needs. The id and
  * its channel, which has no events of another one, belong to the client from now on; the secret, which
- * may be NULL, stays the caller's. stop_fd ends every wait when it is readable; -1: none. Returns 0,
- * or -1 with the probe's failure recorded, like all functions here. control_client_close() also frees
- * what a failed call has left. See verbs/dial.h.
+ * may be NULL, stays the caller's. stop_fd ends every wait when it is readable; -1: none.
+ * control_client_close() also frees what a failed call has left. See verbs/dial.h.
  */
 int control_client_prepare(struct control_client *client, const struct control_request *request,
 	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
@@ -39,21 +40,22 @@ int control_client_prepare(struct control_client *client, const struct control_r
 int control_client_admission(struct control_client *client, const struct control_request *request,
 	const struct event_copy *reply, deadline_t deadline);
 
-/* Gives an order and waits for its answer, which says that it was carried out. */
+/* Gives a command and waits for the reply that it was carried out. The reply's text is valid until the next call. */
 int control_client_command(struct control_client *client, struct command *command,
 	struct command *reply, deadline_t deadline);
 
-/* Tells the server of our memory, and hears of its own. */
+/* Exchanges the regions of both ends: COMMAND_REGION. */
 int control_client_region(struct control_client *client, deadline_t deadline);
 
-/* Asks what the server is. */
+/* Gets the facts about the server: COMMAND_FACTS. */
 int control_client_facts(struct control_client *client, struct facts *facts, deadline_t deadline);
 
-/* The counters of our port, none if they are not known, and of the server's. */
+/* The counters of our port, none if they cannot be read, and of the server's. */
 void control_client_count_here(const struct control_client *client, struct counters *counters);
 int control_client_count_there(
 	struct control_client *client, struct counters *counters, deadline_t deadline);
 
+/* Disconnects and frees everything, if there is anything. */
 void control_client_close(struct control_client *client);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "diagnose/checks.h"
 #include "host/link-speed.h"
-#include "measure/table.h"
+#include "measure/report.h"
 #include "measure/test-commands.h"
 
 /* The bandwidth test: milliseconds in each direction, and bytes of each WRITE. */

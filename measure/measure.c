@@ -7,7 +7,7 @@
 #include "base/json-document.h"
 #include "cli/startup.h"
 #include "measure/measure.h"
-#include "measure/table.h"
+#include "measure/report.h"
 #include "measure/threads.h"
 
 /* Operations under way if --depth does not say it: so many, or bytes; and of a latency's WRITEs. */
@@ -114,7 +114,7 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 
 	trial.operations = 0;
 	trial.milliseconds = (uint32_t)measure->warm_up;
-	if (measure->latency && test_threads_is_iwarp(&measurement->threads))
+	if (measure->latency && !test_threads_traits(&measurement->threads)->immediate)
 		trial.wait = parameters->wait = TEST_SPIN;
 	if (measure->poll != POLL_AUTO || trial.wait == TEST_SPIN)
 		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
@@ -188,10 +188,10 @@ static int read_counters(
 {
 	struct test_threads *threads = &measurement->threads;
 
-	control_client_count_here(test_threads_ask(threads), ours);
+	control_client_count_here(test_threads_first(threads), ours);
 	return control_client_count_there(
-		       test_threads_ask(threads), theirs, test_threads_deadline(threads))
-		       ? test_threads_failed(threads, test_threads_ask(threads))
+		       test_threads_first(threads), theirs, test_threads_deadline(threads))
+		       ? test_threads_failed(threads, test_threads_first(threads))
 		       : 0;
 }
 
@@ -244,12 +244,12 @@ static int prepare(struct measurement *measurement)
 
 	if (test_threads_connect(threads))
 		return -1;
-	if (control_client_facts(test_threads_ask(threads), &measurement->theirs,
+	if (control_client_facts(test_threads_first(threads), &measurement->theirs,
 		    test_threads_deadline(threads)))
-		return test_threads_failed(threads, test_threads_ask(threads));
+		return test_threads_failed(threads, test_threads_first(threads));
 	if (test_threads_prepare(threads))
 		return -1;
-	control_facts(&test_threads_ask(threads)->control, &measurement->ours);
+	control_facts(&test_threads_first(threads)->control, &measurement->ours);
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 

@@ -9,11 +9,11 @@
 #include "measure/test-commands.h"
 #include "measure/threads.h"
 
-/* READs at a time that are asked for, as many as can be: the devices do what they can. */
+/* READs at a time: as many as can be asked for. The devices set the limit. */
 #define READS 255
 
-/* What the patterns of two runs differ by: any large odd number but that of protocol/test-pattern.c. */
-#define RUN_SEED UINT64_C(0xd1342543de82ef95)
+/* The seeds of two tests differ by any large odd number but that of protocol/test-pattern.c. */
+#define SEED_STEP UINT64_C(0xd1342543de82ef95)
 
 static struct control_request request_of(const struct test_threads *threads)
 {
@@ -70,7 +70,7 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 		threads->members[i].threads = threads;
 }
 
-struct control_client *test_threads_ask(struct test_threads *threads)
+struct control_client *test_threads_first(struct test_threads *threads)
 {
 	return &threads->members[0].client;
 }
@@ -85,7 +85,7 @@ deadline_t test_threads_deadline(const struct test_threads *threads)
 	return deadline_in(threads->options->timeout);
 }
 
-/* Keeps the first failure; of what a diagnosis says of silence nothing is true here. */
+/* A failure of a diagnosis would be explained in other words. */
 int test_threads_failed(struct test_threads *threads, const struct control_client *client)
 {
 	struct failure failure = client->control.failure;
@@ -157,21 +157,23 @@ int test_threads_connect(struct test_threads *threads)
 	return 0;
 }
 
-bool test_threads_is_iwarp(const struct test_threads *threads)
+const struct device_traits *test_threads_traits(const struct test_threads *threads)
 {
-	return threads->members[0].client.control.id->verbs->device->transport_type ==
-	       IBV_TRANSPORT_IWARP;
+	return threads->members[0].client.control.traits;
 }
 
-/* iWARP cannot do everything. */
-static int check_transport(struct test_threads *threads)
+/* Not every device can do everything. */
+static int check_traits(struct test_threads *threads)
 {
 	const struct options_measure *measure = &threads->options->measure;
-	const char *option = measure->queue_pairs > 1 ? "--qps" : NULL;
+	const struct device_traits *traits = test_threads_traits(threads);
+	const char *option;
 
-	if (measure->latency && measure->poll == POLL_EVENT)
+	if (measure->latency && measure->poll == POLL_EVENT && !traits->immediate)
 		option = "--poll event";
-	if (!option || !test_threads_is_iwarp(threads))
+	else if (measure->queue_pairs > 1 && !traits->own_queue_pairs)
+		option = "--qps";
+	else
 		return 0;
 	return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EOPNOTSUPP, "iWARP",
 		"iWARP cannot do %s", option);
@@ -196,7 +198,7 @@ static int prepare_member(struct test_thread *member)
 
 int test_threads_prepare(struct test_threads *threads)
 {
-	if (check_transport(threads))
+	if (check_traits(threads))
 		return -1;
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
 		if (prepare_member(&threads->members[i]))
@@ -209,8 +211,8 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 	struct test_threads *threads = member->threads;
 	struct test_parameters own = *parameters;
 
-	/* Data of another run, or another thread's, is wrong in this one. */
-	own.seed = ++threads->runs * RUN_SEED;
+	/* Data of another test, or of another thread, is wrong in this one. */
+	own.seed = ++threads->tests * SEED_STEP;
 	return test_commands_begin(&member->client, &member->test, &own, threads->options->timeout)
 		       ? test_threads_failed(threads, &member->client)
 		       : 0;
@@ -225,8 +227,8 @@ static int end(struct test_thread *member)
 		       : 0;
 }
 
-/* Lets this thread stay on a processor. pthread_setaffinity_np(3). */
-static void stay(int processor)
+/* Binds this thread to a processor. pthread_setaffinity_np(3). */
+static void bind_to(int processor)
 {
 	cpu_set_t here;
 
@@ -241,7 +243,7 @@ static void *carry_out(void *argument)
 	struct test_shared *shared = &member->threads->shared;
 
 	if (member->processor >= 0)
-		stay(member->processor);
+		bind_to(member->processor);
 	member->result = test_run(&member->test, shared, &member->ours, member->latency);
 	if (member->result && !atomic_exchange(&shared->broken, true))
 		member->threads->failed = member;

@@ -1,16 +1,16 @@
 /*
- * The client's threads of a measurement. Each has a connection to the server of its own, with its queue
- * pairs, and does there what it would do alone; they begin and end a run together, and what they have
- * done is added up. The first one is the caller's thread, and mostly the only one.
+ * The client's threads of a measurement. Each has a control connection of its own, with its queue pairs,
+ * and does there what it would do alone; they begin and end a test together, and their results are added
+ * up. The first one is the caller's thread, and mostly the only one.
  *
- * The main thread calls all functions. They return 0, or -1 with the team's failure recorded.
+ * The main thread calls all functions. They return 0, or -1 with the threads' failure recorded.
  */
 #ifndef MEASURE_THREADS_H
 #define MEASURE_THREADS_H
 
 #include "control/client.h"
 #include "measure/perf-test.h"
-#include "measure/table.h"
+#include "measure/report.h"
 #include "verbs/dial.h"
 
 /* One thread, and its connection. */
@@ -21,7 +21,7 @@ struct test_thread {
 	pthread_t thread;
 	int processor; /* that it stays on, -1: any */
 
-	/* Of the run. */
+	/* Of the test. */
 	struct histogram *latency;
 	struct test_result ours, theirs;
 	int result;
@@ -32,12 +32,12 @@ struct test_threads {
 	uint32_t depth; /* the most operations under way on a queue pair */
 	struct secret
 		*secret; /* the caller's, who sets it before the threads connect; NULL: none */
-	int signals;     /* what ends everything when it is readable; -1: not yet opened */
+	int signals;     /* ends everything when it is readable; -1: not yet opened */
 	struct dial dial;
 	struct test_thread members[OPTIONS_THREADS_MAX];
-	uint64_t runs;
+	uint64_t tests; /* begun so far, by all threads */
 	struct test_shared shared;
-	struct test_thread *failed; /* in the run, before the others */
+	struct test_thread *failed; /* the first one in the test */
 	struct failure failure;     /* the first */
 };
 
@@ -45,31 +45,33 @@ struct test_threads {
 void test_threads_init(struct test_threads *threads, const struct options *options,
 	const struct output *output, const char *peer, uint32_t depth);
 
-/* Connects each thread, at the same of the server's addresses; as long as it has no place for all, anew. */
+/* Connects each thread, to the same address of the server; if the server is full, retries. */
 int test_threads_connect(struct test_threads *threads);
 
 /* Makes memory and queue pairs at both ends, for the options' largest size. */
 int test_threads_prepare(struct test_threads *threads);
 
 /*
- * Carries out a plan, at both ends, by all threads. *measured gets what they have done, and *latency,
- * which only a latency's plan needs, how long it took; the first thread measures that.
+ * Carries out a test with all threads, at both ends. *measured gets the results, and *latency, which only a
+ * latency test needs, how long the operations of the first thread took.
  */
 int test_threads_run(struct test_threads *threads, const struct test_parameters *parameters,
 	struct measured *measured, struct histogram *latency);
 
-/* The first connection, for orders between the runs; and the failure of one was that of all. */
-struct control_client *test_threads_ask(struct test_threads *threads);
+/* The first connection, for commands between the tests. */
+struct control_client *test_threads_first(struct test_threads *threads);
+
+/* Records the failure of one connection, unless another one failed before. Returns -1. */
 int test_threads_failed(struct test_threads *threads, const struct control_client *client);
 
-/* Bytes of memory that an end of each connection has, for either direction. */
+/* Bytes of memory that each end of a connection has, for either direction. */
 size_t test_threads_memory(const struct test_threads *threads);
 
-/* How long a silence is borne, from now on. */
+/* Now and the --timeout. */
 deadline_t test_threads_deadline(const struct test_threads *threads);
 
-/* Whether the device knows neither immediate data nor queue pairs that rdmacm has not connected. */
-bool test_threads_is_iwarp(const struct test_threads *threads);
+/* What the device requires or lacks. */
+const struct device_traits *test_threads_traits(const struct test_threads *threads);
 
 void test_threads_close(struct test_threads *threads);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/table.h"
+#include "measure/report.h"
 #include "tests/unit/common/schema-fixture.h"
 #include "tests/unit/unit.h"
 

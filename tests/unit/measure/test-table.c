@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "measure/table.h"
+#include "measure/report.h"
 #include "tests/unit/unit.h"
 
 /* Too large for a stack. */
