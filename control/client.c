@@ -56,7 +56,8 @@ static int prove(struct control_client *client, deadline_t deadline)
 	uint8_t text[SECRET_PROOF_SIZE];
 
 	control_prove(control, &command, text);
-	if (control_send_message(control, &command, deadline) || receive_reply(client, &reply, deadline))
+	if (control_send_message(control, &command, deadline) ||
+		receive_reply(client, &reply, deadline))
 		return -1;
 	if (!reply.reply || reply.number != command.number || reply.status != COMMAND_DONE ||
 		!control_is_proved(control, &reply))
