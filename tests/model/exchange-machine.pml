@@ -1,5 +1,5 @@
 /*
- * The state machine, as exchange/state-machine.c has it: for exchange.pml.
+ * The state machine of exchange/state-machine.c, included by exchange.pml.
  */
 
 inline finish()
@@ -42,7 +42,7 @@ inline step_after_end()
 #define SENDS(which, from, to) \
 	:: event == which -> right = ME.sent == from; \
 		ME.sent = (right -> to : ME.sent)
-#define HEARS(which, from, to, at_least) \
+#define RECEIVES(which, from, to, at_least) \
 	:: event == which -> right = ME.received == from && ME.sent >= at_least; \
 		ME.received = (right -> to : ME.received)
 
@@ -51,7 +51,7 @@ inline advance()
 	right = true;
 	if
 	:: event == EVENT_ESTABLISHED -> ME.established = true
-	:: event == EVENT_STRANGER -> right = false
+	:: event == EVENT_UNAUTHENTICATED -> right = false
 	:: event == EVENT_DELIVERED ->
 		right = ME.received >= RECEIVED_DONE && !ME.delivered;
 		ME.delivered = true
@@ -60,14 +60,14 @@ inline advance()
 	SENDS(EVENT_DATA_POSTED, SENDING_DATA, SENDING_DONE)
 	SENDS(EVENT_SENT_DONE, SENDING_DONE, SENT_DONE)
 	SENDS(EVENT_SENT_VERDICT, SENDING_VERDICT, SENT_ALL)
-	HEARS(EVENT_RECEIVED_PROOF, RECEIVED_NOTHING, RECEIVED_PROOF, SENDING_PROOF * PREMATURE)
-	HEARS(EVENT_RECEIVED_MR, RECEIVED_PROOF, RECEIVED_MR, SENDING_MR * PREMATURE)
-	HEARS(EVENT_RECEIVED_DONE, RECEIVED_MR, RECEIVED_DONE, SENDING_MR)
-	HEARS(EVENT_RECEIVED_VERDICT, RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DONE)
+	RECEIVES(EVENT_RECEIVED_PROOF, RECEIVED_NOTHING, RECEIVED_PROOF, SENDING_PROOF * PREMATURE)
+	RECEIVES(EVENT_RECEIVED_MR, RECEIVED_PROOF, RECEIVED_MR, SENDING_MR * PREMATURE)
+	RECEIVES(EVENT_RECEIVED_DONE, RECEIVED_MR, RECEIVED_DONE, SENDING_MR)
+	RECEIVES(EVENT_RECEIVED_VERDICT, RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DONE)
 	fi
 }
 
-/* may_send_region(): where our memory is we say when the peer is known. */
+/* may_send_region(): a side sends its region when the peer has proved that it holds the secret. */
 #ifdef MUTANT_MR_BEFORE_PROOF
 #define MAY_SEND_REGION (ME.sent == SENT_PROOF && MAY_SEND)
 #else
@@ -111,12 +111,12 @@ inline act()
 	:: ME.sent == SENT_DONE && ME.delivered ->
 #endif
 		ME.sent = SENDING_VERDICT;
-#ifdef MUTANT_DAMAGE_UNTOLD
-		ME.said = VERIFIED;
+#ifdef MUTANT_DAMAGE_UNREPORTED
+		ME.sent_verdict = VERIFIED;
 #else
-		ME.said = (ME.failure == DAMAGED -> BROKEN : VERIFIED);
+		ME.sent_verdict = (ME.failure == DAMAGED -> BROKEN : VERIFIED);
 #endif
-		post(MSG_VERDICT, ME.said)
+		post(MSG_VERDICT, ME.sent_verdict)
 	:: else
 	fi;
 	if
@@ -139,11 +139,11 @@ inline exchange_step()
 			event == EVENT_RECEIVED_ABORT) ->
 		ME.ended = true;
 		ME.finished = (event != EVENT_DISCONNECTED -> true : ME.finished)
-	:: event == EVENT_GAVE_UP && !ME.ended ->
-		ME.gave_up = true;
+	:: event == EVENT_ABORTED && !ME.ended ->
+		ME.aborted = true;
 		give_up()
-	/* turn_away(): its message shows that it can be told. */
-	:: event == EVENT_STRANGER && !ME.ended && ME.received == RECEIVED_NOTHING &&
+	/* turn_away(): the peer has sent a message, so it can receive one. */
+	:: event == EVENT_UNAUTHENTICATED && !ME.ended && ME.received == RECEIVED_NOTHING &&
 		ME.sent >= SENDING_PROOF * PREMATURE ->
 		ME.ended = true;
 		ME.sent = SENDING_ABORT;

@@ -1,5 +1,5 @@
 /*
- * What the sides of an exchange know and are, and the connection between them: for exchange.pml.
+ * The state of both sides of an exchange and of the connection between them, included by exchange.pml.
  */
 
 #define ACTIVE  0
@@ -30,45 +30,45 @@ mtype:events = {
 	EVENT_ESTABLISHED, EVENT_SENT_PROOF, EVENT_SENT_MR, EVENT_SENT_DONE, EVENT_SENT_VERDICT,
 	EVENT_SENT_ABORT, EVENT_DATA_POSTED, EVENT_DELIVERED, EVENT_RECEIVED_PROOF,
 	EVENT_RECEIVED_MR, EVENT_RECEIVED_DONE, EVENT_RECEIVED_VERDICT, EVENT_RECEIVED_ABORT,
-	EVENT_GAVE_UP, EVENT_STRANGER, EVENT_FAILED, EVENT_DISCONNECTED, EVENT_NONE
+	EVENT_ABORTED, EVENT_UNAUTHENTICATED, EVENT_FAILED, EVENT_DISCONNECTED, EVENT_NONE
 };
 mtype:messages = { MSG_PROOF, MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT };
 mtype:completions = { RECEIVED, SENT, FLUSHED };
 
-/* What went wrong first. OURS: a file, a signal, the peer's silence, a stranger. */
+/* The first failure. OURS: a file, a signal, the idle timeout, an unauthenticated peer. */
 mtype:failures = { NONE, COMPLETION, DAMAGED, DAMAGED_THERE, PROTOCOL, ABORTED, GONE, OURS };
 
-/* What a verdict says. */
+/* The values of a verdict. */
 #define VERIFIED 1
 #define BROKEN   2
 
-/* What a proof says: whose key, which role, and whether it was heard in an earlier session. */
+/* A proof: the key, the role, and whether it was recorded in an earlier session. */
 #define PROOF(key, role, old) ((key) + 2 * (role) + 4 * (old))
 
 typedef side {
 	byte sent, received; /* struct exchange */
 	bool established, delivered, ended;
-	mtype:failures failure; /* struct connection: the first that it met, at last the outcome */
-	bool finished;         /* the main thread was told to disconnect */
-	bool closed;           /* it has */
-	bool told_gone;        /* rdmacm: the peer has */
+	mtype:failures failure; /* struct connection: the first failure, at the end the outcome */
+	bool finished;         /* the main thread has to disconnect */
+	bool closed;           /* the main thread has disconnected */
+	bool peer_left;        /* rdmacm: the peer has disconnected */
 	bool up;               /* the queue pair works */
 	bool over, crashed;    /* how it ended */
 	bool key;              /* 0: the right one */
 
-	/* Seen by nobody but the checks: */
+	/* for the checks only */
 	bool kept;         /* the peer's stream is verified here, and kept */
-	byte said;         /* the verdict that was posted */
-	bool acknowledged; /* and is complete */
-	bool gave_up;
-	bool heard_abort;
+	byte sent_verdict; /* the verdict that was posted */
+	bool acknowledged; /* it is complete */
+	bool aborted;
+	bool received_abort;
 	bool sent_mr;
 };
 
 side sides[2];
 bool broken;       /* the link */
 bool needy;        /* streams need the peer to their end: its credit, or its memory for a READ */
-bool hostile;      /* there is a side that is not ours */
+bool hostile;      /* one side is not our program */
 bool all_ended;
 
 /* Posted; arrived and not complete; in the completion queue. */
@@ -91,7 +91,7 @@ chan queue[2] = [14] of { mtype:completions, mtype:messages, byte };
 		(ME.sent == SENDING_VERDICT || ME.sent == SENT_ALL))
 #endif
 
-/* The peer's first message. Without a secret the proofs are behind both sides from the start. */
+/* The peer's first message. Without a secret no proofs are exchanged. */
 #ifdef SECRET
 #define FIRST RECEIVED_PROOF
 #else
@@ -112,7 +112,7 @@ inline fail(kind)
 	fi
 }
 
-/* A queue pair that is broken takes what is posted, and flushes it. */
+/* A broken queue pair accepts work requests, and flushes them. */
 inline post(what, content)
 {
 	if
@@ -132,7 +132,7 @@ inline break_queue_pair(x)
 	od
 }
 
-/* What nobody will look at any more is forgotten, so that there are fewer states. */
+/* Resets what no longer matters, so that there are fewer states. */
 inline forget(x)
 {
 	sides[x].sent = SENT_NOTHING;
@@ -142,7 +142,7 @@ inline forget(x)
 	sides[x].ended = false;
 	sides[x].finished = false;
 	sides[x].closed = false;
-	sides[x].told_gone = false;
+	sides[x].peer_left = false;
 	do
 	:: queue[x]?_, _, _
 	:: empty(queue[x]) -> break

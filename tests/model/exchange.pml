@@ -1,47 +1,48 @@
 /*
- * The exchange of two programs of ours: exchange/state-machine.c, and what exchange/driver.c, rdma-common.c and
- * exchange/connection.c do around it. docs/model.md says what of this is left out, and what holds.
+ * The exchange of two of our programs: exchange/state-machine.c, and what exchange/driver.c,
+ * exchange/idle.c, exchange/connection.c and rdma-common.c do around it. docs/model.md says what is left
+ * out, and what holds.
  *
- * Each side is what its CQ thread and its main thread do, one event at a time. Between the sides is
- * a reliable connection: what was posted arrives in order, its completion comes any time after that,
- * and either may stop for ever when the link breaks or a side is gone.
+ * Each side is its CQ thread and its main thread, one event at a time. Between the sides is a reliable
+ * connection: messages arrive in the order of posting, a completion comes any time after that, and both
+ * may stop for ever when the link breaks or a side crashes.
  *
- *   -DGIVES_UP  either side may give up or run out of time, at any time
- *   -DCRASHES   either side may vanish, at any time
+ *   -DABORTS    either side may give up or run out of time, at any time
+ *   -DCRASHES   either side may crash, at any time
  *   -DBREAKS    the link may break, at any time
  *   -DSECRET    MSG_PROOF goes before MSG_MR, as with --secret-file
- *   -DHOSTILE   with SECRET: one side has no key and does as it likes
+ *   -DHOSTILE   with SECRET: one side has no key and sends anything
  *   -DMUTANT_...  a fault, which the checks must find
  */
 
 #include "exchange-state.pml"
 #include "exchange-machine.pml"
 
-/* Whether a proof is the peer's, of this session. */
+/* Whether a proof is the peer's and of this session. */
 #if defined(MUTANT_PROOF_UNCHECKED)
-#define PROVES true
+#define PROOF_IS_RIGHT true
 #elif defined(MUTANT_ROLE_UNCHECKED)
-#define PROVES (content == PROOF(ME.key, me, 0) || content == PROOF(ME.key, 1 - me, 0))
+#define PROOF_IS_RIGHT (content == PROOF(ME.key, me, 0) || content == PROOF(ME.key, 1 - me, 0))
 #elif defined(MUTANT_REPLAY)
-#define PROVES (content == PROOF(ME.key, 1 - me, 0) || content == PROOF(ME.key, 1 - me, 1))
+#define PROOF_IS_RIGHT (content == PROOF(ME.key, 1 - me, 0) || content == PROOF(ME.key, 1 - me, 1))
 #else
-#define PROVES (content == PROOF(ME.key, 1 - me, 0))
+#define PROOF_IS_RIGHT (content == PROOF(ME.key, 1 - me, 0))
 #endif
 
-/* received(), receive() and keep(): which event a message is. */
-inline hear()
+/* take_receive(): the event of a message. */
+inline take_message()
 {
 	if
 	:: ME.ended && ME.sent != SENDING_ABORT -> event = EVENT_NONE
 	:: !ME.ended && me == ACTIVE && !ME.established ->
 		fail(PROTOCOL);
-		event = EVENT_GAVE_UP
+		event = EVENT_ABORTED
 	:: else ->
 		if
-		:: message == MSG_PROOF && PROVES -> event = EVENT_RECEIVED_PROOF
-		:: message == MSG_PROOF && !PROVES ->
+		:: message == MSG_PROOF && PROOF_IS_RIGHT -> event = EVENT_RECEIVED_PROOF
+		:: message == MSG_PROOF && !PROOF_IS_RIGHT ->
 			fail(OURS);
-			event = EVENT_STRANGER
+			event = EVENT_UNAUTHENTICATED
 		:: message == MSG_MR -> event = EVENT_RECEIVED_MR
 		:: message == MSG_DONE -> event = EVENT_RECEIVED_DONE
 		:: message == MSG_VERDICT ->
@@ -55,14 +56,14 @@ inline hear()
 #ifndef MUTANT_ABORT_FORGIVEN
 			fail(ABORTED);
 #endif
-			ME.heard_abort = true;
+			ME.received_abort = true;
 			event = EVENT_RECEIVED_ABORT
 		fi
 	fi
 }
 
-/* sent() */
-inline take_own()
+/* take_sent() */
+inline take_sent()
 {
 	if
 	:: message == MSG_PROOF -> event = EVENT_SENT_PROOF
@@ -75,50 +76,50 @@ inline take_own()
 	fi
 }
 
-/* connection_completed(): the completion queue has both directions in the order of their coming. */
+/* take_completion(): the completion queue has both directions in the order of arrival. */
 inline take_completion()
 {
 	if
-	:: queue[me]?RECEIVED, message, content -> hear()
-	:: queue[me]?SENT, message, _ -> take_own()
+	:: queue[me]?RECEIVED, message, content -> take_message()
+	:: queue[me]?SENT, message, _ -> take_sent()
 	:: queue[me]?FLUSHED, _, _ ->
 		fail(COMPLETION);
 		event = EVENT_FAILED
 	fi
 }
 
-/* end_receiving(): the sink's word. */
+/* finish_sink(): the sink has the whole stream. */
 inline deliver()
 {
 	event = EVENT_DELIVERED;
 	if
 	:: true -> ME.kept = true
 	:: true -> fail(DAMAGED)
-#ifdef GIVES_UP
+#ifdef ABORTS
 	:: true ->
 		fail(OURS);
-		event = EVENT_GAVE_UP
+		event = EVENT_ABORTED
 #endif
 	fi
 }
 
-/* end_silence(), or a signal, or a file: what is complete stays so. */
-inline run_out()
+/* time_out(), or a signal, or a failed file: a complete exchange stays complete. */
+inline abort()
 {
 	if
 	:: COMPLETE ->
-		ME.gave_up = true;
+		ME.aborted = true;
 		event = EVENT_FAILED
 	:: else ->
 		if
 		:: true -> fail(OURS)
-		:: true -> fail(COMPLETION) /* connection_stalled() */
+		:: true -> fail(COMPLETION) /* nothing is acknowledged */
 		fi;
-		event = EVENT_GAVE_UP
+		event = EVENT_ABORTED
 	fi
 }
 
-/* connection_close(): the queue pair breaks, and the peer hears of it if the link still stands. */
+/* connection_close(): the queue pair breaks; the peer learns of it unless the link is broken. */
 inline close()
 {
 	ME.closed = true;
@@ -126,11 +127,11 @@ inline close()
 	:: ME.up -> break_queue_pair(me)
 	:: else
 	fi;
-	PEER.told_gone = PEER.told_gone || (!broken && !ENDED(1 - me))
+	PEER.peer_left = PEER.peer_left || (!broken && !ENDED(1 - me))
 }
 
-/* retire() and decide(). */
-inline retire()
+/* connection_release() and decide(). */
+inline release()
 {
 	if
 #ifndef MUTANT_FLUSH_COUNTS
@@ -144,10 +145,10 @@ inline retire()
 }
 
 /*
- * After its end a side hears nothing but what becomes of its MSG_ABORT; and if it was not complete
- * then, it never will be. What makes no difference any more is forgotten.
+ * After its end a side only waits for the completion of its MSG_ABORT; and if it was not complete then,
+ * it never will be. Resets what makes no difference any more.
  */
-inline settle()
+inline forget_more()
 {
 	if
 	:: LIVES && ME.ended && !COMPLETE ->
@@ -175,11 +176,11 @@ inline settle()
 	fi
 }
 
-/* Nothing of the peer's, and no completion, will ever come; it takes the timeout to know. */
-#ifdef MUTANT_NO_SILENCE
-#define UNHEARD false
+/* No message and no completion will come any more; only the idle timeout tells. */
+#ifdef MUTANT_NO_IDLE_TIMEOUT
+#define UNREACHABLE false
 #else
-#define UNHEARD (broken || PEER.crashed || hostile)
+#define UNREACHABLE (broken || PEER.crashed || hostile)
 #endif
 #define TOGETHER (!broken && ME.up && PEER.up)
 
@@ -201,29 +202,29 @@ proctype Side(bit me)
 			(!needy || (TOGETHER && !PEER.ended)) -> event = EVENT_DATA_POSTED
 		:: RUNS && ME.received >= RECEIVED_DONE && !ME.delivered &&
 			(!needy || TOGETHER) -> deliver()
-		:: RUNS && UNHEARD -> run_out()
-#ifdef GIVES_UP
-		:: RUNS -> run_out()
+		:: RUNS && UNREACHABLE -> abort()
+#ifdef ABORTS
+		:: RUNS -> abort()
 #endif
-		/* A second is over, or all is lost. */
+		/* MSG_ABORT was not acknowledged in time. */
 		:: LIVES && ME.ended && ME.sent == SENDING_ABORT -> event = EVENT_FAILED
 		:: LIVES && ME.finished && !ME.closed ->
 			close();
 			event = EVENT_NONE
-#ifndef MUTANT_DISCONNECT_UNHEARD
-		:: LIVES && ME.told_gone && !ME.closed ->
+#ifndef MUTANT_DISCONNECT_IGNORED
+		:: LIVES && ME.peer_left && !ME.closed ->
 			close();
 			event = EVENT_NONE
 #endif
 #ifdef MUTANT_CLOSE_DROPS
-		:: LIVES && ME.closed -> retire()
+		:: LIVES && ME.closed -> release()
 #else
-		:: LIVES && ME.closed && empty(queue[me]) -> retire()
+		:: LIVES && ME.closed && empty(queue[me]) -> release()
 #endif
 		fi;
 		d_step {
 			exchange_step();
-			settle();
+			forget_more();
 			event = EVENT_NONE;
 			message = MSG_ABORT;
 			content = 0;
@@ -233,7 +234,7 @@ proctype Side(bit me)
 	od
 }
 
-/* A device, and the way from it to the other one. */
+/* A device, and the link from it to the other one. */
 proctype Device(bit x)
 {
 	mtype:messages message;
@@ -250,27 +251,27 @@ end:	do
 			:: !IS_DEAF(1 - x) -> queue[1 - x]!RECEIVED, message, content
 			:: else
 			fi
-		/* Its acknowledgement comes: it may have been under way while the peer left. */
+		/* The acknowledgement arrives: it may have been on its way when the peer disconnected. */
 		:: !broken && sides[x].up && nempty(arrived[x]) ->
 			arrived[x]?message;
 			if
 			:: !IS_DEAF(x) -> queue[x]!SENT, message, 0
 			:: else
 			fi
-		/* The device has tried for long enough. */
+		/* The device gives up retrying. */
 		:: (broken || !sides[1 - x].up) && sides[x].up &&
 			(nempty(posted[x]) || nempty(arrived[x])) -> break_queue_pair(x)
 #ifdef BREAKS
 		:: !broken && !all_ended -> broken = true
 #endif
 #ifdef CRASHES
-		/* The kernel may live on and say goodbye. */
+		/* The kernel may survive and disconnect. */
 		:: !sides[x].crashed && !sides[x].over ->
 			sides[x].crashed = true;
 			break_queue_pair(x);
 			forget(x);
 			if
-			:: !broken && !sides[1 - x].over -> sides[1 - x].told_gone = true
+			:: !broken && !sides[1 - x].over -> sides[1 - x].peer_left = true
 			:: true
 			fi
 #endif
@@ -283,20 +284,20 @@ end:	do
 
 #ifdef HOSTILE
 /*
- * Says whatever it can, one message after another: it has no key, but ears, and the proofs of both
- * roles from an old session. Or it says nothing, or leaves.
+ * Sends anything that it can, one message after another: it has no key, but the messages of this
+ * session, and the proofs of both roles from an old one. It may also send nothing, or disconnect.
  */
-#define SAY(message, content) queue[1 - me]!RECEIVED, message, content
+#define INJECT(message, content) queue[1 - me]!RECEIVED, message, content
 
 proctype Hostile(bit me)
 {
 	mtype:messages message;
-	byte content, heard;
+	byte content, seen_proof;
 
 	do
 	:: atomic {
 		queue[me]?RECEIVED, message, content ->
-		heard = (message == MSG_PROOF -> 1 + content : heard);
+		seen_proof = (message == MSG_PROOF -> 1 + content : seen_proof);
 		message = MSG_ABORT;
 		content = 0
 	   }
@@ -304,14 +305,14 @@ proctype Hostile(bit me)
 	:: atomic {
 		PEER.up && !PEER.ended && !ENDED(1 - me) && empty(queue[1 - me]) ->
 		if
-		:: SAY(MSG_PROOF, PROOF(1, me, 0))
-		:: SAY(MSG_PROOF, PROOF(0, me, 1))
-		:: SAY(MSG_PROOF, PROOF(0, 1 - me, 1))
-		:: heard > 0 -> SAY(MSG_PROOF, heard - 1)
-		:: SAY(MSG_MR, 0)
-		:: SAY(MSG_DONE, 0)
-		:: SAY(MSG_VERDICT, VERIFIED)
-		:: SAY(MSG_ABORT, 0)
+		:: INJECT(MSG_PROOF, PROOF(1, me, 0))
+		:: INJECT(MSG_PROOF, PROOF(0, me, 1))
+		:: INJECT(MSG_PROOF, PROOF(0, 1 - me, 1))
+		:: seen_proof > 0 -> INJECT(MSG_PROOF, seen_proof - 1)
+		:: INJECT(MSG_MR, 0)
+		:: INJECT(MSG_DONE, 0)
+		:: INJECT(MSG_VERDICT, VERIFIED)
+		:: INJECT(MSG_ABORT, 0)
 		fi
 	   }
 	:: atomic { !ME.closed -> close() }
@@ -321,31 +322,31 @@ proctype Hostile(bit me)
 #endif
 
 #define SUCCEEDED(x) (sides[x].over && sides[x].failure == NONE)
-#define HURT(x)      (sides[x].failure == DAMAGED || sides[x].failure == DAMAGED_THERE)
-#define GAVE_UP      (sides[0].gave_up || sides[1].gave_up)
-#define CRASHED      (sides[0].crashed || sides[1].crashed)
-#define ESTRANGED    (sides[0].key != sides[1].key)
+#define SAW_DAMAGE(x)      (sides[x].failure == DAMAGED || sides[x].failure == DAMAGED_THERE)
+#define ANY_ABORTED      (sides[0].aborted || sides[1].aborted)
+#define ANY_CRASHED      (sides[0].crashed || sides[1].crashed)
+#define DIFFERENT_SECRETS    (sides[0].key != sides[1].key)
 
-/* Whoever reports success knows that both streams are whole and kept, and that both have said so. */
+/* A side that reports success has both streams verified and kept, and both verdicts posted. */
 inline check_success(x)
 {
 	assert(!SUCCEEDED(x) || (sides[0].kept && sides[1].kept &&
-		sides[0].said == VERIFIED && sides[1].said == VERIFIED));
-	/* And whoever was told that the other had given up reports none. */
-	assert(!SUCCEEDED(x) || !sides[x].heard_abort)
+		sides[0].sent_verdict == VERIFIED && sides[1].sent_verdict == VERIFIED));
+	/* A side that received MSG_ABORT reports no success. */
+	assert(!SUCCEEDED(x) || !sides[x].received_abort)
 }
 
-/* If our verdict was acknowledged, only the other's own end keeps it from success: no broken link. */
+/* If our verdict was acknowledged, the other side succeeds unless it aborts or crashes itself. */
 inline check_knowledge(x)
 {
 	assert(!(SUCCEEDED(x) && sides[x].acknowledged) || SUCCEEDED(1 - x) ||
-		sides[1 - x].crashed || sides[1 - x].gave_up)
+		sides[1 - x].crashed || sides[1 - x].aborted)
 }
 
 inline check_secret(x)
 {
-	assert(!ESTRANGED || !sides[x].sent_mr);
-	assert(!ESTRANGED || !SUCCEEDED(x))
+	assert(!DIFFERENT_SECRETS || !sides[x].sent_mr);
+	assert(!DIFFERENT_SECRETS || !SUCCEEDED(x))
 }
 
 init {
@@ -387,7 +388,7 @@ init {
 		run Device(0);
 		run Device(1)
 	}
-	/* Nobody waits for ever. */
+	/* No side waits for ever. */
 	atomic {
 		ENDED(0) && ENDED(1) ->
 		all_ended = true;
@@ -401,12 +402,12 @@ init {
 		check_secret(0);
 		check_secret(1);
 #ifdef CLAIM_TOO_MUCH
-		/* What no two ends of a link can have: that they agree whatever happens to it. */
-		assert(CRASHED || GAVE_UP || SUCCEEDED(0) == SUCCEEDED(1));
+		/* Impossible for two ends of a link: that they agree whatever happens to it. */
+		assert(ANY_CRASHED || ANY_ABORTED || SUCCEEDED(0) == SUCCEEDED(1));
 #endif
-		/* Where nobody gives up and nothing breaks, both succeed or both report damage. */
-		assert(broken || GAVE_UP || CRASHED || ESTRANGED ||
-			(SUCCEEDED(0) && SUCCEEDED(1)) || (HURT(0) && HURT(1)));
+		/* If no side aborts or crashes and the link holds, both succeed or both report damage. */
+		assert(broken || ANY_ABORTED || ANY_CRASHED || DIFFERENT_SECRETS ||
+			(SUCCEEDED(0) && SUCCEEDED(1)) || (SAW_DAMAGE(0) && SAW_DAMAGE(1)));
 		/* No side of ours breaks the protocol. */
 		assert(sides[0].failure != PROTOCOL && sides[1].failure != PROTOCOL)
 #endif

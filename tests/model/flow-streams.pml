@@ -1,8 +1,9 @@
 /*
- * The rules of exchange/flow-control.c, and how exchange/data.c and exchange/driver.c go by them: for flow.pml.
+ * The rules of exchange/flow-control.c, and how exchange/stream.c, exchange/write.c and exchange/read.c
+ * apply them; included by flow.pml.
  */
 
-/* flow_chunk() of both rings, as make_flow() has it. */
+/* flow_chunk() of both rings, as in make_flow(). */
 #ifdef KNOWN
 #define FITS(x, ring) (streams[x].size <= (ring) || (ring) == 1)
 #else
@@ -17,8 +18,8 @@
 #define FLOW_CHUNK(x)  SMALLER(CHUNK, LEAST_MOST(x))
 
 /*
- * connection_post(). What needs a receive finds one at once, even if the peer never takes any: then
- * nobody is ever told to come again. How long it is on its way makes no difference to its being taken.
+ * connection_post(). A message must find a receive at once, even if the peer takes none: there are no
+ * retries. How long it travels makes no difference to when the peer takes it.
  */
 inline post(operation, reaches, stands, flag)
 {
@@ -46,9 +47,9 @@ inline check_receives()
 
 /* next_write() -> bytes */
 #ifdef MUTANT_DEPTH_IGNORED
-#define MAY_TELL true
+#define MAY_ANNOUNCE true
 #else
-#define MAY_TELL (OURS.pieces - OURS.pieces_credited < DEPTH)
+#define MAY_ANNOUNCE (OURS.pieces - OURS.pieces_credited < DEPTH)
 #endif
 
 inline next_write()
@@ -56,23 +57,23 @@ inline next_write()
 	bytes = SMALLER(OURS.out_filled - OURS.written, FLOW_CHUNK(me));
 	bytes = SMALLER(bytes, TO_END(OUT, OURS.written));
 	bytes = SMALLER(bytes, TO_END(IN, OURS.written));
-	bytes = (WRITES && MAY_TELL && bytes <= EXPOSED - (OURS.written - OURS.credited) ->
+	bytes = (WRITES && MAY_ANNOUNCE && bytes <= EXPOSED - (OURS.written - OURS.credited) ->
 		bytes : 0)
 }
 
-/* flow_tell() -> tells. `bytes` is what next_write() says. */
-inline flow_tell()
+/* flow_announce() -> announces. `bytes` is the result of next_write(). */
+inline flow_announce()
 {
 	position = (WRITES -> OURS.written : OURS.out_filled);
-#ifdef MUTANT_LAST_UNTOLD
-	tells = position - OURS.told >= TOGETHER * FLOW_CHUNK(me) && MAY_TELL;
+#ifdef MUTANT_LAST_UNANNOUNCED
+	announces = position - OURS.announced >= TOGETHER * FLOW_CHUNK(me) && MAY_ANNOUNCE;
 #else
-	tells = position != OURS.told && MAY_TELL &&
-		!(WRITES && position - OURS.told < TOGETHER * FLOW_CHUNK(me) && bytes > 0);
+	announces = position != OURS.announced && MAY_ANNOUNCE &&
+		!(WRITES && position - OURS.announced < TOGETHER * FLOW_CHUNK(me) && bytes > 0);
 #endif
 	if
-	:: tells ->
-		OURS.told = position;
+	:: announces ->
+		OURS.announced = position;
 		OURS.pieces++;
 		OURS.pieces_under_way++;
 		check_receives()
@@ -80,31 +81,31 @@ inline flow_tell()
 	fi
 }
 
-/* flow_write() and write_chunk(); `bytes` is the next one's size before and after. */
+/* flow_write() and write_chunk(); `bytes` is the size of the next chunk, before and after. */
 inline write_chunk()
 {
 	size = bytes;
 	OURS.written = OURS.written + size;
-	/* The place is empty, whenever the WRITE is carried out. */
+	/* The sink has emptied the space, whenever the WRITE is carried out. */
 	assert(OURS.written - OURS.in_freed <= IN);
 	next_write();
-	flow_tell();
+	flow_announce();
 #ifdef IWARP
-	post(WRITE, OURS.written, 0, tells);
+	post(WRITE, OURS.written, 0, announces);
 	if
-	:: tells -> post(MSG_DATA, OURS.told, 0, false)
+	:: announces -> post(MSG_DATA, OURS.announced, 0, false)
 	:: else
 	fi
 #else
 	if
-	:: tells -> post(WRITE_IMM, OURS.written, 0, true)
+	:: announces -> post(WRITE_IMM, OURS.written, 0, true)
 	:: else -> post(WRITE, OURS.written, 0, false)
 	fi
 #endif
 }
 
-/* send_pieces() */
-inline send_pieces()
+/* send_data() of exchange/write.c and exchange/read.c */
+inline send_data()
 {
 	burst = 0;
 	next_write();
@@ -116,9 +117,9 @@ inline send_pieces()
 	od;
 	if
 	:: burst < TOGETHER && ROOM > 0 ->
-		flow_tell();
+		flow_announce();
 		if
-		:: tells -> post(MSG_DATA, OURS.told, 0, false)
+		:: announces -> post(MSG_DATA, OURS.announced, 0, false)
 		:: else
 		fi
 	:: else
@@ -126,13 +127,13 @@ inline send_pieces()
 	more = burst == TOGETHER
 }
 
-/* end_sending(), and the exchange's MSG_DONE */
+/* end_sending(), and MSG_DONE of the exchange */
 inline end_sending()
 {
 	if
-	:: OURS.out_ended && OURS.told == OURS.out_filled ->
+	:: OURS.out_ended && OURS.announced == OURS.out_filled ->
 		OURS.done_posted = true;
-		post(MSG_DONE, OURS.told, 0, true)
+		post(MSG_DONE, OURS.announced, 0, true)
 	:: else
 	fi
 }
@@ -140,7 +141,7 @@ inline end_sending()
 /* next_read() -> bytes */
 inline next_read()
 {
-	bytes = SMALLER(THEIRS.heard - THEIRS.requested, FLOW_CHUNK(1 - me));
+	bytes = SMALLER(THEIRS.received - THEIRS.requested, FLOW_CHUNK(1 - me));
 	size = THEIRS.requested - THEIRS.arrived;
 	bytes = SMALLER(bytes, TO_END(OUT, THEIRS.requested));
 	bytes = SMALLER(bytes, TO_END(IN, THEIRS.requested));
@@ -149,8 +150,8 @@ inline next_read()
 		bytes > IN - (THEIRS.requested - THEIRS.in_freed) -> 0 : bytes)
 }
 
-/* read_pieces() */
-inline read_pieces()
+/* request_data() of exchange/read.c */
+inline request_data()
 {
 	burst = 0;
 	next_read();
@@ -162,11 +163,11 @@ inline read_pieces()
 		burst++;
 		next_read();
 #ifdef MUTANT_READ_UNSIGNALED
-		tells = burst == TOGETHER;
+		announces = burst == TOGETHER;
 #else
-		tells = burst == TOGETHER || bytes == 0 || ROOM == 1;
+		announces = burst == TOGETHER || bytes == 0 || ROOM == 1;
 #endif
-		post(READ, THEIRS.requested, THEIRS.reads, tells)
+		post(READ, THEIRS.requested, THEIRS.reads, announces)
 	:: else -> break
 	od;
 	more = more || burst == TOGETHER
@@ -180,25 +181,25 @@ inline read_pieces()
 #endif
 #ifdef MUTANT_CREDIT_EACH
 #define CREDIT_IS_DUE \
-	(GIVEN != THEIRS.given || THEIRS.heard_pieces != THEIRS.given_pieces)
+	(GIVEN != THEIRS.given || THEIRS.received_pieces != THEIRS.given_pieces)
 #else
 #define CREDIT_IS_DUE \
 	(GIVEN - THEIRS.given >= SHARE(EXPOSED) || \
-		THEIRS.heard_pieces - THEIRS.given_pieces >= SHARE(DEPTH))
+		THEIRS.received_pieces - THEIRS.given_pieces >= SHARE(DEPTH))
 #endif
 
 inline give_credit()
 {
 	if
 #ifdef MUTANT_CREDIT_LOST
-	:: !THEIRS.done_heard && CREDIT_IS_DUE ->
+	:: !THEIRS.done_received && CREDIT_IS_DUE ->
 #elif defined(MUTANT_NO_CREDIT)
 	:: false ->
 #else
-	:: !THEIRS.done_heard && ROOM > 0 && CREDIT_IS_DUE ->
+	:: !THEIRS.done_received && ROOM > 0 && CREDIT_IS_DUE ->
 #endif
 		THEIRS.given = GIVEN;
-		THEIRS.given_pieces = THEIRS.heard_pieces;
+		THEIRS.given_pieces = THEIRS.received_pieces;
 		if
 		:: ROOM > 0 ->
 			THEIRS.credits_under_way++;
@@ -210,54 +211,54 @@ inline give_credit()
 	fi
 }
 
-/* stream_pump() */
-inline pump()
+/* stream_advance() */
+inline advance_streams()
 {
 	ME.moved = false;
 	more = false;
 	give_credit();
 	if
 	:: !OURS.done_posted ->
-		send_pieces();
+		send_data();
 		end_sending()
 	:: else
 	fi;
-	read_pieces();
-	THEIRS.finished = THEIRS.done_heard && THEIRS.arrived == THEIRS.heard;
+	request_data();
+	THEIRS.finished = THEIRS.done_received && THEIRS.arrived == THEIRS.received;
 #ifndef MUTANT_BURST_FORGOTTEN
 	ME.moved = more
 #endif
 }
 
-/* stream_hear(), stream_hear_credit(), stream_may_end() */
-inline hear()
+/* stream_announced(), stream_credited(), stream_peer_done() */
+inline receive()
 {
 	if
 	:: what == MSG_DATA || what == WRITE_IMM ->
-		assert(!THEIRS.done_heard);
-		/* flow_hear() */
-		assert(position > THEIRS.heard && position - THEIRS.given <= EXPOSED &&
-			THEIRS.heard_pieces - THEIRS.given_pieces < DEPTH);
-		THEIRS.heard = position;
-		THEIRS.heard_pieces++;
+		assert(!THEIRS.done_received);
+		/* flow_receive_announcement() */
+		assert(position > THEIRS.received && position - THEIRS.given <= EXPOSED &&
+			THEIRS.received_pieces - THEIRS.given_pieces < DEPTH);
+		THEIRS.received = position;
+		THEIRS.received_pieces++;
 		THEIRS.arrived = (WRITES -> position : THEIRS.arrived);
 		THEIRS.pieces_under_way--
 	:: what == MSG_CREDIT ->
-		/* flow_credited() */
-		assert(position >= OURS.credited && position <= OURS.told &&
+		/* flow_receive_credit() */
+		assert(position >= OURS.credited && position <= OURS.announced &&
 			count >= OURS.pieces_credited && count <= OURS.pieces);
 		OURS.credited = position;
 		OURS.pieces_credited = count;
 		OURS.out_freed = (WRITES -> OURS.out_freed : position);
 		OURS.credits_under_way--
 	:: what == MSG_DONE ->
-		assert(position == THEIRS.heard);
-		THEIRS.done_heard = true
+		assert(position == THEIRS.received);
+		THEIRS.done_received = true
 	fi;
 	ME.moved = true
 }
 
-/* A signaled send is complete, and all before it: sent(), stream_written(), stream_read(). */
+/* A signaled send and all before it are complete: completed() of exchange/write.c and read.c. */
 inline complete()
 {
 	do
@@ -272,7 +273,7 @@ inline complete()
 	:: what == WRITE || what == WRITE_IMM ->
 		OURS.out_freed = SMALLER(position, OURS.out_filled)
 	:: what == READ ->
-		/* What was read has not been written over meanwhile. */
+		/* The source has not overwritten the data meanwhile. */
 		assert(THEIRS.out_filled - THEIRS.arrived <= OUT);
 		THEIRS.arrived = position;
 		THEIRS.reads_complete = count

@@ -1,10 +1,10 @@
 /*
- * The streams of an exchange between MSG_MR and MSG_DONE: exchange/flow-control.c, stream/ring.c, exchange/data.c, the
- * send queue of exchange/driver.c, and when source and sink wake the CQ thread. docs/model.md says what
- * of this is left out, and what holds.
+ * The streams of an exchange between MSG_MR and MSG_DONE: exchange/flow-control.c, exchange/stream.c,
+ * exchange/write.c, exchange/read.c, stream/ring.c, the send queue, and when source and sink wake the CQ
+ * thread. docs/model.md says what is left out, and what holds.
  *
- * Stream x goes out from side x: from its source through its ring, by way of its send queue or the
- * other's READs, into the other side's ring and sink. A byte stands for any amount of data.
+ * Stream x leaves side x: from its source through its ring, through its send queue or the other side's
+ * READs, into the other side's ring and sink. A byte stands for any amount of data.
  *
  *   -DMODE_READ            read mode; without, write mode
  *   -DIWARP                no immediate data: MSG_DATA follows the WRITE
@@ -41,7 +41,7 @@
 #endif
 
 #define PARTS    4 /* of a ring, of depth, of the send queue */
-#define TOGETHER 2 /* FLOW_TOGETHER, BURST */
+#define TOGETHER 2 /* FLOW_TOGETHER, STREAM_BURST */
 #define RESERVED 5
 #ifndef CREDITS_MAX
 #define CREDITS_MAX 8
@@ -68,21 +68,21 @@ typedef stream {
 	/* struct flow_sender, and the ring at the sender */
 	byte out_filled, out_freed;
 	bool out_ended, done_posted;
-	byte written, told, credited, pieces, pieces_credited;
+	byte written, announced, credited, pieces, pieces_credited;
 
 	/* struct flow_receiver, and the ring at the receiver */
-	byte heard, requested, arrived, given, heard_pieces, given_pieces, reads, reads_complete;
+	byte received, requested, arrived, given, received_pieces, given_pieces, reads, reads_complete;
 	byte in_freed;
-	bool done_heard, finished, delivered;
+	bool done_received, finished, delivered;
 
-	byte sink_told; /* how far the sink has told the CQ thread */
+	byte sink_reported; /* the position that the sink has reported to the CQ thread */
 
-	/* for the checks: messages that take a receive and are not taken yet */
+	/* for the checks: messages that occupy a receive */
 	byte pieces_under_way, credits_under_way
 };
 
 typedef side {
-	bool moved;       /* the CQ thread is to pump */
+	bool moved;       /* the CQ thread has to advance the streams */
 	byte outstanding; /* sends_posted - sends_completed */
 	byte unsignaled;  /* sends_posted - signaled_send */
 };
@@ -90,10 +90,10 @@ typedef side {
 stream streams[2]; /* by sender */
 side sides[2];
 
-/* Posted and not complete: which position and how many READs it stands for, and whether signaled. */
+/* Posted and not complete: position, number of READs, and whether it is signaled. */
 chan posted[2] = [SENDS] of { mtype, byte, byte, bool };
 
-/* On its way, or in a receive, and not taken: which position, and how many pieces. */
+/* In transit or in a receive, and not taken: position, number of pieces. */
 chan coming[2] = [RECEIVES] of { mtype, byte, byte };
 
 #define ME     sides[me]
@@ -104,17 +104,17 @@ chan coming[2] = [RECEIVES] of { mtype, byte, byte };
 
 #include "flow-streams.pml"
 
-/* The CQ thread: what is complete and what came, in any order, and at any time a look at it all. */
+/* The CQ thread: completions and messages in any order; it may advance the streams at any time. */
 proctype Side(bit me)
 {
 	mtype what;
 	byte position, count, bytes, size, burst;
-	bool signaled, tells, more;
+	bool signaled, announces, more;
 
 end:	do
 	:: d_step {
 		coming[me]?what, position, count ->
-		hear();
+		receive();
 		what = WRITE;
 		position = 0;
 		count = 0
@@ -129,21 +129,21 @@ end:	do
 	   }
 	:: d_step {
 		ME.moved ->
-		pump();
+		advance_streams();
 		position = 0;
 		bytes = 0;
 		size = 0;
 		burst = 0;
 		signaled = false;
-		tells = false;
+		announces = false;
 		more = false
 	   }
 	od
 }
 
 /*
- * The source: one byte, or all that there is room for. It says so before it waits: for room, or for
- * the other end of a pipe, which may pause after any byte.
+ * The source: one byte, or all that fits. It wakes the CQ thread before it waits: for space, or for the
+ * other end of a pipe, which may pause after any byte.
  */
 inline fill(pauses)
 {
@@ -176,17 +176,17 @@ proctype Source(bit me)
 	od
 }
 
-/* The sink: one byte, or all that is there; it says so when a quarter of the ring is free again. */
+/* The sink: one byte, or all; it wakes the CQ thread when a quarter of the ring is free again. */
 inline empty_ring()
 {
 	THEIRS.in_freed = THEIRS.in_freed + amount;
 	if
-#ifdef MUTANT_SINK_SILENT
+#ifdef MUTANT_SINK_WAKES_NOBODY
 	:: false
 #else
-	:: THEIRS.in_freed - THEIRS.sink_told >= IN / PARTS ->
+	:: THEIRS.in_freed - THEIRS.sink_reported >= IN / PARTS ->
 #endif
-		THEIRS.sink_told = THEIRS.in_freed;
+		THEIRS.sink_reported = THEIRS.in_freed;
 		ME.moved = true
 	:: else
 	fi;
@@ -196,9 +196,9 @@ inline empty_ring()
 #define EMPTIABLE \
 	SMALLER(THEIRS.arrived - THEIRS.in_freed, TO_END(IN, THEIRS.in_freed))
 #ifdef TEXT
-#define SINK_MAY THEIRS.finished
+#define SINK_MAY_TAKE THEIRS.finished
 #else
-#define SINK_MAY true
+#define SINK_MAY_TAKE true
 #endif
 
 proctype Sink(bit me)
@@ -206,10 +206,10 @@ proctype Sink(bit me)
 	byte amount;
 
 	do
-	:: d_step { SINK_MAY && EMPTIABLE > 0 -> amount = 1; empty_ring() }
-	:: d_step { SINK_MAY && EMPTIABLE > 1 -> amount = EMPTIABLE; empty_ring() }
+	:: d_step { SINK_MAY_TAKE && EMPTIABLE > 0 -> amount = 1; empty_ring() }
+	:: d_step { SINK_MAY_TAKE && EMPTIABLE > 1 -> amount = EMPTIABLE; empty_ring() }
 	:: d_step {
-		THEIRS.finished && THEIRS.in_freed == THEIRS.heard ->
+		THEIRS.finished && THEIRS.in_freed == THEIRS.received ->
 		THEIRS.delivered = true;
 		ME.moved = true
 	   };
@@ -221,7 +221,7 @@ proctype Sink(bit me)
 	(empty(coming[x]) && !(posted[x]??[_, _, _, true]) && \
 		!sides[x].moved)
 
-/* No credit is lost on the way. What is not given at the end was not due. */
+/* No credit is lost in transit. Credit that is not given at the end was not due. */
 inline check_credit(x)
 {
 	assert(streams[x].in_freed == streams[x].size);
