@@ -153,7 +153,6 @@ $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 # What the fuzz targets share with the unit tests, and what they replace.
 $(BUILD)/tests/fuzz/fuzz-control-session: $(call objects,tests/fuzz/library.c)
 $(BUILD)/tests/fuzz/fuzz-control-session: wrapped := output_failure secret_nonce worker_start
-$(BUILD)/tests/fuzz/fuzz-flow: $(call objects,tests/unit/exchange/flow-control-model.c)
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(addprefix tests/fuzz/,end.c threads.c oracle.c) \
 	$(wildcard tests/unit/verbs/fake-*.c) tests/unit/common/secret-fixture.c)
 $(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll secret_nonce sem_wait $(addprefix pthread_, \

@@ -161,6 +161,8 @@ static bool read_chunk(const struct setting *setting, struct world *world, bool 
 	assert_false(crosses(setting->receiver_ring, from, size));
 	assert_true(to - world->freed <= setting->receiver_ring);
 	assert_true(receiver->reads - receiver->reads_complete <= setting->reads);
+	/* Credit waits behind READs: more than one are posted only within a quarter of the credit. */
+	assert_true(to - receiver->arrived == size || to - receiver->arrived <= flow.exposed / 4);
 	return true;
 }
 
