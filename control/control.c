@@ -185,20 +185,19 @@ static void take_failure(
 /* Takes the rdmacm events that have come. Returns 0, or -1 if one of them ends the connection. */
 static int take_events(struct control *control)
 {
-	struct rdma_cm_event *event;
-	int error;
+	struct event_copy copy;
+	int taken;
 
-	while ((event = channel_event(control->events, &error))) {
-		if (event->event == RDMA_CM_EVENT_DISCONNECTED)
+	while ((taken = channel_take(control->events, &copy)) > 0) {
+		if (copy.event.event == RDMA_CM_EVENT_DISCONNECTED)
 			control->disconnected = true;
-		if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
-			event->event != RDMA_CM_EVENT_ADDR_CHANGE &&
-			event->event != RDMA_CM_EVENT_ESTABLISHED)
-			take_failure(control, event, PHASE_EXCHANGE);
-		rdma_ack_cm_event(event);
+		if (copy.event.event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
+			copy.event.event != RDMA_CM_EVENT_ADDR_CHANGE &&
+			copy.event.event != RDMA_CM_EVENT_ESTABLISHED)
+			take_failure(control, &copy.event, PHASE_EXCHANGE);
 	}
-	if (error)
-		call_failed(control, PHASE_EXCHANGE, "rdma_get_cm_event", -error);
+	if (taken < 0)
+		call_failed(control, PHASE_EXCHANGE, "rdma_get_cm_event", -taken);
 	return failure_is_set(&control->failure) ? -1 : 0;
 }
 
@@ -221,25 +220,20 @@ static int wait_for_any(struct control *control, enum phase phase, deadline_t de
 }
 
 int control_await_event(struct control *control, enum rdma_cm_event_type wanted, enum phase phase,
-	deadline_t deadline, struct event_copy *copy)
+	deadline_t deadline)
 {
-	struct rdma_cm_event *event;
-	bool is_wanted;
-	int error;
+	struct event_copy copy;
+	int taken;
 
-	while (!(event = channel_event(control->events, &error))) {
-		if (error)
-			return call_failed(control, phase, "rdma_get_cm_event", -error);
+	while ((taken = channel_take(control->events, &copy)) == 0)
 		if (wait_for_any(control, phase, deadline))
 			return -1;
-	}
-	is_wanted = event->event == wanted;
-	if (!is_wanted)
-		take_failure(control, event, phase);
-	else if (copy)
-		channel_copy(copy, event);
-	rdma_ack_cm_event(event);
-	return is_wanted ? 0 : -1;
+	if (taken < 0)
+		return call_failed(control, phase, "rdma_get_cm_event", -taken);
+	if (copy.event.event == wanted)
+		return 0;
+	take_failure(control, &copy.event, phase);
+	return -1;
 }
 
 int control_check(struct control *control)

@@ -101,12 +101,9 @@ uint8_t *control_notices(const struct control *control, const struct queue_pair 
 void control_limit_reads(const struct control *control, struct rdma_conn_param *parameters,
 	uint8_t asks, uint8_t answers);
 
-/*
- * Waits for that rdmacm event, in this phase; another one that ends the connection is the failure.
- * The copy may be NULL. rdma_get_cm_event(3).
- */
+/* Waits for that rdmacm event, in this phase; any other one is the failure. rdma_get_cm_event(3). */
 int control_await_event(struct control *control, enum rdma_cm_event_type wanted, enum phase phase,
-	deadline_t deadline, struct event_copy *copy);
+	deadline_t deadline);
 
 /* Puts our proof into the command, and into text, which has to outlive it. */
 void control_prove(

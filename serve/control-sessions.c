@@ -85,7 +85,7 @@ static int accept_client(struct control_session *session)
 			"rdma_accept", "%s", strerror(errno));
 	control->connected = true;
 	return control_await_event(
-		control, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, idle_deadline(session), NULL);
+		control, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, idle_deadline(session));
 }
 
 /* There is not the memory for a session: says so to the client. */

@@ -88,38 +88,18 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 	return NULL;
 }
 
-struct rdma_cm_event *channel_event(struct rdma_event_channel *channel, int *error)
-{
-	struct rdma_cm_event *event;
-
-	*error = 0;
-	if (rdma_get_cm_event(channel, &event) == 0)
-		return event;
-	if (errno != EAGAIN && errno != EINTR)
-		*error = -errno;
-	return NULL;
-}
-
-void channel_copy(struct event_copy *copy, const struct rdma_cm_event *event)
-{
-	struct rdma_conn_param *parameters = &copy->event.param.conn;
-
-	copy->event = *event;
-	if (!parameters->private_data)
-		return;
-	memcpy(copy->private_data, parameters->private_data, parameters->private_data_len);
-	parameters->private_data = copy->private_data;
-}
-
 int channel_take(struct rdma_event_channel *channel, struct event_copy *copy)
 {
+	struct rdma_conn_param *parameters = &copy->event.param.conn;
 	struct rdma_cm_event *event;
-	int error;
 
-	event = channel_event(channel, &error);
-	if (!event)
-		return error;
-	channel_copy(copy, event);
+	if (rdma_get_cm_event(channel, &event))
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	copy->event = *event;
+	if (parameters->private_data) {
+		memcpy(copy->private_data, parameters->private_data, parameters->private_data_len);
+		parameters->private_data = copy->private_data;
+	}
 	rdma_ack_cm_event(event);
 	return 1;
 }

@@ -24,25 +24,16 @@
 /* Opens the event channel, non-blocking, or records why this host cannot. rdma_create_event_channel(3). */
 struct rdma_event_channel *channel_open(struct failure *failure);
 
-/*
- * The next event, NULL if none waits; the caller acknowledges it. *error is -errno if the channel is
- * broken, else 0. The thread that owns the channel. rdma_get_cm_event(3).
- */
-struct rdma_cm_event *channel_event(struct rdma_event_channel *channel, int *error);
-
 /* An event that outlives its acknowledgement, with its private data. */
 struct event_copy {
 	struct rdma_cm_event event;
 	uint8_t private_data[UINT8_MAX];
 };
 
-/* Copies an event that is not yet acknowledged. Any thread. */
-void channel_copy(struct event_copy *copy, const struct rdma_cm_event *event);
-
 /*
  * Takes the next event: copies and acknowledges it, so that its handler may destroy the id, which waits
  * for acknowledged events. Returns 1, 0 if none waits, or -errno if the channel is broken. The thread
- * that owns the channel.
+ * that owns the channel. rdma_get_cm_event(3).
  */
 int channel_take(struct rdma_event_channel *channel, struct event_copy *copy);
 

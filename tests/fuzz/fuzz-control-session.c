@@ -110,10 +110,9 @@ int control_enlarge(struct control *control, size_t size)
 }
 
 int control_await_event(struct control *control, enum rdma_cm_event_type wanted, enum phase phase,
-	deadline_t deadline, struct event_copy *copy)
+	deadline_t deadline)
 {
 	(void)phase;
-	(void)copy;
 	fuzz_check(wanted == RDMA_CM_EVENT_ESTABLISHED && control->connected);
 	fuzz_check(deadline > deadline_now());
 	return 0;

@@ -132,16 +132,15 @@ static int take_event(struct load *load, const struct rdma_cm_event *event, stru
 
 static void take_events(struct load *load)
 {
-	struct rdma_cm_event *event;
-	int error;
+	struct event_copy copy;
+	int taken;
 
-	while ((event = channel_event(load->channel, &error))) {
-		struct bee *bee = event->id->context;
-		struct rdma_cm_id *id = event->id;
+	while ((taken = channel_take(load->channel, &copy)) > 0) {
+		struct rdma_cm_id *id = copy.event.id;
+		struct bee *bee = id->context;
 		struct failure failure = {0};
-		int result = take_event(load, event, &failure);
+		int result = take_event(load, &copy.event, &failure);
 
-		rdma_ack_cm_event(event);
 		if (result && bee->connection) {
 			connection_close(bee->connection, &failure);
 		} else if (result) {
@@ -151,8 +150,8 @@ static void take_events(struct load *load)
 			free_if_over(load, bee);
 		}
 	}
-	if (error) {
-		fprintf(stderr, "swarm: event channel: %s\n", strerror(-error));
+	if (taken < 0) {
+		fprintf(stderr, "swarm: event channel: %s\n", strerror(-taken));
 		exit(EXIT_FAILURE);
 	}
 }
