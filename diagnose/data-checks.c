@@ -147,7 +147,7 @@ static int try_bandwidth(
 		.milliseconds = BANDWIDTH_MS,
 	};
 	struct test_parameters parameters = usual;
-	struct test_result ours, theirs;
+	struct test_result ours = {0}, theirs = {0};
 	const struct test_result *result = direction == TEST_CLIENT ? &ours : &theirs;
 
 	parameters.direction = direction;

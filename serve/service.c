@@ -225,12 +225,12 @@ static enum refusal start_control_session(
 {
 	const struct sockaddr *address = rdma_get_peer_addr(request->id);
 	const struct mode *mode = service->options->mode;
-	struct slot *evict;
+	struct slot *least_active;
 	const struct control_server server = {
 		.mode = mode ? mode->name : "any",
 		.clients = service->admission.slots.taken,
 		.most = service->admission.slots.capacity,
-		.full = admission_capacity(&service->admission, address, &evict),
+		.full = admission_capacity(&service->admission, address, &least_active),
 	};
 	struct failure failure = {0};
 	char peer[ADDRESS_TEXT_SIZE];

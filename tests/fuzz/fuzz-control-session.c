@@ -321,6 +321,7 @@ void test_run_begin(
 int test_run(
 	/* cppcheck-suppress constParameter ; it is the header's */
 	struct perf_test *test, struct test_shared *shared, struct test_result *told,
+	/* cppcheck-suppress constParameter ; likewise */
 	struct histogram *latency)
 {
 	fuzz_check(shared->start > 0 && shared->bytes == 0);
