@@ -294,8 +294,8 @@ static void rows_fit_any_numbers(void **state)
 			uint64_t a = numbers[i], b = numbers[j];
 			struct measured measured = {
 				.parameters = {.size = UINT32_MAX, .direction = TEST_BOTH},
-				.ours = {a, b, b, a, b, a, b},
-				.theirs = {a, a, b, b, a, b, a},
+				.ours = {a, b, b, a, b, a, b, 0},
+				.theirs = {a, a, b, b, a, b, a, 0},
 			};
 			struct options options = options_of(UNIT_MB, false);
 			struct json_object *object = measurement_json(&measured, true);
