@@ -161,7 +161,7 @@ static int try_bandwidth(
 
 int check_bandwidth(struct diagnosis *diagnosis)
 {
-	double there, back;
+	double there = 0, back = 0;
 
 	if (try_bandwidth(diagnosis, TEST_CLIENT, "our WRITEs", &there) ||
 		try_bandwidth(diagnosis, TEST_SERVER, "its WRITEs", &back))
