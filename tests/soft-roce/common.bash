@@ -1,8 +1,11 @@
 # What all soft-RoCE tests share. They run inside a guest of scripts/vm, as root, from the top of the
-# tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of the test peers: another
-# build (sanitizers) is tested by naming it there. PAIR_SCALE divides the numbers of clients.
+# tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of their variants whose data is
+# damaged: another build (sanitizers) is tested by naming it there. PAIR_PEERS is the folder of the build
+# whose test peers are used. PAIR_SCALE divides the numbers of clients.
 #
-# Tests wait for lines and states, with a deadline that is long because only a failure reaches it.
+# Tests wait for lines and states, with a deadline that is long because only a failure reaches it. An
+# emulated guest takes 10 ms to start the smallest program, a hundred times as long as for a line of the
+# shell's own, so the functions here start none where they can.
 
 # shellcheck shell=bash
 
@@ -13,14 +16,15 @@ AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
 
 PAIR_BIN=${PAIR_BIN:-.}
 PAIR_BUILD=${PAIR_BUILD:-build}
+PAIR_PEERS=${PAIR_PEERS:-$PAIR_BUILD}
 PAIR_SCALE=${PAIR_SCALE:-1}
 WAIT_SECONDS=60
 ADDRESS=$VM_ADDRESS
 SERVER='' PORT=''
 
-odd_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "$@"; }
-tutorial_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/tutorial-peer" "$@"; }
-swarm() { timeout 500 "$PAIR_BUILD/tests/soft-roce/load-generator" "$@"; }
+odd_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@"; }
+tutorial_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/tutorial-peer" "$@"; }
+swarm() { timeout 500 "$PAIR_PEERS/tests/soft-roce/load-generator" "$@"; }
 client() { timeout 120 "$PAIR_BIN/rdma-client" "$@"; }
 
 fail() {
@@ -76,12 +80,12 @@ one_line() {
 # start_server ARGUMENT...: starts it (or the variant $PAIR_SERVER), with $STDIN as its standard input,
 # and waits for its port. Guests are slow and crowded, so handshakes get more time than by default.
 start_server() {
-	rm -f "$DIR/port"
+	[ ! -e "$DIR/port" ] || rm "$DIR/port"
 	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" --handshake-timeout 60 --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
-	PORT=$(cat "$DIR/port")
+	PORT=$(<"$DIR/port")
 }
 
 # ends_with STATUS PID: that child of ours ends in time, with that status.
@@ -125,7 +129,10 @@ start_good() {
 	wait_line "$DIR/good-out" '^received MSG_MR'
 }
 
-feed_good() { printf x | tee -a "$DIR/good" >&7; }
+feed_good() {
+	printf x >>"$DIR/good"
+	printf x >&7
+}
 
 # good_was_served: it still is there, and all that it sent arrives, and is verified at both ends.
 good_was_served() {
@@ -137,11 +144,11 @@ good_was_served() {
 
 # peer_at PROGRAM...: starts a peer that listens, and waits for its port.
 start_peer() {
-	rm -f "$DIR/peer-port"
+	[ ! -e "$DIR/peer-port" ] || rm "$DIR/peer-port"
 	"$@" >"$DIR/peer" 2>&1 &
 	PEER=$!
 	wait_until test -s "$DIR/peer-port" || fail "no peer: $(cat "$DIR/peer")"
-	PEER_PORT=$(cat "$DIR/peer-port")
+	PEER_PORT=$(<"$DIR/peer-port")
 }
 
 listening_odd_peer() { # [OPTION VALUE]... -- STEP...
@@ -151,7 +158,7 @@ listening_odd_peer() { # [OPTION VALUE]... -- STEP...
 		shift
 	done
 	shift
-	start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "${options[@]}" --listen "$ADDRESS" \
+	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "${options[@]}" --listen "$ADDRESS" \
 		"$DIR/peer-port" "$@"
 }
 
@@ -166,7 +173,10 @@ resources() {
 same_resources() { [ "$(resources)" = "$RESOURCES" ]; }
 
 # User and system time of a process, in hundredths of a second.
-processor_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+processor_ticks() {
+	local fields
+	read -r -a fields <"/proc/$1/stat" && echo $((fields[13] + fields[14]))
+}
 
 # The test has lived so many seconds longer than when it set MARK to $SECONDS: for what must not happen.
 has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
@@ -177,7 +187,13 @@ in_time() {
 	[ $((SECONDS - MARK)) -le $limit ] || fail "it took $((SECONDS - MARK)) s: $(said)"
 }
 
-descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
+descriptors() { count_files "/proc/$1/fd"; }
+
+count_files() { # FOLDER
+	local files=("$1"/*)
+	[ -e "${files[0]}" ] || [ -L "${files[0]}" ] || files=()
+	echo ${#files[@]}
+}
 
 setup() {
 	DIR=$BATS_TEST_TMPDIR
@@ -188,7 +204,9 @@ setup() {
 }
 
 # Ends what a failed test left, and proves that nothing of RDMA is.
-teardown() {
+teardown() { clean_up; }
+
+clean_up() {
 	pkill -KILL -x 'rdma-server|rdma-client|damaging-server|damaging-client|misbehaving-pee|tutorial-peer|load-generator' || true
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
@@ -213,7 +231,19 @@ hash_of() { xxhsum -H2 "$1" 2>/dev/null | sed 's/ .*//'; }
 no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
 
 # The server answers no diagnosis.
-quiet() { ! cat "/proc/$SERVER"/task/*/comm | grep -q -x diagnosis; }
+quiet() { [ "$(threads_named diagnosis)" -eq 0 ]; }
+
+# threads_named PATTERN: how many threads of the server have such a name.
+threads_named() {
+	local file name n=0
+	for file in "/proc/$SERVER"/task/*/comm; do
+		# One may end meanwhile.
+		{ read -r name <"$file"; } 2>/dev/null || continue
+		# shellcheck disable=SC2053 # a pattern
+		[[ $name != $1 ]] || n=$((n + 1))
+	done
+	echo $n
+}
 
 # says STATUS PATTERN COMMAND...: the command ends so, having said that in one line.
 says() {

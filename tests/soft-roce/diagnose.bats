@@ -67,7 +67,6 @@ load diagnose
 	stop_server
 }
 
-is_as_the_schema_says() { tests/validate-report --diagnosis "$OUT"; }
 
 @test "--json is one document, --quiet says nothing" {
 	start_server any
@@ -84,7 +83,7 @@ is_as_the_schema_says() { tests/validate-report --diagnosis "$OUT"; }
 		and .counters.here.out_of_order == 0 and .counters.there.all.rcvd_pkts > 0' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
 	has "$ERR" '^verdict: RDMA works'
-	is_as_the_schema_says
+	cat "$OUT" >"$DIR/documents"
 	expect 0 client --json --quiet diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
 	[ ! -s "$ERR" ]
@@ -98,12 +97,14 @@ is_as_the_schema_says() { tests/validate-report --diagnosis "$OUT"; }
 		and .bandwidth == {"there": null, "back": null}
 		and .counters == {"here": null, "there": null}' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
-	is_as_the_schema_says
+	cat "$OUT" >>"$DIR/documents"
 	expect 3 client --quiet diagnose "$ADDRESS" "$PORT"
 	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
 	expect 0 client --json --quiet diagnose
 	jq -e '.status == 0 and .host == null and .verdict == "This host is ready for RDMA."' "$OUT"
-	is_as_the_schema_says
+	cat "$OUT" >>"$DIR/documents"
+	count "$DIR/documents" . 3
+	tests/validate-report --diagnosis "$DIR/documents"
 }
 
 @test "without a host: this host alone; without a port: that RDMA answers there" {
@@ -331,7 +332,7 @@ no_rights_are_said() {
 @test "a server that refuses: each reason as a sentence" {
 	local reason pattern
 	while read -r reason pattern; do
-		start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" --refuse "$reason" "$ADDRESS" \
+		start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --refuse "$reason" "$ADDRESS" \
 			"$DIR/peer-port"
 		diagnose 3 "$ADDRESS" "$PEER_PORT"
 		has "$OUT" "^connection *failed  .*$pattern"
@@ -351,7 +352,7 @@ no_rights_are_said() {
 }
 
 @test "another program at the port, one of the tutorial" {
-	start_peer "$PAIR_BUILD/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
+	start_peer "$PAIR_PEERS/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
 	broke connection 'what listens on that port is not rdma-server' 'the other host'
 	kill -KILL "$PEER"

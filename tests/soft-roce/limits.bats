@@ -15,7 +15,7 @@ hold_place() {
 
 odd_here() {
 	local before=${#CLIENTS[@]}
-	"$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/odd.$before" 2>&1 &
+	"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/odd.$before" 2>&1 &
 	CLIENTS+=($!)
 	wait_line "$DIR/odd.$before" '^here$'
 }
@@ -305,7 +305,7 @@ idle_from_one_address() {
 	odd_here --half-open "$ADDRESS" "$PORT"
 	# Those who come now take what gets free, as the good ones do.
 	for i in 1 2 3 4; do
-		"$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get beats \
+		"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get beats \
 			>>"$DIR/more" 2>&1 &
 		CLIENTS+=($!)
 		expect 0 client --timeout 60 write "$ADDRESS" "$PORT"

@@ -8,7 +8,7 @@ load common
 crowd_of_idlers() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
-	"$PAIR_BUILD/tests/soft-roce/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
+	"$PAIR_PEERS/tests/soft-roce/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
 		>"$DIR/crowd" 2>&1 7>&- 8>&- &
 	PEER=$!
 	wait_line "$DIR/crowd" "$2"

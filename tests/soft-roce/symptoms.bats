@@ -175,7 +175,7 @@ no_device_is_said() {
 @test "a server that refuses: each reason as a sentence" {
 	local reason pattern
 	while read -r reason pattern; do
-		start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" --refuse "$reason" "$ADDRESS" \
+		start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --refuse "$reason" "$ADDRESS" \
 			"$DIR/peer-port"
 		says 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
 		wait "$PEER"

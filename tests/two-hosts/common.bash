@@ -71,7 +71,9 @@ setup() {
 
 same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]; }
 
-teardown() {
+teardown() { clean_up; }
+
+clean_up() {
 	mend
 	local name
 	for name in "$FAR"/*.pid; do
