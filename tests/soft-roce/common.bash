@@ -195,7 +195,22 @@ count_files() { # FOLDER
 	echo ${#files[@]}
 }
 
+# bats notes before each command where it stands, for its report of a failure. In an emulated guest that takes
+# ten times as long as the command, and where one failed can as well be noted then.
+note_failures_only() {
+	trap - DEBUG
+	trap note_failure ERR
+}
+
+note_failure() {
+	bats_check_status_from_trap
+	[ -z "$BATS_DEBUG_LAST_STACK_TRACE_IS_VALID" ] || return 0
+	bats_capture_stack_trace
+	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
+}
+
 setup() {
+	note_failures_only
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	RESOURCES=$(resources)
@@ -207,13 +222,24 @@ setup() {
 teardown() { clean_up; }
 
 clean_up() {
-	pkill -KILL -x 'rdma-server|rdma-client|damaging-server|damaging-client|misbehaving-pee|tutorial-peer|load-generator' || true
+	kill_named rdma-server rdma-client damaging-server damaging-client misbehaving-peer tutorial-peer \
+		load-generator
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
 }
 
-# The kernel knows the first 15 characters of a program's name.
-kill_peers() { pkill -KILL -x misbehaving-pee; }
+# kill_named NAME...: whatever runs under these names. The kernel knows the first 15 characters of each.
+kill_named() {
+	local folder running name
+	for folder in /proc/[0-9]*; do
+		{ read -r running <"$folder/comm"; } 2>/dev/null || continue
+		for name; do
+			[ "$running" != "${name:0:15}" ] || kill -KILL "${folder#/proc/}" || true
+		done
+	done
+}
+
+kill_peers() { kill_named misbehaving-peer; }
 
 # No sanitizer has found anything, in whichever process; scripts/test sends the reports there.
 has_no_reports() {

@@ -5,6 +5,7 @@ load common
 load streams
 
 setup() {
+	note_failures_only
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	RESOURCES=$(resources)
