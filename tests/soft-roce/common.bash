@@ -215,7 +215,7 @@ setup() {
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	RESOURCES=$(resources)
 	# shellcheck disable=SC2034 # for the tests
-	CLIENTS=() PEER='' PEER_PORT=''
+	CLIENTS=() PEER='' PEER_PORT='' UNDO=()
 }
 
 # Ends what a failed test left, and proves that nothing of RDMA is.
@@ -224,8 +224,20 @@ teardown() { clean_up; }
 clean_up() {
 	kill_named rdma-server rdma-client damaging-server damaging-client misbehaving-peer tutorial-peer \
 		load-generator
+	undo_all
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
+}
+
+# undo COMMAND...: has it run at the end of the test, however that ends; the last that was named comes first.
+undo() { UNDO=("$*" "${UNDO[@]}"); }
+
+undo_all() {
+	local command
+	for command in "${UNDO[@]}"; do
+		$command || fail "$command"
+	done
+	UNDO=()
 }
 
 # kill_named NAME...: whatever runs under these names. The kernel knows the first 15 characters of each.
@@ -275,61 +287,19 @@ threads_named() {
 says() {
 	local status=$1 pattern=$2
 	shift 2
-	expect "$status" "$@"
-	one_line "$ERR"
-	has "$ERR" "$pattern"
+	expect "$status" "$@" && one_line "$ERR" && has "$ERR" "$pattern"
 }
 
 # An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
 ethernet_up() {
 	ip netns add far
+	undo ip netns delete far
 	ip link add near0 type veth peer name far0 netns far
+	undo ip link delete near0
 	ip address add 10.95.0.1/24 dev near0
 	ip link set near0 up
 	ip -n far address add 10.95.0.2/24 dev far0
 	ip -n far link set far0 up
 	rdma link add rxe1 type rxe netdev near0
-	RESOURCES=$(resources)
-}
-
-ethernet_down() {
-	rdma link delete rxe1
-	ip link delete near0
-	ip netns delete far
-	RESOURCES=$(resources)
-}
-
-# What takes its time, and in which a sanitizer finds nothing more.
-only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
-
-# These take something away from this host while a command runs, and have its status.
-
-without_device() {
-	local status=0
-	rdma link delete "$VM_DEVICE"
-	"$@" || status=$?
-	rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
-	RESOURCES=$(resources)
-	return $status
-}
-
-# The kernel would load the module when it is asked for, so it may not.
-without_rdma_ucm() {
-	local status=0 loader
-	loader=$(sysctl -n kernel.modprobe)
-	sysctl -qw kernel.modprobe=/bin/false
-	modprobe -r rdma_ucm
-	"$@" || status=$?
-	modprobe rdma_ucm
-	sysctl -qw kernel.modprobe="$loader"
-	return $status
-}
-
-without_rights() {
-	local status=0 mode
-	mode=$(stat -c %a /dev/infiniband/rdma_cm)
-	chmod 600 /dev/infiniband/rdma_cm
-	"$@" || status=$?
-	chmod "$mode" /dev/infiniband/rdma_cm
-	return $status
+	undo rdma link delete rxe1
 }

@@ -37,7 +37,7 @@ begin_early() {
 }
 
 @test "too little memory for all" {
-	only_in_release
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'a sanitizer takes more memory than that'
 	(
 		ulimit -v 400000
 		exec "$PAIR_BIN/rdma-server" --port-file "$DIR/port" any >"$LOG" 2>"$ERRORS"
