@@ -1,8 +1,11 @@
 # What all soft-RoCE tests share. They run inside a guest of scripts/vm, as root, from the top of the
-# tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of the test peers: another
-# build (sanitizers) is tested by naming it there. PAIR_SCALE divides the numbers of clients.
+# tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of their variants whose data is
+# damaged: another build (sanitizers) is tested by naming it there. PAIR_PEERS is the folder of the build
+# whose test peers are used. PAIR_SCALE divides the numbers of clients.
 #
-# Tests wait for lines and states, with a deadline that is long because only a failure reaches it.
+# Tests wait for lines and states, with a deadline that is long because only a failure reaches it. An
+# emulated guest takes 10 ms to start the smallest program, a hundred times as long as for a line of the
+# shell's own, so the functions here start none where they can.
 
 # shellcheck shell=bash
 
@@ -13,14 +16,15 @@ AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
 
 PAIR_BIN=${PAIR_BIN:-.}
 PAIR_BUILD=${PAIR_BUILD:-build}
+PAIR_PEERS=${PAIR_PEERS:-$PAIR_BUILD}
 PAIR_SCALE=${PAIR_SCALE:-1}
 WAIT_SECONDS=60
 ADDRESS=$VM_ADDRESS
 SERVER='' PORT=''
 
-odd_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "$@"; }
-tutorial_peer() { timeout 90 "$PAIR_BUILD/tests/soft-roce/tutorial-peer" "$@"; }
-swarm() { timeout 500 "$PAIR_BUILD/tests/soft-roce/load-generator" "$@"; }
+odd_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@"; }
+tutorial_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/tutorial-peer" "$@"; }
+swarm() { timeout 500 "$PAIR_PEERS/tests/soft-roce/load-generator" "$@"; }
 client() { timeout 120 "$PAIR_BIN/rdma-client" "$@"; }
 
 fail() {
@@ -76,12 +80,12 @@ one_line() {
 # start_server ARGUMENT...: starts it (or the variant $PAIR_SERVER), with $STDIN as its standard input,
 # and waits for its port. Guests are slow and crowded, so handshakes get more time than by default.
 start_server() {
-	rm -f "$DIR/port"
+	[ ! -e "$DIR/port" ] || rm "$DIR/port"
 	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" --handshake-timeout 60 --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
-	PORT=$(cat "$DIR/port")
+	PORT=$(<"$DIR/port")
 }
 
 # ends_with STATUS PID: that child of ours ends in time, with that status.
@@ -125,7 +129,10 @@ start_good() {
 	wait_line "$DIR/good-out" '^received MSG_MR'
 }
 
-feed_good() { printf x | tee -a "$DIR/good" >&7; }
+feed_good() {
+	printf x >>"$DIR/good"
+	printf x >&7
+}
 
 # good_was_served: it still is there, and all that it sent arrives, and is verified at both ends.
 good_was_served() {
@@ -137,11 +144,11 @@ good_was_served() {
 
 # peer_at PROGRAM...: starts a peer that listens, and waits for its port.
 start_peer() {
-	rm -f "$DIR/peer-port"
+	[ ! -e "$DIR/peer-port" ] || rm "$DIR/peer-port"
 	"$@" >"$DIR/peer" 2>&1 &
 	PEER=$!
 	wait_until test -s "$DIR/peer-port" || fail "no peer: $(cat "$DIR/peer")"
-	PEER_PORT=$(cat "$DIR/peer-port")
+	PEER_PORT=$(<"$DIR/peer-port")
 }
 
 listening_odd_peer() { # [OPTION VALUE]... -- STEP...
@@ -151,7 +158,7 @@ listening_odd_peer() { # [OPTION VALUE]... -- STEP...
 		shift
 	done
 	shift
-	start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "${options[@]}" --listen "$ADDRESS" \
+	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "${options[@]}" --listen "$ADDRESS" \
 		"$DIR/peer-port" "$@"
 }
 
@@ -166,7 +173,10 @@ resources() {
 same_resources() { [ "$(resources)" = "$RESOURCES" ]; }
 
 # User and system time of a process, in hundredths of a second.
-processor_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+processor_ticks() {
+	local fields
+	read -r -a fields <"/proc/$1/stat" && echo $((fields[13] + fields[14]))
+}
 
 # The test has lived so many seconds longer than when it set MARK to $SECONDS: for what must not happen.
 has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
@@ -177,25 +187,71 @@ in_time() {
 	[ $((SECONDS - MARK)) -le $limit ] || fail "it took $((SECONDS - MARK)) s: $(said)"
 }
 
-descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
+descriptors() { count_files "/proc/$1/fd"; }
+
+count_files() { # FOLDER
+	local files=("$1"/*)
+	[ -e "${files[0]}" ] || [ -L "${files[0]}" ] || files=()
+	echo ${#files[@]}
+}
+
+# bats notes before each command where it stands, for its report of a failure. In an emulated guest that takes
+# ten times as long as the command, and where one failed can as well be noted then.
+note_failures_only() {
+	trap - DEBUG
+	trap note_failure ERR
+}
+
+note_failure() {
+	bats_check_status_from_trap
+	[ -z "$BATS_DEBUG_LAST_STACK_TRACE_IS_VALID" ] || return 0
+	bats_capture_stack_trace
+	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
+}
 
 setup() {
+	note_failures_only
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	RESOURCES=$(resources)
 	# shellcheck disable=SC2034 # for the tests
-	CLIENTS=() PEER='' PEER_PORT=''
+	CLIENTS=() PEER='' PEER_PORT='' UNDO=()
 }
 
 # Ends what a failed test left, and proves that nothing of RDMA is.
-teardown() {
-	pkill -KILL -x 'rdma-server|rdma-client|damaging-server|damaging-client|misbehaving-pee|tutorial-peer|load-generator' || true
+teardown() { clean_up; }
+
+clean_up() {
+	kill_named rdma-server rdma-client damaging-server damaging-client misbehaving-peer tutorial-peer \
+		load-generator
+	undo_all
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
 }
 
-# The kernel knows the first 15 characters of a program's name.
-kill_peers() { pkill -KILL -x misbehaving-pee; }
+# undo COMMAND...: has it run at the end of the test, however that ends; the last that was named comes first.
+undo() { UNDO=("$*" "${UNDO[@]}"); }
+
+undo_all() {
+	local command
+	for command in "${UNDO[@]}"; do
+		$command || fail "$command"
+	done
+	UNDO=()
+}
+
+# kill_named NAME...: whatever runs under these names. The kernel knows the first 15 characters of each.
+kill_named() {
+	local folder running name
+	for folder in /proc/[0-9]*; do
+		{ read -r running <"$folder/comm"; } 2>/dev/null || continue
+		for name; do
+			[ "$running" != "${name:0:15}" ] || kill -KILL "${folder#/proc/}" || true
+		done
+	done
+}
+
+kill_peers() { kill_named misbehaving-peer; }
 
 # No sanitizer has found anything, in whichever process; scripts/test sends the reports there.
 has_no_reports() {
@@ -213,67 +269,37 @@ hash_of() { xxhsum -H2 "$1" 2>/dev/null | sed 's/ .*//'; }
 no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
 
 # The server answers no diagnosis.
-quiet() { ! cat "/proc/$SERVER"/task/*/comm | grep -q -x diagnosis; }
+quiet() { [ "$(threads_named diagnosis)" -eq 0 ]; }
+
+# threads_named PATTERN: how many threads of the server have such a name.
+threads_named() {
+	local file name n=0
+	for file in "/proc/$SERVER"/task/*/comm; do
+		# One may end meanwhile.
+		{ read -r name <"$file"; } 2>/dev/null || continue
+		# shellcheck disable=SC2053 # a pattern
+		[[ $name != $1 ]] || n=$((n + 1))
+	done
+	echo $n
+}
 
 # says STATUS PATTERN COMMAND...: the command ends so, having said that in one line.
 says() {
 	local status=$1 pattern=$2
 	shift 2
-	expect "$status" "$@"
-	one_line "$ERR"
-	has "$ERR" "$pattern"
+	expect "$status" "$@" && one_line "$ERR" && has "$ERR" "$pattern"
 }
 
 # An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
 ethernet_up() {
 	ip netns add far
+	undo ip netns delete far
 	ip link add near0 type veth peer name far0 netns far
+	undo ip link delete near0
 	ip address add 10.95.0.1/24 dev near0
 	ip link set near0 up
 	ip -n far address add 10.95.0.2/24 dev far0
 	ip -n far link set far0 up
 	rdma link add rxe1 type rxe netdev near0
-	RESOURCES=$(resources)
-}
-
-ethernet_down() {
-	rdma link delete rxe1
-	ip link delete near0
-	ip netns delete far
-	RESOURCES=$(resources)
-}
-
-# What takes its time, and in which a sanitizer finds nothing more.
-only_in_release() { [ "$PAIR_SCALE" -eq 1 ] || skip 'in the release part only'; }
-
-# These take something away from this host while a command runs, and have its status.
-
-without_device() {
-	local status=0
-	rdma link delete "$VM_DEVICE"
-	"$@" || status=$?
-	rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
-	RESOURCES=$(resources)
-	return $status
-}
-
-# The kernel would load the module when it is asked for, so it may not.
-without_rdma_ucm() {
-	local status=0 loader
-	loader=$(sysctl -n kernel.modprobe)
-	sysctl -qw kernel.modprobe=/bin/false
-	modprobe -r rdma_ucm
-	"$@" || status=$?
-	modprobe rdma_ucm
-	sysctl -qw kernel.modprobe="$loader"
-	return $status
-}
-
-without_rights() {
-	local status=0 mode
-	mode=$(stat -c %a /dev/infiniband/rdma_cm)
-	chmod 600 /dev/infiniband/rdma_cm
-	"$@" || status=$?
-	chmod "$mode" /dev/infiniband/rdma_cm
-	return $status
+	undo rdma link delete rxe1
 }

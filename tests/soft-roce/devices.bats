@@ -18,7 +18,7 @@ teardown_file() {
 SECOND=10.94.0.1
 
 # Threads of the server that poll a device.
-cq_threads() { cat "/proc/$SERVER"/task/*/comm | grep -c '^cq-'; }
+cq_threads() { threads_named 'cq-*'; }
 
 @test "one server, two devices, a CQ thread for each" {
 	start_server any
@@ -112,7 +112,7 @@ server_has_stopped() {
 }
 
 @test "a device goes away under a waiting client: exit 1 with the reason" {
-	start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" --listen "$SECOND" "$DIR/peer-port" \
+	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --listen "$SECOND" "$DIR/peer-port" \
 		get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$SECOND" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# rdma-client diagnose: what it says of healthy hosts, and of every fault that one host can show.
+# rdma-client diagnose: what it says of healthy hosts, its options, and how it treats names and servers.
+# What it says of failures: symptoms.bats.
 
 load common
 load diagnose
@@ -67,7 +68,6 @@ load diagnose
 	stop_server
 }
 
-is_as_the_schema_says() { tests/validate-report --diagnosis "$OUT"; }
 
 @test "--json is one document, --quiet says nothing" {
 	start_server any
@@ -84,7 +84,7 @@ is_as_the_schema_says() { tests/validate-report --diagnosis "$OUT"; }
 		and .counters.here.out_of_order == 0 and .counters.there.all.rcvd_pkts > 0' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
 	has "$ERR" '^verdict: RDMA works'
-	is_as_the_schema_says
+	cat "$OUT" >"$DIR/documents"
 	expect 0 client --json --quiet diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
 	[ ! -s "$ERR" ]
@@ -98,12 +98,14 @@ is_as_the_schema_says() { tests/validate-report --diagnosis "$OUT"; }
 		and .bandwidth == {"there": null, "back": null}
 		and .counters == {"here": null, "there": null}' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
-	is_as_the_schema_says
+	cat "$OUT" >>"$DIR/documents"
 	expect 3 client --quiet diagnose "$ADDRESS" "$PORT"
 	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
 	expect 0 client --json --quiet diagnose
 	jq -e '.status == 0 and .host == null and .verdict == "This host is ready for RDMA."' "$OUT"
-	is_as_the_schema_says
+	cat "$OUT" >>"$DIR/documents"
+	count "$DIR/documents" . 3
+	tests/validate-report --diagnosis "$DIR/documents"
 }
 
 @test "without a host: this host alone; without a port: that RDMA answers there" {
@@ -117,241 +119,43 @@ is_as_the_schema_says() { tests/validate-report --diagnosis "$OUT"; }
 	has "$OUT" '^verdict: No fault as far as was looked, up to: connection\.$'
 }
 
-no_device_is_said() {
-	diagnose 3 && broke 'this host' 'this host has no RDMA device' 'this host' &&
-		diagnose 3 "$ADDRESS" 7471 &&
-		broke 'this host' 'this host has no RDMA device' 'this host' &&
-		has "$OUT" '^ *seen: .*holds none' && has "$OUT" '^ *next: load the driver' &&
-		has "$OUT" '^connection  skipped it was not reached$'
-}
-
-@test "no RDMA device" {
-	without_device no_device_is_said
-}
-
-no_module_is_said() {
-	diagnose 3 "$ADDRESS" 7471 &&
-		broke 'this host' "the RDMA connection manager's device file is missing" 'this host' &&
-		has "$OUT" '^ *next: modprobe rdma_ucm$'
-}
-
-@test "rdma_ucm is not loaded" {
-	without_rdma_ucm no_module_is_said
-}
-
-no_rights_are_said() {
-	diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471 &&
-		broke 'this host' 'this user may not open the RDMA device files' 'this host'
-}
-
-@test "no right to open the RDMA device files" {
-	without_rights no_rights_are_said
-}
-
-@test "locked memory too small, at the client and at the server; an ordinary user has enough" {
-	local file=/tmp/port-of-nobody kib
-	start_server any
-	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
-	broke 'this host' 'this process may lock too little memory' 'this host'
-	has "$OUT" '^ *next: raise .ulimit -l.'
-	# Enough for a queue pair, but not for the data.
-	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
-	broke connection 'the locked-memory limit is too low' 'this host'
-	has "$OUT" '^ *seen: .*needed .* KiB more, the limit is 1024 KiB'
-	diagnose_as 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
-	clean
-	stop_server
-	for kib in 4 1024; do
-		rm -f $file
-		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
-		SERVER=$!
-		wait_until test -s $file
-		diagnose 3 "$ADDRESS" "$(cat $file)"
-		broke connection 'the server could not get the memory or the queue pair' 'the other host'
-		wait_line "$ERRORS" 'the locked-memory limit is too low'
-		stop_server
-	done
-	rm -f $file
-}
-
-@test "a device that there is not" {
-	diagnose 3 --device nothing0
-	broke 'this host' 'this host has no RDMA device of that name' 'this host'
-}
-
-@test "a host name that does not exist" {
-	diagnose 3 no.such.host.invalid 7471
-	has "$OUT" '^name        failed  '
-	has "$OUT" '^ *look: getent ahosts no.such.host.invalid$'
-	has "$OUT" '^verdict: RDMA does not work: .*; look at this host\.$'
-}
-
-@test "no network route, one that prohibits, a black hole" {
-	ip route add prohibit 10.98.0.0/24
-	ip route add blackhole 10.97.0.0/24
-	local failed=0
-	{
-		diagnose 3 10.99.0.1 7471 &&
-			broke route 'this host has no network route to that address' 'this host' &&
-			has "$OUT" '^ *look: ip route get 10.99.0.1$' &&
-			diagnose 3 10.98.0.1 7471 &&
-			broke route "this host's routes prohibit that address" 'this host' &&
-			diagnose 3 10.97.0.1 7471 &&
-			broke route 'the address cannot be used from here' 'this host'
-	} || failed=1
-	ip route delete prohibit 10.98.0.0/24
-	ip route delete blackhole 10.97.0.0/24
-	[ $failed -eq 0 ]
-}
-
-@test "a way through an interface without an RDMA device, loopback" {
-	ip link add plain0 type dummy
-	ip address add 10.96.0.1/24 dev plain0
-	ip link set plain0 up
-	local failed=0
-	{
-		diagnose 3 10.96.0.2 7471 &&
-			broke route 'through a network interface without an RDMA device' 'this host' &&
-			has "$OUT" "^ *seen: .*plain0.*$ADDRESS ($VM_DEVICE"
-	} || failed=1
-	ip link delete plain0
-	[ $failed -eq 0 ]
-	diagnose 3 127.0.0.1 7471
-	has "$OUT" '^route       failed  '
-	has "$OUT" "^ *seen: .*$ADDRESS ($VM_DEVICE"
-}
-
-@test "the interface is down" {
-	ip link add plain0 type dummy
-	ip address add 10.96.0.1/24 dev plain0
-	ip link set plain0 up
-	rdma link add rxe3 type rxe netdev plain0
-	ip link set plain0 down
-	local failed=0
-	{
-		diagnose 3 --device rxe3 && broke 'this host' 'no RDMA port that may be used is active' 'this host' &&
-			diagnose 3 10.96.0.2 7471 && has "$OUT" '^route       failed  '
-	} || failed=1
-	rdma link delete rxe3
-	ip link delete plain0
-	[ $failed -eq 0 ]
-}
-
-@test "a host that is absent; one that is there but has no RDMA; one behind a smaller MTU" {
-	ethernet_up
-	local failed=0
-	{
-		diagnose 3 10.95.0.9 7471 &&
-			broke neighbour 'the host does not answer address resolution' \
-				'the other host, or the way to it' &&
-			has "$OUT" '^ *look: ip neighbour show to 10.95.0.9$' &&
-			diagnose 3 10.95.0.2 7471 &&
-			broke connection 'the host is up, but no RDMA answers there' \
-				'the other host, or the way to it' &&
-			has "$OUT" '^neighbour   ok ' && has "$OUT" '^path        ok ' &&
-			diagnose 3 10.95.0.2 &&
-			broke connection 'the host is up, but no RDMA answers there' \
-				'the other host, or the way to it' &&
-			ip -n far link set far0 mtu 1400 &&
-			diagnose 3 10.95.0.2 7471 &&
-			has "$OUT" '^path        failed  packets as large as this host.s interface allows' &&
-			has "$OUT" '^ *seen: datagrams of 1[34][0-9][0-9] bytes arrive, those of 1500 are' &&
-			has "$OUT" '^verdict: RDMA does not work: probably the host is up, but no RDMA answers'
-	} || failed=1
-	ethernet_down
-	[ $failed -eq 0 ] || fail "$(said)"
-}
-
 @test "a name with several addresses: one that answers is taken, as for an exchange" {
 	ethernet_up
 	ip -6 address add fd95::1/64 dev near0 nodad
 	printf 'fd95::9 twin\n%s twin\n' "$ADDRESS" >"$DIR/hosts"
 	mount --bind "$DIR/hosts" /etc/hosts
-	local failed=0
+	undo umount /etc/hosts
 	start_server any
-	{
-		expect 0 client write twin "$PORT" && diagnose 0 twin "$PORT" && clean &&
-			has "$OUT" "^name        ok      fd95::9, $ADDRESS" &&
-			printf 'fd95::9 twin\n10.95.0.9 twin\n' >"$DIR/hosts" &&
-			diagnose 3 twin "$PORT" &&
-			broke neighbour 'the host does not answer address resolution' \
-				'the other host, or the way to it'
-	} || failed=1
-	umount /etc/hosts
+	expect 0 client write twin "$PORT"
+	diagnose 0 twin "$PORT"
+	clean
+	has "$OUT" "^name        ok      fd95::9, $ADDRESS"
+	printf 'fd95::9 twin\n10.95.0.9 twin\n' >"$DIR/hosts"
+	diagnose 3 twin "$PORT"
+	broke neighbour 'the host does not answer address resolution' 'the other host, or the way to it'
 	stop_server
-	ethernet_down
-	[ $failed -eq 0 ] || fail "$(said)"
-}
-
-@test "addresses of many hosts, or without their interface; a gateway that is absent" {
-	ethernet_up
-	ip route add 10.93.0.0/24 via 10.95.0.77
-	local failed=0
-	{
-		diagnose 3 10.95.0.255 7471 &&
-			broke route 'an address of many hosts' 'this host' &&
-			diagnose 3 fe80::1 7471 &&
-			broke route 'the address cannot be used from here' 'this host' &&
-			has "$OUT" '^ *seen: a link-local address needs its interface' &&
-			diagnose 3 10.93.0.1 7471 &&
-			has "$OUT" '^ *seen: the gateway 10.95.0.77 does not answer ARP' &&
-			has "$OUT" '^ *look: ip neighbour show to 10.95.0.77$'
-	} || failed=1
-	ethernet_down
-	[ $failed -eq 0 ] || fail "$(said)"
-}
-
-@test "nothing listens on the port" {
-	diagnose 3 "$ADDRESS" 7471
-	broke connection 'nothing listens on that port' 'the other host'
-	has "$OUT" '^ *next: start rdma-server there'
-	has "$OUT" '^ *after: [0-9]* ms$'
 }
 
 @test "--source and --device choose the way" {
 	ip address add 10.94.0.1/24 dev "$VM_INTERFACE"
-	local failed=0
+	undo ip address delete 10.94.0.1/24 dev "$VM_INTERFACE"
 	start_server any
-	{
-		diagnose 0 --source 10.94.0.1 "$ADDRESS" "$PORT" && clean &&
-			has "$OUT" '^ *gid  *::ffff:10.94.0.1  *::ffff:'"$ADDRESS" &&
-			diagnose 0 --device "$VM_DEVICE" "$ADDRESS" "$PORT" && clean &&
-			diagnose 3 --source 10.1.2.3 "$ADDRESS" "$PORT" &&
-			broke route 'this host does not have the source address' 'this host' &&
-			diagnose 3 --source ::1 "$ADDRESS" "$PORT" &&
-			broke route 'the address cannot be used from here' 'this host' &&
-			diagnose 3 --source no.such.host.invalid "$ADDRESS" "$PORT" &&
-			has "$OUT" '^ *seen: .*--source no.such.host.invalid\|failed .*--source no.such'
-	} || failed=1
-	ip address delete 10.94.0.1/24 dev "$VM_INTERFACE"
+	diagnose 0 --source 10.94.0.1 "$ADDRESS" "$PORT"
+	clean
+	has "$OUT" '^ *gid  *::ffff:10.94.0.1  *::ffff:'"$ADDRESS"
+	diagnose 0 --device "$VM_DEVICE" "$ADDRESS" "$PORT"
+	clean
+	diagnose 3 --source 10.1.2.3 "$ADDRESS" "$PORT"
+	broke route 'this host does not have the source address' 'this host'
+	diagnose 3 --source ::1 "$ADDRESS" "$PORT"
+	broke route 'the address cannot be used from here' 'this host'
+	diagnose 3 --source no.such.host.invalid "$ADDRESS" "$PORT"
+	has "$OUT" '^ *seen: .*--source no.such.host.invalid\|failed .*--source no.such'
 	stop_server
-	[ $failed -eq 0 ]
-}
-
-@test "a server that refuses: each reason as a sentence" {
-	local reason pattern
-	while read -r reason pattern; do
-		start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" --refuse "$reason" "$ADDRESS" \
-			"$DIR/peer-port"
-		diagnose 3 "$ADDRESS" "$PEER_PORT"
-		has "$OUT" "^connection *failed  .*$pattern"
-		has "$OUT" "^verdict: RDMA does not work: .*$pattern"
-		ends_with 0 "$PEER"
-	done <<-END
-	0 its program refused without a reason that we know
-	2 speaks protocol version 99, this program version 2
-	3 does not know this kind of session
-	4 could not get the memory or the queue pair
-	6 does not serve on the RDMA device behind that address
-	7 could not make sense of our introduction
-	8 is stopping and takes no more clients
-	13 the server serves as many diagnoses as it can
-	99 for a reason that this version does not know
-	END
 }
 
 @test "another program at the port, one of the tutorial" {
-	start_peer "$PAIR_BUILD/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
+	start_peer "$PAIR_PEERS/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
 	broke connection 'what listens on that port is not rdma-server' 'the other host'
 	kill -KILL "$PEER"

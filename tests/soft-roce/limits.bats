@@ -15,7 +15,7 @@ hold_place() {
 
 odd_here() {
 	local before=${#CLIENTS[@]}
-	"$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/odd.$before" 2>&1 &
+	"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/odd.$before" 2>&1 &
 	CLIENTS+=($!)
 	wait_line "$DIR/odd.$before" '^here$'
 }
@@ -26,9 +26,8 @@ let_go_of() { kill -KILL "$@"; }
 second_address_up() {
 	SECOND=10.77.0.77
 	ip address add "$SECOND/24" dev "$VM_INTERFACE"
+	undo ip address delete "$SECOND/24" dev "$VM_INTERFACE"
 }
-
-second_address_down() { ip address delete "$SECOND/24" dev "$VM_INTERFACE"; }
 
 FULL='the server is full: as many clients as its --max-clients allows are connected'
 FULL_ADDRESS="as many clients as the server's --max-clients-per-address allows"
@@ -195,47 +194,33 @@ feed() {
 
 @test "so many from one address, and others beside them" {
 	second_address_up
-	local failed=0
-	many_from_one_address || failed=1
-	second_address_down
-	[ $failed -eq 0 ]
-}
-
-many_from_one_address() {
-	start_server --timeout 60 --max-clients-per-address 2 any || return
-	hold_place mr get say:here beats || return
-	hold_place mr get say:here beats || return
-	says 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT" || return
-	has "$OUT" '^there is no place at the server; trying again.$' || return
-	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT" || return
-	[ ! -s "$ERRORS" ] || return
-	kill -0 "${CLIENTS[0]}" "${CLIENTS[1]}" || return
+	start_server --timeout 60 --max-clients-per-address 2 any
+	hold_place mr get say:here beats
+	hold_place mr get say:here beats
+	says 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT"
+	has "$OUT" '^there is no place at the server; trying again.$'
+	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT"
+	[ ! -s "$ERRORS" ]
+	kill -0 "${CLIENTS[0]}" "${CLIENTS[1]}"
 	let_go_of "${CLIENTS[0]}"
-	expect 0 client --timeout 60 write "$ADDRESS" "$PORT" || return
+	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
 	let_go_of "${CLIENTS[1]}"
-	counts_right 2 || return
+	counts_right 2
 	stop_server
 }
 
 @test "an address that has its share idle makes room for itself, not at the expense of others" {
 	second_address_up
-	local failed=0
-	idle_from_one_address || failed=1
-	second_address_down
-	[ $failed -eq 0 ]
-}
-
-idle_from_one_address() {
-	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients-per-address 1 any || return
-	hold_place mr get say:here beats || return
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients-per-address 1 any
+	hold_place mr get say:here beats
 	"$PAIR_BIN/rdma-client" --source "$SECOND" --input /dev/zero --quiet write "$ADDRESS" "$PORT" \
 		>"$DIR/other" 2>&1 &
 	local other=$!
-	expect 0 client --timeout 60 write "$ADDRESS" "$PORT" || return
-	wait_until count "$ERRORS" 'another client needed the place' 1 || return
-	kill -0 $other || return
+	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
+	wait_until count "$ERRORS" 'another client needed the place' 1
+	kill -0 $other
 	kill -KILL $other "${CLIENTS[@]}"
-	wait_until no_clients || return
+	wait_until no_clients
 	stop_server
 }
 
@@ -305,7 +290,7 @@ idle_from_one_address() {
 	odd_here --half-open "$ADDRESS" "$PORT"
 	# Those who come now take what gets free, as the good ones do.
 	for i in 1 2 3 4; do
-		"$PAIR_BUILD/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get beats \
+		"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get beats \
 			>>"$DIR/more" 2>&1 &
 		CLIENTS+=($!)
 		expect 0 client --timeout 60 write "$ADDRESS" "$PORT"

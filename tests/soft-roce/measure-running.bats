@@ -55,7 +55,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 		begins $way
 		kill_clients
 		document 0 --bandwidth --iterations 5 --verify
-		[ "$(wrong)" = '[0,0]' ]
+		tells "$NONE_WRONG"
 	done
 	wait_until quiet
 	[ "$(descriptors "$SERVER")" -eq "$before" ]

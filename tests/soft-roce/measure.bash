@@ -9,17 +9,49 @@ measure() {
 	expect "$status" client "$MODE" --warm-up 0 --poll event "$@" "$ADDRESS" "$PORT"
 }
 
-# document STATUS OPTION...: the same, with a JSON document in $OUT that is like its schema.
+# The documents of a test, and what each must say, are collected and checked at its end, all at once: jq and
+# the validator take longer to start than most measurements take.
+DOCUMENTS=() CLAIMS=()
+
+# document STATUS OPTION...: the same, with a JSON document in $OUT that is as its schema says.
 document() {
 	measure "$@" --json
-	tests/validate-report --measurement "$OUT" || fail "$(cat "$OUT")"
+	DOCUMENTS+=("$(<"$OUT")")
 }
 
-# tells FILTER: that document does, to jq.
-tells() { jq -e "$1" "$OUT" >"$DIR/told" || fail "not $1: $(cat "$OUT")"; }
+# tells FILTER...: to each of these jq says true of the last document.
+tells() {
+	local filter
+	for filter; do
+		CLAIMS+=("(.[$((${#DOCUMENTS[@]} - 1))] | $filter)")
+	done
+}
 
-# What is not right of all runs together, at this end and at the server's.
-wrong() { jq -c '[.results | map(.here.wrong_operations), map(.there.wrong_operations) | add]' "$OUT"; }
+# wrong WRONG: a filter; so many operations are wrong in all runs together, at this end and at the server's.
+wrong() {
+	echo "[.results | map(.here.wrong_operations), map(.there.wrong_operations) | add] == $1"
+}
+NONE_WRONG=$(wrong '[0,0]')
+
+documents_are_right() {
+	local claim
+	[ ${#DOCUMENTS[@]} -gt 0 ] || return 0
+	printf '%s\n' "${DOCUMENTS[@]}" >"$DIR/documents"
+	tests/validate-report --measurement "$DIR/documents" || fail "$(cat "$DIR/documents")" || return 1
+	[ ${#CLAIMS[@]} -gt 0 ] || return 0
+	if jq -s -e "$(printf '%s and ' "${CLAIMS[@]}") true" "$DIR/documents" >"$DIR/told"; then
+		return
+	fi
+	for claim in "${CLAIMS[@]}"; do
+		jq -s -e "$claim" "$DIR/documents" >"$DIR/told" || fail "not $claim" || true
+	done
+	fail "$(nl -v 0 "$DIR/documents")"
+}
+
+teardown() {
+	clean_up
+	documents_are_right
+}
 
 # begins OPTION...: a long one in the background, the last of ${CLIENTS[@]}, with its lines in
 # $DIR/running. It goes on when this returns.

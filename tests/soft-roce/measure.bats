@@ -86,28 +86,6 @@ load measure
 	stop_server
 }
 
-@test "--threads: each measures, and what they do comes to one" {
-	local option
-	start_server any
-	for MODE in write read; do
-		for option in '' --verify --bidirectional; do
-			# shellcheck disable=SC2086 # none is none
-			document 0 --bandwidth --duration 0.5 --size 4K --threads 3 --qps 2 $option
-			tells '.asked.threads == 3 and (.results[0] | .threads == 3 and .queue_pairs == 2)'
-			tells '.results[0].here | .bytes == 4096 * .operations and .seconds >= 0.5 and
-				.worst_interval_bytes_per_second <= .best_interval_bytes_per_second'
-			[ "$(wrong)" = '[0,0]' ]
-		done
-		# Of what comes back by several threads nobody knows the intervals.
-		tells '.results[0].there | .operations > 0 and .best_interval_bytes_per_second == null'
-		# Each has a place at the server, which is free again soon.
-		measure 0 --bandwidth --duration 0.05 --threads 4
-		measure 0 --bandwidth --duration 0.05 --threads 4
-		has "$OUT" '^counted here: '
-	done
-	stop_server
-}
-
 @test "--verify: every byte of every operation, whatever the size and the number of queue pairs" {
 	local size pairs
 	start_server any
@@ -116,12 +94,12 @@ load measure
 			for pairs in 1 3; do
 				document 0 --bandwidth --verify --size $size --qps $pairs --iterations 33
 				tells ".results[0] | .verified and .here.operations == 33 * $pairs"
-				[ "$(wrong)" = '[0,0]' ]
+				tells "$NONE_WRONG"
 			done
 			document 0 --bandwidth --verify --size $size --qps 2 --bidirectional --depth 3 \
 				--iterations 20
 			tells '.results[0] | [.here.operations, .there.operations] == [40, 40]'
-			[ "$(wrong)" = '[0,0]' ]
+			tells "$NONE_WRONG"
 		done
 		measure 0 --bandwidth --verify --duration 0.3 --qps 2 --bidirectional
 		has "$OUT" '^verified: every byte of every operation$'
@@ -137,7 +115,7 @@ load measure
 			for size in 1 3 4097 1M; do
 				document 0 --latency --verify --poll $poll --size $size --iterations 12
 				tells '.results[0] | .verified and .here.operations == 12'
-				[ "$(wrong)" = '[0,0]' ]
+				tells "$NONE_WRONG"
 			done
 		done
 	done
@@ -156,7 +134,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	else
 		document 5 "$@"
 	fi
-	[ "$(wrong)" = "$wanted" ] || fail "$(wrong), not $wanted: $*"
+	tells "$(wrong "$wanted")"
 	tells '.status == 5 and (.error | test("arrived damaged .*the data of 1 operation was not right"))'
 	stop_server
 }

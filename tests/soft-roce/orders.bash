@@ -7,7 +7,7 @@ SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 
 # No such session runs at the server.
 has_only() { [ "$(descriptors "$SERVER")" -eq "$1" ] && [ "$(threads)" -eq "$2" ]; }
-threads() { find "/proc/$SERVER/task" -mindepth 1 -maxdepth 1 | wc -l; }
+threads() { count_files "/proc/$SERVER/task"; }
 
 # ordering_peer [OPTION VALUE]... STEP...: an odd peer at the server.
 ordering_peer() {

@@ -8,7 +8,7 @@ load common
 crowd_of_idlers() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
-	"$PAIR_BUILD/tests/soft-roce/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
+	"$PAIR_PEERS/tests/soft-roce/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
 		>"$DIR/crowd" 2>&1 7>&- 8>&- &
 	PEER=$!
 	wait_line "$DIR/crowd" "$2"
@@ -37,7 +37,7 @@ begin_early() {
 }
 
 @test "too little memory for all" {
-	only_in_release
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'a sanitizer takes more memory than that'
 	(
 		ulimit -v 400000
 		exec "$PAIR_BIN/rdma-server" --port-file "$DIR/port" any >"$LOG" 2>"$ERRORS"

@@ -112,10 +112,10 @@ one_way() {
 		mkdir "$DIR/$mode"
 		into tar -x -C "$DIR/$mode"
 		LOG=$DIR/pipe start_server --output - --count 1 $mode
-		tar -c lib tests | expect 0 client "${SMALL[@]}" --input - $mode "$ADDRESS" "$PORT"
+		tar -c exchange tests | expect 0 client "${SMALL[@]}" --input - $mode "$ADDRESS" "$PORT"
 		server_ends 0
 		ends_with 0 "$TAKER"
-		diff -r lib "$DIR/$mode/lib"
+		diff -r exchange "$DIR/$mode/exchange"
 		diff -r tests "$DIR/$mode/tests"
 		# Lines went to standard error.
 		has "$ERRORS" '^received .*, XXH3'
@@ -366,80 +366,4 @@ damaged() {
 		"$PORT"
 	cmp "$DIR/data" "$DIR/in/data"
 	server_ends 0
-}
-
-@test "200 MB, both ways at once, both modes" {
-	only_in_release
-	local mode
-	mkdir "$DIR/in"
-	make_file "$DIR/up" 200000000
-	make_file "$DIR/down" 200000000
-	start_server --force --input "$DIR/down" --output "$DIR/in/" any
-	for mode in write read; do
-		expect 0 client --force --input "$DIR/up" --output "$DIR/got" $mode "$ADDRESS" "$PORT"
-		cmp "$DIR/up" "$DIR/in/up"
-		cmp "$DIR/down" "$DIR/got"
-	done
-	stop_server
-	[ ! -s "$ERRORS" ]
-}
-
-FIVE_GIB=$((5 << 30))
-
-# Sparse, with data where a counter of 32 bits would be at its end.
-make_sparse() {
-	truncate -s $FIVE_GIB "$1"
-	local place
-	for place in 0 2147483000 4294967000 $((FIVE_GIB - 1000)); do
-		head -c 1000 /dev/urandom | dd of="$1" bs=1000 seek=$place oflag=seek_bytes \
-			conv=notrunc status=none
-	done
-}
-
-# watch_peak PID: its peak memory, in KiB, is in $DIR/peak.PID when it has ended.
-watch_peak() {
-	while awk '/VmHWM/ { print $2 }' "/proc/$1/status" >"$DIR/new.$1" 2>/dev/null; do
-		[ ! -s "$DIR/new.$1" ] || mv "$DIR/new.$1" "$DIR/peak.$1"
-		sleep 0.1
-	done &
-}
-
-# small_and_right FILE PID PID: both have ended well, in 32 MiB, and that is what was received.
-small_and_right() {
-	local pid
-	for pid in "$2" "$3"; do
-		WAIT_SECONDS=900 ends_with 0 "$pid"
-		[ "$(cat "$DIR/peak.$pid")" -le 32768 ] || fail "$(cat "$DIR/peak.$pid") KiB"
-	done
-	SERVER=''
-	has_size "$1" $FIVE_GIB
-	# It is as sparse as it was, but for what a write of several blocks may fill.
-	[ "$(du -k "$1" | cut -f 1)" -le 512 ]
-	hash=$(hash_of "$DIR/sparse")
-	[ "$(hash_of "$1")" = "$hash" ]
-	has "$OUT" "XXH3 $hash"
-	has "$LOG" "XXH3 $hash"
-}
-
-@test "5 GiB, sparse, in 32 MiB of memory at either side: written by a client" {
-	only_in_release
-	mkdir "$DIR/in"
-	make_sparse "$DIR/sparse"
-	start_server --count 1 --output "$DIR/in/" write
-	watch_peak "$SERVER"
-	"$PAIR_BIN/rdma-client" --input "$DIR/sparse" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
-	CLIENTS=($!)
-	watch_peak "${CLIENTS[0]}"
-	small_and_right "$DIR/in/sparse" "${CLIENTS[0]}" "$SERVER"
-}
-
-@test "5 GiB, sparse, in 32 MiB of memory at either side: read by a client" {
-	only_in_release
-	make_sparse "$DIR/sparse"
-	start_server --count 1 --input "$DIR/sparse" read
-	watch_peak "$SERVER"
-	"$PAIR_BIN/rdma-client" --output "$DIR/got" read "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
-	CLIENTS=($!)
-	watch_peak "${CLIENTS[0]}"
-	small_and_right "$DIR/got" "${CLIENTS[0]}" "$SERVER"
 }

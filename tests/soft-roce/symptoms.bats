@@ -1,28 +1,79 @@
 #!/usr/bin/env bats
-# Every failure of a connection that soft-RoCE can show: one line that names the cause, and the
-# exit status that belongs to it.
+# Every failure of a connection that one host can show, and what is said of it: by an exchange one line that
+# names the cause, by a diagnosis the rung that breaks, the cause and the side; by both with the exit status
+# that belongs to it.
 
 load common
-
-no_device_is_said() {
-	says 3 'this host has no RDMA device (.*holds none); load the driver' \
-		client write "$ADDRESS" 7471 &&
-		says 1 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write
-}
+load diagnose
 
 @test "no RDMA device" {
-	without_device no_device_is_said
+	rdma link delete "$VM_DEVICE"
+	undo rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
+	says 3 'this host has no RDMA device (.*holds none); load the driver' client write "$ADDRESS" 7471
+	says 1 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write
+	diagnose 3
+	broke 'this host' 'this host has no RDMA device' 'this host'
+	diagnose 3 "$ADDRESS" 7471
+	broke 'this host' 'this host has no RDMA device' 'this host'
+	has "$OUT" '^ *seen: .*holds none'
+	has "$OUT" '^ *next: load the driver'
+	has "$OUT" '^connection  skipped it was not reached$'
 }
 
+# The kernel would load the module when it is asked for, so it may not.
 @test "rdma_ucm is not loaded" {
-	without_rdma_ucm says 3 \
-		"device $VM_DEVICE is there, /dev/infiniband/rdma_cm is not); modprobe rdma_ucm" \
+	undo sysctl -qw "kernel.modprobe=$(sysctl -n kernel.modprobe)"
+	undo modprobe rdma_ucm
+	sysctl -qw kernel.modprobe=/bin/false
+	modprobe -r rdma_ucm
+	says 3 "device $VM_DEVICE is there, /dev/infiniband/rdma_cm is not); modprobe rdma_ucm" \
 		client write "$ADDRESS" 7471
+	diagnose 3 "$ADDRESS" 7471
+	broke 'this host' "the RDMA connection manager's device file is missing" 'this host'
+	has "$OUT" '^ *next: modprobe rdma_ucm$'
 }
 
 @test "no right to open the RDMA device files" {
-	without_rights says 3 'this user may not open the RDMA device files' \
+	undo chmod "$(stat -c %a /dev/infiniband/rdma_cm)" /dev/infiniband/rdma_cm
+	chmod 600 /dev/infiniband/rdma_cm
+	says 3 'this user may not open the RDMA device files' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
+	diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471
+	broke 'this host' 'this user may not open the RDMA device files' 'this host'
+}
+
+@test "locked memory too small, at the client and at the server; an ordinary user has enough" {
+	local file=/tmp/port-of-nobody kib
+	start_server any
+	says 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
+		"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
+	broke 'this host' 'this process may lock too little memory' 'this host'
+	has "$OUT" '^ *next: raise .ulimit -l.'
+	# Enough for a queue pair, but not for the data.
+	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
+	broke connection 'the locked-memory limit is too low' 'this host'
+	has "$OUT" '^ *seen: .*needed .* KiB more, the limit is 1024 KiB'
+	diagnose_as 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
+	clean
+	stop_server
+	for kib in 4 1024; do
+		rm -f $file
+		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
+		SERVER=$!
+		wait_until test -s $file
+		[ $kib -ne 4 ] || {
+			says 3 'the server could not get the memory or the queue pair for another client' \
+				client write "$ADDRESS" "$(cat $file)"
+			has "$ERRORS" 'the locked-memory limit is too low'
+			: >"$ERRORS"
+		}
+		diagnose 3 "$ADDRESS" "$(cat $file)"
+		broke connection 'the server could not get the memory or the queue pair' 'the other host'
+		wait_line "$ERRORS" 'the locked-memory limit is too low'
+		stop_server
+	done
+	rm -f $file
 }
 
 @test "8 MiB of locked memory are enough for an ordinary user to serve 1,000 clients at once" {
@@ -38,87 +89,223 @@ no_device_is_said() {
 	rm -f $file
 }
 
-@test "locked memory too small, at the client and at the server" {
-	start_server any
-	says 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
-		"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
-	stop_server
-	local file=/tmp/port-of-nobody
-	rm -f $file
-	"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
-	SERVER=$!
-	wait_until test -s $file
-	says 3 'the server could not get the memory or the queue pair for another client' \
-		client write "$ADDRESS" "$(cat $file)"
-	has "$ERRORS" 'the locked-memory limit is too low'
-	stop_server
-}
-
 @test "too few file descriptors" {
 	# shellcheck disable=SC2016 # for the inner shell
 	says 1 'this process has too many open files' \
 		bash -c 'exec 3>&- 4>&- && ulimit -n 5 && exec "$@"' sh "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 }
 
+@test "a device that there is not" {
+	diagnose 3 --device nothing0
+	broke 'this host' 'this host has no RDMA device of that name' 'this host'
+}
+
+# A second device, on an interface that is up and has no address.
+plain_up() {
+	ip link add plain0 type dummy
+	undo ip link delete plain0
+	ip link set plain0 addrgenmode none
+	ip address flush dev plain0
+	ip link set plain0 up
+	rdma link add rxe3 type rxe netdev plain0
+	undo rdma link delete rxe3
+}
+
+@test "the device's interface has no address, or a link-local one only" {
+	plain_up
+	diagnose 3 --device rxe3
+	broke 'this host' 'interface has no address of the kind needed' 'this host'
+	has "$OUT" '^ *seen: port rxe3/1: network interface plain0 has no address$'
+	ip address add fe80::77/64 dev plain0 nodad
+	diagnose 3 --device rxe3
+	broke 'this host' 'interface has link-local IPv6 addresses only' 'this host'
+	has "$OUT" '^ *seen: port rxe3/1 has only fe80::77%plain0$'
+	ip address add 10.96.0.1/24 dev plain0
+	diagnose 0 --device rxe3
+}
+
+@test "the interface is down" {
+	plain_up
+	ip address add 10.96.0.1/24 dev plain0
+	ip link set plain0 down
+	diagnose 3 --device rxe3
+	broke 'this host' 'no RDMA port that may be used is active' 'this host'
+	diagnose 3 10.96.0.2 7471
+	has "$OUT" '^route       failed  '
+}
+
+@test "the device's file for programs is missing" {
+	local file
+	file=$(echo /dev/infiniband/uverbs*)
+	mv "$file" /dev/infiniband/away
+	undo mv /dev/infiniband/away "$file"
+	diagnose 3 "$ADDRESS" 7471
+	broke 'this host' "the RDMA device's file for programs is missing" 'this host'
+	has "$OUT" "^ *seen: $VM_DEVICE is there, $file is not\$"
+	undo_all
+	diagnose 0
+}
+
+# The kernel has to have done with the namespace before devices are shared again.
+@test "a network namespace that the device does not belong to" {
+	rdma system set netns exclusive
+	undo wait_until rdma system set netns shared
+	ip netns add bare
+	undo ip netns delete bare
+	diagnose_as 3 ip netns exec bare "$PAIR_BIN/rdma-client" diagnose
+	broke 'this host' 'this network namespace has no RDMA device, and none is shared' 'this host'
+	has "$OUT" '^ *seen: .*netns_mode of ib_core is exclusive$'
+	diagnose 0
+	says 3 'this network namespace has no RDMA device, and none is shared (.*exclusive)' \
+		ip netns exec bare "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
+}
+
 @test "a host name that does not exist" {
 	says 3 'cannot find the host no.such.host.invalid:7471' \
 		client --timeout 4 write no.such.host.invalid 7471
+	diagnose 3 no.such.host.invalid 7471
+	has "$OUT" '^name        failed  '
+	has "$OUT" '^ *look: getent ahosts no.such.host.invalid$'
+	has "$OUT" '^verdict: RDMA does not work: .*; look at this host\.$'
 }
 
-@test "no network route" {
-	says 3 'this host has no network route to that address' client write 10.99.0.1 7471
+# no_way ADDRESS CAUSE SIDE: both say that of an address that has no route, or one that leads nowhere.
+no_way() {
+	says 3 "$2" client write "$1" 7471
+	diagnose 3 "$1" 7471
+	broke route "$2" "$3"
 }
 
-@test "a route that prohibits the address, a route into a black hole" {
-	ip route add prohibit 10.98.0.0/24
-	ip route add blackhole 10.97.0.0/24
-	local failed=0
-	says 3 "this host's routes prohibit that address" client write 10.98.0.1 7471 || failed=1
-	says 3 'the address cannot be used from here' client write 10.97.0.1 7471 || failed=1
-	ip route delete prohibit 10.98.0.0/24
-	ip route delete blackhole 10.97.0.0/24
-	[ $failed -eq 0 ]
+@test "no network route, and routes that prohibit, discard or are unreachable" {
+	local kind
+	no_way 10.99.0.1 'this host has no network route to that address' 'this host'
+	has "$OUT" '^ *look: ip route get 10.99.0.1$'
+	for kind in 'prohibit 10.98.0.0/24' 'blackhole 10.97.0.0/24' 'unreachable 10.92.0.0/24'; do
+		# shellcheck disable=SC2086 # words
+		ip route add $kind
+		undo ip route delete "$kind"
+	done
+	no_way 10.98.0.1 "this host's routes prohibit that address" 'this host'
+	no_way 10.97.0.1 'the address cannot be used from here' 'this host'
+	no_way 10.92.0.1 'the network says that this address cannot be reached' \
+		'the other host, or the way to it'
 }
 
-@test "a route through an interface without an RDMA device" {
+@test "a route through an interface without an RDMA device; a loopback address" {
 	ip link add plain0 type dummy
+	undo ip link delete plain0
 	ip address add 10.96.0.1/24 dev plain0
 	ip link set plain0 up
-	local failed=0
 	says 3 "RDMA device (the route leaves through plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
-		client write 10.96.0.2 7471 || failed=1
+		client write 10.96.0.2 7471
 	says 1 'the network interface of that address has no RDMA device' \
-		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write || failed=1
-	ip link delete plain0
-	[ $failed -eq 0 ]
-}
-
-@test "loopback" {
+		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write
+	diagnose 3 10.96.0.2 7471
+	broke route 'through a network interface without an RDMA device' 'this host'
+	has "$OUT" "^ *seen: .*plain0.*$ADDRESS ($VM_DEVICE"
+	undo_all
 	says 3 "this is a loopback address.*RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
 		client write 127.0.0.1 7471
+	diagnose 3 127.0.0.1 7471
+	has "$OUT" '^route       failed  '
+	has "$OUT" "^ *seen: .*$ADDRESS ($VM_DEVICE"
 }
 
-@test "a host that does not answer ARP; one that is there but has no RDMA" {
+@test "the interface on the way has no carrier" {
 	ethernet_up
-	local failed=0
-	says 3 'the host does not answer address resolution' client write 10.95.0.9 7471 || failed=1
+	ip -n far link set far0 down
+	wait_until grep -q lowerlayerdown /sys/class/net/near0/operstate
+	diagnose 3 10.95.0.2 7471
+	broke route 'the network interface on the way to that address is down' 'this host'
+	has "$OUT" '^ *seen: through near0, which has no carrier$'
+}
+
+@test "a host that is absent; one that is there but has no RDMA; one behind a smaller MTU" {
+	ethernet_up
+	says 3 'the host does not answer address resolution' client write 10.95.0.9 7471
 	says 3 '(ARP or neighbour discovery) in time (no answer within 1 s)' \
-		client --timeout 1 write 10.95.0.8 7471 || failed=1
+		client --timeout 1 write 10.95.0.8 7471
+	diagnose 3 10.95.0.7 7471
+	broke neighbour 'the host does not answer address resolution' 'the other host, or the way to it'
+	has "$OUT" '^ *look: ip neighbour show to 10.95.0.7$'
 	says 3 'the host is up, but no RDMA answers there.*no answer within 3 s' \
-		client --timeout 3 write 10.95.0.2 7471 || failed=1
-	ethernet_down
-	[ $failed -eq 0 ]
+		client --timeout 3 write 10.95.0.2 7471
+	diagnose 3 10.95.0.2 7471
+	broke connection 'the host is up, but no RDMA answers there' 'the other host, or the way to it'
+	has "$OUT" '^neighbour   ok '
+	has "$OUT" '^path        ok '
+	diagnose 3 10.95.0.2
+	broke connection 'the host is up, but no RDMA answers there' 'the other host, or the way to it'
+	ip -n far link set far0 mtu 1400
+	diagnose 3 10.95.0.2 7471
+	has "$OUT" '^path        failed  packets as large as this host.s interface allows'
+	has "$OUT" '^ *seen: datagrams of 1[34][0-9][0-9] bytes arrive, those of 1500 are'
+	has "$OUT" '^verdict: RDMA does not work: probably the host is up, but no RDMA answers'
 }
 
 @test "a host without RDMA, until the connection manager gives it up" {
-	only_in_release
 	ethernet_up
-	local failed=0
 	# It asks 15 times, which takes longer than a minute.
 	says 3 'the host is up, but no RDMA answers there.*(Connection timed out)' \
-		timeout 300 "$PAIR_BIN/rdma-client" --timeout 300 write 10.95.0.2 7471 || failed=1
-	ethernet_down
-	[ $failed -eq 0 ]
+		timeout 300 "$PAIR_BIN/rdma-client" --timeout 300 write 10.95.0.2 7471
+}
+
+@test "addresses of many hosts, or without their interface; a gateway that is absent" {
+	ethernet_up
+	ip route add 10.93.0.0/24 via 10.95.0.77
+	diagnose 3 10.95.0.255 7471
+	broke route 'an address of many hosts' 'this host'
+	diagnose 3 fe80::1 7471
+	broke route 'the address cannot be used from here' 'this host'
+	has "$OUT" '^ *seen: a link-local address needs its interface'
+	diagnose 3 10.93.0.1 7471
+	has "$OUT" '^ *seen: the gateway 10.95.0.77 does not answer ARP'
+	has "$OUT" '^ *look: ip neighbour show to 10.95.0.77$'
+}
+
+@test "nothing listens on the port" {
+	says 3 'nothing listens on that port; start rdma-server there' client write "$ADDRESS" 7471
+	diagnose 3 "$ADDRESS" 7471
+	broke connection 'nothing listens on that port' 'the other host'
+	has "$OUT" '^ *next: start rdma-server there'
+	has "$OUT" '^ *after: [0-9]* ms$'
+}
+
+refusing_peer() { # REASON
+	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --refuse "$1" "$ADDRESS" "$DIR/peer-port"
+}
+
+# Each case: who is refused, the reason, the sentence.
+@test "a server that refuses: each reason as a sentence" {
+	local who reason pattern
+	while read -r who reason pattern; do
+		[ "$who" = diagnosis ] || {
+			refusing_peer "$reason"
+			says 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
+			ends_with 0 "$PEER"
+		}
+		[ "$who" = exchange ] || {
+			refusing_peer "$reason"
+			diagnose 3 "$ADDRESS" "$PEER_PORT"
+			has "$OUT" "^connection *failed  .*$pattern"
+			has "$OUT" "^verdict: RDMA does not work: .*$pattern"
+			ends_with 0 "$PEER"
+		}
+	done <<-END
+	both 0 its program refused without a reason that we know
+	exchange 1 runs in read mode
+	both 2 speaks protocol version 99, this program version 2
+	both 3 does not know this kind of session
+	both 4 could not get the memory or the queue pair
+	both 6 does not serve on the RDMA device behind that address
+	both 7 could not make sense of our introduction
+	both 8 is stopping and takes no more clients
+	exchange 9 this host's RDMA device allows the server no RDMA READ
+	exchange 12 the server cannot read its own input
+	diagnosis 13 the server serves as many diagnoses as it can
+	exchange 17 takes at most 0 bytes from a client
+	both 99 for a reason that this version does not know
+	END
 }
 
 @test "a peer whose queue pair allows no WRITE, or that receives into memory that it does not have" {
@@ -129,10 +316,6 @@ no_device_is_said() {
 	wait "$PEER" || true
 	listening_odd_peer --fault 1 -- pause
 	says 4 "the peer's device could not complete the request" client write "$ADDRESS" "$PEER_PORT"
-}
-
-@test "nothing listens on the port" {
-	says 3 'nothing listens on that port; start rdma-server there' client write "$ADDRESS" 7471
 }
 
 @test "a server whose program is stopped, and what it says of the client later" {
@@ -170,29 +353,6 @@ no_device_is_said() {
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 	[ ! -s "$ERRORS" ]
-}
-
-@test "a server that refuses: each reason as a sentence" {
-	local reason pattern
-	while read -r reason pattern; do
-		start_peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer" --refuse "$reason" "$ADDRESS" \
-			"$DIR/peer-port"
-		says 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
-		wait "$PEER"
-	done <<-END
-	0 its program refused without a reason that we know
-	1 runs in read mode
-	2 speaks protocol version 99, this program version 2
-	3 does not know this kind of session
-	4 could not get the memory or the queue pair
-	6 does not serve on the RDMA device behind that address
-	7 could not make sense of our introduction
-	8 is stopping and takes no more clients
-	9 this host's RDMA device allows the server no RDMA READ
-	12 the server cannot read its own input
-	17 takes at most 0 bytes from a client
-	99 for a reason that this version does not know
-	END
 }
 
 @test "ports that cannot be had, addresses that are not there" {

@@ -61,6 +61,7 @@ lose() { # PERCENT [MORE-FOR-NETEM]
 }
 
 setup() {
+	note_failures_only
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	FAR=$(mktemp -d "$VM_SHARED/test.XXXXXX")
@@ -71,13 +72,15 @@ setup() {
 
 same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]; }
 
-teardown() {
+teardown() { clean_up; }
+
+clean_up() {
 	mend
 	local name
 	for name in "$FAR"/*.pid; do
 		[ ! -e "$name" ] || on_host1 "kill -KILL $(cat "$name") 2>/dev/null || true"
 	done
-	kill_peers || true
+	kill_peers
 	wait_until same_resources || fail "left behind: $(resources)"
 	wait_until same_far_resources || fail "left behind there: $(on_host1 'rdma resource show')"
 }

@@ -16,7 +16,7 @@ setup_far() {
 	for MODE in write read; do
 		document 0 --bandwidth --verify --qps 2 --bidirectional --iterations 100
 		tells '.results[0] | [.here.operations, .there.operations] == [200, 200]'
-		[ "$(wrong)" = '[0,0]' ]
+		tells "$NONE_WRONG"
 		tells '.counters | .here.all.sent_pkts > 0 and .there.all.sent_pkts > 0'
 		tells '.here.gid != .there.gid'
 		document 0 --latency --verify --iterations 100

@@ -31,7 +31,7 @@ load common
 
 # A listening odd peer there, after these steps.
 start_far_peer() { # STEP...
-	start_on_host1 peer "$PAIR_BUILD/tests/soft-roce/misbehaving-peer --listen $HOST1 '$FAR/port' $*"
+	start_on_host1 peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer --listen $HOST1 '$FAR/port' $*"
 	wait_until test -s "$FAR/port"
 	PORT=$(cat "$FAR/port")
 }

@@ -12,8 +12,7 @@ take_host1_down() {
 # Without host 1 there is nothing to mend, end or compare there.
 teardown() {
 	tc qdisc delete dev "$VM_INTERFACE" root 2>/dev/null || true
-	pkill -KILL -x rdma-server || true
-	pkill -KILL -x rdma-client || true
+	kill_named rdma-server rdma-client
 	wait_until same_resources || fail "left behind: $(resources)"
 }
 

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# Files so large that they take their time: what is in them matters no more, so the release build is enough.
+
+load common
+load streams
+
+@test "200 MB, both ways at once, both modes" {
+	local mode
+	mkdir "$DIR/in"
+	make_file "$DIR/up" 200000000
+	make_file "$DIR/down" 200000000
+	start_server --force --input "$DIR/down" --output "$DIR/in/" any
+	for mode in write read; do
+		expect 0 client --force --input "$DIR/up" --output "$DIR/got" $mode "$ADDRESS" "$PORT"
+		cmp "$DIR/up" "$DIR/in/up"
+		cmp "$DIR/down" "$DIR/got"
+	done
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+OVER_4_GIB=$(((4 << 30) + 1000000))
+
+# Sparse, with data where a counter of 32 bits would be at its end.
+make_sparse() {
+	truncate -s $OVER_4_GIB "$1"
+	local place
+	for place in 0 2147483000 4294967000 $((OVER_4_GIB - 1000)); do
+		head -c 1000 /dev/urandom | dd of="$1" bs=1000 seek=$place oflag=seek_bytes \
+			conv=notrunc status=none
+	done
+}
+
+# watch_peak PID: its peak memory, in KiB, is in $DIR/peak.PID when it has ended.
+watch_peak() {
+	local status
+	while status=$(<"/proc/$1/status") && [[ $status =~ VmHWM:[[:space:]]*([0-9]+) ]]; do
+		echo "${BASH_REMATCH[1]}" >"$DIR/peak.$1"
+		pause 50
+	done 2>/dev/null &
+}
+
+# small_and_right FILE PID PID: both have ended well, in 32 MiB, and that is what was received.
+small_and_right() {
+	local pid
+	for pid in "$2" "$3"; do
+		WAIT_SECONDS=900 ends_with 0 "$pid"
+		[ "$(cat "$DIR/peak.$pid")" -le 32768 ] || fail "$(cat "$DIR/peak.$pid") KiB"
+	done
+	SERVER=''
+	has_size "$1" $OVER_4_GIB
+	# It is as sparse as it was, but for what a write of several blocks may fill.
+	[ "$(du -k "$1" | cut -f 1)" -le 512 ]
+	hash=$(hash_of "$DIR/sparse")
+	[ "$(hash_of "$1")" = "$hash" ]
+	has "$OUT" "XXH3 $hash"
+	has "$LOG" "XXH3 $hash"
+}
+
+@test "more than 4 GiB, sparse, in 32 MiB of memory at either side: written by a client" {
+	mkdir "$DIR/in"
+	make_sparse "$DIR/sparse"
+	start_server --count 1 --output "$DIR/in/" write
+	watch_peak "$SERVER"
+	"$PAIR_BIN/rdma-client" --input "$DIR/sparse" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	watch_peak "${CLIENTS[0]}"
+	small_and_right "$DIR/in/sparse" "${CLIENTS[0]}" "$SERVER"
+}
+
+@test "more than 4 GiB, sparse, in 32 MiB of memory at either side: read by a client" {
+	make_sparse "$DIR/sparse"
+	start_server --count 1 --input "$DIR/sparse" read
+	watch_peak "$SERVER"
+	"$PAIR_BIN/rdma-client" --output "$DIR/got" read "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	watch_peak "${CLIENTS[0]}"
+	small_and_right "$DIR/got" "${CLIENTS[0]}" "$SERVER"
+}

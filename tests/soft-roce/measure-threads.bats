@@ -1,0 +1,27 @@
+#!/usr/bin/env bats
+# Measurements by several threads of the client.
+
+load common
+load measure
+
+@test "--threads: each measures, and what they do comes to one" {
+	local option
+	start_server any
+	for MODE in write read; do
+		for option in '' --verify --bidirectional; do
+			# shellcheck disable=SC2086 # none is none
+			document 0 --bandwidth --duration 0.5 --size 4K --threads 3 --qps 2 $option
+			tells '.asked.threads == 3 and (.results[0] | .threads == 3 and .queue_pairs == 2)'
+			tells '.results[0].here | .bytes == 4096 * .operations and .seconds >= 0.5 and
+				.worst_interval_bytes_per_second <= .best_interval_bytes_per_second'
+			tells "$NONE_WRONG"
+		done
+		# Of what comes back by several threads nobody knows the intervals.
+		tells '.results[0].there | .operations > 0 and .best_interval_bytes_per_second == null'
+		# Each has a place at the server, which is free again soon.
+		measure 0 --bandwidth --duration 0.05 --threads 4
+		measure 0 --bandwidth --duration 0.05 --threads 4
+		has "$OUT" '^counted here: '
+	done
+	stop_server
+}
