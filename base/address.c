@@ -46,7 +46,7 @@ static bool wait_for(sem_t *semaphore, int milliseconds)
 }
 
 /* Asks the name service, which cannot be interrupted, on a thread that can be left behind. */
-static int control_client_name_service(const char *host, const struct addrinfo *hints,
+static int look_up_host(const char *host, const struct addrinfo *hints,
 	const char *service, int milliseconds, struct addrinfo **list)
 {
 	struct lookup *lookup = calloc(1, sizeof(*lookup));
@@ -92,7 +92,7 @@ int address_find(
 	if (error != EAI_NONAME)
 		return error;
 	hints.ai_flags &= ~AI_NUMERICHOST;
-	return control_client_name_service(host, &hints, service, milliseconds, list);
+	return look_up_host(host, &hints, service, milliseconds, list);
 }
 
 void address_set_port(struct sockaddr_storage *address, uint16_t port)

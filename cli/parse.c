@@ -176,7 +176,7 @@ static enum options_result check_given(struct options *options, uint64_t given)
 }
 
 /* An option of bandwidth that is given with latency, or the other way round; NULL if there is none. */
-static const char *misplaced(const struct options *options)
+static const char *conflicting_option(const struct options *options)
 {
 	const struct options_measure *measure = &options->measure;
 
@@ -203,8 +203,8 @@ static enum options_result check_measurement(struct options *options)
 	if (measure->bandwidth && measure->latency)
 		return options_wrong(
 			options, "--bandwidth and --latency are both given; one can be measured");
-	if (misplaced(options))
-		return options_wrong(options, "%s does not go with %s", misplaced(options),
+	if (conflicting_option(options))
+		return options_wrong(options, "%s does not go with %s", conflicting_option(options),
 			measure->bandwidth ? "--bandwidth" : "--latency");
 	if (measure->iterations && measure->duration)
 		return options_wrong(

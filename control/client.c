@@ -97,12 +97,12 @@ int control_client_command(struct control_client *client, struct command *comman
 		receive_reply(client, reply, deadline))
 		return -1;
 	if (!reply->reply || reply->type != command->type || reply->number != command->number)
-		return broke_protocol(client, "order", "it answered something that was not asked");
+		return broke_protocol(client, "command_decode", "it answered something that was not asked");
 	if (reply->status == COMMAND_FAILED)
 		return failure_set(&client->control.failure, FAILURE_REFUSED, PHASE_MEMORY,
-			REFUSAL_RESOURCES, "order", "");
+			REFUSAL_RESOURCES, "command", "");
 	if (reply->status != COMMAND_DONE)
-		return broke_protocol(client, "order", "it did not carry out an order");
+		return broke_protocol(client, "command", "it did not carry out a command");
 	return 0;
 }
 

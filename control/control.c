@@ -270,7 +270,7 @@ int control_sleep(struct control *control, deadline_t deadline)
  * The peer's device has refused an access. When a program ends, its memory goes before its connection: a
  * disconnect that follows at once is the cause. Returns -1 if there was one.
  */
-static int await_goodbye(struct control *control, enum ibv_wc_status refusal)
+static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_status refusal)
 {
 	struct pollfd waiting = {.fd = control->events->fd, .events = POLLIN};
 	deadline_t deadline = deadline_in(GOODBYE_MS);
@@ -303,7 +303,7 @@ int control_completion_failed(struct control *control, const struct completion *
 	/* A flush is an effect: rdmacm may know the cause. */
 	if (status == IBV_WC_WR_FLUSH_ERR && take_events(control))
 		return -1;
-	if (is_refusal(status) && await_goodbye(control, status))
+	if (is_refusal(status) && await_disconnect_after_refusal(control, status))
 		return -1;
 	return failure_set(&control->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
 		"ibv_poll_cq", "");
@@ -437,7 +437,7 @@ int control_receive_message(struct control *control, struct command *message, de
 	error = command_decode(message, completion->data, completion->wc->byte_len);
 	if (error)
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
-			"order_decode", "it sent a message of %u bytes that makes no sense",
+			"command_decode", "it sent a message of %u bytes that makes no sense",
 			completion->wc->byte_len);
 	return 0;
 }

@@ -73,7 +73,7 @@ void check_list_took(struct check_list *list, enum check check, int milliseconds
 }
 
 /* A full server explains no other failure. */
-static bool stands_alone(const struct failure *failure)
+static bool is_full_server(const struct failure *failure)
 {
 	return failure->kind == FAILURE_IMPAIRED && failure->code == IMPAIRED_FULL;
 }
@@ -85,7 +85,7 @@ enum check check_list_broken(const struct check_list *list)
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
 		if (list->checks[check].state != CHECK_FAILED)
 			continue;
-		if (stands_alone(&list->checks[check].failure)) {
+		if (is_full_server(&list->checks[check].failure)) {
 			alone = check;
 			continue;
 		}

@@ -111,7 +111,7 @@ int check_message(struct diagnosis *diagnosis)
 }
 
 /* Writes "1400 here, 4200 there" if this fact differs, else "". */
-static void say_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
+static void describe_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
 {
 	*text = '\0';
 	if (check_differs(diagnosis, fact))
@@ -127,8 +127,8 @@ static bool mtus_differ(struct diagnosis *diagnosis)
 {
 	char interfaces[256], devices[256];
 
-	say_difference(diagnosis, "interface mtu", interfaces);
-	say_difference(diagnosis, "rdma mtu", devices);
+	describe_difference(diagnosis, "interface mtu", interfaces);
+	describe_difference(diagnosis, "rdma mtu", devices);
 	if (*interfaces)
 		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU,
 			"%s%s%s", interfaces, *devices ? "; of RDMA " : "", devices);
@@ -138,7 +138,7 @@ static bool mtus_differ(struct diagnosis *diagnosis)
 	return *interfaces || *devices;
 }
 
-static void judge_ends(struct diagnosis *diagnosis)
+static void compare_ends(struct diagnosis *diagnosis)
 {
 	const char *clients = facts_value(&diagnosis->theirs, "clients");
 
@@ -166,6 +166,6 @@ int check_ends(struct diagnosis *diagnosis)
 	if (control_client_count_there(
 		    client, &diagnosis->their_counters, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_ENDS);
-	judge_ends(diagnosis);
+	compare_ends(diagnosis);
 	return 0;
 }

@@ -122,7 +122,7 @@ int check_data(struct diagnosis *diagnosis)
 	return 0;
 }
 
-static void judge_bandwidth(struct diagnosis *diagnosis, double there, double back)
+static void assess_bandwidth(struct diagnosis *diagnosis, double there, double back)
 {
 	enum impairment why;
 	char text[240];
@@ -168,7 +168,7 @@ int check_bandwidth(struct diagnosis *diagnosis)
 		return -1;
 	diagnosis->rate_there = (uint64_t)there;
 	diagnosis->rate_back = (uint64_t)back;
-	judge_bandwidth(diagnosis, there / 1e6, back / 1e6);
+	assess_bandwidth(diagnosis, there / 1e6, back / 1e6);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ static bool is_one_port(const struct diagnosis *diagnosis)
 	       !check_differs(diagnosis, "port");
 }
 
-static void judge_counters(
+static void assess_counters(
 	struct diagnosis *diagnosis, const struct counters *ours, const struct counters *theirs)
 {
 	char here[160], there[160];
@@ -226,7 +226,7 @@ int check_counters(struct diagnosis *diagnosis)
 		return check_control_failed(diagnosis, CHECK_COUNTERS);
 	counters_difference(&diagnosis->their_counters, &after, theirs);
 	if (counters_include_faults(ours) || counters_include_faults(theirs))
-		judge_counters(diagnosis, ours, theirs);
+		assess_counters(diagnosis, ours, theirs);
 	else
 		check_list_skip(&diagnosis->list, CHECK_COUNTERS,
 			"neither device has counters of errors that could be read");

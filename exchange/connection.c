@@ -37,7 +37,7 @@ static int make_endpoint(struct connection *connection, struct failure *failure)
 }
 
 /* The listener's part of a connection's threads: notes to the CQ thread and to the main thread. */
-static void worker_moved(void *about)
+static void worker_progressed(void *about)
 {
 	struct connection *connection = about;
 
@@ -127,8 +127,8 @@ static int start_workers(struct connection *connection, struct failure *failure)
 	int error;
 
 	connection->source_listener =
-		(struct worker_listener){worker_moved, source_ended, connection};
-	connection->sink_listener = (struct worker_listener){worker_moved, sink_ended, connection};
+		(struct worker_listener){worker_progressed, source_ended, connection};
+	connection->sink_listener = (struct worker_listener){worker_progressed, sink_ended, connection};
 	error = sink_open(
 		&connection->sink, &connection->settings->output_file, connection->theirs.size);
 	if (!error)
@@ -200,7 +200,7 @@ static uint8_t smaller(int a, int b)
 }
 
 /* What we say of ourselves. Before the CQ thread knows the connection, as it will look at it. */
-static void say_hello(struct connection *connection)
+static void make_hello(struct connection *connection)
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
@@ -257,7 +257,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
 		connection->mover->tutorial ? ", a program of the tutorial" : "",
 		connection->limits.chunk, connection->limits.depth);
-	say_hello(connection);
+	make_hello(connection);
 	wakeup_queue_post(&device->wakeups, &connection->to_thread, THREAD_ADOPT);
 	*result = connection;
 	return 0;

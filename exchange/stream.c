@@ -189,7 +189,7 @@ static enum exchange_event end_receiving(struct connection *connection)
 	case SINK_WORKING:
 		return EVENT_NONE;
 	case SINK_FAILED:
-		why = sink_why(connection->sink, &error);
+		why = sink_error(connection->sink, &error);
 		return connection_fail(connection, FAILURE_FILE, -error, "target_write", "%s", why);
 	case SINK_DAMAGED:
 		connection->damaged = true;

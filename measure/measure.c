@@ -92,7 +92,7 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 }
 
 /* How good a run was, for comparison with another one. */
-static double merit(const struct measured *measured)
+static double score(const struct measured *measured)
 {
 	if (!measured->latency)
 		return measurement_rate(measured);
@@ -110,7 +110,7 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 	struct test_parameters trial = *parameters;
 	/* In turns, so that neither has the advantage of coming later. */
 	static const enum test_wait trials[] = {TEST_EVENT, TEST_SPIN, TEST_SPIN, TEST_EVENT};
-	double merits[TEST_WAITS] = {0};
+	double scores[TEST_WAITS] = {0};
 
 	trial.operations = 0;
 	trial.milliseconds = (uint32_t)measure->warm_up;
@@ -125,12 +125,12 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 		trial.wait = trials[i];
 		if (run(measurement, &trial, &measured))
 			return -1;
-		merits[trial.wait] += merit(&measured);
+		scores[trial.wait] += score(&measured);
 	}
-	parameters->wait = merits[TEST_SPIN] > merits[TEST_EVENT] ? TEST_SPIN : TEST_EVENT;
+	parameters->wait = scores[TEST_SPIN] > scores[TEST_EVENT] ? TEST_SPIN : TEST_EVENT;
 	output_detail(&measurement->output, "%u bytes: %s is better by %.1f %%", parameters->size,
 		parameters->wait == TEST_SPIN ? "spinning" : "sleeping",
-		100 * (merits[parameters->wait] / merits[!parameters->wait] - 1));
+		100 * (scores[parameters->wait] / scores[!parameters->wait] - 1));
 	return 0;
 }
 
@@ -213,7 +213,7 @@ static int count(struct measurement *measurement)
 }
 
 /* Data that was not right is a failure; a rate that is too low one of another kind. */
-static int judge(struct measurement *measurement)
+static int check_result(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
 	uint64_t wrong = measurement->wrong_here + measurement->wrong_there;
@@ -281,7 +281,7 @@ static int measure_all(struct measurement *measurement)
 			show(measurement, &measured))
 			return -1;
 	}
-	return count(measurement) || judge(measurement) ? -1 : 0;
+	return count(measurement) || check_result(measurement) ? -1 : 0;
 }
 
 static void print_document(const struct measurement *measurement, const char *error)

@@ -37,7 +37,7 @@ static bool too_large(const struct options *options, uint64_t size)
 }
 
 /* Why the server cannot serve what the peer's hello asks for, or REFUSAL_NONE. */
-static enum refusal judge_hello(const struct admission *admission, const struct hello *theirs)
+static enum refusal check_hello(const struct admission *admission, const struct hello *theirs)
 {
 	const struct mode *mode = admission->options->mode;
 
@@ -50,7 +50,7 @@ static enum refusal judge_hello(const struct admission *admission, const struct 
 	return mode && theirs->mode != mode->number ? REFUSAL_MODE : REFUSAL_NONE;
 }
 
-enum refusal admission_judge(const struct admission *admission, const struct rdma_cm_event *event,
+enum refusal admission_check(const struct admission *admission, const struct rdma_cm_event *event,
 	const struct mode **mode, struct request *request)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
@@ -79,7 +79,7 @@ enum refusal admission_judge(const struct admission *admission, const struct rdm
 	}
 	if (error)
 		return REFUSAL_MALFORMED;
-	refusal = judge_hello(admission, theirs);
+	refusal = check_hello(admission, theirs);
 	if (refusal != REFUSAL_NONE || hello_is_control(theirs))
 		return refusal;
 	*mode = mode_by_number(theirs->mode);

@@ -19,7 +19,7 @@ struct admission {
 };
 
 /* Why a request cannot be served, or REFUSAL_NONE. Sets its mode, and what the request says. */
-enum refusal admission_judge(const struct admission *admission, const struct rdma_cm_event *event,
+enum refusal admission_check(const struct admission *admission, const struct rdma_cm_event *event,
 	const struct mode **mode, struct request *request);
 
 /*

@@ -250,7 +250,7 @@ static int take_command(struct control_session *session)
 	/* A test may begin and end with keepalives. */
 	if (received > 0 && session->test.queue_pair_count == 0)
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"order_decode", "it sent a message of 0 bytes that makes no sense");
+			"command_decode", "it sent a message of 0 bytes that makes no sense");
 	if (received)
 		return received < 0 ? -1 : 0;
 	session->received_command = true;
@@ -308,7 +308,7 @@ static void report(struct control_session *session)
 	if (failure->kind == FAILURE_DEADLINE && !session->received_command) {
 		*failure = (struct failure){0};
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
-			"--handshake-timeout", "timed out waiting for its first order");
+			"--handshake-timeout", "timed out waiting for its first command");
 	}
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =

@@ -22,22 +22,22 @@ static struct served_device *find(
  * Binds an id of ours to the device that id came through, at the local address of id or, where the
  * kernel does not take that (IPv6 link-local without its interface), at another one of the device.
  */
-static int drop_anchor(struct served_device *served, struct rdma_event_channel *channel,
+static int bind_id(struct served_device *served, struct rdma_event_channel *channel,
 	struct rdma_cm_id *id, struct failure *failure)
 {
 	struct sockaddr_storage address = {0};
 	const struct sockaddr *local = rdma_get_local_addr(id);
 	const char *device = ibv_get_device_name(id->verbs->device);
 
-	if (rdma_create_id(channel, &served->anchor, NULL, RDMA_PS_TCP))
+	if (rdma_create_id(channel, &served->bound_id, NULL, RDMA_PS_TCP))
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno,
 			"rdma_create_id", "%s", strerror(errno));
 	memcpy(&address, local, address_length(local));
 	address_set_port(&address, 0);
-	if (rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
+	if (rdma_bind_addr(served->bound_id, (struct sockaddr *)&address) == 0)
 		return 0;
 	if (device_address_find("", device, AF_UNSPEC, &address) == HOST_READY &&
-		rdma_bind_addr(served->anchor, (struct sockaddr *)&address) == 0)
+		rdma_bind_addr(served->bound_id, (struct sockaddr *)&address) == 0)
 		return 0;
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "rdma_bind_addr",
 		"cannot bind to %s: %s", device, strerror(errno));
@@ -46,8 +46,8 @@ static int drop_anchor(struct served_device *served, struct rdma_event_channel *
 static void release(struct served_device *served)
 {
 	device_stop(served->device);
-	if (served->anchor)
-		rdma_destroy_id(served->anchor);
+	if (served->bound_id)
+		rdma_destroy_id(served->bound_id);
 	free(served);
 }
 
@@ -64,7 +64,7 @@ struct served_device *devices_get(struct served_devices *devices,
 		return NULL;
 	}
 	served->verbs = id->verbs;
-	if (drop_anchor(served, channel, id, failure) ||
+	if (bind_id(served, channel, id, failure) ||
 		device_start(id->verbs, &served->device, failure)) {
 		release(served);
 		return NULL;
@@ -73,13 +73,13 @@ struct served_device *devices_get(struct served_devices *devices,
 	return served;
 }
 
-struct served_device *devices_anchored(
+struct served_device *devices_of(
 	const struct served_devices *devices, const struct rdma_cm_id *id)
 {
 	struct served_device *served;
 
 	SLIST_FOREACH (served, devices, next)
-		if (served->anchor == id)
+		if (served->bound_id == id)
 			return served;
 	return NULL;
 }

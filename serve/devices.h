@@ -1,6 +1,6 @@
 /*
  * The RDMA devices that a server's clients come through. A device is made when the first client
- * comes through it; its anchor, an rdma_cm_id of ours that is only bound, keeps librdmacm from
+ * comes through it; its bound_id, an rdma_cm_id that is only bound to the address, keeps librdmacm from
  * closing the device under us and reports its removal. Everything here runs on the main thread.
  */
 #ifndef SERVE_DEVICES_H
@@ -14,7 +14,7 @@
 
 struct served_device {
 	SLIST_ENTRY(served_device) next;
-	struct rdma_cm_id *anchor;
+	struct rdma_cm_id *bound_id;
 	struct ibv_context *verbs;
 	struct device *device;
 	unsigned int clients; /* that came through it: counted by the service */
@@ -31,8 +31,8 @@ SLIST_HEAD(served_devices, served_device);
 struct served_device *devices_get(struct served_devices *devices,
 	struct rdma_event_channel *channel, struct rdma_cm_id *id, struct failure *failure);
 
-/* The device whose anchor the id is, NULL if it is none. */
-struct served_device *devices_anchored(
+/* The device whose bound_id the id is, NULL if it is none. */
+struct served_device *devices_of(
 	const struct served_devices *devices, const struct rdma_cm_id *id);
 
 /* A removed device that no client uses any more, NULL if there is none. */

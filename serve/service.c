@@ -219,7 +219,7 @@ static void evict(struct service *service, struct client *client)
 	connection_cancel(client->connection, &failure);
 }
 
-/* Starts a control session. Its device is kept for the anchor, which reports its removal. */
+/* Starts a control session. Its device is kept for its bound id, which reports its removal. */
 static enum refusal start_control_session(
 	struct service *service, const struct rdma_cm_event *request, const struct hello *theirs)
 {
@@ -278,7 +278,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 
 	output_line(service->output, "received connection request.");
 	if (service->listener)
-		refusal = admission_judge(&service->admission, event, &mode, &request);
+		refusal = admission_check(&service->admission, event, &mode, &request);
 	if (refusal == REFUSAL_NONE && hello_is_control(&request.theirs)) {
 		refusal = start_control_session(service, event, &request.theirs);
 	} else if (refusal == REFUSAL_NONE) {
@@ -365,7 +365,7 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		if (event->id == service->listener)
 			listener_removed(service);
-		served = devices_anchored(&service->devices, event->id);
+		served = devices_of(&service->devices, event->id);
 		if (served)
 			device_removed(service, served);
 		else if (client)

@@ -133,7 +133,7 @@ static int open_in_directory(struct output_file *file, const char *path,
 }
 
 /* Opens the directory of path, where nothing is or a regular file. */
-static int open_beside(struct output_file *file, const char *path, char *why)
+static int open_temporary(struct output_file *file, const char *path, char *why)
 {
 	const char *slash = strrchr(path, '/');
 	char *directory;
@@ -167,7 +167,7 @@ static int open_path(struct output_file *file, const char *path, int stop_fd, ch
 		if (error)
 			refuse(file, error, "", why);
 	} else {
-		error = open_beside(file, final, why);
+		error = open_temporary(file, final, why);
 	}
 	free(resolved);
 	return error;

@@ -121,7 +121,7 @@ static int empty_ring(struct sink *sink)
 {
 	const struct worker_listener *listener = sink->worker.listener;
 	size_t most = sink->copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
-	uint64_t told = 0;
+	uint64_t reported = 0;
 	enum ring_wait wait;
 	struct span span;
 	int error;
@@ -131,16 +131,16 @@ static int empty_ring(struct sink *sink)
 		if (error)
 			return error;
 		ring_free_to(sink->ring, sink->size);
-		if (!sink->threaded || sink->size - told < sink->ring->size / PARTS)
+		if (!sink->threaded || sink->size - reported < sink->ring->size / PARTS)
 			continue;
-		told = sink->size;
+		reported = sink->size;
 		listener->moved(listener->about);
 	}
 	return wait == RING_ENDED ? 0 : -ECANCELED;
 }
 
 /* All is here: compares it with what the peer sent, and keeps it if it is the same. */
-static enum sink_state judge(struct sink *sink)
+static enum sink_state verify(struct sink *sink)
 {
 	struct digest digest = digester_result(sink->digester);
 
@@ -187,7 +187,7 @@ static void run(void *argument)
 	if (!sink->error)
 		sink->error = empty_ring(sink);
 	if (!sink->error)
-		state = judge(sink);
+		state = verify(sink);
 	/* What was not verified goes before anybody hears of it. */
 	output_file_close(sink->file);
 	sink->file = NULL;
@@ -226,7 +226,7 @@ void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest)
 	sink->expected = *digest;
 	ring_end(sink->ring);
 	if (!sink->threaded)
-		set_state(sink, empty_ring(sink) ? SINK_FAILED : judge(sink));
+		set_state(sink, empty_ring(sink) ? SINK_FAILED : verify(sink));
 }
 
 enum sink_state sink_state(struct sink *sink)
@@ -239,7 +239,7 @@ enum sink_state sink_state(struct sink *sink)
 	return state;
 }
 
-const char *sink_why(struct sink *sink, int *error)
+const char *sink_error(struct sink *sink, int *error)
 {
 	*error = sink->error;
 	return sink->why;

@@ -26,7 +26,7 @@ enum sink_state {
 	SINK_WORKING,
 	SINK_VERIFIED, /* all is here, as it was sent, and kept under its final name */
 	SINK_DAMAGED,  /* all is here, and its digest differs */
-	SINK_FAILED,   /* it could not be kept: sink_why() */
+	SINK_FAILED,   /* it could not be kept: sink_error() */
 };
 
 struct sink;
@@ -64,7 +64,7 @@ void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest);
 enum sink_state sink_state(struct sink *sink);
 
 /* Why it failed. -errno goes to *error. */
-const char *sink_why(struct sink *sink, int *error);
+const char *sink_error(struct sink *sink, int *error);
 
 /* The base name under which the data is kept, "" if it is not. Once it is verified. */
 const char *sink_name(const struct sink *sink);

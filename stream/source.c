@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "stream/source.h"
 
-/* So many full reads are told of together. */
+/* Full reads that are announced together. */
 #define TOGETHER 8
 
 struct source {
@@ -185,12 +185,12 @@ static ssize_t read_once(struct source *source, const struct span *room, uint64_
  * Whether to tell of what was filled in now: not of every piece, because each time wakes a thread,
  * but before anything is waited for.
  */
-static bool should_tell(const struct source *source, uint64_t untold)
+static bool should_announce(const struct source *source, uint64_t unannounced)
 {
 	struct ring_level level = ring_level(source->ring);
 	struct pollfd input = {.fd = source->descriptor, .events = POLLIN};
 
-	return untold >= (uint64_t)TOGETHER * source->most ||
+	return unannounced >= (uint64_t)TOGETHER * source->most ||
 	       level.filled - level.freed == source->ring->size ||
 	       (!source->regular && poll(&input, 1, 0) == 0);
 }
@@ -199,7 +199,7 @@ static bool should_tell(const struct source *source, uint64_t untold)
 static int fill_ring(struct source *source, struct digester *digester)
 {
 	const struct worker_listener *listener = source->worker.listener;
-	uint64_t position = 0, told = 0;
+	uint64_t position = 0, announced = 0;
 	struct span room;
 	ssize_t got;
 	int error;
@@ -216,9 +216,9 @@ static int fill_ring(struct source *source, struct digester *digester)
 		digester_add(digester, room.start, (size_t)got);
 		ring_fill(source->ring, (size_t)got);
 		position += (uint64_t)got;
-		if (should_tell(source, position - told)) {
+		if (should_announce(source, position - announced)) {
 			listener->moved(listener->about);
-			told = position;
+			announced = position;
 		}
 	} while (position < source->size);
 	return 0;

@@ -271,7 +271,7 @@ void oracle_check_sends(struct oracle *oracle)
 }
 
 /* What the peer's memory holds at the end is the last of what we sent. */
-static void judge_memory(const struct oracle *oracle)
+static void check_memory(const struct oracle *oracle)
 {
 	const struct message *region = &oracle->region;
 	uint64_t from = 0;
@@ -299,7 +299,7 @@ void oracle_judge(const struct oracle *oracle, const struct failure *outcome)
 	fuzz_check(oracle->received[MSG_MR] && oracle->received[MSG_DONE]);
 	fuzz_check(oracle->sent[MSG_MR] == 1 && oracle->sent[MSG_DONE] == 1);
 	if (oracle->writes)
-		judge_memory(oracle);
+		check_memory(oracle);
 	if (oracle->tutorial)
 		return;
 	fuzz_check(oracle->received[MSG_VERDICT] && oracle->verified);

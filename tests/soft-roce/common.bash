@@ -22,9 +22,9 @@ WAIT_SECONDS=60
 ADDRESS=$VM_ADDRESS
 SERVER='' PORT=''
 
-odd_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@"; }
+misbehaving_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@"; }
 tutorial_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/tutorial-peer" "$@"; }
-swarm() { timeout 500 "$PAIR_PEERS/tests/soft-roce/load-generator" "$@"; }
+load() { timeout 500 "$PAIR_PEERS/tests/soft-roce/load-generator" "$@"; }
 client() { timeout 120 "$PAIR_BIN/rdma-client" "$@"; }
 
 fail() {
@@ -151,7 +151,7 @@ start_peer() {
 	PEER_PORT=$(<"$DIR/peer-port")
 }
 
-listening_odd_peer() { # [OPTION VALUE]... -- STEP...
+listening_peer() { # [OPTION VALUE]... -- STEP...
 	local options=()
 	while [ "$1" != -- ]; do
 		options+=("$1")
@@ -188,6 +188,7 @@ in_time() {
 }
 
 descriptors() { count_files "/proc/$1/fd"; }
+has_descriptors() { [ "$(descriptors "$SERVER")" -eq "$1" ]; }
 
 count_files() { # FOLDER
 	local files=("$1"/*)

@@ -20,15 +20,15 @@ SECOND=10.94.0.1
 # Threads of the server that poll a device.
 cq_threads() { threads_named 'cq-*'; }
 
-@test "one server, two devices, a CQ thread for each" {
+@test "one server on two devices has a CQ thread for each" {
 	start_server any
 	expect 0 client write "$ADDRESS" "$PORT"
 	[ "$(cq_threads)" -eq 1 ]
 	expect 0 client read "$SECOND" "$PORT"
 	[ "$(cq_threads)" -eq 2 ]
-	swarm write "$ADDRESS" "$PORT" 40 10 >"$OUT" &
+	load write "$ADDRESS" "$PORT" 40 10 >"$OUT" &
 	PEER=$!
-	swarm read "$SECOND" "$PORT" 40 10 >"$DIR/other"
+	load read "$SECOND" "$PORT" 40 10 >"$DIR/other"
 	wait "$PEER"
 	has "$OUT" '^40 verified, 0 failed$'
 	has "$DIR/other" '^40 verified, 0 failed$'
@@ -36,7 +36,7 @@ cq_threads() { threads_named 'cq-*'; }
 	[ ! -s "$ERRORS" ]
 }
 
-@test "--device keeps to one of them" {
+@test "--device restricts the server to one device" {
 	start_server --device rxe2 any
 	expect 0 client write "$SECOND" "$PORT"
 	expect 3 client write "$ADDRESS" "$PORT"
@@ -65,7 +65,7 @@ server_has_stopped() {
 	has "$ERRORS" 'the kernel cannot remove rxe2 while this server has it open, so the server stops'
 }
 
-@test "a device that nobody has used goes away under a server, which goes on" {
+@test "an unused device is removed: the server keeps serving" {
 	start_server any
 	expect 0 client write "$ADDRESS" "$PORT"
 	delete_second
@@ -74,14 +74,14 @@ server_has_stopped() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "a device that was used goes away under an idle server: it stops with the reason" {
+@test "the device of an idle server is removed: the server stops and names the cause" {
 	start_server any
 	expect 0 client write "$SECOND" "$PORT"
 	delete_second
 	server_has_stopped
 }
 
-@test "a device goes away under a server that is bound to it: it stops with the reason" {
+@test "the device of a bound server is removed: the server stops and names the cause" {
 	local option
 	for option in '--bind 10.94.0.1' '--device rxe2'; do
 		# shellcheck disable=SC2086 # two words
@@ -92,10 +92,10 @@ server_has_stopped() {
 	done
 }
 
-@test "a device goes away under running exchanges: they end with the reason, others are finished" {
+@test "the device of running exchanges is removed: they end and name the cause, others finish" {
 	start_server --timeout 60 any
-	odd_peer "$SECOND" "$PORT" mr get say:here closed >"$OUT" 2>&1 &
-	odd_peer "$ADDRESS" "$PORT" mr get say:here write 'done' pause >"$DIR/other" 2>&1 &
+	misbehaving_peer "$SECOND" "$PORT" mr get say:here closed >"$OUT" 2>&1 &
+	misbehaving_peer "$ADDRESS" "$PORT" mr get say:here write 'done' pause >"$DIR/other" 2>&1 &
 	PEER=$!
 	wait_line "$OUT" here
 	wait_line "$DIR/other" here
@@ -111,7 +111,7 @@ server_has_stopped() {
 	wait "$deletion"
 }
 
-@test "a device goes away under a waiting client: exit 1 with the reason" {
+@test "the device of a waiting client is removed: exit 1 with the cause" {
 	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --listen "$SECOND" "$DIR/peer-port" \
 		get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$SECOND" "$PEER_PORT" >"$OUT" 2>"$ERR" &

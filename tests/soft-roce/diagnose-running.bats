@@ -20,7 +20,7 @@ finds() {
 }
 
 # Its memory may go before its connection, so that its device refuses our access first.
-@test "the server is killed in the middle" {
+@test "the server is killed during a diagnosis" {
 	local i
 	for i in 1 2 3 4 5; do
 		start_server any
@@ -35,8 +35,8 @@ finds() {
 
 queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 
-@test "a server whose memory is gone before its connection: that it ended is the cause" {
-	listening_odd_peer --intro diagnosis -- told reply:key told reply told reply told reply told reply \
+@test "a server whose memory disappears before its connection is reported as ended" {
+	listening_peer --hello diagnosis -- receive reply:key receive reply receive reply receive reply receive reply \
 		"await:$DIR/go" disconnect
 	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS+=($!)
@@ -47,7 +47,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; counted here: '
 }
 
-@test "the server is stopped in the middle: the deadline" {
+@test "the server is stopped during a diagnosis: the client times out" {
 	start_server any
 	begins "$PORT"
 	kill -STOP "$SERVER"
@@ -58,7 +58,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	stop_server
 }
 
-@test "the client is killed in the middle: the server goes on, and leaves nothing behind" {
+@test "the client is killed during a diagnosis: the server keeps serving, no resources left" {
 	start_server any
 	diagnose 0 "$ADDRESS" "$PORT"
 	local i before
@@ -70,20 +70,18 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		wait "${CLIENTS[-1]}" || true
 	done
 	wait_until quiet
-	[ "$(descriptors "$SERVER")" -eq "$before" ]
+	wait_until has_descriptors "$before" || fail "$(ls -l "/proc/$SERVER/fd")"
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
 	stop_server
 	has_not "$ERRORS" Sanitizer
 }
 
-# No diagnosis runs at the server.
-
-@test "exchanges and diagnoses run beside each other" {
+@test "exchanges and diagnoses run concurrently" {
 	start_server --timeout 90 any
 	begins "$PORT"
-	swarm write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/swarm"
-	has "$DIR/swarm" ' 0 failed$'
+	load write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/load"
+	has "$DIR/load" ' 0 failed$'
 	ends_with 0 "${CLIENTS[0]}"
 	clean
 	expect 0 client read "$ADDRESS" "$PORT"
@@ -91,21 +89,21 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
 
-@test "4 diagnoses at a time, and a fifth is refused with the reason" {
+@test "4 diagnoses run concurrently; a fifth is refused with the reason" {
 	start_server --timeout 90 any
 	local i pid pids=()
 	for i in 1 2 3; do
-		odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here pause \
-			>"$DIR/odd$i" 2>&1 &
+		misbehaving_peer --hello diagnosis "$ADDRESS" "$PORT" command:region receive say:here pause \
+			>"$DIR/peer$i" 2>&1 &
 	done
 	for i in 1 2 3; do
-		wait_line "$DIR/odd$i" here
+		wait_line "$DIR/peer$i" here
 	done
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
-	odd_peer --intro diagnosis "$ADDRESS" "$PORT" order:region told say:here pause \
-		>"$DIR/odd4" 2>&1 &
-	wait_line "$DIR/odd4" here
+	misbehaving_peer --hello diagnosis "$ADDRESS" "$PORT" command:region receive say:here pause \
+		>"$DIR/peer4" 2>&1 &
+	wait_line "$DIR/peer4" here
 	diagnose 3 "$ADDRESS" "$PORT"
 	broke connection 'the server serves as many diagnoses as it can' 'the other host'
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -124,7 +122,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	stop_server
 }
 
-@test "the RDMA device is removed under a running diagnosis" {
+@test "the RDMA device is removed during a diagnosis" {
 	ip link add plain0 type dummy
 	undo ip link delete plain0
 	ip address add 10.96.0.1/24 dev plain0

@@ -5,7 +5,7 @@
 load common
 load diagnose
 
-@test "a healthy run: every rung holds, both ends are shown beside each other" {
+@test "a healthy link: every check passes, both ends are shown side by side" {
 	start_server any
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
@@ -24,7 +24,7 @@ load diagnose
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
 
-@test "a server whose --timeout is too short for exchanges is diagnosed all the same" {
+@test "a server whose --timeout is too short for exchanges can still be diagnosed" {
 	start_server --timeout 0.001 --handshake-timeout 0.001 any
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
@@ -39,7 +39,7 @@ load diagnose
 	stop_server
 }
 
-@test "a server in any mode, with files or without, is diagnosed without an option" {
+@test "servers of every mode, with and without files, are diagnosed without options" {
 	local options
 	head -c 100000 /dev/urandom >"$DIR/file"
 	for options in write read "--input $DIR/file --output $DIR/in/ any"; do
@@ -69,7 +69,7 @@ load diagnose
 }
 
 
-@test "--json is one document, --quiet says nothing" {
+@test "--json prints one document, --quiet prints nothing" {
 	start_server any
 	expect 0 client --json diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
@@ -108,7 +108,7 @@ load diagnose
 	tests/validate-report --diagnosis "$DIR/documents"
 }
 
-@test "without a host: this host alone; without a port: that RDMA answers there" {
+@test "without a host only this host is checked; without a port, that RDMA answers" {
 	diagnose 0
 	has "$OUT" '^verdict: This host is ready for RDMA\.$'
 	has "$OUT" "^ *rdma_cm usable, ib_core loaded, rdma_ucm loaded"
@@ -119,7 +119,7 @@ load diagnose
 	has "$OUT" '^verdict: No fault as far as was looked, up to: connection\.$'
 }
 
-@test "a name with several addresses: one that answers is taken, as for an exchange" {
+@test "a host name with several addresses: the first that answers is used, as for an exchange" {
 	ethernet_up
 	ip -6 address add fd95::1/64 dev near0 nodad
 	printf 'fd95::9 twin\n%s twin\n' "$ADDRESS" >"$DIR/hosts"
@@ -136,7 +136,7 @@ load diagnose
 	stop_server
 }
 
-@test "--source and --device choose the way" {
+@test "--source and --device select the path of a diagnosis" {
 	ip address add 10.94.0.1/24 dev "$VM_INTERFACE"
 	undo ip address delete 10.94.0.1/24 dev "$VM_INTERFACE"
 	start_server any
@@ -154,13 +154,13 @@ load diagnose
 	stop_server
 }
 
-@test "another program at the port, one of the tutorial" {
+@test "a tutorial program listens on the port" {
 	start_peer "$PAIR_PEERS/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
 	broke connection 'what listens on that port is not rdma-server' 'the other host'
 	kill -KILL "$PEER"
 	wait "$PEER" || true
-	listening_odd_peer --intro none -- closed
+	listening_peer --hello none -- closed
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
 	broke connection 'what listens on that port is not rdma-server' 'the other host'
 	ends_with 0 "$PEER"

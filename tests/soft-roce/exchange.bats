@@ -65,14 +65,14 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "IPv6, at a server that listens on all addresses" {
+@test "IPv6 to a server on all addresses" {
 	start_server any
 	expect 0 client write "$VM_ADDRESS6" "$PORT"
 	expect 0 client read "$VM_ADDRESS6" "$PORT"
 	stop_server
 }
 
-@test "IPv4 at a server on all addresses though the system keeps IPv6 sockets to IPv6" {
+@test "IPv4 to a server on all addresses when sysctl bindv6only is set" {
 	sysctl -qw net.ipv6.bindv6only=1
 	start_server any
 	sysctl -qw net.ipv6.bindv6only=0
@@ -80,7 +80,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "a link-local IPv6 address with its interface" {
+@test "a link-local IPv6 address with its scope" {
 	start_server any
 	local link
 	link=$(ip -6 -o address show dev "$VM_INTERFACE" scope link | awk '{ sub("/.*", "", $4); print $4 }')
@@ -102,7 +102,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "a host name with several addresses: the next is tried when one does not lead to RDMA" {
+@test "a host name with several addresses: addresses without RDMA are skipped" {
 	printf '%s\n' '127.0.0.1 two.test' "$ADDRESS two.test" >>/etc/hosts
 	start_server any
 	expect 0 client write two.test "$PORT"
@@ -110,7 +110,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "--port, -p: the port that was asked for" {
+@test "--port and -p set the port" {
 	start_server --port 7471 write
 	[ "$PORT" = 7471 ]
 	has "$LOG" '^listening on port 7471\.$'
@@ -120,7 +120,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "--message at both ends, and control characters in it do no harm" {
+@test "--message at both ends; control characters in it are escaped" {
 	start_server --message $'good\tbye \\ \x1b[31m' write
 	expect 0 client --message "it's \"hello\"" write "$ADDRESS" "$PORT"
 	has "$OUT" '^remote buffer: good\\x09bye \\\\ \\x1b\[31m$'
@@ -128,7 +128,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "the shortest and the longest message, both modes" {
+@test "the shortest and longest messages in both modes" {
 	local long
 	long=$(printf '%1023s' '' | tr ' ' m)
 	start_server --message "$long" any
@@ -142,18 +142,18 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "--count: the server ends after so many clients, with their status" {
+@test "--count: the server exits after N clients with their status" {
 	start_server --count 2 any
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill -0 "$SERVER"
 	expect 0 client read "$ADDRESS" "$PORT"
 	server_ends 0
 	start_server --count 1 any
-	odd_peer "$ADDRESS" "$PORT" mr mr closed
+	misbehaving_peer "$ADDRESS" "$PORT" mr mr closed
 	server_ends 4
 }
 
-@test "--quiet: nothing on standard output" {
+@test "--quiet prints nothing to standard output" {
 	start_server --quiet write
 	expect 0 client --quiet write "$ADDRESS" "$PORT"
 	[ ! -s "$OUT" ]
@@ -163,7 +163,7 @@ default_run() { # MODE VERB
 	[ ! -s "$ERRORS" ]
 }
 
-@test "--verbose: details on standard error, the same lines on standard output" {
+@test "--verbose adds details on standard error only" {
 	start_server --verbose write
 	expect 0 client --verbose write "$ADDRESS" "$PORT"
 	has "$ERR" "write mode on $VM_DEVICE port 1, queue pair"
@@ -171,7 +171,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "--source and --device choose the way; wrong ones are named" {
+@test "--source and --device select the path; invalid values are reported" {
 	start_server any
 	expect 0 client --source "$ADDRESS" write "$ADDRESS" "$PORT"
 	expect 0 client --device "$VM_DEVICE" write "$ADDRESS" "$PORT"
@@ -186,14 +186,14 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "SIGINT ends an idle server as SIGTERM does" {
+@test "SIGINT stops an idle server as SIGTERM does" {
 	start_server write
 	stop_server 0 INT
 }
 
-@test "the server lets a running exchange finish after SIGTERM, and takes no more" {
+@test "SIGTERM: a running exchange finishes, new clients are refused" {
 	start_server write
-	odd_peer "$ADDRESS" "$PORT" mr get say:there pause >"$OUT" &
+	misbehaving_peer "$ADDRESS" "$PORT" mr get say:there pause >"$OUT" &
 	PEER=$!
 	wait_line "$OUT" there
 	local first=$SERVER
@@ -209,9 +209,9 @@ client_is_refused() {
 	! client write "$ADDRESS" "$PORT" 2>"$ERR" && grep -q 'nothing listens on that port' "$ERR"
 }
 
-@test "a second SIGTERM ends a running exchange" {
+@test "a second SIGTERM aborts a running exchange" {
 	start_server --timeout 80 write
-	odd_peer "$ADDRESS" "$PORT" mr get say:there closed >"$OUT" &
+	misbehaving_peer "$ADDRESS" "$PORT" mr get say:there closed >"$OUT" &
 	wait_line "$OUT" there
 	kill -TERM "$SERVER"
 	wait_until client_is_refused
@@ -219,8 +219,8 @@ client_is_refused() {
 	has "$ERRORS" 'interrupted by a signal'
 }
 
-@test "a client that waits ends at once by SIGINT, with status 1" {
-	listening_odd_peer -- say:there pause
+@test "SIGINT ends a waiting client at once with exit 1" {
+	listening_peer -- say:there pause
 	"$PAIR_BIN/rdma-client" --timeout 80 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
 	wait_line "$DIR/peer" there
@@ -229,7 +229,7 @@ client_is_refused() {
 	has "$ERR" 'interrupted by a signal'
 }
 
-@test "wrong usage: one sentence, exit 2" {
+@test "usage errors: one sentence, exit 2" {
 	local wrong
 	while read -r wrong; do
 		# shellcheck disable=SC2086 # words
@@ -270,7 +270,7 @@ client_is_refused() {
 	done
 }
 
-@test "standard output that is lost is told, exit 1" {
+@test "lost standard output is reported, exit 1" {
 	start_server write
 	local status=0
 	client write "$ADDRESS" "$PORT" >/dev/full 2>"$ERR" || status=$?
@@ -279,7 +279,7 @@ client_is_refused() {
 	stop_server
 }
 
-@test "a reader that never reads costs the lines, not the server" {
+@test "a reader that never reads loses lines but does not block the server" {
 	mkfifo "$DIR/fifo"
 	sleep 500 <>"$DIR/fifo" &
 	local reader=$!
@@ -287,14 +287,14 @@ client_is_refused() {
 	"$PAIR_BIN/rdma-server" --timeout 60 --port-file "$DIR/port" any >"$DIR/fifo" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port"
-	swarm write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
+	load write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
 	has "$OUT" "^$((400 / PAIR_SCALE)) verified, 0 failed\$"
 	# Only then is more written than the pipe holds.
 	stop_server $((PAIR_SCALE > 1 ? 0 : 1))
 	kill "$reader"
 }
 
-@test "standard descriptors that are closed are not taken for others" {
+@test "closed standard descriptors are not reused for other files" {
 	rm -f "$DIR/port"
 	"$PAIR_BIN/rdma-server" --port-file "$DIR/port" --count 1 any <&- >&- 2>&- &
 	SERVER=$!
@@ -304,7 +304,7 @@ client_is_refused() {
 	server_ends 1
 }
 
-@test "--bind a host name: the first address that RDMA can reach; a loopback one is refused" {
+@test "--bind with a host name: the first address with RDMA; a loopback address is refused" {
 	printf '%s\n' '127.0.1.1 near.test' "$ADDRESS near.test" >>/etc/hosts
 	start_server --bind near.test any
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -313,7 +313,7 @@ client_is_refused() {
 	has "$ERR" 'the network interface of that address has no RDMA device'
 }
 
-@test "a host name of which only a later address is listened on" {
+@test "a host name of which only a later address has a server" {
 	printf '%s\n' "$VM_ADDRESS6 both.test" "$ADDRESS both.test" >>/etc/hosts
 	start_server --bind "$ADDRESS" any
 	expect 0 client write both.test "$PORT"
@@ -323,7 +323,7 @@ client_is_refused() {
 	stop_server
 }
 
-@test "a port file that cannot be written is told, exit 1" {
+@test "a port file that cannot be written is reported, exit 1" {
 	expect 1 "$PAIR_BIN/rdma-server" --port-file /nowhere/port write
 	has "$ERR" 'cannot write the port file /nowhere/port: No such file or directory'
 }

@@ -14,7 +14,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 		steps=${steps%=}
 		before=$(wc -l <"$ERRORS")
 		# shellcheck disable=SC2086 # words
-		odd_peer $INTRO "$ADDRESS" "$PORT" $steps
+		misbehaving_peer $INTRO "$ADDRESS" "$PORT" $steps
 		wait_until server_said "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
 		feed_good
 	done
@@ -25,7 +25,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 
 server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
-@test "messages in the wrong order" {
+@test "messages out of order" {
 	server_survives any <<-END
 	done closed => it sent MSG_DONE before its MSG_MR
 	verdict closed => it sent MSG_VERDICT before its MSG_DONE
@@ -37,10 +37,10 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	END
 }
 
-@test "messages with wrong contents" {
+@test "messages with invalid contents" {
 	server_survives any <<-END
 	type:77 closed => it sent a message of unknown type 77
-	beat closed => it sent a message of 0 bytes, not 56
+	keepalive closed => it sent a message of 0 bytes, not 56
 	bytes:55 closed => it sent a message of 55 bytes, not 56
 	bytes:57:1 closed => it sent a message of 57 bytes, not 56
 	bytes:320 closed => it sent a message of 320 bytes, not 56
@@ -54,7 +54,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	END
 }
 
-@test "memory accesses that we or the peer do not allow" {
+@test "memory accesses that either end does not permit" {
 	server_survives any <<-END
 	mr:key get closed => the peer's memory did not allow the access
 	mr:all get closed => the peer's memory did not allow the access
@@ -62,24 +62,24 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	mr get write:key closed => it wrote where our memory does not allow it
 	mr get read closed => the connection broke before the exchange was complete
 	END
-	INTRO='--intro read' server_survives read <<-END
+	INTRO='--hello read' server_survives read <<-END
 	mr get write closed => it wrote where our memory does not allow it
 	END
 }
 
 # A server verifies only when the client can write no more, and a client that has said how our data
 # arrived needs it no longer.
-@test "memory is taken back when there is nothing more to do in it" {
+@test "remote access to memory is revoked as soon as it is no longer needed" {
 	start_server any
 	start_good write
-	odd_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write:silent closed >"$OUT"
+	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write:silent closed >"$OUT"
 	has "$OUT" '^completion remote access error$'
 	wait_line "$ERRORS" 'the connection broke before the exchange was complete'
-	has "$LOG" '^remote buffer: message from an odd peer$'
-	odd_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write closed >"$OUT"
+	has "$LOG" '^remote buffer: message from a test peer$'
+	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write closed >"$OUT"
 	has "$OUT" '^completion remote access error$'
 	wait_line "$ERRORS" 'it wrote where our memory does not allow it'
-	odd_peer --intro read "$ADDRESS" "$PORT" mr get read data 'done' get:MSG_VERDICT read verdict \
+	misbehaving_peer --hello read "$ADDRESS" "$PORT" mr get read data 'done' get:MSG_VERDICT read verdict \
 		reads closed >"$OUT"
 	count "$OUT" '^completion remote access error$' 1
 	[ "$(grep -c '^read: message from passive' "$OUT")" -ge 2 ]
@@ -95,24 +95,24 @@ two_peers() {
 	shift
 	start_server --timeout 60 "$mode"
 	# shellcheck disable=SC2086 # words
-	odd_peer --intro "${mode/write/ours}" "$ADDRESS" "$PORT" mr get region "await:$DIR/go" $GOOD \
+	misbehaving_peer --hello "${mode/write/ours}" "$ADDRESS" "$PORT" mr get region "await:$DIR/go" $GOOD \
 		>"$DIR/first" &
 	PEER=$!
 	wait_line "$DIR/first" '^region '
 	region=$(sed -n 's/^region //p' "$DIR/first")
-	odd_peer --intro "${mode/write/ours}" "$ADDRESS" "$PORT" mr get "use:$region" "$@" closed >"$OUT"
+	misbehaving_peer --hello "${mode/write/ours}" "$ADDRESS" "$PORT" mr get "use:$region" "$@" closed >"$OUT"
 	has "$OUT" '^completion remote access error$'
 	wait_until one_line "$ERRORS"
 	touch "$DIR/go"
 	ends_with 0 "$PEER"
 	rm "$DIR/go"
 	has_not "$DIR/first" '^completion'
-	wait_line "$LOG" '^remote buffer: message from an odd peer$'
+	wait_line "$LOG" '^remote buffer: message from a test peer$'
 	stop_server
 	one_line "$ERRORS"
 }
 
-@test "another connection's key opens nothing, and its owner notices nothing" {
+@test "the rkey of another connection is rejected, and its owner is unaffected" {
 	GOOD='write done get:MSG_VERDICT verdict disconnect'
 	two_peers write write
 	has "$ERRORS" 'it wrote where our memory does not allow it'
@@ -123,20 +123,20 @@ two_peers() {
 	two_peers read write:silent
 }
 
-@test "peers that go away at each step, with and without a word" {
+@test "peers that disconnect or exit at each step" {
 	server_survives any <<-END
-	vanish => it disconnected while we waited for its MSG_MR
+	exit => it disconnected while we waited for its MSG_MR
 	disconnect => it disconnected while we waited for its MSG_MR
-	mr vanish => it disconnected while we waited for
-	mr get vanish => it disconnected while we waited for
+	mr exit => it disconnected while we waited for
+	mr get exit => it disconnected while we waited for
 	mr get disconnect => it disconnected while we waited for
-	mr get write vanish => it disconnected while we waited for
-	mr get write done vanish => it disconnected while we waited for
-	mr get write done get get vanish => it disconnected while we waited for
+	mr get write exit => it disconnected while we waited for
+	mr get write done exit => it disconnected while we waited for
+	mr get write done get get exit => it disconnected while we waited for
 	END
 }
 
-@test "peers that fall silent at each step meet the deadline" {
+@test "peers that stop responding at each step hit the idle timeout" {
 	server_survives any <<-END
 	closed => timed out waiting for its MSG_MR
 	mr closed => timed out waiting for its MSG_DONE
@@ -144,7 +144,7 @@ two_peers() {
 	END
 }
 
-@test "a peer without a receive: the deadline, or its own limit of retries" {
+@test "a peer without a posted receive: idle timeout or RNR retries exhausted" {
 	INTRO='--receives 0' server_survives any <<-END
 	mr closed => timed out waiting for the acknowledgement of our MSG_MR
 	END
@@ -153,31 +153,31 @@ two_peers() {
 	END
 }
 
-@test "a damaged message: exit 5 at both ends" {
+@test "a corrupted message: exit 5 at both ends" {
 	start_server --count 1 any
-	odd_peer "$ADDRESS" "$PORT" mr get write done:digest get get disconnect >"$OUT"
+	misbehaving_peer "$ADDRESS" "$PORT" mr get write done:digest get get disconnect >"$OUT"
 	has "$OUT" '^got MSG_VERDICT$'
 	server_ends 5
 	has "$ERRORS" "the peer's message arrived damaged here"
 	has_not "$LOG" 'remote buffer'
-	listening_odd_peer -- get mr write done:digest get get verdict closed
+	listening_peer -- get mr write done:digest get get verdict closed
 	expect 5 client write "$ADDRESS" "$PEER_PORT"
 	one_line "$ERR"
 	has "$ERR" "the peer's message arrived damaged here"
 	wait "$PEER"
-	listening_odd_peer -- get mr write 'done' get verdict:damaged get closed
+	listening_peer -- get mr write 'done' get verdict:damaged get closed
 	expect 5 client write "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'our message arrived damaged at the peer'
 	wait "$PEER"
 }
 
-@test "a client whose data is damaged says so even if the peer then falls silent" {
-	listening_odd_peer -- get mr write done:digest get get pause
+@test "a client that receives corrupted data reports it even if the peer stops responding" {
+	listening_peer -- get mr write done:digest get get pause
 	expect 5 client --timeout 3 write "$ADDRESS" "$PEER_PORT"
 	kill -KILL "$PEER"
 }
 
-@test "data that was not announced, not allowed or not due" {
+@test "data that is unannounced, not permitted or too early" {
 	server_survives any <<-END
 	mr get write write closed => it sent more than the 25 bytes that it announced
 	mr get write:26 closed => it sent more than the 25 bytes that it announced
@@ -194,11 +194,11 @@ two_peers() {
 	mr get data:18446744073709551615 closed => it sent data up to byte 18446744073709551615, which we
 	mr get data:0 closed => it sent data up to byte 0, which we did not allow
 	END
-	INTRO='--intro none' server_survives write <<-END
+	INTRO='--hello none' server_survives write <<-END
 	mr get data:5 closed => it sent data when none was due
 	mr get credit:0 closed => it gave credit up to byte 0, which it does not have
 	END
-	INTRO='--intro read --size unknown' server_survives read <<-END
+	INTRO='--hello read --size unknown' server_survives read <<-END
 	mr get data:1025 closed => it sent data up to byte 1025, which we did not allow
 	mr:key get data closed => the peer's memory did not allow the access
 	mr:all get data closed => the peer's memory did not allow the access
@@ -206,7 +206,7 @@ two_peers() {
 	END
 }
 
-@test "credit that there cannot be" {
+@test "impossible credit" {
 	server_survives --message 'a text of 23 characters' any <<-END
 	credit:0 closed => it gave credit up to byte 0, which it does not have
 	mr get get credit:25 closed => it gave credit up to byte 25, which it does not have
@@ -217,18 +217,18 @@ two_peers() {
 	END
 }
 
-@test "more than the ring holds, without waiting for credit" {
+@test "a sender that ignores flow control" {
 	# Nobody reads the FIFO, so that nothing leaves the ring.
 	mkfifo "$DIR/fifo"
 	start_server --timeout 60 --chunk 4K --buffer 16K --count 1 --output "$DIR/fifo" write
-	odd_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
+	misbehaving_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
 		closed
 	server_ends 4
 	has "$ERRORS" 'it sent data up to byte 16384, which we did not allow'
 	one_line "$ERRORS"
 }
 
-@test "texts where none may be, and texts that attack whoever reads them" {
+@test "unexpected texts, and texts with terminal escapes" {
 	server_survives any <<-END
 	bytes:57:2 closed => it sent a message of 57 bytes, not 56
 	bytes:57:3 closed => it sent a message of 57 bytes, not 56
@@ -241,18 +241,18 @@ two_peers() {
 	mr get write done get abort:why closed => it gave up: why
 	END
 	start_server --count 1 any
-	odd_peer "$ADDRESS" "$PORT" mr get $'abort:\e[2J\r\n\x07\xff %s%n \\' closed
+	misbehaving_peer "$ADDRESS" "$PORT" mr get $'abort:\e[2J\r\n\x07\xff %s%n \\' closed
 	server_ends 4
 	has "$ERRORS" 'it gave up: \\x1b\[2J\\x0d\\x0a\\x07\\xff %s%n'
 	[ "$(LC_ALL=C grep -c '[^ -~]' "$ERRORS")" -eq 0 ]
 	one_line "$ERRORS"
 }
 
-@test "a server that breaks the rules of streams: the client says so, exit 4" {
+@test "a server that violates the stream protocol: the client reports it, exit 4" {
 	local steps pattern
 	while IFS='>' read -r steps pattern; do
 		# shellcheck disable=SC2086 # words
-		listening_odd_peer -- ${steps%=}
+		listening_peer -- ${steps%=}
 		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
 		has "$ERR" "${pattern# }"
@@ -264,22 +264,22 @@ two_peers() {
 	get data:1 closed => it sent data when none was due
 	get mr abort:tired closed => it gave up: tired
 	get abort closed => it gave up: it does not say why
-	get beat closed => it sent a message of 0 bytes
+	get keepalive closed => it sent a message of 0 bytes
 	get mr write done:large closed => its MSG_DONE does not fit the 25 bytes that it told of
 	END
 }
 
-@test "the peer hears why its exchange is ended" {
+@test "the peer receives the reason when its exchange is aborted" {
 	start_server any
-	odd_peer "$ADDRESS" "$PORT" mr get mr get:MSG_ABORT closed >"$OUT"
+	misbehaving_peer "$ADDRESS" "$PORT" mr get mr get:MSG_ABORT closed >"$OUT"
 	has "$OUT" '^got MSG_ABORT: it sent a second MSG_MR'
 	stop_server
 }
 
 # A peer may have to wait for its own files for as long as it likes, so it is not given up for that.
-@test "a peer that only says that it lives holds its own exchange and nobody else's" {
+@test "a peer that only sends keepalives delays no other client" {
 	start_server --timeout 1 any
-	odd_peer "$ADDRESS" "$PORT" mr get say:here beats >"$OUT" 2>&1 &
+	misbehaving_peer "$ADDRESS" "$PORT" mr get say:here keepalives >"$OUT" 2>&1 &
 	PEER=$!
 	wait_line "$OUT" here
 	MARK=$SECONDS
@@ -292,11 +292,11 @@ two_peers() {
 	stop_server
 }
 
-@test "peers that talk without a pause: others are served beside them" {
+@test "peers that flood messages: other clients are still served" {
 	start_server --timeout 30 any
 	local i mode
 	for i in 1 2; do
-		odd_peer "$ADDRESS" "$PORT" mr get say:here flood >>"$OUT" 2>&1 &
+		misbehaving_peer "$ADDRESS" "$PORT" mr get say:here flood >>"$OUT" 2>&1 &
 	done
 	wait_until count "$OUT" here 2
 	for mode in write read; do
@@ -307,30 +307,30 @@ two_peers() {
 	stop_server
 }
 
-@test "a server that goes away at each step: the client says so, exit 4" {
+@test "a server that exits at each step: the client reports it, exit 4" {
 	local steps
 	while read -r steps; do
 		# shellcheck disable=SC2086 # words
-		listening_odd_peer -- $steps
+		listening_peer -- $steps
 		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
 		has "$ERR" 'it disconnected while we waited for\|stopped acknowledging\|could not complete'
 		wait "$PEER"
 	done <<-END
-	get vanish
-	get mr vanish
-	get mr write vanish
-	get mr write done vanish
-	get mr write done get vanish
+	get exit
+	get mr exit
+	get mr write exit
+	get mr write done exit
+	get mr write done get exit
 	get disconnect
 	END
 }
 
-@test "a server that is killed at each step: the client says so, exit 4, nothing is left" {
+@test "a server killed at each step: the client reports it, exit 4, no resources left" {
 	local steps pid
 	while read -r steps; do
 		# shellcheck disable=SC2086 # words
-		listening_odd_peer -- $steps say:here pause
+		listening_peer -- $steps say:here pause
 		"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 		pid=$!
 		wait_line "$DIR/peer" here
@@ -346,12 +346,12 @@ two_peers() {
 	END
 }
 
-@test "our server, killed at each step: the peer is told, nothing is left" {
+@test "our server killed at each step: the peer is disconnected, no resources left" {
 	local steps
 	while read -r steps; do
 		start_server any
 		# shellcheck disable=SC2086 # words
-		odd_peer "$ADDRESS" "$PORT" $steps say:here closed >"$OUT" 2>&1 &
+		misbehaving_peer "$ADDRESS" "$PORT" $steps say:here closed >"$OUT" 2>&1 &
 		PEER=$!
 		wait_line "$OUT" here
 		kill -KILL "$SERVER"
@@ -369,11 +369,11 @@ two_peers() {
 	END
 }
 
-@test "our client, killed at each step: the server is told, nothing is left" {
+@test "our client killed at each step: the peer is disconnected, no resources left" {
 	local steps pid
 	while read -r steps; do
 		# shellcheck disable=SC2086 # words
-		listening_odd_peer -- $steps say:here closed
+		listening_peer -- $steps say:here closed
 		"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 		pid=$!
 		wait_line "$DIR/peer" here
@@ -389,9 +389,9 @@ two_peers() {
 	END
 }
 
-@test "remote text without an end and full of control characters is printed bounded and escaped" {
+@test "unterminated remote text with control characters is printed bounded and escaped" {
 	start_server any
-	odd_peer --size 1024 "$ADDRESS" "$PORT" mr get write:wild 'done' get verdict get disconnect
+	misbehaving_peer --size 1024 "$ADDRESS" "$PORT" mr get write:wild 'done' get verdict get disconnect
 	wait_line "$LOG" '^remote buffer: '
 	stop_server
 	[ "$(grep -c '[^ -~]' "$LOG")" -eq 0 ]
@@ -399,27 +399,27 @@ two_peers() {
 	[ "$(grep '^remote buffer' "$LOG" | wc -c)" -gt 1024 ]
 }
 
-@test "a server that allows no RDMA READ is refused in read mode with the reason" {
-	listening_odd_peer --intro read --depth 0 -- closed
+@test "read mode: a server that permits no RDMA READ is refused with the reason" {
+	listening_peer --hello read --depth 0 -- closed
 	expect 4 client read "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'it allows no RDMA READ'
 	wait "$PEER"
 }
 
-@test "a client that allows no RDMA READ is refused in read mode with the reason" {
+@test "read mode: a client that permits no RDMA READ is refused with the reason" {
 	start_server any
-	if odd_peer --intro read --depth 0 "$ADDRESS" "$PORT" closed 2>"$ERR"; then
+	if misbehaving_peer --hello read --depth 0 "$ADDRESS" "$PORT" closed 2>"$ERR"; then
 		fail 'it was accepted'
 	fi
 	has "$ERR" 'REJECTED, status 28'
 	stop_server
 }
 
-@test "a good client is served beside twenty bad ones" {
+@test "a good client is served among twenty misbehaving ones" {
 	start_server --timeout 30 any
 	local i
 	for i in $(seq 20); do
-		odd_peer "$ADDRESS" "$PORT" mr get say:here pause >>"$OUT" 2>&1 &
+		misbehaving_peer "$ADDRESS" "$PORT" mr get say:here pause >>"$OUT" 2>&1 &
 		CLIENTS+=($!)
 	done
 	wait_until count "$OUT" here 20

@@ -10,14 +10,14 @@ HANDSHAKE=$((PAIR_SCALE > 1 ? 15 : 4))
 
 # hold_place STEP...: a client that does these steps and says so; CLIENTS has its process.
 hold_place() {
-	odd_here "$ADDRESS" "$PORT" "$@"
+	misbehaving_here "$ADDRESS" "$PORT" "$@"
 }
 
-odd_here() {
+misbehaving_here() {
 	local before=${#CLIENTS[@]}
-	"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/odd.$before" 2>&1 &
+	"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/peer.$before" 2>&1 &
 	CLIENTS+=($!)
-	wait_line "$DIR/odd.$before" '^here$'
+	wait_line "$DIR/peer.$before" '^here$'
 }
 
 let_go_of() { kill -KILL "$@"; }
@@ -35,11 +35,11 @@ FULL_ADDRESS="as many clients as the server's --max-clients-per-address allows"
 # As many places as the server has can be had at once, and no RDMA object is left: it counts right.
 counts_right() {
 	wait_until no_clients
-	swarm write "$ADDRESS" "$PORT" "$1" "$1" >"$OUT" 2>"$ERR" || fail "$(cat "$OUT" "$ERR")"
+	load write "$ADDRESS" "$PORT" "$1" "$1" >"$OUT" 2>"$ERR" || fail "$(cat "$OUT" "$ERR")"
 	has "$OUT" "^$1 verified, 0 failed\$"
 }
 
-@test "a full server says so; the client asks again until its time is over, or there is a place" {
+@test "a full server: the client retries until a slot is free or its timeout expires" {
 	start_server --timeout 60 --max-clients 2 any
 	hold_place mr get say:here pause
 	hold_place mr get say:here pause
@@ -56,7 +56,7 @@ counts_right() {
 	stop_server
 }
 
-@test "a signal ends a client that waits for a place" {
+@test "a signal ends a client that waits for a slot" {
 	start_server --timeout 60 --max-clients 1 any
 	hold_place mr get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
@@ -69,12 +69,12 @@ counts_right() {
 	stop_server
 }
 
-@test "clients that connect and say nothing are ended, and a good one gets in" {
+@test "silent clients are dropped, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 4 any
 	hold_place say:here closed
 	hold_place say:here closed
-	odd_here --half-open "$ADDRESS" "$PORT"
-	odd_here --half-open "$ADDRESS" "$PORT"
+	misbehaving_here --half-open "$ADDRESS" "$PORT"
+	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
 	wait_until count "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout' 4
 	ends_with 0 "${CLIENTS[0]}"
@@ -84,9 +84,9 @@ counts_right() {
 	stop_server
 }
 
-@test "the deadline of a handshake is not that of silence: signs of life are none" {
+@test "keepalives do not extend the handshake deadline" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
-	odd_peer "$ADDRESS" "$PORT" closed
+	misbehaving_peer "$ADDRESS" "$PORT" closed
 	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout gives it more'
 	# After it, silence counts again, and nothing else.
 	hold_place mr get say:here pause
@@ -97,11 +97,11 @@ counts_right() {
 	stop_server
 }
 
-@test "requests without end: who is there meets the deadline meanwhile, and a good one gets in" {
+@test "a flood of requests: silent clients still time out, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
 	hold_place say:here closed
-	odd_here --intro version --knock "$ADDRESS" "$PORT" 500
-	odd_here --intro version --knock "$ADDRESS" "$PORT" 500
+	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
+	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
 	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout'
 	kill -0 "${CLIENTS[1]}" "${CLIENTS[2]}"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
@@ -109,14 +109,14 @@ counts_right() {
 	stop_server
 }
 
-@test "a full house of idle clients: the one that has been idle longest makes room, and hears why" {
+@test "a server full of idle clients evicts the longest idle and sends it the reason" {
 	mkdir "$DIR/in"
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 3 --output "$DIR/in/" any
 	start_fed_client --timeout 60 write
 	local fed=${CLIENTS[0]}
 	CLIENTS=()
-	hold_place mr get say:here beats
-	hold_place mr get say:here beats
+	hold_place mr get say:here keepalives
+	hold_place mr get say:here keepalives
 	client --timeout 60 --message hello read "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
 		fail "$(cat "$DIR/good")"
 	ends_with 4 "$fed"
@@ -132,14 +132,14 @@ counts_right() {
 	stop_server
 }
 
-@test "output that only one client can have: who only holds it keeps a good one out no longer than that" {
+@test "exclusive output: an idle holder is evicted for a good client" {
 	local secret=$DIR/secret
 	(umask 077 && head -c 32 /dev/urandom | base64 >"$secret")
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --output - any
 	hold_place say:here closed
 	gets_it_later
 	wait_line "$ERRORS" 'timed out waiting for its MSG_MR'
-	hold_place mr get say:here beats
+	hold_place mr get say:here keepalives
 	gets_it_later
 	wait_line "$ERRORS" 'another client needed the place (for [0-9.]* s); run the server with a larger'
 	let_go_of "${CLIENTS[1]}"
@@ -149,7 +149,7 @@ counts_right() {
 	[ "$(tr '\0' '\n' <"$LOG")" = "$(printf 'good\ngood')" ]
 	# A stranger has it for no longer either, where there is a secret; who holds that may keep it.
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --secret-file "$secret" --output - any
-	odd_here --secret "$secret" "$ADDRESS" "$PORT" say:here closed
+	misbehaving_here --secret "$secret" "$ADDRESS" "$PORT" say:here closed
 	gets_it_later --secret-file "$secret"
 	wait_line "$ERRORS" 'timed out waiting for its MSG_PROOF'
 	stop_server
@@ -172,7 +172,7 @@ feed() {
 	done
 }
 
-@test "who moves data is never sent away, however slowly it goes" {
+@test "a client that moves data is never evicted, however slow" {
 	mkdir "$DIR/in"
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 1 --output "$DIR/in/" any
 	start_fed_client --timeout 60 write
@@ -192,11 +192,11 @@ feed() {
 	stop_server
 }
 
-@test "so many from one address, and others beside them" {
+@test "the limit per address leaves slots to other addresses" {
 	second_address_up
 	start_server --timeout 60 --max-clients-per-address 2 any
-	hold_place mr get say:here beats
-	hold_place mr get say:here beats
+	hold_place mr get say:here keepalives
+	hold_place mr get say:here keepalives
 	says 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT"
 	has "$OUT" '^there is no place at the server; trying again.$'
 	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT"
@@ -209,10 +209,10 @@ feed() {
 	stop_server
 }
 
-@test "an address that has its share idle makes room for itself, not at the expense of others" {
+@test "an address at its limit evicts only its own idle clients" {
 	second_address_up
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients-per-address 1 any
-	hold_place mr get say:here beats
+	hold_place mr get say:here keepalives
 	"$PAIR_BIN/rdma-client" --source "$SECOND" --input /dev/zero --quiet write "$ADDRESS" "$PORT" \
 		>"$DIR/other" 2>&1 &
 	local other=$!
@@ -224,10 +224,10 @@ feed() {
 	stop_server
 }
 
-@test "diagnoses: apart from clients, so many for an address, and not without an order" {
+@test "diagnoses have their own slots, a limit per address and an idle timeout" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 1 \
 		--max-clients-per-address 1 any
-	hold_place mr get say:here beats
+	hold_place mr get say:here keepalives
 	# A full server can be diagnosed, and that it is full is all that is wrong.
 	expect 4 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^both ends   failed  the server serves as many clients as it may$'
@@ -235,17 +235,17 @@ feed() {
 	has "$OUT" '^ *clients  *-  *1 of 1, full'
 	count "$OUT" '^............failed ' 1
 	has "$OUT" '^verdict: RDMA works, but not well: the server serves as many clients as it may; look at the other host\.$'
-	odd_here --intro diagnosis "$ADDRESS" "$PORT" order:facts told say:here pause
+	misbehaving_here --hello diagnosis "$ADDRESS" "$PORT" command:facts receive say:here pause
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" "^connection  failed  $FULL_ADDRESS"
 	let_go_of "${CLIENTS[@]}"
 	wait_until no_clients
-	odd_peer --intro diagnosis "$ADDRESS" "$PORT" closed
-	wait_line "$ERRORS" 'timed out waiting for its first order; .*--handshake-timeout'
+	misbehaving_peer --hello diagnosis "$ADDRESS" "$PORT" closed
+	wait_line "$ERRORS" 'timed out waiting for its first command; .*--handshake-timeout'
 	stop_server
 }
 
-@test "what is larger than --max-size is refused, and what turns out to be is ended" {
+@test "input larger than --max-size is refused, or aborted once it exceeds the limit" {
 	local mode
 	head -c 10240 /dev/zero >"$DIR/fits"
 	head -c 10241 /dev/zero >"$DIR/large"
@@ -279,18 +279,18 @@ feed() {
 	stop_server
 }
 
-@test "all floods at once, and good clients beside them" {
+@test "all floods at once: good clients are still served" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 6 any
 	local i
-	hold_place mr get say:here beats
-	hold_place mr get say:here beats
+	hold_place mr get say:here keepalives
+	hold_place mr get say:here keepalives
 	hold_place say:here closed
 	hold_place say:here closed
-	odd_here --half-open "$ADDRESS" "$PORT"
-	odd_here --half-open "$ADDRESS" "$PORT"
+	misbehaving_here --half-open "$ADDRESS" "$PORT"
+	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	# Those who come now take what gets free, as the good ones do.
 	for i in 1 2 3 4; do
-		"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get beats \
+		"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get keepalives \
 			>>"$DIR/more" 2>&1 &
 		CLIENTS+=($!)
 		expect 0 client --timeout 60 write "$ADDRESS" "$PORT"

@@ -2,10 +2,10 @@
  * Many clients in one process, on the pair's own verbs module: for more exchanges than there is
  * time to start processes for.
  *
- *     swarm write|read HOST PORT TOTAL AT-ONCE [INPUT]
+ *     load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]
  *
  * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first
- * of them may finish only if they start together, so a TOTAL equal to AT-ONCE is a crowd. With
+ * of them may finish only if they start together, so a TOTAL equal to AT-ONCE means all at once. With
  * INPUT each sends what that file has: of a FIFO to which nobody writes nothing, for ever. Prints
  * "N verified, N failed", and each failure on standard error. Exits 0 if none failed.
  */
@@ -22,9 +22,9 @@
 
 #define RESOLVE_MS 20000
 #define BUFFER     65536
-#define SILENCE_MS 60000 /* nothing at all happens for so long: the swarm gives up */
+#define SILENCE_MS 60000 /* nothing at all happens for so long: it gives up */
 
-static const char message[] = "message from a swarm";
+static const char message[] = "message from a client";
 
 struct load {
 	const struct mode *mode;
@@ -52,7 +52,7 @@ static void start_bee(struct load *load)
 	load->running++;
 	if (!bee || rdma_create_id(load->channel, &id, bee, RDMA_PS_TCP) ||
 		rdma_resolve_addr(id, NULL, load->server->ai_addr, RESOLVE_MS)) {
-		fprintf(stderr, "swarm: cannot start: %s\n", strerror(errno));
+		fprintf(stderr, "load-generator: cannot start: %s\n", strerror(errno));
 		exit(EXIT_FAILURE);
 	}
 }
@@ -68,7 +68,7 @@ static void count(struct load *load, const struct failure *failure)
 	}
 	load->failed++;
 	explain_failure(failure, NULL, true, text, sizeof(text));
-	fprintf(stderr, "swarm: %s\n", text);
+	fprintf(stderr, "load-generator: %s\n", text);
 }
 
 static void end_bee(struct load *load, struct bee *bee, const struct failure *failure)
@@ -151,7 +151,7 @@ static void take_events(struct load *load)
 		}
 	}
 	if (taken < 0) {
-		fprintf(stderr, "swarm: event channel: %s\n", strerror(-taken));
+		fprintf(stderr, "load-generator: event channel: %s\n", strerror(-taken));
 		exit(EXIT_FAILURE);
 	}
 }
@@ -172,7 +172,7 @@ static void take_wakeups(struct load *load)
 }
 
 /* Binds an id to the device's address, as the server does, so that the device stays open. */
-static void drop_anchor(struct load *load)
+static void bind_id(struct load *load)
 {
 	struct sockaddr_storage address = {0};
 
@@ -193,7 +193,7 @@ static void run(struct load *load, unsigned int at_once)
 		while (load->to_start > 0 && load->running < at_once)
 			start_bee(load);
 		if (poll(waiting, 2, load->settings.input ? -1 : SILENCE_MS) == 0) {
-			fprintf(stderr, "swarm: silence with %u running\n", load->running);
+			fprintf(stderr, "load-generator: silence with %u running\n", load->running);
 			exit(EXIT_FAILURE);
 		}
 		if (waiting[1].revents)
@@ -205,11 +205,11 @@ static void run(struct load *load, unsigned int at_once)
 
 int main(int argc, char *argv[])
 {
-	struct load load = {.output = {.program = "swarm", .quiet = true}};
+	struct load load = {.output = {.program = "load-generator", .quiet = true}};
 	struct failure failure = {0};
 
 	if (argc < 6 || argc > 7) {
-		fprintf(stderr, "usage: swarm write|read HOST PORT TOTAL AT-ONCE [INPUT]\n");
+		fprintf(stderr, "usage: load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]\n");
 		return EXIT_FAILURE;
 	}
 	load.mode = mode_by_name(argv[1]);
@@ -227,10 +227,10 @@ int main(int argc, char *argv[])
 	load.channel = channel_open(&failure);
 	if (!load.mode || !load.channel || wakeup_queue_open(&load.wakeups) ||
 		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, 5000, &load.server)) {
-		fprintf(stderr, "swarm: cannot start\n");
+		fprintf(stderr, "load-generator: cannot start\n");
 		return EXIT_FAILURE;
 	}
-	drop_anchor(&load);
+	bind_id(&load);
 	run(&load, (unsigned int)atoi(argv[5]));
 	printf("%u verified, %u failed\n", load.verified, load.failed);
 	device_stop(load.device);

@@ -9,7 +9,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 	'write --bandwidth --bidirectional' 'read --bandwidth --threads 4' 'write --latency' 'read --latency'
 	'write --latency --poll spin')
 
-@test "the server is killed in the middle: exit 4, with the reason" {
+@test "the server is killed during a measurement: exit 4 with the reason" {
 	local way
 	for way in "${WAYS[@]}"; do
 		start_server any
@@ -27,7 +27,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 	done
 }
 
-@test "the server is stopped in the middle: the deadline" {
+@test "the server is stopped during a measurement: the client times out" {
 	MODE='write'
 	start_server any
 	begins --latency --timeout 3
@@ -42,7 +42,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 	stop_server
 }
 
-@test "the client is killed in the middle: the server goes on, and leaves nothing behind" {
+@test "the client is killed during a measurement: the server keeps serving, no resources left" {
 	local way before
 	MODE='write'
 	start_server any
@@ -58,12 +58,12 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 		tells "$NONE_WRONG"
 	done
 	wait_until quiet
-	[ "$(descriptors "$SERVER")" -eq "$before" ]
+	wait_until has_descriptors "$before" || fail "$(ls -l "/proc/$SERVER/fd")"
 	stop_server
 	has_not "$ERRORS" Sanitizer
 }
 
-@test "a signal ends the client soon, with status 1" {
+@test "a signal ends a measuring client promptly with exit 1" {
 	local way
 	start_server any
 	for way in "${WAYS[@]}"; do
@@ -83,7 +83,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 
 takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 
-@test "a signal at the server lets a measurement go on, a second one ends it" {
+@test "the server finishes a measurement after one signal and aborts it after two" {
 	local way
 	for way in "${WAYS[@]}"; do
 		start_server any
@@ -101,7 +101,7 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	done
 }
 
-@test "it may last longer than the server, which has nothing to do, would wait" {
+@test "a measurement may outlast the idle timeout of the server" {
 	local way
 	start_server --timeout 5 any
 	for way in 'write --bandwidth' 'read --bandwidth --poll spin' 'read --latency' \
@@ -115,7 +115,7 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
 
-@test "a number of operations that takes longer than --timeout" {
+@test "--iterations may take longer than --timeout" {
 	local per_second
 	MODE='write'
 	start_server --timeout 5 any
@@ -127,7 +127,7 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
 
-@test "too little locked memory: what is missing, and what to do" {
+@test "too little locked memory: the message names the limit and the remedy" {
 	local file=/tmp/measure-port kib
 	MODE='write'
 	start_server any
@@ -154,7 +154,7 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	done
 }
 
-@test "4 measurements at a time; a fifth asks again until its time is over, or there is a place" {
+@test "4 measurements run concurrently; a fifth retries until a slot is free or its timeout expires" {
 	local i
 	MODE='read'
 	start_server --timeout 90 any
@@ -174,12 +174,12 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	stop_server
 }
 
-@test "exchanges and measurements run beside each other" {
+@test "exchanges and measurements run concurrently" {
 	MODE='write'
 	start_server --timeout 90 any
 	begins --bandwidth --verify
-	swarm write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/swarm"
-	has "$DIR/swarm" ' 0 failed$'
+	load write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/load"
+	has "$DIR/load" ' 0 failed$'
 	expect 0 client read "$ADDRESS" "$PORT"
 	kill -0 "${CLIENTS[0]}"
 	kill_clients

@@ -4,7 +4,7 @@
 load common
 load measure
 
-@test "--threads: each measures, and what they do comes to one" {
+@test "--threads: the results of all threads add up" {
 	local option
 	start_server any
 	for MODE in write read; do

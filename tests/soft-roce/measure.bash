@@ -39,11 +39,11 @@ documents_are_right() {
 	printf '%s\n' "${DOCUMENTS[@]}" >"$DIR/documents"
 	tests/validate-report --measurement "$DIR/documents" || fail "$(cat "$DIR/documents")" || return 1
 	[ ${#CLAIMS[@]} -gt 0 ] || return 0
-	if jq -s -e "$(printf '%s and ' "${CLAIMS[@]}") true" "$DIR/documents" >"$DIR/told"; then
+	if jq -s -e "$(printf '%s and ' "${CLAIMS[@]}") true" "$DIR/documents" >"$DIR/result"; then
 		return
 	fi
 	for claim in "${CLAIMS[@]}"; do
-		jq -s -e "$claim" "$DIR/documents" >"$DIR/told" || fail "not $claim" || true
+		jq -s -e "$claim" "$DIR/documents" >"$DIR/result" || fail "not $claim" || true
 	done
 	fail "$(nl -v 0 "$DIR/documents")"
 }

@@ -5,7 +5,7 @@
 load common
 load measure
 
-@test "bandwidth and latency, in both modes, as tables" {
+@test "tables of bandwidth and latency in both modes" {
 	start_server any
 	for MODE in write read; do
 		expect 0 client $MODE --bandwidth --warm-up 0.05 --duration 0.3 "$ADDRESS" "$PORT"
@@ -19,7 +19,7 @@ load measure
 	stop_server
 }
 
-@test "the options, and what came of them, in a document" {
+@test "a JSON document has the options and the results" {
 	local poll
 	start_server any
 	for MODE in write read; do
@@ -50,7 +50,7 @@ load measure
 	stop_server
 }
 
-@test "each size, and exactly as many operations as --iterations says" {
+@test "every size runs exactly --iterations operations" {
 	start_server any
 	for MODE in write read; do
 		document 0 --bandwidth --sizes 1..4K --iterations 37
@@ -66,7 +66,7 @@ load measure
 	stop_server
 }
 
-@test "several queue pairs, and both directions at a time" {
+@test "several queue pairs and both directions at once" {
 	local pairs
 	start_server any
 	for MODE in write read; do
@@ -86,7 +86,7 @@ load measure
 	stop_server
 }
 
-@test "--verify: every byte of every operation, whatever the size and the number of queue pairs" {
+@test "--verify checks every byte for all sizes and numbers of queue pairs" {
 	local size pairs
 	start_server any
 	for MODE in write read; do
@@ -107,7 +107,7 @@ load measure
 	stop_server
 }
 
-@test "--latency --verify, however it waits" {
+@test "--latency --verify with spinning and with events" {
 	local poll size
 	start_server any
 	for MODE in write read; do
@@ -139,7 +139,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
-@test "--verify finds one bit that is wrong: exit 5, in both modes and directions" {
+@test "--verify detects one flipped bit: exit 5, both modes and directions" {
 	local options=(--verify --size 4097 --iterations 4)
 	mkdir "$DIR/damaging"
 	ln -s "$PWD/$PAIR_BUILD/tests/soft-roce/damaging-client" "$DIR/damaging/rdma-client"
@@ -154,7 +154,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	damaged client '[0,1]' --bandwidth "${options[@]}" --bidirectional
 }
 
-@test "--histogram: its bars come to all operations" {
+@test "the bars of --histogram add up to all operations" {
 	start_server any
 	for MODE in write read; do
 		document 0 --latency --histogram --iterations 150
@@ -169,7 +169,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
-@test "--unit, --quiet and --json on their streams" {
+@test "--unit, --quiet and --json print to the right streams" {
 	local unit
 	MODE='write'
 	start_server any
@@ -185,7 +185,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
-@test "less than --expect wants: exit 1, and how much it was" {
+@test "a rate below --expect: exit 1 and the measured rate" {
 	MODE='write'
 	start_server any
 	measure 0 --bandwidth --duration 0.2 --expect 1kB/s
@@ -197,7 +197,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
-@test "a share of what nobody knows is expected: exit 1, before anything is measured" {
+@test "--expect with a percentage of an unknown link rate: exit 1 before measuring" {
 	MODE='write'
 	start_server any
 	measure 1 --bandwidth --duration 100 --expect 90%
@@ -207,7 +207,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
-@test "--secret-file: who does not hold it measures nothing" {
+@test "--secret-file: a client without the secret cannot measure" {
 	head -c 32 /dev/urandom >"$DIR/ours"
 	head -c 32 /dev/urandom >"$DIR/theirs"
 	chmod 600 "$DIR/ours" "$DIR/theirs"
@@ -223,7 +223,8 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
-@test "scripts/plot draws it" {
+# bats test_tags=slow
+@test "scripts/plot draws a measurement" {
 	MODE='read'
 	start_server any
 	document 0 --bandwidth --sizes 1K..4K --duration 0.2
@@ -242,7 +243,7 @@ refused() {
 	[ ! -s "$OUT" ]
 }
 
-@test "what makes no sense together is refused" {
+@test "contradictory options are refused" {
 	refused --bandwidth --latency
 	refused --bidirectional --latency
 	refused --expect 1GB/s --latency

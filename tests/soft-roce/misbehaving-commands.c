@@ -1,4 +1,4 @@
-/* See odd-orders.h. */
+/* See misbehaving-commands.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static const char *const names[COMMAND_TYPES] = {
 	[COMMAND_FACTS] = "facts",
 	[COMMAND_COUNTERS] = "counters",
 	[COMMAND_PROOF] = "proof",
-	[COMMAND_QUEUE_PAIRS] = "lanes",
+	[COMMAND_QUEUE_PAIRS] = "queue-pairs",
 	[COMMAND_BEGIN] = "begin",
 	[COMMAND_END] = "end",
 };
@@ -122,7 +122,7 @@ static void prove(struct peer *peer, struct command *message, const char *how, s
 		misbehaving_is(how, length, "cut") ? SECRET_PROOF_SIZE - 1 : SECRET_PROOF_SIZE;
 }
 
-void misbehaving_order_text(
+void misbehaving_command_text(
 	struct peer *peer, enum command_type type, const void *text, size_t size)
 {
 	struct command message;
@@ -134,7 +134,7 @@ void misbehaving_order_text(
 	give(peer, &message);
 }
 
-void misbehaving_order(struct peer *peer, const char *how)
+void misbehaving_command(struct peer *peer, const char *how)
 {
 	size_t name_length, length;
 	const char *name = misbehaving_word(&how, &name_length),
@@ -151,7 +151,7 @@ void misbehaving_order(struct peer *peer, const char *how)
 
 void misbehaving_reply(struct peer *peer, const char *how)
 {
-	struct command message = ours(peer, peer->told);
+	struct command message = ours(peer, peer->received);
 
 	message.reply = true;
 	distort(&message, how, strlen(how));
@@ -169,7 +169,7 @@ static void print_tally(const struct command *message)
 		(unsigned long long)result.wrong);
 }
 
-void misbehaving_told(struct peer *peer, const char *how)
+void misbehaving_receive(struct peer *peer, const char *how)
 {
 	struct command message;
 	const uint8_t *bytes;
@@ -179,17 +179,17 @@ void misbehaving_told(struct peer *peer, const char *how)
 	if (!misbehaving_next(peer, &bytes, &length))
 		return;
 	if (command_decode(&message, bytes, length))
-		die("it sent an order that cannot be decoded");
-	peer->told = message.type;
+		die("it sent a command that cannot be decoded");
+	peer->received = message.type;
 	if (message.type == COMMAND_REGION)
 		peer->theirs = (struct message){
 			.address = message.address, .length = message.length, .rkey = message.rkey};
 	if (message.reply) {
-		printf("told %s %s\n", names[message.type], statuses[message.status]);
+		printf("received %s %s\n", names[message.type], statuses[message.status]);
 		if (message.type == COMMAND_END && message.status == COMMAND_DONE)
 			print_tally(&message);
 	} else {
 		peer->commands = message.number;
-		printf("told to %s\n", names[message.type]);
+		printf("received command %s\n", names[message.type]);
 	}
 }

@@ -1,16 +1,16 @@
-/* The steps of an odd peer in a session of orders: the head of odd-peer.c lists them. */
+/* The steps of a misbehaving peer in a control session: the head of misbehaving-peer.c lists them. */
 #ifndef TESTS_SOFT_ROCE_MISBEHAVING_COMMANDS_H
 #define TESTS_SOFT_ROCE_MISBEHAVING_COMMANDS_H
 
 #include "tests/soft-roce/misbehaving-steps.h"
 
 /* What follows the step's colon is in `how`. */
-void misbehaving_order(struct peer *peer, const char *how);
+void misbehaving_command(struct peer *peer, const char *how);
 void misbehaving_reply(struct peer *peer, const char *how);
-void misbehaving_told(struct peer *peer, const char *how);
+void misbehaving_receive(struct peer *peer, const char *how);
 
 /* Gives an order with that text. */
-void misbehaving_order_text(
+void misbehaving_command_text(
 	struct peer *peer, enum command_type type, const void *text, size_t size);
 
 /* The next word of how, which ends at a colon or with it. */

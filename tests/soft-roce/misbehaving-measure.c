@@ -1,4 +1,4 @@
-/* See odd-measure.h. */
+/* See misbehaving-measure.h. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,17 +73,17 @@ void misbehaving_begin(struct peer *peer, const char *how)
 		set_field(parameters, word, length);
 	}
 	peer->plan_size = le_get32(parameters + 8);
-	misbehaving_order_text(peer, COMMAND_BEGIN, parameters, TEST_PARAMETERS_SIZE);
+	misbehaving_command_text(peer, COMMAND_BEGIN, parameters, TEST_PARAMETERS_SIZE);
 }
 
-void misbehaving_lanes(struct peer *peer, const char *how)
+void misbehaving_queue_pairs(struct peer *peer, const char *how)
 {
 	size_t size = strtoul(how, NULL, 10);
 	uint8_t text[COMMAND_TEXT_MAX] = {0};
 
 	for (uint32_t i = 0; i < size / 4; i++)
 		le_put32(text + (size_t)4 * i, NOBODYS + i);
-	misbehaving_order_text(peer, COMMAND_QUEUE_PAIRS, text, size);
+	misbehaving_command_text(peer, COMMAND_QUEUE_PAIRS, text, size);
 }
 
 void misbehaving_notice(struct peer *peer, const char *how)
@@ -97,7 +97,7 @@ void misbehaving_notice(struct peer *peer, const char *how)
 	misbehaving_send(peer, bytes, sizeof(bytes));
 }
 
-void misbehaving_hear(struct peer *peer, const char *how)
+void misbehaving_receive_notice(struct peer *peer, const char *how)
 {
 	const uint8_t *bytes;
 	uint64_t notice;

@@ -1,89 +1,92 @@
 /*
- * A peer that does what it is told, step by step, however wrong that is: for provoking every way in
- * which a peer can fail or break the protocol.
+ * A peer that executes a list of steps, valid or not, to provoke every way in which a peer can fail or
+ * violate the protocol.
  *
- *     odd-peer [OPTION VALUE]... HOST PORT STEP...
- *     odd-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...
- *     odd-peer --refuse REASON ADDRESS PORT-FILE
- * refuses one request with that reason of protocol/hello.h; 0: without a word.
- *     odd-peer --half-open HOST PORT
- * prints "here" when its request is granted, and never says that it knows.
- *     odd-peer --intro version --knock HOST PORT N
- * makes N requests at a time, and again whenever one is refused, for ever; prints "here" after the first.
+ *     misbehaving-peer [OPTION VALUE]... HOST PORT STEP...
+ *     misbehaving-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...
+ *     misbehaving-peer --refuse REASON ADDRESS PORT-FILE
+ * refuses one request with that reason of protocol/hello.h; 0: without private data.
+ *     misbehaving-peer --half-open HOST PORT
+ * prints "here" when its request is accepted, and never confirms the connection.
+ *     misbehaving-peer --hello version --flood-requests HOST PORT N
+ * keeps N requests outstanding forever, replacing each that is refused; prints "here" after the first.
  *
  * Options:
- *   --intro KIND   ours (default), read (ours in read mode), none, none-read (without a word, but
- *                  allowing READs), version, mode, session, garbage, diagnosis, measurement
- *   --shape Q:D    of a measurement: queue pairs and depth that it asks for (default 1:64)
- *   --secret FILE  it has that secret, and says so
- *   --size N       bytes that it announces (default: our text), or `unknown`
- *   --name NAME    what it calls its data
- *   --receives N   receives that it posts, once; default: enough, always
- *   --fault N      what the key of its receives is wrong by
- *   --rnr N        retry count for a peer that has none
- *   --depth N      READs at a time
+ *   --hello KIND   ours (default), read (ours in read mode), none, none-read (no hello, but permits
+ *                  READs), version, mode, session, garbage, diagnosis, measurement
+ *   --shape Q:D    of a measurement: queue pairs and depth to request (default 1:64)
+ *   --secret FILE  authenticate with this secret
+ *   --size N       bytes to announce (default: our text), or `unknown`
+ *   --name NAME    name of its data
+ *   --receives N   post N receives once (default: repost each used one)
+ *   --fault N      add N to the lkey of its receives
+ *   --rnr N        RNR retry count
+ *   --depth N      concurrent READs
  *
- * Steps of a diagnosis or a measurement (--intro diagnosis, measurement):
- *   order:NAME order:NAME:HOW   give a command: region, facts, counters, lanes, begin, end, or a number; HOW:
- *                          region:wrap region:empty region:long region:large (more than there is)
- *                          region:larger (more than a diagnosis may have) region:key, answer (it says
- *                          that it is one), number (one that was not due), status (one that does not exist)
- *   told                   wait for the next order or answer, and print what it says
- *   reply reply:HOW        answer the order that was told of last: as one that is done, or with HOW as
- *                          above; or refused, garbage (text), or with 64 bytes of zeros or ones, as a
- *                          result that says nothing, or the impossible; or with the result of one
- *                          wrong operation (wrong)
- *   order:proof order:proof:HOW  send our proof: a right one; with a bit flipped (flip), for another
- *                          nonce of ours (replay) or theirs (recorded), a byte too short (cut)
+ * Steps of a control session (--hello diagnosis, measurement):
+ *   command:NAME command:NAME:HOW
+ *                          send a command: region, facts, counters, queue-pairs, begin, end, or a number. HOW:
+ *                          wrap, empty, long, large (more than there is), larger (more than a diagnosis
+ *                          may have), key: a region with this fault; answer (marked as a reply); number
+ *                          (a wrong sequence number); status (an undefined status)
+ *   receive                wait for the next command or reply, and print it
+ *   reply reply:HOW        reply to the last command received: done, or with HOW as above; refused;
+ *                          garbage (a text); zeros or ones (64 such bytes: an empty or an impossible
+ *                          result); wrong (a result with one wrong operation)
+ *   command:proof command:proof:HOW
+ *                          send our proof: valid; with a flipped bit (flip); for another nonce of ours
+ *                          (replay) or theirs (recorded); a byte too short (cut)
  *
  * Steps of a test:
- *   lanes lanes:N          COMMAND_QUEUE_PAIRS with N bytes of numbers of queue pairs that nobody has
- *   begin begin:NAME:NAME=N...  COMMAND_BEGIN with a plan: WRITEs of 64 bytes, 4 slots, depth 32, one queue
- *                          pair, 60 s; what is named becomes 1, or N: latency, spin, read, both,
+ *   queue-pairs queue-pairs:N
+ *                          COMMAND_QUEUE_PAIRS with N bytes of numbers of queue pairs that do not exist
+ *   begin begin:NAME:NAME=N...
+ *                          COMMAND_BEGIN with these parameters: WRITEs of 64 bytes, 4 slots, depth 32, one
+ *                          queue pair, 60 s. Each NAME becomes 1 or N: latency, spin, read, both,
  *                          direction, verify, size, qps, depth, slots, ms, ops
- *   notice:N:mover:last    a notice; `mover` as who WRITEs or READs, `last` as the last one; or neither
- *   hear                   wait for the next notice, and print what it says
- *   pings                  WRITEs of a latency that spins, with the right last byte and no other, for ever
+ *   notice:N:mover:last    send a notice: `mover` as the initiator, `last` as the last one; or neither
+ *   receive-notice         wait for the next notice, and print it
+ *   pings                  send WRITEs of a spinning latency test forever, with only the last byte right
  *
- * Steps, which begin by counting the bytes of our stream from 0:
+ * Steps of an exchange, which count the bytes of our stream from 0:
  *   proof proof:wrong proof:replay proof:recorded proof:reflect
- *                                          send MSG_PROOF: a right one; with a bit flipped; one for
- *                                          another nonce of ours; for another one of theirs, as who
- *                                          recorded a handshake has it; the other side's own
+ *                          send MSG_PROOF: valid; with a flipped bit; for another nonce of ours; for
+ *                          another nonce of theirs, as in a recorded handshake; their own proof
  *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth
- *                                          send MSG_MR: true, or wrong in the way named; all: all of
- *                                          the address space
+ *                          send MSG_MR: valid, or with that fault; all: the whole address space
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
- *                                          RDMA WRITE our text, or N bytes, into the region that we
- *                                          were offered, with its position as immediate data (none if
- *                                          we gave no introduction); beyond that region; with another
- *                                          key; with other immediate data; a message of 1,024 bytes
- *                                          that has no end and is full of control characters; none
- *                                          at all; wait for the completion
- *   data data:N                            send MSG_DATA: our text may be READ; up to byte N
- *   credit:N credit:N:P                    send MSG_CREDIT up to byte N and for P pieces
- *   done done:digest done:empty done:large send MSG_DONE: for what was sent, or wrong likewise
- *   verdict verdict:damaged verdict:9      send MSG_VERDICT likewise
- *   abort abort:TEXT                       send MSG_ABORT
- *   type:N bytes:N bytes:N:T               send a message of type N; of N bytes, the first being T
- *   beat beats flood                       send a sign of life; for ever, ten in a second; for ever,
- *                                          as fast as it goes
- *   get get:NAME                           wait for the next message, but for MSG_DATA and MSG_CREDIT,
- *                                          or for the next of that name, and print its name
- *   read read:beyond reads                 RDMA READ likewise; print the text; for as long as it can
- *   region                                 print the region that we were offered: what `use` takes
- *   use:ADDRESS:LENGTH:RKEY                take that for it, whosever it is
- *   sent                                   wait until everything sent is acknowledged
- *   deny                                   take the right to WRITE and READ from our queue pair
- *   scribble                               overwrite what the other side has written
- *   say:TEXT                               print TEXT
- *   pause                                  wait for a signal for ever
- *   await:FILE                             wait until there is such a file
- *   closed                                 wait until the other side has disconnected
- *   disconnect                             disconnect and wait for the other side's event
- *   vanish                                 end the process as it is
+ *                          RDMA WRITE our text, or N bytes, into the offered region, with the position
+ *                          as immediate data (none without a hello); beyond that region; with another
+ *                          rkey; with other immediate data; 1,024 bytes without an end and full of
+ *                          control characters; without immediate data. Wait for the completion
+ *   data data:N            send MSG_DATA: our text, or up to byte N, may be READ
+ *   credit:N credit:N:P    send MSG_CREDIT up to byte N and for P pieces
+ *   done done:digest done:empty done:large
+ *                          send MSG_DONE: for the data sent, or with that fault
+ *   verdict verdict:damaged verdict:9
+ *                          send MSG_VERDICT likewise
+ *   abort abort:TEXT       send MSG_ABORT
+ *   type:N bytes:N bytes:N:T
+ *                          send a message of type N; of N bytes, the first being T
+ *   keepalive keepalives flood
+ *                          send a keepalive; ten per second forever; as fast as possible forever
+ *   get get:NAME           wait for the next message except MSG_DATA and MSG_CREDIT, or for the next
+ *                          one of that name, and print its name
+ *   read read:beyond reads RDMA READ likewise, and print the text; repeat until it fails
+ *   region                 print the offered region in the form that `use` takes
+ *   use:ADDRESS:LENGTH:RKEY
+ *                          treat this as the offered region, whichever connection owns it
+ *   sent                   wait until everything sent is acknowledged
+ *   deny                   withdraw the right to WRITE and READ from our queue pair
+ *   overwrite              overwrite the data that the other side has written
+ *   say:TEXT               print TEXT
+ *   pause                  wait for a signal forever
+ *   await:FILE             wait until this file exists
+ *   closed                 wait until the other side has disconnected
+ *   disconnect             disconnect, and wait for the event of the other side
+ *   exit                   exit at once, without disconnecting
  *
- * A completion that fails is printed ("completion NAME") and is not an error of this program.
+ * A failed completion is printed ("completion NAME") and is not an error of this program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +101,7 @@
 #define TIMEOUT_MS 60000
 #define DEPTH      64 /* of a measurement: enough for a latency */
 
-static void say_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
+static void make_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 {
 	struct hello ours = {
 		.version = HELLO_VERSION,
@@ -124,7 +127,7 @@ static void say_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 		ours.kind = 55;
 	else if (strcmp(kind, "ours") != 0 && strncmp(kind, "none", 4) != 0 &&
 		 strcmp(kind, "garbage") != 0)
-		die("no introduction '%s'", kind);
+		die("no hello '%s'", kind);
 	words = handshake_hello(&peer->handshake, &ours, &length);
 	memcpy(buffer, words, length);
 	if (strcmp(kind, "garbage") == 0)
@@ -177,7 +180,7 @@ static int take_options(
 	for (; word + 2 < argc; word += 2) {
 		const char *option = argv[word], *value = argv[word + 1];
 
-		if (strcmp(option, "--intro") == 0) {
+		if (strcmp(option, "--hello") == 0) {
 			*kind = value;
 		} else if (strcmp(option, "--size") == 0) {
 			peer->size = *value == 'u' ? UINT64_MAX : strtoull(value, NULL, 10);
@@ -212,7 +215,7 @@ int main(int argc, char *argv[])
 			.retry_count = 6,
 			.rnr_retry_count = 7},
 		.reposts = true,
-		.size = sizeof(ODD_TEXT),
+		.size = sizeof(MISBEHAVING_TEXT),
 		.shape = hello_shape(1, DEPTH),
 		.name = "",
 		.digester = digester_new(),
@@ -224,9 +227,9 @@ int main(int argc, char *argv[])
 
 	handshake_init(&peer.handshake, peer.secret,
 		word < argc && strcmp(argv[word], "--listen") == 0 ? SECRET_SERVER : SECRET_CLIENT);
-	say_hello(&peer, kind, hello);
+	make_hello(&peer, kind, hello);
 	if (word + 2 > argc)
-		die("usage: see the head of odd-peer.c");
+		die("usage: see the head of misbehaving-peer.c");
 	if (strcmp(argv[word], "--refuse") == 0 && word + 3 < argc) {
 		refuse(&peer, (uint32_t)atoi(argv[word + 1]), argv[word + 2], argv[word + 3]);
 		digester_free(peer.digester);
@@ -238,7 +241,7 @@ int main(int argc, char *argv[])
 		puts("here");
 		pause();
 	}
-	if (strcmp(argv[word], "--knock") == 0 && word + 3 < argc)
+	if (strcmp(argv[word], "--flood-requests") == 0 && word + 3 < argc)
 		endpoint_knock(&peer.end, argv[word + 1], argv[word + 2],
 			(unsigned int)atoi(argv[word + 3]));
 	if (strcmp(argv[word], "--listen") == 0) {
@@ -250,7 +253,7 @@ int main(int argc, char *argv[])
 	}
 	handshake_receive_hello(&peer.handshake, peer.end.words);
 	if (peer.end.exposed_access == IBV_ACCESS_REMOTE_READ)
-		memcpy(peer.end.exposed, ODD_TEXT, sizeof(ODD_TEXT));
+		memcpy(peer.end.exposed, MISBEHAVING_TEXT, sizeof(MISBEHAVING_TEXT));
 	for (; word < argc; word++)
 		misbehaving_step(&peer, argv[word]);
 	endpoint_free(&peer.end);

@@ -1,4 +1,4 @@
-/* See odd-steps.h. */
+/* See misbehaving-steps.h. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +12,15 @@
 #define DEPTH   8
 #define BEAT_MS 100
 
-static const char text[] = ODD_TEXT;
+static const char text[] = MISBEHAVING_TEXT;
 
 /* Keeps a message for `get`; a sign of life, or what a WRITE tells of, is none. */
 static void keep(struct peer *peer, const struct ibv_wc *completion)
 {
-	unsigned int place = peer->came % ODD_INBOX;
+	unsigned int place = peer->came % MISBEHAVING_INBOX;
 
 	if (completion->opcode == IBV_WC_RECV && completion->byte_len > 0) {
-		if (peer->came - peer->taken == ODD_INBOX)
+		if (peer->came - peer->taken == MISBEHAVING_INBOX)
 			die("too many messages that nobody asked for");
 		peer->inbox[place].length = completion->byte_len;
 		memcpy(peer->inbox[place].bytes, endpoint_received(&peer->end, completion),
@@ -61,7 +61,7 @@ static void finish_sends(struct peer *peer, const char *how)
 
 bool misbehaving_next(struct peer *peer, const uint8_t **bytes, size_t *length)
 {
-	unsigned int place = peer->taken % ODD_INBOX;
+	unsigned int place = peer->taken % MISBEHAVING_INBOX;
 
 	while (peer->came == peer->taken && !peer->failed)
 		take(peer);
@@ -241,16 +241,16 @@ static void send_length(struct peer *peer, const char *how)
 	misbehaving_send(peer, bytes, length);
 }
 
-static void keepalive(struct peer *peer, const char *how)
+static void send_keepalive(struct peer *peer, const char *how)
 {
 	(void)how;
 	misbehaving_send(peer, "", 0);
 }
 
-static void beats(struct peer *peer, const char *how)
+static void send_keepalives(struct peer *peer, const char *how)
 {
 	while (!peer->failed) {
-		keepalive(peer, how);
+		send_keepalive(peer, how);
 		misbehaving_finish(peer);
 		poll(NULL, 0, BEAT_MS);
 	}
@@ -261,7 +261,7 @@ static void flood(struct peer *peer, const char *how)
 {
 	while (!peer->failed) {
 		while (peer->sends < ENDPOINT_SLOTS / 2)
-			keepalive(peer, how);
+			send_keepalive(peer, how);
 		take(peer);
 	}
 }
@@ -350,7 +350,7 @@ static void deny(struct peer *peer, const char *how)
 		die("ibv_modify_qp: %s", strerror(errno));
 }
 
-static void scribble(struct peer *peer, const char *how)
+static void overwrite(struct peer *peer, const char *how)
 {
 	(void)how;
 	memset(peer->end.exposed, 0xee, ENDPOINT_REGION);
@@ -387,7 +387,7 @@ static void disconnect(struct peer *peer, const char *how)
 	await_end(peer, how);
 }
 
-static void vanish(struct peer *peer, const char *how)
+static void exit_at_once(struct peer *peer, const char *how)
 {
 	(void)peer, (void)how;
 	_exit(EXIT_SUCCESS);
@@ -407,8 +407,8 @@ static const struct {
 	{"abort", send_abort},
 	{"type", send_type},
 	{"bytes", send_length},
-	{"beat", keepalive},
-	{"beats", beats},
+	{"keepalive", send_keepalive},
+	{"keepalives", send_keepalives},
 	{"flood", flood},
 	{"get", get},
 	{"read", rdma_read},
@@ -418,19 +418,19 @@ static const struct {
 	{"await", await_file},
 	{"sent", finish_sends},
 	{"deny", deny},
-	{"scribble", scribble},
+	{"overwrite", overwrite},
 	{"say", say},
 	{"pause", wait_for_signal},
 	{"closed", await_end},
 	{"disconnect", disconnect},
-	{"vanish", vanish},
-	{"order", misbehaving_order},
+	{"exit", exit_at_once},
+	{"command", misbehaving_command},
 	{"reply", misbehaving_reply},
-	{"told", misbehaving_told},
-	{"lanes", misbehaving_lanes},
+	{"receive", misbehaving_receive},
+	{"queue-pairs", misbehaving_queue_pairs},
 	{"begin", misbehaving_begin},
 	{"notice", misbehaving_notice},
-	{"hear", misbehaving_hear},
+	{"receive-notice", misbehaving_receive_notice},
 	{"pings", misbehaving_pings},
 };
 

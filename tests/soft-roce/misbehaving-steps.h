@@ -1,5 +1,5 @@
 /*
- * The steps of an odd peer: what it says and does when it is connected. The head of odd-peer.c lists
+ * The steps of a misbehaving peer: what it says and does when it is connected. The head of misbehaving-peer.c lists
  * them.
  */
 #ifndef TESTS_SOFT_ROCE_MISBEHAVING_STEPS_H
@@ -11,15 +11,15 @@
 #include "protocol/message.h"
 #include "tests/soft-roce/endpoint.h"
 
-#define ODD_TEXT  "message from an odd peer"
-#define ODD_INBOX 16
+#define MISBEHAVING_TEXT  "message from a test peer"
+#define MISBEHAVING_INBOX 16
 
 struct peer {
 	struct endpoint end;
 	struct secret *secret; /* NULL: none */
 	struct handshake handshake;
 	struct message proof; /* the other side's */
-	bool tutorial;        /* it gave no introduction */
+	bool tutorial;        /* it gave no hello */
 	bool reposts;         /* a receive is posted again when it was used */
 	uint64_t size;        /* that it announces */
 	uint64_t shape;       /* of its measurement: protocol/hello.h */
@@ -32,10 +32,10 @@ struct peer {
 	struct {
 		uint8_t bytes[ENDPOINT_SLOT];
 		uint32_t length;
-	} inbox[ODD_INBOX]; /* messages that nobody asked for yet, in their order */
+	} inbox[MISBEHAVING_INBOX]; /* messages that nobody asked for yet, in their order */
 	unsigned int came, taken;
 	uint32_t commands;      /* number of the last one, given or taken */
-	enum command_type told; /* the last that came */
+	enum command_type received; /* the last that came */
 	uint32_t plan_size;     /* bytes of an operation */
 };
 

@@ -20,7 +20,7 @@ setup() {
 # What the client has said, on either stream, with nothing in it that differs from run to run.
 words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 
-@test "those who hold the same secret exchange messages and files, in both modes" {
+@test "peers with the same secret exchange messages and files in both modes" {
 	local mode
 	head -c 3000000 /dev/urandom >"$DIR/up"
 	head -c 5000000 /dev/urandom >"$DIR/down"
@@ -49,7 +49,7 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	[ ! -s "$ERRORS" ]
 }
 
-@test "a wrong secret and none are told the same, word for word, and count for nothing" {
+@test "a wrong secret and no secret get the same answer and change nothing" {
 	start_server --secret-file "$OURS" --count 1 any
 	expect 3 client write "$ADDRESS" "$PORT"
 	one_line "$ERR"
@@ -70,7 +70,7 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	count "$LOG" '^received MSG_MR' 1
 }
 
-@test "a client with a secret talks to no server without it" {
+@test "a client with a secret refuses a server without it" {
 	start_server any
 	expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
 	one_line "$ERR"
@@ -81,20 +81,20 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	# One that accepts all the same, with and without an introduction, or that breaks off.
 	local kind
 	for kind in ours none; do
-		listening_odd_peer --intro "$kind" -- closed
+		listening_peer --hello "$kind" -- closed
 		expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
 		has "$ERR" 'the server and this client do not hold the same secret'
 		ends_with 0 "$PEER"
 	done
-	listening_odd_peer --secret "$THEIRS" -- get vanish
+	listening_peer --secret "$THEIRS" -- get exit
 	expect 4 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'waited for its MSG_PROOF\|stopped acknowledging\|could not complete'
 }
 
-@test "a program of the tutorial is turned away" {
+@test "a server with a secret refuses a tutorial program" {
 	start_server --secret-file "$OURS" any
-	if odd_peer --intro none "$ADDRESS" "$PORT" closed 2>"$ERR"; then
+	if misbehaving_peer --hello none "$ADDRESS" "$PORT" closed 2>"$ERR"; then
 		fail 'it was accepted'
 	fi
 	has "$ERR" 'REJECTED, status 28'
@@ -103,14 +103,14 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	stop_server
 }
 
-@test "recorded, reflected and wrong proofs, and whatever comes before one" {
+@test "replayed, reflected and wrong proofs, and messages before the proof" {
 	local steps pattern before
 	start_server --timeout 3 --secret-file "$OURS" any
 	start_good --secret-file "$OURS" write
 	while IFS='>' read -r steps pattern; do
 		before=$(wc -l <"$ERRORS")
 		# shellcheck disable=SC2086 # words
-		odd_peer --secret "$OURS" "$ADDRESS" "$PORT" ${steps%=} >"$OUT"
+		misbehaving_peer --secret "$OURS" "$ADDRESS" "$PORT" ${steps%=} >"$OUT"
 		wait_until said_since "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
 		has_not "$OUT" 'got MSG_MR'
 		has_not "$OUT" 'got MSG_PROOF'
@@ -123,10 +123,10 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	done closed => it sent MSG_DONE before its MSG_MR
 	data:3 closed => it sent data when none was due
 	type:77 closed => it sent a message of unknown type 77
-	beat closed => it sent a message of 0 bytes
+	keepalive closed => it sent a message of 0 bytes
 	closed => timed out waiting for its MSG_PROOF
 	END
-	odd_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get proof closed >"$OUT"
+	misbehaving_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get proof closed >"$OUT"
 	has "$OUT" 'got MSG_PROOF'
 	wait_line "$ERRORS" 'it sent a second MSG_PROOF'
 	good_was_served
@@ -136,10 +136,10 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 
 said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
-@test "a server that gives back the client's own proof, or a wrong one, gets nothing" {
+@test "a server that reflects the client's proof or sends a wrong one is refused" {
 	local how
 	for how in reflect wrong replay recorded; do
-		listening_odd_peer --secret "$OURS" -- get "proof:$how" get closed
+		listening_peer --secret "$OURS" -- get "proof:$how" get closed
 		expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
 		has "$ERR" 'the server and this client do not hold the same secret'
@@ -147,22 +147,22 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		has "$DIR/peer" 'got MSG_ABORT'
 		has_not "$DIR/peer" 'got MSG_MR'
 	done
-	listening_odd_peer --secret "$OURS" -- get mr closed
+	listening_peer --secret "$OURS" -- get mr closed
 	expect 4 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'it sent MSG_MR before its MSG_PROOF'
 	ends_with 0 "$PEER"
 }
 
-@test "a digest that anybody can compute, and a verdict that nobody signed" {
+@test "an unkeyed digest and an unsigned verdict are rejected" {
 	start_server --secret-file "$OURS" --count 1 any
-	odd_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get mr get:MSG_MR write 'done' \
+	misbehaving_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get mr get:MSG_MR write 'done' \
 		get:MSG_VERDICT verdict get:MSG_ABORT closed >"$OUT"
 	server_ends 5
 	has "$ERRORS" 'arrived damaged here'
 	has_not "$LOG" 'remote buffer'
 }
 
-@test "what is damaged on the way is found, in both modes and directions, by both ends" {
+@test "both ends detect corrupted data in both modes and directions" {
 	local mode
 	head -c 3000000 /dev/urandom >"$DIR/data"
 	for mode in write read; do
@@ -184,7 +184,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	done
 }
 
-@test "a secret that others may read, or that is none, starts nothing" {
+@test "a secret file that others can read, or an invalid one, is refused" {
 	local mode
 	for mode in 644 640 604 620; do
 		chmod "$mode" "$OURS"
@@ -208,7 +208,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	has "$ERR" 'it is not a regular file'
 }
 
-@test "a diagnosis needs the secret, too" {
+@test "a diagnosis needs the secret" {
 	local steps
 	start_server --secret-file "$OURS" any
 	expect 0 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
@@ -220,18 +220,18 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	expect 3 client --secret-file "$THEIRS" diagnose "$ADDRESS" "$PORT"
 	words | grep -A3 '^connection' | sed 's/[0-9]* ms//' | diff "$DIR/missing" -
 	wait_until count "$ERRORS" 'it does not hold our secret' 2
-	for steps in order:proof:flip order:proof:replay order:proof:recorded order:proof:cut \
-		order:facts order:region; do
+	for steps in command:proof:flip command:proof:replay command:proof:recorded command:proof:cut \
+		command:facts command:region; do
 		# shellcheck disable=SC2086 # words
-		odd_peer --intro diagnosis --secret "$OURS" "$ADDRESS" "$PORT" $steps told closed >"$OUT"
-		has "$OUT" '^told [a-z]* refused$'
+		misbehaving_peer --hello diagnosis --secret "$OURS" "$ADDRESS" "$PORT" $steps receive closed >"$OUT"
+		has "$OUT" '^received [a-z]* refused$'
 	done
 	wait_until count "$ERRORS" 'it does not hold our secret' 8
-	odd_peer --intro diagnosis --secret "$OURS" "$ADDRESS" "$PORT" order:proof told order:proof told \
-		order:region told disconnect >"$OUT"
-	count "$OUT" '^told proof done$' 1
-	count "$OUT" '^told proof refused$' 1
-	count "$OUT" '^told region done$' 1
+	misbehaving_peer --hello diagnosis --secret "$OURS" "$ADDRESS" "$PORT" command:proof receive command:proof receive \
+		command:region receive disconnect >"$OUT"
+	count "$OUT" '^received proof done$' 1
+	count "$OUT" '^received proof refused$' 1
+	count "$OUT" '^received region done$' 1
 	stop_server
 	start_server any
 	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
@@ -240,7 +240,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	one_line "$ERR"
 	stop_server
 	[ ! -s "$ERRORS" ]
-	listening_odd_peer --intro diagnosis --secret "$OURS" -- told reply closed
+	listening_peer --hello diagnosis --secret "$OURS" -- receive reply closed
 	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" 'failed *the server and this client do not hold the same secret'
 	ends_with 0 "$PEER"

@@ -56,7 +56,7 @@ teardown() {
 journal() { journalctl --quiet --unit=$INSTANCE --output=cat; }
 journal_has() { journal | grep -q -e "$1"; }
 
-@test "as a service with the rights of its unit: secret, files, diagnosis, and a log in the journal" {
+@test "as a systemd service with the unit's permissions: secret, files, diagnosis, journal" {
 	local mode secret=/etc/rdma-server/7471.secret
 	install_unit "LoadCredential=secret:$secret" 'Environment=SECRET=--secret-file=%d/secret'
 	(umask 077 && head -c 32 /dev/urandom | base64 >$secret)
@@ -85,7 +85,7 @@ journal_has() { journal | grep -q -e "$1"; }
 	wait_until no_clients
 }
 
-@test "the devices that the unit names are those that it needs" {
+@test "the unit allows exactly the devices that the server needs" {
 	# The first empties the list.
 	install_unit 'DeviceAllow=' 'Restart=no'
 	rm -f /etc/rdma-server/7471

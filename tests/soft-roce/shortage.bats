@@ -4,14 +4,14 @@
 
 load common
 
-# crowd_of_idlers N WORDS: clients that are connected and idle, so many that some do not fit, and say so.
-crowd_of_idlers() {
+# idle_clients N WORDS: clients that are connected and idle, so many that some do not fit, and say so.
+idle_clients() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
 	"$PAIR_PEERS/tests/soft-roce/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
-		>"$DIR/crowd" 2>&1 7>&- 8>&- &
+		>"$DIR/idle" 2>&1 7>&- 8>&- &
 	PEER=$!
-	wait_line "$DIR/crowd" "$2"
+	wait_line "$DIR/idle" "$2"
 }
 
 # One that was there before, and goes on; and one that comes when the others have gone.
@@ -36,7 +36,7 @@ begin_early() {
 	wait_line "$OUT" '^received MSG_MR'
 }
 
-@test "too little memory for all" {
+@test "too little memory for all clients" {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'a sanitizer takes more memory than that'
 	(
 		ulimit -v 400000
@@ -46,12 +46,12 @@ begin_early() {
 	wait_until test -s "$DIR/port"
 	PORT=$(cat "$DIR/port")
 	begin_early
-	crowd_of_idlers 60 'the server could not get the memory or the queue pair'
+	idle_clients 60 'the server could not get the memory or the queue pair'
 	has "$ERRORS" 'there is not enough memory\|cannot start a thread'
 	others_are_served
 }
 
-@test "too few descriptors for all" {
+@test "too few file descriptors for all clients" {
 	mkdir "$DIR/in"
 	(
 		ulimit -n 40
@@ -62,7 +62,7 @@ begin_early() {
 	wait_until test -s "$DIR/port"
 	PORT=$(cat "$DIR/port")
 	begin_early
-	crowd_of_idlers 60 'gave up\|could not get'
+	idle_clients 60 'gave up\|could not get'
 	has "$ERRORS" 'too many open files\|Too many open files'
 	others_are_served
 }

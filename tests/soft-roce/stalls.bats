@@ -5,7 +5,7 @@
 load common
 load streams
 
-@test "--progress: a line while it lasts; --no-progress and --quiet: none" {
+@test "--progress shows a line during the transfer; --no-progress and --quiet do not" {
 	mkdir "$DIR/in"
 	start_server --progress --output "$DIR/in/" write
 	start_fed_client --progress write
@@ -17,7 +17,7 @@ load streams
 	stop_server
 }
 
-@test "a slow producer: what it gives is passed on at once, however long the rest takes" {
+@test "a slow producer at the client: its data is forwarded at once" {
 	local mode
 	mkdir "$DIR/in"
 	for mode in write read; do
@@ -77,7 +77,7 @@ is_asleep() {
 	[ "$TICKS" = "$before" ]
 }
 
-@test "a slow consumer: nobody is taken for dead, and waiting costs no processor time" {
+@test "a slow consumer at the server: no timeout, and no CPU time while waiting" {
 	local mode
 	make_file "$DIR/data" 300000
 	for mode in write read; do
@@ -113,7 +113,7 @@ is_asleep() {
 	done
 }
 
-@test "a full file system at either side: both say so, and nothing half-written is left" {
+@test "a full file system at either end: both report it, no partial file remains" {
 	local mode
 	make_file "$DIR/data" 3000000
 	mkdir "$DIR/full"
@@ -143,7 +143,7 @@ full_at_both() { # MODE
 	is_empty "$DIR/full"
 }
 
-@test "a reader that closes its pipe, at either side: both say so" {
+@test "a reader that closes its pipe at either end: both report it" {
 	local mode pid
 	make_file "$DIR/data" 1000000
 	for mode in write read; do
@@ -165,7 +165,7 @@ full_at_both() { # MODE
 	done
 }
 
-@test "a client killed in the middle: nothing of its file is left, the next is served" {
+@test "a client killed during a transfer: no partial file remains, the next is served" {
 	local mode
 	mkdir "$DIR/in"
 	make_file "$DIR/data" 100000
@@ -185,7 +185,7 @@ full_at_both() { # MODE
 	done
 }
 
-@test "a server killed in the middle: the client says so, exit 4, nothing of its file is left" {
+@test "a server killed during a transfer: the client reports it, exit 4, no partial file remains" {
 	local mode pid
 	mkdir "$DIR/in"
 	for mode in write read; do
@@ -207,7 +207,7 @@ full_at_both() { # MODE
 	done
 }
 
-@test "SIGINT at a client in the middle: the server hears why" {
+@test "SIGINT at a client during a transfer: the server receives the reason" {
 	local mode
 	mkdir "$DIR/in"
 	for mode in write read; do
@@ -225,7 +225,7 @@ full_at_both() { # MODE
 	done
 }
 
-@test "two signals at a server in the middle: the client hears why" {
+@test "two signals at a server during a transfer: the client receives the reason" {
 	mkdir "$DIR/in"
 	start_server --timeout 60 --output "$DIR/in/" write
 	start_fed_client --timeout 60 write
@@ -243,7 +243,7 @@ full_at_both() { # MODE
 
 no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 
-@test "a client that is stopped: the server gives it up in time, and says so when it goes on" {
+@test "a stopped client: the server drops it in time and tells it when it continues" {
 	local mode
 	mkdir "$DIR/in"
 	for mode in write read; do
@@ -262,7 +262,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 	done
 }
 
-@test "a server that is stopped: the client gives it up in time" {
+@test "a stopped server: the client gives up in time" {
 	mkdir "$DIR/in"
 	start_server --timeout 60 --output "$DIR/in/" write
 	start_fed_client --timeout 2 write
@@ -276,7 +276,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 	exec 7>&-
 }
 
-@test "little locked memory at either side: smaller buffers, said with -v, and the same data" {
+@test "little locked memory at either end: smaller buffers, shown by -v, and the same data" {
 	local folder=/tmp/of-nobody mode
 	mkdir -m 777 "$folder" "$folder/in"
 	make_file "$folder/data" 1000000

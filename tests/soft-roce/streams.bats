@@ -34,12 +34,12 @@ around() {
 	has "$LOG" "^received ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}"): up\.${!n}\.\$"
 }
 
-@test "sizes around chunk, ring and buffer, both ways at once, both modes: rings that turn often" {
+@test "sizes around chunk, ring and buffer, both directions and modes, small rings" {
 	GEOMETRY=("${SMALL[@]}")
 	around 0 1 1024 1025 4095 4096 4097 32767 32768 32769 65535 65537 200000
 }
 
-@test "the same with rings and chunks as they come" {
+@test "sizes around chunk, ring and buffer with the default ring and chunk" {
 	GEOMETRY=()
 	around 0 65536 65537 2097151 2097152 2097153 5000000
 }
@@ -51,7 +51,7 @@ one_way() {
 	cmp "$DIR/up" "$DIR/in/up"
 }
 
-@test "one way at a time the ring is the whole buffer: sizes around that, both modes and roles" {
+@test "one direction at a time: sizes around the whole buffer, both modes and ends" {
 	local size mode
 	mkdir "$DIR/in"
 	start_server "${SMALL[@]}" --force --output "$DIR/in/" any
@@ -73,7 +73,7 @@ one_way() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "both ends need not agree on chunk, buffer and depth" {
+@test "the ends may differ in chunk, buffer and depth" {
 	mkdir "$DIR/in"
 	make_file "$DIR/data" 300000
 	start_server --chunk 5000 --buffer 100K --depth 1 --force --input "$DIR/data" \
@@ -92,7 +92,7 @@ one_way() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "without --output a short file is shown as text, a longer one by size and hash" {
+@test "without --output a short file is printed as text, a longer one as size and hash" {
 	printf 'two\nlines' >"$DIR/short"
 	make_file "$DIR/long" 1025
 	local mode
@@ -106,7 +106,7 @@ one_way() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "pipes: tar from client to server, both modes" {
+@test "a pipe from client to server carries tar, both modes" {
 	local mode
 	for mode in write read; do
 		mkdir "$DIR/$mode"
@@ -122,7 +122,7 @@ one_way() {
 	done
 }
 
-@test "pipes: from server to client, both modes" {
+@test "a pipe from server to client, both modes" {
 	local mode
 	make_file "$DIR/data" 300001
 	mkfifo "$DIR/fifo"
@@ -137,13 +137,13 @@ one_way() {
 	done
 }
 
-@test "a directory: each file gets the client's name for it, made harmless" {
+@test "--output DIRECTORY: each file gets the client's sanitised name for it" {
 	mkdir -p "$DIR/a/b/in"
 	start_server --timeout 60 --output "$DIR/a/b/in/" any
 	local long name
 	long=$(printf '%255s' '' | tr ' ' n)
 	for name in plain ../../up .hidden /etc/absolute -rf a/ .. "$long" $'new\nline' $'\e[31m' 'sp ace'; do
-		odd_peer --name "$name" "$ADDRESS" "$PORT" mr get write 'done' get verdict get \
+		misbehaving_peer --name "$name" "$ADDRESS" "$PORT" mr get write 'done' get verdict get \
 			disconnect
 	done
 	# Two of them have no name: they are called after the peer.
@@ -155,7 +155,7 @@ one_way() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "a directory: what comes from standard input is called after the peer" {
+@test "--output DIRECTORY: standard input is named after the peer" {
 	mkdir "$DIR/in"
 	start_server --output "$DIR/in" any
 	echo hello | expect 0 client --input - write "$ADDRESS" "$PORT"
@@ -164,7 +164,7 @@ one_way() {
 	stop_server
 }
 
-@test "a file that exists is kept, and both ends say so; --force replaces it" {
+@test "an existing file is kept, and both ends report it; --force replaces it" {
 	mkdir "$DIR/in"
 	echo old >"$DIR/in/file"
 	echo new >"$DIR/file"
@@ -213,7 +213,7 @@ one_way() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "an output that cannot be is told before anybody is bothered" {
+@test "an output that cannot be written is reported before connecting" {
 	expect 1 client --output "$DIR/nowhere/file" write "$ADDRESS" 7471
 	has "$ERR" 'cannot write file: No such file or directory'
 	expect 1 "$PAIR_BIN/rdma-server" --output "$DIR/nowhere/" write
@@ -224,7 +224,7 @@ one_way() {
 	has "$ERR" 'Is a directory'
 }
 
-@test "a server whose input went away says so, the client hears of it" {
+@test "a server whose input disappeared reports it, and the client receives the reason" {
 	make_file "$DIR/data" 5
 	start_server --input "$DIR/data" write
 	rm "$DIR/data"
@@ -236,7 +236,7 @@ one_way() {
 	stop_server
 }
 
-@test "an input that gets shorter in the middle: both ends say so" {
+@test "an input that shrinks during the transfer: both ends report it" {
 	mkdir "$DIR/in"
 	make_file "$DIR/data" 300000
 	open_fifo "$DIR/fifo"
@@ -256,7 +256,7 @@ one_way() {
 	kill "$PEER"
 }
 
-@test "a server with files refuses a tutorial peer; a client with files tells one that it is one" {
+@test "a server with files refuses a tutorial peer; a client with files recognises one" {
 	start_server --verbose --output "$DIR/" any
 	if tutorial_peer write "$ADDRESS" "$PORT" 2>"$ERR"; then
 		fail 'it was accepted'
@@ -264,14 +264,14 @@ one_way() {
 	has "$ERR" 'REJECTED, status 28'
 	has "$ERRORS" 'is refused, reason 11'
 	stop_server
-	listening_odd_peer --intro none -- closed
+	listening_peer --hello none -- closed
 	expect 4 client --output "$DIR/file" write "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'it is a program of the tutorial, which knows no files'
 	ends_with 0 "$PEER"
 	folder_is "$DIR" errors err log out peer peer-port port
 }
 
-@test "standard input and output are one client's at a time" {
+@test "standard input and output serve one client at a time" {
 	open_fifo "$DIR/fifo"
 	start_server --output - any 7>&-
 	"$PAIR_BIN/rdma-client" --input "$DIR/fifo" write "$ADDRESS" "$PORT" >"$DIR/first" 2>&1 7>&- &
@@ -292,7 +292,7 @@ one_way() {
 	# An input is used up by the first who asks for it.
 	echo three >"$DIR/three"
 	STDIN=$DIR/three start_server --input - any
-	odd_peer "$ADDRESS" "$PORT" disconnect
+	misbehaving_peer "$ADDRESS" "$PORT" disconnect
 	wait_line "$ERRORS" 'it disconnected while we waited for its MSG_MR'
 	wait_line "$LOG" '^peer disconnected.$'
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -303,7 +303,7 @@ one_way() {
 	stop_server
 }
 
-@test "--json: one valid document for each connection, alone on standard output, at both ends" {
+@test "--json prints one valid document per connection at both ends" {
 	local hash mode
 	make_file "$DIR/data" 200000
 	mkdir "$DIR/in"
@@ -315,7 +315,7 @@ one_way() {
 		has "$OUT" '"mode":"'$mode'".*"verdict":"verified","status":0'
 		has "$OUT" '"sent":{"bytes":200000,"hash":"'"$hash"'"'
 	done
-	odd_peer "$ADDRESS" "$PORT" mr mr closed
+	misbehaving_peer "$ADDRESS" "$PORT" mr mr closed
 	expect 3 client --json write "$ADDRESS" 7471
 	cat "$OUT" >>"$DIR/documents"
 	wait_until count "$LOG" . 3
@@ -350,7 +350,7 @@ damaged() {
 	is_empty "$DIR/in"
 }
 
-@test "one bit that is wrong anywhere: exit 5 at both ends, and no file, both modes" {
+@test "one flipped bit anywhere: exit 5 at both ends and no file, both modes" {
 	local mode place
 	mkdir "$DIR/in"
 	make_file "$DIR/data" 200001

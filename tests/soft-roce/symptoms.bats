@@ -33,7 +33,7 @@ load diagnose
 	has "$OUT" '^ *next: modprobe rdma_ucm$'
 }
 
-@test "no right to open the RDMA device files" {
+@test "no permission to open the RDMA device files" {
 	undo chmod "$(stat -c %a /dev/infiniband/rdma_cm)" /dev/infiniband/rdma_cm
 	chmod 600 /dev/infiniband/rdma_cm
 	says 3 'this user may not open the RDMA device files' \
@@ -42,7 +42,7 @@ load diagnose
 	broke 'this host' 'this user may not open the RDMA device files' 'this host'
 }
 
-@test "locked memory too small, at the client and at the server; an ordinary user has enough" {
+@test "the locked memory limit is too low at the client and at the server, and enough for an ordinary user" {
 	local file=/tmp/port-of-nobody kib
 	start_server any
 	says 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
@@ -76,14 +76,14 @@ load diagnose
 	rm -f $file
 }
 
-@test "8 MiB of locked memory are enough for an ordinary user to serve 1,000 clients at once" {
+@test "8 MiB of locked memory let an ordinary user serve 1,000 clients at once" {
 	local file=/tmp/port-of-nobody n=$((1000 / PAIR_SCALE))
 	rm -f $file
 	"${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-server" --quiet --timeout 120 --handshake-timeout 120 --port-file $file any \
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s $file
-	swarm write "$ADDRESS" "$(cat $file)" $n $n >"$OUT" 2>"$ERR" || fail "$(sort "$ERR" | uniq -c)"
+	load write "$ADDRESS" "$(cat $file)" $n $n >"$OUT" 2>"$ERR" || fail "$(sort "$ERR" | uniq -c)"
 	has "$OUT" "^$n verified, 0 failed\$"
 	stop_server
 	rm -f $file
@@ -95,7 +95,7 @@ load diagnose
 		bash -c 'exec 3>&- 4>&- && ulimit -n 5 && exec "$@"' sh "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 }
 
-@test "a device that there is not" {
+@test "a device that does not exist" {
 	diagnose 3 --device nothing0
 	broke 'this host' 'this host has no RDMA device of that name' 'this host'
 }
@@ -111,7 +111,7 @@ plain_up() {
 	undo rdma link delete rxe3
 }
 
-@test "the device's interface has no address, or a link-local one only" {
+@test "the interface of the device has no address, or only a link-local one" {
 	plain_up
 	diagnose 3 --device rxe3
 	broke 'this host' 'interface has no address of the kind needed' 'this host'
@@ -134,7 +134,7 @@ plain_up() {
 	has "$OUT" '^route       failed  '
 }
 
-@test "the device's file for programs is missing" {
+@test "the uverbs device file is missing" {
 	local file
 	file=$(echo /dev/infiniband/uverbs*)
 	mv "$file" /dev/infiniband/away
@@ -147,7 +147,7 @@ plain_up() {
 }
 
 # The kernel has to have done with the namespace before devices are shared again.
-@test "a network namespace that the device does not belong to" {
+@test "the device is in another network namespace" {
 	rdma system set netns exclusive
 	undo wait_until rdma system set netns shared
 	ip netns add bare
@@ -250,7 +250,7 @@ no_way() {
 		timeout 300 "$PAIR_BIN/rdma-client" --timeout 300 write 10.95.0.2 7471
 }
 
-@test "addresses of many hosts, or without their interface; a gateway that is absent" {
+@test "multicast and broadcast addresses, a link-local address without scope, an absent gateway" {
 	ethernet_up
 	ip route add 10.93.0.0/24 via 10.95.0.77
 	diagnose 3 10.95.0.255 7471
@@ -308,17 +308,17 @@ refusing_peer() { # REASON
 	END
 }
 
-@test "a peer whose queue pair allows no WRITE, or that receives into memory that it does not have" {
-	listening_odd_peer -- get deny mr pause
+@test "a peer whose queue pair permits no WRITE, or that receives into invalid memory" {
+	listening_peer -- get deny mr pause
 	says 4 "the peer's device refused the request: no READ depth left" \
 		client write "$ADDRESS" "$PEER_PORT"
 	kill -KILL "$PEER"
 	wait "$PEER" || true
-	listening_odd_peer --fault 1 -- pause
+	listening_peer --fault 1 -- pause
 	says 4 "the peer's device could not complete the request" client write "$ADDRESS" "$PEER_PORT"
 }
 
-@test "a server whose program is stopped, and what it says of the client later" {
+@test "a server whose process is stopped, and what it reports when it continues" {
 	start_server any
 	kill -STOP "$SERVER"
 	says 3 'no RDMA answers there, or its program is stuck' \
@@ -338,12 +338,12 @@ refusing_peer() { # REASON
 	stop_server
 }
 
-@test "our server refuses what it cannot agree to" {
+@test "our server refuses incompatible clients" {
 	start_server any
 	start_good write
 	local kind
 	for kind in version mode session garbage; do
-		if odd_peer --intro "$kind" "$ADDRESS" "$PORT" closed 2>"$ERR"; then
+		if misbehaving_peer --hello "$kind" "$ADDRESS" "$PORT" closed 2>"$ERR"; then
 			fail "$kind was accepted"
 		fi
 		has "$ERR" 'REJECTED, status 28'
@@ -355,7 +355,7 @@ refusing_peer() { # REASON
 	[ ! -s "$ERRORS" ]
 }
 
-@test "ports that cannot be had, addresses that are not there" {
+@test "unavailable ports and addresses" {
 	start_server --port 7471 any
 	says 1 'another program listens on that port' "$PAIR_BIN/rdma-server" --port 7471 any
 	says 1 'another program listens on that port' \
@@ -367,7 +367,7 @@ refusing_peer() { # REASON
 	says 1 'no RDMA device of that name' "$PAIR_BIN/rdma-server" --device nothing0 any
 }
 
-@test "--verbose adds the library's names and numbers" {
+@test "--verbose adds library names and error numbers" {
 	expect 3 client --verbose write "$ADDRESS" 7471
 	has "$ERR" '\[RDMA_CM_EVENT_REJECTED: invalid service ID 8\]'
 	expect 3 client --verbose write 10.99.0.1 7471

@@ -28,21 +28,21 @@ with_our_client() { # MODE
 	done
 }
 
-@test "tutorial client, our server, write" { with_our_server write; }
-@test "tutorial client, our server, read" { with_our_server read; }
-@test "tutorial server, our client, write" { with_our_client write; }
-@test "tutorial server, our client, read" { with_our_client read; }
+@test "a tutorial client and our server, write" { with_our_server write; }
+@test "a tutorial client and our server, read" { with_our_server read; }
+@test "a tutorial server and our client, write" { with_our_client write; }
+@test "a tutorial server and our client, read" { with_our_client read; }
 
-@test "an 'any' server takes a tutorial client as one in write mode" {
+@test "an 'any' server treats a tutorial client as write mode" {
 	start_server any
 	tutorial_peer write "$ADDRESS" "$PORT"
 	stop_server
 }
 
-@test "our memory stays readable until a tutorial peer disconnects: its MSG_DONE is not fenced" {
+@test "our memory stays readable until a tutorial peer disconnects, as its MSG_DONE is not fenced" {
 	start_server --message 'read me late' read
 	# Its READ runs after both sides' MSG_DONE, as an unfenced one may.
-	odd_peer --intro none-read "$ADDRESS" "$PORT" mr get 'done' get sent read disconnect >"$OUT"
+	misbehaving_peer --hello none-read "$ADDRESS" "$PORT" mr get 'done' get sent read disconnect >"$OUT"
 	has "$OUT" '^read: read me late$'
 	stop_server
 	[ ! -s "$ERRORS" ]
@@ -51,7 +51,7 @@ with_our_client() { # MODE
 @test "a tutorial peer with one receive is never sent a message that it has no receive for" {
 	start_server --timeout 5 write
 	# No retry is granted: a message too early would fail the exchange at once.
-	odd_peer --intro none --receives 1 --rnr 0 "$ADDRESS" "$PORT" mr get say:slow >"$OUT"
+	misbehaving_peer --hello none --receives 1 --rnr 0 "$ADDRESS" "$PORT" mr get say:slow >"$OUT"
 	has "$OUT" '^got MSG_MR$'
 	stop_server
 	has_not "$ERRORS" 'no receive posted'

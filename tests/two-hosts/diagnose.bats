@@ -23,7 +23,7 @@ clean() {
 # The bandwidth of that, as "there back".
 speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s back.*|\1 \2|p' "$OUT"; }
 
-@test "healthy hosts: every run finds nothing, and shows both of them" {
+@test "healthy hosts: every run passes and shows both hosts" {
 	start_far_server any
 	local i n=${PAIR_DIAGNOSES:-3} slowest=0 start
 	for i in $(seq "$n"); do
@@ -67,7 +67,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s ba
 	[ $failed -eq 0 ]
 }
 
-@test "the wrong port, and none" {
+@test "the wrong port and no port" {
 	diagnose 3 "$HOST1" 7471
 	has "$OUT" '^connection  failed  nothing listens on that port'
 	diagnose 0 "$HOST1"
@@ -115,7 +115,7 @@ vlans_down() {
 	ip link delete vlan7
 }
 
-@test "the interfaces have the same MTU, the RDMA devices have not" {
+@test "equal interface MTUs, different RDMA MTUs" {
 	start_far_server any
 	vlans_up
 	on_host1 "ip link set $VM_INTERFACE mtu 1500"
@@ -131,7 +131,7 @@ vlans_down() {
 	is_well_again
 }
 
-@test "5 % loss both ways" {
+@test "5 % loss in both directions" {
 	start_far_server any
 	lose 5
 	local i
@@ -144,7 +144,7 @@ vlans_down() {
 	is_well_again
 }
 
-@test "the link is cut before" {
+@test "the link is cut before the diagnosis" {
 	start_far_server any
 	cut_host1
 	# What the kernel has just confirmed, it believes for a while.
@@ -170,7 +170,7 @@ finds() {
 	has "$OUT" '^verdict: RDMA does not work: '
 }
 
-@test "the link is cut in the middle: the client says so, and the server goes on" {
+@test "the link is cut during a diagnosis: the client reports it, the server keeps serving" {
 	start_far_server --timeout 6 any
 	begins
 	cut_host1
@@ -187,7 +187,7 @@ ended_by() {
 	esac
 }
 
-@test "the other host's server is killed, and stopped, in the middle" {
+@test "the other host's server is killed or stopped during a diagnosis" {
 	local signal
 	for signal in KILL STOP; do
 		rm -f "$FAR/port"
@@ -200,7 +200,7 @@ ended_by() {
 	done
 }
 
-@test "the other host's RDMA device is removed in the middle: both ends say so" {
+@test "the other host's RDMA device is removed during a diagnosis: both ends report it" {
 	start_far_server any
 	begins
 	# Or it may be over before the device is gone.

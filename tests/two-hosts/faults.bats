@@ -55,11 +55,11 @@ disturbed() {
 @test "1 % loss" { disturbed loss 1%; }
 @test "10 % loss" { disturbed loss 10%; }
 @test "50 ms delay each way" { disturbed delay 50ms; }
-@test "1 % of the packets overtaken" { disturbed delay 5ms reorder 99%; }
-@test "1 % of the packets with a wrong bit" { disturbed corrupt 1%; }
-@test "5 % of the packets twice" { disturbed duplicate 5%; }
+@test "1 % of the packets reordered" { disturbed delay 5ms reorder 99%; }
+@test "1 % of the packets with a flipped bit" { disturbed corrupt 1%; }
+@test "5 % of the packets duplicated" { disturbed duplicate 5%; }
 @test "a rate of 20 Mbit/s" { disturbed rate 20mbit; }
-@test "loss, delay, wrong bits and doubles at once" {
+@test "loss, delay, flipped bits and duplicates at once" {
 	disturbed loss 2% delay 10ms corrupt 0.5% duplicate 2%
 }
 
@@ -79,7 +79,7 @@ no_link_for() { # SECONDS
 	disturb rate 100mbit
 }
 
-@test "no link for 1, 5 and 30 s: less than --timeout, and the files arrive" {
+@test "no link for 1, 5 and 30 s, less than --timeout: the files arrive" {
 	local mode seconds
 	start_files 6000001 --timeout 45
 	for seconds in 1 5 30; do
@@ -108,7 +108,7 @@ nothing_left() {
 }
 
 # To this host that is the same as if the other one had gone, with all that ran there.
-@test "no link for good: both sides give up" {
+@test "no link for good: both ends give up" {
 	local mode
 	start_files 6000001 --timeout 5
 	for mode in write read; do
@@ -122,7 +122,7 @@ nothing_left() {
 	stop_on_host1 server
 }
 
-@test "large packets no longer get through: both sides give up" {
+@test "large packets no longer get through: both ends give up" {
 	start_files 6000001 --timeout 5
 	is_moving write --timeout 5
 	# Acknowledgements and signs of life are small. Lengths from 1,024 bytes on have one of these bits.
@@ -148,7 +148,7 @@ nothing_left() {
 	[ $failed -eq 0 ]
 }
 
-@test "the other side is killed, or stopped for good" {
+@test "the other end is killed or stopped for good" {
 	local signal
 	for signal in KILL STOP; do
 		rm -f "$FAR/port"
@@ -164,7 +164,7 @@ nothing_left() {
 	done
 }
 
-@test "this side is killed, or stopped for good: the server gives it up, and serves the next" {
+@test "this end is killed or stopped for good: the server drops it and serves the next" {
 	local signal
 	start_files 6000001 --timeout 5
 	for signal in KILL STOP; do

@@ -11,7 +11,7 @@ setup_far() {
 	start_far_server --timeout 30 any
 }
 
-@test "bandwidth and latency in both modes, every byte verified" {
+@test "bandwidth and latency in both modes with --verify" {
 	setup_far
 	for MODE in write read; do
 		document 0 --bandwidth --verify --qps 2 --bidirectional --iterations 100
@@ -25,7 +25,7 @@ setup_far() {
 	stop_on_host1 server
 }
 
-@test "packets that are lost are counted" {
+@test "lost packets are counted" {
 	setup_far
 	for MODE in write read; do
 		lose 1
@@ -36,7 +36,7 @@ setup_far() {
 	stop_on_host1 server
 }
 
-@test "a link that stops for a second shows in the worst tenth of one" {
+@test "a link that stops for a second shows in the worst interval" {
 	MODE='write'
 	setup_far
 	begins --bandwidth --duration 6 --size 64K --timeout 30

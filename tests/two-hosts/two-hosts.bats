@@ -17,7 +17,7 @@ load common
 	[ ! -s "$FAR/server.err" ]
 }
 
-@test "the tutorial's peer across the wire, both modes" {
+@test "a tutorial peer on the other host, both modes" {
 	local mode
 	for mode in write read; do
 		rm -f "$FAR/port"
@@ -29,7 +29,7 @@ load common
 	done
 }
 
-# A listening odd peer there, after these steps.
+# A listening misbehaving peer there, with these steps.
 start_far_peer() { # STEP...
 	start_on_host1 peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer --listen $HOST1 '$FAR/port' $*"
 	wait_until test -s "$FAR/port"
@@ -39,7 +39,7 @@ start_far_peer() { # STEP...
 # The peer's silence, or that our own sign of life is not acknowledged: whichever comes first.
 NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 
-@test "the link is cut in mid-exchange: the client says so within its timeout, exit 4" {
+@test "the link is cut during an exchange: the client reports it within its timeout, exit 4" {
 	start_far_peer get mr say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 6 write "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
@@ -50,9 +50,9 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	has "$ERR" "$NOTICED"
 }
 
-@test "the link is cut in mid-exchange: the server says so, and goes on when it is mended" {
+@test "the link is cut during an exchange: the server reports it and keeps serving once it is back" {
 	start_far_server --timeout 6 any
-	odd_peer "$HOST1" "$PORT" mr get say:here pause >"$OUT" 2>&1 &
+	misbehaving_peer "$HOST1" "$PORT" mr get say:here pause >"$OUT" 2>&1 &
 	wait_line "$OUT" here
 	cut_host1
 	wait_line "$FAR/server.err" "$NOTICED"
@@ -62,13 +62,13 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	stop_on_host1 server
 }
 
-@test "acknowledgements are lost: the sender gives the peer up, with both ends named" {
+@test "lost acknowledgements: the sender gives up and names both ends" {
 	start_far_server --timeout 40 any
 	# What we send but acknowledgements gets through.
 	tc qdisc add dev "$VM_INTERFACE" root handle 1: prio
 	tc filter add dev "$VM_INTERFACE" parent 1: protocol ip u32 match ip protocol 17 0xff \
 		match u8 0x11 0xff at 28 action drop
-	odd_peer "$HOST1" "$PORT" mr say:here pause >"$OUT" 2>&1 &
+	misbehaving_peer "$HOST1" "$PORT" mr say:here pause >"$OUT" 2>&1 &
 	wait_line "$FAR/server.err" 'the peer stopped acknowledging: it is gone or the path is broken'
 	has "$FAR/server.err" "GID ::ffff:$HOST1 to ::ffff:$VM_ADDRESS"
 	mend
@@ -77,7 +77,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	stop_on_host1 server
 }
 
-@test "the server's host has no RDMA any more: the client says so within its timeout, exit 3" {
+@test "the server's host loses RDMA: the client reports it within its timeout, exit 3" {
 	on_host1 "rdma link delete $VM_DEVICE"
 	local failed=0
 	expect 3 client --timeout 4 write "$HOST1" 7471 || failed=1
@@ -87,7 +87,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	[ $failed -eq 0 ]
 }
 
-@test "a server that is killed while a client waits across the wire: exit 4 at once" {
+@test "a server killed while a remote client waits: exit 4 at once" {
 	start_far_peer get mr write say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
@@ -96,7 +96,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	ends_with 4 "$pid"
 }
 
-@test "2 % loss both ways: every exchange is verified at both ends" {
+@test "2 % loss in both directions: every exchange is verified at both ends" {
 	start_far_server --timeout 90 any
 	lose 2
 	local i
@@ -110,7 +110,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
 }
 
-@test "2 % loss and 20 ms delay both ways: files in each direction and mode are verified" {
+@test "2 % loss and 20 ms delay in both directions: files in each direction and mode are verified" {
 	local mode folder=/tmp/streams
 	on_host1 "mkdir -p $folder/in && head -c 2000001 /dev/urandom >$folder/down"
 	head -c 3000001 /dev/urandom >"$DIR/up"

@@ -114,7 +114,7 @@ void drain_assert_failed(int error, const char *sentence)
 	int code;
 
 	drain_assert_ends(SINK_FAILED);
-	reason = sink_why(drain.sink, &code);
+	reason = sink_error(drain.sink, &code);
 	assert_int_equal(code, error);
 	if (sentence)
 		assert_string_equal(reason, sentence);

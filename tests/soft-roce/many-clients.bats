@@ -15,7 +15,7 @@ has_not_grown() {
 		fail "memory $1 KiB, then $(resident)"
 }
 
-@test "500 clients one after another leave the server as the first ten did" {
+@test "500 clients in turn: the server leaks nothing" {
 	start_server --timeout 60 any
 	local i before memory
 	for i in $(seq 10); do
@@ -33,7 +33,7 @@ has_not_grown() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "100 clients side by side" {
+@test "100 clients at once" {
 	start_server --timeout 60 any
 	local i n=$((100 / PAIR_SCALE)) pid modes=(write read)
 	for i in $(seq "$n"); do
@@ -50,17 +50,17 @@ has_not_grown() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "1,000 exchanges at a time from one process, then 2,000 at 20 at a time" {
+@test "1,000 concurrent exchanges from one process, then 2,000 with 20 at a time" {
 	start_server --timeout 120 --quiet any
-	swarm write "$ADDRESS" "$PORT" 10 1
+	load write "$ADDRESS" "$PORT" 10 1
 	wait_until no_clients
 	local before memory
 	before=$(state)
-	swarm read "$ADDRESS" "$PORT" $((1000 / PAIR_SCALE)) $((1000 / PAIR_SCALE)) >"$OUT"
+	load read "$ADDRESS" "$PORT" $((1000 / PAIR_SCALE)) $((1000 / PAIR_SCALE)) >"$OUT"
 	has "$OUT" "^$((1000 / PAIR_SCALE)) verified, 0 failed\$"
 	wait_until state_is "$before"
 	memory=$(resident)
-	swarm write "$ADDRESS" "$PORT" $((2000 / PAIR_SCALE)) 20 >"$OUT"
+	load write "$ADDRESS" "$PORT" $((2000 / PAIR_SCALE)) 20 >"$OUT"
 	has "$OUT" "^$((2000 / PAIR_SCALE)) verified, 0 failed\$"
 	wait_until state_is "$before"
 	has_not_grown "$memory"
@@ -68,9 +68,9 @@ has_not_grown() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "SIGTERM under load: what runs may finish, the rest is refused, the server ends with 0" {
+@test "SIGTERM under load: running exchanges finish, new clients are refused, exit 0" {
 	start_server --timeout 60 any
-	swarm write "$ADDRESS" "$PORT" $((600 / PAIR_SCALE)) 20 >"$OUT" 2>"$ERR" &
+	load write "$ADDRESS" "$PORT" $((600 / PAIR_SCALE)) 20 >"$OUT" 2>"$ERR" &
 	PEER=$!
 	wait_until enough_served
 	stop_server
@@ -82,8 +82,8 @@ has_not_grown() {
 
 enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SCALE)) ]; }
 
-@test "waiting costs no processor time, at either end" {
-	listening_odd_peer -- get say:here pause
+@test "an idle connection uses no CPU time at either end" {
+	listening_peer -- get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 5 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	local pid=$! ticks
 	wait_line "$DIR/peer" here
@@ -96,7 +96,7 @@ enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SC
 	kill -KILL "$PEER"
 
 	start_server --timeout 5 any
-	odd_peer "$ADDRESS" "$PORT" mr get say:here pause >"$OUT" 2>&1 &
+	misbehaving_peer "$ADDRESS" "$PORT" mr get say:here pause >"$OUT" 2>&1 &
 	PEER=$!
 	wait_line "$OUT" here
 	ticks=$(processor_ticks "$SERVER")

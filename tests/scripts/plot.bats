@@ -48,7 +48,7 @@ refused() {
 	[ ! -e "$DIR/picture.png" ]
 }
 
-@test "an SVG has the series of all files" {
+@test "an SVG shows the series of all files" {
 	plot "$DIR/before.json" "$DIR/it's after.json" "$DIR/times.json" "$DIR/picture.svg"
 	[ ! -s "$DIR/err" ]
 	head -c 5 "$DIR/picture.svg" | grep -q '<?xml'
@@ -63,14 +63,14 @@ refused() {
 	grep -q '</svg>' "$DIR/picture.svg"
 }
 
-@test "a PNG, of several documents in standard input" {
+@test "a PNG from several documents on standard input" {
 	cat "$DIR"/*.json | plot --title 'a title' "$DIR/picture.png"
 	[ ! -s "$DIR/err" ]
 	[ "$(head -c 8 "$DIR/picture.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
 	[ "$(stat -c %s "$DIR/picture.png")" -gt 5000 ]
 }
 
-@test "--only: one panel; --title" {
+@test "--only draws one panel; --title sets its title" {
 	plot --only latency --title "it's a title" "$DIR/times.json" "$DIR/picture.svg"
 	has "it's a title"
 	has 'times read, median'
@@ -88,13 +88,13 @@ refused() {
 	[ "$(wc -L <"$DIR/out")" -le 80 ]
 }
 
-@test "--terminal: COLUMNS that are no number" {
+@test "--terminal with an invalid COLUMNS" {
 	COLUMNS="80; system 'touch $DIR/done' #" plot --terminal "$DIR/before.json"
 	[ ! -e "$DIR/done" ]
 	grep -q 'before write' "$DIR/out"
 }
 
-@test "names are shown, whatever is in them, and nothing else is done with them" {
+@test "names with special characters are shown and not interpreted" {
 	local nasty=$'a\nsystem "touch '"$DIR/done\"; \`touch $DIR/done\` 'b"
 	document bandwidth "w\\n! touch $DIR/done" "$(rates 2)" >"$DIR/mode.json"
 	plot --title "$nasty" "$DIR/mode.json" "$DIR/picture.svg"
@@ -103,7 +103,7 @@ refused() {
 	has "mode w ! touch $DIR/done"
 }
 
-@test "what another tool does not tell is left out" {
+@test "values that another tool does not report are left out" {
 	document latency write '{"size_bytes":8,"latency_ns":{"median":5}},
 		{"size_bytes":16,"latency_ns":{"median":6}}' >"$DIR/medians.json"
 	plot "$DIR/medians.json" "$DIR/picture.svg"
@@ -111,7 +111,7 @@ refused() {
 	has_not 'medians write, 99 %'
 }
 
-@test "a document of which something is no number is told, not drawn" {
+@test "a document with an invalid number is reported, not drawn" {
 	local result
 	while read -r result; do
 		document latency write "$result" >"$DIR/odd"
@@ -132,7 +132,7 @@ refused() {
 	END
 }
 
-@test "what cannot be drawn is told" {
+@test "input that cannot be drawn is reported" {
 	echo '{' >"$DIR/broken"
 	echo '{"schema":2,"mode":"write"}' >"$DIR/report"
 	document bandwidth write '' | sed 's/null/"it failed"/' >"$DIR/empty"

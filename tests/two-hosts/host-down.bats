@@ -16,7 +16,7 @@ teardown() {
 	wait_until same_resources || fail "left behind: $(resources)"
 }
 
-@test "the whole other host is gone: a client and a server here give up, and the server serves the next" {
+@test "the other host disappears: a client and a server here give up, and the server serves the next" {
 	local far_port mine
 	# Endless streams, from a client here to there, and from there to here: slow, and with little on its way.
 	tc qdisc replace dev "$VM_INTERFACE" root netem rate 20mbit

@@ -1,4 +1,4 @@
-# What the tests of sessions of orders share: KIND is diagnosis or measurement.
+# Shared by the tests of control sessions. KIND is diagnosis or measurement.
 
 # shellcheck shell=bash
 
@@ -6,17 +6,17 @@
 SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
 
 # No such session runs at the server.
-has_only() { [ "$(descriptors "$SERVER")" -eq "$1" ] && [ "$(threads)" -eq "$2" ]; }
+has_only() { has_descriptors "$1" && [ "$(threads)" -eq "$2" ]; }
 threads() { count_files "/proc/$SERVER/task"; }
 
-# ordering_peer [OPTION VALUE]... STEP...: an odd peer at the server.
-ordering_peer() {
-	local options=(--intro "$KIND")
+# control_peer [OPTION VALUE]... STEP...: a misbehaving peer at the server.
+control_peer() {
+	local options=(--hello "$KIND")
 	while [ "${1#--}" != "$1" ]; do
 		options+=("$1" "$2")
 		shift 2
 	done
-	odd_peer "${options[@]}" "$ADDRESS" "$PORT" "$@"
+	misbehaving_peer "${options[@]}" "$ADDRESS" "$PORT" "$@"
 }
 
 # Each case: what the peer does, and what the server must say of it on standard error; "-": nothing; "?":
@@ -26,7 +26,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 	start_server "$@" any
 	start_good write
 	# The first client makes the server open the device, for as long as it runs.
-	ordering_peer order:region told disconnect >"$OUT"
+	control_peer command:region receive disconnect >"$OUT"
 	wait_until quiet
 	files=$(descriptors "$SERVER") tasks=$(threads)
 	while IFS='>' read -r steps pattern; do
@@ -34,7 +34,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 		before=$(wc -l <"$ERRORS")
 		disconnects=$(grep -c '^peer disconnected.$' "$LOG")
 		# shellcheck disable=SC2086 # words
-		ordering_peer $steps >"$OUT" 2>&1 || fail "$steps: $(cat "$OUT")"
+		control_peer $steps >"$OUT" 2>&1 || fail "$steps: $(cat "$OUT")"
 		wait_until count "$LOG" '^peer disconnected.$' $((disconnects + 1)) ||
 			fail "$steps: $(said)"
 		wait_until quiet || return 1

@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# Peers that break the rules of a diagnosis, at the server and at rdma-client diagnose: each ends its
+# own diagnosis at most, with a reason, and leaves nothing behind.
+
+load common
+load control
+
+KIND=diagnosis
+
+# What comes before a test, at the server; and tests that only the server initiates, of 16 operations and
+# for a time.
+READY='command:region receive queue-pairs receive'
+ITS_TEST='begin:direction=2:depth=16:ops=16'
+ITS_RUN='begin:direction=2:depth=16:ms=100'
+
+@test "commands of invalid type, length or contents" {
+	server_survives <<-END
+	bytes:63 closed => $SENSELESS
+	bytes:1 closed => $SENSELESS
+	keepalive closed => $SENSELESS
+	bytes:64 closed => $SENSELESS
+	bytes:4096:77 closed => $SENSELESS
+	bytes:4097:1 closed => the peer sent a message longer than the protocol's
+	command:77 closed => $SENSELESS
+	command:3 closed => $SENSELESS
+	command:7 closed => $SENSELESS
+	command:12 closed => $SENSELESS
+	command:facts:status closed => $SENSELESS
+	command:region:wrap closed => $SENSELESS
+	command:region:empty closed => $SENSELESS
+	command:region:long closed => $SENSELESS
+	END
+}
+
+# What the server refuses, it refuses by an answer, and goes on.
+@test "commands that cannot be carried out are refused, and the diagnosis continues" {
+	local steps
+	start_server any
+	while read -r steps; do
+		# shellcheck disable=SC2086 # words
+		control_peer $steps receive command:facts receive disconnect >"$OUT"
+		count "$OUT" '^received [a-z]* refused$' 1
+		[ "$(tail -n 1 "$OUT")" = 'received facts done' ]
+	done <<-END
+	command:queue-pairs receive command:begin
+	begin:depth=16:ops=1
+	command:region receive begin:depth=16:ops=1
+	queue-pairs receive begin:depth=16:ops=1
+	$READY queue-pairs
+	$READY command:region
+	$READY begin
+	$READY begin:depth=17:ops=1
+	$READY begin:depth=16:ops=17
+	$READY begin:depth=16:ms=5001
+	$READY begin:depth=16:ops=1:direction=3
+	$READY begin:depth=16:ops=1:qps=2
+	$READY begin:depth=16:ops=1:slots=17
+	$READY begin:depth=16:ops=1:slots=1:size=1025
+	command:region:larger
+	command:region:answer
+	command:facts:answer
+	END
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "commands reordered and repeated" {
+	start_server any
+	# shellcheck disable=SC2086 # words
+	control_peer command:end receive command:region receive command:region receive command:counters:number receive \
+		queue-pairs receive command:end receive $ITS_TEST receive keepalive command:end receive $ITS_RUN:read receive keepalive command:facts receive \
+		begin:depth=16:both:ms=100 receive keepalive command:end receive command:end receive disconnect >"$OUT"
+	[ "$(grep -c '^received [a-z]* done$' "$OUT")" -eq 13 ] || fail "$(cat "$OUT")"
+	# By itself the server does all of a test, though its end is ordered at once.
+	has "$OUT" '^tally: 16 operations, 0 wrong$'
+	wait_until quiet
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	stop_server
+}
+
+@test "regions of a diagnosing client that it does not have or permit" {
+	server_survives <<-END
+	command:region:key receive queue-pairs receive $ITS_TEST receive keepalive closed => the peer's memory did not allow the access
+	command:region:key receive queue-pairs receive $ITS_TEST:read receive keepalive closed => the peer's memory did not allow the access
+	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1 receive keepalive closed => the peer's memory did not allow the access
+	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1:read receive keepalive closed => the peer's memory did not allow the access
+	END
+}
+
+@test "accesses to our memory at the wrong time" {
+	server_survives <<-END
+	command:region receive write:1024 closed => it sent immediate data, which means nothing here
+	command:region receive command:facts receive command:facts receive command:facts receive write:64 closed => immediate data
+	command:region receive write:beyond closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
+	command:region receive write:key closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
+	command:region receive read closed => \\(did not allow\\|broke before\\|does not answer\\)
+	END
+}
+
+@test "diagnosing clients that disconnect or exit at each step" {
+	server_survives <<-END
+	exit => -
+	disconnect => -
+	command:facts disconnect => -
+	command:region receive exit => -
+	command:region receive disconnect => -
+	command:region receive command:facts receive exit => -
+	$READY exit => -
+	$READY $ITS_TEST receive keepalive command:end receive exit => -
+	$READY $ITS_TEST:verify receive keepalive disconnect => ?
+	END
+}
+
+@test "diagnosing clients killed while the server moves data" {
+	local step files tasks
+	start_server --timeout 5 any
+	control_peer command:region receive disconnect >"$OUT"
+	wait_until quiet
+	files=$(descriptors "$SERVER") tasks=$(threads)
+	for step in ms=5000 ms=5000:read ms=5000:verify; do
+		# shellcheck disable=SC2086 # words
+		control_peer $READY begin:direction=2:depth=16:$step receive keepalive exit >"$OUT"
+		wait_until quiet
+		wait_until has_only "$files" "$tasks"
+	done
+	[ "$(wc -l <"$ERRORS")" -le 3 ]
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "diagnosing clients that stop responding at each step hit the idle timeout" {
+	server_survives --timeout 2 --handshake-timeout 5 <<-END
+	closed => timed out waiting for its first command
+	command:region closed => the peer does not answer any more
+	$READY $ITS_TEST receive closed => the peer does not answer any more
+	$READY $ITS_TEST receive keepalive command:end receive closed => the peer does not answer any more
+	$READY $ITS_TEST:verify receive keepalive closed => the peer does not answer any more
+	END
+	# One that has no receive posted: the deadline or, what comes at about the same time, the transport's
+	# limit; or its own limit of retries.
+	start_server --timeout 2 any
+	control_peer --receives 0 command:facts closed
+	wait_line "$ERRORS" 'the peer \(does not answer any more\|stopped acknowledging\)'
+	control_peer --receives 0 --rnr 1 command:facts closed
+	wait_line "$ERRORS" 'the peer had no receive posted'
+	stop_server
+}
+
+@test "more commands than the server has posted receives" {
+	local i steps=''
+	for i in $(seq 12); do
+		steps+=' command:facts'
+	done
+	start_server any
+	# shellcheck disable=SC2086 # words
+	control_peer $steps ${steps//command:facts/receive} disconnect >"$OUT"
+	count "$OUT" '^received facts done$' 12
+	stop_server
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+}
+
+@test "a stopping server lets diagnoses finish; a second signal aborts them" {
+	start_server --timeout 60 any
+	control_peer command:region receive say:here closed >"$OUT" 2>&1 &
+	PEER=$!
+	wait_line "$OUT" here
+	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/other" 2>"$ERR" &
+	CLIENTS+=($!)
+	wait_line "$DIR/other" '^data        ok '
+	kill -TERM "$SERVER"
+	ends_with 0 "${CLIENTS[0]}"
+	kill -0 "$PEER"
+	MARK=$SECONDS
+	stop_server
+	in_time
+	ends_with 0 "$PEER"
+}
+
+# Region, facts, counters and queue pairs; and the first test.
+BEGUN='receive reply receive reply receive reply receive reply receive reply'
+
+# Each case: the rung that breaks, what the server does, and the cause that the client names.
+@test "a server that violates the protocol: the diagnosis reports it within 15 s, exit 4" {
+	local rung steps pattern
+	while IFS='>' read -r rung steps pattern; do
+		steps=${steps%=}
+		# shellcheck disable=SC2086 # words
+		listening_peer --hello diagnosis -- ${steps# }
+		MARK=$SECONDS
+		expect 4 client diagnose "$ADDRESS" "$PEER_PORT"
+		in_time
+		has "$OUT" "^${rung%=} *failed  .*${pattern# }"
+		has "$OUT" '^verdict: RDMA does not work: '
+		[ "$(LC_ALL=C grep -c '[^ -~]' "$OUT")" -eq 0 ]
+		ends_with 0 "$PEER" || fail "$steps"
+	done <<-END
+	message=> closed => does not answer any more
+	message=> receive bytes:1 closed => $SENSELESS
+	message=> receive reply:number closed => it answered something that was not asked
+	message=> receive command:region closed => it answered something that was not asked
+	message=> receive reply:refused closed => it did not carry out a command
+	message=> receive reply:wrap closed => $SENSELESS
+	message=> receive exit => the other side ended the connection
+	both ends=> receive reply receive reply:garbage closed => what it says of itself makes no sense
+	both ends=> receive reply receive reply receive reply:garbage closed => its counters make no sense
+	both ends=> receive reply receive exit => the other side ended the connection
+	data=> receive reply receive reply receive reply receive reply:garbage closed => another number of queue pairs
+	data=> receive reply receive reply receive reply receive reply receive reply:refused closed => it did not carry out a command
+	data=> receive reply:key receive reply receive reply receive reply receive reply closed => did not allow the access
+	data=> $BEGUN closed => does not answer any more
+	data=> $BEGUN receive-notice notice:2:last closed => it says that it is where it cannot be
+	data=> $BEGUN receive-notice notice:1:last receive reply:garbage closed => what it says of the run makes no sense
+	END
+}
+
+@test "a server whose only fault is wrong data: exit 5" {
+	# shellcheck disable=SC2086 # words
+	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:wrong closed
+	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
+	has "$OUT" '^data        failed  probably: our message arrived damaged at the peer'
+	has "$OUT" '^ *seen: our WRITE of 1 bytes: byte 0 is the first wrong one'
+	ends_with 0 "$PEER"
+	# shellcheck disable=SC2086 # words
+	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:zeros \
+		receive reply notice:1 receive-notice notice:1:last receive reply:zeros closed
+	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
+	has "$OUT" "^data        failed  probably: the peer's message arrived damaged here"
+	has "$OUT" '^ *seen: our READ of 1 bytes: byte 0 is the first wrong one'
+	ends_with 0 "$PEER"
+}

@@ -1,0 +1,438 @@
+#!/usr/bin/env bats
+# Peers that break the rules of a measurement, at the server and at the client that measures: each ends
+# its own measurement at most, with a reason, and leaves nothing behind.
+
+load common
+load measure
+load control
+
+KIND=measurement
+MEANINGLESS='it sent something that means nothing here'
+IMPOSSIBLE='it says that it is where it cannot be'
+GIVEN_UP='the peer does not answer any more'
+ANOTHER_NUMBER='it has another number of queue pairs'
+
+# What else was under way may be seen to fail before it.
+TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol's\\)"
+
+# What comes before an ORDER_BEGIN, at the server, and the ways to run.
+READY='command:region receive queue-pairs receive'
+RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read begin:both:verify
+	begin:both:read:verify begin:spin:both begin:spin:verify begin:latency begin:latency:spin
+	begin:latency:read begin:latency:spin:verify begin:direction=2 begin:direction=2:read:verify)
+
+@test "impossible queue limits are refused, the largest possible are accepted" {
+	local shape refused=0
+	start_server -v any
+	start_good write
+	for shape in 0:0 0:64 1:0 65:1 1:1025 64:129 4294967295:1 1:4294967295 4294967295:4294967295; do
+		if control_peer --shape $shape closed >"$OUT" 2>&1; then
+			fail "$shape was accepted"
+		fi
+		has "$OUT" 'REJECTED, status 28'
+		refused=$((refused + 1))
+		wait_until count "$ERRORS" ' is refused, reason 7$' $refused
+		feed_good
+	done
+	control_peer --shape 64:128 command:region receive queue-pairs:252 receive begin:qps=4 receive command:end receive \
+		disconnect >"$OUT"
+	count "$OUT" '^received [a-z]* done$' 4
+	good_was_served
+	has_not "$ERRORS" failed
+	stop_server
+}
+
+# The answer to the last order of each case says so, and the next order is carried out.
+@test "commands out of place are refused, and the measurement continues" {
+	local steps
+	start_server any
+	start_good write
+	while read -r steps; do
+		# shellcheck disable=SC2086 # words
+		control_peer $steps receive command:facts receive disconnect >"$OUT" || fail "$steps: $(cat "$OUT")"
+		count "$OUT" ' refused$' 1 || fail "$steps"
+		[ "$(tail -n 2 "$OUT" | sed 's/^received [a-z]* //' | paste -s)" = $'refused\tdone' ] ||
+			fail "$steps: $(cat "$OUT")"
+		feed_good
+	done <<-END
+	begin
+	command:region receive begin
+	queue-pairs receive begin
+	$READY queue-pairs
+	$READY command:region
+	$READY begin receive command:end receive queue-pairs
+	$READY begin receive command:end receive command:region
+	$READY command:begin
+	$READY command:begin:garbage
+	$READY command:begin:zeros
+	$READY command:begin:ones
+	$READY command:begin:answer
+	$READY command:end:answer
+	$READY command:proof
+	$READY begin:latency=2
+	$READY begin:latency:both
+	$READY begin:both=3
+	$READY begin:both=255
+	$READY begin:spin=2
+	$READY begin:size=0
+	$READY begin:size=257
+	$READY begin:size=1025:slots=1
+	$READY begin:size=4294967295:slots=1
+	$READY begin:slots=0
+	$READY begin:slots=33
+	$READY begin:slots=4294967295
+	$READY begin:depth=0
+	$READY begin:depth=65
+	$READY begin:depth=1025
+	$READY begin:depth=4294967295
+	$READY begin:qps=0
+	$READY begin:qps=2
+	$READY begin:qps=65
+	$READY begin:qps=4294967295
+	$READY begin:ms=0
+	command:region:large receive queue-pairs receive begin:size=1048577:slots=1
+	--shape 1:31 $READY begin:latency:depth=31
+	--shape 3:64 command:region receive queue-pairs:8 receive begin:qps=4
+	END
+	good_was_served
+	wait_until quiet
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "commands reordered, repeated and during a test" {
+	local steps
+	start_server any
+	while read -r steps; do
+		# shellcheck disable=SC2086 # words
+		control_peer $steps disconnect >"$OUT" || fail "$steps: $(cat "$OUT")"
+		[ "$(grep -c '^received [a-z]* done$' "$OUT")" -eq "$(grep -o -w receive <<<"$steps" | wc -l)" ] ||
+			fail "$steps: $(cat "$OUT")"
+	done <<-END
+	command:end receive command:end receive
+	command:counters receive command:facts receive command:facts receive command:region receive command:region receive queue-pairs receive
+	$READY command:counters receive command:counters receive command:end receive
+	$READY begin receive command:end receive command:end receive begin receive command:end receive
+	$READY begin receive begin:read receive begin:latency receive command:end receive
+	$READY begin:read=2:verify=3 receive command:end receive
+	$READY begin:both receive keepalive command:facts receive command:end receive
+	$READY begin:both:spin receive keepalive begin:both receive keepalive command:counters receive command:end receive
+	$READY begin:latency receive command:facts receive command:end receive
+	$READY begin:latency:spin receive command:facts receive begin:latency receive command:end receive
+	$READY begin:direction=2:ops=100 receive keepalive command:end receive
+	END
+	wait_until quiet
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	stop_server
+}
+
+@test "a wrong number of queue pairs, and queue pairs without a test" {
+	server_survives <<-END
+	command:region receive queue-pairs:4 closed => $ANOTHER_NUMBER
+	command:region receive queue-pairs:3 closed => $ANOTHER_NUMBER
+	queue-pairs:4032 closed => $ANOTHER_NUMBER
+	--shape 3:64 command:region receive queue-pairs closed => $ANOTHER_NUMBER
+	--shape 3:64 command:region receive queue-pairs:4 closed => $ANOTHER_NUMBER
+	--shape 3:64 command:region receive queue-pairs:9 closed => $ANOTHER_NUMBER
+	--shape 3:64 command:region receive queue-pairs:12 closed => $ANOTHER_NUMBER
+	--shape 3:64 command:region receive queue-pairs:8 receive begin:both:qps=3 receive keepalive closed => stopped acknowledging
+	END
+}
+
+@test "messages of the wrong length, and unexpected immediate data" {
+	server_survives <<-END
+	bytes:63 closed => $SENSELESS
+	bytes:64:12 closed => $SENSELESS
+	$READY bytes:8 closed => $SENSELESS
+	$READY write:64 closed => immediate data, which means nothing here
+	$READY begin receive bytes:9 closed => $SENSELESS
+	$READY begin receive notice:1:mover closed => $SENSELESS
+	$READY begin receive bytes:4097:1 closed => $TOO_LONG
+	$READY begin receive write:64 closed => immediate data, which means nothing here
+	$READY begin:both receive keepalive bytes:9 closed => $SENSELESS
+	$READY begin:both receive keepalive bytes:4097:1 closed => $TOO_LONG
+	$READY begin:both receive keepalive write:64 closed => $MEANINGLESS
+	$READY begin:both:spin receive keepalive write:64 closed => $MEANINGLESS
+	$READY begin:verify receive keepalive bytes:9 bytes:9 closed => $MEANINGLESS
+	$READY begin:verify receive keepalive bytes:4097:1 closed => $TOO_LONG
+	$READY begin:verify receive keepalive write:64 closed => $MEANINGLESS
+	$READY begin:read:verify receive write:64 closed => $MEANINGLESS
+	$READY begin:latency receive bytes:9 closed => $SENSELESS
+	$READY begin:latency receive bytes:4097:1 closed => $TOO_LONG
+	$READY begin:latency:spin receive bytes:9 closed => $SENSELESS
+	$READY begin:latency:spin receive write:64 closed => $MEANINGLESS
+	$READY begin:latency:read receive write:64 closed => immediate data, which means nothing here
+	END
+}
+
+@test "impossible notices" {
+	# What comes behind the last notice may find the run over.
+	server_survives <<-END
+	$READY begin:both receive keepalive notice:1 closed => $IMPOSSIBLE
+	$READY begin:both receive keepalive notice:1:mover closed => $IMPOSSIBLE
+	$READY begin:both:read:spin receive keepalive notice:1:mover closed => $IMPOSSIBLE
+	$READY begin:verify receive keepalive notice:5:mover closed => $IMPOSSIBLE
+	$READY begin:verify receive keepalive notice:4611686018427387903:mover:last closed => $IMPOSSIBLE
+	$READY begin:verify receive keepalive notice:2:mover notice:1:mover closed => $IMPOSSIBLE
+	$READY begin:verify:spin receive keepalive notice:2:mover notice:2:mover closed => $IMPOSSIBLE
+	$READY begin:verify receive keepalive notice:0:mover closed => $IMPOSSIBLE
+	$READY begin:verify receive keepalive notice:1 closed => $IMPOSSIBLE
+	$READY begin:verify receive keepalive notice:0:last closed => $IMPOSSIBLE
+	$READY begin:verify receive keepalive notice:2:mover:last notice:3:mover closed => \\($IMPOSSIBLE\\|$SENSELESS\\)
+	$READY begin:verify receive keepalive notice:2:mover:last notice:2:mover:last closed => \\($IMPOSSIBLE\\|$SENSELESS\\)
+	$READY begin:read:verify receive keepalive notice:5:mover closed => $IMPOSSIBLE
+	$READY begin:read:verify receive keepalive notice:1 closed => $IMPOSSIBLE
+	$READY begin:direction=2:verify receive keepalive notice:1:mover closed => $IMPOSSIBLE
+	$READY begin:both:verify receive keepalive notice:5 closed => $IMPOSSIBLE
+	$READY begin:both:verify receive keepalive notice:0 closed => $IMPOSSIBLE
+	$READY begin:both:verify receive keepalive notice:5:mover closed => $IMPOSSIBLE
+	$READY begin:both:read:verify receive keepalive notice:9 closed => $IMPOSSIBLE
+	$READY begin:latency receive notice:1:mover closed => $MEANINGLESS
+	$READY begin:latency:spin receive notice:1 closed => $MEANINGLESS
+	END
+}
+
+@test "missing or wrong data is counted as wrong" {
+	start_server any
+	# shellcheck disable=SC2086 # words
+	control_peer $READY begin:verify receive keepalive notice:4:mover:last receive-notice command:end receive disconnect >"$OUT"
+	has "$OUT" '^notice 4 last$'
+	has "$OUT" '^tally: 0 operations, 4 wrong$'
+	# shellcheck disable=SC2086 # words
+	control_peer $READY begin:read:verify receive keepalive receive-notice notice:0:mover:last receive-notice command:end receive \
+		disconnect >"$OUT"
+	has "$OUT" '^notice 4$'
+	has "$OUT" '^notice 4 last$'
+	has "$OUT" '^tally: 0 operations, 0 wrong$'
+	# shellcheck disable=SC2086 # words
+	control_peer $READY begin:latency:verify receive write:64 command:end receive disconnect >"$OUT"
+	has "$OUT" '^tally: 1 operations, 1 wrong$'
+	wait_until quiet
+	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	stop_server
+}
+
+@test "memory regions that the peer does not have or permit" {
+	server_survives <<-END
+	command:region:key receive queue-pairs receive begin:both receive keepalive closed => the peer's memory did not allow the access
+	command:region:key receive queue-pairs receive begin:both:read receive keepalive closed => the peer's memory did not allow the access
+	command:region:large receive queue-pairs receive begin:both:size=65536 receive keepalive closed => the peer's memory did not allow the access
+	command:region:key receive queue-pairs receive begin:latency receive write:64 closed => the peer's memory did not allow the access
+	$READY begin:both receive keepalive deny closed => \\(did not allow\\|refused the request\\)
+	$READY begin:latency receive write:key closed => \\(did not allow\\|broke before\\)
+	$READY begin:verify receive write:beyond closed => \\(did not allow\\|broke before\\)
+	END
+}
+
+# The way of its end is the kernel's: a program that is killed does no more than one that vanishes.
+@test "peers that disconnect or exit during each kind of test" {
+	local run
+	for run in "${RUNS[@]}"; do
+		echo "$READY $run receive keepalive exit => ?"
+		echo "$READY $run receive keepalive disconnect => ?"
+	done >"$DIR/cases"
+	server_survives <"$DIR/cases"
+}
+
+@test "peers that stop responding at each step of each test hit the idle timeout" {
+	server_survives --timeout 5 --handshake-timeout 5 <<-END
+	closed => timed out waiting for its first command
+	$READY closed => $GIVEN_UP
+	$READY begin receive closed => $GIVEN_UP
+	$READY begin:both receive closed => $GIVEN_UP
+	$READY begin:verify receive closed => $GIVEN_UP
+	$READY begin:verify receive keepalive notice:2:mover closed => $GIVEN_UP
+	$READY begin:verify receive keepalive command:end closed => $GIVEN_UP
+	$READY begin:both:read:verify receive keepalive closed => $GIVEN_UP
+	$READY begin:direction=2:verify receive keepalive closed => $GIVEN_UP
+	$READY begin:latency receive closed => $GIVEN_UP
+	$READY begin:latency:spin receive write:silent closed => $GIVEN_UP
+	$READY begin:latency:read receive closed => $GIVEN_UP
+	END
+}
+
+# background_peer STEP...: one that is still there when this returns. It goes when its connection has
+# failed, or in the end.
+background_peer() { control_peer "$@" >"$DIR/peer" 2>&1 & }
+
+@test "keepalives are not data: a latency test still hits the idle timeout" {
+	local run
+	for run in begin:latency begin:latency:spin; do
+		start_server --timeout 2 any
+		MARK=$SECONDS
+		# shellcheck disable=SC2086 # words
+		background_peer $READY $run receive keepalives
+		wait_line "$ERRORS" "$GIVEN_UP"
+		in_time
+		wait_until quiet
+		stop_server
+	done
+}
+
+@test "a stopping server that waits for valid data ends at the second signal" {
+	start_server --timeout 30 any
+	# shellcheck disable=SC2086 # words
+	background_peer $READY begin:latency:spin:verify receive pings
+	wait_line "$DIR/peer" '^answered$'
+	kill -TERM "$SERVER"
+	wait_until takes_nobody
+	MARK=$SECONDS
+	stop_server
+	in_time
+}
+
+takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
+
+# server_breaks OPTION...: in the mode $MODE; reads cases from standard input: what the server does, and
+# what the client says of it in one line, within 15 s, with exit status 4.
+server_breaks() {
+	local steps pattern
+	while IFS='>' read -r steps pattern; do
+		# shellcheck disable=SC2086 # words
+		listening_peer --hello measurement -- ${steps%=}
+		MARK=$SECONDS
+		PORT=$PEER_PORT measure 4 --timeout 3 "$@" || fail "$steps"
+		in_time || fail "$steps"
+		one_line "$ERR"
+		has "$ERR" "${pattern# }" || fail "$steps"
+		[ "$(LC_ALL=C grep -c '[^ -~]' "$ERR")" -eq 0 ]
+		ends_with 0 "$PEER" || fail "$steps"
+	done
+}
+
+# Facts, region, queue pairs, counters; and the beginning of the run.
+PREPARED='receive reply receive reply receive reply receive reply'
+BEGUN="$PREPARED receive reply"
+SILENT='no answer within 3 s'
+GONE='the other side ended the connection'
+
+@test "a server that violates the protocol before a test: the client reports it, exit 4" {
+	MODE='write'
+	server_breaks --bandwidth --size 64 --depth 4 <<-END
+	closed => $SILENT
+	keepalive closed => it sent a message of no bytes
+	receive exit => $GONE
+	receive disconnect => $GONE
+	receive bytes:1 closed => $SENSELESS
+	receive bytes:4097:1 closed => $TOO_LONG
+	receive reply:number closed => it answered something that was not asked
+	receive command:region closed => it answered something that was not asked
+	receive reply:refused closed => it did not carry out a command
+	receive reply:status closed => $SENSELESS
+	receive reply:garbage closed => what it says of itself makes no sense
+	receive reply receive reply:wrap closed => $SENSELESS
+	receive reply receive reply:empty closed => $SENSELESS
+	receive reply receive reply:refused closed => it did not carry out a command
+	receive reply receive reply receive reply:garbage closed => $ANOTHER_NUMBER
+	receive reply receive reply receive reply:refused closed => it did not carry out a command
+	receive reply receive reply receive closed => $SILENT
+	receive reply receive reply receive reply receive reply:garbage closed => its counters make no sense
+	$PREPARED receive reply:refused closed => it did not carry out a command
+	$PREPARED receive reply:number closed => it answered something that was not asked
+	$PREPARED receive closed => $SILENT
+	$PREPARED receive exit => $GONE
+	END
+	server_breaks --bandwidth --size 64 --depth 4 --qps 2 <<-END
+	receive reply receive reply receive reply closed => $ANOTHER_NUMBER
+	receive reply receive reply receive reply:ones closed => $ANOTHER_NUMBER
+	END
+}
+
+@test "a server that violates the protocol during a test: the client reports it, exit 4" {
+	MODE='write'
+	server_breaks --bandwidth --size 64 --depth 4 --duration 60 <<-END
+	$BEGUN keepalive closed => $MEANINGLESS
+	$BEGUN bytes:9 closed => $MEANINGLESS
+	$BEGUN bytes:4097:1 closed => $TOO_LONG
+	$BEGUN command:facts closed => $MEANINGLESS
+	$BEGUN notice:1 closed => $IMPOSSIBLE
+	$BEGUN notice:1:mover closed => $IMPOSSIBLE
+	$BEGUN write:64 closed => $MEANINGLESS
+	$BEGUN exit => $GONE
+	$BEGUN disconnect => $GONE
+	$BEGUN deny closed => \\(did not allow\\|refused the request\\)
+	receive reply receive reply:key receive reply receive reply receive reply closed => the peer's memory did not allow the access
+	END
+	server_breaks --bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
+	$BEGUN notice:9 closed => $IMPOSSIBLE
+	$BEGUN notice:0 closed => $IMPOSSIBLE
+	$BEGUN notice:0:last closed => $IMPOSSIBLE
+	$BEGUN notice:1:mover closed => $IMPOSSIBLE
+	$BEGUN receive-notice receive-notice notice:1:last closed => $IMPOSSIBLE
+	$BEGUN notice:4611686018427387903:last closed => $IMPOSSIBLE
+	$BEGUN closed => $SILENT
+	$BEGUN exit => $GONE
+	END
+	MODE='read'
+	server_breaks --bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
+	$BEGUN notice:9 closed => $IMPOSSIBLE
+	$BEGUN notice:0 closed => $IMPOSSIBLE
+	$BEGUN notice:0:last closed => $IMPOSSIBLE
+	$BEGUN notice:1:mover closed => $IMPOSSIBLE
+	$BEGUN notice:4 closed => $SILENT
+	$BEGUN closed => $SILENT
+	END
+}
+
+@test "a server that violates the protocol of a latency test: the client reports it, exit 4" {
+	local poll
+	MODE='write'
+	for poll in event spin; do
+		server_breaks --latency --poll $poll <<-END
+		$BEGUN keepalive closed => $MEANINGLESS
+		$BEGUN bytes:9 closed => $MEANINGLESS
+		$BEGUN notice:1 closed => $MEANINGLESS
+		$BEGUN command:facts closed => $MEANINGLESS
+		$BEGUN closed => $SILENT
+		$BEGUN exit => $GONE
+		END
+	done
+	server_breaks --latency --poll spin <<-END
+	$BEGUN write:64 closed => $MEANINGLESS
+	END
+	MODE='read'
+	server_breaks --latency --duration 60 <<-END
+	$BEGUN keepalive closed => $MEANINGLESS
+	$BEGUN write:64 closed => $MEANINGLESS
+	$BEGUN exit => $GONE
+	$BEGUN deny closed => \\(did not allow\\|refused the request\\)
+	END
+}
+
+@test "a server that violates the protocol after a test: the client reports it, exit 4" {
+	MODE='write'
+	server_breaks --bandwidth --size 64 --depth 4 --iterations 8 <<-END
+	$BEGUN receive closed => $SILENT
+	$BEGUN receive exit => $GONE
+	$BEGUN receive bytes:8 closed => $SENSELESS
+	$BEGUN receive reply closed => what it says of the run makes no sense
+	$BEGUN receive reply:garbage closed => what it says of the run makes no sense
+	$BEGUN receive reply:number closed => it answered something that was not asked
+	$BEGUN receive reply:refused closed => it did not carry out a command
+	$BEGUN receive reply:zeros receive reply:garbage closed => its counters make no sense
+	$BEGUN receive reply:zeros receive exit => $GONE
+	END
+}
+
+@test "reported results are shown as received; wrong operations count" {
+	local options=(--bandwidth --size 64 --depth 4 --iterations 8)
+	MODE='write'
+	tally_is zeros
+	document 0 "${options[@]}"
+	tells '.results[0].here.operations == 8 and .results[0].there.operations == 0'
+	tally_is ones
+	document 5 "${options[@]}"
+	has "$ERR" 'arrived damaged at the peer'
+	tells '.results[0].there.wrong_operations > 0 and .error != null'
+	tally_is ones
+	measure 5 --bidirectional "${options[@]}"
+	one_line "$ERR"
+}
+
+# tally_is HOW: a server that says so of the run, and nothing else wrong.
+tally_is() {
+	# shellcheck disable=SC2086 # words
+	listening_peer --hello measurement -- $BEGUN receive "reply:$1" receive reply closed
+	PORT=$PEER_PORT
+}
