@@ -24,7 +24,7 @@ SERVER='' PORT=''
 
 misbehaving_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@"; }
 tutorial_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/tutorial-peer" "$@"; }
-load() { timeout 500 "$PAIR_PEERS/tests/soft-roce/load-generator" "$@"; }
+generate_load() { timeout 500 "$PAIR_PEERS/tests/soft-roce/load-generator" "$@"; }
 client() { timeout 120 "$PAIR_BIN/rdma-client" "$@"; }
 
 fail() {

@@ -26,9 +26,9 @@ cq_threads() { threads_named 'cq-*'; }
 	[ "$(cq_threads)" -eq 1 ]
 	expect 0 client read "$SECOND" "$PORT"
 	[ "$(cq_threads)" -eq 2 ]
-	load write "$ADDRESS" "$PORT" 40 10 >"$OUT" &
+	generate_load write "$ADDRESS" "$PORT" 40 10 >"$OUT" &
 	PEER=$!
-	load read "$SECOND" "$PORT" 40 10 >"$DIR/other"
+	generate_load read "$SECOND" "$PORT" 40 10 >"$DIR/other"
 	wait "$PEER"
 	has "$OUT" '^40 verified, 0 failed$'
 	has "$DIR/other" '^40 verified, 0 failed$'

@@ -80,7 +80,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 @test "exchanges and diagnoses run concurrently" {
 	start_server --timeout 90 any
 	begins "$PORT"
-	load write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/load"
+	generate_load write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/load"
 	has "$DIR/load" ' 0 failed$'
 	ends_with 0 "${CLIENTS[0]}"
 	clean

@@ -287,7 +287,7 @@ client_is_refused() {
 	"$PAIR_BIN/rdma-server" --timeout 60 --port-file "$DIR/port" any >"$DIR/fifo" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port"
-	load write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
+	generate_load write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
 	has "$OUT" "^$((400 / PAIR_SCALE)) verified, 0 failed\$"
 	# Only then is more written than the pipe holds.
 	stop_server $((PAIR_SCALE > 1 ? 0 : 1))

@@ -35,7 +35,7 @@ FULL_ADDRESS="as many clients as the server's --max-clients-per-address allows"
 # As many places as the server has can be had at once, and no RDMA object is left: it counts right.
 counts_right() {
 	wait_until no_clients
-	load write "$ADDRESS" "$PORT" "$1" "$1" >"$OUT" 2>"$ERR" || fail "$(cat "$OUT" "$ERR")"
+	generate_load write "$ADDRESS" "$PORT" "$1" "$1" >"$OUT" 2>"$ERR" || fail "$(cat "$OUT" "$ERR")"
 	has "$OUT" "^$1 verified, 0 failed\$"
 }
 

@@ -52,15 +52,15 @@ has_not_grown() {
 
 @test "1,000 concurrent exchanges from one process, then 2,000 with 20 at a time" {
 	start_server --timeout 120 --quiet any
-	load write "$ADDRESS" "$PORT" 10 1
+	generate_load write "$ADDRESS" "$PORT" 10 1
 	wait_until no_clients
 	local before memory
 	before=$(state)
-	load read "$ADDRESS" "$PORT" $((1000 / PAIR_SCALE)) $((1000 / PAIR_SCALE)) >"$OUT"
+	generate_load read "$ADDRESS" "$PORT" $((1000 / PAIR_SCALE)) $((1000 / PAIR_SCALE)) >"$OUT"
 	has "$OUT" "^$((1000 / PAIR_SCALE)) verified, 0 failed\$"
 	wait_until state_is "$before"
 	memory=$(resident)
-	load write "$ADDRESS" "$PORT" $((2000 / PAIR_SCALE)) 20 >"$OUT"
+	generate_load write "$ADDRESS" "$PORT" $((2000 / PAIR_SCALE)) 20 >"$OUT"
 	has "$OUT" "^$((2000 / PAIR_SCALE)) verified, 0 failed\$"
 	wait_until state_is "$before"
 	has_not_grown "$memory"
@@ -70,7 +70,7 @@ has_not_grown() {
 
 @test "SIGTERM under load: running exchanges finish, new clients are refused, exit 0" {
 	start_server --timeout 60 any
-	load write "$ADDRESS" "$PORT" $((600 / PAIR_SCALE)) 20 >"$OUT" 2>"$ERR" &
+	generate_load write "$ADDRESS" "$PORT" $((600 / PAIR_SCALE)) 20 >"$OUT" 2>"$ERR" &
 	PEER=$!
 	wait_until enough_served
 	stop_server

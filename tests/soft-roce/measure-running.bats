@@ -178,7 +178,7 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	MODE='write'
 	start_server --timeout 90 any
 	begins --bandwidth --verify
-	load write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/load"
+	generate_load write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/load"
 	has "$DIR/load" ' 0 failed$'
 	expect 0 client read "$ADDRESS" "$PORT"
 	kill -0 "${CLIENTS[0]}"

@@ -36,7 +36,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	done
 	control_peer --shape 64:128 command:region receive queue-pairs:252 receive begin:qps=4 receive command:end receive \
 		disconnect >"$OUT"
-	count "$OUT" '^received [a-z]* done$' 4
+	count "$OUT" '^received [a-z-]* done$' 4
 	good_was_served
 	has_not "$ERRORS" failed
 	stop_server
@@ -51,7 +51,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 		# shellcheck disable=SC2086 # words
 		control_peer $steps receive command:facts receive disconnect >"$OUT" || fail "$steps: $(cat "$OUT")"
 		count "$OUT" ' refused$' 1 || fail "$steps"
-		[ "$(tail -n 2 "$OUT" | sed 's/^received [a-z]* //' | paste -s)" = $'refused\tdone' ] ||
+		[ "$(tail -n 2 "$OUT" | sed 's/^received [a-z-]* //' | paste -s)" = $'refused\tdone' ] ||
 			fail "$steps: $(cat "$OUT")"
 		feed_good
 	done <<-END
@@ -107,7 +107,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	while read -r steps; do
 		# shellcheck disable=SC2086 # words
 		control_peer $steps disconnect >"$OUT" || fail "$steps: $(cat "$OUT")"
-		[ "$(grep -c '^received [a-z]* done$' "$OUT")" -eq "$(grep -o -w receive <<<"$steps" | wc -l)" ] ||
+		[ "$(grep -c '^received [a-z-]* done$' "$OUT")" -eq "$(grep -o -w receive <<<"$steps" | wc -l)" ] ||
 			fail "$steps: $(cat "$OUT")"
 	done <<-END
 	command:end receive command:end receive

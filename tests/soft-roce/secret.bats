@@ -224,7 +224,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		command:facts command:region; do
 		# shellcheck disable=SC2086 # words
 		misbehaving_peer --hello diagnosis --secret "$OURS" "$ADDRESS" "$PORT" $steps receive closed >"$OUT"
-		has "$OUT" '^received [a-z]* refused$'
+		has "$OUT" '^received [a-z-]* refused$'
 	done
 	wait_until count "$ERRORS" 'it does not hold our secret' 8
 	misbehaving_peer --hello diagnosis --secret "$OURS" "$ADDRESS" "$PORT" command:proof receive command:proof receive \

@@ -83,7 +83,7 @@ load diagnose
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s $file
-	load write "$ADDRESS" "$(cat $file)" $n $n >"$OUT" 2>"$ERR" || fail "$(sort "$ERR" | uniq -c)"
+	generate_load write "$ADDRESS" "$(cat $file)" $n $n >"$OUT" 2>"$ERR" || fail "$(sort "$ERR" | uniq -c)"
 	has "$OUT" "^$n verified, 0 failed\$"
 	stop_server
 	rm -f $file
