@@ -8,7 +8,9 @@
 
 #include "base/address.h"
 
-/* A lookup belongs to the thread that makes it once its time has run out, and is never freed then. */
+/*
+ * A lookup belongs to the thread that makes it once its time has run out, and is never freed then.
+ */
 struct lookup {
 	const char *host;
 	char service[8];

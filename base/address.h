@@ -28,7 +28,9 @@ void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SI
 /* Sets the port of an IPv4 or IPv6 address. */
 void address_set_port(struct sockaddr_storage *address, uint16_t port);
 
-/* True if both are the same IPv4 or IPv6 address, on the same link, whatever the ports. Any thread. */
+/*
+ * True if both are the same IPv4 or IPv6 address, on the same link, whatever the ports. Any thread.
+ */
 bool address_equal(const struct sockaddr *one, const struct sockaddr *other);
 
 /* The address, NULL if its family is AF_UNSPEC, which stands for none. */

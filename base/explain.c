@@ -14,8 +14,8 @@
 
 /*
  * Work completion statuses and InfiniBand CM reject reasons, as numbered in the InfiniBand
- * specification (volume 1, 11.6.2 and 12.6.7.2), because base/ does not depend on verbs. A unit test
- * compares them with the headers.
+ * specification (volume 1, 11.6.2 and 12.6.7.2), because base/ does not depend on verbs. A unit
+ * test compares them with the headers.
  */
 enum {
 	WC_LOC_LEN = 1,

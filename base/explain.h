@@ -1,6 +1,6 @@
 /*
- * The explanations: a table that has, for every way in which a connection can fail, the cause in plain
- * words, the remedy and the exit status. docs/troubleshooting.md lists them. Any thread.
+ * The explanations: a table that has, for every way in which a connection can fail, the cause in
+ * plain words, the remedy and the exit status. docs/troubleshooting.md lists them. Any thread.
  */
 #ifndef BASE_EXPLAIN_H
 #define BASE_EXPLAIN_H
@@ -35,12 +35,15 @@ const struct explanation *explain(enum failure_kind kind, enum phase phase, int 
 /* Returns the row at this index, NULL past the end of the table; for tests and documents. */
 const struct explanation *explain_row(unsigned int index);
 
-/* The library's name of a code: "ENODEV", "IBV_WC_RETRY_EXC_ERR", "invalid service ID". Constant. */
+/*
+ * The library's name of a code: "ENODEV", "IBV_WC_RETRY_EXC_ERR", "invalid service ID". Constant.
+ */
 const char *explain_name(enum failure_kind kind, int code);
 
 /*
- * Writes one line about the failure into text, cut to size bytes: what failed, with which peer (may be
- * NULL), the cause, the evidence, the remedy. With names, it adds the library's names and numbers.
+ * Writes one line about the failure into text, cut to size bytes: what failed, with which peer (may
+ * be NULL), the cause, the evidence, the remedy. With names, it adds the library's names and
+ * numbers.
  */
 void explain_failure(
 	const struct failure *failure, const char *peer, bool names, char *text, size_t size);

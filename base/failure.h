@@ -1,6 +1,6 @@
 /*
- * One failure, recorded where it was seen; base/explain.h makes the sentence where it is printed. The
- * first failure wins: flushed work requests and the disconnect that follow are its effects.
+ * One failure, recorded where it was seen; base/explain.h makes the sentence where it is printed.
+ * The first failure wins: flushed work requests and the disconnect that follow are its effects.
  */
 #ifndef BASE_FAILURE_H
 #define BASE_FAILURE_H
@@ -80,7 +80,10 @@ enum refusal {
 	REFUSAL_SIZE = 17,     /* the stream is larger than `size` of the hello, its --max-size */
 };
 
-/* Limits that a server sets its clients. No errno, because LIMIT_HANDSHAKE shares a kind with those. */
+/*
+ * Limits that a server sets its clients. No errno, because LIMIT_HANDSHAKE shares a kind with
+ * those.
+ */
 enum limit {
 	LIMIT_HANDSHAKE = 1001, /* time from the connection request to the client's MSG_MR */
 	LIMIT_IDLE,             /* time without data while another client waits for the slot */
@@ -102,8 +105,8 @@ enum impairment {
 };
 
 /*
- * The code of a FAILURE_DEADLINE or FAILURE_GONE in a control session: what was seen there is not the
- * cause, and no option gives it more time.
+ * The code of a FAILURE_DEADLINE or FAILURE_GONE in a control session: what was seen there is not
+ * the cause, and no option gives it more time.
  */
 #define CODE_DIAGNOSIS 2001
 
@@ -137,8 +140,9 @@ struct failure {
 };
 
 /*
- * Records a failure unless one is recorded already. The format, which may be "", makes the evidence.
- * Returns -1 always, so that a caller can return it. Any thread; the struct's owner serialises.
+ * Records a failure unless one is recorded already. The format, which may be "", makes the
+ * evidence. Returns -1 always, so that a caller can return it. Any thread; the struct's owner
+ * serialises.
  */
 int failure_set(struct failure *failure, enum failure_kind kind, enum phase phase, int code,
 	const char *call, const char *format, ...) __attribute__((format(printf, 6, 7)));

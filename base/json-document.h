@@ -1,6 +1,6 @@
 /*
- * JSON objects in the making. Each function returns false when there is no memory, and the caller then
- * gives the whole object up. Any thread. json-c.
+ * JSON objects in the making. Each function returns false when there is no memory, and the caller
+ * then gives the whole object up. Any thread. json-c.
  */
 #ifndef BASE_JSON_DOCUMENT_H
 #define BASE_JSON_DOCUMENT_H

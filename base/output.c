@@ -42,7 +42,9 @@ struct line {
 /* cppcheck-suppress unusedStructMember ; the macros use it */
 STAILQ_HEAD(lines, line);
 
-/* What waits to be written. There is one of each standard stream in a process, and so one of these. */
+/*
+ * What waits to be written. There is one of each standard stream in a process, and so one of these.
+ */
 static struct printer {
 	pthread_mutex_t lock; /* guards all but the last member */
 	pthread_cond_t moved; /* a line is written */
@@ -105,7 +107,9 @@ static struct line *oldest_with_space(bool out, bool error)
 	return NULL;
 }
 
-/* Waits until there is a line that its stream has room for, and returns it. The thread, unlocked. */
+/*
+ * Waits until there is a line that its stream has room for, and returns it. The thread, unlocked.
+ */
 static struct line *await_line(void)
 {
 	struct pollfd waiting[] = {
@@ -132,7 +136,9 @@ static struct line *await_line(void)
 	return line;
 }
 
-/* Erases the progress if a line is about to begin on its terminal. The thread, as the next three. */
+/*
+ * Erases the progress if a line is about to begin on its terminal. The thread, as the next three.
+ */
 static void make_slot(const struct line *line)
 {
 	ssize_t written = 0;
@@ -234,8 +240,8 @@ static void write_whole(struct line *line)
 }
 
 /*
- * Leaves a line to the thread; NULL is one that there was no memory for. Returns what is to be freed: a
- * progress that it replaces, or the line itself if it is done with.
+ * Leaves a line to the thread; NULL is one that there was no memory for. Returns what is to be
+ * freed: a progress that it replaces, or the line itself if it is done with.
  */
 static struct line *enqueue(int descriptor, struct line *line)
 {
@@ -302,7 +308,9 @@ void output_start(void)
 {
 	int descriptor;
 
-	/* The lowest free number is given, so this fills the gaps; what is written there is lost. */
+	/*
+	 * The lowest free number is given, so this fills the gaps; what is written there is lost.
+	 */
 	do {
 		descriptor = open("/dev/null", O_RDONLY);
 	} while (descriptor >= 0 && descriptor <= STDERR_FILENO);

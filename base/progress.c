@@ -22,8 +22,8 @@
 _Static_assert((PROGRESS_SAMPLES - 1) * SAMPLE_MS > WINDOW_MS, "samples span the window");
 
 /*
- * Minutes and seconds, with hours if there are any: "0:52", "1:02:03". units_format_duration() tells
- * tenths, too, which would flicker here.
+ * Minutes and seconds, with hours if there are any: "0:52", "1:02:03". units_format_duration()
+ * tells tenths, too, which would flicker here.
  */
 static void format_time(char text[UNITS_TEXT], uint64_t seconds)
 {

@@ -13,8 +13,8 @@
 #define PROGRESS_UNKNOWN UINT64_MAX
 
 /*
- * No line is longer, without its terminator: it fits into the 80 columns of a terminal. What does not
- * fit is cut, which takes rates from 100 GB/s on.
+ * No line is longer, without its terminator: it fits into the 80 columns of a terminal. What does
+ * not fit is cut, which takes rates from 100 GB/s on.
  */
 #define PROGRESS_COLUMNS_MAX 79
 

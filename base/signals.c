@@ -15,7 +15,10 @@ int signals_open(void)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
-	/* A closed pipe or a file at its size limit is an error of the write, not the end of the process. */
+	/*
+	 * A closed pipe or a file at its size limit is an error of the write, not the end of the
+	 * process.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (pthread_sigmask(SIG_BLOCK, &signals, NULL))

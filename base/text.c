@@ -30,7 +30,9 @@ void text_escape(char *text, const void *bytes, size_t length)
 /* The length of the UTF-8 character that the bytes begin with, 0 if they do not: RFC 3629, 4. */
 static size_t character_length(const uint8_t *bytes, size_t length)
 {
-	/* What the second byte may be, lest a character be too long, a surrogate or beyond Unicode. */
+	/*
+	 * What the second byte may be, lest a character be too long, a surrogate or beyond Unicode.
+	 */
 	uint8_t low = bytes[0] == 0xe0 ? 0xa0 : bytes[0] == 0xf0 ? 0x90 : 0x80;
 	uint8_t high = bytes[0] == 0xed ? 0x9f : bytes[0] == 0xf4 ? 0x8f : 0xbf;
 	size_t size;
@@ -68,7 +70,10 @@ void text_escape_utf8(char *text, const void *bytes, size_t length)
 			from += size;
 			continue;
 		}
-		/* What follows of a control character is no beginning of one, and is escaped in turn. */
+		/*
+		 * What follows of a control character is no beginning of one, and is escaped in
+		 * turn.
+		 */
 		text_escape(text, from++, 1);
 		text += strlen(text);
 	}
@@ -92,7 +97,9 @@ void text_quote(char *text, const char *word)
 		text_escape_utf8(text, word, size);
 		text += strlen(text);
 		word += size;
-		/* No quote can stand between quotes: they end, it stands alone, they begin again. */
+		/*
+		 * No quote can stand between quotes: they end, it stands alone, they begin again.
+		 */
 		if (word < end) {
 			text = stpcpy(text, "'\\''");
 			word++;

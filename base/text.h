@@ -15,9 +15,9 @@
 void text_escape(char *text, const void *bytes, size_t length);
 
 /*
- * The same for what may be UTF-8, such as the name of a file: characters are copied as they are, but
- * control characters and bytes that are not UTF-8 (RFC 3629) become \xHH. A backslash stays as it
- * is, so that text which is escaped already does not change.
+ * The same for what may be UTF-8, such as the name of a file: characters are copied as they are,
+ * but control characters and bytes that are not UTF-8 (RFC 3629) become \xHH. A backslash stays as
+ * it is, so that text which is escaped already does not change.
  */
 void text_escape_utf8(char *text, const void *bytes, size_t length);
 
@@ -32,8 +32,8 @@ void text_escape_utf8(char *text, const void *bytes, size_t length);
 void text_quote(char *text, const char *word);
 
 /*
- * Appends to the text in an array of that size, as printf(3) would print it; what does not fit is cut.
- * The text has a terminator before and after. Any thread.
+ * Appends to the text in an array of that size, as printf(3) would print it; what does not fit is
+ * cut. The text has a terminator before and after. Any thread.
  */
 void text_append(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -16,9 +16,9 @@
 /*
  * Reads a size: decimal digits, then nothing (bytes); K, M or G, in either case, or KiB, MiB or GiB
  * (powers of 1024); or kB, KB, MB or GB (powers of 1000). Signs, blanks, fractions and other units
- * are refused, among them "Mb", which may mean bits. Returns 0 and the size in bytes, -EINVAL if the
- * text is no size, or -ERANGE if it is below the minimum, above the maximum, or does not fit; *bytes
- * is then as it was.
+ * are refused, among them "Mb", which may mean bits. Returns 0 and the size in bytes, -EINVAL if
+ * the text is no size, or -ERANGE if it is below the minimum, above the maximum, or does not fit;
+ * *bytes is then as it was.
  */
 int units_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes);
 

@@ -38,14 +38,15 @@ void wakeup_queue_close(struct wakeup_queue *wakeups);
 void wakeup_queue_post(struct wakeup_queue *wakeups, struct wakeup *wakeup, unsigned int bits);
 
 /*
- * Takes the oldest slip's bits, and is done with those taken before. Returns the slip, or NULL if none
- * waits; from then on the eventfd is not readable until the next post. The receiving thread.
+ * Takes the oldest slip's bits, and is done with those taken before. Returns the slip, or NULL if
+ * none waits; from then on the eventfd is not readable until the next post. The receiving thread.
  */
 struct wakeup *wakeup_queue_take(struct wakeup_queue *wakeups, unsigned int *bits);
 
 /*
- * Removes the slip's untaken bits, before what it is about is freed, and waits until the receiver is
- * done with those that it has taken: until it takes again. Any thread; the receiver need not wait.
+ * Removes the slip's untaken bits, before what it is about is freed, and waits until the receiver
+ * is done with those that it has taken: until it takes again. Any thread; the receiver need not
+ * wait.
  */
 void wakeup_queue_withdraw(struct wakeup_queue *wakeups, struct wakeup *wakeup);
 

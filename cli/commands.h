@@ -1,6 +1,6 @@
 /*
- * The table of commands. Which options a command has is stated in cli/option-table.h, by the bits of
- * the commands. Constant; any thread.
+ * The table of commands. Which options a command has is stated in cli/option-table.h, by the bits
+ * of the commands. Constant; any thread.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H

@@ -1,7 +1,7 @@
 /*
- * The table of options of both programs: which commands have an option, what --help prints about it, and
- * how its value is read. The parser (cli/parse.c) and the help (cli/help.c) know no single option. The
- * table is constant; its functions are the parser's.
+ * The table of options of both programs: which commands have an option, what --help prints about
+ * it, and how its value is read. The parser (cli/parse.c) and the help (cli/help.c) know no single
+ * option. The table is constant; its functions are the parser's.
  */
 #ifndef CLI_OPTION_TABLE_H
 #define CLI_OPTION_TABLE_H
@@ -16,8 +16,8 @@ struct option_row {
 	const char *help;
 
 	/*
-	 * Reads the value, NULL if the option has none, into the field. Returns false if it is wrong,
-	 * and may then record why. NULL for --help and --version.
+	 * Reads the value, NULL if the option has none, into the field. Returns false if it is
+	 * wrong, and may then record why. NULL for --help and --version.
 	 */
 	bool (*take)(struct options *options, const struct option_row *row, const char *value);
 	size_t field, width; /* a member of struct options */

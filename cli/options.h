@@ -1,6 +1,6 @@
 /*
- * What the command line of either program asks for: the data that cli/parse.h fills in and the rest of
- * the program reads. Texts point into argv. Constant once parsed; any thread.
+ * What the command line of either program asks for: the data that cli/parse.h fills in and the rest
+ * of the program reads. Texts point into argv. Constant once parsed; any thread.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -114,8 +114,8 @@ struct options {
 };
 
 /*
- * Bytes of memory that a measurement needs for its largest size. A verified bandwidth test alternates
- * between two buffers.
+ * Bytes of memory that a measurement needs for its largest size. A verified bandwidth test
+ * alternates between two buffers.
  */
 static inline size_t options_measure_memory(const struct options_measure *measure)
 {

@@ -175,7 +175,9 @@ static enum options_result check_given(struct options *options, uint64_t given)
 	return OPTIONS_RUN;
 }
 
-/* An option of bandwidth that is given with latency, or the other way round; NULL if there is none. */
+/*
+ * An option of bandwidth that is given with latency, or the other way round; NULL if there is none.
+ */
 static const char *conflicting_option(const struct options *options)
 {
 	const struct options_measure *measure = &options->measure;

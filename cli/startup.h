@@ -11,8 +11,8 @@
 #include "protocol/secret.h"
 
 /*
- * Reads the command line. True if there is nothing left to do, after --help, --version or a mistake:
- * then *status is what to exit with.
+ * Reads the command line. True if there is nothing left to do, after --help, --version or a
+ * mistake: then *status is what to exit with.
  */
 bool startup_options(struct options *options, enum program program, int argc, char *argv[],
 	const struct output *output, enum exit_status *status);

@@ -4,13 +4,13 @@
 
 #include "control/client.h"
 
-static int broke_protocol(struct control_client *client, const char *call, const char *how)
+static int broke_protocol(struct control *control, const char *call, const char *how)
 {
-	return failure_set(&client->control.failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-		call, "%s", how);
+	return failure_set(
+		&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, call, "%s", how);
 }
 
-int control_client_prepare(struct control_client *client, const struct control_request *request,
+int control_client_prepare(struct control *control, const struct control_request *request,
 	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
 	struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 {
@@ -22,9 +22,7 @@ int control_client_prepare(struct control_client *client, const struct control_r
 				: 0,
 		.timeout = request->timeout,
 	};
-	struct control *control = &client->control;
 
-	*client = (struct control_client){.open = true};
 	control_init(control, channel, id, rdma_get_peer_addr(id), secret, SECRET_CLIENT);
 	control->stop_fd = stop_fd;
 	if (control_prepare(control, request->queue_pairs, request->depth))
@@ -40,24 +38,23 @@ int control_client_prepare(struct control_client *client, const struct control_r
 }
 
 /* Waits for a reply; a server sends no keepalives. */
-static int receive_reply(struct control_client *client, struct command *reply, deadline_t deadline)
+static int receive_reply(struct control *control, struct command *reply, deadline_t deadline)
 {
-	int received = control_receive_message(&client->control, reply, deadline);
+	int received = control_receive_message(control, reply, deadline);
 
-	return received > 0 ? broke_protocol(client, "reply", "it sent a message of no bytes")
+	return received > 0 ? broke_protocol(control, "reply", "it sent a message of no bytes")
 			    : received;
 }
 
 /* With a secret: proves that we hold it, and checks the server's proof. */
-static int prove(struct control_client *client, deadline_t deadline)
+static int prove(struct control *control, deadline_t deadline)
 {
-	struct control *control = &client->control;
-	struct command command = {.type = COMMAND_PROOF, .number = ++client->commands}, reply;
+	struct command command = {.type = COMMAND_PROOF, .number = ++control->commands}, reply;
 	uint8_t text[SECRET_PROOF_SIZE];
 
 	control_prove(control, &command, text);
 	if (control_send_message(control, &command, deadline) ||
-		receive_reply(client, &reply, deadline))
+		receive_reply(control, &reply, deadline))
 		return -1;
 	if (!reply.reply || reply.number != command.number || reply.status != COMMAND_DONE ||
 		!control_is_proved(control, &reply))
@@ -65,11 +62,10 @@ static int prove(struct control_client *client, deadline_t deadline)
 	return control_offer(control);
 }
 
-int control_client_admission(struct control_client *client, const struct control_request *request,
+int control_client_admission(struct control *control, const struct control_request *request,
 	const struct event_copy *reply, deadline_t deadline)
 {
 	const struct rdma_conn_param *said = &reply->event.param.conn;
-	struct control *control = &client->control;
 	const struct secret *secret = control->handshake.secret;
 	struct hello theirs;
 	int error = hello_decode(&theirs, said->private_data, said->private_data_len);
@@ -86,73 +82,57 @@ int control_client_admission(struct control_client *client, const struct control
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
 			"introduction", "it accepted something else than what it was asked for");
 	handshake_receive_hello(&control->handshake, said->private_data);
-	return secret ? prove(client, deadline) : 0;
+	return secret ? prove(control, deadline) : 0;
 }
 
-int control_client_command(struct control_client *client, struct command *command,
-	struct command *reply, deadline_t deadline)
+int control_client_command(struct control *control, struct command *command, struct command *reply,
+	deadline_t deadline)
 {
-	command->number = ++client->commands;
-	if (control_send_message(&client->control, command, deadline) ||
-		receive_reply(client, reply, deadline))
+	command->number = ++control->commands;
+	if (control_send_message(control, command, deadline) ||
+		receive_reply(control, reply, deadline))
 		return -1;
 	if (!reply->reply || reply->type != command->type || reply->number != command->number)
-		return broke_protocol(client, "command_decode", "it answered something that was not asked");
+		return broke_protocol(control, "order", "it answered something that was not asked");
 	if (reply->status == COMMAND_FAILED)
-		return failure_set(&client->control.failure, FAILURE_REFUSED, PHASE_MEMORY,
-			REFUSAL_RESOURCES, "command", "");
+		return failure_set(&control->failure, FAILURE_REFUSED, PHASE_MEMORY,
+			REFUSAL_RESOURCES, "order", "");
 	if (reply->status != COMMAND_DONE)
-		return broke_protocol(client, "command", "it did not carry out a command");
+		return broke_protocol(control, "order", "it did not carry out an order");
 	return 0;
 }
 
-int control_client_region(struct control_client *client, deadline_t deadline)
+int control_client_region(struct control *control, deadline_t deadline)
 {
 	struct command region = {.type = COMMAND_REGION}, reply;
 
-	control_describe_region(&client->control, &region);
-	if (control_client_command(client, &region, &reply, deadline))
+	control_describe_region(control, &region);
+	if (control_client_command(control, &region, &reply, deadline))
 		return -1;
-	control_set_peer_region(&client->control, &reply);
+	control_set_peer_region(control, &reply);
 	return 0;
 }
 
-int control_client_facts(struct control_client *client, struct facts *facts, deadline_t deadline)
+int control_client_facts(struct control *control, struct facts *facts, deadline_t deadline)
 {
 	struct command command = {.type = COMMAND_FACTS}, reply;
 
-	if (control_client_command(client, &command, &reply, deadline))
+	if (control_client_command(control, &command, &reply, deadline))
 		return -1;
 	return facts_decode(facts, reply.text, reply.text_size)
 		       ? broke_protocol(
-				 client, "facts_decode", "what it says of itself makes no sense")
+				 control, "facts_decode", "what it says of itself makes no sense")
 		       : 0;
 }
 
-void control_client_count_here(const struct control_client *client, struct counters *counters)
-{
-	const struct rdma_cm_id *id = client->control.id;
-
-	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, counters))
-		*counters = (struct counters){0};
-}
-
-int control_client_count_there(
-	struct control_client *client, struct counters *counters, deadline_t deadline)
+int control_client_counters(struct control *control, struct counters *counters, deadline_t deadline)
 {
 	struct command command = {.type = COMMAND_COUNTERS}, reply;
 
 	*counters = (struct counters){0};
-	if (control_client_command(client, &command, &reply, deadline))
+	if (control_client_command(control, &command, &reply, deadline))
 		return -1;
 	return counters_decode(reply.text, reply.text_size, counters)
-		       ? broke_protocol(client, "counters_decode", "its counters make no sense")
+		       ? broke_protocol(control, "counters_decode", "its counters make no sense")
 		       : 0;
-}
-
-void control_client_close(struct control_client *client)
-{
-	if (client->open)
-		control_close(&client->control);
-	client->open = false;
 }

@@ -12,12 +12,6 @@
 #include "protocol/hello.h"
 #include "verbs/cm.h"
 
-struct control_client {
-	struct control control;
-	bool open;         /* control_client_close() is due */
-	uint32_t commands; /* given so far */
-};
-
 /* What the client asks the server for. */
 struct control_request {
 	enum hello_kind kind;
@@ -30,32 +24,28 @@ struct control_request {
  * Makes queue pair and memory on that id, and sets *parameters to what rdma_connect() needs. The id and
  * its channel, which has no events of another one, belong to the client from now on; the secret, which
  * may be NULL, stays the caller's. stop_fd ends every wait when it is readable; -1: none.
- * control_client_close() also frees what a failed call has left. See verbs/dial.h.
+ * control_close() also frees what a failed call has left. See verbs/dial.h.
  */
-int control_client_prepare(struct control_client *client, const struct control_request *request,
+int control_client_prepare(struct control *control, const struct control_request *request,
 	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
 	struct rdma_cm_id *id, struct rdma_conn_param *parameters);
 
 /* Checks the reply of the server that has accepted, and with a secret proves ours and checks its. */
-int control_client_admission(struct control_client *client, const struct control_request *request,
+int control_client_admission(struct control *control, const struct control_request *request,
 	const struct event_copy *reply, deadline_t deadline);
 
 /* Gives a command and waits for the reply that it was carried out. The reply's text is valid until the next call. */
-int control_client_command(struct control_client *client, struct command *command,
-	struct command *reply, deadline_t deadline);
+int control_client_command(struct control *control, struct command *command, struct command *reply,
+	deadline_t deadline);
 
 /* Exchanges the regions of both ends: COMMAND_REGION. */
-int control_client_region(struct control_client *client, deadline_t deadline);
+int control_client_region(struct control *control, deadline_t deadline);
 
 /* Gets the facts about the server: COMMAND_FACTS. */
-int control_client_facts(struct control_client *client, struct facts *facts, deadline_t deadline);
+int control_client_facts(struct control *control, struct facts *facts, deadline_t deadline);
 
-/* The counters of our port, none if they cannot be read, and of the server's. */
-void control_client_count_here(const struct control_client *client, struct counters *counters);
-int control_client_count_there(
-	struct control_client *client, struct counters *counters, deadline_t deadline);
-
-/* Disconnects and frees everything, if there is anything. */
-void control_client_close(struct control_client *client);
+/* Gets the counters of the server's port: COMMAND_COUNTERS. */
+int control_client_counters(
+	struct control *control, struct counters *counters, deadline_t deadline);
 
 #endif

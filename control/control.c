@@ -219,20 +219,19 @@ static int wait_for_any(struct control *control, enum phase phase, deadline_t de
 	return 0;
 }
 
-int control_await_event(struct control *control, enum rdma_cm_event_type wanted, enum phase phase,
-	deadline_t deadline)
+int control_await_established(struct control *control, deadline_t deadline)
 {
 	struct event_copy copy;
 	int taken;
 
 	while ((taken = channel_take(control->events, &copy)) == 0)
-		if (wait_for_any(control, phase, deadline))
+		if (wait_for_any(control, PHASE_CONNECT, deadline))
 			return -1;
 	if (taken < 0)
-		return call_failed(control, phase, "rdma_get_cm_event", -taken);
-	if (copy.event.event == wanted)
+		return call_failed(control, PHASE_CONNECT, "rdma_get_cm_event", -taken);
+	if (copy.event.event == RDMA_CM_EVENT_ESTABLISHED)
 		return 0;
-	take_failure(control, &copy.event, phase);
+	take_failure(control, &copy.event, PHASE_CONNECT);
 	return -1;
 }
 
@@ -502,6 +501,8 @@ static void drain(struct control *control)
 
 void control_close(struct control *control)
 {
+	if (!control->id)
+		return;
 	if (control->connected && !control->disconnected)
 		rdma_disconnect(control->id);
 	if (control->id->qp)
@@ -515,5 +516,6 @@ void control_close(struct control *control)
 		ibv_destroy_comp_channel(control->channel);
 	free(control->kept);
 	rdma_destroy_id(control->id);
+	control->id = NULL;
 	rdma_destroy_event_channel(control->events);
 }

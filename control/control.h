@@ -21,6 +21,7 @@
 #include "base/address.h"
 #include "base/deadline.h"
 #include "base/failure.h"
+#include "host/counters.h"
 #include "host/facts.h"
 #include "protocol/command.h"
 #include "protocol/handshake.h"
@@ -67,6 +68,7 @@ struct control {
 	struct queue_pair *held; /* whose slot holds the last message; NULL: none */
 	uint64_t held_slot;
 	bool connected, disconnected;
+	uint32_t commands;            /* that the client has given */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
 	struct failure failure;       /* the first */
 };
@@ -101,9 +103,8 @@ uint8_t *control_notices(const struct control *control, const struct queue_pair 
 void control_limit_reads(const struct control *control, struct rdma_conn_param *parameters,
 	uint8_t asks, uint8_t answers);
 
-/* Waits for that rdmacm event, in this phase; any other one is the failure. rdma_get_cm_event(3). */
-int control_await_event(struct control *control, enum rdma_cm_event_type wanted, enum phase phase,
-	deadline_t deadline);
+/* Waits until an accepted connection is established. rdma_get_cm_event(3). */
+int control_await_established(struct control *control, deadline_t deadline);
 
 /* Puts our proof into the command, and into text, which has to outlive it. */
 void control_prove(
@@ -126,8 +127,8 @@ int control_receive_message(struct control *control, struct command *message, de
 void control_set_peer_region(struct control *control, const struct command *region);
 void control_describe_region(const struct control *control, struct command *region);
 
-/* Writes the counters of our port as lines of text (host/counters.h). Returns their length. control/self-facts.c. */
-size_t control_counters(const struct control *control, char *text, size_t size);
+/* The counters of our port, none if they cannot be read. control/self-facts.c. */
+void control_counters(const struct control *control, struct counters *counters);
 
 /* What this end is: program, device, port, limits. control/self-facts.c. */
 void control_facts(const struct control *control, struct facts *facts);
@@ -155,7 +156,7 @@ int control_replay(struct control *control, endpoint_handler *handler, void *con
 /* Posts the receive anew that completed. */
 int control_release(struct control *control, const struct completion *completion);
 
-/* Disconnects, if that has not happened, and frees everything. rdma_disconnect(3). */
+/* Disconnects, if that has not happened, and frees everything, if there is anything. rdma_disconnect(3). */
 void control_close(struct control *control);
 
 #endif

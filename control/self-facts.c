@@ -1,4 +1,4 @@
-/* What this end of a diagnosis is: its program, its device and port, its limits and counters. */
+/* The facts about this end of a control connection: program, device, port, limits and counters. */
 #include <arpa/inet.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu)
 	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
 }
 
-/* The place of the connection's GID in the port's table, as the queue pair has it; -1 without one. */
+/* The index of the connection's GID in the port's table, from the queue pair; -1 if it has none. */
 static int gid_index(const struct rdma_cm_id *id)
 {
 	struct ibv_qp_attr attributes = {0};
@@ -29,9 +29,9 @@ static int gid_index(const struct rdma_cm_id *id)
 }
 
 /*
- * The GID of the port that the connection uses, in the inventory; NULL if it is not there. RoCE has one
- * of each version for an address, so that only its place tells them apart. What has no place to tell,
- * InfiniBand within a subnet and iWARP, has one kind.
+ * The GID of the port that the connection uses, in the inventory; NULL if it is not there. RoCE has one of
+ * each version for an address, and only the index tells them apart. InfiniBand within a subnet and iWARP
+ * have no index, and GIDs of one kind.
  */
 static const struct inventory_gid *gid_in_use(
 	const struct inventory_port *port, const struct rdma_cm_id *id)
@@ -66,7 +66,7 @@ static void add_port(
 		facts_add(facts, "interface mtu", "%u", interface->mtu);
 }
 
-/* What the slot of the adapter carries: often the reason why it is slow. Soft-RoCE has none. */
+/* The speed of the adapter's slot, a common reason for low bandwidth. Soft-RoCE has none. */
 static void add_bus(struct facts *facts, const char *device)
 {
 	char speed[32], width[16];
@@ -78,7 +78,7 @@ static void add_bus(struct facts *facts, const char *device)
 		facts_add(facts, "bus", "%s x%s", speed, width);
 }
 
-/* Memory of another node is farther away from the device, or from the thread. */
+/* Memory of another NUMA node is slower for the device, or for the thread. */
 static void add_nodes(struct facts *facts, const char *device)
 {
 	char node[16];
@@ -140,12 +140,10 @@ void control_facts(const struct control *control, struct facts *facts)
 	inventory_free(&inventory);
 }
 
-size_t control_counters(const struct control *control, char *text, size_t size)
+void control_counters(const struct control *control, struct counters *counters)
 {
 	const struct rdma_cm_id *id = control->id;
-	struct counters counters;
 
-	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, &counters))
-		return 0;
-	return counters_encode(&counters, text, size);
+	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, counters))
+		*counters = (struct counters){0};
 }

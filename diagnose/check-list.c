@@ -89,7 +89,7 @@ enum check check_list_broken(const struct check_list *list)
 			alone = check;
 			continue;
 		}
-		/* Packets that do not fit may be why data did not arrive, but not why nobody listens. */
+		/* Packets that do not fit may explain lost data, but not a port on which nothing listens. */
 		if (check < CHECK_DATA && list->checks[check].failure.kind != FAILURE_IMPAIRED)
 			return check;
 		if (first == CHECKS)
@@ -135,7 +135,7 @@ static struct account account_for(const struct check_list *list, enum check chec
 	return account;
 }
 
-/* Appends to a text as far as it has room, and counts what it would take: snprintf(3). */
+/* Appends as much as fits, and counts what it would take: snprintf(3). */
 static void __attribute__((format(printf, 4, 5)))
 append(char *text, size_t size, size_t *used, const char *format, ...)
 {

@@ -32,7 +32,7 @@ deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t millisecond
 
 int check_control_failed(struct diagnosis *diagnosis, enum check check)
 {
-	return check_list_fail(&diagnosis->list, check, &diagnosis->client.control.failure);
+	return check_list_fail(&diagnosis->list, check, &diagnosis->control.failure);
 }
 
 bool check_differs(const struct diagnosis *diagnosis, const char *name)

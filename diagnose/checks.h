@@ -27,16 +27,15 @@ struct diagnosis {
 	struct reach_route route;
 	const struct inventory_device *device; /* that the route leads through: the inventory's */
 	const struct inventory_port *port;     /* and its port */
-	struct control_client client;
+	struct control control;
 	struct perf_test test; /* on the client's connection */
 	deadline_t end;        /* when it should be over: see check_deadline() */
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before */
 	uint64_t moved;                               /* bytes of the bandwidth check */
-	/* For the document: diagnose/report.h. */
-	unsigned int path_mtu;
-	uint64_t rate_there, rate_back;
-	struct counters counted_here, counted_there;
+	unsigned int path_mtu;          /* bytes of an IP packet that has arrived, 0: unknown */
+	uint64_t rate_there, rate_back; /* bytes per second, 0: not measured */
+	struct counters counted_here, counted_there; /* during the diagnosis; none: unknown */
 };
 
 /*

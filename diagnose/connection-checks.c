@@ -30,12 +30,12 @@ static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_c
 	struct rdma_conn_param *parameters, struct failure *failure)
 {
 	struct diagnosis *diagnosis = user;
-	struct control_client *client = &diagnosis->client;
+	struct control *control = &diagnosis->control;
 
 	if (control_client_prepare(
-		    client, &request, diagnosis->secret, -1, channel, id, parameters) == 0)
+		    control, &request, diagnosis->secret, -1, channel, id, parameters) == 0)
 		return 0;
-	*failure = client->control.failure;
+	*failure = control->failure;
 	return -1;
 }
 
@@ -44,7 +44,7 @@ static void discard(void *user, const struct failure *reason)
 	struct diagnosis *diagnosis = user;
 
 	(void)reason;
-	control_client_close(&diagnosis->client);
+	control_close(&diagnosis->control);
 }
 
 /* Nothing can listen on NO_PORT: a refusal shows that RDMA answers. */
@@ -89,8 +89,8 @@ int check_connection(struct diagnosis *diagnosis)
 		return port ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)
 			    : answered_without_port(
 				      diagnosis, &dial.failure, (int)(deadline_now() - resolved));
-	if (control_client_admission(
-		    &diagnosis->client, &request, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
+	if (control_client_admission(&diagnosis->control, &request, &reply,
+		    check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_CONNECTION);
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
 		"address and route in %d ms, connected in %d ms%s", (int)(resolved - start),
@@ -103,7 +103,7 @@ int check_message(struct diagnosis *diagnosis)
 {
 	deadline_t start = deadline_now();
 
-	if (control_client_region(&diagnosis->client, check_deadline(diagnosis, COMMAND_MS, 0)))
+	if (control_client_region(&diagnosis->control, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_MESSAGE);
 	check_list_ok(&diagnosis->list, CHECK_MESSAGE, "there and back in %d ms",
 		(int)(deadline_now() - start));
@@ -156,15 +156,15 @@ static void compare_ends(struct diagnosis *diagnosis)
 
 int check_ends(struct diagnosis *diagnosis)
 {
-	struct control_client *client = &diagnosis->client;
+	struct control *control = &diagnosis->control;
 
 	if (control_client_facts(
-		    client, &diagnosis->theirs, check_deadline(diagnosis, COMMAND_MS, 0)))
+		    control, &diagnosis->theirs, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_ENDS);
-	control_facts(&client->control, &diagnosis->ours);
-	control_client_count_here(client, &diagnosis->our_counters);
-	if (control_client_count_there(
-		    client, &diagnosis->their_counters, check_deadline(diagnosis, COMMAND_MS, 0)))
+	control_facts(control, &diagnosis->ours);
+	control_counters(control, &diagnosis->our_counters);
+	if (control_client_counters(
+		    control, &diagnosis->their_counters, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_ENDS);
 	compare_ends(diagnosis);
 	return 0;

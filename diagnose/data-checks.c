@@ -17,10 +17,10 @@
 /* Bytes per second that are shown at most. */
 #define RATE_MAX 1e18
 
-/* What the healthy lose: of so many packets one may be sent again. */
+/* Of this number of packets a healthy link may lose one. */
 #define LOSS_DIVISOR 1000
 
-/* Either end gave up, though packets came between the gaps that were counted: so some are lost. */
+/* An end gave up, and packets came out of order: so some are lost. */
 static bool ended_by_loss(const struct failure *failure, const struct counters *counted)
 {
 	return counters_total(counted, COUNTER_OUT_OF_ORDER) > 0 &&
@@ -29,14 +29,14 @@ static bool ended_by_loss(const struct failure *failure, const struct counters *
 			       failure->code == IBV_WC_RETRY_EXC_ERR));
 }
 
-/* The same while data was moved: what was done, and what our device counted, say more. */
-static int moving_broke(struct diagnosis *diagnosis, enum check check, const char *doing)
+/* A test failed: adds to the evidence what it did, and what our device counted. */
+static int test_failed(struct diagnosis *diagnosis, enum check check, const char *doing)
 {
-	struct failure failure = diagnosis->client.control.failure;
+	struct failure failure = diagnosis->control.failure;
 	struct counters after, *counters = &diagnosis->counted_here;
 	char counted[120];
 
-	control_client_count_here(&diagnosis->client, &after);
+	control_counters(&diagnosis->control, &after);
 	counters_difference(&diagnosis->our_counters, &after, counters);
 	if (ended_by_loss(&failure, counters)) {
 		failure.kind = FAILURE_IMPAIRED;
@@ -44,8 +44,8 @@ static int moving_broke(struct diagnosis *diagnosis, enum check check, const cha
 	}
 	counters_describe(counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
-		doing, *diagnosis->client.control.failure.evidence ? ": " : "",
-		diagnosis->client.control.failure.evidence, counted);
+		doing, *diagnosis->control.failure.evidence ? ": " : "",
+		diagnosis->control.failure.evidence, counted);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 
@@ -53,16 +53,16 @@ static int moving_broke(struct diagnosis *diagnosis, enum check check, const cha
 static int run_test(struct diagnosis *diagnosis, const struct test_parameters *parameters,
 	struct test_result *ours, struct test_result *theirs)
 {
-	struct control_client *client = &diagnosis->client;
+	struct control *control = &diagnosis->control;
 	int64_t milliseconds = parameters->milliseconds;
 	struct test_shared shared;
 
-	if (test_commands_begin(client, &diagnosis->test, parameters,
+	if (test_commands_begin(control, &diagnosis->test, parameters,
 		    deadline_left(check_deadline(diagnosis, COMMAND_MS, 0))))
 		return -1;
 	test_shared_init(&shared, test_now());
 	return test_run(&diagnosis->test, &shared, ours, NULL) ||
-			       test_commands_end(client, theirs,
+			       test_commands_end(control, theirs,
 				       check_deadline(
 					       diagnosis, COMMAND_MS + milliseconds, milliseconds))
 		       ? -1
@@ -82,7 +82,7 @@ static int try_operation(
 		.depth = 1,
 		.slots = 1,
 		.operations = 1,
-		.seed = diagnosis->client.commands + 1,
+		.seed = diagnosis->control.commands + 1,
 	};
 	struct test_result ours, theirs;
 	uint64_t offset;
@@ -91,7 +91,7 @@ static int try_operation(
 	snprintf(name, sizeof(name), "%s %s of %u bytes", direction == TEST_CLIENT ? "our" : "its",
 		reads ? "READ" : "WRITE", size);
 	if (run_test(diagnosis, &parameters, &ours, &theirs))
-		return moving_broke(diagnosis, CHECK_DATA, name);
+		return test_failed(diagnosis, CHECK_DATA, name);
 	if (!ours.wrong && !theirs.wrong)
 		return 0;
 	offset = ours.wrong ? ours.wrong_offset : theirs.wrong_offset;
@@ -106,8 +106,8 @@ int check_data(struct diagnosis *diagnosis)
 	const uint32_t sizes[] = {
 		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, COMMAND_REGION_MIN};
 
-	perf_test_init(&diagnosis->test, &diagnosis->client.control, TEST_DIAGNOSIS_DEPTH, false);
-	if (test_commands_queue_pairs(&diagnosis->client, &diagnosis->test, 1,
+	perf_test_init(&diagnosis->test, &diagnosis->control, TEST_DIAGNOSIS_DEPTH, false);
+	if (test_commands_queue_pairs(&diagnosis->control, &diagnosis->test, 1,
 		    check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_DATA);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -152,7 +152,7 @@ static int try_bandwidth(
 
 	parameters.direction = direction;
 	if (run_test(diagnosis, &parameters, &ours, &theirs))
-		return moving_broke(diagnosis, CHECK_BANDWIDTH, name);
+		return test_failed(diagnosis, CHECK_BANDWIDTH, name);
 	diagnosis->moved += result->bytes;
 	/* The server may claim anything. */
 	*rate = measurement_rate_of(result) < RATE_MAX ? measurement_rate_of(result) : RATE_MAX;
@@ -173,8 +173,8 @@ int check_bandwidth(struct diagnosis *diagnosis)
 }
 
 /*
- * How often packets had to be sent again, or came out of order. Not those that came twice: one timer that
- * runs out, as on a host that is busy, repeats a whole window of packets that all have arrived.
+ * How often packets were sent again, or came out of order. Duplicates do not count: one timer that expires,
+ * as on a busy host, repeats a whole window of packets that all have arrived.
  */
 static uint64_t lost(const struct counters *difference)
 {
@@ -183,8 +183,8 @@ static uint64_t lost(const struct counters *difference)
 }
 
 /*
- * Both ends are one port: then no packet is lost on any way. Soft-RoCE sends some again there all the
- * same, as its timers run out while a busy queue pair gets no time to look at its acknowledgements.
+ * Both ends are one port, so no packet can be lost. Soft-RoCE sends some again all the same, as its timers
+ * expire while a busy queue pair gets no time to process its acknowledgements.
  */
 static bool is_one_port(const struct diagnosis *diagnosis)
 {
@@ -219,10 +219,10 @@ int check_counters(struct diagnosis *diagnosis)
 	struct counters *ours = &diagnosis->counted_here, *theirs = &diagnosis->counted_there;
 	struct counters after;
 
-	control_client_count_here(&diagnosis->client, &after);
+	control_counters(&diagnosis->control, &after);
 	counters_difference(&diagnosis->our_counters, &after, ours);
-	if (control_client_count_there(
-		    &diagnosis->client, &after, check_deadline(diagnosis, COMMAND_MS, 0)))
+	if (control_client_counters(
+		    &diagnosis->control, &after, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_COUNTERS);
 	counters_difference(&diagnosis->their_counters, &after, theirs);
 	if (counters_include_faults(ours) || counters_include_faults(theirs))

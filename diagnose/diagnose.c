@@ -98,21 +98,7 @@ static void run_checks(struct diagnosis *diagnosis)
 /* The document of --json. */
 static void print_document(const struct diagnosis *diagnosis)
 {
-	const struct diagnosis_report report = {
-		.program = diagnosis->output.program,
-		.host = diagnosis->options->host,
-		.port = diagnosis->options->port,
-		.list = &diagnosis->list,
-		.here = &diagnosis->ours,
-		.there = &diagnosis->theirs,
-		.inventory = &diagnosis->inventory,
-		.path_mtu = diagnosis->path_mtu,
-		.rate_there = diagnosis->rate_there,
-		.rate_back = diagnosis->rate_back,
-		.counted_here = &diagnosis->counted_here,
-		.counted_there = &diagnosis->counted_there,
-	};
-	struct json_object *object = diagnosis_report_json(&report);
+	struct json_object *object = diagnosis_report_json(diagnosis);
 
 	output_document(document_line(object));
 	json_object_put(object);
@@ -146,7 +132,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 		print_document(diagnosis);
 	output_line(&diagnosis->output, "verdict: %s", verdict);
 	status = output_finish(&diagnosis->output, check_list_status(&diagnosis->list));
-	control_client_close(&diagnosis->client);
+	control_close(&diagnosis->control);
 	server_addresses_free(&diagnosis->server);
 	inventory_free(&diagnosis->inventory);
 	secret_free(diagnosis->secret);

@@ -23,7 +23,7 @@
 /* What RoCE v2 adds to the data of a packet, at most: IPv6, UDP, and headers of 56 bytes. */
 #define PACKET_HEADERS (40 + 8 + 56)
 
-/* Adds what verbs, not sysfs, tell of this device: how much data its packets hold now. */
+/* Adds the active MTUs of a device, which verbs know and sysfs does not. */
 static void add_mtus(const struct inventory *inventory, struct ibv_device *entry)
 {
 	const char *name = ibv_get_device_name(entry);

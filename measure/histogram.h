@@ -20,19 +20,19 @@ struct histogram {
 /* Empties it. Any thread, like all functions here; the caller serialises. */
 void histogram_init(struct histogram *latency);
 
-/* Adds one that took so many nanoseconds. */
+/* Adds one operation. */
 void histogram_add(struct histogram *latency, uint64_t nanoseconds);
 
 /*
- * The time within which that part of them, from 0 to 1, was over: 0.5 is the median. By the
- * nearest-rank method; 0 if there are none.
+ * The time in nanoseconds within which that part of the operations, from 0 to 1, was over: 0.5 is the
+ * median. By the nearest-rank method; 0 if there are none.
  */
 uint64_t histogram_percentile(const struct histogram *latency, double part);
 
 /*
- * Steps through the bars of a histogram, eight for each power of two, which have something in them.
- * *at is 0 at first. Returns the number of operations in the next bar, with its bounds in nanoseconds,
- * of which `to` does not belong to it; 0 at the end.
+ * Steps through the bars of a histogram that are not empty; a power of two has eight. *at is 0 at first.
+ * Returns the number of operations in the next bar, with its bounds in nanoseconds, `to` excluded; 0 at
+ * the end.
  */
 uint64_t histogram_bar(const struct histogram *latency, size_t *at, uint64_t *from, uint64_t *to);
 

@@ -17,7 +17,7 @@
 #define TURNS_COMMAND 256
 #define TURNS_CHECK   8192
 
-/* Answers of the server between two looks at the clock. */
+/* The server looks at the clock once in this number of answers. */
 #define ANSWERS_CHECK 64
 
 /* When its last byte is here, the rest of a WRITE follows within this time. */

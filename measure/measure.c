@@ -1,3 +1,7 @@
+/*
+ * `rdma-client bandwidth` and `latency`: connects the threads, carries out the tests of all sizes, prints
+ * the results. The main thread owns everything; the other threads run while a test does.
+ */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -10,13 +14,13 @@
 #include "measure/report.h"
 #include "measure/threads.h"
 
-/* Operations under way if --depth does not say it: so many, or bytes; and of a latency's WRITEs. */
+/* Operations under way without --depth: their number and their bytes; and those of a latency test. */
 #define DEPTH_MAX     128
 #define DEPTH_MIN     16
 #define DEPTH_BYTES   (4 << 20)
 #define DEPTH_LATENCY 64
 
-/* The least time in which one way of waiting is compared with another, in milliseconds. */
+/* Milliseconds of a trial that compares spinning and sleeping, at least. */
 #define TRIAL_MS 50
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -31,8 +35,8 @@ struct measurement {
 	bool counted;
 	struct histogram latency;
 	struct json_object *results;
-	uint64_t wrong_here, wrong_there; /* operations whose data was not right */
-	double best;                      /* bytes in a second */
+	uint64_t wrong_here, wrong_there; /* operations whose data was wrong */
+	double best;                      /* bytes per second */
 };
 
 /* The most work requests under way on a queue pair, whatever the size. */
@@ -43,7 +47,7 @@ static uint32_t depth_max(const struct measurement *measurement)
 	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
 }
 
-/* As many operations under way as fill the way, and not more memory than there is. */
+/* Enough operations under way to fill the link, within the memory of both ends. */
 static void choose_depth(const struct measurement *measurement, struct test_parameters *parameters)
 {
 	uint64_t fitting = DEPTH_BYTES / parameters->size, pieces;
@@ -80,7 +84,7 @@ static void make_parameters(
 	choose_depth(measurement, parameters);
 }
 
-/* Carries out a plan, and counts what was wrong in it. */
+/* Carries out a test, and counts wrong operations. */
 static int run(struct measurement *measurement, const struct test_parameters *parameters,
 	struct measured *measured)
 {
@@ -91,7 +95,7 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 	return 0;
 }
 
-/* How good a run was, for comparison with another one. */
+/* How good a result is, to compare ways of waiting. */
 static double score(const struct measured *measured)
 {
 	if (!measured->latency)
@@ -100,15 +104,15 @@ static double score(const struct measured *measured)
 }
 
 /*
- * Warms up: caches, the device's tables, the processor's clock. If nobody has said how to wait, each way
- * has its turn, and the better one is taken.
+ * Warms up: caches, the device's tables, the processor's clock. With --poll auto it tries spinning and
+ * sleeping, and takes the better one.
  */
 static int warm_up(struct measurement *measurement, struct test_parameters *parameters)
 {
 	const struct options_measure *measure = &measurement->options->measure;
 	struct measured measured;
 	struct test_parameters trial = *parameters;
-	/* In turns, so that neither has the advantage of coming later. */
+	/* In this order, so that neither has the advantage of coming later. */
 	static const enum test_wait trials[] = {TEST_EVENT, TEST_SPIN, TEST_SPIN, TEST_EVENT};
 	double scores[TEST_WAITS] = {0};
 
@@ -134,7 +138,7 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 	return 0;
 }
 
-/* Shows one run, and keeps what is judged at the end. */
+/* Prints one result, and keeps it for the end. */
 static int show(struct measurement *measurement, const struct measured *measured)
 {
 	const struct options *options = measurement->options;
@@ -182,20 +186,20 @@ static void show_head(const struct measurement *measurement)
 		output_line(&measurement->output, "%s", line);
 }
 
-/* What both ports have counted until now. */
+/* Reads the counters of both ports. */
 static int read_counters(
 	struct measurement *measurement, struct counters *ours, struct counters *theirs)
 {
 	struct test_threads *threads = &measurement->threads;
 
-	control_client_count_here(test_threads_first(threads), ours);
-	return control_client_count_there(
+	control_counters(test_threads_first(threads), ours);
+	return control_client_counters(
 		       test_threads_first(threads), theirs, test_threads_deadline(threads))
 		       ? test_threads_failed(threads, test_threads_first(threads))
 		       : 0;
 }
 
-/* What both ports counted meanwhile. */
+/* Prints what both ports have counted during the tests. */
 static int count(struct measurement *measurement)
 {
 	struct counters ours, theirs;
@@ -212,7 +216,7 @@ static int count(struct measurement *measurement)
 	return 0;
 }
 
-/* Data that was not right is a failure; a rate that is too low one of another kind. */
+/* Wrong data is a failure, and so is a rate below --expect. */
 static int check_result(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
@@ -237,7 +241,7 @@ static int check_result(struct measurement *measurement)
 		IMPAIRED_EXPECTED, "--expect", "%s of %s", got, least);
 }
 
-/* Connects, and finds out what both ends are. */
+/* Connects, and gets the facts and counters of both ends. */
 static int prepare(struct measurement *measurement)
 {
 	struct test_threads *threads = &measurement->threads;
@@ -249,11 +253,11 @@ static int prepare(struct measurement *measurement)
 		return test_threads_failed(threads, test_threads_first(threads));
 	if (test_threads_prepare(threads))
 		return -1;
-	control_facts(&test_threads_first(threads)->control, &measurement->ours);
+	control_facts(test_threads_first(threads), &measurement->ours);
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 
-/* A share of what nobody knows is never reached: that is better told before than after. */
+/* A share of an unknown link rate cannot be checked: fails before the tests. */
 static int check_expectation(struct measurement *measurement)
 {
 	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;
@@ -302,7 +306,7 @@ static void print_document(const struct measurement *measurement, const char *er
 	json_object_put(object);
 }
 
-/* Says how it ended. */
+/* Prints the error, and the document. */
 static void report(struct measurement *measurement)
 {
 	const char *error = NULL;

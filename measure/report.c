@@ -226,7 +226,7 @@ static bool add_decimal(struct json_object *object, const char *key, double numb
 	return document_add_value(object, key, json_object_new_double_s(number, text));
 }
 
-/* A peer may claim to be faster than any number tells. */
+/* A peer may claim any rate. */
 static bool add_rate_or_null(struct json_object *object, const char *key, double rate)
 {
 	return document_add_known(object, key, rate < 1e18 ? (uint64_t)rate : (uint64_t)1e18);

@@ -11,14 +11,13 @@
 
 /* Makes this number of queue pairs and connects them with the server's. Once, after COMMAND_REGION. */
 int test_commands_queue_pairs(
-	struct control_client *client, struct perf_test *test, uint32_t count, deadline_t deadline);
+	struct control *control, struct perf_test *test, uint32_t count, deadline_t deadline);
 
 /* Begins a test at both ends: test_run() is to follow. The peer's silence may last `timeout` ms. */
-int test_commands_begin(struct control_client *client, struct perf_test *test,
+int test_commands_begin(struct control *control, struct perf_test *test,
 	const struct test_parameters *parameters, int64_t timeout);
 
 /* Ends the test and gets the server's result. */
-int test_commands_end(
-	struct control_client *client, struct test_result *theirs, deadline_t deadline);
+int test_commands_end(struct control *control, struct test_result *theirs, deadline_t deadline);
 
 #endif

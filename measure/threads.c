@@ -34,10 +34,10 @@ static int prepare_connection(void *user, struct rdma_event_channel *channel, st
 	struct test_threads *threads = member->threads;
 	const struct control_request request = request_of(threads);
 
-	if (control_client_prepare(&member->client, &request, threads->secret, threads->signals,
+	if (control_client_prepare(&member->control, &request, threads->secret, threads->signals,
 		    channel, id, parameters) == 0)
 		return 0;
-	*failure = member->client.control.failure;
+	*failure = member->control.failure;
 	return -1;
 }
 
@@ -46,7 +46,7 @@ static void discard_connection(void *user, const struct failure *reason)
 	struct test_thread *member = user;
 
 	(void)reason;
-	control_client_close(&member->client);
+	control_close(&member->control);
 }
 
 void test_threads_init(struct test_threads *threads, const struct options *options,
@@ -70,14 +70,14 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 		threads->members[i].threads = threads;
 }
 
-struct control_client *test_threads_first(struct test_threads *threads)
+struct control *test_threads_first(struct test_threads *threads)
 {
-	return &threads->members[0].client;
+	return &threads->members[0].control;
 }
 
 size_t test_threads_memory(const struct test_threads *threads)
 {
-	return threads->members[0].client.control.private.size;
+	return threads->members[0].control.private.size;
 }
 
 deadline_t test_threads_deadline(const struct test_threads *threads)
@@ -86,9 +86,9 @@ deadline_t test_threads_deadline(const struct test_threads *threads)
 }
 
 /* A failure of a diagnosis would be explained in other words. */
-int test_threads_failed(struct test_threads *threads, const struct control_client *client)
+int test_threads_failed(struct test_threads *threads, const struct control *control)
 {
-	struct failure failure = client->control.failure;
+	struct failure failure = control->failure;
 
 	if (failure.phase == PHASE_EXCHANGE)
 		failure.phase = PHASE_MEASUREMENT;
@@ -110,13 +110,13 @@ static int connect_all(struct test_threads *threads)
 	struct event_copy reply;
 
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++) {
-		struct control_client *client = &threads->members[i].client;
+		struct control *control = &threads->members[i].control;
 
 		dial->user = &threads->members[i];
 		if (i == 0 ? dial_server(dial, &reply) : dial_address(dial, &reply))
 			return -1;
-		if (control_client_admission(client, &request, &reply, dial->deadline))
-			return test_threads_failed(threads, client);
+		if (control_client_admission(control, &request, &reply, dial->deadline))
+			return test_threads_failed(threads, control);
 	}
 	return 0;
 }
@@ -124,7 +124,7 @@ static int connect_all(struct test_threads *threads)
 static void disconnect_all(struct test_threads *threads)
 {
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
-		control_client_close(&threads->members[i].client);
+		control_close(&threads->members[i].control);
 }
 
 int test_threads_connect(struct test_threads *threads)
@@ -159,7 +159,7 @@ int test_threads_connect(struct test_threads *threads)
 
 const struct device_traits *test_threads_traits(const struct test_threads *threads)
 {
-	return threads->members[0].client.control.traits;
+	return threads->members[0].control.traits;
 }
 
 /* Not every device can do everything. */
@@ -184,15 +184,15 @@ static int prepare_member(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
 	const struct options_measure *measure = &threads->options->measure;
-	struct control_client *client = &member->client;
+	struct control *control = &member->control;
 	struct perf_test *test = &member->test;
 
-	perf_test_init(test, &client->control, threads->depth, false);
-	return control_enlarge(&client->control, options_measure_memory(measure)) ||
-			       control_client_region(client, test_threads_deadline(threads)) ||
-			       test_commands_queue_pairs(client, test, measure->queue_pairs,
+	perf_test_init(test, control, threads->depth, false);
+	return control_enlarge(control, options_measure_memory(measure)) ||
+			       control_client_region(control, test_threads_deadline(threads)) ||
+			       test_commands_queue_pairs(control, test, measure->queue_pairs,
 				       test_threads_deadline(threads))
-		       ? test_threads_failed(threads, client)
+		       ? test_threads_failed(threads, control)
 		       : 0;
 }
 
@@ -213,8 +213,8 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 
 	/* Data of another test, or of another thread, is wrong in this one. */
 	own.seed = ++threads->tests * SEED_STEP;
-	return test_commands_begin(&member->client, &member->test, &own, threads->options->timeout)
-		       ? test_threads_failed(threads, &member->client)
+	return test_commands_begin(&member->control, &member->test, &own, threads->options->timeout)
+		       ? test_threads_failed(threads, &member->control)
 		       : 0;
 }
 
@@ -222,8 +222,8 @@ static int end(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
 
-	return test_commands_end(&member->client, &member->theirs, test_threads_deadline(threads))
-		       ? test_threads_failed(threads, &member->client)
+	return test_commands_end(&member->control, &member->theirs, test_threads_deadline(threads))
+		       ? test_threads_failed(threads, &member->control)
 		       : 0;
 }
 
@@ -251,9 +251,9 @@ static void *carry_out(void *argument)
 }
 
 /*
- * Chooses the processors: the one that we are on for us, and for the others the next ones of those that we
- * may use, which become *allowed. Soft-RoCE works on that of whoever posts, and the other ones look idle:
- * so a busy thread would be moved to and fro, with all that work behind it. pthread_getaffinity_np(3).
+ * Chooses the processors: this thread stays where it is, and the others get the next ones of those that are
+ * *allowed. Soft-RoCE works on the processor of the thread that posts, and the others look idle: the kernel
+ * would move a busy thread to and fro, with all that work behind it. pthread_getaffinity_np(3).
  */
 static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
 {
@@ -297,7 +297,7 @@ static int measure_together(struct test_threads *threads)
 	if (error)
 		return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_MEMORY, error,
 			"pthread_create", "%s", strerror(error));
-	return threads->failed ? test_threads_failed(threads, &threads->failed->client) : 0;
+	return threads->failed ? test_threads_failed(threads, &threads->failed->control) : 0;
 }
 
 int test_threads_run(struct test_threads *threads, const struct test_parameters *parameters,

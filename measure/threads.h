@@ -16,7 +16,7 @@
 /* One thread, and its connection. */
 struct test_thread {
 	struct test_threads *threads;
-	struct control_client client;
+	struct control control;
 	struct perf_test test;
 	pthread_t thread;
 	int processor; /* that it stays on, -1: any */
@@ -59,10 +59,10 @@ int test_threads_run(struct test_threads *threads, const struct test_parameters 
 	struct measured *measured, struct histogram *latency);
 
 /* The first connection, for commands between the tests. */
-struct control_client *test_threads_first(struct test_threads *threads);
+struct control *test_threads_first(struct test_threads *threads);
 
 /* Records the failure of one connection, unless another one failed before. Returns -1. */
-int test_threads_failed(struct test_threads *threads, const struct control_client *client);
+int test_threads_failed(struct test_threads *threads, const struct control *control);
 
 /* Bytes of memory that each end of a connection has, for either direction. */
 size_t test_threads_memory(const struct test_threads *threads);

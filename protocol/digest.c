@@ -1,6 +1,6 @@
 /*
- * Digests by two libraries: XXH3 of libxxhash without a key, BLAKE2b of libsodium with one. A digester
- * belongs to its creator; it wipes its copy of the key when it is freed.
+ * Digests by two libraries: XXH3 of libxxhash without a key, BLAKE2b of libsodium with one. A
+ * digester belongs to its creator; it wipes its copy of the key when it is freed.
  */
 #include <sodium.h>
 #include <stdio.h>

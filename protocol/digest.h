@@ -1,7 +1,8 @@
 /*
- * The digest that shows whether data arrived as it was sent: 128 bits of XXH3 (libxxhash) in canonical,
- * big-endian form. XXH3 detects accidents, not attacks. With a key it is 128 bits of keyed BLAKE2b
- * (libsodium): without the key, an attacker who changes the data cannot compute its digest.
+ * The digest that shows whether data arrived as it was sent: 128 bits of XXH3 (libxxhash) in
+ * canonical, big-endian form. XXH3 detects accidents, not attacks. With a key it is 128 bits of
+ * keyed BLAKE2b (libsodium): without the key, an attacker who changes the data cannot compute its
+ * digest.
  */
 #ifndef PROTOCOL_DIGEST_H
 #define PROTOCOL_DIGEST_H
@@ -36,7 +37,9 @@ struct digester;
 struct digester *digester_new(void);
 void digester_free(struct digester *digester);
 
-/* Makes it a keyed digest; it keeps a copy of the key until it is freed. Call it before any data. */
+/*
+ * Makes it a keyed digest; it keeps a copy of the key until it is freed. Call it before any data.
+ */
 void digester_set_key(struct digester *digester, const uint8_t key[DIGEST_KEY_SIZE]);
 void digester_add(struct digester *digester, const void *data, size_t size);
 

@@ -1,7 +1,8 @@
 /*
- * The handshake of two of our programs: each sends its hello and, with a secret, a nonce. The two hellos
- * with their nonces are the transcript that binds proofs and keys to one connection (protocol/secret.h).
- * Without a secret there is nothing to prove. Any thread; the caller serialises.
+ * The handshake of two of our programs: each sends its hello and, with a secret, a nonce. The two
+ * hellos with their nonces are the transcript that binds proofs and keys to one connection
+ * (protocol/secret.h). Without a secret there is nothing to prove. Any thread; the caller
+ * serialises.
  */
 #ifndef PROTOCOL_HANDSHAKE_H
 #define PROTOCOL_HANDSHAKE_H
@@ -24,15 +25,15 @@ void handshake_init(
 	struct handshake *handshake, const struct secret *secret, enum secret_role role);
 
 /*
- * Encodes our hello, with a fresh nonce if we have a secret: call it once per connection. Returns the
- * bytes, which belong to the handshake; their number goes to *size.
+ * Encodes our hello, with a fresh nonce if we have a secret: call it once per connection. Returns
+ * the bytes, which belong to the handshake; their number goes to *size.
  */
 const uint8_t *handshake_hello(
 	struct handshake *handshake, const struct hello *hello, uint8_t *size);
 
 /*
- * True if both sides have a secret, or neither does. theirs is the peer's hello, length the size of the
- * private data that it came in.
+ * True if both sides have a secret, or neither does. theirs is the peer's hello, length the size of
+ * the private data that it came in.
  */
 bool handshake_fits(const struct secret *secret, const struct hello *theirs, size_t length);
 

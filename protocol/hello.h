@@ -1,7 +1,7 @@
 /*
- * The hello: 32 bytes of rdmacm private data in which our programs introduce themselves, in the connect
- * request, the acceptance and the refusal. A peer that sends none is a program of the tutorial. See
- * docs/protocol.md, "Introduction". Any thread.
+ * The hello: 32 bytes of rdmacm private data in which our programs introduce themselves, in the
+ * connect request, the acceptance and the refusal. A peer that sends none is a program of the
+ * tutorial. See docs/protocol.md, "Introduction". Any thread.
  */
 #ifndef PROTOCOL_HELLO_H
 #define PROTOCOL_HELLO_H
@@ -34,8 +34,8 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);
 
 /*
  * Reads private data of length bytes, which the transport may have padded. Returns 0; -ENOMSG if it
- * does not begin with our magic (a tutorial peer, or another program); -EMSGSIZE if it does but is too
- * short. Version, mode and kind are not checked: the caller does that.
+ * does not begin with our magic (a tutorial peer, or another program); -EMSGSIZE if it does but is
+ * too short. Version, mode and kind are not checked: the caller does that.
  */
 int hello_decode(struct hello *hello, const void *data, size_t length);
 

@@ -1,7 +1,7 @@
 /*
- * The control messages of an exchange, which travel by SEND: 56 bytes, little-endian, laid out as the
- * tutorial's struct on 64-bit Linux, so that its programs can talk to ours. Between our programs, a text
- * follows some of them. See docs/protocol.md, "Control messages". Any thread.
+ * The control messages of an exchange, which travel by SEND: 56 bytes, little-endian, laid out as
+ * the tutorial's struct on 64-bit Linux, so that its programs can talk to ours. Between our
+ * programs, a text follows some of them. See docs/protocol.md, "Control messages". Any thread.
  */
 #ifndef PROTOCOL_MESSAGE_H
 #define PROTOCOL_MESSAGE_H
@@ -51,15 +51,15 @@ struct message {
 };
 
 /*
- * Writes the message into buffer, with zeros where its type has no field. Returns its size: MESSAGE_SIZE,
- * and that of the text if its type may have one.
+ * Writes the message into buffer, with zeros where its type has no field. Returns its size:
+ * MESSAGE_SIZE, and that of the text if its type may have one.
  */
 size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]);
 
 /*
  * Reads a message of length bytes. Returns 0; -EMSGSIZE if no message of its type has that length;
- * -EPROTO, with the type set, if the type or the verdict is unknown, or the region of a MSG_MR is empty
- * or runs past the end of the address space.
+ * -EPROTO, with the type set, if the type or the verdict is unknown, or the region of a MSG_MR is
+ * empty or runs past the end of the address space.
  */
 int message_decode(struct message *message, const void *buffer, size_t length);
 

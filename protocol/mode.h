@@ -1,6 +1,6 @@
 /*
- * The modes of an exchange: what each side does to the other's memory. A new mode is a row in mode.c and
- * a mover in exchange/. Any thread.
+ * The modes of an exchange: what each side does to the other's memory. A new mode is a row in
+ * mode.c and a mover in exchange/. Any thread.
  */
 #ifndef PROTOCOL_MODE_H
 #define PROTOCOL_MODE_H

@@ -45,8 +45,8 @@ static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *r
 }
 
 /*
- * True for a credential of systemd (LoadCredential=, systemd.exec(5)): it belongs to root, and an access
- * list lets the service's user read it, which shows as a permission of the group.
+ * True for a credential of systemd (LoadCredential=, systemd.exec(5)): it belongs to root, and an
+ * access list lets the service's user read it, which shows as a permission of the group.
  */
 static bool is_credential(const char *path, const struct stat *status)
 {

@@ -1,12 +1,13 @@
 /*
- * The secret that both programs may read from a file, and what they derive from it: proofs that each
- * side holds it, and keys for the data of one connection. It never leaves the process.
+ * The secret that both programs may read from a file, and what they derive from it: proofs that
+ * each side holds it, and keys for the data of one connection. It never leaves the process.
  *
- * Every derived value is a keyed hash (BLAKE2b of libsodium) over a label and the transcript: the hellos
- * of both sides with their fresh nonces, byte for byte. Therefore a proof is worthless on another
- * connection and in the opposite direction. See docs/protocol.md, "With a secret".
+ * Every derived value is a keyed hash (BLAKE2b of libsodium) over a label and the transcript: the
+ * hellos of both sides with their fresh nonces, byte for byte. Therefore a proof is worthless on
+ * another connection and in the opposite direction. See docs/protocol.md, "With a secret".
  *
- * An attacker who receives a proof can test guesses of the secret against it: secrets must be random.
+ * An attacker who receives a proof can test guesses of the secret against it: secrets must be
+ * random.
  */
 #ifndef PROTOCOL_SECRET_H
 #define PROTOCOL_SECRET_H
@@ -43,10 +44,10 @@ struct secret_transcript {
 struct secret;
 
 /*
- * Reads the secret from a regular file that belongs to this user or to root and that no other user may
- * read or write, except for a systemd credential (LoadCredential= in systemd.exec(5)), and keeps a key
- * made of it in locked memory if the limits allow that. Returns 0, or -errno with a sentence in why. The
- * caller frees it. Main thread.
+ * Reads the secret from a regular file that belongs to this user or to root and that no other user
+ * may read or write, except for a systemd credential (LoadCredential= in systemd.exec(5)), and
+ * keeps a key made of it in locked memory if the limits allow that. Returns 0, or -errno with a
+ * sentence in why. The caller frees it. Main thread.
  */
 int secret_load(struct secret **secret, const char *path, char why[SECRET_WHY_SIZE]);
 
@@ -64,7 +65,10 @@ void secret_prove(const struct secret *secret, const struct secret_transcript *t
 bool secret_is_proof(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, const uint8_t proof[SECRET_PROOF_SIZE]);
 
-/* Makes the key for the digest of the stream that this role sends under that name, which may be empty. */
+/*
+ * Makes the key for the digest of the stream that this role sends under that name, which may be
+ * empty.
+ */
 void secret_stream_key(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, const void *name, size_t name_size, uint8_t key[SECRET_KEY_SIZE]);
 
@@ -74,7 +78,9 @@ void secret_tag(const struct secret *secret, const struct secret_transcript *tra
 bool secret_is_tag(const struct secret *secret, const struct secret_transcript *transcript,
 	enum secret_role role, uint32_t verdict, const uint8_t tag[SECRET_TAG_SIZE]);
 
-/* Records that the server refused this client because they do not hold the same secret. Returns -1. */
+/*
+ * Records that the server refused this client because they do not hold the same secret. Returns -1.
+ */
 int secret_refused(struct failure *failure);
 
 /* Overwrites a key that is no longer needed. */

@@ -1,5 +1,5 @@
 /*
- * Test data of which every byte depends on a seed and on its position, so that stale, conflicting_option and
+ * Test data of which every byte depends on a seed and on its position, so that stale, misplaced and
  * missing bytes are detected. Any thread.
  */
 #ifndef PROTOCOL_TEST_PATTERN_H

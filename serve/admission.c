@@ -30,7 +30,9 @@ static bool is_busy(const struct admission *admission)
 		       (options->output && output_file_is_shared(options->output)));
 }
 
-/* True if the client announces more than --max-size. The size of a pipe is unknown until its end. */
+/*
+ * True if the client announces more than --max-size. The size of a pipe is unknown until its end.
+ */
 static bool too_large(const struct options *options, uint64_t size)
 {
 	return options->max_size && size != STREAM_SIZE_UNKNOWN && size > options->max_size;
@@ -95,7 +97,9 @@ static struct slot *evictable_for(struct admission *admission, const struct sock
 {
 	struct slot *slot;
 
-	/* A client that has proved that it holds the secret stays: the new one has proved nothing. */
+	/*
+	 * A client that has proved that it holds the secret stays: the new one has proved nothing.
+	 */
 	if (admission->settings->secret)
 		return NULL;
 	TAILQ_FOREACH (slot, &admission->slots.all, next)
@@ -125,7 +129,10 @@ enum refusal admission_admit(
 {
 	if (!is_busy(admission))
 		return admission_capacity(admission, peer, evict);
-	/* An evicted client releases our input and output when it is gone: until then the new one retries. */
+	/*
+	 * An evicted client releases our input and output when it is gone: until then the new one
+	 * retries.
+	 */
 	*evict = evictable_for(admission, peer);
 	return REFUSAL_BUSY;
 }

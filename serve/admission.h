@@ -1,6 +1,6 @@
 /*
- * Admission of clients to a server: whether the server can serve what a connection request asks for,
- * whether a slot is free for it, and the refusal if not. Main thread.
+ * Admission of clients to a server: whether the server can serve what a connection request asks
+ * for, whether a slot is free for it, and the refusal if not. Main thread.
  */
 #ifndef SERVE_ADMISSION_H
 #define SERVE_ADMISSION_H
@@ -23,15 +23,15 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 	const struct mode **mode, struct request *request);
 
 /*
- * Why there is no slot for a client from that address, or REFUSAL_NONE. *evict is the slot to release for
- * it first, whose holder is a struct connection, or NULL.
+ * Why there is no slot for a client from that address, or REFUSAL_NONE. *evict is the slot to
+ * release for it first, whose holder is a struct connection, or NULL.
  */
 enum refusal admission_capacity(
 	struct admission *admission, const struct sockaddr *peer, struct slot **evict);
 
 /*
- * The same for a client that will exchange data, and so needs our input and output. If another client has
- * one that cannot be shared, it may be evicted, but REFUSAL_BUSY lasts until it is gone.
+ * The same for a client that will exchange data, and so needs our input and output. If another
+ * client has one that cannot be shared, it may be evicted, but REFUSAL_BUSY lasts until it is gone.
  */
 enum refusal admission_admit(
 	struct admission *admission, const struct sockaddr *peer, struct slot **evict);

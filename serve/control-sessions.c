@@ -84,8 +84,7 @@ static int accept_client(struct control_session *session)
 		return failure_set(&control->failure, FAILURE_ERRNO, PHASE_CONNECT, errno,
 			"rdma_accept", "%s", strerror(errno));
 	control->connected = true;
-	return control_await_event(
-		control, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, idle_deadline(session));
+	return control_await_established(control, idle_deadline(session));
 }
 
 /* There is not the memory for a session: says so to the client. */
@@ -213,6 +212,8 @@ static void begin_test(
 static int carry_out(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
+	struct counters counters;
+
 	switch (command->type) {
 	case COMMAND_REGION:
 		return exchange_regions(session, command, reply);
@@ -220,8 +221,9 @@ static int carry_out(
 		reply_facts(session, reply);
 		return 0;
 	case COMMAND_COUNTERS:
-		reply->text_size = (uint16_t)control_counters(
-			&session->control, text_of(session, reply), COMMAND_TEXT_MAX);
+		control_counters(&session->control, &counters);
+		reply->text_size = (uint16_t)counters_encode(
+			&counters, text_of(session, reply), COMMAND_TEXT_MAX);
 		return 0;
 	case COMMAND_QUEUE_PAIRS:
 		return make_queue_pairs(session, command, reply);

@@ -25,8 +25,8 @@ struct served_device {
 SLIST_HEAD(served_devices, served_device);
 
 /*
- * The device that id came through, made if it is the first to come. NULL, with the failure recorded,
- * if that cannot be.
+ * The device that id came through, made if it is the first to come. NULL, with the failure
+ * recorded, if that cannot be.
  */
 struct served_device *devices_get(struct served_devices *devices,
 	struct rdma_event_channel *channel, struct rdma_cm_id *id, struct failure *failure);

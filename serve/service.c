@@ -1,6 +1,6 @@
 /*
- * The clients of a server and their states; serve/service.h tells who owns what. All on the main thread:
- * the CQ threads and control sessions only post wakeups.
+ * The clients of a server and their states; serve/service.h tells who owns what. All on the main
+ * thread: the CQ threads and control sessions only post wakeups.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -92,8 +92,8 @@ static void close_client(
 }
 
 /*
- * Waits neither for rdmacm nor for work requests: the CQ thread releases the connection next. Only its
- * files may take longer.
+ * Waits neither for rdmacm nor for work requests: the CQ thread releases the connection next. Only
+ * its files may take longer.
  */
 static void abandon_client(
 	struct service *service, struct client *client, const struct failure *reason)

@@ -1,14 +1,14 @@
 /*
- * The service: the clients of a server, from their request until they are freed, and the removal of the
- * devices that they came through. Everything here runs on the main thread.
+ * The service: the clients of a server, from their request until they are freed, and the removal of
+ * the devices that they came through. Everything here runs on the main thread.
  *
- * A client owns its connection, and the connection its rdma_cm_id. A device belongs to serve/devices.h
- * until its driver removes it. Drivers of adapters take it away from its users; those of soft-RoCE and
- * soft-iWARP wait until no process has it open, and librdmacm keeps it open until the process ends: then
- * the server has to stop.
+ * A client owns its connection, and the connection its rdma_cm_id. A device belongs to
+ * serve/devices.h until its driver removes it. Drivers of adapters take it away from its users;
+ * those of soft-RoCE and soft-iWARP wait until no process has it open, and librdmacm keeps it open
+ * until the process ends: then the server has to stop.
  *
- * A client that is connecting or exchanging holds a slot (serve/slots.h). If no slot is free for a new
- * client, one that has moved no data for longer than a handshake may take is evicted.
+ * A client that is connecting or exchanging holds a slot (serve/slots.h). If no slot is free for a
+ * new client, one that has moved no data for longer than a handshake may take is evicted.
  */
 #ifndef SERVE_SERVICE_H
 #define SERVE_SERVICE_H
@@ -24,8 +24,8 @@
 #include "serve/devices.h"
 
 /*
- * The states of a client, in their order. Clients in a state with a deadline have the same time for it, so
- * the first in the state's queue is always the next one due.
+ * The states of a client, in their order. Clients in a state with a deadline have the same time for
+ * it, so the first in the state's queue is always the next one due.
  */
 enum client_state {
 	CLIENT_CONNECTING, /* accepted; its MSG_MR is due within --handshake-timeout */
@@ -83,8 +83,8 @@ void service_progress(const struct service *service, uint64_t *bytes, uint64_t *
 void service_stop_listening(struct service *service);
 
 /*
- * Ends all clients for this reason. With events_lost, it waits for no rdmacm event: clients are freed
- * when their queue pairs are drained.
+ * Ends all clients for this reason. With events_lost, it waits for no rdmacm event: clients are
+ * freed when their queue pairs are drained.
  */
 void service_end_clients(struct service *service, const struct failure *reason, bool events_lost);
 

@@ -1,10 +1,10 @@
 /*
- * The slots of a server: which client holds one, from which address, and when it was last active. They
- * decide whether another client is admitted and, if not, which one may be evicted for it: never one that
- * moves data, only one that has been inactive for longer than the idle timeout.
+ * The slots of a server: which client holds one, from which address, and when it was last active.
+ * They decide whether another client is admitted and, if not, which one may be evicted for it:
+ * never one that moves data, only one that has been inactive for longer than the idle timeout.
  *
- * Clients are counted by the part of their address that one host cannot choose: all of an IPv4 address,
- * also if it is mapped into IPv6; the first 64 bits of an IPv6 address.
+ * Clients are counted by the part of their address that one host cannot choose: all of an IPv4
+ * address, also if it is mapped into IPv6; the first 64 bits of an IPv6 address.
  *
  * Each struct slot belongs to its holder. Nothing here reads the clock. One thread.
  */
@@ -48,8 +48,8 @@ void slots_init(struct slots *slots, unsigned int capacity, unsigned int capacit
 enum slots_state slots_state(const struct slots *slots, const struct sockaddr *address);
 
 /*
- * For a client from that address and without a free slot: the least recently active of the slots whose
- * release would admit it and whose holders may be evicted. NULL if there is none.
+ * For a client from that address and without a free slot: the least recently active of the slots
+ * whose release would admit it and whose holders may be evicted. NULL if there is none.
  */
 struct slot *slots_evictable(
 	const struct slots *slots, const struct sockaddr *address, deadline_t now);

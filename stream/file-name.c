@@ -1,10 +1,11 @@
+/* Makes a safe file name of bytes that a peer has sent. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "stream/file-name.h"
 
-/* What is no name: nothing, this folder, the folder above. */
+/* True for "", "." and "..". */
 static bool is_nameless(const char *bytes, size_t size)
 {
 	return size == 0 || (size <= 2 && bytes[0] == '.' && bytes[size - 1] == '.');

@@ -1,3 +1,7 @@
+/*
+ * Splits data into runs of zero blocks, which are skipped, and runs of other blocks, which are
+ * written.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,19 +12,19 @@
 
 _Static_assert(sizeof(off_t) == 8, "large files need -D_FILE_OFFSET_BITS=64");
 
-/* What a hole is made of: the block of most file systems. */
+/* The granularity of holes: the block size of most file systems. */
 #define BLOCK_SIZE 4096
 
-/* Compares each byte with the next; of data, most blocks are told apart by their first bytes. */
+/* Compares each byte with the next. For most data, that ends within the first bytes. */
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
 	return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
 /*
- * The bytes, from an offset on, up to the first block that is zero if the first one is not, or the
- * other way round. A part of a block, at either end, counts as one: nothing was written there yet,
- * so it reads as zeros too if it is left out.
+ * The length of the run of blocks from an offset on that are all zero, or all not zero. A part of a
+ * block at either end counts as a block: it reads as zeros if it is skipped, because nothing was
+ * written there.
  */
 static size_t run_length(const uint8_t *bytes, size_t size, off_t offset, bool *zero)
 {

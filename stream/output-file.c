@@ -1,8 +1,8 @@
 /*
- * A regular file is made in steps, of which the last makes it visible: a hidden file beside it takes
- * the data, is given its size, is synced and closed, and only then, when no error can come any more,
- * gets its name. The directory is held open all the time, so that what happens to its path
- * meanwhile does not matter.
+ * A regular file becomes visible in the last of several steps: a hidden file in the same directory
+ * takes the data, gets its size, is synced and closed, and only then, when no error is left to
+ * happen, gets its name. The directory stays open all the time, so that changes of its path do not
+ * matter. Anything else than a regular file belongs to a struct writer. One thread at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,23 +23,47 @@
 #include "stream/output-file.h"
 #include "stream/writer.h"
 
-/* The bytes of a name that a sentence shows. */
+/* Bytes of a name that an error shows. */
 #define SHOWN_MAX 200
 
 static const char force_hint[] = " (--force replaces it)";
 
 struct output_file {
 	struct writer writer;
-	int directory; /* that of a regular file, O_PATH; -1: the outlet takes the data */
+	int directory; /* of a regular file, O_PATH; -1: the writer takes the data */
 	int file;      /* the hidden file, until it is committed */
-	off_t size;    /* of the data so far */
+	off_t size;    /* bytes written so far */
 	bool force;
 	int error;                      /* the first failure of a write, 0 if none */
-	char name[FILE_NAME_MAX + 1];   /* the final one; "-" for standard output */
+	char name[FILE_NAME_MAX + 1];   /* the final name; "-": standard output */
 	char hidden[FILE_NAME_MAX + 1]; /* "" once it is renamed, or if there is none */
 };
 
-/* Makes the sentence about a failure. Returns the error. */
+/* What --output names. */
+enum kind {
+	KIND_STANDARD_OUTPUT,
+	KIND_DIRECTORY, /* the peer names the file in it */
+	KIND_STREAM,    /* exists, and takes the data as it comes */
+	KIND_FILE,      /* a regular file, or nothing yet */
+};
+
+static enum kind kind_of(const char *output)
+{
+	size_t length = strlen(output);
+	struct stat status;
+
+	if (output_is_standard(output))
+		return KIND_STANDARD_OUTPUT;
+	if (length > 0 && output[length - 1] == '/')
+		return KIND_DIRECTORY;
+	if (stat(output, &status))
+		return KIND_FILE;
+	return S_ISDIR(status.st_mode)   ? KIND_DIRECTORY
+	       : S_ISREG(status.st_mode) ? KIND_FILE
+					 : KIND_STREAM;
+}
+
+/* Writes why the output failed. Returns the error. */
 static int refuse(const struct output_file *file, int error, const char *hint, char *why)
 {
 	char shown[TEXT_ESCAPED_SIZE(FILE_NAME_MAX)];
@@ -57,7 +81,7 @@ static int refuse(const struct output_file *file, int error, const char *hint, c
 	return error;
 }
 
-/* Makes sure, before anything is sent, that the file would get its name as things are now. */
+/* Checks, before the peer sends anything, that the file can get its name as things are now. */
 static int check_name(const struct output_file *file, char *why)
 {
 	struct stat status;
@@ -71,7 +95,7 @@ static int check_name(const struct output_file *file, char *why)
 	return file->force ? 0 : refuse(file, -EEXIST, force_hint, why);
 }
 
-/* The bytes of the name that fit into the hidden one; no character of UTF-8 is cut in two. */
+/* Bytes of the name that fit into the hidden one. No UTF-8 character is cut. */
 static int kept_length(const char *name)
 {
 	const size_t most = FILE_NAME_MAX - (sizeof("..xxxxxx") - 1);
@@ -84,8 +108,8 @@ static int kept_length(const char *name)
 }
 
 /*
- * Makes the hidden file. This is no mkostemp(3), because a file that open(2) makes with mode 0666
- * has just the permissions that the umask and the directory's default ACL leave.
+ * Creates the hidden file. Not with mkostemp(3), because the umask and the directory's default ACL
+ * are to decide about its permissions, as for any file that open(2) creates with mode 0666.
  */
 static int open_hidden(struct output_file *file)
 {
@@ -102,17 +126,21 @@ static int open_hidden(struct output_file *file)
 			file->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		error = file->file < 0 ? -errno : 0;
 	}
-	/* From now on it is ours to remove. */
+	/* From now on, output_file_close() removes it. */
 	if (!error)
 		memcpy(file->hidden, name, sizeof(name));
 	return error;
 }
 
-/* Begins the file, whose directory is open. */
-static int begin_file(struct output_file *file, char *why)
+/* Creates the hidden file in the directory at path. */
+static int open_in(struct output_file *file, const char *path, char *why)
 {
-	int error = check_name(file, why);
+	int error;
 
+	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (file->directory < 0)
+		return refuse(file, -errno, "", why);
+	error = check_name(file, why);
 	if (error)
 		return error;
 	error = open_hidden(file);
@@ -124,19 +152,15 @@ static int open_in_directory(struct output_file *file, const char *path,
 {
 	int error = file_name_from_peer(file->name, offer->name, offer->size, offer->fallback);
 
-	if (error)
-		return refuse(file, error, "", why);
-	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (file->directory < 0)
-		return refuse(file, -errno, "", why);
-	return begin_file(file, why);
+	return error ? refuse(file, error, "", why) : open_in(file, path, why);
 }
 
-/* Opens the directory of path, where nothing is or a regular file. */
-static int open_temporary(struct output_file *file, const char *path, char *why)
+/* Creates the hidden file in the directory of path. */
+static int open_file(struct output_file *file, const char *path, char *why)
 {
 	const char *slash = strrchr(path, '/');
 	char *directory;
+	int error;
 
 	if (!*path)
 		return refuse(file, -ENOENT, "", why);
@@ -145,29 +169,27 @@ static int open_temporary(struct output_file *file, const char *path, char *why)
 	directory = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
 	if (!directory)
 		return refuse(file, -ENOMEM, "", why);
-	file->directory = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	error = open_in(file, directory, why);
 	free(directory);
-	if (file->directory < 0)
-		return refuse(file, -errno, "", why);
-	return begin_file(file, why);
+	return error;
 }
 
-/* Opens what is at path, or what can be. Its name is that of the file behind a symbolic link. */
-static int open_path(struct output_file *file, const char *path, int stop_fd, char *why)
+/* Opens what is at path. Its name is that of the file that a symbolic link leads to. */
+static int open_path(
+	struct output_file *file, const char *path, enum kind kind, int stop_fd, char *why)
 {
 	char *resolved = realpath(path, NULL);
 	const char *final = resolved ? resolved : path;
 	const char *slash = strrchr(final, '/');
-	struct stat status;
 	int error;
 
 	snprintf(file->name, sizeof(file->name), "%s", slash ? slash + 1 : final);
-	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+	if (kind == KIND_FILE) {
+		error = open_file(file, final, why);
+	} else {
 		error = writer_open(&file->writer, path, stop_fd);
 		if (error)
 			refuse(file, error, "", why);
-	} else {
-		error = open_temporary(file, final, why);
 	}
 	free(resolved);
 	return error;
@@ -181,6 +203,23 @@ static int open_standard_output(struct output_file *file, int stop_fd, char *why
 	return error ? refuse(file, error, "", why) : 0;
 }
 
+static int open_output(struct output_file *file, const char *output,
+	const struct output_file_offer *offer, int stop_fd, char *why)
+{
+	enum kind kind = kind_of(output);
+
+	switch (kind) {
+	case KIND_STANDARD_OUTPUT:
+		return open_standard_output(file, stop_fd, why);
+	case KIND_DIRECTORY:
+		return open_in_directory(file, output, offer, why);
+	case KIND_STREAM:
+	case KIND_FILE:
+		break;
+	}
+	return open_path(file, output, kind, stop_fd, why);
+}
+
 bool output_file_is_shared(const char *path)
 {
 	struct stat status;
@@ -192,21 +231,6 @@ bool output_file_is_shared(const char *path)
 	/* Major number 1: /dev/null, /dev/zero and the like, which have enough for all. */
 	return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
 	       (S_ISCHR(status.st_mode) && major(status.st_rdev) != 1);
-}
-
-/* Finds out what kind of thing the output is. */
-static int open_output(struct output_file *file, const char *output,
-	const struct output_file_offer *offer, int stop_fd, char *why)
-{
-	size_t length = strlen(output);
-	struct stat status;
-
-	if (output_is_standard(output))
-		return open_standard_output(file, stop_fd, why);
-	if ((length > 0 && output[length - 1] == '/') ||
-		(stat(output, &status) == 0 && S_ISDIR(status.st_mode)))
-		return open_in_directory(file, output, offer, why);
-	return open_path(file, output, stop_fd, why);
 }
 
 int output_file_open(struct output_file **file, const struct output_file_options *options,
@@ -230,7 +254,7 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	return 0;
 }
 
-/* Whether there is a directory in which files can be made. Their names are the peers' choice. */
+/* Checks that files can be created in the directory. The peers choose their names. */
 static int check_directory(const char *path, char *why)
 {
 	int error = access(path, W_OK | X_OK) ? -errno : 0;
@@ -244,22 +268,21 @@ static int check_directory(const char *path, char *why)
 int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE])
 {
 	const struct output_file_offer offer = {0};
-	const char *output = options->output;
-	size_t length = strlen(output);
 	struct output_file *file = NULL;
-	struct stat status;
-	bool there = stat(output, &status) == 0;
-	int error;
+	int error = 0;
 
-	if (output_is_standard(output))
-		return 0;
-	if ((length > 0 && output[length - 1] == '/') || (there && S_ISDIR(status.st_mode)))
-		return check_directory(output, why);
-	/* What takes data as it comes may not be ready before there is some. */
-	if (there && !S_ISREG(status.st_mode))
-		return 0;
-	error = output_file_open(&file, options, &offer, -1, why);
-	output_file_close(file);
+	switch (kind_of(options->output)) {
+	case KIND_STANDARD_OUTPUT:
+	case KIND_STREAM: /* opened when there is data: its reader may come later */
+		break;
+	case KIND_DIRECTORY:
+		error = check_directory(options->output, why);
+		break;
+	case KIND_FILE:
+		error = output_file_open(&file, options, &offer, -1, why);
+		output_file_close(file);
+		break;
+	}
 	return error;
 }
 
@@ -288,7 +311,7 @@ int output_file_write(
 
 static int sync_descriptor(int descriptor)
 {
-	/* EINVAL: it is something that keeps nothing. */
+	/* EINVAL: the file system cannot sync it. */
 	return fsync(descriptor) && errno != EINVAL ? -errno : 0;
 }
 
@@ -298,7 +321,7 @@ static int sync_directory(const struct output_file *file)
 	int descriptor = openat(file->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int error;
 
-	/* Files can be put into a directory that may not be read. */
+	/* A directory may allow files to be created, but not to be listed. */
 	if (descriptor < 0)
 		return errno == EACCES ? 0 : -errno;
 	error = sync_descriptor(descriptor);
@@ -306,7 +329,7 @@ static int sync_directory(const struct output_file *file)
 	return error;
 }
 
-/* What file systems say to a kind of rename or link that they do not have. */
+/* The errors of file systems that do not support a kind of rename or link. */
 static bool is_unsupported(int error)
 {
 	return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
@@ -317,7 +340,9 @@ static int replace(const struct output_file *file)
 	return renameat(file->directory, file->hidden, file->directory, file->name) ? -errno : 0;
 }
 
-/* Gives the hidden file its name, unless it is taken, in the best way that the file system knows. */
+/*
+ * Gives the hidden file its name unless that exists, in the best way that the file system supports.
+ */
 static int take_name(const struct output_file *file)
 {
 	int directory = file->directory, placeholder, error;
@@ -332,7 +357,7 @@ static int take_name(const struct output_file *file)
 	}
 	if (!is_unsupported(errno))
 		return -errno;
-	/* An empty file takes the name for us, and only for a moment. */
+	/* An empty file reserves the name for a moment. */
 	placeholder = openat(directory, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (placeholder < 0)
 		return -errno;

@@ -1,3 +1,6 @@
+/*
+ * A ring of bytes: positions and flags under one lock, and a condition for the thread that sleeps.
+ */
 #include "stream/ring.h"
 
 void ring_init(struct ring *ring, void *memory, size_t size)
@@ -23,7 +26,7 @@ size_t ring_contiguous(const struct ring *ring, uint64_t position)
 	return ring->size - (size_t)(position % ring->size);
 }
 
-/* The first bytes from this position on, as many as there are, but not over the end. */
+/* The contiguous bytes from this position on, at most `most` of the given number. */
 static struct span span_at(const struct ring *ring, uint64_t position, size_t bytes, size_t most)
 {
 	size_t contiguous = ring_contiguous(ring, position);
@@ -32,6 +35,18 @@ static struct span span_at(const struct ring *ring, uint64_t position, size_t by
 	if (span.size > contiguous)
 		span.size = contiguous;
 	return span;
+}
+
+enum ring_wait ring_await_begin(struct ring *ring)
+{
+	enum ring_wait result;
+
+	pthread_mutex_lock(&ring->lock);
+	while (!ring->stopped && !ring->begun)
+		pthread_cond_wait(&ring->changed, &ring->lock);
+	result = ring->stopped ? RING_STOPPED : RING_READY;
+	pthread_mutex_unlock(&ring->lock);
+	return result;
 }
 
 enum ring_wait ring_await_space(struct ring *ring, size_t most, struct span *span)
@@ -65,6 +80,14 @@ enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span
 		*span = span_at(ring, ring->freed, (size_t)(ring->filled - ring->freed), most);
 	pthread_mutex_unlock(&ring->lock);
 	return result;
+}
+
+void ring_begin(struct ring *ring)
+{
+	pthread_mutex_lock(&ring->lock);
+	ring->begun = true;
+	pthread_cond_signal(&ring->changed);
+	pthread_mutex_unlock(&ring->lock);
 }
 
 void ring_fill(struct ring *ring, size_t bytes)

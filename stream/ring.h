@@ -1,12 +1,13 @@
 /*
- * A ring of bytes between two threads, one of which fills it and one of which empties it. One of
- * the two deals with a file and may sleep in here; the other is the CQ thread, which never does.
+ * A ring of bytes between two threads: one fills it, the other empties it. One of them is the
+ * file's thread, which may sleep in the ring_await functions; the other is the CQ thread, which
+ * never sleeps.
  *
- * Positions count the bytes of the stream from its start, in 64 bits, and never go back; a byte's
- * place in the memory is its position modulo the size. `filled` is how far the stream has come into
- * the ring, `freed` how far it has left it. The bytes between the two belong to the emptying
- * thread, the others to the filling one; whoever moves a position hands bytes over, and what was
- * written into them before is seen by the other.
+ * A position counts the bytes of the stream from its start, in 64 bits, and never goes back; the
+ * byte at a position lies at that position modulo the size. `filled` is the end of the data in the
+ * ring, `freed` its start. The bytes in between belong to the emptying thread, all others to the
+ * filling thread; a thread that advances its position hands bytes over, with everything that it
+ * wrote into them.
  */
 #ifndef STREAM_RING_H
 #define STREAM_RING_H
@@ -22,11 +23,12 @@ struct ring {
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
 	uint64_t filled, freed;
-	bool ended;   /* nothing more will be filled in */
-	bool stopped; /* whoever sleeps here is to give up */
+	bool begun;   /* the file's thread may start: the peer is ready */
+	bool ended;   /* no more data will be filled in */
+	bool stopped; /* all waits fail */
 };
 
-/* A piece of the ring that does not run over its end. */
+/* Bytes of the ring, contiguous in memory. */
 struct span {
 	uint8_t *start;
 	size_t size;
@@ -35,43 +37,49 @@ struct span {
 /* How a wait ended. */
 enum ring_wait {
 	RING_READY,
-	RING_ENDED,   /* all is taken and nothing more will come */
+	RING_ENDED,   /* the ring is empty and has ended */
 	RING_STOPPED, /* ring_stop() was called */
 };
 
-/* What the emptying side sees. */
+/* The state of a ring at one moment. */
 struct ring_level {
 	uint64_t filled, freed;
 	bool ended;
 };
 
-/* Lays a ring over memory of the caller, who keeps it until ring_free(). Any thread. */
+/* Makes a ring of the caller's memory, which outlives it. Any thread. */
 void ring_init(struct ring *ring, void *memory, size_t size);
 void ring_destroy(struct ring *ring);
 
-/* Where the byte at this position is, and how many follow it before the ring's end. Any thread. */
+/* The byte at this position, and the bytes from there to the end of the memory. Any thread. */
 uint8_t *ring_at(const struct ring *ring, uint64_t position);
 size_t ring_contiguous(const struct ring *ring, uint64_t position);
 
-/* Sleeps until there is room; gives at most `most` bytes of it. The filling thread. */
+/* Lets the file's thread start. Any thread. */
+void ring_begin(struct ring *ring);
+
+/* Sleeps until ring_begin(). Returns RING_READY or RING_STOPPED. The file's thread. */
+enum ring_wait ring_await_begin(struct ring *ring);
+
+/* Sleeps until there is space; returns at most `most` bytes of it. The filling thread. */
 enum ring_wait ring_await_space(struct ring *ring, size_t most, struct span *span);
 
-/* Sleeps until there is data; gives at most `most` bytes of it. The emptying thread. */
+/* Sleeps until there is data; returns at most `most` bytes of it. The emptying thread. */
 enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span);
 
-/* So many bytes more are filled in. The filling thread. */
+/* Hands over that many bytes more. The filling thread. */
 void ring_fill(struct ring *ring, size_t bytes);
 
-/* Nothing more will be. The filling thread. */
+/* Ends the data. The filling thread. */
 void ring_end(struct ring *ring);
 
-/* All up to this position is done with. Earlier positions change nothing. The emptying thread. */
+/* Frees the bytes up to this position. An earlier position changes nothing. The emptying thread. */
 void ring_free_to(struct ring *ring, uint64_t position);
 
-/* How full it is. Any thread. */
+/* Any thread. */
 struct ring_level ring_level(struct ring *ring);
 
-/* Ends all waits, now and later. Any thread. */
+/* Makes all waits fail, now and later. Any thread. */
 void ring_stop(struct ring *ring);
 
 #endif

@@ -1,5 +1,10 @@
+/*
+ * A sink owns its output file, its digester and, unless the data is a text to be shown, the thread
+ * that empties the ring. That thread writes the fields of the result before it sets the state;
+ * others read them after that.
+ */
 #include <errno.h>
-#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,60 +12,40 @@
 #include "stream/file-name.h"
 #include "stream/sink.h"
 
-/* So much is copied at a time, with a key. */
+/* Bytes that are copied at a time, with a key. */
 #define COPY_SIZE ((size_t)128 << 10)
 
-/* The CQ thread is told of room when so many parts of the ring are free again: not of every byte. */
-#define PARTS 4
+/* The CQ thread is woken when this fraction of the ring is free again: a quarter. */
+#define RING_PARTS 4
 
 struct sink {
 	const struct output_file_options *options; /* output is NULL: nothing is kept */
 	bool threaded;
 	struct ring *ring;
-	size_t most; /* of one write */
+	size_t most; /* bytes of one write */
 	struct worker worker;
 
-	/* set before `named` is */
+	/* set before the ring begins */
 	char name[FILE_NAME_MAX], fallback[FILE_NAME_MAX + 1];
 	size_t name_size;
-	sem_t begun;
+	bool has_key;
 
 	/* set before the ring ends */
 	uint64_t expected_size;
 	struct digest expected;
 
-	/* the sink's own until `state` is set */
+	/* of the thread that empties the ring, until it sets `state` */
 	struct output_file *file;
 	struct digester *digester;
-	bool has_key;  /* set before `begun` is posted */
-	uint8_t *copy; /* with a key: of the data that is dealt with, COPY_SIZE bytes */
+	uint8_t *copy; /* with a key: COPY_SIZE bytes */
 	uint64_t size;
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
 	int error;
 	char why[OUTPUT_FILE_WHY_SIZE];
 	char kept[FILE_NAME_MAX + 1];
 
-	pthread_mutex_t lock; /* of what follows */
-	bool named;           /* sink_begin() was called: `begun` is posted by sink_stop() too */
-	enum sink_state state;
+	_Atomic enum sink_state state;
 };
-
-static void set_state(struct sink *sink, enum sink_state state)
-{
-	pthread_mutex_lock(&sink->lock);
-	sink->state = state;
-	pthread_mutex_unlock(&sink->lock);
-}
-
-static bool is_named(struct sink *sink)
-{
-	bool named;
-
-	pthread_mutex_lock(&sink->lock);
-	named = sink->named;
-	pthread_mutex_unlock(&sink->lock);
-	return named;
-}
 
 int sink_open(struct sink **result, const struct output_file_options *options, uint64_t size)
 {
@@ -69,8 +54,6 @@ int sink_open(struct sink **result, const struct output_file_options *options, u
 	if (!sink)
 		return -ENOMEM;
 	sink->worker.stop_fd = -1;
-	sem_init(&sink->begun, 0, 0);
-	pthread_mutex_init(&sink->lock, NULL);
 	sink->options = options;
 	sink->threaded = options->output || size > SINK_TEXT_SIZE;
 	sink->digester = digester_new();
@@ -90,23 +73,22 @@ void sink_close(struct sink *sink)
 	output_file_close(sink->file);
 	digester_free(sink->digester);
 	free(sink->copy);
-	pthread_mutex_destroy(&sink->lock);
-	sem_destroy(&sink->begun);
 	free(sink);
 }
 
 /*
- * Takes bytes that came: a copy of the first, for a text is shown as it was digested; with a key, a
- * copy of all.
+ * Digests and writes the bytes. The peer may still write into the ring, so a text, which is shown
+ * later, is copied first; with a key, all data is.
  */
-static int take(struct sink *sink, const struct span *span)
+static int consume(struct sink *sink, const struct span *span)
 {
-	size_t room = sink->size < SINK_TEXT_SIZE ? SINK_TEXT_SIZE - (size_t)sink->size : 0;
+	size_t space = sink->size < SINK_TEXT_SIZE ? SINK_TEXT_SIZE - (size_t)sink->size : 0;
 	const uint8_t *bytes = span->start;
 
-	if (room > 0) {
-		memcpy(sink->text + sink->size, span->start, span->size < room ? span->size : room);
-		if (span->size <= room)
+	if (space > 0) {
+		memcpy(sink->text + sink->size, span->start,
+			span->size < space ? span->size : space);
+		if (span->size <= space)
 			bytes = sink->text + sink->size;
 	}
 	if (sink->copy && bytes == span->start)
@@ -121,25 +103,25 @@ static int empty_ring(struct sink *sink)
 {
 	const struct worker_listener *listener = sink->worker.listener;
 	size_t most = sink->copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
-	uint64_t reported = 0;
+	uint64_t seen = 0;
 	enum ring_wait wait;
 	struct span span;
 	int error;
 
 	while ((wait = ring_await_data(sink->ring, most, &span)) == RING_READY) {
-		error = take(sink, &span);
+		error = consume(sink, &span);
 		if (error)
 			return error;
 		ring_free_to(sink->ring, sink->size);
-		if (!sink->threaded || sink->size - reported < sink->ring->size / PARTS)
+		if (!sink->threaded || sink->size - seen < sink->ring->size / RING_PARTS)
 			continue;
-		reported = sink->size;
+		seen = sink->size;
 		listener->moved(listener->about);
 	}
 	return wait == RING_ENDED ? 0 : -ECANCELED;
 }
 
-/* All is here: compares it with what the peer sent, and keeps it if it is the same. */
+/* Verifies the complete data, and commits the output file if it is undamaged. */
 static enum sink_state verify(struct sink *sink)
 {
 	struct digest digest = digester_result(sink->digester);
@@ -179,19 +161,18 @@ static void run(void *argument)
 	struct sink *sink = argument;
 	enum sink_state state = SINK_FAILED;
 
-	while (sem_wait(&sink->begun))
-		; /* EINTR */
-	sink->error = is_named(sink) ? open_output_file(sink) : -ECANCELED;
+	sink->error =
+		ring_await_begin(sink->ring) == RING_READY ? open_output_file(sink) : -ECANCELED;
 	if (!sink->error && sink->has_key)
 		sink->error = make_copy(sink);
 	if (!sink->error)
 		sink->error = empty_ring(sink);
 	if (!sink->error)
 		state = verify(sink);
-	/* What was not verified goes before anybody hears of it. */
+	/* An unverified file is removed before the state shows that the sink is done. */
 	output_file_close(sink->file);
 	sink->file = NULL;
-	set_state(sink, state);
+	sink->state = state;
 	sink->worker.listener->moved(sink->worker.listener->about);
 }
 
@@ -214,10 +195,7 @@ void sink_begin(struct sink *sink, const void *name, size_t name_size, const cha
 	sink->name_size = name_size < sizeof(sink->name) ? name_size : sizeof(sink->name);
 	memcpy(sink->name, name, sink->name_size);
 	snprintf(sink->fallback, sizeof(sink->fallback), "%s", fallback);
-	pthread_mutex_lock(&sink->lock);
-	sink->named = true;
-	pthread_mutex_unlock(&sink->lock);
-	sem_post(&sink->begun);
+	ring_begin(sink->ring);
 }
 
 void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest)
@@ -226,20 +204,15 @@ void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest)
 	sink->expected = *digest;
 	ring_end(sink->ring);
 	if (!sink->threaded)
-		set_state(sink, empty_ring(sink) ? SINK_FAILED : verify(sink));
+		sink->state = empty_ring(sink) ? SINK_FAILED : verify(sink);
 }
 
-enum sink_state sink_state(struct sink *sink)
+enum sink_state sink_state(const struct sink *sink)
 {
-	enum sink_state state;
-
-	pthread_mutex_lock(&sink->lock);
-	state = sink->state;
-	pthread_mutex_unlock(&sink->lock);
-	return state;
+	return sink->state;
 }
 
-const char *sink_error(struct sink *sink, int *error)
+const char *sink_error(const struct sink *sink, int *error)
 {
 	*error = sink->error;
 	return sink->why;
@@ -263,7 +236,6 @@ void sink_stop(struct sink *sink)
 	if (sink->ring)
 		ring_stop(sink->ring);
 	worker_stop(&sink->worker);
-	sem_post(&sink->begun);
 }
 
 bool sink_is_running(const struct sink *sink)

@@ -1,7 +1,10 @@
+/*
+ * A source owns its descriptor, its digester and, for a file, the thread that fills the ring. That
+ * thread writes the fields of the result before it ends the ring; others read them after that.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +14,20 @@
 #include "base/text.h"
 #include "stream/source.h"
 
-/* Full reads that are announced together. */
-#define TOGETHER 8
+/* The CQ thread is woken once for this number of full reads. */
+#define READS_PER_WAKEUP 8
 
 struct source {
-	const void *text; /* NULL: it is a file */
-	const char *fifo; /* not opened yet: then descriptor is -1; NULL: it is none */
-	int descriptor;
-	bool regular;   /* reading from it never waits for anybody */
-	uint64_t size;  /* or STREAM_SIZE_UNKNOWN */
-	char name[256]; /* base name */
+	const void *text; /* NULL: the input is a file */
+	const char *fifo; /* a FIFO that is opened when its data is needed, or NULL */
+	int descriptor;   /* -1: not open yet */
+	bool regular;     /* a regular file, from which a read never waits for a writer */
+	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
+	char name[256];   /* base name */
 	struct ring *ring;
-	size_t most; /* of one read */
-	sem_t begun;
+	size_t most; /* bytes of one read */
 	struct worker worker;
-	bool has_key; /* set before `begun` is posted */
-	uint8_t key[DIGEST_KEY_SIZE];
+	struct digester *digester; /* NULL of a text */
 
 	/* set before the ring ends, constant after */
 	int error;
@@ -34,25 +35,25 @@ struct source {
 	char why[WORKER_WHY_SIZE];
 };
 
-/* Makes the sentence about an input that cannot be read; returns the error again. */
+/* Writes why the input cannot be read. Returns the error. */
 static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *reason, int error)
 {
 	char printable[TEXT_ESCAPED_SIZE(64)];
 
-	/* Long names are cut: the sentence has to fit into a message. */
+	/* A long name is cut so that the sentence fits into a message. */
 	text_escape_utf8(printable, name, strnlen(name, 64));
 	snprintf(why, WORKER_WHY_SIZE, "cannot read %.160s: %s",
 		*name ? printable : "standard input", reason);
 	return error;
 }
 
-/* How much will come out of the descriptor, as far as that can be known. */
-static void measure(struct source *source, const struct stat *status)
+/* Finds the size of the input, if it is known. */
+static void find_size(struct source *source, const struct stat *status)
 {
 	off_t offset = lseek(source->descriptor, 0, SEEK_CUR);
 
 	source->regular = S_ISREG(status->st_mode);
-	/* Files of the kernel, as in /proc, say that they are empty. */
+	/* The kernel reports its own files, as in /proc, as empty. */
 	if (source->regular && status->st_size > 0 && offset >= 0)
 		source->size = status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
 	else
@@ -60,10 +61,10 @@ static void measure(struct source *source, const struct stat *status)
 }
 
 /*
- * A writer that finds a FIFO's reader begins to write, and what it wrote is lost when the reader goes: so
- * whoever is here only to be refused, or never to prove who he is, must not open it.
+ * Opening a FIFO lets its writer start, and the data is lost if we close it: so it is opened only
+ * when the peer is ready, and never for one that is refused or not authenticated.
  */
-static int leave_fifo(struct source *source, const char *input, const char *shown, char *why)
+static int defer_fifo(struct source *source, const char *input, const char *shown, char *why)
 {
 	source->descriptor = -1;
 	source->fifo = input;
@@ -73,7 +74,7 @@ static int leave_fifo(struct source *source, const char *input, const char *show
 		       : 0;
 }
 
-/* One without a writer is waited for later, where that harms nobody. */
+/* Opens it without waiting for a writer: worker_await() does that. */
 static int open_fifo(struct source *source)
 {
 	source->descriptor = open(source->fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -89,10 +90,10 @@ static int open_input(struct source *source, const char *input, char why[WORKER_
 
 	if (strcmp(input, "-") != 0) {
 		snprintf(source->name, sizeof(source->name), "%s", slash ? slash + 1 : input);
-		/* What ends in a slash has no name, but is not standard input. */
+		/* A path that ends in a slash has no base name, but is not standard input. */
 		shown = *source->name ? source->name : input;
 		if (stat(input, &status) == 0 && S_ISFIFO(status.st_mode))
-			return leave_fifo(source, input, shown, why);
+			return defer_fifo(source, input, shown, why);
 		source->descriptor = open(input, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		if (source->descriptor < 0)
 			return cannot_read(why, shown, strerror(errno), -errno);
@@ -101,7 +102,7 @@ static int open_input(struct source *source, const char *input, char why[WORKER_
 		return cannot_read(why, shown, strerror(errno), -errno);
 	if (S_ISDIR(status.st_mode))
 		return cannot_read(why, shown, strerror(EISDIR), -EISDIR);
-	measure(source, &status);
+	find_size(source, &status);
 	return 0;
 }
 
@@ -115,9 +116,10 @@ int source_open(struct source **result, const char *input, const void *text, siz
 		return cannot_read(why, "", strerror(ENOMEM), -ENOMEM);
 	source->worker.stop_fd = -1;
 	source->descriptor = STDIN_FILENO;
-	sem_init(&source->begun, 0, 0);
 	if (input) {
-		error = open_input(source, input, why);
+		source->digester = digester_new();
+		error = source->digester ? open_input(source, input, why)
+					 : cannot_read(why, "", strerror(ENOMEM), -ENOMEM);
 		if (error) {
 			source_close(source);
 			return error;
@@ -138,8 +140,7 @@ void source_close(struct source *source)
 	worker_join(&source->worker);
 	if (source->descriptor > STDIN_FILENO)
 		close(source->descriptor);
-	sem_destroy(&source->begun);
-	explicit_bzero(source->key, sizeof(source->key));
+	digester_free(source->digester);
 	free(source);
 }
 
@@ -159,19 +160,19 @@ bool source_is_text(const struct source *source)
 }
 
 /*
- * Reads once into the room that the ring has. Returns how many bytes, 0 at the end, or -errno;
- * -ECANCELED when it is to stop.
+ * Reads once into the space. Returns the number of bytes, 0 at the end, or -errno; -ECANCELED to
+ * stop.
  */
-static ssize_t read_once(struct source *source, const struct span *room, uint64_t position)
+static ssize_t read_once(struct source *source, const struct span *space, uint64_t position)
 {
-	uint64_t left = source->size - position; /* of an unknown size: more than ever comes */
-	size_t most = room->size < left ? room->size : (size_t)left;
+	uint64_t left = source->size - position; /* practically infinite if the size is unknown */
+	size_t most = space->size < left ? space->size : (size_t)left;
 	ssize_t got;
 
 	do {
 		if (!source->regular && worker_await(&source->worker, source->descriptor, POLLIN))
 			return -ECANCELED;
-		got = read(source->descriptor, room->start, most);
+		got = read(source->descriptor, space->start, most);
 	} while (got < 0 && (errno == EINTR || errno == EAGAIN));
 	if (got < 0)
 		return cannot_read(source->why, source->name, strerror(errno), -errno);
@@ -181,44 +182,43 @@ static ssize_t read_once(struct source *source, const struct span *room, uint64_
 	return got;
 }
 
-/*
- * Whether to tell of what was filled in now: not of every piece, because each time wakes a thread,
- * but before anything is waited for.
- */
-static bool should_announce(const struct source *source, uint64_t unannounced)
+/* Whether to wake the CQ thread: not for every read, but before this thread waits for anything. */
+static bool should_wake(const struct source *source, uint64_t unseen)
 {
 	struct ring_level level = ring_level(source->ring);
 	struct pollfd input = {.fd = source->descriptor, .events = POLLIN};
 
-	return unannounced >= (uint64_t)TOGETHER * source->most ||
+	return unseen >= (uint64_t)READS_PER_WAKEUP * source->most ||
 	       level.filled - level.freed == source->ring->size ||
 	       (!source->regular && poll(&input, 1, 0) == 0);
 }
 
 /* Fills the ring to the end of the input. Returns 0 or -errno. */
-static int fill_ring(struct source *source, struct digester *digester)
+static int fill_ring(struct source *source)
 {
 	const struct worker_listener *listener = source->worker.listener;
-	uint64_t position = 0, announced = 0;
-	struct span room;
+	uint64_t position = 0, seen = 0;
+	struct span space;
 	ssize_t got;
 	int error;
 
+	if (ring_await_begin(source->ring) != RING_READY)
+		return -ECANCELED;
+	error = source->descriptor < 0 ? open_fifo(source) : 0;
+	if (error)
+		return error;
 	do {
-		if (ring_await_space(source->ring, source->most, &room) != RING_READY)
+		if (ring_await_space(source->ring, source->most, &space) != RING_READY)
 			return -ECANCELED;
-		error = source->descriptor < 0 ? open_fifo(source) : 0;
-		if (error)
-			return error;
-		got = read_once(source, &room, position);
+		got = read_once(source, &space, position);
 		if (got <= 0)
 			return (int)got;
-		digester_add(digester, room.start, (size_t)got);
+		digester_add(source->digester, space.start, (size_t)got);
 		ring_fill(source->ring, (size_t)got);
 		position += (uint64_t)got;
-		if (should_announce(source, position - announced)) {
+		if (should_wake(source, position - seen)) {
 			listener->moved(listener->about);
-			announced = position;
+			seen = position;
 		}
 	} while (position < source->size);
 	return 0;
@@ -227,23 +227,14 @@ static int fill_ring(struct source *source, struct digester *digester)
 static void run(void *argument)
 {
 	struct source *source = argument;
-	struct digester *digester = digester_new();
 
-	while (sem_wait(&source->begun))
-		; /* EINTR */
-	if (digester && source->has_key)
-		digester_set_key(digester, source->key);
-	source->error = digester
-				? fill_ring(source, digester)
-				: cannot_read(source->why, source->name, strerror(ENOMEM), -ENOMEM);
-	if (digester)
-		source->digest = digester_result(digester);
-	digester_free(digester);
+	source->error = fill_ring(source);
+	source->digest = digester_result(source->digester);
 	ring_end(source->ring);
 	source->worker.listener->moved(source->worker.listener->about);
 }
 
-/* A text is in the ring from the start: a tutorial peer may READ it before it is asked for. */
+/* A text is in the ring from the start: a tutorial peer may READ it before its MSG_MR arrives. */
 static void put_text(struct source *source)
 {
 	memcpy(source->ring->start, source->text, (size_t)source->size);
@@ -267,16 +258,15 @@ int source_start(struct source *source, struct ring *ring, size_t most,
 
 void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE])
 {
-	source->has_key = true;
-	memcpy(source->key, key, DIGEST_KEY_SIZE);
-	/* A text has no thread, and is in the ring already. */
 	if (source->text)
-		source->digest = digest_of_keyed(key, source->ring->start, (size_t)source->size);
+		source->digest = digest_of_keyed(key, source->text, (size_t)source->size);
+	else
+		digester_set_key(source->digester, key);
 }
 
 void source_begin(struct source *source)
 {
-	sem_post(&source->begun);
+	ring_begin(source->ring);
 }
 
 int source_result(struct source *source, struct digest *digest, const char **why)
@@ -293,7 +283,6 @@ void source_stop(struct source *source)
 	if (source->ring)
 		ring_stop(source->ring);
 	worker_stop(&source->worker);
-	sem_post(&source->begun);
 }
 
 bool source_is_running(const struct source *source)

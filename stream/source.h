@@ -1,12 +1,12 @@
 /*
- * Where the data that we send comes from: a text, a file or standard input. A source fills a ring.
- * For files and standard input it has a thread, which reads and digests and may wait as long as a
- * producer pauses; a text is in the ring from the start.
+ * The source of the data that we send: a text, a file or standard input. It fills a ring. For a
+ * file or standard input it has a thread that reads and digests, and may wait while the producer
+ * pauses; a text is in the ring from the start.
  *
- * source_open() (main thread), then source_start() when the ring's memory is there (main thread),
- * source_begin() when the peer wants the data (any thread), and after the ring has ended
- * source_result(). source_stop() ends it early, from any thread; `ended` is called once, when the
- * thread is about to end, and source_close() (main thread) frees it.
+ * The main thread calls source_open(), source_start() when the ring exists, and source_close() at
+ * the end. source_begin() follows when the peer is ready, source_result() when the ring has ended;
+ * source_stop() ends the source early. These three may be called on any thread. The listener's
+ * `ended` is called once, when the thread is about to end.
  */
 #ifndef STREAM_SOURCE_H
 #define STREAM_SOURCE_H
@@ -17,53 +17,51 @@
 #include "protocol/digest.h"
 #include "stream/ring.h"
 
-/* The size of a stream that only its end will tell, as it goes over the wire too. */
+/* The size of a stream that is unknown until its end, also on the wire. */
 #define STREAM_SIZE_UNKNOWN UINT64_MAX
 
 struct source;
 
 /*
- * Opens the input, a path or "-" for standard input; if it is NULL, the text of that many bytes is
- * sent instead. Texts are the caller's, and so is the path, as a FIFO is opened only when its data is
- * wanted. Returns 0, or -errno with a sentence in why. open(2).
+ * Opens the input, a path or "-" for standard input; NULL: the source is the text. Path and text
+ * belong to the caller and outlive the source: a FIFO is opened only at source_begin(). Returns 0,
+ * or -errno with a sentence in why. open(2).
  */
 int source_open(struct source **source, const char *input, const void *text, size_t text_size,
 	char why[WORKER_WHY_SIZE]);
 
-/* Frees the source when its thread has ended, or before it was started. NULL is allowed. */
+/* Joins the thread, which has ended or was stopped, and frees the source. NULL is allowed. */
 void source_close(struct source *source);
 
-/* Bytes that it will send, or STREAM_SIZE_UNKNOWN. A file is sent as long as it is when opened. */
+/* Bytes to send, or STREAM_SIZE_UNKNOWN. The size of a file is that at source_open(). */
 uint64_t source_size(const struct source *source);
 
-/* The file's base name; "" if there is none. */
+/* The base name of the file; "" if there is none. */
 const char *source_name(const struct source *source);
 
-/* True if it sends a text. */
+/* True if the source is a text. */
 bool source_is_text(const struct source *source);
 
 /*
- * Puts a text into the ring, which has room for it, or starts the thread that will fill the ring in
- * stretches of at most `most` bytes.
- * Returns 0 or -errno. listener outlives the source.
+ * Puts a text into the ring, which is large enough, or starts the thread, which will fill the ring
+ * by at most `most` bytes at a time. Returns 0 or -errno. Ring and listener outlive the source.
  */
 int source_start(struct source *source, struct ring *ring, size_t most,
 	const struct worker_listener *listener);
 
-/* The digest is to have that key, of which the source keeps a copy. Before source_begin(). */
+/* Makes the digest a keyed one; the key is copied. Before source_begin(). */
 void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 
-/* The ring may be filled from now on. */
+/* Lets the thread fill the ring. */
 void source_begin(struct source *source);
 
-/* What was sent, when the ring has ended: 0, or -errno with the sentence of source_open() or read(2). */
+/* The digest of the data, when the ring has ended. Returns 0, or -errno with a sentence in *why. */
 int source_result(struct source *source, struct digest *digest, const char **why);
 
-/* True from the start of its thread until it is closed; false if it has none. NULL is allowed.
- * Main thread. */
+/* True if it has a thread, until it is closed. NULL is allowed. Main thread. */
 bool source_is_running(const struct source *source);
 
-/* Ends the thread soon, whatever it waits for. NULL is allowed. */
+/* Ends the thread soon, whatever it waits for. NULL is allowed. Any thread. */
 void source_stop(struct source *source);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Writes to what may block, without ever blocking in write(2): every wait is a poll(2) with
+ * stop_fd.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,10 +14,13 @@
 
 #include "stream/writer.h"
 
-/* Nothing reports that a FIFO has got a reader: how often we look. */
+/* How often a FIFO is checked for a reader, as no event reports one. */
 #define READER_INTERVAL_MS 20
 
-/* Opens the pipe or terminal behind a descriptor anew, for writes that never wait; or returns -1. */
+/*
+ * Opens the pipe or terminal of a descriptor again, for writes that never wait. Returns -1 on
+ * failure.
+ */
 static int open_again(int descriptor)
 {
 	char path[sizeof("/proc/self/fd/") + 3 * sizeof(descriptor)];
@@ -22,10 +29,10 @@ static int open_again(int descriptor)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Bytes in one write to standard output that do not wait once there is room for some. */
+/* Bytes of one write to standard output that does not wait if it is writable. */
 static size_t most_at_once(mode_t mode)
 {
-	/* Neither a disk nor a send() with MSG_DONTWAIT waits for somebody. */
+	/* Neither a disk nor a send() with MSG_DONTWAIT waits for a reader. */
 	return S_ISREG(mode) || S_ISBLK(mode) || S_ISSOCK(mode) ? SIZE_MAX : PIPE_BUF;
 }
 
@@ -38,12 +45,12 @@ int writer_open_standard_output(struct writer *writer, int stop_fd)
 	*writer = (struct writer){.descriptor = -1, .stop_fd = stop_fd};
 	if (flags < 0 || fstat(STDOUT_FILENO, &status))
 		return -errno;
-	/* It was closed: output_start() has filled the gap. */
+	/* Standard output was closed: output_start() has opened /dev/null in its place. */
 	if ((flags & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
 	if (S_ISFIFO(status.st_mode) || isatty(STDOUT_FILENO))
 		again = open_again(STDOUT_FILENO);
-	/* Without /proc, or on another user's terminal, it is small writes. */
+	/* Without /proc, or on another user's terminal, small writes have to do. */
 	writer->ours = again >= 0;
 	writer->descriptor = writer->ours ? again : STDOUT_FILENO;
 	writer->socket = S_ISSOCK(status.st_mode);
@@ -51,7 +58,9 @@ int writer_open_standard_output(struct writer *writer, int stop_fd)
 	return 0;
 }
 
-/* Waits for events, or without any, for time to pass. Returns 0 or -errno. */
+/*
+ * Waits for events on the descriptor or, if there are none, for the timeout. Returns 0 or -errno.
+ */
 static int await(const struct writer *writer, short events, int timeout)
 {
 	struct pollfd waiting[] = {
@@ -65,7 +74,7 @@ static int await(const struct writer *writer, short events, int timeout)
 	return waiting[0].revents ? -ECANCELED : 0;
 }
 
-/* A FIFO without a reader gives ENXIO, but so does a socket's name, which nobody can ever open. */
+/* open(2) fails with ENXIO for a FIFO without a reader, but also for a socket. */
 static bool lacks_reader(const char *path)
 {
 	struct stat status;
@@ -90,7 +99,7 @@ int writer_open(struct writer *writer, const char *path, int stop_fd)
 		if (error)
 			return error;
 	}
-	/* Somebody has just put a file there: its contents are not ours to overwrite. */
+	/* A regular file has appeared there: it must not be overwritten. */
 	error = fstat(writer->descriptor, &status) ? -errno : 0;
 	if (!error && S_ISREG(status.st_mode))
 		error = -EEXIST;

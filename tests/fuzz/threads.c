@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sanitizer/common_interface_defs.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <ucontext.h>
 
@@ -21,7 +20,6 @@ enum state {
 	STATE_READY,
 	STATE_POLLS,
 	STATE_AWAITS_CONDITION,
-	STATE_AWAITS_SEMAPHORE,
 	STATE_ENDED,
 };
 
@@ -35,7 +33,6 @@ static struct thread {
 	nfds_t polled_count;
 	int64_t wake;
 	const void *condition;
-	sem_t *semaphore;
 	_Alignas(16) char stack[STACK_SIZE];
 } threads[THREADS_MAX];
 
@@ -98,8 +95,6 @@ static void resume(struct thread *thread)
 
 static bool can_go_on(const struct thread *thread)
 {
-	int value;
-
 	switch (thread->state) {
 	case STATE_READY:
 		return true;
@@ -108,8 +103,6 @@ static bool can_go_on(const struct thread *thread)
 		       poll_at_once(thread->polled, thread->polled_count) > 0;
 	case STATE_AWAITS_CONDITION:
 		return !thread->condition;
-	case STATE_AWAITS_SEMAPHORE:
-		return sem_getvalue(thread->semaphore, &value) == 0 && value > 0;
 	default:
 		return false;
 	}
@@ -173,7 +166,6 @@ int __wrap_pthread_setname_np(pthread_t handle, const char *name);
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_signal(pthread_cond_t *condition);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition);
-int __wrap_sem_wait(sem_t *semaphore);
 int __wrap_poll(struct pollfd *waiting, nfds_t count, int milliseconds);
 
 int __wrap_pthread_create(pthread_t *handle, const pthread_attr_t *attributes,
@@ -230,15 +222,6 @@ int __wrap_pthread_cond_signal(pthread_cond_t *condition)
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
 {
 	wake(condition);
-	return 0;
-}
-
-int __wrap_sem_wait(sem_t *semaphore)
-{
-	fuzz_check(running);
-	running->semaphore = semaphore;
-	while (sem_trywait(semaphore))
-		leave(STATE_AWAITS_SEMAPHORE);
 	return 0;
 }
 

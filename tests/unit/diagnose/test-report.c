@@ -81,23 +81,25 @@ struct made_up {
 /* Makes its document. The caller frees it. */
 static char *make_document(const struct made_up *made_up)
 {
-	const struct diagnosis_report report = {
-		.program = "rdma-client",
-		.host = made_up->host,
-		.port = made_up->port,
-		.list = &made_up->list,
-		.here = &made_up->here,
-		.there = &made_up->there,
-		.inventory = made_up->inventory,
+	const struct options options = {.host = made_up->host, .port = made_up->port};
+	static struct diagnosis diagnosis;
+	struct json_object *object;
+	char *text;
+
+	diagnosis = (struct diagnosis){
+		.options = &options,
+		.output.program = "rdma-client",
+		.list = made_up->list,
+		.ours = made_up->here,
+		.theirs = made_up->there,
+		.inventory = *made_up->inventory,
 		.path_mtu = made_up->counted.count ? 1500 : 0,
 		.rate_there = made_up->counted.count ? UINT64_MAX : 0,
 		.rate_back = made_up->counted.count ? 1 : 0,
-		.counted_here = &made_up->counted,
-		.counted_there = &made_up->counted,
+		.counted_here = made_up->counted,
+		.counted_there = made_up->counted,
 	};
-	struct json_object *object = diagnosis_report_json(&report);
-	char *text;
-
+	object = diagnosis_report_json(&diagnosis);
 	assert_non_null(object);
 	text = strdup(json_object_to_json_string_ext(
 		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));

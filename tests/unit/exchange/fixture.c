@@ -357,6 +357,16 @@ struct message fixture_peer_done(const struct fixture *fixture, const void *data
 	return done;
 }
 
+struct message fixture_start_established(struct fixture *fixture, uint64_t peer_length)
+{
+	struct message region;
+
+	fixture_start(fixture);
+	region = fixture_peer_region(fixture, peer_length);
+	fixture_establish(fixture);
+	return region;
+}
+
 void fixture_exchange_regions(struct fixture *fixture, uint64_t peer_length)
 {
 	struct message region;
@@ -456,6 +466,12 @@ void fixture_stop(struct fixture *fixture)
 	expect_threads(threads_before);
 	/* The test may have closed some of its own. */
 	assert_true(entries_of("/proc/self/fd") <= descriptors_before);
+}
+
+void fixture_end(struct fixture *fixture)
+{
+	fixture_close(fixture, NULL);
+	fixture_stop(fixture);
 }
 
 void for_each_fixture(bool tutorial, void (*test)(struct fixture *fixture))

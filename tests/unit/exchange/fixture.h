@@ -53,7 +53,7 @@ struct fixture {
 	uint8_t peer_memory[PEER_MEMORY];
 };
 
-/* Opens the mailbox and fills in the session; part of the next. */
+/* Opens the wakeup queue and fills in the settings; part of the next. */
 void fixture_start_settings(struct fixture *fixture);
 
 /* Starts the device, without a connection. */
@@ -73,6 +73,9 @@ int fixture_connect(struct fixture *fixture);
 
 /* The connection stands; the peer has introduced itself unless it is a tutorial program. */
 void fixture_establish(struct fixture *fixture);
+
+/* From the start until the connection stands. Returns the peer's MSG_MR, which has not arrived yet. */
+struct message fixture_start_established(struct fixture *fixture, uint64_t peer_length);
 
 /* The peer's message arrives; waits until the CQ thread has taken it. */
 void fixture_receive(struct fixture *fixture, const struct message *message);
@@ -123,8 +126,11 @@ unsigned int fixture_events(struct fixture *fixture);
 /* Frees everything, and checks that nothing is left: objects, threads, descriptors. */
 void fixture_stop(struct fixture *fixture);
 
+/* Closes the connection, and frees everything. */
+void fixture_end(struct fixture *fixture);
+
 /*
- * Ends and stops a rig whose exchange the CQ thread has given up, after the peer was told if it can
+ * Ends and stops a fixture whose exchange the CQ thread has given up, after the peer was told if it can
  * be, and compares how.
  */
 void fixture_expect_failure(

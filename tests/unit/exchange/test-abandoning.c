@@ -17,8 +17,7 @@ static void an_abandoned_exchange_is_no_success(void **state)
 	fixture_start_data(&fixture, PEER_MEMORY);
 	fake_flush_on_disconnect(false);
 	connection_abandon(fixture.connection, NULL);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 	assert_true(failure_is_set(&fixture.outcome));
 }
 
@@ -28,17 +27,14 @@ static void a_dead_channel_does_not_hold_a_connection(void **state)
 	struct message region;
 
 	(void)state;
-	fixture_start(&fixture);
-	region = fixture_peer_region(&fixture, PEER_MEMORY);
-	fixture_establish(&fixture);
+	region = fixture_start_established(&fixture, PEER_MEMORY);
 	fake_fail("ibv_get_cq_event", 0, EIO);
 	fixture_receive(&fixture, &region);
 	/* It is not polled again, or the thread would spin. */
 	assert_int_equal(fake_sends(fixture.id), 0);
 	/* No event tells that the queue is drained, so the connection is given up. */
 	connection_abandon(fixture.connection, &deadline);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 }
 

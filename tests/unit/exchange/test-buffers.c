@@ -85,8 +85,7 @@ static void messages_take_two_pages(void **state)
 
 		fixture_start(&fixture);
 		assert_int_equal(fake_registered(), 2 * page);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -164,8 +163,7 @@ static void memory_is_bounded_by_the_buffer(void **state)
 				&(struct message){.type = MSG_MR, .length = 1, .depth = 1});
 		control = fake_region(fake_send(fixture.id, 0).piece.lkey, &access)->length;
 		assert_true(fake_registered() <= cases[i / 4].most + control + 8 * KIB);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -228,8 +226,7 @@ static void a_limit_is_shared(void **state)
 		/* The messages take some pages more. */
 		locked = fake_registered();
 		assert_in_range(locked, share / 2, share + 24 * KIB);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -247,8 +244,7 @@ static void a_limit_that_is_reached_leaves_a_page(void **state)
 	fake_announce_limit(4096);
 	fixture_start_connection(&fixture);
 	assert_in_range(fake_registered(), 12 * KIB, 32 * KIB);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* But not less than a page. */

@@ -46,8 +46,7 @@ static void the_peer_has_only_the_rights_of_the_mode(void **state)
 		assert_false(overlap(exposed, control));
 		assert_memory_equal(exposed->addr, "0123456789", offered);
 		assert_true(is_zero((uint8_t *)exposed->addr + offered, exposed->length - offered));
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -71,8 +70,7 @@ static void iwarp_reads_into_its_own_region(void **state)
 	control = fake_region(fake_send(fixture.id, 0).piece.lkey, &access);
 	assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE);
 	assert_ptr_not_equal(sink, control);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* Elsewhere it does not. */
@@ -88,8 +86,7 @@ static void a_ring_for_reads_is_not_remote_accessible(void **state)
 	read = fake_send(fixture.id, (unsigned int)fixture_find_rdma(&fixture, IBV_WR_RDMA_READ));
 	assert_non_null(fake_region(read.piece.lkey, &access));
 	assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* One client's key must open nothing of another's. */
@@ -151,8 +148,7 @@ static void connects_with_retries_and_a_hello(void **state)
 		assert_int_equal(requests.connect.responder_resources, 16);
 		fixture_establish(&fixture);
 		assert_int_not_equal(fake_requests(fixture.id).rnr_timer, 0);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -182,8 +178,7 @@ static void the_hello_has_the_size_of_the_stream(void **state)
 		requests = fake_requests(fixture.id);
 		assert_is_our_introduction(&requests, &fixture,
 			cases[i].size ? cases[i].size : (uint64_t)file.st_size);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -230,8 +225,7 @@ static void accepts_with_the_limits_of_both_ends(void **state)
 			assert_int_equal(requests.connect.private_data_len, 0);
 		else
 			assert_is_our_introduction(&requests, &fixture, sizeof("ours"));
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -245,8 +239,7 @@ static void reports_what_rdmacm_refuses(void **state)
 	assert_int_equal(fixture_connect(&fixture), -EADDRNOTAVAIL);
 	fake_fail("rdma_accept", 0, EINVAL);
 	assert_int_equal(connection_accept(fixture.connection), -EINVAL);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* An acceptance that does not fit is not handed to the CQ thread. */

@@ -68,8 +68,7 @@ static void a_flush_is_never_the_cause(void **state)
 		fake_break(fixture.id);
 		fake_settle();
 		connection_disconnected(fixture.connection);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_GONE);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 		assert_string_equal(fixture.outcome.evidence,
@@ -87,8 +86,7 @@ static void a_flush_alone_is_still_a_failure(void **state)
 	fixture_start_data(&fixture, PEER_MEMORY);
 	fake_break(fixture.id);
 	fake_settle();
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 	assert_true(failure_is_set(&fixture.outcome));
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 	assert_string_equal(fixture.outcome.evidence,
@@ -109,8 +107,7 @@ static void a_message_that_is_too_long_is_the_peers_fault(void **state)
 		fake_fail_receive(fixture.id, statuses[i]);
 		fake_break(fixture.id);
 		fake_settle();
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.code, IBV_WC_LOC_LEN_ERR);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 	}
@@ -156,8 +153,7 @@ static void our_last_message_need_not_arrive(void **state)
 	(void)state;
 	start_complete(&fixture, false);
 	fixture_complete(&fixture, IBV_WC_RETRY_EXC_ERR);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 	assert_false(failure_is_set(&fixture.outcome));
 }
 
@@ -178,8 +174,7 @@ static void events_after_the_end_change_nothing(void **state)
 		fake_arrive(fixture.id, damaged, lengths[i]);
 		fake_settle();
 		assert_int_equal(fake_sends(fixture.id), sends);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_false(failure_is_set(&fixture.outcome));
 	}
 }
@@ -236,79 +231,45 @@ static void a_refused_work_request_is_not_awaited(void **state)
 		struct fixture fixture = {.mode = MODE_WRITE};
 		struct message region;
 
-		fixture_start(&fixture);
-		region = fixture_peer_region(&fixture, PEER_MEMORY);
-		fixture_establish(&fixture);
+		region = fixture_start_established(&fixture, PEER_MEMORY);
 		fixture_receive(&fixture, &region);
 		fake_fail("ibv_post_send", taken, ENOMEM);
 		fixture_complete(&fixture, IBV_WC_SUCCESS);
 		assert_int_equal(fake_sends(fixture.id), 1 + taken);
 		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_ERRNO);
 		assert_int_equal(fixture.outcome.code, ENOMEM);
 		assert_string_equal(fixture.outcome.call, "ibv_post_send");
 	}
 }
 
-/* A receive that cannot be posted again: sooner or later a message would find none. */
-static void a_refused_receive_ends_the_exchange(void **state)
+/*
+ * A receive that cannot be posted again, a completion queue that cannot be read, or one without events: a
+ * message would find no receive, or would not be noticed until the deadline.
+ */
+static void a_failed_call_ends_the_exchange(void **state)
 {
-	struct fixture fixture = {.mode = MODE_WRITE};
-	struct message region;
+	static const struct {
+		const char *call;
+		int error;
+	} cases[] = {{"ibv_post_recv", ENOMEM}, {"ibv_poll_cq", EIO}, {"ibv_req_notify_cq", EIO}};
 
 	(void)state;
-	fixture_start(&fixture);
-	region = fixture_peer_region(&fixture, PEER_MEMORY);
-	fixture_establish(&fixture);
-	fake_fail("ibv_post_recv", 0, ENOMEM);
-	fixture_receive(&fixture, &region);
-	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
-	assert_string_equal(fixture.outcome.call, "ibv_post_recv");
-	assert_int_equal(explain_status(&fixture.outcome), STATUS_FAILED);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {.mode = MODE_WRITE};
+		struct message region = fixture_start_established(&fixture, PEER_MEMORY);
+
+		fake_fail(cases[i].call, 0, cases[i].error);
+		fixture_receive(&fixture, &region);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
+		fixture_end(&fixture);
+		assert_string_equal(fixture.outcome.call, cases[i].call);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_FAILED);
+	}
 }
 
-/* A queue that cannot be read, or a channel that cannot: the connection still ends. */
-static void a_broken_queue_ends_the_exchange(void **state)
-{
-	struct fixture fixture = {.mode = MODE_WRITE};
-	struct message region;
-
-	(void)state;
-	fixture_start(&fixture);
-	region = fixture_peer_region(&fixture, PEER_MEMORY);
-	fixture_establish(&fixture);
-	fake_fail("ibv_poll_cq", 0, EIO);
-	fixture_receive(&fixture, &region);
-	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
-	assert_int_equal(explain_status(&fixture.outcome), STATUS_FAILED);
-	assert_string_equal(fixture.outcome.call, "ibv_poll_cq");
-}
-
-/* Without another event nothing more would be heard, until the deadline. */
-static void a_completion_queue_without_events_ends_the_exchange(void **state)
-{
-	struct fixture fixture = {.mode = MODE_WRITE};
-	struct message region;
-
-	(void)state;
-	fixture_start(&fixture);
-	region = fixture_peer_region(&fixture, PEER_MEMORY);
-	fixture_establish(&fixture);
-	fake_fail("ibv_req_notify_cq", 0, EIO);
-	fixture_receive(&fixture, &region);
-	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
-	assert_string_equal(fixture.outcome.call, "ibv_req_notify_cq");
-}
-
-/* A note about what is gone would point at freed memory. */
+/* An event of a destroyed connection would point at freed memory. */
 static void no_event_outlives_its_connection(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -382,8 +343,7 @@ static void closing_is_safe_with_completions_waiting(void **state)
 		connection_close(fixture.connection, &deadline);
 		if (i & 4)
 			connection_abandon(fixture.connection, &deadline);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -401,9 +361,7 @@ int main(void)
 		with_fixture(nothing_is_released_before_the_queue_pair_is_drained),
 		with_fixture(unsignaled_sends_are_drained),
 		with_fixture(a_refused_work_request_is_not_awaited),
-		with_fixture(a_refused_receive_ends_the_exchange),
-		with_fixture(a_broken_queue_ends_the_exchange),
-		with_fixture(a_completion_queue_without_events_ends_the_exchange),
+		with_fixture(a_failed_call_ends_the_exchange),
 		with_fixture(no_event_outlives_its_connection),
 		with_fixture(a_connection_that_was_never_established_is_drained),
 		with_fixture(one_failure_leaves_the_others_alone),

@@ -1,48 +1,22 @@
 /*
  * The flow control. Small streams are walked through in every order of events, larger ones in many
- * random orders, in both modes, with rings of different sizes, chunks and depths (flow-model.h):
+ * random orders, in both modes, with rings of different sizes, chunks and depths (flow-control-model.h):
  * where nothing can happen any more, all has arrived. And what no peer of ours would say is refused.
  */
 #include <string.h>
 
-#include "protocol/digest.h"
 #include "tests/unit/common/stream-fixture.h"
 #include "tests/unit/exchange/flow-control-model.h"
+#include "tests/unit/exchange/seen-states.h"
 #include "tests/unit/unit.h"
 
 #define GIB ((uint64_t)1 << 30)
-
-/* The worlds that a walk has seen, by their digests. */
-#define SEEN_MAX (1 << 19)
-
-static struct digest seen[SEEN_MAX];
-static size_t seen_count;
-
-static bool is_new(const struct world *world)
-{
-	static const struct digest none;
-	const struct digest digest = digest_of(world, sizeof(*world));
-	size_t place;
-
-	memcpy(&place, digest.bytes, sizeof(place));
-	for (;; place++) {
-		struct digest *slot = &seen[place % SEEN_MAX];
-
-		if (digest_equal(slot, &digest))
-			return false;
-		if (digest_equal(slot, &none)) {
-			*slot = digest;
-			assert_true(++seen_count < SEEN_MAX / 2);
-			return true;
-		}
-	}
-}
 
 static void walk(const struct setting *setting, const struct world *world)
 {
 	bool final = true;
 
-	if (!is_new(world))
+	if (!seen_add(world, sizeof(*world)))
 		return;
 	for (enum occurrence occurrence = 0; occurrence < OCCURRENCES; occurrence++) {
 		struct world next;
@@ -61,11 +35,10 @@ static void walk_from_start(const struct setting *setting)
 {
 	struct world world;
 
-	memset(seen, 0, sizeof(seen));
-	seen_count = 0;
+	seen_clear();
 	begin(setting, &world);
 	walk(setting, &world);
-	assert_true(seen_count > setting->to - setting->from);
+	assert_true(seen_count() > setting->to - setting->from);
 }
 
 static void arrives_in_every_order_of_events(void **state)

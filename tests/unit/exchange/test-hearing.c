@@ -20,8 +20,7 @@ static void print_safely(
 	fixture->peer_size = size;
 	fixture_start_data(fixture, size);
 	fixture_exchange_data(fixture, data, size);
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 	text_escape(expected + start, data, text_size);
 	memcpy(expected + strlen(expected), "\n", 2);
 	assert_non_null(strstr(fixture->printed, expected));
@@ -59,8 +58,7 @@ static void a_tutorial_text_ends_with_the_region(void **state)
 		memcpy(fixture.peer_memory, data, sizeof(data));
 		fixture_start_data(&fixture, SINK_TEXT_SIZE);
 		fixture_exchange_data(&fixture, data, sizeof(data));
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_false(failure_is_set(&fixture.outcome));
 		assert_null(strchr(fixture.printed, '\a'));
 		assert_int_equal(strlen(strstr(fixture.printed, "remote buffer: ")),
@@ -107,8 +105,7 @@ static void damage_here_is_reported_and_not_printed(void **state)
 		assert_int_equal(fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_DAMAGED);
 		fixture_complete_all(&fixture);
 		fixture_receive(&fixture, &verified);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 		assert_null(strstr(fixture.printed, "remote buffer"));
@@ -129,8 +126,7 @@ static void damage_at_the_peer_is_believed(void **state)
 		assert_int_equal(fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_VERIFIED);
 		fixture_complete_all(&fixture);
 		fixture_receive(&fixture, &damaged);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_DAMAGED_THERE);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 	}
@@ -150,8 +146,7 @@ static void damage_outlives_the_connection(void **state)
 	done.digest.bytes[0] ^= 1;
 	fixture_receive(&fixture, &done);
 	connection_disconnected(fixture.connection);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 }
 
@@ -244,8 +239,7 @@ static void an_abort_is_received(void **state)
 		fixture_receive(&fixture, &abort);
 		assert_int_equal(fake_sends(fixture.id), sends);
 		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 		assert_string_equal(
@@ -270,8 +264,7 @@ static void keepalives_change_nothing(void **state)
 	}
 	assert_int_equal(fake_sends(fixture.id), sends);
 	assert_int_equal(fake_receives(fixture.id), receives);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* The device's other connections have a turn, and the clock a look, however fast a peer talks. */
@@ -289,8 +282,7 @@ static void a_busy_peer_leaves_time_for_others(void **state)
 		assert_true(fake_receives(fixture.id) > 0);
 		assert_in_range(fake_longest_turn(), 1, 1000);
 		assert_int_equal(fixture_events(&fixture) & CONNECTION_FINISHED, 0);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 

@@ -35,8 +35,7 @@ static void expect_deadline(struct fixture *fixture, const char *awaited)
 	fake_pass(1 + LATE);
 	fixture_complete_all(fixture);
 	assert_int_equal(fixture_events(fixture), CONNECTION_FINISHED);
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 	assert_int_equal(fixture->outcome.kind, FAILURE_DEADLINE);
 	assert_int_equal(explain_status(&fixture->outcome), STATUS_PEER);
 	assert_string_equal(fixture->outcome.evidence, evidence);
@@ -131,8 +130,7 @@ static void unacknowledged_sends_time_out(void **state)
 		fake_pass(LATE);
 		fixture_complete_all(&fixture);
 		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_COMPLETION);
 		assert_int_equal(fixture.outcome.code, IBV_WC_RETRY_EXC_ERR);
 	}
@@ -154,8 +152,7 @@ static void a_complete_exchange_does_not_time_out(void **state)
 	fixture_complete_all(&fixture);
 	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 	assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 	assert_false(failure_is_set(&fixture.outcome));
 }
 
@@ -188,8 +185,7 @@ static void an_idle_connection_sends_keepalives(void **state)
 			assert_int_equal(keepalive.opcode, IBV_WR_SEND);
 			assert_int_equal(keepalive.piece.length, 0);
 		}
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -213,8 +209,7 @@ static void keepalives_do_not_fill_the_queue(void **state)
 	fixture_complete_all(&fixture);
 	fake_pass(TIMEOUT / 80 + LATE);
 	assert_true(fake_waiting(fixture.id) > 0);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* A tutorial peer would not know what to make of it. */
@@ -226,8 +221,7 @@ static void a_tutorial_peer_gets_no_keepalives(void **state)
 	fixture_exchange_regions(&fixture, PEER_MEMORY);
 	fake_pass(TIMEOUT - 1);
 	assert_int_equal(fake_sends(fixture.id), 1);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* A peer that does not even take our reason is left to itself. */
@@ -248,8 +242,7 @@ static void an_unacknowledged_abort_times_out_soon(void **state)
 		assert_int_equal(fixture_events(&fixture), 0);
 		fake_pass(1 + LATE);
 		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_INTERRUPTED);
 	}
 }

@@ -27,8 +27,7 @@ static void the_handshake_ends_with_the_region(struct fixture *fixture)
 	fixture_receive(fixture, &region);
 	fixture_events(fixture);
 	assert_int_equal(fixture->met, !fixture->active);
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 }
 
 static void the_main_thread_learns_that_the_handshake_is_done(void **state)
@@ -72,8 +71,7 @@ static void only_data_counts_as_movement(struct fixture *fixture)
 	assert_true(data >= before + 2000);
 	fake_pass(1000);
 	assert_int_equal(connection_last_progress(fixture->connection), data);
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 }
 
 static void keepalives_alone_are_no_progress(void **state)
@@ -119,8 +117,7 @@ static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
 		fixture_complete_all(&fixture);
 		fake_pass(5000);
 		assert_int_equal(connection_last_progress(fixture.connection), deadline_now());
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 	remove_fifo(&fifo);
 }
@@ -146,8 +143,7 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 		while (read(fifo.descriptor, filling, sizeof(filling)) > 0 ||
 			connection_last_progress(fixture.connection) == deadline_now())
 			;
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 	remove_fifo(&fifo);
 }
@@ -183,8 +179,7 @@ static void more_than_max_size_is_refused(void **state)
 		if (cases[i / 2].fits) {
 			fixture_complete_all(&fixture);
 			assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
-			fixture_close(&fixture, NULL);
-			fixture_stop(&fixture);
+			fixture_end(&fixture);
 			continue;
 		}
 		fixture_complete_all(&fixture);

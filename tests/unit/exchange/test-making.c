@@ -196,8 +196,7 @@ static void optional_device_attributes_are_not_needed(void **state)
 			0);
 		assert_int_equal(connection_accept(fixture.connection), 0);
 		assert_false(fake_fail_is_due());
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 

@@ -21,8 +21,7 @@ static void start_stream(
 
 static void stop_stream(struct fixture *fixture, int file)
 {
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 	close(file);
 }
 
@@ -239,8 +238,7 @@ static void reads_are_bounded(void **state)
 		/* All was read, and the peer knows that it may use its ring again. */
 		assert_in_range(fixture_last(&fixture, MSG_CREDIT).length, 3 * PEER_MEMORY / 4 + 1,
 			PEER_MEMORY);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -271,8 +269,7 @@ static void credit_is_given_in_parts(void **state)
 	credit = fixture_last(&fixture, MSG_CREDIT);
 	assert_true(credit.length <= sizeof(data) * credit.pieces);
 	assert_true(fixture_count(&fixture, MSG_CREDIT) <= 4);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* Positions have 64 bits, of which immediate data carries 32: as if 4 GiB had gone before. */
@@ -324,8 +321,7 @@ static void streams_pass_four_gib(void **state)
 	}
 	assert_int_equal(connection->receiver.arrived, before + 8 * sizeof(data));
 	assert_int_equal(fixture_find(&fixture, MSG_ABORT), -1);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 int main(void)

@@ -60,8 +60,7 @@ static void tutorial_done_is_fenced_where_it_could_overtake(void **state)
 		assert_int_equal(done.opcode, IBV_WR_SEND);
 		assert_int_equal(done.flags, IBV_SEND_SIGNALED | fence);
 		assert_int_equal(fixture_sent(&fixture, 2).type, MSG_DONE);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -93,8 +92,7 @@ static void say_what_is_true(struct fixture *fixture)
 		assert_int_equal(done.length, sizeof("ours"));
 		assert_true(digest_equal(&done.digest, &digest));
 	}
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 }
 
 static void messages_have_the_right_contents(void **state)
@@ -115,8 +113,7 @@ static void the_first_message_names_our_file(void **state)
 	region = fixture_sent(&fixture, 0);
 	assert_int_equal(region.text_size, strlen("status"));
 	assert_memory_equal(region.text, "status", strlen("status"));
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* With a tutorial peer: the operation goes where its MSG_MR said, no longer than both ends allow. */
@@ -149,8 +146,7 @@ static void tutorial_rdma_is_as_agreed(void **state)
 		assert_int_equal(rdma.remote_address, (uintptr_t)fixture.peer_memory);
 		assert_int_equal(rdma.rkey, PEER_RKEY);
 		fixture_complete(&fixture, IBV_WC_SUCCESS);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 }
 
@@ -163,8 +159,7 @@ static void a_small_tutorial_region_is_refused(void **state)
 	fixture_start_data(&fixture, sizeof("ours") - 1);
 	assert_int_equal(fake_sends(fixture.id), 1);
 	assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 	assert_int_equal(fixture.outcome.kind, FAILURE_PROTOCOL);
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 	assert_non_null(strstr(fixture.outcome.evidence, "its region has 4 bytes"));
@@ -177,14 +172,11 @@ static void the_passive_side_waits(void **state)
 	struct message region;
 
 	(void)state;
-	fixture_start(&fixture);
-	region = fixture_peer_region(&fixture, PEER_MEMORY);
-	fixture_establish(&fixture);
+	region = fixture_start_established(&fixture, PEER_MEMORY);
 	assert_int_equal(fake_sends(fixture.id), 0);
 	fixture_receive(&fixture, &region);
 	assert_int_equal(fake_sends(fixture.id), 1);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 /* The active end's first message may come before rdmacm reports the connection at the passive one. */
@@ -202,8 +194,7 @@ static void a_message_may_precede_the_established_event(void **state)
 	assert_int_equal(fake_sends(fixture.id), 1);
 	fixture_complete(&fixture, IBV_WC_SUCCESS);
 	assert_true(fixture_find_rdma(&fixture, IBV_WR_RDMA_WRITE_WITH_IMM) > 0);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 static void data_waits_for_the_msg_done_of_a_tutorial_peer(void **state)
@@ -215,8 +206,7 @@ static void data_waits_for_the_msg_done_of_a_tutorial_peer(void **state)
 	assert_int_equal(fake_sends(fixture.id), 1);
 	fixture_receive(&fixture, &(struct message){.type = MSG_DONE});
 	assert_int_equal(fake_sends(fixture.id), 3);
-	fixture_close(&fixture, NULL);
-	fixture_stop(&fixture);
+	fixture_end(&fixture);
 }
 
 int main(void)

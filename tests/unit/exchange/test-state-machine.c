@@ -1,7 +1,7 @@
 /*
  * The state machine in every order of events that two correct ends can produce.
  *
- * From the start of a world (exchange-model.h), walk() tries everything that can happen next, then
+ * From the start of a world (state-machine-model.h), walk() tries everything that can happen next, then
  * everything that can happen after that, and so on until every reachable world has been seen. In
  * some walks our ends may also give up, or lose the connection, at any time.
  *
@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "protocol/digest.h"
+#include "tests/unit/exchange/seen-states.h"
 #include "tests/unit/exchange/state-machine-model.h"
 #include "tests/unit/unit.h"
 
@@ -21,11 +21,7 @@
 /* What every end of ours does with a secret, up to there. */
 #define ALL_WITH_SECRET (ALL_ACTIONS | ACTION_SEND_PROOF)
 
-/* The worlds seen, by their digests, and which states of our machines were among them. */
-#define SEEN_MAX (1 << 18)
-
-static struct digest seen[SEEN_MAX];
-static size_t seen_count;
+/* Which states of our machines the walks have reached. */
 static bool sent_seen[SENT_ABORT + 1], received_seen[RECEIVED_VERDICT + 1];
 
 /* May this event come to our end now? More than can_occur(): the peer's speed is not ours to know.
@@ -35,7 +31,7 @@ static bool is_right(const struct end *end, enum exchange_event event)
 	unsigned int received = end->received & ~(1U << WORK_PROOF);
 	bool proved = !end->machine.secret || end->received & 1 << WORK_PROOF;
 	/* With a secret the passive end only answers. */
-	bool control_sessions = end->machine.secret && end->machine.active;
+	bool only_answers = end->machine.secret && end->machine.active;
 
 	switch (event) {
 	case EVENT_SENT_PROOF:
@@ -50,9 +46,9 @@ static bool is_right(const struct end *end, enum exchange_event event)
 		return (received & 1 << WORK_DONE) && !end->delivered;
 	case EVENT_UNAUTHENTICATED:
 	case EVENT_RECEIVED_PROOF:
-		return !proved && (!control_sessions || has_posted(end, WORK_PROOF));
+		return !proved && (!only_answers || has_posted(end, WORK_PROOF));
 	case EVENT_RECEIVED_MR:
-		return proved && received == 0 && (!control_sessions || has_posted(end, WORK_MR));
+		return proved && received == 0 && (!only_answers || has_posted(end, WORK_MR));
 	case EVENT_RECEIVED_DONE: /* the peer answers our MSG_MR */
 		return received == 1 << WORK_MR && has_posted(end, WORK_MR);
 	case EVENT_RECEIVED_VERDICT: /* the peer answers our MSG_DONE; the tutorial's knows none */
@@ -197,31 +193,11 @@ static void check_final(const struct world *world)
 	}
 }
 
-static bool is_new(const struct world *world)
-{
-	static const struct digest none;
-	const struct digest digest = digest_of(world, sizeof(*world));
-	size_t place;
-
-	memcpy(&place, digest.bytes, sizeof(place));
-	for (;; place++) {
-		struct digest *slot = &seen[place % SEEN_MAX];
-
-		if (digest_equal(slot, &digest))
-			return false;
-		if (!digest_equal(slot, &none))
-			continue;
-		*slot = digest;
-		assert_true(++seen_count < SEEN_MAX / 2);
-		return true;
-	}
-}
-
 static void walk(const struct world *world)
 {
 	bool final = true;
 
-	if (!is_new(world))
+	if (!seen_add(world, sizeof(*world)))
 		return;
 	check_end(&world->ends[0], &world->ends[1]);
 	check_end(&world->ends[1], &world->ends[0]);
@@ -242,11 +218,10 @@ static void walk(const struct world *world)
 
 static void walk_from_start(struct world world, size_t at_least)
 {
-	memset(seen, 0, sizeof(seen));
-	seen_count = 0;
+	seen_clear();
 	walk(&world);
 	/* A walk that is cut short would pass as well. */
-	assert_true(seen_count >= at_least);
+	assert_true(seen_count() >= at_least);
 }
 
 static void ends_well_between_our_programs(void **state)

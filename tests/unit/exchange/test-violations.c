@@ -41,8 +41,7 @@ static void inconsistent_sizes_are_refused(void **state)
 		} else {
 			assert_int_equal(
 				fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_VERIFIED);
-			fixture_close(&fixture, NULL);
-			fixture_stop(&fixture);
+			fixture_end(&fixture);
 		}
 	}
 }

@@ -132,8 +132,7 @@ static void a_replayed_proof_is_refused(void **state)
 		recorded = fixture_proof(&peer);
 		fixture_receive(&before, &recorded);
 		assert_true(fixture_events(&before) & CONNECTION_AUTHENTICATED);
-		fixture_close(&before, NULL);
-		fixture_stop(&before);
+		fixture_end(&before);
 		fixture_start_passive(&after, &replayer, secret);
 		fixture_receive(&after, &recorded);
 		/* Then nothing helps any more, not even the right one. */
@@ -290,8 +289,7 @@ static void a_signed_verdict_is_believed(void **state)
 			ours.digest.bytes));
 		theirs = verdict_of(&peer, VERDICT_VERIFIED);
 		fixture_receive(&fixture, &theirs);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_false(failure_is_set(&fixture.outcome));
 		assert_non_null(strstr(fixture.printed, "remote buffer: " PEER_TEXT "\n"));
 	}
@@ -329,8 +327,7 @@ static void data_changed_in_transit_is_damaged(void **state)
 			ours.digest.bytes));
 		theirs = verdict_of(&peer, VERDICT_VERIFIED);
 		fixture_receive(&fixture, &theirs);
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 		assert_null(strstr(fixture.printed, "remote buffer"));
 	}

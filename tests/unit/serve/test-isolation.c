@@ -34,8 +34,7 @@ static void check_guards(struct fixture *fixture)
 		assert_int_equal(connection->incoming.start[i], 0);
 	for (size_t i = source_size(connection->source); i < connection->outgoing.mapped; i++)
 		assert_int_equal(connection->outgoing.start[i], 0);
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 }
 
 static void memory_lies_between_guard_pages_and_is_zero(void **state)
@@ -71,8 +70,7 @@ static void check_rights(struct fixture *fixture)
 		opens(connection->incoming.mr->rkey), writes ? IBV_ACCESS_REMOTE_WRITE : 0);
 	assert_int_equal(opens(connection->outgoing.mr->rkey), writes ? 0 : IBV_ACCESS_REMOTE_READ);
 	assert_int_equal(opens(connection->control.mr->rkey), 0);
-	fixture_close(fixture, NULL);
-	fixture_stop(fixture);
+	fixture_end(fixture);
 }
 
 static void one_region_has_the_one_right_of_the_mode(void **state)
@@ -173,8 +171,7 @@ static void a_ring_for_reads_waits_for_the_proof(void **state)
 		fixture_receive(&fixture, &message);
 		assert_true(region_is_reachable(&fixture.connection->incoming));
 		assert_true(region_is_reachable(&fixture.connection->outgoing));
-		fixture_close(&fixture, NULL);
-		fixture_stop(&fixture);
+		fixture_end(&fixture);
 	}
 	secret_free(secret);
 }

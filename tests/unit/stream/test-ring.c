@@ -25,7 +25,7 @@ static void ring_from(struct ring *ring, size_t size, uint64_t position)
 	ring->filled = ring->freed = position;
 }
 
-static void slots_follow_from_positions(void **state)
+static void addresses_follow_from_positions(void **state)
 {
 	struct ring ring;
 
@@ -156,6 +156,8 @@ static void stopping_ends_all_waits(void **state)
 				ring_end(&ring);
 			ring_stop(&ring);
 			ring_stop(&ring);
+			ring_begin(&ring);
+			assert_int_equal(ring_await_begin(&ring), RING_STOPPED);
 			assert_int_equal(ring_await_space(&ring, 4, &span), RING_STOPPED);
 			assert_int_equal(ring_await_data(&ring, 4, &span), RING_STOPPED);
 			assert_int_equal(ring_await_data(&ring, 4, &span), RING_STOPPED);
@@ -264,6 +266,14 @@ static void *await_data(void *argument)
 	return NULL;
 }
 
+static void *await_begin(void *argument)
+{
+	struct filler *filler = argument;
+
+	filler->wait = ring_await_begin(&filler->ring);
+	return NULL;
+}
+
 /* Runs a wait in a ring that is full or empty, and then does what ends it. */
 static enum ring_wait wait_until(void *(*run)(void *), size_t level, void (*action)(struct ring *))
 {
@@ -299,13 +309,15 @@ static void sleepers_are_woken(void **state)
 		assert_int_equal(wait_until(await_data, 0, ring_stop), RING_STOPPED);
 		assert_int_equal(wait_until(await_data, 0, ring_end), RING_ENDED);
 		assert_int_equal(wait_until(await_data, 0, fill_one), RING_READY);
+		assert_int_equal(wait_until(await_begin, 0, ring_begin), RING_READY);
+		assert_int_equal(wait_until(await_begin, 0, ring_stop), RING_STOPPED);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slots_follow_from_positions),
+		cmocka_unit_test(addresses_follow_from_positions),
 		cmocka_unit_test(starts_empty),
 		cmocka_unit_test(spans_are_right_at_every_level),
 		cmocka_unit_test(frees_forwards_only),
