@@ -91,7 +91,7 @@ start_server() {
 # ends_with STATUS PID: that child of ours ends in time, with that status.
 ends_with() {
 	local got=0
-	wait_until gone "$2" || return 1
+	wait_until gone "$2" || fail "process $2 still runs:"$'\n'"$(stacks "$2")"$'\n'"$(said)" || return 1
 	wait "$2" || got=$?
 	[ "$got" -eq "$1" ] ||
 		fail "process $2 ended with $got, not $1: $(said)"
@@ -101,6 +101,14 @@ ends_with() {
 said() { tail -v -n 50 "$OUT" "$ERR" "$LOG" "$ERRORS" "$DIR/peer" 2>/dev/null; }
 
 gone() { ! kill -0 "$1"; }
+
+# stacks PID: where each of its threads waits in the kernel.
+stacks() {
+	local task
+	for task in "/proc/$1/task"/*; do
+		echo "$(<"$task/comm") ${task##*/}: $(sed -n '2,3p' "$task/status" | paste -s) $(cat "$task/stack")"
+	done
+}
 
 # server_ends STATUS: by itself.
 server_ends() {
