@@ -48,8 +48,8 @@ static bool wait_for(sem_t *semaphore, int milliseconds)
 }
 
 /* Asks the name service, which cannot be interrupted, on a thread that can be left behind. */
-static int look_up_host(const char *host, const struct addrinfo *hints,
-	const char *service, int milliseconds, struct addrinfo **list)
+static int look_up_host(const char *host, const struct addrinfo *hints, const char *service,
+	int milliseconds, struct addrinfo **list)
 {
 	struct lookup *lookup = calloc(1, sizeof(*lookup));
 	pthread_t thread;

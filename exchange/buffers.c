@@ -54,7 +54,8 @@ int connection_create_region(struct connection *connection, struct region *regio
 
 struct region *connection_exposed(struct connection *connection)
 {
-	return connection->mover->exposes_incoming ? &connection->incoming : &connection->outgoing;
+	return connection->mover->exposes == EXPOSES_INCOMING ? &connection->incoming
+							      : &connection->outgoing;
 }
 
 static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)

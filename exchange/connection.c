@@ -97,7 +97,7 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	bool shares = queue_limits_are_for_texts(&connection->limits);
 	int error;
 
-	if (shares && mover->exposes_incoming)
+	if (shares && mover->exposes == EXPOSES_INCOMING)
 		error = share_control(
 			connection, &connection->outgoing, &connection->outgoing_ring);
 	else
@@ -105,7 +105,7 @@ static int make_rings(struct connection *connection, struct failure *failure)
 			ring_size(connection, ours, theirs), mover->outgoing_access, failure);
 	if (error)
 		return -1;
-	if (shares && !mover->exposes_incoming && !remote)
+	if (shares && mover->exposes == EXPOSES_OUTGOING && !remote)
 		error = share_control(
 			connection, &connection->incoming, &connection->incoming_ring);
 	else
@@ -128,7 +128,8 @@ static int start_workers(struct connection *connection, struct failure *failure)
 
 	connection->source_listener =
 		(struct worker_listener){worker_progressed, source_ended, connection};
-	connection->sink_listener = (struct worker_listener){worker_progressed, sink_ended, connection};
+	connection->sink_listener =
+		(struct worker_listener){worker_progressed, sink_ended, connection};
 	error = sink_open(
 		&connection->sink, &connection->settings->output_file, connection->theirs.size);
 	if (!error)

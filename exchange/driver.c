@@ -15,8 +15,8 @@
 
 #include "base/explain.h"
 #include "base/text.h"
-#include "exchange/internal.h"
 #include "exchange/movers.h"
+#include "exchange/stream.h"
 
 /* Batches of completions before it is another connection's turn. */
 #define BATCHES 16
@@ -39,7 +39,8 @@ static enum exchange_event send_region(struct connection *connection)
 	message.address = (uintptr_t)exposed->start;
 	message.length = exposed->size;
 	message.rkey = exposed->mr->rkey;
-	connection->mover->describe_region(connection, &message);
+	if (connection->mover->describe_region)
+		connection->mover->describe_region(connection, &message);
 	return connection_send(connection, OPERATION_MR, &message, IBV_SEND_SIGNALED);
 }
 
@@ -55,10 +56,13 @@ static enum exchange_event start_data(struct connection *connection)
 
 static enum exchange_event send_done(struct connection *connection)
 {
+	const struct mover *mover = connection->mover;
 	struct message message = {.type = MSG_DONE};
-	unsigned int flags = connection->mover->describe_done(connection, &message);
 
-	return connection_send(connection, OPERATION_DONE, &message, IBV_SEND_SIGNALED | flags);
+	if (mover->describe_done)
+		mover->describe_done(connection, &message);
+	return connection_send(
+		connection, OPERATION_DONE, &message, IBV_SEND_SIGNALED | mover->done_flags);
 }
 
 static enum exchange_event send_verdict(struct connection *connection)
@@ -107,7 +111,7 @@ static enum exchange_event act(struct connection *connection, unsigned int actio
 		event = first(event, start_data(connection));
 	if (actions & ACTION_SEND_DONE)
 		event = first(event, send_done(connection));
-	if (actions & ACTION_DELIVER)
+	if ((actions & ACTION_DELIVER) && connection->mover->deliver)
 		connection->mover->deliver(connection);
 	if (actions & ACTION_SEND_VERDICT)
 		event = first(event, send_verdict(connection));
@@ -163,13 +167,52 @@ static void drive(struct connection *connection, enum exchange_event event)
 		event = step(connection, event);
 }
 
-/* Moves whatever may be moved. Returns true if more could be, but others have their turn first. */
+/* Moves our data, and notices its end. */
+static enum exchange_event send_data(struct connection *connection)
+{
+	enum exchange_event event = EVENT_NONE;
+
+	if (connection->exchange.sent != SENDING_DATA)
+		return EVENT_NONE;
+	connection->more |= connection->mover->send(connection, &event);
+	return event == EVENT_NONE ? stream_end_sending(connection) : event;
+}
+
+/* Requests the peer's data if the mover does, and notices its end. */
+static enum exchange_event receive_data(struct connection *connection)
+{
+	enum exchange_event event = EVENT_NONE;
+
+	if (connection->mover->receive)
+		connection->more |= connection->mover->receive(connection, &event);
+	return event == EVENT_NONE ? stream_end_receiving(connection) : event;
+}
+
+/* Moves both streams as far as possible now. Returns the first event that follows. */
+static enum exchange_event move_streams(struct connection *connection)
+{
+	enum exchange_event event;
+
+	if (!connection->streaming || connection->exchange.ended ||
+		connection->life != CONNECTION_OPEN)
+		return EVENT_NONE;
+	/* Credit first: it must not wait in the send queue behind all that can be moved now. */
+	event = stream_give_credit(connection);
+	if (event == EVENT_NONE)
+		event = send_data(connection);
+	if (event == EVENT_NONE)
+		event = receive_data(connection);
+	stream_record_progress(connection);
+	return event;
+}
+
+/* Moves the streams until no event follows. Returns true if they stopped to give others their turn. */
 static bool advance(struct connection *connection)
 {
 	enum exchange_event event;
 
 	connection->more = false;
-	while ((event = connection->mover->advance(connection)) != EVENT_NONE)
+	while ((event = move_streams(connection)) != EVENT_NONE)
 		drive(connection, event);
 	return connection->more;
 }

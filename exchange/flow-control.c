@@ -46,7 +46,7 @@ static uint64_t next_write(
 
 size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
 {
-	uint64_t bytes = flow->writes ? next_write(flow, sender, filled) : 0;
+	uint64_t bytes = next_write(flow, sender, filled);
 
 	sender->written += bytes;
 	return (size_t)bytes;
@@ -54,14 +54,14 @@ size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t 
 
 bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
 {
-	uint64_t position = flow->writes ? sender->written : filled;
+	uint64_t unannounced = sender->written - sender->announced;
 
-	if (position == sender->announced || !may_announce(flow, sender))
+	if (unannounced == 0 || !may_announce(flow, sender))
 		return false;
-	if (flow->writes && position - sender->announced < (uint64_t)FLOW_TOGETHER * flow->chunk &&
+	if (unannounced < (uint64_t)FLOW_TOGETHER * flow->chunk &&
 		next_write(flow, sender, filled) > 0)
 		return false;
-	sender->announced = position;
+	sender->announced = sender->written;
 	sender->pieces++;
 	return true;
 }
@@ -84,7 +84,7 @@ bool flow_receive_announcement(
 		return false;
 	receiver->announced = position;
 	receiver->pieces++;
-	if (flow->writes)
+	if (!flow->fetched)
 		receiver->arrived = position;
 	return true;
 }
@@ -95,7 +95,7 @@ static uint64_t next_read(
 	uint64_t bytes = smaller(receiver->announced - receiver->requested, flow->chunk);
 	uint64_t in_flight = receiver->requested - receiver->arrived;
 
-	if (flow->writes || receiver->reads - receiver->reads_complete >= flow->reads)
+	if (receiver->reads - receiver->reads_complete >= flow->reads)
 		return 0;
 	bytes = smaller(bytes, to_end(flow->exposed, receiver->requested));
 	bytes = smaller(bytes, to_end(flow->local, receiver->requested));
@@ -130,8 +130,8 @@ static uint64_t share_of(uint64_t all)
 
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)
 {
-	/* A place that was WRITTEN is free when it is emptied; one that was READ, at once. */
-	uint64_t position = flow->writes ? freed : receiver->arrived;
+	/* A place that was READ is free at once; one that was written to, when it is emptied. */
+	uint64_t position = flow->fetched ? receiver->arrived : freed;
 
 	if (position - receiver->credited < share_of(flow->exposed) &&
 		receiver->pieces - receiver->pieces_credited < share_of(flow->depth))

@@ -26,13 +26,13 @@ struct flow {
 	uint32_t chunk;   /* the most that one WRITE or READ moves */
 	uint32_t
 		depth; /* pieces that may be announced and not credited: receives at the receiver */
-	bool writes;   /* write mode */
-	uint32_t reads; /* read mode: READs in flight */
+	bool fetched;  /* the receiver READs what is announced; otherwise it is there already */
+	uint32_t reads; /* of a stream that is fetched: READs in flight */
 };
 
 /* The sender's end. */
 struct flow_sender {
-	uint64_t written;   /* write mode: bytes that WRITEs were posted for */
+	uint64_t written; /* bytes that may be announced: WRITEs are posted, or they may be READ */
 	uint64_t announced; /* bytes that were announced to the receiver */
 	uint64_t credited;  /* bytes that it gave credit for */
 	uint64_t pieces, pieces_credited;
@@ -40,8 +40,8 @@ struct flow_sender {
 
 /* The receiver's end. */
 struct flow_receiver {
-	uint64_t announced; /* bytes that we know of; in write mode they are here */
-	uint64_t requested; /* read mode: bytes that READs were posted for */
+	uint64_t announced; /* bytes that we know of */
+	uint64_t requested; /* bytes that READs were posted for */
 	uint64_t arrived;   /* bytes that are here */
 	uint64_t credited;  /* bytes that we gave credit for */
 	uint64_t pieces, pieces_credited;
@@ -52,15 +52,15 @@ struct flow_receiver {
 uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream);
 
 /*
- * Write mode: the size of the next WRITE, 0 if there is none now, when the stream is in our ring up
- * to `filled`. What is returned counts as written.
+ * The size of the next WRITE, 0 if there is none now, when the stream is in our ring up to `filled`.
+ * What is returned counts as written.
  */
 size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
 /*
- * Whether to announce now what is written (write mode) or in our ring (read mode), up to `filled` or
- * what credit allows. Not of every WRITE, as each piece costs the receiver a receive and may wake
- * it, but before nothing more can be written. If so, it counts as told: sender->told is the position.
+ * Whether to announce now what is written, when the stream is in our ring up to `filled`. Not after
+ * every WRITE, because each piece takes one of the receiver's receives and may wake it, but always
+ * before nothing more can be written. If so, it counts as announced, up to sender->announced.
  */
 bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 

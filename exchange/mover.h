@@ -16,36 +16,38 @@
 
 struct connection;
 
+/* The region that the peer may access. */
+enum mover_exposes {
+	EXPOSES_INCOMING, /* it WRITEs its data there */
+	EXPOSES_OUTGOING, /* it READs our data there */
+};
+
 struct mover {
 	bool tutorial; /* the peer is a program of the tutorial: no hello, files or digests */
 	bool reads;    /* needs RDMA READ */
 	int outgoing_access, incoming_access; /* rights of the regions, enum ibv_access_flags */
-	bool exposes_incoming; /* the peer may access our incoming region; else the outgoing one */
+	enum mover_exposes exposes;
 	enum exchange_received
-		done_with; /* the peer's message after which it needs our region no more */
+		done_with;       /* the peer's message after which it needs our region no more */
+	unsigned int done_flags; /* of the work request that sends MSG_DONE, enum ibv_send_flags */
 
-	/* Adds what our MSG_MR says beyond the region. */
+	/* Adds what our MSG_MR says beyond the region. NULL: nothing. */
 	void (*describe_region)(struct connection *connection, struct message *message);
 	/* The peer's MSG_MR arrived: returns EVENT_RECEIVED_MR, or why the exchange cannot go on. */
 	enum exchange_event (*prepare)(struct connection *connection);
 	/* Our data may go: both MSG_MR are there. */
 	enum exchange_event (*start)(struct connection *connection);
-	/* Moves whatever may be moved now; called again until it returns EVENT_NONE. */
-	enum exchange_event (*advance)(struct connection *connection);
 	/* Streams: moves or announces our data as far as credit goes. True if it stopped earlier. */
 	bool (*send)(struct connection *connection, enum exchange_event *event);
-	/* Streams: requests the peer's announced data. True if it stopped before there was none. */
+	/* Streams: requests the peer's announced data. True if it stopped earlier. NULL: nothing to do. */
 	bool (*receive)(struct connection *connection, enum exchange_event *event);
-	/* Streams: the peer has freed our data up to this position, or announced its own. */
-	void (*credited)(struct connection *connection, uint64_t position);
-	void (*announced)(struct connection *connection, uint64_t before);
 	/* The WRITE or READ of that send number is complete, and those before it. */
 	void (*completed)(struct connection *connection, uint64_t number);
-	/* Adds what our MSG_DONE says. Returns flags for its work request. */
-	unsigned int (*describe_done)(struct connection *connection, struct message *message);
+	/* Adds what our MSG_DONE says. NULL: nothing. */
+	void (*describe_done)(struct connection *connection, struct message *message);
 	/* The peer's MSG_DONE arrived: returns EVENT_RECEIVED_DONE, or why not. */
 	enum exchange_event (*peer_done)(struct connection *connection);
-	/* Both sides' data is in place: shows the peer's. */
+	/* Both sides' data is in place: shows the peer's. NULL: a stream is delivered as it ends. */
 	void (*deliver)(struct connection *connection);
 };
 

@@ -4,14 +4,14 @@
  */
 #include "exchange/stream.h"
 
-/* Announces our data: the peer fetches it. */
+/* Announces our data: the peer fetches it out of our ring. */
 static bool send_data(struct connection *connection, enum exchange_event *event)
 {
 	struct flow_sender *sender = &connection->sender;
-	uint64_t filled = ring_level(&connection->outgoing_ring).filled;
 
+	sender->written = ring_level(&connection->outgoing_ring).filled;
 	if (connection_capacity(connection) > 0 &&
-		flow_announce(&connection->outflow, sender, filled))
+		flow_announce(&connection->outflow, sender, sender->written))
 		*event = stream_announce(connection, sender->announced);
 	return false;
 }
@@ -57,42 +57,26 @@ static bool request_data(struct connection *connection, enum exchange_event *eve
 	return *event == EVENT_NONE && posted == STREAM_BURST;
 }
 
-static void credited(struct connection *connection, uint64_t position)
-{
-	ring_free_to(&connection->outgoing_ring, position);
-}
-
-/* Announced data is not here yet. */
-static void announced(struct connection *connection, uint64_t before)
-{
-	(void)connection;
-	(void)before;
-}
-
 static void completed(struct connection *connection, uint64_t number)
 {
 	const struct mark *mark = stream_mark(connection, number);
-	uint64_t before = connection->receiver.arrived;
 
 	flow_arrived(&connection->receiver, mark->position, mark->reads);
-	stream_arrived(connection, before);
+	stream_arrived(connection);
 }
 
 const struct mover read_mover = {
 	.reads = true,
+	.exposes = EXPOSES_OUTGOING,
 	.outgoing_access = IBV_ACCESS_REMOTE_READ,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE,
 	.done_with = RECEIVED_VERDICT,
 	.describe_region = stream_describe_region,
 	.prepare = stream_prepare,
 	.start = stream_start,
-	.advance = stream_advance,
 	.send = send_data,
 	.receive = request_data,
-	.credited = credited,
-	.announced = announced,
 	.completed = completed,
 	.describe_done = stream_describe_done,
 	.peer_done = stream_peer_done,
-	.deliver = stream_deliver,
 };

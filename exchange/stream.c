@@ -25,11 +25,11 @@ static struct flow make_flow(const struct connection *connection, bool ours)
 	const struct mover *mover = connection->mover;
 	const struct ring *ring = ours ? &connection->outgoing_ring : &connection->incoming_ring;
 	uint64_t size = ours ? source_size(connection->source) : connection->theirs.size;
-	bool peer_exposes = ours == mover->exposes_incoming;
+	bool peer_exposes = ours == (mover->exposes == EXPOSES_INCOMING);
 	struct flow flow = {
 		.exposed = peer_exposes ? peer->length : ring->size,
 		.local = ring->size,
-		.writes = !mover->reads,
+		.fetched = mover->reads,
 		.reads = connection->initiator_depth,
 		.depth = ours ? peer->depth : connection->limits.depth,
 	};
@@ -79,13 +79,12 @@ enum exchange_event stream_start(struct connection *connection)
 	return EVENT_NONE;
 }
 
-unsigned int stream_describe_done(struct connection *connection, struct message *message)
+void stream_describe_done(struct connection *connection, struct message *message)
 {
 	const char *why;
 
 	source_result(connection->source, &message->digest, &why);
 	message->length = connection->sender.announced;
-	return 0;
 }
 
 enum exchange_event stream_announce(struct connection *connection, uint64_t position)
@@ -108,8 +107,7 @@ const struct mark *stream_mark(const struct connection *connection, uint64_t num
 	return &connection->marks[number % connection->limits.sends];
 }
 
-/* Notices the end of our data, or that it cannot be read. */
-static enum exchange_event end_sending(struct connection *connection)
+enum exchange_event stream_end_sending(struct connection *connection)
 {
 	struct ring_level level = ring_level(&connection->outgoing_ring);
 	struct digest digest;
@@ -125,13 +123,13 @@ static enum exchange_event end_sending(struct connection *connection)
 	return connection->sender.announced == level.filled ? EVENT_DATA_POSTED : EVENT_NONE;
 }
 
-/* Gives credit if it is due. After the end of its stream the peer needs none. */
-static enum exchange_event give_credit(struct connection *connection)
+enum exchange_event stream_give_credit(struct connection *connection)
 {
 	struct flow_receiver *receiver = &connection->receiver;
 	uint64_t freed = ring_level(&connection->incoming_ring).freed;
 	struct message message = {.type = MSG_CREDIT};
 
+	/* After the end of its stream the peer needs no credit. */
 	if (connection->exchange.received != RECEIVED_MR || connection_capacity(connection) == 0 ||
 		!flow_give_credit(&connection->inflow, receiver, freed))
 		return EVENT_NONE;
@@ -140,12 +138,14 @@ static enum exchange_event give_credit(struct connection *connection)
 	return connection_send(connection, OPERATION_CREDIT, &message, 0);
 }
 
-void stream_arrived(struct connection *connection, uint64_t before)
+void stream_arrived(struct connection *connection)
 {
-	struct flow_receiver *receiver = &connection->receiver;
+	uint64_t arrived = connection->receiver.arrived;
+	uint64_t filled = ring_level(&connection->incoming_ring).filled;
 
-	ring_fill(&connection->incoming_ring, (size_t)(receiver->arrived - before));
-	atomic_store_explicit(&connection->received_bytes, receiver->arrived, memory_order_relaxed);
+	if (arrived > filled)
+		ring_fill(&connection->incoming_ring, (size_t)(arrived - filled));
+	atomic_store_explicit(&connection->received_bytes, arrived, memory_order_relaxed);
 }
 
 /* All of the peer's data arrived, and its MSG_DONE. */
@@ -178,7 +178,7 @@ static void show(struct connection *connection)
 }
 
 /* Takes the sink's verdict. */
-static enum exchange_event end_receiving(struct connection *connection)
+static enum exchange_event take_verdict(struct connection *connection)
 {
 	const char *why;
 	int error;
@@ -219,11 +219,15 @@ static enum exchange_event finish_sink(struct connection *connection)
 	return EVENT_NONE;
 }
 
-/*
- * Records, for whoever looks for idle connections, what moved and whom the exchange waits for. What
- * the sink has freed counts when there is credit for it: of the last bytes we may hear much later.
- */
-static void record_progress(struct connection *connection)
+enum exchange_event stream_end_receiving(struct connection *connection)
+{
+	enum exchange_event event = finish_sink(connection);
+
+	return event == EVENT_NONE ? take_verdict(connection) : event;
+}
+
+/* What the sink has freed counts when credit is given for it, so the last bytes may count much later. */
+void stream_record_progress(struct connection *connection)
 {
 	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
 			    connection->receiver.credited + connection->exchange.delivered;
@@ -231,50 +235,11 @@ static void record_progress(struct connection *connection)
 	if (progress != connection->progress)
 		atomic_store(&connection->last_progress, deadline_now());
 	connection->progress = progress;
+	atomic_store_explicit(
+		&connection->sent_bytes, connection->sender.announced, memory_order_relaxed);
 	atomic_store(&connection->waits_for_source, connection->exchange.sent == SENDING_DATA);
 	atomic_store(&connection->waits_for_sink,
 		connection->sink_knows_end && !connection->exchange.delivered);
-}
-
-/* Moves our data, and notices its end. */
-static enum exchange_event send_data(struct connection *connection)
-{
-	enum exchange_event event = EVENT_NONE;
-
-	if (connection->exchange.sent != SENDING_DATA)
-		return EVENT_NONE;
-	connection->more |= connection->mover->send(connection, &event);
-	atomic_store_explicit(
-		&connection->sent_bytes, connection->sender.announced, memory_order_relaxed);
-	return event == EVENT_NONE ? end_sending(connection) : event;
-}
-
-/* Requests the peer's data, and notices its end. */
-static enum exchange_event receive_data(struct connection *connection)
-{
-	enum exchange_event event = EVENT_NONE;
-
-	connection->more |= connection->mover->receive(connection, &event);
-	if (event == EVENT_NONE)
-		event = finish_sink(connection);
-	return event == EVENT_NONE ? end_receiving(connection) : event;
-}
-
-enum exchange_event stream_advance(struct connection *connection)
-{
-	enum exchange_event event;
-
-	if (!connection->streaming || connection->exchange.ended ||
-		connection->life != CONNECTION_OPEN)
-		return EVENT_NONE;
-	/* Credit first: it must not wait in the send queue behind all that can be moved now. */
-	event = give_credit(connection);
-	if (event == EVENT_NONE)
-		event = send_data(connection);
-	if (event == EVENT_NONE)
-		event = receive_data(connection);
-	record_progress(connection);
-	return event;
 }
 
 /* What is wrong with data that the peer announces up to this position, or EVENT_NONE. */
@@ -298,7 +263,6 @@ static enum exchange_event refuse_announcement(struct connection *connection, ui
 enum exchange_event stream_announced(struct connection *connection, uint64_t position)
 {
 	struct flow_receiver *receiver = &connection->receiver;
-	uint64_t before = receiver->arrived;
 	enum exchange_event event = refuse_announcement(connection, position);
 
 	if (event != EVENT_NONE)
@@ -306,7 +270,7 @@ enum exchange_event stream_announced(struct connection *connection, uint64_t pos
 	if (!flow_receive_announcement(&connection->inflow, receiver, position))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"it sent data up to byte %" PRIu64 ", which we did not allow", position);
-	connection->mover->announced(connection, before);
+	stream_arrived(connection);
 	return EVENT_NONE;
 }
 
@@ -326,7 +290,9 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"it gave credit up to byte %" PRIu64 ", which it does not have",
 			credit->length);
-	connection->mover->credited(connection, credit->length);
+	/* What the peer READ out of our ring is free now; what we WROTE was, when the WRITE completed. */
+	if (connection->mover->exposes == EXPOSES_OUTGOING)
+		ring_free_to(&connection->outgoing_ring, credit->length);
 	return EVENT_NONE;
 }
 
@@ -342,9 +308,4 @@ enum exchange_event stream_peer_done(struct connection *connection)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"it sent less than the %" PRIu64 " bytes that it announced", promised);
 	return EVENT_RECEIVED_DONE;
-}
-
-void stream_deliver(struct connection *connection)
-{
-	(void)connection; /* stream_advance() does, when all data arrived */
 }

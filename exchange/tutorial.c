@@ -8,12 +8,6 @@
 #include "base/text.h"
 #include "exchange/internal.h"
 
-static void describe_region(struct connection *connection, struct message *message)
-{
-	(void)connection;
-	(void)message;
-}
-
 static enum exchange_event prepare(struct connection *connection)
 {
 	(void)connection;
@@ -63,32 +57,11 @@ static enum exchange_event read_region(struct connection *connection)
 	return move(connection, &connection->incoming, SINK_TEXT_SIZE, IBV_WR_RDMA_READ);
 }
 
-static enum exchange_event advance(struct connection *connection)
-{
-	(void)connection;
-	return EVENT_NONE;
-}
-
 static void completed(struct connection *connection, uint64_t number)
 {
 	(void)number;
 	/* The tutorial prints this of its RDMA, too. */
 	output_line(connection->settings->output, "send completed successfully.");
-}
-
-static unsigned int describe_write_done(struct connection *connection, struct message *message)
-{
-	(void)connection;
-	(void)message;
-	return 0;
-}
-
-/* MSG_DONE says that our READ is over: it must not overtake it. */
-static unsigned int describe_read_done(struct connection *connection, struct message *message)
-{
-	(void)connection;
-	(void)message;
-	return IBV_SEND_FENCE;
 }
 
 static enum exchange_event peer_done(struct connection *connection)
@@ -111,13 +84,10 @@ const struct mover tutorial_write_mover = {
 	.tutorial = true,
 	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-	.exposes_incoming = true,
-	.describe_region = describe_region,
+	.exposes = EXPOSES_INCOMING,
 	.prepare = prepare,
 	.start = write_text,
-	.advance = advance,
 	.completed = completed,
-	.describe_done = describe_write_done,
 	.peer_done = peer_done,
 	.deliver = deliver,
 };
@@ -125,14 +95,14 @@ const struct mover tutorial_write_mover = {
 const struct mover tutorial_read_mover = {
 	.tutorial = true,
 	.reads = true,
+	.exposes = EXPOSES_OUTGOING,
 	.outgoing_access = IBV_ACCESS_REMOTE_READ,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE,
-	.describe_region = describe_region,
 	.prepare = prepare,
 	.start = read_region,
-	.advance = advance,
 	.completed = completed,
-	.describe_done = describe_read_done,
+	/* MSG_DONE says that our READ is over, so it must not overtake the READ. */
+	.done_flags = IBV_SEND_FENCE,
 	.peer_done = peer_done,
 	.deliver = deliver,
 };

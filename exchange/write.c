@@ -56,22 +56,7 @@ static bool send_data(struct connection *connection, enum exchange_event *event)
 	return posted == STREAM_BURST;
 }
 
-/* The peer WRITEs: there is nothing to request. */
-/* NOLINTNEXTLINE(readability-non-const-parameter): struct mover has this signature */
-static bool request_data(struct connection *connection, enum exchange_event *event)
-{
-	(void)connection;
-	(void)event;
-	return false;
-}
-
-/* The completion of a WRITE frees its part of our ring, not the peer's credit. */
-static void credited(struct connection *connection, uint64_t position)
-{
-	(void)connection;
-	(void)position;
-}
-
+/* A completed WRITE frees its part of our ring. */
 static void completed(struct connection *connection, uint64_t number)
 {
 	ring_free_to(&connection->outgoing_ring, stream_mark(connection, number)->position);
@@ -80,18 +65,13 @@ static void completed(struct connection *connection, uint64_t number)
 const struct mover write_mover = {
 	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-	.exposes_incoming = true,
+	.exposes = EXPOSES_INCOMING,
 	.done_with = RECEIVED_DONE,
 	.describe_region = stream_describe_region,
 	.prepare = stream_prepare,
 	.start = stream_start,
-	.advance = stream_advance,
 	.send = send_data,
-	.receive = request_data,
-	.credited = credited,
-	.announced = stream_arrived,
 	.completed = completed,
 	.describe_done = stream_describe_done,
 	.peer_done = stream_peer_done,
-	.deliver = stream_deliver,
 };

@@ -153,8 +153,7 @@ static void arrives_in_common_sizes(void **state)
 /* One message for some WRITEs, as each costs a receive; but none is left untold. */
 static void announces_several_chunks_together(void **state)
 {
-	const struct flow flow = {
-		.exposed = 6400, .local = 6400, .chunk = 64, .depth = 64, .writes = true};
+	const struct flow flow = {.exposed = 6400, .local = 6400, .chunk = 64, .depth = 64};
 
 	(void)state;
 	for (uint64_t chunks = 1; chunks <= 20; chunks++) {
@@ -245,14 +244,14 @@ static void refuses_impossible_pieces(void **state)
 			uint64_t announced = credited + (bits >> 2 & 3), position = bits >> 4 & 15;
 			uint64_t pieces = bits >> 8 & 3;
 			struct flow flow = {
-				.exposed = 4, .local = 4, .depth = 2, .writes = bits >> 10 & 1};
+				.exposed = 4, .local = 4, .depth = 2, .fetched = bits >> 10 & 1};
 			struct flow_receiver receiver = {.announced = base + announced,
 				.arrived = base + credited,
 				.credited = base + credited,
 				.pieces = 10 + pieces,
 				.pieces_credited = 10};
 			bool good = position > announced && position - credited <= 4 && pieces < 2;
-			uint64_t arrived = good && flow.writes ? position : credited;
+			uint64_t arrived = good && !flow.fetched ? position : credited;
 
 			assert_int_equal(
 				flow_receive_announcement(&flow, &receiver, base + position), good);
@@ -266,8 +265,7 @@ static void refuses_distant_pieces(void **state)
 {
 	static const uint64_t far[] = {0, 1, 1 * GIB, 4 * GIB, 5 * GIB, 5 * GIB + 4097, 9 * GIB,
 		1ULL << 63, UINT64_MAX, UINT64_MAX - 4096};
-	const struct flow flow = {
-		.exposed = 4096, .local = 4096, .chunk = 64, .depth = 8, .writes = true};
+	const struct flow flow = {.exposed = 4096, .local = 4096, .chunk = 64, .depth = 8};
 	struct flow_receiver receiver = {.announced = 5 * GIB,
 		.arrived = 5 * GIB,
 		.credited = 5 * GIB,
@@ -286,8 +284,11 @@ static void gives_no_empty_credit(void **state)
 {
 	(void)state;
 	for (uint64_t less = 0; less < 8; less++) {
-		const struct flow flow = {
-			.exposed = UINT64_MAX - less, .local = 4096, .chunk = 64, .depth = 8};
+		const struct flow flow = {.exposed = UINT64_MAX - less,
+			.local = 4096,
+			.chunk = 64,
+			.depth = 8,
+			.fetched = true};
 		struct flow_receiver receiver = {.announced = 3, .arrived = 3, .pieces = 1};
 
 		assert_false(flow_give_credit(&flow, &receiver, 0));
