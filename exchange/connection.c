@@ -231,7 +231,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	connection->id = id;
 	connection->to_thread.about = connection->to_main.about = connection;
 	address_port_text(rdma_get_peer_addr(id), connection->peer);
-	exchange_init(&connection->exchange, settings->active, request && request->tutorial,
+	exchange_init(&connection->exchange, settings->active, connection->mover->rules,
 		settings->secret);
 	handshake_init(&connection->handshake, settings->secret,
 		settings->active ? SECRET_CLIENT : SECRET_SERVER);
@@ -256,7 +256,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 		"%s: %s mode on %s port %u, queue pair %u%s, "
 		"%u bytes at a time, %u in flight",
 		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
-		connection->mover->tutorial ? ", a program of the tutorial" : "",
+		connection->mover->rules->hello ? "" : ", a program of the tutorial",
 		connection->limits.chunk, connection->limits.depth);
 	make_hello(connection);
 	wakeup_queue_post(&device->wakeups, &connection->to_thread, THREAD_ADOPT);
@@ -273,7 +273,7 @@ struct rdma_conn_param connection_parameters(const struct connection *connection
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 
-	if (!connection->mover->tutorial) {
+	if (connection->mover->rules->hello) {
 		parameters.private_data = connection->hello_bytes;
 		parameters.private_data_len = connection->hello_size;
 	}

@@ -481,8 +481,8 @@ bool connection_take_events(struct connection *connection, unsigned int events)
 	bool more = false;
 
 	if (events & THREAD_TUTORIAL) {
-		connection->exchange.tutorial = true;
 		connection->mover = mover_find(connection->mode, true);
+		connection->exchange.rules = connection->mover->rules;
 	}
 	if (events & THREAD_ESTABLISHED) {
 		start_running(connection);

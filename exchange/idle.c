@@ -31,7 +31,7 @@ static enum exchange_event time_out(struct connection *connection, bool acknowle
 /* All is exchanged, and only the disconnect is missing. */
 static bool is_over(const struct connection *connection)
 {
-	return !connection->mover->tutorial && exchange_complete(&connection->exchange) &&
+	return connection->exchange.rules->verdicts && exchange_complete(&connection->exchange) &&
 	       connection->exchange.sent == SENT_ALL;
 }
 

@@ -23,8 +23,8 @@ enum mover_exposes {
 };
 
 struct mover {
-	bool tutorial; /* the peer is a program of the tutorial: no hello, files or digests */
-	bool reads;    /* needs RDMA READ */
+	const struct exchange_rules *rules;   /* of the messages around the data */
+	bool reads;                           /* needs RDMA READ */
 	int outgoing_access, incoming_access; /* rights of the regions, enum ibv_access_flags */
 	enum mover_exposes exposes;
 	enum exchange_received

@@ -41,13 +41,23 @@ static const struct received_row {
 		"MSG_VERDICT before it had our data"},
 };
 
-void exchange_init(struct exchange *exchange, bool active, bool tutorial, bool secret)
+const struct exchange_rules exchange_rules_ours = {
+	.hello = true,
+	.verdicts = true,
+	.data_after = RECEIVED_MR,
+};
+const struct exchange_rules exchange_rules_tutorial = {
+	.data_after = RECEIVED_DONE,
+};
+
+void exchange_init(
+	struct exchange *exchange, bool active, const struct exchange_rules *rules, bool secret)
 {
 	*exchange = (struct exchange){
+		.rules = rules,
 		.sent = secret ? SENT_NOTHING : SENT_PROOF,
 		.received = secret ? RECEIVED_NOTHING : RECEIVED_PROOF,
 		.active = active,
-		.tutorial = tutorial,
 		.secret = secret,
 	};
 }
@@ -67,7 +77,7 @@ const char *exchange_violation(const struct exchange *exchange, enum exchange_ev
 
 	if (row->to == RECEIVED_NOTHING)
 		return NULL;
-	if (event == EVENT_RECEIVED_VERDICT && exchange->tutorial)
+	if (event == EVENT_RECEIVED_VERDICT && !exchange->rules->verdicts)
 		return "MSG_VERDICT, which a program of the tutorial does not know";
 	if (event == EVENT_RECEIVED_PROOF && !exchange->secret)
 		return "MSG_PROOF, which nobody asked for";
@@ -104,12 +114,6 @@ static bool advance(struct exchange *exchange, enum exchange_event event)
 	return true;
 }
 
-/* What the peer must have said before our data may follow our MSG_MR. */
-static enum exchange_received data_needs(const struct exchange *exchange)
-{
-	return exchange->tutorial ? RECEIVED_DONE : RECEIVED_MR;
-}
-
 /*
  * Whether the queue pair can send. The active side's can when rdmacm says that it is established,
  * however early the peer's message comes. The passive side answers: iWARP wants it so, and what it
@@ -129,8 +133,8 @@ static bool may_send_region(const struct exchange *exchange)
 	       exchange->received >= (exchange->active ? RECEIVED_PROOF : RECEIVED_MR);
 }
 
-/* A tutorial peer's message is complete when our own RDMA and MSG_DONE are: there is no verdict. */
-static unsigned int act_with_tutorial(struct exchange *exchange)
+/* Without a verdict the peer's message is complete when our own RDMA and MSG_DONE are. */
+static unsigned int finish_without_verdict(struct exchange *exchange)
 {
 	if (exchange->sent != SENT_DONE || exchange->received < RECEIVED_DONE)
 		return 0;
@@ -151,14 +155,14 @@ static unsigned int act(struct exchange *exchange, enum exchange_event event)
 		exchange->sent = SENDING_MR;
 		actions |= ACTION_SEND_MR;
 	}
-	if (exchange->sent == SENT_MR && exchange->received >= data_needs(exchange)) {
+	if (exchange->sent == SENT_MR && exchange->received >= exchange->rules->data_after) {
 		exchange->sent = SENDING_DATA;
 		actions |= ACTION_SEND_DATA;
 	}
 	if (event == EVENT_DATA_POSTED)
 		actions |= ACTION_SEND_DONE;
-	if (exchange->tutorial)
-		return actions | act_with_tutorial(exchange);
+	if (!exchange->rules->verdicts)
+		return actions | finish_without_verdict(exchange);
 	if (event == EVENT_RECEIVED_DONE)
 		actions |= ACTION_DELIVER;
 	if (exchange->sent == SENT_DONE && exchange->delivered) {
@@ -185,7 +189,7 @@ static unsigned int turn_away(struct exchange *exchange)
 static unsigned int give_up(struct exchange *exchange)
 {
 	exchange->ended = true;
-	if (exchange->tutorial || !may_send(exchange))
+	if (!exchange->rules->verdicts || !may_send(exchange))
 		return ACTION_FINISH;
 	exchange->sent = SENDING_ABORT;
 	return ACTION_SEND_ABORT;
@@ -242,7 +246,7 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 
 bool exchange_complete(const struct exchange *exchange)
 {
-	if (exchange->tutorial)
+	if (!exchange->rules->verdicts)
 		return exchange->sent == SENT_ALL;
 	return exchange->received == RECEIVED_VERDICT &&
 	       (exchange->sent == SENDING_VERDICT || exchange->sent == SENT_ALL) &&

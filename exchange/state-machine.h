@@ -81,11 +81,20 @@ enum exchange_action {
 	ACTION_SEND_PROOF = 1 << 8,
 };
 
+/* What depends on whether the peer is one of our programs or one of the tutorial. */
+struct exchange_rules {
+	bool hello;    /* our private data is a hello */
+	bool verdicts; /* MSG_VERDICT follows the data, and MSG_ABORT may end the exchange */
+	enum exchange_received data_after; /* the peer's message after which our data may go */
+};
+
+extern const struct exchange_rules exchange_rules_ours, exchange_rules_tutorial;
+
 struct exchange {
+	const struct exchange_rules *rules;
 	enum exchange_sent sent;
 	enum exchange_received received;
 	bool active;      /* the side that connected: it sends first and disconnects first */
-	bool tutorial;    /* the peer is a program of the tutorial */
 	bool secret;      /* both have to prove that they hold it */
 	bool established; /* the active side may send */
 	bool delivered;   /* EVENT_DELIVERED has come */
@@ -93,11 +102,11 @@ struct exchange {
 };
 
 /*
- * Prepares the machine for one exchange, with a secret or without. Whether the peer is a tutorial
- * program may be set later, but before EVENT_ESTABLISHED on the active side. Any thread, like all of
- * this file: the caller serialises.
+ * Prepares the machine for one exchange, with a secret or without. The rules may change until
+ * EVENT_ESTABLISHED on the active side. Any thread, like all of this file: the caller serialises.
  */
-void exchange_init(struct exchange *exchange, bool active, bool tutorial, bool secret);
+void exchange_init(
+	struct exchange *exchange, bool active, const struct exchange_rules *rules, bool secret);
 
 /* Takes one event, returns the actions (enum exchange_action, or-ed) that it calls for. */
 unsigned int exchange_step(struct exchange *exchange, enum exchange_event event);

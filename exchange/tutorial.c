@@ -81,7 +81,7 @@ static void deliver(struct connection *connection)
 }
 
 const struct mover tutorial_write_mover = {
-	.tutorial = true,
+	.rules = &exchange_rules_tutorial,
 	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 	.exposes = EXPOSES_INCOMING,
@@ -93,7 +93,7 @@ const struct mover tutorial_write_mover = {
 };
 
 const struct mover tutorial_read_mover = {
-	.tutorial = true,
+	.rules = &exchange_rules_tutorial,
 	.reads = true,
 	.exposes = EXPOSES_OUTGOING,
 	.outgoing_access = IBV_ACCESS_REMOTE_READ,

@@ -63,6 +63,7 @@ static void completed(struct connection *connection, uint64_t number)
 }
 
 const struct mover write_mover = {
+	.rules = &exchange_rules_ours,
 	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 	.exposes = EXPOSES_INCOMING,

@@ -27,7 +27,8 @@ struct world new_world(bool active_tutorial, bool passive_tutorial)
 	world.ends[1].tutorial = passive_tutorial;
 	for (unsigned int i = 0; i < 2; i++) {
 		world.ends[i].machine.active = i == 0;
-		world.ends[i].machine.tutorial = world.ends[!i].tutorial;
+		world.ends[i].machine.rules =
+			world.ends[!i].tutorial ? &exchange_rules_tutorial : &exchange_rules_ours;
 		world.ends[i].machine.sent = SENT_PROOF;
 		world.ends[i].machine.received = RECEIVED_PROOF;
 		world.ends[i].receives = 1;
@@ -203,16 +204,17 @@ static void check_sending(const struct end *end, unsigned int actions, enum exch
 							 !end->rejects_proof)));
 	if (actions & ACTION_SEND_DATA)
 		assert_true(has_completed(end, WORK_MR) &&
-			    end->received & 1 << (machine->tutorial ? WORK_DONE : WORK_MR));
+			    end->received & 1 << (machine->rules->verdicts ? WORK_MR : WORK_DONE));
 	if (actions & ACTION_SEND_DONE)
 		assert_true(event == EVENT_DATA_POSTED);
 	if (actions & ACTION_DELIVER)
 		assert_true(end->received & 1 << WORK_DONE &&
-			    (!machine->tutorial || has_completed(end, WORK_DONE)));
+			    (machine->rules->verdicts || has_completed(end, WORK_DONE)));
 	if (actions & ACTION_SEND_VERDICT)
-		assert_true(!machine->tutorial && end->delivered && has_completed(end, WORK_DONE));
+		assert_true(machine->rules->verdicts && end->delivered &&
+			    has_completed(end, WORK_DONE));
 	if (actions & ACTION_SEND_ABORT)
-		assert_true(!machine->tutorial &&
+		assert_true(machine->rules->verdicts &&
 			    (event == EVENT_UNAUTHENTICATED ||
 				    (event == EVENT_ABORTED && has_posted(end, first_work(end)))));
 }
@@ -230,7 +232,7 @@ static void check_actions(const struct end *end, unsigned int actions, enum exch
 		assert_false(actions & ~(unsigned int)ACTION_FINISH);
 	check_sending(end, actions, event);
 	if ((actions & ACTION_FINISH) && !(ends & 1U << event))
-		assert_true(end->machine.active && !end->machine.tutorial &&
+		assert_true(end->machine.active && end->machine.rules->verdicts &&
 			    exchange_complete(&end->machine));
 }
 

@@ -53,7 +53,7 @@ static bool is_right(const struct end *end, enum exchange_event event)
 		return received == 1 << WORK_MR && has_posted(end, WORK_MR);
 	case EVENT_RECEIVED_VERDICT: /* the peer answers our MSG_DONE; the tutorial's knows none */
 		return received == (1 << WORK_MR | 1 << WORK_DONE) && has_posted(end, WORK_DONE) &&
-		       !end->machine.tutorial;
+		       end->machine.rules->verdicts;
 	default:
 		return true;
 	}
@@ -62,8 +62,8 @@ static bool is_right(const struct end *end, enum exchange_event event)
 /* What giving up asks for here. */
 static unsigned int abort_actions(const struct end *end)
 {
-	return has_posted(end, first_work(end)) && !end->machine.tutorial ? ACTION_SEND_ABORT
-									  : ACTION_FINISH;
+	return has_posted(end, first_work(end)) && end->machine.rules->verdicts ? ACTION_SEND_ABORT
+										: ACTION_FINISH;
 }
 
 static void assert_refused(const struct end *end, enum exchange_event event)
@@ -75,7 +75,7 @@ static void assert_refused(const struct end *end, enum exchange_event event)
 	assert_int_equal(exchange_step(&machine, event), ACTION_VIOLATION | abort_actions(end));
 	assert_true(machine.ended);
 	assert_int_equal(machine.received, end->machine.received);
-	assert_int_equal(exchange_complete(&machine), complete && machine.tutorial);
+	assert_int_equal(exchange_complete(&machine), complete && !machine.rules->verdicts);
 	/* Our own completions out of order are nothing that a peer could be blamed for by name. */
 	if (event >= EVENT_RECEIVED_PROOF && event <= EVENT_RECEIVED_VERDICT)
 		assert_true(violation && *violation);
@@ -127,7 +127,7 @@ static void try_every_event(const struct end *end)
 		} else if (event == EVENT_ABORTED) {
 			assert_int_equal(exchange_step(&machine, event), abort_actions(end));
 			assert_true(machine.ended);
-			assert_true(machine.tutorial || !exchange_complete(&machine));
+			assert_true(!machine.rules->verdicts || !exchange_complete(&machine));
 		} else {
 			assert_false(exchange_step(&machine, event) & ACTION_VIOLATION);
 		}
@@ -137,7 +137,7 @@ static void try_every_event(const struct end *end)
 /* Done means that both streams are where they belong and, between our programs, verified. */
 static void check_complete(const struct end *end, const struct end *other)
 {
-	if (end->machine.tutorial) {
+	if (!end->machine.rules->verdicts) {
 		assert_true(end->actions & ACTION_DELIVER && has_completed(end, WORK_DONE));
 		return;
 	}
@@ -293,15 +293,17 @@ static void starts_with_nothing_done(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 8; i++) {
+		const struct exchange_rules *rules =
+			i & 2 ? &exchange_rules_tutorial : &exchange_rules_ours;
 		struct exchange machine;
 
 		memset(&machine, 0xa5, sizeof(machine));
-		exchange_init(&machine, i & 1, i & 2, i & 4);
+		exchange_init(&machine, i & 1, rules, i & 4);
 		/* Without a secret nothing has to be proved. */
 		assert_int_equal(machine.sent, i & 4 ? SENT_NOTHING : SENT_PROOF);
 		assert_int_equal(machine.received, i & 4 ? RECEIVED_NOTHING : RECEIVED_PROOF);
 		assert_int_equal(machine.active, i & 1);
-		assert_int_equal(machine.tutorial, (i & 2) != 0);
+		assert_ptr_equal(machine.rules, rules);
 		assert_false(machine.established);
 		assert_false(machine.delivered);
 		assert_false(machine.ended);
@@ -315,7 +317,7 @@ static void passive_side_waits_for_the_first_message(void **state)
 	struct exchange machine;
 
 	(void)state;
-	exchange_init(&machine, false, false, false);
+	exchange_init(&machine, false, &exchange_rules_ours, false);
 	assert_int_equal(exchange_step(&machine, EVENT_ESTABLISHED), 0);
 	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), ACTION_SEND_MR);
 }
@@ -326,7 +328,7 @@ static void msg_done_answers_our_msg_mr(void **state)
 	struct exchange machine;
 
 	(void)state;
-	exchange_init(&machine, true, false, false);
+	exchange_init(&machine, true, &exchange_rules_ours, false);
 	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), 0);
 	assert_string_equal(exchange_violation(&machine, EVENT_RECEIVED_DONE),
 		"MSG_DONE before it knew our memory");
@@ -340,9 +342,9 @@ static void names_the_fault_of_a_proof(void **state)
 	struct exchange passive, active, plain;
 
 	(void)state;
-	exchange_init(&passive, false, false, true);
-	exchange_init(&active, true, false, true);
-	exchange_init(&plain, false, false, false);
+	exchange_init(&passive, false, &exchange_rules_ours, true);
+	exchange_init(&active, true, &exchange_rules_ours, true);
+	exchange_init(&plain, false, &exchange_rules_ours, false);
 	assert_string_equal(
 		exchange_violation(&passive, EVENT_RECEIVED_MR), "MSG_MR before its MSG_PROOF");
 	assert_string_equal(
@@ -377,7 +379,8 @@ static void names_the_awaited_message(void **state)
 		{{.sent = SENT_PROOF, .received = RECEIVED_PROOF}, "its MSG_MR"},
 		{{.sent = SENDING_MR}, "the acknowledgement of our MSG_MR"},
 		{{.sent = SENT_MR, .received = RECEIVED_PROOF}, "its MSG_MR"},
-		{{.sent = SENT_MR, .received = RECEIVED_MR, .tutorial = true}, "its MSG_DONE"},
+		{{.sent = SENT_MR, .received = RECEIVED_MR, .rules = &exchange_rules_tutorial},
+			"its MSG_DONE"},
 		{{.sent = SENDING_DATA, .received = RECEIVED_MR}, "its next message"},
 		{{.sent = SENDING_ABORT, .received = RECEIVED_MR},
 			"the acknowledgement of our MSG_ABORT"},
@@ -390,13 +393,18 @@ static void names_the_awaited_message(void **state)
 		{{.sent = SENT_ALL, .received = RECEIVED_VERDICT}, "it to disconnect"},
 		{{.sent = SENDING_VERDICT, .received = RECEIVED_VERDICT, .delivered = true},
 			"it to disconnect"},
-		{{.sent = SENT_ALL, .received = RECEIVED_DONE, .tutorial = true},
+		{{.sent = SENT_ALL, .received = RECEIVED_DONE, .rules = &exchange_rules_tutorial},
 			"it to disconnect"},
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(table); i++)
-		assert_string_equal(exchange_awaits(&table[i].machine), table[i].awaited);
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct exchange machine = table[i].machine;
+
+		if (!machine.rules)
+			machine.rules = &exchange_rules_ours;
+		assert_string_equal(exchange_awaits(&machine), table[i].awaited);
+	}
 }
 
 int main(void)
