@@ -39,7 +39,7 @@ struct device_context {
 	pthread_t thread;
 	struct wakeup stop;
 	struct connections watched; /* whose exchange runs */
-	struct connections behind;  /* with more to do than their turn allowed */
+	struct connections backlog; /* with more to do than their turn allowed */
 	deadline_t next_check;      /* of those that are watched */
 };
 
@@ -49,25 +49,25 @@ static struct device_context *context_of(struct device *device)
 }
 
 /* More is to be done than one turn allows: the others have theirs first. */
-static void fall_behind(struct device_context *context, struct connection *connection)
+static void backlog_add(struct device_context *context, struct connection *connection)
 {
-	if (!connection->behind)
-		TAILQ_INSERT_TAIL(&context->behind, connection, next_behind);
-	connection->behind = true;
+	if (!connection->in_backlog)
+		TAILQ_INSERT_TAIL(&context->backlog, connection, next_in_backlog);
+	connection->in_backlog = true;
 }
 
-static void leave_behind(struct device_context *context, struct connection *connection)
+static void backlog_remove(struct device_context *context, struct connection *connection)
 {
-	if (connection->behind)
-		TAILQ_REMOVE(&context->behind, connection, next_behind);
-	connection->behind = false;
+	if (connection->in_backlog)
+		TAILQ_REMOVE(&context->backlog, connection, next_in_backlog);
+	connection->in_backlog = false;
 }
 
 /* Keeps the lists up to date after the connection did something. */
 static void update(struct device_context *context, struct connection *connection, bool more)
 {
 	if (more && connection->life == CONNECTION_OPEN)
-		fall_behind(context, connection);
+		backlog_add(context, connection);
 	if (connection->running && !connection->watched) {
 		connection->watched = true;
 		TAILQ_INSERT_TAIL(&context->watched, connection, next_watched);
@@ -78,7 +78,7 @@ static void update(struct device_context *context, struct connection *connection
 /* Lets go of the connection: from here on this thread does not touch it. */
 static void release(struct device_context *context, struct connection *connection)
 {
-	leave_behind(context, connection);
+	backlog_remove(context, connection);
 	if (connection->watched)
 		TAILQ_REMOVE(&context->watched, connection, next_watched);
 	connection->watched = false;
@@ -122,13 +122,13 @@ static bool take_cq_event(struct device_context *context)
 }
 
 /* Goes on with the connection that has waited longest, if any has to wait. */
-static void catch_up(struct device_context *context)
+static void backlog_advance(struct device_context *context)
 {
-	struct connection *connection = TAILQ_FIRST(&context->behind);
+	struct connection *connection = TAILQ_FIRST(&context->backlog);
 
 	if (!connection)
 		return;
-	leave_behind(context, connection);
+	backlog_remove(context, connection);
 	/* What is missing of one that is closing brings an event. */
 	if (connection->life == CONNECTION_OPEN)
 		update(context, connection, connection_advance(connection));
@@ -192,7 +192,7 @@ static void *poll_completions(void *argument)
 	while (running) {
 		int time = check_idle(context);
 
-		if (poll(waiting, 2, TAILQ_EMPTY(&context->behind) ? time : 0) < 0)
+		if (poll(waiting, 2, TAILQ_EMPTY(&context->backlog) ? time : 0) < 0)
 			continue; /* EINTR */
 		/*
 		 * Wakeups first: a completion may come from a connection that was made since, and
@@ -203,7 +203,7 @@ static void *poll_completions(void *argument)
 		if (running && waiting[1].revents && !take_cq_event(context))
 			waiting[1].fd = -1;
 		if (running)
-			catch_up(context);
+			backlog_advance(context);
 	}
 	return NULL;
 }
@@ -221,7 +221,7 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	ibv_query_device(verbs, &device->attributes);
 	device->traits = device_traits(verbs, &device->attributes);
 	TAILQ_INIT(&context->watched);
-	TAILQ_INIT(&context->behind);
+	TAILQ_INIT(&context->backlog);
 	device->wakeups.eventfd = -1;
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel) {

@@ -155,7 +155,7 @@ void path_mtu_assess(struct path_mtu *path)
 }
 
 /* All probes, oldest first. */
-struct flight {
+struct sent_probes {
 	struct udp_probe probes[PATH_TRIES_MAX];
 	nfds_t count;
 };
@@ -176,31 +176,31 @@ static void take_result(struct path_mtu *path, struct udp_probe *probe)
 }
 
 /* Waits for the result of the last probe, or until it is time for the next. */
-static void await_result(struct path_mtu *path, struct flight *flight, deadline_t deadline)
+static void await_result(struct path_mtu *path, struct sent_probes *sent, deadline_t deadline)
 {
-	const struct udp_probe *last = &flight->probes[flight->count - 1];
+	const struct udp_probe *last = &sent->probes[sent->count - 1];
 	struct pollfd waiting[PATH_TRIES_MAX];
 	deadline_t next = deadline_in(TRY_MS);
 
 	if (deadline < next)
 		next = deadline;
 	for (;;) {
-		for (nfds_t i = 0; i < flight->count; i++) {
-			take_result(path, &flight->probes[i]);
-			waiting[i] = (struct pollfd){.fd = flight->probes[i].fd, .events = POLLIN};
+		for (nfds_t i = 0; i < sent->count; i++) {
+			take_result(path, &sent->probes[i]);
+			waiting[i] = (struct pollfd){.fd = sent->probes[i].fd, .events = POLLIN};
 		}
 		if (last->result != UDP_PROBE_NO_REPLY || path->found.proven == path->found.top ||
 			deadline_left(next) == 0)
 			return;
-		(void)poll(waiting, flight->count, deadline_left(next));
+		(void)poll(waiting, sent->count, deadline_left(next));
 	}
 }
 
 /* Sends a probe of that size. Returns false if this host cannot send at all. */
-static bool try_size(struct path_mtu *path, const struct reach_route *route, struct flight *flight,
-	unsigned int size)
+static bool try_size(struct path_mtu *path, const struct reach_route *route,
+	struct sent_probes *sent, unsigned int size)
 {
-	struct udp_probe *probe = &flight->probes[flight->count++];
+	struct udp_probe *probe = &sent->probes[sent->count++];
 	int error = udp_probe_open(
 		probe, (const struct sockaddr *)&route->address, reach_source(route));
 
@@ -215,14 +215,14 @@ static bool try_size(struct path_mtu *path, const struct reach_route *route, str
 void path_mtu_find(const struct reach_route *route, deadline_t deadline, struct path_mtu *path)
 {
 	unsigned int size, top = route->link.mtu < SIZE_MAX_IP ? route->link.mtu : SIZE_MAX_IP;
-	struct flight flight = {0};
+	struct sent_probes sent = {0};
 
 	memset(path, 0, sizeof(*path));
 	path_search_init(&path->found, top, FLOOR);
 	while (deadline_left(deadline) && (size = path_search_next(&path->found)) &&
-		try_size(path, route, &flight, size))
-		await_result(path, &flight, deadline);
-	for (nfds_t i = 0; i < flight.count; i++)
-		udp_probe_close(&flight.probes[i]);
+		try_size(path, route, &sent, size))
+		await_result(path, &sent, deadline);
+	for (nfds_t i = 0; i < sent.count; i++)
+		udp_probe_close(&sent.probes[i]);
 	path_mtu_assess(path);
 }

@@ -98,7 +98,7 @@ static const struct {
 	uint8_t type;
 	int error;
 	const char *cause;
-} dead_ends[] = {
+} special_routes[] = {
 	{RTN_THROW, ENETUNREACH, "no route leads there"},
 	{RTN_BLACKHOLE, EINVAL, "a route of type blackhole drops what goes there"},
 	{RTN_PROHIBIT, EACCES, "a route of type prohibit forbids it"},
@@ -150,7 +150,7 @@ static void describe_route(struct reach_route *found)
 }
 
 /* An interface that is down explains a missing route better than the kernel does. */
-static void assess_dead_end(struct reach_route *found, const char *cause)
+static void assess_special_route(struct reach_route *found, const char *cause)
 {
 	found->verdict = cause ? REACH_BAD : REACH_UNKNOWN;
 	reach_evidence(found->evidence, "%s", cause ? cause : strerror(found->error));
@@ -161,15 +161,15 @@ static void assess_dead_end(struct reach_route *found, const char *cause)
 
 void reach_assess_route(struct reach_route *route)
 {
-	for (size_t i = 0; i < sizeof(dead_ends) / sizeof(dead_ends[0]); i++)
-		if (route->error ? route->error == dead_ends[i].error
-				 : route->route.type == dead_ends[i].type) {
-			route->error = dead_ends[i].error;
-			assess_dead_end(route, dead_ends[i].cause);
+	for (size_t i = 0; i < sizeof(special_routes) / sizeof(special_routes[0]); i++)
+		if (route->error ? route->error == special_routes[i].error
+				 : route->route.type == special_routes[i].type) {
+			route->error = special_routes[i].error;
+			assess_special_route(route, special_routes[i].cause);
 			return;
 		}
 	if (route->error) {
-		assess_dead_end(route, NULL);
+		assess_special_route(route, NULL);
 		return;
 	}
 	switch (route->route.type) {

@@ -116,8 +116,8 @@ struct connection {
 	char peer[ADDRESS_TEXT_SIZE];
 	struct worker_listener source_listener, sink_listener;
 
-	TAILQ_ENTRY(connection) next_watched, next_behind; /* lists of the CQ thread */
-	bool watched, behind;                              /* whether it is in them */
+	TAILQ_ENTRY(connection) next_watched, next_in_backlog; /* lists of the CQ thread */
+	bool watched, in_backlog;                              /* whether it is in them */
 	enum connection_life life;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
