@@ -21,7 +21,7 @@
 
 /*
  * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, three
- * signs of life before we would give it up, and at most eight MSG_CREDIT that we have not answered
+ * keepalives before we would give it up, and at most eight MSG_CREDIT that we have not answered
  * (docs/protocol.md, "Flow control"). One more is there so that a message too many arrives and can be
  * named. We send as many.
  */

@@ -365,7 +365,7 @@ static const struct {
 	[OPERATION_READ] = {"RDMA READ", EVENT_NONE, false},
 	[OPERATION_DATA] = {"sending MSG_DATA", EVENT_NONE, false},
 	[OPERATION_CREDIT] = {"sending MSG_CREDIT", EVENT_NONE, false},
-	[OPERATION_KEEPALIVE] = {"a sign of life", EVENT_NONE, false},
+	[OPERATION_KEEPALIVE] = {"a keepalive", EVENT_NONE, false},
 	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
 };
 

@@ -220,7 +220,7 @@ static void check_sent_message(struct oracle *oracle, const struct fake_send *se
 {
 	struct message message;
 
-	/* Of no bytes: a sign of life. */
+	/* Of no bytes: a keepalive. */
 	if (send->piece.length == 0)
 		return;
 	fuzz_check(message_decode(&message, send->bytes, send->piece.length) == 0);

@@ -211,7 +211,7 @@ inline give_credit()
 	fi
 }
 
-/* stream_advance() */
+/* move_streams() */
 inline advance_streams()
 {
 	ME.moved = false;

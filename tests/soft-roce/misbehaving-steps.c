@@ -14,7 +14,7 @@
 
 static const char text[] = MISBEHAVING_TEXT;
 
-/* Keeps a message for `get`; a sign of life, or what a WRITE tells of, is none. */
+/* Keeps a message for `get`; a keepalive, or what a WRITE tells of, is none. */
 static void keep(struct peer *peer, const struct ibv_wc *completion)
 {
 	unsigned int place = peer->came % MISBEHAVING_INBOX;
@@ -256,7 +256,7 @@ static void send_keepalives(struct peer *peer, const char *how)
 	}
 }
 
-/* Signs of life without a pause: as many as the device takes. */
+/* Keepalives without a pause: as many as the device takes. */
 static void flood(struct peer *peer, const char *how)
 {
 	while (!peer->failed) {

@@ -125,7 +125,7 @@ nothing_left() {
 @test "large packets no longer get through: both ends give up" {
 	start_files 6000001 --timeout 5
 	is_moving write --timeout 5
-	# Acknowledgements and signs of life are small. Lengths from 1,024 bytes on have one of these bits.
+	# Acknowledgements and keepalives are small. Lengths from 1,024 bytes on have one of these bits.
 	tc qdisc replace dev "$VM_INTERFACE" root handle 1: prio
 	local bit
 	for bit in 0x0400 0x0800 0x1000; do

@@ -36,7 +36,7 @@ start_far_peer() { # STEP...
 	PORT=$(cat "$FAR/port")
 }
 
-# The peer's silence, or that our own sign of life is not acknowledged: whichever comes first.
+# The peer's silence, or that our own keepalive is not acknowledged: whichever comes first.
 NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 
 @test "the link is cut during an exchange: the client reports it within its timeout, exit 4" {

@@ -111,7 +111,7 @@ static void *serve(void *argument)
 	server->status = run(server, NULL);
 	if (server->status)
 		return NULL;
-	/* What is left of a run are signs of life. */
+	/* What is left of a run are keepalives. */
 	do
 		server->status = control_receive_message(
 			&server->control, &command, deadline_in(TIMEOUT_MS));
