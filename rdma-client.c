@@ -250,8 +250,7 @@ static int find_server(struct client *client)
 	/* Not before the lookups: until here a signal just ends the process. */
 	dial->stop_fd = signals_open();
 	if (dial->stop_fd < 0)
-		return failure_set(&client->failure, FAILURE_ERRNO, PHASE_OPEN, -dial->stop_fd,
-			"signalfd", "%s", strerror(-dial->stop_fd));
+		return failure_errno(&client->failure, PHASE_OPEN, "signalfd", -dial->stop_fd);
 	return 0;
 }
 

@@ -226,8 +226,7 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel) {
 		error = errno;
-		failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error,
-			"ibv_create_comp_channel", "%s", strerror(error));
+		failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", error);
 		goto free_context;
 	}
 	/* An event may be withdrawn with its queue between poll() and read(). */

@@ -111,8 +111,7 @@ static int start_listening(struct server *server, struct failure *failure)
 		return -1;
 	server->loop.signals = signals_open();
 	if (server->loop.signals < 0)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, -server->loop.signals,
-			"signalfd", "%s", strerror(-server->loop.signals));
+		return failure_errno(failure, PHASE_OPEN, "signalfd", -server->loop.signals);
 	server->loop.channel = service->channel = channel_open(failure);
 	if (!service->channel)
 		return -1;

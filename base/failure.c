@@ -1,6 +1,7 @@
 /* Records a failure. Any thread; the struct belongs to the caller. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/failure.h"
 
@@ -19,6 +20,17 @@ int failure_set(struct failure *failure, enum failure_kind kind, enum phase phas
 	vsnprintf(failure->evidence, sizeof(failure->evidence), format, args);
 	va_end(args);
 	return -1;
+}
+
+int failure_errno(struct failure *failure, enum phase phase, const char *call, int error)
+{
+	return failure_set(failure, FAILURE_ERRNO, phase, error, call, "%s", strerror(error));
+}
+
+int failure_protocol(struct failure *failure, const char *call, const char *violation)
+{
+	return failure_set(
+		failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, call, "%s", violation);
 }
 
 int failure_set_unauthenticated(struct failure *failure, const char *message)

@@ -147,6 +147,12 @@ struct failure {
 int failure_set(struct failure *failure, enum failure_kind kind, enum phase phase, int code,
 	const char *call, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Records the errno of a call; its text is the evidence. */
+int failure_errno(struct failure *failure, enum phase phase, const char *call, int error);
+
+/* Records how the peer broke the protocol, in PHASE_EXCHANGE. */
+int failure_protocol(struct failure *failure, const char *call, const char *violation);
+
 /* Records that the proof in that message is missing or wrong: the peer does not hold our secret. */
 int failure_set_unauthenticated(struct failure *failure, const char *message);
 

@@ -1,14 +1,7 @@
 /* The client's half of a control connection: see control/client.h. */
 #include <errno.h>
-#include <string.h>
 
 #include "control/client.h"
-
-static int broke_protocol(struct control *control, const char *call, const char *how)
-{
-	return failure_set(
-		&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, call, "%s", how);
-}
 
 int control_client_prepare(struct control *control, const struct control_request *request,
 	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
@@ -42,7 +35,8 @@ static int receive_reply(struct control *control, struct command *reply, deadlin
 {
 	int received = control_receive_message(control, reply, deadline);
 
-	return received > 0 ? broke_protocol(control, "reply", "it sent a message of no bytes")
+	return received > 0 ? failure_protocol(
+				      &control->failure, "reply", "it sent a message of no bytes")
 			    : received;
 }
 
@@ -93,12 +87,14 @@ int control_client_command(struct control *control, struct command *command, str
 		receive_reply(control, reply, deadline))
 		return -1;
 	if (!reply->reply || reply->type != command->type || reply->number != command->number)
-		return broke_protocol(control, "order", "it answered something that was not asked");
+		return failure_protocol(
+			&control->failure, "order", "it answered something that was not asked");
 	if (reply->status == COMMAND_FAILED)
 		return failure_set(&control->failure, FAILURE_REFUSED, PHASE_MEMORY,
 			REFUSAL_RESOURCES, "order", "");
 	if (reply->status != COMMAND_DONE)
-		return broke_protocol(control, "order", "it did not carry out an order");
+		return failure_protocol(
+			&control->failure, "order", "it did not carry out an order");
 	return 0;
 }
 
@@ -120,8 +116,8 @@ int control_client_facts(struct control *control, struct facts *facts, deadline_
 	if (control_client_command(control, &command, &reply, deadline))
 		return -1;
 	return facts_decode(facts, reply.text, reply.text_size)
-		       ? broke_protocol(
-				 control, "facts_decode", "what it says of itself makes no sense")
+		       ? failure_protocol(&control->failure, "facts_decode",
+				 "what it says of itself makes no sense")
 		       : 0;
 }
 
@@ -133,6 +129,7 @@ int control_client_counters(struct control *control, struct counters *counters, 
 	if (control_client_command(control, &command, &reply, deadline))
 		return -1;
 	return counters_decode(reply.text, reply.text_size, counters)
-		       ? broke_protocol(control, "counters_decode", "its counters make no sense")
+		       ? failure_protocol(
+				 &control->failure, "counters_decode", "its counters make no sense")
 		       : 0;
 }

@@ -32,18 +32,6 @@ struct kept_receive {
 	struct completion completion;
 };
 
-static int call_failed(struct control *control, enum phase phase, const char *call, int error)
-{
-	return failure_set(
-		&control->failure, FAILURE_ERRNO, phase, error, call, "%s", strerror(error));
-}
-
-static int broke_protocol(struct control *control, const char *how)
-{
-	return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-		"ibv_poll_cq", "%s", how);
-}
-
 void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
@@ -70,7 +58,8 @@ static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t
 	control->traits = device_traits(control->id->verbs, &control->device);
 	control->channel = ibv_create_comp_channel(control->id->verbs);
 	if (!control->channel)
-		return call_failed(control, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
+		return failure_errno(
+			&control->failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
 	flags = fcntl(control->channel->fd, F_GETFL);
 	fcntl(control->channel->fd, F_SETFL, flags | O_NONBLOCK);
 	return endpoint_open(&control->endpoint, control->id, control->channel, &size, queue_pairs,
@@ -107,7 +96,7 @@ static int post_receives(
 	queue_pair_set_slots(
 		pair, control->messages.start + offset, slot_size, control->messages.mr->lkey);
 	error = queue_pair_post_receives(pair);
-	return error ? call_failed(control, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
+	return error ? failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
 }
 
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth)
@@ -115,7 +104,7 @@ int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t dept
 	control->kept_max = queue_pairs * CONTROL_RECEIVES;
 	control->kept = calloc(control->kept_max, sizeof(*control->kept));
 	if (!control->kept)
-		return call_failed(control, PHASE_MEMORY, "calloc", ENOMEM);
+		return failure_errno(&control->failure, PHASE_MEMORY, "calloc", ENOMEM);
 	return open_endpoint(control, queue_pairs, depth) ||
 			       map_offered(control, COMMAND_REGION_MIN) ||
 			       (!control->handshake.secret && control_offer(control)) ||
@@ -197,7 +186,7 @@ static int take_events(struct control *control)
 			take_failure(control, &copy.event, PHASE_EXCHANGE);
 	}
 	if (taken < 0)
-		call_failed(control, PHASE_EXCHANGE, "rdma_get_cm_event", -taken);
+		failure_errno(&control->failure, PHASE_EXCHANGE, "rdma_get_cm_event", -taken);
 	return failure_is_set(&control->failure) ? -1 : 0;
 }
 
@@ -228,7 +217,7 @@ int control_await_established(struct control *control, deadline_t deadline)
 		if (wait_for_any(control, PHASE_CONNECT, deadline))
 			return -1;
 	if (taken < 0)
-		return call_failed(control, PHASE_CONNECT, "rdma_get_cm_event", -taken);
+		return failure_errno(&control->failure, PHASE_CONNECT, "rdma_get_cm_event", -taken);
 	if (copy.event.event == RDMA_CM_EVENT_ESTABLISHED)
 		return 0;
 	take_failure(control, &copy.event, PHASE_CONNECT);
@@ -257,7 +246,8 @@ int control_sleep(struct control *control, deadline_t deadline)
 {
 	if (!control->endpoint.armed)
 		return endpoint_arm(&control->endpoint)
-			       ? call_failed(control, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO)
+			       ? failure_errno(&control->failure, PHASE_EXCHANGE,
+					 "ibv_req_notify_cq", EIO)
 			       : 0;
 	if (wait_for_any(control, PHASE_EXCHANGE, deadline) || take_events(control))
 		return -1;
@@ -356,7 +346,7 @@ static int progress(struct control *control, deadline_t deadline)
 	int count = endpoint_poll(&control->endpoint, take_completion, control);
 
 	if (count == -EIO)
-		return call_failed(control, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
+		return failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
 	return count == 0 ? control_sleep(control, deadline) : count < 0 ? -1 : 0;
 }
 
@@ -364,7 +354,7 @@ int control_release(struct control *control, const struct completion *completion
 {
 	int error = queue_pair_post_receive(completion->pair, completion->number);
 
-	return error ? call_failed(control, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
+	return error ? failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
 }
 
 int control_await_sent(struct control *control, deadline_t deadline)
@@ -396,7 +386,8 @@ int control_send_message(
 		return -1;
 	sge.length = (uint32_t)command_encode(message, control->messages.start);
 	error = queue_pair_post(control->endpoint.pairs, CONTROL_MESSAGE, &request);
-	return error ? call_failed(control, PHASE_EXCHANGE, "ibv_post_send", -error) : 0;
+	return error ? failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
+		     : 0;
 }
 
 /* Waits for the next receive, good or bad. NULL: it failed. */
@@ -417,7 +408,7 @@ int control_receive_message(struct control *control, struct command *message, de
 		return -1;
 	/* The message before is done with. */
 	if (control->held && queue_pair_post_receive(control->held, control->held_slot))
-		return call_failed(control, PHASE_MEMORY, "ibv_post_recv", EIO);
+		return failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", EIO);
 	control->held = NULL;
 	completion = next_receive(control, deadline);
 	if (!completion)
@@ -426,9 +417,11 @@ int control_receive_message(struct control *control, struct command *message, de
 		return control_completion_failed(control, completion);
 	/* Its length is that of a WRITE, and nothing new lies in the slot. */
 	if (completion->wc->opcode != IBV_WC_RECV)
-		return broke_protocol(control, "it sent immediate data, which means nothing here");
+		return failure_protocol(&control->failure, "ibv_poll_cq",
+			"it sent immediate data, which means nothing here");
 	if (completion->pair->index > 0)
-		return broke_protocol(control, "it sent a message where none may be");
+		return failure_protocol(
+			&control->failure, "ibv_poll_cq", "it sent a message where none may be");
 	control->held = completion->pair;
 	control->held_slot = completion->number;
 	if (completion->wc->byte_len == 0)

@@ -188,9 +188,7 @@ static int make_all(
 	queue_pair_set_slots(connection->endpoint.pairs, control_receives(connection), LONG_SLOT,
 		connection->control.mr->lkey);
 	error = queue_pair_post_receives(connection->endpoint.pairs);
-	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error,
-			       "ibv_post_recv", "%s", strerror(-error))
-		     : 0;
+	return error ? failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", -error) : 0;
 }
 
 static uint8_t smaller(int a, int b)

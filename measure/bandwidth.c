@@ -4,7 +4,6 @@
  * one READs, or compares what it has WRITTEN.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "measure/perf-test.h"
 #include "protocol/test-pattern.h"
@@ -187,8 +186,8 @@ static int take_receive(struct perf_test *test, const struct completion *complet
 	if (received <= 0)
 		return received;
 	if (!is_possible(test, queue_pair, &notice))
-		return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE,
-			-EPROTO, "notice", "it says that it is where it cannot be");
+		return failure_protocol(
+			&test->control->failure, "notice", "it says that it is where it cannot be");
 	if (notice.of_initiator) {
 		queue_pair->received = notice.number;
 		queue_pair->peer_ended |= notice.last;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/explain.h"
 #include "base/json-document.h"
@@ -155,8 +154,7 @@ static int show(struct measurement *measurement, const struct measured *measured
 	if (result && json_object_array_add(measurement->results, result) == 0)
 		return 0;
 	json_object_put(result);
-	return failure_set(&measurement->threads.failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM,
-		"json-c", "%s", strerror(ENOMEM));
+	return failure_errno(&measurement->threads.failure, PHASE_MEMORY, "json-c", ENOMEM);
 }
 
 static const char *value(const struct facts *facts, const char *name)

@@ -3,19 +3,12 @@
  * memory belong to the control connection; the thread that carries out the test uses both.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "measure/perf-test.h"
 #include "protocol/little-endian.h"
 
 /* Bytes of a queue pair's number on the wire. */
 #define NUMBER_SIZE 4
-
-static int call_failed(struct perf_test *test, enum phase phase, const char *call, int error)
-{
-	return failure_set(
-		&test->control->failure, FAILURE_ERRNO, phase, error, call, "%s", strerror(error));
-}
 
 void perf_test_init(struct perf_test *test, struct control *control, uint32_t depth, bool server)
 {
@@ -58,7 +51,8 @@ static int connect_queue_pair(struct perf_test *test, struct ibv_qp *qp, uint32_
 		&ignored);
 
 	if (error)
-		return call_failed(test, PHASE_QUEUE_PAIR, "ibv_query_qp", error);
+		return failure_errno(
+			&test->control->failure, PHASE_QUEUE_PAIR, "ibv_query_qp", error);
 	attributes.qp_state = IBV_QPS_RTR;
 	attributes.dest_qp_num = number;
 	attributes.rq_psn = number & 0xffffff;
@@ -66,13 +60,16 @@ static int connect_queue_pair(struct perf_test *test, struct ibv_qp *qp, uint32_
 		IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	if (error)
-		return call_failed(test, PHASE_QUEUE_PAIR, "ibv_modify_qp", error);
+		return failure_errno(
+			&test->control->failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error);
 	attributes.qp_state = IBV_QPS_RTS;
 	attributes.sq_psn = qp->qp_num & 0xffffff;
 	error = ibv_modify_qp(qp, &attributes,
 		IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-	return error ? call_failed(test, PHASE_QUEUE_PAIR, "ibv_modify_qp", error) : 0;
+	return error ? failure_errno(
+			       &test->control->failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error)
+		     : 0;
 }
 
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size)
@@ -152,7 +149,9 @@ int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,
 {
 	int error = queue_pair_post(queue_pair->pair, kind, first);
 
-	return error ? call_failed(test, PHASE_EXCHANGE, "ibv_post_send", -error) : 0;
+	return error ? failure_errno(
+			       &test->control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
+		     : 0;
 }
 
 int perf_test_notify(
@@ -216,8 +215,8 @@ int perf_test_check_idle(struct perf_test *test, deadline_t deadline)
 
 int perf_test_unexpected(struct perf_test *test)
 {
-	return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-		"ibv_poll_cq", "it sent something that means nothing here");
+	return failure_protocol(&test->control->failure, "ibv_poll_cq",
+		"it sent something that means nothing here");
 }
 
 struct test_queue_pair *perf_test_queue_pair_of(
@@ -258,5 +257,7 @@ int perf_test_poll(struct perf_test *test, endpoint_handler *handler)
 {
 	int count = endpoint_poll(&test->control->endpoint, handler, test);
 
-	return count == -EIO ? call_failed(test, PHASE_EXCHANGE, "ibv_poll_cq", EIO) : count;
+	return count == -EIO
+		       ? failure_errno(&test->control->failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO)
+		       : count;
 }

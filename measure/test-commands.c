@@ -40,6 +40,6 @@ int test_commands_end(struct control *control, struct test_result *theirs, deadl
 		return -1;
 	if (test_result_decode(theirs, reply.text, reply.text_size) == 0)
 		return 0;
-	return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-		"test_result_decode", "what it says of the run makes no sense");
+	return failure_protocol(
+		&control->failure, "test_result_decode", "what it says of the run makes no sense");
 }

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/signals.h"
@@ -139,8 +138,8 @@ int test_threads_connect(struct test_threads *threads)
 	/* Not before the lookups: until here a signal just ends the process. */
 	threads->signals = dial->stop_fd = signals_open();
 	if (threads->signals < 0)
-		return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_ADDRESS,
-			-threads->signals, "signalfd", "%s", strerror(-threads->signals));
+		return failure_errno(
+			&threads->failure, PHASE_ADDRESS, "signalfd", -threads->signals);
 	/*
 	 * No thread keeps its connection while another one waits for a slot: two clients would wait
 	 * for each other.
@@ -295,8 +294,7 @@ static int measure_together(struct test_threads *threads)
 	if (stays)
 		pthread_setaffinity_np(pthread_self(), sizeof(allowed), &allowed);
 	if (error)
-		return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_MEMORY, error,
-			"pthread_create", "%s", strerror(error));
+		return failure_errno(&threads->failure, PHASE_MEMORY, "pthread_create", error);
 	return threads->failed ? test_threads_failed(threads, &threads->failed->control) : 0;
 }
 

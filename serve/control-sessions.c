@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/worker.h"
 #include "cli/options.h"
@@ -81,8 +79,7 @@ static int accept_client(struct control_session *session)
 	parameters.private_data =
 		handshake_hello(&control->handshake, &ours, &parameters.private_data_len);
 	if (rdma_accept(control->id, &parameters))
-		return failure_set(&control->failure, FAILURE_ERRNO, PHASE_CONNECT, errno,
-			"rdma_accept", "%s", strerror(errno));
+		return failure_errno(&control->failure, PHASE_CONNECT, "rdma_accept", errno);
 	control->connected = true;
 	return control_await_established(control, idle_deadline(session));
 }
@@ -251,8 +248,8 @@ static int take_command(struct control_session *session)
 
 	/* A test may begin and end with keepalives. */
 	if (received > 0 && session->test.queue_pair_count == 0)
-		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO,
-			"command_decode", "it sent a message of 0 bytes that makes no sense");
+		return failure_protocol(&control->failure, "command_decode",
+			"it sent a message of 0 bytes that makes no sense");
 	if (received)
 		return received < 0 ? -1 : 0;
 	session->received_command = true;

@@ -30,8 +30,7 @@ static int bind_id(struct served_device *served, struct rdma_event_channel *chan
 	const char *device = ibv_get_device_name(id->verbs->device);
 
 	if (rdma_create_id(channel, &served->bound_id, NULL, RDMA_PS_TCP))
-		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno,
-			"rdma_create_id", "%s", strerror(errno));
+		return failure_errno(failure, PHASE_QUEUE_PAIR, "rdma_create_id", errno);
 	memcpy(&address, local, address_length(local));
 	address_set_port(&address, 0);
 	if (rdma_bind_addr(served->bound_id, (struct sockaddr *)&address) == 0)
@@ -73,8 +72,7 @@ struct served_device *devices_get(struct served_devices *devices,
 	return served;
 }
 
-struct served_device *devices_of(
-	const struct served_devices *devices, const struct rdma_cm_id *id)
+struct served_device *devices_of(const struct served_devices *devices, const struct rdma_cm_id *id)
 {
 	struct served_device *served;
 

@@ -66,15 +66,13 @@ static int listen_on(const struct options *options, struct rdma_cm_id *listener,
 	if (!error && !listener->verbs && !is_wildcard(address))
 		error = ENODEV;
 	if (error)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, error, "rdma_bind_addr",
-			"%s", strerror(error));
+		return failure_errno(failure, PHASE_LISTEN, "rdma_bind_addr", error);
 	device = listener->verbs ? ibv_get_device_name(listener->verbs->device) : NULL;
 	if (options->device && device && strcmp(options->device, device) != 0)
 		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, HOST_OTHER_DEVICE,
 			"--device", "it is on %s", device);
 	if (rdma_listen(listener, BACKLOG))
-		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, errno, "rdma_listen", "%s",
-			strerror(errno));
+		return failure_errno(failure, PHASE_LISTEN, "rdma_listen", errno);
 	return 0;
 }
 
@@ -85,8 +83,7 @@ int listen_start(const struct options *options, const struct listen_addresses *a
 
 	for (unsigned int i = 0; i < addresses->count; i++) {
 		if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
-			return failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno,
-				"rdma_create_id", "%s", strerror(errno));
+			return failure_errno(failure, PHASE_OPEN, "rdma_create_id", errno);
 		if (listen_on(options, id, &addresses->all[i], failure) == 0) {
 			*listener = id;
 			*failure = (struct failure){0}; /* of an address before */

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/deadline.h"
 #include "base/explain.h"
@@ -259,8 +258,7 @@ static enum refusal serve_client(struct service *service, const struct rdma_cm_e
 	}
 	error = connection_accept(client->connection);
 	if (error) {
-		failure_set(&failure, FAILURE_ERRNO, PHASE_CONNECT, -error, "rdma_accept", "%s",
-			strerror(-error));
+		failure_errno(&failure, PHASE_CONNECT, "rdma_accept", -error);
 		client->gone = true; /* it never was connected */
 		close_client(service, client, &failure);
 	}

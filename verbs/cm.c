@@ -56,8 +56,7 @@ void failure_from_event(struct failure *failure, const struct rdma_cm_event *eve
 	else if (event->status == 0)
 		failure_set(failure, FAILURE_GONE, phase, 0, name, "rdmacm reports %s", name);
 	else
-		failure_set(failure, FAILURE_ERRNO, phase, abs(event->status), name, "%s",
-			strerror(abs(event->status)));
+		failure_errno(failure, phase, name, abs(event->status));
 }
 
 struct rdma_event_channel *channel_open(struct failure *failure)
@@ -83,8 +82,7 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 		failure_set(failure, FAILURE_HOST, PHASE_OPEN, (int)lacking,
 			"rdma_create_event_channel", "%s", evidence);
 	else
-		failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, error, "rdma_create_event_channel",
-			"%s", strerror(error));
+		failure_errno(failure, PHASE_OPEN, "rdma_create_event_channel", error);
 	return NULL;
 }
 

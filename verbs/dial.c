@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "protocol/hello.h"
 #include "verbs/dial.h"
@@ -17,7 +16,7 @@
 #define RETRY_WHEN_FULL_MS 500
 
 /* An errno of a call in this phase, with the evidence that belongs to it. */
-static int call_failed(struct dial *dial, enum phase phase, const char *call, int error)
+static int attempt_failed(struct dial *dial, enum phase phase, const char *call, int error)
 {
 	char evidence[sizeof(dial->failure.evidence)];
 
@@ -47,7 +46,8 @@ static int interrupted(struct dial *dial, enum phase phase)
 static int event_failed(struct dial *dial, const struct rdma_cm_event *event, enum phase phase)
 {
 	if (event->event == RDMA_CM_EVENT_ADDR_ERROR || event->event == RDMA_CM_EVENT_ROUTE_ERROR)
-		return call_failed(dial, phase, rdma_event_str(event->event), abs(event->status));
+		return attempt_failed(
+			dial, phase, rdma_event_str(event->event), abs(event->status));
 	if (!failure_is_set(&dial->failure))
 		failure_from_event(&dial->failure, event, phase, dial->peer);
 	return -1;
@@ -71,7 +71,7 @@ static int await_event(struct dial *dial, enum rdma_cm_event_type wanted, enum p
 			return interrupted(dial, phase);
 		taken = channel_take(dial->channel, copy);
 		if (taken < 0)
-			return call_failed(dial, phase, "rdma_get_cm_event", -taken);
+			return attempt_failed(dial, phase, "rdma_get_cm_event", -taken);
 		if (taken == 0)
 			continue;
 		output_detail(
@@ -98,7 +98,7 @@ static int resolve(struct dial *dial, const struct sockaddr *source, int millise
 	/* Neither address is written to. */
 	if (rdma_resolve_addr(dial->id, (struct sockaddr *)source, (struct sockaddr *)dial->address,
 		    milliseconds))
-		return call_failed(dial, PHASE_ADDRESS, "rdma_resolve_addr", errno);
+		return attempt_failed(dial, PHASE_ADDRESS, "rdma_resolve_addr", errno);
 	if (await_event(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &event) ||
 		server_addresses_check_device(&dial->server, dial->id, &dial->failure))
 		return -1;
@@ -107,7 +107,7 @@ static int resolve(struct dial *dial, const struct sockaddr *source, int millise
 	if (left == 0) /* which the kernel calls an invalid argument */
 		return timed_out(dial, PHASE_ROUTE);
 	if (rdma_resolve_route(dial->id, left))
-		return call_failed(dial, PHASE_ROUTE, "rdma_resolve_route", errno);
+		return attempt_failed(dial, PHASE_ROUTE, "rdma_resolve_route", errno);
 	if (await_event(dial, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, &event))
 		return -1;
 	show_step(dial, "route resolved.");
@@ -122,8 +122,7 @@ int dial_resolve(struct dial *dial, const struct sockaddr *address, const struct
 	if (!dial->channel)
 		return -1;
 	if (rdma_create_id(dial->channel, &dial->id, NULL, RDMA_PS_TCP)) {
-		failure_set(&dial->failure, FAILURE_ERRNO, PHASE_OPEN, errno, "rdma_create_id",
-			"%s", strerror(errno));
+		failure_errno(&dial->failure, PHASE_OPEN, "rdma_create_id", errno);
 		goto destroy_channel;
 	}
 	if (resolve(dial, source, milliseconds) == 0)
@@ -141,7 +140,7 @@ int dial_connect(struct dial *dial, struct event_copy *reply)
 	dial->failure = (struct failure){0}; /* of an address that was tried before */
 	if (dial->prepare(dial->user, dial->channel, dial->id, &parameters, &dial->failure) == 0) {
 		if (rdma_connect(dial->id, &parameters))
-			call_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
+			attempt_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
 		else if (await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply) == 0)
 			return 0;
 	}

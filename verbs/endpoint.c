@@ -19,7 +19,7 @@
 /* In each such part of the send queue one work request is signaled. */
 #define SIGNALED_PARTS 4
 
-static int call_failed(struct failure *failure, const char *call, int error, const char *what)
+static int queue_pair_failed(struct failure *failure, const char *call, int error, const char *what)
 {
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, call, "%s: %s", what,
 		strerror(error));
@@ -88,11 +88,11 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	endpoint->pd = ibv_alloc_pd(id->verbs);
 	if (!endpoint->pd)
-		return call_failed(failure, "ibv_alloc_pd", errno, "no protection domain");
+		return queue_pair_failed(failure, "ibv_alloc_pd", errno, "no protection domain");
 	endpoint->cq = ibv_create_cq(
 		id->verbs, (int)(pairs * (size->sends + size->receives)), endpoint, channel, 0);
 	if (!endpoint->cq)
-		return call_failed(failure, "ibv_create_cq", errno, "no completion queue");
+		return queue_pair_failed(failure, "ibv_create_cq", errno, "no completion queue");
 	return create_first(endpoint, size, failure);
 }
 
@@ -106,12 +106,13 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	int error = ibv_query_qp(first->qp, &attributes, mask, &like);
 
 	if (error) {
-		call_failed(failure, "ibv_query_qp", error, "no attributes of the queue pair");
+		queue_pair_failed(
+			failure, "ibv_query_qp", error, "no attributes of the queue pair");
 		return NULL;
 	}
 	pair->qp = ibv_create_qp(endpoint->pd, &wanted);
 	if (!pair->qp) {
-		call_failed(failure, "ibv_create_qp", errno, "no more queue pairs");
+		queue_pair_failed(failure, "ibv_create_qp", errno, "no more queue pairs");
 		return NULL;
 	}
 	pair->index = (uint8_t)endpoint->pair_count++;
@@ -119,7 +120,7 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	attributes.qp_state = IBV_QPS_INIT;
 	error = ibv_modify_qp(pair->qp, &attributes, IBV_QP_STATE | mask);
 	if (error) {
-		call_failed(failure, "ibv_modify_qp", error, "no queue pair in state INIT");
+		queue_pair_failed(failure, "ibv_modify_qp", error, "no queue pair in state INIT");
 		return NULL;
 	}
 	return pair;

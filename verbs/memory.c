@@ -12,8 +12,7 @@ int region_map(
 	void *start = guard_pages_map(size);
 
 	if (!start)
-		return failure_set(
-			failure, FAILURE_ERRNO, PHASE_MEMORY, errno, "mmap", "%s", strerror(errno));
+		return failure_errno(failure, PHASE_MEMORY, "mmap", errno);
 	*region = (struct region){
 		.start = start,
 		.size = size,
