@@ -11,8 +11,6 @@
  * right before the main thread is told, and afterwards this thread does not touch it, except to
  * acknowledge an event that was raised before: ibv_destroy_cq() waits for that acknowledgement.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -217,22 +215,12 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 
 	if (!context)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, ENOMEM, "calloc", "");
-	device->verbs = verbs;
-	ibv_query_device(verbs, &device->attributes);
-	device->traits = device_traits(verbs, &device->attributes);
 	TAILQ_INIT(&context->watched);
 	TAILQ_INIT(&context->backlog);
 	device->wakeups.eventfd = -1;
-	device->channel = ibv_create_comp_channel(verbs);
-	if (!device->channel) {
-		error = errno;
-		failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", error);
+	if (device_open(device, verbs, failure))
 		goto free_context;
-	}
-	/* An event may be withdrawn with its queue between poll() and read(). */
-	error = fcntl(device->channel->fd, F_SETFL, O_NONBLOCK) ? -errno : 0;
-	if (!error)
-		error = wakeup_queue_open(&device->wakeups);
+	error = wakeup_queue_open(&device->wakeups);
 	if (!error)
 		error = -pthread_create(&context->thread, NULL, poll_completions, context);
 	if (error) {
@@ -247,7 +235,7 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 
 close_wakeup_queue:
 	wakeup_queue_close(&device->wakeups);
-	ibv_destroy_comp_channel(device->channel);
+	device_close(device);
 free_context:
 	free(context);
 	return -1;
@@ -262,7 +250,7 @@ void device_stop(struct device *device)
 	wakeup_queue_post(&device->wakeups, &context->stop, THREAD_STOP);
 	pthread_join(context->thread, NULL);
 	wakeup_queue_close(&device->wakeups);
-	ibv_destroy_comp_channel(device->channel);
+	device_close(device);
 	free(context);
 }
 

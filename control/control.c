@@ -4,7 +4,6 @@
  * control_receive_message() returned, until the next call posts it again.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,21 +48,11 @@ static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t
 		.receives = CONTROL_RECEIVES,
 		.inline_max = INLINE_MAX,
 	};
-	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
-	int flags;
 
-	rdma_set_option(
-		control->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
-	ibv_query_device(control->id->verbs, &control->device);
-	control->traits = device_traits(control->id->verbs, &control->device);
-	control->channel = ibv_create_comp_channel(control->id->verbs);
-	if (!control->channel)
-		return failure_errno(
-			&control->failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
-	flags = fcntl(control->channel->fd, F_GETFL);
-	fcntl(control->channel->fd, F_SETFL, flags | O_NONBLOCK);
-	return endpoint_open(&control->endpoint, control->id, control->channel, &size, queue_pairs,
-		&control->failure);
+	if (device_open(&control->device, control->id->verbs, &control->failure))
+		return -1;
+	return endpoint_open(&control->endpoint, control->id, control->device.channel, &size,
+		queue_pairs, &control->failure);
 }
 
 int control_offer(struct control *control)
@@ -81,8 +70,9 @@ static int map_offered(struct control *control, size_t size)
 /* No peer gets its key, whatever the device needs. */
 static int create_private(struct control *control, size_t size)
 {
-	int access = IBV_ACCESS_LOCAL_WRITE |
-		     (control->traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
+	int access =
+		IBV_ACCESS_LOCAL_WRITE |
+		(control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
 
 	return region_create(
 		&control->private, control->endpoint.pd, size, access, NULL, &control->failure);
@@ -154,8 +144,9 @@ static uint8_t smaller(uint8_t wanted, int possible)
 void control_limit_reads(const struct control *control, struct rdma_conn_param *parameters,
 	uint8_t asks, uint8_t answers)
 {
-	parameters->initiator_depth = smaller(asks, control->device.max_qp_init_rd_atom);
-	parameters->responder_resources = smaller(answers, control->device.max_qp_rd_atom);
+	parameters->initiator_depth = smaller(asks, control->device.attributes.max_qp_init_rd_atom);
+	parameters->responder_resources =
+		smaller(answers, control->device.attributes.max_qp_rd_atom);
 }
 
 /* Waiting for rdmacm events and completions. */
@@ -196,7 +187,8 @@ static int wait_for_any(struct control *control, enum phase phase, deadline_t de
 	struct pollfd waiting[] = {
 		{.fd = control->events->fd, .events = POLLIN},
 		{.fd = control->stop_fd, .events = POLLIN},
-		{.fd = control->channel ? control->channel->fd : -1, .events = POLLIN},
+		{.fd = control->device.channel ? control->device.channel->fd : -1,
+			.events = POLLIN},
 	};
 
 	if (poll(waiting, 3, deadline_left(deadline)) == 0)
@@ -234,16 +226,10 @@ int control_check(struct control *control)
 	return take_events(control);
 }
 
-static void take_completion_events(struct control *control)
-{
-	int error;
-
-	while (endpoint_take_event(control->channel, &error))
-		;
-}
-
 int control_sleep(struct control *control, deadline_t deadline)
 {
+	int ignored;
+
 	if (!control->endpoint.armed)
 		return endpoint_arm(&control->endpoint)
 			       ? failure_errno(&control->failure, PHASE_EXCHANGE,
@@ -251,7 +237,8 @@ int control_sleep(struct control *control, deadline_t deadline)
 			       : 0;
 	if (wait_for_any(control, PHASE_EXCHANGE, deadline) || take_events(control))
 		return -1;
-	take_completion_events(control);
+	while (endpoint_take_event(control->device.channel, &ignored))
+		;
 	return 0;
 }
 
@@ -286,9 +273,6 @@ int control_completion_failed(struct control *control, const struct completion *
 {
 	enum ibv_wc_status status = completion->wc->status;
 
-	/* Soft-RoCE's status for a message that is longer than the receive. */
-	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_LOC_QP_OP_ERR)
-		status = IBV_WC_LOC_LEN_ERR;
 	/* A flush is an effect: rdmacm may know the cause. */
 	if (status == IBV_WC_WR_FLUSH_ERR && take_events(control))
 		return -1;
@@ -464,34 +448,6 @@ void control_describe_region(const struct control *control, struct command *regi
 
 /* Closing. */
 
-static int ignore_completion(void *context, const struct completion *completion)
-{
-	(void)context;
-	(void)completion;
-	return 0;
-}
-
-/* Brings back what is posted, so that no event comes for a completion queue that is gone. */
-static void drain(struct control *control)
-{
-	struct pollfd waiting = {.fd = control->channel->fd, .events = POLLIN};
-	deadline_t deadline = deadline_in(DRAIN_MS);
-	int count = 0;
-
-	endpoint_flush(&control->endpoint);
-	while (count >= 0 && !endpoint_is_drained(&control->endpoint) &&
-		deadline_left(deadline) > 0) {
-		take_completion_events(control);
-		count = endpoint_poll(&control->endpoint, ignore_completion, NULL);
-		if (count != 0)
-			continue;
-		if (control->endpoint.armed)
-			poll(&waiting, 1, deadline_left(deadline));
-		else if (endpoint_arm(&control->endpoint))
-			return;
-	}
-}
-
 void control_close(struct control *control)
 {
 	if (!control->id)
@@ -499,14 +455,13 @@ void control_close(struct control *control)
 	if (control->connected && !control->disconnected)
 		rdma_disconnect(control->id);
 	if (control->id->qp)
-		drain(control);
+		endpoint_drain(&control->endpoint, control->device.channel, deadline_in(DRAIN_MS));
 	endpoint_close_queues(&control->endpoint);
 	region_free(&control->offered);
 	region_free(&control->private);
 	region_free(&control->messages);
 	endpoint_close(&control->endpoint);
-	if (control->channel)
-		ibv_destroy_comp_channel(control->channel);
+	device_close(&control->device);
 	free(control->kept);
 	rdma_destroy_id(control->id);
 	control->id = NULL;

@@ -54,10 +54,8 @@ enum control_work {
 struct control {
 	struct rdma_event_channel *events; /* of this id alone */
 	struct rdma_cm_id *id;
-	int stop_fd; /* -1: none */
-	struct ibv_device_attr device;
-	const struct device_traits *traits;
-	struct ibv_comp_channel *channel;
+	int stop_fd;          /* -1: none */
+	struct device device; /* whose completion channel is this connection's alone */
 	struct endpoint endpoint;
 	struct region offered, private, messages;
 	struct handshake handshake;

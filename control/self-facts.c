@@ -111,7 +111,6 @@ void control_facts(const struct control *control, struct facts *facts)
 	const struct inventory_device *device;
 	const struct inventory_port *port;
 	struct ibv_port_attr attributes = {0};
-	struct ibv_device_attr limits = {0};
 	struct inventory inventory;
 	struct utsname system;
 
@@ -122,7 +121,6 @@ void control_facts(const struct control *control, struct facts *facts)
 	facts_add(facts, "device", "%s", name);
 	facts_add(facts, "port", "%u", id->port_num);
 	ibv_query_port(id->verbs, id->port_num, &attributes);
-	ibv_query_device(id->verbs, &limits);
 	facts_add(facts, "rdma mtu", "%u", control_mtu_bytes(attributes.active_mtu));
 	if (inventory_take("", name, &inventory))
 		return;
@@ -136,7 +134,7 @@ void control_facts(const struct control *control, struct facts *facts)
 		add_port(facts, port, id);
 	add_bus(facts, name);
 	add_nodes(facts, name);
-	add_limits(facts, &inventory, &limits);
+	add_limits(facts, &inventory, &control->device.attributes);
 	inventory_free(&inventory);
 }
 

@@ -217,7 +217,6 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	struct rdma_cm_id *id, struct device *device, const struct request *request,
 	struct connection **result, struct failure *failure)
 {
-	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 	struct connection *connection = calloc(1, sizeof(*connection));
 
 	if (!connection)
@@ -243,8 +242,6 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 		connection->responder_resources =
 			smaller(connection->responder_resources, request->responder_resources);
 	}
-	/* Older kernels and other transports have no such option: then theirs holds. */
-	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	if (make_all(connection, request, failure)) {
 		connection->id = NULL; /* stays the caller's */
 		connection_destroy(connection);

@@ -384,13 +384,9 @@ static void take_sent(struct connection *connection, const struct completion *co
 static void take_failed(struct connection *connection, const struct completion *completion)
 {
 	int status = (int)completion->wc->status;
-	bool receive = completion->kind == ENDPOINT_RECEIVE;
 
-	/* How soft-RoCE reports a message that is too long for its receive. */
-	if (receive && status == IBV_WC_LOC_QP_OP_ERR)
-		status = IBV_WC_LOC_LEN_ERR;
-	/* And a WRITE with immediate data, which takes a receive, to where it may not go. */
-	if (receive && status == IBV_WC_REM_ACCESS_ERR)
+	/* How soft-RoCE reports a WRITE with immediate data, which takes a receive, to where it may not go. */
+	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
 			"ibv_poll_cq", "it wrote where our memory does not allow it");
 	connection_record_completion(connection, status, operations[completion->kind].name);

@@ -36,42 +36,6 @@ size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text)
 	return size;
 }
 
-/*
- * Connects a queue pair with that one of the peer, over the path of the first one. Its own number is the
- * first packet sequence number, as good as any other. InfiniBand specification, volume 1, 10.3.1.
- */
-static int connect_queue_pair(struct perf_test *test, struct ibv_qp *qp, uint32_t number)
-{
-	struct ibv_qp_attr attributes;
-	struct ibv_qp_init_attr ignored;
-	int error = ibv_query_qp(test->queue_pairs[0].pair->qp, &attributes,
-		IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER |
-			IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC,
-		&ignored);
-
-	if (error)
-		return failure_errno(
-			&test->control->failure, PHASE_QUEUE_PAIR, "ibv_query_qp", error);
-	attributes.qp_state = IBV_QPS_RTR;
-	attributes.dest_qp_num = number;
-	attributes.rq_psn = number & 0xffffff;
-	error = ibv_modify_qp(qp, &attributes,
-		IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	if (error)
-		return failure_errno(
-			&test->control->failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error);
-	attributes.qp_state = IBV_QPS_RTS;
-	attributes.sq_psn = qp->qp_num & 0xffffff;
-	error = ibv_modify_qp(qp, &attributes,
-		IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-	return error ? failure_errno(
-			       &test->control->failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error)
-		     : 0;
-}
-
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size)
 {
 	const uint8_t *numbers = text;
@@ -80,7 +44,8 @@ int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size
 		return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_QUEUE_PAIR,
 			-EPROTO, "COMMAND_QUEUE_PAIRS", "it has another number of queue pairs");
 	for (uint32_t i = 1; i < test->queue_pair_count; i++, numbers += NUMBER_SIZE)
-		if (connect_queue_pair(test, test->queue_pairs[i].pair->qp, le_get32(numbers)))
+		if (endpoint_connect_queue_pair(&test->control->endpoint, test->queue_pairs[i].pair,
+			    le_get32(numbers), &test->control->failure))
 			return -1;
 	return 0;
 }

@@ -158,7 +158,7 @@ int test_threads_connect(struct test_threads *threads)
 
 const struct device_traits *test_threads_traits(const struct test_threads *threads)
 {
-	return threads->members[0].control.traits;
+	return threads->members[0].control.device.traits;
 }
 
 /* Not every device can do everything. */

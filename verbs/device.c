@@ -1,7 +1,9 @@
 /*
  * What transports and drivers differ in, as one table. Everything above asks for the trait, never
- * for the transport. Nothing here owns anything.
+ * for the transport. The completion channel is all that a device owns.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,6 +64,29 @@ const struct device_traits *device_traits(
 			break;
 	}
 	return row;
+}
+
+int device_open(struct device *device, struct ibv_context *verbs, struct failure *failure)
+{
+	device->verbs = verbs;
+	ibv_query_device(verbs, &device->attributes);
+	device->traits = device_traits(verbs, &device->attributes);
+	device->channel = ibv_create_comp_channel(verbs);
+	if (!device->channel)
+		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
+	/* An event may be withdrawn with its queue between poll() and read(). */
+	if (fcntl(device->channel->fd, F_SETFL, O_NONBLOCK) == 0)
+		return 0;
+	failure_errno(failure, PHASE_QUEUE_PAIR, "fcntl", errno);
+	device_close(device);
+	return -1;
+}
+
+void device_close(struct device *device)
+{
+	if (device->channel)
+		ibv_destroy_comp_channel(device->channel);
+	device->channel = NULL;
 }
 
 const char *device_name(const struct device *device)

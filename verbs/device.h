@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/failure.h"
 #include "base/wakeup-queue.h"
 
 /* What a transport or driver requires or lacks. One row for each: verbs/device.c. */
@@ -26,9 +27,20 @@ struct device {
 	struct ibv_device_attr attributes;
 	const struct device_traits *traits;
 	struct ibv_comp_channel *channel; /* for all completion queues of the device */
-	struct wakeup_queue wakeups;      /* of the thread that polls them */
-	uint64_t locked;                  /* bytes registered through it: the main thread's count */
+
+	/* Of the context in rdma-common.c; a control connection has no use for them. */
+	struct wakeup_queue wakeups; /* of the thread that polls the channel */
+	uint64_t locked;             /* bytes registered through it: the main thread's count */
 };
+
+/*
+ * Reads the limits and traits of the device, and makes its completion channel, which does not block.
+ * Returns 0, or -1 with the failure recorded. ibv_query_device(3), ibv_create_comp_channel(3).
+ */
+int device_open(struct device *device, struct ibv_context *verbs, struct failure *failure);
+
+/* Destroys the completion channel, if there is one. Its completion queues are destroyed before. */
+void device_close(struct device *device);
 
 /* The row that describes this device. Static. Any thread. ibv_query_device(3). */
 const struct device_traits *device_traits(

@@ -4,9 +4,11 @@
  * completion channel and all registered memory are the caller's.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "verbs/cm.h"
 #include "verbs/endpoint.h"
 
 /* A wr_id: kind, index of the queue pair, number or slot. */
@@ -82,6 +84,10 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
 	struct ibv_comp_channel *channel, const struct queue_size *size, unsigned int pairs,
 	struct failure *failure)
 {
+	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
+
+	/* Older kernels and other transports have no such option: then theirs holds. */
+	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	*endpoint = (struct endpoint){.id = id, .pair_count = 1};
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
 	if (!endpoint->pairs)
@@ -124,6 +130,38 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 		return NULL;
 	}
 	return pair;
+}
+
+/*
+ * Each end's queue pair number is its first packet sequence number, as good as any other. InfiniBand
+ * specification, volume 1, 10.3.1.
+ */
+int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
+	uint32_t number_of_peer, struct failure *failure)
+{
+	const int to_receive =
+		IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	const int to_send =
+		IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	struct ibv_qp_init_attr ignored;
+	struct ibv_qp_attr attributes;
+	int error =
+		ibv_query_qp(endpoint->pairs[0].qp, &attributes, to_receive | to_send, &ignored);
+
+	if (error)
+		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_query_qp", error);
+	attributes.qp_state = IBV_QPS_RTR;
+	attributes.dest_qp_num = number_of_peer;
+	attributes.rq_psn = number_of_peer & 0xffffff;
+	error = ibv_modify_qp(
+		pair->qp, &attributes, IBV_QP_STATE | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | to_receive);
+	if (!error) {
+		attributes.qp_state = IBV_QPS_RTS;
+		attributes.sq_psn = pair->qp->qp_num & 0xffffff;
+		error = ibv_modify_qp(
+			pair->qp, &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN | to_send);
+	}
+	return error ? failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error) : 0;
 }
 
 void queue_pair_set_slots(
@@ -203,7 +241,7 @@ bool queue_pair_is_unacknowledged(const struct queue_pair *pair)
 }
 
 /* Keeps account of one completion, and describes it. */
-static struct completion describe(struct endpoint *endpoint, const struct ibv_wc *wc)
+static struct completion describe(struct endpoint *endpoint, struct ibv_wc *wc)
 {
 	struct queue_pair *pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
 	struct completion completion = {
@@ -214,6 +252,9 @@ static struct completion describe(struct endpoint *endpoint, const struct ibv_wc
 	};
 
 	if (completion.kind == ENDPOINT_RECEIVE) {
+		/* Soft-RoCE's status for a message that is longer than the receive. */
+		if (wc->status == IBV_WC_LOC_QP_OP_ERR)
+			wc->status = IBV_WC_LOC_LEN_ERR;
 		pair->receives_posted--;
 		completion.data = pair->slots + completion.number * pair->slot_size;
 	} else {
@@ -308,6 +349,31 @@ bool endpoint_is_drained(struct endpoint *endpoint)
 	if (idle || sends)
 		return post_drain(endpoint) && idle;
 	return false; /* the receives come back by themselves */
+}
+
+static int ignore_completion(void *context, const struct completion *completion)
+{
+	(void)context;
+	(void)completion;
+	return 0;
+}
+
+void endpoint_drain(
+	struct endpoint *endpoint, struct ibv_comp_channel *channel, deadline_t deadline)
+{
+	struct pollfd waiting = {.fd = channel->fd, .events = POLLIN};
+	int count = 0, ignored;
+
+	endpoint_flush(endpoint);
+	while (count >= 0 && !endpoint_is_drained(endpoint) && deadline_left(deadline) > 0) {
+		while (endpoint_take_event(channel, &ignored))
+			;
+		count = endpoint_poll(endpoint, ignore_completion, NULL);
+		if (count == 0 && endpoint->armed)
+			poll(&waiting, 1, deadline_left(deadline));
+		else if (count == 0)
+			count = endpoint_arm(endpoint);
+	}
 }
 
 void endpoint_close_queues(struct endpoint *endpoint)

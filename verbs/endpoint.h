@@ -8,7 +8,7 @@
  * completion. The completion queue has room for everything that can be posted, so it cannot
  * overflow.
  *
- * The endpoint only posts and polls; it never waits. An exchange is driven by completion events on
+ * The endpoint only posts and polls; only endpoint_drain() waits. An exchange is driven by completion events on
  * the CQ thread of its device, a control connection waits on its own thread: both call the same
  * functions. One thread at a time uses an endpoint.
  *
@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/failure.h"
 
 /* Completions taken with one call of ibv_poll_cq(3). */
@@ -77,8 +78,8 @@ struct completion {
 typedef int endpoint_handler(void *context, const struct completion *completion);
 
 /*
- * Makes protection domain, completion queue and rdmacm's queue pair for an id that is bound to a
- * device. There is room for `pairs` queue pairs of that size in all. Completion events go to the
+ * Sets the ACK timeout of an id that is bound to a device, and makes protection domain, completion
+ * queue and rdmacm's queue pair for it. There is room for `pairs` queue pairs of that size in all. Completion events go to the
  * channel. Returns 0, or -1 with the failure recorded; endpoint_close() frees what was made either
  * way. rdma_create_qp(3), ibv_create_cq(3).
  */
@@ -91,6 +92,13 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
  * NULL with the failure recorded. ibv_create_qp(3), ibv_modify_qp(3).
  */
 struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure);
+
+/*
+ * Connects a queue pair that was added with that one of the peer, over the path of the first one.
+ * Returns 0, or -1 with the failure recorded. ibv_modify_qp(3).
+ */
+int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
+	uint32_t number_of_peer, struct failure *failure);
 
 /* Says where the receives of a queue pair land: as many slots of that many bytes as it has receives. */
 void queue_pair_set_slots(
@@ -144,6 +152,13 @@ bool endpoint_is_outstanding(const struct endpoint *endpoint);
  * one more event comes.
  */
 bool endpoint_is_drained(struct endpoint *endpoint);
+
+/*
+ * Flushes the queue pairs and waits, until the deadline, for all that is posted to come back, so that
+ * no event comes for a completion queue that is gone. The channel is the endpoint's alone.
+ */
+void endpoint_drain(
+	struct endpoint *endpoint, struct ibv_comp_channel *channel, deadline_t deadline);
 
 /* Destroys the queue pairs and the completion queue: the device uses no memory any more. */
 void endpoint_close_queues(struct endpoint *endpoint);
