@@ -238,7 +238,7 @@ static int set_up(struct client *client, char greeting[64])
 	return error;
 }
 
-static int find_server(struct client *client)
+static int connect_to_server(struct client *client, struct event_copy *reply)
 {
 	struct dial *dial = &client->dial;
 	const struct options *options = &client->options;
@@ -251,17 +251,10 @@ static int find_server(struct client *client)
 	dial->stop_fd = signals_open();
 	if (dial->stop_fd < 0)
 		return failure_errno(&client->failure, PHASE_OPEN, "signalfd", -dial->stop_fd);
-	return 0;
-}
-
-static int connect_to_server(struct client *client, struct event_copy *reply)
-{
-	while (dial_server(&client->dial, reply))
-		if (!dial_wait_for_slot(&client->dial)) {
-			client->failure = client->dial.failure;
-			return -1;
-		}
-	return 0;
+	if (dial_until_served(dial, dial_server, reply) == 0)
+		return 0;
+	client->failure = dial->failure;
+	return -1;
 }
 
 /* Lets the CQ thread exchange the data, and learns how that ended. */
@@ -318,7 +311,7 @@ static enum exit_status run(struct client *client)
 
 	if (exchange_settings_prepare(&client->settings))
 		return STATUS_FAILED;
-	if (find_server(client) == 0 && connect_to_server(client, &reply) == 0) {
+	if (connect_to_server(client, &reply) == 0) {
 		exchange(client, &reply);
 		if (!failure_is_set(&client->failure))
 			await_disconnect(client);

@@ -8,7 +8,7 @@
 #include "diagnose/checks.h"
 #include "host/link-speed.h"
 #include "measure/report.h"
-#include "measure/test-commands.h"
+#include "measure/test-run.h"
 
 /* The bandwidth test: milliseconds in each direction, and bytes of each WRITE. */
 #define BANDWIDTH_MS   2000
@@ -53,20 +53,17 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 static int run_test(struct diagnosis *diagnosis, const struct test_parameters *parameters,
 	struct test_result *ours, struct test_result *theirs)
 {
-	struct control *control = &diagnosis->control;
 	int64_t milliseconds = parameters->milliseconds;
 	struct test_shared shared;
 
-	if (test_commands_begin(control, &diagnosis->test, parameters,
+	if (test_run_begin_both(&diagnosis->test, parameters,
 		    deadline_left(check_deadline(diagnosis, COMMAND_MS, 0))))
 		return -1;
 	test_shared_init(&shared, test_now());
-	return test_run(&diagnosis->test, &shared, ours, NULL) ||
-			       test_commands_end(control, theirs,
-				       check_deadline(
-					       diagnosis, COMMAND_MS + milliseconds, milliseconds))
-		       ? -1
-		       : 0;
+	if (test_run(&diagnosis->test, &shared, ours, NULL))
+		return -1;
+	return test_run_end(&diagnosis->test, theirs,
+		check_deadline(diagnosis, COMMAND_MS + milliseconds, milliseconds));
 }
 
 /* One operation of one size, verified. */
@@ -107,8 +104,7 @@ int check_data(struct diagnosis *diagnosis)
 		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, COMMAND_REGION_MIN};
 
 	perf_test_init(&diagnosis->test, &diagnosis->control, TEST_DIAGNOSIS_DEPTH, false);
-	if (test_commands_queue_pairs(&diagnosis->control, &diagnosis->test, 1,
-		    check_deadline(diagnosis, COMMAND_MS, 0)))
+	if (test_run_connect(&diagnosis->test, 1, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_DATA);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (try_operation(diagnosis, TEST_CLIENT, false, sizes[i]) ||

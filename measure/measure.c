@@ -58,7 +58,7 @@ static void choose_depth(const struct measurement *measurement, struct test_para
 	parameters->slots = 1;
 	if (!parameters->verify || measurement->options->measure.latency)
 		return;
-	pieces = test_threads_memory(&measurement->threads) / parameters->size /
+	pieces = measurement->threads.members[0].control.private.size / parameters->size /
 		 parameters->queue_pairs;
 	parameters->slots = pieces < parameters->depth ? (uint32_t)pieces : parameters->depth;
 	parameters->depth = parameters->slots; /* no more can be under way */
@@ -117,7 +117,7 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 
 	trial.operations = 0;
 	trial.milliseconds = (uint32_t)measure->warm_up;
-	if (measure->latency && !test_threads_traits(&measurement->threads)->immediate)
+	if (measure->latency && !measurement->threads.members[0].control.device.traits->immediate)
 		trial.wait = parameters->wait = TEST_SPIN;
 	if (measure->poll != POLL_AUTO || trial.wait == TEST_SPIN)
 		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
@@ -188,12 +188,11 @@ static void show_head(const struct measurement *measurement)
 static int read_counters(
 	struct measurement *measurement, struct counters *ours, struct counters *theirs)
 {
-	struct test_threads *threads = &measurement->threads;
+	struct control *control = &measurement->threads.members[0].control;
 
-	control_counters(test_threads_first(threads), ours);
-	return control_client_counters(
-		       test_threads_first(threads), theirs, test_threads_deadline(threads))
-		       ? test_threads_failed(threads, test_threads_first(threads))
+	control_counters(control, ours);
+	return control_client_counters(control, theirs, deadline_in(measurement->options->timeout))
+		       ? test_threads_failed(&measurement->threads, control)
 		       : 0;
 }
 
@@ -243,15 +242,16 @@ static int check_result(struct measurement *measurement)
 static int prepare(struct measurement *measurement)
 {
 	struct test_threads *threads = &measurement->threads;
+	struct control *control = &threads->members[0].control;
 
 	if (test_threads_connect(threads))
 		return -1;
-	if (control_client_facts(test_threads_first(threads), &measurement->theirs,
-		    test_threads_deadline(threads)))
-		return test_threads_failed(threads, test_threads_first(threads));
+	if (control_client_facts(
+		    control, &measurement->theirs, deadline_in(measurement->options->timeout)))
+		return test_threads_failed(threads, control);
 	if (test_threads_prepare(threads))
 		return -1;
-	control_facts(test_threads_first(threads), &measurement->ours);
+	control_facts(control, &measurement->ours);
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 

@@ -1,4 +1,4 @@
-/* Begins and carries out one end of a test of either kind. */
+/* Begins and carries out one end of a test of either kind, and gives the server its commands. */
 #include <time.h>
 
 #include "measure/test-run.h"
@@ -73,4 +73,44 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 		.wrong_offset = test->wrong_offset,
 	};
 	return status;
+}
+
+/* The client's commands. */
+
+int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t deadline)
+{
+	uint8_t numbers[4 * TEST_QUEUE_PAIRS_MAX];
+	struct command command = {.type = COMMAND_QUEUE_PAIRS, .text = (char *)numbers}, reply;
+
+	if (perf_test_make_queue_pairs(test, queue_pairs))
+		return -1;
+	command.text_size = (uint16_t)perf_test_encode_numbers(test, numbers);
+	if (control_client_command(test->control, &command, &reply, deadline))
+		return -1;
+	return perf_test_connect_queue_pairs(test, reply.text, reply.text_size);
+}
+
+int test_run_begin_both(
+	struct perf_test *test, const struct test_parameters *parameters, int64_t timeout)
+{
+	uint8_t text[TEST_PARAMETERS_SIZE];
+	struct command command = {
+		.type = COMMAND_BEGIN, .text = (char *)text, .text_size = sizeof(text)};
+	struct command reply;
+
+	test_parameters_encode(parameters, text);
+	test_run_begin(test, parameters, timeout);
+	return control_client_command(test->control, &command, &reply, deadline_in(timeout));
+}
+
+int test_run_end(struct perf_test *test, struct test_result *theirs, deadline_t deadline)
+{
+	struct command command = {.type = COMMAND_END}, reply;
+
+	if (control_client_command(test->control, &command, &reply, deadline))
+		return -1;
+	if (test_result_decode(theirs, reply.text, reply.text_size) == 0)
+		return 0;
+	return failure_protocol(&test->control->failure, "test_result_decode",
+		"what it says of the run makes no sense");
 }

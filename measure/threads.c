@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
-#include "measure/test-commands.h"
+#include "measure/test-run.h"
 #include "measure/threads.h"
 
 /* READs at a time: as many as can be asked for. The devices set the limit. */
@@ -63,25 +63,11 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 				.timeout = options->timeout,
 				.prepare = prepare_connection,
 				.discard = discard_connection,
+				.user = &threads->members[0],
 			},
 	};
 	for (uint32_t i = 0; i < options->measure.threads; i++)
 		threads->members[i].threads = threads;
-}
-
-struct control *test_threads_first(struct test_threads *threads)
-{
-	return &threads->members[0].control;
-}
-
-size_t test_threads_memory(const struct test_threads *threads)
-{
-	return threads->members[0].control.private.size;
-}
-
-deadline_t test_threads_deadline(const struct test_threads *threads)
-{
-	return deadline_in(threads->options->timeout);
 }
 
 /* A failure of a diagnosis would be explained in other words. */
@@ -101,37 +87,49 @@ int test_threads_failed(struct test_threads *threads, const struct control *cont
 	return -1;
 }
 
-/* Connects each thread: the first to any of the server's addresses, the others to the same one. */
-static int connect_all(struct test_threads *threads)
-{
-	const struct control_request request = request_of(threads);
-	struct dial *dial = &threads->dial;
-	struct event_copy reply;
-
-	for (uint32_t i = 0; i < threads->options->measure.threads; i++) {
-		struct control *control = &threads->members[i].control;
-
-		dial->user = &threads->members[i];
-		if (i == 0 ? dial_server(dial, &reply) : dial_address(dial, &reply))
-			return -1;
-		if (control_client_admission(control, &request, &reply, dial->deadline))
-			return test_threads_failed(threads, control);
-	}
-	return 0;
-}
-
 static void disconnect_all(struct test_threads *threads)
 {
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
 		control_close(&threads->members[i].control);
 }
 
+/* Connects a thread: the first to any of the server's addresses, the others to the same one. */
+static int connect_member(struct test_thread *member, struct dial *dial, struct event_copy *reply)
+{
+	struct test_threads *threads = member->threads;
+	const struct control_request request = request_of(threads);
+
+	dial->user = member;
+	if (member == threads->members ? dial_server(dial, reply) : dial_address(dial, reply))
+		return -1;
+	if (control_client_admission(&member->control, &request, reply, dial->deadline))
+		return test_threads_failed(threads, &member->control);
+	return 0;
+}
+
+/*
+ * For the dial. No thread keeps its connection while another one waits for a slot: two clients would
+ * wait for each other.
+ */
+static int connect_all(struct dial *dial, struct event_copy *reply)
+{
+	struct test_threads *threads = ((struct test_thread *)dial->user)->threads;
+
+	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
+		if (connect_member(&threads->members[i], dial, reply)) {
+			disconnect_all(threads);
+			return -1;
+		}
+	return 0;
+}
+
 int test_threads_connect(struct test_threads *threads)
 {
 	const struct options *options = threads->options;
 	struct dial *dial = &threads->dial;
+	struct event_copy reply;
 
-	dial->deadline = test_threads_deadline(threads);
+	dial->deadline = deadline_in(threads->options->timeout);
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &threads->failure))
 		return -1;
@@ -140,32 +138,18 @@ int test_threads_connect(struct test_threads *threads)
 	if (threads->signals < 0)
 		return failure_errno(
 			&threads->failure, PHASE_ADDRESS, "signalfd", -threads->signals);
-	/*
-	 * No thread keeps its connection while another one waits for a slot: two clients would wait
-	 * for each other.
-	 */
-	while (connect_all(threads)) {
-		disconnect_all(threads);
-		if (failure_is_set(&threads->failure)) /* after the server had accepted */
-			return -1;
-		if (!dial_wait_for_slot(dial)) {
-			threads->failure = dial->failure;
-			return -1;
-		}
-	}
-	return 0;
-}
-
-const struct device_traits *test_threads_traits(const struct test_threads *threads)
-{
-	return threads->members[0].control.device.traits;
+	if (dial_until_served(dial, connect_all, &reply) == 0)
+		return 0;
+	if (!failure_is_set(&threads->failure)) /* else it failed after the server had accepted */
+		threads->failure = dial->failure;
+	return -1;
 }
 
 /* Not every device can do everything. */
 static int check_traits(struct test_threads *threads)
 {
 	const struct options_measure *measure = &threads->options->measure;
-	const struct device_traits *traits = test_threads_traits(threads);
+	const struct device_traits *traits = threads->members[0].control.device.traits;
 	const char *option;
 
 	if (measure->latency && measure->poll == POLL_EVENT && !traits->immediate)
@@ -182,17 +166,16 @@ static int check_traits(struct test_threads *threads)
 static int prepare_member(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
-	const struct options_measure *measure = &threads->options->measure;
+	const struct options *options = threads->options;
 	struct control *control = &member->control;
-	struct perf_test *test = &member->test;
 
-	perf_test_init(test, control, threads->depth, false);
-	return control_enlarge(control, options_measure_memory(measure)) ||
-			       control_client_region(control, test_threads_deadline(threads)) ||
-			       test_commands_queue_pairs(control, test, measure->queue_pairs,
-				       test_threads_deadline(threads))
-		       ? test_threads_failed(threads, control)
-		       : 0;
+	perf_test_init(&member->test, control, threads->depth, false);
+	if (control_enlarge(control, options_measure_memory(&options->measure)) ||
+		control_client_region(control, deadline_in(options->timeout)) ||
+		test_run_connect(
+			&member->test, options->measure.queue_pairs, deadline_in(options->timeout)))
+		return test_threads_failed(threads, control);
+	return 0;
 }
 
 int test_threads_prepare(struct test_threads *threads)
@@ -205,6 +188,7 @@ int test_threads_prepare(struct test_threads *threads)
 	return 0;
 }
 
+/* Begins a test at both ends of one connection. */
 static int begin(struct test_thread *member, const struct test_parameters *parameters)
 {
 	struct test_threads *threads = member->threads;
@@ -212,18 +196,27 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 
 	/* Data of another test, or of another thread, is wrong in this one. */
 	own.seed = ++threads->tests * SEED_STEP;
-	return test_commands_begin(&member->control, &member->test, &own, threads->options->timeout)
+	return test_run_begin_both(&member->test, &own, threads->options->timeout)
 		       ? test_threads_failed(threads, &member->control)
 		       : 0;
 }
 
-static int end(struct test_thread *member)
+/* Ends it, and adds up the results of both ends. */
+static int end(struct test_thread *member, struct measured *measured)
 {
 	struct test_threads *threads = member->threads;
+	struct test_result theirs;
 
-	return test_commands_end(&member->control, &member->theirs, test_threads_deadline(threads))
-		       ? test_threads_failed(threads, &member->control)
-		       : 0;
+	if (test_run_end(&member->test, &theirs, deadline_in(threads->options->timeout)))
+		return test_threads_failed(threads, &member->control);
+	if (member == threads->members) {
+		measured->ours = member->ours;
+		measured->theirs = theirs;
+		return 0;
+	}
+	test_result_add(&measured->ours, &member->ours);
+	test_result_add(&measured->theirs, &theirs);
+	return 0;
 }
 
 /* Binds this thread to a processor. pthread_setaffinity_np(3). */
@@ -315,14 +308,8 @@ int test_threads_run(struct test_threads *threads, const struct test_parameters 
 	if (measure_together(threads))
 		return -1;
 	for (uint32_t i = 0; i < count; i++)
-		if (end(&threads->members[i]))
+		if (end(&threads->members[i], measured))
 			return -1;
-	measured->ours = threads->members[0].ours;
-	measured->theirs = threads->members[0].theirs;
-	for (uint32_t i = 1; i < count; i++) {
-		test_result_add(&measured->ours, &threads->members[i].ours);
-		test_result_add(&measured->theirs, &threads->members[i].theirs);
-	}
 	intervals = test_shared_intervals(&threads->shared);
 	measured->ours.worst = intervals.worst;
 	measured->ours.best = intervals.best;

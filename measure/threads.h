@@ -23,7 +23,7 @@ struct test_thread {
 
 	/* Of the test. */
 	struct histogram *latency;
-	struct test_result ours, theirs;
+	struct test_result ours;
 	int result;
 };
 
@@ -58,20 +58,8 @@ int test_threads_prepare(struct test_threads *threads);
 int test_threads_run(struct test_threads *threads, const struct test_parameters *parameters,
 	struct measured *measured, struct histogram *latency);
 
-/* The first connection, for commands between the tests. */
-struct control *test_threads_first(struct test_threads *threads);
-
 /* Records the failure of one connection, unless another one failed before. Returns -1. */
 int test_threads_failed(struct test_threads *threads, const struct control *control);
-
-/* Bytes of memory that each end of a connection has, for either direction. */
-size_t test_threads_memory(const struct test_threads *threads);
-
-/* Now and the --timeout. */
-deadline_t test_threads_deadline(const struct test_threads *threads);
-
-/* What the device requires or lacks. */
-const struct device_traits *test_threads_traits(const struct test_threads *threads);
 
 void test_threads_close(struct test_threads *threads);
 

@@ -2,7 +2,7 @@
  * Connecting to a server, the same for an exchange, a diagnosis and a measurement. An attempt resolves
  * one of the server's addresses and the route to it, lets the user make queue pair and memory, asks
  * for the connection and waits for the answer. If an address fails the next one is tried; while the
- * server is full the user may wait and dial again.
+ * server is full it waits and tries again.
  *
  * All functions block, until the deadline or until stop_fd is readable, which is FAILURE_INTERRUPTED and
  * leaves the descriptor unread. They return 0, or -1 with `failure` set; the failure that counts is the
@@ -50,6 +50,13 @@ struct dial {
  * answer. rdma_connect(3).
  */
 int dial_server(struct dial *dial, struct event_copy *reply);
+
+/*
+ * Makes an attempt, dial_server() or one of the user's own, until it succeeds; while it fails because the
+ * server is full, waits and repeats it.
+ */
+int dial_until_served(struct dial *dial,
+	int (*attempt)(struct dial *dial, struct event_copy *reply), struct event_copy *reply);
 
 /* Makes one attempt, at the address that is being tried. */
 int dial_address(struct dial *dial, struct event_copy *reply);
