@@ -69,12 +69,12 @@ int control_client_admission(struct control *control, const struct control_reque
 	if (secret && (error || !handshake_fits(secret, &theirs, said->private_data_len)))
 		return secret_refused(&control->failure);
 	if (error)
-		return failure_set(&control->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0,
-			"introduction", "it sent %u bytes of private data", said->private_data_len);
+		return failure_set(&control->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0, "hello",
+			"it sent %u bytes of private data", said->private_data_len);
 	if (theirs.version != HELLO_VERSION || theirs.kind != request->kind ||
 		!handshake_fits(secret, &theirs, said->private_data_len))
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
-			"introduction", "it accepted something else than what it was asked for");
+			"hello", "it accepted something else than what it was asked for");
 	handshake_receive_hello(&control->handshake, said->private_data);
 	return secret ? prove(control, deadline) : 0;
 }
@@ -88,13 +88,13 @@ int control_client_command(struct control *control, struct command *command, str
 		return -1;
 	if (!reply->reply || reply->type != command->type || reply->number != command->number)
 		return failure_protocol(
-			&control->failure, "order", "it answered something that was not asked");
+			&control->failure, "reply", "it answered something that was not asked");
 	if (reply->status == COMMAND_FAILED)
 		return failure_set(&control->failure, FAILURE_REFUSED, PHASE_MEMORY,
-			REFUSAL_RESOURCES, "order", "");
+			REFUSAL_RESOURCES, "reply", "");
 	if (reply->status != COMMAND_DONE)
 		return failure_protocol(
-			&control->failure, "order", "it did not carry out an order");
+			&control->failure, "reply", "it did not carry out an order");
 	return 0;
 }
 

@@ -294,7 +294,7 @@ static int admit(struct control_session *session)
 		control_await_sent(control, idle_deadline(session));
 	/* Whatever became of the reply, this is the cause. */
 	control->failure = (struct failure){0};
-	return failure_set_unauthenticated(&control->failure, "ORDER_PROOF");
+	return failure_set_unauthenticated(&control->failure, "COMMAND_PROOF");
 }
 
 /* Prints how it ended, unless the client just disconnected. */
