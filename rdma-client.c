@@ -70,8 +70,20 @@ static void take_event(void *user, const struct rdma_cm_event *event)
 		return;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
 	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
+	case RDMA_CM_EVENT_ADDR_RESOLVED: /* these belong to the dial, which has taken them */
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_ESTABLISHED:      /* or has given up waiting for it */
+	case RDMA_CM_EVENT_CONNECT_RESPONSE: /* only without a queue pair of rdmacm */
+	case RDMA_CM_EVENT_CONNECT_REQUEST:  /* only at a listener */
+	case RDMA_CM_EVENT_MULTICAST_JOIN:   /* only about datagrams */
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
 		return;
-	default:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		failure_from_event(&failure, event, PHASE_EXCHANGE, client->peer);
 		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			connection_abandon(client->connection, &failure);

@@ -359,6 +359,13 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 		return;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
 	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
+	case RDMA_CM_EVENT_ADDR_RESOLVED: /* rdmacm reports these to the active side only */
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_MULTICAST_JOIN: /* and these about datagrams */
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
 		return;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		if (event->id == service->listener)
@@ -369,7 +376,9 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 		else if (client)
 			connection_failed(service, client, event);
 		return;
-	default:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
 		if (client)
 			connection_failed(service, client, event);
 		return;
