@@ -283,11 +283,6 @@ static void set_rnr_timer(struct connection *connection)
 	ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 }
 
-bool connection_reads(const struct mode *mode)
-{
-	return mover_find(mode, false)->reads;
-}
-
 int connection_accept(struct connection *connection)
 {
 	struct rdma_conn_param granted = connection_parameters(connection);
@@ -307,7 +302,7 @@ static int read_answer(
 	int error = hello_decode(theirs, reply->private_data, reply->private_data_len);
 
 	connection->initiator_depth = smaller(connection->initiator_depth, reply->initiator_depth);
-	if (connection_reads(connection->mode) && connection->initiator_depth == 0)
+	if (connection->mode->reads && connection->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
 	/* Whoever answers, the sentence is the same: he is not to learn what was wrong. */

@@ -46,9 +46,6 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	struct rdma_cm_id *id, struct device *device, const struct request *request,
 	struct connection **connection, struct failure *failure);
 
-/* True if this mode needs RDMA READ. Any thread. */
-bool connection_reads(const struct mode *mode);
-
 /*
  * The parameters of rdma_connect(3) or rdma_accept(3), with our hello unless the peer is a tutorial
  * program. They refer to memory of the connection. Main.

@@ -24,7 +24,6 @@ enum mover_exposes {
 
 struct mover {
 	const struct exchange_rules *rules;   /* of the messages around the data */
-	bool reads;                           /* needs RDMA READ */
 	int outgoing_access, incoming_access; /* rights of the regions, enum ibv_access_flags */
 	enum mover_exposes exposes;
 	enum exchange_received

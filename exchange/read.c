@@ -67,7 +67,6 @@ static void completed(struct connection *connection, uint64_t number)
 
 const struct mover read_mover = {
 	.rules = &exchange_rules_ours,
-	.reads = true,
 	.exposes = EXPOSES_OUTGOING,
 	.outgoing_access = IBV_ACCESS_REMOTE_READ,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE,

@@ -22,14 +22,13 @@
 static struct flow make_flow(const struct connection *connection, bool ours)
 {
 	const struct message *peer = &connection->peer_mr;
-	const struct mover *mover = connection->mover;
 	const struct ring *ring = ours ? &connection->outgoing_ring : &connection->incoming_ring;
 	uint64_t size = ours ? source_size(connection->source) : connection->theirs.size;
-	bool peer_exposes = ours == (mover->exposes == EXPOSES_INCOMING);
+	bool peer_exposes = ours == (connection->mover->exposes == EXPOSES_INCOMING);
 	struct flow flow = {
 		.exposed = peer_exposes ? peer->length : ring->size,
 		.local = ring->size,
-		.fetched = mover->reads,
+		.fetched = connection->mode->reads,
 		.reads = connection->initiator_depth,
 		.depth = ours ? peer->depth : connection->limits.depth,
 	};

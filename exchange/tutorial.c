@@ -94,7 +94,6 @@ const struct mover tutorial_write_mover = {
 
 const struct mover tutorial_read_mover = {
 	.rules = &exchange_rules_tutorial,
-	.reads = true,
 	.exposes = EXPOSES_OUTGOING,
 	.outgoing_access = IBV_ACCESS_REMOTE_READ,
 	.incoming_access = IBV_ACCESS_LOCAL_WRITE,

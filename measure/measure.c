@@ -72,7 +72,7 @@ static void make_parameters(
 	*parameters = (struct test_parameters){
 		.kind = measure->latency ? TEST_LATENCY : TEST_BANDWIDTH,
 		.wait = measure->poll == POLL_SPIN ? TEST_SPIN : TEST_EVENT,
-		.reads = measurement->options->mode->number == MODE_READ,
+		.reads = measurement->options->mode->reads,
 		.direction = measure->bidirectional ? TEST_BOTH : TEST_CLIENT,
 		.verify = measure->verify,
 		.size = (uint32_t)size,

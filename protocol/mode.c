@@ -5,8 +5,8 @@
 #include "protocol/mode.h"
 
 static const struct mode modes[MODE_COUNT] = {
-	[MODE_WRITE] = {MODE_WRITE, "write", "writing message to"},
-	[MODE_READ] = {MODE_READ, "read", "reading message from"},
+	[MODE_WRITE] = {MODE_WRITE, "write", false, "writing message to"},
+	[MODE_READ] = {MODE_READ, "read", true, "reading message from"},
 };
 
 const struct mode *mode_by_name(const char *name)

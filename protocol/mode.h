@@ -5,6 +5,8 @@
 #ifndef PROTOCOL_MODE_H
 #define PROTOCOL_MODE_H
 
+#include <stdbool.h>
+
 enum mode_number {
 	MODE_WRITE = 0, /* each side WRITEs its data into the other's memory */
 	MODE_READ = 1,  /* each side READs the other's data from its memory */
@@ -14,6 +16,7 @@ enum mode_number {
 struct mode {
 	enum mode_number number; /* as on the wire */
 	const char *name;        /* as on the command line */
+	bool reads;              /* its data moves by RDMA READ, else by WRITE */
 	const char *doing;       /* what the tutorial's output says: "writing message to" ... */
 };
 

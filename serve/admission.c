@@ -85,7 +85,7 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 	if (refusal != REFUSAL_NONE || hello_is_control(theirs))
 		return refusal;
 	*mode = mode_by_number(theirs->mode);
-	if (connection_reads(*mode) && asked->initiator_depth == 0)
+	if ((*mode)->reads && asked->initiator_depth == 0)
 		return REFUSAL_DEPTH;
 	if (too_large(options, theirs->size))
 		return REFUSAL_SIZE;

@@ -149,7 +149,7 @@ static bool start(struct end *end)
 	fake_expose(peer_memory, sizeof(peer_memory), PEER_RKEY);
 	make_settings(end, kind, other & 16);
 	end->oracle.iwarp = other & 1;
-	end->oracle.writes = mode->number == MODE_WRITE;
+	end->oracle.writes = !mode->reads;
 	/* With a secret a server refuses such a peer before. */
 	end->oracle.tutorial = other & 2 && !end->settings.input && (kind & 1 || !(other & 16));
 	end->theirs = hello_of_peer(end, mode);

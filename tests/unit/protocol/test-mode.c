@@ -14,7 +14,9 @@ static void finds_each_mode_both_ways(void **state)
 	}
 	assert_string_equal(mode_by_number(0)->name, "write");
 	assert_string_equal(mode_by_number(0)->doing, "writing message to");
+	assert_false(mode_by_number(0)->reads);
 	assert_string_equal(mode_by_number(1)->name, "read");
+	assert_true(mode_by_number(1)->reads);
 	assert_string_equal(mode_by_number(1)->doing, "reading message from");
 }
 
