@@ -1,6 +1,6 @@
 /*
  * Authentication in an exchange: both sides prove that they hold the secret, and key the digests and
- * sign the verdicts with it (protocol/secret.h). Without a secret nothing here does anything.
+ * sign the verdicts with it (protocol/handshake.h). Without a secret nothing here does anything.
  *
  * The main thread maps a region that a peer could reach with all others, but it is registered only
  * when our MSG_MR is due, after the peer's proof was right: an unauthenticated peer reaches no memory.
@@ -70,8 +70,8 @@ void authentication_key_source(struct connection *connection)
 
 	if (!handshake->secret)
 		return;
-	secret_stream_key(handshake->secret, &handshake->transcript, handshake->role, name,
-		strnlen(name, MESSAGE_TEXT_MAX), key);
+	handshake_stream_key(
+		handshake, handshake->role, name, strnlen(name, MESSAGE_TEXT_MAX), key);
 	source_set_key(connection->source, key);
 	secret_forget(key, sizeof(key));
 }
@@ -84,8 +84,8 @@ void authentication_key_sink(struct connection *connection)
 
 	if (!handshake->secret)
 		return;
-	secret_stream_key(handshake->secret, &handshake->transcript, handshake_peer(handshake),
-		peer->text, peer->text_size, key);
+	handshake_stream_key(
+		handshake, handshake_peer(handshake), peer->text, peer->text_size, key);
 	sink_set_key(connection->sink, key);
 	secret_forget(key, sizeof(key));
 }
@@ -95,8 +95,7 @@ void authentication_sign(struct connection *connection, struct message *verdict)
 	const struct handshake *handshake = &connection->handshake;
 
 	if (handshake->secret)
-		secret_tag(handshake->secret, &handshake->transcript, handshake->role,
-			verdict->verdict, verdict->digest.bytes);
+		handshake_sign(handshake, verdict->verdict, verdict->digest.bytes);
 }
 
 bool authentication_is_signed(struct connection *connection, const struct message *verdict)
@@ -104,6 +103,5 @@ bool authentication_is_signed(struct connection *connection, const struct messag
 	const struct handshake *handshake = &connection->handshake;
 
 	return !handshake->secret ||
-	       secret_is_tag(handshake->secret, &handshake->transcript, handshake_peer(handshake),
-		       verdict->verdict, verdict->digest.bytes);
+	       handshake_is_signed(handshake, verdict->verdict, verdict->digest.bytes);
 }

@@ -1,8 +1,13 @@
 /*
- * The handshake of two of our programs: each sends its hello and, with a secret, a nonce. The two
- * hellos with their nonces are the transcript that binds proofs and keys to one connection
- * (protocol/secret.h). Without a secret there is nothing to prove. Any thread; the caller
- * serialises.
+ * The handshake of two of our programs: each sends its hello and, with a secret, a nonce. Without a
+ * secret there is nothing to prove.
+ *
+ * Every value derived from the secret is a keyed hash (BLAKE2b of libsodium) over a label and the
+ * hellos of both sides with their nonces, byte for byte. Therefore a proof is worthless on another
+ * connection and in the opposite direction. See docs/protocol.md, "With a secret". An attacker who
+ * receives a proof can test guesses of the secret against it: secrets must be random.
+ *
+ * Any thread; the caller serialises.
  */
 #ifndef PROTOCOL_HANDSHAKE_H
 #define PROTOCOL_HANDSHAKE_H
@@ -15,9 +20,9 @@
 #include "protocol/secret.h"
 
 struct handshake {
-	const struct secret *secret; /* the caller's; NULL: none */
-	enum secret_role role;       /* ours */
-	struct secret_transcript transcript;
+	const struct secret *secret;               /* the caller's; NULL: none */
+	enum secret_role role;                     /* ours */
+	uint8_t hello_bytes[2][SECRET_HELLO_SIZE]; /* what each role sent in private data */
 };
 
 /* Begins a handshake. The secret must outlive it. */
@@ -40,11 +45,26 @@ bool handshake_fits(const struct secret *secret, const struct hello *theirs, siz
 /* Keeps the peer's hello and nonce: SECRET_HELLO_SIZE bytes if we have a secret. */
 void handshake_receive_hello(struct handshake *handshake, const void *hello_bytes);
 
-/* Makes our proof, and checks the peer's. With a secret only. */
+/* The peer's role. */
+enum secret_role handshake_peer(const struct handshake *handshake);
+
+/* All below need a secret. Checks take constant time. */
+
+/* Makes the proof that we hold the secret, and checks the peer's. */
 void handshake_prove(const struct handshake *handshake, uint8_t proof[SECRET_PROOF_SIZE]);
 bool handshake_is_proved(const struct handshake *handshake, const uint8_t proof[SECRET_PROOF_SIZE]);
 
-/* The peer's role. */
-enum secret_role handshake_peer(const struct handshake *handshake);
+/* Makes the tag that authenticates our verdict, and checks that of the peer's. */
+void handshake_sign(
+	const struct handshake *handshake, uint32_t verdict, uint8_t tag[SECRET_TAG_SIZE]);
+bool handshake_is_signed(
+	const struct handshake *handshake, uint32_t verdict, const uint8_t tag[SECRET_TAG_SIZE]);
+
+/*
+ * Makes the key for the digest of the stream that this role sends under that name, which may be
+ * empty.
+ */
+void handshake_stream_key(const struct handshake *handshake, enum secret_role role,
+	const void *name, size_t name_size, uint8_t key[SECRET_KEY_SIZE]);
 
 #endif

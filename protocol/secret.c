@@ -1,6 +1,6 @@
 /*
- * The secret and its derived values, by libsodium. The key made of the secret lives in memory of
- * sodium_malloc(), locked and between guard pages; everything else is the caller's.
+ * The secret, read from its file by libsodium. The key made of it lives in memory of sodium_malloc(),
+ * locked and between guard pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,27 +12,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "protocol/little-endian.h"
 #include "protocol/secret.h"
 
-struct secret {
-	uint8_t key[SECRET_KEY_SIZE];
-};
-
-/* Labels separate the hashes. None is a prefix of another, because each is hashed with its zero. */
+/* Separates this hash from those of protocol/handshake.c. */
 static const char file_label[] = "rdmapair 2 secret file";
-static const char *const proof_labels[] = {
-	[SECRET_CLIENT] = "rdmapair 2 proof of the client",
-	[SECRET_SERVER] = "rdmapair 2 proof of the server",
-};
-static const char *const stream_labels[] = {
-	[SECRET_CLIENT] = "rdmapair 2 stream of the client",
-	[SECRET_SERVER] = "rdmapair 2 stream of the server",
-};
-static const char *const verdict_labels[] = {
-	[SECRET_CLIENT] = "rdmapair 2 verdict of the client",
-	[SECRET_SERVER] = "rdmapair 2 verdict of the server",
-};
 
 /* Writes why the file cannot be used. Returns the error. */
 static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *reason, int error)
@@ -155,66 +138,6 @@ void secret_free(struct secret *secret)
 void secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 {
 	randombytes_buf(nonce, SECRET_NONCE_SIZE);
-}
-
-/* Hashes the label, the transcript and more bytes, which may be none. */
-static void keyed_hash(const struct secret *secret, const char *label,
-	const struct secret_transcript *transcript, const void *more, size_t more_size,
-	uint8_t *hash, size_t hash_size)
-{
-	crypto_generichash_state state;
-
-	crypto_generichash_init(&state, secret->key, sizeof(secret->key), hash_size);
-	crypto_generichash_update(&state, (const uint8_t *)label, strlen(label) + 1);
-	for (enum secret_role role = SECRET_CLIENT; role <= SECRET_SERVER; role++)
-		crypto_generichash_update(&state, transcript->hello_bytes[role], SECRET_HELLO_SIZE);
-	/* The only part of variable length comes last, so the input is unambiguous. */
-	crypto_generichash_update(&state, more, more_size);
-	crypto_generichash_final(&state, hash, hash_size);
-	sodium_memzero(&state, sizeof(state));
-}
-
-void secret_prove(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, uint8_t proof[SECRET_PROOF_SIZE])
-{
-	keyed_hash(secret, proof_labels[role], transcript, "", 0, proof, SECRET_PROOF_SIZE);
-}
-
-bool secret_is_proof(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, const uint8_t proof[SECRET_PROOF_SIZE])
-{
-	uint8_t expected[SECRET_PROOF_SIZE];
-	bool same;
-
-	secret_prove(secret, transcript, role, expected);
-	same = sodium_memcmp(expected, proof, sizeof(expected)) == 0;
-	secret_forget(expected, sizeof(expected));
-	return same;
-}
-
-void secret_stream_key(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, const void *name, size_t name_size, uint8_t key[SECRET_KEY_SIZE])
-{
-	keyed_hash(secret, stream_labels[role], transcript, name, name_size, key, SECRET_KEY_SIZE);
-}
-
-void secret_tag(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, uint32_t verdict, uint8_t tag[SECRET_TAG_SIZE])
-{
-	uint8_t bytes[sizeof(verdict)];
-
-	le_put32(bytes, verdict);
-	keyed_hash(secret, verdict_labels[role], transcript, bytes, sizeof(bytes), tag,
-		SECRET_TAG_SIZE);
-}
-
-bool secret_is_tag(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, uint32_t verdict, const uint8_t tag[SECRET_TAG_SIZE])
-{
-	uint8_t expected[SECRET_TAG_SIZE];
-
-	secret_tag(secret, transcript, role, verdict, expected);
-	return sodium_memcmp(expected, tag, sizeof(expected)) == 0;
 }
 
 void secret_forget(void *key, size_t size)

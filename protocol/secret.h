@@ -1,13 +1,6 @@
 /*
- * The secret that both programs may read from a file, and what they derive from it: proofs that
- * each side holds it, and keys for the data of one connection. It never leaves the process.
- *
- * Every derived value is a keyed hash (BLAKE2b of libsodium) over a label and the transcript: the
- * hellos of both sides with their fresh nonces, byte for byte. Therefore a proof is worthless on
- * another connection and in the opposite direction. See docs/protocol.md, "With a secret".
- *
- * An attacker who receives a proof can test guesses of the secret against it: secrets must be
- * random.
+ * The secret that both programs may read from a file. It never leaves the process: protocol/handshake.h
+ * has what they derive from it.
  */
 #ifndef PROTOCOL_SECRET_H
 #define PROTOCOL_SECRET_H
@@ -36,12 +29,9 @@ enum secret_role {
 	SECRET_SERVER,
 };
 
-/* What each side sent in rdmacm private data, by its role. */
-struct secret_transcript {
-	uint8_t hello_bytes[2][SECRET_HELLO_SIZE];
+struct secret {
+	uint8_t key[SECRET_KEY_SIZE];
 };
-
-struct secret;
 
 /*
  * Reads the secret from a regular file that belongs to this user or to root and that no other user
@@ -56,27 +46,6 @@ void secret_free(struct secret *secret);
 
 /* Makes a nonce that was never used before. Any thread, like all functions below. */
 void secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
-
-/* Makes the proof that the side in that role holds the secret. */
-void secret_prove(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, uint8_t proof[SECRET_PROOF_SIZE]);
-
-/* True if the proof is right. Takes constant time. */
-bool secret_is_proof(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, const uint8_t proof[SECRET_PROOF_SIZE]);
-
-/*
- * Makes the key for the digest of the stream that this role sends under that name, which may be
- * empty.
- */
-void secret_stream_key(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, const void *name, size_t name_size, uint8_t key[SECRET_KEY_SIZE]);
-
-/* Makes, or checks in constant time, the tag that authenticates this role's verdict. */
-void secret_tag(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, uint32_t verdict, uint8_t tag[SECRET_TAG_SIZE]);
-bool secret_is_tag(const struct secret *secret, const struct secret_transcript *transcript,
-	enum secret_role role, uint32_t verdict, const uint8_t tag[SECRET_TAG_SIZE]);
 
 /*
  * Records that the server refused this client because they do not hold the same secret. Returns -1.

@@ -126,13 +126,14 @@ static void receive(struct end *end, const struct message *message)
 /* Its right proof, one with a wrong bit, or our own said again. */
 void peer_sends_proof(struct end *end)
 {
-	const struct handshake *peer = &end->oracle.peer;
+	struct handshake peer = end->oracle.peer;
 	uint8_t how = fuzz_byte(&end->input);
 	struct message message = {.type = MSG_PROOF};
 
-	if (peer->secret)
-		secret_prove(peer->secret, &peer->transcript,
-			(how & 3) == 3 ? handshake_peer(peer) : peer->role, message.proof);
+	if ((how & 3) == 3)
+		peer.role = handshake_peer(&peer);
+	if (peer.secret)
+		handshake_prove(&peer, message.proof);
 	if ((how & 3) == 2)
 		message.proof[how >> 3] ^= (uint8_t)(1 + (how & 4));
 	receive(end, &message);
@@ -283,8 +284,7 @@ void peer_sends_verdict(struct end *end)
 	struct message message = {.type = MSG_VERDICT, .verdict = how % 4 / 2};
 
 	if (peer->secret)
-		secret_tag(peer->secret, &peer->transcript, peer->role, message.verdict,
-			message.digest.bytes);
+		handshake_sign(peer, message.verdict, message.digest.bytes);
 	message.digest.bytes[how >> 4] ^= how & 4;
 	receive(end, &message);
 }

@@ -78,14 +78,14 @@ static void meet(struct sides *sides, const struct secret *secret, const void *h
 	uint8_t size;
 
 	handshake_init(&sides->second, secret, role);
-	memcpy(sides->second.transcript.hello_bytes[role], hello_bytes, SECRET_HELLO_SIZE);
+	memcpy(sides->second.hello_bytes[role], hello_bytes, SECRET_HELLO_SIZE);
 	handshake_receive_hello(&sides->first, hello_bytes);
 	handshake_receive_hello(&sides->second, handshake_hello(&sides->first, hello, &size));
 }
 
 static void check_proofs(struct sides *sides, struct fuzz_input *input)
 {
-	size_t byte = fuzz_byte(input) % sizeof(sides->first.transcript);
+	size_t byte = fuzz_byte(input) % sizeof(sides->first.hello_bytes);
 	uint8_t bit = (uint8_t)(1U << (fuzz_byte(input) & 7)), proof[SECRET_PROOF_SIZE];
 	uint8_t any[SECRET_PROOF_SIZE] = {0};
 	struct handshake unauthenticated = sides->second;
@@ -95,7 +95,7 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 	/* Our own proof, said again. */
 	fuzz_check(!convinces(&sides->first, &sides->first));
 	/* Who heard something else, or has another secret. */
-	((uint8_t *)unauthenticated.transcript.hello_bytes)[byte] ^= bit;
+	((uint8_t *)unauthenticated.hello_bytes)[byte] ^= bit;
 	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
 		   !convinces(&sides->first, &unauthenticated));
 	unauthenticated = sides->second;

@@ -13,8 +13,7 @@ static struct digest digest_by(const struct oracle *oracle, enum secret_role rol
 
 	if (!peer->secret)
 		return digest_of(bytes, size);
-	secret_stream_key(
-		peer->secret, &peer->transcript, role, region->text, region->text_size, key);
+	handshake_stream_key(peer, role, region->text, region->text_size, key);
 	return digest_of_keyed(key, bytes, size);
 }
 
@@ -38,10 +37,11 @@ static bool is_right_proof(const struct oracle *oracle, const struct message *me
 static bool is_signed(
 	const struct oracle *oracle, enum secret_role role, const struct message *verdict)
 {
-	const struct handshake *peer = &oracle->peer;
+	struct handshake other = oracle->peer;
 
-	return !peer->secret || secret_is_tag(peer->secret, &peer->transcript, role,
-					verdict->verdict, verdict->digest.bytes);
+	other.role = !role;
+	return !other.secret ||
+	       handshake_is_signed(&other, verdict->verdict, verdict->digest.bytes);
 }
 
 /* True if it may not come now. What comes after the verdict changes nothing. */

@@ -122,7 +122,7 @@ void misbehaving_other_nonce(struct handshake *handshake, bool ours)
 {
 	enum secret_role role = ours ? handshake->role : handshake_peer(handshake);
 
-	secret_nonce(handshake->transcript.hello_bytes[role] + HELLO_SIZE);
+	secret_nonce(handshake->hello_bytes[role] + HELLO_SIZE);
 }
 
 static void send_proof(struct peer *peer, const char *how)

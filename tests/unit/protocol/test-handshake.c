@@ -119,7 +119,7 @@ static void a_recorded_proof_is_wrong(void **state)
 		handshake_prove(&before[i], proofs[i]);
 		assert_false(handshake_is_proved(&after[!i], proofs[i]));
 		/* Even if all of one side's words are said again: the other side's are new. */
-		handshake_receive_hello(&after[!i], before[i].transcript.hello_bytes[i]);
+		handshake_receive_hello(&after[!i], before[i].hello_bytes[i]);
 		assert_false(handshake_is_proved(&after[!i], proofs[i]));
 	}
 	secret_free(secret);

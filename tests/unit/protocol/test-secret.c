@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "protocol/secret.h"
+#include "protocol/handshake.h"
 #include "tests/unit/unit.h"
 
 #define SECRET_TEXT "sixteen bytes or"
@@ -168,19 +168,73 @@ struct hashes {
 	uint8_t bytes[HASHES][32];
 };
 
-static const struct secret_transcript example = {{
-	"what the client says, and then its nonce: 56 bytes long",
-	"what the server says, and then its nonce: as long as th",
-}};
+static const struct handshake example = {
+	.hello_bytes =
+		{
+			"what the client says, and then its nonce: 56 bytes long",
+			"what the server says, and then its nonce: as long as th",
+		},
+};
+
+/* The handshake with these hellos of the side that holds the secret in that role. */
+static struct handshake side(
+	const struct secret *secret, const struct handshake *hellos, unsigned int role)
+{
+	struct handshake side = *hellos;
+
+	side.secret = secret;
+	side.role = role;
+	return side;
+}
+
+static void prove(const struct secret *secret, const struct handshake *hellos, unsigned int role,
+	uint8_t *proof)
+{
+	struct handshake prover = side(secret, hellos, role);
+
+	handshake_prove(&prover, proof);
+}
+
+static bool is_proof(const struct secret *secret, const struct handshake *hellos, unsigned int role,
+	const uint8_t *proof)
+{
+	struct handshake checker = side(secret, hellos, !role);
+
+	return handshake_is_proved(&checker, proof);
+}
+
+static void stream_key(const struct secret *secret, const struct handshake *hellos,
+	unsigned int role, const char *name, uint8_t *key)
+{
+	struct handshake handshake = side(secret, hellos, role);
+
+	handshake_stream_key(&handshake, role, name, strlen(name), key);
+}
+
+static void make_tag(const struct secret *secret, const struct handshake *hellos, unsigned int role,
+	uint32_t verdict, uint8_t *tag)
+{
+	struct handshake signer = side(secret, hellos, role);
+
+	handshake_sign(&signer, verdict, tag);
+}
+
+static bool is_tag(const struct secret *secret, const struct handshake *hellos, unsigned int role,
+	uint32_t verdict, const uint8_t *tag)
+{
+	struct handshake checker = side(secret, hellos, !role);
+
+	return handshake_is_signed(&checker, verdict, tag);
+}
 
 static void make_hashes(
-	const struct secret *secret, const struct secret_transcript *transcript, struct hashes *all)
+	const struct secret *secret, const struct handshake *hellos, struct hashes *all)
 {
 	memset(all, 0, sizeof(*all));
 	for (unsigned int i = 0; i < 2; i++) {
-		secret_prove(secret, transcript, i, all->bytes[PROOF_CLIENT + i]);
-		secret_stream_key(secret, transcript, i, "name", 4, all->bytes[KEY_CLIENT + i]);
-		secret_tag(secret, transcript, i, 0, all->bytes[TAG_CLIENT + i]);
+		prove(secret, hellos, i, all->bytes[PROOF_CLIENT + i]);
+		stream_key(secret, hellos, i, "name", all->bytes[KEY_CLIENT + i]);
+		make_tag(secret, hellos, i, 0, all->bytes[TAG_CLIENT + i]);
 	}
 }
 
@@ -223,15 +277,15 @@ static void everything_is_bound_to_the_hellos(void **state)
 	(void)state;
 	make_hashes(secret, &example, &before);
 	assert_all_differ(&before, &before);
-	for (unsigned int bit = 0; bit < 8 * sizeof(example); bit++) {
-		struct secret_transcript other = example;
+	for (unsigned int bit = 0; bit < 8 * sizeof(example.hello_bytes); bit++) {
+		struct handshake other = example;
 
-		((uint8_t *)&other)[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		((uint8_t *)other.hello_bytes)[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		make_hashes(secret, &other, &after);
 		assert_all_differ(&before, &after);
 		for (unsigned int role = 0; role < 2; role++)
-			assert_false(secret_is_proof(
-				secret, &other, role, before.bytes[PROOF_CLIENT + role]));
+			assert_false(
+				is_proof(secret, &other, role, before.bytes[PROOF_CLIENT + role]));
 	}
 	secret_free(secret);
 }
@@ -252,7 +306,7 @@ static void everything_is_bound_to_the_secret(void **state)
 		make_hashes(secret, &example, &after);
 		assert_all_differ(&before, &after);
 		for (unsigned int role = 0; role < 2; role++)
-			assert_false(secret_is_proof(
+			assert_false(is_proof(
 				secret, &example, role, before.bytes[PROOF_CLIENT + role]));
 		secret_free(secret);
 	}
@@ -262,17 +316,17 @@ static void everything_is_bound_to_the_secret(void **state)
 static void a_reflected_proof_is_wrong(void **state)
 {
 	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
-	struct secret_transcript mirror = {{"the very same words", "the very same words"}};
+	struct handshake mirror = {.hello_bytes = {"the very same words", "the very same words"}};
 	uint8_t proof[SECRET_PROOF_SIZE], tag[SECRET_TAG_SIZE];
 
 	(void)state;
 	for (unsigned int role = 0; role < 2; role++) {
-		secret_prove(secret, &mirror, role, proof);
-		assert_true(secret_is_proof(secret, &mirror, role, proof));
-		assert_false(secret_is_proof(secret, &mirror, !role, proof));
-		secret_tag(secret, &mirror, role, 0, tag);
-		assert_true(secret_is_tag(secret, &mirror, role, 0, tag));
-		assert_false(secret_is_tag(secret, &mirror, !role, 0, tag));
+		prove(secret, &mirror, role, proof);
+		assert_true(is_proof(secret, &mirror, role, proof));
+		assert_false(is_proof(secret, &mirror, !role, proof));
+		make_tag(secret, &mirror, role, 0, tag);
+		assert_true(is_tag(secret, &mirror, role, 0, tag));
+		assert_false(is_tag(secret, &mirror, !role, 0, tag));
 	}
 	secret_free(secret);
 }
@@ -283,21 +337,21 @@ static void one_wrong_bit_is_enough(void **state)
 	uint8_t proof[SECRET_PROOF_SIZE], tag[SECRET_TAG_SIZE];
 
 	(void)state;
-	secret_prove(secret, &example, SECRET_CLIENT, proof);
-	secret_tag(secret, &example, SECRET_CLIENT, 0, tag);
+	prove(secret, &example, SECRET_CLIENT, proof);
+	make_tag(secret, &example, SECRET_CLIENT, 0, tag);
 	for (unsigned int bit = 0; bit < 8 * sizeof(proof); bit++) {
 		proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_false(secret_is_proof(secret, &example, SECRET_CLIENT, proof));
+		assert_false(is_proof(secret, &example, SECRET_CLIENT, proof));
 		proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	for (unsigned int bit = 0; bit < 8 * sizeof(tag); bit++) {
 		tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_false(secret_is_tag(secret, &example, SECRET_CLIENT, 0, tag));
+		assert_false(is_tag(secret, &example, SECRET_CLIENT, 0, tag));
 		tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	/* Not even "damaged" becomes "verified". */
-	assert_true(secret_is_tag(secret, &example, SECRET_CLIENT, 0, tag));
-	assert_false(secret_is_tag(secret, &example, SECRET_CLIENT, 1, tag));
+	assert_true(is_tag(secret, &example, SECRET_CLIENT, 0, tag));
+	assert_false(is_tag(secret, &example, SECRET_CLIENT, 1, tag));
 	secret_free(secret);
 }
 
@@ -309,8 +363,7 @@ static void a_stream_has_the_key_of_its_name(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
-		secret_stream_key(
-			secret, &example, SECRET_SERVER, names[i], strlen(names[i]), keys[i]);
+		stream_key(secret, &example, SECRET_SERVER, names[i], keys[i]);
 		for (size_t j = 0; j < i; j++)
 			assert_memory_not_equal(keys[i], keys[j], SECRET_KEY_SIZE);
 	}

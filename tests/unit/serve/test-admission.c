@@ -255,7 +255,7 @@ static void receive_text(struct fixture *fixture, const struct handshake *peer, 
 	struct message done = fixture_peer_done(fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	uint8_t key[SECRET_KEY_SIZE];
 
-	secret_stream_key(peer->secret, &peer->transcript, SECRET_CLIENT, name, strlen(name), key);
+	handshake_stream_key(peer, SECRET_CLIENT, name, strlen(name), key);
 	done.digest = digest_of_keyed(key, PEER_TEXT, sizeof(PEER_TEXT));
 	fixture_receive_data(fixture, PEER_TEXT, sizeof(PEER_TEXT));
 	fixture_complete_all(fixture);
@@ -267,7 +267,7 @@ static struct message verdict_of(const struct handshake *peer, uint32_t verdict)
 {
 	struct message message = {.type = MSG_VERDICT, .verdict = verdict};
 
-	secret_tag(peer->secret, &peer->transcript, peer->role, verdict, message.digest.bytes);
+	handshake_sign(peer, verdict, message.digest.bytes);
 	return message;
 }
 
@@ -285,8 +285,7 @@ static void a_signed_verdict_is_believed(void **state)
 		receive_text(&fixture, &peer, "name");
 		ours = fixture_last(&fixture, MSG_VERDICT);
 		assert_int_equal(ours.verdict, VERDICT_VERIFIED);
-		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_VERIFIED,
-			ours.digest.bytes));
+		assert_true(handshake_is_signed(&peer, VERDICT_VERIFIED, ours.digest.bytes));
 		theirs = verdict_of(&peer, VERDICT_VERIFIED);
 		fixture_receive(&fixture, &theirs);
 		fixture_end(&fixture);
@@ -323,8 +322,7 @@ static void data_changed_in_transit_is_damaged(void **state)
 		}
 		ours = fixture_last(&fixture, MSG_VERDICT);
 		assert_int_equal(ours.verdict, VERDICT_DAMAGED);
-		assert_true(secret_is_tag(secret, &peer.transcript, SECRET_SERVER, VERDICT_DAMAGED,
-			ours.digest.bytes));
+		assert_true(handshake_is_signed(&peer, VERDICT_DAMAGED, ours.digest.bytes));
 		theirs = verdict_of(&peer, VERDICT_VERIFIED);
 		fixture_receive(&fixture, &theirs);
 		fixture_end(&fixture);
