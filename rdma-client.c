@@ -295,20 +295,15 @@ static void await_disconnect(struct client *client)
 static void report(struct client *client)
 {
 	enum exit_status status = explain_status(&client->failure);
-	const char *error = NULL;
-	char text[1024];
+	char text[OUTPUT_FAILURE_SIZE];
+	const char *error;
 	/* A client that was sent away is reported like one that was refused. */
 	bool exchanged = client->connection && client->failure.kind != FAILURE_REFUSED;
 
 	if (exchanged && client->disconnected)
 		output_line(&client->output, "disconnected.");
 	output_progress(&client->output, NULL);
-	if (failure_is_set(&client->failure)) {
-		explain_failure(
-			&client->failure, client->peer, client->output.verbose, text, sizeof(text));
-		output_error(&client->output, "%s", text);
-		error = text;
-	}
+	error = output_outcome(&client->output, &client->failure, client->peer, text);
 	if (exchanged)
 		connection_report(client->connection, status, error, client->options.json);
 	else if (client->options.json)

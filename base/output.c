@@ -355,9 +355,19 @@ void output_error(const struct output *output, const char *format, ...)
 	va_end(args);
 }
 
+const char *output_outcome(const struct output *output, const struct failure *failure,
+	const char *peer, char text[OUTPUT_FAILURE_SIZE])
+{
+	if (!failure_is_set(failure))
+		return NULL;
+	explain_failure(failure, peer, output->verbose, text, OUTPUT_FAILURE_SIZE);
+	output_error(output, "%s", text);
+	return text;
+}
+
 void output_failure(const struct output *output, const struct failure *failure, const char *peer)
 {
-	char text[1024];
+	char text[OUTPUT_FAILURE_SIZE];
 
 	explain_failure(failure, peer, output->verbose, text, sizeof(text));
 	output_error(output, "%s", text);

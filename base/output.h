@@ -43,8 +43,15 @@ void output_detail(const struct output *output, const char *format, ...)
 void output_error(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Bytes of the line that explains a failure. */
+#define OUTPUT_FAILURE_SIZE 1024
+
 /* The line that explains a failure (base/explain.h), with this peer, which may be NULL. */
 void output_failure(const struct output *output, const struct failure *failure, const char *peer);
+
+/* Prints it likewise, if it is set. Returns the line, which is in the text, or NULL. */
+const char *output_outcome(const struct output *output, const struct failure *failure,
+	const char *peer, char text[OUTPUT_FAILURE_SIZE]);
 
 /*
  * Shows how far the exchange is, on standard error: on a terminal in place of what was shown

@@ -3,10 +3,11 @@
 
 #include "control/client.h"
 
-int control_client_prepare(struct control *control, const struct control_request *request,
-	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
-	struct rdma_cm_id *id, struct rdma_conn_param *parameters)
+int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+	struct rdma_conn_param *parameters, struct failure *failure)
 {
+	struct control *control = user;
+	const struct control_request *request = control->request;
 	const struct hello ours = {
 		.version = HELLO_VERSION,
 		.kind = (uint8_t)request->kind,
@@ -16,10 +17,13 @@ int control_client_prepare(struct control *control, const struct control_request
 		.timeout = request->timeout,
 	};
 
-	control_init(control, channel, id, rdma_get_peer_addr(id), secret, SECRET_CLIENT);
-	control->stop_fd = stop_fd;
-	if (control_prepare(control, request->queue_pairs, request->depth))
+	control_init(control, channel, id, rdma_get_peer_addr(id), request->secret, SECRET_CLIENT);
+	control->request = request;
+	control->stop_fd = request->stop_fd;
+	if (control_prepare(control, request->queue_pairs, request->depth)) {
+		*failure = control->failure;
 		return -1;
+	}
 	*parameters = (struct rdma_conn_param){
 		.retry_count = CONTROL_RETRIES,
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
@@ -28,6 +32,12 @@ int control_client_prepare(struct control *control, const struct control_request
 	parameters->private_data =
 		handshake_hello(&control->handshake, &ours, &parameters->private_data_len);
 	return 0;
+}
+
+void control_client_discard(void *user, const struct failure *reason)
+{
+	(void)reason;
+	control_close(user);
 }
 
 /* Waits for a reply; a server sends no keepalives. */
@@ -56,8 +66,8 @@ static int prove(struct control *control, deadline_t deadline)
 	return control_offer(control);
 }
 
-int control_client_admission(struct control *control, const struct control_request *request,
-	const struct event_copy *reply, deadline_t deadline)
+int control_client_admission(
+	struct control *control, const struct event_copy *reply, deadline_t deadline)
 {
 	const struct rdma_conn_param *said = &reply->event.param.conn;
 	const struct secret *secret = control->handshake.secret;
@@ -71,7 +81,7 @@ int control_client_admission(struct control *control, const struct control_reque
 	if (error)
 		return failure_set(&control->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0, "hello",
 			"it sent %u bytes of private data", said->private_data_len);
-	if (theirs.version != HELLO_VERSION || theirs.kind != request->kind ||
+	if (theirs.version != HELLO_VERSION || theirs.kind != control->request->kind ||
 		!handshake_fits(secret, &theirs, said->private_data_len))
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
 			"hello", "it accepted something else than what it was asked for");

@@ -12,27 +12,29 @@
 #include "protocol/hello.h"
 #include "verbs/cm.h"
 
-/* What the client asks the server for. */
+/* What the client asks the server for, and with what. */
 struct control_request {
 	enum hello_kind kind;
 	uint32_t timeout;            /* milliseconds that the server may be silent */
 	uint32_t queue_pairs, depth; /* of a measurement: its shape */
 	uint8_t reads;               /* READs at a time, in either direction */
+	const struct secret *secret; /* the caller's; NULL: none */
+	int stop_fd;                 /* ends every wait when it is readable; -1: none */
 };
 
 /*
- * Makes queue pair and memory on that id, and sets *parameters to what rdma_connect() needs. The id and
- * its channel, which has no events of another one, belong to the client from now on; the secret, which
- * may be NULL, stays the caller's. stop_fd ends every wait when it is readable; -1: none.
- * control_close() also frees what a failed call has left. See verbs/dial.h.
+ * For a dial whose user is a control connection (verbs/dial.h); its `request` is set before, and outlives
+ * it. Makes queue pair and memory on that id, and sets *parameters to what rdma_connect() needs. The id and
+ * its channel, which has no events of another one, belong to the client from now on. control_close() also
+ * frees what a failed call has left.
  */
-int control_client_prepare(struct control *control, const struct control_request *request,
-	const struct secret *secret, int stop_fd, struct rdma_event_channel *channel,
-	struct rdma_cm_id *id, struct rdma_conn_param *parameters);
+int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+	struct rdma_conn_param *parameters, struct failure *failure);
+void control_client_discard(void *user, const struct failure *reason);
 
 /* Checks the reply of the server that has accepted, and with a secret proves ours and checks its. */
-int control_client_admission(struct control *control, const struct control_request *request,
-	const struct event_copy *reply, deadline_t deadline);
+int control_client_admission(
+	struct control *control, const struct event_copy *reply, deadline_t deadline);
 
 /* Gives a command and waits for the reply that it was carried out. The reply's text is valid until the next call. */
 int control_client_command(struct control *control, struct command *command, struct command *reply,

@@ -52,7 +52,8 @@ enum control_work {
 };
 
 struct control {
-	struct rdma_event_channel *events; /* of this id alone */
+	const struct control_request *request; /* of a client (control/client.h) */
+	struct rdma_event_channel *events;     /* of this id alone */
 	struct rdma_cm_id *id;
 	int stop_fd;          /* -1: none */
 	struct device device; /* whose completion channel is this connection's alone */

@@ -27,6 +27,7 @@ struct diagnosis {
 	struct reach_route route;
 	const struct inventory_device *device; /* that the route leads through: the inventory's */
 	const struct inventory_port *port;     /* and its port */
+	struct control_request request;
 	struct control control;
 	struct perf_test test; /* on the client's connection */
 	deadline_t end;        /* when it should be over: see check_deadline() */

@@ -17,36 +17,6 @@
 /* READs under way at a time that we ask for and offer. */
 #define READS 4
 
-static const struct control_request request = {
-	.kind = HELLO_DIAGNOSIS,
-	.timeout = COMMAND_MS,
-	.queue_pairs = 1,
-	.depth = TEST_DIAGNOSIS_DEPTH,
-	.reads = READS,
-};
-
-/* For the dial, whose user is the diagnosis. */
-static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
-	struct rdma_conn_param *parameters, struct failure *failure)
-{
-	struct diagnosis *diagnosis = user;
-	struct control *control = &diagnosis->control;
-
-	if (control_client_prepare(
-		    control, &request, diagnosis->secret, -1, channel, id, parameters) == 0)
-		return 0;
-	*failure = control->failure;
-	return -1;
-}
-
-static void discard(void *user, const struct failure *reason)
-{
-	struct diagnosis *diagnosis = user;
-
-	(void)reason;
-	control_close(&diagnosis->control);
-}
-
 /* Nothing can listen on NO_PORT: a refusal shows that RDMA answers. */
 static int answered_without_port(
 	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
@@ -71,13 +41,23 @@ int check_connection(struct diagnosis *diagnosis)
 		.output = &diagnosis->output,
 		.deadline = check_deadline(diagnosis, RESOLVE_MS, 0),
 		.stop_fd = -1,
-		.prepare = prepare,
-		.discard = discard,
-		.user = diagnosis,
+		.prepare = control_client_prepare,
+		.discard = control_client_discard,
+		.user = &diagnosis->control,
 	};
 	deadline_t start = deadline_now(), resolved;
 	struct event_copy reply;
 
+	diagnosis->request = (struct control_request){
+		.kind = HELLO_DIAGNOSIS,
+		.timeout = COMMAND_MS,
+		.queue_pairs = 1,
+		.depth = TEST_DIAGNOSIS_DEPTH,
+		.reads = READS,
+		.secret = diagnosis->secret,
+		.stop_fd = -1,
+	};
+	diagnosis->control.request = &diagnosis->request;
 	address_set_port(&address, port ? port : NO_PORT);
 	address_port_text((struct sockaddr *)&address, peer);
 	if (dial_resolve(&dial, (struct sockaddr *)&address, reach_source(&diagnosis->route),
@@ -89,8 +69,8 @@ int check_connection(struct diagnosis *diagnosis)
 		return port ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)
 			    : answered_without_port(
 				      diagnosis, &dial.failure, (int)(deadline_now() - resolved));
-	if (control_client_admission(&diagnosis->control, &request, &reply,
-		    check_deadline(diagnosis, COMMAND_MS, 0)))
+	if (control_client_admission(
+		    &diagnosis->control, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_CONNECTION);
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
 		"address and route in %d ms, connected in %d ms%s", (int)(resolved - start),

@@ -179,7 +179,7 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 
 static int take_receive(struct perf_test *test, const struct completion *completion)
 {
-	struct test_queue_pair *queue_pair = perf_test_queue_pair_of(test, completion);
+	struct test_queue_pair *queue_pair = &test->queue_pairs[completion->pair->index];
 	struct notice notice;
 	int received = perf_test_take_receive(test, completion, &notice);
 
@@ -208,7 +208,8 @@ static int take(void *context, const struct completion *completion)
 	if (completion->wc->status != IBV_WC_SUCCESS)
 		return control_completion_failed(test->control, completion);
 	if (completion->kind == CONTROL_OPERATION)
-		take_operations(test, perf_test_queue_pair_of(test, completion), completion->sends);
+		take_operations(
+			test, &test->queue_pairs[completion->pair->index], completion->sends);
 	return 0;
 }
 

@@ -307,15 +307,10 @@ static void print_document(const struct measurement *measurement, const char *er
 /* Prints the error, and the document. */
 static void report(struct measurement *measurement)
 {
-	const char *error = NULL;
-	char text[1024];
+	char text[OUTPUT_FAILURE_SIZE];
+	const char *error = output_outcome(
+		&measurement->output, &measurement->threads.failure, measurement->peer, text);
 
-	if (failure_is_set(&measurement->threads.failure)) {
-		explain_failure(&measurement->threads.failure, measurement->peer,
-			measurement->output.verbose, text, sizeof(text));
-		output_error(&measurement->output, "%s", text);
-		error = text;
-	}
 	if (measurement->options->json)
 		print_document(measurement, error);
 }

@@ -184,12 +184,6 @@ int perf_test_unexpected(struct perf_test *test)
 		"it sent something that means nothing here");
 }
 
-struct test_queue_pair *perf_test_queue_pair_of(
-	struct perf_test *test, const struct completion *completion)
-{
-	return &test->queue_pairs[completion->pair->index];
-}
-
 int perf_test_take_receive(
 	struct perf_test *test, const struct completion *completion, struct notice *notice)
 {

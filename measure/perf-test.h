@@ -99,10 +99,6 @@ uint64_t perf_test_offset(
 uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, bool server);
 
-/* The queue pair that a completion belongs to. */
-struct test_queue_pair *perf_test_queue_pair_of(
-	struct perf_test *test, const struct completion *completion);
-
 /* Takes completions: a handler of the test. Returns how many there were, or -1. */
 int perf_test_poll(struct perf_test *test, endpoint_handler *handler);
 

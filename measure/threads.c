@@ -1,6 +1,7 @@
 /* The client's threads of a measurement: see measure/threads.h. */
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -13,40 +14,6 @@
 
 /* The seeds of two tests differ by any large odd number but that of protocol/test-pattern.c. */
 #define SEED_STEP UINT64_C(0xd1342543de82ef95)
-
-static struct control_request request_of(const struct test_threads *threads)
-{
-	return (struct control_request){
-		.kind = HELLO_MEASUREMENT,
-		.timeout = (uint32_t)threads->options->timeout,
-		.queue_pairs = threads->options->measure.queue_pairs,
-		.depth = threads->depth,
-		.reads = READS,
-	};
-}
-
-/* For a dial, whose user is a thread. */
-static int prepare_connection(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
-	struct rdma_conn_param *parameters, struct failure *failure)
-{
-	struct test_thread *member = user;
-	struct test_threads *threads = member->threads;
-	const struct control_request request = request_of(threads);
-
-	if (control_client_prepare(&member->control, &request, threads->secret, threads->signals,
-		    channel, id, parameters) == 0)
-		return 0;
-	*failure = member->control.failure;
-	return -1;
-}
-
-static void discard_connection(void *user, const struct failure *reason)
-{
-	struct test_thread *member = user;
-
-	(void)reason;
-	control_close(&member->control);
-}
 
 void test_threads_init(struct test_threads *threads, const struct options *options,
 	const struct output *output, const char *peer, uint32_t depth)
@@ -61,13 +28,14 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 				.peer = peer,
 				.output = output,
 				.timeout = options->timeout,
-				.prepare = prepare_connection,
-				.discard = discard_connection,
-				.user = &threads->members[0],
+				.prepare = control_client_prepare,
+				.discard = control_client_discard,
 			},
 	};
-	for (uint32_t i = 0; i < options->measure.threads; i++)
+	for (uint32_t i = 0; i < options->measure.threads; i++) {
 		threads->members[i].threads = threads;
+		threads->members[i].control.request = &threads->request;
+	}
 }
 
 /* A failure of a diagnosis would be explained in other words. */
@@ -97,12 +65,11 @@ static void disconnect_all(struct test_threads *threads)
 static int connect_member(struct test_thread *member, struct dial *dial, struct event_copy *reply)
 {
 	struct test_threads *threads = member->threads;
-	const struct control_request request = request_of(threads);
 
-	dial->user = member;
+	dial->user = &member->control;
 	if (member == threads->members ? dial_server(dial, reply) : dial_address(dial, reply))
 		return -1;
-	if (control_client_admission(&member->control, &request, reply, dial->deadline))
+	if (control_client_admission(&member->control, reply, dial->deadline))
 		return test_threads_failed(threads, &member->control);
 	return 0;
 }
@@ -113,7 +80,8 @@ static int connect_member(struct test_thread *member, struct dial *dial, struct 
  */
 static int connect_all(struct dial *dial, struct event_copy *reply)
 {
-	struct test_threads *threads = ((struct test_thread *)dial->user)->threads;
+	struct test_threads *threads =
+		(struct test_threads *)((char *)dial - offsetof(struct test_threads, dial));
 
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
 		if (connect_member(&threads->members[i], dial, reply)) {
@@ -129,7 +97,7 @@ int test_threads_connect(struct test_threads *threads)
 	struct dial *dial = &threads->dial;
 	struct event_copy reply;
 
-	dial->deadline = deadline_in(threads->options->timeout);
+	dial->deadline = deadline_in(options->timeout);
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &threads->failure))
 		return -1;
@@ -138,6 +106,15 @@ int test_threads_connect(struct test_threads *threads)
 	if (threads->signals < 0)
 		return failure_errno(
 			&threads->failure, PHASE_ADDRESS, "signalfd", -threads->signals);
+	threads->request = (struct control_request){
+		.kind = HELLO_MEASUREMENT,
+		.timeout = (uint32_t)options->timeout,
+		.queue_pairs = options->measure.queue_pairs,
+		.depth = threads->depth,
+		.reads = READS,
+		.secret = threads->secret,
+		.stop_fd = threads->signals,
+	};
 	if (dial_until_served(dial, connect_all, &reply) == 0)
 		return 0;
 	if (!failure_is_set(&threads->failure)) /* else it failed after the server had accepted */

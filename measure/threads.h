@@ -33,6 +33,7 @@ struct test_threads {
 	struct secret
 		*secret; /* the caller's, who sets it before the threads connect; NULL: none */
 	int signals;     /* ends everything when it is readable; -1: not yet opened */
+	struct control_request request;
 	struct dial dial;
 	struct test_thread members[OPTIONS_THREADS_MAX];
 	uint64_t tests; /* begun so far, by all threads */

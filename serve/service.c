@@ -119,14 +119,10 @@ static void abandon_clients(
 /* Prints how the client's exchange ended: a line, and a document if --json asks for it. */
 static void report(struct service *service, struct client *client, const struct failure *outcome)
 {
-	const char *peer = connection_peer(client->connection), *error = NULL;
-	char text[1024];
+	char text[OUTPUT_FAILURE_SIZE];
+	const char *error =
+		output_outcome(service->output, outcome, connection_peer(client->connection), text);
 
-	if (failure_is_set(outcome)) {
-		explain_failure(outcome, peer, service->output->verbose, text, sizeof(text));
-		output_error(service->output, "%s", text);
-		error = text;
-	}
 	connection_report(
 		client->connection, explain_status(outcome), error, service->options->json);
 }
