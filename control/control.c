@@ -187,8 +187,7 @@ static int wait_for_any(struct control *control, enum phase phase, deadline_t de
 	struct pollfd waiting[] = {
 		{.fd = control->events->fd, .events = POLLIN},
 		{.fd = control->stop_fd, .events = POLLIN},
-		{.fd = control->device.channel ? control->device.channel->fd : -1,
-			.events = POLLIN},
+		{.fd = control->device.channel->fd, .events = POLLIN},
 	};
 
 	if (poll(waiting, 3, deadline_left(deadline)) == 0)

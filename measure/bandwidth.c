@@ -321,7 +321,7 @@ int bandwidth_run(struct perf_test *test)
 			deadline = deadline_in(test->timeout);
 		if (test->parameters.wait == TEST_EVENT
 				? control_sleep(test->control, deadline)
-				: ++spins % SPINS == 0 && perf_test_check_idle(test, deadline))
+				: ++spins % SPINS == 0 && perf_test_check_idle(test, &deadline))
 			return -1;
 	}
 }

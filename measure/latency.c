@@ -87,14 +87,6 @@ static bool is_complete(const struct perf_test *test, uint64_t number)
 	return test->queue_pairs->completed > number;
 }
 
-/* Checks whether to stop; the peer's silence counts from the first time in a wait. */
-static int check_idle(struct perf_test *test, deadline_t *deadline)
-{
-	if (*deadline == 0)
-		*deadline = deadline_in(test->timeout);
-	return perf_test_check_idle(test, *deadline);
-}
-
 /* Spins until the peer's WRITE of that number is here or, at the server, a command. */
 static int spin_for_data(struct perf_test *test, uint64_t number)
 {
@@ -105,7 +97,7 @@ static int spin_for_data(struct perf_test *test, uint64_t number)
 			return -1;
 		if (test->end_received)
 			return 0;
-		if (turn % TURNS_CHECK == 0 && check_idle(test, &deadline))
+		if (turn % TURNS_CHECK == 0 && perf_test_check_idle(test, &deadline))
 			return -1;
 	}
 	return 0;
@@ -118,7 +110,7 @@ static int spin_for_completion(struct perf_test *test, uint64_t number)
 
 	for (unsigned int turn = 1; !is_complete(test, number); turn++)
 		if (perf_test_poll(test, take) < 0 ||
-			(turn % TURNS_CHECK == 0 && check_idle(test, &deadline)))
+			(turn % TURNS_CHECK == 0 && perf_test_check_idle(test, &deadline)))
 			return -1;
 	return 0;
 }

@@ -170,9 +170,11 @@ int perf_test_check_due(struct perf_test *test, uint64_t now)
 	return control_check(test->control) ? -1 : 1;
 }
 
-int perf_test_check_idle(struct perf_test *test, deadline_t deadline)
+int perf_test_check_idle(struct perf_test *test, deadline_t *deadline)
 {
-	if (deadline_left(deadline) == 0)
+	if (*deadline == 0)
+		*deadline = deadline_in(test->timeout);
+	if (deadline_left(*deadline) == 0)
 		return failure_set(&test->control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
 			CODE_DIAGNOSIS, "poll", "");
 	return control_check(test->control);

@@ -114,8 +114,11 @@ int perf_test_keepalive(struct perf_test *test);
  */
 int perf_test_check_due(struct perf_test *test, uint64_t now);
 
-/* Checks whether to stop while it spins; `deadline` is when the peer has been silent for too long. */
-int perf_test_check_idle(struct perf_test *test, deadline_t deadline);
+/*
+ * Checks whether to stop while it spins. *deadline is when the peer has been silent for too long: 0 before the
+ * first check of a wait, which sets it.
+ */
+int perf_test_check_idle(struct perf_test *test, deadline_t *deadline);
 
 /*
  * Describes one operation of the test, on its piece of memory, which the request refers to; the caller

@@ -21,9 +21,9 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 	*threads = (struct test_threads){
 		.options = options,
 		.depth = depth,
-		.signals = -1,
 		.dial =
 			{
+				.stop_fd = -1,
 				.server = {.source = options->source, .device = options->device},
 				.peer = peer,
 				.output = output,
@@ -102,10 +102,9 @@ int test_threads_connect(struct test_threads *threads)
 		    &dial->server, options->host, options->port, dial->deadline, &threads->failure))
 		return -1;
 	/* Not before the lookups: until here a signal just ends the process. */
-	threads->signals = dial->stop_fd = signals_open();
-	if (threads->signals < 0)
-		return failure_errno(
-			&threads->failure, PHASE_ADDRESS, "signalfd", -threads->signals);
+	dial->stop_fd = signals_open();
+	if (dial->stop_fd < 0)
+		return failure_errno(&threads->failure, PHASE_ADDRESS, "signalfd", -dial->stop_fd);
 	threads->request = (struct control_request){
 		.kind = HELLO_MEASUREMENT,
 		.timeout = (uint32_t)options->timeout,
@@ -113,7 +112,7 @@ int test_threads_connect(struct test_threads *threads)
 		.depth = threads->depth,
 		.reads = READS,
 		.secret = threads->secret,
-		.stop_fd = threads->signals,
+		.stop_fd = dial->stop_fd,
 	};
 	if (dial_until_served(dial, connect_all, &reply) == 0)
 		return 0;
@@ -297,6 +296,6 @@ void test_threads_close(struct test_threads *threads)
 {
 	disconnect_all(threads);
 	server_addresses_free(&threads->dial.server);
-	if (threads->signals >= 0)
-		close(threads->signals);
+	if (threads->dial.stop_fd >= 0)
+		close(threads->dial.stop_fd);
 }

@@ -32,7 +32,6 @@ struct test_threads {
 	uint32_t depth; /* the most operations under way on a queue pair */
 	struct secret
 		*secret; /* the caller's, who sets it before the threads connect; NULL: none */
-	int signals;     /* ends everything when it is readable; -1: not yet opened */
 	struct control_request request;
 	struct dial dial;
 	struct test_thread members[OPTIONS_THREADS_MAX];
