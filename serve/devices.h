@@ -32,8 +32,7 @@ struct served_device *devices_get(struct served_devices *devices,
 	struct rdma_event_channel *channel, struct rdma_cm_id *id, struct failure *failure);
 
 /* The device whose bound_id the id is, NULL if it is none. */
-struct served_device *devices_of(
-	const struct served_devices *devices, const struct rdma_cm_id *id);
+struct served_device *devices_of(const struct served_devices *devices, const struct rdma_cm_id *id);
 
 /* A removed device that no client uses any more, NULL if there is none. */
 struct served_device *devices_removed(const struct served_devices *devices);
