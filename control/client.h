@@ -23,10 +23,10 @@ struct control_request {
 };
 
 /*
- * For a dial whose user is a control connection (verbs/dial.h); its `request` is set before, and outlives
- * it. Makes queue pair and memory on that id, and sets *parameters to what rdma_connect() needs. The id and
- * its channel, which has no events of another one, belong to the client from now on. control_close() also
- * frees what a failed call has left.
+ * For a dial whose user is a control connection (verbs/dial.h). The caller has set the connection's
+ * `request` and keeps it as long as the connection. The first makes queue pair and memory on that id, and
+ * sets *parameters to what rdma_connect() needs. The id and its channel, which has no events of another
+ * one, belong to the client from now on. control_close() also frees what a failed call has left.
  */
 int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure);

@@ -385,7 +385,7 @@ static void take_failed(struct connection *connection, const struct completion *
 {
 	int status = (int)completion->wc->status;
 
-	/* How soft-RoCE reports a WRITE with immediate data, which takes a receive, to where it may not go. */
+	/* Soft-RoCE's status for a WRITE with immediate data, which takes a receive, to other memory. */
 	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
 			"ibv_poll_cq", "it wrote where our memory does not allow it");

@@ -94,7 +94,7 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
 struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure);
 
 /*
- * Connects a queue pair that was added with that one of the peer, over the path of the first one.
+ * Connects an added queue pair to the peer's queue pair of that number, over the path of the first one.
  * Returns 0, or -1 with the failure recorded. ibv_modify_qp(3).
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,

@@ -29,6 +29,25 @@ static void the_first_failure_wins(void **state)
 	assert_int_equal(explain_status(&failure), STATUS_PEER);
 }
 
+static void records_errnos_and_violations(void **state)
+{
+	struct failure failure = {0}, violation = {0};
+
+	(void)state;
+	assert_int_equal(failure_errno(&failure, PHASE_OPEN, "open", ENOSPC), -1);
+	assert_int_equal(failure.kind, FAILURE_ERRNO);
+	assert_int_equal(failure.phase, PHASE_OPEN);
+	assert_int_equal(failure.code, ENOSPC);
+	assert_string_equal(failure.call, "open");
+	assert_string_equal(failure.evidence, strerror(ENOSPC));
+	assert_int_equal(failure_protocol(&violation, "reply", "100 % wrong"), -1);
+	assert_int_equal(violation.kind, FAILURE_PROTOCOL);
+	assert_int_equal(violation.phase, PHASE_EXCHANGE);
+	assert_int_equal(violation.code, -EPROTO);
+	assert_string_equal(violation.call, "reply");
+	assert_string_equal(violation.evidence, "100 % wrong");
+}
+
 static void cuts_long_evidence(void **state)
 {
 	struct failure failure = {0};
@@ -193,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_failure_wins),
+		cmocka_unit_test(records_errnos_and_violations),
 		cmocka_unit_test(cuts_long_evidence),
 		cmocka_unit_test(writes_whole_sentences),
 		cmocka_unit_test(every_failure_is_one_line),
