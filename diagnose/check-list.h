@@ -28,7 +28,7 @@ enum check {
 
 struct diagnosis;
 
-/* A check: its name, and the function that carries it out. diagnose/diagnose.h has the table. */
+/* A check: its name, and the function that carries it out. diagnose/checks.c has the table. */
 struct check_row {
 	const char *name;
 	int (*run)(struct diagnosis *diagnosis);

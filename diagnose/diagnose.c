@@ -1,4 +1,4 @@
-/* `rdma-client diagnose`: the table of checks, and the loop that carries them out and prints them. */
+/* `rdma-client diagnose`: carries out the checks of the table one after the other and prints them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "cli/startup.h"
 #include "diagnose/checks.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/inventory-report.h"
 #include "diagnose/report.h"
 
@@ -29,20 +30,6 @@ static void print_detail(const char *line, void *context)
 
 	output_line(&diagnosis->output, "            %s", line);
 }
-
-const struct check_row diagnose_checks[CHECKS] = {
-	[CHECK_HOST] = {"this host", check_host},
-	[CHECK_NAME] = {"name", check_name},
-	[CHECK_ROUTE] = {"route", check_route},
-	[CHECK_NEIGHBOUR] = {"neighbour", check_neighbour},
-	[CHECK_PATH] = {"path", check_path},
-	[CHECK_CONNECTION] = {"connection", check_connection},
-	[CHECK_MESSAGE] = {"message", check_message},
-	[CHECK_ENDS] = {"both ends", check_ends},
-	[CHECK_DATA] = {"data", check_data},
-	[CHECK_BANDWIDTH] = {"bandwidth", check_bandwidth},
-	[CHECK_COUNTERS] = {"counters", check_counters},
-};
 
 /* Shows the facts of both ends beside each other. */
 static void print_ends(const struct diagnosis *diagnosis)

@@ -5,7 +5,7 @@
 
 #include "base/explain.h"
 #include "base/text.h"
-#include "diagnose/diagnose.h"
+#include "diagnose/checks.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 
