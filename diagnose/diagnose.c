@@ -73,7 +73,7 @@ static void run_checks(struct diagnosis *diagnosis)
 			check_list_skip(&diagnosis->list, check, "%s", why_skipped(diagnosis));
 		start = deadline_now();
 		continues = continues && diagnose_checks[check].run(diagnosis) == 0;
-		check_list_took(&diagnosis->list, check, (int)(deadline_now() - start));
+		diagnosis->list.checks[check].milliseconds = (int)(deadline_now() - start);
 		print_check(diagnosis, check);
 		if (check == CHECK_HOST)
 			inventory_lines(&diagnosis->inventory, print_detail, diagnosis);
@@ -82,22 +82,12 @@ static void run_checks(struct diagnosis *diagnosis)
 	}
 }
 
-/* The document of --json. */
-static void print_document(const struct diagnosis *diagnosis)
-{
-	struct json_object *object = diagnosis_report_json(diagnosis);
-
-	output_document(document_line(object));
-	json_object_put(object);
-}
-
 enum exit_status diagnose(const struct options *options, const char *program)
 {
 	struct diagnosis *diagnosis = calloc(1, sizeof(*diagnosis));
 	enum exit_status status;
-	char verdict[512];
-
 	struct output output = startup_output(program, options);
+	char verdict[512];
 
 	if (!diagnosis) {
 		output_error(&output, "there is not enough memory");
@@ -116,7 +106,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	run_checks(diagnosis);
 	check_list_verdict(&diagnosis->list, verdict, sizeof(verdict));
 	if (options->json)
-		print_document(diagnosis);
+		document_print(diagnosis_report_json(diagnosis));
 	output_line(&diagnosis->output, "verdict: %s", verdict);
 	status = output_finish(&diagnosis->output, check_list_status(&diagnosis->list));
 	control_close(&diagnosis->control);
