@@ -13,6 +13,7 @@
 #include "cli/meter.h"
 #include "cli/startup.h"
 #include "diagnose/diagnose.h"
+#include "exchange/report.h"
 #include "measure/measure.h"
 #include "rdma-common.h"
 #include "verbs/dial.h"
@@ -307,7 +308,7 @@ static void report(struct client *client)
 	if (exchanged)
 		connection_report(client->connection, status, error, client->options.json);
 	else if (client->options.json)
-		exchange_settings_report(
+		report_without_connection(
 			&client->settings, client->options.mode, client->peer, status, error);
 }
 

@@ -1,43 +1,71 @@
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json-document.h"
+#include "base/output.h"
 #include "base/text.h"
 
-bool document_add(struct json_object *object, const char *key, struct json_object *value)
+/* The user data of an object or array that lacks a member is this variable's address. */
+static char incomplete;
+
+static bool is_complete(struct json_object *value)
 {
-	if (json_object_object_add(object, key, value) == 0)
-		return true;
+	return value && json_object_get_userdata(value) != &incomplete;
+}
+
+/* Frees a value that cannot be added and marks the object or array that should have got it. */
+static void drop(struct json_object *parent, struct json_object *value)
+{
 	json_object_put(value);
-	return false;
+	if (parent)
+		json_object_set_userdata(parent, &incomplete, NULL);
 }
 
-bool document_add_value(struct json_object *object, const char *key, struct json_object *value)
+void document_add(struct json_object *object, const char *key, struct json_object *value)
 {
-	return value && document_add(object, key, value);
+	if (!object || !is_complete(value) || json_object_object_add(object, key, value))
+		drop(object, value);
 }
 
-bool document_add_number(struct json_object *object, const char *key, uint64_t number)
+void document_add_null(struct json_object *object, const char *key)
 {
-	return document_add_value(object, key, json_object_new_uint64(number));
+	if (object && json_object_object_add(object, key, NULL))
+		drop(object, NULL);
 }
 
-bool document_add_boolean(struct json_object *object, const char *key, bool value)
+void document_add_number(struct json_object *object, const char *key, uint64_t number)
 {
-	return document_add_value(object, key, json_object_new_boolean(value));
+	document_add(object, key, json_object_new_uint64(number));
 }
 
-bool document_add_known(struct json_object *object, const char *key, uint64_t number)
+void document_add_number_if(
+	struct json_object *object, const char *key, bool known, uint64_t number)
 {
-	return number ? document_add_number(object, key, number) : document_add(object, key, NULL);
+	if (known)
+		document_add_number(object, key, number);
+	else
+		document_add_null(object, key);
 }
 
-struct json_object *document_add_object(struct json_object *object, const char *key)
+void document_add_known(struct json_object *object, const char *key, uint64_t number)
 {
-	struct json_object *child = json_object_new_object();
+	document_add_number_if(object, key, number != 0, number);
+}
 
-	return document_add_value(object, key, child) ? child : NULL;
+void document_add_decimal(
+	struct json_object *object, const char *key, double number, int fraction_digits)
+{
+	char text[340];
+
+	snprintf(text, sizeof(text), "%.*f", fraction_digits, number);
+	document_add(object, key, json_object_new_double_s(number, text));
+}
+
+void document_add_boolean(struct json_object *object, const char *key, bool value)
+{
+	document_add(object, key, json_object_new_boolean(value));
 }
 
 /* The text made safe as a value, NULL if there is no memory. */
@@ -54,47 +82,35 @@ static struct json_object *make_text(const char *text)
 	return value;
 }
 
-bool document_add_text(struct json_object *object, const char *key, const char *text)
+void document_add_text(struct json_object *object, const char *key, const char *text)
 {
-	return text ? document_add_value(object, key, make_text(text))
-		    : document_add(object, key, NULL);
+	if (text)
+		document_add(object, key, make_text(text));
+	else
+		document_add_null(object, key);
 }
 
-struct json_object *document_add_array(struct json_object *object, const char *key)
+void document_add_known_text(struct json_object *object, const char *key, const char *text)
 {
-	struct json_object *array = json_object_new_array();
-
-	return document_add_value(object, key, array) ? array : NULL;
+	document_add_text(object, key, *text ? text : NULL);
 }
 
-/* Appends a value just made and takes it over; NULL says that it could not be. */
-static bool append(struct json_object *array, struct json_object *value)
+void document_append(struct json_object *array, struct json_object *value)
 {
-	if (!value)
-		return false;
-	if (json_object_array_add(array, value) == 0)
-		return true;
+	if (!array || !is_complete(value) || json_object_array_add(array, value))
+		drop(array, value);
+}
+
+void document_append_text(struct json_object *array, const char *text)
+{
+	document_append(array, make_text(text));
+}
+
+struct json_object *document_filled(struct json_object *value)
+{
+	if (is_complete(value))
+		return value;
 	json_object_put(value);
-	return false;
-}
-
-struct json_object *document_append_object(struct json_object *array)
-{
-	struct json_object *object = json_object_new_object();
-
-	return append(array, object) ? object : NULL;
-}
-
-bool document_append_text(struct json_object *array, const char *text)
-{
-	return append(array, make_text(text));
-}
-
-struct json_object *document_filled(struct json_object *object, bool filled)
-{
-	if (filled)
-		return object;
-	json_object_put(object);
 	return NULL;
 }
 
@@ -103,4 +119,10 @@ const char *document_line(struct json_object *object)
 	return object ? json_object_to_json_string_ext(
 				object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 		      : NULL;
+}
+
+void document_print(struct json_object *object)
+{
+	output_document(document_line(object));
+	json_object_put(object);
 }

@@ -67,11 +67,6 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
 	return -1;
 }
 
-void check_list_took(struct check_list *list, enum check check, int milliseconds)
-{
-	list->checks[check].milliseconds = milliseconds;
-}
-
 /* A full server explains no other failure. */
 static bool is_full_server(const struct failure *failure)
 {
@@ -232,43 +227,33 @@ enum exit_status check_list_status(const struct check_list *list)
 	return broken < CHECKS ? explain_status(&list->checks[broken].failure) : STATUS_OK;
 }
 
-/* Adds a text to the object; null if it is "". False if there is no memory. */
-static bool add(struct json_object *object, const char *key, const char *text)
+static struct json_object *check_json(const struct check_list *list, enum check check)
 {
-	return document_add_text(object, key, *text ? text : NULL);
-}
-
-static bool fill(const struct check_list *list, enum check check, struct json_object *object)
-{
-	bool failed = list->checks[check].state == CHECK_FAILED;
+	struct json_object *object = json_object_new_object();
 	struct account account = {"", "", "", "", false, ""};
 
-	if (failed)
+	if (list->checks[check].state == CHECK_FAILED) {
 		account = account_for(list, check);
-	return (failed ? document_add_boolean(object, "guess", account.guess)
-		       : document_add(object, "guess", NULL)) &&
-	       add(object, "rung", list->rows[check].name) &&
-	       add(object, "state", states[list->checks[check].state]) &&
-	       document_add_number(
-		       object, "milliseconds", (uint64_t)list->checks[check].milliseconds) &&
-	       add(object, "value", list->checks[check].text) &&
-	       add(object, "cause", account.cause) && add(object, "evidence", account.evidence) &&
-	       add(object, "side", account.side) && add(object, "next", account.cure) &&
-	       add(object, "command", account.command);
+		document_add_boolean(object, "guess", account.guess);
+	} else
+		document_add_null(object, "guess");
+	document_add_text(object, "rung", list->rows[check].name);
+	document_add_text(object, "state", states[list->checks[check].state]);
+	document_add_number(object, "milliseconds", (uint64_t)list->checks[check].milliseconds);
+	document_add_known_text(object, "value", list->checks[check].text);
+	document_add_known_text(object, "cause", account.cause);
+	document_add_known_text(object, "evidence", account.evidence);
+	document_add_known_text(object, "side", account.side);
+	document_add_known_text(object, "next", account.cure);
+	document_add_known_text(object, "command", account.command);
+	return object;
 }
 
 struct json_object *check_list_json(const struct check_list *list)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (enum check check = CHECK_HOST; array && check < CHECKS; check++) {
-		struct json_object *object = json_object_new_object();
-
-		if (!object || !fill(list, check, object) || json_object_array_add(array, object)) {
-			json_object_put(object);
-			json_object_put(array);
-			return NULL;
-		}
-	}
-	return array;
+	for (enum check check = CHECK_HOST; check < CHECKS; check++)
+		document_append(array, check_json(list, check));
+	return document_filled(array);
 }

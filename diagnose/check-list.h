@@ -7,7 +7,6 @@
 
 #include <json-c/json.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/failure.h"
 
@@ -28,7 +27,7 @@ enum check {
 
 struct diagnosis;
 
-/* A check: its name, and the function that carries it out. diagnose/diagnose.h has the table. */
+/* A check: its name, and the function that carries it out. diagnose/checks.c has the table. */
 struct check_row {
 	const char *name;
 	int (*run)(struct diagnosis *diagnosis);
@@ -46,7 +45,7 @@ struct check_list {
 		enum check_state state;
 		char text[256]; /* what was measured, why it was skipped */
 		struct failure failure;
-		int milliseconds; /* that it took, 0 if it was not tried */
+		int milliseconds; /* that it took, which the caller sets; 0 if it was not tried */
 	} checks[CHECKS];
 	char host[256]; /* what HOST in a command stands for */
 };
@@ -70,9 +69,6 @@ void check_list_skip(struct check_list *list, enum check check, const char *form
 
 /* The check failed. Returns -1, for the caller to return. */
 int check_list_fail(struct check_list *list, enum check check, const struct failure *failure);
-
-/* Records how long the check took. */
-void check_list_took(struct check_list *list, enum check check, int milliseconds);
 
 /*
  * The failed check that decides, CHECKS if none failed: the first. But one below the data that works, only

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/checks.h"
+#include "diagnose/diagnosis.h"
 #include "verbs/dial.h"
 
 /* The time of each step, in milliseconds. */

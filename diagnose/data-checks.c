@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/checks.h"
+#include "diagnose/diagnosis.h"
 #include "host/link-speed.h"
 #include "measure/report.h"
 #include "measure/test-run.h"

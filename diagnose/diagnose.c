@@ -1,4 +1,4 @@
-/* `rdma-client diagnose`: the table of checks, and the loop that carries them out and prints them. */
+/* `rdma-client diagnose`: carries out the checks of the table one after the other and prints them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "cli/startup.h"
 #include "diagnose/checks.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/inventory-report.h"
 #include "diagnose/report.h"
 
@@ -29,20 +30,6 @@ static void print_detail(const char *line, void *context)
 
 	output_line(&diagnosis->output, "            %s", line);
 }
-
-const struct check_row diagnose_checks[CHECKS] = {
-	[CHECK_HOST] = {"this host", check_host},
-	[CHECK_NAME] = {"name", check_name},
-	[CHECK_ROUTE] = {"route", check_route},
-	[CHECK_NEIGHBOUR] = {"neighbour", check_neighbour},
-	[CHECK_PATH] = {"path", check_path},
-	[CHECK_CONNECTION] = {"connection", check_connection},
-	[CHECK_MESSAGE] = {"message", check_message},
-	[CHECK_ENDS] = {"both ends", check_ends},
-	[CHECK_DATA] = {"data", check_data},
-	[CHECK_BANDWIDTH] = {"bandwidth", check_bandwidth},
-	[CHECK_COUNTERS] = {"counters", check_counters},
-};
 
 /* Shows the facts of both ends beside each other. */
 static void print_ends(const struct diagnosis *diagnosis)
@@ -86,7 +73,7 @@ static void run_checks(struct diagnosis *diagnosis)
 			check_list_skip(&diagnosis->list, check, "%s", why_skipped(diagnosis));
 		start = deadline_now();
 		continues = continues && diagnose_checks[check].run(diagnosis) == 0;
-		check_list_took(&diagnosis->list, check, (int)(deadline_now() - start));
+		diagnosis->list.checks[check].milliseconds = (int)(deadline_now() - start);
 		print_check(diagnosis, check);
 		if (check == CHECK_HOST)
 			inventory_lines(&diagnosis->inventory, print_detail, diagnosis);
@@ -95,22 +82,12 @@ static void run_checks(struct diagnosis *diagnosis)
 	}
 }
 
-/* The document of --json. */
-static void print_document(const struct diagnosis *diagnosis)
-{
-	struct json_object *object = diagnosis_report_json(diagnosis);
-
-	output_document(document_line(object));
-	json_object_put(object);
-}
-
 enum exit_status diagnose(const struct options *options, const char *program)
 {
 	struct diagnosis *diagnosis = calloc(1, sizeof(*diagnosis));
 	enum exit_status status;
-	char verdict[512];
-
 	struct output output = startup_output(program, options);
+	char verdict[512];
 
 	if (!diagnosis) {
 		output_error(&output, "there is not enough memory");
@@ -129,7 +106,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	run_checks(diagnosis);
 	check_list_verdict(&diagnosis->list, verdict, sizeof(verdict));
 	if (options->json)
-		print_document(diagnosis);
+		document_print(diagnosis_report_json(diagnosis));
 	output_line(&diagnosis->output, "verdict: %s", verdict);
 	status = output_finish(&diagnosis->output, check_list_status(&diagnosis->list));
 	control_close(&diagnosis->control);

@@ -7,10 +7,6 @@
 
 #include "base/failure.h"
 #include "cli/options.h"
-#include "diagnose/check-list.h"
-
-/* All checks, in their order. */
-extern const struct check_row diagnose_checks[CHECKS];
 
 /*
  * Diagnoses host and port of the options; the host alone; or, without either, this host. Prints what each

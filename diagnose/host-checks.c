@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "diagnose/checks.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/path-mtu.h"
 #include "diagnose/udp-probe.h"
 #include "host/device-address.h"

@@ -26,40 +26,26 @@ static void pass_on(const char line[INVENTORY_LINE], inventory_line *take, void 
 	take(safe, context);
 }
 
-static const char *access_name(enum sysfs_access access)
-{
-	switch (access) {
-	case SYSFS_GRANTED:
-		return "usable";
-	case SYSFS_DENIED:
-		return "denied";
-	default:
-		return "missing";
-	}
-}
+static const char *const access_names[] = {
+	[SYSFS_MISSING] = "missing",
+	[SYSFS_DENIED] = "denied",
+	[SYSFS_GRANTED] = "usable",
+};
 
-/* NULL if not known. */
-static const char *netns_name(enum inventory_netns netns)
-{
-	switch (netns) {
-	case INVENTORY_NETNS_SHARED:
-		return "shared";
-	case INVENTORY_NETNS_EXCLUSIVE:
-		return "exclusive";
-	default:
-		return NULL;
-	}
-}
+static const char *const netns_names[] = {
+	[INVENTORY_NETNS_UNKNOWN] = "",
+	[INVENTORY_NETNS_SHARED] = "shared",
+	[INVENTORY_NETNS_EXCLUSIVE] = "exclusive",
+};
 
 static void host_line(const struct inventory *inventory, inventory_line *take, void *context)
 {
-	const char *netns = netns_name(inventory->netns);
 	char line[INVENTORY_LINE], size[UNITS_TEXT];
 
 	snprintf(line, sizeof(line), "rdma_cm %s, ib_core %s, rdma_ucm %s",
-		access_name(inventory->rdma_cm), inventory->ib_core ? "loaded" : "not loaded",
+		access_names[inventory->rdma_cm], inventory->ib_core ? "loaded" : "not loaded",
 		inventory->rdma_ucm ? "loaded" : "not loaded");
-	append_known(line, "netns ", netns ? netns : "");
+	append_known(line, "netns ", netns_names[inventory->netns]);
 	append_known(line, "locked memory ",
 		inventory->ipc_lock || inventory->locked_max == UINT64_MAX
 			? "without limit"
@@ -73,7 +59,7 @@ static void append_device(char line[INVENTORY_LINE], const struct inventory_devi
 	append_known(line, "firmware ", device->firmware);
 	if (device->uverbs[0])
 		text_append(line, INVENTORY_LINE, ", %s %s", device->uverbs,
-			access_name(device->access));
+			access_names[device->access]);
 	else
 		text_append(line, INVENTORY_LINE, ", no uverbs device");
 }
@@ -136,119 +122,84 @@ void inventory_lines(const struct inventory *inventory, inventory_line *take, vo
 	}
 }
 
-/* A text that is null if it is not known. */
-static bool add_known(struct json_object *object, const char *key, const char *text)
+static struct json_object *gid_json(const struct inventory_gid *gid)
 {
-	return document_add_text(object, key, text[0] ? text : NULL);
+	struct json_object *object = json_object_new_object();
+
+	document_add_number(object, "index", gid->index);
+	document_add_known_text(object, "gid", gid->text);
+	document_add_known_text(object, "type", gid->type);
+	document_add_known_text(object, "interface", gid->interface);
+	return object;
 }
 
-static bool fill_interface(struct json_object *object, const struct inventory_interface *interface)
+static struct json_object *interface_json(const struct inventory_interface *interface)
 {
-	struct json_object *addresses;
+	struct json_object *object = json_object_new_object(), *addresses = json_object_new_array();
 
-	if (!add_known(object, "name", interface->name) ||
-		!add_known(object, "state", interface->state) ||
-		!document_add_known(object, "mtu", interface->mtu))
-		return false;
-	addresses = document_add_array(object, "addresses");
-	if (!addresses)
-		return false;
+	document_add_known_text(object, "name", interface->name);
+	document_add_known_text(object, "state", interface->state);
+	document_add_known(object, "mtu", interface->mtu);
 	for (size_t i = 0; i < interface->address_count; i++)
-		if (!document_append_text(addresses, interface->addresses[i].text))
-			return false;
-	return true;
+		document_append_text(addresses, interface->addresses[i].text);
+	document_add(object, "addresses", addresses);
+	return object;
 }
 
-static bool fill_gid(struct json_object *object, const struct inventory_gid *gid)
+static struct json_object *port_json(const struct inventory_port *port)
 {
-	return document_add_number(object, "index", gid->index) &&
-	       add_known(object, "gid", gid->text) && add_known(object, "type", gid->type) &&
-	       add_known(object, "interface", gid->interface);
+	struct json_object *object = json_object_new_object();
+	struct json_object *gids = json_object_new_array(), *interfaces = json_object_new_array();
+
+	document_add_number(object, "number", port->number);
+	document_add_known_text(object, "state", port->state);
+	document_add_known_text(object, "physical_state", port->physical_state);
+	document_add_known_text(object, "link_layer", port->link_layer);
+	document_add_known_text(object, "rate", port->rate);
+	document_add_known(object, "megabits", port->megabits);
+	document_add_known(object, "rdma_mtu", port->rdma_mtu);
+	document_add_known(object, "lid", port->lid);
+	document_add_known(object, "sm_lid", port->sm_lid);
+	for (size_t i = 0; i < port->gid_count; i++)
+		document_append(gids, gid_json(&port->gids[i]));
+	document_add(object, "gids", gids);
+	for (size_t i = 0; i < port->interface_count; i++)
+		document_append(interfaces, interface_json(&port->interfaces[i]));
+	document_add(object, "interfaces", interfaces);
+	return object;
 }
 
-static bool fill_port(struct json_object *object, const struct inventory_port *port)
+static struct json_object *device_json(const struct inventory_device *device)
 {
-	struct json_object *gids, *interfaces, *child;
+	struct json_object *object = json_object_new_object(), *ports = json_object_new_array();
 
-	if (!document_add_number(object, "number", port->number) ||
-		!add_known(object, "state", port->state) ||
-		!add_known(object, "physical_state", port->physical_state) ||
-		!add_known(object, "link_layer", port->link_layer) ||
-		!add_known(object, "rate", port->rate) ||
-		!document_add_known(object, "megabits", port->megabits) ||
-		!document_add_known(object, "rdma_mtu", port->rdma_mtu) ||
-		!document_add_known(object, "lid", port->lid) ||
-		!document_add_known(object, "sm_lid", port->sm_lid))
-		return false;
-	gids = document_add_array(object, "gids");
-	interfaces = document_add_array(object, "interfaces");
-	if (!gids || !interfaces)
-		return false;
-	for (size_t i = 0; i < port->gid_count; i++) {
-		child = document_append_object(gids);
-		if (!child || !fill_gid(child, &port->gids[i]))
-			return false;
-	}
-	for (size_t i = 0; i < port->interface_count; i++) {
-		child = document_append_object(interfaces);
-		if (!child || !fill_interface(child, &port->interfaces[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool fill_device(struct json_object *object, const struct inventory_device *device)
-{
-	struct json_object *ports;
-
-	if (!add_known(object, "name", device->name) || !add_known(object, "type", device->type) ||
-		!add_known(object, "description", device->description) ||
-		!add_known(object, "firmware", device->firmware) ||
-		!add_known(object, "driver", device->driver) ||
-		!add_known(object, "parent", device->parent) ||
-		!add_known(object, "uverbs", device->uverbs) ||
-		!document_add_text(object, "access", access_name(device->access)))
-		return false;
-	ports = document_add_array(object, "ports");
-	if (!ports)
-		return false;
-	for (size_t i = 0; i < device->port_count; i++) {
-		struct json_object *port = document_append_object(ports);
-
-		if (!port || !fill_port(port, &device->ports[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool fill(struct json_object *object, const struct inventory *inventory)
-{
-	bool limited = inventory->locked_max != UINT64_MAX;
-	struct json_object *devices;
-
-	if (!document_add_text(object, "rdma_cm", access_name(inventory->rdma_cm)) ||
-		!document_add_boolean(object, "ib_core", inventory->ib_core) ||
-		!document_add_boolean(object, "rdma_ucm", inventory->rdma_ucm) ||
-		!document_add_text(object, "netns", netns_name(inventory->netns)) ||
-		!(limited ? document_add_number(object, "locked_max", inventory->locked_max)
-			  : document_add(object, "locked_max", NULL)) ||
-		!document_add_boolean(object, "ipc_lock", inventory->ipc_lock))
-		return false;
-	devices = document_add_array(object, "devices");
-	if (!devices)
-		return false;
-	for (size_t i = 0; i < inventory->device_count; i++) {
-		struct json_object *device = document_append_object(devices);
-
-		if (!device || !fill_device(device, &inventory->devices[i]))
-			return false;
-	}
-	return true;
+	document_add_known_text(object, "name", device->name);
+	document_add_known_text(object, "type", device->type);
+	document_add_known_text(object, "description", device->description);
+	document_add_known_text(object, "firmware", device->firmware);
+	document_add_known_text(object, "driver", device->driver);
+	document_add_known_text(object, "parent", device->parent);
+	document_add_known_text(object, "uverbs", device->uverbs);
+	document_add_text(object, "access", access_names[device->access]);
+	for (size_t i = 0; i < device->port_count; i++)
+		document_append(ports, port_json(&device->ports[i]));
+	document_add(object, "ports", ports);
+	return object;
 }
 
 struct json_object *inventory_json(const struct inventory *inventory)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = json_object_new_object(), *devices = json_object_new_array();
 
-	return document_filled(object, object && fill(object, inventory));
+	document_add_text(object, "rdma_cm", access_names[inventory->rdma_cm]);
+	document_add_boolean(object, "ib_core", inventory->ib_core);
+	document_add_boolean(object, "rdma_ucm", inventory->rdma_ucm);
+	document_add_known_text(object, "netns", netns_names[inventory->netns]);
+	document_add_number_if(
+		object, "locked_max", inventory->locked_max != UINT64_MAX, inventory->locked_max);
+	document_add_boolean(object, "ipc_lock", inventory->ipc_lock);
+	for (size_t i = 0; i < inventory->device_count; i++)
+		document_append(devices, device_json(&inventory->devices[i]));
+	document_add(object, "devices", devices);
+	return document_filled(object);
 }

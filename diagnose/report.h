@@ -2,7 +2,7 @@
 #ifndef DIAGNOSE_REPORT_H
 #define DIAGNOSE_REPORT_H
 
-#include "diagnose/checks.h"
+#include "diagnose/diagnosis.h"
 
 struct json_object;
 

@@ -1,24 +1,23 @@
 /*
- * The report of an exchange: a JSON document on standard output, and a sentence for each stream of
- * more than a message. Owns nothing.
+ * What a connection reports of its exchange: its progress while it runs; when it is over, a JSON
+ * document on standard output and a sentence for each stream of more than a message. The connection
+ * owns everything that a report refers to.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json-document.h"
-#include "base/output.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "exchange/connection.h"
+#include "exchange/internal.h"
 #include "exchange/report.h"
 
 /* The longest name of a file, NAME_MAX of Linux; what is longer is cut in the summary. */
 #define NAME_SIZE_MAX 255
-
-#define FIELD_SIZE 32
 
 /* A time that is none, which no clock should give, is shown as 0. */
 static double sane(double seconds)
@@ -35,91 +34,58 @@ static double rate_of(const struct report_stream *stream, double seconds)
 	return rate < 0x1p64 ? rate : -1;
 }
 
-static bool add_stream(struct json_object *object, const char *key,
-	const struct report_stream *stream, double seconds)
+static struct json_object *stream_json(const struct report_stream *stream, double seconds)
 {
-	struct json_object *child = document_add_object(object, key);
+	struct json_object *object = json_object_new_object();
 	double rate = rate_of(stream, seconds);
 	char hash[DIGEST_TEXT_SIZE];
 
 	digest_text(hash, &stream->digest);
-	return child && document_add_number(child, "bytes", stream->bytes) &&
-	       document_add_text(child, "hash", stream->complete ? hash : NULL) &&
-	       (rate < 0 ? document_add(child, "rate", NULL)
-			 : document_add_number(child, "rate", (uint64_t)rate)) &&
-	       document_add_text(child, "name", stream->name);
+	document_add_number(object, "bytes", stream->bytes);
+	document_add_text(object, "hash", stream->complete ? hash : NULL);
+	document_add_number_if(object, "rate", rate >= 0, rate < 0 ? 0 : (uint64_t)rate);
+	document_add_text(object, "name", stream->name);
+	return object;
 }
 
 static const char *verdict(enum exit_status status)
 {
-	switch (status) {
-	case STATUS_OK:
+	if (status == STATUS_OK)
 		return "verified";
-	case STATUS_DAMAGED:
-		return "damaged";
-	default:
-		return "failed";
-	}
+	return status == STATUS_DAMAGED ? "damaged" : "failed";
 }
 
-static bool add_seconds(struct json_object *object, double seconds)
-{
-	char text[FIELD_SIZE];
-
-	/* Microseconds: all 17 digits of a double would only show its error. */
-	snprintf(text, sizeof(text), "%.6f", sane(seconds));
-	return document_add_value(object, "seconds", json_object_new_double_s(sane(seconds), text));
-}
-
-static bool fill(struct json_object *object, const struct report *report)
-{
-	return document_add_number(object, "schema", REPORT_SCHEMA) &&
-	       document_add_text(object, "program", report->program) &&
-	       document_add_text(object, "version", PROJECT_VERSION) &&
-	       document_add_text(object, "mode", report->mode) &&
-	       document_add_text(object, "device", report->device) &&
-	       document_add_text(object, "peer", report->peer) &&
-	       document_add_text(object, "verdict", verdict(report->status)) &&
-	       document_add_number(object, "status", report->status) &&
-	       document_add_text(object, "error", report->error) &&
-	       document_add_boolean(object, "secret", report->secret) &&
-	       document_add_text(object, "digest", digest_name(report->secret)) &&
-	       add_seconds(object, report->seconds) &&
-	       document_add_number(object, "chunk", report->chunk) &&
-	       document_add_number(object, "depth", report->depth) &&
-	       add_stream(object, "sent", &report->sent, report->seconds) &&
-	       add_stream(object, "received", &report->received, report->seconds);
-}
-
-char *report_json(const struct report *report)
+struct json_object *report_json(const struct report *report)
 {
 	struct json_object *object = json_object_new_object();
-	const char *text = NULL;
-	char *copy = NULL;
 
-	if (object && fill(object, report))
-		text = document_line(object);
-	if (text)
-		copy = strdup(text);
-	json_object_put(object);
-	return copy;
+	document_add_number(object, "schema", REPORT_SCHEMA);
+	document_add_text(object, "program", report->program);
+	document_add_text(object, "version", PROJECT_VERSION);
+	document_add_text(object, "mode", report->mode);
+	document_add_text(object, "device", report->device);
+	document_add_text(object, "peer", report->peer);
+	document_add_text(object, "verdict", verdict(report->status));
+	document_add_number(object, "status", report->status);
+	document_add_text(object, "error", report->error);
+	document_add_boolean(object, "secret", report->secret);
+	document_add_text(object, "digest", digest_name(report->secret));
+	/* Microseconds: all 17 digits of a double would only show its error. */
+	document_add_decimal(object, "seconds", sane(report->seconds), 6);
+	document_add_number(object, "chunk", report->chunk);
+	document_add_number(object, "depth", report->depth);
+	document_add(object, "sent", stream_json(&report->sent, report->seconds));
+	document_add(object, "received", stream_json(&report->received, report->seconds));
+	return document_filled(object);
 }
 
-void report_print(const struct report *report)
+int report_summary(char *text, size_t size, const struct report *report, bool sent)
 {
-	char *text = report_json(report);
-
-	output_document(text);
-	free(text);
-}
-
-int report_summary(
-	char *text, size_t size, bool sent, const struct report_stream *stream, double seconds)
-{
+	const struct report_stream *stream = sent ? &report->sent : &report->received;
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
 	char end[DIGEST_TEXT_SIZE + 16] = "incomplete", hash[DIGEST_TEXT_SIZE];
 	char name[2 + TEXT_ESCAPED_SIZE(NAME_SIZE_MAX)] = "";
-	double bytes_per_second = rate_of(stream, seconds);
+	double bytes_per_second = rate_of(stream, report->seconds);
 
 	if (stream->bytes >= 1000)
 		snprintf(moved, sizeof(moved), " (%s)", units_format(part, stream->bytes));
@@ -128,7 +94,7 @@ int report_summary(
 			units_format_rate(part, (uint64_t)bytes_per_second));
 	if (stream->complete) {
 		digest_text(hash, &stream->digest);
-		snprintf(end, sizeof(end), "%s %s", digest_name(stream->keyed), hash);
+		snprintf(end, sizeof(end), "%s %s", digest_name(report->secret), hash);
 	}
 	if (stream->name) {
 		strcpy(name, ": ");
@@ -136,5 +102,108 @@ int report_summary(
 	}
 	return snprintf(text, size, "%s %" PRIu64 " byte%s%s in %s%s, %s%s",
 		sent ? "sent" : "received", stream->bytes, stream->bytes == 1 ? "" : "s", moved,
-		units_format_duration(part, (int64_t)(sane(seconds) * 1000)), rate, end, name);
+		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, end,
+		name);
+}
+
+void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total)
+{
+	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
+
+	*bytes = atomic_load_explicit(&connection->sent_bytes, memory_order_relaxed) +
+		 atomic_load_explicit(&connection->received_bytes, memory_order_relaxed);
+	*total = ours == STREAM_SIZE_UNKNOWN || theirs == STREAM_SIZE_UNKNOWN ? STREAM_SIZE_UNKNOWN
+									      : ours + theirs;
+}
+
+deadline_t connection_last_progress(struct connection *connection)
+{
+	struct ring_level out = ring_level(&connection->outgoing_ring);
+	struct ring_level in = ring_level(&connection->incoming_ring);
+	bool source =
+		atomic_load(&connection->waits_for_source) && !out.ended && out.freed == out.filled;
+	bool sink = atomic_load(&connection->waits_for_sink) ||
+		    (sink_is_running(connection->sink) && in.freed < in.filled);
+
+	return source || sink ? deadline_now() : atomic_load(&connection->last_progress);
+}
+
+bool connection_used_input(const struct connection *connection)
+{
+	return connection->stream_start != 0;
+}
+
+/* How long the streams took, or have taken so far. */
+static double seconds(const struct connection *connection)
+{
+	deadline_t end = connection->exchange_end ? connection->exchange_end : deadline_now();
+
+	return connection->stream_start ? (double)(end - connection->stream_start) / 1000 : 0;
+}
+
+/* Prints the sentence about one direction; nothing if nothing was moved there. */
+static void print_summary(const struct output *output, const struct report *report, bool sent)
+{
+	const struct report_stream *stream = sent ? &report->sent : &report->received;
+	char text[512];
+
+	if (!stream->complete && stream->bytes == 0)
+		return;
+	report_summary(text, sizeof(text), report, sent);
+	output_line(output, "%s.", text);
+}
+
+void connection_report(
+	struct connection *connection, enum exit_status status, const char *error, bool json)
+{
+	const struct exchange_settings *settings = connection->settings;
+	const struct flow *out = &connection->outflow, *in = &connection->inflow;
+	bool complete = connection->exchange_end && !failure_is_set(&connection->failure);
+	const char *why, *sent = source_name(connection->source);
+	const char *received = connection->sink ? sink_name(connection->sink) : "";
+	bool named = *received && strcmp(received, "-") != 0;
+	struct report report = {
+		.program = settings->output->program,
+		.mode = connection->mode->name,
+		.device = device_name(connection->device),
+		.peer = connection->peer,
+		.status = status,
+		.secret = connection->handshake.secret,
+		.error = error,
+		.seconds = seconds(connection),
+		.chunk = out->chunk > in->chunk ? out->chunk : in->chunk,
+		.depth = connection->limits.depth,
+		.sent = {.bytes = connection->sender.announced,
+			.name = *sent ? sent : NULL,
+			.complete = complete},
+		.received = {.bytes = connection->receiver.arrived,
+			.digest = connection->peer_done.digest,
+			.name = named ? received : NULL,
+			.complete = complete},
+	};
+
+	source_result(connection->source, &report.sent.digest, &why);
+	if (json)
+		document_print(report_json(&report));
+	/* A message has already been printed; only streams get a summary. */
+	if (connection->streaming && !source_is_text(connection->source))
+		print_summary(settings->output, &report, true);
+	if (connection->streaming &&
+		(settings->output_file.output || connection->theirs.size > SINK_TEXT_SIZE))
+		print_summary(settings->output, &report, false);
+}
+
+void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
+	const char *peer, enum exit_status status, const char *error)
+{
+	const struct report report = {
+		.program = settings->output->program,
+		.mode = mode->name,
+		.peer = peer,
+		.secret = settings->secret_file,
+		.status = status,
+		.error = error,
+	};
+
+	document_print(report_json(&report));
 }

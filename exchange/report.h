@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "exchange/settings.h"
 #include "protocol/digest.h"
 
 /* Of the document. Adding a member is a new version, too: the schema allows no others. */
@@ -21,7 +22,6 @@ struct report_stream {
 	struct digest digest; /* of all of them, if complete */
 	const char *name;     /* base name of the file, NULL: none */
 	bool complete;        /* all of it, with its digest */
-	bool keyed;           /* the digest has a key */
 };
 
 /* Of one session with one peer. The strings belong to the caller and may hold any bytes. */
@@ -29,7 +29,7 @@ struct report {
 	const char *program, *mode;
 	const char *device, *peer; /* NULL if not known */
 	enum exit_status status;
-	bool secret;       /* both had to hold one */
+	bool secret;       /* both had to hold one: it is the key of the digests */
 	const char *error; /* the sentence, NULL if it went well */
 	double seconds;    /* that the streams took */
 	uint32_t chunk;    /* bytes moved by one operation */
@@ -37,14 +37,13 @@ struct report {
 	struct report_stream sent, received;
 };
 
-/*
- * The report as one document on one line, without its end. Control characters in strings and bytes
- * that are not UTF-8 become \xHH. The caller frees it; NULL: there is no memory. Any thread.
- */
-char *report_json(const struct report *report);
+struct json_object;
 
-/* Prints it as a line of standard output. Any thread. */
-void report_print(const struct report *report);
+/*
+ * The report as a document. Control characters in strings and bytes that are not UTF-8 become \xHH. The
+ * caller frees it; NULL: there is no memory. Any thread.
+ */
+struct json_object *report_json(const struct report *report);
 
 /*
  * Writes a sentence without its end:
@@ -54,7 +53,10 @@ void report_print(const struct report *report);
  * "incomplete" stands in place of the digest if there is none. sent: or else received. Returns the
  * length that it has or, if that is not less than size, would have had: snprintf(3). Any thread.
  */
-int report_summary(
-	char *text, size_t size, bool sent, const struct report_stream *stream, double seconds);
+int report_summary(char *text, size_t size, const struct report *report, bool sent);
+
+/* Prints the document of an exchange that did not begin, on standard output. */
+void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
+	const char *peer, enum exit_status status, const char *error);
 
 #endif

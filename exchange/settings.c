@@ -3,7 +3,6 @@
 
 #include "base/worker.h"
 #include "cli/startup.h"
-#include "exchange/report.h"
 #include "exchange/settings.h"
 #include "stream/source.h"
 
@@ -52,19 +51,4 @@ void exchange_settings_end(struct exchange_settings *settings)
 {
 	secret_free(settings->secret);
 	settings->secret = NULL;
-}
-
-void exchange_settings_report(const struct exchange_settings *settings, const struct mode *mode,
-	const char *peer, enum exit_status status, const char *error)
-{
-	const struct report report = {
-		.program = settings->output->program,
-		.mode = mode->name,
-		.peer = peer,
-		.secret = settings->secret_file,
-		.status = status,
-		.error = error,
-	};
-
-	report_print(&report);
 }

@@ -70,8 +70,4 @@ int exchange_settings_prepare(struct exchange_settings *settings);
 /* Frees the secret. All connections are gone. */
 void exchange_settings_end(struct exchange_settings *settings);
 
-/* Prints the document of an exchange that did not begin, on standard output. */
-void exchange_settings_report(const struct exchange_settings *settings, const struct mode *mode,
-	const char *peer, enum exit_status status, const char *error);
-
 #endif

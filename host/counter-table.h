@@ -23,9 +23,10 @@ enum counter_class {
  */
 enum counter_class counter_class(const char *name);
 
+/* The counters of one driver that are of the same class. */
 struct counter_row {
-	const char *name;
 	enum counter_class class;
+	const char *names; /* separated by blanks */
 };
 
 /* The row of the table at this index, NULL past its end; for tests. */

@@ -19,20 +19,14 @@
 /* " 18446744073709551615\n" with its terminator. */
 #define VALUE_SIZE 24
 
-static bool is_name_character(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-/* Copies a name of that length. Returns false if it is not valid. */
+/* Copies a name of that length, which a blank or a terminator ends. Returns false if it is not valid. */
 static bool copy_name(char to[COUNTER_NAME_SIZE], const char *name, size_t length)
 {
-	if (length < 1 || length >= COUNTER_NAME_SIZE)
+	static const char characters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+
+	if (length < 1 || length >= COUNTER_NAME_SIZE || strspn(name, characters) != length)
 		return false;
-	for (size_t i = 0; i < length; i++)
-		if (!is_name_character(name[i]))
-			return false;
 	memcpy(to, name, length);
 	to[length] = '\0';
 	return true;
@@ -46,13 +40,6 @@ static int compare_names(const void *one, const void *other)
 static void sort(struct counters *counters)
 {
 	qsort(counters->list, counters->count, sizeof(counters->list[0]), compare_names);
-}
-
-/* The counter of that name in a sorted list, NULL if there is none. */
-static const struct counter *find(const struct counters *counters, const struct counter *like)
-{
-	return bsearch(
-		like, counters->list, counters->count, sizeof(counters->list[0]), compare_names);
 }
 
 static bool is_fault(const char *name)
@@ -126,7 +113,8 @@ void counters_difference(
 
 	for (size_t i = 0; i < after->count; i++) {
 		const struct counter *now = &after->list[i];
-		const struct counter *then = find(before, now);
+		const struct counter *then =
+			bsearch(now, before->list, before->count, sizeof(*now), compare_names);
 
 		if (!then)
 			continue;
@@ -198,29 +186,37 @@ static const char *const class_keys[COUNTER_OTHER] = {
 	[COUNTER_ERROR] = "request_errors",
 };
 
-static bool fill(struct json_object *object, const struct counters *counters)
+struct json_object *counters_json(const struct counters *difference)
 {
-	struct json_object *all = document_add_object(object, "all");
-	uint64_t total;
+	struct json_object *object = json_object_new_object(), *all = json_object_new_object();
 
-	if (!all)
-		return false;
-	for (size_t i = 0; i < counters->count; i++)
-		if (!document_add_number(all, counters->list[i].name, counters->list[i].value))
-			return false;
-	for (enum counter_class class = 0; class < COUNTER_OTHER; class ++)
-		if (!(add_up(counters, class, &total)
-				    ? document_add_number(object, class_keys[class], total)
-				    : document_add(object, class_keys[class], NULL)))
-			return false;
-	return true;
+	for (size_t i = 0; i < difference->count; i++)
+		document_add_number(all, difference->list[i].name, difference->list[i].value);
+	document_add(object, "all", all);
+	for (enum counter_class class = 0; class < COUNTER_OTHER; class ++) {
+		uint64_t total;
+		bool known = add_up(difference, class, &total);
+
+		document_add_number_if(object, class_keys[class], known, total);
+	}
+	return document_filled(object);
 }
 
-struct json_object *counters_json(const struct counters *difference)
+static void add_end(struct json_object *object, const char *key, const struct counters *counters)
+{
+	if (counters)
+		document_add(object, key, counters_json(counters));
+	else
+		document_add_null(object, key);
+}
+
+struct json_object *counters_of_both_json(const struct counters *here, const struct counters *there)
 {
 	struct json_object *object = json_object_new_object();
 
-	return document_filled(object, object && fill(object, difference));
+	add_end(object, "here", here);
+	add_end(object, "there", there);
+	return document_filled(object);
 }
 
 /* Appends the counters of faults, or the others, as far as they fit. Returns the length. */
@@ -250,7 +246,10 @@ size_t counters_encode(const struct counters *counters, char *text, size_t size)
 	return encode_some(counters, false, text, encode_some(counters, true, text, 0, size), size);
 }
 
-/* Adds the counter of a line without its end. Returns false if it has none, or the list is full. */
+/*
+ * Adds the counter of a line without its end. Returns false if the line has none, the list has it already,
+ * or the list is full.
+ */
 static bool decode_line(const char *line, size_t length, struct counters *counters)
 {
 	const char *blank = memchr(line, ' ', length);
@@ -258,7 +257,8 @@ static bool decode_line(const char *line, size_t length, struct counters *counte
 
 	if (!blank || counters->count == COUNTERS_MAX ||
 		!copy_name(counter.name, line, (size_t)(blank - line)) ||
-		!sysfs_decimal(blank + 1, length - (size_t)(blank + 1 - line), &counter.value))
+		!sysfs_decimal(blank + 1, length - (size_t)(blank + 1 - line), &counter.value) ||
+		lfind(&counter, counters->list, &counters->count, sizeof(counter), compare_names))
 		return false;
 	counters->list[counters->count++] = counter;
 	return true;
@@ -276,24 +276,13 @@ static bool decode_lines(const char *text, size_t length, struct counters *count
 	return true;
 }
 
-/* True if a sorted list has a name twice. */
-static bool has_twice(const struct counters *counters)
-{
-	for (size_t i = 1; i < counters->count; i++)
-		if (compare_names(&counters->list[i - 1], &counters->list[i]) == 0)
-			return true;
-	return false;
-}
-
 int counters_decode(const char *text, size_t length, struct counters *counters)
 {
-	bool good;
-
 	memset(counters, 0, sizeof(*counters));
-	good = length <= COUNTERS_TEXT_MAX && decode_lines(text, length, counters);
-	sort(counters);
-	if (good && !has_twice(counters))
+	if (length <= COUNTERS_TEXT_MAX && decode_lines(text, length, counters)) {
+		sort(counters);
 		return 0;
+	}
 	memset(counters, 0, sizeof(*counters));
 	return -EBADMSG;
 }

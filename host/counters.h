@@ -62,6 +62,10 @@ struct json_object;
  */
 struct json_object *counters_json(const struct counters *difference);
 
+/* An object with the counters of both ends as `here` and `there`; NULL: unknown. NULL: no memory. */
+struct json_object *counters_of_both_json(
+	const struct counters *here, const struct counters *there);
+
 /*
  * Writes a line "name value" of each counter, those of faults first, as far as whole lines fit. Returns
  * the length, at most size. There is no terminator.

@@ -97,49 +97,29 @@ static bool is_one_of(const char *name, const char *const names[], size_t count)
 	return false;
 }
 
-/* Adds a value; null if it should be a number and is none, as a peer may send. */
-static bool add_value(struct json_object *object, const char *key, const struct fact *fact)
+struct json_object *facts_json(const struct facts *facts)
 {
-	uint64_t number;
-
-	if (!is_one_of(fact->name, numbers, COUNT(numbers)))
-		return document_add_text(object, key, fact->value);
-	return sysfs_decimal(fact->value, strlen(fact->value), &number)
-		       ? document_add_number(object, key, number)
-		       : document_add(object, key, NULL);
-}
-
-/* Adds the number of the rate; null if it has none. */
-static bool add_megabits(struct json_object *object, const char *rate)
-{
-	uint64_t megabits = inventory_megabits(rate);
-
-	return megabits ? document_add_number(object, "megabits", megabits)
-			: document_add(object, "megabits", NULL);
-}
-
-static bool fill(struct json_object *object, const struct facts *facts)
-{
+	struct json_object *object = json_object_new_object();
 	const char *rate = facts_value(facts, "rate");
 
 	for (unsigned int i = 0; i < facts->count; i++) {
 		const struct fact *fact = &facts->facts[i];
+		uint64_t number = 0;
+		bool known = sysfs_decimal(fact->value, strlen(fact->value), &number);
 		char key[FACT_NAME_SIZE];
 
 		snprintf(key, sizeof(key), "%s", fact->name);
 		for (char *blank = key; (blank = strchr(blank, ' '));)
 			*blank = '_';
-		if (!add_value(object, key, fact))
-			return false;
+		/* A peer may send anything in place of a number. */
+		if (is_one_of(fact->name, numbers, COUNT(numbers)))
+			document_add_number_if(object, key, known, number);
+		else
+			document_add_text(object, key, fact->value);
 	}
-	return !rate || add_megabits(object, rate);
-}
-
-struct json_object *facts_json(const struct facts *facts)
-{
-	struct json_object *object = json_object_new_object();
-
-	return document_filled(object, object && fill(object, facts));
+	if (rate)
+		document_add_known(object, "megabits", inventory_megabits(rate));
+	return document_filled(object);
 }
 
 /* The name at this index: all of ours, then those that only theirs have. NULL at the end. */

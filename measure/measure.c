@@ -1,8 +1,8 @@
 /*
- * `rdma-client bandwidth` and `latency`: connects the threads, carries out the tests of all sizes, prints
- * the results. The main thread owns everything; the other threads run while a test does.
+ * `rdma-client bandwidth` and `latency`: connects the threads, carries out the tests of all sizes, and
+ * prints the results. The main thread owns struct measurement, with the results and the threads'
+ * connections. The other threads run only during a test, each on its own connection.
  */
-#include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 
@@ -11,7 +11,6 @@
 #include "cli/startup.h"
 #include "measure/measure.h"
 #include "measure/report.h"
-#include "measure/threads.h"
 
 /* Operations under way without --depth: their number and their bytes; and those of a latency test. */
 #define DEPTH_MAX     128
@@ -23,20 +22,6 @@
 #define TRIAL_MS 50
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-struct measurement {
-	const struct options *options;
-	struct output output;
-	char peer[SERVER_NAME_SIZE];
-	struct test_threads threads;
-	struct facts ours, theirs;
-	struct counters our_counters, their_counters; /* before; then what they have increased by */
-	bool counted;
-	struct histogram latency;
-	struct json_object *results;
-	uint64_t wrong_here, wrong_there; /* operations whose data was wrong */
-	double best;                      /* bytes per second */
-};
 
 /* The most work requests under way on a queue pair, whatever the size. */
 static uint32_t depth_max(const struct measurement *measurement)
@@ -138,10 +123,9 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 }
 
 /* Prints one result, and keeps it for the end. */
-static int show(struct measurement *measurement, const struct measured *measured)
+static void show(struct measurement *measurement, const struct measured *measured)
 {
 	const struct options *options = measurement->options;
-	struct json_object *result = measurement_json(measured, options->measure.histogram);
 	char line[MEASUREMENT_LINE];
 	size_t bar = 0;
 
@@ -151,10 +135,8 @@ static int show(struct measurement *measurement, const struct measured *measured
 		output_line(&measurement->output, "%s", line);
 	if (measurement_rate(measured) > measurement->best)
 		measurement->best = measurement_rate(measured);
-	if (result && json_object_array_add(measurement->results, result) == 0)
-		return 0;
-	json_object_put(result);
-	return failure_errno(&measurement->threads.failure, PHASE_MEMORY, "json-c", ENOMEM);
+	document_append(
+		measurement->results, measurement_json(measured, options->measure.histogram));
 }
 
 static const char *value(const struct facts *facts, const char *name)
@@ -279,29 +261,11 @@ static int measure_all(struct measurement *measurement)
 	show_head(measurement);
 	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
 		make_parameters(measurement, size, &parameters);
-		if (warm_up(measurement, &parameters) || run(measurement, &parameters, &measured) ||
-			show(measurement, &measured))
+		if (warm_up(measurement, &parameters) || run(measurement, &parameters, &measured))
 			return -1;
+		show(measurement, &measured);
 	}
 	return count(measurement) || check_result(measurement) ? -1 : 0;
-}
-
-static void print_document(const struct measurement *measurement, const char *error)
-{
-	struct json_object *object = measurement_document(&(struct measurement_report){
-		.program = measurement->output.program,
-		.options = measurement->options,
-		.status = explain_status(&measurement->threads.failure),
-		.error = error,
-		.ours = &measurement->ours,
-		.theirs = &measurement->theirs,
-		.our_counters = measurement->counted ? &measurement->our_counters : NULL,
-		.their_counters = measurement->counted ? &measurement->their_counters : NULL,
-		.results = measurement->results,
-	});
-
-	output_document(document_line(object));
-	json_object_put(object);
 }
 
 /* Prints the error, and the document. */
@@ -312,15 +276,7 @@ static void report(struct measurement *measurement)
 		&measurement->output, &measurement->threads.failure, measurement->peer, text);
 
 	if (measurement->options->json)
-		print_document(measurement, error);
-}
-
-static void tear_down(struct measurement *measurement)
-{
-	test_threads_close(&measurement->threads);
-	secret_free(measurement->threads.secret);
-	json_object_put(measurement->results);
-	free(measurement);
+		document_print(measurement_document(measurement, error));
 }
 
 enum exit_status measure_server(const struct options *options, const char *program)
@@ -329,15 +285,13 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	struct output output = startup_output(program, options);
 	enum exit_status status = STATUS_FAILED;
 
-	if (measurement)
-		measurement->results = json_object_new_array();
-	if (!measurement || !measurement->results) {
+	if (!measurement) {
 		output_error(&output, "there is not enough memory");
-		free(measurement);
 		return output_finish(&output, STATUS_FAILED);
 	}
 	measurement->options = options;
 	measurement->output = output;
+	measurement->results = json_object_new_array();
 	startup_server_name(options, measurement->peer);
 	test_threads_init(&measurement->threads, options, &measurement->output, measurement->peer,
 		depth_max(measurement));
@@ -346,6 +300,9 @@ enum exit_status measure_server(const struct options *options, const char *progr
 		report(measurement);
 		status = explain_status(&measurement->threads.failure);
 	}
-	tear_down(measurement);
+	test_threads_close(&measurement->threads);
+	secret_free(measurement->threads.secret);
+	json_object_put(measurement->results);
+	free(measurement);
 	return output_finish(&output, status);
 }

@@ -2,9 +2,10 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/explain.h"
 #include "base/json-document.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "host/link-speed.h"
 #include "measure/report.h"
@@ -36,15 +37,14 @@ static const struct {
 	[UNIT_GBIT] = {"Gb/s", 1e9 / 8},
 };
 
-double measurement_rate_of(const struct test_result *result)
+static double per_second(const struct test_result *result, uint64_t number)
 {
-	return result->nanoseconds ? (double)result->bytes * NS / (double)result->nanoseconds : 0;
+	return result->nanoseconds ? (double)number * NS / (double)result->nanoseconds : 0;
 }
 
-static double operations_per_second(const struct test_result *result)
+double measurement_rate_of(const struct test_result *result)
 {
-	return result->nanoseconds ? (double)result->operations * NS / (double)result->nanoseconds
-				   : 0;
+	return per_second(result, result->bytes);
 }
 
 /* Both ends initiate operations. */
@@ -109,18 +109,14 @@ bool measurement_head(
 	char line[MEASUREMENT_LINE], const struct options *options, unsigned int index)
 {
 	const char *unit = units[options->measure.unit].name;
-	int used;
 
 	if (index > 1 || (index == 1 && options->measure.latency))
 		return false;
 	if (options->measure.latency) {
-		used = snprintf(
-			line, MEASUREMENT_LINE, "%10s %12s %10s", "bytes", "operations", "min us");
+		snprintf(line, MEASUREMENT_LINE, "%10s %12s %10s", "bytes", "operations", "min us");
 		for (size_t i = 0; i < PERCENTILES; i++)
-			used += snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s",
-				percentiles[i].name);
-		snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10s %6s", "max us",
-			"poll");
+			text_append(line, MEASUREMENT_LINE, " %10s", percentiles[i].name);
+		text_append(line, MEASUREMENT_LINE, " %10s %6s", "max us", "poll");
 	} else if (index == 0)
 		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s %6s %6s",
 			"bytes", "operations", "average", "worst", "best", "messages", "CPU s/GB",
@@ -141,29 +137,23 @@ static void put_interval(
 		snprintf(text, RATE, "-");
 }
 
-/* CPU seconds for each GB: many, if operations are small. */
-static void put_cpu(char text[RATE], const struct measured *measured, const struct test_result *end)
-{
-	double seconds = cpu_per_gb(measured, end);
-
-	snprintf(text, RATE, "%.*f", seconds < 1000 ? 2 : 0, seconds);
-}
-
 static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *options,
 	const struct measured *measured, bool back)
 {
 	const struct test_result *result = back ? &measured->theirs : &measured->ours;
-	char average[RATE], worst[RATE], best[RATE], here[RATE], there[RATE];
+	double here = cpu_per_gb(measured, &measured->ours);
+	double there = cpu_per_gb(measured, &measured->theirs);
+	char average[RATE], worst[RATE], best[RATE];
 
 	put_rate(average, sizeof(average), options, measurement_rate_of(result));
 	put_interval(worst, options, result->best, result->worst);
 	put_interval(best, options, result->best, result->best);
-	put_cpu(here, measured, &measured->ours);
-	put_cpu(there, measured, &measured->theirs);
+	/* Small operations take many CPU seconds for each GB: then without a fraction. */
 	snprintf(line, MEASUREMENT_LINE,
-		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7s %7s %6" PRIu32 " %6s%s",
+		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7.*f %7.*f %6" PRIu32 " %6s%s",
 		measured->parameters.size, result->operations, average, worst, best,
-		operations_per_second(result), here, there, measured->parameters.depth,
+		per_second(result, result->operations), here < 1000 ? 2 : 0, here,
+		there < 1000 ? 2 : 0, there, measured->parameters.depth,
 		waiting(&measured->parameters),
 		!measured_both(measured) ? ""
 		: back                   ? "  back"
@@ -179,7 +169,6 @@ bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 	const struct measured *measured, unsigned int index)
 {
 	const struct histogram *latency = measured->latency;
-	int used;
 
 	if (index > (unsigned int)measured_both(measured))
 		return false;
@@ -187,13 +176,13 @@ bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 		bandwidth_row(line, options, measured, index == 1);
 		return true;
 	}
-	used = snprintf(line, MEASUREMENT_LINE, "%10" PRIu32 " %12" PRIu64 " %10.2f",
+	snprintf(line, MEASUREMENT_LINE, "%10" PRIu32 " %12" PRIu64 " %10.2f",
 		measured->parameters.size, latency->count, microseconds(latency->minimum));
 	for (size_t i = 0; i < PERCENTILES; i++)
-		used += snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10.2f",
+		text_append(line, MEASUREMENT_LINE, " %10.2f",
 			microseconds(histogram_percentile(latency, percentiles[i].part)));
-	snprintf(line + used, MEASUREMENT_LINE - (size_t)used, " %10.2f %6s",
-		microseconds(latency->maximum), waiting(&measured->parameters));
+	text_append(line, MEASUREMENT_LINE, " %10.2f %6s", microseconds(latency->maximum),
+		waiting(&measured->parameters));
 	return true;
 }
 
@@ -217,176 +206,155 @@ bool measurement_bar(char line[MEASUREMENT_LINE], const struct histogram *latenc
 /* The least number above 0 that is written; what is less would be 0. */
 #define LEAST 1e-9
 
-/* A number with its fraction, as everybody writes it. */
-static bool add_decimal(struct json_object *object, const char *key, double number)
-{
-	char text[340];
+/* Of a number that is not an integer. */
+#define FRACTION_DIGITS 9
 
-	snprintf(text, sizeof(text), "%.9f", number);
-	return document_add_value(object, key, json_object_new_double_s(number, text));
+static void add_decimal(struct json_object *object, const char *key, double number)
+{
+	document_add_decimal(object, key, number, FRACTION_DIGITS);
+}
+
+static void add_decimal_or_null(struct json_object *object, const char *key, double number)
+{
+	if (number >= LEAST)
+		add_decimal(object, key, number);
+	else
+		document_add_null(object, key);
 }
 
 /* A peer may claim any rate. */
-static bool add_rate_or_null(struct json_object *object, const char *key, double rate)
+static void add_rate_or_null(struct json_object *object, const char *key, double rate)
 {
-	return document_add_known(object, key, rate < 1e18 ? (uint64_t)rate : (uint64_t)1e18);
+	document_add_known(object, key, rate < 1e18 ? (uint64_t)rate : (uint64_t)1e18);
 }
 
-static bool add_decimal_or_null(struct json_object *object, const char *key, double number)
+static struct json_object *result_json(
+	const struct measured *measured, const struct test_result *result)
 {
-	return number >= LEAST ? add_decimal(object, key, number) : document_add(object, key, NULL);
+	struct json_object *object = json_object_new_object();
+
+	document_add_number(object, "operations", result->operations);
+	document_add_number(object, "bytes", result->bytes);
+	add_decimal(object, "seconds", (double)result->nanoseconds / NS);
+	add_rate_or_null(object, "bytes_per_second", measurement_rate_of(result));
+	/* Both are known if the best is; the worst may then be 0. */
+	document_add_number_if(
+		object, "worst_interval_bytes_per_second", result->best != 0, result->worst);
+	document_add_known(object, "best_interval_bytes_per_second", result->best);
+	add_decimal_or_null(
+		object, "operations_per_second", per_second(result, result->operations));
+	add_decimal(object, "cpu_seconds", (double)result->cpu_nanoseconds / NS);
+	add_decimal(object, "cpu_seconds_per_gb", cpu_per_gb(measured, result));
+	document_add_number(object, "wrong_operations", result->wrong);
+	return object;
 }
 
-/* Best and worst are known together; the worst may be nothing at all. */
-static bool add_intervals(struct json_object *end, const struct test_result *result)
+static struct json_object *histogram_json(const struct histogram *latency)
 {
-	static const char worst[] = "worst_interval_bytes_per_second";
-
-	return (result->best ? document_add_number(end, worst, result->worst)
-			     : document_add(end, worst, NULL)) &&
-	       document_add_known(end, "best_interval_bytes_per_second", result->best);
-}
-
-static bool add_result(struct json_object *object, const char *key, const struct measured *measured,
-	const struct test_result *result)
-{
-	struct json_object *end = document_add_object(object, key);
-
-	return end && document_add_number(end, "operations", result->operations) &&
-	       document_add_number(end, "bytes", result->bytes) &&
-	       add_decimal(end, "seconds", (double)result->nanoseconds / NS) &&
-	       add_rate_or_null(end, "bytes_per_second", measurement_rate_of(result)) &&
-	       add_intervals(end, result) &&
-	       add_decimal_or_null(end, "operations_per_second", operations_per_second(result)) &&
-	       add_decimal(end, "cpu_seconds", (double)result->cpu_nanoseconds / NS) &&
-	       add_decimal(end, "cpu_seconds_per_gb", cpu_per_gb(measured, result)) &&
-	       document_add_number(end, "wrong_operations", result->wrong);
-}
-
-static bool add_histogram(struct json_object *object, const struct histogram *latency)
-{
-	struct json_object *bars = document_add_array(object, "histogram"), *bar;
+	struct json_object *bars = json_object_new_array();
 	uint64_t from, to, count;
 	size_t at = 0;
 
 	while ((count = histogram_bar(latency, &at, &from, &to))) {
-		bar = bars ? document_append_object(bars) : NULL;
-		if (!bar || !document_add_number(bar, "from_ns", from) ||
-			!document_add_number(bar, "to_ns", to) ||
-			!document_add_number(bar, "operations", count))
-			return false;
+		struct json_object *bar = json_object_new_object();
+
+		document_add_number(bar, "from_ns", from);
+		document_add_number(bar, "to_ns", to);
+		document_add_number(bar, "operations", count);
+		document_append(bars, bar);
 	}
 	return bars;
 }
 
-static bool add_latency(struct json_object *object, const struct histogram *latency, bool histogram)
+static struct json_object *latency_json(const struct histogram *latency, bool histogram)
 {
-	struct json_object *times = document_add_object(object, "latency_ns");
+	struct json_object *object = json_object_new_object();
 
-	if (!times || !document_add_number(times, "minimum", latency->minimum) ||
-		!document_add_number(times, "maximum", latency->maximum))
-		return false;
+	document_add_number(object, "minimum", latency->minimum);
+	document_add_number(object, "maximum", latency->maximum);
 	for (size_t i = 0; i < PERCENTILES; i++)
-		if (!document_add_number(times, percentiles[i].key,
-			    histogram_percentile(latency, percentiles[i].part)))
-			return false;
-	return histogram ? add_histogram(times, latency) : document_add(times, "histogram", NULL);
-}
-
-static bool fill(struct json_object *object, const struct measured *measured, bool histogram)
-{
-	const struct test_parameters *parameters = &measured->parameters;
-
-	return document_add_number(object, "size_bytes", parameters->size) &&
-	       document_add_number(object, "threads", measured->threads) &&
-	       document_add_number(object, "queue_pairs", parameters->queue_pairs) &&
-	       document_add_number(object, "depth", parameters->depth) &&
-	       document_add_boolean(object, "bidirectional", parameters->direction == TEST_BOTH) &&
-	       document_add_boolean(object, "verified", parameters->verify) &&
-	       document_add_text(object, "poll", waiting(parameters)) &&
-	       add_rate_or_null(object, "bytes_per_second", measurement_rate(measured)) &&
-	       add_result(object, "here", measured, &measured->ours) &&
-	       add_result(object, "there", measured, &measured->theirs) &&
-	       (measured->latency && measured->latency->count
-			       ? add_latency(object, measured->latency, histogram)
-			       : document_add(object, "latency_ns", NULL));
+		document_add_number(object, percentiles[i].key,
+			histogram_percentile(latency, percentiles[i].part));
+	if (histogram)
+		document_add(object, "histogram", histogram_json(latency));
+	else
+		document_add_null(object, "histogram");
+	return object;
 }
 
 struct json_object *measurement_json(const struct measured *measured, bool histogram)
 {
+	const struct test_parameters *parameters = &measured->parameters;
 	struct json_object *object = json_object_new_object();
 
-	return document_filled(object, object && fill(object, measured, histogram));
+	document_add_number(object, "size_bytes", parameters->size);
+	document_add_number(object, "threads", measured->threads);
+	document_add_number(object, "queue_pairs", parameters->queue_pairs);
+	document_add_number(object, "depth", parameters->depth);
+	document_add_boolean(object, "bidirectional", measured_both(measured));
+	document_add_boolean(object, "verified", parameters->verify);
+	document_add_text(object, "poll", waiting(parameters));
+	add_rate_or_null(object, "bytes_per_second", measurement_rate(measured));
+	document_add(object, "here", result_json(measured, &measured->ours));
+	document_add(object, "there", result_json(measured, &measured->theirs));
+	if (measured->latency && measured->latency->count)
+		document_add(object, "latency_ns", latency_json(measured->latency, histogram));
+	else
+		document_add_null(object, "latency_ns");
+	return document_filled(object);
 }
 
-static bool add_asked(struct json_object *document, const struct options *options)
+static struct json_object *asked_json(const struct options *options)
 {
 	static const char *const polls[] = {
 		[POLL_AUTO] = "auto", [POLL_SPIN] = "spin", [POLL_EVENT] = "event"};
 	const struct options_measure *measure = &options->measure;
-	uint64_t iterations = measure->iterations;
-	struct json_object *object = document_add_object(document, "asked");
-
-	return object && document_add_number(object, "smallest_bytes", measure->smallest) &&
-	       document_add_number(object, "largest_bytes", measure->largest) &&
-	       document_add_known(object, "iterations", iterations) &&
-	       add_decimal_or_null(object, "duration_seconds",
-		       iterations ? 0 : (double)measure->duration / MS) &&
-	       add_decimal(object, "warm_up_seconds", (double)measure->warm_up / MS) &&
-	       document_add_number(object, "threads", measure->threads) &&
-	       document_add_number(object, "queue_pairs", measure->queue_pairs) &&
-	       document_add_known(object, "depth", options->depth) &&
-	       document_add_boolean(object, "bidirectional", measure->bidirectional) &&
-	       document_add_boolean(object, "verify", measure->verify) &&
-	       document_add_text(object, "poll", polls[measure->poll]) &&
-	       add_decimal_or_null(object, "expect_bytes_per_second",
-		       measure->expect_percent ? 0 : measure->expect) &&
-	       add_decimal_or_null(object, "expect_percent",
-		       measure->expect_percent ? 100 * measure->expect : 0) &&
-	       document_add_boolean(object, "secret", options->secret_file) &&
-	       add_decimal(object, "timeout_seconds", (double)options->timeout / MS);
-}
-
-static bool add_counters(
-	struct json_object *object, const char *key, const struct counters *counters)
-{
-	return counters ? document_add_value(object, key, counters_json(counters))
-			: document_add(object, key, NULL);
-}
-
-static bool add_counted(struct json_object *object, const struct measurement_report *report)
-{
-	struct json_object *counted = document_add_object(object, "counters");
-
-	return counted && add_counters(counted, "here", report->our_counters) &&
-	       add_counters(counted, "there", report->their_counters);
-}
-
-static bool fill_document(struct json_object *object, const struct measurement_report *report)
-{
-	const struct options *options = report->options;
-
-	return document_add_number(object, "schema", 1) &&
-	       document_add_text(object, "program", report->program) &&
-	       document_add_text(object, "version", PROJECT_VERSION) &&
-	       document_add_text(
-		       object, "measured", options->measure.latency ? "latency" : "bandwidth") &&
-	       document_add_text(object, "mode", options->mode->name) &&
-	       document_add_text(object, "host", options->host) &&
-	       document_add_number(object, "port", options->port) &&
-	       document_add_number(object, "status", report->status) &&
-	       document_add_text(object, "error", report->error) && add_asked(object, options) &&
-	       add_rate_or_null(object, "link_bytes_per_second",
-		       link_speed_of_data(report->ours, report->theirs)) &&
-	       document_add_value(object, "here", facts_json(report->ours)) &&
-	       document_add_value(object, "there", facts_json(report->theirs)) &&
-	       document_add_value(object, "results", json_object_get(report->results)) &&
-	       add_counted(object, report);
-}
-
-struct json_object *measurement_document(const struct measurement_report *report)
-{
+	double duration = measure->iterations ? 0 : (double)measure->duration / MS;
+	double rate = measure->expect_percent ? 0 : measure->expect;
+	double percent = measure->expect_percent ? 100 * measure->expect : 0;
 	struct json_object *object = json_object_new_object();
 
-	return document_filled(object, object && fill_document(object, report));
+	document_add_number(object, "smallest_bytes", measure->smallest);
+	document_add_number(object, "largest_bytes", measure->largest);
+	document_add_known(object, "iterations", measure->iterations);
+	add_decimal_or_null(object, "duration_seconds", duration);
+	add_decimal(object, "warm_up_seconds", (double)measure->warm_up / MS);
+	document_add_number(object, "threads", measure->threads);
+	document_add_number(object, "queue_pairs", measure->queue_pairs);
+	document_add_known(object, "depth", options->depth);
+	document_add_boolean(object, "bidirectional", measure->bidirectional);
+	document_add_boolean(object, "verify", measure->verify);
+	document_add_text(object, "poll", polls[measure->poll]);
+	add_decimal_or_null(object, "expect_bytes_per_second", rate);
+	add_decimal_or_null(object, "expect_percent", percent);
+	document_add_boolean(object, "secret", options->secret_file);
+	add_decimal(object, "timeout_seconds", (double)options->timeout / MS);
+	return object;
+}
+
+struct json_object *measurement_document(const struct measurement *measurement, const char *error)
+{
+	const struct options *options = measurement->options;
+	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;
+	bool counted = measurement->counted;
+	struct json_object *object = json_object_new_object();
+
+	document_add_number(object, "schema", 1);
+	document_add_text(object, "program", measurement->output.program);
+	document_add_text(object, "version", PROJECT_VERSION);
+	document_add_text(object, "measured", options->measure.latency ? "latency" : "bandwidth");
+	document_add_text(object, "mode", options->mode->name);
+	document_add_text(object, "host", options->host);
+	document_add_number(object, "port", options->port);
+	document_add_number(object, "status", explain_status(&measurement->threads.failure));
+	document_add_text(object, "error", error);
+	document_add(object, "asked", asked_json(options));
+	add_rate_or_null(object, "link_bytes_per_second", link_speed_of_data(ours, theirs));
+	document_add(object, "here", facts_json(ours));
+	document_add(object, "there", facts_json(theirs));
+	document_add(object, "results", json_object_get(measurement->results));
+	document_add(object, "counters",
+		counters_of_both_json(counted ? &measurement->our_counters : NULL,
+			counted ? &measurement->their_counters : NULL));
+	return document_filled(object);
 }

@@ -6,23 +6,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/options.h"
+#include "base/output.h"
+#include "cli/startup.h"
 #include "host/counters.h"
 #include "host/facts.h"
-#include "measure/histogram.h"
-#include "protocol/test-parameters.h"
+#include "measure/threads.h"
 
 struct json_object;
 
 /* Room for a line of the table, with its terminator. */
 #define MEASUREMENT_LINE 512
 
-/* One test. */
-struct measured {
-	struct test_parameters parameters;
-	struct test_result ours, theirs;
-	const struct histogram *latency; /* NULL: bandwidth was measured */
-	uint32_t threads;                /* each with that number of queue pairs */
+struct measurement {
+	const struct options *options;
+	struct output output;
+	char peer[SERVER_NAME_SIZE];
+	struct test_threads threads;
+	struct facts ours, theirs;
+	struct counters our_counters, their_counters; /* before; then what they have increased by */
+	bool counted;                                 /* the counters are increases */
+	struct histogram latency;
+	struct json_object *results;      /* an array of measurement_json() */
+	uint64_t wrong_here, wrong_there; /* operations whose data was wrong */
+	double best;                      /* bytes per second */
 };
 
 /*
@@ -57,18 +63,7 @@ void measurement_rate_text(
 /* One test as an object. NULL: no memory. */
 struct json_object *measurement_json(const struct measured *measured, bool histogram);
 
-/* All results of a measurement. */
-struct measurement_report {
-	const char *program;
-	const struct options *options;
-	unsigned int status;                                  /* the exit status */
-	const char *error;                                    /* the message, NULL: none */
-	const struct facts *ours, *theirs;                    /* empty: unknown */
-	const struct counters *our_counters, *their_counters; /* NULL: unknown */
-	struct json_object *results;                          /* an array of measurement_json() */
-};
-
-/* The document. NULL: no memory. */
-struct json_object *measurement_document(const struct measurement_report *report);
+/* The document, with the message of the failure, or NULL. NULL: no memory. */
+struct json_object *measurement_document(const struct measurement *measurement, const char *error);
 
 #endif

@@ -8,9 +8,9 @@
 #ifndef MEASURE_THREADS_H
 #define MEASURE_THREADS_H
 
+#include "cli/options.h"
 #include "control/client.h"
 #include "measure/perf-test.h"
-#include "measure/report.h"
 #include "verbs/dial.h"
 
 /* One thread, and its connection. */
@@ -39,6 +39,14 @@ struct test_threads {
 	struct test_shared shared;
 	struct test_thread *failed; /* the first one in the test */
 	struct failure failure;     /* the first */
+};
+
+/* One test. */
+struct measured {
+	struct test_parameters parameters;
+	struct test_result ours, theirs;
+	const struct histogram *latency; /* NULL: bandwidth was measured */
+	uint32_t threads;                /* each with that number of queue pairs */
 };
 
 /* Options, output and peer, which names the server in sentences, outlive the threads. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "diagnose/diagnose.h"
+#include "diagnose/checks.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 

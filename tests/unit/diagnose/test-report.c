@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "diagnose/diagnose.h"
+#include "diagnose/checks.h"
 #include "diagnose/report.h"
 #include "host/facts.h"
 #include "host/inventory.h"

@@ -12,7 +12,7 @@
 
 #include "base/explain.h"
 #include "cli/help.h"
-#include "diagnose/diagnose.h"
+#include "diagnose/checks.h"
 #include "host/facts.h"
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"

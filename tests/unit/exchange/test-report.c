@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-document.h"
 #include "base/version.h"
 #include "cli/options.h"
 #include "exchange/report.h"
@@ -59,9 +60,23 @@ static const struct report damaged = {
 	.received = {.bytes = 1, .digest = DIGEST, .name = "", .complete = true},
 };
 
+/* The document as a line, which the caller frees. */
+static char *json_of(const struct report *report)
+{
+	struct json_object *object = report_json(report);
+	const char *line = document_line(object);
+	char *text;
+
+	assert_non_null(line);
+	text = strdup(line);
+	assert_non_null(text);
+	json_object_put(object);
+	return text;
+}
+
 static void has_every_member(void **state)
 {
-	char *text = report_json(&verified);
+	char *text = json_of(&verified);
 
 	(void)state;
 	assert_string_equal(text,
@@ -77,7 +92,7 @@ static void has_every_member(void **state)
 
 static void has_null_for_unknown_values(void **state)
 {
-	char *text = report_json(&failed);
+	char *text = json_of(&failed);
 
 	(void)state;
 	assert_string_equal(text,
@@ -107,7 +122,7 @@ static void has_a_verdict_for_each_status(void **state)
 		char *text;
 
 		report.status = (enum exit_status)status;
-		text = report_json(&report);
+		text = json_of(&report);
 		assert_non_null(strstr(text, verdicts[status]));
 		free(text);
 	}
@@ -115,7 +130,7 @@ static void has_a_verdict_for_each_status(void **state)
 
 static void escapes_any_name(void **state)
 {
-	char *text = report_json(&damaged);
+	char *text = json_of(&damaged);
 	struct json_object *object = json_tokener_parse(text), *sent, *value;
 
 	(void)state;
@@ -156,7 +171,7 @@ static void shows_no_rate_without_a_duration(void **state)
 
 		report.seconds = cases[i].seconds;
 		report.received.bytes = cases[i].bytes;
-		text = report_json(&report);
+		text = json_of(&report);
 		assert_non_null(strstr(text, cases[i].seconds_text));
 		assert_non_null(strstr(strstr(text, "\"received\":"), cases[i].rate_text));
 		free(text);
@@ -174,7 +189,7 @@ static void matches_the_schema(void **state)
 	stream = open_memstream(&texts, &size);
 	assert_non_null(stream);
 	for (size_t i = 0; i < COUNT(reports); i++) {
-		text = report_json(reports[i]);
+		text = json_of(reports[i]);
 		fprintf(stream, "%s\n", text);
 		free(text);
 	}
@@ -201,7 +216,7 @@ static void schema_refuses_faults(void **state)
 		{HASH, "0123"},
 		{"big.iso", "\xff"},
 	};
-	char *text = report_json(&verified);
+	char *text = json_of(&verified);
 
 	(void)state;
 	schema_check_refuses(SCHEMA_REPORT, text, cases, COUNT(cases));
@@ -212,18 +227,19 @@ static void prints_sentences(void **state)
 {
 	static const struct {
 		struct report_stream stream;
+		bool secret;
 		double seconds;
 		const char *text;
 	} cases[] = {
-		{{209715200, DIGEST, "big.iso", true, false}, 2.51,
+		{{209715200, DIGEST, "big.iso", true}, false, 2.51,
 			"209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH ": big.iso"},
-		{{1048576, DIGEST, NULL, false, false}, 0.25,
+		{{1048576, DIGEST, NULL, false}, false, 0.25,
 			"1048576 bytes (1.0 MB) in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, DIGEST, NULL, true, false}, 0, "1 byte in 0 ms, XXH3 " HASH},
-		{{1, DIGEST, NULL, true, true}, 0, "1 byte in 0 ms, BLAKE2b keyed " HASH},
-		{{0, DIGEST, "a\xff\n\xc3\xb6", false, false}, NAN,
+		{{1, DIGEST, NULL, true}, false, 0, "1 byte in 0 ms, XXH3 " HASH},
+		{{1, DIGEST, NULL, true}, true, 0, "1 byte in 0 ms, BLAKE2b keyed " HASH},
+		{{0, DIGEST, "a\xff\n\xc3\xb6", false}, false, NAN,
 			"0 bytes in 0 ms, incomplete: a\\xff\\x0a\xc3\xb6"},
-		{{UINT64_MAX, DIGEST, NULL, false, false}, 1e6,
+		{{UINT64_MAX, DIGEST, NULL, false}, false, 1e6,
 			"18446744073709551615 bytes (18.45 EB) in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};
@@ -234,8 +250,11 @@ static void prints_sentences(void **state)
 		int length;
 
 		for (int sent = 0; sent < 2; sent++) {
-			length = report_summary(
-				text, sizeof(text), sent, &cases[i].stream, cases[i].seconds);
+			struct report report = {
+				.secret = cases[i].secret, .seconds = cases[i].seconds};
+
+			*(sent ? &report.sent : &report.received) = cases[i].stream;
+			length = report_summary(text, sizeof(text), &report, sent);
 			snprintf(expected, sizeof(expected), "%s %s", sent ? "sent" : "received",
 				cases[i].text);
 			assert_string_equal(text, expected);
@@ -247,12 +266,12 @@ static void prints_sentences(void **state)
 static void cuts_a_sentence_to_the_buffer(void **state)
 {
 	char name[1000], text[10];
-	struct report_stream stream = {.bytes = 5, .name = name};
+	struct report report = {.seconds = 1, .sent = {.bytes = 5, .name = name}};
 
 	(void)state;
 	memset(name, '\n', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	assert_true(report_summary(text, sizeof(text), true, &stream, 1) > (int)sizeof(text));
+	assert_true(report_summary(text, sizeof(text), &report, true) > (int)sizeof(text));
 	assert_string_equal(text, "sent 5 by");
 }
 

@@ -353,20 +353,34 @@ static void survives_damaged_lists(void **state)
 
 static void every_row_is_found(void **state)
 {
+	static char names[256][COUNTER_NAME_SIZE];
 	const struct counter_row *row;
 	char name[COUNTER_NAME_SIZE + 8];
+	size_t count = 0;
 
 	(void)state;
 	for (size_t i = 0; (row = counter_row(i)); i++) {
-		check_case(row->name, row->class < COUNTER_OTHER);
-		check_case(row->name, counter_class(row->name) == row->class);
-		check_case(row->name, strlen(row->name) < COUNTER_NAME_SIZE);
-		for (size_t j = 0; j < i; j++)
-			check_case(row->name, strcmp(row->name, counter_row(j)->name) != 0);
-		snprintf(name, sizeof(name), "vport_%s", row->name);
-		check_case(name, counter_class(name) == row->class);
+		char *copy = strdup(row->names), *rest = copy, *next;
+
+		assert_non_null(copy);
+		check_case(row->names, row->class < COUNTER_OTHER);
+		while ((next = strsep(&rest, " "))) {
+			check_case(next, *next && counter_class(next) == row->class);
+			check_case(next, strlen(next) < COUNTER_NAME_SIZE);
+			for (size_t j = 0; j < count; j++)
+				check_case(next, strcmp(next, names[j]) != 0);
+			snprintf(name, sizeof(name), "vport_%s", next);
+			check_case(name, counter_class(name) == row->class);
+			assert_true(count < COUNT(names));
+			strcpy(names[count++], next);
+		}
+		free(copy);
 	}
+	assert_true(count > 100);
 	assert_int_equal(counter_class("nobody_knows_me"), COUNTER_OTHER);
+	/* Part of a name, and two names. */
+	assert_int_equal(counter_class("send_er"), COUNTER_OTHER);
+	assert_int_equal(counter_class("send_err link_downed"), COUNTER_OTHER);
 	assert_int_equal(counter_class(""), COUNTER_OTHER);
 }
 

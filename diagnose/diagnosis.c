@@ -1,0 +1,44 @@
+/* What all checks share: recording a failure, and the time that is left. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "diagnose/diagnosis.h"
+
+/* Milliseconds that a check gets at least, however late it begins: a slow host is not a broken one. */
+#define LEAST_MS 2000
+
+int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kind kind,
+	enum phase phase, int code, const char *format, ...)
+{
+	struct failure failure = {0};
+	char evidence[sizeof(failure.evidence)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(evidence, sizeof(evidence), format, args);
+	va_end(args);
+	failure_set(&failure, kind, phase, code, "diagnose", "%s", evidence);
+	return check_list_fail(&diagnosis->list, check, &failure);
+}
+
+deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least)
+{
+	deadline_t usual = deadline_in(milliseconds), soon = deadline_in(least + LEAST_MS);
+	deadline_t end = diagnosis->end > soon ? diagnosis->end : soon;
+
+	return usual < end ? usual : end;
+}
+
+int check_control_failed(struct diagnosis *diagnosis, enum check check)
+{
+	return check_list_fail(&diagnosis->list, check, &diagnosis->control.failure);
+}
+
+bool check_differs(const struct diagnosis *diagnosis, const char *name)
+{
+	const char *ours = facts_value(&diagnosis->ours, name);
+	const char *theirs = facts_value(&diagnosis->theirs, name);
+
+	return ours && theirs && strcmp(ours, theirs) != 0;
+}
