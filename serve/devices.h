@@ -1,7 +1,8 @@
 /*
  * The RDMA devices that a server's clients come through. A device is made when the first client
  * comes through it; its bound_id, an rdma_cm_id that is only bound to the address, keeps librdmacm from
- * closing the device under us and reports its removal. Everything here runs on the main thread.
+ * closing the device under us and reports its removal, which device_removed() in serve/service.c
+ * handles. Everything here runs on the main thread.
  */
 #ifndef SERVE_DEVICES_H
 #define SERVE_DEVICES_H
@@ -32,8 +33,7 @@ struct served_device *devices_get(struct served_devices *devices,
 	struct rdma_event_channel *channel, struct rdma_cm_id *id, struct failure *failure);
 
 /* The device whose bound_id the id is, NULL if it is none. */
-struct served_device *devices_of(
-	const struct served_devices *devices, const struct rdma_cm_id *id);
+struct served_device *devices_of(const struct served_devices *devices, const struct rdma_cm_id *id);
 
 /* A removed device that no client uses any more, NULL if there is none. */
 struct served_device *devices_removed(const struct served_devices *devices);
