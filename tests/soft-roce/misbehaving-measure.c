@@ -20,7 +20,7 @@
 /* Until then a server has seen that a WRITE is there, of which it waits a second for the rest. */
 #define SEEN_MS 200
 
-/* The fields of a plan that can be wrong: docs/protocol.md. */
+/* The test parameters that can be wrong: docs/protocol.md. */
 static const struct field {
 	const char *name;
 	size_t offset, width;
@@ -44,10 +44,10 @@ static const struct field *field_named(const char *name, size_t length)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (misbehaving_is(name, length, fields[i].name))
 			return &fields[i];
-	die("no field '%.*s' of a plan", (int)length, name);
+	die("no test parameter '%.*s'", (int)length, name);
 }
 
-/* Puts what a word says, a name or a name, `=` and a number, into a plan. */
+/* Sets the test parameter that a word names; `=` and a number may follow the name. */
 static void set_field(uint8_t *parameters, const char *word, size_t length)
 {
 	const char *equals = memchr(word, '=', length);

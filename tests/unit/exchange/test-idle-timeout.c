@@ -79,7 +79,7 @@ static void an_idle_exchange_times_out(void **state)
 	}
 }
 
-/* rdmacm may never hear that the connection stands: what the peer says over it shows that it does. */
+/* rdmacm may never report the connection established: a message of the peer shows that it is. */
 static void an_unestablished_connection_times_out(void **state)
 {
 	struct message region;
@@ -156,7 +156,7 @@ static void a_complete_exchange_does_not_time_out(void **state)
 	assert_false(failure_is_set(&fixture.outcome));
 }
 
-/* So often that the peer, which may be less patient than we are, hears three within its time. */
+/* So often that the peer, whose timeout may be shorter than ours, receives three within its own. */
 static void an_idle_connection_sends_keepalives(void **state)
 {
 	static const uint32_t timeouts[] = {200, 1000, 3000, TIMEOUT, 100 * TIMEOUT};
