@@ -246,5 +246,5 @@ int main(void)
 		with_fixture(lack_of_memory_at_establishment_is_reported),
 	};
 
-	return cmocka_run_group_tests_name("making", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("connection-failures", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * What a server limits, as the verbs module sees it: when the handshake is over, whether data moves or
- * the peer only lives, and how much it may send. On a made-up device with a made-up clock.
+ * What the limits of a server depend on: when the handshake is done, when data last moved, and how
+ * much the peer may send. On a made-up device with a made-up clock.
  */
 #include <fcntl.h>
 #include <stdio.h>

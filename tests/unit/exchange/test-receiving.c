@@ -303,5 +303,5 @@ int main(void)
 		with_fixture(a_busy_peer_leaves_time_for_others),
 	};
 
-	return cmocka_run_group_tests_name("hearing", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("receiving", tests, NULL, NULL);
 }

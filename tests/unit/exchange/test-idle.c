@@ -1,6 +1,6 @@
 /*
- * Silence, ours and the peer's, on a made-up device with a made-up clock: a peer that says nothing for
- * too long is given up, and we say something often enough that it does not give us up.
+ * Idle timeout and keepalives, on a made-up device with a made-up clock: the connection to a silent
+ * peer is ended, and we send keepalives often enough that the peer does not end it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -346,5 +346,5 @@ int main(void)
 		with_fixture(a_slow_consumer_is_not_idle),
 	};
 
-	return cmocka_run_group_tests_name("idle-timeout", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
 }
