@@ -209,7 +209,8 @@ int main(int argc, char *argv[])
 	struct failure failure = {0};
 
 	if (argc < 6 || argc > 7) {
-		fprintf(stderr, "usage: load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]\n");
+		fprintf(stderr,
+			"usage: load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]\n");
 		return EXIT_FAILURE;
 	}
 	load.mode = mode_by_name(argv[1]);

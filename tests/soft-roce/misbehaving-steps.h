@@ -34,9 +34,9 @@ struct peer {
 		uint32_t length;
 	} inbox[MISBEHAVING_INBOX]; /* messages that nobody asked for yet, in their order */
 	unsigned int came, taken;
-	uint32_t commands;      /* number of the last one, given or taken */
+	uint32_t commands;          /* number of the last one, given or taken */
 	enum command_type received; /* the last that came */
-	uint32_t plan_size;     /* bytes of an operation */
+	uint32_t operation_size;    /* bytes of an operation */
 };
 
 /* Sends these bytes as a message. */
