@@ -1,3 +1,7 @@
+/*
+ * Address lookup and formatting. A host name is looked up on a thread of its own, which is detached
+ * when the time runs out; struct lookup then belongs to that thread and is never freed.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* Deadlines in milliseconds of CLOCK_MONOTONIC: values, which own nothing. */
 #include <limits.h>
 #include <time.h>
 

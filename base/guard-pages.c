@@ -1,3 +1,4 @@
+/* Maps memory between two inaccessible pages with mmap(2); the caller owns the mapping. */
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>

@@ -1,3 +1,7 @@
+/*
+ * Builds JSON objects with json-c. A value belongs to the object that it is added to, and is freed
+ * if it cannot be added; the caller owns the outermost object.
+ */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * Printing: callers append lines to one queue, and a detached output thread writes them, so only
+ * that thread waits for standard output or standard error. The queue owns a line from enqueue()
+ * until it is written, and lives as long as the process.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,8 +28,8 @@
 /* The columns of a terminal that does not tell how many it has. */
 #define PROGRESS_COLUMNS 79
 
-/* How long a reader may pause at the end before what still waits for it is lost. */
-#define PATIENCE_SECONDS 5
+/* How long a reader may pause at the end of main before the remaining lines are lost. */
+#define DRAIN_TIMEOUT_SECONDS 5
 
 /* To the beginning of the terminal's line, and erase it: ECMA-48, 8.3.15 and 8.3.41. */
 #define ERASE "\r\033[K"
@@ -137,9 +142,10 @@ static struct line *await_line(void)
 }
 
 /*
- * Erases the progress if a line is about to begin on its terminal. The thread, as the next three.
+ * Erases the progress line before another line begins on the terminal. The output thread, like the
+ * next three.
  */
-static void make_slot(const struct line *line)
+static void erase_progress(const struct line *line)
 {
 	ssize_t written = 0;
 
@@ -161,7 +167,7 @@ static bool write_part(struct line *line, bool *lost)
 	ssize_t written;
 
 	if (line->written == 0)
-		make_slot(line);
+		erase_progress(line);
 	if (rest == 0)
 		return true;
 	written = write(
@@ -417,7 +423,7 @@ static bool drain(int descriptor)
 	pthread_mutex_lock(&printer.lock);
 	while (oldest(descriptor) && !error) {
 		clock_gettime(CLOCK_MONOTONIC, &end);
-		end.tv_sec += PATIENCE_SECONDS;
+		end.tv_sec += DRAIN_TIMEOUT_SECONDS;
 		error = pthread_cond_clockwait(
 			&printer.moved, &printer.lock, CLOCK_MONOTONIC, &end);
 	}

@@ -1,3 +1,4 @@
+/* Computes rates from the samples in the caller's struct progress, and formats them as one line. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* Escaping and quoting of untrusted text. All functions write into the caller's buffers. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* Parses and formats sizes, rates and durations, in integers. The caller owns all buffers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,3 +1,7 @@
+/*
+ * A thread that an eventfd stops. The worker owns both from worker_start() to worker_join(); the
+ * caller owns the argument and the listener.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>

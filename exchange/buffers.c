@@ -6,7 +6,7 @@
  * one, with the one right that it needs, and only until the peer has no more to do there. The CQ
  * thread revokes that one, and the main thread frees it later. Locked memory is counted
  * in pages and many systems allow a user 8 MiB of it, so both rings together take 7 MiB unless
- * --buffer says otherwise, less where the streams are shorter or the limit is lower; a server takes
+ * --buffer says otherwise (the default is in cli/parse.c), less where the streams are shorter or the limit is lower; a server takes
  * two pages for an exchange of two texts.
  */
 #include <errno.h>

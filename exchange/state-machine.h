@@ -67,7 +67,11 @@ enum exchange_event {
 	EVENT_NONE = EVENT_COUNT /* nothing happened: not for exchange_step() */
 };
 
-/* What exchange_step() asks its caller to do, in this order; several may be set. */
+/*
+ * What exchange_step() asks its caller to do; several may be set. The caller carries out
+ * ACTION_SEND_PROOF first, then the sends and ACTION_DELIVER in the order below, and ACTION_FINISH
+ * last: exchange/driver.c.
+ */
 enum exchange_action {
 	ACTION_SEND_MR = 1 << 0,
 	ACTION_SEND_DATA = 1 << 1, /* our stream may run */

@@ -1,3 +1,4 @@
+/* Writes and removes the port file. Owns nothing between calls: each closes what it opens. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /*
  * Splits data into runs of zero blocks, which are skipped, and runs of other blocks, which are
- * written.
+ * written. The caller owns the data and the file descriptor.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /*
- * A ring of bytes: positions and flags under one lock, and a condition for the thread that sleeps.
+ * A ring of bytes: positions and flags under one lock, and a condition variable for the thread that
+ * sleeps. The ring owns the lock and the condition variable; the memory is the caller's.
  */
 #include "stream/ring.h"
 

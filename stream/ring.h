@@ -47,7 +47,10 @@ struct ring_level {
 	bool ended;
 };
 
-/* Makes a ring of the caller's memory, which outlives it. Any thread. */
+/*
+ * Makes a ring of the caller's memory, which outlives it; exchange/buffers.c (ring_size()) chooses
+ * its size. ring_destroy() releases the lock, not the memory. Any thread.
+ */
 void ring_init(struct ring *ring, void *memory, size_t size);
 void ring_destroy(struct ring *ring);
 

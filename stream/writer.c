@@ -1,6 +1,6 @@
 /*
- * Writes to what may block, without ever blocking in write(2): every wait is a poll(2) with
- * stop_fd.
+ * Writes to pipes, terminals, sockets and devices without blocking in write(2): every wait is a
+ * poll(2) that includes stop_fd. A writer owns its descriptor, unless that is standard output.
  */
 #include <errno.h>
 #include <fcntl.h>

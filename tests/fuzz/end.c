@@ -1,3 +1,4 @@
+/* Starts and ends a connection, and carries out one step of the input. Owns the connection. */
 #include "tests/fuzz/end.h"
 
 #include <errno.h>
@@ -107,7 +108,7 @@ static bool is_credit(const void *bytes, size_t length)
 
 static void receive_bytes(struct end *end, const void *bytes, size_t length)
 {
-	/* Whether credit may be given depends on what was told of before, so that must be known. */
+	/* Whether credit may be given depends on what was announced before, so that must be known. */
 	if (is_credit(bytes, length))
 		end_settle(end);
 	if (receives_of(end) == 0)

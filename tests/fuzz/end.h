@@ -31,7 +31,7 @@ struct end {
 	unsigned int events;
 };
 
-/* Lets all that could be heard be heard; looks at what was posted because of that. */
+/* Delivers everything that can be received, and checks what is posted as a result. */
 void end_settle(struct end *end);
 
 /* Steps of the device: the oldest sends complete, or fail, or the queue pair breaks. */

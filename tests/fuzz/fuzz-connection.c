@@ -4,7 +4,7 @@
  * to at the wrong time, completions and their failures, silence, disconnects. The first bytes of the
  * input choose what the two ends are, each of the others is a step.
  *
- * Whatever happens, the made-up device's rules hold, what this end posts is allowed (witness.h), it
+ * Whatever happens, the made-up device's rules hold, what this end posts is allowed (tests/fuzz/oracle.h), it
  * gives up a silent peer, and in the end nothing is left of it.
  */
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
- * The server's half of a diagnosis or a measurement (serve/control-sessions.c), with a client that orders anything.
- * In the place of the connection (control/endpoint.h) stands one that takes orders from the input and checks
- * what is done because of them, and in that of the runs (measure/perf-test.h) one that checks what is run; the
- * linker lets the thread run at once (ld(1), --wrap).
+ * The server's half of a diagnosis or a measurement (serve/control-sessions.c), with a client that
+ * sends any commands. Replaces the connection (control/control.h) by one that reads commands from
+ * the input and checks how they are carried out, and the tests (measure/perf-test.h) by one that
+ * checks what is run; the linker makes the thread run at once (ld(1), --wrap).
  */
 #include <errno.h>
 
@@ -125,7 +125,7 @@ static uint32_t read_size(void)
 	return which < FUZZ_COUNT(limits) ? limits[which] : (uint32_t)fuzz_number(&input, 2);
 }
 
-/* Reads a plan that is possible by its text, or nearly so. */
+/* Reads test parameters that can be decoded, or nearly so. */
 static void read_parameters(uint8_t text[TEST_PARAMETERS_SIZE])
 {
 	uint8_t how = fuzz_byte(&input);
@@ -147,7 +147,7 @@ static void read_parameters(uint8_t text[TEST_PARAMETERS_SIZE])
 	test_parameters_encode(&some, text);
 }
 
-/* What comes with an order: nothing, a plan, numbers of queue pairs, or any bytes. */
+/* The text of a command: nothing, test parameters, numbers of queue pairs, or any bytes. */
 static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 {
 	uint8_t how = fuzz_byte(&input);
@@ -197,7 +197,7 @@ int control_receive_message(struct control *control, struct command *message, de
 
 	/* What was to be run has been. */
 	fuzz_check(!unanswered && !due && !gone && deadline > deadline_now());
-	/* After a wrong proof nothing is heard. */
+	/* After a wrong proof nothing is received. */
 	fuzz_check(!with_secret || opened || last.number == 0);
 	command.reply = (how & 7) == 7;
 	command.status = how & 8 ? COMMAND_REFUSED : COMMAND_DONE;
@@ -317,7 +317,7 @@ void test_run_begin(
 /* Only what was begun, and after it was answered. */
 int test_run(
 	/* cppcheck-suppress constParameter ; it is the header's */
-	struct perf_test *test, struct test_shared *shared, struct test_result *told,
+	struct perf_test *test, struct test_shared *shared, struct test_result *reported,
 	/* cppcheck-suppress constParameter ; likewise */
 	struct histogram *latency)
 {
@@ -325,7 +325,7 @@ int test_run(
 	fuzz_check(due && !unanswered && !latency && test->parameters.size == parameters.size);
 	due = false;
 	memset(&result, last.number & 0xff, sizeof(result));
-	*told = result;
+	*reported = result;
 	return right ? go_away(test->control) : 0;
 }
 
@@ -344,7 +344,7 @@ void control_counters(const struct control *control, struct counters *counters)
 		memset(counters->list[i].name, 'x', sizeof(counters->list[i].name) - 1);
 }
 
-/* Whether what became of an order is what must have. */
+/* Checks the result of a command. */
 static void check_result(const struct command *message)
 {
 	uint8_t text[TEST_RESULT_SIZE];
@@ -353,7 +353,7 @@ static void check_result(const struct command *message)
 		fuzz_check(message->status == COMMAND_REFUSED && !due);
 		return;
 	}
-	/* The last that is heard of us. */
+	/* The last message that we send. */
 	fuzz_check((message->status == COMMAND_FAILED) == starved);
 	if (starved)
 		return;

@@ -1,5 +1,5 @@
 /*
- * The peer's counters: what is taken is in order and says the same when it is sent again; and the
+ * The peer's counters: what is decoded is in order, and decodes to the same when sent again; and the
  * increase from the text before a zero byte to the one behind it is right.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * What two sides say of themselves in rdmacm's private data, of which a server's or client's is any
- * bytes: only who holds the secret and heard the same words has a right proof, and only of its role.
+ * The hellos of two sides in rdmacm's private data, of which one is any bytes: only a side that holds
+ * the secret and received the same hello has a valid proof, and only of its own role.
  */
 #include "protocol/handshake.h"
 #include "tests/fuzz/fuzz.h"
@@ -49,12 +49,12 @@ static bool is_let_on(const struct secret *secret, const void *bytes, size_t siz
 static void check_words(
 	const struct hello *said, const uint8_t *hello_bytes, uint8_t size, bool secret)
 {
-	struct hello heard;
+	struct hello received;
 
 	fuzz_check(size == (secret ? SECRET_HELLO_SIZE : HELLO_SIZE));
-	fuzz_check(hello_decode(&heard, hello_bytes, size) == 0);
-	fuzz_check(heard.secret == secret && heard.size == said->size);
-	fuzz_check(heard.mode == said->mode && heard.timeout == said->timeout);
+	fuzz_check(hello_decode(&received, hello_bytes, size) == 0);
+	fuzz_check(received.secret == secret && received.size == said->size);
+	fuzz_check(received.mode == said->mode && received.timeout == said->timeout);
 }
 
 /* True if what the one proves is what the other waits for. */
@@ -94,7 +94,7 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 	fuzz_check(convinces(&sides->second, &sides->first));
 	/* Our own proof, said again. */
 	fuzz_check(!convinces(&sides->first, &sides->first));
-	/* Who heard something else, or has another secret. */
+	/* A side that received another hello, or has another secret. */
 	((uint8_t *)unauthenticated.hello_bytes)[byte] ^= bit;
 	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
 		   !convinces(&sides->first, &unauthenticated));

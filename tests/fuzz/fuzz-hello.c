@@ -1,4 +1,4 @@
-/* Private data from whoever connects: ours is told from others', and says the same when sent again. */
+/* Private data of any peer: ours is recognised, and decodes to the same when encoded again. */
 #include <errno.h>
 
 #include "protocol/hello.h"

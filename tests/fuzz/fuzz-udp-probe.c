@@ -24,7 +24,7 @@ struct queued {
 };
 
 static struct queued queue[ERRORS_MAX];
-static size_t queued, told;
+static size_t queued, reported;
 static bool answered;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
@@ -40,9 +40,9 @@ ssize_t __wrap_recvmsg(int socket, struct msghdr *message, int flags)
 
 	(void)socket;
 	(void)flags;
-	if (told == queued)
+	if (reported == queued)
 		return -1;
-	next = &queue[told++];
+	next = &queue[reported++];
 	six = next->from.ss_family == AF_INET6;
 	fuzz_check(message->msg_controllen >= CMSG_SPACE(size));
 	control->cmsg_level = six ? IPPROTO_IPV6 : IPPROTO_IP;
@@ -89,7 +89,7 @@ static void read_queue(struct fuzz_input *input, const struct sockaddr_storage *
 {
 	static const uint32_t numbers[] = {EMSGSIZE, ECONNREFUSED, EHOSTUNREACH, ENETUNREACH};
 
-	for (queued = told = 0; queued < ERRORS_MAX && input->left > 0; queued++) {
+	for (queued = reported = 0; queued < ERRORS_MAX && input->left > 0; queued++) {
 		struct sock_extended_err *error = &queue[queued].error;
 		uint8_t kind = fuzz_byte(input);
 
@@ -158,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answered = kind & 8;
 	read_queue(&input, &probe.host);
 	fuzz_check(udp_probe_read(&probe) == probe.result);
-	fuzz_check(told == queued);
+	fuzz_check(reported == queued);
 	check_answer(&probe, telling(&probe.host));
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * For fuzz-answer.c: of librdmacm and libibverbs nothing is needed but that it succeeds.
+ * For fuzz-control-session.c: functions of librdmacm and libibverbs that only have to succeed.
  */
 #include <unistd.h>
 

@@ -1,10 +1,11 @@
+/* Checks what one end posts against what its peer sent. Reads the connection, changes nothing. */
 #include "tests/fuzz/oracle.h"
 #include "base/explain.h"
 
 #include "stream/sink.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The digest of a stream whose sender told of it by that MSG_MR. */
+/* The digest of a stream whose sender announced it by that MSG_MR. */
 static struct digest digest_by(const struct oracle *oracle, enum secret_role role,
 	const struct message *region, const uint8_t *bytes, size_t size)
 {
@@ -115,7 +116,7 @@ bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send)
 		       oracle->memory_size);
 }
 
-/* One more piece of our stream is told of: the peer has a receive for it. */
+/* One more piece of our stream is announced: the peer has a receive for it. */
 static void check_sent_piece(struct oracle *oracle, uint64_t position)
 {
 	fuzz_check(position > oracle->announced);
@@ -225,7 +226,7 @@ static void check_sent_message(struct oracle *oracle, const struct fake_send *se
 		return;
 	fuzz_check(message_decode(&message, send->bytes, send->piece.length) == 0);
 	fuzz_check(!oracle->sent[MSG_ABORT]);
-	/* A stranger hears no more than that it is one. */
+	/* An unauthenticated peer is sent nothing but a proof or an abort. */
 	fuzz_check(oracle->proved || message.type == MSG_PROOF || message.type == MSG_ABORT);
 	switch (message.type) {
 	case MSG_PROOF:

@@ -1,3 +1,4 @@
+/* Runs the threads of a connection as coroutines on one thread; owns their stacks. */
 #include "tests/fuzz/threads.h"
 
 #include <poll.h>

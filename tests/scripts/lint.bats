@@ -116,6 +116,72 @@ finds() {
 	[ "$status" -eq 1 ]
 }
 
+# comments: checks the comments of the made-up tree, in which each C file has one.
+comments() {
+	local file
+	for file in upper/upper.c lower/lower.c program.c; do
+		[ "$file" = "${1:-}" ] || sed -i '1i /* What it does: upper/upper.h */' "$file"
+	done
+	[ -e README.md ] || echo 'See lower/lower.c.' >README.md
+	mkdir -p scripts
+	cp "$top/scripts/lint" scripts
+	git init -q .
+	run scripts/lint comments
+}
+
+@test "comments: a tree in order passes" {
+	sed -i '1i #include <sys/queue.h>' lower/lower.h
+	echo '/* sys/queue.h, lower/*.c, lower/FOLDER/test-MODULE.c, https://example.org/lower/absent.c */' \
+		>>lower/lower.h
+	echo '#define TEXT "lower/absent.c"' >>lower/lower.h
+	echo 'See lower/absent.c.' >CHANGELOG.md
+	comments
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "comments: a C file that does not begin with a comment is found" {
+	comments lower/lower.c
+	finds 'lower/lower.c does not begin with a comment'
+}
+
+@test "comments: an empty C file is found" {
+	: >upper/empty.c
+	comments
+	finds 'upper/empty.c does not begin with a comment'
+}
+
+@test "comments: a file that a comment names and that does not exist is found" {
+	printf '/*\n * One line, and\n * another: lower/absent.h.\n */\n' >>lower/lower.h
+	comments
+	finds 'lower/lower.h:4: lower/absent.h does not exist'
+}
+
+@test "comments: a file in a folder that does not exist is found" {
+	echo 'int more(void); /* absent/lower.c */' >>lower/lower.h
+	comments
+	finds 'lower/lower.h:2: absent/lower.c does not exist'
+}
+
+@test "comments: a second file that one line names is checked" {
+	echo 'int more(void); /* lower/lower.c */ /* lower/lower.c and lower/absent.c */' >>lower/lower.h
+	comments
+	finds 'lower/lower.h:2: lower/absent.c does not exist'
+}
+
+@test "comments: a file that the documentation names and that does not exist is found" {
+	mkdir docs
+	echo 'See [it](../lower/absent.c).' >docs/it.md
+	comments
+	finds 'docs/it.md:1: ../lower/absent.c does not exist'
+}
+
+@test "comments: a pattern that matches no file is found" {
+	echo 'See lower/absent-*.c.' >README.md
+	comments
+	finds 'README.md:1: lower/absent-*.c does not exist'
+}
+
 @test "a check that finds no file fails" {
 	mkdir scripts
 	cp "$top/scripts/lint" scripts

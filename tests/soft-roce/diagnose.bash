@@ -1,4 +1,4 @@
-# What the tests of diagnoses share, beside common.bash.
+# Functions for the tests of diagnoses, in addition to common.bash.
 
 # shellcheck shell=bash
 
@@ -19,14 +19,14 @@ diagnose_as() { # STATUS COMMAND...
 	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "not the last: $(cat "$OUT")"
 }
 
-# broke RUNG CAUSE SIDE: that rung and no other broke, of that cause.
+# broke CHECK CAUSE SIDE: only that check failed, with that cause.
 broke() {
 	count "$OUT" '^............failed ' 1 && has "$OUT" "^$1 *failed  .*$2" &&
 		has "$OUT" "^ *where: $3\$" &&
 		has "$OUT" "^verdict: RDMA does not work: .*$2.*; look at $3\\.\$"
 }
 
-# clean [FILE]: the diagnosis climbed to the top and found nothing.
+# clean [FILE]: every check of the diagnosis passed.
 clean() {
 	local file=${1:-$OUT}
 	count "$file" '^[a-z ]\{11\} ok ' 11 && has_not "$file" '^[a-z ]\{11\} failed ' &&

@@ -59,13 +59,6 @@ load diagnose
 	clean
 	has "$OUT" '^ *max size  *-  *10240 *$'
 	stop_server
-	# An exchange does care.
-	start_server read
-	expect 3 client write "$ADDRESS" "$PORT"
-	has "$ERR" 'runs in read mode'
-	diagnose 0 "$ADDRESS" "$PORT"
-	clean
-	stop_server
 }
 
 

@@ -1,3 +1,4 @@
+/* One end of a connection for the test peers, without the code under test. Owns its queue pair and memory. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>

@@ -20,7 +20,7 @@
 /* Until then a server has seen that a WRITE is there, of which it waits a second for the rest. */
 #define SEEN_MS 200
 
-/* The fields of a plan that can be wrong: docs/protocol.md. */
+/* The test parameters that can be wrong: docs/protocol.md. */
 static const struct field {
 	const char *name;
 	size_t offset, width;
@@ -44,10 +44,10 @@ static const struct field *field_named(const char *name, size_t length)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (misbehaving_is(name, length, fields[i].name))
 			return &fields[i];
-	die("no field '%.*s' of a plan", (int)length, name);
+	die("no test parameter '%.*s'", (int)length, name);
 }
 
-/* Puts what a word says, a name or a name, `=` and a number, into a plan. */
+/* Sets the test parameter that a word names; `=` and a number may follow the name. */
 static void set_field(uint8_t *parameters, const char *word, size_t length)
 {
 	const char *equals = memchr(word, '=', length);
@@ -72,7 +72,7 @@ void misbehaving_begin(struct peer *peer, const char *how)
 		word = misbehaving_word(&how, &length);
 		set_field(parameters, word, length);
 	}
-	peer->plan_size = le_get32(parameters + 8);
+	peer->operation_size = le_get32(parameters + 8);
 	misbehaving_command_text(peer, COMMAND_BEGIN, parameters, TEST_PARAMETERS_SIZE);
 }
 
@@ -128,8 +128,8 @@ static void await_mark(struct peer *peer, const uint8_t *place, uint8_t mark)
 static void write_mark(struct peer *peer, uint8_t mark)
 {
 	peer->end.local[0] = mark;
-	endpoint_rdma(&peer->end, IBV_WR_RDMA_WRITE, peer->theirs.address + peer->plan_size - 1,
-		peer->theirs.rkey, 1, 0);
+	endpoint_rdma(&peer->end, IBV_WR_RDMA_WRITE,
+		peer->theirs.address + peer->operation_size - 1, peer->theirs.rkey, 1, 0);
 	peer->sends++;
 	misbehaving_finish(peer);
 	poll(NULL, 0, SEEN_MS);
@@ -142,7 +142,7 @@ void misbehaving_pings(struct peer *peer, const char *how)
 	write_mark(peer, 1);
 	for (uint8_t mark = 2; !peer->failed; mark++) {
 		write_mark(peer, mark);
-		await_mark(peer, peer->end.exposed + peer->plan_size - 1, (uint8_t)(mark - 1));
+		await_mark(peer, peer->end.exposed + peer->operation_size - 1, (uint8_t)(mark - 1));
 		if (mark == 2)
 			puts("answered");
 		poll(NULL, 0, SEEN_MS);

@@ -36,7 +36,7 @@ struct peer {
 	unsigned int came, taken;
 	uint32_t commands;          /* number of the last one, given or taken */
 	enum command_type received; /* the last that came */
-	uint32_t plan_size;         /* bytes of an operation */
+	uint32_t operation_size;    /* bytes of an operation */
 };
 
 /* Sends these bytes as a message. */

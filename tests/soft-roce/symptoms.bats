@@ -332,6 +332,9 @@ refusing_peer() { # REASON
 @test "mode mismatch, both ways" {
 	start_server read
 	says 3 "the server at $ADDRESS:$PORT runs in read mode" client write "$ADDRESS" "$PORT"
+	# A diagnosis of the same server passes: it does not depend on the mode.
+	diagnose 0 "$ADDRESS" "$PORT"
+	clean
 	stop_server
 	start_server write
 	says 3 "the server at $ADDRESS:$PORT runs in write mode" client read "$ADDRESS" "$PORT"

@@ -1,3 +1,4 @@
+/* Runs a test in a child process and reads what it printed. Owns the child and its files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

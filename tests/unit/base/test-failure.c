@@ -161,13 +161,13 @@ static void every_failure_is_one_line(void **state)
 		}
 }
 
-/* The peer hears the cause, or where there is none what was seen; not what to do here. */
+/* The peer gets the cause, or the evidence if there is none; not the advice for this side. */
 static void sends_the_peer_the_cause(void **state)
 {
 	static const struct {
 		enum failure_kind kind;
 		int code;
-		const char *evidence, *told;
+		const char *evidence, *sent;
 	} cases[] = {
 		{FAILURE_FILE, ENOSPC, "cannot write data.bin: No space left on device",
 			"cannot write data.bin: No space left on device"},
@@ -184,10 +184,10 @@ static void sends_the_peer_the_cause(void **state)
 		failure_set(&failure, cases[i].kind, PHASE_EXCHANGE, cases[i].code, "call", "%s",
 			cases[i].evidence);
 		explain_cause(&failure, text, sizeof(text));
-		assert_string_equal(text, cases[i].told);
+		assert_string_equal(text, cases[i].sent);
 		explain_cause(&failure, text, 10);
 		assert_int_equal(strlen(text), 9);
-		assert_memory_equal(text, cases[i].told, 9);
+		assert_memory_equal(text, cases[i].sent, 9);
 	}
 }
 

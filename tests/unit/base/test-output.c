@@ -231,7 +231,7 @@ static void keeps_lines_for_a_paused_reader(void **state)
 	assert_string_equal(printed.error, "prog: error\n");
 }
 
-/* More than is kept: nothing hangs, and it is told. */
+/* More than the queue holds: nothing hangs, and the loss is reported. */
 static int print_to_nobody(void)
 {
 	fill(STDOUT_FILENO);

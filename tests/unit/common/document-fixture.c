@@ -1,10 +1,11 @@
+/* Reads documents of the tree and lists its bats tests. The caller frees both. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"
 
-/* What a paper has at most; far more than any has. */
+/* Bytes of the largest document; all are far smaller. */
 #define DOCUMENT_MAX (1 << 20)
 
 char *document_read(const char *path)

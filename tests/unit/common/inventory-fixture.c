@@ -1,3 +1,4 @@
+/* Fills a made-up inventory; its strings are constants, so nothing is freed. */
 #include <string.h>
 
 #include "host/readiness.h"

@@ -1,3 +1,4 @@
+/* Runs tests/validate-report on a JSON document and checks its exit status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

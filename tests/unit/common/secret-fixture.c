@@ -1,3 +1,4 @@
+/* Makes secrets from files in memory. The caller frees them. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+/* Stream bytes by position, reproducible random numbers, and a listener that counts events. */
 #include <poll.h>
 #include <time.h>
 

@@ -1,8 +1,8 @@
 /*
- * The papers keep up with the tables of the code: every explanation is in docs/troubleshooting.md,
- * every rung of a diagnosis in docs/diagnosis.md, the manual page and the schema, every option in the
- * manual page and in the completion of its program, every exit status in both manual pages, every test
- * that SECURITY.md names among the tests. Runs from the top of the tree, as `make check` does.
+ * The documentation matches the tables of the code: every explanation is in docs/troubleshooting.md,
+ * every check of a diagnosis in docs/diagnosis.md, the manual page and the schema, every option in
+ * the manual page and in the completion of its program, every exit status in both manual pages, every
+ * test that SECURITY.md names among the tests. Runs from the top of the tree, as `make check` does.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -317,7 +317,7 @@ static void every_exit_status_is_documented(void **state)
 	}
 }
 
-/* The paper has a section for each rung, the manual an entry, and the schema its name. */
+/* docs/diagnosis.md has a section for each check, the manual an entry, the schema its name. */
 static void every_check_is_documented(void **state)
 {
 	char *document = document_read("docs/diagnosis.md"),

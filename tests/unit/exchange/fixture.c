@@ -1,3 +1,7 @@
+/*
+ * Runs one end of a connection on the made-up device. The fixture owns the connection, its device
+ * and the CQ thread; the test calls the functions that play the peer.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -130,7 +134,7 @@ static struct exchange_settings settings_of(struct fixture *fixture)
 
 void fixture_start_settings(struct fixture *fixture)
 {
-	fixture->output.program = "rig";
+	fixture->output.program = "fixture";
 	assert_int_equal(wakeup_queue_open(&fixture->wakeups), 0);
 	fixture->settings = settings_of(fixture);
 }
@@ -412,9 +416,9 @@ unsigned int fixture_events(struct fixture *fixture)
 {
 	unsigned int events;
 
-	/* That the two have met comes with every exchange, sooner or later. */
+	/* The handshake is done in every exchange, sooner or later. */
 	while (wakeup_queue_take(&fixture->wakeups, &events)) {
-		fixture->met |= (events & CONNECTION_HANDSHAKE_DONE) != 0;
+		fixture->handshake_done |= (events & CONNECTION_HANDSHAKE_DONE) != 0;
 		fixture->events |= events & ~(unsigned int)CONNECTION_HANDSHAKE_DONE;
 	}
 	return fixture->events;
@@ -431,7 +435,7 @@ void fixture_close(struct fixture *fixture, const struct failure *reason)
 void fixture_expect_failure(
 	struct fixture *fixture, enum failure_kind kind, enum exit_status status)
 {
-	fixture_complete_all(fixture); /* the peer is told, if it can be */
+	fixture_complete_all(fixture); /* the peer receives an abort, if it can */
 	assert_int_equal(fixture_events(fixture) & (CONNECTION_FINISHED | CONNECTION_DRAINED),
 		CONNECTION_FINISHED);
 	fixture_close(fixture, NULL);

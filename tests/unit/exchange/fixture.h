@@ -1,6 +1,6 @@
 /*
  * One end of a connection on the made-up device, with the CQ thread that runs it, and the peer that
- * the test plays. Both ends of one: pair.h.
+ * the test plays. Both ends of one: tests/unit/exchange/pair.h.
  */
 #ifndef TESTS_UNIT_EXCHANGE_FIXTURE_H
 #define TESTS_UNIT_EXCHANGE_FIXTURE_H
@@ -45,10 +45,10 @@ struct fixture {
 	char printed[16384];    /* after fixture_stop(): what went to standard output */
 	char detailed[16384];   /* and, if verbose, to standard error */
 	unsigned int events;    /* enum connection_event, but for CONNECTION_HANDSHAKE_DONE */
-	bool met;               /* that one came */
+	bool handshake_done;    /* that one came */
 	struct failure outcome; /* after fixture_close() */
 	uint64_t peer_ring;     /* bytes of the region that the peer said that it has */
-	uint64_t announced;     /* bytes of its stream that the peer told of */
+	uint64_t announced;     /* bytes of its stream that the peer announced */
 	/* the peer's region, where our RDMA goes */
 	uint8_t peer_memory[PEER_MEMORY];
 };
@@ -120,7 +120,7 @@ void fixture_exchange_data(struct fixture *fixture, const void *data, size_t siz
 /* Disconnects unless that was done, and waits until nothing uses the connection any more. */
 void fixture_close(struct fixture *fixture, const struct failure *reason);
 
-/* What the CQ thread and the connection's other threads have told the main thread so far. */
+/* The events that the main thread has received from the CQ thread, the source and the sink. */
 unsigned int fixture_events(struct fixture *fixture);
 
 /* Frees everything, and checks that nothing is left: objects, threads, descriptors. */
@@ -136,7 +136,7 @@ void fixture_end(struct fixture *fixture);
 void fixture_expect_failure(
 	struct fixture *fixture, enum failure_kind kind, enum exit_status status);
 
-/* The same for a peer that broke the protocol: it is told, and `says` is part of what is recorded. */
+/* The same for a peer that broke the protocol: it gets an abort, and `says` is part of the failure. */
 void fixture_expect_violation(struct fixture *fixture, const char *says);
 
 /* Gives cmocka its standard output and standard error back after a test that failed on its way. */

@@ -1,3 +1,4 @@
+/* The steps of the flow control model, and the checks after each. Worlds are values, freely copied. */
 #include <string.h>
 
 #include "tests/unit/exchange/flow-control-model.h"
@@ -14,7 +15,7 @@ static struct flow make_flow(const struct setting *setting, bool sends)
 		.reads = setting->reads,
 	};
 
-	/* As exchange/stream.c does it. */
+	/* The same chunks as in exchange/stream.c. */
 	flow.chunk = flow_chunk(
 		sends ? setting->sender_chunk : setting->receiver_chunk, flow.local, size);
 	flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
@@ -126,7 +127,7 @@ static bool write_chunk(const struct setting *setting, struct world *world)
 	assert_false(crosses(setting->receiver_ring, from, size));
 	/* The place that the WRITE goes to has been emptied, whenever it is carried out. */
 	assert_true(to - world->freed <= setting->receiver_ring);
-	/* Only what is told at once has a signal. */
+	/* Only what is announced at once has a signal. */
 	if (!announce(setting, world))
 		return true;
 	if (world->write_count == SIGNALS_MAX)

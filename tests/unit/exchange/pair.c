@@ -1,3 +1,4 @@
+/* Connects two fixtures: carries out the posted requests of each end at the other. Owns both ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

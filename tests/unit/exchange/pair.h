@@ -4,17 +4,17 @@
 
 #include "tests/unit/exchange/fixture.h"
 
-/* The test sets of each rig what fixture_start() would want, but for the peer's part. */
+/* The test sets the members of each fixture that fixture_start() reads, except the peer's. */
 struct pair {
 	struct fixture active, passive;
 	unsigned int chance; /* the seed: in which order sends are carried out */
 	size_t limit;        /* of registered memory, of each; 0: none */
 };
 
-/* Makes both connections, and tells each of the other what rdmacm would carry. */
+/* Makes both connections, and gives each the other's private data and parameters. */
 void pair_make(struct pair *pair);
 
-/* Both hear that the connection stands. Together with pair_make(): */
+/* Reports to both that the connection is established. Together with pair_make(): */
 void pair_establish(struct pair *pair);
 void pair_start(struct pair *pair);
 

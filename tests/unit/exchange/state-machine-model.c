@@ -1,3 +1,4 @@
+/* The steps of the state machine model: which events can occur, and what they change. */
 #include <string.h>
 
 #include "tests/unit/exchange/state-machine-model.h"

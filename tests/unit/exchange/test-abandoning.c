@@ -67,7 +67,7 @@ static void an_abandoned_connection_is_released_at_once(void **state)
 	}
 }
 
-/* The thread has let go of it, but we have not heard: our note is under way, so we wait for it. */
+/* The CQ thread has released it, but the main thread has not taken that event: it waits for it. */
 static void an_abandoned_connection_waits_for_its_event(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -83,7 +83,7 @@ static void an_abandoned_connection_waits_for_its_event(void **state)
 	fixture_stop(&fixture);
 }
 
-/* We have heard that the thread let go of it: a note would find it freed. */
+/* The main thread knows that the CQ thread released it: an event would find it freed. */
 static void a_released_connection_is_not_abandoned(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};

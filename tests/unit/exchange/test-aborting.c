@@ -42,7 +42,7 @@ static void stop_pair(struct pair *pair, const struct files *files)
 	close(files->descriptors[1]);
 }
 
-/* One end's reason is its own, and what the other hears of it. */
+/* One end's own failure, and what it reports to the other end. */
 static void expect_reported(const struct fixture *failed, const struct fixture *announced,
 	enum failure_kind kind, enum exit_status status, const char *reason)
 {
@@ -187,7 +187,7 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 	assert_true(cancelled > 10);
 }
 
-/* In the middle of a stream the other hears the reason. */
+/* In the middle of a stream the other end receives the reason. */
 static void the_peer_learns_why_a_stream_was_cancelled(void **state)
 {
 	static const struct failure interrupted = {

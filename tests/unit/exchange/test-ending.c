@@ -145,7 +145,7 @@ static void a_complete_exchange_stays_complete(void **state)
 	}
 }
 
-/* exchange.h: whether our own last word was acknowledged no longer matters. */
+/* exchange/state-machine.h: once complete, a failed completion of our last message is ignored. */
 static void our_last_message_need_not_arrive(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};

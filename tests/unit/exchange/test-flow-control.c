@@ -1,7 +1,7 @@
 /*
- * The flow control. Small streams are walked through in every order of events, larger ones in many
- * random orders, in both modes, with rings of different sizes, chunks and depths (flow-control-model.h):
- * where nothing can happen any more, all has arrived. And what no peer of ours would say is refused.
+ * Flow control: small streams in every order of events, larger ones in many random orders, in both
+ * modes, with rings of different sizes, chunks and depths (tests/unit/exchange/flow-control-model.h).
+ * When no event is left, all data has arrived. What a correct peer never sends is refused.
  */
 #include <string.h>
 

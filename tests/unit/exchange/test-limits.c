@@ -1,6 +1,6 @@
 /*
- * What a server limits, as the verbs module sees it: when the handshake is over, whether data moves or
- * the peer only lives, and how much it may send. On a made-up device with a made-up clock.
+ * What the limits of a server depend on: when the handshake is done, when data last moved, and how
+ * much the peer may send. On a made-up device with a made-up clock.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "tests/unit/exchange/fixture.h"
 
-/* The main thread is told once, and only at a server. */
+/* The main thread gets the event once, and only at a server. */
 static void the_handshake_ends_with_the_region(struct fixture *fixture)
 {
 	struct message region;
@@ -20,13 +20,13 @@ static void the_handshake_ends_with_the_region(struct fixture *fixture)
 	fixture_start(fixture);
 	fixture_establish(fixture);
 	fixture_events(fixture);
-	assert_false(fixture->met);
+	assert_false(fixture->handshake_done);
 	if (fixture->active)
 		fixture_complete(fixture, IBV_WC_SUCCESS);
 	region = fixture_peer_region(fixture, PEER_MEMORY);
 	fixture_receive(fixture, &region);
 	fixture_events(fixture);
-	assert_int_equal(fixture->met, !fixture->active);
+	assert_int_equal(fixture->handshake_done, !fixture->active);
 	fixture_end(fixture);
 }
 
@@ -46,7 +46,7 @@ static void a_message_out_of_order_ends_no_handshake(void **state)
 	fixture_establish(&fixture);
 	fixture_receive(&fixture, &done);
 	fixture_events(&fixture);
-	assert_false(fixture.met);
+	assert_false(fixture.handshake_done);
 	fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The pieces of a stream, on a made-up device, with a peer that the test plays: where they begin and
- * end, who is told of them when, and what credit allows.
+ * end, when they are announced, and what credit allows.
  */
 #include <string.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ static void check_writes(
 		announced = *position;
 		(*pieces)++;
 	}
-	/* The peer waits for nothing that it was not told of. */
+	/* The peer waits for nothing that was not announced. */
 	assert_int_equal(announced, *position);
 }
 

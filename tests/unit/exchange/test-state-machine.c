@@ -1,7 +1,7 @@
 /*
  * The state machine in every order of events that two correct ends can produce.
  *
- * From the start of a world (state-machine-model.h), walk() tries everything that can happen next, then
+ * From the start of a world (tests/unit/exchange/state-machine-model.h), walk() tries everything that can happen next, then
  * everything that can happen after that, and so on until every reachable world has been seen. In
  * some walks our ends may also give up, or lose the connection, at any time.
  *
@@ -161,7 +161,7 @@ static void check_end(const struct end *end, const struct end *other)
 	try_every_event(end);
 }
 
-/* Who meets a stranger tells him nothing but that, and neither moves any data. */
+/* An end with an unauthenticated peer sends nothing but an abort, and neither moves any data. */
 static void check_refused(const struct end *end)
 {
 	assert_false(exchange_complete(&end->machine));

@@ -1,5 +1,5 @@
 /*
- * A peer that breaks the rules of the streams, on a made-up device: it is found out, told so, and
+ * A peer that breaks the rules of the streams, on a made-up device: it is detected, gets an abort, and
  * given up.
  */
 #include <string.h>
@@ -165,7 +165,7 @@ static void wrong_immediate_data_is_refused(void **state)
 	}
 }
 
-/* The peer can give credit only for what it was told of, and cannot take it back. */
+/* The peer can give credit only for what was announced, and cannot take it back. */
 static void credit_for_unannounced_data_is_refused(void **state)
 {
 	static const struct {

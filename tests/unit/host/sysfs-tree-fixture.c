@@ -1,3 +1,4 @@
+/* Makes a temporary root folder with made-up files, and removes it after the test. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>

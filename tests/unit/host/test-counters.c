@@ -1,4 +1,4 @@
-/* Counters: read from made-up ports, compared, told to a peer, and heard from one that lies. */
+/* Counters: read from made-up ports, compared, sent to a peer, and received from one that lies. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -211,20 +211,20 @@ static void become_json_numbers(void **state)
 
 static void decodes_encoded_counters(void **state)
 {
-	struct counters counters = {0}, heard;
+	struct counters counters = {0}, received;
 	char text[COUNTERS_TEXT_MAX];
 	size_t length;
 
 	(void)state;
 	assert_int_equal(counters_encode(&counters, text, sizeof(text)), 0);
-	assert_int_equal(counters_decode(text, 0, &heard), 0);
-	assert_int_equal(heard.count, 0);
+	assert_int_equal(counters_decode(text, 0, &received), 0);
+	assert_int_equal(received.count, 0);
 	add(&counters, "VL15_dropped", 0);
 	add(&counters, "duplicate_request", UINT64_MAX);
 	add(&counters, "sent_pkts", 1);
 	length = counters_encode(&counters, text, sizeof(text));
-	assert_int_equal(counters_decode(text, length, &heard), 0);
-	assert_memory_equal(&heard, &counters, sizeof(heard));
+	assert_int_equal(counters_decode(text, length, &received), 0);
+	assert_memory_equal(&received, &counters, sizeof(received));
 }
 
 static void encodes_important_counters_first(void **state)
@@ -256,7 +256,7 @@ static void encodes_important_counters_first(void **state)
 
 static void decodes_as_many_as_fit(void **state)
 {
-	struct counters counters = {0}, heard;
+	struct counters counters = {0}, received;
 	char text[COUNTERS_TEXT_MAX], name[COUNTER_NAME_SIZE];
 	size_t length;
 
@@ -267,8 +267,8 @@ static void decodes_as_many_as_fit(void **state)
 	}
 	length = counters_encode(&counters, text, sizeof(text));
 	assert_true(length <= sizeof(text) && length > sizeof(text) - 100);
-	assert_int_equal(counters_decode(text, length, &heard), 0);
-	assert_true(heard.count > 50 && heard.count < COUNTERS_MAX);
+	assert_int_equal(counters_decode(text, length, &received), 0);
+	assert_true(received.count > 50 && received.count < COUNTERS_MAX);
 }
 
 static void refuses_malformed_lists(void **state)

@@ -1,3 +1,4 @@
+/* The made-up device: replaces verbs and rdmacm functions. One lock guards all of its state. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The made-up device of perf-test-fixture.c: its queues, and what it counts. */
+/* The made-up device of tests/unit/measure/perf-test-fixture.c: its queues and counters. */
 #ifndef TESTS_UNIT_MEASURE_PERF_TEST_DEVICE_H
 #define TESTS_UNIT_MEASURE_PERF_TEST_DEVICE_H
 

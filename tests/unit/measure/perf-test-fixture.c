@@ -1,3 +1,7 @@
+/*
+ * Runs both ends of a measurement, the server on a thread of its own. The fixture owns both ends and
+ * their memory.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +106,7 @@ static int run(struct perf_test_end *end, struct histogram *latency)
 	return test_run(&end->test, &shared, &end->result, latency);
 }
 
-/* The server's thread: its half, and the order that ends it. */
+/* The server's thread: its half, and the command that ends it. */
 static void *serve(void *argument)
 {
 	struct perf_test_end *server = argument;
@@ -111,7 +115,7 @@ static void *serve(void *argument)
 	server->status = run(server, NULL);
 	if (server->status)
 		return NULL;
-	/* What is left of a run are keepalives. */
+	/* Keepalives may be left over from the test. */
 	do
 		server->status = control_receive_message(
 			&server->control, &command, deadline_in(TIMEOUT_MS));
@@ -125,7 +129,7 @@ static void *serve(void *argument)
 	return NULL;
 }
 
-/* The client's half, and the order that ends the server's. */
+/* The client's half, and the command that ends the server's. */
 static int client(struct perf_test_end *client, struct histogram *latency)
 {
 	struct command command = {.type = COMMAND_END, .number = 1}, reply;

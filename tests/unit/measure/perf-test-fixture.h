@@ -30,24 +30,24 @@ struct perf_test_fixture {
 	struct perf_test_end client, server;
 };
 
-/* Makes both ends, with so many lanes of that depth, and bytes of memory. */
+/* Makes both ends, with that number of queue pairs of that depth. */
 void perf_test_fixture_start(
 	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth);
 
-/* The RDMA operation after so many others has that mishap. */
+/* The RDMA operation after that number of others has that fault. */
 void perf_test_fixture_fault(unsigned int after, enum fault fault);
 
 /* Whoever WRITEs gets the last byte of an answer there at once, and nothing else that was right. */
 void perf_test_fixture_reply(uint8_t *place);
 
 /*
- * Carries the plan out at both ends, as the programs do: the client orders the end when its half is over,
- * and the server answers when its own is. Returns the client's result.
+ * Runs a test with these parameters at both ends, as the programs do: the client sends COMMAND_END
+ * when its half is over, and the server replies when its own is. Returns the client's result.
  */
 int perf_test_fixture_run(struct perf_test_fixture *fixture,
 	const struct test_parameters *parameters, struct histogram *latency);
 
-/* One end alone: the other one never does anything. No silence is longer than 50 ms. */
+/* One end alone: the other one never does anything. Its idle timeout is 50 ms. */
 int perf_test_fixture_run_alone(struct perf_test_end *end, const struct test_parameters *parameters,
 	struct histogram *latency);
 

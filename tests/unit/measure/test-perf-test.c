@@ -227,7 +227,7 @@ static void the_idle_timeout_ends_a_run(void **state)
 	}
 }
 
-/* An end whose peer has said this on that lane gives it up. */
+/* An end ends the test if its peer sends this notice on that queue pair. */
 static void assert_impossible(const struct test_parameters *parameters, bool at_server,
 	size_t queue_pair, const struct notice *notice)
 {
@@ -263,7 +263,7 @@ static void impossible_notices_are_refused(void **state)
 		assert_impossible(&parameters, true, 1, &done);
 		assert_impossible(&parameters, false, 0, &ready_ahead);
 		assert_impossible(&parameters, false, 0, &done);
-		/* Of an end that nobody has told of. */
+		/* From an end that no notice has announced. */
 		assert_impossible(&parameters, false, 0, &confirmed);
 		assert_impossible(&parameters, false, 1, &confirmed);
 		parameters.direction = TEST_BOTH;

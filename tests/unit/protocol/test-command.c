@@ -104,7 +104,7 @@ static void refuses_impossible_regions(void **state)
 		assert_int_equal(command_decode(&back, bytes, command_encode(&message, bytes)),
 			cases[i].result);
 	}
-	/* An order that pretends to be a refusal is looked at all the same. */
+	/* A command that claims to be a refusal is checked all the same. */
 	message.reply = false;
 	message.status = COMMAND_REFUSED;
 	message.address = 4096;

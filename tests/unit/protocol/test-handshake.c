@@ -34,7 +34,7 @@ static void with_a_secret_the_hello_fits_a_request_and_has_a_nonce(void **state)
 {
 	struct secret *secret = make_secret('a');
 	struct handshake one, other;
-	struct hello heard;
+	struct hello received;
 	const uint8_t *hello_bytes, *others;
 	uint8_t size;
 
@@ -44,9 +44,9 @@ static void with_a_secret_the_hello_fits_a_request_and_has_a_nonce(void **state)
 	handshake_init(&other, secret, SECRET_CLIENT);
 	hello_bytes = handshake_hello(&one, &example, &size);
 	assert_int_equal(size, SECRET_HELLO_SIZE);
-	assert_int_equal(hello_decode(&heard, hello_bytes, size), 0);
-	assert_true(heard.secret);
-	assert_int_equal(heard.size, example.size);
+	assert_int_equal(hello_decode(&received, hello_bytes, size), 0);
+	assert_true(received.secret);
+	assert_int_equal(received.size, example.size);
 	others = handshake_hello(&other, &example, &size);
 	assert_memory_equal(hello_bytes, others, HELLO_SIZE);
 	assert_memory_not_equal(hello_bytes + HELLO_SIZE, others + HELLO_SIZE, SECRET_NONCE_SIZE);
@@ -105,7 +105,7 @@ static void the_same_secret_authenticates_both(void **state)
 		secret_free(secrets[i]);
 }
 
-/* What was heard in one handshake is worth nothing in the next, of the same two. */
+/* A proof of one handshake is invalid in the next one, of the same two sides. */
 static void a_recorded_proof_is_wrong(void **state)
 {
 	struct secret *secret = make_secret('a');

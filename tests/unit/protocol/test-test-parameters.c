@@ -1,4 +1,4 @@
-/* The plan of a measured run and the tally of its end, as bytes. */
+/* The parameters and the result of a test, as bytes. */
 #include <errno.h>
 #include <string.h>
 

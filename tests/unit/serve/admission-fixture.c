@@ -1,3 +1,4 @@
+/* Starts an end that has a secret, and sends the peer's MSG_PROOF. The fixture owns the secrets. */
 #include <string.h>
 
 #include "tests/unit/serve/admission-fixture.h"

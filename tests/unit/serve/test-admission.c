@@ -66,7 +66,7 @@ static void peers_with_the_secret_exchange(void **state)
 	secret_free(same);
 }
 
-/* Neither learns where the other's memory is, and the client hears what any refused one does. */
+/* Neither learns where the other's memory is, and the client gets the reply of any refused one. */
 static void unauthenticated_peers_are_refused(void **state)
 {
 	struct secret *secret = make_secret('a'), *other = make_secret('b');
@@ -144,7 +144,7 @@ static void a_replayed_proof_is_refused(void **state)
 	secret_free(secret);
 }
 
-/* A server that has no secret can but say again what it hears. */
+/* A server that has no secret can only replay what it receives. */
 static void a_reflected_proof_is_refused(void **state)
 {
 	struct secret *secret = make_secret('a'), *none = make_secret('b');

@@ -1,3 +1,4 @@
+/* The port file: written, replaced and removed; links and devices; errors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

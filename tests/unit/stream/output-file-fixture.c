@@ -1,3 +1,4 @@
+/* Runs each test in a temporary folder, which it removes afterwards, and checks the files in it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* Starts, feeds and ends a sink. The fixture owns the sink, its ring and the data. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

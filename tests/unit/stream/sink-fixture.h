@@ -1,6 +1,6 @@
 /*
  * What the tests of sinks share: a sink, a small ring that it empties, and data for it. Each test
- * runs in a folder of its own (target-rig.h).
+ * runs in a folder of its own (tests/unit/stream/output-file-fixture.h).
  */
 #ifndef TESTS_UNIT_STREAM_SINK_FIXTURE_H
 #define TESTS_UNIT_STREAM_SINK_FIXTURE_H

@@ -1,3 +1,4 @@
+/* Starts, empties and ends a source. The fixture owns the source, its ring and the input files. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* File names that a peer offers: harmless ones are kept, others are made safe. */
 #include <errno.h>
 #include <string.h>
 

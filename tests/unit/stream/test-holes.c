@@ -1,3 +1,4 @@
+/* Files with holes: content, blocks on the disk, offsets beyond 4 GiB, errors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

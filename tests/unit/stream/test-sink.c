@@ -262,7 +262,7 @@ static void writes_the_digested_bytes(void **state)
 	close(reading);
 }
 
-/* The CQ thread hears of room, or it would never let the peer send more: but not of every byte. */
+/* The CQ thread is woken when space is free, or it would never give credit: but not for each byte. */
 static void reports_free_space_in_steps(void **state)
 {
 	(void)state;

@@ -1,3 +1,4 @@
+/* Writes to pipes, FIFOs, sockets and terminals: complete, and stopped while a reader pauses. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -77,7 +78,7 @@ static void make_terminal(int ends[2])
 
 static void (*const makers[])(int ends[2]) = {make_pipe, make_socket, make_fifo, make_terminal};
 
-/* Makes standard output one of them, and an outlet of it. Returns the end to read from. */
+/* Makes standard output one end of it and opens a writer for that. Returns the end to read from. */
 static int open_kind(struct writer *writer, size_t kind)
 {
 	int ends[2];

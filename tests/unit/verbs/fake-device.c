@@ -310,7 +310,7 @@ static void *reach(const struct fake_connection *connection, const struct fake_s
 	return (void *)(uintptr_t)address;
 }
 
-/* What the peer hears of a send, if it is there. */
+/* Delivers a send to the peer, if there is one. */
 static void tell_peer(struct fake_connection *connection, const struct fake_send *send)
 {
 	struct ibv_wc completion = {

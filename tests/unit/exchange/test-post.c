@@ -223,5 +223,5 @@ int main(void)
 		with_fixture(data_waits_for_the_msg_done_of_a_tutorial_peer),
 	};
 
-	return cmocka_run_group_tests_name("posting", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("post", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The options of a measurement: what each gives, and what is said about wrong ones. */
+/* The options of a measurement: the value that each sets, and the error for each wrong one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -318,5 +318,5 @@ int main(void)
 		cmocka_unit_test(are_refused_by_a_diagnosis),
 	};
 
-	return cmocka_run_group_tests_name("options-measure", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("parse-measurement", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Silence, ours and the peer's, on a made-up device with a made-up clock: a peer that says nothing for
- * too long is given up, and we say something often enough that it does not give us up.
+ * Idle timeout and keepalives, on a made-up device with a made-up clock: the connection to a silent
+ * peer is ended, and we send keepalives often enough that the peer does not end it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void an_idle_exchange_times_out(void **state)
 	}
 }
 
-/* rdmacm may never hear that the connection stands: what the peer says over it shows that it does. */
+/* rdmacm may never report the connection established: a message of the peer shows that it is. */
 static void an_unestablished_connection_times_out(void **state)
 {
 	struct message region;
@@ -156,7 +156,7 @@ static void a_complete_exchange_does_not_time_out(void **state)
 	assert_false(failure_is_set(&fixture.outcome));
 }
 
-/* So often that the peer, which may be less patient than we are, hears three within its time. */
+/* So often that the peer, whose timeout may be shorter than ours, receives three within its own. */
 static void an_idle_connection_sends_keepalives(void **state)
 {
 	static const uint32_t timeouts[] = {200, 1000, 3000, TIMEOUT, 100 * TIMEOUT};
@@ -346,5 +346,5 @@ int main(void)
 		with_fixture(a_slow_consumer_is_not_idle),
 	};
 
-	return cmocka_run_group_tests_name("idle-timeout", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * What the CQ thread makes of what it hears, on a made-up device, from a peer that the test plays:
- * wrong, damaged and malicious.
+ * Messages that the CQ thread receives, on a made-up device, from a peer that the test plays: wrong,
+ * damaged and malicious ones.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void remote_text_is_printed_safely(void **state)
 	}
 }
 
-/* What a tutorial peer sends has no length: the region ends it. */
+/* The text of a tutorial peer has no length: it ends with the region. */
 static void a_tutorial_text_ends_with_the_region(void **state)
 {
 	uint8_t data[SINK_TEXT_SIZE];
@@ -66,7 +66,7 @@ static void a_tutorial_text_ends_with_the_region(void **state)
 	}
 }
 
-/* What a tutorial peer cannot know is not heard from one. */
+/* Messages that the tutorial does not define are refused from a tutorial peer. */
 static void a_tutorial_peer_knows_two_messages(void **state)
 {
 	static const struct message messages[] = {
@@ -112,7 +112,7 @@ static void damage_here_is_reported_and_not_printed(void **state)
 	}
 }
 
-/* It arrived whole here, but the peer says that ours did not arrive whole there. */
+/* The peer's data arrived undamaged, but the peer reports that ours did not. */
 static void damage_at_the_peer_is_believed(void **state)
 {
 	static const struct message damaged = {.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED};
@@ -150,7 +150,7 @@ static void damage_outlives_the_connection(void **state)
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 }
 
-/* What a peer may send that is no message, and what is said about it. */
+/* Bytes that are not a valid message, and the reported failure. */
 static void invalid_messages_are_refused(void **state)
 {
 	static const struct {
@@ -223,7 +223,7 @@ static void a_message_that_is_too_long_ends_the_connection(void **state)
 	assert_int_equal(fixture.outcome.code, IBV_WC_LOC_LEN_ERR);
 }
 
-/* The peer says why it gave up; a terminal is safe from it. */
+/* The peer's reason is reported, and printed safely. */
 static void an_abort_is_received(void **state)
 {
 	(void)state;
@@ -248,7 +248,7 @@ static void an_abort_is_received(void **state)
 	}
 }
 
-/* Signs of life carry nothing, and cost nothing but a receive, which is there again. */
+/* Keepalives carry no data and use one receive, which is posted again. */
 static void keepalives_change_nothing(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -267,7 +267,7 @@ static void keepalives_change_nothing(void **state)
 	fixture_end(&fixture);
 }
 
-/* The device's other connections have a turn, and the clock a look, however fast a peer talks. */
+/* However fast a peer sends, the device's other connections have a turn and timeouts are checked. */
 static void a_busy_peer_leaves_time_for_others(void **state)
 {
 	(void)state;
@@ -303,5 +303,5 @@ int main(void)
 		with_fixture(a_busy_peer_leaves_time_for_others),
 	};
 
-	return cmocka_run_group_tests_name("hearing", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("receiving", tests, NULL, NULL);
 }

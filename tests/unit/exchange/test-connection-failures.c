@@ -1,5 +1,6 @@
 /*
- * Making a connection, on a made-up device: whatever fails half-way is said and leaves nothing behind.
+ * Failures while a connection is created and established, on a made-up device: each is reported and
+ * leaves nothing behind.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
-/* What is due to be made of a connection, and the call that fails. */
+/* The connection to create, and the call that fails. */
 static void expect_no_connection(struct fixture *fixture, const struct request *request,
 	const char *function, unsigned int after, int error, struct failure *failure)
 {
@@ -72,7 +73,7 @@ static void a_failed_set_up_leaves_nothing(void **state)
 	}
 }
 
-/* With files at both ends the threads that deal with them exist by the time of the last failure. */
+/* With files at both ends, the source and the sink run by the time of the last failure. */
 static void a_failed_start_leaves_no_thread(void **state)
 {
 	(void)state;
@@ -89,7 +90,7 @@ static void a_failed_start_leaves_no_thread(void **state)
 	}
 }
 
-/* The limit of descriptors that leaves so many to be opened: some above them may be open already. */
+/* The limit that leaves this number of descriptors free: some above them may be open already. */
 static rlim_t limit_that_leaves(unsigned int left)
 {
 	int next = dup(STDERR_FILENO);
@@ -99,7 +100,7 @@ static rlim_t limit_that_leaves(unsigned int left)
 	return limit;
 }
 
-/* Without descriptors there are no threads: one for the input, the other for the output. */
+/* Without descriptors neither the source nor the sink can start. */
 static void a_lack_of_descriptors_leaves_nothing(void **state)
 {
 	struct rlimit before, few;
@@ -175,7 +176,7 @@ static void a_device_without_a_channel_is_not_started(void **state)
 	device_stop(NULL);
 }
 
-/* Options and timers that older kernels or iWARP do not know are no reason to fail. */
+/* Options and timers that older kernels or iWARP lack cause no failure. */
 static void optional_device_attributes_are_not_needed(void **state)
 {
 	static const char *const functions[] = {
@@ -200,7 +201,7 @@ static void optional_device_attributes_are_not_needed(void **state)
 	}
 }
 
-/* The active end makes room for the peer's data when it knows how much that is. */
+/* The active end creates the ring for the peer's data when it knows the size. */
 static void lack_of_memory_at_establishment_is_reported(void **state)
 {
 	static const struct hello theirs = {HELLO_VERSION, MODE_READ, 0, 0, 1 << 20, 0, false};
@@ -245,5 +246,5 @@ int main(void)
 		with_fixture(lack_of_memory_at_establishment_is_reported),
 	};
 
-	return cmocka_run_group_tests_name("making", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("connection-failures", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The command line of both programs: what each option gives, and what is said about wrong ones. */
+/* The command line of both programs: the value that each option sets, and the error for each wrong one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -444,5 +444,5 @@ int main(void)
 		cmocka_unit_test(help_and_version_need_no_other_argument),
 	};
 
-	return cmocka_run_group_tests_name("options", tests, fill, NULL);
+	return cmocka_run_group_tests_name("parse", tests, fill, NULL);
 }

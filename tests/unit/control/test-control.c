@@ -1,0 +1,131 @@
+/* The functions of a control connection that need no device: regions, READ limits and proofs. */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "control/control.h"
+#include "tests/unit/common/secret-fixture.h"
+#include "tests/unit/unit.h"
+
+static const struct sockaddr_in peer = {
+	.sin_family = AF_INET,
+	.sin_port = 0x2f1d, /* 7471 in network byte order */
+	.sin_addr.s_addr = 0x0100000a,
+};
+
+static void begin(struct control *control, const struct secret *secret, enum secret_role role)
+{
+	control_init(control, NULL, NULL, (const struct sockaddr *)&peer, secret, role);
+}
+
+static void names_its_peer(void **state)
+{
+	struct control control;
+
+	(void)state;
+	begin(&control, NULL, SECRET_CLIENT);
+	assert_string_equal(control.peer, "10.0.0.1:7471");
+	assert_int_equal(control.stop_fd, -1);
+	/* Nothing was created, so there is nothing to free. */
+	control_close(&control);
+}
+
+static void a_region_arrives_as_it_was_described(void **state)
+{
+	static uint8_t memory[64];
+	struct ibv_mr mr = {.rkey = 0x1234567};
+	struct control ours, theirs;
+	struct command region = {.type = COMMAND_REGION};
+
+	(void)state;
+	begin(&ours, NULL, SECRET_CLIENT);
+	begin(&theirs, NULL, SECRET_SERVER);
+	ours.offered = (struct region){.mr = &mr, .start = memory, .size = sizeof(memory)};
+	control_describe_region(&ours, &region);
+	control_set_peer_region(&theirs, &region);
+	assert_int_equal(theirs.peer_address, (uintptr_t)memory);
+	assert_int_equal(theirs.peer_length, sizeof(memory));
+	assert_int_equal(theirs.peer_rkey, 0x1234567);
+}
+
+static void reads_are_limited_by_the_device(void **state)
+{
+	static const struct {
+		int initiates, responds; /* READs at a time, by the device */
+		uint8_t asks, answers;
+		uint8_t initiator_depth, responder_resources;
+	} cases[] = {
+		{16, 16, 1, 2, 1, 2},
+		{16, 8, 16, 16, 16, 8},
+		{4, 128, 16, 16, 4, 16},
+		{0, 0, 16, 16, 0, 0},
+		{1000, 1000, 255, 255, 255, 255},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct rdma_conn_param parameters = {0};
+		struct control control;
+
+		begin(&control, NULL, SECRET_CLIENT);
+		control.device.max_qp_init_rd_atom = cases[i].initiates;
+		control.device.max_qp_rd_atom = cases[i].responds;
+		control_limit_reads(&control, &parameters, cases[i].asks, cases[i].answers);
+		assert_int_equal(parameters.initiator_depth, cases[i].initiator_depth);
+		assert_int_equal(parameters.responder_resources, cases[i].responder_resources);
+	}
+}
+
+/* Both ends know the same two hellos. */
+static void begin_pair(struct control *client, struct control *server, const struct secret *theirs,
+	const struct secret *ours)
+{
+	begin(client, ours, SECRET_CLIENT);
+	begin(server, theirs, SECRET_SERVER);
+	server->handshake.transcript = client->handshake.transcript;
+}
+
+static void a_proof_is_checked(void **state)
+{
+	struct secret *same[] = {make_secret('a'), make_secret('a')}, *other = make_secret('b');
+	struct command command = {.type = COMMAND_PROOF};
+	struct control client, server;
+	uint8_t text[SECRET_PROOF_SIZE];
+
+	(void)state;
+	begin_pair(&client, &server, same[1], same[0]);
+	control_prove(&client, &command, text);
+	assert_int_equal(command.text_size, SECRET_PROOF_SIZE);
+	assert_true(control_is_proved(&server, &command));
+	/* An end's own proof, sent back to it. */
+	assert_false(control_is_proved(&client, &command));
+
+	command.text_size--;
+	assert_false(control_is_proved(&server, &command));
+	command.text_size++;
+	command.type = COMMAND_REGION;
+	assert_false(control_is_proved(&server, &command));
+	command.type = COMMAND_PROOF;
+	text[0] ^= 1;
+	assert_false(control_is_proved(&server, &command));
+	text[0] ^= 1;
+	assert_true(control_is_proved(&server, &command));
+
+	begin_pair(&client, &server, other, same[0]);
+	control_prove(&client, &command, text);
+	assert_false(control_is_proved(&server, &command));
+	secret_free(same[0]);
+	secret_free(same[1]);
+	secret_free(other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_its_peer),
+		cmocka_unit_test(a_region_arrives_as_it_was_described),
+		cmocka_unit_test(reads_are_limited_by_the_device),
+		cmocka_unit_test(a_proof_is_checked),
+	};
+
+	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
+}
