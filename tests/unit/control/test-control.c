@@ -67,8 +67,8 @@ static void reads_are_limited_by_the_device(void **state)
 		struct control control;
 
 		begin(&control, NULL, SECRET_CLIENT);
-		control.device.max_qp_init_rd_atom = cases[i].initiates;
-		control.device.max_qp_rd_atom = cases[i].responds;
+		control.device.attributes.max_qp_init_rd_atom = cases[i].initiates;
+		control.device.attributes.max_qp_rd_atom = cases[i].responds;
 		control_limit_reads(&control, &parameters, cases[i].asks, cases[i].answers);
 		assert_int_equal(parameters.initiator_depth, cases[i].initiator_depth);
 		assert_int_equal(parameters.responder_resources, cases[i].responder_resources);
@@ -81,7 +81,8 @@ static void begin_pair(struct control *client, struct control *server, const str
 {
 	begin(client, ours, SECRET_CLIENT);
 	begin(server, theirs, SECRET_SERVER);
-	server->handshake.transcript = client->handshake.transcript;
+	memcpy(server->handshake.hello_bytes, client->handshake.hello_bytes,
+		sizeof(server->handshake.hello_bytes));
 }
 
 static void a_proof_is_checked(void **state)

@@ -1,4 +1,5 @@
 /* The JSON document of a measurement matches docs/measurement.schema.json; changed ones do not. */
+#include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,9 +47,10 @@ static char *document(bool of_latency, const struct test_result *theirs, const c
 		.latency = of_latency ? &latency : NULL,
 		.threads = 4,
 	};
+	static struct measurement measurement;
 	struct options options = options_of(of_latency);
 	struct facts facts = {0};
-	struct json_object *results = json_object_new_array(), *object;
+	struct json_object *object;
 	char *text;
 
 	facts_add(&facts, "device", "rxe0");
@@ -57,26 +59,29 @@ static char *document(bool of_latency, const struct test_result *theirs, const c
 	facts_add(&facts, "link layer", "Ethernet");
 	facts_add(&facts, "driver", "mlx5_core");
 	facts_add(&facts, "numa node", "1");
-	assert_non_null(results);
-	if (!error)
-		json_object_array_add(results, measurement_json(&measured, true));
-	object = measurement_document(&(struct measurement_report){
-		.program = "rdma-client",
+	measurement = (struct measurement){
 		.options = &options,
-		.status = error ? 3 : 0,
-		.error = error,
-		.ours = &facts,
-		.theirs = &facts,
-		.our_counters = error ? NULL : &counters,
-		.their_counters = error ? NULL : &counters,
-		.results = results,
-	});
+		.output.program = "rdma-client",
+		.ours = facts,
+		.theirs = facts,
+		.counted = !error,
+		.our_counters = counters,
+		.their_counters = counters,
+		.results = json_object_new_array(),
+	};
+	assert_non_null(measurement.results);
+	if (error)
+		failure_set(&measurement.threads.failure, FAILURE_ERRNO, PHASE_ADDRESS, ETIMEDOUT,
+			"connect", "%s", error);
+	else
+		json_object_array_add(measurement.results, measurement_json(&measured, true));
+	object = measurement_document(&measurement, error);
 	assert_non_null(object);
 	text = strdup(json_object_to_json_string_ext(
 		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
 	assert_non_null(text);
 	json_object_put(object);
-	json_object_put(results);
+	json_object_put(measurement.results);
 	return text;
 }
 
@@ -128,6 +133,7 @@ static void a_failed_test_matches_the_schema(void **state)
 
 	(void)state;
 	schema_check(SCHEMA_MEASUREMENT, text);
+	assert_non_null(strstr(text, "\"status\":3,\"error\":\"it failed\""));
 	assert_non_null(strstr(text, "\"counters\":{\"here\":null,\"there\":null}"));
 	free(text);
 }

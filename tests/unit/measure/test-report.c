@@ -1,5 +1,4 @@
-/* The result of a measurement as lines and as JSON, and that the schema accepts nothing else. */
-#include <errno.h>
+/* The result of a measurement as lines and as JSON. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +60,7 @@ static void headings_name_the_columns(void **state)
 			 "99.9 %    99.99 %     max us   poll",
 				NULL}},
 	};
-/* The result of a measurement as lines and as JSON, and that the schema accepts nothing else. */
-#include <errno.h>
+
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct options options = options_of(cases[i].unit, cases[i].latency);
@@ -373,8 +371,13 @@ static void a_latency_becomes_json(void **state)
 
 	(void)state;
 	histogram_init(&latency);
-/* The result of a measurement as lines and as JSON, and that the schema accepts nothing else. */
-#include <errno.h>
+	for (unsigned int i = 0; i < 9; i++)
+		histogram_add(&latency, 100);
+	histogram_add(&latency, 300);
+	assert_json(&measured, false, BEFORE_HISTOGRAM "null}}");
+	assert_json(&measured, true,
+		BEFORE_HISTOGRAM "[{\"from_ns\":96,\"to_ns\":128,\"operations\":9},"
+				 "{\"from_ns\":288,\"to_ns\":320,\"operations\":1}]}}");
 }
 
 int main(void)
