@@ -104,7 +104,7 @@ int control_client_command(struct control *control, struct command *command, str
 			REFUSAL_RESOURCES, "reply", "");
 	if (reply->status != COMMAND_DONE)
 		return failure_protocol(
-			&control->failure, "reply", "it did not carry out an order");
+			&control->failure, "reply", "it did not carry out a command");
 	return 0;
 }
 

@@ -9,7 +9,7 @@ void misbehaving_command(struct peer *peer, const char *how);
 void misbehaving_reply(struct peer *peer, const char *how);
 void misbehaving_receive(struct peer *peer, const char *how);
 
-/* Gives an order with that text. */
+/* Sends a command with that text. */
 void misbehaving_command_text(
 	struct peer *peer, enum command_type type, const void *text, size_t size);
 
