@@ -164,7 +164,7 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 	return size;
 }
 
-/* What may be asked of a server: serve/control-sessions.c says it in its own words. */
+/* The commands that a server accepts, decided independently of serve/control-sessions.c. */
 static bool is_sensible(const struct command *command)
 {
 	if (with_secret && !opened)
@@ -411,9 +411,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct exchange_settings settings = {
 		.output = &output, .wakeups = &wakeups, .timeout = 1000, .handshake_timeout = 1000};
 	struct rdma_cm_id id = {0};
-	static const uint8_t words[SECRET_HELLO_SIZE];
+	static const uint8_t hello_bytes[SECRET_HELLO_SIZE];
 	static const struct control_server server = {.mode = "any", .clients = 1, .most = 2};
-	struct rdma_cm_event request = {.id = &id, .param.conn.private_data = words};
+	struct rdma_cm_event request = {.id = &id, .param.conn.private_data = hello_bytes};
 	struct hello theirs = {.kind = HELLO_DIAGNOSIS};
 	struct control_sessions control_sessions;
 	unsigned int events = 0;

@@ -45,7 +45,7 @@ static bool is_let_on(const struct secret *secret, const void *bytes, size_t siz
 	return true;
 }
 
-/* Our own words carry a nonce if there is a secret, and say so. */
+/* Our own hello has a nonce if there is a secret, and the flag for it. */
 static void check_words(
 	const struct hello *said, const uint8_t *hello_bytes, uint8_t size, bool secret)
 {
@@ -66,7 +66,7 @@ static bool convinces(const struct handshake *one, const struct handshake *other
 	return handshake_is_proved(other, proof);
 }
 
-/* The two sides of a connection, of which the second has said those words. */
+/* The two sides of a connection, of which the second has sent that hello. */
 struct sides {
 	struct handshake first, second;
 };

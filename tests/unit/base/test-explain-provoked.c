@@ -16,7 +16,7 @@
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Instead of a test: words say why there is none. */
+/* Instead of a test: the text is the reason why there is none. */
 #define NO_TEST NULL
 
 /* What the rows at the end are for. */

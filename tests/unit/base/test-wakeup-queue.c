@@ -1,4 +1,4 @@
-/* Notes from one thread to another: none lost, none doubled, and the receiver wakes up. */
+/* Events from one thread to another: none is lost or doubled, and the receiver wakes up. */
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -185,8 +185,8 @@ static void closes_a_queue_that_was_never_opened(void **state)
 }
 
 /*
- * A poster hands over one number at a time and waits until it is taken, so a lost note or a lost
- * wake-up ends in silence. `number` has no lock: what it holds must be visible with the note.
+ * A poster hands over one number at a time and waits until it is taken, so a lost event
+ * or a lost wakeup ends the progress. `number` has no lock: it must be visible with the event.
  */
 struct poster {
 	struct wakeup_queue *queue, taken;
@@ -199,7 +199,7 @@ static void await(struct wakeup_queue *queue)
 	struct pollfd waiting = {.fd = queue->eventfd, .events = POLLIN};
 
 	if (poll(&waiting, 1, 60000) != 1)
-		fail_msg("no note within a minute");
+		fail_msg("no event within a minute");
 }
 
 static void *post_numbers(void *argument)
@@ -252,7 +252,7 @@ static void loses_no_wakeup_between_threads(void **state)
 	assert_empty(queue);
 }
 
-/* Without waiting: bits may be or-ed together, but every slip's last one arrives. */
+/* Without waiting: bits may be or-ed together, but the last event of every wakeup arrives. */
 struct flood {
 	struct wakeup_queue *queue;
 	struct wakeup *wakeups;
@@ -267,7 +267,7 @@ static void *flood(void *argument)
 
 	for (size_t i = 0; i < WAKEUPS / POSTERS; i++)
 		wakeup_queue_post(mine->queue, &mine->wakeups[i % FLOODED], mine->bit);
-	/* The last word about each slip. */
+	/* The last event of each wakeup. */
 	for (size_t i = 0; i < FLOODED; i++)
 		wakeup_queue_post(mine->queue, &mine->wakeups[i], mine->bit << 2);
 	return NULL;

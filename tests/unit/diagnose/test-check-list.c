@@ -1,6 +1,7 @@
-/* The ladder of a diagnosis: what it prints, what it all comes to, and what programs read of it. */
+/* The check list of a diagnosis: its lines, its verdict and its JSON. */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/explain.h"
@@ -20,7 +21,7 @@ static struct failure made(enum failure_kind kind, enum phase phase, int code, c
 	return failure;
 }
 
-/* A ladder on which all rungs before this one hold. */
+/* A list in which all checks before this one passed. */
 static struct check_list checked_up_to(enum check up_to)
 {
 	struct check_list list;
@@ -31,7 +32,7 @@ static struct check_list checked_up_to(enum check up_to)
 	return list;
 }
 
-/* One on which this rung breaks, and what is above is not reached. */
+/* A list in which this check failed, and the later ones are skipped. */
 static struct check_list broken_at(enum check check, struct failure failure)
 {
 	struct check_list list = checked_up_to(check);
@@ -122,7 +123,7 @@ static void evidence_equal_to_the_cause_is_printed_once(void **state)
 		"RDMA does not work: Name or service not known; look at this host.");
 }
 
-/* Each row of the table can break a rung, and is shown whole. */
+/* Each explanation can be the failure of a check, and is shown whole. */
 static void every_explanation_is_shown(void **state)
 {
 	const struct explanation *row;
@@ -214,7 +215,7 @@ static void verdicts_follow_from_the_checks(void **state)
 	assert_int_equal(check_list_status(&list), STATUS_OK);
 	list = checked_up_to(CHECK_MESSAGE);
 	assert_string_equal(verdict(&list), "No fault as far as was looked, up to: connection.");
-	/* A rung that was left out in between is no fault. */
+	/* A skipped check in between is not a failure. */
 	list = checked_up_to(CHECKS);
 	check_list_skip(&list, CHECK_PATH, "silence");
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
@@ -253,7 +254,7 @@ static void warnings_differ_from_failures(void **state)
 		assert_int_equal(check_list_status(&list), STATUS_PEER);
 		if (cases[i].check >= CHECK_DATA)
 			continue;
-		/* The first rung that broke is the cause of what broke later. */
+		/* The first check that failed is the cause of later failures. */
 		check_list_fail(&list, CHECK_DATA, &gone);
 		check_case(diagnose_checks[cases[i].check].name,
 			strncmp(verdict(&list), not, strlen(not )) == 0);

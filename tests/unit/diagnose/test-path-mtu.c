@@ -226,7 +226,7 @@ static void lost_replies_prove_nothing(void **state)
 	assert_string_equal(path.evidence, "the host does not answer, which many do not");
 	path = probe("10.9.0.9", 0);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
-	/* Nor does an absent neighbour, of which the rung below has told. */
+	/* Nor does an absent neighbour, which the check before has reported. */
 	path = probe("10.9.0.7", MINUTE);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
 	assert_string_equal(path.evidence, "10.9.0.1 says: No route to host");

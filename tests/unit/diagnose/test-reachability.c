@@ -1,4 +1,4 @@
-/* The rungs below RDMA: what is concluded from made-up facts, and what is found out between two hosts. */
+/* The checks below RDMA: conclusions from made-up facts, and probes between two hosts. */
 #include <net/if.h>
 
 #include <errno.h>

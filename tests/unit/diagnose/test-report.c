@@ -125,7 +125,7 @@ static void add_facts(struct facts *facts)
 	facts_add(facts, "firmware", "");
 }
 
-/* All holds, up to the last rung. */
+/* All checks passed. */
 static struct made_up make_good(void)
 {
 	struct made_up made_up = {.host = "h\xff\"", .port = 65535, .inventory = &full};
@@ -155,7 +155,7 @@ static struct made_up make_alone(void)
 	return made_up;
 }
 
-/* The rung breaks, and all above it are skipped. */
+/* The check failed, and all later ones are skipped. */
 static struct made_up make_broken(
 	enum check check, enum failure_kind kind, enum phase phase, int code)
 {
@@ -180,7 +180,7 @@ static void print(FILE *stream, const struct made_up *made_up)
 	free(text);
 }
 
-/* Every row of the table, on every rung, and what no row is for. */
+/* Every explanation at every check, and a failure without an explanation. */
 static void print_broken(FILE *stream)
 {
 	const struct explanation *row;

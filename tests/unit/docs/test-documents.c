@@ -103,7 +103,7 @@ static void diagnose_row(const struct explanation *row, char start[1024], char e
 	memmove(start, strstr(start, " failed"), strlen(strstr(start, " failed")) + 1);
 }
 
-/* The lines of a diagnosis, whichever rung it is. */
+/* The lines of a diagnosis, whichever check it is. */
 static bool shows_diagnosis(const char *section, const struct explanation *row)
 {
 	char start[1024], end[1024];

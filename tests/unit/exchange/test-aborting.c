@@ -276,7 +276,7 @@ static void any_call_may_fail(void **state)
 			fake_fail(functions[i / MODE_COUNT], after, EIO);
 			pair_establish(&pair);
 			pair_run(&pair);
-			/* Without events only the main thread's patience ends it. */
+			/* Without events only the main thread's deadline ends it. */
 			abandon_if_stuck(&pair.active);
 			abandon_if_stuck(&pair.passive);
 			stop_pair(&pair, &files);
@@ -313,13 +313,13 @@ static void closing_is_safe_at_any_time(void **state)
 			connection_abandon(pair.active.connection, &deadline);
 			connection_abandon(pair.passive.connection, &deadline);
 		}
-		/* As soon as the notes say so, and not when all is quiet. */
+		/* As soon as the events arrive, not only when the device is idle. */
 		while (!connection_drained(pair.passive.connection, fixture_events(&pair.passive)))
 			;
 		connection_destroy(pair.passive.connection);
 		while (!connection_drained(pair.active.connection, fixture_events(&pair.active)))
 			;
-		fake_settle(); /* the CQ thread may still be at that mailbox */
+		fake_settle(); /* the CQ thread may still use that queue */
 		wakeup_queue_close(&pair.passive.wakeups);
 		fixture_stop(&pair.active);
 		close(files.descriptors[0]);

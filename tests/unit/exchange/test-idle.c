@@ -256,7 +256,7 @@ static void pass(struct pair *pair, int64_t milliseconds)
 	}
 }
 
-/* Neither end says anything of substance for long, and one is of little patience. */
+/* Both ends send only keepalives for long, and one has a short timeout. */
 static void a_slow_producer_is_not_idle(void **state)
 {
 	(void)state;

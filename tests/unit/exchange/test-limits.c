@@ -50,7 +50,7 @@ static void a_message_out_of_order_ends_no_handshake(void **state)
 	fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
 }
 
-/* Signs of life move nothing; data does, either way. */
+/* Keepalives are not progress; data is, in either direction. */
 static void only_data_counts_as_movement(struct fixture *fixture)
 {
 	deadline_t before, data;

@@ -12,7 +12,7 @@ static const struct hello example = {
 	.timeout = 10000,
 };
 
-/* Without a secret the words are what they always were. */
+/* Without a secret the hello has no nonce. */
 static void without_a_secret_nothing_is_added(void **state)
 {
 	struct handshake handshake;
@@ -118,7 +118,7 @@ static void a_recorded_proof_is_wrong(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		handshake_prove(&before[i], proofs[i]);
 		assert_false(handshake_is_proved(&after[!i], proofs[i]));
-		/* Even if all of one side's words are said again: the other side's are new. */
+		/* Even if one side's hello is replayed: the other side's nonce is new. */
 		handshake_receive_hello(&after[!i], before[i].hello_bytes[i]);
 		assert_false(handshake_is_proved(&after[!i], proofs[i]));
 	}

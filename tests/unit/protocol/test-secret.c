@@ -268,7 +268,7 @@ static void ignores_a_final_newline(void **state)
 	assert_all_differ(&hashes[2], &hashes[3]);
 }
 
-/* A bit of either side's words: of its introduction, which has mode and version, or of its nonce. */
+/* A bit of either side's hello, which has mode and version, or of its nonce. */
 static void everything_is_bound_to_the_hellos(void **state)
 {
 	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
