@@ -259,7 +259,7 @@ int source_start(struct source *source, struct ring *ring, size_t most,
 void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE])
 {
 	if (source->text)
-		source->digest = digest_of_keyed(key, source->text, (size_t)source->size);
+		source->digest = digest_of_keyed(key, source->ring->start, (size_t)source->size);
 	else
 		digester_set_key(source->digester, key);
 }

@@ -49,7 +49,7 @@ bool source_is_text(const struct source *source);
 int source_start(struct source *source, struct ring *ring, size_t most,
 	const struct worker_listener *listener);
 
-/* Makes the digest a keyed one; the key is copied. Before source_begin(). */
+/* Makes the digest a keyed one; the key is copied. After source_start(), before source_begin(). */
 void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 
 /* Lets the thread fill the ring. */

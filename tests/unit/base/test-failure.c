@@ -94,10 +94,10 @@ static void writes_whole_sentences(void **state)
 			"whether it still runs."},
 		{FAILURE_ERRNO, PHASE_EXCHANGE, EPERM, "call", "Operation not permitted", NULL,
 			true, "the exchange failed with: Operation not permitted. [call: EPERM 1]"},
-		{FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, "target_write",
+		{FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, "output_file_write",
 			"cannot write data.bin: No space left on device", "h:7", true,
 			"the exchange failed with h:7: cannot write data.bin: No space left on "
-			"device. [target_write: ENOSPC 28]"},
+			"device. [output_file_write: ENOSPC 28]"},
 		{FAILURE_GONE, PHASE_DIAGNOSIS, 0, "RDMA_CM_EVENT_DISCONNECTED", "it left", "h:7",
 			false,
 			"the diagnosis failed with h:7: it left; see what the other side reports, "
