@@ -189,7 +189,8 @@ static enum exchange_event take_verdict(struct connection *connection)
 		return EVENT_NONE;
 	case SINK_FAILED:
 		why = sink_error(connection->sink, &error);
-		return connection_fail(connection, FAILURE_FILE, -error, "output_file_write", "%s", why);
+		return connection_fail(
+			connection, FAILURE_FILE, -error, "output_file_write", "%s", why);
 	case SINK_DAMAGED:
 		connection->damaged = true;
 		failure_set(&connection->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,

@@ -207,7 +207,7 @@ void peer_sends_data(struct end *end)
 	const struct message *offered = &oracle->offered;
 	uint64_t ring = oracle->writes ? offered->length : oracle->region.length;
 	uint8_t *start = oracle->writes ? (uint8_t *)(uintptr_t)offered->address : peer_memory;
-	size_t size = fuzz_byte(&end->input) * 8U;
+	size_t size = (size_t)8 * fuzz_byte(&end->input);
 
 	if (!oracle->sent[MSG_MR] || !oracle->received[MSG_MR] || is_over(end) ||
 		oracle->streamed + size > ORACLE_STREAM_MAX)
@@ -294,7 +294,7 @@ void peer_sends_verdict(struct end *end)
 void peer_sends_any_message(struct end *end)
 {
 	uint8_t bytes[2 * UINT8_MAX] = {0};
-	size_t size = fuzz_byte(&end->input) * 2U;
+	size_t size = (size_t)2 * fuzz_byte(&end->input);
 
 	end->oracle.unknown_data = true;
 	fuzz_bytes(&end->input, bytes, size);

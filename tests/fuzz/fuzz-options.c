@@ -18,7 +18,7 @@ static bool is_of_words(const char *text, const char *words, size_t size)
 static void check_numbers(const struct options *options)
 {
 	fuzz_check(options->timeout >= 1 && options->timeout <= 86400000);
-	fuzz_check(options->buffer >= 16 * 1024 && options->buffer <= 4096 * MIB);
+	fuzz_check(options->buffer >= UINT64_C(16) * 1024 && options->buffer <= 4096 * MIB);
 	fuzz_check(options->chunk == 0 || (options->chunk >= 1024 && options->chunk <= 64 * MIB));
 	fuzz_check(options->chunk <= options->buffer / 2);
 	fuzz_check(options->depth <= 1024);

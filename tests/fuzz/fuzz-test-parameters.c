@@ -26,7 +26,7 @@ static void check_parameters(const uint8_t *data, size_t size)
 	fuzz_check(parameters.slots > 0 && parameters.slots <= parameters.depth);
 	/* No product is cut. */
 	fuzz_check(test_parameters_memory(&parameters) / parameters.size ==
-		   parameters.slots * parameters.queue_pairs);
+		   (uint64_t)parameters.slots * parameters.queue_pairs);
 	test_parameters_encode(&parameters, bytes);
 	fuzz_check(test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE) == 0);
 	test_parameters_encode(&back, again);

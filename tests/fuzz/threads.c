@@ -11,7 +11,7 @@
 #include "tests/unit/verbs/fake-internal.h"
 
 #define THREADS_MAX 4
-#define STACK_SIZE  (256 * 1024)
+#define STACK_SIZE  ((size_t)256 * 1024)
 
 /* So often may threads go on without that all come to rest. */
 #define TURNS_MAX 100000

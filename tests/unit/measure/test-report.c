@@ -181,7 +181,7 @@ static void a_latency_has_its_percentiles(void **state)
 	assert_true(measurement_row(line, &options, &measured, 0));
 	assert_false(measurement_row(line, &options, &measured, 1));
 	assert_int_equal(strlen(line), 10 + 13 + 7 * 11 + 7);
-	assert_string_equal(line + 10 + 13 + 7 * 11, "  event");
+	assert_string_equal(&line[10 + 13 + 7 * 11], "  event");
 	assert_int_equal(sscanf(line, "%lu %lu %lf %lf %lf %lf %lf %lf %lf", &bytes, &operations,
 				 &minimum, &median, &p90, &p99, &p99_9, &p99_99, &maximum),
 		9);
