@@ -1,6 +1,6 @@
 /*
  * Memory for a device: a mapping of its own, between two pages that may not be touched. What runs
- * over either end, of ours or of a library's, ends there and not in somebody's data.
+ * over either end, of ours or of a library's, ends there and not in other data.
  */
 #ifndef BASE_GUARD_PAGES_H
 #define BASE_GUARD_PAGES_H

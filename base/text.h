@@ -38,7 +38,7 @@ void text_quote(char *text, const char *word);
 void text_append(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Replaces every byte that is not printable ASCII by '?', where nobody needs to read it back. */
+/* Replaces every byte that is not printable ASCII by '?', for text that is not read back. */
 void text_printable(char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What the files of exchange/ and the CQ thread (rdma-common.c) share and nobody else sees.
+ * What the files of exchange/ and the CQ thread (rdma-common.c) share; private to them.
  *
  * Calls go one way: the driver calls the movers, authentication and idle checks; these post through
  * post.c. All of them report back by the event they return, and only the driver feeds events to the

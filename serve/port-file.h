@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Removes a port file of an earlier run, so that nobody takes its port for ours. Any thread. */
+/* Removes a port file of an earlier run, so that its port is not mistaken for ours. Any thread. */
 void port_file_remove(const char *path);
 
 /*

@@ -4,11 +4,12 @@
 load common
 load streams
 
-@test "50 MB in both directions at once, both modes" {
+# both_ways BYTES: so many in each direction at once, in both modes.
+both_ways() {
 	local mode
 	mkdir "$DIR/in"
-	make_file "$DIR/up" 50000000
-	make_file "$DIR/down" 50000000
+	make_file "$DIR/up" "$1"
+	make_file "$DIR/down" "$1"
 	start_server --force --input "$DIR/down" --output "$DIR/in/" any
 	for mode in write read; do
 		expect 0 client --force --input "$DIR/up" --output "$DIR/got" $mode "$ADDRESS" "$PORT"
@@ -17,6 +18,15 @@ load streams
 	done
 	stop_server
 	[ ! -s "$ERRORS" ]
+}
+
+@test "50 MB in both directions at once, both modes" {
+	both_ways 50000000
+}
+
+# bats test_tags=slow
+@test "200 MB in both directions at once, both modes" {
+	both_ways 200000000
 }
 
 OVER_4_GIB=$(((4 << 30) + 1000000))

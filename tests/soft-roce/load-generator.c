@@ -22,7 +22,7 @@
 
 #define RESOLVE_MS 20000
 #define BUFFER     65536
-#define SILENCE_MS 60000 /* nothing at all happens for so long: it gives up */
+#define SILENCE_MS 60000 /* without any event for this time it gives up */
 
 static const char message[] = "message from a client";
 

@@ -32,7 +32,7 @@ struct peer {
 	struct {
 		uint8_t bytes[ENDPOINT_SLOT];
 		uint32_t length;
-	} inbox[MISBEHAVING_INBOX]; /* messages that nobody asked for yet, in their order */
+	} inbox[MISBEHAVING_INBOX]; /* messages not yet asked for, in order of arrival */
 	unsigned int came, taken;
 	uint32_t commands;          /* number of the last one, given or taken */
 	enum command_type received; /* the last that came */
