@@ -262,12 +262,6 @@ static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_s
 	return -1;
 }
 
-static bool is_refusal(enum ibv_wc_status status)
-{
-	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
-	       status == IBV_WC_REM_OP_ERR;
-}
-
 int control_completion_failed(struct control *control, const struct completion *completion)
 {
 	enum ibv_wc_status status = completion->wc->status;
@@ -275,7 +269,7 @@ int control_completion_failed(struct control *control, const struct completion *
 	/* A flush is an effect: rdmacm may know the cause. */
 	if (status == IBV_WC_WR_FLUSH_ERR && take_events(control))
 		return -1;
-	if (is_refusal(status) && await_disconnect_after_refusal(control, status))
+	if (completion_is_refusal(completion) && await_disconnect_after_refusal(control, status))
 		return -1;
 	return failure_set(&control->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
 		"ibv_poll_cq", "");

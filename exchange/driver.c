@@ -18,6 +18,9 @@
 #include "exchange/movers.h"
 #include "exchange/stream.h"
 
+/* How long after it refused an access the peer may take to disconnect, in milliseconds. */
+#define DISCONNECT_AFTER_REFUSAL_MS 1000
+
 /* Batches of completions before it is another connection's turn. */
 #define BATCHES 16
 
@@ -193,7 +196,7 @@ static enum exchange_event move_streams(struct connection *connection)
 {
 	enum exchange_event event;
 
-	if (!connection->streaming || connection->exchange.ended ||
+	if (!connection->streaming || connection->exchange.ended || connection->refused ||
 		connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
 	/* Credit first: it must not wait in the send queue behind all that can be moved now. */
@@ -381,16 +384,25 @@ static void take_sent(struct connection *connection, const struct completion *co
 	drive(connection, operations[operation].event);
 }
 
+/*
+ * When a program ends, its memory goes before its connection. So a refusal waits a moment for the
+ * peer's disconnect, which would be the cause, before it counts as the failure.
+ */
 static void take_failed(struct connection *connection, const struct completion *completion)
 {
 	int status = (int)completion->wc->status;
 
+	if (connection->refused)
+		return; /* what follows from the refusal */
 	/* Soft-RoCE's status for a WRITE with immediate data, which takes a receive, to other memory. */
 	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
 			"ibv_poll_cq", "it wrote where our memory does not allow it");
 	connection_record_completion(connection, status, operations[completion->kind].name);
-	drive(connection, EVENT_FAILED);
+	if (completion_is_refusal(completion))
+		connection->refused = deadline_in(DISCONNECT_AFTER_REFUSAL_MS);
+	else
+		drive(connection, EVENT_FAILED);
 }
 
 static int take_completion(void *context, const struct completion *completion)
@@ -504,9 +516,17 @@ static bool is_flush(const struct failure *failure)
 	return failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_WR_FLUSH_ERR;
 }
 
-/* Adds to the evidence what the exchange was waiting for, where that is all there is to say. */
-static void add_what_was_awaited(struct failure *failure, const struct exchange *exchange)
+/* True of a failure that is only the effect of what rdmacm reports. */
+static bool is_effect(const struct connection *connection)
 {
+	return failure_is_set(&connection->reason) &&
+	       (is_flush(&connection->failure) || connection->refused);
+}
+
+/* Adds to the evidence what the exchange was waiting for, where that is all there is to say. */
+static void add_what_was_awaited(struct connection *connection)
+{
+	struct failure *failure = &connection->failure;
 	const char *how;
 
 	if (*failure->evidence != '\0' && !is_flush(failure))
@@ -519,23 +539,19 @@ static void add_what_was_awaited(struct failure *failure, const struct exchange 
 		how = "while we waited for";
 	else
 		return;
-	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s", how,
-		exchange_awaits(exchange));
+	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s%s", how,
+		exchange_awaits(&connection->exchange),
+		connection->refused ? ", right after it had refused an access" : "");
 }
 
 /* Turns what is known at the end into the one outcome. */
 static void decide(struct connection *connection)
 {
 	struct failure *outcome = &connection->failure;
-	const struct exchange *exchange = &connection->exchange;
-	bool complete = exchange_complete(exchange);
+	bool complete = exchange_complete(&connection->exchange);
 
-	/*
-	 * A flush says only that something else went wrong before; and when all was said, that our
-	 * last message was not acknowledged matters no more.
-	 */
-	if ((is_flush(outcome) && failure_is_set(&connection->reason)) ||
-		(complete && outcome->kind == FAILURE_COMPLETION))
+	/* When all was said, that our last message was not acknowledged matters no more. */
+	if (is_effect(connection) || (complete && outcome->kind == FAILURE_COMPLETION))
 		*outcome = (struct failure){0};
 	if (failure_is_set(outcome) && !is_flush(outcome))
 		return;
@@ -543,7 +559,7 @@ static void decide(struct connection *connection)
 		*outcome = connection->reason;
 	if (!complete)
 		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
-	add_what_was_awaited(outcome, exchange);
+	add_what_was_awaited(connection);
 }
 
 void connection_release(struct connection *connection)

@@ -130,6 +130,7 @@ struct connection {
 	struct mark *marks;            /* by number of send */
 	bool sink_knows_end;           /* of the peer's stream */
 	bool damaged;                  /* the peer's data did not match its digest */
+	deadline_t refused; /* until when a disconnect explains a refused WRITE or READ; 0: not */
 	deadline_t last_receive;       /* when the peer last sent something */
 	deadline_t last_send;          /* when we last did */
 	deadline_t last_acknowledged;  /* when a signaled send was, or the next was posted */

@@ -264,6 +264,15 @@ static struct completion describe(struct endpoint *endpoint, struct ibv_wc *wc)
 	return completion;
 }
 
+bool completion_is_refusal(const struct completion *completion)
+{
+	enum ibv_wc_status status = completion->wc->status;
+
+	return completion->kind != ENDPOINT_RECEIVE &&
+	       (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
+		       status == IBV_WC_REM_OP_ERR);
+}
+
 int endpoint_poll(struct endpoint *endpoint, endpoint_handler *handler, void *context)
 {
 	struct ibv_wc wcs[ENDPOINT_BATCH];

@@ -74,6 +74,12 @@ struct completion {
 	const uint8_t *data; /* of a receive: what arrived, wc->byte_len bytes unless immediate */
 };
 
+/*
+ * True if the peer's device refused the work request: the access itself, or, as a program's memory
+ * is freed before its connection, because the program ended.
+ */
+bool completion_is_refusal(const struct completion *completion);
+
 /* Takes one completion. Returns 0, or -1 to stop with the failure recorded by the caller. */
 typedef int endpoint_handler(void *context, const struct completion *completion);
 

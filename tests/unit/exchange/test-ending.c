@@ -31,8 +31,7 @@ static void the_first_failure_is_the_outcome(void **state)
 		enum exit_status status;
 	} cases[] = {
 		{IBV_WC_RETRY_EXC_ERR, STATUS_PEER},
-		{IBV_WC_REM_ACCESS_ERR, STATUS_PEER},
-		{IBV_WC_REM_INV_REQ_ERR, STATUS_PEER},
+		{IBV_WC_RNR_RETRY_EXC_ERR, STATUS_PEER},
 		{IBV_WC_LOC_PROT_ERR, STATUS_FAILED},
 	};
 
@@ -51,6 +50,53 @@ static void the_first_failure_is_the_outcome(void **state)
 		assert_int_equal(fixture.outcome.kind, FAILURE_COMPLETION);
 		assert_int_equal(fixture.outcome.code, cases[i].first);
 		assert_int_equal(explain_status(&fixture.outcome), cases[i].status);
+		assert_non_null(strstr(fixture.outcome.evidence,
+			fixture.mode == MODE_WRITE ? "RDMA WRITE, queue pair 17"
+						   : "sending MSG_DATA"));
+	}
+}
+
+/* A program that ends takes its memory away before its connection. */
+static void a_disconnect_explains_a_refusal(void **state)
+{
+	static const enum ibv_wc_status refusals[] = {
+		IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_OP_ERR};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4 * COUNT(refusals); i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fake_complete(fixture.id, refusals[i / 4]);
+		fake_break(fixture.id);
+		fake_settle();
+		assert_int_equal(fixture_events(&fixture), 0);
+		connection_disconnected(fixture.connection);
+		fixture_end(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_GONE);
+		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
+		assert_string_equal(fixture.outcome.evidence,
+			"it disconnected while we waited for the acknowledgement of our MSG_DONE, "
+			"right after it had refused an access");
+	}
+}
+
+static void without_a_disconnect_the_refusal_is_the_failure(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fake_complete(fixture.id, IBV_WC_REM_ACCESS_ERR);
+		fake_break(fixture.id);
+		fake_settle();
+		fake_pass(2000);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
+		connection_disconnected(fixture.connection);
+		fixture_end(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_COMPLETION);
+		assert_int_equal(fixture.outcome.code, IBV_WC_REM_ACCESS_ERR);
 		assert_non_null(strstr(fixture.outcome.evidence,
 			fixture.mode == MODE_WRITE ? "RDMA WRITE, queue pair 17"
 						   : "sending MSG_DATA"));
@@ -351,6 +397,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(the_first_failure_is_the_outcome),
+		with_fixture(a_disconnect_explains_a_refusal),
+		with_fixture(without_a_disconnect_the_refusal_is_the_failure),
 		with_fixture(a_flush_is_never_the_cause),
 		with_fixture(a_flush_alone_is_still_a_failure),
 		with_fixture(a_message_that_is_too_long_is_the_peers_fault),
