@@ -103,13 +103,13 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 
 @test "a measurement may outlast the idle timeout of the server" {
 	local way
-	start_server --timeout 5 any
+	start_server --timeout 2 any
 	for way in 'write --bandwidth' 'read --bandwidth --poll spin' 'read --latency' \
 		'read --latency --poll spin' 'write --latency'; do
 		read -r MODE way <<<"$way"
 		# shellcheck disable=SC2086 # options
-		document 0 --timeout 5 --duration 7 $way
-		tells '.results[0].here.seconds >= 7'
+		document 0 --timeout 2 --duration 3 $way
+		tells '.results[0].here.seconds >= 3'
 	done
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
@@ -118,11 +118,11 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 @test "--iterations may take longer than --timeout" {
 	local per_second
 	MODE='write'
-	start_server --timeout 5 any
+	start_server --timeout 2 any
 	document 0 --bandwidth --duration 1 --size 64K
 	per_second=$(jq '.results[0].here.operations_per_second | floor + 1' "$OUT")
-	document 0 --bandwidth --timeout 2 --iterations $((per_second * 8)) --size 64K
-	tells ".results[0].here.operations == $((per_second * 8))"
+	document 0 --bandwidth --timeout 2 --iterations $((per_second * 4)) --size 64K
+	tells ".results[0].here.operations == $((per_second * 4))"
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# rdma-client diagnose between two hosts: healthy ones, of which PAIR_DIAGNOSES says how often, and
+# rdma-client diagnose between two hosts: healthy ones and lossy ones, PAIR_DIAGNOSES times, and
 # the faults that need a network.
 
 load common
@@ -135,7 +135,7 @@ vlans_down() {
 	start_far_server any
 	lose 5
 	local i
-	for i in 1 2 3; do
+	for i in $(seq "${PAIR_DIAGNOSES:-3}"); do
 		diagnose 4 "$HOST1" "$PORT"
 		# Soft-RoCE may give up a large message of which packets are lost again and again.
 		has "$OUT" '^\(data       \|bandwidth  \|counters   \) failed  probably: packets are lost on the way'

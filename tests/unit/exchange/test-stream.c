@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -225,6 +226,45 @@ static void an_output_keeps_the_stream(void **state)
 	}
 }
 
+/* Positions need more than 32 bits; in a file of holes, between them there is nothing to compare. */
+static void a_stream_may_exceed_4_gib(void **state)
+{
+	static const uint64_t size = ((uint64_t)1 << 32) + 1000000;
+	const uint64_t places[] = {0, INT32_MAX - 1, UINT32_MAX - 1, size - 4};
+
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct pair pair = {.chance = mode, .active = {.mode = mode}};
+		struct fixture *sender = mode == MODE_WRITE ? &pair.active : &pair.passive;
+		struct fixture *receiver = mode == MODE_WRITE ? &pair.passive : &pair.active;
+		char folder[] = "/tmp/test-stream.XXXXXX", output[64], input[32], bytes[4];
+		int file = memfd_create("input", MFD_CLOEXEC), kept;
+		struct stat status;
+
+		assert_int_equal(ftruncate(file, (off_t)size), 0);
+		for (size_t i = 0; i < COUNT(places); i++)
+			assert_int_equal(pwrite(file, "data", 4, (off_t)places[i]), 4);
+		snprintf(input, sizeof(input), "/proc/self/fd/%d", file);
+		assert_non_null(mkdtemp(folder));
+		snprintf(output, sizeof(output), "%s/kept", folder);
+		sender->input = input;
+		receiver->output_path = output;
+		pair.active.buffer = pair.passive.buffer = 16 << 20;
+		pair.active.chunk = pair.passive.chunk = 1 << 20;
+		expect_exchange(&pair);
+		kept = open(output, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(fstat(kept, &status), 0);
+		assert_int_equal(status.st_size, size);
+		for (size_t i = 0; i < COUNT(places); i++) {
+			assert_int_equal(pread(kept, bytes, 4, (off_t)places[i]), 4);
+			assert_memory_equal(bytes, "data", 4);
+		}
+		close(file);
+		close(kept);
+		assert_int_equal(unlink(output) || rmdir(folder), 0);
+	}
+}
+
 /* The verdict is what became of the output: it does not come before the file is there. */
 static void the_verdict_waits_for_the_output(void **state)
 {
@@ -314,6 +354,7 @@ int main(void)
 		with_fixture(sends_are_in_order_and_mostly_unsignaled),
 		with_fixture(a_text_and_a_file_pass_each_other),
 		with_fixture(an_output_keeps_the_stream),
+		with_fixture(a_stream_may_exceed_4_gib),
 		with_fixture(the_verdict_waits_for_the_output),
 		with_fixture(progress_is_counted),
 		with_fixture(the_end_is_reported),
