@@ -287,7 +287,7 @@ void control_keep(struct control *control, const struct completion *completion)
 	receive->completion.wc = &receive->wc;
 }
 
-static const struct completion *take_kept(struct control *control)
+const struct completion *control_take_kept(struct control *control)
 {
 	const struct completion *completion = &control->kept[control->kept_first].completion;
 
@@ -296,20 +296,9 @@ static const struct completion *take_kept(struct control *control)
 	return completion;
 }
 
-int control_replay(struct control *control, endpoint_handler *handler, void *context)
-{
-	int status = 0;
-
-	for (unsigned int count = control->kept_count; status == 0 && count > 0; count--)
-		status = handler(context, take_kept(control));
-	return status;
-}
-
 /* A failed receive is kept, too: those before it are messages. */
-static int take_completion(void *context, const struct completion *completion)
+static int take_completion(struct control *control, const struct completion *completion)
 {
-	struct control *control = context;
-
 	if (completion->kind == ENDPOINT_RECEIVE)
 		control_keep(control, completion);
 	else if (completion->wc->status != IBV_WC_SUCCESS)
@@ -320,11 +309,16 @@ static int take_completion(void *context, const struct completion *completion)
 /* Takes completions, or waits for one. */
 static int progress(struct control *control, deadline_t deadline)
 {
-	int count = endpoint_poll(&control->endpoint, take_completion, control);
+	struct completion_batch batch;
+	struct completion completion;
+	int count = endpoint_poll(&control->endpoint, &batch), status = 0;
 
-	if (count == -EIO)
+	if (count < 0)
 		return failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
-	return count == 0 ? control_sleep(control, deadline) : count < 0 ? -1 : 0;
+	while (endpoint_next_completion(&control->endpoint, &batch, &completion))
+		if (status == 0)
+			status = take_completion(control, &completion);
+	return count == 0 ? control_sleep(control, deadline) : status;
 }
 
 int control_release(struct control *control, const struct completion *completion)
@@ -373,7 +367,7 @@ static const struct completion *next_receive(struct control *control, deadline_t
 	while (control->kept_count == 0)
 		if (progress(control, deadline))
 			return NULL;
-	return take_kept(control);
+	return control_take_kept(control);
 }
 
 int control_receive_message(struct control *control, struct command *message, deadline_t deadline)

@@ -146,11 +146,11 @@ int control_sleep(struct control *control, deadline_t deadline);
 /* Records why this completion failed. Returns -1. */
 int control_completion_failed(struct control *control, const struct completion *completion);
 
-/* Keeps a completed receive for control_receive_message() or control_replay(). */
+/* Keeps a completed receive for control_receive_message() or control_take_kept(). */
 void control_keep(struct control *control, const struct completion *completion);
 
-/* Hands the receives that are kept, in their order, to a handler. Returns 0, or -1 as the handler did. */
-int control_replay(struct control *control, endpoint_handler *handler, void *context);
+/* The first of the kept_count receives that are kept; valid until the next one is kept. */
+const struct completion *control_take_kept(struct control *control);
 
 /* Posts the receive anew that completed. */
 int control_release(struct control *control, const struct completion *completion);

@@ -11,7 +11,7 @@
 #include "measure/test-run.h"
 
 /* The bandwidth test: milliseconds in each direction, and bytes of each WRITE. */
-#define BANDWIDTH_MS   2000
+#define BANDWIDTH_MS   1000
 #define BANDWIDTH_SIZE 262144
 
 /* Bytes per second that are shown at most. */

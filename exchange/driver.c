@@ -405,21 +405,18 @@ static void take_failed(struct connection *connection, const struct completion *
 		drive(connection, EVENT_FAILED);
 }
 
-static int take_completion(void *context, const struct completion *completion)
+static void take_completion(struct connection *connection, const struct completion *completion)
 {
-	struct connection *connection = context;
-
 	if (completion->kind != ENDPOINT_RECEIVE)
 		connection->last_acknowledged = deadline_now();
 	if (completion->kind == ENDPOINT_DRAIN)
-		return 0;
+		return;
 	if (completion->wc->status != IBV_WC_SUCCESS)
 		take_failed(connection, completion);
 	else if (completion->kind == ENDPOINT_RECEIVE)
 		take_receive(connection, completion);
 	else
 		take_sent(connection, completion);
-	return 0;
 }
 
 /* What the CQ thread calls. */
@@ -430,11 +427,16 @@ static int take_completion(void *context, const struct completion *completion)
  */
 bool connection_poll(struct connection *connection)
 {
+	struct endpoint *endpoint = &connection->endpoint;
+	struct completion_batch batch;
+	struct completion completion;
 	unsigned int batches = 0;
 	bool more = false;
 	int count;
 
-	while ((count = endpoint_poll(&connection->endpoint, take_completion, connection)) > 0) {
+	while ((count = endpoint_poll(endpoint, &batch)) > 0) {
+		while (endpoint_next_completion(endpoint, &batch, &completion))
+			take_completion(connection, &completion);
 		more = advance(connection);
 		if (++batches >= BATCHES && connection->life == CONNECTION_OPEN)
 			return true;

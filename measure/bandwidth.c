@@ -199,10 +199,8 @@ static int take_receive(struct perf_test *test, const struct completion *complet
 	return 0;
 }
 
-static int take(void *context, const struct completion *completion)
+static int take(struct perf_test *test, const struct completion *completion)
 {
-	struct perf_test *test = context;
-
 	if (completion->kind == ENDPOINT_RECEIVE)
 		return take_receive(test, completion);
 	if (completion->wc->status != IBV_WC_SUCCESS)
@@ -210,6 +208,28 @@ static int take(void *context, const struct completion *completion)
 	if (completion->kind == CONTROL_OPERATION)
 		take_operations(
 			test, &test->queue_pairs[completion->pair->index], completion->sends);
+	return 0;
+}
+
+/* Takes what has completed. Returns how many completions there were, or -1. */
+static int take_completed(struct perf_test *test)
+{
+	struct completion_batch batch;
+	struct completion completion;
+	int count = perf_test_poll(test, &batch), status = 0;
+
+	while (endpoint_next_completion(&test->control->endpoint, &batch, &completion))
+		if (status == 0)
+			status = take(test, &completion);
+	return status ? -1 : count;
+}
+
+/* Takes what arrived between the command and now. Returns 0 or -1. */
+static int take_kept(struct perf_test *test)
+{
+	for (unsigned int kept = test->control->kept_count; kept > 0; kept--)
+		if (take(test, control_take_kept(test->control)))
+			return -1;
 	return 0;
 }
 
@@ -261,7 +281,7 @@ static int take_completions(struct perf_test *test)
 {
 	struct test_shared *shared = test->shared;
 	uint64_t before = test->operations, now;
-	int taken = perf_test_poll(test, take);
+	int taken = take_completed(test);
 
 	if (taken <= 0)
 		return taken;
@@ -300,7 +320,7 @@ int bandwidth_run(struct perf_test *test)
 		return 0;
 	test->batch = batch_of(&test->parameters);
 	test->started = !test->server;
-	if (control_replay(test->control, take, test))
+	if (take_kept(test))
 		return -1;
 	for (;;) {
 		int done = test->started ? do_work(test) : 0, taken;

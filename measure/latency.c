@@ -41,9 +41,8 @@ void latency_prepare(struct perf_test *test)
 		offered[test->parameters.size - 1] = mark_of(UINT64_MAX);
 }
 
-static int take(void *context, const struct completion *completion)
+static int take(struct perf_test *test, const struct completion *completion)
 {
-	struct perf_test *test = context;
 	struct test_queue_pair *queue_pair = test->queue_pairs;
 	bool awaits_immediate = test->parameters.wait == TEST_EVENT && !test->parameters.reads;
 	struct notice notice;
@@ -63,6 +62,28 @@ static int take(void *context, const struct completion *completion)
 		return control_completion_failed(test->control, completion);
 	if (completion->kind == CONTROL_OPERATION)
 		queue_pair->completed += completion->sends;
+	return 0;
+}
+
+/* Takes what has completed. Returns how many completions there were, or -1. */
+static int take_completed(struct perf_test *test)
+{
+	struct completion_batch batch;
+	struct completion completion;
+	int count = perf_test_poll(test, &batch), status = 0;
+
+	while (endpoint_next_completion(&test->control->endpoint, &batch, &completion))
+		if (status == 0)
+			status = take(test, &completion);
+	return status ? -1 : count;
+}
+
+/* Takes what arrived between the command and now. Returns 0 or -1. */
+static int take_kept(struct perf_test *test)
+{
+	for (unsigned int kept = test->control->kept_count; kept > 0; kept--)
+		if (take(test, control_take_kept(test->control)))
+			return -1;
 	return 0;
 }
 
@@ -93,7 +114,7 @@ static int spin_for_data(struct perf_test *test, uint64_t number)
 	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !is_here(test, number); turn++) {
-		if (turn % TURNS_COMMAND == 0 && perf_test_poll(test, take) < 0)
+		if (turn % TURNS_COMMAND == 0 && take_completed(test) < 0)
 			return -1;
 		if (test->end_received)
 			return 0;
@@ -109,7 +130,7 @@ static int spin_for_completion(struct perf_test *test, uint64_t number)
 	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !is_complete(test, number); turn++)
-		if (perf_test_poll(test, take) < 0 ||
+		if (take_completed(test) < 0 ||
 			(turn % TURNS_CHECK == 0 && perf_test_check_idle(test, &deadline)))
 			return -1;
 	return 0;
@@ -122,7 +143,7 @@ static int sleep_until(struct perf_test *test,
 	deadline_t deadline = deadline_in(test->timeout);
 
 	while (!condition(test, number) && !test->end_received) {
-		int count = perf_test_poll(test, take);
+		int count = take_completed(test);
 
 		if (count < 0 || (count == 0 && control_sleep(test->control, deadline)))
 			return -1;
@@ -270,7 +291,7 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 	if (test->server && parameters->reads)
 		return 0;
 	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.sge);
-	if (control_replay(test->control, take, test))
+	if (take_kept(test))
 		return -1;
 	if (test->server)
 		return answer(test, &form);

@@ -214,11 +214,11 @@ int perf_test_take_receive(
 	return 0;
 }
 
-int perf_test_poll(struct perf_test *test, endpoint_handler *handler)
+int perf_test_poll(struct perf_test *test, struct completion_batch *batch)
 {
-	int count = endpoint_poll(&test->control->endpoint, handler, test);
+	int count = endpoint_poll(&test->control->endpoint, batch);
 
-	return count == -EIO
+	return count < 0
 		       ? failure_errno(&test->control->failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO)
 		       : count;
 }

@@ -99,8 +99,8 @@ uint64_t perf_test_offset(
 uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, bool server);
 
-/* Takes completions: a handler of the test. Returns how many there were, or -1. */
-int perf_test_poll(struct perf_test *test, endpoint_handler *handler);
+/* Polls the endpoint. Returns how many completions the batch has, or -1 with the failure recorded. */
+int perf_test_poll(struct perf_test *test, struct completion_batch *batch);
 
 /* Records that the peer has sent what means nothing now. */
 int perf_test_unexpected(struct perf_test *test);

@@ -240,30 +240,6 @@ bool queue_pair_is_unacknowledged(const struct queue_pair *pair)
 	return pair->last_signaled > pair->sends_completed;
 }
 
-/* Keeps account of one completion, and describes it. */
-static struct completion describe(struct endpoint *endpoint, struct ibv_wc *wc)
-{
-	struct queue_pair *pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
-	struct completion completion = {
-		.wc = wc,
-		.pair = pair,
-		.kind = WR_KIND(wc->wr_id),
-		.number = WR_NUMBER(wc->wr_id),
-	};
-
-	if (completion.kind == ENDPOINT_RECEIVE) {
-		/* Soft-RoCE's status for a message that is longer than the receive. */
-		if (wc->status == IBV_WC_LOC_QP_OP_ERR)
-			wc->status = IBV_WC_LOC_LEN_ERR;
-		pair->receives_posted--;
-		completion.data = pair->slots + completion.number * pair->slot_size;
-	} else {
-		completion.sends = completion.number + 1 - pair->sends_completed;
-		pair->sends_completed = completion.number + 1;
-	}
-	return completion;
-}
-
 bool completion_is_refusal(const struct completion *completion)
 {
 	enum ibv_wc_status status = completion->wc->status;
@@ -273,21 +249,42 @@ bool completion_is_refusal(const struct completion *completion)
 		       status == IBV_WC_REM_OP_ERR);
 }
 
-int endpoint_poll(struct endpoint *endpoint, endpoint_handler *handler, void *context)
+int endpoint_poll(struct endpoint *endpoint, struct completion_batch *batch)
 {
-	struct ibv_wc wcs[ENDPOINT_BATCH];
-	int count = ibv_poll_cq(endpoint->cq, ENDPOINT_BATCH, wcs);
-	int stopped = 0;
+	int count = ibv_poll_cq(endpoint->cq, ENDPOINT_BATCH, batch->wcs);
 
-	if (count < 0)
-		return -EIO;
-	for (int i = 0; i < count; i++) {
-		struct completion completion = describe(endpoint, &wcs[i]);
+	batch->count = count > 0 ? count : 0;
+	batch->next = 0;
+	return count < 0 ? -EIO : count;
+}
 
-		if (!stopped)
-			stopped = handler(context, &completion);
+bool endpoint_next_completion(
+	struct endpoint *endpoint, struct completion_batch *batch, struct completion *completion)
+{
+	struct ibv_wc *wc = &batch->wcs[batch->next];
+	struct queue_pair *pair;
+
+	if (batch->next == batch->count)
+		return false;
+	batch->next++;
+	pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
+	*completion = (struct completion){
+		.wc = wc,
+		.pair = pair,
+		.kind = WR_KIND(wc->wr_id),
+		.number = WR_NUMBER(wc->wr_id),
+	};
+	if (completion->kind == ENDPOINT_RECEIVE) {
+		/* Soft-RoCE's status for a message that is longer than the receive. */
+		if (wc->status == IBV_WC_LOC_QP_OP_ERR)
+			wc->status = IBV_WC_LOC_LEN_ERR;
+		pair->receives_posted--;
+		completion->data = pair->slots + completion->number * pair->slot_size;
+	} else {
+		completion->sends = completion->number + 1 - pair->sends_completed;
+		pair->sends_completed = completion->number + 1;
 	}
-	return stopped ? -1 : count;
+	return true;
 }
 
 int endpoint_arm(struct endpoint *endpoint)
@@ -360,24 +357,21 @@ bool endpoint_is_drained(struct endpoint *endpoint)
 	return false; /* the receives come back by themselves */
 }
 
-static int ignore_completion(void *context, const struct completion *completion)
-{
-	(void)context;
-	(void)completion;
-	return 0;
-}
-
 void endpoint_drain(
 	struct endpoint *endpoint, struct ibv_comp_channel *channel, deadline_t deadline)
 {
 	struct pollfd waiting = {.fd = channel->fd, .events = POLLIN};
+	struct completion_batch batch;
+	struct completion completion;
 	int count = 0, ignored;
 
 	endpoint_flush(endpoint);
 	while (count >= 0 && !endpoint_is_drained(endpoint) && deadline_left(deadline) > 0) {
 		while (endpoint_take_event(channel, &ignored))
 			;
-		count = endpoint_poll(endpoint, ignore_completion, NULL);
+		count = endpoint_poll(endpoint, &batch);
+		while (endpoint_next_completion(endpoint, &batch, &completion))
+			;
 		if (count == 0 && endpoint->armed)
 			poll(&waiting, 1, deadline_left(deadline));
 		else if (count == 0)

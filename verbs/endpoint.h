@@ -64,9 +64,14 @@ struct endpoint {
 	unsigned int pair_count;  /* that there is memory for */
 };
 
-/* One completion, as endpoint_poll() hands it out. */
+/* Completions that were taken with one call; endpoint_next_completion() describes each. */
+struct completion_batch {
+	struct ibv_wc wcs[ENDPOINT_BATCH];
+	int count, next;
+};
+
 struct completion {
-	const struct ibv_wc *wc;
+	const struct ibv_wc *wc; /* in its batch */
 	struct queue_pair *pair;
 	unsigned int kind;   /* the caller's, ENDPOINT_RECEIVE or ENDPOINT_DRAIN */
 	uint64_t number;     /* of a send: its number; of a receive: its slot */
@@ -79,9 +84,6 @@ struct completion {
  * is freed before its connection, because the program ended.
  */
 bool completion_is_refusal(const struct completion *completion);
-
-/* Takes one completion. Returns 0, or -1 to stop with the failure recorded by the caller. */
-typedef int endpoint_handler(void *context, const struct completion *completion);
 
 /*
  * Sets the ACK timeout of an id that is bound to a device, and makes protection domain, completion
@@ -128,10 +130,17 @@ uint64_t queue_pair_capacity(const struct queue_pair *pair, uint64_t reserved);
 bool queue_pair_is_unacknowledged(const struct queue_pair *pair);
 
 /*
- * Takes what has completed, at most ENDPOINT_BATCH, and hands each to the handler. Returns how many
- * there were, -1 if the handler stopped, or -EIO if the queue is broken. ibv_poll_cq(3).
+ * Takes what has completed, at most ENDPOINT_BATCH. Returns how many there are, or -EIO if the queue is
+ * broken, and then the batch is empty. ibv_poll_cq(3).
  */
-int endpoint_poll(struct endpoint *endpoint, endpoint_handler *handler, void *context);
+int endpoint_poll(struct endpoint *endpoint, struct completion_batch *batch);
+
+/*
+ * The next completion of a batch. Its slots in the queues are free from now on, not before. Returns
+ * false after the last one. To be called until then, or the endpoint would never be drained.
+ */
+bool endpoint_next_completion(
+	struct endpoint *endpoint, struct completion_batch *batch, struct completion *completion);
 
 /*
  * Asks for one event at the next completion. What completed before raises none: poll once more
