@@ -219,8 +219,7 @@ static int set_up(struct client *client, char greeting[64])
 
 	client->output = startup_output("rdma-client", options);
 	snprintf(greeting, 64, "message from active/client side with pid %d", (int)getpid());
-	exchange_settings_init(
-		&client->settings, options, &client->output, &client->wakeups, greeting);
+	settings_init(&client->settings, options, &client->output, &client->wakeups, greeting);
 	client->settings.active = true;
 	meter_init(&client->meter, options);
 	startup_server_name(options, client->peer);
@@ -264,10 +263,12 @@ static int connect_to_server(struct client *client, struct event_copy *reply)
 	dial->stop_fd = signals_open();
 	if (dial->stop_fd < 0)
 		return failure_errno(&client->failure, PHASE_OPEN, "signalfd", -dial->stop_fd);
-	if (dial_until_served(dial, dial_server, reply) == 0)
-		return 0;
-	client->failure = dial->failure;
-	return -1;
+	while (dial_server(dial, reply))
+		if (!dial_wait_for_slot(dial)) {
+			client->failure = dial->failure;
+			return -1;
+		}
+	return 0;
 }
 
 /* Lets the CQ thread exchange the data, and learns how that ended. */
@@ -317,7 +318,7 @@ static enum exit_status run(struct client *client)
 {
 	struct event_copy reply;
 
-	if (exchange_settings_prepare(&client->settings))
+	if (settings_prepare(&client->settings))
 		return STATUS_FAILED;
 	if (connect_to_server(client, &reply) == 0) {
 		exchange(client, &reply);
@@ -332,7 +333,7 @@ static void tear_down(struct client *client)
 {
 	free_connection(client);
 	server_addresses_free(&client->dial.server);
-	exchange_settings_end(&client->settings);
+	settings_end(&client->settings);
 	wakeup_queue_close(&client->wakeups);
 	if (client->dial.stop_fd >= 0)
 		close(client->dial.stop_fd);

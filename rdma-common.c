@@ -18,8 +18,11 @@
 #include <string.h>
 
 #include "base/signals.h"
+#include "base/worker.h"
+#include "cli/startup.h"
 #include "exchange/internal.h"
 #include "rdma-common.h"
+#include "stream/source.h"
 
 /* The least time between two checks for idle connections, and the most, in milliseconds. */
 #define CHECK_MIN 20
@@ -71,6 +74,8 @@ static void update(struct device_context *context, struct connection *connection
 		TAILQ_INSERT_TAIL(&context->watched, connection, next_watched);
 		context->next_check = deadline_in(CHECK_MIN);
 	}
+	if (connection->cause_due && connection->cause_due < context->next_check)
+		context->next_check = connection->cause_due;
 }
 
 /* Lets go of the connection: from here on this thread does not touch it. */
@@ -293,4 +298,53 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 		take_cm_events(loop);
 	if (waiting[2].revents && signals_read(loop->signals))
 		loop->take_signal(loop->user);
+}
+
+/* Settings. */
+
+void settings_init(struct exchange_settings *settings, const struct options *options,
+	const struct output *output, struct wakeup_queue *wakeups, const char *greeting)
+{
+	*settings = (struct exchange_settings){
+		.output = output,
+		.wakeups = wakeups,
+		.message = options->message ? options->message : greeting,
+		.input = options->input,
+		.output_file = {.output = options->output, .force = options->force},
+		.buffer = options->buffer,
+		.chunk = options->chunk,
+		.depth = options->depth,
+		.timeout = options->timeout,
+		.secret_file = options->secret_file,
+		.handshake_timeout = options->handshake_timeout,
+		.max_size = options->max_size,
+	};
+	settings->message_size = strlen(settings->message) + 1;
+}
+
+int settings_prepare(struct exchange_settings *settings)
+{
+	char why[WORKER_WHY_SIZE];
+	struct source *source;
+
+	if (startup_secret(&settings->secret, settings->secret_file, settings->output))
+		return -1;
+	if (settings->input && !output_file_is_shared(settings->input)) {
+		if (source_open(&source, settings->input, NULL, 0, why)) {
+			output_error(settings->output, "%s", why);
+			return -1;
+		}
+		source_close(source);
+	}
+	if (settings->output_file.output && output_file_check(&settings->output_file, why)) {
+		output_error(settings->output, "%s", why);
+		return -1;
+	}
+	return 0;
+}
+
+void settings_end(struct exchange_settings *settings)
+{
+	secret_free(settings->secret);
+	settings->secret = NULL;
 }

@@ -1,6 +1,6 @@
 /*
  * What server and client share: the context of an RDMA device with the thread that polls its
- * completions, and the main thread's loop.
+ * completions, the main thread's loop, and the settings of all exchanges.
  */
 #ifndef RDMA_COMMON_H
 #define RDMA_COMMON_H
@@ -10,6 +10,7 @@
 #include "base/address.h"
 #include "base/failure.h"
 #include "base/wakeup-queue.h"
+#include "cli/options.h"
 #include "exchange/connection.h"
 #include "exchange/settings.h"
 #include "verbs/cm.h"
@@ -53,5 +54,22 @@ struct main_loop {
  * more come. Main thread. poll(2).
  */
 void main_loop_turn(struct main_loop *loop, int milliseconds);
+
+/*
+ * Makes the settings of the options, with this text if they have neither message nor input. Main thread, as
+ * all functions here.
+ */
+void settings_init(struct exchange_settings *settings, const struct options *options,
+	const struct output *output, struct wakeup_queue *wakeups, const char *greeting);
+
+/*
+ * Reads the secret, and checks that the input can be read and the output be written, before any peer
+ * is involved. What is shared is not opened: the process at its other end would take that for its use.
+ * Returns 0, or -1 having said why not. Input and output may still fail later.
+ */
+int settings_prepare(struct exchange_settings *settings);
+
+/* Frees the secret. All connections are gone. */
+void settings_end(struct exchange_settings *settings);
 
 #endif

@@ -80,7 +80,7 @@ static int set_up(struct server *server, char greeting[64])
 	service->options = options;
 	service->output = &server->output;
 	service_init(service);
-	exchange_settings_init(
+	settings_init(
 		&service->settings, options, &server->output, &service->wakeups, greeting);
 	meter_init(&server->meter, options);
 	service->wakeups.eventfd = -1;
@@ -172,7 +172,7 @@ static enum exit_status run(struct server *server)
 
 	if (options->port_file)
 		port_file_remove(options->port_file);
-	if (exchange_settings_prepare(&service->settings))
+	if (settings_prepare(&service->settings))
 		return STATUS_FAILED;
 	if (start_listening(server, &failure)) {
 		output_failure(&server->output, &failure, listen_name(options));
@@ -191,7 +191,7 @@ static void tear_down(struct server *server)
 	service_free(&server->service);
 	if (server->service.channel)
 		rdma_destroy_event_channel(server->service.channel);
-	exchange_settings_end(&server->service.settings);
+	settings_end(&server->service.settings);
 	wakeup_queue_close(&server->service.wakeups);
 	if (server->loop.signals >= 0)
 		close(server->loop.signals);

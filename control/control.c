@@ -18,9 +18,6 @@
 /* How long the device may take to give back what is posted, in milliseconds. */
 #define DRAIN_MS 1000
 
-/* How long a connection may outlive the memory of a program that ends, in milliseconds. */
-#define GOODBYE_MS 2000
-
 /* The region of messages: one that we send, the slots of the first queue pair, then notices: for each pair those that it sends, and its slots. */
 #define SLOTS_OFFSET   ((size_t)COMMAND_MAX)
 #define NOTICES_OFFSET (SLOTS_OFFSET + (size_t)CONTROL_RECEIVES * COMMAND_MAX)
@@ -247,12 +244,16 @@ int control_sleep(struct control *control, deadline_t deadline)
  */
 static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_status refusal)
 {
-	struct pollfd waiting = {.fd = control->events->fd, .events = POLLIN};
-	deadline_t deadline = deadline_in(GOODBYE_MS);
+	struct pollfd waiting[] = {
+		{.fd = control->events->fd, .events = POLLIN},
+		{.fd = control->stop_fd, .events = POLLIN},
+	};
+	deadline_t deadline = deadline_in(DISCONNECT_AFTER_REFUSAL_MS);
 	struct failure *failure = &control->failure;
 	size_t used;
 
-	while (!failure_is_set(failure) && poll(&waiting, 1, deadline_left(deadline)) > 0)
+	while (!failure_is_set(failure) && poll(waiting, 2, deadline_left(deadline)) > 0 &&
+		!waiting[1].revents)
 		take_events(control);
 	if (!failure_is_set(failure))
 		return 0;

@@ -18,8 +18,8 @@
 #include "exchange/movers.h"
 #include "exchange/stream.h"
 
-/* How long after it refused an access the peer may take to disconnect, in milliseconds. */
-#define DISCONNECT_AFTER_REFUSAL_MS 1000
+/* How long the cause of a flush may take to be known: longer than a peer waits that was refused. */
+#define CAUSE_OF_FLUSH_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
 
 /* Batches of completions before it is another connection's turn. */
 #define BATCHES 16
@@ -196,7 +196,7 @@ static enum exchange_event move_streams(struct connection *connection)
 {
 	enum exchange_event event;
 
-	if (!connection->streaming || connection->exchange.ended || connection->refused ||
+	if (!connection->streaming || connection->exchange.ended || connection->cause_due ||
 		connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
 	/* Credit first: it must not wait in the send queue behind all that can be moved now. */
@@ -385,22 +385,34 @@ static void take_sent(struct connection *connection, const struct completion *co
 }
 
 /*
- * When a program ends, its memory goes before its connection. So a refusal waits a moment for the
- * peer's disconnect, which would be the cause, before it counts as the failure.
+ * How long rdmacm may take to report what a failed completion is the effect of; 0: it tells its cause
+ * itself. A refusal may come from a peer that ended, whose disconnect follows. A flush has a cause that
+ * somebody else knows: rdmacm, or a peer whose access our device has refused, and which disconnects
+ * when it has waited in vain itself. A program of the tutorial waits for nothing.
  */
+static int cause_delay(const struct connection *connection, const struct completion *completion)
+{
+	if (failure_is_set(&connection->failure) || connection->exchange.ended ||
+		!connection->running || !connection->exchange.rules->hello)
+		return 0;
+	if (completion_is_refusal(completion))
+		return DISCONNECT_AFTER_REFUSAL_MS;
+	return completion->wc->status == IBV_WC_WR_FLUSH_ERR ? CAUSE_OF_FLUSH_MS : 0;
+}
+
 static void take_failed(struct connection *connection, const struct completion *completion)
 {
-	int status = (int)completion->wc->status;
+	int status = (int)completion->wc->status, delay = cause_delay(connection, completion);
 
-	if (connection->refused)
-		return; /* what follows from the refusal */
+	if (connection->cause_due && !connection->exchange.ended)
+		return; /* an effect of the same cause */
 	/* Soft-RoCE's status for a WRITE with immediate data, which takes a receive, to other memory. */
 	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
 			"ibv_poll_cq", "it wrote where our memory does not allow it");
 	connection_record_completion(connection, status, operations[completion->kind].name);
-	if (completion_is_refusal(completion))
-		connection->refused = deadline_in(DISCONNECT_AFTER_REFUSAL_MS);
+	if (delay > 0)
+		connection->cause_due = deadline_in(delay);
 	else
 		drive(connection, EVENT_FAILED);
 }
@@ -468,8 +480,14 @@ void connection_arm(struct connection *connection)
 
 deadline_t connection_check_idle(struct connection *connection, deadline_t now)
 {
-	deadline_t again;
+	deadline_t again = now;
 
+	if (connection->cause_due > now)
+		return connection->cause_due;
+	if (connection->cause_due) {
+		connection->cause_due = 0;
+		drive(connection, EVENT_FAILED);
+	}
 	drive(connection, idle_check(connection, now, &again));
 	return again;
 }
@@ -518,17 +536,17 @@ static bool is_flush(const struct failure *failure)
 	return failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_WR_FLUSH_ERR;
 }
 
-/* True of a failure that is only the effect of what rdmacm reports. */
-static bool is_effect(const struct connection *connection)
+/* True if the failure is only an effect of what rdmacm has reported in time. */
+static bool is_explained(const struct connection *connection)
 {
-	return failure_is_set(&connection->reason) &&
-	       (is_flush(&connection->failure) || connection->refused);
+	if (is_flush(&connection->failure))
+		return failure_is_set(&connection->reason);
+	return connection->cause_due && connection->reason.kind == FAILURE_GONE;
 }
 
 /* Adds to the evidence what the exchange was waiting for, where that is all there is to say. */
-static void add_what_was_awaited(struct connection *connection)
+static void add_what_was_awaited(struct failure *failure, const struct exchange *exchange)
 {
-	struct failure *failure = &connection->failure;
 	const char *how;
 
 	if (*failure->evidence != '\0' && !is_flush(failure))
@@ -541,19 +559,30 @@ static void add_what_was_awaited(struct connection *connection)
 		how = "while we waited for";
 	else
 		return;
-	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s%s", how,
-		exchange_awaits(&connection->exchange),
-		connection->refused ? ", right after it had refused an access" : "");
+	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s", how,
+		exchange_awaits(exchange));
+}
+
+/* The disconnect came right after the device had refused an access: the evidence keeps that. */
+static void add_refusal(struct failure *failure, const struct failure *refusal)
+{
+	size_t used = strlen(failure->evidence);
+
+	snprintf(failure->evidence + used, sizeof(failure->evidence) - used, ", after %s: %s",
+		explain_name(FAILURE_COMPLETION, refusal->code), refusal->evidence);
 }
 
 /* Turns what is known at the end into the one outcome. */
 static void decide(struct connection *connection)
 {
-	struct failure *outcome = &connection->failure;
-	bool complete = exchange_complete(&connection->exchange);
+	struct failure *outcome = &connection->failure, effect = {0};
+	const struct exchange *exchange = &connection->exchange;
+	bool complete = exchange_complete(exchange);
 
+	if (is_explained(connection))
+		effect = *outcome;
 	/* When all was said, that our last message was not acknowledged matters no more. */
-	if (is_effect(connection) || (complete && outcome->kind == FAILURE_COMPLETION))
+	if (failure_is_set(&effect) || (complete && outcome->kind == FAILURE_COMPLETION))
 		*outcome = (struct failure){0};
 	if (failure_is_set(outcome) && !is_flush(outcome))
 		return;
@@ -561,7 +590,9 @@ static void decide(struct connection *connection)
 		*outcome = connection->reason;
 	if (!complete)
 		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
-	add_what_was_awaited(connection);
+	add_what_was_awaited(outcome, exchange);
+	if (failure_is_set(outcome) && failure_is_set(&effect) && !is_flush(&effect))
+		add_refusal(outcome, &effect);
 }
 
 void connection_release(struct connection *connection)

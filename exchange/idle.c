@@ -41,15 +41,7 @@ enum exchange_event idle_check(struct connection *connection, deadline_t now, de
 	int64_t interval = (theirs && theirs < ours ? theirs : ours) / KEEPALIVES;
 	bool over = is_over(connection);
 
-	if (connection->refused && now < connection->refused) {
-		*again = connection->refused;
-		return EVENT_NONE;
-	}
 	*again = now + ABORT_MS;
-	if (connection->refused) {
-		connection->refused = 0;
-		return EVENT_FAILED;
-	}
 	if (connection->exchange.ended)
 		return connection->exchange.sent == SENDING_ABORT &&
 				       now - connection->aborted >= ABORT_MS

@@ -130,14 +130,14 @@ struct connection {
 	struct mark *marks;            /* by number of send */
 	bool sink_knows_end;           /* of the peer's stream */
 	bool damaged;                  /* the peer's data did not match its digest */
-	deadline_t refused; /* until when a disconnect explains a refused WRITE or READ; 0: not */
-	deadline_t last_receive;      /* when the peer last sent something */
-	deadline_t last_send;         /* when we last did */
-	deadline_t last_acknowledged; /* when a signaled send was, or the next was posted */
-	deadline_t aborted;           /* when we did, 0: we did not */
-	deadline_t stream_start;      /* 0: not yet */
-	deadline_t exchange_end;      /* 0: not complete */
-	struct failure failure;       /* the first of the CQ thread; at the end, the outcome */
+	deadline_t cause_due;          /* until when rdmacm may explain `failure`; 0: no longer */
+	deadline_t last_receive;       /* when the peer last sent something */
+	deadline_t last_send;          /* when we last did */
+	deadline_t last_acknowledged;  /* when a signaled send was, or the next was posted */
+	deadline_t aborted;            /* when we did, 0: we did not */
+	deadline_t stream_start;       /* 0: not yet */
+	deadline_t exchange_end;       /* 0: not complete */
+	struct failure failure;        /* the first of the CQ thread; at the end, the outcome */
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* for any thread to read */
 	uint64_t progress;                               /* grows with whatever moves */
 	atomic_int_fast64_t last_progress;               /* when it last did: deadline_now() */

@@ -53,13 +53,13 @@ enum exchange_event connection_send(struct connection *connection, enum operatio
 {
 	uint8_t bytes[MESSAGE_MAX], *slot = control_send(connection, operation);
 	size_t size = message_encode(message, bytes);
-	struct ibv_sge piece = {
+	struct ibv_sge sge = {
 		.addr = (uintptr_t)slot,
 		.length = (uint32_t)size,
 		.lkey = connection->control.mr->lkey,
 	};
 	struct ibv_send_wr request = {
-		.sg_list = &piece,
+		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
 		.send_flags = flags,

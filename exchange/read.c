@@ -21,13 +21,13 @@ static enum exchange_event read_chunk(struct connection *connection, size_t size
 {
 	const struct message *peer = &connection->peer_mr;
 	uint64_t to = connection->receiver.requested, from = to - size;
-	struct ibv_sge piece = {
+	struct ibv_sge sge = {
 		.addr = (uintptr_t)ring_at(&connection->incoming_ring, from),
 		.length = (uint32_t)size,
 		.lkey = connection->incoming.mr->lkey,
 	};
 	struct ibv_send_wr request = {
-		.sg_list = &piece,
+		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_RDMA_READ,
 		.send_flags = signal ? IBV_SEND_SIGNALED : 0,

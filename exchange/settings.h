@@ -12,7 +12,6 @@
 #include "base/failure.h"
 #include "base/output.h"
 #include "base/wakeup-queue.h"
-#include "cli/options.h"
 #include "protocol/hello.h"
 #include "protocol/mode.h"
 #include "protocol/secret.h"
@@ -52,22 +51,5 @@ enum connection_event {
 	CONNECTION_HANDSHAKE_DONE = 1 << 3, /* passive side: the peer's MSG_MR arrived */
 	CONNECTION_AUTHENTICATED = 1 << 4,  /* the peer has proved that it holds our secret */
 };
-
-/*
- * Makes the settings of the options, with this text if they have neither message nor input. Main thread, as
- * all functions here.
- */
-void exchange_settings_init(struct exchange_settings *settings, const struct options *options,
-	const struct output *output, struct wakeup_queue *wakeups, const char *greeting);
-
-/*
- * Reads the secret, and checks that the input can be read and the output be written, before any peer
- * is involved. What is shared is not opened: the process at its other end would take that for its use.
- * Returns 0, or -1 having said why not. Input and output may still fail later.
- */
-int exchange_settings_prepare(struct exchange_settings *settings);
-
-/* Frees the secret. All connections are gone. */
-void exchange_settings_end(struct exchange_settings *settings);
 
 #endif

@@ -13,13 +13,13 @@ static enum exchange_event write_chunk(struct connection *connection, size_t siz
 	const struct message *peer = &connection->peer_mr;
 	uint64_t to = connection->sender.written, from = to - size;
 	bool immediate = connection->device->traits->immediate;
-	struct ibv_sge piece = {
+	struct ibv_sge sge = {
 		.addr = (uintptr_t)ring_at(&connection->outgoing_ring, from),
 		.length = (uint32_t)size,
 		.lkey = connection->outgoing.mr->lkey,
 	};
 	struct ibv_send_wr request = {
-		.sg_list = &piece,
+		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = announce && immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
 		/* The completion gives the space back to the source. */

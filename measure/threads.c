@@ -62,29 +62,28 @@ static void disconnect_all(struct test_threads *threads)
 }
 
 /* Connects a thread: the first to any of the server's addresses, the others to the same one. */
-static int connect_member(struct test_thread *member, struct dial *dial, struct event_copy *reply)
+static int connect_member(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
+	struct dial *dial = &threads->dial;
+	struct event_copy reply;
 
 	dial->user = &member->control;
-	if (member == threads->members ? dial_server(dial, reply) : dial_address(dial, reply))
+	if (member == threads->members ? dial_server(dial, &reply) : dial_address(dial, &reply))
 		return -1;
-	if (control_client_admission(&member->control, reply, dial->deadline))
+	if (control_client_admission(&member->control, &reply, dial->deadline))
 		return test_threads_failed(threads, &member->control);
 	return 0;
 }
 
 /*
- * For the dial. No thread keeps its connection while another one waits for a slot: two clients would
- * wait for each other.
+ * No thread keeps its connection while another one waits for a slot: two clients would wait for each
+ * other.
  */
-static int connect_all(struct dial *dial, struct event_copy *reply)
+static int connect_all(struct test_threads *threads)
 {
-	struct test_threads *threads =
-		(struct test_threads *)((char *)dial - offsetof(struct test_threads, dial));
-
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
-		if (connect_member(&threads->members[i], dial, reply)) {
+		if (connect_member(&threads->members[i])) {
 			disconnect_all(threads);
 			return -1;
 		}
@@ -95,7 +94,6 @@ int test_threads_connect(struct test_threads *threads)
 {
 	const struct options *options = threads->options;
 	struct dial *dial = &threads->dial;
-	struct event_copy reply;
 
 	dial->deadline = deadline_in(options->timeout);
 	if (server_addresses_find(
@@ -114,11 +112,14 @@ int test_threads_connect(struct test_threads *threads)
 		.secret = threads->secret,
 		.stop_fd = dial->stop_fd,
 	};
-	if (dial_until_served(dial, connect_all, &reply) == 0)
-		return 0;
-	if (!failure_is_set(&threads->failure)) /* else it failed after the server had accepted */
-		threads->failure = dial->failure;
-	return -1;
+	while (connect_all(threads))
+		if (!dial_wait_for_slot(dial)) {
+			if (!failure_is_set(
+				    &threads->failure)) /* else after the server had accepted */
+				threads->failure = dial->failure;
+			return -1;
+		}
+	return 0;
 }
 
 /* Not every device can do everything. */

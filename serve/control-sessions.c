@@ -3,7 +3,6 @@
  * then to the main thread, which joins the thread and frees the session.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -344,18 +343,19 @@ static void ended(void *about)
 static int start(struct control_session *session, const struct rdma_cm_event *request)
 {
 	struct rdma_cm_id *id = request->id;
-	struct rdma_event_channel *before = id->channel, *events = rdma_create_event_channel();
-	int error;
+	struct rdma_event_channel *before = id->channel, *events;
+	int error = channel_create(&events);
 
-	if (!events)
-		return -errno;
-	error = fcntl(events->fd, F_SETFL, O_NONBLOCK) || rdma_migrate_id(id, events) ? -errno : 0;
 	if (error)
+		return error;
+	if (rdma_migrate_id(id, events)) {
+		error = -errno;
 		goto destroy_channel;
+	}
 	control_init(&session->control, events, id, rdma_get_peer_addr(id),
 		session->settings->secret, SECRET_SERVER);
 	handshake_receive_hello(&session->control.handshake, request->param.conn.private_data);
-	error = worker_start(&session->worker, "diagnosis", serve, session, &session->listener);
+	error = worker_start(&session->worker, "control", serve, session, &session->listener);
 	if (!error)
 		return 0;
 	worker_join(&session->worker);

@@ -59,21 +59,31 @@ void failure_from_event(struct failure *failure, const struct rdma_cm_event *eve
 		failure_errno(failure, phase, name, abs(event->status));
 }
 
+int channel_create(struct rdma_event_channel **result)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	int error;
+
+	if (!channel)
+		return -errno;
+	if (fcntl(channel->fd, F_SETFL, O_NONBLOCK)) {
+		error = -errno;
+		rdma_destroy_event_channel(channel);
+		return error;
+	}
+	*result = channel;
+	return 0;
+}
+
 struct rdma_event_channel *channel_open(struct failure *failure)
 {
 	struct rdma_event_channel *channel;
 	char evidence[sizeof(failure->evidence)];
 	enum readiness lacking;
-	int error;
+	int error = -channel_create(&channel);
 
-	channel = rdma_create_event_channel();
-	error = errno;
-	if (channel && fcntl(channel->fd, F_SETFL, O_NONBLOCK) == 0)
+	if (!error)
 		return channel;
-	if (channel) {
-		error = errno;
-		rdma_destroy_event_channel(channel);
-	}
 	/* Without a free descriptor the library, and we below, would see no devices. */
 	if (fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0) < 0 && errno == EMFILE)
 		error = EMFILE;

@@ -21,7 +21,10 @@
 #define TRANSPORT_RETRIES     7
 #define TRANSPORT_RNR_RETRIES 7
 
-/* Opens the event channel, non-blocking, or records why this host cannot. rdma_create_event_channel(3). */
+/* Makes an event channel, non-blocking. Returns 0 or -errno. rdma_create_event_channel(3). */
+int channel_create(struct rdma_event_channel **channel);
+
+/* Makes the first one of a program, or records why this host cannot. rdma_create_event_channel(3). */
 struct rdma_event_channel *channel_open(struct failure *failure);
 
 /* An event that outlives its acknowledgement, with its private data. */

@@ -217,12 +217,3 @@ bool dial_wait_for_slot(struct dial *dial)
 	poll(&stop, 1, RETRY_WHEN_FULL_MS);
 	return true;
 }
-
-int dial_until_served(struct dial *dial,
-	int (*attempt)(struct dial *dial, struct event_copy *reply), struct event_copy *reply)
-{
-	while (attempt(dial, reply))
-		if (!dial_wait_for_slot(dial))
-			return -1;
-	return 0;
-}

@@ -51,13 +51,6 @@ struct dial {
  */
 int dial_server(struct dial *dial, struct event_copy *reply);
 
-/*
- * Makes an attempt, dial_server() or one of the user's own, until it succeeds; while it fails because the
- * server is full, waits and repeats it.
- */
-int dial_until_served(struct dial *dial,
-	int (*attempt)(struct dial *dial, struct event_copy *reply), struct event_copy *reply);
-
 /* Makes one attempt, at the address that is being tried. */
 int dial_address(struct dial *dial, struct event_copy *reply);
 

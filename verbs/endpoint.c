@@ -245,8 +245,7 @@ bool completion_is_refusal(const struct completion *completion)
 	enum ibv_wc_status status = completion->wc->status;
 
 	return completion->kind != ENDPOINT_RECEIVE &&
-	       (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
-		       status == IBV_WC_REM_OP_ERR);
+	       (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_OP_ERR);
 }
 
 int endpoint_poll(struct endpoint *endpoint, struct completion_batch *batch)

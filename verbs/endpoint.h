@@ -80,9 +80,11 @@ struct completion {
 };
 
 /*
- * True if the peer's device refused the work request: the access itself, or, as a program's memory
- * is freed before its connection, because the program ended.
+ * True if the peer's device refused the work request for a reason that may be the end of its program,
+ * whose memory is freed before its connection. Then its disconnect follows within
+ * DISCONNECT_AFTER_REFUSAL_MS.
  */
+#define DISCONNECT_AFTER_REFUSAL_MS 1000
 bool completion_is_refusal(const struct completion *completion);
 
 /*
