@@ -214,23 +214,13 @@ static int take(struct perf_test *test, const struct completion *completion)
 /* Takes what has completed. Returns how many completions there were, or -1. */
 static int take_completed(struct perf_test *test)
 {
-	struct completion_batch batch;
 	struct completion completion;
-	int count = perf_test_poll(test, &batch), status = 0;
+	int count = perf_test_poll(test), status = 0;
 
-	while (endpoint_next_completion(&test->control->endpoint, &batch, &completion))
+	while (perf_test_next_completion(test, &completion))
 		if (status == 0)
 			status = take(test, &completion);
 	return status ? -1 : count;
-}
-
-/* Takes what arrived between the command and now. Returns 0 or -1. */
-static int take_kept(struct perf_test *test)
-{
-	for (unsigned int kept = test->control->kept_count; kept > 0; kept--)
-		if (take(test, control_take_kept(test->control)))
-			return -1;
-	return 0;
 }
 
 /* True if this queue pair has nothing more to do. */
@@ -320,8 +310,6 @@ int bandwidth_run(struct perf_test *test)
 		return 0;
 	test->batch = batch_of(&test->parameters);
 	test->started = !test->server;
-	if (take_kept(test))
-		return -1;
 	for (;;) {
 		int done = test->started ? do_work(test) : 0, taken;
 

@@ -68,23 +68,13 @@ static int take(struct perf_test *test, const struct completion *completion)
 /* Takes what has completed. Returns how many completions there were, or -1. */
 static int take_completed(struct perf_test *test)
 {
-	struct completion_batch batch;
 	struct completion completion;
-	int count = perf_test_poll(test, &batch), status = 0;
+	int count = perf_test_poll(test), status = 0;
 
-	while (endpoint_next_completion(&test->control->endpoint, &batch, &completion))
+	while (perf_test_next_completion(test, &completion))
 		if (status == 0)
 			status = take(test, &completion);
 	return status ? -1 : count;
-}
-
-/* Takes what arrived between the command and now. Returns 0 or -1. */
-static int take_kept(struct perf_test *test)
-{
-	for (unsigned int kept = test->control->kept_count; kept > 0; kept--)
-		if (take(test, control_take_kept(test->control)))
-			return -1;
-	return 0;
 }
 
 /* True if the last byte is that of the peer's WRITE of that number. */
@@ -291,8 +281,6 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 	if (test->server && parameters->reads)
 		return 0;
 	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.sge);
-	if (take_kept(test))
-		return -1;
 	if (test->server)
 		return answer(test, &form);
 	while (!test->stopped) {

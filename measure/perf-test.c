@@ -214,11 +214,21 @@ int perf_test_take_receive(
 	return 0;
 }
 
-int perf_test_poll(struct perf_test *test, struct completion_batch *batch)
+int perf_test_poll(struct perf_test *test)
 {
-	int count = endpoint_poll(&test->control->endpoint, batch);
+	int count = endpoint_poll(&test->control->endpoint, &test->polled);
 
 	return count < 0
 		       ? failure_errno(&test->control->failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO)
-		       : count;
+		       : count + (int)test->kept;
+}
+
+bool perf_test_next_completion(struct perf_test *test, struct completion *completion)
+{
+	if (test->kept == 0)
+		return endpoint_next_completion(
+			&test->control->endpoint, &test->polled, completion);
+	test->kept--;
+	*completion = *control_take_kept(test->control);
+	return true;
 }

@@ -66,6 +66,8 @@ struct perf_test {
 	uint64_t next_check; /* when to check whether to stop, however busy we are */
 	int64_t timeout;     /* milliseconds that the peer may be silent */
 	struct test_shared *shared;
+	unsigned int kept;              /* receives that came before, and are not taken yet */
+	struct completion_batch polled; /* completions, likewise */
 };
 
 /*
@@ -99,8 +101,14 @@ uint64_t perf_test_offset(
 uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, bool server);
 
-/* Polls the endpoint. Returns how many completions the batch has, or -1 with the failure recorded. */
-int perf_test_poll(struct perf_test *test, struct completion_batch *batch);
+/*
+ * Polls the endpoint. Returns how many completions perf_test_next_completion() hands out now, or -1 with
+ * the failure recorded. The first are the receives that came before the test.
+ */
+int perf_test_poll(struct perf_test *test);
+
+/* The next completion. Returns false after the last; to be called until then. */
+bool perf_test_next_completion(struct perf_test *test, struct completion *completion);
 
 /* Records that the peer has sent what means nothing now. */
 int perf_test_unexpected(struct perf_test *test);

@@ -51,6 +51,7 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 	int status;
 
 	test->shared = shared;
+	test->kept = test->control->kept_count;
 	test->end = test->parameters.operations
 			    ? UINT64_MAX
 			    : shared->start + (uint64_t)test->parameters.milliseconds * 1000000;
