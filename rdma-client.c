@@ -1,6 +1,7 @@
 /*
- * rdma-client: exchanges data with rdma-server. The main thread finds the server's addresses, connects to
- * one of them, lets the CQ thread exchange the data, and disconnects. See docs/architecture.md.
+ * rdma-client: exchanges data with rdma-server. The main thread finds the server's addresses,
+ * connects to one of them, lets the CQ thread exchange the data, and disconnects. See
+ * docs/architecture.md.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -105,8 +106,8 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 }
 
 /*
- * A signal ends the run. The server is told of it, so the end comes from the CQ thread; a second signal
- * does not wait for that.
+ * A signal ends the run. The server is told of it, so the end comes from the CQ thread; a second
+ * signal does not wait for that.
  */
 static void take_signal(void *user)
 {

@@ -164,7 +164,9 @@ static bool take_wakeups(struct device_context *context)
 	return true;
 }
 
-/* Checks for idle connections when it is time. Returns how long until the next check, for poll(2). */
+/*
+ * Checks for idle connections when it is time. Returns how long until the next check, for poll(2).
+ */
 static int check_idle(struct device_context *context)
 {
 	deadline_t now = deadline_now(), next = now + CHECK_MAX, again;

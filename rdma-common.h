@@ -50,22 +50,22 @@ struct main_loop {
 
 /*
  * Waits for that many milliseconds, -1: without limit, for the first thing to happen, and takes all
- * that has happened: wakeups, events, a signal. Of the events it takes a bounded number, however fast
- * more come. Main thread. poll(2).
+ * that has happened: wakeups, events, a signal. Of the events it takes a bounded number, however
+ * fast more come. Main thread. poll(2).
  */
 void main_loop_turn(struct main_loop *loop, int milliseconds);
 
 /*
- * Makes the settings of the options, with this text if they have neither message nor input. Main thread, as
- * all functions here.
+ * Makes the settings of the options, with this text if they have neither message nor input. Main
+ * thread, as all functions here.
  */
 void settings_init(struct exchange_settings *settings, const struct options *options,
 	const struct output *output, struct wakeup_queue *wakeups, const char *greeting);
 
 /*
- * Reads the secret, and checks that the input can be read and the output be written, before any peer
- * is involved. What is shared is not opened: the process at its other end would take that for its use.
- * Returns 0, or -1 having said why not. Input and output may still fail later.
+ * Reads the secret, and checks that the input can be read and the output be written, before any
+ * peer is involved. What is shared is not opened: the process at its other end would take that for
+ * its use. Returns 0, or -1 having said why not. Input and output may still fail later.
  */
 int settings_prepare(struct exchange_settings *settings);
 

@@ -1,7 +1,7 @@
 /*
- * rdma-server: exchanges data with any number of clients at once. The main thread takes rdmacm events,
- * signals and what the CQ threads report, one at a time; what they mean for the clients is in
- * serve/service.c. See docs/architecture.md.
+ * rdma-server: exchanges data with any number of clients at once. The main thread takes rdmacm
+ * events, signals and what the CQ threads report, one at a time; what they mean for the clients is
+ * in serve/service.c. See docs/architecture.md.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -80,8 +80,7 @@ static int set_up(struct server *server, char greeting[64])
 	service->options = options;
 	service->output = &server->output;
 	service_init(service);
-	settings_init(
-		&service->settings, options, &server->output, &service->wakeups, greeting);
+	settings_init(&service->settings, options, &server->output, &service->wakeups, greeting);
 	meter_init(&server->meter, options);
 	service->wakeups.eventfd = -1;
 	server->loop = (struct main_loop){

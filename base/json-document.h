@@ -1,9 +1,9 @@
 /*
- * JSON objects and arrays in the making. The only failure is that memory is exhausted, and no function
- * reports it at once: an object or array that lacks a member stays marked as incomplete, and so does
- * everything that it is added to. document_filled() reports it, once. So a caller fills an object before it
- * adds the object to another one. NULL in place of an object or array is one that there was no memory for.
- * Any thread. json-c.
+ * JSON objects and arrays in the making. The only failure is that memory is exhausted, and no
+ * function reports it at once: an object or array that lacks a member stays marked as incomplete,
+ * and so does everything that it is added to. document_filled() reports it, once. So a caller fills
+ * an object before it adds the object to another one. NULL in place of an object or array is one
+ * that there was no memory for. Any thread. json-c.
  */
 #ifndef BASE_JSON_DOCUMENT_H
 #define BASE_JSON_DOCUMENT_H
@@ -33,7 +33,8 @@ void document_add_decimal(
 	struct json_object *object, const char *key, double number, int fraction_digits);
 
 /*
- * Adds a text of any bytes: control characters, and what is not UTF-8, become \xHH. NULL becomes null.
+ * Adds a text of any bytes: control characters, and what is not UTF-8, become \xHH. NULL becomes
+ * null.
  */
 void document_add_text(struct json_object *object, const char *key, const char *text);
 

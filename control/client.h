@@ -1,8 +1,8 @@
 /*
- * The client's half of a control connection (control/control.h), for diagnoses and measurements: it proves
- * that it holds the secret, gives commands (protocol/command.h) and waits for the replies. All functions
- * that return int return 0, or -1 with the connection's failure recorded. The thread that owns the
- * connection calls them.
+ * The client's half of a control connection (control/control.h), for diagnoses and measurements: it
+ * proves that it holds the secret, gives commands (protocol/command.h) and waits for the replies.
+ * All functions that return int return 0, or -1 with the connection's failure recorded. The thread
+ * that owns the connection calls them.
  */
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H
@@ -24,19 +24,25 @@ struct control_request {
 
 /*
  * For a dial whose user is a control connection (verbs/dial.h). The caller has set the connection's
- * `request` and keeps it as long as the connection. The first makes queue pair and memory on that id, and
- * sets *parameters to what rdma_connect() needs. The id and its channel, which has no events of another
- * one, belong to the client from now on. control_close() also frees what a failed call has left.
+ * `request` and keeps it as long as the connection. The first makes queue pair and memory on that
+ * id, and sets *parameters to what rdma_connect() needs. The id and its channel, which has no
+ * events of another one, belong to the client from now on. control_close() also frees what a failed
+ * call has left.
  */
 int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure);
 void control_client_discard(void *user, const struct failure *reason);
 
-/* Checks the reply of the server that has accepted, and with a secret proves ours and checks its. */
+/*
+ * Checks the reply of the server that has accepted, and with a secret proves ours and checks its.
+ */
 int control_client_admission(
 	struct control *control, const struct event_copy *reply, deadline_t deadline);
 
-/* Gives a command and waits for the reply that it was carried out. The reply's text is valid until the next call. */
+/*
+ * Gives a command and waits for the reply that it was carried out. The reply's text is valid until
+ * the next call.
+ */
 int control_client_command(struct control *control, struct command *command, struct command *reply,
 	deadline_t deadline);
 

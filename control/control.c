@@ -1,7 +1,7 @@
 /*
- * A control connection: its memory, its messages and how it waits. Everything belongs to one thread. A
- * receive slot belongs to the device, then to the ring of kept receives, then to the message that
- * control_receive_message() returned, until the next call posts it again.
+ * A control connection: its memory, its messages and how it waits. Everything belongs to one
+ * thread. A receive slot belongs to the device, then to the ring of kept receives, then to the
+ * message that control_receive_message() returned, until the next call posts it again.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,10 @@
 /* How long the device may take to give back what is posted, in milliseconds. */
 #define DRAIN_MS 1000
 
-/* The region of messages: one that we send, the slots of the first queue pair, then notices: for each pair those that it sends, and its slots. */
+/*
+ * The region of messages: one that we send, the slots of the first queue pair, then notices: for
+ * each pair those that it sends, and its slots.
+ */
 #define SLOTS_OFFSET   ((size_t)COMMAND_MAX)
 #define NOTICES_OFFSET (SLOTS_OFFSET + (size_t)CONTROL_RECEIVES * COMMAND_MAX)
 #define PAIR_NOTICES   ((size_t)CONTROL_NOTICE_SIZE * (CONTROL_NOTICES + CONTROL_RECEIVES))
@@ -239,8 +242,8 @@ int control_sleep(struct control *control, deadline_t deadline)
 }
 
 /*
- * The peer's device has refused an access. When a program ends, its memory goes before its connection: a
- * disconnect that follows at once is the cause. Returns -1 if there was one.
+ * The peer's device has refused an access. When a program ends, its memory goes before its
+ * connection: a disconnect that follows at once is the cause. Returns -1 if there was one.
  */
 static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_status refusal)
 {

@@ -1,15 +1,17 @@
 /*
- * One end of a control connection: the client of a diagnosis or a measurement, or the server's half of it.
- * Its user sends a message, waits for the next one, and so on, so its code reads from top to bottom. The
- * client uses it on its main thread and its measuring threads, the server on a thread of its own for each
- * session. It has an endpoint and a completion channel to itself, and one thread at a time uses it.
+ * One end of a control connection: the client of a diagnosis or a measurement, or the server's half
+ * of it. Its user sends a message, waits for the next one, and so on, so its code reads from top to
+ * bottom. The client uses it on its main thread and its measuring threads, the server on a thread
+ * of its own for each session. It has an endpoint and a completion channel to itself, and one
+ * thread at a time uses it.
  *
- * Each end has three regions: `offered`, which the peer may WRITE and READ for as long as the connection
- * lasts, `private`, from and to which this end moves data, and the buffers of the messages. Only test
- * patterns ever lie in the first two.
+ * Each end has three regions: `offered`, which the peer may WRITE and READ for as long as the
+ * connection lasts, `private`, from and to which this end moves data, and the buffers of the
+ * messages. Only test patterns ever lie in the first two.
  *
- * Every wait ends: at its deadline, when the peer disconnects, when the device is removed, or when stop_fd
- * becomes readable. Then the failure is recorded, and whatever is tried afterwards fails at once.
+ * Every wait ends: at its deadline, when the peer disconnects, when the device is removed, or when
+ * stop_fd becomes readable. Then the failure is recorded, and whatever is tried afterwards fails at
+ * once.
  */
 #ifndef CONTROL_CONTROL_H
 #define CONTROL_CONTROL_H
@@ -73,26 +75,32 @@ struct control {
 };
 
 /*
- * Begins with an id and the channel of its events, which belong to the control connection from now on,
- * the address of the peer, the secret, which may be NULL, and our role in its use.
+ * Begins with an id and the channel of its events, which belong to the control connection from now
+ * on, the address of the peer, the secret, which may be NULL, and our role in its use.
  */
 void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role);
 
 /*
- * Makes the endpoint, with room for this number of queue pairs and for `depth` operations on each, and the
- * memory, and posts the receives. With a secret, `offered` is not registered yet: control_offer(). Returns
- * 0, or -1 with the failure recorded, like all functions below. rdma_create_qp(3), ibv_reg_mr(3).
+ * Makes the endpoint, with room for this number of queue pairs and for `depth` operations on each,
+ * and the memory, and posts the receives. With a secret, `offered` is not registered yet:
+ * control_offer(). Returns 0, or -1 with the failure recorded, like all functions below.
+ * rdma_create_qp(3), ibv_reg_mr(3).
  */
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth);
 
 /* Registers `offered`, so that the peer may use it. */
 int control_offer(struct control *control);
 
-/* Replaces `offered` and `private` by larger ones if they are smaller than that. The peer has no key yet. */
+/*
+ * Replaces `offered` and `private` by larger ones if they are smaller than that. The peer has no
+ * key yet.
+ */
 int control_enlarge(struct control *control, size_t size);
 
-/* Makes one more queue pair, for the caller to connect. Its receives take notices. NULL: it failed. */
+/*
+ * Makes one more queue pair, for the caller to connect. Its receives take notices. NULL: it failed.
+ */
 struct queue_pair *control_add_queue_pair(struct control *control);
 
 /* Registered memory for CONTROL_NOTICES notices that a queue pair sends. */
@@ -119,7 +127,9 @@ int control_send_message(
 /* Waits until the last message has arrived: what is sent last is lost if we disconnect before. */
 int control_await_sent(struct control *control, deadline_t deadline);
 
-/* Waits for a message. Its text is valid until the next call. Returns 1 if it was a mere keepalive. */
+/*
+ * Waits for a message. Its text is valid until the next call. Returns 1 if it was a mere keepalive.
+ */
 int control_receive_message(struct control *control, struct command *message, deadline_t deadline);
 
 /* Reads the peer's region from its message, and describes ours in a message. */
@@ -140,7 +150,10 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu);
 /* Takes the rdmacm events and the stop signal that have come, without waiting. */
 int control_check(struct control *control);
 
-/* Arms the endpoint or, if it is armed, sleeps until something happens: the caller polls again after either. */
+/*
+ * Arms the endpoint or, if it is armed, sleeps until something happens: the caller polls again
+ * after either.
+ */
 int control_sleep(struct control *control, deadline_t deadline);
 
 /* Records why this completion failed. Returns -1. */
@@ -155,7 +168,10 @@ const struct completion *control_take_kept(struct control *control);
 /* Posts the receive anew that completed. */
 int control_release(struct control *control, const struct completion *completion);
 
-/* Disconnects, if that has not happened, and frees everything, if there is anything. rdma_disconnect(3). */
+/*
+ * Disconnects, if that has not happened, and frees everything, if there is anything.
+ * rdma_disconnect(3).
+ */
 void control_close(struct control *control);
 
 #endif

@@ -29,9 +29,9 @@ static int gid_index(const struct rdma_cm_id *id)
 }
 
 /*
- * The GID of the port that the connection uses, in the inventory; NULL if it is not there. RoCE has one of
- * each version for an address, and only the index tells them apart. InfiniBand within a subnet and iWARP
- * have no index, and GIDs of one kind.
+ * The GID of the port that the connection uses, in the inventory; NULL if it is not there. RoCE has
+ * one of each version for an address, and only the index tells them apart. InfiniBand within a
+ * subnet and iWARP have no index, and GIDs of one kind.
  */
 static const struct inventory_gid *gid_in_use(
 	const struct inventory_port *port, const struct rdma_cm_id *id)

@@ -84,7 +84,10 @@ enum check check_list_broken(const struct check_list *list)
 			alone = check;
 			continue;
 		}
-		/* Packets that do not fit may explain lost data, but not a port on which nothing listens. */
+		/*
+		 * Packets that do not fit may explain lost data, but not a port on which nothing
+		 * listens.
+		 */
 		if (check < CHECK_DATA && list->checks[check].failure.kind != FAILURE_IMPAIRED)
 			return check;
 		if (first == CHECKS)

@@ -1,6 +1,6 @@
 /*
- * The checks of a diagnosis as a list: what each has found, the verdict, and the exit status. Pure: the
- * caller carries the checks out. Any thread; the caller serialises.
+ * The checks of a diagnosis as a list: what each has found, the verdict, and the exit status. Pure:
+ * the caller carries the checks out. Any thread; the caller serialises.
  */
 #ifndef DIAGNOSE_CHECK_LIST_H
 #define DIAGNOSE_CHECK_LIST_H
@@ -51,8 +51,8 @@ struct check_list {
 };
 
 /*
- * Begins with all checks skipped. The table outlives the list. host is the other host's name or address, ""
- * if there is none.
+ * Begins with all checks skipped. The table outlives the list. host is the other host's name or
+ * address, "" if there is none.
  */
 void check_list_init(struct check_list *list, const struct check_row *rows, const char *host);
 
@@ -71,15 +71,15 @@ void check_list_skip(struct check_list *list, enum check check, const char *form
 int check_list_fail(struct check_list *list, enum check check, const struct failure *failure);
 
 /*
- * The failed check that decides, CHECKS if none failed: the first. But one below the data that works, only
- * badly, does not explain why a later one up to there does not work at all; and a full server explains no
- * other failure.
+ * The failed check that decides, CHECKS if none failed: the first. But one below the data that
+ * works, only badly, does not explain why a later one up to there does not work at all; and a full
+ * server explains no other failure.
  */
 enum check check_list_broken(const struct check_list *list);
 
 /*
- * Writes the lines of one check: its state and what was measured or, if it failed, the cause, the evidence,
- * after what time, the side and what to do next. Returns the length as snprintf(3).
+ * Writes the lines of one check: its state and what was measured or, if it failed, the cause, the
+ * evidence, after what time, the side and what to do next. Returns the length as snprintf(3).
  */
 size_t check_list_lines(const struct check_list *list, enum check check, char *text, size_t size);
 

@@ -100,8 +100,8 @@ static void describe_difference(const struct diagnosis *diagnosis, const char *f
 }
 
 /*
- * On Ethernet a device takes its MTU from the interface, which is then the cause of both differences.
- * Returns false if there is none.
+ * On Ethernet a device takes its MTU from the interface, which is then the cause of both
+ * differences. Returns false if there is none.
  */
 static bool mtus_differ(struct diagnosis *diagnosis)
 {

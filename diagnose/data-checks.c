@@ -1,4 +1,6 @@
-/* The checks that move data: WRITE and READ, the bandwidth, and what the devices counted meanwhile. */
+/*
+ * The checks that move data: WRITE and READ, the bandwidth, and what the devices counted meanwhile.
+ */
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -169,8 +171,8 @@ int check_bandwidth(struct diagnosis *diagnosis)
 }
 
 /*
- * How often packets were sent again, or came out of order. Duplicates do not count: one timer that expires,
- * as on a busy host, repeats a whole window of packets that all have arrived.
+ * How often packets were sent again, or came out of order. Duplicates do not count: one timer that
+ * expires, as on a busy host, repeats a whole window of packets that all have arrived.
  */
 static uint64_t lost(const struct counters *difference)
 {
@@ -179,8 +181,8 @@ static uint64_t lost(const struct counters *difference)
 }
 
 /*
- * Both ends are one port, so no packet can be lost. Soft-RoCE sends some again all the same, as its timers
- * expire while a busy queue pair gets no time to process its acknowledgements.
+ * Both ends are one port, so no packet can be lost. Soft-RoCE sends some again all the same, as its
+ * timers expire while a busy queue pair gets no time to process its acknowledgements.
  */
 static bool is_one_port(const struct diagnosis *diagnosis)
 {

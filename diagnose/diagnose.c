@@ -1,4 +1,6 @@
-/* `rdma-client diagnose`: carries out the checks of the table one after the other and prints them. */
+/*
+ * `rdma-client diagnose`: carries out the checks of the table one after the other and prints them.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +62,10 @@ static const char *why_skipped(const struct diagnosis *diagnosis)
 	return "it was not reached";
 }
 
-/* Carries out the checks until one fails on which the next depend, and prints each; the rest is skipped. */
+/*
+ * Carries out the checks until one fails on which the next depend, and prints each; the rest is
+ * skipped.
+ */
 static void run_checks(struct diagnosis *diagnosis)
 {
 	deadline_t start;

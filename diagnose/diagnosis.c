@@ -5,7 +5,9 @@
 
 #include "diagnose/diagnosis.h"
 
-/* Milliseconds that a check gets at least, however late it begins: a slow host is not a broken one. */
+/*
+ * Milliseconds that a check gets at least, however late it begins: a slow host is not a broken one.
+ */
 #define LEAST_MS 2000
 
 int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kind kind,

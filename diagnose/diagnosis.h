@@ -1,7 +1,7 @@
 /*
  * What the checks of a diagnosis share. diagnose/host-checks.c has the checks below RDMA,
- * diagnose/connection-checks.c those from the connection on, diagnose/data-checks.c those that move data.
- * Main thread.
+ * diagnose/connection-checks.c those from the connection on, diagnose/data-checks.c those that move
+ * data. Main thread.
  */
 #ifndef DIAGNOSE_DIAGNOSIS_H
 #define DIAGNOSE_DIAGNOSIS_H
@@ -40,9 +40,9 @@ struct diagnosis {
 };
 
 /*
- * One function for each check: it records in the list what it has found, and returns 0 if the next check
- * makes sense, or -1. From check_message() on they need the connection of check_connection(); the facts of
- * both ends are known after check_ends().
+ * One function for each check: it records in the list what it has found, and returns 0 if the next
+ * check makes sense, or -1. From check_message() on they need the connection of check_connection();
+ * the facts of both ends are known after check_ends().
  */
 int check_host(struct diagnosis *diagnosis);
 int check_name(struct diagnosis *diagnosis);
@@ -66,7 +66,9 @@ int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kin
 /* Records that a check failed because the control connection did. Returns -1. */
 int check_control_failed(struct diagnosis *diagnosis, enum check check);
 
-/* The deadline of a step that may take that long, and takes `least` milliseconds where all is well. */
+/*
+ * The deadline of a step that may take that long, and takes `least` milliseconds where all is well.
+ */
 deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least);
 
 /* True if both ends have this fact, with different values. */

@@ -12,8 +12,8 @@
 #include "host/readiness.h"
 
 /*
- * The time of each check, in milliseconds. The kernel gives up a neighbour that is absent after 3 s, one
- * that it knew before after 8 s.
+ * The time of each check, in milliseconds. The kernel gives up a neighbour that is absent after 3
+ * s, one that it knew before after 8 s.
  */
 #define NAME_MS      3000
 #define NEIGHBOUR_MS 8500
@@ -190,8 +190,8 @@ static bool neighbour_answers(const struct diagnosis *diagnosis)
 }
 
 /*
- * Diagnoses the first address that has a route through an RDMA device and whose neighbour answers, as
- * rdma-client would take it; if there is none, the first with such a route, or the first of all.
+ * Diagnoses the first address that has a route through an RDMA device and whose neighbour answers,
+ * as rdma-client would take it; if there is none, the first with such a route, or the first of all.
  */
 int check_route(struct diagnosis *diagnosis)
 {

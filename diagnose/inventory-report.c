@@ -1,6 +1,6 @@
 /*
- * An inventory as lines and as JSON. The lines are written into arrays of the caller's and escaped before
- * they are handed on; the JSON object belongs to the caller.
+ * An inventory as lines and as JSON. The lines are written into arrays of the caller's and escaped
+ * before they are handed on; the JSON object belongs to the caller.
  */
 #include <json-c/json.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * The search for the path MTU by UDP probes. The search itself sends nothing: path_mtu_find() sends what it
- * chooses, keeps all probes open until the end, since replies may be late, and closes them.
+ * The search for the path MTU by UDP probes. The search itself sends nothing: path_mtu_find() sends
+ * what it chooses, keeps all probes open until the end, since replies may be late, and closes them.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,8 +16,8 @@
 #define TRY_MS 300
 
 /*
- * Tries that distinguish a size that does not pass from a lost packet: of the interface's own size and of
- * the smallest, and of sizes in between.
+ * Tries that distinguish a size that does not pass from a lost packet: of the interface's own size
+ * and of the smallest, and of sizes in between.
  */
 #define TRIES_SURE  3
 #define TRIES_OTHER 2
@@ -29,8 +29,8 @@
 #define FLOOR 68
 
 /*
- * The usual MTUs: of jumbo frames, for RDMA packets with 4096 and 2048 bytes of data, of Ethernet, PPPoE and
- * tunnels, the minimum of IPv6, and the size that every host accepts in IPv4.
+ * The usual MTUs: of jumbo frames, for RDMA packets with 4096 and 2048 bytes of data, of Ethernet,
+ * PPPoE and tunnels, the minimum of IPv6, and the size that every host accepts in IPv4.
  */
 static const unsigned int usual[] = {9000, 4200, 2200, 1500, 1492, 1400, 1280, 576};
 
@@ -56,9 +56,9 @@ static bool is_open(const struct path_search *search, unsigned int size, unsigne
 }
 
 /*
- * First the interface's own size, which is enough where all is well. Then the MTU that a router reports;
- * the smallest size, to see whether the host replies at all; the own size again, as the packet may have been
- * lost; then the usual sizes from the largest down.
+ * First the interface's own size, which is enough where all is well. Then the MTU that a router
+ * reports; the smallest size, to see whether the host replies at all; the own size again, as the
+ * packet may have been lost; then the usual sizes from the largest down.
  */
 static unsigned int choose_size(const struct path_search *search)
 {

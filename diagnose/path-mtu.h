@@ -1,7 +1,7 @@
 /*
- * Whether IP datagrams of the interface's MTU reach the other host. RDMA over Ethernet sizes its packets by
- * the interface's MTU and does not learn of a link with a smaller one: large packets are lost there, small
- * ones pass.
+ * Whether IP datagrams of the interface's MTU reach the other host. RDMA over Ethernet sizes its
+ * packets by the interface's MTU and does not learn of a link with a smaller one: large packets are
+ * lost there, small ones pass.
  */
 #ifndef DIAGNOSE_PATH_MTU_H
 #define DIAGNOSE_PATH_MTU_H
@@ -14,8 +14,8 @@
 #define PATH_TRIES_MAX 24
 
 /*
- * The search for the largest datagram that arrives, without any sending: gives the next size to try, and
- * takes the results. Sizes are bytes with the IP header. The caller serialises.
+ * The search for the largest datagram that arrives, without any sending: gives the next size to
+ * try, and takes the results. Sizes are bytes with the IP header. The caller serialises.
  */
 struct path_search {
 	unsigned int top;     /* of the interface */
@@ -48,9 +48,10 @@ struct path_mtu {
 };
 
 /*
- * Sends datagrams along a good route: good if one as large as its interface's MTU arrives, bad if only
- * smaller ones do or a router refuses that size. Unknown if the host does not reply, as firewalls often
- * forbid, or at the deadline. Takes 0.3 s for each datagram that is lost, at most 8 s. Any thread.
+ * Sends datagrams along a good route: good if one as large as its interface's MTU arrives, bad if
+ * only smaller ones do or a router refuses that size. Unknown if the host does not reply, as
+ * firewalls often forbid, or at the deadline. Takes 0.3 s for each datagram that is lost, at most 8
+ * s. Any thread.
  */
 void path_mtu_find(const struct reach_route *route, deadline_t deadline, struct path_mtu *path);
 

@@ -1,7 +1,7 @@
 /*
- * The checks below RDMA: the addresses of a name, the route to one of them, the neighbour on that route.
- * Each reach_find_*() collects facts in the caller's struct, and its reach_assess_*() draws the verdict and
- * writes the evidence from these facts alone. Nothing outlives a call.
+ * The checks below RDMA: the addresses of a name, the route to one of them, the neighbour on that
+ * route. Each reach_find_*() collects facts in the caller's struct, and its reach_assess_*() draws
+ * the verdict and writes the evidence from these facts alone. Nothing outlives a call.
  */
 
 /* Before linux/if.h, which adds to it. */

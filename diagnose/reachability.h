@@ -1,7 +1,7 @@
 /*
- * The checks from this host to another one below RDMA: its name, the route, the next neighbour on it. Each
- * runs as an ordinary user, ends by its deadline, and gives its evidence in printable ASCII. The next check
- * is in path-mtu.h.
+ * The checks from this host to another one below RDMA: its name, the route, the next neighbour on
+ * it. Each runs as an ordinary user, ends by its deadline, and gives its evidence in printable
+ * ASCII. The next check is in path-mtu.h.
  */
 #ifndef DIAGNOSE_REACHABILITY_H
 #define DIAGNOSE_REACHABILITY_H
@@ -41,8 +41,8 @@ struct reach_route {
 	struct netlink_route route;
 	struct netlink_link link; /* the interface of the route */
 	/*
-	 * An interface that is down although the address is in its network, so that the kernel sends
-	 * elsewhere or not at all; usually "".
+	 * An interface that is down although the address is in its network, so that the kernel
+	 * sends elsewhere or not at all; usually "".
 	 */
 	char down[IF_NAMESIZE];
 	char evidence[REACH_EVIDENCE_SIZE];
@@ -62,14 +62,14 @@ struct reach_neighbour {
 };
 
 /*
- * Resolves the name within that many milliseconds, after which host must stay valid until the process
- * ends: address_find(). Good if there is at least one address. Main thread.
+ * Resolves the name within that many milliseconds, after which host must stay valid until the
+ * process ends: address_find(). Good if there is at least one address. Main thread.
  */
 void reach_find_names(const char *host, int milliseconds, struct reach_names *names);
 
 /*
- * Finds the route from a source address or, NULL, from any. Good if it leads to a host through an interface
- * that is up with a carrier. Sends nothing. Any thread.
+ * Finds the route from a source address or, NULL, from any. Good if it leads to a host through an
+ * interface that is up with a carrier. Sends nothing. Any thread.
  */
 void reach_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct reach_route *route);
@@ -78,16 +78,16 @@ void reach_find_route(
 const struct sockaddr *reach_source(const struct reach_route *route);
 
 /*
- * Sends a UDP probe along a good route, and follows the kernel's entry of the neighbour. Good if it is
- * confirmed, bad if the kernel has given up: after 3 s, or 8 s for a neighbour that it knew (arp(7), by
- * default). Unknown at the deadline. Any thread.
+ * Sends a UDP probe along a good route, and follows the kernel's entry of the neighbour. Good if it
+ * is confirmed, bad if the kernel has given up: after 3 s, or 8 s for a neighbour that it knew
+ * (arp(7), by default). Unknown at the deadline. Any thread.
  */
 void reach_find_neighbour(
 	const struct reach_route *route, deadline_t deadline, struct reach_neighbour *neighbour);
 
 /*
- * Set verdict and evidence from the other members, which reach_find_*() fills; names also its addresses
- * from the list, which may be NULL. Any thread.
+ * Set verdict and evidence from the other members, which reach_find_*() fills; names also its
+ * addresses from the list, which may be NULL. Any thread.
  */
 void reach_assess_names(struct reach_names *names, const struct addrinfo *list);
 void reach_assess_route(struct reach_route *route);

@@ -1,6 +1,6 @@
 /*
- * The document of a diagnosis: what all checks have found, the facts and counters of both ends, and the
- * inventory of this host. The diagnosis is only read; the document belongs to the caller.
+ * The document of a diagnosis: what all checks have found, the facts and counters of both ends, and
+ * the inventory of this host. The diagnosis is only read; the document belongs to the caller.
  */
 #include <json-c/json.h>
 

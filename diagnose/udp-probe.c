@@ -1,6 +1,6 @@
 /*
- * A UDP datagram to a closed port and the errors that come back for it: udp(7), ip(7). The caller owns
- * the probe, which owns its socket.
+ * A UDP datagram to a closed port and the errors that come back for it: udp(7), ip(7). The caller
+ * owns the probe, which owns its socket.
  */
 
 /* linux/errqueue.h uses struct timespec. */

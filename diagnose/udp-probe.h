@@ -1,6 +1,7 @@
 /*
- * One UDP datagram that must not be fragmented, sent to a port that is probably closed: the ICMP error that
- * comes back shows whether it arrived. Needs no privileges. udp(7), ip(7): IP_RECVERR, IP_MTU_DISCOVER.
+ * One UDP datagram that must not be fragmented, sent to a port that is probably closed: the ICMP
+ * error that comes back shows whether it arrived. Needs no privileges. udp(7), ip(7): IP_RECVERR,
+ * IP_MTU_DISCOVER.
  */
 #ifndef DIAGNOSE_UDP_PROBE_H
 #define DIAGNOSE_UDP_PROBE_H
@@ -34,9 +35,9 @@ struct udp_probe {
 unsigned int udp_probe_size_min(int family);
 
 /*
- * Makes a probe to the host, whatever port its address has, from a source address or, NULL, from any.
- * Returns 0, or -errno of socket(2), bind(2) or connect(2), such as -ENETUNREACH. The caller closes it
- * in either case. One thread.
+ * Makes a probe to the host, whatever port its address has, from a source address or, NULL, from
+ * any. Returns 0, or -errno of socket(2), bind(2) or connect(2), such as -ENETUNREACH. The caller
+ * closes it in either case. One thread.
  */
 int udp_probe_open(
 	struct udp_probe *probe, const struct sockaddr *host, const struct sockaddr *source);
@@ -56,8 +57,8 @@ unsigned int udp_probe_path_mtu(const struct udp_probe *probe);
 void udp_probe_close(struct udp_probe *probe);
 
 /*
- * Classifies an error that came back for a probe to that host, by its sender: only the host itself can
- * prove that the probe has arrived. Any thread.
+ * Classifies an error that came back for a probe to that host, by its sender: only the host itself
+ * can prove that the probe has arrived. Any thread.
  */
 enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
 	const struct sockaddr *from, const struct sockaddr *host);

@@ -1,10 +1,11 @@
 /*
- * Authentication in an exchange: both sides prove that they hold the secret, and key the digests and
- * sign the verdicts with it (protocol/handshake.h). Without a secret nothing here does anything.
+ * Authentication in an exchange: both sides prove that they hold the secret, and key the digests
+ * and sign the verdicts with it (protocol/handshake.h). Without a secret nothing here does
+ * anything.
  *
  * The main thread maps a region that a peer could reach with all others, but it is registered only
- * when our MSG_MR is due, after the peer's proof was right: an unauthenticated peer reaches no memory.
- * Runs on the CQ thread.
+ * when our MSG_MR is due, after the peer's proof was right: an unauthenticated peer reaches no
+ * memory. Runs on the CQ thread.
  */
 #include <errno.h>
 #include <string.h>

@@ -20,10 +20,10 @@
 #define DEPTH_MAX 64
 
 /*
- * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT, three
- * keepalives before we would give it up, and at most eight MSG_CREDIT that we have not answered
- * (docs/protocol.md, "Flow control"). One more is there so that a message too many arrives and can be
- * named. We send as many.
+ * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT,
+ * three keepalives before we would give it up, and at most eight MSG_CREDIT that we have not
+ * answered (docs/protocol.md, "Flow control"). One more is there so that a message too many arrives
+ * and can be named. We send as many.
  */
 #define MESSAGES 16
 
@@ -91,8 +91,8 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 }
 
 /*
- * What a connection may lock for its rings. Where there is a limit, whoever comes leaves something for
- * who comes next: a server's client takes a quarter of what is left, a client half.
+ * What a connection may lock for its rings. Where there is a limit, whoever comes leaves something
+ * for who comes next: a server's client takes a quarter of what is left, a client half.
  */
 static uint64_t budget(const struct connection *connection)
 {

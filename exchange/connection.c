@@ -2,8 +2,8 @@
  * Creating, connecting and ending a connection: what the main thread does with it.
  *
  * The order in which things are made is the order in which they depend on one another (protection
- * domain, completion queue, queue pair, memory). connection_destroy() frees whatever is there, so it
- * also takes a half-made connection: first the queue pair, then its completion queue, then the
+ * domain, completion queue, queue pair, memory). connection_destroy() frees whatever is there, so
+ * it also takes a half-made connection: first the queue pair, then its completion queue, then the
  * regions, so that the device never uses memory that is gone.
  */
 #include <errno.h>
@@ -60,7 +60,10 @@ static void sink_ended(void *about)
 		connection->settings->wakeups, &connection->to_main, CONNECTION_SINK_ENDED);
 }
 
-/* Makes one of the rings. With a secret, what a peer could reach is registered when it has proved it. */
+/*
+ * Makes one of the rings. With a secret, what a peer could reach is registered when it has proved
+ * it.
+ */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
 	size_t size, int access, struct failure *failure)
 {

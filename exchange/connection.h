@@ -111,7 +111,8 @@ deadline_t connection_last_progress(struct connection *connection);
 
 /*
  * Prints how the exchange ended: a line for each stream of more than a message, and with json a
- * document on standard output. error is the failure's sentence, or NULL. Valid as the outcome. Main.
+ * document on standard output. error is the failure's sentence, or NULL. Valid as the outcome.
+ * Main.
  */
 void connection_report(
 	struct connection *connection, enum exit_status status, const char *error, bool json);

@@ -1,10 +1,10 @@
 /*
  * The driver of an exchange: feeds events to the state machine (exchange/state-machine.c), carries
- * out the actions that it asks for, and feeds back the events which these return until none is left.
- * Nothing that it calls calls it.
+ * out the actions that it asks for, and feeds back the events which these return until none is
+ * left. Nothing that it calls calls it.
  *
- * Runs on the CQ thread, which alone posts to the queue pair from connect or accept on. A receive is
- * posted again as soon as what arrived in it has been taken.
+ * Runs on the CQ thread, which alone posts to the queue pair from connect or accept on. A receive
+ * is posted again as soon as what arrived in it has been taken.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -209,7 +209,9 @@ static enum exchange_event move_streams(struct connection *connection)
 	return event;
 }
 
-/* Moves the streams until no event follows. Returns true if they stopped to give others their turn. */
+/*
+ * Moves the streams until no event follows. Returns true if they stopped to give others their turn.
+ */
 static bool advance(struct connection *connection)
 {
 	enum exchange_event event;
@@ -385,10 +387,10 @@ static void take_sent(struct connection *connection, const struct completion *co
 }
 
 /*
- * How long rdmacm may take to report what a failed completion is the effect of; 0: it tells its cause
- * itself. A refusal may come from a peer that ended, whose disconnect follows. A flush has a cause that
- * somebody else knows: rdmacm, or a peer whose access our device has refused, and which disconnects
- * when it has waited in vain itself. A program of the tutorial waits for nothing.
+ * How long rdmacm may take to report what a failed completion is the effect of; 0: it tells its
+ * cause itself. A refusal may come from a peer that ended, whose disconnect follows. A flush has a
+ * cause that somebody else knows: rdmacm, or a peer whose access our device has refused, and which
+ * disconnects when it has waited in vain itself. A program of the tutorial waits for nothing.
  */
 static int cause_delay(const struct connection *connection, const struct completion *completion)
 {
@@ -406,7 +408,10 @@ static void take_failed(struct connection *connection, const struct completion *
 
 	if (connection->cause_due && !connection->exchange.ended)
 		return; /* an effect of the same cause */
-	/* Soft-RoCE's status for a WRITE with immediate data, which takes a receive, to other memory. */
+	/*
+	 * Soft-RoCE's status for a WRITE with immediate data, which takes a receive, to other
+	 * memory.
+	 */
 	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
 			"ibv_poll_cq", "it wrote where our memory does not allow it");
@@ -434,8 +439,8 @@ static void take_completion(struct connection *connection, const struct completi
 /* What the CQ thread calls. */
 
 /*
- * A peer that sends as fast as we take would have us do that for ever, so there is an end to a turn;
- * but of a connection that is closing, to which nothing new comes, everything is taken.
+ * A peer that sends as fast as we take would have us do that for ever, so there is an end to a
+ * turn; but of a connection that is closing, to which nothing new comes, everything is taken.
  */
 bool connection_poll(struct connection *connection)
 {
@@ -497,8 +502,8 @@ static void close_queue_pair(struct connection *connection)
 {
 	connection->life = CONNECTION_CLOSING;
 	/*
-	 * It is in the error state already, but soft-RoCE flushes a receive that was posted after it
-	 * had entered that state only when it enters it once more.
+	 * It is in the error state already, but soft-RoCE flushes a receive that was posted after
+	 * it had entered that state only when it enters it once more.
 	 */
 	endpoint_flush(&connection->endpoint);
 	connection_poll(connection);

@@ -5,9 +5,10 @@
  *
  * A stream goes from a ring at its sender to a ring at its receiver. One of the two is exposed: in
  * write mode the receiver's, into which the sender WRITEs; in read mode the sender's, out of which
- * the receiver READs. Either way the sender announces each *piece*, a stretch of the stream, with one
- * message (a WRITE's immediate data is one), and the receiver gives *credit* when a place of the
- * exposed ring may be used again. Positions count bytes from the start of the stream, in 64 bits.
+ * the receiver READs. Either way the sender announces each *piece*, a stretch of the stream, with
+ * one message (a WRITE's immediate data is one), and the receiver gives *credit* when a place of
+ * the exposed ring may be used again. Positions count bytes from the start of the stream, in 64
+ * bits.
  */
 #ifndef EXCHANGE_FLOW_CONTROL_H
 #define EXCHANGE_FLOW_CONTROL_H
@@ -52,8 +53,8 @@ struct flow_receiver {
 uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream);
 
 /*
- * The size of the next WRITE, 0 if there is none now, when the stream is in our ring up to `filled`.
- * What is returned counts as written.
+ * The size of the next WRITE, 0 if there is none now, when the stream is in our ring up to
+ * `filled`. What is returned counts as written.
  */
 size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
@@ -71,8 +72,8 @@ bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t
 bool flow_receive_credit(struct flow_sender *sender, uint64_t position, uint64_t pieces);
 
 /*
- * The sender announces a piece that ends at this position. Returns false if it is empty, or more than
- * the credit allows.
+ * The sender announces a piece that ends at this position. Returns false if it is empty, or more
+ * than the credit allows.
  */
 bool flow_receive_announcement(
 	const struct flow *flow, struct flow_receiver *receiver, uint64_t position);

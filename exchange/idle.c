@@ -1,6 +1,6 @@
 /*
- * Keepalives and idle timeouts of an exchange. A side that is idle for the other's --timeout is given
- * up, so each sends something several times in that time. Runs on the CQ thread.
+ * Keepalives and idle timeouts of an exchange. A side that is idle for the other's --timeout is
+ * given up, so each sends something several times in that time. Runs on the CQ thread.
  */
 #include <errno.h>
 
@@ -15,7 +15,10 @@
 /* How long the peer's disconnect may take when both sides have all: its only packet may be lost. */
 #define DISCONNECT_MS 5000
 
-/* Ends an exchange whose peer was idle for too long; acknowledging: it sent, but acknowledged nothing. */
+/*
+ * Ends an exchange whose peer was idle for too long; acknowledging: it sent, but acknowledged
+ * nothing.
+ */
 static enum exchange_event time_out(struct connection *connection, bool acknowledging)
 {
 	if (exchange_complete(&connection->exchange))

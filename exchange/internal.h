@@ -169,9 +169,9 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 	const struct device *device, uint8_t port, bool streams);
 
 /*
- * Bytes of the ring for a stream of that size beside one of the other: half of what --buffer and the
- * locked-memory limit allow, and what the other does not need; at most --depth chunks, and whole
- * ones, so that none is cut in two where the ring ends. Main.
+ * Bytes of the ring for a stream of that size beside one of the other: half of what --buffer and
+ * the locked-memory limit allow, and what the other does not need; at most --depth chunks, and
+ * whole ones, so that none is cut in two where the ring ends. Main.
  */
 size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other);
 
@@ -268,8 +268,8 @@ bool authentication_is_signed(struct connection *connection, const struct messag
 bool connection_take_events(struct connection *connection, unsigned int events);
 
 /*
- * Takes the completions that wait, and moves what they allow. Returns true if there may be more than
- * one turn allows.
+ * Takes the completions that wait, and moves what they allow. Returns true if there may be more
+ * than one turn allows.
  */
 bool connection_poll(struct connection *connection);
 

@@ -32,13 +32,20 @@ struct mover {
 
 	/* Adds what our MSG_MR says beyond the region. NULL: nothing. */
 	void (*describe_region)(struct connection *connection, struct message *message);
-	/* The peer's MSG_MR arrived: returns EVENT_RECEIVED_MR, or why the exchange cannot go on. */
+	/*
+	 * The peer's MSG_MR arrived: returns EVENT_RECEIVED_MR, or why the exchange cannot go on.
+	 */
 	enum exchange_event (*prepare)(struct connection *connection);
 	/* Our data may go: both MSG_MR are there. */
 	enum exchange_event (*start)(struct connection *connection);
-	/* Streams: moves or announces our data as far as credit goes. True if it stopped earlier. */
+	/*
+	 * Streams: moves or announces our data as far as credit goes. True if it stopped earlier.
+	 */
 	bool (*send)(struct connection *connection, enum exchange_event *event);
-	/* Streams: requests the peer's announced data. True if it stopped earlier. NULL: nothing to do. */
+	/*
+	 * Streams: requests the peer's announced data. True if it stopped earlier. NULL: nothing to
+	 * do.
+	 */
 	bool (*receive)(struct connection *connection, enum exchange_event *event);
 	/* The WRITE or READ of that send number is complete, and those before it. */
 	void (*completed)(struct connection *connection, uint64_t number);
@@ -46,7 +53,9 @@ struct mover {
 	void (*describe_done)(struct connection *connection, struct message *message);
 	/* The peer's MSG_DONE arrived: returns EVENT_RECEIVED_DONE, or why not. */
 	enum exchange_event (*peer_done)(struct connection *connection);
-	/* Both sides' data is in place: shows the peer's. NULL: a stream is delivered as it ends. */
+	/*
+	 * Both sides' data is in place: shows the peer's. NULL: a stream is delivered as it ends.
+	 */
 	void (*deliver)(struct connection *connection);
 };
 

@@ -40,8 +40,8 @@ struct report {
 struct json_object;
 
 /*
- * The report as a document. Control characters in strings and bytes that are not UTF-8 become \xHH. The
- * caller frees it; NULL: there is no memory. Any thread.
+ * The report as a document. Control characters in strings and bytes that are not UTF-8 become \xHH.
+ * The caller frees it; NULL: there is no memory. Any thread.
  */
 struct json_object *report_json(const struct report *report);
 

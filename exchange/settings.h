@@ -1,6 +1,6 @@
 /*
- * What exchanges and the main thread agree on: the settings that all exchanges of a process share, what
- * a request says of its client, and the events by which a connection wakes the main thread.
+ * What exchanges and the main thread agree on: the settings that all exchanges of a process share,
+ * what a request says of its client, and the events by which a connection wakes the main thread.
  */
 #ifndef EXCHANGE_SETTINGS_H
 #define EXCHANGE_SETTINGS_H

@@ -7,8 +7,8 @@
 #include "exchange/state-machine.h"
 
 /*
- * Our own sending: where `sent` must stand, and where it moves to. The queue pair completes its send
- * queue in order, so each event has exactly one place.
+ * Our own sending: where `sent` must stand, and where it moves to. The queue pair completes its
+ * send queue in order, so each event has exactly one place.
  */
 static const struct sent_row {
 	enum exchange_sent from, to;

@@ -9,9 +9,9 @@
  * may not, and an event that breaks the order is refused. While `sent` is SENDING_DATA and
  * `received` is RECEIVED_MR the streams run, under the rules of exchange/flow-control.h.
  *
- * With a secret, MSG_PROOF comes before all else: the active side's, then the passive side's, and only
- * then the two MSG_MR, the active side's first. Whether a proof is right is for the caller to say.
- * Without one that is behind both sides from the start.
+ * With a secret, MSG_PROOF comes before all else: the active side's, then the passive side's, and
+ * only then the two MSG_MR, the active side's first. Whether a proof is right is for the caller to
+ * say. Without one that is behind both sides from the start.
  *
  * A tutorial peer has only one receive posted at a time and posts the second when it has seen our
  * MSG_MR. Its MSG_DONE tells us that it is there, so with such a peer we hold our data and MSG_DONE

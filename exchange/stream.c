@@ -1,8 +1,8 @@
 /*
- * What the streams of an exchange have in common, however their data moves: our data to the peer, the
- * peer's to us, both at the same time, under the flow control of exchange/flow-control.h. write.c and
- * read.c move the data; this file prepares the streams, takes announcements and credit, gives credit
- * and notices the end of either stream. Runs on the CQ thread.
+ * What the streams of an exchange have in common, however their data moves: our data to the peer,
+ * the peer's to us, both at the same time, under the flow control of exchange/flow-control.h.
+ * write.c and read.c move the data; this file prepares the streams, takes announcements and credit,
+ * gives credit and notices the end of either stream. Runs on the CQ thread.
  *
  * Our data comes out of outgoing_ring, which the source fills; the peer's goes into incoming_ring,
  * which the sink empties. A part of outgoing_ring is given back to the source when the peer can no
@@ -226,7 +226,10 @@ enum exchange_event stream_end_receiving(struct connection *connection)
 	return event == EVENT_NONE ? take_verdict(connection) : event;
 }
 
-/* What the sink has freed counts when credit is given for it, so the last bytes may count much later. */
+/*
+ * What the sink has freed counts when credit is given for it, so the last bytes may count much
+ * later.
+ */
 void stream_record_progress(struct connection *connection)
 {
 	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
@@ -290,7 +293,10 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"it gave credit up to byte %" PRIu64 ", which it does not have",
 			credit->length);
-	/* What the peer READ out of our ring is free now; what we WROTE was, when the WRITE completed. */
+	/*
+	 * What the peer READ out of our ring is free now; what we WROTE was, when the WRITE
+	 * completed.
+	 */
 	if (connection->mover->exposes == EXPOSES_OUTGOING)
 		ring_free_to(&connection->outgoing_ring, credit->length);
 	return EVENT_NONE;

@@ -42,7 +42,9 @@ enum exchange_event stream_end_sending(struct connection *connection);
 /* Lets the sink finish when all of the peer's data is here, and takes its verdict. */
 enum exchange_event stream_end_receiving(struct connection *connection);
 
-/* Records what moved, and whether the exchange waits for the source or the sink, for idle checks. */
+/*
+ * Records what moved, and whether the exchange waits for the source or the sink, for idle checks.
+ */
 void stream_record_progress(struct connection *connection);
 
 #endif

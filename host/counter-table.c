@@ -1,7 +1,8 @@
 /*
- * The counters that point to a fault, by driver, as the sources of Linux name them (drivers/infiniband). A
- * name that several drivers use stands at the first of them and means the same in all. Counters that also
- * increase when all is well, such as the flushes of a closing queue pair, are left out. Constant data.
+ * The counters that point to a fault, by driver, as the sources of Linux name them
+ * (drivers/infiniband). A name that several drivers use stands at the first of them and means the
+ * same in all. Counters that also increase when all is well, such as the flushes of a closing queue
+ * pair, are left out. Constant data.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -79,8 +80,9 @@ static const struct counter_row rows[] = {
 	{COUNTER_ERROR, "responder_rem_access_error"},
 
 	/*
-	 * A port's own counters: Documentation/ABI/stable/sysfs-class-infiniband. port_xmit_wait is a time
-	 * in ticks of the device, VL15 carries management packets, a constraint is a filter or partition.
+	 * A port's own counters: Documentation/ABI/stable/sysfs-class-infiniband. port_xmit_wait is
+	 * a time in ticks of the device, VL15 carries management packets, a constraint is a filter
+	 * or partition.
 	 */
 	{COUNTER_CONGESTION, "port_xmit_discards port_xmit_wait VL15_dropped"},
 	{COUNTER_LINK, "symbol_error link_error_recovery port_rcv_errors "

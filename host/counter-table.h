@@ -1,4 +1,6 @@
-/* What the counters of each driver point to. A new driver's counters are rows in counter-table.c. */
+/*
+ * What the counters of each driver point to. A new driver's counters are rows in counter-table.c.
+ */
 #ifndef HOST_COUNTER_TABLE_H
 #define HOST_COUNTER_TABLE_H
 

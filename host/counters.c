@@ -1,6 +1,7 @@
 /*
- * The counters of a device's port: read, compared, shown, and sent to the peer as lines of text. A list is
- * the caller's, of fixed size and sorted by name. What the counters point to: host/counter-table.c.
+ * The counters of a device's port: read, compared, shown, and sent to the peer as lines of text. A
+ * list is the caller's, of fixed size and sorted by name. What the counters point to:
+ * host/counter-table.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,10 @@
 /* " 18446744073709551615\n" with its terminator. */
 #define VALUE_SIZE 24
 
-/* Copies a name of that length, which a blank or a terminator ends. Returns false if it is not valid. */
+/*
+ * Copies a name of that length, which a blank or a terminator ends. Returns false if it is not
+ * valid.
+ */
 static bool copy_name(char to[COUNTER_NAME_SIZE], const char *name, size_t length)
 {
 	static const char characters[] =
@@ -47,7 +51,9 @@ static bool is_fault(const char *name)
 	return counter_class(name) != COUNTER_OTHER;
 }
 
-/* Adds the counter in a file, unless the list is full, has it already, or the file holds no number. */
+/*
+ * Adds the counter in a file, unless the list is full, has it already, or the file holds no number.
+ */
 static void read_counter(
 	const char *root, const char *folder, const char *file, struct counters *counters)
 {
@@ -247,8 +253,8 @@ size_t counters_encode(const struct counters *counters, char *text, size_t size)
 }
 
 /*
- * Adds the counter of a line without its end. Returns false if the line has none, the list has it already,
- * or the list is full.
+ * Adds the counter of a line without its end. Returns false if the line has none, the list has it
+ * already, or the list is full.
  */
 static bool decode_line(const char *line, size_t length, struct counters *counters)
 {

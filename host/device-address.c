@@ -1,6 +1,6 @@
 /*
- * The addresses of RDMA devices, from an inventory that is taken for each question and freed with its
- * answer; and the interface that the kernel's routes lead through.
+ * The addresses of RDMA devices, from an inventory that is taken for each question and freed with
+ * its answer; and the interface that the kernel's routes lead through.
  */
 #include <ifaddrs.h>
 #include <stdio.h>
@@ -12,7 +12,9 @@
 #include "host/device-address.h"
 #include "host/inventory.h"
 
-/* How much an address is wanted: IPv4 before IPv6 before IPv6 link-local; 0 if of another family. */
+/*
+ * How much an address is wanted: IPv4 before IPv6 before IPv6 link-local; 0 if of another family.
+ */
 static int preference(const struct inventory_address *address, int family)
 {
 	if (family != AF_UNSPEC && address->address.ss_family != family)

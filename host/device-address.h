@@ -18,15 +18,15 @@ enum readiness device_address_find(
 	const char *root, const char *device, int family, struct sockaddr_storage *address);
 
 /*
- * Writes the name of the network interface that has the address from which the kernel would send to this
- * one, "" if there is none. Sends nothing.
+ * Writes the name of the network interface that has the address from which the kernel would send to
+ * this one, "" if there is none. Sends nothing.
  */
 void device_address_interface(const struct sockaddr *address, char *name, size_t size);
 
 /*
- * Writes what may explain that no RDMA device leads to the address, cut at size: the --source or, if that
- * is NULL, the interface of the route; and which addresses belong to RDMA devices, as in "10.0.0.1
- * (mlx5_0, eth2), fd00::1 (rxe0, eth0)".
+ * Writes what may explain that no RDMA device leads to the address, cut at size: the --source or,
+ * if that is NULL, the interface of the route; and which addresses belong to RDMA devices, as in
+ * "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)".
  */
 void device_address_evidence(const char *root, const char *source, const struct sockaddr *address,
 	char *text, size_t size);

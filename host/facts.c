@@ -1,6 +1,6 @@
 /*
- * The facts of one end of a connection: a list of names and values, its encoding as lines of text, and the
- * comparison of two ends. A list is the caller's, of fixed size.
+ * The facts of one end of a connection: a list of names and values, its encoding as lines of text,
+ * and the comparison of two ends. A list is the caller's, of fixed size.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * Reads an inventory from the top down: the host, its devices, their ports, and of each port the GIDs and
- * the network interfaces with their addresses. A list is made when its folder is listed and belongs to
- * the struct above it; inventory_free() also takes one that is half read.
+ * Reads an inventory from the top down: the host, its devices, their ports, and of each port the
+ * GIDs and the network interfaces with their addresses. A list is made when its folder is listed
+ * and belongs to the struct above it; inventory_free() also takes one that is half read.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -171,8 +171,8 @@ static int read_gids(const struct origin *origin, const char *folder, struct inv
 }
 
 /*
- * Adds the network interfaces of the same adapter: those of InfiniBand and iWARP, which no GID names.
- * Where the device has several ports, the interface's dev_port, from 0, is its port.
+ * Adds the network interfaces of the same adapter: those of InfiniBand and iWARP, which no GID
+ * names. Where the device has several ports, the interface's dev_port, from 0, is its port.
  */
 static int read_siblings(
 	const struct origin *origin, const char *device, bool several, struct inventory_port *port)

@@ -1,8 +1,8 @@
 /*
- * What this host has for RDMA: devices, ports, GIDs, network interfaces, and what a process needs to use
- * them. Read from sysfs, /proc, /dev and the network interfaces at one moment; nothing is kept open. Texts
- * are as the kernel gave them, cut where they are too long, and "" where there is none. What is missing:
- * host/readiness.h.
+ * What this host has for RDMA: devices, ports, GIDs, network interfaces, and what a process needs
+ * to use them. Read from sysfs, /proc, /dev and the network interfaces at one moment; nothing is
+ * kept open. Texts are as the kernel gave them, cut where they are too long, and "" where there is
+ * none. What is missing: host/readiness.h.
  */
 #ifndef HOST_INVENTORY_H
 #define HOST_INVENTORY_H
@@ -86,9 +86,9 @@ struct inventory {
 };
 
 /*
- * Takes the inventory with all devices or, unless that is NULL, the one of that name; files that cannot be
- * read are left out. root: see host/sysfs.h. Returns 0 and the caller frees it, or -errno, such as -ENOMEM,
- * and there is nothing to free. Any thread.
+ * Takes the inventory with all devices or, unless that is NULL, the one of that name; files that
+ * cannot be read are left out. root: see host/sysfs.h. Returns 0 and the caller frees it, or
+ * -errno, such as -ENOMEM, and there is nothing to free. Any thread.
  */
 int inventory_take(const char *root, const char *device, struct inventory *inventory);
 

@@ -33,7 +33,9 @@ double link_speed_of_bus(const char *bus)
 	double transfers;
 	unsigned int lanes;
 
-	/* sysfs-bus-pci: current_link_speed, in newer kernels with "PCIe", and current_link_width. */
+	/*
+	 * sysfs-bus-pci: current_link_speed, in newer kernels with "PCIe", and current_link_width.
+	 */
 	if (!bus || (sscanf(bus, "%lf GT/s PCIe x%u", &transfers, &lanes) != 2 &&
 			    sscanf(bus, "%lf GT/s x%u", &transfers, &lanes) != 2))
 		return 0;
@@ -42,9 +44,9 @@ double link_speed_of_bus(const char *bus)
 }
 
 /*
- * Bytes of headers for each packet. RoCE v2: preamble, gap, header and check of Ethernet (38), IPv4 (20),
- * UDP (8), BTH (12), ICRC (4). InfiniBand: LRH (8), BTH (12), ICRC (4), VCRC (2), and a delimiter at each
- * end. InfiniBand specification, volume 1, chapters 5 and 9; its annex A17.
+ * Bytes of headers for each packet. RoCE v2: preamble, gap, header and check of Ethernet (38), IPv4
+ * (20), UDP (8), BTH (12), ICRC (4). InfiniBand: LRH (8), BTH (12), ICRC (4), VCRC (2), and a
+ * delimiter at each end. InfiniBand specification, volume 1, chapters 5 and 9; its annex A17.
  */
 #define HEADERS_ETHERNET   82
 #define HEADERS_INFINIBAND 28

@@ -1,7 +1,8 @@
 /*
- * What the kernel knows of routes, interfaces and neighbours. libnl-3 sends each request and receives the
- * reply, libnl-route-3 parses it, and this file copies what we need out of the parsed object. A request
- * has a socket of its own, which ends with the call; nothing is kept, so any thread may call.
+ * What the kernel knows of routes, interfaces and neighbours. libnl-3 sends each request and
+ * receives the reply, libnl-route-3 parses it, and this file copies what we need out of the parsed
+ * object. A request has a socket of its own, which ends with the call; nothing is kept, so any
+ * thread may call.
  */
 #include <errno.h>
 #include <linux/neighbour.h>
@@ -71,8 +72,8 @@ static int exchange_messages(struct nl_sock *socket, struct nl_msg *request)
 }
 
 /*
- * Sends the request, which it frees and which may be NULL for lack of memory, and receives the reply of
- * that type. Returns 0 and an object that the caller puts, or -errno.
+ * Sends the request, which it frees and which may be NULL for lack of memory, and receives the
+ * reply of that type. Returns 0 and an object that the caller puts, or -errno.
  */
 static int request_reply(struct nl_msg *request, uint16_t type, struct nl_object **object)
 {

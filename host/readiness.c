@@ -1,6 +1,6 @@
 /*
- * What keeps this host from using RDMA: the host first, then each device and port, then the process. The
- * conclusions follow from the inventory alone; nothing is kept between calls.
+ * What keeps this host from using RDMA: the host first, then each device and port, then the
+ * process. The conclusions follow from the inventory alone; nothing is kept between calls.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * Whether this host can use RDMA, concluded from an inventory. Each check returns HOST_READY, or the first
- * thing that is missing with what was seen of it in evidence, which is "" otherwise and is cut at size. Any
- * thread.
+ * Whether this host can use RDMA, concluded from an inventory. Each check returns HOST_READY, or
+ * the first thing that is missing with what was seen of it in evidence, which is "" otherwise and
+ * is cut at size. Any thread.
  */
 #ifndef HOST_READINESS_H
 #define HOST_READINESS_H
@@ -13,8 +13,8 @@
 #define READINESS_LOCKED_MIN UINT64_C(65536)
 
 /*
- * Checks the host, then its devices, or only the one of that name, then the limit on locked memory. One
- * usable port is enough; without any, reports the port that lacks least.
+ * Checks the host, then its devices, or only the one of that name, then the limit on locked memory.
+ * One usable port is enough; without any, reports the port that lacks least.
  */
 enum readiness readiness_check(
 	const struct inventory *inventory, const char *device, char *evidence, size_t size);

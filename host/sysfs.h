@@ -1,7 +1,7 @@
 /*
- * Reads the small files of sysfs, /proc and /dev. All paths are below `root`: "" for this host, another
- * folder in tests. Contents are not trusted: a text is cut at the caller's size and may hold any bytes but
- * NUL. Any thread.
+ * Reads the small files of sysfs, /proc and /dev. All paths are below `root`: "" for this host,
+ * another folder in tests. Contents are not trusted: a text is cut at the caller's size and may
+ * hold any bytes but NUL. Any thread.
  */
 #ifndef HOST_SYSFS_H
 #define HOST_SYSFS_H
@@ -19,8 +19,8 @@ enum sysfs_access {
 };
 
 /*
- * Reads the first line of a file without its end and trailing blanks. The format makes the path, as in
- * printf(3). Returns 0, or -errno and the text "". size is at least 1.
+ * Reads the first line of a file without its end and trailing blanks. The format makes the path, as
+ * in printf(3). Returns 0, or -errno and the text "". size is at least 1.
  */
 int sysfs_line(const char *root, char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -30,8 +30,8 @@ int sysfs_text(const char *root, char *text, size_t size, const char *format, ..
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * Reads a file whose first line is a number, decimal or hexadecimal with 0x. Returns 0, or -errno and the
- * number 0: -EINVAL for any other text, or a number of more than 64 bits.
+ * Reads a file whose first line is a number, decimal or hexadecimal with 0x. Returns 0, or -errno
+ * and the number 0: -EINVAL for any other text, or a number of more than 64 bits.
  */
 int sysfs_number(const char *root, uint64_t *number, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -40,8 +40,8 @@ int sysfs_number(const char *root, uint64_t *number, const char *format, ...)
 bool sysfs_decimal(const char *digits, size_t length, uint64_t *number);
 
 /*
- * Lists a folder without hidden entries, in the order of versionsort(3), so that 10 comes after 9. Returns
- * the number of entries, or -errno. The caller frees them with sysfs_free() in either case.
+ * Lists a folder without hidden entries, in the order of versionsort(3), so that 10 comes after 9.
+ * Returns the number of entries, or -errno. The caller frees them with sysfs_free() in either case.
  */
 int sysfs_list(const char *root, struct dirent ***entries, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

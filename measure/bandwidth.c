@@ -1,7 +1,7 @@
 /*
- * A bandwidth test: each queue pair has as many operations under way as the parameters allow. The end
- * that does not initiate operations has something to do only if data is verified: it makes what the other
- * one READs, or compares what it has WRITTEN.
+ * A bandwidth test: each queue pair has as many operations under way as the parameters allow. The
+ * end that does not initiate operations has something to do only if data is verified: it makes what
+ * the other one READs, or compares what it has WRITTEN.
  */
 #include <errno.h>
 
@@ -80,8 +80,8 @@ static uint64_t half(const struct perf_test *test)
 }
 
 /*
- * To verify: announces how far we have WRITTEN, or have READ and compared, and at last the end. Returns 1
- * if it did, 0, or -1.
+ * To verify: announces how far we have WRITTEN, or have READ and compared, and at last the end.
+ * Returns 1 if it did, 0, or -1.
  */
 static int announce(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
@@ -108,8 +108,8 @@ static void check_data(struct perf_test *test, struct test_queue_pair *queue_pai
 }
 
 /*
- * To verify: compares what the peer has WRITTEN, or makes what it is to READ, and says so. Returns 1 if
- * there was something to do, 0, or -1.
+ * To verify: compares what the peer has WRITTEN, or makes what it is to READ, and says so. Returns
+ * 1 if there was something to do, 0, or -1.
  */
 static int serve(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
@@ -235,8 +235,8 @@ static bool is_done(const struct perf_test *test, const struct test_queue_pair *
 }
 
 /*
- * True if there is nothing more to do. The client's COMMAND_END stops a server that initiates beside it;
- * alone, the server first does all that the parameters ask for.
+ * True if there is nothing more to do. The client's COMMAND_END stops a server that initiates
+ * beside it; alone, the server first does all that the parameters ask for.
  */
 static bool is_over(struct perf_test *test)
 {
@@ -315,7 +315,10 @@ int bandwidth_run(struct perf_test *test)
 
 		if (done < 0)
 			return -1;
-		/* Not before: where the client's start and end come together, we begin all the same. */
+		/*
+		 * Not before: where the client's start and end come together, we begin all the
+		 * same.
+		 */
 		if (is_over(test))
 			return 0;
 		taken = take_completions(test);

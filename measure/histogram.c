@@ -1,6 +1,6 @@
 /*
- * The histogram of a latency test: the class of each time, percentiles, and bars. A histogram belongs to
- * the caller, has a fixed size and points to nothing; one thread at a time uses it.
+ * The histogram of a latency test: the class of each time, percentiles, and bars. A histogram
+ * belongs to the caller, has a fixed size and points to nothing; one thread at a time uses it.
  */
 #include <string.h>
 

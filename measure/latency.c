@@ -1,9 +1,10 @@
 /*
- * A latency test: one operation at a time. A READ is over when it completes. A WRITE is over when the peer
- * has seen its data and its answer, a WRITE of its own, has come: half of that is the time of one way.
+ * A latency test: one operation at a time. A READ is over when it completes. A WRITE is over when
+ * the peer has seen its data and its answer, a WRITE of its own, has come: half of that is the time
+ * of one way.
  *
- * An end that spins sees data by its last byte, as adapters write in ascending order: the number of the
- * operation stands there. An end that sleeps is woken by immediate data.
+ * An end that spins sees data by its last byte, as adapters write in ascending order: the number of
+ * the operation stands there. An end that sleeps is woken by immediate data.
  */
 #include <string.h>
 
@@ -189,8 +190,8 @@ static int write_once(struct perf_test *test, struct form *form, uint64_t number
 }
 
 /*
- * Compares the data of the peer's WRITE. Its last byte may be here before the others, which then follow
- * soon, or are damaged: by the time that this is certain, a check whether to stop is due.
+ * Compares the data of the peer's WRITE. Its last byte may be here before the others, which then
+ * follow soon, or are damaged: by the time that this is certain, a check whether to stop is due.
  */
 static int check_write(struct perf_test *test, uint64_t number)
 {
@@ -250,8 +251,8 @@ static int settle(struct perf_test *test)
 }
 
 /*
- * The server's half: answers each WRITE, also one that has come just before the command that ends the
- * test. That it has come shows that our answer before it was read.
+ * The server's half: answers each WRITE, also one that has come just before the command that ends
+ * the test. That it has come shows that our answer before it was read.
  */
 static int answer(struct perf_test *test, struct form *form)
 {

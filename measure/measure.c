@@ -1,7 +1,7 @@
 /*
- * `rdma-client bandwidth` and `latency`: connects the threads, carries out the tests of all sizes, and
- * prints the results. The main thread owns struct measurement, with the results and the threads'
- * connections. The other threads run only during a test, each on its own connection.
+ * `rdma-client bandwidth` and `latency`: connects the threads, carries out the tests of all sizes,
+ * and prints the results. The main thread owns struct measurement, with the results and the
+ * threads' connections. The other threads run only during a test, each on its own connection.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -12,7 +12,9 @@
 #include "measure/measure.h"
 #include "measure/report.h"
 
-/* Operations under way without --depth: their number and their bytes; and those of a latency test. */
+/*
+ * Operations under way without --depth: their number and their bytes; and those of a latency test.
+ */
 #define DEPTH_MAX     128
 #define DEPTH_MIN     16
 #define DEPTH_BYTES   (4 << 20)
@@ -88,8 +90,8 @@ static double score(const struct measured *measured)
 }
 
 /*
- * Warms up: caches, the device's tables, the processor's clock. With --poll auto it tries spinning and
- * sleeping, and takes the better one.
+ * Warms up: caches, the device's tables, the processor's clock. With --poll auto it tries spinning
+ * and sleeping, and takes the better one.
  */
 static int warm_up(struct measurement *measurement, struct test_parameters *parameters)
 {

@@ -1,6 +1,6 @@
 /*
- * What both kinds of tests share: queue pairs, memory, notices and keepalives. The queue pairs and all
- * memory belong to the control connection; the thread that carries out the test uses both.
+ * What both kinds of tests share: queue pairs, memory, notices and keepalives. The queue pairs and
+ * all memory belong to the control connection; the thread that carries out the test uses both.
  */
 #include <errno.h>
 

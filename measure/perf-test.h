@@ -1,14 +1,14 @@
 /*
- * One end of a test of a diagnosis or a measurement (protocol/test-parameters.h), over a control connection
- * and its queue pairs. The first one is the connection's own, so that a test with one queue pair needs
- * nothing but rdmacm; the others are made beside it and get its attributes.
+ * One end of a test of a diagnosis or a measurement (protocol/test-parameters.h), over a control
+ * connection and its queue pairs. The first one is the connection's own, so that a test with one
+ * queue pair needs nothing but rdmacm; the others are made beside it and get its attributes.
  *
  * WRITEs go from our `private` into the peer's `offered`, READs from the peer's `offered` into our
- * `private`. Each queue pair has a part of its own of these, divided into the slots of the parameters, which
- * its operations use in turn.
+ * `private`. Each queue pair has a part of its own of these, divided into the slots of the
+ * parameters, which its operations use in turn.
  *
- * Where data is verified, the ends say how far they are in notices, messages of 8 bytes. Every wait ends as
- * those of the control connection do. One thread at a time uses a test.
+ * Where data is verified, the ends say how far they are in notices, messages of 8 bytes. Every wait
+ * ends as those of the control connection do. One thread at a time uses a test.
  */
 #ifndef MEASURE_PERF_TEST_H
 #define MEASURE_PERF_TEST_H
@@ -24,7 +24,10 @@
 /* WRITEs of a latency test that may be incomplete though their answers have come. */
 #define PERF_TEST_OUTSTANDING_MAX 32
 
-/* How often a busy thread checks whether to stop, and a client that measures alone sends a keepalive. */
+/*
+ * How often a busy thread checks whether to stop, and a client that measures alone sends a
+ * keepalive.
+ */
 #define PERF_TEST_CHECK_NS     UINT64_C(100000000)
 #define PERF_TEST_KEEPALIVE_NS UINT64_C(1000000000)
 
@@ -102,8 +105,8 @@ uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pa
 	uint64_t number, bool server);
 
 /*
- * Polls the endpoint. Returns how many completions perf_test_next_completion() hands out now, or -1 with
- * the failure recorded. The first are the receives that came before the test.
+ * Polls the endpoint. Returns how many completions perf_test_next_completion() hands out now, or -1
+ * with the failure recorded. The first are the receives that came before the test.
  */
 int perf_test_poll(struct perf_test *test);
 
@@ -113,7 +116,10 @@ bool perf_test_next_completion(struct perf_test *test, struct completion *comple
 /* Records that the peer has sent what means nothing now. */
 int perf_test_unexpected(struct perf_test *test);
 
-/* Sends a message of no bytes: the client's first one starts the server's half, others are keepalives. */
+/*
+ * Sends a message of no bytes: the client's first one starts the server's half, others are
+ * keepalives.
+ */
 int perf_test_keepalive(struct perf_test *test);
 
 /*
@@ -123,14 +129,14 @@ int perf_test_keepalive(struct perf_test *test);
 int perf_test_check_due(struct perf_test *test, uint64_t now);
 
 /*
- * Checks whether to stop while it spins. *deadline is when the peer has been silent for too long: 0 before the
- * first check of a wait, which sets it.
+ * Checks whether to stop while it spins. *deadline is when the peer has been silent for too long: 0
+ * before the first check of a wait, which sets it.
  */
 int perf_test_check_idle(struct perf_test *test, deadline_t *deadline);
 
 /*
- * Describes one operation of the test, on its piece of memory, which the request refers to; the caller
- * says whether it is signaled. ibv_post_send(3).
+ * Describes one operation of the test, on its piece of memory, which the request refers to; the
+ * caller says whether it is signaled. ibv_post_send(3).
  */
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, struct ibv_send_wr *request, struct ibv_sge *sge);
@@ -149,13 +155,16 @@ int perf_test_notify(
 	struct perf_test *test, struct test_queue_pair *queue_pair, const struct notice *notice);
 
 /*
- * Takes a completed receive. Returns 1 for a notice; 0 for a command, which is kept, and for a keepalive;
- * or -1 with the failure recorded.
+ * Takes a completed receive. Returns 1 for a notice; 0 for a command, which is kept, and for a
+ * keepalive; or -1 with the failure recorded.
  */
 int perf_test_take_receive(
 	struct perf_test *test, const struct completion *completion, struct notice *notice);
 
-/* The two kinds: measure/bandwidth.c, measure/latency.c. *latency gets how long the operations took. */
+/*
+ * The two kinds: measure/bandwidth.c, measure/latency.c. *latency gets how long the operations
+ * took.
+ */
 int bandwidth_run(struct perf_test *test);
 void latency_prepare(struct perf_test *test);
 int latency_run(struct perf_test *test, struct histogram *latency);

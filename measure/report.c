@@ -1,4 +1,6 @@
-/* The results of a measurement: lines of a table, and the document of docs/measurement.schema.json. */
+/*
+ * The results of a measurement: lines of a table, and the document of docs/measurement.schema.json.
+ */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -13,7 +15,9 @@
 /* In a second. */
 #define NS 1e9
 
-/* The percentiles of a latency: part of the operations, heading of the table, key of the document. */
+/*
+ * The percentiles of a latency: part of the operations, heading of the table, key of the document.
+ */
 static const struct {
 	double part;
 	const char *name, *key;

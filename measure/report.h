@@ -1,4 +1,6 @@
-/* The results of a measurement, as a table for people and as JSON for programs. Pure. Any thread. */
+/*
+ * The results of a measurement, as a table for people and as JSON for programs. Pure. Any thread.
+ */
 #ifndef MEASURE_REPORT_H
 #define MEASURE_REPORT_H
 
@@ -32,8 +34,8 @@ struct measurement {
 };
 
 /*
- * Writes a line: the heading of the table, by its index from 0, or the result of one test, of which each
- * direction has a line. Returns false when there are no more.
+ * Writes a line: the heading of the table, by its index from 0, or the result of one test, of which
+ * each direction has a line. Returns false when there are no more.
  */
 bool measurement_head(
 	char line[MEASUREMENT_LINE], const struct options *options, unsigned int index);
@@ -50,8 +52,8 @@ double measurement_rate_of(const struct test_result *result);
 double measurement_rate(const struct measured *measured);
 
 /*
- * Bytes per second that --expect asks for, the sum of both directions; 0 if it asks for nothing, or for a
- * share of a link whose rate is unknown.
+ * Bytes per second that --expect asks for, the sum of both directions; 0 if it asks for nothing, or
+ * for a share of a link whose rate is unknown.
  */
 double measurement_wanted(
 	const struct options *options, const struct facts *ours, const struct facts *theirs);

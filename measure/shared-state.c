@@ -12,7 +12,10 @@ void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes)
 {
 	uint64_t length, rate;
 
-	/* A gap of that length is an interval by itself. What came before it, which is less, is none. */
+	/*
+	 * A gap of that length is an interval by itself. What came before it, which is less, is
+	 * none.
+	 */
 	if (now - intervals->last >= INTERVAL_NS) {
 		intervals->began = intervals->last;
 		intervals->before = intervals->until_last;

@@ -1,6 +1,6 @@
 /*
- * What the threads share that carry out a test together: when it began, what they have moved, its rate in
- * the worst and the best interval, and whether one of them has failed.
+ * What the threads share that carry out a test together: when it began, what they have moved, its
+ * rate in the worst and the best interval, and whether one of them has failed.
  */
 #ifndef MEASURE_SHARED_STATE_H
 #define MEASURE_SHARED_STATE_H
@@ -12,7 +12,9 @@
 
 #define INTERVAL_NS UINT64_C(100000000)
 
-/* The worst and the best interval of a transfer: an average hides a link that stops now and then. */
+/*
+ * The worst and the best interval of a transfer: an average hides a link that stops now and then.
+ */
 struct intervals {
 	uint64_t began,
 		before; /* the current one: when it began, in ns, and the bytes until then */
@@ -23,7 +25,9 @@ struct intervals {
 /* Begins now. Any thread; the caller serialises. */
 void intervals_init(struct intervals *intervals, uint64_t now);
 
-/* `bytes` have been moved until now, in all. An interval ends with the first call after its time. */
+/*
+ * `bytes` have been moved until now, in all. An interval ends with the first call after its time.
+ */
 void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes);
 
 struct test_shared {

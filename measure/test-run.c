@@ -14,7 +14,9 @@ static void begin_queue_pairs(struct perf_test *test)
 			.pair = queue_pair->pair,
 			.offset = (uint64_t)i * parameters->slots * parameters->size,
 			.notices = queue_pair->notices,
-			/* What we WRITE into is free at first; what we READ has to be made ready. */
+			/*
+			 * What we WRITE into is free at first; what we READ has to be made ready.
+			 */
 			.allowed = parameters->reads ? 0 : parameters->slots,
 		};
 	}

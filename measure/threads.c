@@ -77,8 +77,8 @@ static int connect_member(struct test_thread *member)
 }
 
 /*
- * No thread keeps its connection while another one waits for a slot: two clients would wait for each
- * other.
+ * No thread keeps its connection while another one waits for a slot: two clients would wait for
+ * each other.
  */
 static int connect_all(struct test_threads *threads)
 {
@@ -220,9 +220,10 @@ static void *carry_out(void *argument)
 }
 
 /*
- * Chooses the processors: this thread stays where it is, and the others get the next ones of those that are
- * *allowed. Soft-RoCE works on the processor of the thread that posts, and the others look idle: the kernel
- * would move a busy thread to and fro, with all that work behind it. pthread_getaffinity_np(3).
+ * Chooses the processors: this thread stays where it is, and the others get the next ones of those
+ * that are *allowed. Soft-RoCE works on the processor of the thread that posts, and the others look
+ * idle: the kernel would move a busy thread to and fro, with all that work behind it.
+ * pthread_getaffinity_np(3).
  */
 static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
 {

@@ -1,7 +1,7 @@
 /*
- * The client's threads of a measurement. Each has a control connection of its own, with its queue pairs,
- * and does there what it would do alone; they begin and end a test together, and their results are added
- * up. The first one is the caller's thread, and mostly the only one.
+ * The client's threads of a measurement. Each has a control connection of its own, with its queue
+ * pairs, and does there what it would do alone; they begin and end a test together, and their
+ * results are added up. The first one is the caller's thread, and mostly the only one.
  *
  * The main thread calls all functions. They return 0, or -1 with the threads' failure recorded.
  */
@@ -60,8 +60,8 @@ int test_threads_connect(struct test_threads *threads);
 int test_threads_prepare(struct test_threads *threads);
 
 /*
- * Carries out a test with all threads, at both ends. *measured gets the results, and *latency, which only a
- * latency test needs, how long the operations of the first thread took.
+ * Carries out a test with all threads, at both ends. *measured gets the results, and *latency,
+ * which only a latency test needs, how long the operations of the first thread took.
  */
 int test_threads_run(struct test_threads *threads, const struct test_parameters *parameters,
 	struct measured *measured, struct histogram *latency);

@@ -1,6 +1,7 @@
 /*
- * The messages of a diagnosis and of a measurement, which travel by SEND: the client's commands and the
- * server's replies. 64 bytes, little-endian, followed by a text. See docs/protocol.md, "Diagnosis".
+ * The messages of a diagnosis and of a measurement, which travel by SEND: the client's commands and
+ * the server's replies. 64 bytes, little-endian, followed by a text. See docs/protocol.md,
+ * "Diagnosis".
  */
 #ifndef PROTOCOL_COMMAND_H
 #define PROTOCOL_COMMAND_H

@@ -1,6 +1,6 @@
 /*
- * The secret, read from its file by libsodium. The key made of it lives in memory of sodium_malloc(),
- * locked and between guard pages.
+ * The secret, read from its file by libsodium. The key made of it lives in memory of
+ * sodium_malloc(), locked and between guard pages.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * The secret that both programs may read from a file. It never leaves the process: protocol/handshake.h
- * has what they derive from it.
+ * The secret that both programs may read from a file. It never leaves the process:
+ * protocol/handshake.h has what they derive from it.
  */
 #ifndef PROTOCOL_SECRET_H
 #define PROTOCOL_SECRET_H

@@ -1,7 +1,7 @@
 /*
- * The parameters and the result of one test, as the text of a command (protocol/command.h): the client
- * chooses the parameters and sends them to the server, both carry out the test, and then the server
- * sends its result. 64 bytes each, little-endian. See docs/protocol.md, "Measurement".
+ * The parameters and the result of one test, as the text of a command (protocol/command.h): the
+ * client chooses the parameters and sends them to the server, both carry out the test, and then the
+ * server sends its result. 64 bytes each, little-endian. See docs/protocol.md, "Measurement".
  */
 #ifndef PROTOCOL_TEST_PARAMETERS_H
 #define PROTOCOL_TEST_PARAMETERS_H
@@ -33,7 +33,10 @@ enum test_wait {
 	TEST_WAITS
 };
 
-/* Which end initiates operations. Of a latency test it is the client; the server answers its WRITEs. */
+/*
+ * Which end initiates operations. Of a latency test it is the client; the server answers its
+ * WRITEs.
+ */
 enum test_direction { TEST_CLIENT = 0, TEST_BOTH = 1, TEST_SERVER = 2, TEST_DIRECTIONS };
 
 struct test_parameters {
@@ -67,7 +70,10 @@ struct test_result {
 void test_parameters_encode(
 	const struct test_parameters *parameters, uint8_t buffer[TEST_PARAMETERS_SIZE]);
 
-/* Reads the peer's parameters. Returns 0, or -EPROTO if the length is wrong or no end can carry them out. */
+/*
+ * Reads the peer's parameters. Returns 0, or -EPROTO if the length is wrong or no end can carry
+ * them out.
+ */
 int test_parameters_decode(struct test_parameters *parameters, const void *buffer, size_t length);
 
 /* Whether this number of queue pairs and this depth are within the limits. */
@@ -79,8 +85,8 @@ uint64_t test_parameters_memory(const struct test_parameters *parameters);
 void test_result_encode(const struct test_result *result, uint8_t buffer[TEST_RESULT_SIZE]);
 
 /*
- * Adds the result of another thread in the same time. The worst and best interval of the sum are not
- * known, as the threads have theirs at different times.
+ * Adds the result of another thread in the same time. The worst and best interval of the sum are
+ * not known, as the threads have theirs at different times.
  */
 void test_result_add(struct test_result *sum, const struct test_result *part);
 

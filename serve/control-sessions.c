@@ -1,6 +1,6 @@
 /*
- * The server's control sessions. Each belongs to its thread from start() until the thread has ended, and
- * then to the main thread, which joins the thread and frees the session.
+ * The server's control sessions. Each belongs to its thread from start() until the thread has
+ * ended, and then to the main thread, which joins the thread and frees the session.
  */
 #include <errno.h>
 #include <inttypes.h>

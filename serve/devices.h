@@ -1,8 +1,8 @@
 /*
  * The RDMA devices that a server's clients come through. A device is made when the first client
- * comes through it; its bound_id, an rdma_cm_id that is only bound to the address, keeps librdmacm from
- * closing the device under us and reports its removal, which device_removed() in serve/service.c
- * handles. Everything here runs on the main thread.
+ * comes through it; its bound_id, an rdma_cm_id that is only bound to the address, keeps librdmacm
+ * from closing the device under us and reports its removal, which device_removed() in
+ * serve/service.c handles. Everything here runs on the main thread.
  */
 #ifndef SERVE_DEVICES_H
 #define SERVE_DEVICES_H

@@ -48,7 +48,10 @@ static bool is_wildcard(const struct sockaddr_storage *address)
 					      : v4->sin_addr.s_addr == INADDR_ANY;
 }
 
-/* Listens on one address, which must be the wildcard or belong to an RDMA device: --device's, if given. */
+/*
+ * Listens on one address, which must be the wildcard or belong to an RDMA device: --device's, if
+ * given.
+ */
 static int listen_on(const struct options *options, struct rdma_cm_id *listener,
 	const struct sockaddr_storage *address, struct failure *failure)
 {

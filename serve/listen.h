@@ -17,8 +17,8 @@ struct listen_addresses {
 };
 
 /*
- * Finds --bind's addresses, or --device's, or the wildcard that takes IPv6 and IPv4. It may ask the name
- * service. Returns 0, or -1 with the failure recorded. getaddrinfo(3).
+ * Finds --bind's addresses, or --device's, or the wildcard that takes IPv6 and IPv4. It may ask the
+ * name service. Returns 0, or -1 with the failure recorded. getaddrinfo(3).
  */
 int listen_find_addresses(
 	const struct options *options, struct listen_addresses *addresses, struct failure *failure);

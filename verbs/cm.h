@@ -13,9 +13,9 @@
 /*
  * How hard the transport tries. A lost packet is sent again after TRANSPORT_ACK_TIMEOUT (4.096 us *
  * 2^17, half a second), TRANSPORT_RETRIES times: the maximum, which takes an adapter about four
- * seconds and which soft-RoCE takes as infinite. So a link may fail for a while; --timeout ends what
- * lasts. The active side's numbers hold for both. A receiver that is not ready is tried again without
- * limit (7): a tutorial peer posts its second receive late, and the deadline ends the rest.
+ * seconds and which soft-RoCE takes as infinite. So a link may fail for a while; --timeout ends
+ * what lasts. The active side's numbers hold for both. A receiver that is not ready is tried again
+ * without limit (7): a tutorial peer posts its second receive late, and the deadline ends the rest.
  */
 #define TRANSPORT_ACK_TIMEOUT 17
 #define TRANSPORT_RETRIES     7
@@ -24,7 +24,9 @@
 /* Makes an event channel, non-blocking. Returns 0 or -errno. rdma_create_event_channel(3). */
 int channel_create(struct rdma_event_channel **channel);
 
-/* Makes the first one of a program, or records why this host cannot. rdma_create_event_channel(3). */
+/*
+ * Makes the first one of a program, or records why this host cannot. rdma_create_event_channel(3).
+ */
 struct rdma_event_channel *channel_open(struct failure *failure);
 
 /* An event that outlives its acknowledgement, with its private data. */
@@ -34,9 +36,9 @@ struct event_copy {
 };
 
 /*
- * Takes the next event: copies and acknowledges it, so that its handler may destroy the id, which waits
- * for acknowledged events. Returns 1, 0 if none waits, or -errno if the channel is broken. The thread
- * that owns the channel. rdma_get_cm_event(3).
+ * Takes the next event: copies and acknowledges it, so that its handler may destroy the id, which
+ * waits for acknowledged events. Returns 1, 0 if none waits, or -errno if the channel is broken.
+ * The thread that owns the channel. rdma_get_cm_event(3).
  */
 int channel_take(struct rdma_event_channel *channel, struct event_copy *copy);
 

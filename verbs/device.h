@@ -34,8 +34,9 @@ struct device {
 };
 
 /*
- * Reads the limits and traits of the device, and makes its completion channel, which does not block.
- * Returns 0, or -1 with the failure recorded. ibv_query_device(3), ibv_create_comp_channel(3).
+ * Reads the limits and traits of the device, and makes its completion channel, which does not
+ * block. Returns 0, or -1 with the failure recorded. ibv_query_device(3),
+ * ibv_create_comp_channel(3).
  */
 int device_open(struct device *device, struct ibv_context *verbs, struct failure *failure);
 
@@ -49,7 +50,10 @@ const struct device_traits *device_traits(
 /* The device's name as `rdma link` shows it. Any thread. */
 const char *device_name(const struct device *device);
 
-/* The largest message that a port moves with one work request, in bytes. Any thread. ibv_query_port(3). */
+/*
+ * The largest message that a port moves with one work request, in bytes. Any thread.
+ * ibv_query_port(3).
+ */
 uint32_t device_message_max(const struct device *device, uint8_t port);
 
 #endif

@@ -1,15 +1,16 @@
 /*
- * Connecting to a server, the same for an exchange, a diagnosis and a measurement. An attempt resolves
- * one of the server's addresses and the route to it, lets the user make queue pair and memory, asks
- * for the connection and waits for the answer. If an address fails the next one is tried; while the
- * server is full it waits and tries again.
+ * Connecting to a server, the same for an exchange, a diagnosis and a measurement. An attempt
+ * resolves one of the server's addresses and the route to it, lets the user make queue pair and
+ * memory, asks for the connection and waits for the answer. If an address fails the next one is
+ * tried; while the server is full it waits and tries again.
  *
- * All functions block, until the deadline or until stop_fd is readable, which is FAILURE_INTERRUPTED and
- * leaves the descriptor unread. They return 0, or -1 with `failure` set; the failure that counts is the
- * first since a route was found. The thread that owns the struct calls them.
+ * All functions block, until the deadline or until stop_fd is readable, which is
+ * FAILURE_INTERRUPTED and leaves the descriptor unread. They return 0, or -1 with `failure` set;
+ * the failure that counts is the first since a route was found. The thread that owns the struct
+ * calls them.
  *
- * Each attempt has an event channel and an id of its own. They belong to the dial until `prepare` is
- * called and to the user from then on, whether it succeeds or not.
+ * Each attempt has an event channel and an id of its own. They belong to the dial until `prepare`
+ * is called and to the user from then on, whether it succeeds or not.
  */
 #ifndef VERBS_DIAL_H
 #define VERBS_DIAL_H
@@ -29,8 +30,8 @@ struct dial {
 	int stop_fd;         /* -1: none */
 
 	/*
-	 * Makes what the connection needs on the id, posts the receives, and sets what rdma_connect() is
-	 * to be called with. Returns 0, or -1 with the failure recorded.
+	 * Makes what the connection needs on the id, posts the receives, and sets what
+	 * rdma_connect() is to be called with. Returns 0, or -1 with the failure recorded.
 	 */
 	int (*prepare)(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 		struct rdma_conn_param *parameters, struct failure *failure);
@@ -63,8 +64,9 @@ int dial_resolve(struct dial *dial, const struct sockaddr *address, const struct
 int dial_connect(struct dial *dial, struct event_copy *reply);
 
 /*
- * After a failure. If the server is full and there is time left, shows that, waits a moment and returns
- * true: dial again. Else returns false, with the failure that explains best why there is no connection.
+ * After a failure. If the server is full and there is time left, shows that, waits a moment and
+ * returns true: dial again. Else returns false, with the failure that explains best why there is no
+ * connection.
  */
 bool dial_wait_for_slot(struct dial *dial);
 

@@ -50,7 +50,9 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 
 	ibv_query_device(endpoint->id->verbs, &allowed);
 	if (error == EINVAL && allowed.max_qp_wr >= (int)size->sends)
-		/* Nothing is wrong with the size: rdmacm gave the request up before we came to it. */
+		/*
+		 * Nothing is wrong with the size: rdmacm gave the request up before we came to it.
+		 */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
 			"its request was given up before it was served");
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
@@ -133,8 +135,8 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 }
 
 /*
- * Each end's queue pair number is its first packet sequence number, as good as any other. InfiniBand
- * specification, volume 1, 10.3.1.
+ * Each end's queue pair number is its first packet sequence number, as good as any other.
+ * InfiniBand specification, volume 1, 10.3.1.
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure)

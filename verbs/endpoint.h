@@ -8,9 +8,9 @@
  * completion. The completion queue has room for everything that can be posted, so it cannot
  * overflow.
  *
- * The endpoint only posts and polls; only endpoint_drain() waits. An exchange is driven by completion events on
- * the CQ thread of its device, a control connection waits on its own thread: both call the same
- * functions. One thread at a time uses an endpoint.
+ * The endpoint only posts and polls; only endpoint_drain() waits. An exchange is driven by
+ * completion events on the CQ thread of its device, a control connection waits on its own thread:
+ * both call the same functions. One thread at a time uses an endpoint.
  *
  * Draining: endpoint_flush() takes the queue pairs to the error state, from which everything posted
  * comes back. An endpoint may be closed when endpoint_is_drained() says so. A completion queue that
@@ -80,8 +80,8 @@ struct completion {
 };
 
 /*
- * True if the peer's device refused the work request for a reason that may be the end of its program,
- * whose memory is freed before its connection. Then its disconnect follows within
+ * True if the peer's device refused the work request for a reason that may be the end of its
+ * program, whose memory is freed before its connection. Then its disconnect follows within
  * DISCONNECT_AFTER_REFUSAL_MS.
  */
 #define DISCONNECT_AFTER_REFUSAL_MS 1000
@@ -89,28 +89,31 @@ bool completion_is_refusal(const struct completion *completion);
 
 /*
  * Sets the ACK timeout of an id that is bound to a device, and makes protection domain, completion
- * queue and rdmacm's queue pair for it. There is room for `pairs` queue pairs of that size in all. Completion events go to the
- * channel. Returns 0, or -1 with the failure recorded; endpoint_close() frees what was made either
- * way. rdma_create_qp(3), ibv_create_cq(3).
+ * queue and rdmacm's queue pair for it. There is room for `pairs` queue pairs of that size in all.
+ * Completion events go to the channel. Returns 0, or -1 with the failure recorded; endpoint_close()
+ * frees what was made either way. rdma_create_qp(3), ibv_create_cq(3).
  */
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
 	struct ibv_comp_channel *channel, const struct queue_size *size, unsigned int pairs,
 	struct failure *failure);
 
 /*
- * Makes one more queue pair like the first, in state INIT, for the caller to connect. Returns it, or
- * NULL with the failure recorded. ibv_create_qp(3), ibv_modify_qp(3).
+ * Makes one more queue pair like the first, in state INIT, for the caller to connect. Returns it,
+ * or NULL with the failure recorded. ibv_create_qp(3), ibv_modify_qp(3).
  */
 struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure);
 
 /*
- * Connects an added queue pair to the peer's queue pair of that number, over the path of the first one.
- * Returns 0, or -1 with the failure recorded. ibv_modify_qp(3).
+ * Connects an added queue pair to the peer's queue pair of that number, over the path of the first
+ * one. Returns 0, or -1 with the failure recorded. ibv_modify_qp(3).
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure);
 
-/* Says where the receives of a queue pair land: as many slots of that many bytes as it has receives. */
+/*
+ * Says where the receives of a queue pair land: as many slots of that many bytes as it has
+ * receives.
+ */
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey);
 
@@ -132,8 +135,8 @@ uint64_t queue_pair_capacity(const struct queue_pair *pair, uint64_t reserved);
 bool queue_pair_is_unacknowledged(const struct queue_pair *pair);
 
 /*
- * Takes what has completed, at most ENDPOINT_BATCH. Returns how many there are, or -EIO if the queue is
- * broken, and then the batch is empty. ibv_poll_cq(3).
+ * Takes what has completed, at most ENDPOINT_BATCH. Returns how many there are, or -EIO if the
+ * queue is broken, and then the batch is empty. ibv_poll_cq(3).
  */
 int endpoint_poll(struct endpoint *endpoint, struct completion_batch *batch);
 
@@ -171,8 +174,8 @@ bool endpoint_is_outstanding(const struct endpoint *endpoint);
 bool endpoint_is_drained(struct endpoint *endpoint);
 
 /*
- * Flushes the queue pairs and waits, until the deadline, for all that is posted to come back, so that
- * no event comes for a completion queue that is gone. The channel is the endpoint's alone.
+ * Flushes the queue pairs and waits, until the deadline, for all that is posted to come back, so
+ * that no event comes for a completion queue that is gone. The channel is the endpoint's alone.
  */
 void endpoint_drain(
 	struct endpoint *endpoint, struct ibv_comp_channel *channel, deadline_t deadline);

@@ -1,4 +1,7 @@
-/* The addresses of the server and of this host: see verbs/server-addresses.h, which also says who owns them. */
+/*
+ * The addresses of the server and of this host: see verbs/server-addresses.h, which also says who
+ * owns them.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The addresses that a client can use to reach its server: the server's, which are tried one after another,
- * and those of this host that --source and --device allow. Main thread.
+ * The addresses that a client can use to reach its server: the server's, which are tried one after
+ * another, and those of this host that --source and --device allow. Main thread.
  */
 #ifndef VERBS_SERVER_ADDRESSES_H
 #define VERBS_SERVER_ADDRESSES_H
@@ -35,22 +35,22 @@ int server_addresses_find_source(
 	struct server_addresses *server, deadline_t deadline, struct failure *failure);
 
 /*
- * Goes on to the server's next address. After the last one it starts again with the first if none of
- * them answered (silent), because that may only have taken too long; four rounds at most. Returns false
- * if no address is left.
+ * Goes on to the server's next address. After the last one it starts again with the first if none
+ * of them answered (silent), because that may only have taken too long; four rounds at most.
+ * Returns false if no address is left.
  */
 bool server_addresses_next(struct server_addresses *server, bool silent);
 
 /*
- * Chooses the local address to connect from, of that family: AF_UNSPEC if any will do. Returns 0, or -1
- * with the failure recorded.
+ * Chooses the local address to connect from, of that family: AF_UNSPEC if any will do. Returns 0,
+ * or -1 with the failure recorded.
  */
 int server_addresses_source(const struct server_addresses *server, int family,
 	struct sockaddr_storage *source, struct failure *failure);
 
 /*
- * Checks that the address that id is bound to is on --device's device. Returns 0, or -1 with the failure
- * recorded.
+ * Checks that the address that id is bound to is on --device's device. Returns 0, or -1 with the
+ * failure recorded.
  */
 int server_addresses_check_device(const struct server_addresses *server,
 	const struct rdma_cm_id *id, struct failure *failure);

@@ -108,7 +108,9 @@ static bool is_credit(const void *bytes, size_t length)
 
 static void receive_bytes(struct end *end, const void *bytes, size_t length)
 {
-	/* Whether credit may be given depends on what was announced before, so that must be known. */
+	/*
+	 * Whether credit may be given depends on what was announced before, so that must be known.
+	 */
 	if (is_credit(bytes, length))
 		end_settle(end);
 	if (receives_of(end) == 0)

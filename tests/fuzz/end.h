@@ -1,6 +1,6 @@
 /*
- * One end of a connection on the made-up device, and the steps of the device and of the peer. What a
- * step does it reads from the input.
+ * One end of a connection on the made-up device, and the steps of the device and of the peer. What
+ * a step does it reads from the input.
  */
 #ifndef TESTS_FUZZ_END_H
 #define TESTS_FUZZ_END_H

@@ -1,11 +1,11 @@
 /*
  * A connection of the verbs module on the made-up device, with a peer, a network and a main thread
- * that do anything: messages in any order and of any contents, immediate data, memory that is written
- * to at the wrong time, completions and their failures, silence, disconnects. The first bytes of the
- * input choose what the two ends are, each of the others is a step.
+ * that do anything: messages in any order and of any contents, immediate data, memory that is
+ * written to at the wrong time, completions and their failures, silence, disconnects. The first
+ * bytes of the input choose what the two ends are, each of the others is a step.
  *
- * Whatever happens, the made-up device's rules hold, what this end posts is allowed (tests/fuzz/oracle.h), it
- * gives up a silent peer, and in the end nothing is left of it.
+ * Whatever happens, the made-up device's rules hold, what this end posts is allowed
+ * (tests/fuzz/oracle.h), it gives up a silent peer, and in the end nothing is left of it.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -21,7 +21,9 @@
 #define FILE_SIZE 5000
 #define TIMEOUT   1000
 
-/* After so long a silence all has been given up: the timeout, the farewell, and looking for both. */
+/*
+ * After so long a silence all has been given up: the timeout, the farewell, and looking for both.
+ */
 #define LONG_PAUSE (TIMEOUT + 3000)
 
 static uint8_t file_bytes[FILE_SIZE];

@@ -1,6 +1,6 @@
 /*
- * The peer's counters: what is decoded is in order, and decodes to the same when sent again; and the
- * increase from the text before a zero byte to the one behind it is right.
+ * The peer's counters: what is decoded is in order, and decodes to the same when sent again; and
+ * the increase from the text before a zero byte to the one behind it is right.
  */
 #include <errno.h>
 

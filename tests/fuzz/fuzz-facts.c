@@ -1,6 +1,6 @@
 /*
- * Facts about the peer: what is taken is safe to print, and says the same when it is sent again; and
- * two sides' facts, the parts before and behind a zero byte, are compared.
+ * Facts about the peer: what is taken is safe to print, and says the same when it is sent again;
+ * and two sides' facts, the parts before and behind a zero byte, are compared.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /*
- * The hellos of two sides in rdmacm's private data, of which one is any bytes: only a side that holds
- * the secret and received the same hello has a valid proof, and only of its own role.
+ * The hellos of two sides in rdmacm's private data, of which one is any bytes: only a side that
+ * holds the secret and received the same hello has a valid proof, and only of its own role.
  */
 #include "protocol/handshake.h"
 #include "tests/fuzz/fuzz.h"

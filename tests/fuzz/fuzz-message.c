@@ -1,4 +1,6 @@
-/* Control messages from a peer: what is taken is in range, and says the same when it is sent again. */
+/*
+ * Control messages from a peer: what is taken is in range, and says the same when it is sent again.
+ */
 #include <errno.h>
 
 #include "protocol/message.h"

@@ -1,6 +1,6 @@
 /*
- * The command line: words, ended by zero bytes, to either program. What is taken is in the range that
- * the help names, and what is not is said in one line that is safe to print.
+ * The command line: words, ended by zero bytes, to either program. What is taken is in the range
+ * that the help names, and what is not is said in one line that is safe to print.
  */
 #include "cli/parse.h"
 #include "protocol/test-parameters.h"

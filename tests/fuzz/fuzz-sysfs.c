@@ -1,7 +1,7 @@
 /*
- * A host's sysfs that holds anything: each file that is read and each folder that is listed gives the
- * next bytes of the input, up to a zero byte, and behind its end nothing is there. The linker puts
- * this in the place of the C library's functions (ld(1), --wrap).
+ * A host's sysfs that holds anything: each file that is read and each folder that is listed gives
+ * the next bytes of the input, up to a zero byte, and behind its end nothing is there. The linker
+ * puts this in the place of the C library's functions (ld(1), --wrap).
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* Parameters and results of tests: what is decoded can be carried out; sent again, it is the same. */
+/*
+ * Parameters and results of tests: what is decoded can be carried out; sent again, it is the same.
+ */
 #include <errno.h>
 
 #include "protocol/test-parameters.h"

@@ -1,4 +1,6 @@
-/* Text from a peer, made safe to print: nothing in it moves a terminal, and nothing of it is lost. */
+/*
+ * Text from a peer, made safe to print: nothing in it moves a terminal, and nothing of it is lost.
+ */
 #include <locale.h>
 #include <wchar.h>
 

@@ -1,6 +1,6 @@
 /*
- * Sizes as users write them, compared with a second reading of the rules in base/units.h; and amounts
- * and times as they are shown, read back.
+ * Sizes as users write them, compared with a second reading of the rules in base/units.h; and
+ * amounts and times as they are shown, read back.
  */
 #include <errno.h>
 

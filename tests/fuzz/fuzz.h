@@ -1,7 +1,7 @@
 /*
- * What every fuzz target needs: the function that libFuzzer calls, a check that ends the process, and
- * a reader of the input. A target is one file, fuzz-NAME.c, which the Makefile finds; docs/fuzzing.md
- * tells the rest.
+ * What every fuzz target needs: the function that libFuzzer calls, a check that ends the process,
+ * and a reader of the input. A target is one file, fuzz-NAME.c, which the Makefile finds;
+ * docs/fuzzing.md tells the rest.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

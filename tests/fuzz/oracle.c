@@ -126,7 +126,9 @@ static void check_sent_piece(struct oracle *oracle, uint64_t position)
 	fuzz_check(oracle->announced - oracle->credited <= ORACLE_STREAM_MAX);
 }
 
-/* RDMA goes only where the peer has said that it may, and overwrites nothing that it still needs. */
+/*
+ * RDMA goes only where the peer has said that it may, and overwrites nothing that it still needs.
+ */
 static void check_sent_rdma(struct oracle *oracle, const struct fake_send *send)
 {
 	const struct message *region = &oracle->region;

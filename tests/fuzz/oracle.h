@@ -1,7 +1,7 @@
 /*
  * An oracle for one end of a connection on the made-up device (tests/unit/verbs/fake-verbs.h). It
- * records what the peer has sent and what the end has posted, and decides whether the end may post it
- * and, at the end, whether its verdict is right. It uses no state of the code under test.
+ * records what the peer has sent and what the end has posted, and decides whether the end may post
+ * it and, at the end, whether its verdict is right. It uses no state of the code under test.
  */
 #ifndef TESTS_FUZZ_ORACLE_H
 #define TESTS_FUZZ_ORACLE_H

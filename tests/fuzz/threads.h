@@ -1,8 +1,8 @@
 /*
- * The threads of the verbs module, played by one, so that the same input does the same each time and
- * a run takes microseconds. Each has a stack of its own and runs until it would wait: for a
- * descriptor or a condition; then another goes on. The linker puts this in the place of
- * the C library's functions (ld(1), --wrap: the Makefile lists them).
+ * The threads of the verbs module, played by one, so that the same input does the same each time
+ * and a run takes microseconds. Each has a stack of its own and runs until it would wait: for a
+ * descriptor or a condition; then another goes on. The linker puts this in the place of the C
+ * library's functions (ld(1), --wrap: the Makefile lists them).
  *
  * makecontext(3) and its like are obsolescent because there are threads, which they play here.
  *

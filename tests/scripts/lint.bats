@@ -53,6 +53,12 @@ finds() {
 	finds 'lower/lower.c:1 includes ../upper/upper.h, which is not among the files'
 }
 
+@test "layers: an include of our own in angle brackets is found" {
+	sed -i '1i #include <upper/upper.h>' lower/lower.c
+	layers
+	finds 'lower/lower.c:1 includes upper/upper.h like a header of the system'
+}
+
 @test "layers: a call upward without an include is found" {
 	printf 'int upper(void);\nint lower(void) { return upper(); }\n' >lower/lower.c
 	layers
@@ -143,6 +149,12 @@ comments() {
 @test "comments: a C file that does not begin with a comment is found" {
 	comments lower/lower.c
 	finds 'lower/lower.c does not begin with a comment'
+}
+
+@test "comments: a line of more than 100 columns is found" {
+	printf '\t/* %090d */\n' 0 >>lower/lower.c
+	comments
+	finds "lower/lower.c:$(wc -l <lower/lower.c): a comment of 104 columns"
 }
 
 @test "comments: an empty C file is found" {

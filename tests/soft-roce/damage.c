@@ -1,14 +1,14 @@
 /*
- * Linked into a variant of either program, damaging-server and damaging-client: of what it sends, one
- * bit is flipped after it was digested, as broken memory or a broken path would do. The bit is in the
- * byte of the stream that DAMAGE in the environment numbers; without that nothing is.
+ * Linked into a variant of either program, damaging-server and damaging-client: of what it sends,
+ * one bit is flipped after it was digested, as broken memory or a broken path would do. The bit is
+ * in the byte of the stream that DAMAGE in the environment numbers; without that nothing is.
  *
- * The linker puts these in the place of the functions of protocol/digest.c (ld(1), --wrap). A text is
- * digested as a whole; a stream in pieces, and by the thread called "source", while the "sink"
+ * The linker puts these in the place of the functions of protocol/digest.c (ld(1), --wrap). A text
+ * is digested as a whole; a stream in pieces, and by the thread called "source", while the "sink"
  * digests what arrives.
  *
- * Of the patterns that a thread makes to measure with, one bit is flipped after that, in the byte that
- * DAMAGE_PATTERN numbers.
+ * Of the patterns that a thread makes to measure with, one bit is flipped after that, in the byte
+ * that DAMAGE_PATTERN numbers.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/* One end of a connection for the test peers, without the code under test. Owns its queue pair and memory. */
+/*
+ * One end of a connection for the test peers, without the code under test. Owns its queue pair and
+ * memory.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -150,7 +153,9 @@ void endpoint_half_open(struct endpoint *end, const char *host, const char *port
 	end->parameters.qp_num = 1U << 23 | ((uint32_t)getpid() & 0x7fffff);
 	if (rdma_connect(end->id, &end->parameters))
 		die("rdma_connect: %s", strerror(errno));
-	/* Without a queue pair of the library's it is for us to say that we have this: we do not. */
+	/*
+	 * Without a queue pair of the library's it is for us to say that we have this: we do not.
+	 */
 	endpoint_event(end, RDMA_CM_EVENT_CONNECT_RESPONSE);
 }
 

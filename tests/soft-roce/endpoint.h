@@ -48,7 +48,10 @@ void endpoint_refuse(struct endpoint *end, const char *address, const char *port
 /* Asks for a connection and, when it is granted, never says that it has come to be. */
 void endpoint_half_open(struct endpoint *end, const char *host, const char *port);
 
-/* Asks for so many connections at a time, and again whenever one is refused, until the process ends. */
+/*
+ * Asks for so many connections at a time, and again whenever one is refused, until the process
+ * ends.
+ */
 void endpoint_knock(struct endpoint *end, const char *host, const char *port, unsigned int at_once)
 	__attribute__((noreturn));
 

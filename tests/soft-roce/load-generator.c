@@ -4,8 +4,8 @@
  *
  *     load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]
  *
- * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first
- * of them may finish only if they start together, so a TOTAL equal to AT-ONCE means all at once. With
+ * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first of
+ * them may finish only if they start together, so a TOTAL equal to AT-ONCE means all at once. With
  * INPUT each sends what that file has: of a FIFO to which nobody writes nothing, for ever. Prints
  * "N verified, N failed", and each failure on standard error. Exits 0 if none failed.
  */

@@ -1,4 +1,6 @@
-/* The steps of a misbehaving peer in a control session: the head of misbehaving-peer.c lists them. */
+/*
+ * The steps of a misbehaving peer in a control session: the head of misbehaving-peer.c lists them.
+ */
 #ifndef TESTS_SOFT_ROCE_MISBEHAVING_COMMANDS_H
 #define TESTS_SOFT_ROCE_MISBEHAVING_COMMANDS_H
 

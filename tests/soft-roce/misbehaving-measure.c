@@ -135,7 +135,9 @@ static void write_mark(struct peer *peer, uint8_t mark)
 	poll(NULL, 0, SEEN_MS);
 }
 
-/* Each comes while the server still looks at the one before, so that it never waits for the next. */
+/*
+ * Each comes while the server still looks at the one before, so that it never waits for the next.
+ */
 void misbehaving_pings(struct peer *peer, const char *how)
 {
 	(void)how;

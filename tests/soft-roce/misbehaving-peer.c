@@ -1,6 +1,6 @@
 /*
- * A peer that executes a list of steps, valid or not, to provoke every way in which a peer can fail or
- * violate the protocol.
+ * A peer that executes a list of steps, valid or not, to provoke every way in which a peer can fail
+ * or violate the protocol.
  *
  *     misbehaving-peer [OPTION VALUE]... HOST PORT STEP...
  *     misbehaving-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...

@@ -1,6 +1,6 @@
 /*
- * The steps of a misbehaving peer: what it says and does when it is connected. The head of misbehaving-peer.c lists
- * them.
+ * The steps of a misbehaving peer: what it says and does when it is connected. The head of
+ * misbehaving-peer.c lists them.
  */
 #ifndef TESTS_SOFT_ROCE_MISBEHAVING_STEPS_H
 #define TESTS_SOFT_ROCE_MISBEHAVING_STEPS_H
@@ -42,13 +42,18 @@ struct peer {
 /* Sends these bytes as a message. */
 void misbehaving_send(struct peer *peer, const void *bytes, size_t length);
 
-/* Makes its transcript that of another connection, in which our nonce was another one, or theirs was. */
+/*
+ * Makes its transcript that of another connection, in which our nonce was another one, or theirs
+ * was.
+ */
 void misbehaving_other_nonce(struct handshake *handshake, bool ours);
 
 /* Waits until what was posted is complete, or failed. */
 void misbehaving_finish(struct peer *peer);
 
-/* Waits for the next message; it stays valid until the next call. False if none can come any more. */
+/*
+ * Waits for the next message; it stays valid until the next call. False if none can come any more.
+ */
 bool misbehaving_next(struct peer *peer, const uint8_t **bytes, size_t *length);
 
 /* Does the step that `word` names; what follows a colon says how. */

@@ -1,6 +1,6 @@
 /*
- * What the tests of lines share: each prints in a process of its own, whose standard output and error
- * are files that are looked at afterwards, or a terminal, or a pipe that nobody reads.
+ * What the tests of lines share: each prints in a process of its own, whose standard output and
+ * error are files that are looked at afterwards, or a terminal, or a pipe that nobody reads.
  */
 #ifndef TESTS_UNIT_BASE_OUTPUT_FIXTURE_H
 #define TESTS_UNIT_BASE_OUTPUT_FIXTURE_H

@@ -1,8 +1,8 @@
 /*
- * For every row of the table of explanations the test over soft-RoCE or between two hosts that provokes
- * that failure for real and looks for these words of its sentence; or why soft-RoCE cannot show it. A new
- * row needs a line here, and a test that is renamed, or no longer looks for the words, is missed. Runs
- * from the top of the tree, as `make check` does.
+ * For every row of the table of explanations the test over soft-RoCE or between two hosts that
+ * provokes that failure for real and looks for these words of its sentence; or why soft-RoCE cannot
+ * show it. A new row needs a line here, and a test that is renamed, or no longer looks for the
+ * words, is missed. Runs from the top of the tree, as `make check` does.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>

@@ -121,7 +121,10 @@ static void assert_is_a_command(const struct explanation *row)
 	for (const char *letter = command; *letter; letter++)
 		if (!host || letter < host || letter >= host + strlen("HOST"))
 			check_case(command, !isupper(*letter));
-	/* What is broken on this host is looked at without the other one, unless it is the way there. */
+	/*
+	 * What is broken on this host is looked at without the other one, unless it is the way
+	 * there.
+	 */
 	if (host)
 		check_case(command, row->kind != FAILURE_HOST);
 }
@@ -143,7 +146,9 @@ static void every_command_can_be_copied(void **state)
 	assert_in_range(hosts, 5, commands - 1);
 }
 
-/* Only what was not seen can be a guess, so it has a sentence, or the silence itself is the cause. */
+/*
+ * Only what was not seen can be a guess, so it has a sentence, or the silence itself is the cause.
+ */
 static void guesses_are_marked_as_guesses(void **state)
 {
 	const struct explanation *row;
@@ -157,7 +162,10 @@ static void guesses_are_marked_as_guesses(void **state)
 		if (row->kind == FAILURE_HOST || row->kind == FAILURE_NAME ||
 			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
 			assert_false(row->guess);
-		/* Silence may have its reason there or on the way, never here. That it is silent was seen. */
+		/*
+		 * Silence may have its reason there or on the way, never here. That it is silent
+		 * was seen.
+		 */
 		if (row->kind == FAILURE_DEADLINE) {
 			assert_true(row->guess || strstr(row->cause, "does not answer any more"));
 			assert_int_equal(row->side, SIDE_BEYOND);

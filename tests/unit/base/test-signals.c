@@ -21,7 +21,9 @@ static int read_signals(void)
 		if (poll(&waiting, 1, 1000) != 1 || signals_read(descriptor) != signals[i])
 			return 2;
 	}
-	/* Writing to a closed pipe, or beyond the limit of a file, must be an error, not the end. */
+	/*
+	 * Writing to a closed pipe, or beyond the limit of a file, must be an error, not the end.
+	 */
 	kill(getpid(), SIGPIPE);
 	kill(getpid(), SIGXFSZ);
 	return signals_read(descriptor);

@@ -82,7 +82,10 @@ static void keeps_utf8_and_escapes_the_rest(void **state)
 		/* C0, DEL and C1. */
 		{"a\n\033[2J\x7f", "a\\x0a\\x1b[2J\\x7f"},
 		{"\xc2\x9bJ \xc2\xa0", "\\xc2\\x9bJ \xc2\xa0"},
-		/* Latin-1; a lone continuation; characters that are cut short, by the end and before. */
+		/*
+		 * Latin-1; a lone continuation; characters that are cut short, by the end and
+		 * before.
+		 */
 		{"gr\xf6\xdfter", "gr\\xf6\\xdfter"},
 		{"\x80", "\\x80"},
 		{"\xc3", "\\xc3"},

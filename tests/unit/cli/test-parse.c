@@ -1,4 +1,7 @@
-/* The command line of both programs: the value that each option sets, and the error for each wrong one. */
+/*
+ * The command line of both programs: the value that each option sets, and the error for each wrong
+ * one.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* Documents, sources and tests of the tree as texts. Runs from the top of the tree, as `make check` does. */
+/*
+ * Documents, sources and tests of the tree as texts. Runs from the top of the tree, as `make check`
+ * does.
+ */
 #ifndef TESTS_UNIT_COMMON_DOCUMENT_FIXTURE_H
 #define TESTS_UNIT_COMMON_DOCUMENT_FIXTURE_H
 

@@ -97,7 +97,10 @@ struct sockaddr_storage net_address(const char *text)
 	return address;
 }
 
-/* Waits for the address to be the host's own, which the kernel makes it a little after the link is up. */
+/*
+ * Waits for the address to be the host's own, which the kernel makes it a little after the link is
+ * up.
+ */
 static void await_address(int space, const char *text)
 {
 	deadline_t deadline = deadline_in(10000);
@@ -153,7 +156,9 @@ void net_make(void)
 		"-6 address add fd09::1/64 dev near0 nodad",
 		"link set lo up",
 		"link set near0 up",
-		/* An absent neighbour is given up after three of these, one second each by default. */
+		/*
+		 * An absent neighbour is given up after three of these, one second each by default.
+		 */
 		"ntable change name arp_cache dev near0 retrans 30",
 		"ntable change name ndisc_cache dev near0 retrans 30",
 	};

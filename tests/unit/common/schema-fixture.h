@@ -1,6 +1,7 @@
 /*
- * JSON documents compared with their schemas, by a validator that is not ours: tests/validate-report.
- * Where what it needs is missing, these skip the test. Runs from the top of the tree.
+ * JSON documents compared with their schemas, by a validator that is not ours:
+ * tests/validate-report. Where what it needs is missing, these skip the test. Runs from the top of
+ * the tree.
  */
 #ifndef TESTS_UNIT_COMMON_SCHEMA_FIXTURE_H
 #define TESTS_UNIT_COMMON_SCHEMA_FIXTURE_H

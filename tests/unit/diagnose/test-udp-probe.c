@@ -1,4 +1,6 @@
-/* What comes back for a datagram, and what that proves; made-up errors, and real ones of loopback. */
+/*
+ * What comes back for a datagram, and what that proves; made-up errors, and real ones of loopback.
+ */
 #include <time.h>
 
 #include <errno.h>

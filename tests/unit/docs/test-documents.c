@@ -1,8 +1,9 @@
 /*
- * The documentation matches the tables of the code: every explanation is in docs/troubleshooting.md,
- * every check of a diagnosis in docs/diagnosis.md, the manual page and the schema, every option in
- * the manual page and in the completion of its program, every exit status in both manual pages, every
- * test that SECURITY.md names among the tests. Runs from the top of the tree, as `make check` does.
+ * The documentation matches the tables of the code: every explanation is in
+ * docs/troubleshooting.md, every check of a diagnosis in docs/diagnosis.md, the manual page and the
+ * schema, every option in the manual page and in the completion of its program, every exit status
+ * in both manual pages, every test that SECURITY.md names among the tests. Runs from the top of the
+ * tree, as `make check` does.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -82,8 +83,8 @@ static bool is_of_diagnosis(const struct explanation *row)
 }
 
 /*
- * What a diagnosis prints of the row, folded: up to the cause in start, from the side on in end. HOST
- * stays in the command.
+ * What a diagnosis prints of the row, folded: up to the cause in start, from the side on in end.
+ * HOST stays in the command.
  */
 static void diagnose_row(const struct explanation *row, char start[1024], char end[1024])
 {

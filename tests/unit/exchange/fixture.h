@@ -74,7 +74,9 @@ int fixture_connect(struct fixture *fixture);
 /* The connection stands; the peer has introduced itself unless it is a tutorial program. */
 void fixture_establish(struct fixture *fixture);
 
-/* From the start until the connection stands. Returns the peer's MSG_MR, which has not arrived yet. */
+/*
+ * From the start until the connection stands. Returns the peer's MSG_MR, which has not arrived yet.
+ */
 struct message fixture_start_established(struct fixture *fixture, uint64_t peer_length);
 
 /* The peer's message arrives; waits until the CQ thread has taken it. */
@@ -130,13 +132,15 @@ void fixture_stop(struct fixture *fixture);
 void fixture_end(struct fixture *fixture);
 
 /*
- * Ends and stops a fixture whose exchange the CQ thread has given up, after the peer was told if it can
- * be, and compares how.
+ * Ends and stops a fixture whose exchange the CQ thread has given up, after the peer was told if it
+ * can be, and compares how.
  */
 void fixture_expect_failure(
 	struct fixture *fixture, enum failure_kind kind, enum exit_status status);
 
-/* The same for a peer that broke the protocol: it gets an abort, and `says` is part of the failure. */
+/*
+ * The same for a peer that broke the protocol: it gets an abort, and `says` is part of the failure.
+ */
 void fixture_expect_violation(struct fixture *fixture, const char *says);
 
 /* Gives cmocka its standard output and standard error back after a test that failed on its way. */

@@ -1,4 +1,6 @@
-/* The steps of the flow control model, and the checks after each. Worlds are values, freely copied. */
+/*
+ * The steps of the flow control model, and the checks after each. Worlds are values, freely copied.
+ */
 #include <string.h>
 
 #include "tests/unit/exchange/flow-control-model.h"
@@ -52,7 +54,10 @@ static void drop_first(void *queue, uint64_t *count, size_t entry)
 	memset((char *)queue + rest, 0, entry);
 }
 
-/* How many of these bytes source or sink moves: one step, or all if that is more; 0 if neither can be. */
+/*
+ * How many of these bytes source or sink moves: one step, or all if that is more; 0 if neither can
+ * be.
+ */
 static uint64_t move(const struct setting *setting, uint64_t bytes, bool all)
 {
 	uint64_t step = setting->step ? setting->step : 1;
@@ -171,7 +176,9 @@ static bool read_chunk(const struct setting *setting, struct world *world, bool 
 	assert_false(crosses(setting->receiver_ring, from, size));
 	assert_true(to - world->freed <= setting->receiver_ring);
 	assert_true(receiver->reads - receiver->reads_complete <= setting->reads);
-	/* Credit waits behind READs: more than one are posted only within a quarter of the credit. */
+	/*
+	 * Credit waits behind READs: more than one are posted only within a quarter of the credit.
+	 */
 	assert_true(to - receiver->arrived == size || to - receiver->arrived <= flow.exposed / 4);
 	return true;
 }

@@ -1,8 +1,8 @@
 /*
  * The flow control, played out: a model of both ends of a stream, in which everything that takes
  * time may take any time. In every step it holds that no byte is written where one is that nobody
- * has taken, that no peer refuses what a peer of ours says, and that the messages under way fit into
- * the receives that are there for them; or the test fails.
+ * has taken, that no peer refuses what a peer of ours says, and that the messages under way fit
+ * into the receives that are there for them; or the test fails.
  */
 #ifndef TESTS_UNIT_EXCHANGE_FLOW_CONTROL_MODEL_H
 #define TESTS_UNIT_EXCHANGE_FLOW_CONTROL_MODEL_H

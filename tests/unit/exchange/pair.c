@@ -1,4 +1,6 @@
-/* Connects two fixtures: carries out the posted requests of each end at the other. Owns both ends. */
+/*
+ * Connects two fixtures: carries out the posted requests of each end at the other. Owns both ends.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -30,7 +30,9 @@ void pair_close(struct pair *pair);
 /* Frees everything, and checks that nothing is left. */
 void pair_stop(struct pair *pair);
 
-/* The next of some numbers that look like chance, of 15 bits, and are the same for the same seed. */
+/*
+ * The next of some numbers that look like chance, of 15 bits, and are the same for the same seed.
+ */
 unsigned int pair_dice(unsigned int *seed);
 
 /*

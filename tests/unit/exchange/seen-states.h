@@ -1,6 +1,6 @@
 /*
- * The states that a walk through a model has reached, so that it enters each once. A state is a struct
- * without padding, or whose padding is always zero. One set in a process.
+ * The states that a walk through a model has reached, so that it enters each once. A state is a
+ * struct without padding, or whose padding is always zero. One set in a process.
  */
 #ifndef TESTS_UNIT_EXCHANGE_SEEN_STATES_H
 #define TESTS_UNIT_EXCHANGE_SEEN_STATES_H

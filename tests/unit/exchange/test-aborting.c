@@ -254,8 +254,8 @@ static void abandon_if_stuck(struct fixture *fixture)
 }
 
 /*
- * Each call that a running exchange makes fails, the first of them, then the second and so on. No end
- * says that all is well unless the other has its data.
+ * Each call that a running exchange makes fails, the first of them, then the second and so on. No
+ * end says that all is well unless the other has its data.
  */
 static void any_call_may_fail(void **state)
 {

@@ -124,7 +124,9 @@ static void assert_is_our_introduction(
 	assert_int_equal(ours.timeout, fixture->settings.timeout);
 }
 
-/* A retry count that is left at 0 means none, 7 with soft-RoCE for ever; an RNR timer of 0, 655 ms. */
+/*
+ * A retry count that is left at 0 means none, 7 with soft-RoCE for ever; an RNR timer of 0, 655 ms.
+ */
 static void assert_tries_hard(const struct fake_requests *requests)
 {
 	assert_int_equal(requests->connect.retry_count, 7);

@@ -122,7 +122,9 @@ static void a_refused_exchange_can_be_cancelled(void **state)
 	assert_int_equal(fixture.outcome.code, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* A program of the tutorial ends at once when its memory is misused, so its end explains nothing. */
+/*
+ * A program of the tutorial ends at once when its memory is misused, so its end explains nothing.
+ */
 static void a_tutorial_peer_is_believed_at_once(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .tutorial = true};
@@ -367,8 +369,8 @@ static void a_refused_work_request_is_not_awaited(void **state)
 }
 
 /*
- * A receive that cannot be posted again, a completion queue that cannot be read, or one without events: a
- * message would find no receive, or would not be noticed until the deadline.
+ * A receive that cannot be posted again, a completion queue that cannot be read, or one without
+ * events: a message would find no receive, or would not be noticed until the deadline.
  */
 static void a_failed_call_ends_the_exchange(void **state)
 {

@@ -1,7 +1,8 @@
 /*
  * Flow control: small streams in every order of events, larger ones in many random orders, in both
- * modes, with rings of different sizes, chunks and depths (tests/unit/exchange/flow-control-model.h).
- * When no event is left, all data has arrived. What a correct peer never sends is refused.
+ * modes, with rings of different sizes, chunks and depths
+ * (tests/unit/exchange/flow-control-model.h). When no event is left, all data has arrived. What a
+ * correct peer never sends is refused.
  */
 #include <string.h>
 

@@ -189,7 +189,9 @@ static void an_idle_connection_sends_keepalives(void **state)
 	}
 }
 
-/* A peer that acknowledges nothing costs us no more than the send queue holds: the device checks. */
+/*
+ * A peer that acknowledges nothing costs us no more than the send queue holds: the device checks.
+ */
 static void keepalives_do_not_fill_the_queue(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE,
@@ -200,7 +202,10 @@ static void keepalives_do_not_fill_the_queue(void **state)
 
 	(void)state;
 	fixture_start_data(&fixture, PEER_MEMORY);
-	/* One is due for each quarter of the peer's timeout, while nothing is acknowledged for ours. */
+	/*
+	 * One is due for each quarter of the peer's timeout, while nothing is acknowledged for
+	 * ours.
+	 */
 	for (unsigned int i = 0; i < 75; i++)
 		fake_pass(TIMEOUT / 80);
 	fake_settle();

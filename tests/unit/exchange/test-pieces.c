@@ -1,6 +1,6 @@
 /*
- * The pieces of a stream, on a made-up device, with a peer that the test plays: where they begin and
- * end, when they are announced, and what credit allows.
+ * The pieces of a stream, on a made-up device, with a peer that the test plays: where they begin
+ * and end, when they are announced, and what credit allows.
  */
 #include <string.h>
 #include <unistd.h>
@@ -65,8 +65,9 @@ static void check_writes(
 }
 
 /*
- * WRITEs go round the peer's ring of 3000 bytes and round ours of 7700 and cross the end of neither;
- * what is not credited is not overwritten; and the last of some tells how far the stream is now.
+ * WRITEs go round the peer's ring of 3000 bytes and round ours of 7700 and cross the end of
+ * neither; what is not credited is not overwritten; and the last of some tells how far the stream
+ * is now.
  */
 static void pieces_end_where_a_ring_ends(void **state)
 {
@@ -108,8 +109,8 @@ static uint64_t count_written(struct fixture *fixture, unsigned int *pieces)
 }
 
 /*
- * Credit for bytes and credit for messages: either holds us back. How large a piece is depends on how
- * much the source had read by then.
+ * Credit for bytes and credit for messages: either holds us back. How large a piece is depends on
+ * how much the source had read by then.
  */
 static void nothing_is_sent_without_credit(void **state)
 {

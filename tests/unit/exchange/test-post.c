@@ -116,7 +116,9 @@ static void the_first_message_names_our_file(void **state)
 	fixture_end(&fixture);
 }
 
-/* With a tutorial peer: the operation goes where its MSG_MR said, no longer than both ends allow. */
+/*
+ * With a tutorial peer: the operation goes where its MSG_MR said, no longer than both ends allow.
+ */
 static void tutorial_rdma_is_as_agreed(void **state)
 {
 	static const struct {
@@ -179,7 +181,9 @@ static void the_passive_side_waits(void **state)
 	fixture_end(&fixture);
 }
 
-/* The active end's first message may come before rdmacm reports the connection at the passive one. */
+/*
+ * The active end's first message may come before rdmacm reports the connection at the passive one.
+ */
 static void a_message_may_precede_the_established_event(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};

@@ -1,6 +1,6 @@
 /*
- * Messages that the CQ thread receives, on a made-up device, from a peer that the test plays: wrong,
- * damaged and malicious ones.
+ * Messages that the CQ thread receives, on a made-up device, from a peer that the test plays:
+ * wrong, damaged and malicious ones.
  */
 #include <string.h>
 
@@ -267,7 +267,9 @@ static void keepalives_change_nothing(void **state)
 	fixture_end(&fixture);
 }
 
-/* However fast a peer sends, the device's other connections have a turn and timeouts are checked. */
+/*
+ * However fast a peer sends, the device's other connections have a turn and timeouts are checked.
+ */
 static void a_busy_peer_leaves_time_for_others(void **state)
 {
 	(void)state;

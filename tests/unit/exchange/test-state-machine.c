@@ -1,9 +1,10 @@
 /*
  * The state machine in every order of events that two correct ends can produce.
  *
- * From the start of a world (tests/unit/exchange/state-machine-model.h), walk() tries everything that can happen next, then
- * everything that can happen after that, and so on until every reachable world has been seen. In
- * some walks our ends may also give up, or lose the connection, at any time.
+ * From the start of a world (tests/unit/exchange/state-machine-model.h), walk() tries everything
+ * that can happen next, then everything that can happen after that, and so on until every reachable
+ * world has been seen. In some walks our ends may also give up, or lose the connection, at any
+ * time.
  *
  * In each world every event is also given to a copy of our machines: one that cannot happen there
  * must be refused by name and leave what was received alone.

@@ -226,7 +226,9 @@ static void an_output_keeps_the_stream(void **state)
 	}
 }
 
-/* Positions need more than 32 bits; in a file of holes, between them there is nothing to compare. */
+/*
+ * Positions need more than 32 bits; in a file of holes, between them there is nothing to compare.
+ */
 static void a_stream_may_exceed_4_gib(void **state)
 {
 	static const uint64_t size = ((uint64_t)1 << 32) + 1000000;

@@ -1,6 +1,6 @@
 /*
- * A peer that breaks the rules of the streams, on a made-up device: it is detected, gets an abort, and
- * given up.
+ * A peer that breaks the rules of the streams, on a made-up device: it is detected, gets an abort,
+ * and given up.
  */
 #include <string.h>
 
@@ -222,7 +222,9 @@ static void a_peer_without_receives_is_refused(void **state)
 	}
 }
 
-/* The passive end answers: before our MSG_MR it has nothing to say, and we no place for its data. */
+/*
+ * The passive end answers: before our MSG_MR it has nothing to say, and we no place for its data.
+ */
 static void an_early_message_is_refused(void **state)
 {
 	(void)state;

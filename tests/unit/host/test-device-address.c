@@ -1,6 +1,6 @@
 /*
- * The addresses of RDMA devices in a made-up tree. They stand on the loopback interface, the only one that
- * every test machine has, with addresses that are known.
+ * The addresses of RDMA devices in a made-up tree. They stand on the loopback interface, the only
+ * one that every test machine has, with addresses that are known.
  */
 #include <netinet/in.h>
 #include <stdio.h>

@@ -132,7 +132,10 @@ static void link_speed_excludes_headers(void **state)
 		/* 4096 of 4124 bytes. */
 		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx5_core", FAST, "4096", INFINIBAND},
 			12415130941},
-		/* Of ten bits on InfiniBand's wire eight are data, up to QDR; of Ethernet's all count. */
+		/*
+		 * Of ten bits on InfiniBand's wire eight are data, up to QDR; of Ethernet's all
+		 * count.
+		 */
 		{{"mlx4_core", CODED, "4096", INFINIBAND}, {"mlx4_core", CODED, "4096", INFINIBAND},
 			3972841901},
 		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx4_core", CODED, "4096", INFINIBAND},

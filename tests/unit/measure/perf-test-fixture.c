@@ -1,6 +1,6 @@
 /*
- * Runs both ends of a measurement, the server on a thread of its own. The fixture owns both ends and
- * their memory.
+ * Runs both ends of a measurement, the server on a thread of its own. The fixture owns both ends
+ * and their memory.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * Two ends of a measurement (measure/perf-test.h) in one process, each on a thread of its own, on a made-up
- * device of the fewest verbs that they need. What is posted happens when somebody polls, now of the one
- * queue pair, now of another; a message waits for its receive.
+ * Two ends of a measurement (measure/perf-test.h) in one process, each on a thread of its own, on a
+ * made-up device of the fewest verbs that they need. What is posted happens when somebody polls,
+ * now of the one queue pair, now of another; a message waits for its receive.
  */
 #ifndef TESTS_UNIT_MEASURE_PERF_TEST_FIXTURE_H
 #define TESTS_UNIT_MEASURE_PERF_TEST_FIXTURE_H

@@ -117,7 +117,9 @@ static void one_time_is_every_percentile(void **state)
 	}
 }
 
-/* At each power of two: a neighbour on either side is neither lost nor in a place of its own order. */
+/*
+ * At each power of two: a neighbour on either side is neither lost nor in a place of its own order.
+ */
 static void classes_meet_at_every_power_of_two(void **state)
 {
 	(void)state;

@@ -19,7 +19,9 @@ static struct test_parameters parameters_of(bool reads, uint32_t size, uint32_t 
 	};
 }
 
-/* A quarter of the depth goes together, but not too many bytes; the last of each list is signaled. */
+/*
+ * A quarter of the depth goes together, but not too many bytes; the last of each list is signaled.
+ */
 static void operations_share_a_call_and_a_signal(void **state)
 {
 	static const struct {
@@ -122,7 +124,9 @@ static void waiting_for_an_event_sleeps(void **state)
 	}
 }
 
-/* A run that is long enough has a worst and a best tenth of a second, and the average between them. */
+/*
+ * A run that is long enough has a worst and a best tenth of a second, and the average between them.
+ */
 static void interval_rates_are_reported(void **state)
 {
 	(void)state;

@@ -40,7 +40,9 @@ static void assert_done(
 	assert_int_equal(ours->wrong, 0);
 	assert_int_equal(fixture->server.status, 0);
 	assert_int_equal(theirs->wrong, 0);
-	/* Beside the client, and without verification, the server stops when the client has enough. */
+	/*
+	 * Beside the client, and without verification, the server stops when the client has enough.
+	 */
 	if (parameters->direction == TEST_CLIENT)
 		assert_int_equal(theirs->operations, 0);
 	else if (parameters->verify || parameters->direction == TEST_SERVER)
@@ -245,7 +247,10 @@ static void assert_impossible(const struct test_parameters *parameters, bool at_
 	perf_test_fixture_stop(&fixture);
 }
 
-/* Whoever it is that says so: who is ahead of what there is, has done nothing, or has nothing to say. */
+/*
+ * Whoever it is that says so: who is ahead of what there is, has done nothing, or has nothing to
+ * say.
+ */
 static void impossible_notices_are_refused(void **state)
 {
 	static const struct notice ahead = {9, true, false}, ready_ahead = {17, false, false},
@@ -329,7 +334,10 @@ static void a_signal_ends_a_run(void **state)
 	}
 }
 
-/* Each thread of a client has a bench: if one has failed, nobody waits for the others' time to pass. */
+/*
+ * Each thread of a client has a bench: if one has failed, nobody waits for the others' time to
+ * pass.
+ */
 static void a_failed_thread_ends_a_run(void **state)
 {
 	(void)state;

@@ -251,7 +251,9 @@ static void rates_have_their_unit(void **state)
 	}
 }
 
-/* A percentage is of what the link can carry, in each direction: here 12500 MB/s less the headers. */
+/*
+ * A percentage is of what the link can carry, in each direction: here 12500 MB/s less the headers.
+ */
 static void an_expectation_is_a_rate_or_a_share_of_the_link(void **state)
 {
 	static const struct {

@@ -52,7 +52,9 @@ static void differs_by_seed_and_position(void **state)
 /* The two ends may be of different byte orders and versions: the bytes are fixed. */
 static void is_the_same_everywhere(void **state)
 {
-	/* The first outputs of SplitMix64 seeded with 1234567, as its authors' program prints them. */
+	/*
+	 * The first outputs of SplitMix64 seeded with 1234567, as its authors' program prints them.
+	 */
 	static const uint64_t expected[] = {
 		6457827717110365317u, 3203168211198807973u, 9817491932198370423u};
 	uint8_t data[24];

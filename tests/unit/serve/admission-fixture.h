@@ -1,6 +1,6 @@
 /*
- * One end of a connection on the made-up device that has a secret, and a peer, which the test plays,
- * that has one, too, or another one.
+ * One end of a connection on the made-up device that has a secret, and a peer, which the test
+ * plays, that has one, too, or another one.
  */
 #ifndef TESTS_UNIT_SERVE_ADMISSION_FIXTURE_H
 #define TESTS_UNIT_SERVE_ADMISSION_FIXTURE_H

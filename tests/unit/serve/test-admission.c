@@ -1,4 +1,7 @@
-/* Who holds the secret and who does not, on a made-up device: what each learns, and what is verified. */
+/*
+ * Who holds the secret and who does not, on a made-up device: what each learns, and what is
+ * verified.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -177,8 +177,8 @@ static void a_ring_for_reads_waits_for_the_proof(void **state)
 }
 
 /*
- * The memory is there, but the device does not take it: whose fault that is is said as ever, and the
- * peer hears it, too.
+ * The memory is there, but the device does not take it: whose fault that is is said as ever, and
+ * the peer hears it, too.
  */
 static void a_late_registration_failure_is_reported(void **state)
 {

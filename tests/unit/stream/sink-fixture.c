@@ -65,8 +65,8 @@ void drain_begin(const char *name)
 }
 
 /*
- * Lets drain_data arrive as the CQ thread does, which sleeps for no ring. Returns false when the sink has
- * given up before all of it was there.
+ * Lets drain_data arrive as the CQ thread does, which sleeps for no ring. Returns false when the
+ * sink has given up before all of it was there.
  */
 bool drain_arrive(size_t size)
 {

@@ -1,4 +1,6 @@
-/* Received data that cannot be kept: the reason is said, nothing is left, nothing waits for ever. */
+/*
+ * Received data that cannot be kept: the reason is said, nothing is left, nothing waits for ever.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -235,7 +235,9 @@ static void has_a_key(void **state)
 	}
 }
 
-/* With a key, what goes out is what was digested, though somebody writes into the ring meanwhile. */
+/*
+ * With a key, what goes out is what was digested, though somebody writes into the ring meanwhile.
+ */
 static void writes_the_digested_bytes(void **state)
 {
 	int reading = drain_to_pipe();
@@ -244,7 +246,10 @@ static void writes_the_digested_bytes(void **state)
 	ssize_t got;
 
 	(void)state;
-	/* When its last page is begun, the pipe takes no more, and the sink waits with what it took next. */
+	/*
+	 * When its last page is begun, the pipe takes no more, and the sink waits with what it took
+	 * next.
+	 */
 	assert_int_equal(fcntl(reading, F_SETPIPE_SZ, PIPE), PIPE);
 	drain_start("-", STREAM_SIZE_UNKNOWN);
 	sink_set_key(drain.sink, key);
@@ -262,7 +267,9 @@ static void writes_the_digested_bytes(void **state)
 	close(reading);
 }
 
-/* The CQ thread is woken when space is free, or it would never give credit: but not for each byte. */
+/*
+ * The CQ thread is woken when space is free, or it would never give credit: but not for each byte.
+ */
 static void reports_free_space_in_steps(void **state)
 {
 	(void)state;

@@ -1,4 +1,6 @@
-/* Where data comes from, when it does not: the reason is said, and nothing keeps a source waiting. */
+/*
+ * Where data comes from, when it does not: the reason is said, and nothing keeps a source waiting.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -206,7 +206,9 @@ static void sends_a_fifo_when_it_gets_a_writer(void **state)
 	assert_int_equal(source_size(feed.source), STREAM_SIZE_UNKNOWN);
 	feed_start();
 	a_moment();
-	/* It is not opened for reading yet: an unauthenticated peer would use up what was written. */
+	/*
+	 * It is not opened for reading yet: an unauthenticated peer would use up what was written.
+	 */
 	assert_int_equal(open(feed.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), -1);
 	assert_int_equal(errno, ENXIO);
 	source_begin(feed.source);

@@ -6,11 +6,11 @@
  * it, lets a message arrive or breaks the queue pair. Two connections can be joined: then what one
  * sends arrives at the other. The clock stands still, too, until the test moves it.
  *
- * It is as strict as hardware, and ends the process with a word where that would fail: a work request
- * names memory outside its region, with another's key or without the right; a queue overflows, where
- * a place is free again only when a completion of it, or of a later one, was polled; a message finds
- * no receive; memory is written to while it is being sent. A send without IBV_SEND_SIGNALED that
- * succeeds completes silently. An event comes only after it was asked for.
+ * It is as strict as hardware, and ends the process with a word where that would fail: a work
+ * request names memory outside its region, with another's key or without the right; a queue
+ * overflows, where a place is free again only when a completion of it, or of a later one, was
+ * polled; a message finds no receive; memory is written to while it is being sent. A send without
+ * IBV_SEND_SIGNALED that succeeds completes silently. An event comes only after it was asked for.
  */
 #ifndef TESTS_UNIT_VERBS_FAKE_VERBS_H
 #define TESTS_UNIT_VERBS_FAKE_VERBS_H

@@ -1,6 +1,6 @@
 /*
- * Connecting to a server, on a made-up librdmacm and clock: each address of the server has a fate, and the
- * time passes while the dial waits.
+ * Connecting to a server, on a made-up librdmacm and clock: each address of the server has a fate,
+ * and the time passes while the dial waits.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -246,7 +246,10 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/* The first descriptor is the channel's, but of dial_wait_for_slot(), which only waits for a signal. */
+/*
+ * The first descriptor is the channel's, but of dial_wait_for_slot(), which only waits for a
+ * signal.
+ */
 int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 {
 	for (nfds_t i = 0; i < count; i++)
