@@ -1,13 +1,13 @@
 /*
  * The memory of a connection: how much it gets, and where in it the messages lie.
  *
- * Each connection has three regions, each a mapping of its own: `control` for the messages, which no
- * peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode exposes
- * one, with the one right that it needs, and only until the peer has no more to do there. The CQ
- * thread revokes that one, and the main thread frees it later. Locked memory is counted
- * in pages and many systems allow a user 8 MiB of it, so both rings together take 7 MiB unless
- * --buffer says otherwise (the default is in cli/parse.c), less where the streams are shorter or the limit is lower; a server takes
- * two pages for an exchange of two texts.
+ * Each connection has three regions, each a mapping of its own: `control` for the messages, which
+ * no peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode
+ * exposes one, with the one right that it needs, and only until the peer has no more to do there.
+ * The CQ thread revokes that one, and the main thread frees it later. Locked memory is counted in
+ * pages and many systems allow a user 8 MiB of it, so both rings together take 7 MiB unless
+ * --buffer says otherwise (the default is in cli/parse.c), less where the streams are shorter or
+ * the limit is lower; a server takes two pages for an exchange of two texts.
  */
 #include <errno.h>
 #include <string.h>

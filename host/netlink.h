@@ -35,14 +35,14 @@ struct netlink_neighbour {
 };
 
 /*
- * Each function returns 0, or -errno and a struct of zeros: -ETIMEDOUT if the kernel does not reply,
- * -EBADMSG if it replies something else, -ENOMEM, or the errno of socket(2).
+ * Each function returns 0, or -errno and a struct of zeros: -ETIMEDOUT if the kernel does not
+ * reply, -EBADMSG if it replies something else, -ENOMEM, or the errno of socket(2).
  */
 
 /*
  * Finds the route to an IPv4 or IPv6 address, from a source address or, NULL, from any. Returns
- * -ENETUNREACH without a route, -EINVAL for one of type blackhole, -EACCES for prohibit, -EHOSTUNREACH
- * for unreachable, -EAFNOSUPPORT for other families.
+ * -ENETUNREACH without a route, -EINVAL for one of type blackhole, -EACCES for prohibit,
+ * -EHOSTUNREACH for unreachable, -EAFNOSUPPORT for other families.
  */
 int netlink_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route);

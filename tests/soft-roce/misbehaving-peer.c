@@ -9,7 +9,8 @@
  *     misbehaving-peer --half-open HOST PORT
  * prints "here" when its request is accepted, and never confirms the connection.
  *     misbehaving-peer --hello version --flood-requests HOST PORT N
- * keeps N requests outstanding forever, replacing each that is refused; prints "here" after the first.
+ * keeps N requests outstanding forever, replacing each that is refused; prints "here" after the
+ * first.
  *
  * Options:
  *   --hello KIND   ours (default), read (ours in read mode), none, none-read (no hello, but permits
@@ -25,66 +26,70 @@
  *
  * Steps of a control session (--hello diagnosis, measurement):
  *   command:NAME command:NAME:HOW
- *                          send a command: region, facts, counters, queue-pairs, begin, end, or a number. HOW:
- *                          wrap, empty, long, large (more than there is), larger (more than a diagnosis
- *                          may have), key: a region with this fault; answer (marked as a reply); number
- *                          (a wrong sequence number); status (an undefined status)
- *   receive                wait for the next command or reply, and print it
- *   reply reply:HOW        reply to the last command received: done, or with HOW as above; refused;
- *                          garbage (a text); zeros or ones (64 such bytes: an empty or an impossible
- *                          result); wrong (a result with one wrong operation)
+ *                    send a command: region, facts, counters, queue-pairs, begin, end, or a
+ *                    number. HOW: wrap, empty, long, large (more than there is), larger (more
+ *                    than a diagnosis may have), key: a region with this fault; answer (marked as
+ *                    a reply); number (a wrong sequence number); status (an undefined status)
+ *   receive          wait for the next command or reply, and print it
+ *   reply reply:HOW  reply to the last command received: done, or with HOW as above; refused;
+ *                    garbage (a text); zeros or ones (64 such bytes: an empty or an impossible
+ *                    result); wrong (a result with one wrong operation)
  *   command:proof command:proof:HOW
- *                          send our proof: valid; with a flipped bit (flip); for another nonce of ours
- *                          (replay) or theirs (recorded); a byte too short (cut)
+ *                    send our proof: valid; with a flipped bit (flip); for another nonce of ours
+ *                    (replay) or theirs (recorded); a byte too short (cut)
  *
  * Steps of a test:
  *   queue-pairs queue-pairs:N
- *                          COMMAND_QUEUE_PAIRS with N bytes of numbers of queue pairs that do not exist
+ *                    COMMAND_QUEUE_PAIRS with N bytes of numbers of queue pairs that do not exist
  *   begin begin:NAME:NAME=N...
- *                          COMMAND_BEGIN with these parameters: WRITEs of 64 bytes, 4 slots, depth 32, one
- *                          queue pair, 60 s. Each NAME becomes 1 or N: latency, spin, read, both,
- *                          direction, verify, size, qps, depth, slots, ms, ops
- *   notice:N:mover:last    send a notice: `mover` as the initiator, `last` as the last one; or neither
- *   receive-notice         wait for the next notice, and print it
- *   pings                  send WRITEs of a spinning latency test forever, with only the last byte right
+ *                    COMMAND_BEGIN with these parameters: WRITEs of 64 bytes, 4 slots, depth 32,
+ *                    one queue pair, 60 s. Each NAME becomes 1 or N: latency, spin, read, both,
+ *                    direction, verify, size, qps, depth, slots, ms, ops
+ *   notice:N:mover:last
+ *                    send a notice: `mover` as the initiator, `last` as the last one; or neither
+ *   receive-notice   wait for the next notice, and print it
+ *   pings            send WRITEs of a spinning latency test forever, with only the last byte right
  *
  * Steps of an exchange, which count the bytes of our stream from 0:
  *   proof proof:wrong proof:replay proof:recorded proof:reflect
- *                          send MSG_PROOF: valid; with a flipped bit; for another nonce of ours; for
- *                          another nonce of theirs, as in a recorded handshake; their own proof
+ *                    send MSG_PROOF: valid; with a flipped bit; for another nonce of ours; for
+ *                    another nonce of theirs, as in a recorded handshake; their own proof
  *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth
- *                          send MSG_MR: valid, or with that fault; all: the whole address space
+ *                    send MSG_MR: valid, or with that fault; all: the whole address space
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
- *                          RDMA WRITE our text, or N bytes, into the offered region, with the position
- *                          as immediate data (none without a hello); beyond that region; with another
- *                          rkey; with other immediate data; 1,024 bytes without an end and full of
- *                          control characters; without immediate data. Wait for the completion
- *   data data:N            send MSG_DATA: our text, or up to byte N, may be READ
- *   credit:N credit:N:P    send MSG_CREDIT up to byte N and for P pieces
+ *                    RDMA WRITE our text, or N bytes, into the offered region, with the position
+ *                    as immediate data (none without a hello); beyond that region; with another
+ *                    rkey; with other immediate data; 1,024 bytes without an end and full of
+ *                    control characters; without immediate data. Wait for the completion
+ *   data data:N      send MSG_DATA: our text, or up to byte N, may be READ
+ *   credit:N credit:N:P
+ *                    send MSG_CREDIT up to byte N and for P pieces
  *   done done:digest done:empty done:large
- *                          send MSG_DONE: for the data sent, or with that fault
+ *                    send MSG_DONE: for the data sent, or with that fault
  *   verdict verdict:damaged verdict:9
- *                          send MSG_VERDICT likewise
- *   abort abort:TEXT       send MSG_ABORT
+ *                    send MSG_VERDICT likewise
+ *   abort abort:TEXT
+ *                    send MSG_ABORT
  *   type:N bytes:N bytes:N:T
- *                          send a message of type N; of N bytes, the first being T
+ *                    send a message of type N; of N bytes, the first being T
  *   keepalive keepalives flood
- *                          send a keepalive; ten per second forever; as fast as possible forever
- *   get get:NAME           wait for the next message except MSG_DATA and MSG_CREDIT, or for the next
- *                          one of that name, and print its name
- *   read read:beyond reads RDMA READ likewise, and print the text; repeat until it fails
- *   region                 print the offered region in the form that `use` takes
+ *                    send a keepalive; ten per second forever; as fast as possible forever
+ *   get get:NAME     wait for the next message except MSG_DATA and MSG_CREDIT, or for the next
+ *                    one of that name, and print its name
+ *   read read:beyond reads
+ *                    RDMA READ likewise, and print the text; repeat until it fails
+ *   region           print the offered region in the form that `use` takes
  *   use:ADDRESS:LENGTH:RKEY
- *                          treat this as the offered region, whichever connection owns it
- *   sent                   wait until everything sent is acknowledged
- *   deny                   withdraw the right to WRITE and READ from our queue pair
- *   overwrite              overwrite the data that the other side has written
- *   say:TEXT               print TEXT
- *   pause                  wait for a signal forever
- *   await:FILE             wait until this file exists
- *   closed                 wait until the other side has disconnected
- *   disconnect             disconnect, and wait for the event of the other side
- *   exit                   exit at once, without disconnecting
+ *                    treat this as the offered region, whichever connection owns it
+ *   sent             wait until everything sent is acknowledged
+ *   deny             withdraw the right to WRITE and READ from our queue pair
+ *   overwrite        overwrite the data that the other side has written
+ *   say:TEXT         print TEXT
+ *   pause            wait for a signal forever
+ *   await:FILE       wait until this file exists
+ *   closed           wait until the other side has disconnected
+ *   disconnect       disconnect, and wait for the event of the other side
+ *   exit             exit at once, without disconnecting
  *
  * A failed completion is printed ("completion NAME") and is not an error of this program.
  */

@@ -162,6 +162,14 @@ begins() {
 	MARK=$SECONDS
 }
 
+# during COMMAND...: runs it while the diagnosis measures, which is stopped meanwhile: or it may be over before.
+during() {
+	kill -STOP "${CLIENTS[0]}"
+	"$@"
+	kill -CONT "${CLIENTS[0]}"
+	MARK=$SECONDS
+}
+
 # finds CAUSE: it ends so, in time.
 finds() {
 	ends_with 4 "${CLIENTS[0]}"
@@ -173,7 +181,7 @@ finds() {
 @test "the link is cut during a diagnosis: the client reports it, the server keeps serving" {
 	start_far_server --timeout 6 any
 	begins
-	cut_host1
+	during cut_host1
 	finds '\(stopped acknowledging\|does not answer any more\)'
 	wait_line "$FAR/server.out" '^peer disconnected.$'
 	is_well_again
@@ -193,23 +201,23 @@ ended_by() {
 		rm -f "$FAR/port"
 		start_far_server any
 		begins
-		on_host1 "kill -$signal $(cat "$FAR/server.pid")"
+		during on_host1 "kill -$signal $(cat "$FAR/server.pid")"
 		finds "$(ended_by $signal)"
 		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
 		stop_on_host1 server
 	done
 }
 
+# Soft-RoCE does not let go of a device that is open.
+delete_far_device() {
+	start_on_host1 deletion "timeout 60 rdma link delete $VM_DEVICE"
+	wait_line "$FAR/server.err" 'so the server stops'
+}
+
 @test "the other host's RDMA device is removed during a diagnosis: both ends report it" {
 	start_far_server any
 	begins
-	# Or it may be over before the device is gone.
-	kill -STOP "${CLIENTS[0]}"
-	start_on_host1 deletion "timeout 60 rdma link delete $VM_DEVICE"
-	# Soft-RoCE does not let go of a device that is open.
-	wait_line "$FAR/server.err" 'so the server stops'
-	kill -CONT "${CLIENTS[0]}"
-	MARK=$SECONDS
+	during delete_far_device
 	finds '\(ended the connection\|stopped acknowledging\|does not answer any more\)'
 	stop_on_host1 server
 	wait_until on_host1 "! rdma link show | grep -q 'link $VM_DEVICE/'"
