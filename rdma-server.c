@@ -58,7 +58,7 @@ static void take_signal(void *user)
 	service_end_clients(&server->service, &failure, false);
 }
 
-/* Without rdmacm events no client can come, and none ends by itself. */
+/* Without rdmacm events the server sees no new connections and no disconnects. */
 static void take_failure(void *user, const struct failure *failure)
 {
 	struct server *server = user;

@@ -38,7 +38,7 @@ void document_add_decimal(
  */
 void document_add_text(struct json_object *object, const char *key, const char *text);
 
-/* Appends an element to the array, which takes the value over. */
+/* Appends a value to the array, which takes ownership of it. */
 void document_append(struct json_object *array, struct json_object *value);
 
 /* Appends a text to the array, escaped as by document_add_text(). */

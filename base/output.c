@@ -113,7 +113,8 @@ static struct line *oldest_with_space(bool out, bool error)
 }
 
 /*
- * Waits until there is a line that its stream has room for, and returns it. The thread, unlocked.
+ * Waits for a pending line whose stream is writable, and returns it. The printing thread, with the
+ * lock released.
  */
 static struct line *await_line(void)
 {

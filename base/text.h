@@ -15,9 +15,9 @@
 void text_escape(char *text, const void *bytes, size_t length);
 
 /*
- * The same for what may be UTF-8, such as the name of a file: characters are copied as they are,
- * but control characters and bytes that are not UTF-8 (RFC 3629) become \xHH. A backslash stays as
- * it is, so that text which is escaped already does not change.
+ * Like text_escape(), for text that may be UTF-8, such as a file name: valid characters are copied
+ * unchanged; control characters and invalid bytes (RFC 3629) become \xHH. A backslash is not
+ * escaped, so escaping twice is harmless.
  */
 void text_escape_utf8(char *text, const void *bytes, size_t length);
 

@@ -2,6 +2,12 @@
  * The table of options of both programs: which commands have an option, what --help prints about
  * it, and how its value is read. The parser (cli/parse.c) and the help (cli/help.c) know no single
  * option. The table is constant; its functions are the parser's.
+ *
+ * A new option needs
+ *   - a field in cli/options.h, and its default and what it excludes in cli/parse.c;
+ *   - a row in cli/option-table.c;
+ *   - if exchanges use it, a line of settings_init() in rdma-common.c;
+ *   - the manual page and the completions.
  */
 #ifndef CLI_OPTION_TABLE_H
 #define CLI_OPTION_TABLE_H

@@ -147,7 +147,7 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu);
 
 /* For the loop of a test, which polls the endpoint itself. */
 
-/* Takes the rdmacm events and the stop signal that have come, without waiting. */
+/* Handles pending rdmacm events and the stop signal. Never blocks. */
 int control_check(struct control *control);
 
 /*

@@ -1,4 +1,7 @@
-/* The list of checks: its lines, the verdict, the exit status, and the JSON array. */
+/*
+ * What the checks found: their lines, the verdict, the exit status, and the JSON array. The checks
+ * themselves are in the table of diagnose/checks.c.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

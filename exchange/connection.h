@@ -72,7 +72,8 @@ void connection_cancel(struct connection *connection, const struct failure *reas
 /*
  * Disconnects and asks the CQ thread to drain the queue pair; CONNECTION_DRAINED follows. The
  * reason, which may be NULL, becomes the outcome unless the exchange is complete or the CQ thread
- * recorded a failure of its own. Later calls do nothing. Main. rdma_disconnect(3).
+ * recorded a failure that the reason does not explain. Later calls do nothing. Main.
+ * rdma_disconnect(3).
  */
 void connection_close(struct connection *connection, const struct failure *reason);
 
@@ -117,7 +118,10 @@ deadline_t connection_last_progress(struct connection *connection);
 void connection_report(
 	struct connection *connection, enum exit_status status, const char *error, bool json);
 
-/* Frees all, the rdma_cm_id too. Only when drained, or before it was connected. Main. */
+/*
+ * Frees everything, the rdma_cm_id too: once connection_drained() says so, or before it was
+ * connected. free_client() in serve/service.c and free_connection() in rdma-client.c call it. Main.
+ */
 void connection_destroy(struct connection *connection);
 
 /* The peer as "address:port". Any thread. */

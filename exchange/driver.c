@@ -497,7 +497,7 @@ deadline_t connection_check_idle(struct connection *connection, deadline_t now)
 	return again;
 }
 
-/* Nothing more is received, and what is posted comes back. */
+/* Moves the queue pair to the error state, which flushes all posted work requests. */
 static void close_queue_pair(struct connection *connection)
 {
 	connection->life = CONNECTION_CLOSING;

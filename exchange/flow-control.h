@@ -85,7 +85,7 @@ bool flow_receive_announcement(
 size_t flow_read(
 	const struct flow *flow, struct flow_receiver *receiver, uint64_t freed, bool *last);
 
-/* All READs up to that position, so many since the start, are complete. */
+/* All READs up to that position are complete; `reads` counts them from the start of the stream. */
 void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t reads);
 
 /*

@@ -1,6 +1,8 @@
 /*
- * How the data of an exchange moves: one row of functions for each way. A new way is one file and
- * one row of the table in movers.c.
+ * How the data of an exchange moves: one row of functions for each way. Another one-sided way is a
+ * file like write.c, a row in movers.c and a row in protocol/mode.c. Data that is sent with
+ * two-sided SENDs also needs receives to land in: take_receive() and take_sent() in driver.c, the
+ * receive slots in buffers.c, and a third value of `exposes`.
  *
  * The driver calls these functions on the CQ thread. They post work requests and keep account; what
  * follows from that they return as an event for the state machine, EVENT_NONE if nothing does. They
@@ -32,20 +34,13 @@ struct mover {
 
 	/* Adds what our MSG_MR says beyond the region. NULL: nothing. */
 	void (*describe_region)(struct connection *connection, struct message *message);
-	/*
-	 * The peer's MSG_MR arrived: returns EVENT_RECEIVED_MR, or why the exchange cannot go on.
-	 */
+	/* The peer's MSG_MR arrived: returns EVENT_RECEIVED_MR, or why it cannot go on. */
 	enum exchange_event (*prepare)(struct connection *connection);
 	/* Our data may go: both MSG_MR are there. */
 	enum exchange_event (*start)(struct connection *connection);
-	/*
-	 * Streams: moves or announces our data as far as credit goes. True if it stopped earlier.
-	 */
+	/* Streams: moves or announces our data within the credit. True if it stopped earlier. */
 	bool (*send)(struct connection *connection, enum exchange_event *event);
-	/*
-	 * Streams: requests the peer's announced data. True if it stopped earlier. NULL: nothing to
-	 * do.
-	 */
+	/* Streams: requests the peer's announced data. True if it stopped earlier. May be NULL. */
 	bool (*receive)(struct connection *connection, enum exchange_event *event);
 	/* The WRITE or READ of that send number is complete, and those before it. */
 	void (*completed)(struct connection *connection, uint64_t number);
@@ -53,9 +48,7 @@ struct mover {
 	void (*describe_done)(struct connection *connection, struct message *message);
 	/* The peer's MSG_DONE arrived: returns EVENT_RECEIVED_DONE, or why not. */
 	enum exchange_event (*peer_done)(struct connection *connection);
-	/*
-	 * Both sides' data is in place: shows the peer's. NULL: a stream is delivered as it ends.
-	 */
+	/* Both sides' data is in place: shows the peer's. NULL: streams, delivered as they end. */
 	void (*deliver)(struct connection *connection);
 };
 

@@ -11,7 +11,7 @@
  *
  * With a secret, MSG_PROOF comes before all else: the active side's, then the passive side's, and
  * only then the two MSG_MR, the active side's first. Whether a proof is right is for the caller to
- * say. Without one that is behind both sides from the start.
+ * say. Without a secret both sides start as if the proofs had been exchanged.
  *
  * A tutorial peer has only one receive posted at a time and posts the second when it has seen our
  * MSG_MR. Its MSG_DONE tells us that it is there, so with such a peer we hold our data and MSG_DONE

@@ -38,7 +38,10 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 	}
 }
 
-/* A failure of a diagnosis would be explained in other words. */
+/*
+ * Records a failure of a control connection as one of the measurement: what the connection records
+ * by itself would be explained as a diagnosis.
+ */
 int test_threads_failed(struct test_threads *threads, const struct control *control)
 {
 	struct failure failure = control->failure;
@@ -220,10 +223,9 @@ static void *carry_out(void *argument)
 }
 
 /*
- * Chooses the processors: this thread stays where it is, and the others get the next ones of those
- * that are *allowed. Soft-RoCE works on the processor of the thread that posts, and the others look
- * idle: the kernel would move a busy thread to and fro, with all that work behind it.
- * pthread_getaffinity_np(3).
+ * The calling thread keeps its processor; the others get the next ones of *allowed. Soft-RoCE
+ * processes packets on the processor of the thread that posts, so the other processors look idle
+ * and the scheduler would keep moving the thread. pthread_getaffinity_np(3).
  */
 static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
 {

@@ -1,5 +1,5 @@
 /*
- * The hello: 32 bytes of rdmacm private data in which our programs introduce themselves, in the
+ * The hello: 32 bytes of rdmacm private data by which our programs recognise one another, in the
  * connect request, the acceptance and the refusal. A peer that sends none is a program of the
  * tutorial. See docs/protocol.md, "Introduction". Any thread.
  */

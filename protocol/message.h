@@ -2,6 +2,14 @@
  * The control messages of an exchange, which travel by SEND: 56 bytes, little-endian, laid out as
  * the tutorial's struct on 64-bit Linux, so that its programs can talk to ours. Between our
  * programs, a text follows some of them. See docs/protocol.md, "Control messages". Any thread.
+ * Diagnoses and measurements have commands instead: protocol/command.h.
+ *
+ * A new message type needs
+ *   - a constant in enum message_type, MSG_TYPES, and its name in message.c;
+ *   - its case in take_message() of exchange/driver.c, where it is received;
+ *   - an operation in exchange/internal.h, with a row in exchange/driver.c, to be sent;
+ *   - if it has a place in the order of messages, exchange/state-machine.c and tests/model;
+ *   - a slot of its own in exchange/buffers.c, and docs/protocol.md.
  */
 #ifndef PROTOCOL_MESSAGE_H
 #define PROTOCOL_MESSAGE_H

@@ -6,7 +6,8 @@
  * Clients are counted by the part of their address that one host cannot choose: all of an IPv4
  * address, also if it is mapped into IPv6; the first 64 bits of an IPv6 address.
  *
- * Each struct slot belongs to its holder. Nothing here reads the clock. One thread.
+ * Each struct slot belongs to its holder. serve/service.c accepts, evicts and frees clients.
+ * Nothing here reads the clock. One thread.
  */
 #ifndef SERVE_SLOTS_H
 #define SERVE_SLOTS_H

@@ -1,8 +1,8 @@
 /*
- * A regular file becomes visible in the last of several steps: a hidden file in the same directory
- * takes the data, gets its size, is synced and closed, and only then, when no error is left to
- * happen, gets its name. The directory stays open all the time, so that changes of its path do not
- * matter. Anything else than a regular file belongs to a struct writer. One thread at a time.
+ * A regular file is written to a hidden temporary file in the same directory, gets its size, is
+ * synced and closed. The rename comes last, when nothing can fail any more, so the final name never
+ * refers to incomplete data. The directory stays open, so renaming it is harmless. Anything other
+ * than a regular file belongs to a struct writer. One thread at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ struct output_file {
 enum kind {
 	KIND_STANDARD_OUTPUT,
 	KIND_DIRECTORY, /* the peer names the file in it */
-	KIND_STREAM,    /* exists, and takes the data as it comes */
+	KIND_STREAM,    /* an existing FIFO, terminal, socket or device: written directly */
 	KIND_FILE,      /* a regular file, or nothing yet */
 };
 

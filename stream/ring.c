@@ -1,6 +1,7 @@
 /*
  * A ring of bytes: positions and flags under one lock, and a condition variable for the thread that
- * sleeps. The ring owns the lock and the condition variable; the memory is the caller's.
+ * sleeps. The ring owns the lock and the condition variable; the memory is the caller's, and its
+ * size is decided in exchange/buffers.c.
  */
 #include "stream/ring.h"
 

@@ -18,7 +18,7 @@
 #define READER_INTERVAL_MS 20
 
 /*
- * Opens the pipe or terminal of a descriptor again, for writes that never wait. Returns -1 on
+ * Reopens the descriptor's pipe or terminal with O_NONBLOCK. Returns -1 on
  * failure.
  */
 static int open_again(int descriptor)

@@ -1,6 +1,7 @@
 /*
  * An open RDMA device as its users share it: the verbs context, its limits, what its transport or
- * driver requires or lacks, and how the thread that polls its completions is reached.
+ * driver requires or lacks, and how the thread that polls its completions is reached. What happens
+ * when it is removed: serve/devices.h and, at a client, rdma-client.c.
  */
 #ifndef VERBS_DEVICE_H
 #define VERBS_DEVICE_H

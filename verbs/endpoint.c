@@ -135,7 +135,7 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 }
 
 /*
- * Each end's queue pair number is its first packet sequence number, as good as any other.
+ * Each end uses its queue pair number as the initial packet sequence number; any value would do.
  * InfiniBand specification, volume 1, 10.3.1.
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,

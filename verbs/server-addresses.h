@@ -49,7 +49,7 @@ int server_addresses_source(const struct server_addresses *server, int family,
 	struct sockaddr_storage *source, struct failure *failure);
 
 /*
- * Checks that the address that id is bound to is on --device's device. Returns 0, or -1 with the
+ * Checks that id is bound to the device named by --device. Returns 0, or -1 with the
  * failure recorded.
  */
 int server_addresses_check_device(const struct server_addresses *server,

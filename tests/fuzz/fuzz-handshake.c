@@ -46,7 +46,7 @@ static bool is_let_on(const struct secret *secret, const void *bytes, size_t siz
 }
 
 /* Our own hello has a nonce if there is a secret, and the flag for it. */
-static void check_words(
+static void check_hello(
 	const struct hello *said, const uint8_t *hello_bytes, uint8_t size, bool secret)
 {
 	struct hello received;
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	handshake_init(&sides.first, secret, kind & 2 ? SECRET_SERVER : SECRET_CLIENT);
 	fuzz_check(handshake_peer(&sides.first) != sides.first.role);
-	check_words(&hello, handshake_hello(&sides.first, &hello, &hello_size), hello_size, secret);
+	check_hello(&hello, handshake_hello(&sides.first, &hello, &hello_size), hello_size, secret);
 	taken = fuzz_bytes(&input, bytes, length % (sizeof(bytes) + 1));
 	/* In memory of just that size. */
 	theirs = fuzz_copy(bytes, taken);

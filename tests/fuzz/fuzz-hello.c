@@ -4,7 +4,7 @@
 #include "protocol/hello.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What begins every introduction. */
+/* What every hello begins with. */
 #define MAGIC_SIZE 8
 
 static bool is_ours(const uint8_t *data, size_t size)

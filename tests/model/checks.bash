@@ -77,4 +77,4 @@ finds 'flow: a chunk as large as the ring' "$stuck" flow \
 	-DMUTANT_WHOLE_RING -DREVERSE -DOUT=5 -DIN=5 -DTO=10 -DDEPTH=1
 finds 'flow: a burst is not continued' "$stuck" flow \
 	-DMUTANT_BURST_FORGOTTEN -DCHUNK=2 -DOUT=5 -DIN=8 -DTO=8 -DDEPTH=1
-finds 'flow: the sink wakes nobody' "$stuck" flow -DMUTANT_SINK_WAKES_NOBODY
+finds 'flow: the sink sends no wakeup' "$stuck" flow -DMUTANT_NO_WAKEUP_BY_SINK

@@ -181,7 +181,7 @@ inline empty_ring()
 {
 	THEIRS.in_freed = THEIRS.in_freed + amount;
 	if
-#ifdef MUTANT_SINK_WAKES_NOBODY
+#ifdef MUTANT_NO_WAKEUP_BY_SINK
 	:: false
 #else
 	:: THEIRS.in_freed - THEIRS.sink_reported >= IN / PARTS ->

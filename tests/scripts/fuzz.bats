@@ -20,7 +20,7 @@ setup() {
 	diff -r inputs unpacked
 }
 
-@test "each corpus of the tree has a target, and is as packing writes it" {
+@test "every corpus has a fuzz target and repacks to the same bytes" {
 	for packed in "$top"/tests/fuzz/corpus/*; do
 		target=$(basename "$packed" .txt)
 		echo "$target"

@@ -73,7 +73,7 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 		begin:depth=16:both:ms=100 receive keepalive command:end receive command:end receive disconnect >"$OUT"
 	[ "$(grep -c '^received [a-z-]* done$' "$OUT")" -eq 13 ] || fail "$(cat "$OUT")"
 	# By itself the server does all of a test, though its end is ordered at once.
-	has "$OUT" '^tally: 16 operations, 0 wrong$'
+	has "$OUT" '^result: 16 operations, 0 wrong$'
 	wait_until quiet
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	stop_server

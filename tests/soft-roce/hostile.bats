@@ -14,7 +14,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 		steps=${steps%=}
 		before=$(wc -l <"$ERRORS")
 		# shellcheck disable=SC2086 # words
-		misbehaving_peer $INTRO "$ADDRESS" "$PORT" $steps
+		misbehaving_peer $PEER_OPTIONS "$ADDRESS" "$PORT" $steps
 		wait_until server_said "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
 		feed_good
 	done
@@ -62,7 +62,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	mr get write:key closed => it wrote where our memory does not allow it
 	mr get read closed => the connection broke before the exchange was complete
 	END
-	INTRO='--hello read' server_survives read <<-END
+	PEER_OPTIONS='--hello read' server_survives read <<-END
 	mr get write closed => it wrote where our memory does not allow it
 	END
 }
@@ -145,10 +145,10 @@ two_peers() {
 }
 
 @test "a peer without a posted receive: idle timeout or RNR retries exhausted" {
-	INTRO='--receives 0' server_survives any <<-END
+	PEER_OPTIONS='--receives 0' server_survives any <<-END
 	mr closed => timed out waiting for the acknowledgement of our MSG_MR
 	END
-	INTRO='--receives 0 --rnr 1' server_survives any <<-END
+	PEER_OPTIONS='--receives 0 --rnr 1' server_survives any <<-END
 	mr closed => the peer had no receive posted for our message
 	END
 }
@@ -188,17 +188,17 @@ two_peers() {
 	mr get write data:25 closed => it sent data up to byte 25, which we did not allow
 	mr get write data:3 closed => it sent data up to byte 3, which we did not allow
 	END
-	INTRO='--size unknown' server_survives any <<-END
+	PEER_OPTIONS='--size unknown' server_survives any <<-END
 	mr get write:immediate done closed => its MSG_DONE does not fit the 32 bytes that it told of
 	mr get data:99999999 closed => it sent data up to byte 99999999, which we did not allow
 	mr get data:18446744073709551615 closed => it sent data up to byte 18446744073709551615, which we
 	mr get data:0 closed => it sent data up to byte 0, which we did not allow
 	END
-	INTRO='--hello none' server_survives write <<-END
+	PEER_OPTIONS='--hello none' server_survives write <<-END
 	mr get data:5 closed => it sent data when none was due
 	mr get credit:0 closed => it gave credit up to byte 0, which it does not have
 	END
-	INTRO='--hello read --size unknown' server_survives read <<-END
+	PEER_OPTIONS='--hello read --size unknown' server_survives read <<-END
 	mr get data:1025 closed => it sent data up to byte 1025, which we did not allow
 	mr:key get data closed => the peer's memory did not allow the access
 	mr:all get data closed => the peer's memory did not allow the access

@@ -8,8 +8,8 @@ load streams
 # The time for a handshake where one is to end: nobody else's may be that slow.
 HANDSHAKE=$((PAIR_SCALE > 1 ? 15 : 4))
 
-# hold_place STEP...: a client that does these steps and says so; CLIENTS has its process.
-hold_place() {
+# occupy_slot STEP...: a client that does these steps and says so; CLIENTS has its process.
+occupy_slot() {
 	misbehaving_here "$ADDRESS" "$PORT" "$@"
 }
 
@@ -20,7 +20,7 @@ misbehaving_here() {
 	wait_line "$DIR/peer.$before" '^here$'
 }
 
-let_go_of() { kill -KILL "$@"; }
+kill_clients() { kill -KILL "$@"; }
 
 # Another address of this host, as a client's.
 second_address_up() {
@@ -41,45 +41,45 @@ counts_right() {
 
 @test "a full server: the client retries until a slot is free or its timeout expires" {
 	start_server --timeout 60 --max-clients 2 any
-	hold_place mr get say:here pause
-	hold_place mr get say:here pause
+	occupy_slot mr get say:here pause
+	occupy_slot mr get say:here pause
 	says 3 "$FULL" client --timeout 2 write "$ADDRESS" "$PORT"
 	count "$OUT" '^there is no place at the server; trying again.$' 1
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
 	wait_line "$OUT" 'no place at the server'
-	let_go_of "${CLIENTS[0]}"
+	kill_clients "${CLIENTS[0]}"
 	ends_with 0 "$pid"
 	[ ! -s "$ERR" ]
-	let_go_of "${CLIENTS[1]}"
+	kill_clients "${CLIENTS[1]}"
 	counts_right 2
 	stop_server
 }
 
 @test "a signal ends a client that waits for a slot" {
 	start_server --timeout 60 --max-clients 1 any
-	hold_place mr get say:here pause
+	occupy_slot mr get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
 	wait_line "$OUT" 'no place at the server'
 	kill -INT "$pid"
 	ends_with 1 "$pid"
 	has "$ERR" 'interrupted by a signal'
-	let_go_of "${CLIENTS[@]}"
+	kill_clients "${CLIENTS[@]}"
 	stop_server
 }
 
 @test "silent clients are dropped, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 4 any
-	hold_place say:here closed
-	hold_place say:here closed
+	occupy_slot say:here closed
+	occupy_slot say:here closed
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
 	wait_until count "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout' 4
 	ends_with 0 "${CLIENTS[0]}"
 	ends_with 0 "${CLIENTS[1]}"
-	let_go_of "${CLIENTS[2]}" "${CLIENTS[3]}"
+	kill_clients "${CLIENTS[2]}" "${CLIENTS[3]}"
 	counts_right 4
 	stop_server
 }
@@ -89,23 +89,23 @@ counts_right() {
 	misbehaving_peer "$ADDRESS" "$PORT" closed
 	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout gives it more'
 	# After it, silence counts again, and nothing else.
-	hold_place mr get say:here pause
+	occupy_slot mr get say:here pause
 	MARK=$SECONDS
 	wait_until has_waited $((HANDSHAKE + 2))
 	one_line "$ERRORS"
-	let_go_of "${CLIENTS[@]}"
+	kill_clients "${CLIENTS[@]}"
 	stop_server
 }
 
 @test "a flood of requests: silent clients still time out, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
-	hold_place say:here closed
+	occupy_slot say:here closed
 	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
 	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
 	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout'
 	kill -0 "${CLIENTS[1]}" "${CLIENTS[2]}"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
-	let_go_of "${CLIENTS[1]}" "${CLIENTS[2]}"
+	kill_clients "${CLIENTS[1]}" "${CLIENTS[2]}"
 	stop_server
 }
 
@@ -115,8 +115,8 @@ counts_right() {
 	start_fed_client --timeout 60 write
 	local fed=${CLIENTS[0]}
 	CLIENTS=()
-	hold_place mr get say:here keepalives
-	hold_place mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
 	client --timeout 60 --message hello read "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
 		fail "$(cat "$DIR/good")"
 	ends_with 4 "$fed"
@@ -127,7 +127,7 @@ counts_right() {
 	wait_until without "$DIR/in" '*fifo*'
 	one_line "$ERRORS"
 	exec 7>&-
-	let_go_of "${CLIENTS[@]}"
+	kill_clients "${CLIENTS[@]}"
 	wait_until no_clients
 	stop_server
 }
@@ -136,13 +136,13 @@ counts_right() {
 	local secret=$DIR/secret
 	(umask 077 && head -c 32 /dev/urandom | base64 >"$secret")
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --output - any
-	hold_place say:here closed
+	occupy_slot say:here closed
 	gets_it_later
 	wait_line "$ERRORS" 'timed out waiting for its MSG_MR'
-	hold_place mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
 	gets_it_later
 	wait_line "$ERRORS" 'another client needed the place (for [0-9.]* s); run the server with a larger'
-	let_go_of "${CLIENTS[1]}"
+	kill_clients "${CLIENTS[1]}"
 	wait_until no_clients
 	stop_server
 	count "$ERRORS" 'the exchange failed' 2
@@ -195,16 +195,16 @@ feed() {
 @test "the limit per address leaves slots to other addresses" {
 	second_address_up
 	start_server --timeout 60 --max-clients-per-address 2 any
-	hold_place mr get say:here keepalives
-	hold_place mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
 	says 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT"
 	has "$OUT" '^there is no place at the server; trying again.$'
 	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT"
 	[ ! -s "$ERRORS" ]
 	kill -0 "${CLIENTS[0]}" "${CLIENTS[1]}"
-	let_go_of "${CLIENTS[0]}"
+	kill_clients "${CLIENTS[0]}"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
-	let_go_of "${CLIENTS[1]}"
+	kill_clients "${CLIENTS[1]}"
 	counts_right 2
 	stop_server
 }
@@ -212,7 +212,7 @@ feed() {
 @test "an address at its limit evicts only its own idle clients" {
 	second_address_up
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients-per-address 1 any
-	hold_place mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
 	"$PAIR_BIN/rdma-client" --source "$SECOND" --input /dev/zero --quiet write "$ADDRESS" "$PORT" \
 		>"$DIR/other" 2>&1 &
 	local other=$!
@@ -227,7 +227,7 @@ feed() {
 @test "diagnoses have their own slots, a limit per address and an idle timeout" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 1 \
 		--max-clients-per-address 1 any
-	hold_place mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
 	# A full server can be diagnosed, and that it is full is all that is wrong.
 	expect 4 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^both ends   failed  the server serves as many clients as it may$'
@@ -238,7 +238,7 @@ feed() {
 	misbehaving_here --hello diagnosis "$ADDRESS" "$PORT" command:facts receive say:here pause
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" "^connection  failed  $FULL_ADDRESS"
-	let_go_of "${CLIENTS[@]}"
+	kill_clients "${CLIENTS[@]}"
 	wait_until no_clients
 	misbehaving_peer --hello diagnosis "$ADDRESS" "$PORT" closed
 	wait_line "$ERRORS" 'timed out waiting for its first command; .*--handshake-timeout'
@@ -282,10 +282,10 @@ feed() {
 @test "all floods at once: good clients are still served" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 6 any
 	local i
-	hold_place mr get say:here keepalives
-	hold_place mr get say:here keepalives
-	hold_place say:here closed
-	hold_place say:here closed
+	occupy_slot mr get say:here keepalives
+	occupy_slot mr get say:here keepalives
+	occupy_slot say:here closed
+	occupy_slot say:here closed
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	# Those who come now take what gets free, as the good ones do.

@@ -81,7 +81,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 	stop_server
 }
 
-takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
+refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 
 @test "the server finishes a measurement after one signal and aborts it after two" {
 	local way
@@ -91,7 +91,7 @@ takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		# shellcheck disable=SC2086 # options
 		begins $way
 		kill -TERM "$SERVER"
-		wait_until takes_nobody
+		wait_until refuses_clients
 		kill -0 "${CLIENTS[-1]}"
 		MARK=$SECONDS
 		stop_server || fail "$MODE $way"

@@ -15,7 +15,7 @@ ANOTHER_NUMBER='it has another number of queue pairs'
 # What else was under way may be seen to fail before it.
 TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol's\\)"
 
-# What comes before an ORDER_BEGIN, at the server, and the ways to run.
+# What comes before COMMAND_BEGIN, at the server, and the ways to run.
 READY='command:region receive queue-pairs receive'
 RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read begin:both:verify
 	begin:both:read:verify begin:spin:both begin:spin:verify begin:latency begin:latency:spin
@@ -198,16 +198,16 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	# shellcheck disable=SC2086 # words
 	control_peer $READY begin:verify receive keepalive notice:4:mover:last receive-notice command:end receive disconnect >"$OUT"
 	has "$OUT" '^notice 4 last$'
-	has "$OUT" '^tally: 0 operations, 4 wrong$'
+	has "$OUT" '^result: 0 operations, 4 wrong$'
 	# shellcheck disable=SC2086 # words
 	control_peer $READY begin:read:verify receive keepalive receive-notice notice:0:mover:last receive-notice command:end receive \
 		disconnect >"$OUT"
 	has "$OUT" '^notice 4$'
 	has "$OUT" '^notice 4 last$'
-	has "$OUT" '^tally: 0 operations, 0 wrong$'
+	has "$OUT" '^result: 0 operations, 0 wrong$'
 	# shellcheck disable=SC2086 # words
 	control_peer $READY begin:latency:verify receive write:64 command:end receive disconnect >"$OUT"
-	has "$OUT" '^tally: 1 operations, 1 wrong$'
+	has "$OUT" '^result: 1 operations, 1 wrong$'
 	wait_until quiet
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	stop_server
@@ -276,13 +276,13 @@ background_peer() { control_peer "$@" >"$DIR/peer" 2>&1 & }
 	background_peer $READY begin:latency:spin:verify receive pings
 	wait_line "$DIR/peer" '^answered$'
 	kill -TERM "$SERVER"
-	wait_until takes_nobody
+	wait_until refuses_clients
 	MARK=$SECONDS
 	stop_server
 	in_time
 }
 
-takes_nobody() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
+refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 
 # server_breaks OPTION...: in the mode $MODE; reads cases from standard input: what the server does, and
 # what the client says of it in one line, within 15 s, with exit status 4.
@@ -418,20 +418,20 @@ GONE='the other side ended the connection'
 @test "reported results are shown as received; wrong operations count" {
 	local options=(--bandwidth --size 64 --depth 4 --iterations 8)
 	MODE='write'
-	tally_is zeros
+	reports_result zeros
 	document 0 "${options[@]}"
 	tells '.results[0].here.operations == 8 and .results[0].there.operations == 0'
-	tally_is ones
+	reports_result ones
 	document 5 "${options[@]}"
 	has "$ERR" 'arrived damaged at the peer'
 	tells '.results[0].there.wrong_operations > 0 and .error != null'
-	tally_is ones
+	reports_result ones
 	measure 5 --bidirectional "${options[@]}"
 	one_line "$ERR"
 }
 
-# tally_is HOW: a server that says so of the run, and nothing else wrong.
-tally_is() {
+# reports_result HOW: a server that says so of the run, and nothing else wrong.
+reports_result() {
 	# shellcheck disable=SC2086 # words
 	listening_peer --hello measurement -- $BEGUN receive "reply:$1" receive reply closed
 	PORT=$PEER_PORT

@@ -159,13 +159,13 @@ void misbehaving_reply(struct peer *peer, const char *how)
 }
 
 /* What an answer to COMMAND_END says. */
-static void print_tally(const struct command *message)
+static void print_result(const struct command *message)
 {
 	struct test_result result;
 
 	if (test_result_decode(&result, message->text, message->text_size))
-		die("it sent a tally of %u bytes", message->text_size);
-	printf("tally: %llu operations, %llu wrong\n", (unsigned long long)result.operations,
+		die("it sent a result of %u bytes", message->text_size);
+	printf("result: %llu operations, %llu wrong\n", (unsigned long long)result.operations,
 		(unsigned long long)result.wrong);
 }
 
@@ -187,7 +187,7 @@ void misbehaving_receive(struct peer *peer, const char *how)
 	if (message.reply) {
 		printf("received %s %s\n", names[message.type], statuses[message.status]);
 		if (message.type == COMMAND_END && message.status == COMMAND_DONE)
-			print_tally(&message);
+			print_result(&message);
 	} else {
 		peer->commands = message.number;
 		printf("received command %s\n", names[message.type]);

@@ -18,7 +18,7 @@ setup() {
 }
 
 # What the client has said, on either stream, with nothing in it that differs from run to run.
-words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
+output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 
 @test "peers with the same secret exchange messages and files in both modes" {
 	local mode
@@ -54,10 +54,10 @@ words() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 	expect 3 client write "$ADDRESS" "$PORT"
 	one_line "$ERR"
 	has "$ERR" 'the server and this client do not hold the same secret'
-	words >"$DIR/missing"
+	output_without_ports >"$DIR/missing"
 	wait_until one_line "$ERRORS"
 	expect 3 client --secret-file "$THEIRS" write "$ADDRESS" "$PORT"
-	words >"$DIR/wrong"
+	output_without_ports >"$DIR/wrong"
 	diff "$DIR/missing" "$DIR/wrong"
 	wait_until count "$ERRORS" '^rdma-server: the exchange failed with .*: it does not hold our secret' 2
 	expect 3 client --json read "$ADDRESS" "$PORT"
@@ -215,10 +215,10 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	has "$OUT" '^connection *ok .*, both hold the secret$'
 	[ ! -s "$ERRORS" ]
 	expect 3 client diagnose "$ADDRESS" "$PORT"
-	words | grep -A3 '^connection' | sed 's/[0-9]* ms//' >"$DIR/missing"
+	output_without_ports | grep -A3 '^connection' | sed 's/[0-9]* ms//' >"$DIR/missing"
 	has "$DIR/missing" 'failed *the server and this client do not hold the same secret'
 	expect 3 client --secret-file "$THEIRS" diagnose "$ADDRESS" "$PORT"
-	words | grep -A3 '^connection' | sed 's/[0-9]* ms//' | diff "$DIR/missing" -
+	output_without_ports | grep -A3 '^connection' | sed 's/[0-9]* ms//' | diff "$DIR/missing" -
 	wait_until count "$ERRORS" 'it does not hold our secret' 2
 	for steps in command:proof:flip command:proof:replay command:proof:recorded command:proof:cut \
 		command:facts command:region; do

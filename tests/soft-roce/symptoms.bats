@@ -169,8 +169,8 @@ plain_up() {
 	has "$OUT" '^verdict: RDMA does not work: .*; look at this host\.$'
 }
 
-# no_way ADDRESS CAUSE SIDE: both say that of an address that has no route, or one that leads nowhere.
-no_way() {
+# no_route ADDRESS CAUSE SIDE: both say that of an address that has no route, or one that leads nowhere.
+no_route() {
 	says 3 "$2" client write "$1" 7471
 	diagnose 3 "$1" 7471
 	broke route "$2" "$3"
@@ -178,16 +178,16 @@ no_way() {
 
 @test "no network route, and routes that prohibit, discard or are unreachable" {
 	local kind
-	no_way 10.99.0.1 'this host has no network route to that address' 'this host'
+	no_route 10.99.0.1 'this host has no network route to that address' 'this host'
 	has "$OUT" '^ *look: ip route get 10.99.0.1$'
 	for kind in 'prohibit 10.98.0.0/24' 'blackhole 10.97.0.0/24' 'unreachable 10.92.0.0/24'; do
 		# shellcheck disable=SC2086 # words
 		ip route add $kind
 		undo ip route delete "$kind"
 	done
-	no_way 10.98.0.1 "this host's routes prohibit that address" 'this host'
-	no_way 10.97.0.1 'the address cannot be used from here' 'this host'
-	no_way 10.92.0.1 'the network says that this address cannot be reached' \
+	no_route 10.98.0.1 "this host's routes prohibit that address" 'this host'
+	no_route 10.97.0.1 'the address cannot be used from here' 'this host'
+	no_route 10.92.0.1 'the network says that this address cannot be reached' \
 		'the other host, or the way to it'
 }
 

@@ -49,7 +49,7 @@ start_far_server() { # ARGUMENT...
 
 # Everything that host 1 sends, or only its acknowledgements (BTH opcode 0x11), or some, is lost; or
 # an interface has another MTU.
-mend() {
+repair_network() {
 	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; ip link set $VM_INTERFACE mtu $MTU"
 	on_host1 "$all"
 	bash -c "$all"
@@ -75,7 +75,7 @@ same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]
 teardown() { clean_up; }
 
 clean_up() {
-	mend
+	repair_network
 	local name
 	for name in "$FAR"/*.pid; do
 		[ ! -e "$name" ] || on_host1 "kill -KILL $(cat "$name") 2>/dev/null || true"

@@ -76,7 +76,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s ba
 
 # The network works again, and a diagnosis finds nothing more.
 is_well_again() {
-	mend
+	repair_network
 	wait_until ping -c 1 -W 1 "$HOST1"
 	diagnose 0 "$HOST1" "$PORT"
 	clean

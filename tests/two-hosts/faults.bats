@@ -48,7 +48,7 @@ disturbed() {
 		move "$mode" --timeout 60
 		all_arrived
 	done
-	mend
+	repair_network
 	stop_on_host1 server
 }
 
@@ -86,21 +86,21 @@ without_link() {
 	all_arrived
 }
 
-@test "no link for 1 and 5 s, less than --timeout: the files arrive" {
+@test "files survive link failures of 1 and 5 s, shorter than --timeout" {
 	start_files 6000001 --timeout 45
 	without_link 1 write
 	without_link 5 read
-	mend
+	repair_network
 	stop_on_host1 server
 }
 
 # bats test_tags=slow
-@test "no link for up to 30 s, less than --timeout: the files arrive" {
+@test "files survive link failures of up to 30 s, shorter than --timeout" {
 	start_files 6000001 --timeout 45
 	without_link 30 write
 	without_link 5 write
 	without_link 1 read
-	mend
+	repair_network
 	stop_on_host1 server
 }
 
@@ -111,7 +111,7 @@ both_gave_up() {
 	wait_line "$FAR/server.err" "^rdma-server: the exchange failed with $VM_ADDRESS:"
 	[ ! -e "$DIR/down" ]
 	wait_until nothing_left
-	mend
+	repair_network
 }
 nothing_left() {
 	[ -z "$(find "$DIR" -name '.down.*')" ] && [ -z "$(on_host1 "ls -A $FILES/in")" ]
@@ -168,7 +168,7 @@ nothing_left() {
 		ends_with 4 "${CLIENTS[0]}"
 		one_line "$ERR"
 		[ ! -e "$DIR/down" ]
-		mend
+		repair_network
 		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
 		stop_on_host1 server
 	done
@@ -183,7 +183,7 @@ nothing_left() {
 		wait_until test -s "$FAR/server.err"
 		one_line "$FAR/server.err"
 		kill -KILL "${CLIENTS[0]}" || true
-		mend
+		repair_network
 		: >"$FAR/server.err"
 		move read
 		all_arrived

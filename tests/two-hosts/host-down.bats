@@ -9,7 +9,7 @@ take_host1_down() {
 	ask_host1 "echo 0 >\"\$VM_LAST_WORD\" && echo b >/proc/sysrq-trigger"
 }
 
-# Without host 1 there is nothing to mend, end or compare there.
+# Without host 1 there is nothing to repair_network, end or compare there.
 teardown() {
 	tc qdisc delete dev "$VM_INTERFACE" root 2>/dev/null || true
 	kill_named rdma-server rdma-client

@@ -30,7 +30,7 @@ setup_far() {
 	for MODE in write read; do
 		lose 1
 		document 0 --bandwidth --duration 3 --timeout 30
-		mend
+		repair_network
 		tells '[.counters[] | .retransmissions, .duplicates, .out_of_order] | add > 0'
 	done
 	stop_on_host1 server
@@ -42,7 +42,7 @@ setup_far() {
 	begins --bandwidth --duration 6 --size 64K --timeout 30
 	lose 100
 	sleep 1
-	mend
+	repair_network
 	ends_with 0 "${CLIENTS[0]}"
 	awk '$1 == 65536 && $4 * 4 < $5 { found = 1 } END { exit !found }' "$DIR/running" ||
 		fail "$(cat "$DIR/running")"

@@ -56,7 +56,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	wait_line "$OUT" here
 	cut_host1
 	wait_line "$FAR/server.err" "$NOTICED"
-	mend
+	repair_network
 	kill_peers
 	expect 0 client --timeout 60 read "$HOST1" "$PORT"
 	stop_on_host1 server
@@ -71,7 +71,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 	misbehaving_peer "$HOST1" "$PORT" mr say:here pause >"$OUT" 2>&1 &
 	wait_line "$FAR/server.err" 'the peer stopped acknowledging: it is gone or the path is broken'
 	has "$FAR/server.err" "GID ::ffff:$HOST1 to ::ffff:$VM_ADDRESS"
-	mend
+	repair_network
 	kill_peers
 	expect 0 client --timeout 60 write "$HOST1" "$PORT"
 	stop_on_host1 server
@@ -104,7 +104,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 		expect 0 client --timeout 90 write "$HOST1" "$PORT"
 		expect 0 client --timeout 90 read "$HOST1" "$PORT"
 	done
-	mend
+	repair_network
 	stop_on_host1 server
 	count "$FAR/server.out" '^remote buffer: message from active/client side with pid' 20
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
@@ -120,7 +120,7 @@ NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
 		expect 0 client --timeout 90 --input "$DIR/up" "$mode" "$HOST1" "$PORT"
 		expect 0 client --timeout 90 --force --output "$DIR/got" "$mode" "$HOST1" "$PORT"
 	done
-	mend
+	repair_network
 	stop_on_host1 server
 	[ "$(far_hash $folder/in/up)" = "$(hash_of "$DIR/up")" ]
 	[ "$(hash_of "$DIR/got")" = "$(far_hash $folder/down)" ]

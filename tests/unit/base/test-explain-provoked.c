@@ -100,7 +100,7 @@ static const struct {
 		"no network route, and routes that prohibit, discard or are unreachable",
 		"this host's routes prohibit that address"},
 	{FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, NO_TEST,
-		"the rung below waits longer for the neighbour, and the kernel's own time is as long"},
+		"the check before waits longer for the neighbour, and the kernel's own time is as long"},
 	{FAILURE_DEADLINE, PHASE_ADDRESS, EXPLAIN_ANY,
 		"a host that is absent; one that is there but has no RDMA; one behind a smaller MTU",
 		"(ARP or neighbour discovery) in time"},

@@ -87,7 +87,7 @@ static void keeps_progress_within_one_line(void **state)
 }
 
 /* Returns 0 if of the progress only the newest waits. */
-static int show_progress_to_nobody(void)
+static int show_progress_without_a_reader(void)
 {
 	int pipe = fill(STDERR_FILENO);
 
@@ -101,7 +101,7 @@ static int show_progress_to_nobody(void)
 static void keeps_the_newest_progress_for_a_paused_reader(void **state)
 {
 	(void)state;
-	run(show_progress_to_nobody, NULL);
+	run(show_progress_without_a_reader, NULL);
 	assert_int_equal(printed.status, 0);
 }
 

@@ -232,7 +232,7 @@ static void keeps_lines_for_a_paused_reader(void **state)
 }
 
 /* More than the queue holds: nothing hangs, and the loss is reported. */
-static int print_to_nobody(void)
+static int print_without_a_reader(void)
 {
 	fill(STDOUT_FILENO);
 	for (unsigned int i = 0; i < 100; i++)
@@ -243,7 +243,7 @@ static int print_to_nobody(void)
 static void gives_up_on_a_stopped_reader(void **state)
 {
 	(void)state;
-	run(print_to_nobody, NULL);
+	run(print_without_a_reader, NULL);
 	assert_int_equal(printed.status, STATUS_FAILED);
 	assert_string_equal(
 		printed.error, "prog: standard output was lost: it is closed or full\n");

@@ -124,7 +124,7 @@ static void stops_before_it_waits(void **state)
 	finish(job, job->result);
 }
 
-static void is_named(void **state)
+static void sets_the_thread_name(void **state)
 {
 	struct job *job = *state;
 	char name[16];
@@ -196,7 +196,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sees_a_hang_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stops_while_it_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stops_before_it_waits, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(is_named, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sets_the_thread_name, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(goes_on_waiting_after_a_signal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			nothing_is_stopped_or_joined_before_the_start, set_up, tear_down),

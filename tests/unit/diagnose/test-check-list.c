@@ -221,7 +221,7 @@ static void verdicts_follow_from_the_checks(void **state)
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
 }
 
-/* Only what is there but impaired lets RDMA work, wherever it is on the ladder. */
+/* Only what is there but impaired lets RDMA work, wherever it is in the list. */
 static void warnings_differ_from_failures(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /*
- * What a diagnosis tells programs: its document, of made-up ladders, facts and inventories, is as
+ * What a diagnosis tells programs: its document, of made-up checks, facts and inventories, is as
  * docs/diagnosis.schema.json says. Runs from the top of the tree, as `make check` does.
  */
 #include <errno.h>

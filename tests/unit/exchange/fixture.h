@@ -71,7 +71,7 @@ void fixture_start(struct fixture *fixture);
 /* Asks for the connection, as verbs/dial.c does. Returns 0 or -errno. */
 int fixture_connect(struct fixture *fixture);
 
-/* The connection stands; the peer has introduced itself unless it is a tutorial program. */
+/* Establishes the connection; the peer has sent its hello unless it is a tutorial program. */
 void fixture_establish(struct fixture *fixture);
 
 /*

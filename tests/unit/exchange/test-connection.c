@@ -109,7 +109,7 @@ static void each_connection_has_its_own_protection_domain(void **state)
 	fixture_stop(&fixture);
 }
 
-static void assert_is_our_introduction(
+static void assert_is_our_hello(
 	const struct fake_requests *requests, const struct fixture *fixture, uint64_t size)
 {
 	struct hello ours;
@@ -145,7 +145,7 @@ static void connects_with_retries_and_a_hello(void **state)
 		assert_int_equal(fixture_connect(&fixture), 0);
 		requests = fake_requests(fixture.id);
 		assert_tries_hard(&requests);
-		assert_is_our_introduction(&requests, &fixture, sizeof("ours"));
+		assert_is_our_hello(&requests, &fixture, sizeof("ours"));
 		assert_int_equal(requests.connect.initiator_depth, 16);
 		assert_int_equal(requests.connect.responder_resources, 16);
 		fixture_establish(&fixture);
@@ -178,7 +178,7 @@ static void the_hello_has_the_size_of_the_stream(void **state)
 		fixture_start(&fixture);
 		assert_int_equal(fixture_connect(&fixture), 0);
 		requests = fake_requests(fixture.id);
-		assert_is_our_introduction(&requests, &fixture,
+		assert_is_our_hello(&requests, &fixture,
 			cases[i].size ? cases[i].size : (uint64_t)file.st_size);
 		fixture_end(&fixture);
 	}
@@ -226,7 +226,7 @@ static void accepts_with_the_limits_of_both_ends(void **state)
 		if (fixture.tutorial)
 			assert_int_equal(requests.connect.private_data_len, 0);
 		else
-			assert_is_our_introduction(&requests, &fixture, sizeof("ours"));
+			assert_is_our_hello(&requests, &fixture, sizeof("ours"));
 		fixture_end(&fixture);
 	}
 }

@@ -326,7 +326,10 @@ static void nothing_is_released_before_the_queue_pair_is_drained(void **state)
 	fixture_stop(&fixture);
 }
 
-/* What was unsignaled and went well, such as a keepalive, is back when a marker behind it is. */
+/*
+ * What was unsignaled and went well, such as a keepalive, is back when a drain work request behind
+ * it is.
+ */
 static void unsignaled_sends_are_drained(void **state)
 {
 	(void)state;

@@ -335,8 +335,8 @@ static void a_signal_ends_a_run(void **state)
 }
 
 /*
- * Each thread of a client has a bench: if one has failed, nobody waits for the others' time to
- * pass.
+ * Each thread of a client runs its own test: if one has failed, nobody waits for the others' time
+ * to pass.
  */
 static void a_failed_thread_ends_a_run(void **state)
 {

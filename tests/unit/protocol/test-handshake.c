@@ -70,7 +70,7 @@ static void both_sides_need_a_secret_or_neither(void **state)
 	secret_free(secret);
 }
 
-/* Lets two sides introduce themselves to one another. */
+/* Exchanges the hellos of two sides. */
 static void meet(struct handshake ends[2], const struct secret *client, const struct secret *server)
 {
 	const uint8_t *hello_bytes[2];

@@ -1,4 +1,4 @@
-/* The bytes of our introduction in the private data, and what is not one. */
+/* The hello: its bytes in the private data, and private data that is none. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

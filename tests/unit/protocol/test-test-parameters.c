@@ -62,7 +62,7 @@ static void survives_encoding(void **state)
 }
 
 /* Each flag by itself; 1 is true, everything else false. */
-static void distinguishes_flags(void **state)
+static void decodes_each_flag_independently(void **state)
 {
 	static const uint8_t values[] = {0, 1, 2, 3, 255};
 
@@ -289,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matches_the_protocol_layout),
 		cmocka_unit_test(survives_encoding),
-		cmocka_unit_test(distinguishes_flags),
+		cmocka_unit_test(decodes_each_flag_independently),
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_parameters),
 		cmocka_unit_test(a_latency_has_one_direction),

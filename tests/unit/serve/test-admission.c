@@ -179,7 +179,7 @@ static void a_server_without_the_secret_gets_nothing(void **state)
 		struct fixture fixture = {.mode = i & 1, .secret = secret};
 		struct failure failure = {0};
 		struct handshake peer;
-		/* None; a nonce that is cut short; no introduction at all. */
+		/* None; a nonce that is cut short; no hello at all. */
 		uint8_t length = i < 2 ? UINT8_MAX : i < 4 ? SECRET_HELLO_SIZE - 1 : 0;
 
 		assert_int_equal(fixture_start_active(
