@@ -176,14 +176,14 @@ void queue_pair_set_slots(
 
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot)
 {
-	struct ibv_sge piece = {
+	struct ibv_sge sge = {
 		.addr = (uintptr_t)pair->slots + slot * pair->slot_size,
 		.length = pair->slot_size,
 		.lkey = pair->slot_key,
 	};
 	struct ibv_recv_wr *bad, request = {
 					 .wr_id = WR_ID(ENDPOINT_RECEIVE, pair->index, slot),
-					 .sg_list = &piece,
+					 .sg_list = &sge,
 					 .num_sge = 1,
 				 };
 	int error = ibv_post_recv(pair->qp, &request, &bad);

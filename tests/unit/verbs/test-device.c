@@ -1,0 +1,75 @@
+/* The table of what transports and drivers differ in, and opening a device. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/unit/unit.h"
+#include "tests/unit/verbs/fake-verbs.h"
+#include "verbs/device.h"
+
+#define SOME_VENDOR 0x15b3
+
+/* The row of a driver comes before that of its transport. */
+static void the_first_row_that_fits_describes_a_device(void **state)
+{
+	static const struct {
+		enum ibv_transport_type transport;
+		uint32_t vendor;
+		const char *driver;
+		bool immediate, own_queue_pairs, read_needs_remote_write;
+	} cases[] = {
+		{IBV_TRANSPORT_IB, FAKE_SOFT_VENDOR, "rdma_rxe", true, true, false},
+		{IBV_TRANSPORT_IB, SOME_VENDOR, NULL, true, true, false},
+		{IBV_TRANSPORT_IWARP, SOME_VENDOR, NULL, false, false, true},
+		{IBV_TRANSPORT_IWARP, FAKE_SOFT_VENDOR, NULL, false, false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct device device = {0};
+		struct failure failure = {0};
+
+		fake_start(cases[i].transport);
+		fake_attributes()->vendor_id = cases[i].vendor;
+		assert_int_equal(device_open(&device, fake_context(), &failure), 0);
+		assert_int_equal(device.traits->transport, cases[i].transport);
+		if (cases[i].driver)
+			assert_string_equal(device.traits->driver, cases[i].driver);
+		else
+			assert_null(device.traits->driver);
+		assert_int_equal(device.traits->immediate, cases[i].immediate);
+		assert_int_equal(device.traits->own_queue_pairs, cases[i].own_queue_pairs);
+		assert_int_equal(
+			device.traits->read_needs_remote_write, cases[i].read_needs_remote_write);
+		assert_int_equal(device.attributes.vendor_id, cases[i].vendor);
+		assert_string_equal(device_name(&device), "fake0");
+		device_close(&device);
+		device_close(&device);
+		assert_int_equal(fake_objects(), 0);
+	}
+}
+
+static void a_device_without_a_channel_cannot_be_opened(void **state)
+{
+	struct device device = {0};
+	struct failure failure = {0};
+
+	(void)state;
+	fake_start(IBV_TRANSPORT_IB);
+	fake_fail("ibv_create_comp_channel", 0, EMFILE);
+	assert_int_equal(device_open(&device, fake_context(), &failure), -1);
+	assert_int_equal(failure.kind, FAILURE_ERRNO);
+	assert_int_equal(failure.code, EMFILE);
+	assert_string_equal(failure.call, "ibv_create_comp_channel");
+	device_close(&device);
+	assert_int_equal(fake_objects(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_row_that_fits_describes_a_device),
+		cmocka_unit_test(a_device_without_a_channel_cannot_be_opened),
+	};
+
+	return cmocka_run_group_tests_name("device", tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/*
+ * The endpoint on a made-up device: what is numbered, signaled and counted, what a batch of
+ * completions accounts for, and when an endpoint is drained.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "tests/unit/unit.h"
+#include "tests/unit/verbs/fake-verbs.h"
+#include "verbs/endpoint.h"
+#include "verbs/memory.h"
+
+#define SENDS     16
+#define RECEIVES  4
+#define SLOT_SIZE 64
+
+/* A kind of work request; any number will do. */
+#define KIND 5
+
+struct end {
+	struct rdma_cm_id *id;
+	struct ibv_comp_channel *channel;
+	struct endpoint endpoint;
+	struct queue_pair *pair;
+	struct region region;
+};
+
+static void open_end(struct end *end)
+{
+	const struct queue_size size = {.sends = SENDS, .receives = RECEIVES};
+	struct failure failure = {0};
+
+	*end = (struct end){0};
+	fake_start(IBV_TRANSPORT_IB);
+	end->id = fake_id();
+	end->channel = ibv_create_comp_channel(fake_context());
+	assert_int_equal(fcntl(end->channel->fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(
+		endpoint_open(&end->endpoint, end->id, end->channel, &size, 1, &failure), 0);
+	assert_int_equal(region_create(&end->region, end->endpoint.pd, SLOT_SIZE * RECEIVES,
+				 IBV_ACCESS_LOCAL_WRITE, NULL, &failure),
+		0);
+	end->pair = end->endpoint.pairs;
+	queue_pair_set_slots(end->pair, end->region.start, SLOT_SIZE, end->region.mr->lkey);
+}
+
+static void close_end(struct end *end)
+{
+	endpoint_close_queues(&end->endpoint);
+	region_free(&end->region);
+	endpoint_close(&end->endpoint);
+	rdma_destroy_id(end->id);
+	ibv_destroy_comp_channel(end->channel);
+	assert_int_equal(fake_objects(), 0);
+}
+
+/* Posts that many keepalives as one list. Returns 0 or -errno. */
+static int post(struct end *end, unsigned int count, unsigned int flags)
+{
+	struct ibv_send_wr requests[SENDS] = {0};
+
+	for (unsigned int i = 0; i < count; i++) {
+		requests[i].opcode = IBV_WR_SEND;
+		requests[i].send_flags = flags;
+		requests[i].next = i + 1 < count ? &requests[i + 1] : NULL;
+	}
+	return queue_pair_post(end->pair, KIND, requests);
+}
+
+static void complete(struct end *end, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		fake_complete(end->id, IBV_WC_SUCCESS);
+}
+
+/* The numbers of those sends that are signaled, as bits. */
+static unsigned int signaled(struct end *end)
+{
+	unsigned int numbers = 0;
+
+	for (unsigned int i = 0; i < fake_sends(end->id); i++)
+		if (fake_send(end->id, i).flags & IBV_SEND_SIGNALED)
+			numbers |= 1U << i;
+	return numbers;
+}
+
+/* Else the queue would never empty; the caller's own signals count. */
+static void a_send_in_each_quarter_is_signaled(void **state)
+{
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	assert_int_equal(post(&end, 8, 0), 0);
+	assert_int_equal(signaled(&end), 0x88);
+	assert_int_equal(post(&end, 1, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(post(&end, 4, 0), 0);
+	assert_int_equal(signaled(&end), 0x1188);
+	close_end(&end);
+}
+
+/* One completion stands for all sends before it, and only when it is taken. */
+static void a_batch_accounts_for_what_is_taken(void **state)
+{
+	struct completion_batch batch;
+	struct completion completion;
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	assert_int_equal(post(&end, 8, 0), 0);
+	assert_int_equal(queue_pair_capacity(end.pair, 2), SENDS - 8 - 2);
+	assert_int_equal(queue_pair_capacity(end.pair, SENDS), 0);
+	assert_true(queue_pair_is_unacknowledged(end.pair));
+	complete(&end, 8);
+	assert_int_equal(endpoint_poll(&end.endpoint, &batch), 2);
+	assert_int_equal(queue_pair_capacity(end.pair, 0), SENDS - 8);
+	for (unsigned int i = 1; i <= 2; i++) {
+		assert_true(endpoint_next_completion(&end.endpoint, &batch, &completion));
+		assert_ptr_equal(completion.pair, end.pair);
+		assert_int_equal(completion.kind, KIND);
+		assert_int_equal(completion.number, 4 * i - 1);
+		assert_int_equal(completion.sends, 4);
+		assert_int_equal(queue_pair_capacity(end.pair, 0), SENDS - 8 + 4 * i);
+	}
+	assert_false(endpoint_next_completion(&end.endpoint, &batch, &completion));
+	assert_false(queue_pair_is_unacknowledged(end.pair));
+	assert_int_equal(endpoint_poll(&end.endpoint, &batch), 0);
+	assert_false(endpoint_next_completion(&end.endpoint, &batch, &completion));
+	close_end(&end);
+}
+
+/* Of a list that the device takes in part, what it took is numbered and counted. */
+static void a_list_may_be_posted_in_part(void **state)
+{
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	fake_fail("ibv_post_send", 5, ENOMEM);
+	assert_int_equal(post(&end, 8, 0), -ENOMEM);
+	assert_int_equal(end.pair->sends_posted, 5);
+	assert_int_equal(end.pair->last_signaled, 4);
+	assert_int_equal(post(&end, 3, 0), 0);
+	assert_int_equal(signaled(&end), 0x88);
+	close_end(&end);
+}
+
+static void receives_land_in_their_slots(void **state)
+{
+	struct completion_batch batch;
+	struct completion completion;
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	assert_int_equal(queue_pair_post_receives(end.pair), 0);
+	assert_int_equal(end.pair->receives_posted, RECEIVES);
+	fake_arrive(end.id, "first", 5);
+	fake_arrive(end.id, "second", 6);
+	assert_int_equal(endpoint_poll(&end.endpoint, &batch), 2);
+	assert_true(endpoint_next_completion(&end.endpoint, &batch, &completion));
+	assert_int_equal(completion.kind, ENDPOINT_RECEIVE);
+	assert_int_equal(completion.number, 0);
+	assert_int_equal(completion.sends, 0);
+	assert_memory_equal(completion.data, "first", 5);
+	assert_true(endpoint_next_completion(&end.endpoint, &batch, &completion));
+	assert_ptr_equal(completion.data, end.region.start + SLOT_SIZE);
+	assert_int_equal(completion.wc->byte_len, 6);
+	assert_int_equal(end.pair->receives_posted, RECEIVES - 2);
+	assert_int_equal(queue_pair_post_receive(end.pair, completion.number), 0);
+	fake_fail("ibv_post_recv", 0, ENOMEM);
+	assert_int_equal(queue_pair_post_receive(end.pair, 0), -ENOMEM);
+	assert_int_equal(end.pair->receives_posted, RECEIVES - 1);
+	close_end(&end);
+}
+
+static void a_broken_queue_gives_no_completions(void **state)
+{
+	struct completion_batch batch;
+	struct completion completion;
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	fake_fail("ibv_poll_cq", 0, EIO);
+	assert_int_equal(endpoint_poll(&end.endpoint, &batch), -EIO);
+	assert_false(endpoint_next_completion(&end.endpoint, &batch, &completion));
+	close_end(&end);
+}
+
+/*
+ * The two statuses with which a device tells that the peer's memory may be gone with its program.
+ */
+static void refusals_are_recognised(void **state)
+{
+	static const struct {
+		enum ibv_wc_status status;
+		unsigned int kind;
+		bool refusal;
+	} cases[] = {
+		{IBV_WC_REM_ACCESS_ERR, KIND, true},
+		{IBV_WC_REM_OP_ERR, KIND, true},
+		{IBV_WC_REM_INV_REQ_ERR, KIND, false},
+		{IBV_WC_RETRY_EXC_ERR, KIND, false},
+		{IBV_WC_WR_FLUSH_ERR, KIND, false},
+		{IBV_WC_SUCCESS, KIND, false},
+		{IBV_WC_REM_ACCESS_ERR, ENDPOINT_RECEIVE, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct ibv_wc wc = {.status = cases[i].status};
+		struct completion completion = {.wc = &wc, .kind = cases[i].kind};
+
+		assert_int_equal(completion_is_refusal(&completion), cases[i].refusal);
+	}
+}
+
+/*
+ * Sends that succeeded without a signal come back with a work request of the endpoint's own, and
+ * the event of a queue that is armed is awaited.
+ */
+static void an_endpoint_is_drained_when_all_is_back(void **state)
+{
+	struct completion_batch batch;
+	struct completion completion;
+	struct end end;
+	int error;
+
+	(void)state;
+	open_end(&end);
+	assert_int_equal(queue_pair_post_receives(end.pair), 0);
+	assert_int_equal(post(&end, 2, 0), 0);
+	complete(&end, 2);
+	assert_int_equal(endpoint_poll(&end.endpoint, &batch), 0);
+	assert_int_equal(endpoint_arm(&end.endpoint), 0);
+	assert_true(endpoint_is_outstanding(&end.endpoint));
+	endpoint_flush(&end.endpoint);
+	for (unsigned int polls = 0; !endpoint_is_drained(&end.endpoint); polls++) {
+		assert_true(polls < 8);
+		endpoint_take_event(end.channel, &error);
+		endpoint_poll(&end.endpoint, &batch);
+		while (endpoint_next_completion(&end.endpoint, &batch, &completion))
+			assert_true(completion.wc->status == IBV_WC_WR_FLUSH_ERR);
+	}
+	assert_false(endpoint_is_outstanding(&end.endpoint));
+	assert_false(end.endpoint.armed);
+	close_end(&end);
+}
+
+/* An event of an endpoint that is abandoned is acknowledged, and no one's. */
+static void events_name_their_endpoint(void **state)
+{
+	struct end end;
+	int error;
+
+	(void)state;
+	for (unsigned int abandoned = 0; abandoned < 2; abandoned++) {
+		open_end(&end);
+		assert_null(endpoint_take_event(end.channel, &error));
+		assert_int_equal(error, 0);
+		assert_int_equal(queue_pair_post_receives(end.pair), 0);
+		assert_int_equal(endpoint_arm(&end.endpoint), 0);
+		assert_true(end.endpoint.armed);
+		fake_arrive(end.id, "message", 7);
+		end.endpoint.abandoned = abandoned;
+		assert_ptr_equal(
+			endpoint_take_event(end.channel, &error), abandoned ? NULL : &end.endpoint);
+		assert_int_equal(error, 0);
+		assert_int_equal(end.endpoint.armed, abandoned);
+		close_end(&end);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_send_in_each_quarter_is_signaled),
+		cmocka_unit_test(a_batch_accounts_for_what_is_taken),
+		cmocka_unit_test(a_list_may_be_posted_in_part),
+		cmocka_unit_test(receives_land_in_their_slots),
+		cmocka_unit_test(a_broken_queue_gives_no_completions),
+		cmocka_unit_test(refusals_are_recognised),
+		cmocka_unit_test(an_endpoint_is_drained_when_all_is_back),
+		cmocka_unit_test(events_name_their_endpoint),
+	};
+
+	return cmocka_run_group_tests_name("endpoint", tests, NULL, NULL);
+}
