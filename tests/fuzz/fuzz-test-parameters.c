@@ -21,7 +21,8 @@ static void check_parameters(const uint8_t *data, size_t size)
 	fuzz_check(parameters.kind < TEST_KINDS && parameters.wait < TEST_WAITS);
 	fuzz_check(parameters.direction <
 		   (parameters.kind == TEST_LATENCY ? TEST_BOTH : TEST_DIRECTIONS));
-	fuzz_check(parameters.size > 0 && parameters.operations + parameters.milliseconds > 0);
+	fuzz_check(parameters.size > 0);
+	fuzz_check(parameters.operations > 0 || parameters.milliseconds > 0);
 	fuzz_check(parameters.queue_pairs > 0 && parameters.queue_pairs <= TEST_QUEUE_PAIRS_MAX);
 	fuzz_check(parameters.depth > 0 && parameters.depth <= TEST_DEPTH_MAX);
 	fuzz_check(parameters.queue_pairs * parameters.depth <= TEST_REQUESTS_MAX);
