@@ -15,11 +15,11 @@ MASKED=(dbus.service dbus.socket kmod-static-nodes.service local-fs.target netwo
 	systemd-udev-trigger.service systemd-udevd-control.socket systemd-udevd-kernel.socket
 	systemd-udevd.service systemd-update-utmp.service)
 
-# The unit, whose program is the one under test, with these lines more in the section of the service.
+# The unit and the program under test, where users have them, with these lines more in the section of the service.
 install_unit() {
-	mkdir -p "$UNITS/$INSTANCE.d" /etc/rdma-server
-	sed "s|^ExecStart=[^ ]*|ExecStart=$(realpath "$PAIR_BIN")/rdma-server|" \
-		systemd/rdma-server@.service >"$UNITS/rdma-server@.service"
+	mkdir -p "$UNITS/$INSTANCE.d" /etc/rdma-server /usr/local/bin
+	cp "$PAIR_BIN/rdma-server" /usr/local/bin
+	cp systemd/rdma-server@.service "$UNITS"
 	printf '%s\n' '[Service]' "$@" >"$UNITS/$INSTANCE.d/test.conf"
 }
 
