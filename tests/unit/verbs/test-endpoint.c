@@ -13,7 +13,7 @@
 
 #define SENDS     16
 #define RECEIVES  4
-#define SLOT_SIZE 64
+#define SLOT_SIZE 64UL
 
 /* A kind of work request; any number will do. */
 #define KIND 5
