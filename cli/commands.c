@@ -1,60 +1,101 @@
 /* The table of commands: constant. */
 #include "cli/commands.h"
+#include "cli/choice.h"
 
 const struct cli_command cli_commands[CLI_COMMANDS] = {
 	[CLI_SERVE] =
 		{
 			.program = PROGRAM_SERVER,
-			.usage = "write|read|any",
+			.words = "[write|read|any]",
 			.about =
-				"Exchanges data with clients by one-sided RDMA, as many at once as come, until SIGINT or SIGTERM:\n"
-				"short messages, or files and pipes of any size, every byte verified at both ends. `any` serves\n"
-				"whichever mode a client asks for. `rdma-server --output incoming/ any` keeps what clients send.\n",
-			.words_min = 1,
+				"Serve clients until SIGINT or SIGTERM: exchange messages, files or pipes with\n"
+				"each, verify every byte, and answer diagnoses and measurements. The mode limits\n"
+				"what clients may request; the default, any, allows both.\n",
+			.example = "any",
+			.mode = 0,
+			.host = -1,
 			.words_max = 1,
 		},
 	[CLI_EXCHANGE] =
 		{
 			.program = PROGRAM_CLIENT,
-			.usage = "write|read HOST PORT",
+			.names = "write|read",
+			.words = "write|read HOST PORT",
+			.summary = "exchange a message, files or pipes",
 			.about =
-				"Exchanges data with rdma-server by one-sided RDMA: each side writes its own into the other's\n"
-				"memory (write) or reads the other's out of it (read). The data is a short message or, of any\n"
-				"size, a file or a pipe, and every byte is verified at both ends.\n"
-				"`rdma-client write --input big.iso HOST PORT` sends a file.\n",
+				"Exchange data with the rdma-server at HOST and PORT and verify every byte. Both\n"
+				"sides send: a short message or, with --input, a file or a pipe. 'write' uses\n"
+				"RDMA WRITE, 'read' RDMA READ.\n",
+			.example = "write 192.0.2.1 7471",
+			.mode = 0,
+			.host = 1,
 			.words_min = 3,
 			.words_max = 3,
-			.refusal = "an exchange: --bandwidth or --latency is missing",
 		},
 	[CLI_BANDWIDTH] =
 		{
 			.program = PROGRAM_CLIENT,
-			.usage = "--bandwidth|--latency write|read HOST PORT",
+			.names = "bandwidth",
+			.words = "bandwidth write|read HOST PORT",
+			.summary = "measure the bandwidth of WRITE or READ",
 			.about =
-				"\nWith --bandwidth or --latency it measures WRITEs or READs from memory to memory instead; the\n"
-				"server needs no option for that.\n",
-			.words_min = 3,
-			.words_max = 3,
-			.refusal = "a measurement, which moves data of its own",
+				"Measure the bandwidth of RDMA WRITE or READ to the rdma-server at HOST and PORT.\n",
+			.example = "bandwidth write 192.0.2.1 7471",
+			.mode = 1,
+			.host = 2,
+			.words_min = 4,
+			.words_max = 4,
 		},
 	[CLI_LATENCY] =
 		{
 			.program = PROGRAM_CLIENT,
-			.words_min = 3,
-			.words_max = 3,
-			.refusal = "a measurement, which moves data of its own",
+			.names = "latency",
+			.words = "latency write|read HOST PORT",
+			.summary = "measure the latency of WRITE or READ",
+			.about =
+				"Measure the latency of RDMA WRITE or READ to the rdma-server at HOST and PORT.\n",
+			.example = "latency write 192.0.2.1 7471",
+			.mode = 1,
+			.host = 2,
+			.words_min = 4,
+			.words_max = 4,
 		},
 	[CLI_DIAGNOSE] =
 		{
 			.program = PROGRAM_CLIENT,
-			.usage = "diagnose [HOST [PORT]]",
+			.names = "diagnose",
+			.words = "diagnose [HOST [PORT]]",
+			.summary = "find what is broken, where, and how to fix it",
 			.about =
-				"\nWhere RDMA does not work, `rdma-client diagnose HOST PORT` says what is broken between this\n"
-				"host and the rdma-server at HOST and PORT, on which side, and how to mend it. Without PORT or\n"
-				"HOST it goes as far as it can. Of the options it heeds --device, --json, --quiet, --secret-file\n"
-				"and --source.\n",
+				"Find what is broken between this host and the rdma-server at HOST and PORT, on\n"
+				"which side, and how to fix it. Without PORT, no server is needed. Without HOST,\n"
+				"only this host is checked.\n",
+			.example = "diagnose 192.0.2.1 7471",
+			.mode = -1,
+			.host = 1,
 			.words_min = 1,
 			.words_max = 3,
-			.refusal = "diagnose, which moves data of its own in its own time",
 		},
 };
+
+const char *program_name(enum program program)
+{
+	return program == PROGRAM_SERVER ? "rdma-server" : "rdma-client";
+}
+
+const struct cli_command *command_find(enum program program, const char *word)
+{
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
+		const struct cli_command *command = &cli_commands[id];
+
+		if (command->program == program &&
+			(!command->names || (word && choice_find(command->names, word) >= 0)))
+			return command;
+	}
+	return NULL;
+}
+
+enum cli_command_id command_id(const struct cli_command *command)
+{
+	return (enum cli_command_id)(command - cli_commands);
+}

@@ -1,6 +1,6 @@
 /*
- * The table of commands. Which options a command has is stated in cli/option-table.h, by the bits
- * of the commands. Constant; any thread.
+ * The table of commands: their words on the command line, and what --help prints about them. The
+ * options of each command are in cli/option-table.c. Constant; any thread.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
@@ -12,15 +12,28 @@ enum program {
 	PROGRAM_CLIENT = 1 << 1,
 };
 
+/* The name of a program. */
+const char *program_name(enum program program);
+
 struct cli_command {
 	enum program program;
-	const char *usage; /* its line of the usage, NULL if it shares that of the command before */
-	const char *about; /* its part of the program's --help, likewise */
-	int words_min, words_max; /* words of its command line that are no options */
-	const char *refusal; /* completes "--OPTION does not go with" for other commands' options */
+	const char *names; /* its first word, or choices of it; NULL: the program's only command */
+	const char *words; /* all its words, for the usage line */
+	const char *summary; /* one line in the client's --help */
+	const char *about;   /* what its own --help says before the options */
+	const char *example; /* its words, for error messages */
+	int mode;            /* position of the mode among its words, -1 if it has none */
+	int host;            /* position of HOST; PORT follows; -1 if it has none */
+	int words_min, words_max;
 };
 
 /* Indexed by enum cli_command_id. */
 extern const struct cli_command cli_commands[CLI_COMMANDS];
+
+/* Returns the program's command that starts with this word, NULL if there is none. */
+const struct cli_command *command_find(enum program program, const char *word);
+
+/* Returns its index in the table. */
+enum cli_command_id command_id(const struct cli_command *command);
 
 #endif

@@ -1,70 +1,98 @@
-/* Prints --help from the tables of commands and options. Main thread. */
+/* Prints --help, made of the tables of commands and options. Main thread. */
+#include <string.h>
+
 #include "cli/help.h"
 #include "cli/option-table.h"
 
-static const char size_text[] =
-	"\nSIZE is in bytes, KiB, MiB or GiB (K, M or G for short), or kB, MB or GB: 65536, 64K, 1MB.\n";
+static const char client_text[] =
+	"\n'rdma-client COMMAND --help' lists the options of a command, and 'rdma-client\n"
+	"--version' prints the version. Start rdma-server on the other host first.\n"
+	"\nExamples:\n"
+	"  rdma-server --port 7471 --output incoming/            (on host 192.0.2.1)\n"
+	"  rdma-client write --input big.iso 192.0.2.1 7471\n"
+	"  rdma-client diagnose 192.0.2.1 7471\n";
 
 static const char status_text[] =
-	"\nExit status: 0 exchanged and verified; 1 failed; 2 wrong usage; 3 could not connect;\n"
-	"4 the peer failed, vanished or broke the protocol; 5 data arrived damaged.\n";
+	"\nExit status: 0 success, 1 failure on this host, 2 wrong usage, 3 cannot connect,\n"
+	"4 failure of the peer or the path, 5 damaged data.\n";
 
-static const char diagnosis_status_text[] =
-	"diagnose: 0 nothing is broken; else, of what broke first: 1 or 3 this host or the way to the\n"
-	"server, 4 the peer, packets or speed, 5 data.\n";
+static const char server_text[] =
+	"\nExamples:\n"
+	"  rdma-server --port 7471\n"
+	"  rdma-server --port 7471 --output incoming/ --secret-file secret\n"
+	"  rdma-server --count 1 --output - write | tar -xf -\n";
 
-/* Columns of the widest option. */
-#define LEFT_WIDTH ((int)sizeof("--max-clients-per-address N") - 1)
+static const char size_text[] =
+	"SIZE is a number of bytes, or of KiB (64K), MiB (1M), GiB (1G), kB, MB or GB.\n";
 
-static void print_row(FILE *stream, const struct option_row *row)
+/* The widest argument: "SIZE[..SIZE]", "FILE|DIRECTORY/|-" and the like. */
+#define LEFT_MAX 40
+
+/* Writes an option as the help prints it. Returns its width. */
+static int option_text(const struct option_row *row, char text[LEFT_MAX])
 {
-	char left[LEFT_WIDTH + 1];
+	char letter[8] = "    ";
 
-	snprintf(left, sizeof(left), "--%s%s%s", row->name, row->argument ? " " : "",
-		row->argument ? row->argument : "");
 	if (row->letter)
-		fprintf(stream, "  -%c, ", row->letter);
-	else
-		fputs("      ", stream);
-	fprintf(stream, "%-*s %s\n", LEFT_WIDTH, left, row->help);
+		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	return snprintf(text, LEFT_MAX, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+		row->argument ? row->argument : "");
 }
 
-/* Prints the options of these commands: those that only measurements have, or all others. */
-static void print_rows(FILE *stream, unsigned int commands, bool measurements)
+/* The help of a client's command has no room for --version. */
+static bool is_listed(const struct option_row *row, const struct cli_command *command)
 {
+	return row->commands >> command_id(command) & 1 &&
+	       (row->letter != 'V' || command->program == PROGRAM_SERVER);
+}
+
+static void print_options(FILE *stream, const struct cli_command *command)
+{
+	char text[LEFT_MAX];
+	int width = 0;
+
 	for (unsigned int i = 0; i < option_row_count; i++)
-		if ((option_rows[i].commands & commands) &&
-			(option_rows[i].commands == MEASUREMENTS) == measurements)
-			print_row(stream, &option_rows[i]);
+		if (is_listed(&option_rows[i], command) &&
+			option_text(&option_rows[i], text) > width)
+			width = option_text(&option_rows[i], text);
+	for (unsigned int i = 0; i < option_row_count; i++)
+		if (is_listed(&option_rows[i], command)) {
+			option_text(&option_rows[i], text);
+			fprintf(stream, "  %-*s  %s\n", width, text, option_rows[i].help);
+		}
 }
 
-void help_print(FILE *stream, enum program program)
+void help_print_command(FILE *stream, const struct cli_command *command)
 {
-	bool client = program == PROGRAM_CLIENT;
-	const char *before = "Usage:";
-	unsigned int commands = 0;
+	fprintf(stream, "Usage: %s %s [OPTION...]\n%s\n", program_name(command->program),
+		command->words, command->about);
+	print_options(stream, command);
+	switch (command_id(command)) {
+	case CLI_SERVE:
+		fprintf(stream, "%s%s%s", size_text, server_text, status_text);
+		break;
+	case CLI_EXCHANGE:
+	case CLI_BANDWIDTH:
+	case CLI_LATENCY:
+		fputs(size_text, stream);
+		break;
+	case CLI_DIAGNOSE:
+	case CLI_COMMANDS:
+		break;
+	}
+}
 
-	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
-		if (cli_commands[id].program != program)
-			continue;
-		commands |= 1U << id;
-		if (!cli_commands[id].usage)
-			continue;
-		fprintf(stream, "%-6s %s [OPTION...] %s\n", before,
-			client ? "rdma-client" : "rdma-server", cli_commands[id].usage);
-		before = "";
-	}
+void help_print_client(FILE *stream)
+{
+	int width = 0;
+
+	fputs("Usage: rdma-client COMMAND [OPTION...]\n\nCommands:\n", stream);
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
-		if (cli_commands[id].program == program && cli_commands[id].about)
-			fputs(cli_commands[id].about, stream);
-	fputs("\nOptions:\n", stream);
-	print_rows(stream, commands, false);
-	if (client) {
-		fputs("\nTo measure:\n", stream);
-		print_rows(stream, commands, true);
-	}
-	fputs(size_text, stream);
-	fputs(status_text, stream);
-	if (client)
-		fputs(diagnosis_status_text, stream);
+		if (cli_commands[id].summary && (int)strlen(cli_commands[id].words) > width)
+			width = (int)strlen(cli_commands[id].words);
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
+		if (cli_commands[id].summary)
+			fprintf(stream, "  %-*s  %s\n", width, cli_commands[id].words,
+				cli_commands[id].summary);
+	fprintf(stream, "%s%s", client_text, status_text);
 }

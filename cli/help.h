@@ -1,4 +1,4 @@
-/* The --help of either program. */
+/* Prints --help, made of the tables of commands and options. Main thread. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
@@ -6,7 +6,10 @@
 
 #include "cli/commands.h"
 
-/* Prints it to stream. Main thread. */
-void help_print(FILE *stream, enum program program);
+/* Prints the commands of the client, examples and the exit statuses: at most 24 lines. */
+void help_print_client(FILE *stream);
+
+/* Prints the usage and the options of one command; of a client's, at most 24 lines. */
+void help_print_command(FILE *stream, const struct cli_command *command);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What the command line of either program asks for: the data that cli/parse.h fills in and the rest
- * of the program reads. Texts point into argv. Constant once parsed; any thread.
+ * The parsed command line of either program: cli/parse.h fills it in, the rest of the program reads
+ * it. Texts point into argv. Constant once parsed; any thread.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -21,17 +21,17 @@
 /* The longest error, before unprintable characters in it are escaped. */
 #define OPTIONS_ERROR_MAX 160
 
-/* The commands: one of the server's and those of the client. cli/commands.h describes them. */
+/* The commands, which cli/commands.h describes: one of the server, the others of the client. */
 enum cli_command_id {
 	CLI_SERVE,
 	CLI_EXCHANGE,
 	CLI_BANDWIDTH,
 	CLI_LATENCY,
 	CLI_DIAGNOSE,
-	CLI_COMMANDS
+	CLI_COMMANDS /* in struct options: no command is known */
 };
 
-/* What parsing a command line, or one option of it, leads to. */
+/* The result of parsing a command line or one of its options. */
 enum options_result {
 	OPTIONS_RUN,     /* run the command */
 	OPTIONS_HELP,    /* print the help and exit with STATUS_OK */
@@ -111,6 +111,7 @@ struct options {
 
 	uint16_t port; /* 0: the server's is chosen by the system, `diagnose` has none */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
+	bool advised; /* the error says what to do */
 };
 
 /*

@@ -1,12 +1,14 @@
 /*
- * The parser of the command line: getopt_long(3) finds the options, cli/option-table.c reads their
- * values, and what remains is checked here. Main thread; it owns nothing.
+ * The parser of the command line: getopt_long(3) finds the options and the words, cli/option-table.c
+ * reads the values, and this file checks what remains. Main thread; it owns nothing.
  */
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/output.h"
+#include "cli/choice.h"
 #include "cli/option-table.h"
 #include "cli/parse.h"
 #include "protocol/command.h"
@@ -24,7 +26,25 @@
 /* What getopt_long() returns for the row at an index, if it has no letter. */
 #define LONG_OPTION 256
 
-/* The bits of a program's commands. */
+/* What it returns for a word that is not an option. */
+#define WORD 1
+
+/* Space for a list of the options of a command. */
+#define CHOICES_SIZE 512
+
+/* The most words that a command takes, and one more to report. */
+#define WORDS_MAX 5
+
+/* A command line while it is parsed. */
+struct line {
+	enum program program;
+	const char *words[WORDS_MAX]; /* what is not an option or its value */
+	int word_count;
+	uint64_t given;      /* a bit for the row of each option */
+	const char *unknown; /* the first option that no command has, or an ambiguous one */
+};
+
+/* The bits of the commands that an option may belong to: those of the program. */
 static unsigned int commands_of(enum program program)
 {
 	unsigned int bits = 0;
@@ -35,9 +55,13 @@ static unsigned int commands_of(enum program program)
 	return bits;
 }
 
-/* Makes getopt's tables of the program's rows. A leading ':' lets it report a missing value. */
+/*
+ * Makes getopt's tables of the program's rows. '-' makes it return words as options of the code 1,
+ * wherever they are, ':' makes it report a missing value.
+ */
 static void getopt_tables(enum program program, struct option table[], char letters[])
 {
+	*letters++ = '-';
 	*letters++ = ':';
 	for (unsigned int i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
@@ -60,7 +84,7 @@ static void getopt_tables(enum program program, struct option table[], char lett
 	*letters = '\0';
 }
 
-/* The index of the row that getopt_long() means. */
+/* The index of the row that a code of getopt_long() stands for. */
 static unsigned int row_of(int option)
 {
 	unsigned int i = 0;
@@ -72,189 +96,295 @@ static unsigned int row_of(int option)
 	return i;
 }
 
-/* Explains what getopt refuses: a missing value (':'), or what optopt and the word show. */
-static enum options_result refuse(
-	struct options *options, int option, const char *letters, const char *word)
+static void add_word(struct line *line, const char *word)
+{
+	if (line->word_count < WORDS_MAX)
+		line->words[line->word_count++] = word;
+}
+
+/* Reports what getopt refuses. An unknown option is kept until the command is known. */
+static enum options_result refuse(struct options *options, struct line *line, int option,
+	const char *letters, const char *word)
 {
 	if (option == ':')
 		return options_wrong(options, "%s needs a value", word);
-	if (optopt == 0)
-		return options_wrong(options, "there is no option %s, or it is ambiguous", word);
-	/* A known option is refused only for a value that it does not take. */
+	if (optopt == 0) {
+		line->unknown = word;
+		return OPTIONS_WRONG;
+	}
+	/* getopt refuses a known option only if it has a value that it does not accept. */
 	if (optopt >= LONG_OPTION || (optopt > 0 && strchr(letters, optopt)))
-		return options_wrong(options, "%s takes no value", word);
-	return options_wrong(options, "there is no option -%c", optopt);
+		return options_wrong(
+			options, "%.*s does not take a value", (int)strcspn(word, "="), word);
+	return options_wrong(options, "unknown option '-%c'", optopt);
 }
 
-/* Takes all options, in their order; sets a bit of given for the row of each. */
-static enum options_result take_options(
-	struct options *options, enum program program, int argc, char *argv[], uint64_t *given)
+/* Reads all options and words. The first mistake, --help or --version decides the result. */
+static enum options_result take_line(
+	struct options *options, struct line *line, int argc, char *argv[])
 {
 	struct option table[OPTION_ROWS_MAX + 1];
-	char letters[2 * OPTION_ROWS_MAX + 2];
+	char letters[2 * OPTION_ROWS_MAX + 3];
 	enum options_result result = OPTIONS_RUN;
 	int option;
 
-	getopt_tables(program, table, letters);
+	getopt_tables(line->program, table, letters);
 	opterr = 0;
 	optind = 0;
-	while (result == OPTIONS_RUN &&
-		(option = getopt_long(argc, argv, letters, table, NULL)) != -1) {
-		if (option == ':' || option == '?')
-			return refuse(options, option, letters, argv[optind - 1]);
-		*given |= UINT64_C(1) << row_of(option);
+	while ((option = getopt_long(argc, argv, letters, table, NULL)) != -1) {
+		if (option == WORD) {
+			add_word(line, optarg);
+			continue;
+		}
+		if (result != OPTIONS_RUN)
+			continue;
+		if (option == ':' || option == '?') {
+			result = refuse(options, line, option, letters, argv[optind - 1]);
+			continue;
+		}
+		line->given |= UINT64_C(1) << row_of(option);
 		result = options_take(options, &option_rows[row_of(option)], optarg);
 	}
+	while (optind < argc) /* behind "--" */
+		add_word(line, argv[optind++]);
 	return result;
 }
 
-/* Looks for options that are right alone and wrong together, in whatever order they came. */
-static enum options_result check_together(struct options *options)
+/* Appends a choice. The set is cut where it would not fit. */
+static void add_choice(char choices[CHOICES_SIZE], const char *choice)
+{
+	size_t used = strlen(choices);
+
+	snprintf(choices + used, CHOICES_SIZE - used, "%s%s", used ? "|" : "", choice);
+}
+
+/* Reports an unknown option, with those that it may have been meant to be. */
+static enum options_result report_unknown(struct options *options, const struct line *line)
+{
+	unsigned int commands = options->command == CLI_COMMANDS ? commands_of(line->program)
+								 : 1U << options->command;
+	const char *name = line->unknown + strspn(line->unknown, "-");
+	char all[CHOICES_SIZE] = "", abbreviated[CHOICES_SIZE] = "", nearest[CHOICE_SIZE];
+	char text[CHOICE_SIZE], list[CHOICES_SIZE];
+
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(name, "="), name);
+	for (unsigned int i = 0; i < option_row_count; i++) {
+		if (option_rows[i].commands & commands)
+			add_choice(all, option_rows[i].name);
+		if ((option_rows[i].commands & commands_of(line->program)) &&
+			strncmp(option_rows[i].name, text, strlen(text)) == 0)
+			add_choice(abbreviated, option_rows[i].name);
+	}
+	if (*abbreviated) {
+		choice_list(abbreviated, "or", list, sizeof(list));
+		return options_advise(options, "option '--%s' is ambiguous: %s", text, list);
+	}
+	/* Some commands were options in version 0.1. */
+	if (command_find(line->program, text) && line->program == PROGRAM_CLIENT)
+		return options_advise(options,
+			"unknown option '--%s'; %s is a command: rdma-client %s", text, text,
+			command_find(line->program, text)->words);
+	choice_nearest(all, text, nearest);
+	if (*nearest)
+		return options_advise(
+			options, "unknown option '--%s'; did you mean '--%s'?", text, nearest);
+	return options_wrong(options, "unknown option '--%s'", text);
+}
+
+/* Reports a command or a mode that is not one of the choices. */
+static enum options_result report_word(
+	struct options *options, const char *what, const char *word, const char *choices)
+{
+	char nearest[CHOICE_SIZE], list[CHOICES_SIZE];
+
+	choice_nearest(choices, word, nearest);
+	if (*nearest)
+		return options_advise(
+			options, "unknown %s '%s'; did you mean '%s'?", what, word, nearest);
+	choice_list(choices, "or", list, sizeof(list));
+	return options_wrong(options, "unknown %s '%s'; expected %s", what, word, list);
+}
+
+/* Finds the command that the first word names. Returns false if there is none. */
+static bool find_command(struct options *options, const struct line *line)
+{
+	const char *word = line->word_count ? line->words[0] : NULL;
+	const struct cli_command *command = command_find(line->program, word);
+
+	if (!command)
+		return false;
+	options->command = command_id(command);
+	return true;
+}
+
+static enum options_result report_command(struct options *options, const struct line *line)
+{
+	char choices[CHOICES_SIZE] = "";
+
+	if (line->word_count == 0)
+		return options_advise(options, "COMMAND is missing; for example: rdma-client %s",
+			cli_commands[CLI_EXCHANGE].example);
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
+		if (cli_commands[id].names)
+			add_choice(choices, cli_commands[id].names);
+	return report_word(options, "command", line->words[0], choices);
+}
+
+/* What a missing word is. */
+static const char *word_name(const struct cli_command *command, int position)
+{
+	if (position == command->mode)
+		return "the mode";
+	return position == command->host ? "HOST" : "PORT";
+}
+
+/* Takes the words of the command: mode, host and port. */
+static enum options_result take_words(struct options *options, const struct line *line)
+{
+	const struct cli_command *command = &cli_commands[options->command];
+	bool server = line->program == PROGRAM_SERVER;
+
+	if (command->mode >= 0 && command->mode < line->word_count) {
+		const char *word = line->words[command->mode];
+
+		options->mode = mode_by_name(word);
+		if (!options->mode && (!server || strcmp(word, "any") != 0))
+			return report_word(
+				options, "mode", word, server ? "write|read|any" : "write|read");
+	}
+	if (line->word_count < command->words_min)
+		return options_advise(options, "%s is missing; for example: %s %s",
+			word_name(command, line->word_count), program_name(line->program),
+			command->example);
+	if (line->word_count > command->words_max)
+		return options_wrong(
+			options, "unexpected argument '%s'", line->words[command->words_max]);
+	if (command->host < 0 || command->host >= line->word_count)
+		return OPTIONS_RUN;
+	options->host = line->words[command->host];
+	if (*options->host == '\0')
+		return options_wrong(options, "HOST must not be empty");
+	if (command->host + 1 < line->word_count &&
+		!options_take_port(options, line->words[command->host + 1]))
+		return OPTIONS_WRONG;
+	return OPTIONS_RUN;
+}
+
+/* Reports an option that the command does not accept, with the commands that do. */
+static enum options_result report_foreign(
+	struct options *options, const char *command, const struct option_row *row)
+{
+	char choices[CHOICES_SIZE] = "", list[CHOICES_SIZE];
+
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
+		if (row->commands >> id & 1 && cli_commands[id].names)
+			add_choice(choices, cli_commands[id].names);
+	choice_list(choices, "and", list, sizeof(list));
+	return options_advise(options, "%s does not accept --%s; %s %s", command, row->name, list,
+		strchr(choices, '|') ? "do" : "does");
+}
+
+/* Refuses options that the command does not accept. */
+static enum options_result check_given(struct options *options, const struct line *line)
+{
+	for (unsigned int i = 0; i < option_row_count; i++)
+		if (line->given >> i & 1 && !(option_rows[i].commands >> options->command & 1))
+			return report_foreign(options, line->words[0], &option_rows[i]);
+	return OPTIONS_RUN;
+}
+
+/* Finds options of an exchange that are valid alone, but not together. */
+static enum options_result check_exchange(struct options *options)
 {
 	if (options->message && options->input)
-		return options_wrong(
-			options, "--message and --input are both given; one can be sent");
+		return options_wrong(options, "--message and --input exclude each other");
 	if (options->json && options->output && output_is_standard(options->output))
-		return options_wrong(options, "--json and --output - both want standard output");
+		return options_wrong(options,
+			"--json and --output - exclude each other: both use standard output");
+	if (options->force && !options->output)
+		return options_wrong(options, "--force needs --output");
 	if (options->chunk > options->buffer / 2)
 		return options_wrong(options,
-			"--chunk may be half of --buffer, %" PRIu64 " bytes, but not %" PRIu32,
+			"--chunk must be at most half of --buffer, %" PRIu64 ", not %" PRIu32,
 			options->buffer / 2, options->chunk);
 	return OPTIONS_RUN;
 }
 
-/* Takes the command: a word of its own, or a mode with options that say what to do in it. */
-static enum options_result take_command(
-	struct options *options, enum program program, const char *word)
-{
-	bool server = program == PROGRAM_SERVER;
-	const char *modes = server ? "write, read or any" : "write, read or diagnose";
-
-	if (!word)
-		return options_wrong(options, "the mode is missing: %s", modes);
-	if (!server && strcmp(word, "diagnose") == 0) {
-		options->command = CLI_DIAGNOSE;
-		return OPTIONS_RUN;
-	}
-	options->command = server                       ? CLI_SERVE
-			   : options->measure.bandwidth ? CLI_BANDWIDTH
-			   : options->measure.latency   ? CLI_LATENCY
-							: CLI_EXCHANGE;
-	options->mode = mode_by_name(word);
-	if (options->mode || (server && strcmp(word, "any") == 0))
-		return OPTIONS_RUN;
-	return options_wrong(options, "the mode must be %s, not '%s'", modes, word);
-}
-
-/* Takes the words that follow the command: a host, and a port. */
-static enum options_result take_server(struct options *options, int count, char *words[])
-{
-	const struct cli_command *command = &cli_commands[options->command];
-
-	if (count < command->words_min)
-		return options_wrong(
-			options, "the server's %s is missing", count < 2 ? "host" : "port");
-	if (count > command->words_max)
-		return options_wrong(
-			options, "'%s' is one word too many", words[command->words_max]);
-	if (count < 2)
-		return OPTIONS_RUN;
-	options->host = words[1];
-	if (*options->host == '\0')
-		return options_wrong(options, "the server's host must not be empty");
-	return count < 3 || options_take_port(options, words[2], 1) ? OPTIONS_RUN : OPTIONS_WRONG;
-}
-
-/* Refuses options that the command does not have. */
-static enum options_result check_given(struct options *options, uint64_t given)
-{
-	for (unsigned int i = 0; i < option_row_count; i++)
-		if (given >> i & 1 && !(option_rows[i].commands >> options->command & 1))
-			return options_wrong(options, "--%s does not go with %s",
-				option_rows[i].name, cli_commands[options->command].refusal);
-	return OPTIONS_RUN;
-}
-
-/*
- * An option of bandwidth that is given with latency, or the other way round; NULL if there is none.
- */
-static const char *conflicting_option(const struct options *options)
-{
-	const struct options_measure *measure = &options->measure;
-
-	if (measure->bandwidth)
-		return measure->histogram ? "--histogram" : NULL;
-	if (measure->bidirectional)
-		return "--bidirectional";
-	if (measure->expect > 0)
-		return "--expect";
-	if (measure->queue_pairs > 1)
-		return "--qps";
-	if (measure->unit != UNIT_MB)
-		return "--unit";
-	if (measure->threads > 1)
-		return "--threads";
-	return options->depth ? "--depth" : NULL;
-}
-
-/* Looks for what is wrong together in a measurement, and fills in its defaults. */
+/* Finds options of a measurement that are not valid together, and sets its defaults. */
 static enum options_result check_measurement(struct options *options)
 {
 	struct options_measure *measure = &options->measure;
 
-	if (measure->bandwidth && measure->latency)
-		return options_wrong(
-			options, "--bandwidth and --latency are both given; one can be measured");
-	if (conflicting_option(options))
-		return options_wrong(options, "%s does not go with %s", conflicting_option(options),
-			measure->bandwidth ? "--bandwidth" : "--latency");
+	measure->bandwidth = options->command == CLI_BANDWIDTH;
+	measure->latency = options->command == CLI_LATENCY;
 	if (measure->iterations && measure->duration)
-		return options_wrong(
-			options, "--iterations and --duration are both given; one can end it");
+		return options_wrong(options, "--iterations and --duration exclude each other");
 	/* The thread that finishes first would leave the link to the others. */
 	if (measure->iterations && measure->threads > 1)
 		return options_wrong(options,
-			"--threads does not go with --iterations, as all threads end together");
+			"--iterations and --threads exclude each other: all threads stop together");
 	if (measure->duration == 0)
 		measure->duration = DURATION_DEFAULT;
 	if (measure->smallest == 0)
 		measure->smallest = measure->largest =
 			measure->bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
 	if (options_measure_memory(measure) > COMMAND_REGION_MAX)
-		return options_wrong(options, "the size times --qps%s must not be more than 16M",
-			measure->verify ? ", twice with --verify," : "");
+		return options_wrong(options, "--size times --qps%s must be at most 16M",
+			measure->verify ? ", doubled by --verify," : "");
 	if (!test_shape_is_possible(measure->queue_pairs, options->depth ? options->depth : 1))
 		return options_wrong(
-			options, "--qps times --depth must not be more than %d", TEST_REQUESTS_MAX);
+			options, "--qps times --depth must be at most %d", TEST_REQUESTS_MAX);
+	return OPTIONS_RUN;
+}
+
+/* Checks the options of the command together, once each is valid alone. */
+static enum options_result check_together(struct options *options)
+{
+	switch (options->command) {
+	case CLI_SERVE:
+	case CLI_EXCHANGE:
+		return check_exchange(options);
+	case CLI_BANDWIDTH:
+	case CLI_LATENCY:
+		return check_measurement(options);
+	case CLI_DIAGNOSE:
+	case CLI_COMMANDS:
+		break;
+	}
 	return OPTIONS_RUN;
 }
 
 enum options_result parse_command_line(
 	struct options *options, enum program program, int argc, char *argv[])
 {
+	struct line line = {.program = program};
 	enum options_result result;
-	uint64_t given = 0;
+	bool known;
 
 	*options = (struct options){
+		.command = CLI_COMMANDS,
 		.timeout = TIMEOUT_DEFAULT,
 		.buffer = BUFFER_DEFAULT,
 		.max_clients = CLIENTS_DEFAULT,
 		.measure = {.warm_up = WARM_UP_DEFAULT, .queue_pairs = 1, .threads = 1},
 	};
-	result = take_options(options, program, argc, argv, &given);
+	result = take_line(options, &line, argc, argv);
+	known = find_command(options, &line);
+	if (line.unknown)
+		return report_unknown(options, &line);
+	if (result == OPTIONS_WRONG || result == OPTIONS_VERSION)
+		return result;
+	if (!known && (line.word_count || result == OPTIONS_RUN))
+		return report_command(options, &line);
+	if (result == OPTIONS_HELP)
+		return result;
 	if (!options->handshake_timeout)
 		options->handshake_timeout =
 			options->timeout < HANDSHAKE_DEFAULT ? options->timeout : HANDSHAKE_DEFAULT;
+	result = take_words(options, &line);
+	if (result == OPTIONS_RUN)
+		result = check_given(options, &line);
 	if (result == OPTIONS_RUN)
 		result = check_together(options);
-	if (result == OPTIONS_RUN)
-		result = take_command(options, program, argv[optind]);
-	if (result == OPTIONS_RUN)
-		result = take_server(options, argc - optind, argv + optind);
-	if (result == OPTIONS_RUN)
-		result = check_given(options, given);
-	if (result == OPTIONS_RUN &&
-		(options->command == CLI_BANDWIDTH || options->command == CLI_LATENCY))
-		result = check_measurement(options);
 	return result;
 }

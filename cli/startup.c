@@ -5,24 +5,47 @@
 #include "cli/help.h"
 #include "cli/startup.h"
 
+static void print_help(const struct options *options)
+{
+	if (options->command == CLI_COMMANDS)
+		help_print_client(stdout);
+	else
+		help_print_command(stdout, &cli_commands[options->command]);
+}
+
+/* Reports a usage error, with the command whose help has more, unless the error says what to do. */
+static void print_usage_error(const struct options *options, const struct output *output)
+{
+	const char *name = NULL;
+
+	if (options->command != CLI_COMMANDS)
+		name = cli_commands[options->command].names;
+	if (options->advised)
+		output_error(output, "%s", options->error);
+	else
+		output_error(output, "%s; see %s%s%.*s --help", options->error, output->program,
+			name ? " " : "", name ? (int)strcspn(name, "|") : 0, name ? name : "");
+}
+
 bool startup_options(struct options *options, enum program program, int argc, char *argv[],
 	const struct output *output, enum exit_status *status)
 {
+	*status = STATUS_OK;
 	switch (parse_command_line(options, program, argc, argv)) {
 	case OPTIONS_HELP:
-		help_print(stdout, program);
+		print_help(options);
 		break;
 	case OPTIONS_VERSION:
 		printf("%s %s\n", output->program, PROJECT_VERSION);
 		break;
 	case OPTIONS_WRONG:
-		output_error(output, "%s; see %s --help", options->error, output->program);
-		*status = output_finish(output, STATUS_USAGE);
-		return true;
+		print_usage_error(options, output);
+		*status = STATUS_USAGE;
+		break;
 	case OPTIONS_RUN:
 		return false;
 	}
-	*status = output_finish(output, STATUS_OK);
+	*status = output_finish(output, *status);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * `rdma-client --bandwidth` and `--latency`: measures WRITEs or READs from memory to memory between
+ * `rdma-client bandwidth` and `latency`: measures WRITEs or READs from memory to memory between
  * this host and an rdma-server, which needs no option for it. See docs/performance.md.
  */
 #ifndef MEASURE_MEASURE_H

@@ -34,6 +34,7 @@ static void check_measure(const struct options *options)
 	if (!measure->bandwidth && !measure->latency)
 		return;
 	fuzz_check(measure->bandwidth != measure->latency);
+	fuzz_check(!options->force);
 	fuzz_check(options->command == (measure->latency ? CLI_LATENCY : CLI_BANDWIDTH));
 	fuzz_check(measure->smallest >= 1 && measure->smallest <= measure->largest);
 	fuzz_check(measure->largest <= 16 * MIB);

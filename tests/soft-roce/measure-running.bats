@@ -5,9 +5,9 @@ load common
 load measure
 
 # Ways to measure in which the two ends have different things to do.
-WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll spin'
-	'write --bandwidth --bidirectional' 'read --bandwidth --threads 4' 'write --latency' 'read --latency'
-	'write --latency --poll spin')
+WAYS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
+	'write bandwidth --bidirectional' 'read bandwidth --threads 4' 'write latency' 'read latency'
+	'write latency --poll spin')
 
 @test "the server is killed during a measurement: exit 4 with the reason" {
 	local way
@@ -30,7 +30,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 @test "the server is stopped during a measurement: the client times out" {
 	MODE='write'
 	start_server any
-	begins --latency --timeout 3
+	begins latency --timeout 3
 	MARK=$SECONDS
 	kill -STOP "$SERVER"
 	ends_with 4 "${CLIENTS[-1]}"
@@ -38,7 +38,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 	has "$ERR" 'no answer within 3 s'
 	kill -CONT "$SERVER"
 	wait_until quiet
-	measure 0 --latency --iterations 5
+	measure 0 latency --iterations 5
 	stop_server
 }
 
@@ -46,7 +46,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 	local way before
 	MODE='write'
 	start_server any
-	measure 0 --bandwidth --iterations 5
+	measure 0 bandwidth --iterations 5
 	wait_until quiet
 	before=$(descriptors "$SERVER")
 	for way in "${WAYS[@]}"; do
@@ -54,7 +54,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 		# shellcheck disable=SC2086 # options
 		begins $way
 		kill_clients
-		document 0 --bandwidth --iterations 5 --verify
+		document 0 bandwidth --iterations 5 --verify
 		tells "$NONE_WRONG"
 	done
 	wait_until quiet
@@ -77,7 +77,7 @@ WAYS=('write --bandwidth' 'read --bandwidth --verify' 'write --bandwidth --poll 
 		has "$ERR" 'interrupted'
 	done
 	wait_until quiet
-	measure 0 --latency --iterations 5
+	measure 0 latency --iterations 5
 	stop_server
 }
 
@@ -104,11 +104,11 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 @test "a measurement may outlast the idle timeout of the server" {
 	local way
 	start_server --timeout 2 any
-	for way in 'write --bandwidth' 'read --bandwidth --poll spin' 'read --latency' \
-		'read --latency --poll spin' 'write --latency'; do
+	for way in 'write bandwidth' 'read bandwidth --poll spin' 'read latency' \
+		'read latency --poll spin' 'write latency'; do
 		read -r MODE way <<<"$way"
 		# shellcheck disable=SC2086 # options
-		document 0 --timeout 2 --duration 3 $way
+		document 0 $way --timeout 2 --duration 3
 		tells '.results[0].here.seconds >= 3'
 	done
 	stop_server
@@ -119,9 +119,9 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	local per_second
 	MODE='write'
 	start_server --timeout 2 any
-	document 0 --bandwidth --duration 1 --size 64K
+	document 0 bandwidth --duration 1 --size 64K
 	per_second=$(jq '.results[0].here.operations_per_second | floor + 1' "$OUT")
-	document 0 --bandwidth --timeout 2 --iterations $((per_second * 4)) --size 64K
+	document 0 bandwidth --timeout 2 --iterations $((per_second * 4)) --size 64K
 	tells ".results[0].here.operations == $((per_second * 4))"
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
@@ -132,12 +132,12 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	MODE='write'
 	start_server any
 	for kib in 4 1024; do
-		expect 1 "${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-client" write --bandwidth --size 1M \
+		expect 1 "${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-client" bandwidth write --size 1M \
 			"$ADDRESS" "$PORT"
 		one_line "$ERR"
 		has "$ERR" "the locked-memory limit is too low (.* KiB more, the limit is $kib KiB); raise it"
 	done
-	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" write --bandwidth --iterations 9 \
+	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" bandwidth write --iterations 9 \
 		"$ADDRESS" "$PORT"
 	stop_server
 	# The server's: for a connection, and for the data.
@@ -147,7 +147,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 			2>"$ERRORS" &
 		SERVER=$!
 		wait_until test -s $file
-		PORT=$(cat $file) document 3 --bandwidth --size 16M
+		PORT=$(cat $file) document 3 bandwidth --size 16M
 		tells '.results == [] and (.error | test("the server could not get the memory"))'
 		wait_line "$ERRORS" 'the locked-memory limit is too low'
 		stop_server
@@ -159,13 +159,13 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	MODE='read'
 	start_server --timeout 90 any
 	for i in 1 2 3 4; do
-		begins --latency
+		begins latency
 	done
-	measure 3 --latency --timeout 2
+	measure 3 latency --timeout 2
 	has "$ERR" 'the server serves as many .* as it can'
 	count "$OUT" '^there is no place at the server; trying again.$' 1
 	expect 0 client write "$ADDRESS" "$PORT"
-	"$PAIR_BIN/rdma-client" "$MODE" --timeout 60 --bandwidth --duration 0.1 --threads 2 "$ADDRESS" \
+	"$PAIR_BIN/rdma-client" bandwidth "$MODE" --timeout 60 --duration 0.1 --threads 2 "$ADDRESS" \
 		"$PORT" >"$OUT" 2>"$ERR" &
 	local waiting=$!
 	wait_line "$OUT" 'no place at the server'
@@ -177,7 +177,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 @test "exchanges and measurements run concurrently" {
 	MODE='write'
 	start_server --timeout 90 any
-	begins --bandwidth --verify
+	begins bandwidth --verify
 	generate_load write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/load"
 	has "$DIR/load" ' 0 failed$'
 	expect 0 client read "$ADDRESS" "$PORT"

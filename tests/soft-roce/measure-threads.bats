@@ -10,7 +10,7 @@ load measure
 	for MODE in write read; do
 		for option in '' --verify --bidirectional; do
 			# shellcheck disable=SC2086 # none is none
-			document 0 --bandwidth --duration 0.5 --size 4K --threads 3 --qps 2 $option
+			document 0 bandwidth --duration 0.5 --size 4K --threads 3 --qps 2 $option
 			tells '.asked.threads == 3 and (.results[0] | .threads == 3 and .queue_pairs == 2)'
 			tells '.results[0].here | .bytes == 4096 * .operations and .seconds >= 0.5 and
 				.worst_interval_bytes_per_second <= .best_interval_bytes_per_second'
@@ -19,8 +19,8 @@ load measure
 		# Of what comes back by several threads nobody knows the intervals.
 		tells '.results[0].there | .operations > 0 and .best_interval_bytes_per_second == null'
 		# Each has a place at the server, which is free again soon.
-		measure 0 --bandwidth --duration 0.05 --threads 4
-		measure 0 --bandwidth --duration 0.05 --threads 4
+		measure 0 bandwidth --duration 0.05 --threads 4
+		measure 0 bandwidth --duration 0.05 --threads 4
 		has "$OUT" '^counted here: '
 	done
 	stop_server

@@ -2,18 +2,18 @@
 
 # shellcheck shell=bash
 
-# measure STATUS OPTION...: in the mode $MODE, with $OUT and $ERR.
+# measure STATUS bandwidth|latency OPTION...: in the mode $MODE, with $OUT and $ERR.
 measure() {
-	local status=$1
-	shift
-	expect "$status" client "$MODE" --warm-up 0 --poll event "$@" "$ADDRESS" "$PORT"
+	local status=$1 command=$2
+	shift 2
+	expect "$status" client "$command" "$MODE" --warm-up 0 --poll event "$@" "$ADDRESS" "$PORT"
 }
 
 # The documents of a test, and what each must say, are collected and checked at its end, all at once: jq and
 # the validator take longer to start than most measurements take.
 DOCUMENTS=() CLAIMS=()
 
-# document STATUS OPTION...: the same, with a JSON document in $OUT that is as its schema says.
+# document STATUS bandwidth|latency OPTION...: the same, with a JSON document in $OUT that is as its schema says.
 document() {
 	measure "$@" --json
 	DOCUMENTS+=("$(<"$OUT")")
@@ -53,12 +53,14 @@ teardown() {
 	documents_are_right
 }
 
-# begins OPTION...: a long one in the background, the last of ${CLIENTS[@]}, with its lines in
+# begins bandwidth|latency OPTION...: a long one in the background, the last of ${CLIENTS[@]}, with its lines in
 # $DIR/running. It goes on when this returns.
 begins() {
+	local command=$1
+	shift
 	rm -f "$DIR/running"
-	"$PAIR_BIN/rdma-client" "$MODE" --warm-up 0 --poll event --duration 100 "$@" "$ADDRESS" \
-		"$PORT" >"$DIR/running" 2>"$ERR" &
+	"$PAIR_BIN/rdma-client" "$command" "$MODE" --warm-up 0 --poll event --duration 100 "$@" \
+		"$ADDRESS" "$PORT" >"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)
 	# The table's head comes when both ends are ready.
 	wait_line "$DIR/running" '^ *bytes  *operations '

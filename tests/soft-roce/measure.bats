@@ -8,12 +8,12 @@ load measure
 @test "tables of bandwidth and latency in both modes" {
 	start_server any
 	for MODE in write read; do
-		expect 0 client $MODE --bandwidth --warm-up 0.05 --duration 0.3 "$ADDRESS" "$PORT"
+		expect 0 client bandwidth $MODE --warm-up 0.05 --duration 0.3 "$ADDRESS" "$PORT"
 		has "$OUT" '^here : rxe0 port 1 (rdma_rxe), link .*, RDMA MTU [0-9]*, GID RoCE v2, '
 		has "$OUT" '^there: rxe0 port 1 (rdma_rxe), link '
 		has "$OUT" '^ *65536  *[1-9][0-9]*  *[1-9][0-9.]* '
 		has "$OUT" '^counted here: .*; there: '
-		measure 0 --latency --iterations 200
+		measure 0 latency --iterations 200
 		has "$OUT" '^ *8  *200  *[0-9.]* '
 	done
 	stop_server
@@ -23,7 +23,7 @@ load measure
 	local poll
 	start_server any
 	for MODE in write read; do
-		document 0 --bandwidth --duration 0.4 --warm-up 0.1 --size 3K --depth 7
+		document 0 bandwidth --duration 0.4 --warm-up 0.1 --size 3K --depth 7
 		tells ".schema == 1 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
 		tells '.asked | [.smallest_bytes, .largest_bytes, .iterations, .duration_seconds,
 			.warm_up_seconds, .queue_pairs, .depth, .poll] == [3072, 3072, null, 0.4, 0.1,
@@ -36,7 +36,7 @@ load measure
 		tells '.counters.here.all.sent_pkts > 0 and .counters.there.all.sent_pkts > 0'
 		tells ".here.device == \"$VM_DEVICE\" and .there.device == \"$VM_DEVICE\""
 		for poll in spin event; do
-			document 0 --latency --iterations $((400 / PAIR_SCALE)) --poll $poll
+			document 0 latency --iterations $((400 / PAIR_SCALE)) --poll $poll
 			tells ".asked.poll == \"$poll\" and .results[0].poll == \"$poll\""
 			tells '.measured == "latency" and .results[0].size_bytes == 8 and
 				.results[0].here.operations == .asked.iterations'
@@ -44,7 +44,7 @@ load measure
 				([.minimum, .median, .p90, .p99, .p99_9, .p99_99, .maximum] |
 				. == sort and .[0] > 0)'
 		done
-		document 0 --bandwidth --iterations 5 --poll auto
+		document 0 bandwidth --iterations 5 --poll auto
 		tells '.results[0].poll | . == "spin" or . == "event"'
 	done
 	stop_server
@@ -53,14 +53,14 @@ load measure
 @test "every size runs exactly --iterations operations" {
 	start_server any
 	for MODE in write read; do
-		document 0 --bandwidth --sizes 1..4K --iterations 37
+		document 0 bandwidth --size 1..4K --iterations 37
 		tells '[.results[].size_bytes] == [range(13) | pow(2; .)]'
 		tells 'all(.results[]; .here.operations == 37 and .here.bytes == 37 * .size_bytes and
 			.there.bytes == 0)'
-		document 0 --latency --sizes 3..200 --iterations 11
+		document 0 latency --size 3..200 --iterations 11
 		tells '[.results[].size_bytes] == [3, 6, 12, 24, 48, 96, 192]'
 		tells 'all(.results[]; .here.operations == 11)'
-		document 0 --bandwidth --sizes 8M..16M --iterations 2
+		document 0 bandwidth --size 8M..16M --iterations 2
 		tells '[.results[].here.bytes] == [16777216, 33554432]'
 	done
 	stop_server
@@ -71,15 +71,15 @@ load measure
 	start_server any
 	for MODE in write read; do
 		for pairs in 1 2 3 4; do
-			document 0 --bandwidth --qps $pairs --depth 5 --iterations 21 --size 5000
+			document 0 bandwidth --qps $pairs --depth 5 --iterations 21 --size 5000
 			tells ".results[0] | .queue_pairs == $pairs and .here.operations == 21 * $pairs"
-			document 0 --bandwidth --qps $pairs --bidirectional --iterations 21 --size 5000
+			document 0 bandwidth --qps $pairs --bidirectional --iterations 21 --size 5000
 			tells ".results[0] | .bidirectional and .here.operations == 21 * $pairs and
 				.there.operations == 21 * $pairs and .there.bytes == 105000 * $pairs"
 		done
-		document 0 --bandwidth --qps 64 --depth 4 --iterations 10
+		document 0 bandwidth --qps 64 --depth 4 --iterations 10
 		tells '.results[0].here.operations == 640'
-		measure 0 --bandwidth --bidirectional --duration 0.3
+		measure 0 bandwidth --bidirectional --duration 0.3
 		has "$OUT" '^ *65536 .*  there$'
 		has "$OUT" '^ *65536 .*  back$'
 	done
@@ -92,28 +92,28 @@ load measure
 	for MODE in write read; do
 		for size in 1 3 4097 1M; do
 			for pairs in 1 3; do
-				document 0 --bandwidth --verify --size $size --qps $pairs --iterations 33
+				document 0 bandwidth --verify --size $size --qps $pairs --iterations 33
 				tells ".results[0] | .verified and .here.operations == 33 * $pairs"
 				tells "$NONE_WRONG"
 			done
-			document 0 --bandwidth --verify --size $size --qps 2 --bidirectional --depth 3 \
+			document 0 bandwidth --verify --size $size --qps 2 --bidirectional --depth 3 \
 				--iterations 20
 			tells '.results[0] | [.here.operations, .there.operations] == [40, 40]'
 			tells "$NONE_WRONG"
 		done
-		measure 0 --bandwidth --verify --duration 0.3 --qps 2 --bidirectional
+		measure 0 bandwidth --verify --duration 0.3 --qps 2 --bidirectional
 		has "$OUT" '^verified: every byte of every operation$'
 	done
 	stop_server
 }
 
-@test "--latency --verify with spinning and with events" {
+@test "latency --verify with spinning and with events" {
 	local poll size
 	start_server any
 	for MODE in write read; do
 		for poll in spin event; do
 			for size in 1 3 4097 1M; do
-				document 0 --latency --verify --poll $poll --size $size --iterations 12
+				document 0 latency --verify --poll $poll --size $size --iterations 12
 				tells '.results[0] | .verified and .here.operations == 12'
 				tells "$NONE_WRONG"
 			done
@@ -144,25 +144,25 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	mkdir "$DIR/damaging"
 	ln -s "$PWD/$PAIR_BUILD/tests/soft-roce/damaging-client" "$DIR/damaging/rdma-client"
 	MODE='write'
-	damaged client '[0,1]' --bandwidth "${options[@]}"
-	damaged server '[1,0]' --bandwidth "${options[@]}" --bidirectional
-	damaged client '[0,1]' --latency "${options[@]}"
-	damaged client '[0,1]' --latency "${options[@]}" --poll spin
-	damaged server '[1,0]' --latency "${options[@]}"
+	damaged client '[0,1]' bandwidth "${options[@]}"
+	damaged server '[1,0]' bandwidth "${options[@]}" --bidirectional
+	damaged client '[0,1]' latency "${options[@]}"
+	damaged client '[0,1]' latency "${options[@]}" --poll spin
+	damaged server '[1,0]' latency "${options[@]}"
 	MODE='read'
-	damaged server '[1,0]' --bandwidth "${options[@]}"
-	damaged client '[0,1]' --bandwidth "${options[@]}" --bidirectional
+	damaged server '[1,0]' bandwidth "${options[@]}"
+	damaged client '[0,1]' bandwidth "${options[@]}" --bidirectional
 }
 
 @test "the bars of --histogram add up to all operations" {
 	start_server any
 	for MODE in write read; do
-		document 0 --latency --histogram --iterations 150
+		document 0 latency --histogram --iterations 150
 		tells '.results[0] | ([.latency_ns.histogram[].operations] | add) == 150'
 		tells '.results[0].latency_ns | .histogram[0].from_ns <= .minimum and
 			.histogram[-1].to_ns > .maximum'
 		tells '[.results[0].latency_ns.histogram[] | .from_ns, .to_ns] | . == sort'
-		measure 0 --latency --histogram --iterations 150
+		measure 0 latency --histogram --iterations 150
 		[ "$(awk '$2 == "us" { sum += $3 } END { print sum }' "$OUT")" -eq 150 ] ||
 			fail "$(cat "$OUT")"
 	done
@@ -174,13 +174,13 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	MODE='write'
 	start_server any
 	for unit in MB/s MiB/s Gb/s; do
-		measure 0 --bandwidth --iterations 5 --unit $unit
+		measure 0 bandwidth --iterations 5 --unit $unit
 		has "$OUT" " $unit  *$unit  *$unit "
 	done
-	measure 0 --bandwidth --iterations 5 --quiet
+	measure 0 bandwidth --iterations 5 --quiet
 	[ ! -s "$OUT" ]
 	[ ! -s "$ERR" ]
-	document 0 --bandwidth --iterations 5 --quiet
+	document 0 bandwidth --iterations 5 --quiet
 	[ "$(wc -l <"$OUT")" -eq 1 ]
 	stop_server
 }
@@ -188,10 +188,10 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 @test "a rate below --expect: exit 1 and the measured rate" {
 	MODE='write'
 	start_server any
-	measure 0 --bandwidth --duration 0.2 --expect 1kB/s
-	measure 1 --bandwidth --duration 0.2 --expect 900GB/s
+	measure 0 bandwidth --duration 0.2 --expect 1kB/s
+	measure 1 bandwidth --duration 0.2 --expect 900GB/s
 	has "$ERR" 'it is slower than expected ([0-9.]* MB/s of 900000.0 MB/s)'
-	document 1 --bandwidth --duration 0.2 --expect 900GB/s
+	document 1 bandwidth --duration 0.2 --expect 900GB/s
 	tells '.status == 1 and (.error | test("slower than expected")) and
 		.asked.expect_bytes_per_second == 900e9 and (.results | length) == 1'
 	stop_server
@@ -200,9 +200,9 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 @test "--expect with a percentage of an unknown link rate: exit 1 before measuring" {
 	MODE='write'
 	start_server any
-	measure 1 --bandwidth --duration 100 --expect 90%
+	measure 1 bandwidth --duration 100 --expect 90%
 	has "$ERR" 'of which is not known what it can carry (rdma_rxe, .* here; rdma_rxe, .* there)'
-	document 1 --bandwidth --duration 100 --expect 90%
+	document 1 bandwidth --duration 100 --expect 90%
 	tells '.asked.expect_percent == 90 and .link_bytes_per_second == null and .results == []'
 	stop_server
 }
@@ -213,11 +213,11 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	chmod 600 "$DIR/ours" "$DIR/theirs"
 	start_server --secret-file "$DIR/ours" any
 	for MODE in write read; do
-		document 0 --bandwidth --iterations 5 --verify --secret-file "$DIR/ours"
+		document 0 bandwidth --iterations 5 --verify --secret-file "$DIR/ours"
 		tells '.asked.secret'
-		measure 3 --bandwidth --iterations 5 --secret-file "$DIR/theirs"
+		measure 3 bandwidth --iterations 5 --secret-file "$DIR/theirs"
 		has "$ERR" 'the server and this client do not hold the same secret'
-		document 3 --latency --iterations 5
+		document 3 latency --iterations 5
 		tells '.results == [] and .here == {} and .counters == {here: null, there: null}'
 	done
 	stop_server
@@ -227,47 +227,50 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 @test "scripts/plot draws a measurement" {
 	MODE='read'
 	start_server any
-	document 0 --bandwidth --sizes 1K..4K --duration 0.2
+	document 0 bandwidth --size 1K..4K --duration 0.2
 	scripts/plot "$OUT" "$DIR/rates.svg"
 	grep -q '<text>out read</text>' "$DIR/rates.svg"
-	document 0 --latency --iterations 50 --histogram
+	document 0 latency --iterations 50 --histogram
 	scripts/plot "$OUT" "$DIR/times.svg"
 	grep -q '<text>out read, 8 bytes</text>' "$DIR/times.svg"
 	stop_server
 }
 
-# refused OPTION...: exit 2, with one line that names the first option.
+# refused COMMAND OPTION...: exit 2, with one line that names the first option.
 refused() {
-	expect 2 client write "$@" "$ADDRESS" 7471
+	local command=$1
+	shift
+	expect 2 client "$command" write "$@" "$ADDRESS" 7471
 	has "$ERR" "^rdma-client: .*$1"
 	[ ! -s "$OUT" ]
 }
 
 @test "contradictory options are refused" {
-	refused --bandwidth --latency
-	refused --bidirectional --latency
-	refused --expect 1GB/s --latency
-	refused --qps 2 --latency
-	refused --threads 2 --latency
-	refused --threads 2 --bandwidth --iterations 5
-	refused --threads 5 --bandwidth
-	refused --depth 2 --latency
-	refused --histogram --bandwidth
-	refused --iterations 5 --bandwidth --duration 1
-	refused --qps 64 --bandwidth --depth 1024
-	refused --qps 65 --bandwidth
-	refused --size 0 --bandwidth
-	refused --size 17M --bandwidth
-	refused --sizes 8..4 --bandwidth
-	refused --sizes 8 --bandwidth
-	refused --iterations 0 --bandwidth
-	refused --duration 0 --bandwidth
-	refused --poll never --bandwidth
-	refused --unit GB --bandwidth
-	refused --expect 101% --bandwidth
-	refused --expect 0GB/s --bandwidth
-	refused --verify
-	refused --size 5
-	refused --input /dev/null --bandwidth
-	refused --message text --latency
+	refused latency --bidirectional
+	refused latency --expect 1GB/s
+	refused latency --qps 2
+	refused latency --threads 2
+	refused latency --depth 2
+	refused latency --message text
+	refused bandwidth --threads 2 --iterations 5
+	refused bandwidth --threads 5
+	refused bandwidth --histogram
+	refused bandwidth --iterations 5 --duration 1
+	refused bandwidth --qps 64 --depth 1024
+	refused bandwidth --qps 65
+	refused bandwidth --size 0
+	refused bandwidth --size 17M
+	refused bandwidth --size 8..4
+	refused bandwidth --size 8..
+	refused bandwidth --iterations 0
+	refused bandwidth --duration 0
+	refused bandwidth --poll never
+	refused bandwidth --unit GB
+	refused bandwidth --expect 101%
+	refused bandwidth --expect 0GB/s
+	refused bandwidth --input /dev/null
+	expect 2 client write --verify "$ADDRESS" 7471
+	has "$ERR" 'write does not accept --verify; bandwidth and latency do$'
+	expect 2 client --bandwidth write "$ADDRESS" 7471
+	has "$ERR" 'bandwidth is a command'
 }

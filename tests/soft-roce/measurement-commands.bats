@@ -292,7 +292,7 @@ server_breaks() {
 		# shellcheck disable=SC2086 # words
 		listening_peer --hello measurement -- ${steps%=}
 		MARK=$SECONDS
-		PORT=$PEER_PORT measure 4 --timeout 3 "$@" || fail "$steps"
+		PORT=$PEER_PORT measure 4 "$@" --timeout 3 || fail "$steps"
 		in_time || fail "$steps"
 		one_line "$ERR"
 		has "$ERR" "${pattern# }" || fail "$steps"
@@ -309,7 +309,7 @@ GONE='the other side ended the connection'
 
 @test "a server that violates the protocol before a test: the client reports it, exit 4" {
 	MODE='write'
-	server_breaks --bandwidth --size 64 --depth 4 <<-END
+	server_breaks bandwidth --size 64 --depth 4 <<-END
 	closed => $SILENT
 	keepalive closed => it sent a message of no bytes
 	receive exit => $GONE
@@ -333,7 +333,7 @@ GONE='the other side ended the connection'
 	$PREPARED receive closed => $SILENT
 	$PREPARED receive exit => $GONE
 	END
-	server_breaks --bandwidth --size 64 --depth 4 --qps 2 <<-END
+	server_breaks bandwidth --size 64 --depth 4 --qps 2 <<-END
 	receive reply receive reply receive reply closed => $ANOTHER_NUMBER
 	receive reply receive reply receive reply:ones closed => $ANOTHER_NUMBER
 	END
@@ -341,7 +341,7 @@ GONE='the other side ended the connection'
 
 @test "a server that violates the protocol during a test: the client reports it, exit 4" {
 	MODE='write'
-	server_breaks --bandwidth --size 64 --depth 4 --duration 60 <<-END
+	server_breaks bandwidth --size 64 --depth 4 --duration 60 <<-END
 	$BEGUN keepalive closed => $MEANINGLESS
 	$BEGUN bytes:9 closed => $MEANINGLESS
 	$BEGUN bytes:4097:1 closed => $TOO_LONG
@@ -354,7 +354,7 @@ GONE='the other side ended the connection'
 	$BEGUN deny closed => \\(did not allow\\|refused the request\\)
 	receive reply receive reply:key receive reply receive reply receive reply closed => the peer's memory did not allow the access
 	END
-	server_breaks --bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
+	server_breaks bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
 	$BEGUN notice:9 closed => $IMPOSSIBLE
 	$BEGUN notice:0 closed => $IMPOSSIBLE
 	$BEGUN notice:0:last closed => $IMPOSSIBLE
@@ -365,7 +365,7 @@ GONE='the other side ended the connection'
 	$BEGUN exit => $GONE
 	END
 	MODE='read'
-	server_breaks --bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
+	server_breaks bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
 	$BEGUN notice:9 closed => $IMPOSSIBLE
 	$BEGUN notice:0 closed => $IMPOSSIBLE
 	$BEGUN notice:0:last closed => $IMPOSSIBLE
@@ -379,7 +379,7 @@ GONE='the other side ended the connection'
 	local poll
 	MODE='write'
 	for poll in event spin; do
-		server_breaks --latency --poll $poll <<-END
+		server_breaks latency --poll $poll <<-END
 		$BEGUN keepalive closed => $MEANINGLESS
 		$BEGUN bytes:9 closed => $MEANINGLESS
 		$BEGUN notice:1 closed => $MEANINGLESS
@@ -388,11 +388,11 @@ GONE='the other side ended the connection'
 		$BEGUN exit => $GONE
 		END
 	done
-	server_breaks --latency --poll spin <<-END
+	server_breaks latency --poll spin <<-END
 	$BEGUN write:64 closed => $MEANINGLESS
 	END
 	MODE='read'
-	server_breaks --latency --duration 60 <<-END
+	server_breaks latency --duration 60 <<-END
 	$BEGUN keepalive closed => $MEANINGLESS
 	$BEGUN write:64 closed => $MEANINGLESS
 	$BEGUN exit => $GONE
@@ -402,7 +402,7 @@ GONE='the other side ended the connection'
 
 @test "a server that violates the protocol after a test: the client reports it, exit 4" {
 	MODE='write'
-	server_breaks --bandwidth --size 64 --depth 4 --iterations 8 <<-END
+	server_breaks bandwidth --size 64 --depth 4 --iterations 8 <<-END
 	$BEGUN receive closed => $SILENT
 	$BEGUN receive exit => $GONE
 	$BEGUN receive bytes:8 closed => $SENSELESS
@@ -416,7 +416,7 @@ GONE='the other side ended the connection'
 }
 
 @test "reported results are shown as received; wrong operations count" {
-	local options=(--bandwidth --size 64 --depth 4 --iterations 8)
+	local options=(bandwidth --size 64 --depth 4 --iterations 8)
 	MODE='write'
 	reports_result zeros
 	document 0 "${options[@]}"
@@ -426,7 +426,7 @@ GONE='the other side ended the connection'
 	has "$ERR" 'arrived damaged at the peer'
 	tells '.results[0].there.wrong_operations > 0 and .error != null'
 	reports_result ones
-	measure 5 --bidirectional "${options[@]}"
+	measure 5 "${options[@]}" --bidirectional
 	one_line "$ERR"
 }
 

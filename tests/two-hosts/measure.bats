@@ -14,12 +14,12 @@ setup_far() {
 @test "bandwidth and latency in both modes with --verify" {
 	setup_far
 	for MODE in write read; do
-		document 0 --bandwidth --verify --qps 2 --bidirectional --iterations 100
+		document 0 bandwidth --verify --qps 2 --bidirectional --iterations 100
 		tells '.results[0] | [.here.operations, .there.operations] == [200, 200]'
 		tells "$NONE_WRONG"
 		tells '.counters | .here.all.sent_pkts > 0 and .there.all.sent_pkts > 0'
 		tells '.here.gid != .there.gid'
-		document 0 --latency --verify --iterations 100
+		document 0 latency --verify --iterations 100
 		tells '.results[0].latency_ns | .minimum > 0 and .minimum <= .median'
 	done
 	stop_on_host1 server
@@ -29,7 +29,7 @@ setup_far() {
 	setup_far
 	for MODE in write read; do
 		lose 1
-		document 0 --bandwidth --duration 3 --timeout 30
+		document 0 bandwidth --duration 3 --timeout 30
 		repair_network
 		tells '[.counters[] | .retransmissions, .duplicates, .out_of_order] | add > 0'
 	done
@@ -39,7 +39,7 @@ setup_far() {
 @test "a link that stops for a second shows in the worst interval" {
 	MODE='write'
 	setup_far
-	begins --bandwidth --duration 6 --size 64K --timeout 30
+	begins bandwidth --duration 6 --size 64K --timeout 30
 	lose 100
 	sleep 1
 	repair_network

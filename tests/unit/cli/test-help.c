@@ -1,128 +1,166 @@
-/* What --help prints: every option of the program and no other, as a table. */
+/*
+ * What --help prints: the commands of the client, the options of each command and no others, in a
+ * table that fits the screen.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/help.h"
+#include "cli/option-table.h"
 #include "tests/unit/unit.h"
 
-#define S PROGRAM_SERVER
-#define C PROGRAM_CLIENT
+#define SCREEN_LINES   24
+#define SCREEN_COLUMNS 80
+#define HELP_MAX       8192
 
-static const struct {
-	enum program program;
-	const char *name;
-} programs[] = {{PROGRAM_SERVER, "rdma-server"}, {PROGRAM_CLIENT, "rdma-client"}};
-
-/* Which options each program has: what --help must list, and nothing else. */
+/* The commands that must list an option: a letter each. */
 static const struct listed {
-	unsigned int programs;
-	const char *option;
+	const char *commands, *option;
 } listed[] = {
-	{S, "--bind ADDRESS"},
-	{S | C, "--buffer SIZE"},
-	{S | C, "--chunk SIZE"},
-	{S, "--count N"},
-	{S | C, "--depth N"},
-	{S | C, "-d, --device NAME"},
-	{S | C, "--force "},
-	{S, "--handshake-timeout SECONDS"},
-	{S | C, "-h, --help"},
-	{S | C, "--input FILE|- "},
-	{S | C, "--json "},
-	{S, "--max-clients N"},
-	{S, "--max-clients-per-address N"},
-	{S, "--max-size SIZE"},
-	{S | C, "--message TEXT"},
-	{S | C, "--no-progress "},
-	{S | C, "--output FILE|DIRECTORY/|- "},
-	{S, "-p, --port N"},
-	{S, "--port-file FILE"},
-	{S | C, "--progress "},
-	{S | C, "--quiet"},
-	{S | C, "--secret-file FILE"},
-	{C, "--source ADDRESS"},
-	{S | C, "--timeout SECONDS"},
-	{S | C, "-v, --verbose"},
-	{S | C, "-V, --version"},
-	{C, "--bandwidth "},
-	{C, "--bidirectional "},
-	{C, "--duration SECONDS"},
-	{C, "--expect RATE|PERCENT"},
-	{C, "--histogram "},
-	{C, "--iterations N"},
-	{C, "--latency "},
-	{C, "--poll auto|spin|event"},
-	{C, "--qps N"},
-	{C, "--threads N"},
-	{C, "--size SIZE"},
-	{C, "--sizes SIZE..SIZE"},
-	{C, "--unit MB/s|MiB/s|Gb/s"},
-	{C, "--verify "},
-	{C, "--warm-up SECONDS"},
+	{"S", "      --bind ADDRESS "},
+	{"SX", "      --buffer SIZE "},
+	{"SX", "      --chunk SIZE "},
+	{"S", "      --count N "},
+	{"SXB", "      --depth N "},
+	{"SXBLD", "  -d, --device NAME "},
+	{"SX", "  -f, --force "},
+	{"S", "      --handshake-timeout SECONDS "},
+	{"SXBLD", "  -h, --help "},
+	{"SX", "  -i, --input FILE|- "},
+	{"SXBLD", "      --json "},
+	{"S", "      --max-clients N "},
+	{"S", "      --max-clients-per-address N "},
+	{"S", "      --max-size SIZE "},
+	{"SX", "      --message TEXT "},
+	{"SX", "      --no-progress "},
+	{"SX", "  -o, --output FILE|DIRECTORY/|- "},
+	{"S", "  -p, --port N "},
+	{"S", "      --port-file FILE "},
+	{"SX", "      --progress "},
+	{"SXBLD", "  -q, --quiet "},
+	{"SXBLD", "      --secret-file FILE "},
+	{"XBLD", "      --source ADDRESS "},
+	{"SXBL", "      --timeout SECONDS "},
+	{"SXBL", "  -v, --verbose "},
+	{"S", "  -V, --version "},
+	{"B", "      --bidirectional "},
+	{"BL", "      --duration SECONDS "},
+	{"B", "      --expect RATE|PERCENT "},
+	{"L", "      --histogram "},
+	{"BL", "      --iterations N "},
+	{"BL", "      --poll auto|spin|event "},
+	{"B", "      --qps N "},
+	{"B", "      --threads N "},
+	{"BL", "      --size SIZE[..SIZE] "},
+	{"B", "      --unit MB/s|MiB/s|Gb/s "},
+	{"BL", "      --verify "},
+	{"BL", "      --warm-up SECONDS "},
 };
 
-#define HELP_MAX 8192
+static const char letters[CLI_COMMANDS] = {
+	[CLI_SERVE] = 'S',
+	[CLI_EXCHANGE] = 'X',
+	[CLI_BANDWIDTH] = 'B',
+	[CLI_LATENCY] = 'L',
+	[CLI_DIAGNOSE] = 'D',
+};
 
-static void read_help(enum program program, char help[HELP_MAX])
+/* Reads the help of a command, NULL: of the client without a command. */
+static void read_help(const struct cli_command *command, char help[HELP_MAX])
 {
 	FILE *stream = fmemopen(help, HELP_MAX, "w");
 
 	assert_non_null(stream);
-	help_print(stream, program);
+	if (command)
+		help_print_command(stream, command);
+	else
+		help_print_client(stream);
 	assert_int_equal(fclose(stream), 0);
 }
 
-static void help_lists_every_option(void **state)
+static void each_command_lists_its_options(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(programs); i++) {
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
 		unsigned int lines = 0, options = 0;
-		char help[HELP_MAX], *table;
+		char help[HELP_MAX];
 
-		read_help(programs[i].program, help);
-		for (size_t j = 0; j < COUNT(listed); j++) {
-			bool has = listed[j].programs & programs[i].program;
+		read_help(&cli_commands[id], help);
+		for (size_t i = 0; i < COUNT(listed); i++) {
+			bool wanted = strchr(listed[i].commands, letters[id]);
 
-			options += has;
-			check_case(listed[j].option, !strstr(help, listed[j].option) == !has);
+			options += wanted;
+			check_case(listed[i].option, !strstr(help, listed[i].option) == !wanted);
 		}
-		/* The client's options for a measurement have a table of their own. */
-		table = strstr(help, "\nOptions:\n");
-		for (char *line = table; (line = strstr(line, "\n  ")); line++)
+		for (char *line = help; (line = strstr(line, "\n  ")); line++)
 			lines += line[3] == '-' || strncmp(line, "\n      --", 9) == 0;
 		assert_int_equal(lines, options);
-		assert_non_null(strstr(help, programs[i].name));
-		assert_int_equal(!strstr(help, "diagnose"), programs[i].program == S);
-		for (int status = '0'; status <= '5'; status++)
-			assert_non_null(strchr(strstr(help, "Exit status"), status));
+		assert_non_null(strstr(help, cli_commands[id].words));
 	}
 }
 
-/* What the options do stands in one column, and no line is too long. */
-static void help_is_a_table(void **state)
+/* No line is too long, and the descriptions of the options start in one column. */
+static void check_layout(const char *help, unsigned int lines_max)
 {
+	unsigned int lines = 0;
+	size_t column = 0;
+
+	for (const char *line = help; *line; line += strcspn(line, "\n") + 1, lines++) {
+		const char *text = line + strspn(line, " ");
+
+		check_case(line, strcspn(line, "\n") <= SCREEN_COLUMNS);
+		if (strncmp(line, "  -", 3) != 0 && strncmp(line, "      --", 8) != 0)
+			continue;
+		text = strstr(text, "  ");
+		assert_non_null(text);
+		text += strspn(text, " ");
+		if (!column)
+			column = (size_t)(text - line);
+		check_case(line, (size_t)(text - line) == column);
+	}
+	check_case(help, lines <= lines_max);
+}
+
+static void help_fits_one_screen(void **state)
+{
+	char help[HELP_MAX];
+
 	(void)state;
-	for (size_t i = 0; i < COUNT(programs); i++) {
-		char help[HELP_MAX], *rest = help, *line;
+	read_help(NULL, help);
+	check_layout(help, SCREEN_LINES);
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
+		read_help(&cli_commands[id], help);
+		/* The server has a single command, so its help has examples and exit statuses, too. */
+		check_layout(help, id == CLI_SERVE ? SCREEN_LINES + 16 : SCREEN_LINES);
+	}
+}
 
-		bool table = false;
+static void programs_list_commands_examples_and_statuses(void **state)
+{
+	char client[HELP_MAX], server[HELP_MAX], *const both[] = {client, server};
 
-		read_help(programs[i].program, help);
-		while ((line = strsep(&rest, "\n"))) {
-			check_case(line, strlen(line) <= 100);
-			table |= strcmp(line, "Options:") == 0;
-			if (table && strncmp(line, "  ", 2) == 0)
-				check_case(line,
-					strlen(line) > 34 && line[33] == ' ' && line[34] != ' ');
-		}
+	(void)state;
+	read_help(NULL, client);
+	read_help(&cli_commands[CLI_SERVE], server);
+	for (unsigned int id = CLI_EXCHANGE; id < CLI_COMMANDS; id++)
+		check_case(cli_commands[id].words, strstr(client, cli_commands[id].words));
+	for (size_t i = 0; i < COUNT(both); i++) {
+		char *examples = strstr(both[i], "\nExamples:\n  ");
+		char *statuses = strstr(both[i], "\nExit status:");
+
+		assert_non_null(examples);
+		assert_non_null(statuses);
+		for (int status = '0'; status <= '5'; status++)
+			assert_non_null(strchr(statuses, status));
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(help_lists_every_option),
-		cmocka_unit_test(help_is_a_table),
+		cmocka_unit_test(each_command_lists_its_options),
+		cmocka_unit_test(help_fits_one_screen),
+		cmocka_unit_test(programs_list_commands_examples_and_statuses),
 	};
 
 	return cmocka_run_group_tests_name("help", tests, NULL, NULL);

@@ -7,22 +7,21 @@
 
 #define WORDS_MAX 12
 
-/* Parses the words, which end with NULL, and what every measurement needs behind them. */
-static enum options_result parse(
-	struct options *options, enum program program, const char *const words[])
+/* Parses a command, the mode, host and port of a server, and the other words; NULL ends them. */
+static enum options_result parse(struct options *options, const char *const words[])
 {
-	char *argv[WORDS_MAX + 5] = {(char *)"program"};
+	char *argv[WORDS_MAX + 5] = {(char *)"rdma-client"};
 	int argc = 1;
 
 	memset(options, 0xa5, sizeof(*options));
-	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
+	argv[argc++] = (char *)words[0];
+	if (strcmp(words[0], "write") != 0)
+		argv[argc++] = (char *)"write";
+	for (size_t i = 1; i < WORDS_MAX && words[i]; i++)
 		argv[argc++] = (char *)words[i];
-	argv[argc++] = (char *)"write";
-	if (program == PROGRAM_CLIENT) {
-		argv[argc++] = (char *)"h";
-		argv[argc++] = (char *)"7";
-	}
-	return parse_command_line(options, program, argc, argv);
+	argv[argc++] = (char *)"h";
+	argv[argc++] = (char *)"7";
+	return parse_command_line(options, PROGRAM_CLIENT, argc, argv);
 }
 
 static void assert_rate(double got, double wanted)
@@ -41,52 +40,50 @@ static const struct right {
 	struct options_measure measure;
 	uint32_t depth;
 } right[] = {
-	{{"--bandwidth"}, {BW}, 0},
-	{{"--band"}, {BW}, 0},
-	{{"--latency"}, {LT}, 0},
-	{{"--bandwidth", "--bidirectional"}, {BW, .bidirectional = true}, 0},
-	{{"--bandwidth", "--verify"}, {BW, .verify = true}, 0},
-	{{"--latency", "--verify"}, {LT, .verify = true}, 0},
-	{{"--latency", "--histogram"}, {LT, .histogram = true}, 0},
-	{{"--bandwidth", "--size", "1"}, {BW, .smallest = 1, .largest = 1}, 0},
-	{{"--bandwidth", "--size", "16M"}, {BW, .smallest = 16777216, .largest = 16777216}, 0},
-	{{"--latency", "--size=4K"}, {LT, .smallest = 4096, .largest = 4096}, 0},
-	{{"--bandwidth", "--sizes", "2..8M"}, {BW, .smallest = 2, .largest = 8388608}, 0},
-	{{"--bandwidth", "--sizes", "1..16777216"}, {BW, .smallest = 1, .largest = 16777216}, 0},
-	{{"--latency", "--sizes", "64..64"}, {LT, .smallest = 64, .largest = 64}, 0},
-	{{"--bandwidth", "--sizes", "2..8", "--size", "7"}, {BW, .smallest = 7, .largest = 7}, 0},
-	{{"--bandwidth", "--size", "7", "--sizes", "2..8"}, {BW, .smallest = 2, .largest = 8}, 0},
-	{{"--bandwidth", "--iterations", "1"}, {BW, .iterations = 1}, 0},
-	{{"--latency", "--iterations", "4294967295"}, {LT, .iterations = UINT32_MAX}, 0},
-	{{"--bandwidth", "--duration", "0.001"}, {BW, .duration = 1}, 0},
-	{{"--bandwidth", "--duration", "86400"}, {BW, .duration = 86400000}, 0},
-	{{"--bandwidth", "--warm-up", "1.5"}, {BW, .warm_up = 1500}, 0},
-	{{"--bandwidth", "--warm-up", "0"}, {BW, .warm_up = -1}, 0}, /* 0, see below */
-	{{"--bandwidth", "--qps", "1"}, {BW, .queue_pairs = 1}, 0},
-	{{"--bandwidth", "--qps", "64"}, {BW, .queue_pairs = 64}, 0},
-	{{"--bandwidth", "--threads", "1", "--iterations", "2"}, {BW, .iterations = 2}, 0},
-	{{"--bandwidth", "--threads", "4"}, {BW, .threads = 4}, 0},
-	{{"--latency", "--threads", "1"}, {LT}, 0},
-	{{"--bandwidth", "--depth", "1024"}, {BW}, 1024},
-	{{"--bandwidth", "--depth", "128", "--qps", "64"}, {BW, .queue_pairs = 64}, 128},
-	{{"--bandwidth", "--depth", "1024", "--qps", "8"}, {BW, .queue_pairs = 8}, 1024},
-	{{"--bandwidth", "--poll", "auto"}, {BW, .poll = POLL_AUTO}, 0},
-	{{"--bandwidth", "--poll", "spin"}, {BW, .poll = POLL_SPIN}, 0},
-	{{"--latency", "--poll", "event"}, {LT, .poll = POLL_EVENT}, 0},
-	{{"--bandwidth", "--unit", "MB/s"}, {BW, .unit = UNIT_MB}, 0},
-	{{"--bandwidth", "--unit", "MiB/s"}, {BW, .unit = UNIT_MIB}, 0},
-	{{"--bandwidth", "--unit", "Gb/s"}, {BW, .unit = UNIT_GBIT}, 0},
-	{{"--bandwidth", "--expect", "11GB/s"}, {BW, .expect = 11e9}, 0},
-	{{"--bandwidth", "--expect", "1.5kB/s"}, {BW, .expect = 1500}, 0},
-	{{"--bandwidth", "--expect", "90Gb/s"}, {BW, .expect = 11.25e9}, 0},
-	{{"--bandwidth", "--expect", "8Mb/s"}, {BW, .expect = 1e6}, 0},
-	{{"--bandwidth", "--expect", "2MB/s"}, {BW, .expect = 2e6}, 0},
-	{{"--bandwidth", "--expect", "1MiB/s"}, {BW, .expect = 1048576}, 0},
-	{{"--bandwidth", "--expect", ".5GiB/s"}, {BW, .expect = 536870912}, 0},
-	{{"--bandwidth", "--expect", "90%"}, {BW, .expect = 0.9, .expect_percent = true}, 0},
-	{{"--bandwidth", "--expect", "100%"}, {BW, .expect = 1, .expect_percent = true}, 0},
-	{{"--bandwidth", "--expect", "0.1%"}, {BW, .expect = 0.001, .expect_percent = true}, 0},
-	{{"--bandwidth", "--json", "--quiet", "--verbose", "--timeout", "2", "--source", "a",
+	{{"bandwidth"}, {BW}, 0},
+	{{"latency"}, {LT}, 0},
+	{{"bandwidth", "--bidirectional"}, {BW, .bidirectional = true}, 0},
+	{{"bandwidth", "--verify"}, {BW, .verify = true}, 0},
+	{{"latency", "--verify"}, {LT, .verify = true}, 0},
+	{{"latency", "--histogram"}, {LT, .histogram = true}, 0},
+	{{"bandwidth", "--size", "1"}, {BW, .smallest = 1, .largest = 1}, 0},
+	{{"bandwidth", "--size", "16M"}, {BW, .smallest = 16777216, .largest = 16777216}, 0},
+	{{"latency", "--size=4K"}, {LT, .smallest = 4096, .largest = 4096}, 0},
+	{{"bandwidth", "--size", "2..8M"}, {BW, .smallest = 2, .largest = 8388608}, 0},
+	{{"bandwidth", "--size", "1..16777216"}, {BW, .smallest = 1, .largest = 16777216}, 0},
+	{{"latency", "--size", "64..64"}, {LT, .smallest = 64, .largest = 64}, 0},
+	{{"bandwidth", "--size", "2..8", "--size", "7"}, {BW, .smallest = 7, .largest = 7}, 0},
+	{{"bandwidth", "--size", "7", "--size", "2..8"}, {BW, .smallest = 2, .largest = 8}, 0},
+	{{"bandwidth", "--iterations", "1"}, {BW, .iterations = 1}, 0},
+	{{"latency", "--iterations", "4294967295"}, {LT, .iterations = UINT32_MAX}, 0},
+	{{"bandwidth", "--duration", "0.001"}, {BW, .duration = 1}, 0},
+	{{"bandwidth", "--duration", "86400"}, {BW, .duration = 86400000}, 0},
+	{{"bandwidth", "--warm-up", "1.5"}, {BW, .warm_up = 1500}, 0},
+	{{"bandwidth", "--warm-up", "0"}, {BW, .warm_up = -1}, 0}, /* 0, see below */
+	{{"bandwidth", "--qps", "1"}, {BW, .queue_pairs = 1}, 0},
+	{{"bandwidth", "--qps", "64"}, {BW, .queue_pairs = 64}, 0},
+	{{"bandwidth", "--threads", "1", "--iterations", "2"}, {BW, .iterations = 2}, 0},
+	{{"bandwidth", "--threads", "4"}, {BW, .threads = 4}, 0},
+	{{"bandwidth", "--depth", "1024"}, {BW}, 1024},
+	{{"bandwidth", "--depth", "128", "--qps", "64"}, {BW, .queue_pairs = 64}, 128},
+	{{"bandwidth", "--depth", "1024", "--qps", "8"}, {BW, .queue_pairs = 8}, 1024},
+	{{"bandwidth", "--poll", "auto"}, {BW, .poll = POLL_AUTO}, 0},
+	{{"bandwidth", "--poll", "spin"}, {BW, .poll = POLL_SPIN}, 0},
+	{{"latency", "--poll", "event"}, {LT, .poll = POLL_EVENT}, 0},
+	{{"bandwidth", "--unit", "MB/s"}, {BW, .unit = UNIT_MB}, 0},
+	{{"bandwidth", "--unit", "MiB/s"}, {BW, .unit = UNIT_MIB}, 0},
+	{{"bandwidth", "--unit", "Gb/s"}, {BW, .unit = UNIT_GBIT}, 0},
+	{{"bandwidth", "--expect", "11GB/s"}, {BW, .expect = 11e9}, 0},
+	{{"bandwidth", "--expect", "1.5kB/s"}, {BW, .expect = 1500}, 0},
+	{{"bandwidth", "--expect", "90Gb/s"}, {BW, .expect = 11.25e9}, 0},
+	{{"bandwidth", "--expect", "8Mb/s"}, {BW, .expect = 1e6}, 0},
+	{{"bandwidth", "--expect", "2MB/s"}, {BW, .expect = 2e6}, 0},
+	{{"bandwidth", "--expect", "1MiB/s"}, {BW, .expect = 1048576}, 0},
+	{{"bandwidth", "--expect", ".5GiB/s"}, {BW, .expect = 536870912}, 0},
+	{{"bandwidth", "--expect", "90%"}, {BW, .expect = 0.9, .expect_percent = true}, 0},
+	{{"bandwidth", "--expect", "100%"}, {BW, .expect = 1, .expect_percent = true}, 0},
+	{{"bandwidth", "--expect", "0.1%"}, {BW, .expect = 0.001, .expect_percent = true}, 0},
+	{{"bandwidth", "--json", "--quiet", "--verbose", "--timeout", "2", "--source", "a",
 		 "--device", "d"},
 		{BW}, 0},
 };
@@ -115,14 +112,14 @@ static void assert_same(const struct options_measure *got, const struct options_
 	assert_rate(got->expect, wanted->expect);
 }
 
-static void are_taken(void **state)
+static void values_are_stored(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(right); i++) {
 		const struct right *wanted = &right[i];
 		struct options options;
 
-		if (parse(&options, PROGRAM_CLIENT, wanted->words) != OPTIONS_RUN)
+		if (parse(&options, wanted->words) != OPTIONS_RUN)
 			fail_msg("%s %s: %s", wanted->words[0],
 				wanted->words[1] ? wanted->words[1] : "", options.error);
 		assert_same(&options.measure, &wanted->measure);
@@ -133,19 +130,20 @@ static void are_taken(void **state)
 	}
 }
 
-static void start_no_test_without_its_option(void **state)
+static void an_exchange_measures_nothing(void **state)
 {
-	static const char *const none[] = {NULL};
+	static const char *const words[] = {"write", NULL};
 	struct options options;
 
 	(void)state;
-	assert_int_equal(parse(&options, PROGRAM_CLIENT, none), OPTIONS_RUN);
+	assert_int_equal(parse(&options, words), OPTIONS_RUN);
 	assert_false(options.measure.bandwidth || options.measure.latency);
 	assert_int_equal(options.command, CLI_EXCHANGE);
 }
 
-#define WORD_SIZES  "--sizes must be two sizes from 1 to 16M, as in 2..8M, not '%s'"
-#define WORD_EXPECT "--expect must be a rate or a percentage, as 11GB/s, 90Gb/s or 90%%, not '%s'"
+#define WORD_SIZES "--size must be a size from 1 to 16M, or two, such as 2..8M, not '%s'"
+#define WORD_EXPECT \
+	"--expect must be a rate or a percentage, such as 11GB/s, 90Gb/s or 90%%, not '%s'"
 
 /* Values that one option does not take; %s is the value. */
 static const struct {
@@ -164,18 +162,16 @@ static const struct {
 	{"--qps", "65", "--qps must be a number from 1 to 64, not '%s'"},
 	{"--threads", "0", "--threads must be a number from 1 to 4, not '%s'"},
 	{"--threads", "5", "--threads must be a number from 1 to 4, not '%s'"},
-	{"--size", "0", "--size must be 1 to 16M, not '%s'"},
-	{"--size", "16777217", "--size must be 1 to 16M, not '%s'"},
-	{"--size", "2..8", "--size must be 1 to 16M, not '%s'"},
-	{"--sizes", "8", WORD_SIZES},
-	{"--sizes", "0..8", WORD_SIZES},
-	{"--sizes", "8..2", WORD_SIZES},
-	{"--sizes", "2..", WORD_SIZES},
-	{"--sizes", "..2", WORD_SIZES},
-	{"--sizes", "2...8", WORD_SIZES},
-	{"--sizes", "2..32M", WORD_SIZES},
-	{"--sizes", "2-8", WORD_SIZES},
-	{"--sizes", "0000000000000000000000000000000000000000002..8", WORD_SIZES},
+	{"--size", "0", WORD_SIZES},
+	{"--size", "16777217", WORD_SIZES},
+	{"--size", "0..8", WORD_SIZES},
+	{"--size", "8..2", WORD_SIZES},
+	{"--size", "2..", WORD_SIZES},
+	{"--size", "..2", WORD_SIZES},
+	{"--size", "2...8", WORD_SIZES},
+	{"--size", "2..32M", WORD_SIZES},
+	{"--size", "2-8", WORD_SIZES},
+	{"--size", "0000000000000000000000000000000000000000002..8", WORD_SIZES},
 	{"--poll", "busy", "--poll must be auto, spin or event, not '%s'"},
 	{"--poll", "Spin", "--poll must be auto, spin or event, not '%s'"},
 	{"--unit", "mb/s", "--unit must be MB/s, MiB/s or Gb/s, not '%s'"},
@@ -198,7 +194,7 @@ static void wrong_values_are_named(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(wrong_values); i++) {
 		const char *words[] = {
-			"--bandwidth", wrong_values[i].option, wrong_values[i].value, NULL};
+			"bandwidth", wrong_values[i].option, wrong_values[i].value, NULL};
 		struct options options;
 		char error[200];
 
@@ -207,115 +203,84 @@ static void wrong_values_are_named(void **state)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(error, sizeof(error), wrong_values[i].error, wrong_values[i].value);
 #pragma GCC diagnostic pop
-		if (parse(&options, PROGRAM_CLIENT, words) != OPTIONS_WRONG)
-			fail_msg("%s %s was taken", words[1], words[2]);
+		if (parse(&options, words) != OPTIONS_WRONG)
+			fail_msg("%s %s was accepted", words[1], words[2]);
 		assert_string_equal(options.error, error);
 	}
 }
 
-#define NOT_EXCHANGE " does not go with an exchange: --bandwidth or --latency is missing"
-#define NOT_MEASURE  " does not go with a measurement, which moves data of its own"
+#define BOTH      "; bandwidth and latency do"
+#define BANDWIDTH "; bandwidth does"
+#define EXCHANGES "; write and read do"
 
 static const struct {
 	const char *words[WORDS_MAX];
 	const char *error;
-} wrong_together[] = {
-	{{"--bandwidth", "--latency"},
-		"--bandwidth and --latency are both given; one can be measured"},
-	{{"--bandwidth", "--histogram"}, "--histogram does not go with --bandwidth"},
-	{{"--latency", "--bidirectional"}, "--bidirectional does not go with --latency"},
-	{{"--latency", "--expect", "1GB/s"}, "--expect does not go with --latency"},
-	{{"--latency", "--qps", "2"}, "--qps does not go with --latency"},
-	{{"--latency", "--unit", "Gb/s"}, "--unit does not go with --latency"},
-	{{"--latency", "--threads", "2"}, "--threads does not go with --latency"},
-	{{"--bandwidth", "--threads", "2", "--iterations", "5"},
-		"--threads does not go with --iterations, as all threads end together"},
-	{{"--latency", "--depth", "2"}, "--depth does not go with --latency"},
-	{{"--bandwidth", "--iterations", "5", "--duration", "1"},
-		"--iterations and --duration are both given; one can end it"},
-	{{"--bandwidth", "--qps", "64", "--depth", "129"},
-		"--qps times --depth must not be more than 8192"},
-	{{"--bandwidth", "--qps", "9", "--depth", "1024"},
-		"--qps times --depth must not be more than 8192"},
-	{{"--bidirectional"}, "--bidirectional" NOT_EXCHANGE},
-	{{"--duration", "1"}, "--duration" NOT_EXCHANGE},
-	{{"--expect", "1GB/s"}, "--expect" NOT_EXCHANGE},
-	{{"--histogram"}, "--histogram" NOT_EXCHANGE},
-	{{"--iterations", "1"}, "--iterations" NOT_EXCHANGE},
-	{{"--poll", "spin"}, "--poll" NOT_EXCHANGE},
-	{{"--qps", "1"}, "--qps" NOT_EXCHANGE},
-	{{"--threads", "1"}, "--threads" NOT_EXCHANGE},
-	{{"--size", "1"}, "--size" NOT_EXCHANGE},
-	{{"--sizes", "1..2"}, "--sizes" NOT_EXCHANGE},
-	{{"--unit", "MB/s"}, "--unit" NOT_EXCHANGE},
-	{{"--verify"}, "--verify" NOT_EXCHANGE},
-	{{"--warm-up", "0"}, "--warm-up" NOT_EXCHANGE},
-	{{"--bandwidth", "--buffer", "1M"}, "--buffer" NOT_MEASURE},
-	{{"--bandwidth", "--chunk", "1M"}, "--chunk" NOT_MEASURE},
-	{{"--latency", "--force"}, "--force" NOT_MEASURE},
-	{{"--latency", "--input", "f"}, "--input" NOT_MEASURE},
-	{{"--bandwidth", "--message", "m"}, "--message" NOT_MEASURE},
-	{{"--bandwidth", "--output", "o"}, "--output" NOT_MEASURE},
-	{{"--bandwidth", "--progress"}, "--progress" NOT_MEASURE},
-	{{"--bandwidth", "--no-progress"}, "--no-progress" NOT_MEASURE},
-	{{"--bandwidth="}, "--bandwidth= takes no value"},
-	{{"--verify=1", "--bandwidth"}, "--verify=1 takes no value"},
-	{{"--bandwidth", "--size", ""}, "--size must not be ''"},
-	{{"--bandwidth", "--poll", ""}, "--poll must not be ''"},
+} refused[] = {
+	{{"bandwidth", "--histogram"}, "bandwidth does not accept --histogram; latency does"},
+	{{"latency", "--bidirectional"}, "latency does not accept --bidirectional" BANDWIDTH},
+	{{"latency", "--expect", "1GB/s"}, "latency does not accept --expect" BANDWIDTH},
+	{{"latency", "--qps", "1"}, "latency does not accept --qps" BANDWIDTH},
+	{{"latency", "--unit", "MB/s"}, "latency does not accept --unit" BANDWIDTH},
+	{{"latency", "--threads", "1"}, "latency does not accept --threads" BANDWIDTH},
+	{{"latency", "--depth", "2"},
+		"latency does not accept --depth; write, read and bandwidth do"},
+	{{"bandwidth", "--threads", "2", "--iterations", "5"},
+		"--iterations and --threads exclude each other: all threads stop together"},
+	{{"bandwidth", "--iterations", "5", "--duration", "1"},
+		"--iterations and --duration exclude each other"},
+	{{"bandwidth", "--qps", "64", "--depth", "129"},
+		"--qps times --depth must be at most 8192"},
+	{{"bandwidth", "--qps", "9", "--depth", "1024"},
+		"--qps times --depth must be at most 8192"},
+	{{"bandwidth", "--qps", "2", "--size", "16M"}, "--size times --qps must be at most 16M"},
+	{{"bandwidth", "--verify", "--size", "9M"},
+		"--size times --qps, doubled by --verify, must be at most 16M"},
+	{{"write", "--bidirectional"}, "write does not accept --bidirectional" BANDWIDTH},
+	{{"write", "--duration", "1"}, "write does not accept --duration" BOTH},
+	{{"write", "--expect", "1GB/s"}, "write does not accept --expect" BANDWIDTH},
+	{{"write", "--histogram"}, "write does not accept --histogram; latency does"},
+	{{"write", "--iterations", "1"}, "write does not accept --iterations" BOTH},
+	{{"write", "--poll", "spin"}, "write does not accept --poll" BOTH},
+	{{"write", "--qps", "1"}, "write does not accept --qps" BANDWIDTH},
+	{{"write", "--threads", "1"}, "write does not accept --threads" BANDWIDTH},
+	{{"write", "--size", "1"}, "write does not accept --size" BOTH},
+	{{"write", "--unit", "MB/s"}, "write does not accept --unit" BANDWIDTH},
+	{{"write", "--verify"}, "write does not accept --verify" BOTH},
+	{{"write", "--warm-up", "0"}, "write does not accept --warm-up" BOTH},
+	{{"bandwidth", "--buffer", "1M"}, "bandwidth does not accept --buffer" EXCHANGES},
+	{{"bandwidth", "--chunk", "1M"}, "bandwidth does not accept --chunk" EXCHANGES},
+	{{"latency", "--force"}, "latency does not accept --force" EXCHANGES},
+	{{"latency", "-f"}, "latency does not accept --force" EXCHANGES},
+	{{"latency", "--input", "f"}, "latency does not accept --input" EXCHANGES},
+	{{"bandwidth", "--message", "m"}, "bandwidth does not accept --message" EXCHANGES},
+	{{"bandwidth", "--output", "o"}, "bandwidth does not accept --output" EXCHANGES},
+	{{"bandwidth", "--progress"}, "bandwidth does not accept --progress" EXCHANGES},
+	{{"bandwidth", "--no-progress"}, "bandwidth does not accept --no-progress" EXCHANGES},
+	{{"bandwidth", "--verify=1"}, "--verify does not take a value"},
+	{{"bandwidth", "--size", ""}, "--size must not be empty"},
+	{{"bandwidth", "--poll", ""}, "--poll must not be empty"},
 };
 
-static void conflicting_options_are_named(void **state)
+static void options_of_other_commands_and_conflicts_are_named(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(wrong_together); i++) {
+	for (size_t i = 0; i < COUNT(refused); i++) {
 		struct options options;
 
-		if (parse(&options, PROGRAM_CLIENT, wrong_together[i].words) != OPTIONS_WRONG)
-			fail_msg("taken, instead of: %s", wrong_together[i].error);
-		assert_string_equal(options.error, wrong_together[i].error);
+		if (parse(&options, refused[i].words) != OPTIONS_WRONG)
+			fail_msg("accepted, instead of: %s", refused[i].error);
+		assert_string_equal(options.error, refused[i].error);
 	}
-}
-
-/* One server serves any measurement. */
-static void are_refused_by_the_server(void **state)
-{
-	static const char *const names[] = {"--bandwidth", "--bidirectional", "--duration",
-		"--expect", "--histogram", "--iterations", "--latency", "--poll", "--qps", "--size",
-		"--sizes", "--unit", "--verify", "--warm-up"};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(names); i++) {
-		const char *words[] = {names[i], "1", NULL};
-		struct options options;
-		char error[80];
-
-		snprintf(error, sizeof(error), "there is no option %s, or it is ambiguous",
-			names[i]);
-		assert_int_equal(parse(&options, PROGRAM_SERVER, words), OPTIONS_WRONG);
-		assert_string_equal(options.error, error);
-	}
-}
-
-static void are_refused_by_a_diagnosis(void **state)
-{
-	char *argv[] = {(char *)"rdma-client", (char *)"--bandwidth", (char *)"diagnose", NULL};
-	struct options options;
-
-	(void)state;
-	assert_int_equal(parse_command_line(&options, PROGRAM_CLIENT, 3, argv), OPTIONS_WRONG);
-	assert_string_equal(options.error, "--bandwidth does not go with diagnose, which moves "
-					   "data of its own in its own time");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(are_taken),
-		cmocka_unit_test(start_no_test_without_its_option),
+		cmocka_unit_test(values_are_stored),
+		cmocka_unit_test(an_exchange_measures_nothing),
 		cmocka_unit_test(wrong_values_are_named),
-		cmocka_unit_test(conflicting_options_are_named),
-		cmocka_unit_test(are_refused_by_the_server),
-		cmocka_unit_test(are_refused_by_a_diagnosis),
+		cmocka_unit_test(options_of_other_commands_and_conflicts_are_named),
 	};
 
 	return cmocka_run_group_tests_name("parse-measurement", tests, NULL, NULL);

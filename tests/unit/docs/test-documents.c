@@ -262,10 +262,10 @@ static void check_completion(const char *path, const char *text, const struct op
 	free(copy);
 }
 
-static void check_options(const struct documents *documents)
+/* Checks the options in the help of a command. Returns how many there are. */
+static unsigned int check_command(const struct documents *documents, const char *manual,
+	const char *completion, const struct cli_command *command)
 {
-	char *manual = document_read(documents->manual),
-	     *completion = document_read(documents->completion);
 	char *help, *rest, *line;
 	unsigned int options = 0;
 	struct option option;
@@ -273,7 +273,7 @@ static void check_options(const struct documents *documents)
 	FILE *stream = open_memstream(&help, &size);
 
 	assert_non_null(stream);
-	help_print(stream, documents->program);
+	help_print_command(stream, command);
 	fclose(stream);
 	rest = help;
 	while ((line = next_part(&rest, "\n"))) {
@@ -283,9 +283,21 @@ static void check_options(const struct documents *documents)
 		check_completion(documents->completion, completion, &option);
 		options++;
 	}
-	/* Or the lines were not understood. */
-	assert_in_range(options, 5, 50);
 	free(help);
+	return options;
+}
+
+static void check_options(const struct documents *documents)
+{
+	char *manual = document_read(documents->manual),
+	     *completion = document_read(documents->completion);
+
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
+		if (cli_commands[id].program == documents->program)
+			/* Otherwise the lines were not understood. */
+			assert_in_range(
+				check_command(documents, manual, completion, &cli_commands[id]), 5,
+				50);
 	free(completion);
 	free(manual);
 }
