@@ -1,4 +1,7 @@
-/* The client's half of a control connection: see control/client.h. */
+/*
+ * The client side of a control connection: see control/client.h. The control connection belongs to
+ * the caller and owns everything created here.
+ */
 #include <errno.h>
 
 #include "control/client.h"
@@ -46,11 +49,11 @@ static int receive_reply(struct control *control, struct command *reply, deadlin
 	int received = control_receive_message(control, reply, deadline);
 
 	return received > 0 ? failure_protocol(
-				      &control->failure, "reply", "it sent a message of no bytes")
+				      &control->failure, "reply", "the peer sent an empty message")
 			    : received;
 }
 
-/* With a secret: proves that we hold it, and checks the server's proof. */
+/* With a secret: proves that we hold it and checks the server's proof. */
 static int prove(struct control *control, deadline_t deadline)
 {
 	struct command command = {.type = COMMAND_PROOF, .number = ++control->commands}, reply;
@@ -80,11 +83,11 @@ int control_client_admission(
 		return secret_refused(&control->failure);
 	if (error)
 		return failure_set(&control->failure, FAILURE_NO_HELLO, PHASE_CONNECT, 0, "hello",
-			"it sent %u bytes of private data", said->private_data_len);
+			"the peer sent %u bytes of private data", said->private_data_len);
 	if (theirs.version != HELLO_VERSION || theirs.kind != control->request->kind ||
 		!handshake_fits(secret, &theirs, said->private_data_len))
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
-			"hello", "it accepted something else than what it was asked for");
+			"hello", "the server's hello does not match the request");
 	handshake_receive_hello(&control->handshake, said->private_data);
 	return secret ? prove(control, deadline) : 0;
 }
@@ -98,13 +101,12 @@ int control_client_command(struct control *control, struct command *command, str
 		return -1;
 	if (!reply->reply || reply->type != command->type || reply->number != command->number)
 		return failure_protocol(
-			&control->failure, "reply", "it answered something that was not asked");
+			&control->failure, "reply", "the reply does not match the request");
 	if (reply->status == COMMAND_FAILED)
 		return failure_set(&control->failure, FAILURE_REFUSED, PHASE_MEMORY,
 			REFUSAL_RESOURCES, "reply", "");
 	if (reply->status != COMMAND_DONE)
-		return failure_protocol(
-			&control->failure, "reply", "it did not carry out a command");
+		return failure_protocol(&control->failure, "reply", "the peer refused a command");
 	return 0;
 }
 
@@ -126,8 +128,8 @@ int control_client_facts(struct control *control, struct facts *facts, deadline_
 	if (control_client_command(control, &command, &reply, deadline))
 		return -1;
 	return facts_decode(facts, reply.text, reply.text_size)
-		       ? failure_protocol(&control->failure, "facts_decode",
-				 "what it says of itself makes no sense")
+		       ? failure_protocol(
+				 &control->failure, "facts_decode", "the peer sent malformed facts")
 		       : 0;
 }
 
@@ -139,7 +141,7 @@ int control_client_counters(struct control *control, struct counters *counters, 
 	if (control_client_command(control, &command, &reply, deadline))
 		return -1;
 	return counters_decode(reply.text, reply.text_size, counters)
-		       ? failure_protocol(
-				 &control->failure, "counters_decode", "its counters make no sense")
+		       ? failure_protocol(&control->failure, "counters_decode",
+				 "the peer sent malformed counters")
 		       : 0;
 }

@@ -1,8 +1,8 @@
 /*
- * The client's half of a control connection (control/control.h), for diagnoses and measurements: it
- * proves that it holds the secret, gives commands (protocol/command.h) and waits for the replies.
- * All functions that return int return 0, or -1 with the connection's failure recorded. The thread
- * that owns the connection calls them.
+ * The client side of a control connection (control/control.h), for diagnoses and measurements: it
+ * proves that it holds the secret, sends commands (protocol/command.h) and waits for the replies.
+ * All functions that return int return 0, or -1 with the failure recorded in the connection. Called
+ * by the thread that owns the connection.
  */
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H
@@ -12,47 +12,45 @@
 #include "protocol/hello.h"
 #include "verbs/cm.h"
 
-/* What the client asks the server for, and with what. */
+/* What the client requests from the server, and the parameters of the connection. */
 struct control_request {
 	enum hello_kind kind;
-	uint32_t timeout;            /* milliseconds that the server may be silent */
-	uint32_t queue_pairs, depth; /* of a measurement: its shape */
-	uint8_t reads;               /* READs at a time, in either direction */
-	const struct secret *secret; /* the caller's; NULL: none */
-	int stop_fd;                 /* ends every wait when it is readable; -1: none */
+	uint32_t timeout;            /* our idle timeout in milliseconds, sent in the hello */
+	uint32_t queue_pairs, depth; /* capacity of the endpoint; a measurement sends it */
+	uint8_t reads;               /* RDMA READs in flight, in either direction */
+	const struct secret *secret; /* owned by the caller; NULL: none */
+	int stop_fd;                 /* interrupts every wait when readable; -1: none */
 };
 
 /*
- * For a dial whose user is a control connection (verbs/dial.h). The caller has set the connection's
- * `request` and keeps it as long as the connection. The first makes queue pair and memory on that
- * id, and sets *parameters to what rdma_connect() needs. The id and its channel, which has no
- * events of another one, belong to the client from now on. control_close() also frees what a failed
- * call has left.
+ * Callbacks of a dial whose user is a control connection (verbs/dial.h). The caller sets the
+ * connection's `request` first and keeps it valid as long as the connection.
+ * control_client_prepare() creates the queue pair and the memory for the id and sets *parameters
+ * for rdma_connect(3). From then on the connection owns the id and its event channel, which must
+ * not carry events of another id. After a failed call, control_close() frees what remains.
  */
 int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure);
 void control_client_discard(void *user, const struct failure *reason);
 
-/*
- * Checks the reply of the server that has accepted, and with a secret proves ours and checks its.
- */
+/* Checks the accepting server's reply and, with a secret, authenticates both ends. */
 int control_client_admission(
 	struct control *control, const struct event_copy *reply, deadline_t deadline);
 
 /*
- * Gives a command and waits for the reply that it was carried out. The reply's text is valid until
- * the next call.
+ * Sends a command and waits for a reply that reports success. The reply's text is valid until the
+ * next call.
  */
 int control_client_command(struct control *control, struct command *command, struct command *reply,
 	deadline_t deadline);
 
-/* Exchanges the regions of both ends: COMMAND_REGION. */
+/* Exchanges the memory regions of both ends: COMMAND_REGION. */
 int control_client_region(struct control *control, deadline_t deadline);
 
-/* Gets the facts about the server: COMMAND_FACTS. */
+/* Requests the facts of the server: COMMAND_FACTS. */
 int control_client_facts(struct control *control, struct facts *facts, deadline_t deadline);
 
-/* Gets the counters of the server's port: COMMAND_COUNTERS. */
+/* Requests the counters of the server's port: COMMAND_COUNTERS. */
 int control_client_counters(
 	struct control *control, struct counters *counters, deadline_t deadline);
 

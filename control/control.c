@@ -1,7 +1,7 @@
 /*
- * A control connection: its memory, its messages and how it waits. Everything belongs to one
- * thread. A receive slot belongs to the device, then to the ring of kept receives, then to the
- * message that control_receive_message() returned, until the next call posts it again.
+ * A control connection: its memory, its messages and its waits. Everything belongs to one thread. A
+ * receive slot belongs to the device, then to the ring of kept receives, then to the message that
+ * control_receive_message() returned, until the next call reposts it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,15 +12,15 @@
 #include "base/explain.h"
 #include "control/control.h"
 
-/* Bytes for which the queue pairs are asked to need no registered memory. */
+/* Requested inline size in bytes, for sends without registered memory. */
 #define INLINE_MAX 256
 
-/* How long the device may take to give back what is posted, in milliseconds. */
+/* Time limit for draining the queues, in milliseconds. */
 #define DRAIN_MS 1000
 
 /*
- * The region of messages: one that we send, the slots of the first queue pair, then notices: for
- * each pair those that it sends, and its slots.
+ * Layout of the message region: one outgoing message, the slots of the first queue pair, then for
+ * each queue pair its outgoing notices and its slots.
  */
 #define SLOTS_OFFSET   ((size_t)COMMAND_MAX)
 #define NOTICES_OFFSET (SLOTS_OFFSET + (size_t)CONTROL_RECEIVES * COMMAND_MAX)
@@ -39,7 +39,7 @@ void control_init(struct control *control, struct rdma_event_channel *events, st
 	address_port_text(peer, control->peer);
 }
 
-/* Making the endpoint and the memory. */
+/* Creating the endpoint and the memory. */
 
 static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t depth)
 {
@@ -67,7 +67,7 @@ static int map_offered(struct control *control, size_t size)
 		&control->failure);
 }
 
-/* No peer gets its key, whatever the device needs. */
+/* The rkey is never sent to a peer, even if the device requires remote write access. */
 static int create_private(struct control *control, size_t size)
 {
 	int access =
@@ -151,7 +151,7 @@ void control_limit_reads(const struct control *control, struct rdma_conn_param *
 
 /* Waiting for rdmacm events and completions. */
 
-/* An event of rdmacm that was not wanted has come in this phase. */
+/* Records an unexpected rdmacm event in this phase. */
 static void take_failure(
 	struct control *control, const struct rdma_cm_event *event, enum phase phase)
 {
@@ -162,7 +162,7 @@ static void take_failure(
 		control->failure.code = CODE_DIAGNOSIS;
 }
 
-/* Takes the rdmacm events that have come. Returns 0, or -1 if one of them ends the connection. */
+/* Handles pending rdmacm events. Returns 0, or -1 if one of them ends the connection. */
 static int take_events(struct control *control)
 {
 	struct event_copy copy;
@@ -181,7 +181,7 @@ static int take_events(struct control *control)
 	return failure_is_set(&control->failure) ? -1 : 0;
 }
 
-/* Waits until something happens. Returns 0, or -1 at the deadline or when it is time to stop. */
+/* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
 static int wait_for_any(struct control *control, enum phase phase, deadline_t deadline)
 {
 	struct pollfd waiting[] = {
@@ -242,8 +242,8 @@ int control_sleep(struct control *control, deadline_t deadline)
 }
 
 /*
- * The peer's device has refused an access. When a program ends, its memory goes before its
- * connection: a disconnect that follows at once is the cause. Returns -1 if there was one.
+ * The peer's device refused an access. When a program exits, its memory is freed before its
+ * connection, so a disconnect that follows immediately is the cause. Returns -1 if there was one.
  */
 static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_status refusal)
 {
@@ -300,7 +300,7 @@ const struct completion *control_take_kept(struct control *control)
 	return completion;
 }
 
-/* A failed receive is kept, too: those before it are messages. */
+/* Failed receives are kept as well: the ones before them are valid messages. */
 static int take_completion(struct control *control, const struct completion *completion)
 {
 	if (completion->kind == ENDPOINT_RECEIVE)
@@ -310,7 +310,7 @@ static int take_completion(struct control *control, const struct completion *com
 	return 0;
 }
 
-/* Takes completions, or waits for one. */
+/* Processes completions, or waits for one. */
 static int progress(struct control *control, deadline_t deadline)
 {
 	struct completion_batch batch;
@@ -365,7 +365,7 @@ int control_send_message(
 		     : 0;
 }
 
-/* Waits for the next receive, good or bad. NULL: it failed. */
+/* Waits for the next receive, successful or not. NULL: failure recorded. */
 static const struct completion *next_receive(struct control *control, deadline_t deadline)
 {
 	while (control->kept_count == 0)
@@ -381,7 +381,7 @@ int control_receive_message(struct control *control, struct command *message, de
 
 	if (failure_is_set(&control->failure))
 		return -1;
-	/* The message before is done with. */
+	/* The caller is done with the previous message. */
 	if (control->held && queue_pair_post_receive(control->held, control->held_slot))
 		return failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", EIO);
 	control->held = NULL;
@@ -390,13 +390,13 @@ int control_receive_message(struct control *control, struct command *message, de
 		return -1;
 	if (completion->wc->status != IBV_WC_SUCCESS)
 		return control_completion_failed(control, completion);
-	/* Its length is that of a WRITE, and nothing new lies in the slot. */
+	/* The length is that of a WRITE, and the slot contains no new data. */
 	if (completion->wc->opcode != IBV_WC_RECV)
 		return failure_protocol(&control->failure, "ibv_poll_cq",
-			"it sent immediate data, which means nothing here");
+			"the peer sent unexpected immediate data");
 	if (completion->pair->index > 0)
 		return failure_protocol(
-			&control->failure, "ibv_poll_cq", "it sent a message where none may be");
+			&control->failure, "ibv_poll_cq", "unexpected message on this queue pair");
 	control->held = completion->pair;
 	control->held_slot = completion->number;
 	if (completion->wc->byte_len == 0)
@@ -404,7 +404,7 @@ int control_receive_message(struct control *control, struct command *message, de
 	error = command_decode(message, completion->data, completion->wc->byte_len);
 	if (error)
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
-			"command_decode", "it sent a message of %u bytes that makes no sense",
+			"command_decode", "the peer sent a malformed message of %u bytes",
 			completion->wc->byte_len);
 	return 0;
 }

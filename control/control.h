@@ -1,17 +1,16 @@
 /*
- * One end of a control connection: the client of a diagnosis or a measurement, or the server's half
- * of it. Its user sends a message, waits for the next one, and so on, so its code reads from top to
- * bottom. The client uses it on its main thread and its measuring threads, the server on a thread
- * of its own for each session. It has an endpoint and a completion channel to itself, and one
- * thread at a time uses it.
+ * One end of a control connection: the client of a diagnosis or measurement, or its counterpart in
+ * the server. The caller sends a message, waits for the next one, and so on, so its code is
+ * sequential. The client uses it on its main thread and its measuring threads, the server on a
+ * separate thread per session. The connection has its own endpoint and completion channel and is
+ * used by one thread at a time.
  *
- * Each end has three regions: `offered`, which the peer may WRITE and READ for as long as the
- * connection lasts, `private`, from and to which this end moves data, and the buffers of the
- * messages. Only test patterns ever lie in the first two.
+ * Each end has three regions: `offered`, which the peer may WRITE and READ until the connection
+ * closes; `private`, the local buffer of data operations; and the message buffers. The first two
+ * contain nothing but test patterns.
  *
  * Every wait ends: at its deadline, when the peer disconnects, when the device is removed, or when
- * stop_fd becomes readable. Then the failure is recorded, and whatever is tried afterwards fails at
- * once.
+ * stop_fd becomes readable. The failure is then recorded, and all later calls fail immediately.
  */
 #ifndef CONTROL_CONTROL_H
 #define CONTROL_CONTROL_H
@@ -32,20 +31,20 @@
 #include "verbs/endpoint.h"
 #include "verbs/memory.h"
 
-/* Receives on each queue pair: commands and replies on the first, notices of a test on all. */
+/* Receives posted per queue pair: commands and replies on the first, notices of a test on all. */
 #define CONTROL_RECEIVES 8
 
-/* Sends beside the operations of a test: a message, notices and keepalives. */
+/* Sends in addition to the operations of a test: a message, notices and keepalives. */
 #define CONTROL_SENDS 12
 
-/* Notices: bytes of one, and how many of a queue pair may be under way (measure/perf-test.h). */
+/* Size of a notice in bytes, and notices in flight per queue pair (measure/perf-test.h). */
 #define CONTROL_NOTICE_SIZE 8
 #define CONTROL_NOTICES     8
 
-/* Not 7, which soft-RoCE takes as infinite: a broken path is named within seconds. */
+/* Not 7, which soft-RoCE treats as infinite: a broken path is reported within seconds. */
 #define CONTROL_RETRIES 6
 
-/* Kinds of work requests (verbs/endpoint.h). Those above CONTROL_MESSAGE are posted by a test. */
+/* Kinds of work requests (verbs/endpoint.h). A test posts those above CONTROL_MESSAGE. */
 enum control_work {
 	CONTROL_MESSAGE,
 	CONTROL_NOTICE,
@@ -54,105 +53,110 @@ enum control_work {
 };
 
 struct control {
-	const struct control_request *request; /* of a client (control/client.h) */
-	struct rdma_event_channel *events;     /* of this id alone */
+	const struct control_request *request; /* client only (control/client.h) */
+	struct rdma_event_channel *events;     /* used by this id only */
 	struct rdma_cm_id *id;
 	int stop_fd;          /* -1: none */
-	struct device device; /* whose completion channel is this connection's alone */
+	struct device device; /* its completion channel is used by this connection only */
 	struct endpoint endpoint;
 	struct region offered, private, messages;
 	struct handshake handshake;
-	uint64_t peer_address; /* the memory that the peer offers */
+	uint64_t peer_address; /* memory offered by the peer */
 	uint32_t peer_length, peer_rkey;
-	struct kept_receive *kept; /* completed receives that no one has taken yet, a ring */
+	struct kept_receive *kept; /* ring of completed receives not yet processed */
 	unsigned int kept_first, kept_count, kept_max;
-	struct queue_pair *held; /* whose slot holds the last message; NULL: none */
+	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
 	uint64_t held_slot;
 	bool connected, disconnected;
-	uint32_t commands;            /* that the client has given */
+	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
-	struct failure failure;       /* the first */
+	struct failure failure;       /* the first one */
 };
 
 /*
- * Begins with an id and the channel of its events, which belong to the control connection from now
- * on, the address of the peer, the secret, which may be NULL, and our role in its use.
+ * Initialises a connection with an id and its event channel, both owned by the connection from now
+ * on, the peer's address, the secret, which may be NULL, and the local role in the handshake.
  */
 void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role);
 
 /*
- * Makes the endpoint, with room for this number of queue pairs and for `depth` operations on each,
- * and the memory, and posts the receives. With a secret, `offered` is not registered yet:
+ * Creates the endpoint, with capacity for this number of queue pairs and `depth` operations on
+ * each, and the memory, and posts the receives. With a secret, `offered` is registered later, by
  * control_offer(). Returns 0, or -1 with the failure recorded, like all functions below.
  * rdma_create_qp(3), ibv_reg_mr(3).
  */
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth);
 
-/* Registers `offered`, so that the peer may use it. */
+/* Registers `offered`, so that the peer can access it. */
 int control_offer(struct control *control);
 
 /*
- * Replaces `offered` and `private` by larger ones if they are smaller than that. The peer has no
- * key yet.
+ * Replaces `offered` and `private` if they are smaller than size. Must be called before the rkey is
+ * sent to the peer.
  */
 int control_enlarge(struct control *control, size_t size);
 
 /*
- * Makes one more queue pair, for the caller to connect. Its receives take notices. NULL: it failed.
+ * Creates another queue pair, which the caller connects. Its receives are for notices. NULL:
+ * failure recorded.
  */
 struct queue_pair *control_add_queue_pair(struct control *control);
 
-/* Registered memory for CONTROL_NOTICES notices that a queue pair sends. */
+/* Returns registered memory for the CONTROL_NOTICES notices that a queue pair can send. */
 uint8_t *control_notices(const struct control *control, const struct queue_pair *pair);
 
-/* Sets how many READs at a time this end asks for and answers, as far as the device can. */
+/*
+ * Sets how many RDMA READs in flight this end requests and accepts, within the limits of the
+ * device.
+ */
 void control_limit_reads(const struct control *control, struct rdma_conn_param *parameters,
 	uint8_t asks, uint8_t answers);
 
 /* Waits until an accepted connection is established. rdma_get_cm_event(3). */
 int control_await_established(struct control *control, deadline_t deadline);
 
-/* Puts our proof into the command, and into text, which has to outlive it. */
+/* Stores the local proof in text and points the command to it; text must outlive the command. */
 void control_prove(
 	const struct control *control, struct command *command, uint8_t text[SECRET_PROOF_SIZE]);
 
-/* True if the command or reply has the peer's proof. */
+/* True if the command or reply contains a valid proof of the peer. */
 bool control_is_proved(const struct control *control, const struct command *command);
 
-/* Sends a message, once the one before has arrived. */
+/* Sends a message after the previous one has been acknowledged. */
 int control_send_message(
 	struct control *control, const struct command *message, deadline_t deadline);
 
-/* Waits until the last message has arrived: what is sent last is lost if we disconnect before. */
+/* Waits until the last message is acknowledged: disconnecting earlier would lose it. */
 int control_await_sent(struct control *control, deadline_t deadline);
 
-/*
- * Waits for a message. Its text is valid until the next call. Returns 1 if it was a mere keepalive.
- */
+/* Waits for a message. Its text is valid until the next call. Returns 1 for a keepalive. */
 int control_receive_message(struct control *control, struct command *message, deadline_t deadline);
 
-/* Reads the peer's region from its message, and describes ours in a message. */
+/* The first stores the peer's region from its message, the second describes the local region. */
 void control_set_peer_region(struct control *control, const struct command *region);
 void control_describe_region(const struct control *control, struct command *region);
 
-/* The counters of our port, none if they cannot be read. control/self-facts.c. */
+/* Reads the counters of the local port, empty if they cannot be read. control/self-facts.c. */
 void control_counters(const struct control *control, struct counters *counters);
 
-/* What this end is: program, device, port, limits. control/self-facts.c. */
+/* Collects the facts of this end: program, device, port, limits. control/self-facts.c. */
 void control_facts(const struct control *control, struct facts *facts);
 
-/* Bytes of an enum ibv_mtu. InfiniBand specification, volume 1, 9.1.2. control/self-facts.c. */
+/*
+ * Converts an enum ibv_mtu to bytes. InfiniBand specification, volume 1, 9.1.2.
+ * control/self-facts.c.
+ */
 unsigned int control_mtu_bytes(enum ibv_mtu mtu);
 
-/* For the loop of a test, which polls the endpoint itself. */
+/* For the event loop of a test, which polls the endpoint itself. */
 
 /* Handles pending rdmacm events and the stop signal. Never blocks. */
 int control_check(struct control *control);
 
 /*
- * Arms the endpoint or, if it is armed, sleeps until something happens: the caller polls again
- * after either.
+ * Arms the endpoint or, if it is armed, sleeps until an event arrives. The caller polls again after
+ * either.
  */
 int control_sleep(struct control *control, deadline_t deadline);
 
@@ -162,14 +166,16 @@ int control_completion_failed(struct control *control, const struct completion *
 /* Keeps a completed receive for control_receive_message() or control_take_kept(). */
 void control_keep(struct control *control, const struct completion *completion);
 
-/* The first of the kept_count receives that are kept; valid until the next one is kept. */
+/*
+ * Removes and returns the oldest of the kept_count kept receives; valid until the next one is kept.
+ */
 const struct completion *control_take_kept(struct control *control);
 
-/* Posts the receive anew that completed. */
+/* Reposts the receive that completed. */
 int control_release(struct control *control, const struct completion *completion);
 
 /*
- * Disconnects, if that has not happened, and frees everything, if there is anything.
+ * Disconnects, if still connected, and frees everything. Has no effect on a closed connection.
  * rdma_disconnect(3).
  */
 void control_close(struct control *control);

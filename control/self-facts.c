@@ -1,4 +1,7 @@
-/* The facts about this end of a control connection: program, device, port, limits and counters. */
+/*
+ * Collects the facts of this end of a control connection: program, device, port, limits and
+ * counters. The lists belong to the caller; no state is kept between calls.
+ */
 #include <arpa/inet.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,7 +19,10 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu)
 	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
 }
 
-/* The index of the connection's GID in the port's table, from the queue pair; -1 if it has none. */
+/*
+ * Returns the index of the connection's GID in the port's table, read from the queue pair; -1 if it
+ * has none.
+ */
 static int gid_index(const struct rdma_cm_id *id)
 {
 	struct ibv_qp_attr attributes = {0};
@@ -29,9 +35,9 @@ static int gid_index(const struct rdma_cm_id *id)
 }
 
 /*
- * The GID of the port that the connection uses, in the inventory; NULL if it is not there. RoCE has
- * one of each version for an address, and only the index tells them apart. InfiniBand within a
- * subnet and iWARP have no index, and GIDs of one kind.
+ * Finds the GID that the connection uses in the inventory; NULL if it is not listed. RoCE has one
+ * GID per version for each address, distinguished only by index. InfiniBand within a subnet and
+ * iWARP have no index, and only one type of GID.
  */
 static const struct inventory_gid *gid_in_use(
 	const struct inventory_port *port, const struct rdma_cm_id *id)
@@ -66,7 +72,7 @@ static void add_port(
 		facts_add(facts, "interface mtu", "%u", interface->mtu);
 }
 
-/* The speed of the adapter's slot, a common reason for low bandwidth. Soft-RoCE has none. */
+/* The speed of the adapter's slot, a common cause of low bandwidth. Soft-RoCE has none. */
 static void add_bus(struct facts *facts, const char *device)
 {
 	char speed[32], width[16];
@@ -78,7 +84,7 @@ static void add_bus(struct facts *facts, const char *device)
 		facts_add(facts, "bus", "%s x%s", speed, width);
 }
 
-/* Memory of another NUMA node is slower for the device, or for the thread. */
+/* Access to another NUMA node's memory is slower for the device or the thread. */
 static void add_nodes(struct facts *facts, const char *device)
 {
 	char node[16];

@@ -1,6 +1,6 @@
 /*
- * What the checks found: their lines, the verdict, the exit status, and the JSON array. The checks
- * themselves are in the table of diagnose/checks.c.
+ * Check results: text lines, verdict, exit status and JSON array. The caller owns the list and runs
+ * the checks, which diagnose/checks.c lists.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const char *const sides[] = {
 	[SIDE_EITHER] = "either host",
 };
 
-/* Before the further lines of a failed check. */
+/* Indents the detail lines of a failed check. */
 #define INDENT "                    "
 
 void check_list_init(struct check_list *list, const struct check_row *rows, const char *host)
@@ -70,7 +70,7 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
 	return -1;
 }
 
-/* A full server explains no other failure. */
+/* A full server cannot cause any other failure. */
 static bool is_full_server(const struct failure *failure)
 {
 	return failure->kind == FAILURE_IMPAIRED && failure->code == IMPAIRED_FULL;
@@ -88,7 +88,7 @@ enum check check_list_broken(const struct check_list *list)
 			continue;
 		}
 		/*
-		 * Packets that do not fit may explain lost data, but not a port on which nothing
+		 * Dropping of large packets can explain lost data, but not a port on which nothing
 		 * listens.
 		 */
 		if (check < CHECK_DATA && list->checks[check].failure.kind != FAILURE_IMPAIRED)
@@ -99,14 +99,14 @@ enum check check_list_broken(const struct check_list *list)
 	return first < CHECKS ? first : alone;
 }
 
-/* The parts of the explanation of a failed check; each may be "". */
+/* The explanation of a failed check; any string may be "". */
 struct account {
 	const char *evidence, *cause, *side, *cure;
 	bool guess;
 	char command[128 + TEXT_QUOTED_SIZE(256)];
 };
 
-/* Writes the command with the host in place of HOST, as a shell has to get it. */
+/* Replaces HOST in the command with the host, quoted for the shell. */
 static void fill_in(const char *command, const char *host, char *text, size_t size)
 {
 	const char *place = command ? strstr(command, "HOST") : NULL;
@@ -136,7 +136,7 @@ static struct account account_for(const struct check_list *list, enum check chec
 	return account;
 }
 
-/* Appends as much as fits, and counts what it would take: snprintf(3). */
+/* Appends as much as fits and adds the full length to *used, as snprintf(3) returns it. */
 static void __attribute__((format(printf, 4, 5)))
 append(char *text, size_t size, size_t *used, const char *format, ...)
 {
@@ -174,7 +174,7 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 	return used;
 }
 
-/* The last check that is ok, CHECKS if none is. */
+/* Returns the last check that passed, or CHECKS if none did. */
 static enum check last_ok(const struct check_list *list)
 {
 	enum check last = CHECKS;
@@ -185,7 +185,7 @@ static enum check last_ok(const struct check_list *list)
 	return last;
 }
 
-/* True if what failed works, only badly: the checks after it went on. */
+/* True if RDMA works, only impaired: the checks after the failed ones still ran. */
 static bool works(const struct check_list *list)
 {
 	bool on = true;
@@ -216,7 +216,7 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 	} else if (last == CHECKS || last < CHECK_NAME) {
 		snprintf(text, size, "This host is ready for RDMA.");
 	} else if (last < CHECK_MESSAGE) {
-		snprintf(text, size, "No fault as far as was looked, up to: %s.",
+		snprintf(text, size, "No fault found in the checks up to %s.",
 			list->rows[last].name);
 	} else {
 		snprintf(text, size, "RDMA works between the two hosts: %s.",

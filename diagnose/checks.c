@@ -1,4 +1,4 @@
-/* The table of checks. What a new check needs: diagnose/checks.h. */
+/* The table of checks. diagnose/checks.h lists the steps to add one. */
 #include "diagnose/checks.h"
 #include "diagnose/diagnosis.h"
 

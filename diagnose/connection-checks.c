@@ -1,4 +1,7 @@
-/* The checks from the connection up to what both ends say of themselves. */
+/*
+ * The checks from the connection to the comparison of the two ends. The control connection that
+ * check_connection() sets up belongs to the diagnosis and serves all later checks.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,26 +10,26 @@
 #include "diagnose/diagnosis.h"
 #include "verbs/dial.h"
 
-/* The time of each step, in milliseconds. */
+/* Time limits of the steps, in milliseconds. */
 #define RESOLVE_MS 3000
-#define CONNECT_MS 8000 /* the kernel sends a lost request again after 4.6 s */
+#define CONNECT_MS 8000 /* the kernel retransmits a lost request after 4.6 s */
 
-/* A port on which no program can listen with RDMA: the connection manager answers. */
+/* A port on which no program can listen with RDMA: the connection manager replies. */
 #define NO_PORT 1
 
-/* READs under way at a time that we ask for and offer. */
+/* RDMA READs in flight that we request and offer. */
 #define READS 4
 
-/* Nothing can listen on NO_PORT: a refusal shows that RDMA answers. */
+/* Nothing can listen on NO_PORT, so a rejection proves that RDMA responds. */
 static int answered_without_port(
 	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
 {
-	/* iWARP has no reasons, but the errno of TCP. */
+	/* iWARP reports the errno of TCP instead of a reject reason. */
 	if (failure->kind != FAILURE_REJECTED && failure->kind != FAILURE_REFUSED &&
 		!(failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED))
 		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, failure);
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
-		"RDMA answers there (in %d ms); give the PORT of an rdma-server to go on",
+		"RDMA responds (in %d ms); to continue, give the PORT of an rdma-server",
 		milliseconds);
 	return -1;
 }
@@ -73,9 +76,9 @@ int check_connection(struct diagnosis *diagnosis)
 		    &diagnosis->control, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_CONNECTION);
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
-		"address and route in %d ms, connected in %d ms%s", (int)(resolved - start),
-		(int)(deadline_now() - resolved),
-		diagnosis->secret ? ", both hold the secret" : "");
+		"address and route resolved in %d ms, connected in %d ms%s",
+		(int)(resolved - start), (int)(deadline_now() - resolved),
+		diagnosis->secret ? ", mutually authenticated" : "");
 	return 0;
 }
 
@@ -85,23 +88,23 @@ int check_message(struct diagnosis *diagnosis)
 
 	if (control_client_region(&diagnosis->control, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_MESSAGE);
-	check_list_ok(&diagnosis->list, CHECK_MESSAGE, "there and back in %d ms",
+	check_list_ok(&diagnosis->list, CHECK_MESSAGE, "round trip in %d ms",
 		(int)(deadline_now() - start));
 	return 0;
 }
 
-/* Writes "1400 here, 4200 there" if this fact differs, else "". */
+/* Writes "local 1400, remote 4200" if the fact differs, otherwise "". */
 static void describe_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
 {
 	*text = '\0';
 	if (check_differs(diagnosis, fact))
-		snprintf(text, 256, "%s here, %s there", facts_value(&diagnosis->ours, fact),
+		snprintf(text, 256, "local %s, remote %s", facts_value(&diagnosis->ours, fact),
 			facts_value(&diagnosis->theirs, fact));
 }
 
 /*
- * On Ethernet a device takes its MTU from the interface, which is then the cause of both
- * differences. Returns false if there is none.
+ * On Ethernet, a device derives its MTU from the interface, so an interface mismatch explains both
+ * differences. Returns false if both MTUs match.
  */
 static bool mtus_differ(struct diagnosis *diagnosis)
 {
@@ -111,7 +114,7 @@ static bool mtus_differ(struct diagnosis *diagnosis)
 	describe_difference(diagnosis, "rdma mtu", devices);
 	if (*interfaces)
 		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU,
-			"%s%s%s", interfaces, *devices ? "; of RDMA " : "", devices);
+			"%s%s%s", interfaces, *devices ? "; RDMA MTU: " : "", devices);
 	else if (*devices)
 		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
 			IMPAIRED_RDMA_MTU, "%s", devices);
@@ -126,12 +129,12 @@ static void compare_ends(struct diagnosis *diagnosis)
 		return;
 	if (clients && strstr(clients, ", full"))
 		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL,
-			"it has %s", clients);
+			"clients: %s", clients);
 	else
 		check_list_ok(&diagnosis->list, CHECK_ENDS, "%s",
 			check_differs(diagnosis, "version")
-				? "they fit, though their versions differ"
-				: "they fit each other");
+				? "compatible, although the versions differ"
+				: "compatible");
 }
 
 int check_ends(struct diagnosis *diagnosis)

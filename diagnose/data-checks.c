@@ -1,5 +1,6 @@
 /*
- * The checks that move data: WRITE and READ, the bandwidth, and what the devices counted meanwhile.
+ * The checks that move data: WRITE and READ, bandwidth, and the device counters. They run tests on
+ * the control connection of the diagnosis, which owns all results.
  */
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
@@ -12,17 +13,17 @@
 #include "measure/report.h"
 #include "measure/test-run.h"
 
-/* The bandwidth test: milliseconds in each direction, and bytes of each WRITE. */
+/* The bandwidth test: milliseconds per direction, and bytes per WRITE. */
 #define BANDWIDTH_MS   1000
 #define BANDWIDTH_SIZE 262144
 
-/* Bytes per second that are shown at most. */
+/* Upper bound of the reported rate, in bytes per second. */
 #define RATE_MAX 1e18
 
-/* Of this number of packets a healthy link may lose one. */
+/* A healthy link loses at most one packet in this many. */
 #define LOSS_DIVISOR 1000
 
-/* An end gave up, and packets came out of order: so some are lost. */
+/* A timeout, disconnect or retry limit combined with out-of-order packets means packet loss. */
 static bool ended_by_loss(const struct failure *failure, const struct counters *counted)
 {
 	return counters_total(counted, COUNTER_OUT_OF_ORDER) > 0 &&
@@ -31,7 +32,7 @@ static bool ended_by_loss(const struct failure *failure, const struct counters *
 			       failure->code == IBV_WC_RETRY_EXC_ERR));
 }
 
-/* A test failed: adds to the evidence what it did, and what our device counted. */
+/* A test failed: adds the operation and the local counters to the evidence. */
 static int test_failed(struct diagnosis *diagnosis, enum check check, const char *doing)
 {
 	struct failure failure = diagnosis->control.failure;
@@ -45,13 +46,13 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 		failure.code = IMPAIRED_LOSS;
 	}
 	counters_describe(counters, counted, sizeof(counted));
-	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; counted here: %s",
+	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; local counters: %s",
 		doing, *diagnosis->control.failure.evidence ? ": " : "",
 		diagnosis->control.failure.evidence, counted);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 
-/* Carries out a test at both ends. */
+/* Runs a test at both ends. */
 static int run_test(struct diagnosis *diagnosis, const struct test_parameters *parameters,
 	struct test_result *ours, struct test_result *theirs)
 {
@@ -68,7 +69,7 @@ static int run_test(struct diagnosis *diagnosis, const struct test_parameters *p
 		check_deadline(diagnosis, COMMAND_MS + milliseconds, milliseconds));
 }
 
-/* One operation of one size, verified. */
+/* Runs one verified operation of the given size. */
 static int try_operation(
 	struct diagnosis *diagnosis, enum test_direction direction, bool reads, uint32_t size)
 {
@@ -87,8 +88,8 @@ static int try_operation(
 	uint64_t offset;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s %s of %u bytes", direction == TEST_CLIENT ? "our" : "its",
-		reads ? "READ" : "WRITE", size);
+	snprintf(name, sizeof(name), "%s %s of %u bytes",
+		direction == TEST_CLIENT ? "client" : "server", reads ? "READ" : "WRITE", size);
 	if (run_test(diagnosis, &parameters, &ours, &theirs))
 		return test_failed(diagnosis, CHECK_DATA, name);
 	if (!ours.wrong && !theirs.wrong)
@@ -96,7 +97,7 @@ static int try_operation(
 	offset = ours.wrong ? ours.wrong_offset : theirs.wrong_offset;
 	return check_failed(diagnosis, CHECK_DATA,
 		ours.wrong ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
-		"%s: byte %" PRIu64 " is the first wrong one", name, offset);
+		"%s: first wrong byte at offset %" PRIu64, name, offset);
 }
 
 int check_data(struct diagnosis *diagnosis)
@@ -115,7 +116,7 @@ int check_data(struct diagnosis *diagnosis)
 			try_operation(diagnosis, TEST_SERVER, true, sizes[i]))
 			return -1;
 	check_list_ok(&diagnosis->list, CHECK_DATA,
-		"WRITE and READ of 1 to %u bytes, both ways: every byte is right",
+		"WRITE and READ of 1 to %u bytes in both directions: all bytes correct",
 		COMMAND_REGION_MIN);
 	return 0;
 }
@@ -133,7 +134,7 @@ static void assess_bandwidth(struct diagnosis *diagnosis, double there, double b
 			"%s", text);
 }
 
-/* WRITEs in one direction. *rate is in bytes per second. */
+/* Measures WRITEs in one direction. *rate is in bytes per second. */
 static int try_bandwidth(
 	struct diagnosis *diagnosis, enum test_direction direction, const char *name, double *rate)
 {
@@ -152,7 +153,7 @@ static int try_bandwidth(
 	if (run_test(diagnosis, &parameters, &ours, &theirs))
 		return test_failed(diagnosis, CHECK_BANDWIDTH, name);
 	diagnosis->moved += result->bytes;
-	/* The server may claim anything. */
+	/* The server is not trusted: it may report any result. */
 	*rate = measurement_rate_of(result) < RATE_MAX ? measurement_rate_of(result) : RATE_MAX;
 	return 0;
 }
@@ -161,8 +162,8 @@ int check_bandwidth(struct diagnosis *diagnosis)
 {
 	double there = 0, back = 0;
 
-	if (try_bandwidth(diagnosis, TEST_CLIENT, "our WRITEs", &there) ||
-		try_bandwidth(diagnosis, TEST_SERVER, "its WRITEs", &back))
+	if (try_bandwidth(diagnosis, TEST_CLIENT, "client WRITEs", &there) ||
+		try_bandwidth(diagnosis, TEST_SERVER, "server WRITEs", &back))
 		return -1;
 	diagnosis->rate_there = (uint64_t)there;
 	diagnosis->rate_back = (uint64_t)back;
@@ -171,8 +172,8 @@ int check_bandwidth(struct diagnosis *diagnosis)
 }
 
 /*
- * How often packets were sent again, or came out of order. Duplicates do not count: one timer that
- * expires, as on a busy host, repeats a whole window of packets that all have arrived.
+ * Counts retransmissions and out-of-order packets. Duplicates are excluded: one timer that expires,
+ * for example on a busy host, retransmits a whole window of packets that have already arrived.
  */
 static uint64_t lost(const struct counters *difference)
 {
@@ -181,8 +182,8 @@ static uint64_t lost(const struct counters *difference)
 }
 
 /*
- * Both ends are one port, so no packet can be lost. Soft-RoCE sends some again all the same, as its
- * timers expire while a busy queue pair gets no time to process its acknowledgements.
+ * True if both ends are the same port, so no packet can be lost. Soft-RoCE still retransmits: its
+ * timers expire while a busy queue pair has no time to process acknowledgements.
  */
 static bool is_one_port(const struct diagnosis *diagnosis)
 {
@@ -204,12 +205,13 @@ static void assess_counters(
 	if (packet && again > diagnosis->moved / packet / LOSS_DIVISOR + 1 &&
 		!is_one_port(diagnosis))
 		check_failed(diagnosis, CHECK_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
-			IMPAIRED_LOSS, "here: %s; there: %s", here, there);
+			IMPAIRED_LOSS, "local: %s; remote: %s", here, there);
 	else if (broken_packets > 0)
 		check_failed(diagnosis, CHECK_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
-			IMPAIRED_LINK, "here: %s; there: %s", here, there);
+			IMPAIRED_LINK, "local: %s; remote: %s", here, there);
 	else
-		check_list_ok(&diagnosis->list, CHECK_COUNTERS, "here: %s; there: %s", here, there);
+		check_list_ok(
+			&diagnosis->list, CHECK_COUNTERS, "local: %s; remote: %s", here, there);
 }
 
 int check_counters(struct diagnosis *diagnosis)
@@ -227,6 +229,6 @@ int check_counters(struct diagnosis *diagnosis)
 		assess_counters(diagnosis, ours, theirs);
 	else
 		check_list_skip(&diagnosis->list, CHECK_COUNTERS,
-			"neither device has counters of errors that could be read");
+			"neither device has readable error counters");
 	return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * `rdma-client diagnose`: carries out the checks of the table one after the other and prints them.
+ * `rdma-client diagnose`: runs the checks of the table in order and prints the results. diagnose()
+ * owns the diagnosis and everything that the checks create in it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,10 @@
 #include "diagnose/inventory-report.h"
 #include "diagnose/report.h"
 
-/* Milliseconds for all checks; with those that begin late, less than 15 s. */
+/*
+ * Time limit of all checks in milliseconds. Checks that start late get a minimum, so the total
+ * stays below 15 s.
+ */
 #define CHECKS_MS 9000
 
 /* Prints the lines of a check one by one. */
@@ -33,7 +37,7 @@ static void print_detail(const char *line, void *context)
 	output_line(&diagnosis->output, "            %s", line);
 }
 
-/* Shows the facts of both ends beside each other. */
+/* Prints the facts of both ends side by side. */
 static void print_ends(const struct diagnosis *diagnosis)
 {
 	const char *name, *ours, *theirs;
@@ -41,7 +45,7 @@ static void print_ends(const struct diagnosis *diagnosis)
 	char line[320];
 	bool differ;
 
-	snprintf(line, sizeof(line), "%-16s %-28s %s", "", "here", "there");
+	snprintf(line, sizeof(line), "%-16s %-28s %s", "", "local", "remote");
 	print_detail(line, (void *)diagnosis);
 	while ((name = facts_compare(
 			&diagnosis->ours, &diagnosis->theirs, index++, &ours, &theirs, &differ))) {
@@ -51,21 +55,18 @@ static void print_ends(const struct diagnosis *diagnosis)
 	}
 }
 
-/* Why a check is skipped. */
+/* Returns the reason why a check is skipped. */
 static const char *why_skipped(const struct diagnosis *diagnosis)
 {
 	if (!diagnosis->options->host)
-		return "no HOST was given";
-	/* Without a port the connection is the last check. */
+		return "no HOST given";
+	/* Without a port, the connection is the last check. */
 	if (!diagnosis->options->port && diagnosis->list.checks[CHECK_CONNECTION].state == CHECK_OK)
-		return "no PORT was given";
-	return "it was not reached";
+		return "no PORT given";
+	return "not reached";
 }
 
-/*
- * Carries out the checks until one fails on which the next depend, and prints each; the rest is
- * skipped.
- */
+/* Runs and prints the checks until one fails that the next ones depend on; skips the rest. */
 static void run_checks(struct diagnosis *diagnosis)
 {
 	deadline_t start;
@@ -95,7 +96,7 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	char verdict[512];
 
 	if (!diagnosis) {
-		output_error(&output, "there is not enough memory");
+		output_error(&output, "out of memory");
 		return output_finish(&output, STATUS_FAILED);
 	}
 	diagnosis->options = options;

@@ -1,6 +1,6 @@
 /*
- * `rdma-client diagnose`: carries out checks from this host to the other one until one fails, and
- * says what is broken, where, and what to do. See docs/diagnosis.md.
+ * `rdma-client diagnose`: runs checks from this host to the other until one fails, then reports
+ * what is broken, on which side, and what to do. See docs/diagnosis.md.
  */
 #ifndef DIAGNOSE_DIAGNOSE_H
 #define DIAGNOSE_DIAGNOSE_H
@@ -9,10 +9,10 @@
 #include "cli/options.h"
 
 /*
- * Diagnoses host and port of the options; the host alone; or, without either, this host. Prints
- * what each check finds, and the verdict; with --json also a document on standard output. Returns
- * the exit status, when all lines are written. Main thread, which waits here; a signal ends the
- * process.
+ * Diagnoses the host and port of the options, the host alone or, without either, this host. Prints
+ * the result of each check and the verdict; with --json, also writes a document to standard output.
+ * Returns the exit status after all output is written. Main thread, which blocks here; a signal
+ * terminates the process.
  */
 enum exit_status diagnose(const struct options *options, const char *program);
 

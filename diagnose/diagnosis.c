@@ -1,4 +1,7 @@
-/* What all checks share: recording a failure, and the time that is left. */
+/*
+ * Functions shared by all checks: recording a failure, and computing deadlines. The caller owns the
+ * diagnosis.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +9,8 @@
 #include "diagnose/diagnosis.h"
 
 /*
- * Milliseconds that a check gets at least, however late it begins: a slow host is not a broken one.
+ * Minimum time for a check in milliseconds, even if it starts late: a slow host is not a broken
+ * one.
  */
 #define LEAST_MS 2000
 

@@ -1,7 +1,7 @@
 /*
- * What the checks of a diagnosis share. diagnose/host-checks.c has the checks below RDMA,
- * diagnose/connection-checks.c those from the connection on, diagnose/data-checks.c those that move
- * data. Main thread.
+ * State and functions shared by the checks of a diagnosis. diagnose/host-checks.c implements the
+ * checks below RDMA, diagnose/connection-checks.c those from the connection on, and
+ * diagnose/data-checks.c those that move data. Main thread.
  */
 #ifndef DIAGNOSE_DIAGNOSIS_H
 #define DIAGNOSE_DIAGNOSIS_H
@@ -18,30 +18,30 @@
 
 struct diagnosis {
 	const struct options *options;
-	struct secret *secret; /* NULL: none */
+	struct secret *secret; /* NULL if none */
 	struct output output;
 	struct check_list list;
 	struct inventory inventory;
 	struct reach_names names;
 	struct server_addresses server; /* --source and --device */
 	struct reach_route route;
-	const struct inventory_device *device; /* that the route leads through: the inventory's */
+	const struct inventory_device *device; /* that the route uses; owned by the inventory */
 	const struct inventory_port *port;     /* and its port */
 	struct control_request request;
 	struct control control;
-	struct perf_test test; /* on the client's connection */
-	deadline_t end;        /* when it should be over: see check_deadline() */
+	struct perf_test test; /* on the client's control connection */
+	deadline_t end;        /* soft limit of all checks: see check_deadline() */
 	struct facts ours, theirs;
-	struct counters our_counters, their_counters; /* before */
-	uint64_t moved;                               /* bytes of the bandwidth check */
-	unsigned int path_mtu;          /* bytes of an IP packet that has arrived, 0: unknown */
+	struct counters our_counters, their_counters; /* before the data checks */
+	uint64_t moved;                               /* bytes, by the bandwidth check */
+	unsigned int path_mtu;          /* largest IP packet in bytes that arrived, 0: unknown */
 	uint64_t rate_there, rate_back; /* bytes per second, 0: not measured */
-	struct counters counted_here, counted_there; /* during the diagnosis; none: unknown */
+	struct counters counted_here, counted_there; /* during the diagnosis; empty: unknown */
 };
 
 /*
- * One function for each check: it records in the list what it has found, and returns 0 if the next
- * check makes sense, or -1. From check_message() on they need the connection of check_connection();
+ * One function per check. It records the result in the list and returns 0 if the next check can
+ * run, otherwise -1. Functions from check_message() on need the connection of check_connection();
  * the facts of both ends are known after check_ends().
  */
 int check_host(struct diagnosis *diagnosis);
@@ -56,22 +56,23 @@ int check_data(struct diagnosis *diagnosis);
 int check_bandwidth(struct diagnosis *diagnosis);
 int check_counters(struct diagnosis *diagnosis);
 
-/* Milliseconds that a command may take; a lost packet costs half a second. */
+/* Time limit of a command in milliseconds; a lost packet costs half a second. */
 #define COMMAND_MS 6000
 
-/* Records why a check failed; the format makes the evidence. Returns -1. */
+/* Records why a check failed; the format produces the evidence. Returns -1. */
 int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kind kind,
 	enum phase phase, int code, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* Records that a check failed because the control connection did. Returns -1. */
+/* Records that a check failed because the control connection failed. Returns -1. */
 int check_control_failed(struct diagnosis *diagnosis, enum check check);
 
 /*
- * The deadline of a step that may take that long, and takes `least` milliseconds where all is well.
+ * Returns the deadline of a step that may take `milliseconds` and takes `least` milliseconds on a
+ * healthy link. A step that starts late still gets `least` plus a fixed minimum.
  */
 deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least);
 
-/* True if both ends have this fact, with different values. */
+/* True if both ends report this fact with different values. */
 bool check_differs(const struct diagnosis *diagnosis, const char *name);
 
 #endif

@@ -1,4 +1,7 @@
-/* The checks below RDMA: this host, the other one's name, and the way to it. */
+/*
+ * The checks below RDMA: this host, the name of the other host, and the route, neighbour and path
+ * to it. The inventory, the names and the route belong to the diagnosis.
+ */
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -12,18 +15,18 @@
 #include "host/readiness.h"
 
 /*
- * The time of each check, in milliseconds. The kernel gives up a neighbour that is absent after 3
- * s, one that it knew before after 8 s.
+ * Time limits in milliseconds. The kernel gives up on an absent neighbour after 3 s, or after 8 s
+ * if it knew the neighbour before.
  */
 #define NAME_MS      3000
 #define NEIGHBOUR_MS 8500
-#define CHOICE_MS    3500 /* of several addresses, each */
+#define CHOICE_MS    3500 /* per address, if there are several */
 #define PATH_MS      2500
 
-/* What RoCE v2 adds to the data of a packet, at most: IPv6, UDP, and headers of 56 bytes. */
+/* Largest overhead of a RoCE v2 packet in bytes: IPv6, UDP, and 56 bytes of other headers. */
 #define PACKET_HEADERS (40 + 8 + 56)
 
-/* Adds the active MTUs of a device, which verbs know and sysfs does not. */
+/* Adds the active MTUs of a device, which are available from verbs but not from sysfs. */
 static void add_mtus(const struct inventory *inventory, struct ibv_device *entry)
 {
 	const char *name = ibv_get_device_name(entry);
@@ -51,7 +54,7 @@ static void find_mtus(const struct inventory *inventory)
 		ibv_free_device_list(devices);
 }
 
-/* Writes "rxe0/1 ACTIVE, MTU 1024; ..." of all ports. */
+/* Writes "rxe0/1 ACTIVE, MTU 1024; ..." for all ports. */
 static void name_ports(const struct inventory *inventory, char *text, size_t size)
 {
 	size_t used = 0;
@@ -100,7 +103,7 @@ int check_name(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Finds device and port of that network interface. Returns false if it has none. */
+/* Finds the device and port of a network interface. Returns false if it has none. */
 static bool find_port(struct diagnosis *diagnosis, const char *interface)
 {
 	const struct inventory *inventory = &diagnosis->inventory;
@@ -116,7 +119,7 @@ static bool find_port(struct diagnosis *diagnosis, const char *interface)
 	return false;
 }
 
-/* What is wrong with the address itself, or with the one to send from. Returns 0 if nothing is. */
+/* Checks the destination address and the source address. Returns 0 if both are usable. */
 static int check_addresses(
 	struct diagnosis *diagnosis, const struct sockaddr *address, const struct sockaddr *source)
 {
@@ -127,10 +130,10 @@ static int check_addresses(
 	if (address->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
 		v6->sin6_scope_id == 0)
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS, EINVAL,
-			"a link-local address needs its interface, as in fe80::1%%eth0");
+			"a link-local address needs its interface: fe80::1%%eth0");
 	if (!source)
 		return 0;
-	/* The kernel says of an address that is not its own that no route leads from there. */
+	/* For a source address that is not local, the kernel would only report a missing route. */
 	error = udp_probe_open(&probe, address, source);
 	udp_probe_close(&probe);
 	return error == -EADDRNOTAVAIL
@@ -139,7 +142,7 @@ static int check_addresses(
 		       : 0;
 }
 
-/* Finds the route to one address. Returns 0 if it leads through an RDMA device. */
+/* Finds the route to one address. Returns 0 if it uses an RDMA device. */
 static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address)
 {
 	struct reach_route *route = &diagnosis->route;
@@ -149,7 +152,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	const struct sockaddr *source;
 	struct failure failure = {0};
 
-	/* From here on the advice is about this address of perhaps several. */
+	/* From here on, the advice is about this address, which may be one of several. */
 	address_text(address, text);
 	check_list_set_host(&diagnosis->list, text);
 	if (server_addresses_source(&diagnosis->server, address->sa_family, &from, &failure))
@@ -161,7 +164,10 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	if (route->verdict == REACH_BAD)
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 			route->error ? route->error : ENETDOWN, "%s", route->evidence);
-	/* For an address of this host the kernel says lo, but rdmacm takes its interface. */
+	/*
+	 * The kernel routes a local address through lo, but rdmacm uses the address's own
+	 * interface.
+	 */
 	device_address_interface(address, interface, sizeof(interface));
 	if (!find_port(diagnosis, interface)) {
 		device_address_evidence("", options->source, address, evidence, sizeof(evidence));
@@ -170,7 +176,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	}
 	if (options->device && strcmp(diagnosis->device->name, options->device) != 0)
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_HOST, PHASE_ADDRESS,
-			HOST_OTHER_DEVICE, "it leads through %s", diagnosis->device->name);
+			HOST_OTHER_DEVICE, "the route uses %s", diagnosis->device->name);
 	if (route->verdict == REACH_UNKNOWN)
 		check_list_skip(&diagnosis->list, CHECK_ROUTE, "%s; RDMA device %s",
 			route->evidence, diagnosis->device->name);
@@ -180,7 +186,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	return 0;
 }
 
-/* True unless the kernel has given up the next host on the route that was just found. */
+/* True unless the kernel has given up on the next hop of the current route. */
 static bool neighbour_answers(const struct diagnosis *diagnosis)
 {
 	struct reach_neighbour neighbour;
@@ -190,8 +196,9 @@ static bool neighbour_answers(const struct diagnosis *diagnosis)
 }
 
 /*
- * Diagnoses the first address that has a route through an RDMA device and whose neighbour answers,
- * as rdma-client would take it; if there is none, the first with such a route, or the first of all.
+ * Selects the first address that has a route through an RDMA device and whose neighbour answers, as
+ * rdma-client does. If there is none, selects the first with such a route, or else the first
+ * address.
  */
 int check_route(struct diagnosis *diagnosis)
 {
@@ -235,17 +242,17 @@ int check_neighbour(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Also says whether RDMA's own packets, which may be smaller, fit. */
+/* Also reports whether RDMA packets fit, which may be smaller. */
 static void path_failed(struct diagnosis *diagnosis, const struct path_mtu *path)
 {
 	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
 
 	check_failed(diagnosis, CHECK_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
-		"%s; RDMA's packets of up to %u bytes %s", path->evidence, packet,
+		"%s; RDMA packets of up to %u bytes %s", path->evidence, packet,
 		path->found.proven >= packet ? "fit" : "do not fit");
 }
 
-/* RDMA may do with packets that are smaller than the interface's, so the diagnosis goes on. */
+/* RDMA packets may be smaller than the interface MTU, so the diagnosis continues. */
 int check_path(struct diagnosis *diagnosis)
 {
 	struct path_mtu path;

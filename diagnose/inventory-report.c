@@ -1,6 +1,6 @@
 /*
- * An inventory as lines and as JSON. The lines are written into arrays of the caller's and escaped
- * before they are handed on; the JSON object belongs to the caller.
+ * Formats an inventory as lines and as JSON. Lines are built in stack buffers and escaped before
+ * they are passed on; the JSON object belongs to the caller.
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "diagnose/inventory-report.h"
 
-/* Appends a text that is known after a comma. */
+/* Appends a comma and the text, unless the text is empty. */
 static void append_known(char line[INVENTORY_LINE], const char *before, const char *text)
 {
 	if (text[0])
@@ -48,7 +48,7 @@ static void host_line(const struct inventory *inventory, inventory_line *take, v
 	append_known(line, "netns ", netns_names[inventory->netns]);
 	append_known(line, "locked memory ",
 		inventory->ipc_lock || inventory->locked_max == UINT64_MAX
-			? "without limit"
+			? "unlimited"
 			: units_format(size, inventory->locked_max));
 	pass_on(line, take, context);
 }
@@ -87,7 +87,7 @@ static void port_lines(const struct inventory_device *device, const struct inven
 	append_known(line, "", port->link_layer);
 	append_known(line, "", port->rate);
 	if (strcmp(port->link_layer, "InfiniBand") == 0)
-		text_append(line, sizeof(line), ", LID %u, subnet manager's LID %u", port->lid,
+		text_append(line, sizeof(line), ", LID %u, subnet manager LID %u", port->lid,
 			port->sm_lid);
 	append_device(line, device);
 	for (size_t i = 0; i < port->interface_count; i++)

@@ -1,6 +1,7 @@
 /*
- * The search for the path MTU by UDP probes. The search itself sends nothing: path_mtu_find() sends
- * what it chooses, keeps all probes open until the end, since replies may be late, and closes them.
+ * The search for the path MTU with UDP probes. The search itself sends nothing: path_mtu_find()
+ * sends the sizes that it chooses. path_mtu_find() owns the probes and keeps all of them open until
+ * the end, because replies may be late.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,25 +13,26 @@
 #include "diagnose/path-mtu.h"
 #include "diagnose/udp-probe.h"
 
-/* How long a try waits for its reply before the next, in milliseconds; late replies count. */
+/* Time to wait for a reply before the next try, in milliseconds; late replies count. */
 #define TRY_MS 300
 
 /*
- * Tries that distinguish a size that does not pass from a lost packet: of the interface's own size
- * and of the smallest, and of sizes in between.
+ * Number of tries that distinguish a size that does not pass from a lost packet. TRIES_SURE applies
+ * to the interface MTU, to the MTU that a router reports and to the smallest size, TRIES_OTHER to
+ * sizes in between.
  */
 #define TRIES_SURE  3
 #define TRIES_OTHER 2
 
-/* The largest IP datagram: the length, in IPv6 that of the payload, has 16 bits. */
+/* The largest IP datagram: the length field, in IPv6 that of the payload, has 16 bits. */
 #define SIZE_MAX_IP 65535
 
-/* Every link takes this size: the minimum of IPv4. */
+/* The minimum MTU of IPv4, which every link supports. */
 #define FLOOR 68
 
 /*
- * The usual MTUs: of jumbo frames, for RDMA packets with 4096 and 2048 bytes of data, of Ethernet,
- * PPPoE and tunnels, the minimum of IPv6, and the size that every host accepts in IPv4.
+ * Common MTUs: jumbo frames, RDMA packets with 4096 and 2048 bytes of data, Ethernet, PPPoE,
+ * tunnels, the minimum of IPv6, and the size that every IPv4 host accepts.
  */
 static const unsigned int usual[] = {9000, 4200, 2200, 1500, 1492, 1400, 1280, 576};
 
@@ -56,9 +58,9 @@ static bool is_open(const struct path_search *search, unsigned int size, unsigne
 }
 
 /*
- * First the interface's own size, which is enough where all is well. Then the MTU that a router
- * reports; the smallest size, to see whether the host replies at all; the own size again, as the
- * packet may have been lost; then the usual sizes from the largest down.
+ * Tries the interface MTU first, which suffices on a healthy path. Then the MTU that a router
+ * reports; the smallest size, to see whether the host replies at all; the interface MTU again,
+ * because the packet may have been lost; then the common sizes in descending order.
  */
 static unsigned int choose_size(const struct path_search *search)
 {
@@ -93,7 +95,7 @@ void path_search_arrived(struct path_search *search, unsigned int size)
 {
 	if (size > search->proven)
 		search->proven = size;
-	/* The router that refused this size, or less, is wrong or on another path. */
+	/* The router that refused this size, or a smaller one, is wrong or on another path. */
 	if (search->too_big && size >= search->too_big)
 		search->too_big = search->hint = 0;
 }
@@ -106,7 +108,7 @@ void path_search_too_big(struct path_search *search, unsigned int size, unsigned
 	search->hint = mtu >= search->floor && mtu < size ? mtu : 0;
 }
 
-/* Describes that no datagram has arrived. */
+/* Explains why no datagram is known to have arrived. */
 static void describe_silence(struct path_mtu *path)
 {
 	char address[ADDRESS_TEXT_SIZE] = "this host";
@@ -116,13 +118,13 @@ static void describe_silence(struct path_mtu *path)
 	} else if (path->other) {
 		if (path->from.ss_family != AF_UNSPEC)
 			address_text((struct sockaddr *)&path->from, address);
-		reach_evidence(path->evidence, "%s says: %s", address, strerror(path->other));
+		reach_evidence(path->evidence, "%s reports: %s", address, strerror(path->other));
 	} else if (path->found.hint) {
 		reach_evidence(path->evidence,
-			"the path takes %u bytes and the interface %u; the host does not answer",
+			"the path MTU is %u, the interface MTU %u; the host does not reply",
 			path->found.hint, path->found.top);
 	} else {
-		reach_evidence(path->evidence, "the host does not answer, which many do not");
+		reach_evidence(path->evidence, "the host does not reply to probes (many do not)");
 	}
 }
 
@@ -131,7 +133,7 @@ void path_mtu_assess(struct path_mtu *path)
 	const struct path_search *found = &path->found;
 
 	if (found->proven == 0) {
-		/* The router that has reported its MTU is proof enough. */
+		/* The MTU that a router reports is sufficient proof. */
 		path->verdict = found->hint ? REACH_BAD : REACH_UNKNOWN;
 		describe_silence(path);
 	} else if (found->proven >= found->top) {
@@ -140,13 +142,13 @@ void path_mtu_assess(struct path_mtu *path)
 	} else if (found->too_big) {
 		path->verdict = REACH_BAD;
 		reach_evidence(path->evidence,
-			"datagrams of %u bytes arrive, those of %u are refused on the way",
+			"datagrams of %u bytes arrive, those of %u are rejected on the path",
 			found->proven, found->too_big);
 	} else if (tries_of(found, found->top) < TRIES_SURE) {
 		path->verdict = REACH_UNKNOWN;
 		reach_evidence(path->evidence,
-			"datagrams of %u bytes arrive, too little time to be sure about %u",
-			found->proven, found->top);
+			"datagrams of %u bytes arrive; not enough time to test %u", found->proven,
+			found->top);
 	} else {
 		path->verdict = REACH_BAD;
 		reach_evidence(path->evidence, "datagrams of %u bytes arrive, those of %u are lost",
@@ -160,7 +162,7 @@ struct sent_probes {
 	nfds_t count;
 };
 
-/* Takes the result of a probe over. */
+/* Reads the result of a probe into the path. */
 static void take_result(struct path_mtu *path, struct udp_probe *probe)
 {
 	enum udp_probe_result result = udp_probe_read(probe);
@@ -175,7 +177,7 @@ static void take_result(struct path_mtu *path, struct udp_probe *probe)
 	}
 }
 
-/* Waits for the result of the last probe, or until it is time for the next. */
+/* Waits for the result of the last probe, or until the next try is due. */
 static void await_result(struct path_mtu *path, struct sent_probes *sent, deadline_t deadline)
 {
 	const struct udp_probe *last = &sent->probes[sent->count - 1];
@@ -196,7 +198,7 @@ static void await_result(struct path_mtu *path, struct sent_probes *sent, deadli
 	}
 }
 
-/* Sends a probe of that size. Returns false if this host cannot send at all. */
+/* Sends a probe of the given size. Returns false if this host cannot send at all. */
 static bool try_size(struct path_mtu *path, const struct reach_route *route,
 	struct sent_probes *sent, unsigned int size)
 {

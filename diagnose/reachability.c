@@ -1,10 +1,10 @@
 /*
- * The checks below RDMA: the addresses of a name, the route to one of them, the neighbour on that
- * route. Each reach_find_*() collects facts in the caller's struct, and its reach_assess_*() draws
- * the verdict and writes the evidence from these facts alone. Nothing outlives a call.
+ * The checks below RDMA: name resolution, the route to an address, and the neighbour on that route.
+ * Each reach_find_*() collects facts in the caller's struct; its reach_assess_*() derives the
+ * verdict and the evidence from these facts alone. No state is kept between calls.
  */
 
-/* Before linux/if.h, which adds to it. */
+/* Must precede linux/if.h, which extends it. */
 #include <net/if.h>
 
 #include <errno.h>
@@ -23,10 +23,10 @@
 #include "diagnose/reachability.h"
 #include "diagnose/udp-probe.h"
 
-/* How often the neighbour table is read while no reply arrives, in milliseconds. */
+/* Interval of reading the neighbour table while no reply arrives, in milliseconds. */
 #define NEIGHBOUR_POLL_MS 20
 
-/* States in which an entry needs no confirmation. */
+/* Neighbour states that need no confirmation. */
 #define NEIGHBOUR_SURE (NUD_REACHABLE | NUD_PERMANENT | NUD_NOARP)
 
 void reach_evidence(char evidence[REACH_EVIDENCE_SIZE], const char *format, ...)
@@ -93,19 +93,19 @@ void reach_find_names(const char *host, int milliseconds, struct reach_names *na
 
 /* Routes. */
 
-/* The kernel reports such a route by an error, older ones by its type. */
+/* The kernel reports these routes as an error, older kernels by route type. */
 static const struct {
 	uint8_t type;
 	int error;
 	const char *cause;
 } special_routes[] = {
-	{RTN_THROW, ENETUNREACH, "no route leads there"},
-	{RTN_BLACKHOLE, EINVAL, "a route of type blackhole drops what goes there"},
-	{RTN_PROHIBIT, EACCES, "a route of type prohibit forbids it"},
-	{RTN_UNREACHABLE, EHOSTUNREACH, "a route of type unreachable refuses it"},
+	{RTN_THROW, ENETUNREACH, "no route to this address"},
+	{RTN_BLACKHOLE, EINVAL, "a blackhole route discards packets to this address"},
+	{RTN_PROHIBIT, EACCES, "a prohibit route rejects this address"},
+	{RTN_UNREACHABLE, EHOSTUNREACH, "an unreachable route rejects this address"},
 };
 
-/* What is wrong with the interface, NULL if nothing is. */
+/* Returns what is wrong with the interface, or NULL. */
 static const char *link_fault(const struct netlink_link *link)
 {
 	if (!(link->flags & IFF_UP))
@@ -113,7 +113,7 @@ static const char *link_fault(const struct netlink_link *link)
 	if (!(link->flags & IFF_LOWER_UP))
 		return "has no carrier";
 	if (link->state == IF_OPER_DORMANT)
-		return "is not admitted to its network yet (802.1X)";
+		return "is not yet authorized on its network (802.1X)";
 	return NULL;
 }
 
@@ -126,7 +126,7 @@ static void assess_link(struct reach_route *found, const char *before)
 		fault ? ", which " : "", fault ? fault : "");
 }
 
-/* Adds the details of a route that is good. */
+/* Adds the details of a good route. */
 static void describe_route(struct reach_route *found)
 {
 	const struct netlink_route *route = &found->route;
@@ -144,19 +144,19 @@ static void describe_route(struct reach_route *found)
 		route->mtu ? route->mtu : found->link.mtu);
 	if (*found->down)
 		text_append(evidence, REACH_EVIDENCE_SIZE,
-			"; but %s, in whose network it is, is down", found->down);
-	/* A link-local address has the name of its interface. */
+			"; but interface %s in the same network is down", found->down);
+	/* A link-local address includes the name of its interface, which may contain any byte. */
 	text_printable(evidence);
 }
 
-/* An interface that is down explains a missing route better than the kernel does. */
+/* An interface that is down explains a missing route better than the kernel's error. */
 static void assess_special_route(struct reach_route *found, const char *cause)
 {
 	found->verdict = cause ? REACH_BAD : REACH_UNKNOWN;
 	reach_evidence(found->evidence, "%s", cause ? cause : strerror(found->error));
 	if (*found->down)
 		text_append(found->evidence, REACH_EVIDENCE_SIZE,
-			": %s, in whose network it is, is down", found->down);
+			": interface %s in the same network is down", found->down);
 }
 
 void reach_assess_route(struct reach_route *route)
@@ -186,16 +186,15 @@ void reach_assess_route(struct reach_route *route)
 	case RTN_ANYCAST:
 		route->verdict = REACH_BAD;
 		route->error = EINVAL;
-		reach_evidence(route->evidence,
-			"an address of many hosts: broadcast, multicast or anycast");
+		reach_evidence(route->evidence, "a broadcast, multicast or anycast address");
 		break;
 	default:
 		route->verdict = REACH_UNKNOWN;
-		reach_evidence(route->evidence, "a route of type %u", route->route.type);
+		reach_evidence(route->evidence, "unexpected route type %u", route->route.type);
 	}
 }
 
-/* The bytes of an IPv4 or IPv6 address, and how many there are. */
+/* Returns the bytes of an IPv4 or IPv6 address and their number. */
 static const uint8_t *address_bytes(const struct sockaddr *address, size_t *length)
 {
 	*length = address->sa_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
@@ -204,7 +203,7 @@ static const uint8_t *address_bytes(const struct sockaddr *address, size_t *leng
 		       : ((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr;
 }
 
-/* True if both addresses, of the same family, are in the network that the mask makes. */
+/* True if both addresses, of the same family, are in the same network under the mask. */
 static bool in_network(
 	const struct sockaddr *address, const struct sockaddr *own, const struct sockaddr *mask)
 {
@@ -218,7 +217,7 @@ static bool in_network(
 	return true;
 }
 
-/* Finds an interface that is down and in whose network the address is. */
+/* Finds an interface that is down and whose network contains the address. */
 static void find_down(const struct sockaddr *address, char name[IF_NAMESIZE])
 {
 	struct ifaddrs *addresses;
@@ -268,9 +267,8 @@ static void describe_unconfirmed(struct reach_neighbour *neighbour, const char *
 	else if (neighbour->entry.state & NUD_FAILED)
 		reach_evidence(neighbour->evidence, "%s does not answer %s", name, protocol);
 	else if (*hardware)
-		reach_evidence(neighbour->evidence,
-			"%s was %s some time ago, which is not confirmed after %d ms", name,
-			hardware, neighbour->milliseconds);
+		reach_evidence(neighbour->evidence, "%s was last at %s; not confirmed after %d ms",
+			name, hardware, neighbour->milliseconds);
 	else
 		reach_evidence(neighbour->evidence, "%s has not answered %s after %d ms", name,
 			protocol, neighbour->milliseconds);
@@ -288,12 +286,12 @@ void reach_assess_neighbour(struct reach_neighbour *neighbour, const struct reac
 		if (route->route.type == RTN_LOCAL)
 			reach_evidence(neighbour->evidence, "this host");
 		else
-			reach_evidence(neighbour->evidence, "%s has no neighbours to ask for",
+			reach_evidence(neighbour->evidence, "%s needs no address resolution",
 				route->link.name);
 	} else if (neighbour->confirmed || (neighbour->entry.state & NEIGHBOUR_SURE)) {
 		neighbour->verdict = REACH_GOOD;
 		reach_evidence(neighbour->evidence, "%s is %s (%d ms)", name,
-			*hardware ? hardware : "there", neighbour->milliseconds);
+			*hardware ? hardware : "reachable", neighbour->milliseconds);
 	} else {
 		bool failed = !neighbour->error && (neighbour->entry.state & NUD_FAILED);
 
@@ -302,13 +300,13 @@ void reach_assess_neighbour(struct reach_neighbour *neighbour, const struct reac
 	}
 }
 
-/* Reads the kernel's entry. Returns true if it is final. */
+/* Reads the kernel's neighbour entry. Returns true if it is final. */
 static bool read_entry(struct reach_neighbour *neighbour, unsigned int interface)
 {
 	int error = netlink_find_neighbour(
 		interface, (struct sockaddr *)&neighbour->address, &neighbour->entry);
 
-	/* The kernel makes the entry when it sends the datagram, and may drop a failed one. */
+	/* The kernel creates the entry when it sends the datagram, and may drop a failed one. */
 	neighbour->error = error == -ENOENT || error == -ETIMEDOUT ? 0 : -error;
 	return neighbour->error || neighbour->confirmed ||
 	       (neighbour->entry.state & (NEIGHBOUR_SURE | NUD_FAILED));

@@ -1,7 +1,7 @@
 /*
- * The checks from this host to another one below RDMA: its name, the route, the next neighbour on
- * it. Each runs as an ordinary user, ends by its deadline, and gives its evidence in printable
- * ASCII. The next check is in path-mtu.h.
+ * The checks of another host below RDMA: its name, the route to it, the next hop. Each runs as an
+ * ordinary user, returns by its deadline, and writes its evidence in printable ASCII. The next
+ * check is in path-mtu.h.
  */
 #ifndef DIAGNOSE_REACHABILITY_H
 #define DIAGNOSE_REACHABILITY_H
@@ -25,15 +25,15 @@ enum reach_verdict {
 /* The addresses of a host name, without port, in the order of getaddrinfo(3). */
 struct reach_names {
 	enum reach_verdict verdict;
-	int error;        /* EAI_..., 0 for none */
-	int milliseconds; /* that it took */
+	int error;        /* EAI_..., 0: none */
+	int milliseconds; /* time taken */
 	unsigned int count;
-	bool more; /* addresses than fit */
+	bool more; /* there were more addresses than fit */
 	struct sockaddr_storage addresses[REACH_ADDRESSES_MAX];
 	char evidence[REACH_EVIDENCE_SIZE];
 };
 
-/* How the kernel would send to an address. */
+/* The route that the kernel would use for an address. */
 struct reach_route {
 	enum reach_verdict verdict;
 	int error;                               /* errno; 0 if there is a route */
@@ -41,59 +41,60 @@ struct reach_route {
 	struct netlink_route route;
 	struct netlink_link link; /* the interface of the route */
 	/*
-	 * An interface that is down although the address is in its network, so that the kernel
-	 * sends elsewhere or not at all; usually "".
+	 * An interface that is down although its network contains the address, so that the kernel
+	 * uses another route or none; usually "".
 	 */
 	char down[IF_NAMESIZE];
 	char evidence[REACH_EVIDENCE_SIZE];
 };
 
-/* The next host on the route, a gateway or the destination itself. */
+/* The next hop on the route: a gateway or the destination itself. */
 struct reach_neighbour {
 	enum reach_verdict verdict;
-	int error;        /* errno of the probe or of the neighbour table, 0 for none */
-	int milliseconds; /* that it took */
-	bool gateway;     /* it is not the destination */
-	bool needless;    /* none: this host, or a link without link-layer addresses */
-	bool confirmed;   /* the destination has replied to the probe */
+	int error;        /* errno of the probe or of the neighbour table, 0: none */
+	int milliseconds; /* time taken */
+	bool gateway;     /* true if it is not the destination */
+	bool needless;    /* not needed: this host, or a link without link-layer addresses */
+	bool confirmed;   /* the destination replied to the probe */
 	struct sockaddr_storage address;
-	struct netlink_neighbour entry; /* the kernel's; state 0 if it has none */
+	struct netlink_neighbour entry; /* the kernel's entry; state 0 if it has none */
 	char evidence[REACH_EVIDENCE_SIZE];
 };
 
 /*
- * Resolves the name within that many milliseconds, after which host must stay valid until the
- * process ends: address_find(). Good if there is at least one address. Main thread.
+ * Resolves the name within this many milliseconds. After a timeout, host must stay valid until the
+ * process exits: address_find(). The verdict is good if there is at least one address. Main thread.
  */
 void reach_find_names(const char *host, int milliseconds, struct reach_names *names);
 
 /*
- * Finds the route from a source address or, NULL, from any. Good if it leads to a host through an
- * interface that is up with a carrier. Sends nothing. Any thread.
+ * Finds the route from a source address, or from any if source is NULL. The verdict is good if the
+ * route leads to a host through an interface that is up and has a carrier. Sends nothing. Any
+ * thread.
  */
 void reach_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct reach_route *route);
 
-/* The source address that the route was requested for, NULL for any. */
+/* Returns the source address that the route was requested for, NULL for any. */
 const struct sockaddr *reach_source(const struct reach_route *route);
 
 /*
- * Sends a UDP probe along a good route, and follows the kernel's entry of the neighbour. Good if it
- * is confirmed, bad if the kernel has given up: after 3 s, or 8 s for a neighbour that it knew
- * (arp(7), by default). Unknown at the deadline. Any thread.
+ * Sends a UDP probe along a good route and polls the kernel's neighbour entry. The verdict is good
+ * if the neighbour is confirmed, bad if the kernel has given up (after 3 s, or 8 s for a neighbour
+ * that it knew; arp(7), defaults), and unknown at the deadline. Any thread.
  */
 void reach_find_neighbour(
 	const struct reach_route *route, deadline_t deadline, struct reach_neighbour *neighbour);
 
 /*
- * Set verdict and evidence from the other members, which reach_find_*() fills; names also its
- * addresses from the list, which may be NULL. Any thread.
+ * Set verdict and evidence from the other members, which reach_find_*() fill in.
+ * reach_assess_names() also copies the addresses from the list, which may be NULL. Any thread.
  */
 void reach_assess_names(struct reach_names *names, const struct addrinfo *list);
 void reach_assess_route(struct reach_route *route);
 void reach_assess_neighbour(struct reach_neighbour *neighbour, const struct reach_route *route);
 
-/* Writes evidence, cut at its size; bytes that are not printable become '?'. Any thread. */
+/* Formats the evidence, truncated to its size; non-printable bytes become '?'. Any thread. */
 void reach_evidence(char evidence[REACH_EVIDENCE_SIZE], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,6 @@
 /*
- * The document of a diagnosis: what all checks have found, the facts and counters of both ends, and
- * the inventory of this host. The diagnosis is only read; the document belongs to the caller.
+ * The JSON document of a diagnosis: the results of all checks, the facts and counters of both ends,
+ * and the inventory of this host. The diagnosis is only read; the document belongs to the caller.
  */
 #include <json-c/json.h>
 
@@ -18,7 +18,7 @@ static struct json_object *bandwidth_json(const struct diagnosis *diagnosis)
 	return object;
 }
 
-/* A list without counters is unknown: NULL. */
+/* An empty list means unknown: NULL. */
 static const struct counters *known(const struct counters *counters)
 {
 	return counters->count > 0 ? counters : NULL;

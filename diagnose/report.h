@@ -1,4 +1,4 @@
-/* The results of a diagnosis as a document for programs: docs/diagnosis.schema.json. Any thread. */
+/* The results of a diagnosis as a JSON document: docs/diagnosis.schema.json. Any thread. */
 #ifndef DIAGNOSE_REPORT_H
 #define DIAGNOSE_REPORT_H
 
@@ -6,7 +6,7 @@
 
 struct json_object;
 
-/* The document. The caller frees it with json_object_put(). NULL: no memory. */
+/* Returns the document, which the caller frees with json_object_put(), or NULL if out of memory. */
 struct json_object *diagnosis_report_json(const struct diagnosis *diagnosis);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A UDP datagram to a closed port and the errors that come back for it: udp(7), ip(7). The caller
- * owns the probe, which owns its socket.
+ * Sends a UDP datagram to a closed port and reads the errors that come back: udp(7), ip(7). The
+ * caller owns the probe, which owns its socket.
  */
 
 /* linux/errqueue.h uses struct timespec. */
@@ -29,7 +29,10 @@ unsigned int udp_probe_size_min(int family)
 	return (unsigned int)(ip + sizeof(struct udphdr));
 }
 
-/* Sends whole datagrams whatever path MTU the kernel has learned, and reports the errors. */
+/*
+ * Sends unfragmented datagrams regardless of the path MTU that the kernel has learned, and enables
+ * error reports.
+ */
 static int set_options(int fd, int family)
 {
 	static const struct {
@@ -79,7 +82,7 @@ int udp_probe_send(struct udp_probe *probe, unsigned int size)
 	if (!zeros)
 		return -ENOMEM;
 	probe->size = size;
-	/* ENOBUFS: an interface has dropped the datagram, a loss like any other. */
+	/* ENOBUFS: an interface dropped the datagram; treat it like any other loss. */
 	if (send(probe->fd, zeros, length, MSG_DONTWAIT) < 0 && errno != ENOBUFS)
 		error = -errno;
 	free(zeros);
@@ -99,11 +102,11 @@ enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
 	else if (error->ee_origin == SO_EE_ORIGIN_ICMP6)
 		port_closed = error->ee_type == ICMPV6_DEST_UNREACH &&
 			      error->ee_code == ICMPV6_PORT_UNREACH;
-	/* A firewall may send the same error in place of a host that it protects. */
+	/* A firewall may send the same error on behalf of a host that it protects. */
 	return port_closed && address_equal(from, host) ? UDP_PROBE_ARRIVED : UDP_PROBE_OTHER;
 }
 
-/* Records an error of the queue, unless an earlier one is a proof. */
+/* Records an error from the queue, unless an earlier one is conclusive. */
 static void take_error(struct udp_probe *probe, const struct sock_extended_err *error)
 {
 	const struct sockaddr *from = SO_EE_OFFENDER(error);
@@ -119,7 +122,7 @@ static void take_error(struct udp_probe *probe, const struct sock_extended_err *
 		memcpy(&probe->from, from, address_length(from));
 }
 
-/* Reads one message of the error queue. Returns false when it is empty. */
+/* Reads one message of the error queue. Returns false if it is empty. */
 static bool read_error(struct udp_probe *probe)
 {
 	_Alignas(struct cmsghdr) char control[512];
@@ -145,7 +148,7 @@ enum udp_probe_result udp_probe_read(struct udp_probe *probe)
 		return probe->result;
 	while (read_error(probe))
 		;
-	/* recv() also clears the pending error, which the queue has given already. */
+	/* recv() also clears the pending error, which the error queue has already delivered. */
 	if (recv(probe->fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0)
 		probe->result = UDP_PROBE_ARRIVED;
 	return probe->result;

@@ -1,5 +1,5 @@
 /*
- * One UDP datagram that must not be fragmented, sent to a port that is probably closed: the ICMP
+ * A UDP datagram that must not be fragmented, sent to a port that is probably closed: the ICMP
  * error that comes back shows whether it arrived. Needs no privileges. udp(7), ip(7): IP_RECVERR,
  * IP_MTU_DISCOVER.
  */
@@ -11,14 +11,14 @@
 
 struct sock_extended_err;
 
-/* The first port of traceroute(8), to which fewer firewalls are silent than to others. */
+/* The first port of traceroute(8), which fewer firewalls silently drop than others. */
 #define UDP_PROBE_PORT 33434
 
 enum udp_probe_result {
-	UDP_PROBE_NO_REPLY = 0, /* yet, which proves nothing */
-	UDP_PROBE_ARRIVED,      /* the host reports a closed port, or a program there has replied */
-	UDP_PROBE_TOO_BIG,      /* a router or this host reports a smaller MTU of its link */
-	UDP_PROBE_OTHER,        /* another error came back: see error and from */
+	UDP_PROBE_NO_REPLY = 0, /* so far, which proves nothing */
+	UDP_PROBE_ARRIVED,      /* the host reports a closed port, or a program on it replied */
+	UDP_PROBE_TOO_BIG,      /* a router or this host reports the smaller MTU of its link */
+	UDP_PROBE_OTHER,        /* another error: see error and from */
 };
 
 struct udp_probe {
@@ -26,39 +26,39 @@ struct udp_probe {
 	unsigned int size; /* of the IP datagram in bytes */
 	struct sockaddr_storage host;
 	enum udp_probe_result result;
-	unsigned int mtu;             /* of UDP_PROBE_TOO_BIG: that MTU, 0 if not reported */
-	int error;                    /* of UDP_PROBE_OTHER: errno */
-	struct sockaddr_storage from; /* of UDP_PROBE_OTHER: its sender; AF_UNSPEC: this host */
+	unsigned int mtu;             /* UDP_PROBE_TOO_BIG: the reported MTU, 0: none */
+	int error;                    /* UDP_PROBE_OTHER: errno */
+	struct sockaddr_storage from; /* UDP_PROBE_OTHER: the sender; AF_UNSPEC: this host */
 };
 
-/* The smallest IP datagram that a probe to an address of that family can be. Any thread. */
+/* Returns the size of the smallest IP datagram of a probe in this address family. Any thread. */
 unsigned int udp_probe_size_min(int family);
 
 /*
- * Makes a probe to the host, whatever port its address has, from a source address or, NULL, from
- * any. Returns 0, or -errno of socket(2), bind(2) or connect(2), such as -ENETUNREACH. The caller
- * closes it in either case. One thread.
+ * Opens a probe to the host, ignoring the port of its address, from a source address, or from any
+ * if source is NULL. Returns 0, or -errno of socket(2), bind(2) or connect(2), for example
+ * -ENETUNREACH. The caller closes the probe in either case. One thread.
  */
 int udp_probe_open(
 	struct udp_probe *probe, const struct sockaddr *host, const struct sockaddr *source);
 
 /*
- * Sends it as an IP datagram of that many bytes, headers included. Returns 0, or -errno of send(2):
- * -EMSGSIZE if it is larger than the MTU of this host's interface.
+ * Sends an IP datagram of this size in bytes, headers included. Returns 0, or -errno of send(2):
+ * -EMSGSIZE if it exceeds the MTU of the outgoing interface.
  */
 int udp_probe_send(struct udp_probe *probe, unsigned int size);
 
-/* Reads what has come back, without waiting, and returns the result; poll(2) its fd for POLLIN. */
+/* Reads pending replies without blocking and returns the result; poll(2) the fd for POLLIN. */
 enum udp_probe_result udp_probe_read(struct udp_probe *probe);
 
-/* The path MTU that the kernel assumes, 0 if unknown. IP_MTU, IPV6_MTU. */
+/* Returns the path MTU that the kernel assumes, 0 if unknown. IP_MTU, IPV6_MTU. */
 unsigned int udp_probe_path_mtu(const struct udp_probe *probe);
 
 void udp_probe_close(struct udp_probe *probe);
 
 /*
- * Classifies an error that came back for a probe to that host, by its sender: only the host itself
- * can prove that the probe has arrived. Any thread.
+ * Classifies an error received for a probe to this host by its sender: only the host itself can
+ * prove that the probe arrived. Any thread.
  */
 enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
 	const struct sockaddr *from, const struct sockaddr *host);

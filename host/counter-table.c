@@ -1,8 +1,8 @@
 /*
- * The counters that point to a fault, by driver, as the sources of Linux name them
- * (drivers/infiniband). A name that several drivers use stands at the first of them and means the
- * same in all. Counters that also increase when all is well, such as the flushes of a closing queue
- * pair, are left out. Constant data.
+ * Counters that indicate a fault, by driver, named as in the Linux sources (drivers/infiniband). A
+ * name used by several drivers is listed under the first and means the same in all. Counters that
+ * also increase on a healthy link, such as flushes when a queue pair closes, are omitted. Constant
+ * data.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static const struct counter_row rows[] = {
 	{COUNTER_RNR, "rq_num_rnr sq_num_rnr sq_num_rree"},
 	{COUNTER_ERROR, "rq_num_rae sq_num_rae rq_num_rire sq_num_rire sq_num_roe rq_num_lle"},
 
-	/* hw/bnxt_re/hw_counters.c; newer versions have some of mlx5's names */
+	/* hw/bnxt_re/hw_counters.c; newer versions use some of mlx5's names */
 	{COUNTER_RETRANSMISSION, "to_retransmits max_retry_exceeded"},
 	{COUNTER_DUPLICATE, "dup_req"},
 	{COUNTER_OUT_OF_ORDER, "missing_resp oos_drop_count seq_err_naks_rcvd"},
@@ -50,7 +50,7 @@ static const struct counter_row rows[] = {
 		"local_protection_err res_length_mismatch res_rx_invalid_rkey res_rx_no_perm "
 		"res_rx_range_err res_tx_invalid_rkey res_tx_no_perm res_tx_range_err"},
 
-	/* hw/irdma/verbs.c; blanks as "_". iWARP retransmits TCP segments. */
+	/* hw/irdma/verbs.c; spaces replaced by "_". iWARP retransmits TCP segments. */
 	{COUNTER_RETRANSMISSION, "tcpRetransSegs RetransSegs RTO"},
 	{COUNTER_OUT_OF_ORDER, "Rcvd_Out_of_order_packets Nak_Sequence_Error "
 			       "Nak_Sequence_Error_Implied"},
@@ -80,9 +80,8 @@ static const struct counter_row rows[] = {
 	{COUNTER_ERROR, "responder_rem_access_error"},
 
 	/*
-	 * A port's own counters: Documentation/ABI/stable/sysfs-class-infiniband. port_xmit_wait is
-	 * a time in ticks of the device, VL15 carries management packets, a constraint is a filter
-	 * or partition.
+	 * Port counters: Documentation/ABI/stable/sysfs-class-infiniband. port_xmit_wait is a time
+	 * in device ticks, VL15 carries management packets, a constraint is a filter or partition.
 	 */
 	{COUNTER_CONGESTION, "port_xmit_discards port_xmit_wait VL15_dropped"},
 	{COUNTER_LINK, "symbol_error link_error_recovery port_rcv_errors "

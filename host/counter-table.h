@@ -1,37 +1,36 @@
 /*
- * What the counters of each driver point to. A new driver's counters are rows in counter-table.c.
+ * Classifies the counters of each driver. To support another driver, add rows to counter-table.c.
  */
 #ifndef HOST_COUNTER_TABLE_H
 #define HOST_COUNTER_TABLE_H
 
 #include <stddef.h>
 
-/* What an increase points to. */
+/* What an increase indicates. */
 enum counter_class {
-	COUNTER_RETRANSMISSION, /* packets were sent again, or not acknowledged in time */
-	COUNTER_DUPLICATE,      /* packets arrived twice: sent again though the first had arrived */
-	COUNTER_OUT_OF_ORDER,   /* packets were missing or overtaken */
-	COUNTER_RNR,            /* receiver not ready: it had no receive posted */
-	COUNTER_CONGESTION,     /* the network or a port was full */
-	COUNTER_LINK,           /* the link went down, or damaged packets */
+	COUNTER_RETRANSMISSION, /* packets retransmitted, or not acknowledged in time */
+	COUNTER_DUPLICATE,      /* packets retransmitted although the first copy arrived */
+	COUNTER_OUT_OF_ORDER,   /* packets missing or reordered */
+	COUNTER_RNR,            /* receiver not ready: no receive posted */
+	COUNTER_CONGESTION,     /* the network or a port was congested */
+	COUNTER_LINK,           /* the link went down or corrupted packets */
 	COUNTER_ERROR,          /* work requests failed */
-	COUNTER_OTHER,          /* traffic, and counters that the table does not have */
+	COUNTER_OTHER,          /* traffic, and counters that the table does not list */
 	COUNTER_CLASSES,
 };
 
 /*
- * The class of the counter of that name. mlx5's counters of a virtual port count as those without
- * "vport_". Any thread.
+ * Returns the class of a counter. A "vport_" prefix (mlx5, virtual ports) is ignored. Any thread.
  */
 enum counter_class counter_class(const char *name);
 
-/* The counters of one driver that are of the same class. */
+/* The counters of one driver that belong to one class. */
 struct counter_row {
 	enum counter_class class;
-	const char *names; /* separated by blanks */
+	const char *names; /* separated by spaces */
 };
 
-/* The row of the table at this index, NULL past its end; for tests. */
+/* Returns the row at this index, NULL past the end of the table; for tests. */
 const struct counter_row *counter_row(size_t index);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * The counters of a device's port: read, compared, shown, and sent to the peer as lines of text. A
- * list is the caller's, of fixed size and sorted by name. What the counters point to:
- * host/counter-table.c.
+ * Port counters: reads, compares, formats, encodes and decodes them. The caller owns each list,
+ * which has a fixed size and is sorted by name. host/counter-table.c classifies the counters.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,8 +20,8 @@
 #define VALUE_SIZE 24
 
 /*
- * Copies a name of that length, which a blank or a terminator ends. Returns false if it is not
- * valid.
+ * Copies a name of this length. Returns false if it is not valid. The name must be followed by a
+ * space or a terminator.
  */
 static bool copy_name(char to[COUNTER_NAME_SIZE], const char *name, size_t length)
 {
@@ -52,7 +51,8 @@ static bool is_fault(const char *name)
 }
 
 /*
- * Adds the counter in a file, unless the list is full, has it already, or the file holds no number.
+ * Adds the counter in a file, unless the list is full, the name is invalid or already listed, or
+ * the file does not contain a number.
  */
 static void read_counter(
 	const char *root, const char *folder, const char *file, struct counters *counters)
@@ -88,7 +88,7 @@ static void read_folder(const char *root, const char *folder, struct counters *c
 int counters_read(
 	const char *root, const char *device, unsigned int port, struct counters *counters)
 {
-	/* The first of two counters of one name counts: the one that the driver names. */
+	/* If two counters have the same name, the first is used: the driver's own. */
 	static const char *const folders[] = {"hw_counters", "counters"};
 	char folder[512];
 	struct dirent **entries;
@@ -132,7 +132,7 @@ void counters_difference(
 	*difference = result;
 }
 
-/* Adds up the counters of a class, at most to UINT64_MAX. Returns false if there are none. */
+/* Sums the counters of a class, saturating at UINT64_MAX. Returns false if there are none. */
 static bool add_up(const struct counters *counters, enum counter_class class, uint64_t *total)
 {
 	bool found = false;
@@ -176,12 +176,10 @@ void counters_describe(const struct counters *difference, char *text, size_t siz
 	}
 	if (*text == '\0')
 		text_append(text, size, "%s",
-			counters_include_faults(difference)
-				? "no errors"
-				: "nothing, the device has no counters of errors");
+			counters_include_faults(difference) ? "no errors" : "no error counters");
 }
 
-/* The members of a document. */
+/* JSON keys of the classes. */
 static const char *const class_keys[COUNTER_OTHER] = {
 	[COUNTER_RETRANSMISSION] = "retransmissions",
 	[COUNTER_DUPLICATE] = "duplicates",
@@ -225,7 +223,7 @@ struct json_object *counters_of_both_json(const struct counters *here, const str
 	return document_filled(object);
 }
 
-/* Appends the counters of faults, or the others, as far as they fit. Returns the length. */
+/* Appends either the fault counters or the others, as far as they fit. Returns the new length. */
 static size_t encode_some(
 	const struct counters *counters, bool faults, char *text, size_t used, size_t size)
 {
@@ -253,8 +251,8 @@ size_t counters_encode(const struct counters *counters, char *text, size_t size)
 }
 
 /*
- * Adds the counter of a line without its end. Returns false if the line has none, the list has it
- * already, or the list is full.
+ * Adds the counter of one line without line end. Returns false if the line is malformed, the
+ * counter is already listed, or the list is full.
  */
 static bool decode_line(const char *line, size_t length, struct counters *counters)
 {

@@ -1,6 +1,6 @@
 /*
- * The addresses of RDMA devices, from an inventory that is taken for each question and freed with
- * its answer; and the interface that the kernel's routes lead through.
+ * Maps RDMA devices to addresses, and addresses to interfaces by the kernel's routes. Each call
+ * takes its own inventory and frees it.
  */
 #include <ifaddrs.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "host/inventory.h"
 
 /*
- * How much an address is wanted: IPv4 before IPv6 before IPv6 link-local; 0 if of another family.
+ * Returns the preference of an address: IPv4, then IPv6, then link-local IPv6; 0 for another
+ * family.
  */
 static int preference(const struct inventory_address *address, int family)
 {
@@ -24,7 +25,7 @@ static int preference(const struct inventory_address *address, int family)
 	return address->link_local ? 1 : 2;
 }
 
-/* Takes the interface's most wanted address over if it is wanted more than the one before. */
+/* Updates *address and *best if the interface has a more preferred address. */
 static void prefer(const struct inventory_interface *interface, int family, int *best,
 	struct sockaddr_storage *address)
 {
@@ -68,7 +69,7 @@ void device_address_interface(const struct sockaddr *address, char *name, size_t
 	*name = '\0';
 	if (probe < 0)
 		return;
-	/* Connecting a UDP socket only asks the routing table; no packet leaves. */
+	/* Connecting a UDP socket only consults the routing table; no packet is sent. */
 	if (connect(probe, address, address_length(address)) == 0 &&
 		getsockname(probe, (struct sockaddr *)&source, &length) == 0 &&
 		getifaddrs(&addresses) == 0) {
@@ -80,7 +81,7 @@ void device_address_interface(const struct sockaddr *address, char *name, size_t
 	close(probe);
 }
 
-/* Lists the interface's addresses that peers on other links can use. */
+/* Appends the interface's addresses, except link-local ones. */
 static void list_interface(const struct inventory_device *device,
 	const struct inventory_interface *interface, char *list, size_t size)
 {
@@ -111,7 +112,7 @@ static void list_device(const struct inventory_device *device, char *list, size_
 	}
 }
 
-/* Lists the addresses of all devices into a text that is "". */
+/* Appends the addresses of all devices to list, which must be "". */
 static void list_addresses(const char *root, char *list, size_t size)
 {
 	struct inventory inventory;
@@ -135,8 +136,7 @@ void device_address_evidence(const char *root, const char *source, const struct 
 		snprintf(text, size, "--source %s", source);
 	} else {
 		device_address_interface(address, interface, sizeof(interface));
-		snprintf(text, size, "the route leaves through %s",
-			*interface ? interface : "no interface");
+		snprintf(text, size, "the route uses %s", *interface ? interface : "no interface");
 	}
 	text_append(text, size, "; RDMA addresses of this host: ");
 	used = strlen(text);

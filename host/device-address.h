@@ -1,6 +1,4 @@
-/*
- * Which addresses of this host belong to which RDMA device. `root`: see host/sysfs.h. Any thread.
- */
+/* Maps addresses of this host to RDMA devices. `root`: see host/sysfs.h. Any thread. */
 #ifndef HOST_DEVICE_ADDRESS_H
 #define HOST_DEVICE_ADDRESS_H
 
@@ -10,23 +8,23 @@
 #include "base/failure.h"
 
 /*
- * Finds an address of the RDMA device's network interfaces, of family AF_INET, AF_INET6 or, either,
- * AF_UNSPEC (IPv4 first, IPv6 link-local last). Returns HOST_READY and the address with port 0, or
- * HOST_NO_SUCH_DEVICE or HOST_NO_DEVICE_ADDRESS.
+ * Finds an address of the RDMA device's network interfaces: of family AF_INET or AF_INET6, or of
+ * either for AF_UNSPEC (IPv4 first, link-local IPv6 last). Returns HOST_READY and the address with
+ * port 0, or HOST_NO_SUCH_DEVICE or HOST_NO_DEVICE_ADDRESS.
  */
 enum readiness device_address_find(
 	const char *root, const char *device, int family, struct sockaddr_storage *address);
 
 /*
- * Writes the name of the network interface that has the address from which the kernel would send to
- * this one, "" if there is none. Sends nothing.
+ * Writes the name of the network interface that has the source address the kernel would use for
+ * this destination, "" if there is none. Sends nothing.
  */
 void device_address_interface(const struct sockaddr *address, char *name, size_t size);
 
 /*
- * Writes what may explain that no RDMA device leads to the address, cut at size: the --source or,
- * if that is NULL, the interface of the route; and which addresses belong to RDMA devices, as in
- * "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)".
+ * Writes evidence for the error that no RDMA device leads to the address, truncated to size:
+ * --source or, if that is NULL, the interface of the route; and the addresses of all RDMA devices,
+ * as in "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)".
  */
 void device_address_evidence(const char *root, const char *source, const struct sockaddr *address,
 	char *text, size_t size);

@@ -1,6 +1,6 @@
 /*
- * The facts of one end of a connection: a list of names and values, its encoding as lines of text,
- * and the comparison of two ends. A list is the caller's, of fixed size.
+ * The facts of one end of a connection: a list of names and values, its text encoding, and the
+ * comparison of two ends. The caller owns each list, which has a fixed size.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 static const char *const common[] = {"version", "protocol", "link layer", "rate", "rdma mtu",
 	"interface mtu", "gid type", "reads answered"};
 
-/* Facts that are numbers in a document; `megabits` is that of the rate. */
+/* Facts that are numbers in a JSON document; `megabits` is derived from the rate. */
 static const char *const numbers[] = {"port", "rdma mtu", "interface mtu", "reads answered",
 	"reads asked", "max size", "megabits", "numa node", "thread numa node"};
 
@@ -55,7 +55,7 @@ size_t facts_encode(const struct facts *facts, char *text, size_t size)
 		const struct fact *fact = &facts->facts[i];
 		size_t more = strlen(fact->name) + strlen(": \n") + strlen(fact->value);
 
-		/* One byte is for the terminator of snprintf(). */
+		/* One byte is reserved for the terminator of snprintf(). */
 		if (used + more >= size)
 			break;
 		snprintf(text + used, size - used, "%s: %s\n", fact->name, fact->value);
@@ -69,7 +69,7 @@ int facts_decode(struct facts *facts, const char *text, size_t size)
 	const char *rest = text, *end = text + size;
 
 	facts->count = 0;
-	/* A zero byte would end a name or a value early. */
+	/* A NUL byte would truncate a name or value. */
 	if (memchr(text, '\0', size))
 		return -EPROTO;
 	while (rest < end) {
@@ -111,7 +111,7 @@ struct json_object *facts_json(const struct facts *facts)
 		snprintf(key, sizeof(key), "%s", fact->name);
 		for (char *blank = key; (blank = strchr(blank, ' '));)
 			*blank = '_';
-		/* A peer may send anything in place of a number. */
+		/* The peer is not trusted: the value may not be a number. */
 		if (is_one_of(fact->name, numbers, COUNT(numbers)))
 			document_add_number_if(object, key, known, number);
 		else
@@ -122,7 +122,10 @@ struct json_object *facts_json(const struct facts *facts)
 	return document_filled(object);
 }
 
-/* The name at this index: all of ours, then those that only theirs have. NULL at the end. */
+/*
+ * Returns the name at this index: first the local facts, then those that only the peer has. NULL at
+ * the end.
+ */
 static const char *name_at(const struct facts *ours, const struct facts *theirs, unsigned int index)
 {
 	if (index < ours->count)

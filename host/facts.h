@@ -24,37 +24,37 @@ struct facts {
 };
 
 /*
- * Adds a fact, cut to its sizes; bytes that are not printable become '?'. Further facts than
- * FACTS_MAX are left out.
+ * Adds a fact, truncated to the array sizes; non-printable bytes become '?'. Facts beyond FACTS_MAX
+ * are dropped.
  */
 void facts_add(struct facts *facts, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The value of the fact of that name, NULL if there is none. */
+/* Returns the value of the named fact, NULL if there is none. */
 const char *facts_value(const struct facts *facts, const char *name);
 
 /*
- * Writes a line "name: value" of each fact, as many as fit. Returns their size without the
+ * Writes a line "name: value" for each fact, as many as fit. Returns the length without the
  * terminator.
  */
 size_t facts_encode(const struct facts *facts, char *text, size_t size);
 
 /*
- * Reads the lines of an untrusted peer. Returns 0, or -EPROTO if a line has no name, if there are
- * more than FACTS_MAX, or if they hold a zero byte.
+ * Decodes the lines of an untrusted peer. Returns 0, or -EPROTO if a line has no name, there are
+ * more than FACTS_MAX lines, or the text contains a NUL byte.
  */
 int facts_decode(struct facts *facts, const char *text, size_t size);
 
 /*
- * An object with a member of each fact, blanks in names as '_'. Numeric facts become numbers, or
- * null if they are none; a rate adds its `megabits` per second. NULL: no memory.
+ * Returns an object with one member per fact; spaces in names become '_'. Numeric facts become
+ * numbers, or null if malformed; a rate adds `megabits` per second. NULL: out of memory.
  */
 struct json_object *facts_json(const struct facts *facts);
 
 /*
- * The name at this index, from 0, of both lists, ours first. Returns NULL at the end. *our_value
- * and *their_value are the values or NULL; *differ is true if both are known, should be equal, and
- * are not.
+ * Iterates over the names of both lists, local facts first. Returns the name at this index, from 0,
+ * or NULL at the end. *our_value and *their_value are the values or NULL; *differ is true if both
+ * are known, should be equal, and are not.
  */
 const char *facts_compare(const struct facts *ours, const struct facts *theirs, unsigned int index,
 	const char **our_value, const char **their_value, bool *differ);

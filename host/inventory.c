@@ -1,7 +1,7 @@
 /*
- * Reads an inventory from the top down: the host, its devices, their ports, and of each port the
- * GIDs and the network interfaces with their addresses. A list is made when its folder is listed
- * and belongs to the struct above it; inventory_free() also takes one that is half read.
+ * Reads an inventory top down: the host, its devices, their ports, and for each port the GIDs and
+ * the network interfaces with their addresses. Each list is allocated when its directory is read
+ * and belongs to the enclosing struct; inventory_free() accepts a partially read inventory.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,17 +17,20 @@
 #define DEVICES "/sys/class/infiniband"
 #define VERBS   "/sys/class/infiniband_verbs"
 
-/* CapEff stands in the first two KiB of /proc/self/status. */
+/* The CapEff line is within the first two KiB of /proc/self/status. */
 #define STATUS_SIZE 8192
 
-/* Where an inventory is read from. */
+/* The source of an inventory. */
 struct origin {
 	const char *root;
 	const char *device;              /* the only one to read; NULL: all */
-	const struct ifaddrs *addresses; /* of network interfaces */
+	const struct ifaddrs *addresses; /* of the network interfaces */
 };
 
-/* The list with one more element, of zeros. NULL: no memory, and the list is as it was. */
+/*
+ * Enlarges the list by one zeroed element. Returns NULL if out of memory and leaves the list
+ * unchanged.
+ */
 static void *enlarge(void *list, size_t count, size_t size)
 {
 	char *larger = reallocarray(list, count + 1, size);
@@ -37,7 +40,7 @@ static void *enlarge(void *list, size_t count, size_t size)
 	return larger;
 }
 
-/* Copies the text if it fits. Returns false if it does not. */
+/* Copies the text if it fits. Returns false otherwise. */
 static bool copy(char *to, size_t size, const char *text)
 {
 	size_t length = strlen(text);
@@ -65,7 +68,7 @@ static int add_address(struct inventory_interface *interface, const struct socka
 	return 0;
 }
 
-/* True if this is the name of the interface, "eth0", or a label of an address of it, "eth0:1". */
+/* True if name is the interface's name, "eth0", or a label of one of its addresses, "eth0:1". */
 static bool names_interface(const char *name, const char *interface)
 {
 	size_t length = strlen(interface);
@@ -85,7 +88,7 @@ static int read_addresses(const struct origin *origin, struct inventory_interfac
 	return error;
 }
 
-/* A number of 32 bits, 0 if it cannot be read. */
+/* Returns a 32-bit number, 0 if it cannot be read. */
 static unsigned int read_number(const char *folder, const char *file)
 {
 	uint64_t number;
@@ -95,7 +98,7 @@ static unsigned int read_number(const char *folder, const char *file)
 		       : (unsigned int)number;
 }
 
-/* Adds a network interface to the port, unless the port has it or the name is not valid. */
+/* Adds a network interface to the port, unless it is already listed or its name is invalid. */
 static int add_interface(const struct origin *origin, struct inventory_port *port, const char *name)
 {
 	struct inventory_interface *larger;
@@ -116,7 +119,7 @@ static int add_interface(const struct origin *origin, struct inventory_port *por
 	return read_addresses(origin, larger);
 }
 
-/* Reads an entry of the GID table and its network interface. Entries of zeros are left out. */
+/* Reads a GID table entry and its network interface. Skips empty entries. */
 static int read_gid(const struct origin *origin, const char *folder, unsigned int index,
 	struct inventory_port *port)
 {
@@ -136,7 +139,9 @@ static int read_gid(const struct origin *origin, const char *folder, unsigned in
 	return add_interface(origin, port, gid->interface);
 }
 
-/* The number that a port or a GID has for a name. Returns false if the name is none. */
+/*
+ * Parses the number in the name of a port or GID entry. Returns false if the name is not a number.
+ */
 static bool name_number(const char *name, unsigned int *number)
 {
 	uint64_t value;
@@ -147,7 +152,7 @@ static bool name_number(const char *name, unsigned int *number)
 	return true;
 }
 
-/* A list for as many elements as the folder has entries, of zeros. NULL: no memory. */
+/* Returns a zeroed list with one element per directory entry, or NULL if out of memory. */
 static void *make_list(int entries, size_t size)
 {
 	return calloc(entries > 0 ? (size_t)entries : 1, size);
@@ -171,8 +176,9 @@ static int read_gids(const struct origin *origin, const char *folder, struct inv
 }
 
 /*
- * Adds the network interfaces of the same adapter: those of InfiniBand and iWARP, which no GID
- * names. Where the device has several ports, the interface's dev_port, from 0, is its port.
+ * Adds the network interfaces of the same adapter, needed for InfiniBand and iWARP, whose GIDs do
+ * not name one. On a device with several ports, the interface's dev_port, counted from 0, selects
+ * the port.
  */
 static int read_siblings(
 	const struct origin *origin, const char *device, bool several, struct inventory_port *port)
@@ -194,7 +200,7 @@ static int read_siblings(
 	return error;
 }
 
-/* Reads the name in "4: ACTIVE": sysfs puts the number of a state before it. */
+/* Reads the name from "4: ACTIVE": sysfs prefixes a state with its number. */
 static void read_state(const char *folder, const char *file, char *text, size_t size)
 {
 	size_t digits;
@@ -218,7 +224,7 @@ uint64_t inventory_megabits(const char *text)
 	return strncmp(text, " Gb/sec", 7) == 0 ? whole * 1000 + tenth * 100 : 0;
 }
 
-/* Reads a port of the device in this folder. */
+/* Reads a port of the device in this directory. */
 static int read_port(const struct origin *origin, const char *device, const char *parent,
 	bool several, struct inventory_port *port)
 {
@@ -263,7 +269,7 @@ static int read_ports(
 	return error;
 }
 
-/* Finds the file through which programs reach the device. */
+/* Finds the character device of the RDMA device. */
 static void read_uverbs(const char *root, struct inventory_device *device)
 {
 	struct dirent **entries;
@@ -290,7 +296,7 @@ static int read_device(const struct origin *origin, struct inventory_device *dev
 	sysfs_line(folder, device->description, sizeof(device->description), "/node_desc");
 	sysfs_line(folder, device->firmware, sizeof(device->firmware), "/fw_ver");
 	sysfs_line(folder, device->parent, sizeof(device->parent), "/parent");
-	/* Only soft-RoCE has a parent, whose driver is another one. */
+	/* Only soft-RoCE has a parent, whose driver is that of the network interface. */
 	if (device->parent[0])
 		strcpy(device->driver, "rdma_rxe");
 	else
@@ -313,7 +319,7 @@ static int read_devices(const struct origin *origin, struct inventory *inventory
 
 		if (origin->device && strcmp(origin->device, entries[i]->d_name) != 0)
 			continue;
-		/* The kernel gives no longer names: IB_DEVICE_NAME_MAX. */
+		/* The kernel does not allow longer names: IB_DEVICE_NAME_MAX. */
 		if (copy(device->name, sizeof(device->name), entries[i]->d_name)) {
 			inventory->device_count++;
 			error = read_device(origin, device);
@@ -323,7 +329,7 @@ static int read_devices(const struct origin *origin, struct inventory *inventory
 	return error;
 }
 
-/* True if the folder exists. */
+/* True if the directory exists. */
 static bool has_folder(const char *root, const char *path)
 {
 	struct dirent **entries;

@@ -1,5 +1,6 @@
 /*
- * The speed of a link from the facts of its two ends: rate, bus, link layer, MTU. Pure functions.
+ * Computes the speed of a link from the facts of its two ends: rate, bus, link layer, MTU. Pure
+ * functions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,10 @@
 #include "host/inventory.h"
 #include "host/link-speed.h"
 
-/* The part of the port's rate below which data is too slow. */
+/* Data slower than this fraction of the port's rate is too slow. */
 #define GOOD_PART 0.5
 
-/* Software RDMA is as fast as the processors; the rate of its port is made up. */
+/* Software RDMA is limited by the CPU; the rate of its port is fictitious. */
 static bool is_software(const struct facts *facts)
 {
 	const char *driver = facts_value(facts, "driver");
@@ -19,7 +20,7 @@ static bool is_software(const struct facts *facts)
 	return driver && (strcmp(driver, "rdma_rxe") == 0 || strcmp(driver, "siw") == 0);
 }
 
-/* MB/s of the slower port, 0 if one is unknown. */
+/* Returns the MB/s of the slower port, 0 if either is unknown. */
 static double port_rate(const struct facts *ours, const struct facts *theirs)
 {
 	double here = (double)inventory_megabits(facts_value(ours, "rate")) / 8;
@@ -34,19 +35,19 @@ double link_speed_of_bus(const char *bus)
 	unsigned int lanes;
 
 	/*
-	 * sysfs-bus-pci: current_link_speed, in newer kernels with "PCIe", and current_link_width.
+	 * sysfs-bus-pci: current_link_speed, with "PCIe" on newer kernels, and current_link_width.
 	 */
 	if (!bus || (sscanf(bus, "%lf GT/s PCIe x%u", &transfers, &lanes) != 2 &&
 			    sscanf(bus, "%lf GT/s x%u", &transfers, &lanes) != 2))
 		return 0;
-	/* PCI Express encodes 8 bits as 10 up to 5 GT/s, and 128 as 130 above. */
+	/* PCI Express encodes 8 bits as 10 up to 5 GT/s, and 128 bits as 130 above. */
 	return transfers * 1000 / 8 * lanes * (transfers > 5 ? 128.0 / 130 : 8.0 / 10);
 }
 
 /*
- * Bytes of headers for each packet. RoCE v2: preamble, gap, header and check of Ethernet (38), IPv4
- * (20), UDP (8), BTH (12), ICRC (4). InfiniBand: LRH (8), BTH (12), ICRC (4), VCRC (2), and a
- * delimiter at each end. InfiniBand specification, volume 1, chapters 5 and 9; its annex A17.
+ * Header bytes per packet. RoCE v2: Ethernet preamble, gap, header and FCS (38), IPv4 (20), UDP
+ * (8), BTH (12), ICRC (4). InfiniBand: LRH (8), BTH (12), ICRC (4), VCRC (2), and a delimiter at
+ * each end. InfiniBand specification, volume 1, chapters 5 and 9; its annex A17.
  */
 #define HEADERS_ETHERNET   82
 #define HEADERS_INFINIBAND 28
@@ -58,7 +59,7 @@ static double mtu_of(const struct facts *facts)
 	return mtu ? strtod(mtu, NULL) : 0;
 }
 
-/* The first three rates of InfiniBand are those of the wire, where 10 bits carry 8. */
+/* SDR, DDR and QDR report the signalling rate, with 8b/10b encoding. */
 static bool is_encoded(const struct facts *facts)
 {
 	const char *rate = facts_value(facts, "rate");
@@ -79,7 +80,7 @@ double link_speed_of_data(const struct facts *ours, const struct facts *theirs)
 	return port_rate(ours, theirs) * 1e6 * encoding * data / (data + headers);
 }
 
-/* True if the bus of that end is known to carry less than the link. */
+/* True if the bus of this end is known to be slower than the link. */
 static bool bus_is_slow(const struct facts *facts, double rate)
 {
 	double carried = link_speed_of_bus(facts_value(facts, "bus"));
@@ -100,22 +101,21 @@ bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, do
 	double rate = port_rate(ours, theirs), least = there < back ? there : back;
 	char rates[80];
 
-	snprintf(rates, sizeof(rates), "%.1f MB/s there, %.1f MB/s back", there, back);
+	snprintf(rates, sizeof(rates), "%.1f MB/s to the server, %.1f MB/s from it", there, back);
 	if (is_software(ours) || is_software(theirs)) {
-		snprintf(text, size,
-			"%s (RDMA in software: the processors set the speed, not the link)", rates);
+		snprintf(text, size, "%s (software RDMA: limited by the CPU, not the link)", rates);
 		return true;
 	}
 	if (rate == 0) {
-		snprintf(text, size, "%s (what the link promises is not known)", rates);
+		snprintf(text, size, "%s (link rate unknown)", rates);
 		return true;
 	}
 	if (least >= rate * GOOD_PART) {
-		snprintf(text, size, "%s of %.0f MB/s that the link promises", rates, rate);
+		snprintf(text, size, "%s; link rate %.0f MB/s", rates, rate);
 		return true;
 	}
 	*why = bus_is_slow(ours, rate) || bus_is_slow(theirs, rate) ? IMPAIRED_BUS : IMPAIRED_SPEED;
-	snprintf(text, size, "%s; the link promises %.0f MB/s; the bus is %s here, %s there", rates,
-		rate, bus(ours), bus(theirs));
+	snprintf(text, size, "%s; link rate %.0f MB/s; bus: local %s, remote %s", rates, rate,
+		bus(ours), bus(theirs));
 	return false;
 }

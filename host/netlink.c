@@ -1,8 +1,8 @@
 /*
- * What the kernel knows of routes, interfaces and neighbours. libnl-3 sends each request and
- * receives the reply, libnl-route-3 parses it, and this file copies what we need out of the parsed
- * object. A request has a socket of its own, which ends with the call; nothing is kept, so any
- * thread may call.
+ * Queries the kernel for routes, interfaces and neighbours. libnl-3 sends each request and receives
+ * the reply, libnl-route-3 parses it, and this file copies the required fields from the parsed
+ * object. Each request uses its own socket, closed before the call returns; no state is kept, so
+ * any thread may call.
  */
 #include <errno.h>
 #include <linux/neighbour.h>
@@ -20,13 +20,13 @@
 #include "base/text.h"
 #include "host/netlink.h"
 
-/* The kernel replies before sendmsg(2) returns. Should one not do so, this ends the wait. */
+/* The kernel replies before sendmsg(2) returns. This limits the wait if it does not. */
 #define REPLY_SECONDS 1
 
 struct reply {
 	uint16_t type;            /* expected: RTM_NEWROUTE, ... */
-	int error;                /* -errno of a request that the kernel refuses, or 0 */
-	struct nl_object *object; /* referenced; NULL: none */
+	int error;                /* -errno of a request that the kernel rejects, or 0 */
+	struct nl_object *object; /* holds a reference; NULL: none */
 };
 
 static void keep_object(struct nl_object *object, void *context)
@@ -48,7 +48,7 @@ static int take_message(struct nl_msg *message, void *context)
 	return NL_OK;
 }
 
-/* libnl's own error codes would not distinguish -ENETUNREACH from -EHOSTUNREACH. */
+/* libnl's error codes do not distinguish -ENETUNREACH from -EHOSTUNREACH. */
 static int take_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *context)
 {
 	struct reply *reply = context;
@@ -72,8 +72,8 @@ static int exchange_messages(struct nl_sock *socket, struct nl_msg *request)
 }
 
 /*
- * Sends the request, which it frees and which may be NULL for lack of memory, and receives the
- * reply of that type. Returns 0 and an object that the caller puts, or -errno.
+ * Sends the request and receives the reply of this type. Frees the request, which may be NULL if
+ * out of memory. Returns 0 and an object that the caller releases with nl_object_put(), or -errno.
  */
 static int request_reply(struct nl_msg *request, uint16_t type, struct nl_object **object)
 {
@@ -82,7 +82,7 @@ static int request_reply(struct nl_msg *request, uint16_t type, struct nl_object
 
 	errno = ENOMEM;
 	if (socket && request) {
-		/* Stays 0 if a message arrives that is no reply. */
+		/* Remains 0 if a message arrives that is not a reply. */
 		errno = 0;
 		nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, take_message, &reply);
 		nl_socket_modify_err_cb(socket, NL_CB_CUSTOM, take_error, &reply);
@@ -96,18 +96,18 @@ static int request_reply(struct nl_msg *request, uint16_t type, struct nl_object
 	return reply.error;
 }
 
-/* A request with its header. NULL: no memory. */
+/* Returns a request with its header, or NULL if out of memory. */
 static struct nl_msg *make_request(int type, void *header, size_t size)
 {
 	struct nl_msg *request = nlmsg_alloc_simple(type, 0);
 
-	/* A message has the size of a page, which no request of ours fills. */
+	/* A message is one page long, more than any of these requests needs. */
 	if (request)
 		nlmsg_append(request, header, size, NLMSG_ALIGNTO);
 	return request;
 }
 
-/* 0 for other families than IPv4 and IPv6. */
+/* Returns 0 for families other than IPv4 and IPv6. */
 static unsigned char address_bits(const struct sockaddr *address)
 {
 	switch (address->sa_family) {
@@ -130,7 +130,7 @@ static void put_address(struct nl_msg *request, int type, const struct sockaddr 
 		nla_put(request, type, address_bits(address) / 8, bytes);
 }
 
-/* Copies an address that may be NULL. A link-local one has a meaning only on its interface. */
+/* Copies an address, which may be NULL. A link-local address is valid only on its interface. */
 static void copy_address(
 	struct sockaddr_storage *to, const struct nl_addr *from, unsigned int interface)
 {
@@ -203,7 +203,10 @@ int netlink_find_link(unsigned int interface, struct netlink_link *link)
 	if (!error) {
 		found = (struct rtnl_link *)object;
 		snprintf(link->name, sizeof(link->name), "%s", rtnl_link_get_name(found));
-		/* A name may have any byte but '/', ':' and white space: safe for a terminal. */
+		/*
+		 * A name may contain any byte except '/', ':' and white space: make it safe for a
+		 * terminal.
+		 */
 		text_printable(link->name);
 		link->flags = rtnl_link_get_flags(found);
 		link->mtu = rtnl_link_get_mtu(found);

@@ -1,6 +1,6 @@
 /*
- * What the kernel knows of routes, interfaces and neighbours: rtnetlink(7), by libnl-route-3. The
- * functions send nothing to the network and return within a second. Any thread may call them.
+ * Queries the kernel for routes, interfaces and neighbours: rtnetlink(7), through libnl-route-3.
+ * The functions send nothing to the network and return within a second. Any thread.
  */
 #ifndef HOST_NETLINK_H
 #define HOST_NETLINK_H
@@ -9,20 +9,20 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Room for a link-layer address of MAX_ADDR_LEN bytes, as "52:54:00:12:34:56". */
+/* Space for a link-layer address of MAX_ADDR_LEN bytes, as "52:54:00:12:34:56". */
 #define NETLINK_HARDWARE_SIZE (3 * 32)
 
 /* A route to an address: RTM_NEWROUTE. */
 struct netlink_route {
 	uint8_t type;           /* RTN_UNICAST, RTN_LOCAL, RTN_BLACKHOLE, ...: rtnetlink(7) */
-	unsigned int interface; /* its index, 0 if there is none */
-	unsigned int mtu;       /* of the route, 0 if it is that of the interface */
+	unsigned int interface; /* interface index, 0: none */
+	unsigned int mtu;       /* of the route, 0: use the MTU of the interface */
 	struct sockaddr_storage source, gateway; /* AF_UNSPEC: none; port 0 */
 };
 
 /* A network interface: RTM_NEWLINK. */
 struct netlink_link {
-	char name[IF_NAMESIZE]; /* printable ASCII: other bytes are '?' */
+	char name[IF_NAMESIZE]; /* printable ASCII; other bytes are '?' */
 	unsigned int flags;     /* IFF_UP, IFF_NOARP, ...: netdevice(7) */
 	unsigned int mtu;       /* bytes of an IP datagram */
 	uint8_t state;          /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
@@ -35,19 +35,19 @@ struct netlink_neighbour {
 };
 
 /*
- * Each function returns 0, or -errno and a struct of zeros: -ETIMEDOUT if the kernel does not
- * reply, -EBADMSG if it replies something else, -ENOMEM, or the errno of socket(2).
+ * Each function returns 0, or -errno and a zeroed struct: -ETIMEDOUT if the kernel does not reply,
+ * -EBADMSG if the reply is of another type, -ENOMEM, or the errno of socket(2).
  */
 
 /*
- * Finds the route to an IPv4 or IPv6 address, from a source address or, NULL, from any. Returns
- * -ENETUNREACH without a route, -EINVAL for one of type blackhole, -EACCES for prohibit,
- * -EHOSTUNREACH for unreachable, -EAFNOSUPPORT for other families.
+ * Finds the route to an IPv4 or IPv6 address from a source address, or from any if source is NULL.
+ * Returns -ENETUNREACH if there is no route, -EINVAL for a blackhole route, -EACCES for a prohibit
+ * route, -EHOSTUNREACH for an unreachable route, -EAFNOSUPPORT for other families.
  */
 int netlink_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route);
 
-/* Finds an interface by its index. Returns -ENODEV if there is none. */
+/* Finds an interface by index. Returns -ENODEV if there is none. */
 int netlink_find_link(unsigned int interface, struct netlink_link *link);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * What keeps this host from using RDMA: the host first, then each device and port, then the
- * process. The conclusions follow from the inventory alone; nothing is kept between calls.
+ * Finds what prevents this host from using RDMA: checks the host first, then each device and port,
+ * then the process. The result depends on the inventory alone; no state is kept between calls.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "host/readiness.h"
 
-/* What one check found. */
+/* The result of one check. */
 struct finding {
 	enum readiness code;
 	char evidence[320];
@@ -18,7 +18,7 @@ struct finding {
 
 static const struct finding ready = {.code = HOST_READY};
 
-/* From the least usable port to the most usable one. */
+/* Codes in order from the least to the most usable port. */
 static const enum readiness order[] = {HOST_NO_SUCH_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
 	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL, HOST_READY};
 
@@ -45,7 +45,7 @@ static struct finding lacks(enum readiness code, const char *format, ...)
 	return finding;
 }
 
-/* Writes the names of all devices, separated by blanks. */
+/* Writes the names of all devices, separated by spaces. */
 static void list_devices(const struct inventory *inventory, char *names, size_t size)
 {
 	*names = '\0';
@@ -60,26 +60,26 @@ static struct finding check_host(const struct inventory *inventory)
 
 	if (inventory->device_count == 0)
 		return lacks(exclusive ? HOST_DEVICES_HIDDEN : HOST_NO_DEVICE,
-			"/sys/class/infiniband holds none%s",
-			exclusive ? "; netns_mode of ib_core is exclusive" : "");
+			"no entries in /sys/class/infiniband%s",
+			exclusive ? "; ib_core netns_mode is exclusive" : "");
 	if (inventory->rdma_cm == SYSFS_DENIED)
-		return lacks(HOST_NO_ACCESS, "no right to read and write /dev/infiniband/rdma_cm");
+		return lacks(HOST_NO_ACCESS, "no read/write permission on /dev/infiniband/rdma_cm");
 	if (inventory->rdma_cm == SYSFS_GRANTED)
 		return ready;
 	list_devices(inventory, names, sizeof(names));
-	return lacks(HOST_NO_RDMA_CM, "device %s is there, /dev/infiniband/rdma_cm is not", names);
+	return lacks(HOST_NO_RDMA_CM, "found %s, but /dev/infiniband/rdma_cm is missing", names);
 }
 
 static struct finding check_access(const struct inventory_device *device)
 {
 	if (!device->uverbs[0])
-		return lacks(HOST_NO_UVERBS, "/sys/class/infiniband_verbs does not name %s",
+		return lacks(HOST_NO_UVERBS, "no entry for %s in /sys/class/infiniband_verbs",
 			device->name);
 	if (device->access == SYSFS_MISSING)
-		return lacks(HOST_NO_UVERBS, "%s is there, /dev/infiniband/%s is not", device->name,
-			device->uverbs);
+		return lacks(HOST_NO_UVERBS, "found %s, but /dev/infiniband/%s is missing",
+			device->name, device->uverbs);
 	if (device->access == SYSFS_DENIED)
-		return lacks(HOST_NO_ACCESS, "no right to read and write /dev/infiniband/%s",
+		return lacks(HOST_NO_ACCESS, "no read/write permission on /dev/infiniband/%s",
 			device->uverbs);
 	return ready;
 }
@@ -97,20 +97,20 @@ static struct finding check_state(
 
 	if (strncmp(port->state, "ACTIVE", 6) == 0)
 		return ready;
-	/* The link is up, and waits for a subnet manager to assign an address. */
+	/* The link is up and waits for a subnet manager to assign an address. */
 	if (is_infiniband(port) && strcmp(port->state, "INIT") == 0)
-		return lacks(HOST_NO_SUBNET, "port %s/%u is INIT, its subnet manager's LID is %u",
+		return lacks(HOST_NO_SUBNET, "port %s/%u is INIT, subnet manager LID %u",
 			device->name, port->number, port->sm_lid);
 	if (port->interface_count)
 		snprintf(interface, sizeof(interface), ", network interface %s is %s", first->name,
-			first->state[0] ? first->state : "unknown");
+			first->state[0] ? first->state : "in an unknown state");
 	return lacks(HOST_PORT_DOWN, "port %s/%u is %s%s%s%s%s", device->name, port->number,
-		port->state[0] ? port->state : "in no known state",
+		port->state[0] ? port->state : "in an unknown state",
 		port->physical_state[0] ? " (" : "", port->physical_state,
 		port->physical_state[0] ? ")" : "", interface);
 }
 
-/* The first address of the port that is link-local, or that is not; NULL if there is none. */
+/* Returns the port's first address that is link-local, or that is not; NULL if there is none. */
 static const char *find_address(const struct inventory_port *port, bool link_local)
 {
 	for (size_t i = 0; i < port->interface_count; i++) {
@@ -123,7 +123,7 @@ static const char *find_address(const struct inventory_port *port, bool link_loc
 	return NULL;
 }
 
-/* RoCE reaches its peers by GIDs that are made of IP addresses. */
+/* RoCE addresses peers by GIDs that are derived from IP addresses. */
 static bool has_gid(const struct inventory_port *port)
 {
 	for (size_t i = 0; i < port->gid_count; i++)
@@ -139,14 +139,14 @@ static struct finding check_addresses(
 	const char *address = find_address(port, false), *local = find_address(port, true);
 
 	if (address && !iwarp && !is_infiniband(port) && !has_gid(port))
-		return lacks(HOST_NO_DEVICE_ADDRESS, "port %s/%u has no GID of its address %s",
+		return lacks(HOST_NO_DEVICE_ADDRESS, "port %s/%u has no GID for its address %s",
 			device->name, port->number, address);
 	/* Older kernels do not report the interface of an iWARP device. */
 	if (address || (iwarp && port->interface_count == 0))
 		return ready;
 	if (local)
-		return lacks(HOST_LINK_LOCAL, "port %s/%u has only %s", device->name, port->number,
-			local);
+		return lacks(HOST_LINK_LOCAL, "port %s/%u has only link-local address %s",
+			device->name, port->number, local);
 	if (port->interface_count)
 		return lacks(HOST_NO_DEVICE_ADDRESS,
 			"port %s/%u: network interface %s has no address", device->name,
@@ -163,7 +163,7 @@ static struct finding check_port(
 	return finding.code == HOST_READY ? check_addresses(device, port) : finding;
 }
 
-/* What the device's best port lacks. */
+/* Returns what the device's best port lacks. */
 static struct finding check_device(const struct inventory_device *device)
 {
 	struct finding best = check_access(device);
@@ -171,7 +171,7 @@ static struct finding check_device(const struct inventory_device *device)
 	if (best.code != HOST_READY)
 		return best;
 	if (device->port_count == 0)
-		return lacks(HOST_PORT_DOWN, "device %s has no port", device->name);
+		return lacks(HOST_PORT_DOWN, "device %s has no ports", device->name);
 	best = check_port(device, &device->ports[0]);
 	for (size_t i = 1; i < device->port_count; i++) {
 		struct finding finding = check_port(device, &device->ports[i]);
@@ -182,7 +182,7 @@ static struct finding check_device(const struct inventory_device *device)
 	return best;
 }
 
-/* What the best of the devices lacks, or the one of that name. */
+/* Returns what the best device, or the named one, lacks. */
 static struct finding check_devices(const struct inventory *inventory, const char *name)
 {
 	struct finding best = lacks(HOST_NO_SUCH_DEVICE, "--device %s", name ? name : "");

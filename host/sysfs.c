@@ -1,5 +1,6 @@
 /*
- * Files and folders of sysfs, /proc and /dev below a root folder. Nothing stays open between calls.
+ * Reads files and directories of sysfs, /proc and /dev below a root directory. Nothing stays open
+ * between calls; the caller owns all results.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 #include "host/sysfs.h"
 
-/* Longer than any number of 64 bits with its line end. */
+/* Longer than any 64-bit number with its line end. */
 #define NUMBER_SIZE 32
 
 static int make_path(char path[PATH_MAX], const char *root, const char *format, va_list arguments)
@@ -20,7 +21,7 @@ static int make_path(char path[PATH_MAX], const char *root, const char *format, 
 static int read_text(const char *root, char *text, size_t size, const char *format,
 	va_list arguments) __attribute__((format(printf, 4, 0)));
 
-/* Makes the path below root. Returns 0 or -ENAMETOOLONG. */
+/* Builds the path below root. Returns 0 or -ENAMETOOLONG. */
 static int make_path(char path[PATH_MAX], const char *root, const char *format, va_list arguments)
 {
 	int used = snprintf(path, PATH_MAX, "%s", root);
@@ -35,7 +36,7 @@ static int make_path(char path[PATH_MAX], const char *root, const char *format, 
 /* Reads up to size - 1 bytes. Returns 0 or -errno. */
 static int read_path(const char *path, char *text, size_t size)
 {
-	/* O_NONBLOCK: opening a pipe in place of a file must not block. */
+	/* O_NONBLOCK: opening a pipe instead of a file must not block. */
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	size_t used = 0;
 	ssize_t length = 1;
@@ -69,7 +70,7 @@ static int read_text(
 	return error ? error : read_path(path, text, size);
 }
 
-/* Cuts the text after its first line, without the blanks at its end. */
+/* Truncates the text to its first line and removes trailing white space. */
 static void keep_line(char *text)
 {
 	size_t length = strcspn(text, "\n");
@@ -117,7 +118,7 @@ bool sysfs_decimal(const char *digits, size_t length, uint64_t *number)
 	return length > 0;
 }
 
-/* Hexadecimal digits, at most 16 of them, after "0x". */
+/* Parses up to 16 hexadecimal digits after "0x". */
 static bool parse_hexadecimal(const char *text, uint64_t *number)
 {
 	size_t length;
@@ -143,7 +144,7 @@ int sysfs_number(const char *root, uint64_t *number, const char *format, ...)
 	va_end(arguments);
 	if (error)
 		return error;
-	/* A text that fills the array may have been cut. */
+	/* A text that fills the array may have been truncated. */
 	if (strlen(text) == sizeof(text) - 1)
 		return -EINVAL;
 	keep_line(text);

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # for the tests
-SENSELESS='it sent a message of [0-9]* bytes that makes no sense'
+SENSELESS='the peer sent a malformed message of [0-9]* bytes'
 
 # No such session runs at the server.
 has_only() { has_descriptors "$1" && [ "$(threads)" -eq "$2" ]; }

@@ -29,7 +29,7 @@ finds() {
 		wait "$SERVER" || true
 		SERVER=''
 		finds 4 'the other side ended the connection'
-		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; counted here: '
+		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; local counters: '
 	done
 }
 
@@ -44,7 +44,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	touch "$DIR/go"
 	ends_with 4 "${CLIENTS[0]}"
 	has "$OUT" '^data        failed  the other side ended the connection'
-	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; counted here: '
+	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; local counters: '
 }
 
 @test "the server is stopped during a diagnosis: the client times out" {

@@ -30,5 +30,5 @@ broke() {
 clean() {
 	local file=${1:-$OUT}
 	count "$file" '^[a-z ]\{11\} ok ' 11 && has_not "$file" '^[a-z ]\{11\} failed ' &&
-		has "$file" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s there, [0-9.]* MB/s back'
+		has "$file" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s to the server, [0-9.]* MB/s from it'
 }

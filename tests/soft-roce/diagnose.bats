@@ -13,7 +13,7 @@ load diagnose
 	has "$OUT" "^this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096\$"
 	has "$OUT" "^ *$VM_DEVICE/1 GID [0-9]*: ::ffff:$ADDRESS, RoCE v2, $VM_INTERFACE\$"
 	has "$OUT" "^route       ok .*RDMA device $VM_DEVICE\$"
-	has "$OUT" '^data        ok      WRITE and READ of 1 to 1048576 bytes, both ways'
+	has "$OUT" '^data        ok      WRITE and READ of 1 to 1048576 bytes in both directions'
 	has "$OUT" "^ *device  *$VM_DEVICE  *$VM_DEVICE *\$"
 	has "$OUT" '^ *rdma mtu  *4096  *4096 *$'
 	has "$OUT" "^ *gid  *::ffff:$ADDRESS  *::ffff:$ADDRESS *\$"
@@ -105,11 +105,11 @@ load diagnose
 	diagnose 0
 	has "$OUT" '^verdict: This host is ready for RDMA\.$'
 	has "$OUT" "^ *rdma_cm usable, ib_core loaded, rdma_ucm loaded"
-	count "$OUT" ' skipped no HOST was given$' 10
+	count "$OUT" ' skipped no HOST given$' 10
 	diagnose 0 "$ADDRESS"
-	has "$OUT" '^connection  ok      RDMA answers there (in [0-9]* ms)'
-	count "$OUT" ' skipped no PORT was given$' 5
-	has "$OUT" '^verdict: No fault as far as was looked, up to: connection\.$'
+	has "$OUT" '^connection  ok      RDMA responds (in [0-9]* ms)'
+	count "$OUT" ' skipped no PORT given$' 5
+	has "$OUT" '^verdict: No fault found in the checks up to connection\.$'
 }
 
 @test "a host name with several addresses: the first that answers is used, as for an exchange" {

@@ -90,7 +90,7 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 
 @test "accesses to our memory at the wrong time" {
 	server_survives <<-END
-	command:region receive write:1024 closed => it sent immediate data, which means nothing here
+	command:region receive write:1024 closed => the peer sent unexpected immediate data
 	command:region receive command:facts receive command:facts receive command:facts receive write:64 closed => immediate data
 	command:region receive write:beyond closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
 	command:region receive write:key closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
@@ -197,16 +197,16 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	done <<-END
 	message=> closed => does not answer any more
 	message=> receive bytes:1 closed => $SENSELESS
-	message=> receive reply:number closed => it answered something that was not asked
-	message=> receive command:region closed => it answered something that was not asked
-	message=> receive reply:refused closed => it did not carry out a command
+	message=> receive reply:number closed => the reply does not match the request
+	message=> receive command:region closed => the reply does not match the request
+	message=> receive reply:refused closed => the peer refused a command
 	message=> receive reply:wrap closed => $SENSELESS
 	message=> receive exit => the other side ended the connection
-	both ends=> receive reply receive reply:garbage closed => what it says of itself makes no sense
-	both ends=> receive reply receive reply receive reply:garbage closed => its counters make no sense
+	both ends=> receive reply receive reply:garbage closed => the peer sent malformed facts
+	both ends=> receive reply receive reply receive reply:garbage closed => the peer sent malformed counters
 	both ends=> receive reply receive exit => the other side ended the connection
 	data=> receive reply receive reply receive reply receive reply:garbage closed => another number of queue pairs
-	data=> receive reply receive reply receive reply receive reply receive reply:refused closed => it did not carry out a command
+	data=> receive reply receive reply receive reply receive reply receive reply:refused closed => the peer refused a command
 	data=> receive reply:key receive reply receive reply receive reply receive reply closed => did not allow the access
 	data=> $BEGUN closed => does not answer any more
 	data=> $BEGUN receive-notice notice:2:last closed => it says that it is where it cannot be
@@ -219,13 +219,13 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:wrong closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" '^data        failed  probably: our message arrived damaged at the peer'
-	has "$OUT" '^ *seen: our WRITE of 1 bytes: byte 0 is the first wrong one'
+	has "$OUT" '^ *seen: client WRITE of 1 bytes: first wrong byte at offset 0'
 	ends_with 0 "$PEER"
 	# shellcheck disable=SC2086 # words
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:zeros \
 		receive reply notice:1 receive-notice notice:1:last receive reply:zeros closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" "^data        failed  probably: the peer's message arrived damaged here"
-	has "$OUT" '^ *seen: our READ of 1 bytes: byte 0 is the first wrong one'
+	has "$OUT" '^ *seen: client READ of 1 bytes: first wrong byte at offset 0'
 	ends_with 0 "$PEER"
 }

@@ -231,7 +231,7 @@ feed() {
 	# A full server can be diagnosed, and that it is full is all that is wrong.
 	expect 4 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^both ends   failed  the server serves as many clients as it may$'
-	has "$OUT" '^ *seen: it has 1 of 1, full'
+	has "$OUT" '^ *seen: clients: 1 of 1, full'
 	has "$OUT" '^ *clients  *-  *1 of 1, full'
 	count "$OUT" '^............failed ' 1
 	has "$OUT" '^verdict: RDMA works, but not well: the server serves as many clients as it may; look at the other host\.$'

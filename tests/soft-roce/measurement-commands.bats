@@ -145,11 +145,11 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	bytes:63 closed => $SENSELESS
 	bytes:64:12 closed => $SENSELESS
 	$READY bytes:8 closed => $SENSELESS
-	$READY write:64 closed => immediate data, which means nothing here
+	$READY write:64 closed => unexpected immediate data
 	$READY begin receive bytes:9 closed => $SENSELESS
 	$READY begin receive notice:1:mover closed => $SENSELESS
 	$READY begin receive bytes:4097:1 closed => $TOO_LONG
-	$READY begin receive write:64 closed => immediate data, which means nothing here
+	$READY begin receive write:64 closed => unexpected immediate data
 	$READY begin:both receive keepalive bytes:9 closed => $SENSELESS
 	$READY begin:both receive keepalive bytes:4097:1 closed => $TOO_LONG
 	$READY begin:both receive keepalive write:64 closed => $MEANINGLESS
@@ -162,7 +162,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:latency receive bytes:4097:1 closed => $TOO_LONG
 	$READY begin:latency:spin receive bytes:9 closed => $SENSELESS
 	$READY begin:latency:spin receive write:64 closed => $MEANINGLESS
-	$READY begin:latency:read receive write:64 closed => immediate data, which means nothing here
+	$READY begin:latency:read receive write:64 closed => unexpected immediate data
 	END
 }
 
@@ -311,25 +311,25 @@ GONE='the other side ended the connection'
 	MODE='write'
 	server_breaks bandwidth --size 64 --depth 4 <<-END
 	closed => $SILENT
-	keepalive closed => it sent a message of no bytes
+	keepalive closed => the peer sent an empty message
 	receive exit => $GONE
 	receive disconnect => $GONE
 	receive bytes:1 closed => $SENSELESS
 	receive bytes:4097:1 closed => $TOO_LONG
-	receive reply:number closed => it answered something that was not asked
-	receive command:region closed => it answered something that was not asked
-	receive reply:refused closed => it did not carry out a command
+	receive reply:number closed => the reply does not match the request
+	receive command:region closed => the reply does not match the request
+	receive reply:refused closed => the peer refused a command
 	receive reply:status closed => $SENSELESS
-	receive reply:garbage closed => what it says of itself makes no sense
+	receive reply:garbage closed => the peer sent malformed facts
 	receive reply receive reply:wrap closed => $SENSELESS
 	receive reply receive reply:empty closed => $SENSELESS
-	receive reply receive reply:refused closed => it did not carry out a command
+	receive reply receive reply:refused closed => the peer refused a command
 	receive reply receive reply receive reply:garbage closed => $ANOTHER_NUMBER
-	receive reply receive reply receive reply:refused closed => it did not carry out a command
+	receive reply receive reply receive reply:refused closed => the peer refused a command
 	receive reply receive reply receive closed => $SILENT
-	receive reply receive reply receive reply receive reply:garbage closed => its counters make no sense
-	$PREPARED receive reply:refused closed => it did not carry out a command
-	$PREPARED receive reply:number closed => it answered something that was not asked
+	receive reply receive reply receive reply receive reply:garbage closed => the peer sent malformed counters
+	$PREPARED receive reply:refused closed => the peer refused a command
+	$PREPARED receive reply:number closed => the reply does not match the request
 	$PREPARED receive closed => $SILENT
 	$PREPARED receive exit => $GONE
 	END
@@ -408,9 +408,9 @@ GONE='the other side ended the connection'
 	$BEGUN receive bytes:8 closed => $SENSELESS
 	$BEGUN receive reply closed => what it says of the run makes no sense
 	$BEGUN receive reply:garbage closed => what it says of the run makes no sense
-	$BEGUN receive reply:number closed => it answered something that was not asked
-	$BEGUN receive reply:refused closed => it did not carry out a command
-	$BEGUN receive reply:zeros receive reply:garbage closed => its counters make no sense
+	$BEGUN receive reply:number closed => the reply does not match the request
+	$BEGUN receive reply:refused closed => the peer refused a command
+	$BEGUN receive reply:zeros receive reply:garbage closed => the peer sent malformed counters
 	$BEGUN receive reply:zeros receive exit => $GONE
 	END
 }

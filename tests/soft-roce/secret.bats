@@ -212,7 +212,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	local steps
 	start_server --secret-file "$OURS" any
 	expect 0 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
-	has "$OUT" '^connection *ok .*, both hold the secret$'
+	has "$OUT" '^connection *ok .*, mutually authenticated$'
 	[ ! -s "$ERRORS" ]
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	output_without_ports | grep -A3 '^connection' | sed 's/[0-9]* ms//' >"$DIR/missing"

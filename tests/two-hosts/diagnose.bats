@@ -17,11 +17,11 @@ diagnose() {
 clean() {
 	count "$OUT" '^[a-z ]\{11\} ok ' 11
 	has_not "$OUT" '^[a-z ]\{11\} failed '
-	has "$OUT" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s there, [0-9.]* MB/s back'
+	has "$OUT" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s to the server, [0-9.]* MB/s from it'
 }
 
 # The bandwidth of that, as "there back".
-speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s back.*|\1 \2|p' "$OUT"; }
+speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\) MB/s from it.*|\1 \2|p' "$OUT"; }
 
 @test "healthy hosts: every run passes and shows both hosts" {
 	start_far_server any
@@ -38,7 +38,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s ba
 	has "$OUT" "^ *interface mtu  *4200  *4200 *\$"
 	has "$OUT" "^neighbour   ok  *$HOST1"
 	has "$OUT" '^path        ok  *datagrams of 4200 bytes arrive$'
-	has "$OUT" '^counters    ok  *here: no errors; there: no errors$'
+	has "$OUT" '^counters    ok  *local: no errors; remote: no errors$'
 	diagnose 0 "${VM_ADDRESSES6%% *}" "$PORT"
 	clean
 	stop_on_host1 server
@@ -71,7 +71,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s there, \([0-9.]*\) MB/s ba
 	diagnose 3 "$HOST1" 7471
 	has "$OUT" '^connection  failed  nothing listens on that port'
 	diagnose 0 "$HOST1"
-	has "$OUT" '^connection  ok      RDMA answers there'
+	has "$OUT" '^connection  ok      RDMA responds'
 }
 
 # The network works again, and a diagnosis finds nothing more.
@@ -98,7 +98,7 @@ is_well_again() {
 	ip link set "$VM_INTERFACE" mtu 1400
 	diagnose 4 "$HOST1" "$PORT"
 	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs'
-	has "$OUT" '^ *seen: 1400 here, 4200 there; of RDMA 1024 here, 4096 there$'
+	has "$OUT" '^ *seen: local 1400, remote 4200; RDMA MTU: local 1024, remote 4096$'
 	has "$OUT" '^verdict: .*different MTUs'
 	is_well_again
 }
@@ -123,7 +123,7 @@ vlans_down() {
 	{
 		diagnose 4 10.97.0.1 "$PORT" &&
 			has "$OUT" '^both ends   failed  the RDMA devices at the two ends have different active MTUs' &&
-			has "$OUT" '^ *seen: 4096 here, 1024 there$' &&
+			has "$OUT" '^ *seen: local 4096, remote 1024$' &&
 			has "$OUT" '^verdict: RDMA works, but not well: the RDMA devices at the two ends'
 	} || failed=1
 	vlans_down

@@ -39,7 +39,7 @@ static struct check_list broken_at(enum check check, struct failure failure)
 
 	check_list_fail(&list, check, &failure);
 	for (enum check next = check + 1; next < CHECKS; next++)
-		check_list_skip(&list, next, "it was not reached");
+		check_list_skip(&list, next, "not reached");
 	return list;
 }
 
@@ -101,8 +101,7 @@ static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 		"                    where: the other host, or the way to it\n"
 		"                    next: check that it is up and in the same subnet and VLAN\n"
 		"                    look: ip neighbour show to 10.9.0.2");
-	assert_string_equal(
-		lines(&list, CHECK_CONNECTION), "connection  skipped it was not reached");
+	assert_string_equal(lines(&list, CHECK_CONNECTION), "connection  skipped not reached");
 }
 
 /* Where the table has no cause, the evidence is one, and is not said twice. */
@@ -214,7 +213,7 @@ static void verdicts_follow_from_the_checks(void **state)
 	assert_string_equal(verdict(&list), "This host is ready for RDMA.");
 	assert_int_equal(check_list_status(&list), STATUS_OK);
 	list = checked_up_to(CHECK_MESSAGE);
-	assert_string_equal(verdict(&list), "No fault as far as was looked, up to: connection.");
+	assert_string_equal(verdict(&list), "No fault found in the checks up to connection.");
 	/* A skipped check in between is not a failure. */
 	list = checked_up_to(CHECKS);
 	check_list_skip(&list, CHECK_PATH, "silence");
@@ -354,7 +353,7 @@ static void json_has_every_member(void **state)
 	assert_string_equal(
 		text_of(array, CHECK_ROUTE, "command"), "rdma link; ip route get 10.9.0.2");
 	assert_string_equal(text_of(array, CHECK_DATA, "state"), "skipped");
-	assert_string_equal(text_of(array, CHECK_DATA, "value"), "it was not reached");
+	assert_string_equal(text_of(array, CHECK_DATA, "value"), "not reached");
 	json_object_put(array);
 }
 

@@ -42,7 +42,7 @@ static void shows_lines_for_people(void **state)
 	inventory_lines(&host.inventory, take_line, &shown);
 	assert_string_equal(shown.text,
 		"rdma_cm usable, ib_core loaded, rdma_ucm loaded, netns shared, locked memory 8.4 MB\n"
-		"mlx5_0/1: ACTIVE, LinkUp, InfiniBand, 2.5 Gb/sec (1X), LID 28, subnet manager's LID 1, "
+		"mlx5_0/1: ACTIVE, LinkUp, InfiniBand, 2.5 Gb/sec (1X), LID 28, subnet manager LID 1, "
 		"mlx5_core, firmware 16.35, uverbs0 usable; eth0: up, MTU 1500, 10.0.0.1\n"
 		"mlx5_0/2: ACTIVE, LinkUp, Ethernet, mlx5_core, firmware 16.35, uverbs0 usable; eth1: "
 		"state unknown, no address\n"
@@ -60,7 +60,7 @@ static void shows_what_is_missing(void **state)
 	(void)state;
 	inventory_lines(&nothing, take_line, &shown);
 	assert_string_equal(shown.text, "rdma_cm missing, ib_core not loaded, rdma_ucm not loaded, "
-					"locked memory without limit\n");
+					"locked memory unlimited\n");
 	make_small_host(&host);
 	host.devices[1].port_count = 0;
 	host.devices[1].uverbs[0] = '\0';

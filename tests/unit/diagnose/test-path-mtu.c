@@ -125,17 +125,17 @@ static void prints_its_conclusion(void **state)
 			REACH_BAD, "datagrams of 1500 bytes arrive, those of 9000 are lost"},
 		{{.found = {.top = 9000, .proven = 68, .count = 2, .tries = {9000, 68}}},
 			REACH_UNKNOWN,
-			"datagrams of 68 bytes arrive, too little time to be sure about 9000"},
+			"datagrams of 68 bytes arrive; not enough time to test 9000"},
 		{{.found = {.top = 9000, .proven = 1400, .too_big = 9000, .hint = 1400}}, REACH_BAD,
-			"datagrams of 1400 bytes arrive, those of 9000 are refused on the way"},
+			"datagrams of 1400 bytes arrive, those of 9000 are rejected on the path"},
 		{{.found = {.top = 9000, .too_big = 9000, .hint = 1400}}, REACH_BAD,
-			"the path takes 1400 bytes and the interface 9000; the host does not answer"},
+			"the path MTU is 1400, the interface MTU 9000; the host does not reply"},
 		{{.found = {.top = 1500}}, REACH_UNKNOWN,
-			"the host does not answer, which many do not"},
+			"the host does not reply to probes (many do not)"},
 		{{.found = {.top = 1500}, .error = EPERM}, REACH_UNKNOWN,
 			"Operation not permitted"},
 		{{.found = {.top = 1500}, .other = EHOSTUNREACH}, REACH_UNKNOWN,
-			"this host says: No route to host"},
+			"this host reports: No route to host"},
 	};
 
 	(void)state;
@@ -223,13 +223,13 @@ static void lost_replies_prove_nothing(void **state)
 	net_near("neighbour add 10.9.0.9 lladdr 02:00:00:00:00:09 nud permanent dev near0");
 	path = probe("10.9.0.9", MINUTE);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
-	assert_string_equal(path.evidence, "the host does not answer, which many do not");
+	assert_string_equal(path.evidence, "the host does not reply to probes (many do not)");
 	path = probe("10.9.0.9", 0);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
 	/* Nor does an absent neighbour, which the check before has reported. */
 	path = probe("10.9.0.7", MINUTE);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
-	assert_string_equal(path.evidence, "10.9.0.1 says: No route to host");
+	assert_string_equal(path.evidence, "10.9.0.1 reports: No route to host");
 }
 
 int main(void)

@@ -127,18 +127,16 @@ static void judges_routes_by_type_and_error(void **state)
 	} cases[] = {
 		{RTN_UNICAST, 0, REACH_GOOD, "through eth0, MTU 1500"},
 		{RTN_LOCAL, 0, REACH_GOOD, "this host, through eth0"},
-		{RTN_BROADCAST, 0, REACH_BAD,
-			"an address of many hosts: broadcast, multicast or anycast"},
-		{RTN_MULTICAST, 0, REACH_BAD,
-			"an address of many hosts: broadcast, multicast or anycast"},
-		{RTN_NAT, 0, REACH_UNKNOWN, "a route of type 10"},
-		{RTN_BLACKHOLE, 0, REACH_BAD, "a route of type blackhole drops what goes there"},
-		{RTN_PROHIBIT, 0, REACH_BAD, "a route of type prohibit forbids it"},
-		{RTN_UNREACHABLE, 0, REACH_BAD, "a route of type unreachable refuses it"},
-		{0, EINVAL, REACH_BAD, "a route of type blackhole drops what goes there"},
-		{0, EACCES, REACH_BAD, "a route of type prohibit forbids it"},
-		{0, EHOSTUNREACH, REACH_BAD, "a route of type unreachable refuses it"},
-		{0, ENETUNREACH, REACH_BAD, "no route leads there"},
+		{RTN_BROADCAST, 0, REACH_BAD, "a broadcast, multicast or anycast address"},
+		{RTN_MULTICAST, 0, REACH_BAD, "a broadcast, multicast or anycast address"},
+		{RTN_NAT, 0, REACH_UNKNOWN, "unexpected route type 10"},
+		{RTN_BLACKHOLE, 0, REACH_BAD, "a blackhole route discards packets to this address"},
+		{RTN_PROHIBIT, 0, REACH_BAD, "a prohibit route rejects this address"},
+		{RTN_UNREACHABLE, 0, REACH_BAD, "an unreachable route rejects this address"},
+		{0, EINVAL, REACH_BAD, "a blackhole route discards packets to this address"},
+		{0, EACCES, REACH_BAD, "a prohibit route rejects this address"},
+		{0, EHOSTUNREACH, REACH_BAD, "an unreachable route rejects this address"},
+		{0, ENETUNREACH, REACH_BAD, "no route to this address"},
 		{0, ETIMEDOUT, REACH_UNKNOWN, "Connection timed out"},
 	};
 
@@ -164,7 +162,7 @@ static void judges_interfaces(void **state)
 		{IFF_UP, IF_OPER_LOWERLAYERDOWN, REACH_BAD, "through eth0, which has no carrier"},
 		{0, IF_OPER_DOWN, REACH_BAD, "through eth0, which is down"},
 		{IFF_UP | IFF_LOWER_UP, IF_OPER_DORMANT, REACH_BAD,
-			"through eth0, which is not admitted to its network yet (802.1X)"},
+			"through eth0, which is not yet authorized on its network (802.1X)"},
 	};
 
 	(void)state;
@@ -191,12 +189,12 @@ static void judges_neighbours(void **state)
 	} cases[] = {
 		{NUD_REACHABLE, false, 0, "52:54", REACH_GOOD, "10.9.0.2 is 52:54 (7 ms)"},
 		{NUD_PERMANENT, false, 0, "52:54", REACH_GOOD, "10.9.0.2 is 52:54 (7 ms)"},
-		{NUD_NOARP, false, 0, "", REACH_GOOD, "10.9.0.2 is there (7 ms)"},
+		{NUD_NOARP, false, 0, "", REACH_GOOD, "10.9.0.2 is reachable (7 ms)"},
 		{NUD_DELAY, true, 0, "52:54", REACH_GOOD, "10.9.0.2 is 52:54 (7 ms)"},
 		{NUD_DELAY, false, 0, "52:54", REACH_UNKNOWN,
-			"10.9.0.2 was 52:54 some time ago, which is not confirmed after 7 ms"},
+			"10.9.0.2 was last at 52:54; not confirmed after 7 ms"},
 		{NUD_PROBE, false, 0, "52:54", REACH_UNKNOWN,
-			"10.9.0.2 was 52:54 some time ago, which is not confirmed after 7 ms"},
+			"10.9.0.2 was last at 52:54; not confirmed after 7 ms"},
 		{NUD_FAILED, false, 0, "", REACH_BAD, "10.9.0.2 does not answer ARP"},
 		{NUD_FAILED, false, 0, "52:54", REACH_BAD, "10.9.0.2 does not answer ARP"},
 		{NUD_INCOMPLETE, false, 0, "", REACH_UNKNOWN,
@@ -261,8 +259,7 @@ static void finds_routes(void **state)
 	assert_route(NEAR, REACH_GOOD, "this host, through lo");
 	assert_route("fd09::1", REACH_GOOD, "this host, through lo");
 	assert_route("::1", REACH_GOOD, "this host, through lo");
-	assert_route("10.9.0.255", REACH_BAD,
-		"an address of many hosts: broadcast, multicast or anycast");
+	assert_route("10.9.0.255", REACH_BAD, "a broadcast, multicast or anycast address");
 	net_near("link set lo down");
 	assert_route("127.0.0.1", REACH_BAD, find_route("127.0.0.1").evidence);
 }
@@ -271,16 +268,16 @@ static void finds_missing_routes(void **state)
 {
 	static const char *const types[] = {"blackhole", "prohibit", "unreachable"};
 	static const char *const evidence[] = {
-		"a route of type blackhole drops what goes there",
-		"a route of type prohibit forbids it",
-		"a route of type unreachable refuses it",
+		"a blackhole route discards packets to this address",
+		"a prohibit route rejects this address",
+		"an unreachable route rejects this address",
 	};
 	char command[64];
 
 	(void)state;
 	net_make();
-	assert_route("10.77.0.1", REACH_BAD, "no route leads there");
-	assert_route("fd77::1", REACH_BAD, "no route leads there");
+	assert_route("10.77.0.1", REACH_BAD, "no route to this address");
+	assert_route("fd77::1", REACH_BAD, "no route to this address");
 	for (size_t i = 0; i < COUNT(types); i++) {
 		snprintf(command, sizeof(command), "route replace %s 10.77.0.0/16", types[i]);
 		net_near(command);
@@ -299,9 +296,9 @@ static void finds_interfaces_that_are_down(void **state)
 	net_far("link set far0 down");
 	assert_route(FAR, REACH_BAD, "through near0, which has no carrier");
 	net_near("link set near0 down");
-	assert_route(
-		FAR, REACH_BAD, "no route leads there: near0, in whose network it is, is down");
-	assert_route("10.9.1.1", REACH_BAD, "no route leads there");
+	assert_route(FAR, REACH_BAD,
+		"no route to this address: interface near0 in the same network is down");
+	assert_route("10.9.1.1", REACH_BAD, "no route to this address");
 	net_near("link add other0 type veth peer name other1");
 	net_near("link set other1 up");
 	net_near("link set other0 up");
@@ -309,7 +306,7 @@ static void finds_interfaces_that_are_down(void **state)
 	net_near("route add default via 10.10.0.2");
 	assert_route(FAR, REACH_GOOD,
 		"through other0, from 10.10.0.1, gateway 10.10.0.2, MTU 1500; "
-		"but near0, in whose network it is, is down");
+		"but interface near0 in the same network is down");
 }
 
 static struct reach_neighbour find_neighbour(const char *text, int milliseconds)
@@ -416,7 +413,7 @@ static void needs_no_neighbour_on_loopback(void **state)
 	}
 	net_near("link set near0 arp off");
 	assert_string_equal(
-		find_neighbour(FAR, MINUTE).evidence, "near0 has no neighbours to ask for");
+		find_neighbour(FAR, MINUTE).evidence, "near0 needs no address resolution");
 }
 
 int main(void)

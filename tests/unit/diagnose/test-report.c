@@ -134,7 +134,8 @@ static struct made_up make_good(void)
 	for (enum check check = CHECK_HOST; check < CHECKS; check++)
 		check_list_ok(
 			&made_up.list, check, "as it should be, %s", diagnose_checks[check].name);
-	check_list_skip(&made_up.list, CHECK_PATH, "the host does not answer, which many do not");
+	check_list_skip(
+		&made_up.list, CHECK_PATH, "the host does not reply to probes (many do not)");
 	add_facts(&made_up.here);
 	add_facts(&made_up.there);
 	facts_add(&made_up.there, "mode", "any");
@@ -168,7 +169,7 @@ static struct made_up make_broken(
 		check_list_ok(&made_up.list, below, "good");
 	check_list_fail(&made_up.list, check, &failure);
 	for (enum check above = check + 1; above < CHECKS; above++)
-		check_list_skip(&made_up.list, above, "it was not reached");
+		check_list_skip(&made_up.list, above, "not reached");
 	return made_up;
 }
 

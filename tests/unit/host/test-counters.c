@@ -405,12 +405,12 @@ static void distinguishes_no_errors_from_no_counters(void **state)
 	(void)state;
 	assert_false(counters_include_faults(&counters));
 	counters_describe(&counters, text, sizeof(text));
-	assert_string_equal(text, "nothing, the device has no counters of errors");
+	assert_string_equal(text, "no error counters");
 	add(&counters, "port_rcv_data", 7);
 	add(&counters, "nobody_knows_me", 7);
 	assert_false(counters_include_faults(&counters));
 	counters_describe(&counters, text, sizeof(text));
-	assert_string_equal(text, "nothing, the device has no counters of errors");
+	assert_string_equal(text, "no error counters");
 	add(&counters, "out_of_seq_request", 0);
 	assert_true(counters_include_faults(&counters));
 	counters_describe(&counters, text, sizeof(text));

@@ -131,10 +131,9 @@ static void names_the_interface_of_the_route(void **state)
 	char text[256];
 
 	device_address_evidence(root->path, NULL, (struct sockaddr *)&loopback, text, sizeof(text));
-	assert_string_equal(text, "the route leaves through lo; RDMA addresses of this host: none");
+	assert_string_equal(text, "the route uses lo; RDMA addresses of this host: none");
 	device_address_evidence(root->path, NULL, &nonsense, text, sizeof(text));
-	assert_string_equal(
-		text, "the route leaves through no interface; RDMA addresses of this host: none");
+	assert_string_equal(text, "the route uses no interface; RDMA addresses of this host: none");
 }
 
 /* Memory of exactly that size shows a write past its end. */

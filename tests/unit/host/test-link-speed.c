@@ -59,28 +59,27 @@ static void is_the_lower_of_both_ends(void **state)
 		const char *text;
 	} cases[] = {
 		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, WIDE}, 11000, 6250, GOOD,
-			"11000.0 MB/s there, 6250.0 MB/s back of 12500 MB/s that the link "
-			"promises"},
+			"11000.0 MB/s to the server, 6250.0 MB/s from it; link rate 12500 MB/s"},
 		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, WIDE}, 11000, 6249, IMPAIRED_SPEED,
-			"11000.0 MB/s there, 6249.0 MB/s back; the link promises 12500 MB/s; the "
-			"bus is " WIDE " here, " WIDE " there"},
+			"11000.0 MB/s to the server, 6249.0 MB/s from it; link rate 12500 MB/s; "
+			"bus: local " WIDE ", remote " WIDE},
 		{{"mlx5_core", FAST, SMALL}, {"mlx5_core", FAST, WIDE}, 3500, 3500, IMPAIRED_BUS,
 			NULL},
 		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, SMALL}, 3500, 3500, IMPAIRED_BUS,
 			NULL},
 		{{"mlx5_core", FAST, NULL}, {"mlx5_core", FAST, NULL}, 3500, 12000, IMPAIRED_SPEED,
-			"3500.0 MB/s there, 12000.0 MB/s back; the link promises 12500 MB/s; the "
-			"bus is unknown here, unknown there"},
+			"3500.0 MB/s to the server, 12000.0 MB/s from it; link rate 12500 MB/s; "
+			"bus: local unknown, remote unknown"},
 		/* The slower port promises, and its bus is enough for that. */
 		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 1100, 1100, GOOD, NULL},
 		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 600, 600, IMPAIRED_SPEED,
 			NULL},
 		{{"rdma_rxe", "2.5 Gb/sec (1X)", NULL}, {"mlx5_core", FAST, WIDE}, 1, 1, GOOD,
-			"1.0 MB/s there, 1.0 MB/s back (RDMA in software: the processors set the "
-			"speed, not the link)"},
+			"1.0 MB/s to the server, 1.0 MB/s from it (software RDMA: limited by the "
+			"CPU, not the link)"},
 		{{"mlx5_core", FAST, WIDE}, {"siw", FAST, WIDE}, 1, 1, GOOD, NULL},
 		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", NULL, NULL}, 1, 1, GOOD,
-			"1.0 MB/s there, 1.0 MB/s back (what the link promises is not known)"},
+			"1.0 MB/s to the server, 1.0 MB/s from it (link rate unknown)"},
 	};
 
 	(void)state;

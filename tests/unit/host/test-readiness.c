@@ -26,19 +26,19 @@ static void finds_missing_parts(void **state)
 {
 	const struct tree *root = *state;
 
-	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, "no entries in " DEVICES);
 	put_folder(root, DEVICES);
-	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, "no entries in " DEVICES);
 	put_folder(root, DEVICES "/.hidden");
-	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, "no entries in " DEVICES);
 	put(root, "/sys/module/ib_core/parameters/netns_mode", "Y\n");
-	assert_host_lacks(root, HOST_NO_DEVICE, DEVICES " holds none");
+	assert_host_lacks(root, HOST_NO_DEVICE, "no entries in " DEVICES);
 	put(root, "/sys/module/ib_core/parameters/netns_mode", "N\n");
 	assert_host_lacks(root, HOST_DEVICES_HIDDEN,
-		DEVICES " holds none; netns_mode of ib_core is exclusive");
+		"no entries in " DEVICES "; ib_core netns_mode is exclusive");
 	put_folder(root, DEVICES "/rxe0");
 	assert_host_lacks(
-		root, HOST_NO_RDMA_CM, "device rxe0 is there, /dev/infiniband/rdma_cm is not");
+		root, HOST_NO_RDMA_CM, "found rxe0, but /dev/infiniband/rdma_cm is missing");
 	put(root, "/dev/infiniband/rdma_cm", "");
 	assert_host_lacks(root, HOST_READY, "");
 }
@@ -123,14 +123,14 @@ static void missing_host_parts_come_first(void **state)
 	strcpy(host.ports[2].state, "DOWN");
 	host.inventory.rdma_cm = SYSFS_MISSING;
 	assert_lacks(&host, HOST_NO_RDMA_CM,
-		"device mlx5_0 rxe0 is there, /dev/infiniband/rdma_cm is not");
+		"found mlx5_0 rxe0, but /dev/infiniband/rdma_cm is missing");
 	host.inventory.rdma_cm = SYSFS_DENIED;
-	assert_lacks(&host, HOST_NO_ACCESS, "no right to read and write /dev/infiniband/rdma_cm");
+	assert_lacks(&host, HOST_NO_ACCESS, "no read/write permission on /dev/infiniband/rdma_cm");
 	host.inventory.device_count = 0;
-	assert_lacks(&host, HOST_NO_DEVICE, "/sys/class/infiniband holds none");
+	assert_lacks(&host, HOST_NO_DEVICE, "no entries in /sys/class/infiniband");
 	host.inventory.netns = INVENTORY_NETNS_EXCLUSIVE;
 	assert_lacks(&host, HOST_DEVICES_HIDDEN,
-		"/sys/class/infiniband holds none; netns_mode of ib_core is exclusive");
+		"no entries in /sys/class/infiniband; ib_core netns_mode is exclusive");
 }
 
 static void a_device_needs_its_file(void **state)
@@ -140,13 +140,13 @@ static void a_device_needs_its_file(void **state)
 	(void)state;
 	make_small_host(&host);
 	host.devices[1].access = SYSFS_DENIED;
-	assert_lacks(&host, HOST_NO_ACCESS, "no right to read and write /dev/infiniband/uverbs1");
+	assert_lacks(&host, HOST_NO_ACCESS, "no read/write permission on /dev/infiniband/uverbs1");
 	host.devices[1].access = SYSFS_MISSING;
-	assert_lacks(&host, HOST_NO_UVERBS, "rxe0 is there, /dev/infiniband/uverbs1 is not");
+	assert_lacks(&host, HOST_NO_UVERBS, "found rxe0, but /dev/infiniband/uverbs1 is missing");
 	host.devices[1].uverbs[0] = '\0';
-	assert_lacks(&host, HOST_NO_UVERBS, "/sys/class/infiniband_verbs does not name rxe0");
+	assert_lacks(&host, HOST_NO_UVERBS, "no entry for rxe0 in /sys/class/infiniband_verbs");
 	host.devices[1].port_count = 0;
-	assert_lacks(&host, HOST_NO_UVERBS, "/sys/class/infiniband_verbs does not name rxe0");
+	assert_lacks(&host, HOST_NO_UVERBS, "no entry for rxe0 in /sys/class/infiniband_verbs");
 }
 
 static void a_port_must_be_active(void **state)
@@ -164,11 +164,11 @@ static void a_port_must_be_active(void **state)
 	host.ports[2].physical_state[0] = '\0';
 	host.interfaces[2].state[0] = '\0';
 	assert_lacks(&host, HOST_PORT_DOWN,
-		"port rxe0/1 is in no known state, network interface eth0 is unknown");
+		"port rxe0/1 is in an unknown state, network interface eth0 is in an unknown state");
 	host.ports[2].interface_count = 0;
-	assert_lacks(&host, HOST_PORT_DOWN, "port rxe0/1 is in no known state");
+	assert_lacks(&host, HOST_PORT_DOWN, "port rxe0/1 is in an unknown state");
 	host.devices[1].port_count = 0;
-	assert_lacks(&host, HOST_PORT_DOWN, "device rxe0 has no port");
+	assert_lacks(&host, HOST_PORT_DOWN, "device rxe0 has no ports");
 }
 
 static void infiniband_needs_a_subnet_manager(void **state)
@@ -179,7 +179,7 @@ static void infiniband_needs_a_subnet_manager(void **state)
 	make_small_host(&host);
 	strcpy(host.ports[2].state, "INIT");
 	strcpy(host.ports[2].link_layer, "InfiniBand");
-	assert_lacks(&host, HOST_NO_SUBNET, "port rxe0/1 is INIT, its subnet manager's LID is 0");
+	assert_lacks(&host, HOST_NO_SUBNET, "port rxe0/1 is INIT, subnet manager LID 0");
 	strcpy(host.ports[2].link_layer, "Ethernet");
 	assert_lacks(&host, HOST_PORT_DOWN,
 		"port rxe0/1 is INIT (LinkUp), network interface eth0 is up");
@@ -198,7 +198,8 @@ static void a_port_needs_an_address(void **state)
 	make_small_host(&host);
 	host.addresses[2].link_local = true;
 	strcpy(host.addresses[2].text, "fe80::1%eth0");
-	assert_lacks(&host, HOST_LINK_LOCAL, "port rxe0/1 has only fe80::1%eth0");
+	assert_lacks(
+		&host, HOST_LINK_LOCAL, "port rxe0/1 has only link-local address fe80::1%eth0");
 	host.interfaces[2].address_count = 0;
 	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS,
 		"port rxe0/1: network interface eth0 has no address");
@@ -217,10 +218,10 @@ static void roce_needs_a_gid_of_its_address(void **state)
 	make_small_host(&host);
 	host.gids[2].link_local = true;
 	assert_lacks(
-		&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no GID of its address 10.0.0.1");
+		&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no GID for its address 10.0.0.1");
 	host.ports[2].gid_count = 0;
 	assert_lacks(
-		&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no GID of its address 10.0.0.1");
+		&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no GID for its address 10.0.0.1");
 	strcpy(host.devices[1].type, "RNIC");
 	assert_lacks(&host, HOST_READY, "");
 }
