@@ -1,6 +1,6 @@
 /*
- * rdma-client: exchanges data with rdma-server. The main thread finds the server's addresses,
- * connects to one of them, lets the CQ thread exchange the data, and disconnects. See
+ * rdma-client: exchanges data with rdma-server. The main thread resolves the server's addresses,
+ * connects to one of them, waits while the CQ thread exchanges the data, and disconnects. See
  * docs/architecture.md.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "rdma-common.h"
 #include "verbs/dial.h"
 
-/* How long the server may take to confirm a disconnect, and the device to return what is posted. */
+/* Time limit for the server to confirm a disconnect, and for the device to flush the queue pair. */
 #define DISCONNECT_MS 2000
 
 struct client {
@@ -30,23 +30,23 @@ struct client {
 	struct main_loop loop;
 	struct meter meter;
 	struct dial dial;
-	char peer[SERVER_NAME_SIZE]; /* the server, for sentences */
+	char peer[SERVER_NAME_SIZE]; /* the server, for messages */
 
 	struct rdma_event_channel *channel; /* of the connection */
-	struct rdma_cm_id *id;              /* until the connection owns it */
+	struct rdma_cm_id *id;              /* NULL once the connection owns it */
 	struct device *device;
 	struct connection *connection;
-	deadline_t deadline; /* of the end of the connection, once closing */
-	bool closing;        /* we have asked for its end */
-	bool abandoned;      /* we wait for nothing any more but its files */
-	bool drained;        /* the CQ thread has let go of it */
-	bool disconnected;   /* rdmacm has reported its end */
-	bool interrupted;    /* a signal has come */
+	deadline_t deadline; /* of closing the connection */
+	bool closing;        /* the CQ thread was told to close it */
+	bool abandoned;      /* only its file threads are still waited for */
+	bool drained;        /* the CQ thread has released it */
+	bool disconnected;   /* rdmacm reported the disconnect */
+	bool interrupted;    /* a signal was received */
 
 	struct failure failure;
 };
 
-/* Asks for the end of the connection, for a reason or, NULL, because all is done. */
+/* Closes the connection because of a failure or, with NULL, because the exchange is complete. */
 static void end_connection(struct client *client, const struct failure *reason)
 {
 	if (!client->closing)
@@ -55,7 +55,7 @@ static void end_connection(struct client *client, const struct failure *reason)
 	connection_close(client->connection, reason);
 }
 
-/* For the main loop, whose user is the client. */
+/* The callbacks of the main loop. */
 
 static void take_event(void *user, const struct rdma_cm_event *event)
 {
@@ -72,14 +72,14 @@ static void take_event(void *user, const struct rdma_cm_event *event)
 		return;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
 	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
-	case RDMA_CM_EVENT_ADDR_RESOLVED: /* these belong to the dial, which has taken them */
+	case RDMA_CM_EVENT_ADDR_RESOLVED: /* dial_server() has handled these */
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_ESTABLISHED:      /* or has given up waiting for it */
-	case RDMA_CM_EVENT_CONNECT_RESPONSE: /* only without a queue pair of rdmacm */
-	case RDMA_CM_EVENT_CONNECT_REQUEST:  /* only at a listener */
-	case RDMA_CM_EVENT_MULTICAST_JOIN:   /* only about datagrams */
+	case RDMA_CM_EVENT_ESTABLISHED:      /* or timed out waiting for it */
+	case RDMA_CM_EVENT_CONNECT_RESPONSE: /* only if rdmacm does not own the queue pair */
+	case RDMA_CM_EVENT_CONNECT_REQUEST:  /* only on a listener */
+	case RDMA_CM_EVENT_MULTICAST_JOIN:   /* only for datagrams */
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
 		return;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -98,7 +98,7 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 {
 	struct client *client = user;
 
-	(void)wakeup; /* it is about the connection */
+	(void)wakeup; /* there is only one connection */
 	if (events & CONNECTION_FINISHED)
 		end_connection(client, NULL);
 	if (connection_drained(client->connection, events))
@@ -106,8 +106,8 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 }
 
 /*
- * A signal ends the run. The server is told of it, so the end comes from the CQ thread; a second
- * signal does not wait for that.
+ * The first signal aborts the exchange: the CQ thread sends the reason to the server and then
+ * finishes. A second signal does not wait for that.
  */
 static void take_signal(void *user)
 {
@@ -130,10 +130,10 @@ static void take_failure(void *user, const struct failure *failure)
 	end_connection(client, failure);
 }
 
-/* Milliseconds until something is due without an event, -1 if nothing is. */
+/* Milliseconds until the next deadline, -1 if there is none. */
 static int next_due(struct client *client)
 {
-	/* The CQ thread watches the exchange. */
+	/* The CQ thread checks the deadlines of the exchange. */
 	if (client->closing && !client->abandoned)
 		return deadline_left(client->deadline);
 	return meter_next(&client->meter, !client->closing);
@@ -149,7 +149,7 @@ static void show_progress(struct client *client)
 	meter_show(&client->meter, &client->output, bytes, total);
 }
 
-/* Runs until the CQ thread has let go of the connection. */
+/* Runs the main loop until the CQ thread has released the connection. */
 static void run_connection(struct client *client)
 {
 	struct failure failure = {0};
@@ -165,7 +165,7 @@ static void run_connection(struct client *client)
 	}
 }
 
-/* Frees all that belongs to a connection. */
+/* Frees the connection and everything that it uses. */
 static void free_connection(struct client *client)
 {
 	if (client->connection)
@@ -181,7 +181,7 @@ static void free_connection(struct client *client)
 	client->channel = NULL;
 }
 
-/* For the dial, whose user is the client: makes the connection. */
+/* Called by dial_server() when the route is resolved: creates the connection. */
 static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure)
 {
@@ -198,7 +198,7 @@ static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_c
 	return 0;
 }
 
-/* The server did not accept it. */
+/* Called by dial_server() when the server did not accept the connection. */
 static void discard(void *user, const struct failure *reason)
 {
 	struct client *client = user;
@@ -260,7 +260,7 @@ static int connect_to_server(struct client *client, struct event_copy *reply)
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &client->failure))
 		return -1;
-	/* Not before the lookups: until here a signal just ends the process. */
+	/* Lookups may block, so signals keep their default action until they return. */
 	dial->stop_fd = signals_open();
 	if (dial->stop_fd < 0)
 		return failure_errno(&client->failure, PHASE_OPEN, "signalfd", -dial->stop_fd);
@@ -272,19 +272,19 @@ static int connect_to_server(struct client *client, struct event_copy *reply)
 	return 0;
 }
 
-/* Lets the CQ thread exchange the data, and learns how that ended. */
+/* Runs the exchange on the CQ thread and stores its outcome. */
 static void exchange(struct client *client, const struct event_copy *reply)
 {
 	struct failure failure = {0};
 
-	client->loop.signals = client->dial.stop_fd; /* until now the dial's */
+	client->loop.signals = client->dial.stop_fd; /* dial_server() used it until now */
 	if (connection_established(client->connection, &reply->event.param.conn, &failure))
 		end_connection(client, &failure);
 	run_connection(client);
 	client->failure = *connection_outcome(client->connection);
 }
 
-/* After an exchange that ended well: waits for the server to confirm the disconnect. */
+/* Waits for the server to confirm the disconnect after a successful exchange. */
 static void await_disconnect(struct client *client)
 {
 	client->deadline = deadline_in(DISCONNECT_MS);
@@ -294,13 +294,13 @@ static void await_disconnect(struct client *client)
 		output_detail(&client->output, "the server did not confirm the disconnect");
 }
 
-/* Says how it ended: in words, and as a document if that is wanted. */
+/* Prints the outcome and, with --json, the document. */
 static void report(struct client *client)
 {
 	enum exit_status status = explain_status(&client->failure);
 	char text[OUTPUT_FAILURE_SIZE];
 	const char *error;
-	/* A client that was sent away is reported like one that was refused. */
+	/* A refusal during the handshake is reported like one that rejects the connection. */
 	bool exchanged = client->connection && client->failure.kind != FAILURE_REFUSED;
 
 	if (exchanged && client->disconnected)
@@ -314,7 +314,7 @@ static void report(struct client *client)
 			&client->settings, client->options.mode, client->peer, status, error);
 }
 
-/* Exchanges with the server and says how that ended. Returns the exit status. */
+/* Exchanges data with the server and reports the outcome. Returns the exit status. */
 static enum exit_status run(struct client *client)
 {
 	struct event_copy reply;
@@ -357,7 +357,7 @@ int main(int argc, char *argv[])
 	case CLI_LATENCY:
 		return (int)measure_server(&client.options, client.output.program);
 	case CLI_EXCHANGE:
-	case CLI_SERVE: /* not the client's */
+	case CLI_SERVE: /* the server's command */
 	case CLI_COMMANDS:
 		break;
 	}

@@ -1,7 +1,7 @@
 /*
- * rdma-server: exchanges data with any number of clients at once. The main thread takes rdmacm
- * events, signals and what the CQ threads report, one at a time; what they mean for the clients is
- * in serve/service.c. See docs/architecture.md.
+ * rdma-server: exchanges data with any number of clients at once. The main thread handles rdmacm
+ * events, signals and wakeups from the CQ threads, one at a time; serve/service.c applies them to
+ * the clients. See docs/architecture.md.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,11 +22,11 @@ struct server {
 	struct service service;
 	struct main_loop loop;
 	struct meter meter;
-	bool stopping; /* a signal has come */
-	bool broken;   /* the rdmacm event channel is */
+	bool stopping; /* a signal was received */
+	bool broken;   /* the rdmacm event channel failed */
 };
 
-/* For the main loop, whose user is the server. */
+/* The callbacks of the main loop. */
 
 static void take_event(void *user, const struct rdma_cm_event *event)
 {
@@ -42,7 +42,7 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 	service_wakeup(&server->service, wakeup, events);
 }
 
-/* SIGINT or SIGTERM: the first lets running exchanges finish, the second ends them. */
+/* SIGINT or SIGTERM: after the first, running exchanges finish; the second aborts them. */
 static void take_signal(void *user)
 {
 	struct server *server = user;
@@ -58,7 +58,7 @@ static void take_signal(void *user)
 	service_end_clients(&server->service, &failure, false);
 }
 
-/* Without rdmacm events the server sees no new connections and no disconnects. */
+/* Without rdmacm events, the server would miss connections and disconnects. */
 static void take_failure(void *user, const struct failure *failure)
 {
 	struct server *server = user;
@@ -98,14 +98,14 @@ static int set_up(struct server *server, char greeting[64])
 	return error;
 }
 
-/* Finds the addresses, takes over the signals and listens. */
+/* Resolves the listening address, blocks the signals and listens. */
 static int start_listening(struct server *server, struct failure *failure)
 {
 	const struct options *options = &server->options;
 	struct service *service = &server->service;
 	struct listen_addresses addresses;
 
-	/* The lookup comes first: until it is done a signal just ends the process. */
+	/* The lookup may block, so signals keep their default action until it returns. */
 	if (listen_find_addresses(options, &addresses, failure))
 		return -1;
 	server->loop.signals = signals_open();
@@ -117,7 +117,7 @@ static int start_listening(struct server *server, struct failure *failure)
 	return listen_start(options, &addresses, service->channel, &service->listener, failure);
 }
 
-/* Makes the port known, to people and to programs. Returns 0, or -1 having said why not. */
+/* Prints the port and writes the port file. Returns 0, or -1 after printing the error. */
 static int announce(const struct server *server)
 {
 	uint16_t port = ntohs(rdma_get_src_port(server->service.listener));
@@ -143,7 +143,7 @@ static void show_progress(struct server *server)
 	meter_show(&server->meter, &server->output, bytes, total);
 }
 
-/* Milliseconds until something is due without an event, -1 if nothing is. */
+/* Milliseconds until the next deadline, -1 if there is none. */
 static int next_due(struct server *server)
 {
 	int deadline = service_next_deadline(&server->service);
@@ -162,7 +162,7 @@ static void serve(struct server *server)
 	output_progress(&server->output, NULL);
 }
 
-/* Checks what the options name, listens and serves until the end. Returns the exit status. */
+/* Checks the files that the options name, listens and serves. Returns the exit status. */
 static enum exit_status run(struct server *server)
 {
 	const struct options *options = &server->options;

@@ -3,7 +3,7 @@
 
 #include "cli/meter.h"
 
-/* How often a line is shown, in milliseconds, and how long data must move before the first. */
+/* Time between two lines, and before the first, in milliseconds. */
 #define INTERVAL_MS 500
 
 void meter_init(struct meter *meter, const struct options *options)

@@ -1,4 +1,4 @@
-/* The line that shows the progress while data moves, as --progress says. Main thread. */
+/* Decides when to print a progress line, according to --progress. Main thread. */
 #ifndef CLI_METER_H
 #define CLI_METER_H
 
@@ -17,10 +17,10 @@ struct meter {
 
 void meter_init(struct meter *meter, const struct options *options);
 
-/* Milliseconds until a line is due, -1 if none is; busy: data may be moving. */
+/* Milliseconds until the next line is due, -1 if none is. busy: data may be moving. */
 int meter_next(struct meter *meter, bool busy);
 
-/* Shows a line: these bytes of that total, or of PROGRESS_UNKNOWN. */
+/* Prints a line: bytes of total, which may be PROGRESS_UNKNOWN. */
 void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
 
 #endif

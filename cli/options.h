@@ -45,34 +45,32 @@ enum progress_wanted {
 	PROGRESS_NEVER,
 };
 
-/* In the order of --poll's words. */
+/* In the order of the choices of --poll. */
 enum poll_wanted {
-	POLL_AUTO, /* whichever is faster in the warm-up */
+	POLL_AUTO, /* the one that is faster in the warm-up */
 	POLL_SPIN,
 	POLL_EVENT,
 };
 
-/* In the order of --unit's words. */
+/* In the order of the choices of --unit. */
 enum rate_unit {
 	UNIT_MB,  /* 10^6 bytes per second */
 	UNIT_MIB, /* 2^20 bytes per second */
 	UNIT_GBIT /* 10^9 bits per second */
 };
 
-/* What to measure, and how. */
+/* The options of a measurement. */
 struct options_measure {
-	bool bandwidth, latency; /* exactly one of them, if this is a measurement */
-	uint64_t smallest,
-		largest; /* bytes of an operation: swept from one to the other, doubling */
-	uint64_t
-		iterations; /* operations on each queue pair; 0: measure for the duration instead */
-	int64_t duration, warm_up; /* milliseconds */
-	uint32_t threads;          /* each with its own connection */
-	uint32_t queue_pairs;      /* per connection */
+	bool bandwidth, latency;    /* exactly one of them is true in a measurement */
+	uint64_t smallest, largest; /* bytes of an operation: the range, swept by doubling */
+	uint64_t iterations;        /* operations per queue pair; 0: measure for the duration */
+	int64_t duration, warm_up;  /* milliseconds */
+	uint32_t threads;           /* each with its own connection */
+	uint32_t queue_pairs;       /* per connection */
 	bool bidirectional, verify, histogram;
 	enum poll_wanted poll;
 	enum rate_unit unit;
-	double expect; /* bytes per second, or with expect_percent a share of the link rate; 0: none */
+	double expect; /* bytes per second, or a fraction of the link rate; 0: none */
 	bool expect_percent;
 };
 
@@ -93,9 +91,9 @@ struct options {
 	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */
 	uint32_t depth;     /* operations in flight; 0: the device's default */
 	enum progress_wanted progress;
-	bool json; /* print a document for each connection on standard output, instead of lines */
+	bool json; /* print a JSON document for each connection on standard output */
 
-	/* the server's */
+	/* server */
 	const char *bind;                     /* NULL: all addresses */
 	const char *port_file;                /* NULL: none */
 	uint64_t count;                       /* clients to serve; 0: no limit */
@@ -104,19 +102,19 @@ struct options {
 	uint64_t max_size;                    /* bytes of a client's stream; 0: no limit */
 	int64_t handshake_timeout;            /* milliseconds */
 
-	/* the client's */
+	/* client */
 	const char *source; /* NULL: the route's source address */
-	const char *host;   /* NULL: diagnose this host alone */
+	const char *host;   /* NULL: diagnose only this host */
 	struct options_measure measure;
 
-	uint16_t port; /* 0: the server's is chosen by the system, `diagnose` has none */
+	uint16_t port; /* 0: any free port (server), no port (`diagnose`) */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
 	bool advised; /* the error says what to do */
 };
 
 /*
- * Bytes of memory that a measurement needs for its largest size. A verified bandwidth test
- * alternates between two buffers.
+ * Returns the bytes of memory that a measurement needs for its largest size. A verified bandwidth
+ * test alternates between two buffers.
  */
 static inline size_t options_measure_memory(const struct options_measure *measure)
 {

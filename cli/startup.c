@@ -1,4 +1,4 @@
-/* What each program does first: see cli/startup.h. */
+/* The first steps of both programs: see cli/startup.h. It owns nothing. */
 #include <string.h>
 
 #include "base/version.h"
