@@ -14,13 +14,14 @@
 #include "protocol/command.h"
 #include "protocol/test-parameters.h"
 
-#define TIMEOUT_DEFAULT   10000
-#define BUFFER_DEFAULT    7340032
+/* The defaults of options. --help and the manual pages repeat them. */
+#define TIMEOUT_DEFAULT   10000             /* milliseconds, like all times here */
+#define BUFFER_DEFAULT    (7 * 1024 * 1024) /* bytes; both rings of a connection share them */
 #define HANDSHAKE_DEFAULT 8000
 #define CLIENTS_DEFAULT   2048
 #define DURATION_DEFAULT  2000
 #define WARM_UP_DEFAULT   200
-#define BANDWIDTH_SIZE    65536
+#define BANDWIDTH_SIZE    65536 /* bytes */
 #define LATENCY_SIZE      8
 
 /* What getopt_long() returns for the row at an index, if it has no letter. */
