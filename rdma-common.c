@@ -1,15 +1,16 @@
 /*
- * The device context and its CQ thread: it waits for completions, for what the main thread asks for
- * and for deadlines, and lets the driver of each exchange (exchange/driver.c) do what follows.
+ * The device context and its CQ thread, which waits for completions, for requests of the main
+ * thread and for deadlines, and calls the driver of each exchange (exchange/driver.c).
  *
- * Each connection has a completion queue of its own, exactly as large as all that it can ever have
- * posted, so no number of clients can overflow it and no client can fill another's. All of a
- * device's queues report to its one completion channel, whose events carry the connection.
+ * Each connection has its own completion queue, exactly as large as the number of work requests
+ * that it can have posted, so no number of clients can overflow it and no client can fill
+ * another's. All completion queues of a device report to its single completion channel, whose
+ * events carry the connection.
  *
  * The context owns the completion channel and the thread; connections belong to the main thread. A
- * connection may be freed only after this thread has released it: connection_release() marks that,
- * right before the main thread is told, and afterwards this thread does not touch it, except to
- * acknowledge an event that was raised before: ibv_destroy_cq() waits for that acknowledgement.
+ * connection may be freed only after the CQ thread has released it: connection_release() marks it,
+ * right before the main thread is notified. Afterwards the CQ thread does not access it, except to
+ * acknowledge an event that was raised earlier: ibv_destroy_cq() waits for that acknowledgement.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -24,24 +25,24 @@
 #include "rdma-common.h"
 #include "stream/source.h"
 
-/* The least time between two checks for idle connections, and the most, in milliseconds. */
+/* The minimum and maximum interval between idle checks, in milliseconds. */
 #define CHECK_MIN 20
 #define CHECK_MAX 1000
 
-/* rdmacm events taken before wakeups and signals have their turn, however fast more events come. */
+/* Maximum number of rdmacm events handled before wakeups and signals get their turn. */
 #define EVENTS 64
 
 /* cppcheck-suppress unusedStructMember ; the macros of sys/queue.h use them */
 TAILQ_HEAD(connections, connection);
 
-/* Only the CQ thread uses what is below `stop`. */
+/* Only the CQ thread uses the fields below `stop`. */
 struct device_context {
 	struct device device;
 	pthread_t thread;
 	struct wakeup stop;
-	struct connections watched; /* whose exchange runs */
-	struct connections backlog; /* with more to do than their turn allowed */
-	deadline_t next_check;      /* of those that are watched */
+	struct connections watched; /* exchanges that are running */
+	struct connections backlog; /* with work left at the end of their turn */
+	deadline_t next_check;      /* next idle check of `watched` */
 };
 
 static struct device_context *context_of(struct device *device)
@@ -49,7 +50,7 @@ static struct device_context *context_of(struct device *device)
 	return (struct device_context *)device;
 }
 
-/* More is to be done than one turn allows: the others have theirs first. */
+/* Defers the work that is left until other connections have had their turn. */
 static void backlog_add(struct device_context *context, struct connection *connection)
 {
 	if (!connection->in_backlog)
@@ -64,7 +65,7 @@ static void backlog_remove(struct device_context *context, struct connection *co
 	connection->in_backlog = false;
 }
 
-/* Keeps the lists up to date after the connection did something. */
+/* Updates the lists after work on the connection. */
 static void update(struct device_context *context, struct connection *connection, bool more)
 {
 	if (more && connection->life == CONNECTION_OPEN)
@@ -78,7 +79,7 @@ static void update(struct device_context *context, struct connection *connection
 		context->next_check = connection->cause_due;
 }
 
-/* Lets go of the connection: from here on this thread does not touch it. */
+/* Releases the connection: this thread does not access it afterwards. */
 static void release(struct device_context *context, struct connection *connection)
 {
 	backlog_remove(context, connection);
@@ -89,7 +90,7 @@ static void release(struct device_context *context, struct connection *connectio
 	wakeup_queue_post(connection->settings->wakeups, &connection->to_main, CONNECTION_DRAINED);
 }
 
-/* Releases a closing connection of which nothing is outstanding. Returns whether it did. */
+/* Releases a closing connection that has no outstanding work requests. Returns whether it did. */
 static bool release_if_drained(struct device_context *context, struct connection *connection)
 {
 	if (connection->life != CONNECTION_CLOSING || !endpoint_is_drained(&connection->endpoint))
@@ -99,9 +100,9 @@ static bool release_if_drained(struct device_context *context, struct connection
 }
 
 /*
- * One completion event: get, acknowledge, drain, re-arm, and drain again, because what completed
- * before the arming raises no event. ibv_get_cq_event(3). Returns false if the channel is dead, as
- * it is when the device was removed.
+ * Handles one completion event: get, acknowledge, drain, re-arm and drain again, because
+ * completions before the re-arm raise no event. ibv_get_cq_event(3). Returns false if the channel
+ * is dead because the device was removed.
  */
 static bool take_cq_event(struct device_context *context)
 {
@@ -124,7 +125,7 @@ static bool take_cq_event(struct device_context *context)
 	return true;
 }
 
-/* Goes on with the connection that has waited longest, if any has to wait. */
+/* Continues the connection that has waited longest, if any. */
 static void backlog_advance(struct device_context *context)
 {
 	struct connection *connection = TAILQ_FIRST(&context->backlog);
@@ -132,12 +133,12 @@ static void backlog_advance(struct device_context *context)
 	if (!connection)
 		return;
 	backlog_remove(context, connection);
-	/* What is missing of one that is closing brings an event. */
+	/* A closing connection gets an event for each outstanding completion. */
 	if (connection->life == CONNECTION_OPEN)
 		update(context, connection, connection_advance(connection));
 }
 
-/* Does what the main thread asks for. Returns false if it asks the thread to end. */
+/* Handles the main thread's requests. Returns false if the thread must end. */
 static bool take_wakeups(struct device_context *context)
 {
 	unsigned int events;
@@ -164,9 +165,7 @@ static bool take_wakeups(struct device_context *context)
 	return true;
 }
 
-/*
- * Checks for idle connections when it is time. Returns how long until the next check, for poll(2).
- */
+/* Runs the idle checks when they are due. Returns the time until the next check, for poll(2). */
 static int check_idle(struct device_context *context)
 {
 	deadline_t now = deadline_now(), next = now + CHECK_MAX, again;
@@ -200,11 +199,14 @@ static void *poll_completions(void *argument)
 		if (poll(waiting, 2, TAILQ_EMPTY(&context->backlog) ? time : 0) < 0)
 			continue; /* EINTR */
 		/*
-		 * Wakeups first: a completion may come from a connection that was made since, and
-		 * taking its adoption is what makes its contents visible here.
+		 * Wakeups first: a completion may belong to a new connection, whose contents become
+		 * visible to this thread when it handles THREAD_ADOPT.
 		 */
 		running = take_wakeups(context);
-		/* A removed device's channel is not polled again; rdmacm tells the main thread. */
+		/*
+		 * The channel of a removed device is not polled again; rdmacm notifies the main
+		 * thread.
+		 */
 		if (running && waiting[1].revents && !take_cq_event(context))
 			waiting[1].fd = -1;
 		if (running)
@@ -217,7 +219,7 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 {
 	struct device_context *context = calloc(1, sizeof(*context));
 	struct device *device = &context->device;
-	char name[16]; /* the longest that a thread can have */
+	char name[16]; /* maximum size of a thread name */
 	int error;
 
 	if (!context)

@@ -1,11 +1,11 @@
 /*
- * Authentication in an exchange: both sides prove that they hold the secret, and key the digests
- * and sign the verdicts with it (protocol/handshake.h). Without a secret nothing here does
- * anything.
+ * Authentication of an exchange: both sides prove that they hold the shared secret, and use it to
+ * key the stream digests and sign the verdicts (protocol/handshake.h). Without a secret these
+ * functions do nothing.
  *
- * The main thread maps a region that a peer could reach with all others, but it is registered only
- * when our MSG_MR is due, after the peer's proof was right: an unauthenticated peer reaches no
- * memory. Runs on the CQ thread.
+ * The main thread maps the region that the mover exposes together with the others. With a secret,
+ * that region is registered only when our MSG_MR is due, after the peer's proof has been verified:
+ * an unauthenticated peer cannot access any memory. Runs on the CQ thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,10 @@
 _Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "keys of the secret fit the digest");
 _Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag fits into the place of a digest");
 
-/* What the server logs of a client; the client says of a server what it says of any refusal. */
+/*
+ * The server records which message failed to authenticate the client. The client records the same
+ * refusal as for any other mismatch of the secrets.
+ */
 static void record_unauthenticated(struct connection *connection)
 {
 	if (connection->settings->active)

@@ -1,13 +1,14 @@
 /*
- * The memory of a connection: how much it gets, and where in it the messages lie.
+ * The memory of a connection: the sizes of its regions and queues, and the layout of the message
+ * slots.
  *
- * Each connection has three regions, each a mapping of its own: `control` for the messages, which
- * no peer can reach; `outgoing` for our data and `incoming` for the peer's, of which the mode
- * exposes one, with the one right that it needs, and only until the peer has no more to do there.
- * The CQ thread revokes that one, and the main thread frees it later. Locked memory is counted in
- * pages and many systems allow a user 8 MiB of it, so both rings together take 7 MiB unless
- * --buffer says otherwise (the default is in cli/parse.c), less where the streams are shorter or
- * the limit is lower; a server takes two pages for an exchange of two texts.
+ * Each connection has three separately mapped regions: `control` for messages, which no peer can
+ * access; `outgoing` for our data and `incoming` for the peer's. The mode exposes one of the latter
+ * two, with the single access right that it needs, and only until the peer has finished with it.
+ * The CQ thread then deregisters it, and the main thread frees it later. Locked memory is counted
+ * in pages, and many systems limit a user to 8 MiB of it. Both rings together therefore take 7 MiB
+ * unless --buffer says otherwise (the default is in cli/parse.c), less if the streams are shorter
+ * or the limit is lower. A server takes two pages for an exchange of two texts.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,14 +21,14 @@
 #define DEPTH_MAX 64
 
 /*
- * Beside the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT, MSG_ABORT,
- * three keepalives before we would give it up, and at most eight MSG_CREDIT that we have not
- * answered (docs/protocol.md, "Flow control"). One more is there so that a message too many arrives
- * and can be named. We send as many.
+ * In addition to the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT,
+ * MSG_ABORT, up to three keepalives before the idle timeout expires, and up to eight MSG_CREDIT
+ * that we have not processed (docs/protocol.md, "Flow control"). One more receive is posted so that
+ * an excess message arrives and can be reported. The send queue has the same allowance.
  */
 #define MESSAGES 16
 
-/* Two texts: one piece each way, and little credit. */
+/* An exchange of two texts: one piece in each direction and few credits. */
 #define TEXT_DEPTH    1
 #define TEXT_SENDS    9
 #define TEXT_RECEIVES 7
@@ -82,7 +83,7 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 	limits->depth = settings->depth
 				? settings->depth
 				: clamp(settings->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);
-	/* Each piece takes two sends in the worst case, and the queue may be short. */
+	/* A piece needs up to two sends, and the device may limit the send queue. */
 	most = attributes->max_qp_wr > MESSAGES ? (uint32_t)(attributes->max_qp_wr - MESSAGES) / 2
 						: 1;
 	limits->depth = clamp(limits->depth, 1, most);
@@ -91,8 +92,9 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 }
 
 /*
- * What a connection may lock for its rings. Where there is a limit, whoever comes leaves something
- * for who comes next: a server's client takes a quarter of what is left, a client half.
+ * Bytes that a connection may lock for its rings. Under a locked-memory limit each connection
+ * leaves some for later ones: a connection at the server gets a quarter of what remains, one at the
+ * client half of it.
  */
 static uint64_t budget(const struct connection *connection)
 {
@@ -122,7 +124,10 @@ size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t 
 	return most > guard_pages_round(1) ? (size_t)most : guard_pages_round(1);
 }
 
-/* Messages with a text have slots of their own: MSG_ABORT, and MSG_MR where files have names. */
+/*
+ * Messages with text have dedicated slots: MSG_ABORT and, if files may be exchanged, which have
+ * names, MSG_MR.
+ */
 static uint64_t long_sends(const struct queue_limits *limits)
 {
 	return queue_limits_are_for_texts(limits) ? 1 : 2;

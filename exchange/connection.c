@@ -1,10 +1,10 @@
 /*
- * Creating, connecting and ending a connection: what the main thread does with it.
+ * Setup and teardown of a connection: the main thread's part.
  *
- * The order in which things are made is the order in which they depend on one another (protection
- * domain, completion queue, queue pair, memory). connection_destroy() frees whatever is there, so
- * it also takes a half-made connection: first the queue pair, then its completion queue, then the
- * regions, so that the device never uses memory that is gone.
+ * Resources are created in order of dependency: protection domain, completion queue, queue pair,
+ * memory. connection_destroy() frees whatever exists, so it also accepts a partially created
+ * connection: first the queue pair, then its completion queue, then the regions, so that the device
+ * never accesses freed memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #include "exchange/movers.h"
 #include "verbs/cm.h"
 
-/* The pause that we ask of a sender that finds no receive: code 12, 0.64 ms. 0 would be 655 ms. */
+/* How long a sender waits after an RNR NAK: code 12, 0.64 ms. Code 0 would mean 655 ms. */
 #define RNR_TIMER 12
 
-/* Makes the queues, and asks for the first event. */
+/* Creates the queues and requests the first completion event. */
 static int make_endpoint(struct connection *connection, struct failure *failure)
 {
 	const struct queue_size size = {
@@ -36,7 +36,7 @@ static int make_endpoint(struct connection *connection, struct failure *failure)
 		       : 0;
 }
 
-/* The listener's part of a connection's threads: notes to the CQ thread and to the main thread. */
+/* Callbacks of the worker threads (struct worker_listener): they wake the CQ or the main thread. */
 static void worker_progressed(void *about)
 {
 	struct connection *connection = about;
@@ -61,8 +61,8 @@ static void sink_ended(void *about)
 }
 
 /*
- * Makes one of the rings. With a secret, what a peer could reach is registered when it has proved
- * it.
+ * Creates a ring. With a secret, memory that the peer can access is registered only after the peer
+ * has proved that it holds the secret.
  */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
 	size_t size, int access, struct failure *failure)
@@ -78,8 +78,8 @@ static int make_ring(struct connection *connection, struct region *region, struc
 }
 
 /*
- * A text that the peer may not touch lies behind the messages, in their page: so 1,000 exchanges of
- * texts fit into 8 MiB.
+ * A text that the peer cannot access is stored behind the message slots, in the same page, so that
+ * 1,000 exchanges of texts fit into 8 MiB of locked memory.
  */
 static int share_control(struct connection *connection, struct region *region, struct ring *ring)
 {
@@ -90,7 +90,7 @@ static int share_control(struct connection *connection, struct region *region, s
 	return 0;
 }
 
-/* Where the data goes out from and comes in, now that we know how much to expect. */
+/* Creates both rings once the size of the peer's data is known. */
 static int make_rings(struct connection *connection, struct failure *failure)
 {
 	const struct mover *mover = connection->mover;
@@ -122,7 +122,7 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	return 0;
 }
 
-/* Starts what deals with files. The threads wait until the peer is ready. */
+/* Starts the threads that access files. They wait until the peer is ready. */
 static int start_workers(struct connection *connection, struct failure *failure)
 {
 	struct ring *out = &connection->outgoing_ring, *in = &connection->incoming_ring;
@@ -162,7 +162,7 @@ static int open_source(struct connection *connection, struct failure *failure)
 		     : 0;
 }
 
-/* Everything that the first message needs; on the passive side, which knows the peer, all. */
+/* Creates what the first message needs; on the passive side, which knows the peer, everything. */
 static int make_all(
 	struct connection *connection, const struct request *request, struct failure *failure)
 {
@@ -172,7 +172,7 @@ static int make_all(
 
 	if (open_source(connection, failure))
 		return -1;
-	/* The active side learns only with the answer what the peer will send. */
+	/* The active side learns the size of the peer's data only from the reply. */
 	streams = !request || !source_is_text(connection->source) ||
 		  connection->theirs.size > SINK_TEXT_SIZE;
 	queue_limits_choose(limits, connection->settings, connection->device,
@@ -201,7 +201,7 @@ static uint8_t smaller(int a, int b)
 	return (uint8_t)(least < UINT8_MAX ? least : UINT8_MAX);
 }
 
-/* What we say of ourselves. Before the CQ thread knows the connection, as it will look at it. */
+/* Encodes our hello, before the CQ thread adopts the connection: that thread reads the hello. */
 static void make_hello(struct connection *connection)
 {
 	const struct hello ours = {
@@ -246,7 +246,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 			smaller(connection->responder_resources, request->responder_resources);
 	}
 	if (make_all(connection, request, failure)) {
-		connection->id = NULL; /* stays the caller's */
+		connection->id = NULL; /* remains the caller's */
 		connection_destroy(connection);
 		return -1;
 	}
@@ -278,7 +278,10 @@ struct rdma_conn_param connection_parameters(const struct connection *connection
 	return parameters;
 }
 
-/* Sets what rdmacm leaves at 0. Devices that do not know it (iWARP) refuse; so be it. */
+/*
+ * Sets the RNR timer, which rdmacm leaves at 0. Transports without it (iWARP) reject the attribute,
+ * which is harmless.
+ */
 static void set_rnr_timer(struct connection *connection)
 {
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = RNR_TIMER};
@@ -296,7 +299,7 @@ int connection_accept(struct connection *connection)
 	return 0;
 }
 
-/* What the server's acceptance says about it: notes for the CQ thread, or -1. */
+/* Evaluates the server's acceptance. Returns event flags for the CQ thread, or -1. */
 static int read_answer(
 	struct connection *connection, const struct rdma_conn_param *reply, struct failure *failure)
 {
@@ -308,7 +311,7 @@ static int read_answer(
 	if (connection->mode->reads && connection->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
-	/* Whoever answers, the sentence is the same: he is not to learn what was wrong. */
+	/* One message for all causes, so that an impostor does not learn which check failed. */
 	if (settings->secret &&
 		(error || !handshake_fits(settings->secret, theirs, reply->private_data_len)))
 		return secret_refused(failure);
@@ -368,7 +371,10 @@ void connection_close(struct connection *connection, const struct failure *reaso
 	connection->main_life = CONNECTION_CLOSING;
 	if (reason)
 		connection->reason = *reason;
-	/* Either way the queue pair is in the error state then, and flushes what is posted. */
+	/*
+	 * Either call moves the queue pair to the error state, which flushes all posted work
+	 * requests.
+	 */
 	if (rdma_disconnect(connection->id))
 		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_CLOSE);
@@ -393,7 +399,10 @@ void connection_abandon(struct connection *connection, const struct failure *rea
 
 bool connection_drained(struct connection *connection, unsigned int events)
 {
-	/* An abandoned connection is released only when the thread has seen that, too. */
+	/*
+	 * An abandoned connection is released only after the CQ thread has processed
+	 * THREAD_ABANDON.
+	 */
 	unsigned int released = connection->main_life == CONNECTION_ABANDONING
 					? CONNECTION_ABANDONED
 					: CONNECTION_DRAINED;
@@ -411,7 +420,9 @@ const struct failure *connection_outcome(const struct connection *connection)
 
 void connection_destroy(struct connection *connection)
 {
-	/* Threads that were never asked for anything still wait for that. */
+	/*
+	 * Workers of an exchange that never began still wait for source_begin() and sink_begin().
+	 */
 	if (connection->workers) {
 		source_stop(connection->source);
 		sink_stop(connection->sink);

@@ -1,10 +1,10 @@
 /*
- * The driver of an exchange: feeds events to the state machine (exchange/state-machine.c), carries
- * out the actions that it asks for, and feeds back the events which these return until none is
- * left. Nothing that it calls calls it.
+ * The driver of an exchange: it feeds events to the state machine (exchange/state-machine.c),
+ * carries out the requested actions, and feeds the events that they return back until none is left.
+ * Nothing that the driver calls calls the driver.
  *
- * Runs on the CQ thread, which alone posts to the queue pair from connect or accept on. A receive
- * is posted again as soon as what arrived in it has been taken.
+ * Runs on the CQ thread, the only thread that posts to the queue pair after connect or accept. A
+ * receive is reposted as soon as its message has been processed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,10 +18,13 @@
 #include "exchange/movers.h"
 #include "exchange/stream.h"
 
-/* How long the cause of a flush may take to be known: longer than a peer waits that was refused. */
+/*
+ * How long to wait for the cause of a flush, in milliseconds: longer than a peer whose access was
+ * refused waits before it disconnects.
+ */
 #define CAUSE_OF_FLUSH_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
 
-/* Batches of completions before it is another connection's turn. */
+/* Batches of completions polled before other connections get their turn. */
 #define BATCHES 16
 
 struct connection *connection_of(struct endpoint *endpoint)
@@ -79,7 +82,7 @@ static enum exchange_event send_verdict(struct connection *connection)
 	return connection_send(connection, OPERATION_VERDICT, &message, IBV_SEND_SIGNALED);
 }
 
-/* Tells the peer why we abort, as far as that is its business. */
+/* Sends the cause of the abort to the peer, without local evidence. */
 static enum exchange_event send_abort(struct connection *connection)
 {
 	struct message message = {.type = MSG_ABORT};
@@ -95,13 +98,13 @@ static enum exchange_event send_abort(struct connection *connection)
 
 /* The state machine. */
 
-/* Of several events that actions return only the first counts: the others are its effects. */
+/* If several actions return an event, only the first counts: the others are its consequences. */
 static enum exchange_event first(enum exchange_event earlier, enum exchange_event later)
 {
 	return earlier != EVENT_NONE ? earlier : later;
 }
 
-/* Carries out what the state machine asks for after an event. Returns what that led to. */
+/* Carries out the actions that the state machine requested. Returns the first resulting event. */
 static enum exchange_event act(struct connection *connection, unsigned int actions)
 {
 	enum exchange_event event = EVENT_NONE;
@@ -123,7 +126,7 @@ static enum exchange_event act(struct connection *connection, unsigned int actio
 	return event;
 }
 
-/* From now on the exchange runs, and idleness counts. */
+/* Marks the exchange as running: the idle timeout starts. */
 static void start_running(struct connection *connection)
 {
 	if (!connection->running)
@@ -131,7 +134,9 @@ static void start_running(struct connection *connection)
 	connection->running = true;
 }
 
-/* rdmacm may never report the connection established, and the peer talks over it all the same. */
+/*
+ * The peer's MSG_MR proves that the connection is up, even if rdmacm never reports it established.
+ */
 static void finish_handshake(struct connection *connection)
 {
 	start_running(connection);
@@ -139,7 +144,7 @@ static void finish_handshake(struct connection *connection)
 		connection->settings->wakeups, &connection->to_main, CONNECTION_HANDSHAKE_DONE);
 }
 
-/* One step. Returns the event that follows from it, EVENT_NONE if none does. */
+/* One step of the state machine. Returns the resulting event, or EVENT_NONE. */
 static enum exchange_event step(struct connection *connection, enum exchange_event event)
 {
 	struct exchange *exchange = &connection->exchange;
@@ -170,7 +175,7 @@ static void drive(struct connection *connection, enum exchange_event event)
 		event = step(connection, event);
 }
 
-/* Moves our data, and notices its end. */
+/* Sends our data and detects its end. */
 static enum exchange_event send_data(struct connection *connection)
 {
 	enum exchange_event event = EVENT_NONE;
@@ -181,7 +186,7 @@ static enum exchange_event send_data(struct connection *connection)
 	return event == EVENT_NONE ? stream_end_sending(connection) : event;
 }
 
-/* Requests the peer's data if the mover does, and notices its end. */
+/* Requests the peer's data if the mover does so, and detects its end. */
 static enum exchange_event receive_data(struct connection *connection)
 {
 	enum exchange_event event = EVENT_NONE;
@@ -191,7 +196,7 @@ static enum exchange_event receive_data(struct connection *connection)
 	return event == EVENT_NONE ? stream_end_receiving(connection) : event;
 }
 
-/* Moves both streams as far as possible now. Returns the first event that follows. */
+/* Advances both streams as far as currently possible. Returns the first resulting event. */
 static enum exchange_event move_streams(struct connection *connection)
 {
 	enum exchange_event event;
@@ -199,7 +204,7 @@ static enum exchange_event move_streams(struct connection *connection)
 	if (!connection->streaming || connection->exchange.ended || connection->cause_due ||
 		connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
-	/* Credit first: it must not wait in the send queue behind all that can be moved now. */
+	/* Credit first, so that it does not wait in the send queue behind data. */
 	event = stream_give_credit(connection);
 	if (event == EVENT_NONE)
 		event = send_data(connection);
@@ -210,7 +215,8 @@ static enum exchange_event move_streams(struct connection *connection)
 }
 
 /*
- * Moves the streams until no event follows. Returns true if they stopped to give others their turn.
+ * Advances the streams until no event results. Returns true if they stopped so that other
+ * connections get their turn.
  */
 static bool advance(struct connection *connection)
 {
@@ -224,7 +230,7 @@ static bool advance(struct connection *connection)
 
 /* Receives. */
 
-/* Records why a message cannot be one of the protocol's. */
+/* Records why a message cannot be decoded. */
 static enum exchange_event refuse_message(
 	struct connection *connection, int error, const struct message *message, uint32_t length)
 {
@@ -240,14 +246,14 @@ static enum exchange_event refuse_message(
 		(unsigned long long)message->length, message->verdict);
 }
 
-/* The peer aborted, and says why. */
+/* Records that the peer aborted, and its reason. */
 static enum exchange_event take_abort(struct connection *connection, const struct message *message)
 {
 	char text[TEXT_ESCAPED_SIZE(MESSAGE_TEXT_MAX)];
 
 	if (authentication_is_refusal(connection, message))
 		secret_refused(&connection->failure);
-	/* What the peer quotes is escaped already. */
+	/* The peer has already escaped text that it quotes. */
 	text_escape_utf8(text, message->text, message->text_size);
 	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0,
 		message_name(MSG_ABORT), "it gave up: %s", *text ? text : "it does not say why");
@@ -270,7 +276,7 @@ static enum exchange_event take_verdict(
 	return first(event, EVENT_RECEIVED_VERDICT);
 }
 
-/* Takes a message of the exchange. Returns its event, or why it cannot be taken. */
+/* Handles a message of the exchange. Returns its event, or the failure. */
 static enum exchange_event take_message(
 	struct connection *connection, const struct message *message)
 {
@@ -302,7 +308,7 @@ static enum exchange_event take_message(
 	case MSG_ABORT:
 		return take_abort(connection, message);
 	}
-	/* message_decode() refuses other types. */
+	/* message_decode() rejects other types. */
 	return EVENT_NONE;
 }
 
@@ -313,10 +319,10 @@ static enum exchange_event take_bytes(
 	int error = message_decode(&message, bytes, length);
 
 	if (length == 0 && connection->streaming)
-		return EVENT_NONE; /* a keepalive, which is not due before */
+		return EVENT_NONE; /* a keepalive; invalid before streaming */
 	if (error)
 		return refuse_message(connection, error, &message, length);
-	/* After we aborted only the peer's own abort matters. */
+	/* After our abort only the peer's abort matters. */
 	if (connection->exchange.ended && message.type != MSG_ABORT)
 		return EVENT_NONE;
 	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
@@ -325,17 +331,19 @@ static enum exchange_event take_bytes(
 	return take_message(connection, &message);
 }
 
-/* A receive is complete: takes what arrived, and posts it again. */
+/* A receive completed: handles the message and reposts the receive. */
 static void take_receive(struct connection *connection, const struct completion *completion)
 {
 	const struct ibv_wc *wc = completion->wc;
 	enum exchange_event event;
 
 	connection->last_receive = deadline_now();
-	/* What arrives after the end (a message too many, say) must not change what was agreed. */
+	/* Once the exchange has ended, late messages must not change the outcome. */
 	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
 		return;
-	/* The passive side answers; before that the main thread still makes what its data needs. */
+	/*
+	 * The passive side only replies. Before that, the main thread is still creating the rings.
+	 */
 	if (connection->settings->active && !connection->exchange.established)
 		event = connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "ibv_poll_cq",
 			"it sent a message before it had ours");
@@ -355,11 +363,11 @@ static void take_receive(struct connection *connection, const struct completion 
 
 /* Sends. */
 
-/* What a work request does, and the event that its completion is. */
+/* The name of each kind of work request, and the event of its completion. */
 static const struct {
 	const char *name;
 	enum exchange_event event;
-	bool printed; /* the tutorial's transcript shows its completion */
+	bool printed; /* the tutorial prints its completion */
 } operations[] = {
 	[OPERATION_PROOF] = {"sending MSG_PROOF", EVENT_SENT_PROOF, false},
 	[OPERATION_MR] = {"sending MSG_MR", EVENT_SENT_MR, true},
@@ -374,7 +382,7 @@ static const struct {
 	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
 };
 
-/* A send is complete, and all before it. */
+/* A send completed, and with it all earlier ones. */
 static void take_sent(struct connection *connection, const struct completion *completion)
 {
 	enum operation operation = (enum operation)completion->kind;
@@ -387,10 +395,11 @@ static void take_sent(struct connection *connection, const struct completion *co
 }
 
 /*
- * How long rdmacm may take to report what a failed completion is the effect of; 0: it tells its
- * cause itself. A refusal may come from a peer that ended, whose disconnect follows. A flush has a
- * cause that somebody else knows: rdmacm, or a peer whose access our device has refused, and which
- * disconnects when it has waited in vain itself. A program of the tutorial waits for nothing.
+ * How long rdmacm may take to report the cause of a failed completion, in milliseconds; 0: the
+ * completion is itself the cause. A refused access may mean that the peer's program exited, and its
+ * disconnect follows. A flush is only a consequence: rdmacm knows the cause, or our device refused
+ * an access of the peer, which first waits for a disconnect and then disconnects itself. A tutorial
+ * program does not wait.
  */
 static int cause_delay(const struct connection *connection, const struct completion *completion)
 {
@@ -407,10 +416,10 @@ static void take_failed(struct connection *connection, const struct completion *
 	int status = (int)completion->wc->status, delay = cause_delay(connection, completion);
 
 	if (connection->cause_due && !connection->exchange.ended)
-		return; /* an effect of the same cause */
+		return; /* a consequence of the same cause */
 	/*
-	 * Soft-RoCE's status for a WRITE with immediate data, which takes a receive, to other
-	 * memory.
+	 * Soft-RoCE completes a receive with this status if a WRITE with immediate data, which
+	 * consumes a receive, addresses other memory.
 	 */
 	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
@@ -436,11 +445,11 @@ static void take_completion(struct connection *connection, const struct completi
 		take_sent(connection, completion);
 }
 
-/* What the CQ thread calls. */
+/* Called by the CQ thread. */
 
 /*
- * A peer that sends as fast as we take would have us do that for ever, so there is an end to a
- * turn; but of a connection that is closing, to which nothing new comes, everything is taken.
+ * A peer may send as fast as we poll, so the number of batches per turn is bounded. A closing
+ * connection receives nothing new, so everything that is left is polled.
  */
 bool connection_poll(struct connection *connection)
 {
@@ -466,7 +475,7 @@ bool connection_poll(struct connection *connection)
 	return more;
 }
 
-/* The streams went on only as far as one turn allows. */
+/* Continues streams that stopped at the end of their turn. */
 bool connection_advance(struct connection *connection)
 {
 	bool more = advance(connection);
@@ -502,8 +511,8 @@ static void close_queue_pair(struct connection *connection)
 {
 	connection->life = CONNECTION_CLOSING;
 	/*
-	 * It is in the error state already, but soft-RoCE flushes a receive that was posted after
-	 * it had entered that state only when it enters it once more.
+	 * The queue pair is already in the error state, but soft-RoCE flushes a receive that was
+	 * posted in that state only when the queue pair is moved to it again.
 	 */
 	endpoint_flush(&connection->endpoint);
 	connection_poll(connection);
@@ -535,13 +544,13 @@ bool connection_take_events(struct connection *connection, unsigned int events)
 
 /* The outcome. */
 
-/* A flushed work request is an effect, so anything else that is known comes before it. */
+/* A flushed work request is a consequence, so any other known failure takes precedence. */
 static bool is_flush(const struct failure *failure)
 {
 	return failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_WR_FLUSH_ERR;
 }
 
-/* True if the failure is only an effect of what rdmacm has reported in time. */
+/* True if the failure is only a consequence of what rdmacm reported in time. */
 static bool is_explained(const struct connection *connection)
 {
 	if (is_flush(&connection->failure))
@@ -549,7 +558,7 @@ static bool is_explained(const struct connection *connection)
 	return connection->cause_due && connection->reason.kind == FAILURE_GONE;
 }
 
-/* Adds to the evidence what the exchange was waiting for, where that is all there is to say. */
+/* Adds what the exchange was waiting for to the evidence, if there is no better evidence. */
 static void add_what_was_awaited(struct failure *failure, const struct exchange *exchange)
 {
 	const char *how;
@@ -568,7 +577,7 @@ static void add_what_was_awaited(struct failure *failure, const struct exchange 
 		exchange_awaits(exchange));
 }
 
-/* The disconnect came right after the device had refused an access: the evidence keeps that. */
+/* The disconnect followed an access that the peer's device refused: adds that to the evidence. */
 static void add_refusal(struct failure *failure, const struct failure *refusal)
 {
 	size_t used = strlen(failure->evidence);
@@ -577,7 +586,7 @@ static void add_refusal(struct failure *failure, const struct failure *refusal)
 		explain_name(FAILURE_COMPLETION, refusal->code), refusal->evidence);
 }
 
-/* Turns what is known at the end into the one outcome. */
+/* Reduces everything known at the end to a single outcome. */
 static void decide(struct connection *connection)
 {
 	struct failure *outcome = &connection->failure, effect = {0};
@@ -586,7 +595,7 @@ static void decide(struct connection *connection)
 
 	if (is_explained(connection))
 		effect = *outcome;
-	/* When all was said, that our last message was not acknowledged matters no more. */
+	/* After a complete exchange, an unacknowledged last message does not matter. */
 	if (failure_is_set(&effect) || (complete && outcome->kind == FAILURE_COMPLETION))
 		*outcome = (struct failure){0};
 	if (failure_is_set(outcome) && !is_flush(outcome))

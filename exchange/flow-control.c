@@ -1,7 +1,7 @@
 /* The flow control of a stream as arithmetic. Owns nothing; the caller serialises. */
 #include "exchange/flow-control.h"
 
-/* Credit is given for a quarter of what was allowed, so that few messages carry it. */
+/* Credit is granted in quarters of the allowance, so that few messages carry it. */
 #define PARTS 4
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -9,7 +9,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Bytes from this position to the end of a ring of that size. */
+/* Bytes from this position to the end of a ring of this size. */
 static uint64_t to_end(uint64_t ring, uint64_t position)
 {
 	return ring - position % ring;
@@ -17,13 +17,13 @@ static uint64_t to_end(uint64_t ring, uint64_t position)
 
 uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream)
 {
-	/* Half a ring of one byte would be nothing, and the stream would stand still. */
+	/* Half of a one-byte ring would be 0 bytes, and the stream would stall. */
 	uint64_t most = stream <= ring || ring == 1 ? ring : ring / 2;
 
 	return (uint32_t)smaller(wanted, most);
 }
 
-/* The receiver has no receives for more pieces. */
+/* False while the receiver has no receive left for another piece. */
 static bool may_announce(const struct flow *flow, const struct flow_sender *sender)
 {
 	return sender->pieces - sender->pieces_credited < flow->depth;
@@ -40,7 +40,7 @@ static uint64_t next_write(
 	bytes = smaller(bytes, to_end(flow->local, sender->written));
 	bytes = smaller(bytes, to_end(flow->exposed, sender->written));
 	room = flow->exposed - (sender->written - sender->credited);
-	/* Rather wait for credit, which will come, than cut a chunk in two. */
+	/* Wait for credit, which always arrives, rather than split a chunk. */
 	return bytes <= room ? bytes : 0;
 }
 
@@ -99,7 +99,7 @@ static uint64_t next_read(
 		return 0;
 	bytes = smaller(bytes, to_end(flow->exposed, receiver->requested));
 	bytes = smaller(bytes, to_end(flow->local, receiver->requested));
-	/* Our credit waits behind READs: with more of them, the sender would run dry before it. */
+	/* Credit waits behind READs; with more in flight the sender would run out of it first. */
 	if (in_flight > 0 && in_flight + bytes > flow->exposed / PARTS)
 		return 0;
 	return bytes <= flow->local - (receiver->requested - freed) ? bytes : 0;
@@ -122,7 +122,7 @@ void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t re
 	receiver->reads_complete = reads;
 }
 
-/* A part of as much as the peer may say that it has. */
+/* The part of the allowance for which credit is due, rounded up. */
 static uint64_t share_of(uint64_t all)
 {
 	return all / PARTS + (all % PARTS > 0);
@@ -130,7 +130,7 @@ static uint64_t share_of(uint64_t all)
 
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)
 {
-	/* A place that was READ is free at once; one that was written to, when it is emptied. */
+	/* Space that was READ is free at once; space that was written, when the sink frees it. */
 	uint64_t position = flow->fetched ? receiver->arrived : freed;
 
 	if (position - receiver->credited < share_of(flow->exposed) &&

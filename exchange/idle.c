@@ -1,6 +1,6 @@
 /*
- * Keepalives and idle timeouts of an exchange. A side that is idle for the other's --timeout is
- * given up, so each sends something several times in that time. Runs on the CQ thread.
+ * Keepalives and idle timeouts of an exchange. A side that sends nothing for the other's --timeout
+ * is disconnected, so each side sends several times within that period. Runs on the CQ thread.
  */
 #include <errno.h>
 
@@ -9,21 +9,24 @@
 /* Keepalives sent within the shorter of the two timeouts. */
 #define KEEPALIVES 4
 
-/* How long MSG_ABORT may take, in milliseconds, before we go without it. */
+/* How long to wait for the completion of MSG_ABORT, in milliseconds. */
 #define ABORT_MS 1000
 
-/* How long the peer's disconnect may take when both sides have all: its only packet may be lost. */
+/*
+ * How long to wait for the disconnect after a complete exchange, in milliseconds: the only packet
+ * of the peer's disconnect may be lost.
+ */
 #define DISCONNECT_MS 5000
 
 /*
- * Ends an exchange whose peer was idle for too long; acknowledging: it sent, but acknowledged
- * nothing.
+ * Ends an exchange whose peer was idle for too long. acknowledging is false if the peer has not
+ * acknowledged our sends.
  */
 static enum exchange_event time_out(struct connection *connection, bool acknowledging)
 {
 	if (exchange_complete(&connection->exchange))
 		return EVENT_FAILED;
-	/* As the transport reports it where it gives up itself. */
+	/* What the transport reports when it gives up itself. */
 	if (!acknowledging)
 		connection_record_completion(
 			connection, IBV_WC_RETRY_EXC_ERR, "nothing within --timeout");
@@ -31,7 +34,7 @@ static enum exchange_event time_out(struct connection *connection, bool acknowle
 		"timed out waiting for %s", exchange_awaits(&connection->exchange));
 }
 
-/* All is exchanged, and only the disconnect is missing. */
+/* Everything has been exchanged; only the disconnect is missing. */
 static bool is_over(const struct connection *connection)
 {
 	return connection->exchange.rules->verdicts && exchange_complete(&connection->exchange) &&

@@ -1,12 +1,11 @@
 /*
- * How the data of an exchange moves: one row of functions for each way. Another one-sided way is a
- * file like write.c, a row in movers.c and a row in protocol/mode.c. Data that is sent with
- * two-sided SENDs also needs receives to land in: take_receive() and take_sent() in driver.c, the
- * receive slots in buffers.c, and a third value of `exposes`.
+ * A mover: how the data of an exchange is transferred, as one table of functions for each mode.
+ * Another one-sided mode is a file like write.c, a row in movers.c and a row in protocol/mode.c.
+ * Data sent by two-sided SENDs also needs receive buffers: take_receive() and take_sent() in
+ * driver.c, the receive slots in buffers.c, and a third value of `exposes`.
  *
- * The driver calls these functions on the CQ thread. They post work requests and keep account; what
- * follows from that they return as an event for the state machine, EVENT_NONE if nothing does. They
- * never call the driver.
+ * The driver calls these functions on the CQ thread. They post work requests, do the accounting and
+ * return the resulting event for the state machine, or EVENT_NONE. They never call the driver.
  */
 #ifndef EXCHANGE_MOVER_H
 #define EXCHANGE_MOVER_H
@@ -20,39 +19,45 @@ struct connection;
 
 /* The region that the peer may access. */
 enum mover_exposes {
-	EXPOSES_INCOMING, /* it WRITEs its data there */
-	EXPOSES_OUTGOING, /* it READs our data there */
+	EXPOSES_INCOMING, /* the peer WRITEs its data into it */
+	EXPOSES_OUTGOING, /* the peer READs our data from it */
 };
 
 struct mover {
-	const struct exchange_rules *rules;   /* of the messages around the data */
-	int outgoing_access, incoming_access; /* rights of the regions, enum ibv_access_flags */
+	const struct exchange_rules *rules; /* rules for the messages around the data */
+	int outgoing_access,
+		incoming_access; /* access flags of the regions, enum ibv_access_flags */
 	enum mover_exposes exposes;
 	enum exchange_received
-		done_with;       /* the peer's message after which it needs our region no more */
-	unsigned int done_flags; /* of the work request that sends MSG_DONE, enum ibv_send_flags */
+		done_with;       /* the message after which the peer does not need our region */
+	unsigned int done_flags; /* send flags of MSG_DONE, enum ibv_send_flags */
 
-	/* Adds what our MSG_MR says beyond the region. NULL: nothing. */
+	/* Adds fields to our MSG_MR besides the region. NULL: none. */
 	void (*describe_region)(struct connection *connection, struct message *message);
-	/* The peer's MSG_MR arrived: returns EVENT_RECEIVED_MR, or why it cannot go on. */
+	/* Handles the peer's MSG_MR. Returns EVENT_RECEIVED_MR, or the failure. */
 	enum exchange_event (*prepare)(struct connection *connection);
-	/* Our data may go: both MSG_MR are there. */
+	/* Starts our data: both MSG_MR have been exchanged. */
 	enum exchange_event (*start)(struct connection *connection);
-	/* Streams: moves or announces our data within the credit. True if it stopped earlier. */
+	/*
+	 * Streams: moves or announces our data within the credit. True if it stopped after a burst.
+	 */
 	bool (*send)(struct connection *connection, enum exchange_event *event);
-	/* Streams: requests the peer's announced data. True if it stopped earlier. May be NULL. */
+	/* Streams: requests the peer's announced data. Returns likewise. May be NULL. */
 	bool (*receive)(struct connection *connection, enum exchange_event *event);
-	/* The WRITE or READ of that send number is complete, and those before it. */
+	/* The WRITE or READ with this send number completed, and all earlier ones. */
 	void (*completed)(struct connection *connection, uint64_t number);
-	/* Adds what our MSG_DONE says. NULL: nothing. */
+	/* Adds fields to our MSG_DONE. NULL: none. */
 	void (*describe_done)(struct connection *connection, struct message *message);
-	/* The peer's MSG_DONE arrived: returns EVENT_RECEIVED_DONE, or why not. */
+	/* Handles the peer's MSG_DONE. Returns EVENT_RECEIVED_DONE, or the failure. */
 	enum exchange_event (*peer_done)(struct connection *connection);
-	/* Both sides' data is in place: shows the peer's. NULL: streams, delivered as they end. */
+	/*
+	 * Prints the peer's data when both sides' data is in place. NULL: streams, delivered as
+	 * they end.
+	 */
 	void (*deliver)(struct connection *connection);
 };
 
-/* The rows: exchange/movers.c has the table. */
+/* The movers; the table is in exchange/movers.c. */
 extern const struct mover write_mover, read_mover;
 extern const struct mover tutorial_write_mover, tutorial_read_mover;
 

@@ -1,4 +1,4 @@
-/* The table of the ways in which data moves. */
+/* The table of movers: one for each mode and kind of peer. */
 #include "exchange/movers.h"
 
 static const struct mover *const movers[MODE_COUNT][2] = {

@@ -1,9 +1,9 @@
 /*
- * The work requests of an exchange: messages and RDMA operations, posted within the send queue's
- * budget, and what is recorded when the device refuses one. Runs on the CQ thread.
+ * Posts the work requests of an exchange, messages and RDMA operations, within the capacity of the
+ * send queue, and records what the device refuses. Runs on the CQ thread.
  *
- * A slot of `control` belongs to the device from posting to completion. A send's slot follows from
- * its number, and there are as many slots as the send queue has.
+ * A slot of the `control` region belongs to the device from posting to completion. The number of a
+ * send determines its slot; there are as many slots as send queue entries.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "exchange/internal.h"
 
-/* Slots of the send queue that only the few messages of the exchange itself may take. */
+/* Send queue entries reserved for the few messages of the exchange itself. */
 #define RESERVED 5
 
 static struct queue_pair *pair_of(const struct connection *connection)

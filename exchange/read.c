@@ -1,10 +1,10 @@
 /*
- * Read mode: each side announces its data by MSG_DATA, and the other READs it out of its outgoing
- * region. Runs on the CQ thread.
+ * Read mode: each side announces its data by MSG_DATA, and the other side READs it from the
+ * outgoing region. Runs on the CQ thread.
  */
 #include "exchange/stream.h"
 
-/* Announces our data: the peer fetches it out of our ring. */
+/* Announces our data, which the peer READs from our ring. */
 static bool send_data(struct connection *connection, enum exchange_event *event)
 {
 	struct flow_sender *sender = &connection->sender;
@@ -16,7 +16,7 @@ static bool send_data(struct connection *connection, enum exchange_event *event)
 	return false;
 }
 
-/* Reads `size` bytes, up to what counts as requested. */
+/* Posts a READ of the `size` bytes that end at the requested position. */
 static enum exchange_event read_chunk(struct connection *connection, size_t size, bool signal)
 {
 	const struct message *peer = &connection->peer_mr;

@@ -1,7 +1,7 @@
 /*
- * What a connection reports of its exchange: its progress while it runs; when it is over, a JSON
- * document on standard output and a sentence for each stream of more than a message. The connection
- * owns everything that a report refers to.
+ * What a connection reports about its exchange: its progress while it runs; afterwards a JSON
+ * document on standard output and a summary line for each stream longer than a message. The
+ * connection owns everything that a report points to.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -16,21 +16,21 @@
 #include "exchange/internal.h"
 #include "exchange/report.h"
 
-/* The longest name of a file, NAME_MAX of Linux; what is longer is cut in the summary. */
+/* The longest file name, NAME_MAX on Linux; the summary truncates longer names. */
 #define NAME_SIZE_MAX 255
 
-/* A time that is none, which no clock should give, is shown as 0. */
+/* An implausible duration, which no clock should produce, becomes 0. */
 static double sane(double seconds)
 {
 	return seconds > 0 && seconds < 1e12 ? seconds : 0;
 }
 
-/* Bytes in a second, to the nearest; negative if that cannot be said. */
+/* Bytes per second, rounded; negative if unknown. */
 static double rate_of(const struct report_stream *stream, double seconds)
 {
 	double rate = sane(seconds) > 0 ? (double)stream->bytes / seconds + 0.5 : -1;
 
-	/* Less than 2^64, or it would not be an integer that programs can read. */
+	/* Rates from 2^64 up are not integers that programs can read. */
 	return rate < 0x1p64 ? rate : -1;
 }
 
@@ -70,7 +70,7 @@ struct json_object *report_json(const struct report *report)
 	document_add_text(object, "error", report->error);
 	document_add_boolean(object, "secret", report->secret);
 	document_add_text(object, "digest", digest_name(report->secret));
-	/* Microseconds: all 17 digits of a double would only show its error. */
+	/* Microseconds: all 17 digits of a double would only show its rounding error. */
 	document_add_decimal(object, "seconds", sane(report->seconds), 6);
 	document_add_number(object, "chunk", report->chunk);
 	document_add_number(object, "depth", report->depth);
@@ -133,7 +133,7 @@ bool connection_used_input(const struct connection *connection)
 	return connection->stream_start != 0;
 }
 
-/* How long the streams took, or have taken so far. */
+/* The duration of the streams, so far or in total. */
 static double seconds(const struct connection *connection)
 {
 	deadline_t end = connection->exchange_end ? connection->exchange_end : deadline_now();
@@ -141,7 +141,7 @@ static double seconds(const struct connection *connection)
 	return connection->stream_start ? (double)(end - connection->stream_start) / 1000 : 0;
 }
 
-/* Prints the sentence about one direction; nothing if nothing was moved there. */
+/* Prints the summary of one direction; nothing if no data was moved. */
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;

@@ -1,6 +1,6 @@
 /*
- * What came of a session with one peer: a sentence for people, and a JSON document for programs,
- * which docs/report.schema.json describes.
+ * The result of a session with one peer: a summary line for people, and a JSON document for
+ * programs, described by docs/report.schema.json.
  */
 #ifndef EXCHANGE_REPORT_H
 #define EXCHANGE_REPORT_H
@@ -13,49 +13,52 @@
 #include "exchange/settings.h"
 #include "protocol/digest.h"
 
-/* Of the document. Adding a member is a new version, too: the schema allows no others. */
+/*
+ * Version of the document. Adding a member also requires a new version: the schema allows no
+ * others.
+ */
 #define REPORT_SCHEMA 2
 
-/* What went in one direction. */
+/* One direction of an exchange. */
 struct report_stream {
-	uint64_t bytes;       /* that were moved, whether complete or not */
-	struct digest digest; /* of all of them, if complete */
+	uint64_t bytes;       /* moved so far, even if not complete */
+	struct digest digest; /* of all bytes, if complete */
 	const char *name;     /* base name of the file, NULL: none */
-	bool complete;        /* all of it, with its digest */
+	bool complete;        /* all bytes were moved, and the digest is known */
 };
 
-/* Of one session with one peer. The strings belong to the caller and may hold any bytes. */
+/* One session with one peer. The strings belong to the caller and may contain any bytes. */
 struct report {
 	const char *program, *mode;
-	const char *device, *peer; /* NULL if not known */
+	const char *device, *peer; /* NULL if unknown */
 	enum exit_status status;
-	bool secret;       /* both had to hold one: it is the key of the digests */
-	const char *error; /* the sentence, NULL if it went well */
-	double seconds;    /* that the streams took */
-	uint32_t chunk;    /* bytes moved by one operation */
-	uint32_t depth;    /* chunks under way at once */
+	bool secret;       /* both sides hold a secret, which keys the digests */
+	const char *error; /* the error message; NULL on success */
+	double seconds;    /* duration of the streams */
+	uint32_t chunk;    /* maximum bytes of one operation */
+	uint32_t depth;    /* maximum chunks in flight */
 	struct report_stream sent, received;
 };
 
 struct json_object;
 
 /*
- * The report as a document. Control characters in strings and bytes that are not UTF-8 become \xHH.
- * The caller frees it; NULL: there is no memory. Any thread.
+ * Returns the report as a document. In strings, control characters and bytes that are not UTF-8
+ * become \xHH. The caller frees it; NULL: out of memory. Any thread.
  */
 struct json_object *report_json(const struct report *report);
 
 /*
- * Writes a sentence without its end:
+ * Formats the summary of one direction, without the final period:
  *
  *   received 209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 0123...cdef: big.iso
  *
- * "incomplete" stands in place of the digest if there is none. sent: or else received. Returns the
- * length that it has or, if that is not less than size, would have had: snprintf(3). Any thread.
+ * If there is no digest, "incomplete" replaces it. `sent` selects the direction. Returns the length
+ * like snprintf(3). Any thread.
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);
 
-/* Prints the document of an exchange that did not begin, on standard output. */
+/* Prints the document of an exchange that never began, on standard output. */
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
 	const char *peer, enum exit_status status, const char *error);
 

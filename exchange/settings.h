@@ -1,6 +1,6 @@
 /*
- * What exchanges and the main thread agree on: the settings that all exchanges of a process share,
- * what a request says of its client, and the events by which a connection wakes the main thread.
+ * Shared by exchanges and the main thread: the settings of all exchanges of a process, the contents
+ * of a client's request, and the events that a connection posts to the main thread.
  */
 #ifndef EXCHANGE_SETTINGS_H
 #define EXCHANGE_SETTINGS_H
@@ -17,39 +17,39 @@
 #include "protocol/secret.h"
 #include "stream/output-file.h"
 
-/* What all exchanges of a process have in common. Constant while there are connections. */
+/* The settings of all exchanges of a process. Constant while connections exist. */
 struct exchange_settings {
 	const struct output *output;
-	struct wakeup_queue *wakeups; /* of the main thread */
-	const char *message;          /* sent if there is no input; a text */
-	size_t message_size;          /* with its terminating zero, at most SINK_TEXT_SIZE */
-	const char *input;            /* sent; NULL: the message */
-	struct output_file_options output_file; /* for the peer's data; output NULL: shown */
-	uint64_t buffer;           /* registered bytes for data of a connection, both ways */
-	uint32_t chunk, depth;     /* 0: what suits the device */
-	int64_t timeout;           /* idle time of the peer, milliseconds */
+	struct wakeup_queue *wakeups; /* the main thread's */
+	const char *message;          /* text to send if there is no input */
+	size_t message_size;          /* including the terminating zero, at most SINK_TEXT_SIZE */
+	const char *input;            /* path of the data to send; NULL: the message */
+	struct output_file_options output_file; /* for the peer's data; output NULL: print it */
+	uint64_t buffer;           /* registered bytes for data per connection, both directions */
+	uint32_t chunk, depth;     /* 0: suitable for the device */
+	int64_t timeout;           /* idle timeout of the peer, milliseconds */
 	const char *secret_file;   /* NULL: none */
-	struct secret *secret;     /* what it holds */
-	int64_t handshake_timeout; /* passive side: from a request to the peer's MSG_MR */
-	uint64_t max_size;         /* bytes that the peer may send; 0: any number */
-	bool active;               /* the client's side */
+	struct secret *secret;     /* loaded from secret_file */
+	int64_t handshake_timeout; /* passive side: from request to MSG_MR, milliseconds */
+	uint64_t max_size;         /* bytes that the peer may send; 0: unlimited */
+	bool active;               /* client side */
 };
 
-/* What the passive side knows of a client from its request. */
+/* A client's request, as the passive side receives it. */
 struct request {
-	bool tutorial;                                /* it is a program of the tutorial */
-	struct hello theirs;                          /* else what it says of itself */
-	uint8_t hello_bytes[SECRET_HELLO_SIZE];       /* the same as received, if it has a secret */
-	uint8_t initiator_depth, responder_resources; /* of rdmacm's parameters, as received */
+	bool tutorial;                                /* the client is a tutorial program */
+	struct hello theirs;                          /* otherwise, its hello */
+	uint8_t hello_bytes[SECRET_HELLO_SIZE];       /* as received, if the client has a secret */
+	uint8_t initiator_depth, responder_resources; /* rdmacm's parameters, as received */
 };
 
 /* Events for the main thread. */
 enum connection_event {
-	CONNECTION_FINISHED = 1 << 0, /* the exchange is over: connection_close() it */
-	CONNECTION_DRAINED = 1 << 1,  /* all work requests are back: the outcome is known */
+	CONNECTION_FINISHED = 1 << 0, /* the exchange is over; call connection_close() */
+	CONNECTION_DRAINED = 1 << 1,  /* no work request is outstanding; the outcome is known */
 	CONNECTION_ABANDONED = 1 << 2,
 	CONNECTION_HANDSHAKE_DONE = 1 << 3, /* passive side: the peer's MSG_MR arrived */
-	CONNECTION_AUTHENTICATED = 1 << 4,  /* the peer has proved that it holds our secret */
+	CONNECTION_AUTHENTICATED = 1 << 4,  /* the peer proved that it holds our secret */
 };
 
 #endif

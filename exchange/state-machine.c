@@ -1,14 +1,14 @@
 /*
- * The MSG_MR/MSG_DONE state machine as two tables, one for our messages and one for the peer's, and
- * the rules that follow from where both stand. Owns nothing; the caller serialises.
+ * The MSG_MR/MSG_DONE state machine: one table for our messages, one for the peer's, and the rules
+ * that combine the two states. Owns nothing; the caller serialises.
  */
 #include <stddef.h>
 
 #include "exchange/state-machine.h"
 
 /*
- * Our own sending: where `sent` must stand, and where it moves to. The queue pair completes its
- * send queue in order, so each event has exactly one place.
+ * Our messages: the required state of `sent`, and the next one. The queue pair completes sends in
+ * order, so each event is valid in exactly one state.
  */
 static const struct sent_row {
 	enum exchange_sent from, to;
@@ -21,8 +21,8 @@ static const struct sent_row {
 };
 
 /*
- * The peer's messages: where `received` must stand and moves to, and how far our own sending must
- * have come at least, because the peer's message answers it.
+ * The peer's messages: the required state of `received`, the next one, and the minimum state of
+ * `sent`, because the peer's message is a reply to ours.
  */
 static const struct received_row {
 	enum exchange_received from, to;
@@ -62,7 +62,7 @@ void exchange_init(
 	};
 }
 
-/* With a secret each message but the very first answers one of the active side's. */
+/* With a secret, every message except the very first is a reply to one of the active side's. */
 static bool is_premature(const struct exchange *exchange, enum exchange_event event)
 {
 	if (!exchange->secret || !exchange->active)
@@ -90,7 +90,7 @@ const char *exchange_violation(const struct exchange *exchange, enum exchange_ev
 	return exchange->sent < row->at_least ? row->unasked : NULL;
 }
 
-/* Records the event. Returns false if it may not come now. */
+/* Records the event. Returns false if the event is not allowed now. */
 static bool advance(struct exchange *exchange, enum exchange_event event)
 {
 	const struct sent_row *sent = &sent_rows[event];
@@ -115,9 +115,9 @@ static bool advance(struct exchange *exchange, enum exchange_event event)
 }
 
 /*
- * Whether the queue pair can send. The active side's can when rdmacm says that it is established,
- * however early the peer's message comes. The passive side answers: iWARP wants it so, and what it
- * answers proves that the connection stands.
+ * Whether the queue pair can send. The active side can send once rdmacm reports the connection
+ * established, however early the peer's message arrives. The passive side only replies: iWARP
+ * requires that, and the message that it replies to proves that the connection is established.
  */
 static bool may_send(const struct exchange *exchange)
 {
@@ -126,14 +126,17 @@ static bool may_send(const struct exchange *exchange)
 	return exchange->active ? exchange->established : exchange->received >= first;
 }
 
-/* Where our memory is we say when the peer is known; the passive side answers in that, too. */
+/*
+ * Our region is announced once the peer has authenticated itself. Here, too, the passive side
+ * replies.
+ */
 static bool may_send_region(const struct exchange *exchange)
 {
 	return exchange->sent == SENT_PROOF && may_send(exchange) &&
 	       exchange->received >= (exchange->active ? RECEIVED_PROOF : RECEIVED_MR);
 }
 
-/* Without a verdict the peer's message is complete when our own RDMA and MSG_DONE are. */
+/* Without verdicts, the exchange is complete when our own RDMA and MSG_DONE are. */
 static unsigned int finish_without_verdict(struct exchange *exchange)
 {
 	if (exchange->sent != SENT_DONE || exchange->received < RECEIVED_DONE)
@@ -142,7 +145,7 @@ static unsigned int finish_without_verdict(struct exchange *exchange)
 	return ACTION_DELIVER;
 }
 
-/* Posts, in order, whatever the state now allows. */
+/* Requests, in order, every action that the state now allows. */
 static unsigned int act(struct exchange *exchange, enum exchange_event event)
 {
 	unsigned int actions = 0;
@@ -177,7 +180,10 @@ static unsigned int act(struct exchange *exchange, enum exchange_event event)
 	return actions;
 }
 
-/* The peer does not hold our secret, and is told so: its message shows that it can receive. */
+/*
+ * Refuses a peer that does not hold our secret. Its message shows that it can receive the
+ * MSG_ABORT.
+ */
 static unsigned int turn_away(struct exchange *exchange)
 {
 	exchange->ended = true;
@@ -185,7 +191,7 @@ static unsigned int turn_away(struct exchange *exchange)
 	return ACTION_SEND_ABORT;
 }
 
-/* We give up: the peer is told why, if it can understand, before the connection ends. */
+/* Aborts: the peer is notified, if it understands MSG_ABORT, before the connection ends. */
 static unsigned int give_up(struct exchange *exchange)
 {
 	exchange->ended = true;
@@ -195,7 +201,7 @@ static unsigned int give_up(struct exchange *exchange)
 	return ACTION_SEND_ABORT;
 }
 
-/* After the end only a MSG_ABORT may be under way, which is waited for. */
+/* After the end, only MSG_ABORT may be in flight; it is waited for. */
 static unsigned int step_after_end(struct exchange *exchange, enum exchange_event event)
 {
 	if (exchange->sent != SENDING_ABORT)
@@ -221,7 +227,7 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 	case EVENT_ABORTED:
 		return give_up(exchange);
 	case EVENT_UNAUTHENTICATED:
-		/* One that nobody waits for breaks the order, right or wrong. */
+		/* An unexpected proof violates the order, whether it is correct or not. */
 		if (exchange_violation(exchange, EVENT_RECEIVED_PROOF))
 			return ACTION_VIOLATION | give_up(exchange);
 		return turn_away(exchange);
@@ -253,7 +259,7 @@ bool exchange_complete(const struct exchange *exchange)
 	       exchange->delivered;
 }
 
-/* What of the peer's is missing. */
+/* The next message from the peer. */
 static const char *missing(const struct exchange *exchange)
 {
 	static const char *const messages[] = {

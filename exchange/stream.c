@@ -1,14 +1,14 @@
 /*
- * What the streams of an exchange have in common, however their data moves: our data to the peer,
- * the peer's to us, both at the same time, under the flow control of exchange/flow-control.h.
- * write.c and read.c move the data; this file prepares the streams, takes announcements and credit,
- * gives credit and notices the end of either stream. Runs on the CQ thread.
+ * The parts of a stream that do not depend on the mode: our data to the peer and the peer's data to
+ * us, both at the same time, under the flow control of exchange/flow-control.h. write.c and read.c
+ * move the data; this file prepares the streams, handles announcements and credit, grants credit
+ * and detects the end of either stream. Runs on the CQ thread.
  *
- * Our data comes out of outgoing_ring, which the source fills; the peer's goes into incoming_ring,
- * which the sink empties. A part of outgoing_ring is given back to the source when the peer can no
- * longer need it: in write mode when the WRITE from it is complete, in read mode when the peer has
- * given credit for it. A part of incoming_ring belongs to the sink from arrival until the sink has
- * freed it; only then follows credit, or the next READ.
+ * The source fills outgoing_ring with our data; the sink empties the peer's from incoming_ring.
+ * Space in outgoing_ring returns to the source when the peer no longer needs it: in write mode when
+ * the WRITE from it completes, in read mode when the peer credits it. Space in incoming_ring
+ * belongs to the sink from arrival until the sink frees it; only then does credit, or the next
+ * READ, follow.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "exchange/stream.h"
 
-/* One of the two streams as the flow control sees it. */
+/* The flow control parameters of one of the two streams. */
 static struct flow make_flow(const struct connection *connection, bool ours)
 {
 	const struct message *peer = &connection->peer_mr;
@@ -38,7 +38,7 @@ static struct flow make_flow(const struct connection *connection, bool ours)
 	return flow;
 }
 
-/* Names data without a name after the peer, without characters that are awkward in a file name. */
+/* Derives a file name for unnamed data from the peer's address, without awkward characters. */
 static void name_after_peer(const struct connection *connection, char name[ADDRESS_TEXT_SIZE])
 {
 	snprintf(name, ADDRESS_TEXT_SIZE, "%s", connection->peer);
@@ -147,14 +147,14 @@ void stream_arrived(struct connection *connection)
 	atomic_store_explicit(&connection->received_bytes, arrived, memory_order_relaxed);
 }
 
-/* All of the peer's data arrived, and its MSG_DONE. */
+/* True if all of the peer's data and its MSG_DONE have arrived. */
 static bool is_all_here(const struct connection *connection)
 {
 	return connection->exchange.received >= RECEIVED_DONE &&
 	       connection->receiver.arrived == connection->peer_done.length;
 }
 
-/* Shows what arrived: a text, or of longer data the digest. */
+/* Prints what arrived: a text, or the digest of longer data. */
 static void show(struct connection *connection)
 {
 	const struct output *output = connection->settings->output;
@@ -176,7 +176,7 @@ static void show(struct connection *connection)
 		digest_name(connection->handshake.secret), digest);
 }
 
-/* Takes the sink's verdict. */
+/* Handles the state of the sink. */
 static enum exchange_event take_verdict(struct connection *connection)
 {
 	const char *why;
@@ -203,7 +203,7 @@ static enum exchange_event take_verdict(struct connection *connection)
 	return EVENT_DELIVERED;
 }
 
-/* The sink may finish when all data arrived, and the peer cannot change it any more. */
+/* Finishes the sink when all data has arrived and the peer can no longer change it. */
 static enum exchange_event finish_sink(struct connection *connection)
 {
 	enum exchange_event event = EVENT_NONE;
@@ -226,10 +226,7 @@ enum exchange_event stream_end_receiving(struct connection *connection)
 	return event == EVENT_NONE ? take_verdict(connection) : event;
 }
 
-/*
- * What the sink has freed counts when credit is given for it, so the last bytes may count much
- * later.
- */
+/* What the sink freed counts when it is credited, so the last bytes may count much later. */
 void stream_record_progress(struct connection *connection)
 {
 	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
@@ -245,7 +242,10 @@ void stream_record_progress(struct connection *connection)
 		connection->sink_knows_end && !connection->exchange.delivered);
 }
 
-/* What is wrong with data that the peer announces up to this position, or EVENT_NONE. */
+/*
+ * Checks whether the peer may announce data up to this position. Returns EVENT_NONE, or the
+ * failure.
+ */
 static enum exchange_event refuse_announcement(struct connection *connection, uint64_t position)
 {
 	uint64_t most = connection->settings->max_size;
@@ -281,7 +281,7 @@ enum exchange_event stream_announced_immediate(struct connection *connection, ui
 {
 	uint64_t announced = connection->receiver.announced;
 
-	/* The low half of the position: no piece is as large as 4 GiB. */
+	/* The low half of the position: no piece reaches 4 GiB. */
 	return stream_announced(
 		connection, announced + (uint32_t)(immediate - (uint32_t)announced));
 }
@@ -294,7 +294,7 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 			"it gave credit up to byte %" PRIu64 ", which it does not have",
 			credit->length);
 	/*
-	 * What the peer READ out of our ring is free now; what we WROTE was, when the WRITE
+	 * What the peer READ from our ring is free now; what we wrote was freed when the WRITE
 	 * completed.
 	 */
 	if (connection->mover->exposes == EXPOSES_OUTGOING)

@@ -1,6 +1,6 @@
 /*
- * The data of an exchange with a program of the tutorial: one WRITE of our text into its region, or
- * one READ of its whole region; no digest, no stream. Runs on the CQ thread. See docs/protocol.md,
+ * The data of an exchange with a tutorial program: one WRITE of our text into its region, or one
+ * READ of its whole region; no digest, no stream. Runs on the CQ thread. See docs/protocol.md,
  * "Tutorial peers".
  */
 #include <string.h>
@@ -14,7 +14,7 @@ static enum exchange_event prepare(struct connection *connection)
 	return EVENT_RECEIVED_MR;
 }
 
-/* Moves up to that many bytes between our region and the peer's. */
+/* Moves up to `size` bytes between our region and the peer's. */
 static enum exchange_event move(struct connection *connection, const struct region *region,
 	uint64_t size, enum ibv_wr_opcode opcode)
 {
@@ -60,7 +60,7 @@ static enum exchange_event read_region(struct connection *connection)
 static void completed(struct connection *connection, uint64_t number)
 {
 	(void)number;
-	/* The tutorial prints this of its RDMA, too. */
+	/* The tutorial prints this line for its RDMA operation as well. */
 	output_line(connection->settings->output, "send completed successfully.");
 }
 
@@ -72,7 +72,7 @@ static enum exchange_event peer_done(struct connection *connection)
 
 static void deliver(struct connection *connection)
 {
-	/* A copy: it may still be written to. */
+	/* A copy, because the peer may still write to the region. */
 	char copy[SINK_TEXT_SIZE], text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)];
 
 	memcpy(copy, connection->incoming.start, sizeof(copy));
@@ -100,7 +100,7 @@ const struct mover tutorial_read_mover = {
 	.prepare = prepare,
 	.start = read_region,
 	.completed = completed,
-	/* MSG_DONE says that our READ is over, so it must not overtake the READ. */
+	/* MSG_DONE states that our READ is complete, so it must not overtake the READ. */
 	.done_flags = IBV_SEND_FENCE,
 	.peer_done = peer_done,
 	.deliver = deliver,

@@ -1,13 +1,13 @@
 /*
  * Write mode: each side WRITEs its data into the other's incoming region. Immediate data with some
- * of the WRITEs announces it, for all WRITEs before; where the transport has none (iWARP), MSG_DATA
+ * of the WRITEs announces all WRITEs up to that one; on transports without it (iWARP), MSG_DATA
  * follows the WRITE. Runs on the CQ thread.
  */
 #include <arpa/inet.h>
 
 #include "exchange/stream.h"
 
-/* Writes `size` bytes, up to what counts as written; announces them if that is due. */
+/* Posts a WRITE of the `size` bytes that end at the written position, and announces it if due. */
 static enum exchange_event write_chunk(struct connection *connection, size_t size, bool announce)
 {
 	const struct message *peer = &connection->peer_mr;
@@ -22,7 +22,7 @@ static enum exchange_event write_chunk(struct connection *connection, size_t siz
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = announce && immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
-		/* The completion gives the space back to the source. */
+		/* The completion returns the space to the source. */
 		.send_flags = announce ? IBV_SEND_SIGNALED : 0,
 		.imm_data = htonl((uint32_t)to),
 		.wr.rdma = {.remote_addr = peer->address + from % peer->length, .rkey = peer->rkey},
@@ -49,7 +49,7 @@ static bool send_data(struct connection *connection, enum exchange_event *event)
 		*event = write_chunk(connection, size, flow_announce(flow, sender, filled));
 		posted++;
 	}
-	/* What was written but not announced, as the send queue was full. */
+	/* Written data that was not announced because the send queue was full. */
 	if (*event == EVENT_NONE && posted < STREAM_BURST && connection_capacity(connection) > 0 &&
 		flow_announce(flow, sender, filled))
 		*event = stream_announce(connection, sender->announced);

@@ -1,4 +1,4 @@
-/* Encodes and decodes the messages of a diagnosis or a measurement. */
+/* Encodes and decodes the commands and replies of a diagnosis or a measurement. */
 #include <errno.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ int command_decode(struct command *message, const void *buffer, size_t length)
 	};
 	if (!type_is_known(type) || reply > 1 || !status_is_known(message->status))
 		return -EPROTO;
-	/* A reply that refuses has no region; a command has one, whatever its status. */
+	/* A reply without success has no region; a command has one, whatever its status. */
 	if (type == COMMAND_REGION && (!message->reply || message->status == COMMAND_DONE) &&
 		!region_is_possible(message))
 		return -EPROTO;

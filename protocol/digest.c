@@ -1,5 +1,5 @@
 /*
- * Digests by two libraries: XXH3 of libxxhash without a key, BLAKE2b of libsodium with one. A
+ * Digests of two libraries: XXH3 of libxxhash without a key, BLAKE2b of libsodium with one. A
  * digester belongs to its creator; it wipes its copy of the key when it is freed.
  */
 #include <sodium.h>
@@ -13,7 +13,7 @@
 _Static_assert(sizeof(XXH128_canonical_t) == DIGEST_SIZE, "XXH3 has 128 bits");
 
 struct digester {
-	crypto_generichash_state keyed; /* with a key; over-aligned, so malloc(3) does not do */
+	crypto_generichash_state keyed; /* with a key; over-aligned for malloc(3) */
 	bool has_key;
 	XXH3_state_t *plain; /* without a key */
 };
@@ -98,7 +98,7 @@ struct digest digester_result(const struct digester *digester)
 
 	if (!digester->has_key)
 		return canonical(XXH3_128bits_digest(digester->plain));
-	/* The caller may add more, so the library finishes a copy. */
+	/* The caller may add more data, so a copy is finalised. */
 	copy = digester->keyed;
 	crypto_generichash_final(&copy, digest.bytes, DIGEST_SIZE);
 	sodium_memzero(&copy, sizeof(copy));

@@ -1,8 +1,7 @@
 /*
- * The digest that shows whether data arrived as it was sent: 128 bits of XXH3 (libxxhash) in
- * canonical, big-endian form. XXH3 detects accidents, not attacks. With a key it is 128 bits of
- * keyed BLAKE2b (libsodium): without the key, an attacker who changes the data cannot compute its
- * digest.
+ * The digest that verifies transferred data: 128 bits of XXH3 (libxxhash) in canonical, big-endian
+ * form. XXH3 detects accidents, not attacks. With a key the digest is 128 bits of keyed BLAKE2b
+ * (libsodium): without the key, an attacker who changes the data cannot compute its digest.
  */
 #ifndef PROTOCOL_DIGEST_H
 #define PROTOCOL_DIGEST_H
@@ -21,32 +20,33 @@ struct digest {
 struct digest digest_of(const void *data, size_t size);
 bool digest_equal(const struct digest *a, const struct digest *b);
 
-/* Bytes of a key. */
+/* Size of a key in bytes. */
 #define DIGEST_KEY_SIZE 32
 
-/* The keyed digest. Any thread. */
+/* Computes the keyed digest. Any thread. */
 struct digest digest_of_keyed(const uint8_t key[DIGEST_KEY_SIZE], const void *data, size_t size);
 
-/* "XXH3", or "BLAKE2b keyed". */
+/* Returns "XXH3" or "BLAKE2b keyed". */
 const char *digest_name(bool keyed);
 
 /* Computes the digest of data that arrives in parts. Used by one thread at a time. */
 struct digester;
 
-/* Returns NULL if there is no memory. The caller frees it; digester_free() accepts NULL. */
+/* Returns NULL if out of memory. The caller frees it; digester_free() accepts NULL. */
 struct digester *digester_new(void);
 void digester_free(struct digester *digester);
 
 /*
- * Makes it a keyed digest; it keeps a copy of the key until it is freed. Call it before any data.
+ * Switches to a keyed digest. The key is copied, and wiped when the digester is freed. Call it
+ * before adding data.
  */
 void digester_set_key(struct digester *digester, const uint8_t key[DIGEST_KEY_SIZE]);
 void digester_add(struct digester *digester, const void *data, size_t size);
 
-/* The digest of all data added so far. */
+/* Returns the digest of all data added so far. */
 struct digest digester_result(const struct digester *digester);
 
-/* Bytes that digest_text() writes: two hex digits for each byte, and the terminator. */
+/* Size of a digest as text in bytes: two hex digits per byte, and the terminator. */
 #define DIGEST_TEXT_SIZE (2 * DIGEST_SIZE + 1)
 
 /* Writes the digest as `xxhsum -H2` prints it. text holds DIGEST_TEXT_SIZE bytes. Any thread. */

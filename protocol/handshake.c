@@ -1,11 +1,14 @@
-/* The handshake of two programs; it keeps both hellos and owns no memory. */
+/* The handshake of two programs. It stores both hellos and owns no other memory. */
 #include <sodium.h>
 #include <string.h>
 
 #include "protocol/handshake.h"
 #include "protocol/little-endian.h"
 
-/* Labels separate the hashes. None is a prefix of another, because each is hashed with its zero. */
+/*
+ * Labels separate the hashes. None is a prefix of another, because each is hashed with its
+ * terminating zero.
+ */
 static const char *const proof_labels[] = {
 	[SECRET_CLIENT] = "rdmapair 2 proof of the client",
 	[SECRET_SERVER] = "rdmapair 2 proof of the server",
@@ -59,7 +62,7 @@ enum secret_role handshake_peer(const struct handshake *handshake)
 	return handshake->role == SECRET_CLIENT ? SECRET_SERVER : SECRET_CLIENT;
 }
 
-/* Hashes the label, the hellos and more bytes, which may be none. */
+/* Hashes the label, both hellos and optional further bytes. */
 static void keyed_hash(const struct handshake *handshake, const char *label, const void *more,
 	size_t more_size, uint8_t *hash, size_t hash_size)
 {

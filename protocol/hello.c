@@ -1,4 +1,4 @@
-/* Encodes and decodes the hello field by field: nothing of a struct's layout reaches the wire. */
+/* Encodes and decodes the hello field by field, independently of struct layout. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Little-endian integers at byte offsets. All values enter and leave wire buffers through these
- * functions, so that neither padding nor byte order of a struct matters.
+ * Little-endian integers in byte buffers. All values enter and leave wire buffers through these
+ * functions, so that padding and byte order of structs do not matter.
  */
 #ifndef PROTOCOL_LITTLE_ENDIAN_H
 #define PROTOCOL_LITTLE_ENDIAN_H

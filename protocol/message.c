@@ -1,4 +1,6 @@
-/* Encodes and decodes control messages field by field; what a peer sends is checked here once. */
+/*
+ * Encodes and decodes control messages field by field. Received messages are validated here, once.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -6,7 +8,7 @@
 #include "protocol/little-endian.h"
 #include "protocol/message.h"
 
-/* Byte offsets. Those of type, address, length and rkey are the tutorial's. */
+/* Byte offsets. Those of type, address, length and rkey match the tutorial's. */
 enum {
 	AT_TYPE = 0,
 	AT_VERDICT = 4,
@@ -65,7 +67,7 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 	return MESSAGE_SIZE + (size_t)message->text_size;
 }
 
-/* Reads the fields of the message's type. Returns 0 or -EPROTO. */
+/* Decodes the fields of the message's type. Returns 0 or -EPROTO. */
 static int decode_fields(struct message *message, const uint8_t *bytes)
 {
 	switch (message->type) {

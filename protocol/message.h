@@ -1,15 +1,15 @@
 /*
- * The control messages of an exchange, which travel by SEND: 56 bytes, little-endian, laid out as
+ * The control messages of an exchange, sent by SEND: 56 bytes, little-endian, with the layout of
  * the tutorial's struct on 64-bit Linux, so that its programs can talk to ours. Between our
- * programs, a text follows some of them. See docs/protocol.md, "Control messages". Any thread.
- * Diagnoses and measurements have commands instead: protocol/command.h.
+ * programs, text follows some of them. See docs/protocol.md, "Control messages". Any thread.
+ * Diagnoses and measurements use commands instead: protocol/command.h.
  *
  * A new message type needs
  *   - a constant in enum message_type, MSG_TYPES, and its name in message.c;
- *   - its case in take_message() of exchange/driver.c, where it is received;
- *   - an operation in exchange/internal.h, with a row in exchange/driver.c, to be sent;
- *   - if it has a place in the order of messages, exchange/state-machine.c and tests/model;
- *   - a slot of its own in exchange/buffers.c, and docs/protocol.md.
+ *   - to be received, a case in take_message() of exchange/driver.c;
+ *   - to be sent, an operation in exchange/internal.h and its row in exchange/driver.c;
+ *   - if it affects the order of messages, exchange/state-machine.c and tests/model;
+ *   - its own slot in exchange/buffers.c, and docs/protocol.md.
  */
 #ifndef PROTOCOL_MESSAGE_H
 #define PROTOCOL_MESSAGE_H
@@ -24,15 +24,15 @@
 #define MESSAGE_TEXT_MAX 255
 #define MESSAGE_MAX      (MESSAGE_SIZE + MESSAGE_TEXT_MAX)
 
-/* A tutorial peer knows MSG_MR and MSG_DONE only. The text that may follow is in parentheses. */
+/* A tutorial peer knows only MSG_MR and MSG_DONE. Optional text is in parentheses. */
 enum message_type {
 	MSG_MR = 0,      /* the sender's region: address, length, rkey, depth (name of its data) */
 	MSG_DONE = 1,    /* the sender's data is complete: its size and digest */
-	MSG_VERDICT = 2, /* whether the receiver's data arrived undamaged */
+	MSG_VERDICT = 2, /* whether the addressee's data arrived undamaged */
 	MSG_DATA = 3,    /* the sender's stream now extends to this position */
-	MSG_CREDIT = 4,  /* the receiver's stream is consumed up to this position and piece */
-	MSG_ABORT = 5,   /* the sender gives up (reason), and whether because of the secret */
-	MSG_PROOF = 6,   /* the sender holds the secret */
+	MSG_CREDIT = 4,  /* the addressee's stream is consumed up to this position and piece */
+	MSG_ABORT = 5,   /* the sender aborts (reason); refusal if because of the secret */
+	MSG_PROOF = 6,   /* proof that the sender holds the secret */
 };
 
 /* Not in the enum, so that the compiler reports a message type that a switch lacks. */
@@ -45,12 +45,12 @@ enum message_verdict {
 
 struct message {
 	enum message_type type;
-	uint64_t address;     /* MSG_MR: of the region that the receiver may access */
-	uint64_t length;      /* MSG_MR: of that region; else of the stream; bytes */
-	uint32_t rkey;        /* MSG_MR: of that region */
-	uint32_t depth;       /* MSG_MR: pieces that the sender has receives for */
+	uint64_t address;     /* MSG_MR: start of the region that the addressee may access */
+	uint64_t length;      /* MSG_MR: of the region; others: of the stream; bytes */
+	uint32_t rkey;        /* MSG_MR: key of the region */
+	uint32_t depth;       /* MSG_MR: pieces for which the sender has receives */
 	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
-	struct digest digest; /* MSG_DONE: of the data; MSG_VERDICT: tag made with the secret */
+	struct digest digest; /* MSG_DONE: of the data; MSG_VERDICT: authentication tag */
 	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
 	uint32_t refusal;     /* MSG_ABORT: REFUSAL_SECRET, or 0 */
 	uint8_t proof[SECRET_PROOF_SIZE]; /* MSG_PROOF */
@@ -59,22 +59,22 @@ struct message {
 };
 
 /*
- * Writes the message into buffer, with zeros where its type has no field. Returns its size:
- * MESSAGE_SIZE, and that of the text if its type may have one.
+ * Encodes the message into buffer, with zeros where its type has no field. Returns its size:
+ * MESSAGE_SIZE, plus the text if its type may have one.
  */
 size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]);
 
 /*
- * Reads a message of length bytes. Returns 0; -EMSGSIZE if no message of its type has that length;
- * -EPROTO, with the type set, if the type or the verdict is unknown, or the region of a MSG_MR is
- * empty or runs past the end of the address space.
+ * Decodes a message of length bytes. Returns 0; -EMSGSIZE if the length is wrong for its type;
+ * -EPROTO, with the type set, if the type or verdict is unknown, or the region of a MSG_MR is empty
+ * or extends past the end of the address space.
  */
 int message_decode(struct message *message, const void *buffer, size_t length);
 
-/* Sets the text, cut to MESSAGE_TEXT_MAX bytes. */
+/* Sets the text, truncated to MESSAGE_TEXT_MAX bytes. */
 void message_set_text(struct message *message, const char *text);
 
-/* Returns "MSG_MR" and so on, "an unknown message" for other numbers. */
+/* Returns "MSG_MR" and so on, or "an unknown message". */
 const char *message_name(unsigned int type);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of modes: constant. */
+/* The table of modes. */
 #include <stddef.h>
 #include <string.h>
 

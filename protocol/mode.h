@@ -1,6 +1,6 @@
 /*
- * The modes of an exchange: what each side does to the other's memory. A new mode is a row in
- * mode.c and a mover in exchange/. Any thread.
+ * The modes of an exchange: how each side accesses the other's memory. A new mode is a row in
+ * mode.c and a mover (exchange/mover.h), the functions that transfer its data. Any thread.
  */
 #ifndef PROTOCOL_MODE_H
 #define PROTOCOL_MODE_H
@@ -9,18 +9,18 @@
 
 enum mode_number {
 	MODE_WRITE = 0, /* each side WRITEs its data into the other's memory */
-	MODE_READ = 1,  /* each side READs the other's data from its memory */
+	MODE_READ = 1,  /* each side READs the data from the other's memory */
 	MODE_COUNT
 };
 
 struct mode {
-	enum mode_number number; /* as on the wire */
-	const char *name;        /* as on the command line */
-	bool reads;              /* its data moves by RDMA READ, else by WRITE */
-	const char *doing;       /* what the tutorial's output says: "writing message to" ... */
+	enum mode_number number; /* value on the wire */
+	const char *name;        /* name on the command line */
+	bool reads;              /* data moves by RDMA READ, otherwise by WRITE */
+	const char *doing;       /* phrase of the tutorial's output: "writing message to" ... */
 };
 
-/* Returns the mode of that name or wire number, NULL if there is none. The mode is constant. */
+/* Returns the mode with this name or wire number, NULL if there is none. Static. */
 const struct mode *mode_by_name(const char *name);
 const struct mode *mode_by_number(unsigned int number);
 

@@ -1,6 +1,6 @@
 /*
- * The secret, read from its file by libsodium. The key made of it lives in memory of
- * sodium_malloc(), locked and between guard pages.
+ * Loads the secret from its file. The derived key is kept in memory from sodium_malloc(), locked
+ * and between guard pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 /* Separates this hash from those of protocol/handshake.c. */
 static const char file_label[] = "rdmapair 2 secret file";
 
-/* Writes why the file cannot be used. Returns the error. */
+/* Formats why the file cannot be used. Returns the error. */
 static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *reason, int error)
 {
 	char printable[TEXT_ESCAPED_SIZE(128)];
@@ -28,8 +28,8 @@ static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *r
 }
 
 /*
- * True for a credential of systemd (LoadCredential=, systemd.exec(5)): it belongs to root, and an
- * access list lets the service's user read it, which shows as a permission of the group.
+ * True for a systemd credential (LoadCredential=, systemd.exec(5)): it belongs to root, and an
+ * access control list lets the service's user read it, which shows as group permissions.
  */
 static bool is_credential(const char *path, const struct stat *status)
 {
@@ -40,7 +40,7 @@ static bool is_credential(const char *path, const struct stat *status)
 	       status->st_uid == 0 && !(status->st_mode & (S_IWGRP | S_IXGRP | S_IRWXO));
 }
 
-/* Refuses a file that other users may read or replace. */
+/* Rejects a file that other users may read or replace. */
 static int check_file(int file, const char *path, char why[SECRET_WHY_SIZE])
 {
 	struct stat status;
@@ -57,7 +57,7 @@ static int check_file(int file, const char *path, char why[SECRET_WHY_SIZE])
 	return 0;
 }
 
-/* Reads up to size bytes. Returns how many, or -errno. */
+/* Reads up to size bytes. Returns their number, or -errno. */
 static ssize_t read_all(int file, uint8_t *bytes, size_t size)
 {
 	size_t all = 0;
@@ -76,7 +76,7 @@ static ssize_t read_all(int file, uint8_t *bytes, size_t size)
 	return (ssize_t)all;
 }
 
-/* Makes the key from the contents of the file. */
+/* Derives the key from the contents of the file. */
 static int make_key(struct secret *secret, int file, const char *path, char why[SECRET_WHY_SIZE])
 {
 	/* One byte for a newline, one to detect a secret that is too long. */
@@ -110,7 +110,7 @@ int secret_load(struct secret **result, const char *path, char why[SECRET_WHY_SI
 
 	if (sodium_init() < 0)
 		return cannot_use(why, path, "libsodium does not start", -EIO);
-	/* Opening a FIFO must not block: check_file() refuses it. */
+	/* Do not block on a FIFO: check_file() rejects it. */
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (file < 0)
 		return cannot_use(why, path, strerror(errno), -errno);

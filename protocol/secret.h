@@ -1,6 +1,6 @@
 /*
- * The secret that both programs may read from a file. It never leaves the process:
- * protocol/handshake.h has what they derive from it.
+ * The secret that both programs may load from a file. It never leaves the process; see
+ * protocol/handshake.h for the values derived from it.
  */
 #ifndef PROTOCOL_SECRET_H
 #define PROTOCOL_SECRET_H
@@ -18,7 +18,7 @@
 #define SECRET_KEY_SIZE   32
 #define SECRET_TAG_SIZE   16
 
-/* Bytes of a secret, without the newline at its end. */
+/* Size limits of a secret in bytes, without the trailing newline. */
 #define SECRET_MIN 16
 #define SECRET_MAX 4096
 
@@ -34,25 +34,23 @@ struct secret {
 };
 
 /*
- * Reads the secret from a regular file that belongs to this user or to root and that no other user
- * may read or write, except for a systemd credential (LoadCredential= in systemd.exec(5)), and
- * keeps a key made of it in locked memory if the limits allow that. Returns 0, or -errno with a
- * sentence in why. The caller frees it. Main thread.
+ * Loads the secret from a regular file that belongs to this user or to root and that no other user
+ * may read or write, except for a systemd credential (LoadCredential= in systemd.exec(5)). The
+ * derived key is kept in locked memory if the limits allow it. Returns 0, or -errno with a message
+ * in why. The caller frees it. Main thread.
  */
 int secret_load(struct secret **secret, const char *path, char why[SECRET_WHY_SIZE]);
 
-/* Overwrites and frees the secret. NULL is allowed. Main thread. */
+/* Wipes and frees the secret. NULL is allowed. Main thread. */
 void secret_free(struct secret *secret);
 
-/* Makes a nonce that was never used before. Any thread, like all functions below. */
+/* Generates a fresh random nonce. Any thread, like all functions below. */
 void secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/*
- * Records that the server refused this client because they do not hold the same secret. Returns -1.
- */
+/* Records that the server refused this client because their secrets differ. Returns -1. */
 int secret_refused(struct failure *failure);
 
-/* Overwrites a key that is no longer needed. */
+/* Wipes a key that is no longer needed. */
 void secret_forget(void *key, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Encodes and decodes the parameters and the results of tests. */
+/* Encodes and decodes the parameters and results of tests. */
 #include <errno.h>
 #include <string.h>
 

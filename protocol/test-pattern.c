@@ -1,4 +1,4 @@
-/* The test pattern is a stream of pseudo-random 64-bit words, little-endian, from a seed. */
+/* The test pattern: pseudo-random 64-bit words, little-endian, generated from a seed. */
 #include <string.h>
 
 #include "protocol/little-endian.h"
@@ -27,7 +27,7 @@ void pattern_fill(void *data, size_t size, uint64_t seed)
 	memcpy(bytes + whole * WORD, word, size % WORD);
 }
 
-/* The index of the first of the bytes that differs from the word, or size. */
+/* Returns the index of the first byte that differs from the word, or size. */
 static size_t check_word(const uint8_t *bytes, size_t size, uint64_t value)
 {
 	uint8_t word[WORD];

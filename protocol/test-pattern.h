@@ -1,5 +1,5 @@
 /*
- * Test data of which every byte depends on a seed and on its position, so that stale, misplaced and
+ * Test data in which every byte depends on a seed and on its position, so that stale, misplaced and
  * missing bytes are detected. Any thread.
  */
 #ifndef PROTOCOL_TEST_PATTERN_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fills size bytes with the pattern of that seed. */
+/* Fills size bytes with the pattern of this seed. */
 void pattern_fill(void *data, size_t size, uint64_t seed);
 
 /* Returns the offset of the first byte that differs from the pattern, or size. */
