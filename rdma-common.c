@@ -280,7 +280,7 @@ static void take_cm_events(struct main_loop *loop)
 		return;
 	loop->channel = NULL;
 	failure_set(&failure, FAILURE_ERRNO, PHASE_OPEN, -taken, "rdma_get_cm_event",
-		"the rdmacm event channel is broken: %s", strerror(-taken));
+		"cannot read rdmacm events: %s", strerror(-taken));
 	loop->take_failure(loop->user, &failure);
 }
 

@@ -12,8 +12,8 @@
 
 #include "exchange/internal.h"
 
-_Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "keys of the secret fit the digest");
-_Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag fits into the place of a digest");
+_Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "digest keys have the size of secret keys");
+_Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag has the size of a digest");
 
 /*
  * The server records which message failed to authenticate the client. The client records the same
@@ -42,7 +42,7 @@ enum exchange_event authentication_take_proof(
 		record_unauthenticated(connection);
 		return EVENT_UNAUTHENTICATED;
 	}
-	output_detail(connection->settings->output, "%s holds our secret", connection->peer);
+	output_detail(connection->settings->output, "%s is authenticated", connection->peer);
 	wakeup_queue_post(
 		connection->settings->wakeups, &connection->to_main, CONNECTION_AUTHENTICATED);
 	return EVENT_RECEIVED_PROOF;

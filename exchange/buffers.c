@@ -45,8 +45,8 @@ int connection_create_region(struct connection *connection, struct region *regio
 			return -1;
 		}
 		output_detail(connection->settings->output,
-			"%s: no %zu KiB of registered memory (%s), trying half of it",
-			connection->peer, size / 1024, attempt.evidence);
+			"%s: cannot register %zu KiB of memory (%s); trying half", connection->peer,
+			size / 1024, attempt.evidence);
 		attempt = (struct failure){0};
 		size = guard_pages_round(size / 2);
 	}

@@ -32,7 +32,8 @@ static int make_endpoint(struct connection *connection, struct failure *failure)
 		return -1;
 	return endpoint_arm(&connection->endpoint)
 		       ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EIO,
-				 "ibv_req_notify_cq", "no completion events: %s", strerror(EIO))
+				 "ibv_req_notify_cq", "cannot request completion events: %s",
+				 strerror(EIO))
 		       : 0;
 }
 
@@ -117,7 +118,7 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	if (error)
 		return -1;
 	output_detail(connection->settings->output,
-		"%s: %zu bytes of registered memory for our data, %zu for its", connection->peer,
+		"%s: registered %zu bytes for outgoing data, %zu for incoming", connection->peer,
 		connection->outgoing_ring.size, connection->incoming_ring.size);
 	return 0;
 }
@@ -252,10 +253,10 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	}
 	output_detail(settings->output,
 		"%s: %s mode on %s port %u, queue pair %u%s, "
-		"%u bytes at a time, %u in flight",
+		"chunk size %u bytes, depth %u",
 		connection->peer, mode->name, device_name(device), id->port_num, id->qp->qp_num,
-		connection->mover->rules->hello ? "" : ", a program of the tutorial",
-		connection->limits.chunk, connection->limits.depth);
+		connection->mover->rules->hello ? "" : ", tutorial peer", connection->limits.chunk,
+		connection->limits.depth);
 	make_hello(connection);
 	wakeup_queue_post(&device->wakeups, &connection->to_thread, THREAD_ADOPT);
 	*result = connection;
@@ -310,7 +311,7 @@ static int read_answer(
 	connection->initiator_depth = smaller(connection->initiator_depth, reply->initiator_depth);
 	if (connection->mode->reads && connection->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
-			"RDMA_CM_EVENT_ESTABLISHED", "it allows no RDMA READ");
+			"RDMA_CM_EVENT_ESTABLISHED", "the server allows no RDMA READ");
 	/* One message for all causes, so that an impostor does not learn which check failed. */
 	if (settings->secret &&
 		(error || !handshake_fits(settings->secret, theirs, reply->private_data_len)))
@@ -318,10 +319,9 @@ static int read_answer(
 	if (error == -ENOMSG && (settings->input || settings->output_file.output))
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED",
-			"it is a program of the tutorial, which knows no files");
+			"the server is a tutorial program, which cannot exchange files");
 	if (error == -ENOMSG) {
-		output_detail(
-			settings->output, "%s is a program of the tutorial", connection->peer);
+		output_detail(settings->output, "%s is a tutorial program", connection->peer);
 		theirs->size = SINK_TEXT_SIZE;
 		return THREAD_TUTORIAL;
 	}
@@ -329,8 +329,8 @@ static int read_answer(
 		!handshake_fits(settings->secret, theirs, reply->private_data_len))
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, error,
 			"RDMA_CM_EVENT_ESTABLISHED",
-			"it accepted with version %u and mode %u, not ours", theirs->version,
-			theirs->mode);
+			"the server's hello does not match ours (version %u, mode %u)",
+			theirs->version, theirs->mode);
 	handshake_receive_hello(&connection->handshake, reply->private_data);
 	return 0;
 }

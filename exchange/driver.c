@@ -54,7 +54,7 @@ static enum exchange_event start_data(struct connection *connection)
 {
 	output_line(connection->settings->output, "received MSG_MR. %s remote memory...",
 		connection->mode->doing);
-	output_detail(connection->settings->output, "%s offers %llu bytes at %#llx, rkey %#x",
+	output_detail(connection->settings->output, "%s exposes %llu bytes at %#llx, rkey %#x",
 		connection->peer, (unsigned long long)connection->peer_mr.length,
 		(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
 	return connection->mover->start(connection);
@@ -155,7 +155,8 @@ static enum exchange_event step(struct connection *connection, enum exchange_eve
 
 	if (actions & ACTION_VIOLATION)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, (int)event,
-			"exchange_step", "it sent %s", violation ? violation : "out of order");
+			"exchange_step", "received %s",
+			violation ? violation : "messages out of order");
 	else if (event == EVENT_RECEIVED_MR && !connection->settings->active)
 		finish_handshake(connection);
 	if (!ended && exchange->ended)
@@ -236,12 +237,12 @@ static enum exchange_event refuse_message(
 {
 	if (error == -EMSGSIZE)
 		return connection_fail(connection, FAILURE_PROTOCOL, error, "message_decode",
-			"it sent a message of %u bytes, not %d", length, MESSAGE_SIZE);
+			"received a message of %u bytes, expected %d", length, MESSAGE_SIZE);
 	if (message->type >= MSG_TYPES)
 		return connection_fail(connection, FAILURE_PROTOCOL, error, "message_decode",
-			"it sent a message of unknown type %u", message->type);
+			"received a message of unknown type %u", message->type);
 	return connection_fail(connection, FAILURE_PROTOCOL, error, "message_decode",
-		"its %s has impossible contents (address %#llx, length %llu, verdict %u)",
+		"received an invalid %s (address %#llx, length %llu, verdict %u)",
 		message_name(message->type), (unsigned long long)message->address,
 		(unsigned long long)message->length, message->verdict);
 }
@@ -256,7 +257,7 @@ static enum exchange_event take_abort(struct connection *connection, const struc
 	/* The peer has already escaped text that it quotes. */
 	text_escape_utf8(text, message->text, message->text_size);
 	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0,
-		message_name(MSG_ABORT), "it gave up: %s", *text ? text : "it does not say why");
+		message_name(MSG_ABORT), "the peer aborted: %s", *text ? text : "no reason given");
 	return EVENT_RECEIVED_ABORT;
 }
 
@@ -267,7 +268,8 @@ static enum exchange_event take_verdict(
 
 	if (!authentication_is_signed(connection, message))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EBADMSG,
-			message_name(MSG_VERDICT), "its MSG_VERDICT is not signed with our secret");
+			message_name(MSG_VERDICT),
+			"received MSG_VERDICT with an invalid signature");
 	if (message->verdict != VERDICT_VERIFIED)
 		failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
 			message_name(MSG_VERDICT), "");
@@ -346,7 +348,7 @@ static void take_receive(struct connection *connection, const struct completion 
 	 */
 	if (connection->settings->active && !connection->exchange.established)
 		event = connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "ibv_poll_cq",
-			"it sent a message before it had ours");
+			"received a message out of turn");
 	else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
 		event = stream_announced_immediate(connection, ntohl(wc->imm_data));
 	else
@@ -356,7 +358,7 @@ static void take_receive(struct connection *connection, const struct completion 
 		return;
 	if (queue_pair_post_receive(completion->pair, completion->number)) {
 		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
-			"ibv_post_recv", "the device does not take a work request");
+			"ibv_post_recv", "the device rejected a receive request");
 		drive(connection, EVENT_FAILED);
 	}
 }
@@ -378,7 +380,7 @@ static const struct {
 	[OPERATION_READ] = {"RDMA READ", EVENT_NONE, false},
 	[OPERATION_DATA] = {"sending MSG_DATA", EVENT_NONE, false},
 	[OPERATION_CREDIT] = {"sending MSG_CREDIT", EVENT_NONE, false},
-	[OPERATION_KEEPALIVE] = {"a keepalive", EVENT_NONE, false},
+	[OPERATION_KEEPALIVE] = {"sending a keepalive", EVENT_NONE, false},
 	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
 };
 
@@ -423,7 +425,7 @@ static void take_failed(struct connection *connection, const struct completion *
 	 */
 	if (completion->kind == ENDPOINT_RECEIVE && status == IBV_WC_REM_ACCESS_ERR)
 		failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, status,
-			"ibv_poll_cq", "it wrote where our memory does not allow it");
+			"ibv_poll_cq", "received a WRITE to memory that is not exposed");
 	connection_record_completion(connection, status, operations[completion->kind].name);
 	if (delay > 0)
 		connection->cause_due = deadline_in(delay);
@@ -469,7 +471,7 @@ bool connection_poll(struct connection *connection)
 	}
 	if (count < 0) {
 		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_poll_cq",
-			"the completion queue is broken");
+			"cannot poll the completion queue");
 		drive(connection, EVENT_FAILED);
 	}
 	return more;
@@ -488,7 +490,7 @@ void connection_arm(struct connection *connection)
 	if (endpoint_arm(&connection->endpoint) == 0)
 		return;
 	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_req_notify_cq",
-		"the completion queue is broken");
+		"cannot request completion events");
 	drive(connection, EVENT_FAILED);
 }
 
@@ -568,9 +570,9 @@ static void add_what_was_awaited(struct failure *failure, const struct exchange 
 	if (failure->kind == FAILURE_DEADLINE)
 		how = "timed out waiting for";
 	else if (failure->kind == FAILURE_GONE)
-		how = "it disconnected while we waited for";
+		how = "connection closed by the peer while waiting for";
 	else if (is_flush(failure))
-		how = "while we waited for";
+		how = "while waiting for";
 	else
 		return;
 	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s", how,
@@ -615,9 +617,10 @@ void connection_release(struct connection *connection)
 
 	if (endpoint_is_outstanding(&connection->endpoint))
 		output_detail(connection->settings->output,
-			"%s: released with %" PRIu64 " sends and %u receives missing%s",
+			"%s: released with %" PRIu64 " sends and %u receives outstanding%s",
 			connection->peer, pair->sends_posted - pair->sends_completed,
-			pair->receives_posted, connection->endpoint.armed ? "" : ", not armed");
+			pair->receives_posted,
+			connection->endpoint.armed ? "" : ", completion queue not armed");
 	drive(connection, EVENT_DISCONNECTED);
 	if (connection->source)
 		source_stop(connection->source);

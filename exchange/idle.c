@@ -29,7 +29,7 @@ static enum exchange_event time_out(struct connection *connection, bool acknowle
 	/* What the transport reports when it gives up itself. */
 	if (!acknowledging)
 		connection_record_completion(
-			connection, IBV_WC_RETRY_EXC_ERR, "nothing within --timeout");
+			connection, IBV_WC_RETRY_EXC_ERR, "no acknowledgement within --timeout");
 	return connection_fail(connection, FAILURE_DEADLINE, ETIMEDOUT, "--timeout",
 		"timed out waiting for %s", exchange_awaits(&connection->exchange));
 }

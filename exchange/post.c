@@ -44,7 +44,7 @@ enum exchange_event connection_post(
 		return EVENT_NONE;
 	}
 	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, -error, "ibv_post_send",
-		"the device does not take a work request: %s", strerror(-error));
+		"the device rejected a work request: %s", strerror(-error));
 	return EVENT_FAILED;
 }
 
@@ -98,7 +98,7 @@ void connection_record_completion(struct connection *connection, int status, con
 	inet_ntop(AF_INET6, &route->addr.ibaddr.sgid, ours, sizeof(ours));
 	inet_ntop(AF_INET6, &route->addr.ibaddr.dgid, theirs, sizeof(theirs));
 	failure_set(&connection->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, status, "ibv_poll_cq",
-		"%s, queue pair %u, GID %s to %s, its region %llu bytes at %#llx", doing,
+		"%s, queue pair %u, GID %s to %s, remote region of %llu bytes at %#llx", doing,
 		connection->id->qp->qp_num, ours, theirs, (unsigned long long)peer->length,
 		(unsigned long long)peer->address);
 }
@@ -108,6 +108,6 @@ enum exchange_event connection_revoke(struct connection *connection)
 	int error = region_revoke(connection_exposed(connection));
 
 	return error ? connection_fail(connection, FAILURE_ERRNO, -error, "ibv_dereg_mr",
-			       "the device does not give our memory back: %s", strerror(-error))
+			       "cannot deregister memory: %s", strerror(-error))
 		     : EVENT_NONE;
 }

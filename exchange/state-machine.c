@@ -31,14 +31,13 @@ static const struct received_row {
 } received_rows[EVENT_COUNT] = {
 	[EVENT_RECEIVED_PROOF] = {RECEIVED_NOTHING, RECEIVED_PROOF, SENT_NOTHING, NULL,
 		"a second MSG_PROOF", NULL},
-	[EVENT_RECEIVED_MR] = {RECEIVED_PROOF, RECEIVED_MR, SENT_NOTHING,
-		"MSG_MR before its MSG_PROOF", "a second MSG_MR", NULL},
-	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR,
-		"MSG_DONE before its MSG_MR", "a second MSG_DONE",
-		"MSG_DONE before it knew our memory"},
+	[EVENT_RECEIVED_MR] = {RECEIVED_PROOF, RECEIVED_MR, SENT_NOTHING, "MSG_MR before MSG_PROOF",
+		"a second MSG_MR", NULL},
+	[EVENT_RECEIVED_DONE] = {RECEIVED_MR, RECEIVED_DONE, SENDING_MR, "MSG_DONE before MSG_MR",
+		"a second MSG_DONE", "MSG_DONE before sending MSG_MR"},
 	[EVENT_RECEIVED_VERDICT] = {RECEIVED_DONE, RECEIVED_VERDICT, SENDING_DONE,
-		"MSG_VERDICT before its MSG_DONE", "a second MSG_VERDICT",
-		"MSG_VERDICT before it had our data"},
+		"MSG_VERDICT before MSG_DONE", "a second MSG_VERDICT",
+		"MSG_VERDICT before sending MSG_DONE"},
 };
 
 const struct exchange_rules exchange_rules_ours = {
@@ -78,15 +77,15 @@ const char *exchange_violation(const struct exchange *exchange, enum exchange_ev
 	if (row->to == RECEIVED_NOTHING)
 		return NULL;
 	if (event == EVENT_RECEIVED_VERDICT && !exchange->rules->verdicts)
-		return "MSG_VERDICT, which a program of the tutorial does not know";
+		return "MSG_VERDICT, which tutorial programs do not send";
 	if (event == EVENT_RECEIVED_PROOF && !exchange->secret)
-		return "MSG_PROOF, which nobody asked for";
+		return "an unexpected MSG_PROOF";
 	if (exchange->received < row->from)
 		return row->early;
 	if (exchange->received > row->from)
 		return row->repeated;
 	if (is_premature(exchange, event))
-		return "a message before it had ours";
+		return "a message out of turn";
 	return exchange->sent < row->at_least ? row->unasked : NULL;
 }
 
@@ -263,14 +262,14 @@ bool exchange_complete(const struct exchange *exchange)
 static const char *missing(const struct exchange *exchange)
 {
 	static const char *const messages[] = {
-		[RECEIVED_NOTHING] = "its MSG_PROOF",
-		[RECEIVED_PROOF] = "its MSG_MR",
-		[RECEIVED_MR] = "its MSG_DONE",
-		[RECEIVED_DONE] = "its MSG_VERDICT",
+		[RECEIVED_NOTHING] = "MSG_PROOF",
+		[RECEIVED_PROOF] = "MSG_MR",
+		[RECEIVED_MR] = "MSG_DONE",
+		[RECEIVED_DONE] = "MSG_VERDICT",
 	};
 
 	if (exchange->received == RECEIVED_VERDICT || exchange_complete(exchange))
-		return "it to disconnect";
+		return "the peer to disconnect";
 	return messages[exchange->received];
 }
 
@@ -278,15 +277,15 @@ const char *exchange_awaits(const struct exchange *exchange)
 {
 	switch (exchange->sent) {
 	case SENDING_PROOF:
-		return "the acknowledgement of our MSG_PROOF";
+		return "the acknowledgement of MSG_PROOF";
 	case SENDING_MR:
-		return "the acknowledgement of our MSG_MR";
+		return "the acknowledgement of MSG_MR";
 	case SENDING_DATA:
-		return "its next message";
+		return "the next message";
 	case SENDING_DONE:
-		return "the acknowledgement of our MSG_DONE";
+		return "the acknowledgement of MSG_DONE";
 	case SENDING_ABORT:
-		return "the acknowledgement of our MSG_ABORT";
+		return "the acknowledgement of MSG_ABORT";
 	case SENT_NOTHING:
 	case SENT_PROOF:
 	case SENT_MR:

@@ -60,7 +60,7 @@ enum exchange_event stream_prepare(struct connection *connection)
 
 	if (peer->depth == 0)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"its MSG_MR lets us send nothing");
+			"received MSG_MR with a depth of 0");
 	connection->outflow = make_flow(connection, true);
 	connection->inflow = make_flow(connection, false);
 	connection->streaming = true;
@@ -194,7 +194,7 @@ static enum exchange_event take_verdict(struct connection *connection)
 	case SINK_DAMAGED:
 		connection->damaged = true;
 		failure_set(&connection->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,
-			"digest_equal", "its digest differs");
+			"digest_equal", "digest mismatch");
 		break;
 	case SINK_VERIFIED:
 		show(connection);
@@ -252,14 +252,14 @@ static enum exchange_event refuse_announcement(struct connection *connection, ui
 
 	if (!connection->streaming || connection->exchange.received != RECEIVED_MR)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"it sent data when none was due");
+			"received unexpected data");
 	if (position > connection->theirs.size)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"it sent more than the %" PRIu64 " bytes that it announced",
+			"received more than the announced %" PRIu64 " bytes",
 			connection->theirs.size);
 	if (most && position > most)
 		return connection_fail(connection, FAILURE_LIMIT, LIMIT_SIZE, "stream_announced",
-			"it sent more than the %" PRIu64 " bytes that --max-size allows", most);
+			"received more than the %" PRIu64 " bytes that --max-size allows", most);
 	return EVENT_NONE;
 }
 
@@ -272,7 +272,7 @@ enum exchange_event stream_announced(struct connection *connection, uint64_t pos
 		return event;
 	if (!flow_receive_announcement(&connection->inflow, receiver, position))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"it sent data up to byte %" PRIu64 ", which we did not allow", position);
+			"received an invalid announcement up to byte %" PRIu64, position);
 	stream_arrived(connection);
 	return EVENT_NONE;
 }
@@ -291,8 +291,7 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 	if (!connection->streaming ||
 		!flow_receive_credit(&connection->sender, credit->length, credit->pieces))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"it gave credit up to byte %" PRIu64 ", which it does not have",
-			credit->length);
+			"received invalid credit up to byte %" PRIu64, credit->length);
 	/*
 	 * What the peer READ from our ring is free now; what we wrote was freed when the WRITE
 	 * completed.
@@ -308,10 +307,9 @@ enum exchange_event stream_peer_done(struct connection *connection)
 
 	if (connection->peer_done.length != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"its MSG_DONE does not fit the %" PRIu64 " bytes that it told of",
-			announced);
+			"MSG_DONE does not match the %" PRIu64 " bytes received", announced);
 	if (promised != STREAM_SIZE_UNKNOWN && promised != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"it sent less than the %" PRIu64 " bytes that it announced", promised);
+			"received less than the announced %" PRIu64 " bytes", promised);
 	return EVENT_RECEIVED_DONE;
 }

@@ -46,7 +46,7 @@ static enum exchange_event write_text(struct connection *connection)
 	if (size <= peer->length)
 		return move(connection, &connection->outgoing, size, IBV_WR_RDMA_WRITE);
 	failure_set(&connection->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, message_name(MSG_MR),
-		"its region has %llu bytes, too few for our message of %llu",
+		"the peer's region of %llu bytes is too small for the message of %llu bytes",
 		(unsigned long long)peer->length, (unsigned long long)size);
 	return EVENT_FAILED;
 }

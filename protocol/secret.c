@@ -23,7 +23,7 @@ static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *r
 	char printable[TEXT_ESCAPED_SIZE(128)];
 
 	text_escape_utf8(printable, path, strnlen(path, 128));
-	snprintf(why, SECRET_WHY_SIZE, "cannot use the secret file %.200s: %s", printable, reason);
+	snprintf(why, SECRET_WHY_SIZE, "cannot use secret file %.200s: %s", printable, reason);
 	return error;
 }
 
@@ -48,12 +48,12 @@ static int check_file(int file, const char *path, char why[SECRET_WHY_SIZE])
 	if (fstat(file, &status))
 		return cannot_use(why, path, strerror(errno), -errno);
 	if (!S_ISREG(status.st_mode))
-		return cannot_use(why, path, "it is not a regular file", -EINVAL);
+		return cannot_use(why, path, "not a regular file", -EINVAL);
 	if (status.st_uid != geteuid() && status.st_uid != 0)
-		return cannot_use(why, path, "it belongs to another user", -EPERM);
+		return cannot_use(why, path, "owned by another user", -EPERM);
 	if ((status.st_mode & (S_IRWXG | S_IRWXO)) && !is_credential(path, &status))
 		return cannot_use(
-			why, path, "others may use it too; chmod 600 is what it needs", -EPERM);
+			why, path, "accessible by other users; run chmod 600 on it", -EPERM);
 	return 0;
 }
 
@@ -93,9 +93,9 @@ static int make_key(struct secret *secret, int file, const char *path, char why[
 	if (size < 0)
 		error = cannot_use(why, path, strerror((int)-size), (int)size);
 	else if (size < SECRET_MIN)
-		error = cannot_use(why, path, "it has less than 16 bytes", -EINVAL);
+		error = cannot_use(why, path, "shorter than 16 bytes", -EINVAL);
 	else if (size > SECRET_MAX)
-		error = cannot_use(why, path, "it has more than 4096 bytes", -EINVAL);
+		error = cannot_use(why, path, "longer than 4096 bytes", -EINVAL);
 	else
 		crypto_generichash(secret->key, sizeof(secret->key), bytes, (size_t)size,
 			(const uint8_t *)file_label, sizeof(file_label));
@@ -109,7 +109,7 @@ int secret_load(struct secret **result, const char *path, char why[SECRET_WHY_SI
 	int file, error;
 
 	if (sodium_init() < 0)
-		return cannot_use(why, path, "libsodium does not start", -EIO);
+		return cannot_use(why, path, "cannot initialise libsodium", -EIO);
 	/* Do not block on a FIFO: check_file() rejects it. */
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (file < 0)

@@ -103,7 +103,7 @@ server_has_stopped() {
 	local deletion=$!
 	# The peer's host is this one: its program ends for the same reason, perhaps before.
 	wait_line "$ERRORS" \
-		"exchange failed.*\(this host's RDMA device was removed\|it disconnected while\)"
+		"exchange failed.*\(this host's RDMA device was removed\|connection closed by the peer while\)"
 	wait_line "$ERRORS" 'so the server stops'
 	kill -0 "$SERVER"
 	kill_peers

@@ -27,30 +27,30 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
 @test "messages out of order" {
 	server_survives any <<-END
-	done closed => it sent MSG_DONE before its MSG_MR
-	verdict closed => it sent MSG_VERDICT before its MSG_DONE
-	mr mr closed => it sent a second MSG_MR
-	mr get mr closed => it sent a second MSG_MR
-	mr get write done done closed => it sent a second MSG_DONE
-	mr get verdict closed => it sent MSG_VERDICT before its MSG_DONE
-	mr get write done get verdict verdict closed => it sent a second MSG_VERDICT
+	done closed => received MSG_DONE before MSG_MR
+	verdict closed => received MSG_VERDICT before MSG_DONE
+	mr mr closed => received a second MSG_MR
+	mr get mr closed => received a second MSG_MR
+	mr get write done done closed => received a second MSG_DONE
+	mr get verdict closed => received MSG_VERDICT before MSG_DONE
+	mr get write done get verdict verdict closed => received a second MSG_VERDICT
 	END
 }
 
 @test "messages with invalid contents" {
 	server_survives any <<-END
-	type:77 closed => it sent a message of unknown type 77
-	keepalive closed => it sent a message of 0 bytes, not 56
-	bytes:55 closed => it sent a message of 55 bytes, not 56
-	bytes:57:1 closed => it sent a message of 57 bytes, not 56
-	bytes:320 closed => it sent a message of 320 bytes, not 56
+	type:77 closed => received a message of unknown type 77
+	keepalive closed => received a message of 0 bytes, expected 56
+	bytes:55 closed => received a message of 55 bytes, expected 56
+	bytes:57:1 closed => received a message of 57 bytes, expected 56
+	bytes:320 closed => received a message of 320 bytes, expected 56
 	bytes:321 closed => the peer sent a message longer than the protocol's
-	mr:wrap closed => its MSG_MR has impossible contents
-	mr:empty closed => its MSG_MR has impossible contents
+	mr:wrap closed => received an invalid MSG_MR
+	mr:empty closed => received an invalid MSG_MR
 	mr:small get closed => timed out waiting for
-	mr get write done:large closed => its MSG_DONE does not fit the 25 bytes that it told of
-	mr get write done:empty closed => its MSG_DONE does not fit the 25 bytes that it told of
-	mr get write done get verdict:9 closed => its MSG_VERDICT has impossible contents
+	mr get write done:large closed => MSG_DONE does not match the 25 bytes received
+	mr get write done:empty closed => MSG_DONE does not match the 25 bytes received
+	mr get write done get verdict:9 closed => received an invalid MSG_VERDICT
 	END
 }
 
@@ -58,12 +58,12 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	server_survives any <<-END
 	mr:key get closed => the peer's memory did not allow the access
 	mr:all get closed => the peer's memory did not allow the access
-	mr get write:beyond closed => it wrote where our memory does not allow it
-	mr get write:key closed => it wrote where our memory does not allow it
+	mr get write:beyond closed => received a WRITE to memory that is not exposed
+	mr get write:key closed => received a WRITE to memory that is not exposed
 	mr get read closed => the connection broke before the exchange was complete
 	END
 	PEER_OPTIONS='--hello read' server_survives read <<-END
-	mr get write closed => it wrote where our memory does not allow it
+	mr get write closed => received a WRITE to memory that is not exposed
 	END
 }
 
@@ -78,7 +78,7 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	has "$LOG" '^remote buffer: message from a test peer$'
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write closed >"$OUT"
 	has "$OUT" '^completion remote access error$'
-	wait_line "$ERRORS" 'it wrote where our memory does not allow it'
+	wait_line "$ERRORS" 'received a WRITE to memory that is not exposed'
 	misbehaving_peer --hello read "$ADDRESS" "$PORT" mr get read data 'done' get:MSG_VERDICT read verdict \
 		reads closed >"$OUT"
 	count "$OUT" '^completion remote access error$' 1
@@ -115,7 +115,7 @@ two_peers() {
 @test "the rkey of another connection is rejected, and its owner is unaffected" {
 	GOOD='write done get:MSG_VERDICT verdict disconnect'
 	two_peers write write
-	has "$ERRORS" 'it wrote where our memory does not allow it'
+	has "$ERRORS" 'received a WRITE to memory that is not exposed'
 	two_peers write write:silent
 	two_peers write read
 	GOOD='read data done get:MSG_VERDICT verdict disconnect'
@@ -125,28 +125,28 @@ two_peers() {
 
 @test "peers that disconnect or exit at each step" {
 	server_survives any <<-END
-	exit => it disconnected while we waited for its MSG_MR
-	disconnect => it disconnected while we waited for its MSG_MR
-	mr exit => it disconnected while we waited for
-	mr get exit => it disconnected while we waited for
-	mr get disconnect => it disconnected while we waited for
-	mr get write exit => it disconnected while we waited for
-	mr get write done exit => it disconnected while we waited for
-	mr get write done get get exit => it disconnected while we waited for
+	exit => connection closed by the peer while waiting for MSG_MR
+	disconnect => connection closed by the peer while waiting for MSG_MR
+	mr exit => connection closed by the peer while waiting for
+	mr get exit => connection closed by the peer while waiting for
+	mr get disconnect => connection closed by the peer while waiting for
+	mr get write exit => connection closed by the peer while waiting for
+	mr get write done exit => connection closed by the peer while waiting for
+	mr get write done get get exit => connection closed by the peer while waiting for
 	END
 }
 
 @test "peers that stop responding at each step hit the idle timeout" {
 	server_survives any <<-END
-	closed => timed out waiting for its MSG_MR
-	mr closed => timed out waiting for its MSG_DONE
-	mr get write done closed => timed out waiting for its MSG_VERDICT
+	closed => timed out waiting for MSG_MR
+	mr closed => timed out waiting for MSG_DONE
+	mr get write done closed => timed out waiting for MSG_VERDICT
 	END
 }
 
 @test "a peer without a posted receive: idle timeout or RNR retries exhausted" {
 	PEER_OPTIONS='--receives 0' server_survives any <<-END
-	mr closed => timed out waiting for the acknowledgement of our MSG_MR
+	mr closed => timed out waiting for the acknowledgement of MSG_MR
 	END
 	PEER_OPTIONS='--receives 0 --rnr 1' server_survives any <<-END
 	mr closed => the peer had no receive posted for our message
@@ -179,41 +179,41 @@ two_peers() {
 
 @test "data that is unannounced, not permitted or too early" {
 	server_survives any <<-END
-	mr get write write closed => it sent more than the 25 bytes that it announced
-	mr get write:26 closed => it sent more than the 25 bytes that it announced
-	mr get write:immediate closed => it sent more than the 25 bytes that it announced
-	mr get write:10 done closed => it sent less than the 25 bytes that it announced
-	data:5 closed => it sent data when none was due
-	mr get write done data:25 closed => it sent data when none was due
-	mr get write data:25 closed => it sent data up to byte 25, which we did not allow
-	mr get write data:3 closed => it sent data up to byte 3, which we did not allow
+	mr get write write closed => received more than the announced 25 bytes
+	mr get write:26 closed => received more than the announced 25 bytes
+	mr get write:immediate closed => received more than the announced 25 bytes
+	mr get write:10 done closed => received less than the announced 25 bytes
+	data:5 closed => received unexpected data
+	mr get write done data:25 closed => received unexpected data
+	mr get write data:25 closed => received an invalid announcement up to byte 25
+	mr get write data:3 closed => received an invalid announcement up to byte 3
 	END
 	PEER_OPTIONS='--size unknown' server_survives any <<-END
-	mr get write:immediate done closed => its MSG_DONE does not fit the 32 bytes that it told of
-	mr get data:99999999 closed => it sent data up to byte 99999999, which we did not allow
-	mr get data:18446744073709551615 closed => it sent data up to byte 18446744073709551615, which we
-	mr get data:0 closed => it sent data up to byte 0, which we did not allow
+	mr get write:immediate done closed => MSG_DONE does not match the 32 bytes received
+	mr get data:99999999 closed => received an invalid announcement up to byte 99999999
+	mr get data:18446744073709551615 closed => an invalid announcement up to byte 18446744073709551615
+	mr get data:0 closed => received an invalid announcement up to byte 0
 	END
 	PEER_OPTIONS='--hello none' server_survives write <<-END
-	mr get data:5 closed => it sent data when none was due
-	mr get credit:0 closed => it gave credit up to byte 0, which it does not have
+	mr get data:5 closed => received unexpected data
+	mr get credit:0 closed => received invalid credit up to byte 0
 	END
 	PEER_OPTIONS='--hello read --size unknown' server_survives read <<-END
-	mr get data:1025 closed => it sent data up to byte 1025, which we did not allow
+	mr get data:1025 closed => received an invalid announcement up to byte 1025
 	mr:key get data closed => the peer's memory did not allow the access
 	mr:all get data closed => the peer's memory did not allow the access
-	mr get data:4 data:4 closed => it sent data up to byte 4, which we did not allow
+	mr get data:4 data:4 closed => received an invalid announcement up to byte 4
 	END
 }
 
 @test "impossible credit" {
 	server_survives --message 'a text of 23 characters' any <<-END
-	credit:0 closed => it gave credit up to byte 0, which it does not have
-	mr get get credit:25 closed => it gave credit up to byte 25, which it does not have
-	mr get get credit:10 credit:9 closed => it gave credit up to byte 9, which it does not have
-	mr get get credit:10:1 credit:10:0 closed => it gave credit up to byte 10, which it does not have
-	mr get get credit:24:2 closed => it gave credit up to byte 24, which it does not have
-	mr:depth closed => its MSG_MR lets us send nothing
+	credit:0 closed => received invalid credit up to byte 0
+	mr get get credit:25 closed => received invalid credit up to byte 25
+	mr get get credit:10 credit:9 closed => received invalid credit up to byte 9
+	mr get get credit:10:1 credit:10:0 closed => received invalid credit up to byte 10
+	mr get get credit:24:2 closed => received invalid credit up to byte 24
+	mr:depth closed => received MSG_MR with a depth of 0
 	END
 }
 
@@ -224,26 +224,26 @@ two_peers() {
 	misbehaving_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
 		closed
 	server_ends 4
-	has "$ERRORS" 'it sent data up to byte 16384, which we did not allow'
+	has "$ERRORS" 'received an invalid announcement up to byte 16384'
 	one_line "$ERRORS"
 }
 
 @test "unexpected texts, and texts with terminal escapes" {
 	server_survives any <<-END
-	bytes:57:2 closed => it sent a message of 57 bytes, not 56
-	bytes:57:3 closed => it sent a message of 57 bytes, not 56
-	bytes:57:4 closed => it sent a message of 57 bytes, not 56
-	bytes:312:5 closed => it sent a message of 312 bytes, not 56
-	bytes:311:5 closed => it gave up: \\\\x00\\\\x00
-	abort closed => it gave up: it does not say why
-	abort:why closed => it gave up: why
-	mr get abort:why closed => it gave up: why
-	mr get write done get abort:why closed => it gave up: why
+	bytes:57:2 closed => received a message of 57 bytes, expected 56
+	bytes:57:3 closed => received a message of 57 bytes, expected 56
+	bytes:57:4 closed => received a message of 57 bytes, expected 56
+	bytes:312:5 closed => received a message of 312 bytes, expected 56
+	bytes:311:5 closed => the peer aborted: \\\\x00\\\\x00
+	abort closed => the peer aborted: no reason given
+	abort:why closed => the peer aborted: why
+	mr get abort:why closed => the peer aborted: why
+	mr get write done get abort:why closed => the peer aborted: why
 	END
 	start_server --count 1 any
 	misbehaving_peer "$ADDRESS" "$PORT" mr get $'abort:\e[2J\r\n\x07\xff %s%n \\' closed
 	server_ends 4
-	has "$ERRORS" 'it gave up: \\x1b\[2J\\x0d\\x0a\\x07\\xff %s%n'
+	has "$ERRORS" 'the peer aborted: \\x1b\[2J\\x0d\\x0a\\x07\\xff %s%n'
 	[ "$(LC_ALL=C grep -c '[^ -~]' "$ERRORS")" -eq 0 ]
 	one_line "$ERRORS"
 }
@@ -258,21 +258,21 @@ two_peers() {
 		has "$ERR" "${pattern# }"
 		ends_with 0 "$PEER"
 	done <<-END
-	get mr write write closed => it sent more than the 25 bytes that it announced
-	get mr:depth closed => its MSG_MR lets us send nothing
-	get credit:1 closed => it gave credit up to byte 1, which it does not have
-	get data:1 closed => it sent data when none was due
-	get mr abort:tired closed => it gave up: tired
-	get abort closed => it gave up: it does not say why
-	get keepalive closed => it sent a message of 0 bytes
-	get mr write done:large closed => its MSG_DONE does not fit the 25 bytes that it told of
+	get mr write write closed => received more than the announced 25 bytes
+	get mr:depth closed => received MSG_MR with a depth of 0
+	get credit:1 closed => received invalid credit up to byte 1
+	get data:1 closed => received unexpected data
+	get mr abort:tired closed => the peer aborted: tired
+	get abort closed => the peer aborted: no reason given
+	get keepalive closed => received a message of 0 bytes
+	get mr write done:large closed => MSG_DONE does not match the 25 bytes received
 	END
 }
 
 @test "the peer receives the reason when its exchange is aborted" {
 	start_server any
 	misbehaving_peer "$ADDRESS" "$PORT" mr get mr get:MSG_ABORT closed >"$OUT"
-	has "$OUT" '^got MSG_ABORT: it sent a second MSG_MR'
+	has "$OUT" '^got MSG_ABORT: received a second MSG_MR'
 	stop_server
 }
 
@@ -314,7 +314,7 @@ two_peers() {
 		listening_peer -- $steps
 		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
-		has "$ERR" 'it disconnected while we waited for\|stopped acknowledging\|could not complete'
+		has "$ERR" 'connection closed by the peer while waiting for\|stopped acknowledging\|could not complete'
 		wait "$PEER"
 	done <<-END
 	get exit
@@ -402,7 +402,7 @@ two_peers() {
 @test "read mode: a server that permits no RDMA READ is refused with the reason" {
 	listening_peer --hello read --depth 0 -- closed
 	expect 4 client read "$ADDRESS" "$PEER_PORT"
-	has "$ERR" 'it allows no RDMA READ'
+	has "$ERR" 'the server allows no RDMA READ'
 	wait "$PEER"
 }
 

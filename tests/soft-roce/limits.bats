@@ -76,7 +76,7 @@ counts_right() {
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
-	wait_until count "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout' 4
+	wait_until count "$ERRORS" 'timed out waiting for MSG_MR; .*--handshake-timeout' 4
 	ends_with 0 "${CLIENTS[0]}"
 	ends_with 0 "${CLIENTS[1]}"
 	kill_clients "${CLIENTS[2]}" "${CLIENTS[3]}"
@@ -87,7 +87,7 @@ counts_right() {
 @test "keepalives do not extend the handshake deadline" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
 	misbehaving_peer "$ADDRESS" "$PORT" closed
-	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout gives it more'
+	wait_line "$ERRORS" 'timed out waiting for MSG_MR; .*--handshake-timeout gives it more'
 	# After it, silence counts again, and nothing else.
 	occupy_slot mr get say:here pause
 	MARK=$SECONDS
@@ -102,7 +102,7 @@ counts_right() {
 	occupy_slot say:here closed
 	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
 	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
-	wait_line "$ERRORS" 'timed out waiting for its MSG_MR; .*--handshake-timeout'
+	wait_line "$ERRORS" 'timed out waiting for MSG_MR; .*--handshake-timeout'
 	kill -0 "${CLIENTS[1]}" "${CLIENTS[2]}"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
 	kill_clients "${CLIENTS[1]}" "${CLIENTS[2]}"
@@ -121,7 +121,7 @@ counts_right() {
 		fail "$(cat "$DIR/good")"
 	ends_with 4 "$fed"
 	one_line "$ERR"
-	has "$ERR" 'it gave up: no data moved, and another client needed the place'
+	has "$ERR" 'the peer aborted: no data moved, and another client needed the place'
 	wait_line "$ERRORS" 'no data moved, and another client needed the place (for [0-9.]* s); run the server with a larger --max-clients'
 	# Nothing is left of what it had begun to send.
 	wait_until without "$DIR/in" '*fifo*'
@@ -138,7 +138,7 @@ counts_right() {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --output - any
 	occupy_slot say:here closed
 	gets_it_later
-	wait_line "$ERRORS" 'timed out waiting for its MSG_MR'
+	wait_line "$ERRORS" 'timed out waiting for MSG_MR'
 	occupy_slot mr get say:here keepalives
 	gets_it_later
 	wait_line "$ERRORS" 'another client needed the place (for [0-9.]* s); run the server with a larger'
@@ -151,7 +151,7 @@ counts_right() {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --secret-file "$secret" --output - any
 	misbehaving_here --secret "$secret" "$ADDRESS" "$PORT" say:here closed
 	gets_it_later --secret-file "$secret"
-	wait_line "$ERRORS" 'timed out waiting for its MSG_PROOF'
+	wait_line "$ERRORS" 'timed out waiting for MSG_PROOF'
 	stop_server
 }
 
@@ -259,8 +259,8 @@ feed() {
 		into expect 4 client --input - $mode "$ADDRESS" "$PORT"
 		cat "$DIR/large" >"$DIR/pipe"
 		wait "$TAKER"
-		has "$ERR" 'it gave up: it sent more than the 10240 bytes that --max-size allows'
-		wait_line "$ERRORS" 'it sent more than the 10240 bytes that --max-size allows; let it'
+		has "$ERR" 'the peer aborted: received more than the 10240 bytes that --max-size allows'
+		wait_line "$ERRORS" 'received more than the 10240 bytes that --max-size allows; let it'
 		one_line "$ERRORS"
 		wait_until is_empty "$DIR/in"
 		expect 0 client --input "$DIR/fits" $mode "$ADDRESS" "$PORT"

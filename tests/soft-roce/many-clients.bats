@@ -100,7 +100,7 @@ enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SC
 	PEER=$!
 	wait_line "$OUT" here
 	ticks=$(processor_ticks "$SERVER")
-	wait_line "$ERRORS" 'timed out waiting for its MSG_DONE'
+	wait_line "$ERRORS" 'timed out waiting for MSG_DONE'
 	[ $(($(processor_ticks "$SERVER") - ticks)) -le 20 ]
 	kill_peers
 	stop_server

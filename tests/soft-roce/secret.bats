@@ -28,9 +28,9 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	for mode in write read; do
 		expect 0 client --secret-file "$OURS" --verbose "$mode" "$ADDRESS" "$PORT"
 		has "$OUT" '^remote buffer: message from passive'
-		has "$ERR" "holds our secret"
+		has "$ERR" "is authenticated"
 	done
-	wait_until count "$ERRORS" 'holds our secret' 2
+	wait_until count "$ERRORS" 'is authenticated' 2
 	stop_server
 	mkdir "$DIR/in"
 	start_server --secret-file "$OURS" --input "$DIR/down" --output "$DIR/in/" any
@@ -89,7 +89,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	done
 	listening_peer --secret "$THEIRS" -- get exit
 	expect 4 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
-	has "$ERR" 'waited for its MSG_PROOF\|stopped acknowledging\|could not complete'
+	has "$ERR" 'while waiting for MSG_PROOF\|stopped acknowledging\|could not complete'
 }
 
 @test "a server with a secret refuses a tutorial program" {
@@ -119,16 +119,16 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	proof:wrong get closed => it does not hold our secret
 	proof:replay get closed => it does not hold our secret
 	proof:recorded get closed => it does not hold our secret
-	mr closed => it sent MSG_MR before its MSG_PROOF
-	done closed => it sent MSG_DONE before its MSG_MR
-	data:3 closed => it sent data when none was due
-	type:77 closed => it sent a message of unknown type 77
-	keepalive closed => it sent a message of 0 bytes
-	closed => timed out waiting for its MSG_PROOF
+	mr closed => received MSG_MR before MSG_PROOF
+	done closed => received MSG_DONE before MSG_MR
+	data:3 closed => received unexpected data
+	type:77 closed => received a message of unknown type 77
+	keepalive closed => received a message of 0 bytes
+	closed => timed out waiting for MSG_PROOF
 	END
 	misbehaving_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get proof closed >"$OUT"
 	has "$OUT" 'got MSG_PROOF'
-	wait_line "$ERRORS" 'it sent a second MSG_PROOF'
+	wait_line "$ERRORS" 'received a second MSG_PROOF'
 	good_was_served
 	expect 0 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
 	stop_server
@@ -149,7 +149,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	done
 	listening_peer --secret "$OURS" -- get mr closed
 	expect 4 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
-	has "$ERR" 'it sent MSG_MR before its MSG_PROOF'
+	has "$ERR" 'received MSG_MR before MSG_PROOF'
 	ends_with 0 "$PEER"
 }
 
@@ -190,22 +190,22 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		chmod "$mode" "$OURS"
 		expect 1 client --secret-file "$OURS" write "$ADDRESS" 7
 		one_line "$ERR"
-		has "$ERR" 'others may use it too; chmod 600'
+		has "$ERR" 'accessible by other users; run chmod 600'
 		expect 1 "$PAIR_BIN/rdma-server" --secret-file "$OURS" any
 		one_line "$ERR"
-		has "$ERR" 'others may use it too; chmod 600'
+		has "$ERR" 'accessible by other users; run chmod 600'
 	done
 	chmod 600 "$OURS"
 	chown 65534 "$OURS"
 	expect 1 client --secret-file "$OURS" write "$ADDRESS" 7
-	has "$ERR" 'it belongs to another user'
+	has "$ERR" 'owned by another user'
 	echo short >"$THEIRS"
 	expect 1 client --secret-file "$THEIRS" write "$ADDRESS" 7
-	has "$ERR" 'it has less than 16 bytes'
+	has "$ERR" 'shorter than 16 bytes'
 	expect 1 client --secret-file "$DIR/none" write "$ADDRESS" 7
 	has "$ERR" 'No such file or directory'
 	expect 1 client --secret-file /dev/null write "$ADDRESS" 7
-	has "$ERR" 'it is not a regular file'
+	has "$ERR" 'not a regular file'
 }
 
 @test "a diagnosis needs the secret" {

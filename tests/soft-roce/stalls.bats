@@ -127,7 +127,7 @@ is_asleep() {
 full_at_both() { # MODE
 	start_server --count 1 --output "$DIR/full/" "$1"
 	expect 4 client --input "$DIR/data" "$1" "$ADDRESS" "$PORT"
-	has "$ERR" 'it gave up: cannot write data: No space left on device'
+	has "$ERR" 'the peer aborted: cannot write data: No space left on device'
 	one_line "$ERR"
 	server_ends 1
 	has "$ERRORS" 'cannot write data: No space left on device'
@@ -138,7 +138,7 @@ full_at_both() { # MODE
 	has "$ERR" 'cannot write mine: No space left on device'
 	one_line "$ERR"
 	server_ends 4
-	has "$ERRORS" 'it gave up: cannot write mine: No space left on device'
+	has "$ERRORS" 'the peer aborted: cannot write mine: No space left on device'
 	one_line "$ERRORS"
 	is_empty "$DIR/full"
 }
@@ -150,7 +150,7 @@ full_at_both() { # MODE
 		into head -c 10 >/dev/null
 		LOG=$DIR/pipe start_server --count 1 --output - $mode
 		expect 4 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
-		has "$ERR" 'it gave up: cannot write to standard output: Broken pipe'
+		has "$ERR" 'the peer aborted: cannot write to standard output: Broken pipe'
 		one_line "$ERR"
 		server_ends 1
 		has "$ERRORS" 'cannot write to standard output: Broken pipe'
@@ -161,7 +161,7 @@ full_at_both() { # MODE
 		ends_with 1 $pid
 		has "$ERR" 'cannot write to standard output: Broken pipe'
 		server_ends 4
-		has "$ERRORS" 'it gave up: cannot write to standard output: Broken pipe'
+		has "$ERRORS" 'the peer aborted: cannot write to standard output: Broken pipe'
 	done
 }
 
@@ -217,7 +217,7 @@ full_at_both() { # MODE
 		ends_with 1 "${CLIENTS[0]}"
 		has "$ERR" 'interrupted by a signal'
 		server_ends 4
-		has "$ERRORS" 'it gave up: interrupted by a signal'
+		has "$ERRORS" 'the peer aborted: interrupted by a signal'
 		one_line "$ERRORS"
 		is_empty "$DIR/in"
 		exec 7>&-
@@ -236,7 +236,7 @@ full_at_both() { # MODE
 	wait_until hidden_has "$DIR/in" 11
 	stop_server
 	ends_with 4 "${CLIENTS[0]}"
-	has "$ERR" 'it gave up: interrupted by a signal'
+	has "$ERR" 'the peer aborted: interrupted by a signal'
 	is_empty "$DIR/in"
 	exec 7>&-
 }
@@ -251,12 +251,12 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		start_fed_client --timeout 60 $mode
 		kill -STOP "${CLIENTS[0]}"
 		server_ends 4
-		has "$ERRORS" 'timed out waiting for its MSG_DONE'
+		has "$ERRORS" 'timed out waiting for MSG_DONE'
 		one_line "$ERRORS"
 		is_empty "$DIR/in"
 		kill -CONT "${CLIENTS[0]}"
 		ends_with 4 "${CLIENTS[0]}"
-		has "$ERR" 'it gave up: timed out waiting for its MSG_DONE'
+		has "$ERR" 'the peer aborted: timed out waiting for MSG_DONE'
 		exec 7>&-
 		rm "$DIR/fifo"
 	done
@@ -285,8 +285,8 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		start_server --verbose --input "$folder/data" $mode
 		expect 0 "${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-client" --verbose --force \
 			--output "$folder/got" $mode "$ADDRESS" "$PORT"
-		has "$ERR" '1024 bytes of registered memory for our data, [0-9]\{5,6\} for its'
-		has "$ERRORS" '1000000 bytes of registered memory for our data, 1024 for its'
+		has "$ERR" 'registered 1024 bytes for outgoing data, [0-9]\{5,6\} for incoming'
+		has "$ERRORS" 'registered 1000000 bytes for outgoing data, 1024 for incoming'
 		cmp "$folder/data" "$folder/got"
 		stop_server
 		"${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-server" --verbose --port-file "$folder/port" \
@@ -294,7 +294,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		SERVER=$!
 		wait_until test -s "$folder/port"
 		expect 0 client --input "$folder/data" $mode "$ADDRESS" "$(cat "$folder/port")"
-		has "$ERRORS" '1024 bytes of registered memory for our data, [0-9]\{5,6\} for its'
+		has "$ERRORS" 'registered 1024 bytes for outgoing data, [0-9]\{5,6\} for incoming'
 		cmp "$folder/data" "$folder/in/data"
 		stop_server
 		rm "$folder/port"

@@ -172,7 +172,7 @@ one_way() {
 	for mode in write read; do
 		start_server --count 1 --output "$DIR/in/" $mode
 		expect 4 client --input "$DIR/file" $mode "$ADDRESS" "$PORT"
-		has "$ERR" 'it gave up: cannot write file: File exists (--force replaces it)'
+		has "$ERR" 'the peer aborted: cannot write file: File exists (--force replaces it)'
 		one_line "$ERR"
 		server_ends 1
 		has "$ERRORS" 'cannot write file: File exists (--force replaces it)'
@@ -251,7 +251,7 @@ one_way() {
 	ends_with 1 "${CLIENTS[0]}"
 	has "$ERR" 'cannot read data: it became shorter while it was being read'
 	server_ends 4
-	has "$ERRORS" 'it gave up: cannot read data: it became shorter'
+	has "$ERRORS" 'the peer aborted: cannot read data: it became shorter'
 	exec 7>&-
 	kill "$PEER"
 }
@@ -266,7 +266,7 @@ one_way() {
 	stop_server
 	listening_peer --hello none -- closed
 	expect 4 client --output "$DIR/file" write "$ADDRESS" "$PEER_PORT"
-	has "$ERR" 'it is a program of the tutorial, which knows no files'
+	has "$ERR" 'the server is a tutorial program, which cannot exchange files'
 	ends_with 0 "$PEER"
 	folder_is "$DIR" errors err log out peer peer-port port
 }
@@ -293,7 +293,7 @@ one_way() {
 	echo three >"$DIR/three"
 	STDIN=$DIR/three start_server --input - any
 	misbehaving_peer "$ADDRESS" "$PORT" disconnect
-	wait_line "$ERRORS" 'it disconnected while we waited for its MSG_MR'
+	wait_line "$ERRORS" 'connection closed by the peer while waiting for MSG_MR'
 	wait_line "$LOG" '^peer disconnected.$'
 	expect 0 client write "$ADDRESS" "$PORT"
 	has "$OUT" '^remote buffer: three'

@@ -55,5 +55,5 @@ with_our_client() { # MODE
 	has "$OUT" '^got MSG_MR$'
 	stop_server
 	has_not "$ERRORS" 'no receive posted'
-	has "$ERRORS" 'it disconnected while we waited for its MSG_DONE'
+	has "$ERRORS" 'connection closed by the peer while waiting for MSG_DONE'
 }

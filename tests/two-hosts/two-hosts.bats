@@ -37,7 +37,7 @@ start_far_peer() { # STEP...
 }
 
 # The peer's silence, or that our own keepalive is not acknowledged: whichever comes first.
-NOTICED='timed out waiting for its MSG_DONE\|the peer stopped acknowledging'
+NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 
 @test "the link is cut during an exchange: the client reports it within its timeout, exit 4" {
 	start_far_peer get mr say:here pause

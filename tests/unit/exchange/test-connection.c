@@ -254,17 +254,17 @@ static void refuses_a_reply_that_does_not_match(void **state)
 		const char *input, *says;
 	} cases[] = {
 		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL,
-			"it accepted with version 1 and mode 0, not ours"},
+			"the server's hello does not match ours (version 1, mode 0)"},
 		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "version 3"},
 		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "version 0"},
 		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "mode 1"},
 		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE - 1, 1, NULL,
 			"not ours"},
 		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false}, HELLO_SIZE, 0, NULL,
-			"it allows no RDMA READ"},
-		{MODE_READ, {0}, 0, 0, NULL, "it allows no RDMA READ"},
+			"the server allows no RDMA READ"},
+		{MODE_READ, {0}, 0, 0, NULL, "the server allows no RDMA READ"},
 		/* The tutorial's programs know texts only. */
-		{MODE_WRITE, {0}, 0, 1, "/dev/zero", "which knows no files"},
+		{MODE_WRITE, {0}, 0, 1, "/dev/zero", "which cannot exchange files"},
 	};
 
 	(void)state;

@@ -60,8 +60,9 @@ static void the_first_failure_is_the_outcome(void **state)
 static void a_disconnect_explains_a_refusal(void **state)
 {
 	static const enum ibv_wc_status refusals[] = {IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR};
-	static const char gone[] = "it disconnected while we waited for the acknowledgement of our "
-				   "MSG_DONE, after IBV_WC_REM_";
+	static const char gone[] =
+		"connection closed by the peer while waiting for the acknowledgement of "
+		"MSG_DONE, after IBV_WC_REM_";
 
 	(void)state;
 	for (unsigned int i = 0; i < 4 * COUNT(refusals); i++) {
@@ -196,8 +197,8 @@ static void a_flush_is_never_the_cause(void **state)
 		assert_int_equal(fixture.outcome.kind, FAILURE_GONE);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 		assert_string_equal(fixture.outcome.evidence,
-			"it disconnected while we waited for "
-			"the acknowledgement of our MSG_DONE");
+			"connection closed by the peer while waiting for "
+			"the acknowledgement of MSG_DONE");
 	}
 }
 
@@ -213,8 +214,8 @@ static void a_flush_alone_is_still_a_failure(void **state)
 	fixture_end(&fixture);
 	assert_true(failure_is_set(&fixture.outcome));
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
-	assert_string_equal(fixture.outcome.evidence,
-		"while we waited for the acknowledgement of our MSG_DONE");
+	assert_string_equal(
+		fixture.outcome.evidence, "while waiting for the acknowledgement of MSG_DONE");
 }
 
 /* soft-RoCE reports a message that is too long as a fault of the queue pair. */
@@ -250,7 +251,7 @@ static void a_timeout_names_the_missing_message(void **state)
 	fixture_stop(&fixture);
 	assert_int_equal(fixture.outcome.kind, FAILURE_DEADLINE);
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
-	assert_string_equal(fixture.outcome.evidence, "timed out waiting for its MSG_MR");
+	assert_string_equal(fixture.outcome.evidence, "timed out waiting for MSG_MR");
 }
 
 /* Once both sides know that all is well, neither the disconnect nor a deadline spoils it. */

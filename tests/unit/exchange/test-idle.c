@@ -49,8 +49,8 @@ static void an_idle_handshake_times_out(void **state)
 
 		fixture_start(&fixture);
 		fixture_establish(&fixture);
-		expect_deadline(&fixture,
-			fixture.active ? "the acknowledgement of our MSG_MR" : "its MSG_MR");
+		expect_deadline(
+			&fixture, fixture.active ? "the acknowledgement of MSG_MR" : "MSG_MR");
 	}
 }
 
@@ -63,19 +63,19 @@ static void an_idle_exchange_times_out(void **state)
 
 		undone = unjudged = unacknowledged;
 		fixture_start_data(&unread, PEER_MEMORY);
-		expect_deadline(&unread, "its next message");
+		expect_deadline(&unread, "the next message");
 
 		fixture_start_data(&unacknowledged, PEER_MEMORY);
-		expect_deadline(&unacknowledged, "the acknowledgement of our MSG_DONE");
+		expect_deadline(&unacknowledged, "the acknowledgement of MSG_DONE");
 
 		fixture_start_data(&undone, PEER_MEMORY);
 		fixture_complete_all(&undone);
-		expect_deadline(&undone, "its MSG_DONE");
+		expect_deadline(&undone, "MSG_DONE");
 
 		fixture_start_data(&unjudged, PEER_MEMORY);
 		fixture_exchange_data(&unjudged, PEER_TEXT, sizeof(PEER_TEXT));
 		fixture_complete_all(&unjudged);
-		expect_deadline(&unjudged, "its MSG_VERDICT");
+		expect_deadline(&unjudged, "MSG_VERDICT");
 	}
 }
 
@@ -92,7 +92,7 @@ static void an_unestablished_connection_times_out(void **state)
 		region = fixture_peer_region(&fixture, PEER_MEMORY);
 		fixture_receive(&fixture, &region);
 		fixture_complete_all(&fixture);
-		expect_deadline(&fixture, "its MSG_DONE");
+		expect_deadline(&fixture, "MSG_DONE");
 	}
 }
 
@@ -110,7 +110,7 @@ static void a_keepalive_resets_the_idle_timeout(void **state)
 			fixture_complete_all(&fixture);
 		}
 		assert_int_equal(fixture_events(&fixture), 0);
-		expect_deadline(&fixture, "its next message");
+		expect_deadline(&fixture, "the next message");
 	}
 }
 

@@ -183,7 +183,7 @@ static void more_than_max_size_is_refused(void **state)
 			continue;
 		}
 		fixture_complete_all(&fixture);
-		snprintf(says, sizeof(says), "it sent more than the %u bytes that --max-size",
+		snprintf(says, sizeof(says), "received more than the %u bytes that --max-size",
 			(unsigned int)fixture.max_size);
 		abort = fixture_last(&fixture, MSG_ABORT);
 		assert_non_null(memmem(abort.text, abort.text_size, says, strlen(says)));

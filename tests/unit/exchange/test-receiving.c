@@ -158,22 +158,22 @@ static void invalid_messages_are_refused(void **state)
 		size_t length;
 		const char *says;
 	} cases[] = {
-		{{0}, 1, "message of 1 bytes, not 56"},
-		{{0}, MESSAGE_SIZE - 1, "message of 55 bytes, not 56"},
-		{{0}, MESSAGE_MAX + 1, "message of 312 bytes, not 56"},
-		{{0}, 320, "message of 320 bytes, not 56"},
+		{{0}, 1, "message of 1 bytes, expected 56"},
+		{{0}, MESSAGE_SIZE - 1, "message of 55 bytes, expected 56"},
+		{{0}, MESSAGE_MAX + 1, "message of 312 bytes, expected 56"},
+		{{0}, 320, "message of 320 bytes, expected 56"},
 		/* Most messages have no text. */
-		{{MSG_DONE}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
-		{{MSG_VERDICT}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
-		{{MSG_DATA}, MESSAGE_SIZE + 1, "message of 57 bytes, not 56"},
-		{{MSG_CREDIT}, MESSAGE_MAX, "message of 311 bytes, not 56"},
+		{{MSG_DONE}, MESSAGE_SIZE + 1, "message of 57 bytes, expected 56"},
+		{{MSG_VERDICT}, MESSAGE_SIZE + 1, "message of 57 bytes, expected 56"},
+		{{MSG_DATA}, MESSAGE_SIZE + 1, "message of 57 bytes, expected 56"},
+		{{MSG_CREDIT}, MESSAGE_MAX, "message of 311 bytes, expected 56"},
 		{{MSG_TYPES}, MESSAGE_SIZE, "unknown type 7"},
 		{{0xff, 0xff, 0xff, 0xff}, MESSAGE_SIZE, "unknown type 4294967295"},
 		{{MSG_TYPES}, MESSAGE_MAX, "unknown type 7"},
-		{{MSG_MR}, MESSAGE_SIZE, "its MSG_MR has impossible contents"},
-		{{MSG_VERDICT, [4] = 2}, MESSAGE_SIZE, "its MSG_VERDICT has impossible contents"},
-		{{MSG_DONE, [32] = 1}, MESSAGE_SIZE, "it sent MSG_DONE before its MSG_MR"},
-		{{MSG_VERDICT}, MESSAGE_SIZE, "it sent MSG_VERDICT before its MSG_DONE"},
+		{{MSG_MR}, MESSAGE_SIZE, "received an invalid MSG_MR"},
+		{{MSG_VERDICT, [4] = 2}, MESSAGE_SIZE, "received an invalid MSG_VERDICT"},
+		{{MSG_DONE, [32] = 1}, MESSAGE_SIZE, "received MSG_DONE before MSG_MR"},
+		{{MSG_VERDICT}, MESSAGE_SIZE, "received MSG_VERDICT before MSG_DONE"},
 	};
 
 	(void)state;
@@ -243,8 +243,8 @@ static void an_abort_is_received(void **state)
 		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 		assert_string_equal(
-			fixture.outcome.evidence, i & 4 ? "it gave up: it does not say why"
-							: "it gave up: no room\\x07\\x0a");
+			fixture.outcome.evidence, i & 4 ? "the peer aborted: no reason given"
+							: "the peer aborted: no room\\x07\\x0a");
 	}
 }
 

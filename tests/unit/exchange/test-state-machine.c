@@ -332,7 +332,7 @@ static void msg_done_answers_our_msg_mr(void **state)
 	exchange_init(&machine, true, &exchange_rules_ours, false);
 	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), 0);
 	assert_string_equal(exchange_violation(&machine, EVENT_RECEIVED_DONE),
-		"MSG_DONE before it knew our memory");
+		"MSG_DONE before sending MSG_MR");
 	assert_int_equal(exchange_step(&machine, EVENT_ESTABLISHED), ACTION_SEND_MR);
 	assert_null(exchange_violation(&machine, EVENT_RECEIVED_DONE));
 }
@@ -347,13 +347,13 @@ static void names_the_fault_of_a_proof(void **state)
 	exchange_init(&active, true, &exchange_rules_ours, true);
 	exchange_init(&plain, false, &exchange_rules_ours, false);
 	assert_string_equal(
-		exchange_violation(&passive, EVENT_RECEIVED_MR), "MSG_MR before its MSG_PROOF");
+		exchange_violation(&passive, EVENT_RECEIVED_MR), "MSG_MR before MSG_PROOF");
 	assert_string_equal(
-		exchange_violation(&passive, EVENT_RECEIVED_DONE), "MSG_DONE before its MSG_MR");
+		exchange_violation(&passive, EVENT_RECEIVED_DONE), "MSG_DONE before MSG_MR");
 	assert_string_equal(
-		exchange_violation(&active, EVENT_RECEIVED_PROOF), "a message before it had ours");
-	assert_string_equal(exchange_violation(&plain, EVENT_RECEIVED_PROOF),
-		"MSG_PROOF, which nobody asked for");
+		exchange_violation(&active, EVENT_RECEIVED_PROOF), "a message out of turn");
+	assert_string_equal(
+		exchange_violation(&plain, EVENT_RECEIVED_PROOF), "an unexpected MSG_PROOF");
 	assert_int_equal(exchange_step(&passive, EVENT_RECEIVED_PROOF), ACTION_SEND_PROOF);
 	assert_string_equal(
 		exchange_violation(&passive, EVENT_RECEIVED_PROOF), "a second MSG_PROOF");
@@ -363,7 +363,7 @@ static void names_the_fault_of_a_proof(void **state)
 	assert_int_equal(exchange_step(&active, EVENT_ESTABLISHED), ACTION_SEND_PROOF);
 	assert_int_equal(exchange_step(&active, EVENT_RECEIVED_PROOF), 0);
 	assert_string_equal(
-		exchange_violation(&active, EVENT_RECEIVED_MR), "a message before it had ours");
+		exchange_violation(&active, EVENT_RECEIVED_MR), "a message out of turn");
 	assert_int_equal(exchange_step(&active, EVENT_SENT_PROOF), ACTION_SEND_MR);
 	assert_null(exchange_violation(&active, EVENT_RECEIVED_MR));
 }
@@ -374,28 +374,28 @@ static void names_the_awaited_message(void **state)
 		struct exchange machine;
 		const char *awaited;
 	} table[] = {
-		{{.sent = SENT_NOTHING}, "its MSG_PROOF"},
-		{{.sent = SENDING_PROOF}, "the acknowledgement of our MSG_PROOF"},
-		{{.sent = SENT_PROOF}, "its MSG_PROOF"},
-		{{.sent = SENT_PROOF, .received = RECEIVED_PROOF}, "its MSG_MR"},
-		{{.sent = SENDING_MR}, "the acknowledgement of our MSG_MR"},
-		{{.sent = SENT_MR, .received = RECEIVED_PROOF}, "its MSG_MR"},
+		{{.sent = SENT_NOTHING}, "MSG_PROOF"},
+		{{.sent = SENDING_PROOF}, "the acknowledgement of MSG_PROOF"},
+		{{.sent = SENT_PROOF}, "MSG_PROOF"},
+		{{.sent = SENT_PROOF, .received = RECEIVED_PROOF}, "MSG_MR"},
+		{{.sent = SENDING_MR}, "the acknowledgement of MSG_MR"},
+		{{.sent = SENT_MR, .received = RECEIVED_PROOF}, "MSG_MR"},
 		{{.sent = SENT_MR, .received = RECEIVED_MR, .rules = &exchange_rules_tutorial},
-			"its MSG_DONE"},
-		{{.sent = SENDING_DATA, .received = RECEIVED_MR}, "its next message"},
+			"MSG_DONE"},
+		{{.sent = SENDING_DATA, .received = RECEIVED_MR}, "the next message"},
 		{{.sent = SENDING_ABORT, .received = RECEIVED_MR},
-			"the acknowledgement of our MSG_ABORT"},
-		{{.sent = SENT_ABORT, .received = RECEIVED_MR}, "its MSG_DONE"},
+			"the acknowledgement of MSG_ABORT"},
+		{{.sent = SENT_ABORT, .received = RECEIVED_MR}, "MSG_DONE"},
 		{{.sent = SENDING_DONE, .received = RECEIVED_DONE},
-			"the acknowledgement of our MSG_DONE"},
-		{{.sent = SENT_DONE, .received = RECEIVED_MR}, "its MSG_DONE"},
-		{{.sent = SENDING_VERDICT, .received = RECEIVED_DONE}, "its MSG_VERDICT"},
-		{{.sent = SENT_ALL, .received = RECEIVED_DONE}, "its MSG_VERDICT"},
-		{{.sent = SENT_ALL, .received = RECEIVED_VERDICT}, "it to disconnect"},
+			"the acknowledgement of MSG_DONE"},
+		{{.sent = SENT_DONE, .received = RECEIVED_MR}, "MSG_DONE"},
+		{{.sent = SENDING_VERDICT, .received = RECEIVED_DONE}, "MSG_VERDICT"},
+		{{.sent = SENT_ALL, .received = RECEIVED_DONE}, "MSG_VERDICT"},
+		{{.sent = SENT_ALL, .received = RECEIVED_VERDICT}, "the peer to disconnect"},
 		{{.sent = SENDING_VERDICT, .received = RECEIVED_VERDICT, .delivered = true},
-			"it to disconnect"},
+			"the peer to disconnect"},
 		{{.sent = SENT_ALL, .received = RECEIVED_DONE, .rules = &exchange_rules_tutorial},
-			"it to disconnect"},
+			"the peer to disconnect"},
 	};
 
 	(void)state;

@@ -15,14 +15,14 @@ static void inconsistent_sizes_are_refused(void **state)
 	} cases[] = {
 		{5, 5, NULL},
 		{STREAM_SIZE_UNKNOWN, 5, NULL},
-		{5, 0, "does not fit the 5 bytes that it told of"},
-		{5, 4, "does not fit the 5 bytes that it told of"},
-		{5, 6, "does not fit the 5 bytes that it told of"},
-		{5, UINT64_MAX, "does not fit the 5 bytes that it told of"},
-		{5, (uint64_t)1 << 32, "does not fit the 5 bytes that it told of"},
-		{6, 5, "it sent less than the 6 bytes that it announced"},
-		{6, 6, "does not fit the 5 bytes that it told of"},
-		{UINT64_MAX - 1, 5, "it sent less than the"},
+		{5, 0, "does not match the 5 bytes received"},
+		{5, 4, "does not match the 5 bytes received"},
+		{5, 6, "does not match the 5 bytes received"},
+		{5, UINT64_MAX, "does not match the 5 bytes received"},
+		{5, (uint64_t)1 << 32, "does not match the 5 bytes received"},
+		{6, 5, "received less than the announced 6 bytes"},
+		{6, 6, "does not match the 5 bytes received"},
+		{UINT64_MAX - 1, 5, "received less than the announced"},
 	};
 
 	(void)state;
@@ -53,12 +53,12 @@ static void unexpected_data_is_refused(void **state)
 		uint64_t promised, announced;
 		const char *says;
 	} cases[] = {
-		{7, 8, "it sent more than the 7 bytes that it announced"},
-		{7, UINT64_MAX, "it sent more than the 7 bytes that it announced"},
-		{100000, 0, "it sent data up to byte 0, which we did not allow"},
-		{100000, 3 * PEER_MEMORY, "up to byte 12288, which we did not allow"},
-		{STREAM_SIZE_UNKNOWN, UINT64_MAX, "which we did not allow"},
-		{STREAM_SIZE_UNKNOWN, (uint64_t)1 << 32, "which we did not allow"},
+		{7, 8, "received more than the announced 7 bytes"},
+		{7, UINT64_MAX, "received more than the announced 7 bytes"},
+		{100000, 0, "received an invalid announcement up to byte 0"},
+		{100000, 3 * PEER_MEMORY, "announcement up to byte 12288"},
+		{STREAM_SIZE_UNKNOWN, UINT64_MAX, "received an invalid announcement"},
+		{STREAM_SIZE_UNKNOWN, (uint64_t)1 << 32, "received an invalid announcement"},
 	};
 
 	(void)state;
@@ -92,13 +92,13 @@ static void data_out_of_order_is_refused(void **state)
 		fixture_receive(&early, &data);
 		/* The passive end cannot say so: nothing has proved that the connection stands. */
 		fixture_expect_failure(&early, FAILURE_PROTOCOL, STATUS_PEER);
-		assert_string_equal(early.outcome.evidence, "it sent data when none was due");
+		assert_string_equal(early.outcome.evidence, "received unexpected data");
 
 		late.peer_size = STREAM_SIZE_UNKNOWN;
 		fixture_start_data(&late, PEER_MEMORY);
 		fixture_exchange_data(&late, PEER_TEXT, sizeof(PEER_TEXT));
 		fixture_receive(&late, &(struct message){.type = MSG_DATA, .length = 100});
-		fixture_expect_violation(&late, "it sent data when none was due");
+		fixture_expect_violation(&late, "received unexpected data");
 	}
 }
 
@@ -120,7 +120,7 @@ static void pieces_beyond_credit_are_refused(void **state)
 			piece++)
 			fixture_receive_data(&fixture, "x", 1);
 		assert_true(fixture_count(&fixture, MSG_CREDIT) > 0);
-		fixture_expect_violation(&fixture, "which we did not allow");
+		fixture_expect_violation(&fixture, "received an invalid announcement");
 	}
 }
 
@@ -133,13 +133,13 @@ static void wrong_immediate_data_is_refused(void **state)
 		uint32_t immediate;
 		const char *says;
 	} cases[] = {
-		{MODE_WRITE, false, 0, "up to byte 0, which we did not allow"},
-		{MODE_READ, false, 0, "up to byte 0, which we did not allow"},
-		{MODE_WRITE, false, 99999, "up to byte 99999, which we did not allow"},
-		{MODE_READ, false, 99999, "up to byte 99999, which we did not allow"},
-		{MODE_WRITE, false, 100001, "it sent more than the 100000 bytes"},
-		{MODE_WRITE, false, UINT32_MAX, "it sent more than the 100000 bytes"},
-		{MODE_WRITE, true, 3, "it sent data when none was due"},
+		{MODE_WRITE, false, 0, "announcement up to byte 0"},
+		{MODE_READ, false, 0, "announcement up to byte 0"},
+		{MODE_WRITE, false, 99999, "announcement up to byte 99999"},
+		{MODE_READ, false, 99999, "announcement up to byte 99999"},
+		{MODE_WRITE, false, 100001, "received more than the announced 100000 bytes"},
+		{MODE_WRITE, false, UINT32_MAX, "received more than the announced 100000 bytes"},
+		{MODE_WRITE, true, 3, "received unexpected data"},
 	};
 
 	(void)state;
@@ -188,7 +188,7 @@ static void credit_for_unannounced_data_is_refused(void **state)
 		fixture_complete_all(&fixture);
 		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 0);
 		fixture_receive(&fixture, &credit);
-		fixture_expect_violation(&fixture, "which it does not have");
+		fixture_expect_violation(&fixture, "received invalid credit");
 	}
 }
 
@@ -201,7 +201,7 @@ static void early_credit_is_refused(void **state)
 	fixture_start(&fixture);
 	fixture_establish(&fixture);
 	fixture_receive(&fixture, &(struct message){.type = MSG_CREDIT});
-	fixture_expect_violation(&fixture, "it gave credit up to byte 0");
+	fixture_expect_violation(&fixture, "received invalid credit up to byte 0");
 }
 
 /* A depth of 0 would let us wait for ever. */
@@ -218,7 +218,7 @@ static void a_peer_without_receives_is_refused(void **state)
 		fixture_establish(&fixture);
 		fixture_receive(&fixture, &region);
 		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
-		assert_string_equal(fixture.outcome.evidence, "its MSG_MR lets us send nothing");
+		assert_string_equal(fixture.outcome.evidence, "received MSG_MR with a depth of 0");
 	}
 }
 
@@ -239,8 +239,7 @@ static void an_early_message_is_refused(void **state)
 		fixture_establish(&fixture);
 		assert_int_equal(fake_sends(fixture.id), 0);
 		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
-		assert_string_equal(
-			fixture.outcome.evidence, "it sent a message before it had ours");
+		assert_string_equal(fixture.outcome.evidence, "received a message out of turn");
 	}
 }
 

@@ -57,7 +57,7 @@ static void assert_refused(const char *name, int error, const char *reason)
 	char why[SECRET_WHY_SIZE] = "", expected[SECRET_WHY_SIZE];
 	struct secret *secret = NULL;
 
-	snprintf(expected, sizeof(expected), "cannot use the secret file %s: %s", name, reason);
+	snprintf(expected, sizeof(expected), "cannot use secret file %s: %s", name, reason);
 	assert_int_equal(secret_load(&secret, name, why), -error);
 	assert_string_equal(why, expected);
 	assert_null(secret);
@@ -86,7 +86,7 @@ static void accepts_a_private_file(void **state)
 	}
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		write_file(SECRET_TEXT, SECRET_MIN, bad[i]);
-		assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+		assert_refused(path, EPERM, "accessible by other users; run chmod 600 on it");
 	}
 	secret_free(NULL);
 }
@@ -102,13 +102,13 @@ static void accepts_a_group_readable_credential(void **state)
 		skip();
 	write_file(SECRET_TEXT, SECRET_MIN, 0440);
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/elsewhere", 1), 0);
-	assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+	assert_refused(path, EPERM, "accessible by other users; run chmod 600 on it");
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
 	assert_loads(&secret);
 	secret_free(secret);
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		write_file(SECRET_TEXT, SECRET_MIN, bad[i]);
-		assert_refused(path, EPERM, "others may use it too; chmod 600 is what it needs");
+		assert_refused(path, EPERM, "accessible by other users; run chmod 600 on it");
 	}
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
 }
@@ -121,18 +121,18 @@ static void refuses_a_file_of_another_user(void **state)
 		skip();
 	write_file(SECRET_TEXT, SECRET_MIN, 0600);
 	assert_int_equal(chown(path, 65534, 65534), 0);
-	assert_refused(path, EPERM, "it belongs to another user");
+	assert_refused(path, EPERM, "owned by another user");
 }
 
 static void accepts_regular_files_only(void **state)
 {
 	(void)state;
-	assert_refused("/dev/null", EINVAL, "it is not a regular file");
-	assert_refused("/tmp", EINVAL, "it is not a regular file");
+	assert_refused("/dev/null", EINVAL, "not a regular file");
+	assert_refused("/tmp", EINVAL, "not a regular file");
 	assert_refused("/nowhere/at all", ENOENT, "No such file or directory");
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_refused(path, EINVAL, "it is not a regular file");
+	assert_refused(path, EINVAL, "not a regular file");
 }
 
 static void limits_the_size_of_a_secret(void **state)
@@ -144,13 +144,13 @@ static void limits_the_size_of_a_secret(void **state)
 	memset(bytes, 's', sizeof(bytes));
 	for (size_t size = 0; size < SECRET_MIN; size++) {
 		write_file(bytes, size, 0600);
-		assert_refused(path, EINVAL, "it has less than 16 bytes");
+		assert_refused(path, EINVAL, "shorter than 16 bytes");
 	}
 	secret_free(secret_of(bytes, SECRET_MAX));
 	write_file(bytes, SECRET_MAX + 1, 0600);
-	assert_refused(path, EINVAL, "it has more than 4096 bytes");
+	assert_refused(path, EINVAL, "longer than 4096 bytes");
 	write_file(bytes, sizeof(bytes), 0600);
-	assert_refused(path, EINVAL, "it has more than 4096 bytes");
+	assert_refused(path, EINVAL, "longer than 4096 bytes");
 	/* The newline of an editor does not count, neither as one byte too many nor as the last. */
 	bytes[SECRET_MAX] = '\n';
 	write_file(bytes, SECRET_MAX + 1, 0600);
@@ -158,7 +158,7 @@ static void limits_the_size_of_a_secret(void **state)
 	secret_free(secret);
 	bytes[SECRET_MIN - 1] = '\n';
 	write_file(bytes, SECRET_MIN, 0600);
-	assert_refused(path, EINVAL, "it has less than 16 bytes");
+	assert_refused(path, EINVAL, "shorter than 16 bytes");
 }
 
 /* What a hash comes to: a proof of either role, keys and tags. */
