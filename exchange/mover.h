@@ -1,6 +1,7 @@
 /*
  * A mover: how the data of an exchange is transferred, as one table of functions for each mode.
- * Another one-sided mode is a file like write.c, a row in movers.c and a row in protocol/mode.c.
+ * Another one-sided mode is a file like write.c, a row in movers.c (with a column for tutorial peers)
+ * and what protocol/mode.h lists.
  * Data sent by two-sided SENDs also needs receive buffers: take_receive() and take_sent() in
  * driver.c, the receive slots in buffers.c, and a third value of `exposes`.
  *

@@ -5,11 +5,13 @@
  * Diagnoses and measurements use commands instead: protocol/command.h.
  *
  * A new message type needs
- *   - a constant in enum message_type, MSG_TYPES, and its name in message.c;
+ *   - a constant in enum message_type, MSG_TYPES, and its name, encoding and decoding in message.c;
  *   - to be received, a case in take_message() of exchange/driver.c;
  *   - to be sent, an operation in exchange/internal.h and its row in exchange/driver.c;
  *   - if it affects the order of messages, exchange/state-machine.c and tests/model;
- *   - its own slot in exchange/buffers.c, and docs/protocol.md.
+ *   - room in the queues: the numbers of messages in exchange/buffers.c, a slot there if it has a
+ *     text, and RESERVED in exchange/post.c if it must be sent when the send queue is full;
+ *   - its rules in docs/protocol.md ("Versions"): a tutorial peer must never receive it.
  */
 #ifndef PROTOCOL_MESSAGE_H
 #define PROTOCOL_MESSAGE_H

@@ -1,6 +1,11 @@
 /*
- * The modes of an exchange: how each side accesses the other's memory. A new mode is a row in
- * mode.c and a mover (exchange/mover.h), the functions that transfer its data. Any thread.
+ * The modes of an exchange: how each side accesses the other's memory. Any thread.
+ *
+ * A new mode needs
+ *   - a row in mode.c, and a mover, the functions that transfer its data: exchange/mover.h;
+ *   - a decision at each user of `reads`, in exchange/, serve/admission.c and measure/;
+ *   - the command line, the completions, the manual pages and the JSON schemas, which name the
+ *     modes.
  */
 #ifndef PROTOCOL_MODE_H
 #define PROTOCOL_MODE_H
