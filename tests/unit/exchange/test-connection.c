@@ -259,7 +259,7 @@ static void refuses_a_reply_that_does_not_match(void **state)
 		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "version 0"},
 		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false}, HELLO_SIZE, 1, NULL, "mode 1"},
 		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false}, HELLO_SIZE - 1, 1, NULL,
-			"not ours"},
+			"does not match ours"},
 		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false}, HELLO_SIZE, 0, NULL,
 			"the server allows no RDMA READ"},
 		{MODE_READ, {0}, 0, 0, NULL, "the server allows no RDMA READ"},
