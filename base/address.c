@@ -1,6 +1,6 @@
 /*
- * Address lookup and formatting. A host name is looked up on a thread of its own, which is detached
- * when the time runs out; struct lookup then belongs to that thread and is never freed.
+ * Address lookup and formatting. Each host name is looked up on its own thread. If the lookup times
+ * out, the thread is detached; it then owns struct lookup, which is never freed.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,9 +12,7 @@
 
 #include "base/address.h"
 
-/*
- * A lookup belongs to the thread that makes it once its time has run out, and is never freed then.
- */
+/* Owned by the caller until the timeout, then by the lookup thread, which never frees it. */
 struct lookup {
 	const char *host;
 	char service[8];
@@ -33,7 +31,7 @@ static void *look_up(void *argument)
 	return NULL;
 }
 
-/* Waits so long for the semaphore. Returns false when the time is over. */
+/* Waits for the semaphore. Returns false on timeout. */
 static bool wait_for(sem_t *semaphore, int milliseconds)
 {
 	struct timespec end;
@@ -51,7 +49,7 @@ static bool wait_for(sem_t *semaphore, int milliseconds)
 	return true;
 }
 
-/* Asks the name service, which cannot be interrupted, on a thread that can be left behind. */
+/* Calls getaddrinfo(3), which cannot be interrupted, on a thread that can be abandoned. */
 static int look_up_host(const char *host, const struct addrinfo *hints, const char *service,
 	int milliseconds, struct addrinfo **list)
 {
@@ -92,7 +90,7 @@ int address_find(
 	char service[8];
 	int error;
 
-	/* A numeric address needs no name service, and most are numeric. */
+	/* Most addresses are numeric and need no name service. */
 	snprintf(service, sizeof(service), "%u", port);
 	error = getaddrinfo(host, service, &hints, list);
 	if (error != EAI_NONAME)

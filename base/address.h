@@ -1,4 +1,4 @@
-/* Socket addresses as text and back. */
+/* Converts socket addresses to and from text. */
 #ifndef BASE_ADDRESS_H
 #define BASE_ADDRESS_H
 
@@ -7,14 +7,13 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Room for "[IPv6 address%interface]:port" with its terminator. */
+/* Size of "[IPv6 address%interface]:port" with its terminator. */
 #define ADDRESS_TEXT_SIZE 80
 
 /*
- * Finds the addresses of a host name or numeric address; asks the name service for at most that
- * many milliseconds. Returns 0 and a list that the caller frees with freeaddrinfo(), or an EAI_
- * code: EAI_AGAIN when time runs out, and host must then stay valid until the process ends. Main
- * thread. getaddrinfo(3).
+ * Finds the addresses of a host name or numeric address. Waits at most `milliseconds` for the name
+ * service. Returns 0 and a list that the caller frees with freeaddrinfo(), or an EAI_ code. After a
+ * timeout (EAI_AGAIN), host must stay valid until the process exits. Main thread. getaddrinfo(3).
  */
 int address_find(
 	const char *host, uint16_t port, int family, int milliseconds, struct addrinfo **list);
@@ -28,15 +27,13 @@ void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SI
 /* Sets the port of an IPv4 or IPv6 address. */
 void address_set_port(struct sockaddr_storage *address, uint16_t port);
 
-/*
- * True if both are the same IPv4 or IPv6 address, on the same link, whatever the ports. Any thread.
- */
+/* True if both are the same IPv4 or IPv6 address with the same scope; ignores ports. Any thread. */
 bool address_equal(const struct sockaddr *one, const struct sockaddr *other);
 
-/* The address, NULL if its family is AF_UNSPEC, which stands for none. */
+/* Returns the address, or NULL if its family is AF_UNSPEC, which means none. */
 const struct sockaddr *address_or_none(const struct sockaddr_storage *address);
 
-/* Bytes that the address occupies, by its family. */
+/* Returns the size of an address of this family, in bytes. */
 socklen_t address_length(const struct sockaddr *address);
 
 #endif

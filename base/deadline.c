@@ -1,4 +1,4 @@
-/* Deadlines in milliseconds of CLOCK_MONOTONIC: values, which own nothing. */
+/* Deadlines in milliseconds of CLOCK_MONOTONIC. Plain values that own nothing. */
 #include <limits.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /*
- * The explanations: a table that has, for every way in which a connection can fail, the cause in
- * plain words, the remedy and the exit status. docs/troubleshooting.md lists them. Any thread.
+ * Explanations of failures: a table with the cause, the remedy and the exit status for every way in
+ * which a connection can fail. docs/troubleshooting.md has a section for each row. Any thread.
  */
 #ifndef BASE_EXPLAIN_H
 #define BASE_EXPLAIN_H
@@ -23,35 +23,35 @@ struct explanation {
 	enum side side;
 	bool guess;          /* the cause is the most probable one, not an observed one */
 	const char *cause;   /* NULL: the failure's evidence is the cause */
-	const char *cure;    /* NULL: there is no advice */
-	const char *command; /* shows more, on that side; HOST stands for the peer; NULL: none */
+	const char *remedy;  /* NULL: none */
+	const char *command; /* shows more on that side; HOST is replaced by the peer; NULL: none */
 };
 
 #define EXPLAIN_ANY (-1)
 
-/* Returns the first row that matches, never NULL. The row is constant. */
+/* Returns the first matching row, never NULL. The row is constant. */
 const struct explanation *explain(enum failure_kind kind, enum phase phase, int code);
 
-/* Returns the row at this index, NULL past the end of the table; for tests and documents. */
+/* Returns the row with this index, NULL past the end of the table. For tests and documents. */
 const struct explanation *explain_row(unsigned int index);
 
 /*
- * The library's name of a code: "ENODEV", "IBV_WC_RETRY_EXC_ERR", "invalid service ID". Constant.
+ * Returns the library's name of a code: "ENODEV", "IBV_WC_RETRY_EXC_ERR", "invalid service ID".
+ * Constant.
  */
 const char *explain_name(enum failure_kind kind, int code);
 
 /*
- * Writes one line about the failure into text, cut to size bytes: what failed, with which peer (may
- * be NULL), the cause, the evidence, the remedy. With names, it adds the library's names and
- * numbers.
+ * Writes one line about the failure, truncated to size bytes: what failed, the peer (may be NULL),
+ * the cause, the evidence and the remedy. `names` adds the library's names and numbers.
  */
 void explain_failure(
 	const struct failure *failure, const char *peer, bool names, char *text, size_t size);
 
-/* Writes the cause alone, cut to size bytes: what the peer is told in MSG_ABORT. */
+/* Writes only the cause, truncated to size bytes. MSG_ABORT carries it to the peer. */
 void explain_cause(const struct failure *failure, char *text, size_t size);
 
-/* The exit status that the failure leads to, STATUS_OK if none is recorded. */
+/* Returns the exit status of the failure, STATUS_OK if none is recorded. */
 enum exit_status explain_status(const struct failure *failure);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records a failure. Any thread; the struct belongs to the caller. */
+/* Records failures. Any thread; the caller owns the struct. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

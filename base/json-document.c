@@ -1,6 +1,6 @@
 /*
- * Builds JSON objects with json-c. A value belongs to the object that it is added to, and is freed
- * if it cannot be added; the caller owns the outermost object.
+ * Builds JSON objects with json-c. An object owns the values added to it; a value that cannot be
+ * added is freed. The caller owns the outermost object.
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "base/text.h"
 
-/* The user data of an object or array that lacks a member is this variable's address. */
+/* The user data of an incomplete object or array points to this variable. */
 static char incomplete;
 
 static bool is_complete(struct json_object *value)
@@ -19,7 +19,7 @@ static bool is_complete(struct json_object *value)
 	return value && json_object_get_userdata(value) != &incomplete;
 }
 
-/* Frees a value that cannot be added and marks the object or array that should have got it. */
+/* Frees a value that cannot be added and marks its parent as incomplete. */
 static void drop(struct json_object *parent, struct json_object *value)
 {
 	json_object_put(value);
@@ -72,7 +72,7 @@ void document_add_boolean(struct json_object *object, const char *key, bool valu
 	document_add(object, key, json_object_new_boolean(value));
 }
 
-/* The text made safe as a value, NULL if there is no memory. */
+/* Returns the escaped text as a value, or NULL if out of memory. */
 static struct json_object *make_text(const char *text)
 {
 	char *escaped = malloc(TEXT_ESCAPED_SIZE(strlen(text)));

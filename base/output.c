@@ -1,7 +1,7 @@
 /*
- * Printing: callers append lines to one queue, and a detached output thread writes them, so only
- * that thread waits for standard output or standard error. The queue owns a line from enqueue()
- * until it is written, and lives as long as the process.
+ * Printing: callers append lines to one queue and a detached output thread writes them, so that no
+ * other thread blocks on standard output or standard error. The queue owns a line from enqueue()
+ * until it is written. Queue and thread live as long as the process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,24 +22,24 @@
 #include "base/explain.h"
 #include "base/output.h"
 
-/* Bytes of lines that wait for their readers; more are lost. */
+/* The queue's capacity in bytes; further lines are lost. */
 #define WAITING_MAX (1 << 20)
 
-/* The columns of a terminal that does not tell how many it has. */
+/* The width of a terminal that does not report one. */
 #define PROGRESS_COLUMNS 79
 
-/* How long a reader may pause at the end of main before the remaining lines are lost. */
+/* How long a reader may stall at the end of main before the remaining lines are lost. */
 #define DRAIN_TIMEOUT_SECONDS 5
 
-/* To the beginning of the terminal's line, and erase it: ECMA-48, 8.3.15 and 8.3.41. */
+/* Moves the cursor to the start of the line and erases it: ECMA-48, 8.3.15 and 8.3.41. */
 #define ERASE "\r\033[K"
 
 struct line {
 	STAILQ_ENTRY(line) next;
 	int descriptor;
-	bool progress;  /* a newer one takes its place unless it was begun */
-	bool begun;     /* only the thread touches it now */
-	size_t written; /* bytes, the thread's own */
+	bool progress;  /* replaced by a newer progress line until `begun` */
+	bool begun;     /* owned by the output thread from now on */
+	size_t written; /* in bytes; used only by the output thread */
 	size_t size;
 	char *text;
 };
@@ -47,18 +47,16 @@ struct line {
 /* cppcheck-suppress unusedStructMember ; the macros use it */
 STAILQ_HEAD(lines, line);
 
-/*
- * What waits to be written. There is one of each standard stream in a process, and so one of these.
- */
+/* The queue. A process has one of each standard stream, and therefore one queue. */
 static struct printer {
 	pthread_mutex_t lock; /* guards all but the last member */
-	pthread_cond_t moved; /* a line is written */
-	struct lines lines;   /* of both streams, oldest first: they may be one terminal */
-	size_t bytes;         /* of these lines */
-	bool running;         /* the thread */
-	bool lost;            /* something for standard output */
-	int wake;             /* an eventfd for the thread: there is a new line */
-	bool progress_stands; /* on the terminal; the thread's own */
+	pthread_cond_t moved; /* a line was written */
+	struct lines lines;   /* of both streams, oldest first: both may be the same terminal */
+	size_t bytes;         /* size of these lines */
+	bool running;         /* the output thread was started */
+	bool lost;            /* output to standard output was lost */
+	int wake;             /* an eventfd that wakes the output thread for a new line */
+	bool progress_stands; /* a progress line is on the terminal; output thread only */
 } printer = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.moved = PTHREAD_COND_INITIALIZER,
@@ -66,7 +64,7 @@ static struct printer {
 	.wake = -1,
 };
 
-/* Nothing that came from a command line or a peer may break the line or talk to a terminal. */
+/* Replaces control characters: text from a command line or a peer must not control a terminal. */
 static void make_printable(char *line)
 {
 	for (; *line; line++)
@@ -80,14 +78,14 @@ static void free_line(struct line *line)
 	free(line);
 }
 
-/* With the lock, as the next three. */
+/* Called with the lock held, like the next two. */
 static void remove_line(struct line *line)
 {
 	STAILQ_REMOVE(&printer.lines, line, line, next);
 	printer.bytes -= line->size;
 }
 
-/* The oldest line for that stream, or NULL. */
+/* Returns the oldest line for this stream, or NULL. */
 static struct line *oldest(int descriptor)
 {
 	struct line *line;
@@ -98,7 +96,7 @@ static struct line *oldest(int descriptor)
 	return NULL;
 }
 
-/* The oldest line whose stream has room, to be written now; NULL if there is none. */
+/* Returns the oldest line whose stream is writable and marks it as begun; NULL if there is none. */
 static struct line *oldest_with_space(bool out, bool error)
 {
 	struct line *line;
@@ -112,10 +110,7 @@ static struct line *oldest_with_space(bool out, bool error)
 	return NULL;
 }
 
-/*
- * Waits for a pending line whose stream is writable, and returns it. The printing thread, with the
- * lock released.
- */
+/* Waits for a queued line whose stream is writable. Output thread, without the lock. */
 static struct line *await_line(void)
 {
 	struct pollfd waiting[] = {
@@ -143,8 +138,8 @@ static struct line *await_line(void)
 }
 
 /*
- * Erases the progress line before another line begins on the terminal. The output thread, like the
- * next three.
+ * Erases the progress line before another line begins on the terminal. Output thread, like the next
+ * two.
  */
 static void erase_progress(const struct line *line)
 {
@@ -154,13 +149,13 @@ static void erase_progress(const struct line *line)
 		return;
 	if (printer.progress_stands)
 		written = write(STDERR_FILENO, ERASE, strlen(ERASE));
-	/* If that failed, the line will find why. */
+	/* If this failed, writing the line will report why. */
 	printer.progress_stands = written >= 0 && line->progress && line->size > 0;
 }
 
 /*
- * Writes what the stream takes without waiting: with room for anything, POSIX lets a pipe take
- * PIPE_BUF bytes at once. Returns true when the line is done with; it may be lost.
+ * Writes as much as the stream accepts without blocking: POSIX guarantees that a writable pipe
+ * accepts PIPE_BUF bytes. Returns true when the line is finished; *lost reports a failed write.
  */
 static bool write_part(struct line *line, bool *lost)
 {
@@ -180,7 +175,7 @@ static bool write_part(struct line *line, bool *lost)
 	return line->written == line->size;
 }
 
-/* The thread lives as long as the process, as there is no last line before output_finish(). */
+/* The output thread. It never returns: no line before output_finish() is known to be the last. */
 static void *print_lines(void *unused)
 {
 	(void)unused;
@@ -201,7 +196,7 @@ static void *print_lines(void *unused)
 	return NULL;
 }
 
-/* Starts the thread, which takes no signals, if it does not run yet. With the lock. */
+/* Starts the output thread with all signals blocked, unless it is running. With the lock held. */
 static bool start_printing(void)
 {
 	sigset_t all, before;
@@ -224,7 +219,7 @@ static bool start_printing(void)
 	return printer.running;
 }
 
-/* The progress that waits and may still be replaced, or NULL. With the lock. */
+/* Returns the queued progress line that can still be replaced, or NULL. With the lock held. */
 static struct line *replaceable(void)
 {
 	struct line *line;
@@ -235,7 +230,7 @@ static struct line *replaceable(void)
 	return NULL;
 }
 
-/* Writes a line however long that takes, where there can be no thread: better late than never. */
+/* Writes a line and blocks as long as necessary; used if the output thread cannot be created. */
 static void write_whole(struct line *line)
 {
 	struct pollfd waiting = {.fd = line->descriptor, .events = POLLOUT};
@@ -247,8 +242,8 @@ static void write_whole(struct line *line)
 }
 
 /*
- * Leaves a line to the thread; NULL is one that there was no memory for. Returns what is to be
- * freed: a progress that it replaces, or the line itself if it is done with.
+ * Queues a line; NULL means that it could not be allocated. Returns the line that the caller must
+ * free: a replaced progress line, or the line itself if it was not queued.
  */
 static struct line *enqueue(int descriptor, struct line *line)
 {
@@ -271,7 +266,7 @@ static struct line *enqueue(int descriptor, struct line *line)
 	return old;
 }
 
-/* Prints a text that malloc() made, and takes it over; NULL if it could not. */
+/* Prints text from malloc() and takes ownership of it; NULL if the allocation failed. */
 static void print_text(int descriptor, bool progress, char *text)
 {
 	struct line *line = text ? malloc(sizeof(*line)) : NULL;
@@ -290,7 +285,7 @@ static void print_text(int descriptor, bool progress, char *text)
 		free_line(line);
 }
 
-/* The text of a line that begins with the name of a program or, if that is empty, with itself. */
+/* Returns "PROGRAM: LINE\n", or "LINE\n" if the program's name is empty; NULL if out of memory. */
 static char *whole_line(const char *program, const char *line)
 {
 	char *text;
@@ -315,9 +310,7 @@ void output_start(void)
 {
 	int descriptor;
 
-	/*
-	 * The lowest free number is given, so this fills the gaps; what is written there is lost.
-	 */
+	/* open(2) returns the lowest free number, so this fills gaps; writes to them are lost. */
 	do {
 		descriptor = open("/dev/null", O_RDONLY);
 	} while (descriptor >= 0 && descriptor <= STDERR_FILENO);
@@ -327,7 +320,7 @@ void output_start(void)
 
 bool output_is_standard(const char *path)
 {
-	/* /dev/stdout may be a link to a regular file, which must not be replaced. */
+	/* /dev/stdout may link to a regular file, which must not be replaced. */
 	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
@@ -380,7 +373,7 @@ void output_failure(const struct output *output, const struct failure *failure, 
 	output_error(output, "%s", text);
 }
 
-/* What fits into one line of the terminal; two could not be erased. */
+/* Columns that fit on one line of the terminal; a wrapped line could not be erased. */
 static int columns(void)
 {
 	struct winsize window;
@@ -414,7 +407,7 @@ void output_document(const char *line)
 	print_text(STDOUT_FILENO, false, line ? whole_line("", line) : NULL);
 }
 
-/* Waits until all lines for that stream are written or, for some seconds, none is. */
+/* Waits until all lines for this stream are written, or until none is written for some seconds. */
 static bool drain(int descriptor)
 {
 	struct timespec end;
@@ -449,11 +442,12 @@ enum exit_status output_finish(const struct output *output, enum exit_status sta
 	pthread_mutex_lock(&printer.lock);
 	lost |= printer.lost;
 	pthread_mutex_unlock(&printer.lock);
-	/* The help and the version are printed by other means. */
+	/* --help and --version print with stdio. */
 	if (fflush(stdout) || ferror(stdout))
 		lost = true;
 	if (lost)
-		output_error(output, "standard output was lost: it is closed or full");
+		output_error(
+			output, "cannot write to standard output: it is closed, full or blocked");
 	drain(STDERR_FILENO);
 	return lost && status == STATUS_OK ? STATUS_FAILED : status;
 }

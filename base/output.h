@@ -1,12 +1,12 @@
 /*
- * The lines that the programs print: the exchange's on standard output, details and errors on
- * standard error. Whichever thread prints a line only leaves it in a queue; a thread of our own
- * writes it, whole and at once, so that scripts can wait for a line, lines never mix, and nobody
- * else ever waits for a file, a pipe or a terminal. Where standard output is for data or reports,
- * the lines of the exchange move to standard error.
+ * Prints the programs' lines: those of the exchange on standard output, details and errors on
+ * standard error. Callers only queue a line; an output thread writes it whole and unbuffered, so
+ * that scripts can wait for a line, lines never mix, and no other thread blocks on a file, pipe or
+ * terminal. If standard output carries data or reports, the lines of the exchange go to standard
+ * error.
  *
- * One line may stand at the end of a terminal and be rewritten in place: that of the progress.
- * Every other line that reaches a terminal through these functions erases it first.
+ * On a terminal, the progress line is the last one and is rewritten in place. Every other line
+ * printed by these functions erases it first.
  */
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H
@@ -16,68 +16,68 @@
 #include "base/failure.h"
 
 struct output {
-	const char *program; /* begins lines on standard error */
-	bool quiet;          /* no lines of the exchange */
-	bool verbose;        /* details on standard error */
-	/*
-	 * The exchange's lines go to standard error, as they are: standard output has other uses.
-	 */
-	bool lines_on_stderr;
+	const char *program;  /* prefix of lines on standard error */
+	bool quiet;           /* omit the lines of the exchange */
+	bool verbose;         /* print details to standard error */
+	bool lines_on_stderr; /* lines of the exchange go to standard error, without prefix */
 };
 
-/* Makes sure that descriptors 0 to 2 are no file's that is opened later. First of all in main. */
+/*
+ * Opens /dev/null on those of the descriptors 0 to 2 that are closed, so that no file gets them
+ * later. main() calls it first.
+ */
 void output_start(void);
 
 /* True if the path names standard output: "-" or "/dev/stdout". Any thread. */
 bool output_is_standard(const char *path);
 
-/* A line of the exchange. Any thread, like all but output_start() and output_finish(). */
+/* Prints a line of the exchange. Any thread, as all but output_start() and output_finish(). */
 void output_line(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A line that only --verbose shows. */
+/* Prints a line that only --verbose shows. */
 void output_detail(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A line about an error. */
+/* Prints an error line. */
 void output_error(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Bytes of the line that explains a failure. */
+/* Size of the line that explains a failure, in bytes. */
 #define OUTPUT_FAILURE_SIZE 1024
 
-/* The line that explains a failure (base/explain.h), with this peer, which may be NULL. */
+/* Prints the line that explains a failure (base/explain.h). peer may be NULL. */
 void output_failure(const struct output *output, const struct failure *failure, const char *peer);
 
-/* Prints it likewise, if it is set. Returns the line, which is in the text, or NULL. */
+/* The same if the failure is set. Returns the line, stored in text, or NULL if none is set. */
 const char *output_outcome(const struct output *output, const struct failure *failure,
 	const char *peer, char text[OUTPUT_FAILURE_SIZE]);
 
 /*
- * Shows how far the exchange is, on standard error: on a terminal in place of what was shown
- * before, else as a line like the others. NULL erases what stands there. Of such lines only the
- * newest waits for a reader that pauses. Whether progress is wanted is for the caller to know;
- * `quiet` does not count here.
+ * Prints the progress to standard error: on a terminal it replaces the previous progress line,
+ * otherwise it is an ordinary line. NULL erases the line. While a reader stalls, only the newest
+ * progress line is queued. The caller decides whether to show progress; `quiet` is ignored.
  */
 void output_progress(const struct output *output, const char *line);
 
 /*
- * A line on standard output as it is, whatever struct output says: a document for other programs.
- * It must be safe to print; NULL is one that there was no memory for, and so is lost.
+ * Prints a document for other programs as a line on standard output, unchanged and regardless of
+ * struct output. It must be safe to print. NULL means that it could not be allocated: it counts as
+ * lost.
  */
 void output_document(const char *line);
 
 /*
- * Waits until every line is written or, for some seconds, nothing is. False if some still wait.
- * The writes into files that lie on a broken disk or network may take as long as they like.
+ * Waits until every line is written, or until nothing is written for some seconds. Returns false if
+ * lines are left. A write to a file on a broken disk or network can block without limit.
  */
 bool output_drain(void);
 
 /*
- * Erases the progress and waits for the last lines at the end of main. Returns the status given, or
- * STATUS_FAILED, having said so, if that was STATUS_OK but lines for standard output were lost (a
- * closed pipe, a full disk, a reader that stopped). Data that was written to the descriptor itself
- * is not looked at: its writer has seen how that went.
+ * Erases the progress line and waits for the remaining lines. main() calls it last. If lines for
+ * standard output were lost (closed pipe, full disk, stalled reader), prints an error and turns
+ * STATUS_OK into STATUS_FAILED; otherwise returns `status`. Data written directly to the descriptor
+ * does not count: its writer handles errors.
  */
 enum exit_status output_finish(const struct output *output, enum exit_status status);
 

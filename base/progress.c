@@ -1,30 +1,30 @@
-/* Computes rates from the samples in the caller's struct progress, and formats them as one line. */
+/* Computes rates from the samples in the caller's struct progress and formats them as one line. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/progress.h"
 #include "base/units.h"
 
-/* "Now" is the average of this time: long enough to be calm, short enough to show a stall. */
+/* "now" is the average over this time: long enough to be steady, short enough to show a stall. */
 #define WINDOW_MS 2500
 
-/* Samples are no closer than this, so that PROGRESS_SAMPLES of them span the window. */
+/* The minimum distance of samples, so that PROGRESS_SAMPLES of them span the window. */
 #define SAMPLE_MS 250
 
-/* A rate over less time than this says nothing: data moves in chunks. */
+/* A rate over less time is meaningless, because data moves in chunks. */
 #define RATE_MS_MIN 100
 
-/* A transfer that takes longer than 100 hours has no end in sight. */
+/* The longest remaining time shown: just under 100 hours. */
 #define LEFT_SECONDS_MAX 359999
 
-/* What stands for a value that is not known. */
+/* Shown for an unknown value. */
 #define UNKNOWN "--"
 
 _Static_assert((PROGRESS_SAMPLES - 1) * SAMPLE_MS > WINDOW_MS, "samples span the window");
 
 /*
- * Minutes and seconds, with hours if there are any: "0:52", "1:02:03". units_format_duration()
- * tells tenths, too, which would flicker here.
+ * Formats minutes and seconds, with hours if needed: "0:52", "1:02:03". Unlike
+ * units_format_duration(), it omits tenths, which would flicker.
  */
 static void format_time(char text[UNITS_TEXT], uint64_t seconds)
 {
@@ -37,7 +37,7 @@ static void format_time(char text[UNITS_TEXT], uint64_t seconds)
 		snprintf(text, UNITS_TEXT, "%" PRIu64 ":%02u:%02u", seconds / 3600, minutes, rest);
 }
 
-/* Bytes in a second since then; negative if not known. Less than there was is no progress. */
+/* Returns bytes per second since `then`, negative if unknown, 0 if bytes did not increase. */
 static double rate_since(const struct progress_sample *then, int64_t now_ms, uint64_t bytes)
 {
 	if (now_ms < then->at_ms + RATE_MS_MIN)
@@ -47,7 +47,7 @@ static double rate_since(const struct progress_sample *then, int64_t now_ms, uin
 	return (double)(bytes - then->bytes) * 1000 / (double)(now_ms - then->at_ms);
 }
 
-/* More than fits is shown as the most that does. */
+/* Caps the rate at UINT64_MAX. */
 static const char *format_rate(char text[UNITS_TEXT], double rate)
 {
 	if (rate < 0)
@@ -61,7 +61,7 @@ static void take_sample(struct progress *progress, int64_t now_ms, uint64_t byte
 		(struct progress_sample){now_ms, bytes};
 }
 
-/* The latest sample from before the window, or else the oldest there is. */
+/* Returns the latest sample from before the window, or the oldest sample if there is none. */
 static const struct progress_sample *window_start(const struct progress *progress, int64_t now_ms)
 {
 	uint64_t kept = progress->count < PROGRESS_SAMPLES ? progress->count : PROGRESS_SAMPLES;
@@ -75,12 +75,12 @@ static const struct progress_sample *window_start(const struct progress *progres
 	return sample;
 }
 
-/* 100 only when all is there, and never more. */
+/* Returns 100 only when all bytes have been transferred, and never more. */
 static unsigned int percent(uint64_t bytes, uint64_t total)
 {
 	if (bytes >= total)
 		return 100;
-	/* Exact where it can be: 100 times the bytes may be too much. */
+	/* Exact unless 100 * bytes could overflow. */
 	if (total < UINT64_MAX / 100)
 		return (unsigned int)(bytes * 100 / total);
 	return (unsigned int)(bytes / (total / 100 + 1));
@@ -90,10 +90,10 @@ static void format_left(char text[UNITS_TEXT], uint64_t bytes, uint64_t total, d
 {
 	double seconds = bytes >= total ? 0 : (double)(total - bytes);
 
-	/* Below one byte in a second there is no end in sight, either. */
+	/* Below 1 byte per second the remaining time is unknown. */
 	if (seconds > 0)
 		seconds = rate < 1 ? LEFT_SECONDS_MAX + 1.0 : seconds / rate;
-	/* Up, because it takes all of the last second. */
+	/* Round up: the last second counts in full. */
 	if (seconds <= LEFT_SECONDS_MAX - 1)
 		format_time(text, (uint64_t)seconds + (seconds > (double)(uint64_t)seconds));
 	else

@@ -1,7 +1,7 @@
 /*
- * How far a transfer is, as a line for people. It knows neither clock nor terminal: whoever shows
- * the line says what time it is and how much was moved, as often as it likes. With both directions
- * at work, bytes and total are the sums of both.
+ * Formats the progress of a transfer as one line. It uses neither clock nor terminal: the caller
+ * passes the time and the bytes transferred, as often as it likes. For transfers in both
+ * directions, bytes and total are the sums of both.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
@@ -9,40 +9,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The total of a transfer whose end is not known: a pipe. */
+/* The total of a transfer of unknown size, such as a pipe. */
 #define PROGRESS_UNKNOWN UINT64_MAX
 
 /*
- * No line is longer, without its terminator: it fits into the 80 columns of a terminal. What does
- * not fit is cut, which takes rates from 100 GB/s on.
+ * The longest line, without its terminator: it fits a terminal of 80 columns. Longer lines are
+ * truncated, which takes rates of 100 GB/s or more.
  */
 #define PROGRESS_COLUMNS_MAX 79
 
-/* Enough for the samples of a few seconds, which are not taken closer than some tenths of one. */
+/* Enough for a few seconds of samples, taken a few tenths of a second apart. */
 #define PROGRESS_SAMPLES 16
 
-/* Belongs to one thread at a time. Needs no end. */
+/* Used by one thread at a time. Needs no cleanup. */
 struct progress {
 	int64_t start_ms;
-	/* What was moved at some points in time, the latest at (count - 1) % PROGRESS_SAMPLES. */
+	/* Bytes transferred by a time; the latest sample is at (count - 1) % PROGRESS_SAMPLES. */
 	struct progress_sample {
 		int64_t at_ms;
 		uint64_t bytes;
 	} samples[PROGRESS_SAMPLES];
-	uint64_t count; /* of samples ever taken */
+	uint64_t count; /* all samples taken so far */
 };
 
-/* Begins with nothing moved, now in milliseconds of any clock that does not go backwards. */
+/* Starts with 0 bytes. now_ms is in milliseconds of any monotonic clock. */
 void progress_start(struct progress *progress, int64_t now_ms);
 
 /*
- * Takes a sample and writes one line without its end:
+ * Takes a sample and writes one line without a newline:
  *
  *   1.24 GB of 5.37 GB  23 %  81.3 MB/s now, 79.9 MB/s average, 0:52 left
  *   1.24 GB  81.3 MB/s now, 79.9 MB/s average, 0:12 so far          (total is PROGRESS_UNKNOWN)
  *
- * "now" is the average of the last seconds, and the time left follows from it; both are "--" while
- * nothing can be said about them. The line is cut if size is less than PROGRESS_COLUMNS_MAX + 1.
+ * "now" is the average of the last seconds and determines the time left; both are "--" while
+ * unknown. The line is truncated if size is less than PROGRESS_COLUMNS_MAX + 1.
  */
 void progress_line(struct progress *progress, int64_t now_ms, uint64_t bytes, uint64_t total,
 	char *text, size_t size);

@@ -1,4 +1,4 @@
-/* Signals as a descriptor: see base/signals.h. */
+/* Reads signals from a signalfd, which the caller owns. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,10 +15,7 @@ int signals_open(void)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
-	/*
-	 * A closed pipe or a file at its size limit is an error of the write, not the end of the
-	 * process.
-	 */
+	/* A closed pipe or a file at its size limit becomes a write error instead of a signal. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (pthread_sigmask(SIG_BLOCK, &signals, NULL))

@@ -1,4 +1,4 @@
-/* Escaping and quoting of untrusted text. All functions write into the caller's buffers. */
+/* Escapes and quotes untrusted text. All functions write into the caller's buffers. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,12 +28,10 @@ void text_escape(char *text, const void *bytes, size_t length)
 	*text = '\0';
 }
 
-/* The length of the UTF-8 character that the bytes begin with, 0 if they do not: RFC 3629, 4. */
+/* Returns the length of the UTF-8 character at `bytes`, 0 if it is invalid: RFC 3629, section 4. */
 static size_t character_length(const uint8_t *bytes, size_t length)
 {
-	/*
-	 * What the second byte may be, lest a character be too long, a surrogate or beyond Unicode.
-	 */
+	/* The range of the second byte excludes overlong forms, surrogates and beyond U+10FFFF. */
 	uint8_t low = bytes[0] == 0xe0 ? 0xa0 : bytes[0] == 0xf0 ? 0x90 : 0x80;
 	uint8_t high = bytes[0] == 0xed ? 0x9f : bytes[0] == 0xf4 ? 0x8f : 0xbf;
 	size_t size;
@@ -51,7 +49,7 @@ static size_t character_length(const uint8_t *bytes, size_t length)
 	return size;
 }
 
-/* True for C0, DEL and C1, all of which a terminal may obey. */
+/* True for C0, DEL and C1, which a terminal may interpret. */
 static bool is_control(const uint8_t *character)
 {
 	return character[0] < 0x20 || character[0] == 0x7f ||
@@ -71,10 +69,7 @@ void text_escape_utf8(char *text, const void *bytes, size_t length)
 			from += size;
 			continue;
 		}
-		/*
-		 * What follows of a control character is no beginning of one, and is escaped in
-		 * turn.
-		 */
+		/* Continuation bytes of a C1 character are invalid on their own: escaped next. */
 		text_escape(text, from++, 1);
 		text += strlen(text);
 	}
@@ -98,9 +93,7 @@ void text_quote(char *text, const char *word)
 		text_escape_utf8(text, word, size);
 		text += strlen(text);
 		word += size;
-		/*
-		 * No quote can stand between quotes: they end, it stands alone, they begin again.
-		 */
+		/* A quote inside quotes needs '\'': close, escaped quote, reopen. */
 		if (word < end) {
 			text = stpcpy(text, "'\\''");
 			word++;

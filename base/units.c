@@ -1,4 +1,4 @@
-/* Parses and formats sizes, rates and durations, in integers. The caller owns all buffers. */
+/* Parses and formats sizes, rates and durations as integers. The caller owns all buffers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #define MINUTE UINT64_C(60)   /* seconds */
 #define HOUR   UINT64_C(3600)
 
-/* What may stand behind the digits. */
+/* The suffixes of a size. */
 static const struct unit {
 	const char *name;
 	uint64_t bytes;
@@ -58,7 +58,7 @@ int units_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *
 	return 0;
 }
 
-/* The units that amounts are shown in. From GB on a tenth of the unit is a lot. */
+/* The output units. From GB up, a tenth of the unit is too coarse. */
 static const struct scale {
 	const char *name;
 	uint64_t bytes;
@@ -74,7 +74,7 @@ static const struct scale {
 
 #define LARGEST (&scales[sizeof(scales) / sizeof(scales[0]) - 1])
 
-/* In integers, so that neither a locale nor the precision of a double shows. */
+/* Uses integers, so that the result depends on neither the locale nor double precision. */
 static const char *format(char text[UNITS_TEXT], uint64_t bytes, const char *end)
 {
 	const struct scale *scale = scales;
@@ -88,7 +88,7 @@ static const char *format(char text[UNITS_TEXT], uint64_t bytes, const char *end
 		uint64_t part = scale->bytes / parts;
 		uint64_t rounded = bytes / part + (bytes % part >= part / 2);
 
-		/* What rounds up to 1000 of a unit is 1 of the next. */
+		/* A value that rounds up to 1000 becomes 1 of the next unit. */
 		if (rounded >= 1000 * parts && scale < LARGEST)
 			continue;
 		snprintf(text, UNITS_TEXT, "%" PRIu64 ".%0*" PRIu64 " %s%s", rounded / parts,

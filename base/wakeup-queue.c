@@ -1,6 +1,6 @@
 /*
- * A list of wakeups under a lock, and an eventfd that is readable while the list is not empty. The
- * queue owns the lock and the eventfd; each wakeup belongs to the object that it is about.
+ * A locked list of wakeups and an eventfd that is readable while the list is not empty. The queue
+ * owns the lock and the eventfd; each wakeup belongs to the object that it is about.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * A thread that an eventfd stops. The worker owns both from worker_start() to worker_join(); the
- * caller owns the argument and the listener.
+ * A thread that is stopped through an eventfd. The worker owns both from worker_start() to
+ * worker_join(); the caller owns the argument and the listener.
  */
 #include <errno.h>
 #include <poll.h>

@@ -101,7 +101,7 @@ enum check check_list_broken(const struct check_list *list)
 
 /* The explanation of a failed check; any string may be "". */
 struct account {
-	const char *evidence, *cause, *side, *cure;
+	const char *evidence, *cause, *side, *remedy;
 	bool guess;
 	char command[128 + TEXT_QUOTED_SIZE(256)];
 };
@@ -128,7 +128,7 @@ static struct account account_for(const struct check_list *list, enum check chec
 		.evidence = row->cause ? failure->evidence : "",
 		.cause = row->cause ? row->cause : failure->evidence,
 		.side = sides[row->side],
-		.cure = row->cure ? row->cure : "",
+		.remedy = row->remedy ? row->remedy : "",
 		.guess = row->guess,
 	};
 
@@ -167,8 +167,8 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 		append(text, size, &used, "\n" INDENT "seen: %s", account.evidence);
 	append(text, size, &used, "\n" INDENT "after: %d ms", list->checks[check].milliseconds);
 	append(text, size, &used, "\n" INDENT "where: %s", account.side);
-	if (*account.cure)
-		append(text, size, &used, "\n" INDENT "next: %s", account.cure);
+	if (*account.remedy)
+		append(text, size, &used, "\n" INDENT "next: %s", account.remedy);
 	if (*account.command)
 		append(text, size, &used, "\n" INDENT "look: %s", account.command);
 	return used;
@@ -250,7 +250,7 @@ static struct json_object *check_json(const struct check_list *list, enum check 
 	document_add_known_text(object, "cause", account.cause);
 	document_add_known_text(object, "evidence", account.evidence);
 	document_add_known_text(object, "side", account.side);
-	document_add_known_text(object, "next", account.cure);
+	document_add_known_text(object, "next", account.remedy);
 	document_add_known_text(object, "command", account.command);
 	return object;
 }

@@ -42,10 +42,10 @@ cq_threads() { threads_named 'cq-*'; }
 	expect 3 client write "$ADDRESS" "$PORT"
 	stop_server
 	expect 1 "$PAIR_BIN/rdma-server" --device rxe2 --bind "$ADDRESS" any
-	has "$ERR" 'does not lead through the RDMA device that --device names'
+	has "$ERR" 'does not use the RDMA device given with --device'
 	start_server --device rxe2 --bind :: any
 	expect 3 client write "$ADDRESS" "$PORT"
-	has "$ERR" 'the server does not serve on the RDMA device behind that address'
+	has "$ERR" 'the server does not use the RDMA device with this address'
 	expect 0 client write "$SECOND" "$PORT"
 	expect 3 client --device "$VM_DEVICE" --timeout 4 write "$SECOND" "$PORT"
 	stop_server
@@ -103,7 +103,7 @@ server_has_stopped() {
 	local deletion=$!
 	# The peer's host is this one: its program ends for the same reason, perhaps before.
 	wait_line "$ERRORS" \
-		"exchange failed.*\(this host's RDMA device was removed\|connection closed by the peer while\)"
+		"exchange with .* failed: \(this host's RDMA device was removed\|connection closed by the peer while\)"
 	wait_line "$ERRORS" 'so the server stops'
 	kill -0 "$SERVER"
 	kill_peers

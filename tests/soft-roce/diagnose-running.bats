@@ -28,7 +28,7 @@ finds() {
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
-		finds 4 'the other side ended the connection'
+		finds 4 'the peer closed the connection'
 		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; local counters: '
 	done
 }
@@ -43,7 +43,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	wait_until queue_pair_broke
 	touch "$DIR/go"
 	ends_with 4 "${CLIENTS[0]}"
-	has "$OUT" '^data        failed  the other side ended the connection'
+	has "$OUT" '^data        failed  the peer closed the connection'
 	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; local counters: '
 }
 
@@ -51,7 +51,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	start_server any
 	begins "$PORT"
 	kill -STOP "$SERVER"
-	finds 4 'does not answer any more'
+	finds 4 'stopped responding'
 	kill -CONT "$SERVER"
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
@@ -105,7 +105,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		>"$DIR/peer4" 2>&1 &
 	wait_line "$DIR/peer4" here
 	diagnose 3 "$ADDRESS" "$PORT"
-	broke connection 'the server serves as many diagnoses as it can' 'the other host'
+	broke connection 'slots for diagnoses and measurements are taken' 'the other host'
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill_peers
 	wait_until quiet

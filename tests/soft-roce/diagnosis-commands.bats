@@ -20,7 +20,7 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	keepalive closed => $SENSELESS
 	bytes:64 closed => $SENSELESS
 	bytes:4096:77 closed => $SENSELESS
-	bytes:4097:1 closed => the peer sent a message longer than the protocol's
+	bytes:4097:1 closed => the peer sent a message longer than the protocol allows
 	command:77 closed => $SENSELESS
 	command:3 closed => $SENSELESS
 	command:7 closed => $SENSELESS
@@ -81,10 +81,10 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 
 @test "regions of a diagnosing client that it does not have or permit" {
 	server_survives <<-END
-	command:region:key receive queue-pairs receive $ITS_TEST receive keepalive closed => the peer's memory did not allow the access
-	command:region:key receive queue-pairs receive $ITS_TEST:read receive keepalive closed => the peer's memory did not allow the access
-	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1 receive keepalive closed => the peer's memory did not allow the access
-	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1:read receive keepalive closed => the peer's memory did not allow the access
+	command:region:key receive queue-pairs receive $ITS_TEST receive keepalive closed => the peer's memory region denied access
+	command:region:key receive queue-pairs receive $ITS_TEST:read receive keepalive closed => the peer's memory region denied access
+	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1 receive keepalive closed => the peer's memory region denied access
+	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1:read receive keepalive closed => the peer's memory region denied access
 	END
 }
 
@@ -92,9 +92,9 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	server_survives <<-END
 	command:region receive write:1024 closed => the peer sent unexpected immediate data
 	command:region receive command:facts receive command:facts receive command:facts receive write:64 closed => immediate data
-	command:region receive write:beyond closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
-	command:region receive write:key closed => \\(did not allow\\|broke before\\|wrote\\|immediate\\)
-	command:region receive read closed => \\(did not allow\\|broke before\\|does not answer\\)
+	command:region receive write:beyond closed => \\(denied access\\|broke before\\|wrote\\|immediate\\)
+	command:region receive write:key closed => \\(denied access\\|broke before\\|wrote\\|immediate\\)
+	command:region receive read closed => \\(denied access\\|broke before\\|stopped responding\\)
 	END
 }
 
@@ -132,16 +132,16 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 @test "diagnosing clients that stop responding at each step hit the idle timeout" {
 	server_survives --timeout 2 --handshake-timeout 5 <<-END
 	closed => timed out waiting for its first command
-	command:region closed => the peer does not answer any more
-	$READY $ITS_TEST receive closed => the peer does not answer any more
-	$READY $ITS_TEST receive keepalive command:end receive closed => the peer does not answer any more
-	$READY $ITS_TEST:verify receive keepalive closed => the peer does not answer any more
+	command:region closed => the peer stopped responding
+	$READY $ITS_TEST receive closed => the peer stopped responding
+	$READY $ITS_TEST receive keepalive command:end receive closed => the peer stopped responding
+	$READY $ITS_TEST:verify receive keepalive closed => the peer stopped responding
 	END
 	# One that has no receive posted: the deadline or, what comes at about the same time, the transport's
 	# limit; or its own limit of retries.
 	start_server --timeout 2 any
 	control_peer --receives 0 command:facts closed
-	wait_line "$ERRORS" 'the peer \(does not answer any more\|stopped acknowledging\)'
+	wait_line "$ERRORS" 'the peer \(stopped responding\|stopped acknowledging\)'
 	control_peer --receives 0 --rnr 1 command:facts closed
 	wait_line "$ERRORS" 'the peer had no receive posted'
 	stop_server
@@ -195,20 +195,20 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 		[ "$(LC_ALL=C grep -c '[^ -~]' "$OUT")" -eq 0 ]
 		ends_with 0 "$PEER" || fail "$steps"
 	done <<-END
-	message=> closed => does not answer any more
+	message=> closed => stopped responding
 	message=> receive bytes:1 closed => $SENSELESS
 	message=> receive reply:number closed => the reply does not match the request
 	message=> receive command:region closed => the reply does not match the request
 	message=> receive reply:refused closed => the peer refused a command
 	message=> receive reply:wrap closed => $SENSELESS
-	message=> receive exit => the other side ended the connection
+	message=> receive exit => the peer closed the connection
 	both ends=> receive reply receive reply:garbage closed => the peer sent malformed facts
 	both ends=> receive reply receive reply receive reply:garbage closed => the peer sent malformed counters
-	both ends=> receive reply receive exit => the other side ended the connection
+	both ends=> receive reply receive exit => the peer closed the connection
 	data=> receive reply receive reply receive reply receive reply:garbage closed => another number of queue pairs
 	data=> receive reply receive reply receive reply receive reply receive reply:refused closed => the peer refused a command
-	data=> receive reply:key receive reply receive reply receive reply receive reply closed => did not allow the access
-	data=> $BEGUN closed => does not answer any more
+	data=> receive reply:key receive reply receive reply receive reply receive reply closed => denied access
+	data=> $BEGUN closed => stopped responding
 	data=> $BEGUN receive-notice notice:2:last closed => it says that it is where it cannot be
 	data=> $BEGUN receive-notice notice:1:last receive reply:garbage closed => what it says of the run makes no sense
 	END
@@ -218,14 +218,14 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	# shellcheck disable=SC2086 # words
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:wrong closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
-	has "$OUT" '^data        failed  probably: our message arrived damaged at the peer'
+	has "$OUT" '^data        failed  probably: data sent to the peer arrived corrupted'
 	has "$OUT" '^ *seen: client WRITE of 1 bytes: first wrong byte at offset 0'
 	ends_with 0 "$PEER"
 	# shellcheck disable=SC2086 # words
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:zeros \
 		receive reply notice:1 receive-notice notice:1:last receive reply:zeros closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
-	has "$OUT" "^data        failed  probably: the peer's message arrived damaged here"
+	has "$OUT" "^data        failed  probably: data from the peer arrived corrupted"
 	has "$OUT" '^ *seen: client READ of 1 bytes: first wrong byte at offset 0'
 	ends_with 0 "$PEER"
 }

@@ -179,7 +179,7 @@ default_run() { # MODE VERB
 	expect 3 client --source 10.1.2.3 write "$ADDRESS" "$PORT"
 	one_line "$ERR"
 	expect 3 client --device mlx5_9 write "$ADDRESS" "$PORT"
-	has "$ERR" 'no RDMA device of that name (--device mlx5_9)'
+	has "$ERR" 'no such RDMA device (--device mlx5_9)'
 	stop_server
 	start_server --device "$VM_DEVICE" any
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -206,7 +206,7 @@ default_run() { # MODE VERB
 }
 
 client_is_refused() {
-	! client write "$ADDRESS" "$PORT" 2>"$ERR" && grep -q 'nothing listens on that port' "$ERR"
+	! client write "$ADDRESS" "$PORT" 2>"$ERR" && grep -q 'nothing is listening on this port' "$ERR"
 }
 
 @test "a second SIGTERM aborts a running exchange" {
@@ -275,7 +275,7 @@ client_is_refused() {
 	local status=0
 	client write "$ADDRESS" "$PORT" >/dev/full 2>"$ERR" || status=$?
 	[ "$status" -eq 1 ]
-	has "$ERR" 'standard output was lost'
+	has "$ERR" 'cannot write to standard output'
 	stop_server
 }
 
@@ -310,7 +310,7 @@ client_is_refused() {
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 	expect 1 "$PAIR_BIN/rdma-server" --bind 127.0.0.1 any
-	has "$ERR" 'the network interface of that address has no RDMA device'
+	has "$ERR" 'the network interface of this address has no RDMA device'
 }
 
 @test "a host name of which only a later address has a server" {

@@ -29,8 +29,8 @@ second_address_up() {
 	undo ip address delete "$SECOND/24" dev "$VM_INTERFACE"
 }
 
-FULL='the server is full: as many clients as its --max-clients allows are connected'
-FULL_ADDRESS="as many clients as the server's --max-clients-per-address allows"
+FULL='the server is full: its --max-clients is reached'
+FULL_ADDRESS="too many clients from this address: the server's --max-clients-per-address is reached"
 
 # As many places as the server has can be had at once, and no RDMA object is left: it counts right.
 counts_right() {
@@ -87,7 +87,7 @@ counts_right() {
 @test "keepalives do not extend the handshake deadline" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
 	misbehaving_peer "$ADDRESS" "$PORT" closed
-	wait_line "$ERRORS" 'timed out waiting for MSG_MR; .*--handshake-timeout gives it more'
+	wait_line "$ERRORS" 'timed out waiting for MSG_MR; .*raise --handshake-timeout'
 	# After it, silence counts again, and nothing else.
 	occupy_slot mr get say:here pause
 	MARK=$SECONDS
@@ -121,8 +121,8 @@ counts_right() {
 		fail "$(cat "$DIR/good")"
 	ends_with 4 "$fed"
 	one_line "$ERR"
-	has "$ERR" 'the peer aborted: no data moved, and another client needed the place'
-	wait_line "$ERRORS" 'no data moved, and another client needed the place (for [0-9.]* s); run the server with a larger --max-clients'
+	has "$ERR" 'the peer aborted: no data moved, and another client needed the slot'
+	wait_line "$ERRORS" 'no data moved, and another client needed the slot (for [0-9.]* s); raise --max-clients'
 	# Nothing is left of what it had begun to send.
 	wait_until without "$DIR/in" '*fifo*'
 	one_line "$ERRORS"
@@ -141,11 +141,11 @@ counts_right() {
 	wait_line "$ERRORS" 'timed out waiting for MSG_MR'
 	occupy_slot mr get say:here keepalives
 	gets_it_later
-	wait_line "$ERRORS" 'another client needed the place (for [0-9.]* s); run the server with a larger'
+	wait_line "$ERRORS" 'another client needed the slot (for [0-9.]* s); raise --max-clients'
 	kill_clients "${CLIENTS[1]}"
 	wait_until no_clients
 	stop_server
-	count "$ERRORS" 'the exchange failed' 2
+	count "$ERRORS" 'exchange with .* failed' 2
 	[ "$(tr '\0' '\n' <"$LOG")" = "$(printf 'good\ngood')" ]
 	# A stranger has it for no longer either, where there is a secret; who holds that may keep it.
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --secret-file "$secret" --output - any
@@ -217,7 +217,7 @@ feed() {
 		>"$DIR/other" 2>&1 &
 	local other=$!
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
-	wait_until count "$ERRORS" 'another client needed the place' 1
+	wait_until count "$ERRORS" 'another client needed the slot' 1
 	kill -0 $other
 	kill -KILL $other "${CLIENTS[@]}"
 	wait_until no_clients
@@ -230,11 +230,11 @@ feed() {
 	occupy_slot mr get say:here keepalives
 	# A full server can be diagnosed, and that it is full is all that is wrong.
 	expect 4 client diagnose "$ADDRESS" "$PORT"
-	has "$OUT" '^both ends   failed  the server serves as many clients as it may$'
+	has "$OUT" '^both ends   failed  the server has no slot for another client$'
 	has "$OUT" '^ *seen: clients: 1 of 1, full'
 	has "$OUT" '^ *clients  *-  *1 of 1, full'
 	count "$OUT" '^............failed ' 1
-	has "$OUT" '^verdict: RDMA works, but not well: the server serves as many clients as it may; look at the other host\.$'
+	has "$OUT" '^verdict: RDMA works, but not well: the server has no slot for another client; look at the other host\.$'
 	misbehaving_here --hello diagnosis "$ADDRESS" "$PORT" command:facts receive say:here pause
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" "^connection  failed  $FULL_ADDRESS"
@@ -260,7 +260,7 @@ feed() {
 		cat "$DIR/large" >"$DIR/pipe"
 		wait "$TAKER"
 		has "$ERR" 'the peer aborted: received more than the 10240 bytes that --max-size allows'
-		wait_line "$ERRORS" 'received more than the 10240 bytes that --max-size allows; let it'
+		wait_line "$ERRORS" 'received more than the 10240 bytes that --max-size allows; send less'
 		one_line "$ERRORS"
 		wait_until is_empty "$DIR/in"
 		expect 0 client --input "$DIR/fits" $mode "$ADDRESS" "$PORT"

@@ -23,7 +23,7 @@ WAYS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $way"
 		in_time
 		one_line "$ERR"
-		has "$ERR" 'the other side ended the connection'
+		has "$ERR" 'the peer closed the connection'
 	done
 }
 
@@ -148,7 +148,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		SERVER=$!
 		wait_until test -s $file
 		PORT=$(cat $file) document 3 bandwidth --size 16M
-		tells '.results == [] and (.error | test("the server could not get the memory"))'
+		tells '.results == [] and (.error | test("the server could not allocate memory"))'
 		wait_line "$ERRORS" 'the locked-memory limit is too low'
 		stop_server
 	done
@@ -162,7 +162,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		begins latency
 	done
 	measure 3 latency --timeout 2
-	has "$ERR" 'the server serves as many .* as it can'
+	has "$ERR" 'slots for diagnoses and measurements are taken'
 	count "$OUT" '^there is no place at the server; trying again.$' 1
 	expect 0 client write "$ADDRESS" "$PORT"
 	"$PAIR_BIN/rdma-client" bandwidth "$MODE" --timeout 60 --duration 0.1 --threads 2 "$ADDRESS" \

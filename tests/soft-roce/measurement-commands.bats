@@ -9,11 +9,11 @@ load control
 KIND=measurement
 MEANINGLESS='it sent something that means nothing here'
 IMPOSSIBLE='it says that it is where it cannot be'
-GIVEN_UP='the peer does not answer any more'
+GIVEN_UP='the peer stopped responding'
 ANOTHER_NUMBER='it has another number of queue pairs'
 
 # What else was under way may be seen to fail before it.
-TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol's\\)"
+TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol allows\\)"
 
 # What comes before COMMAND_BEGIN, at the server, and the ways to run.
 READY='command:region receive queue-pairs receive'
@@ -215,13 +215,13 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 
 @test "memory regions that the peer does not have or permit" {
 	server_survives <<-END
-	command:region:key receive queue-pairs receive begin:both receive keepalive closed => the peer's memory did not allow the access
-	command:region:key receive queue-pairs receive begin:both:read receive keepalive closed => the peer's memory did not allow the access
-	command:region:large receive queue-pairs receive begin:both:size=65536 receive keepalive closed => the peer's memory did not allow the access
-	command:region:key receive queue-pairs receive begin:latency receive write:64 closed => the peer's memory did not allow the access
-	$READY begin:both receive keepalive deny closed => \\(did not allow\\|refused the request\\)
-	$READY begin:latency receive write:key closed => \\(did not allow\\|broke before\\)
-	$READY begin:verify receive write:beyond closed => \\(did not allow\\|broke before\\)
+	command:region:key receive queue-pairs receive begin:both receive keepalive closed => the peer's memory region denied access
+	command:region:key receive queue-pairs receive begin:both:read receive keepalive closed => the peer's memory region denied access
+	command:region:large receive queue-pairs receive begin:both:size=65536 receive keepalive closed => the peer's memory region denied access
+	command:region:key receive queue-pairs receive begin:latency receive write:64 closed => the peer's memory region denied access
+	$READY begin:both receive keepalive deny closed => \\(denied access\\|rejected the request\\)
+	$READY begin:latency receive write:key closed => \\(denied access\\|broke before\\)
+	$READY begin:verify receive write:beyond closed => \\(denied access\\|broke before\\)
 	END
 }
 
@@ -305,7 +305,7 @@ server_breaks() {
 PREPARED='receive reply receive reply receive reply receive reply'
 BEGUN="$PREPARED receive reply"
 SILENT='no answer within 3 s'
-GONE='the other side ended the connection'
+GONE='the peer closed the connection'
 
 @test "a server that violates the protocol before a test: the client reports it, exit 4" {
 	MODE='write'
@@ -351,8 +351,8 @@ GONE='the other side ended the connection'
 	$BEGUN write:64 closed => $MEANINGLESS
 	$BEGUN exit => $GONE
 	$BEGUN disconnect => $GONE
-	$BEGUN deny closed => \\(did not allow\\|refused the request\\)
-	receive reply receive reply:key receive reply receive reply receive reply closed => the peer's memory did not allow the access
+	$BEGUN deny closed => \\(denied access\\|rejected the request\\)
+	receive reply receive reply:key receive reply receive reply receive reply closed => the peer's memory region denied access
 	END
 	server_breaks bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
 	$BEGUN notice:9 closed => $IMPOSSIBLE
@@ -396,7 +396,7 @@ GONE='the other side ended the connection'
 	$BEGUN keepalive closed => $MEANINGLESS
 	$BEGUN write:64 closed => $MEANINGLESS
 	$BEGUN exit => $GONE
-	$BEGUN deny closed => \\(did not allow\\|refused the request\\)
+	$BEGUN deny closed => \\(denied access\\|rejected the request\\)
 	END
 }
 
@@ -423,7 +423,7 @@ GONE='the other side ended the connection'
 	tells '.results[0].here.operations == 8 and .results[0].there.operations == 0'
 	reports_result ones
 	document 5 "${options[@]}"
-	has "$ERR" 'arrived damaged at the peer'
+	has "$ERR" 'data sent to the peer arrived corrupted'
 	tells '.results[0].there.wrong_operations > 0 and .error != null'
 	reports_result ones
 	measure 5 "${options[@]}" --bidirectional

@@ -53,13 +53,13 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	start_server --secret-file "$OURS" --count 1 any
 	expect 3 client write "$ADDRESS" "$PORT"
 	one_line "$ERR"
-	has "$ERR" 'the server and this client do not hold the same secret'
+	has "$ERR" 'client and server do not have the same secret'
 	output_without_ports >"$DIR/missing"
 	wait_until one_line "$ERRORS"
 	expect 3 client --secret-file "$THEIRS" write "$ADDRESS" "$PORT"
 	output_without_ports >"$DIR/wrong"
 	diff "$DIR/missing" "$DIR/wrong"
-	wait_until count "$ERRORS" '^rdma-server: the exchange failed with .*: it does not hold our secret' 2
+	wait_until count "$ERRORS" '^rdma-server: exchange with .* failed: the peer does not have the same secret' 2
 	expect 3 client --json read "$ADDRESS" "$PORT"
 	sed 's/"secret":false,"digest":"XXH3"/SECRET/' "$OUT" >"$DIR/missing"
 	expect 3 client --json --secret-file "$THEIRS" read "$ADDRESS" "$PORT"
@@ -74,7 +74,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	start_server any
 	expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
 	one_line "$ERR"
-	has "$ERR" 'the server and this client do not hold the same secret'
+	has "$ERR" 'client and server do not have the same secret'
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 	[ ! -s "$ERRORS" ]
@@ -84,7 +84,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		listening_peer --hello "$kind" -- closed
 		expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
-		has "$ERR" 'the server and this client do not hold the same secret'
+		has "$ERR" 'client and server do not have the same secret'
 		ends_with 0 "$PEER"
 	done
 	listening_peer --secret "$THEIRS" -- get exit
@@ -98,7 +98,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		fail 'it was accepted'
 	fi
 	has "$ERR" 'REJECTED, status 28'
-	wait_line "$ERRORS" 'it does not hold our secret'
+	wait_line "$ERRORS" 'the peer does not have the same secret'
 	expect 0 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
 	stop_server
 }
@@ -116,9 +116,9 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		has_not "$OUT" 'got MSG_PROOF'
 		feed_good
 	done <<-END
-	proof:wrong get closed => it does not hold our secret
-	proof:replay get closed => it does not hold our secret
-	proof:recorded get closed => it does not hold our secret
+	proof:wrong get closed => the peer does not have the same secret
+	proof:replay get closed => the peer does not have the same secret
+	proof:recorded get closed => the peer does not have the same secret
 	mr closed => received MSG_MR before MSG_PROOF
 	done closed => received MSG_DONE before MSG_MR
 	data:3 closed => received unexpected data
@@ -142,7 +142,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		listening_peer --secret "$OURS" -- get "proof:$how" get closed
 		expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
-		has "$ERR" 'the server and this client do not hold the same secret'
+		has "$ERR" 'client and server do not have the same secret'
 		ends_with 0 "$PEER"
 		has "$DIR/peer" 'got MSG_ABORT'
 		has_not "$DIR/peer" 'got MSG_MR'
@@ -158,7 +158,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	misbehaving_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get mr get:MSG_MR write 'done' \
 		get:MSG_VERDICT verdict get:MSG_ABORT closed >"$OUT"
 	server_ends 5
-	has "$ERRORS" 'arrived damaged here'
+	has "$ERRORS" 'data from the peer arrived corrupted'
 	has_not "$LOG" 'remote buffer'
 }
 
@@ -216,17 +216,17 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	[ ! -s "$ERRORS" ]
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	output_without_ports | grep -A3 '^connection' | sed 's/[0-9]* ms//' >"$DIR/missing"
-	has "$DIR/missing" 'failed *the server and this client do not hold the same secret'
+	has "$DIR/missing" 'failed *client and server do not have the same secret'
 	expect 3 client --secret-file "$THEIRS" diagnose "$ADDRESS" "$PORT"
 	output_without_ports | grep -A3 '^connection' | sed 's/[0-9]* ms//' | diff "$DIR/missing" -
-	wait_until count "$ERRORS" 'it does not hold our secret' 2
+	wait_until count "$ERRORS" 'the peer does not have the same secret' 2
 	for steps in command:proof:flip command:proof:replay command:proof:recorded command:proof:cut \
 		command:facts command:region; do
 		# shellcheck disable=SC2086 # words
 		misbehaving_peer --hello diagnosis --secret "$OURS" "$ADDRESS" "$PORT" $steps receive closed >"$OUT"
 		has "$OUT" '^received [a-z-]* refused$'
 	done
-	wait_until count "$ERRORS" 'it does not hold our secret' 8
+	wait_until count "$ERRORS" 'the peer does not have the same secret' 8
 	misbehaving_peer --hello diagnosis --secret "$OURS" "$ADDRESS" "$PORT" command:proof receive command:proof receive \
 		command:region receive disconnect >"$OUT"
 	count "$OUT" '^received proof done$' 1
@@ -235,13 +235,13 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	stop_server
 	start_server any
 	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
-	has "$OUT" 'failed *the server and this client do not hold the same secret'
+	has "$OUT" 'failed *client and server do not have the same secret'
 	expect 1 client --secret-file "$DIR/none" diagnose "$ADDRESS" "$PORT"
 	one_line "$ERR"
 	stop_server
 	[ ! -s "$ERRORS" ]
 	listening_peer --hello diagnosis --secret "$OURS" -- receive reply closed
 	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PEER_PORT"
-	has "$OUT" 'failed *the server and this client do not hold the same secret'
+	has "$OUT" 'failed *client and server do not have the same secret'
 	ends_with 0 "$PEER"
 }

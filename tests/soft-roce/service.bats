@@ -72,7 +72,7 @@ journal_has() { journal | grep -q -e "$1"; }
 	done
 	expect 0 client --secret-file $secret diagnose "$ADDRESS" 7471
 	expect 3 client write "$ADDRESS" 7471
-	wait_until journal_has '^rdma-server: the exchange failed with .*: it does not hold our secret'
+	wait_until journal_has '^rdma-server: exchange with .* failed: the peer does not have the same secret'
 	journal >"$DIR/journal"
 	[ "$(LC_ALL=C grep -c '[^ -~]' "$DIR/journal")" -eq 0 ]
 	# A user of its own, who has no rights and gets none.

@@ -46,8 +46,8 @@ begin_early() {
 	wait_until test -s "$DIR/port"
 	PORT=$(cat "$DIR/port")
 	begin_early
-	idle_clients 60 'the server could not get the memory or the queue pair'
-	has "$ERRORS" 'there is not enough memory\|cannot start a thread'
+	idle_clients 60 'the server could not allocate memory or a queue pair'
+	has "$ERRORS" 'out of memory\|cannot start a thread'
 	others_are_served
 }
 
@@ -62,7 +62,7 @@ begin_early() {
 	wait_until test -s "$DIR/port"
 	PORT=$(cat "$DIR/port")
 	begin_early
-	idle_clients 60 'gave up\|could not get'
-	has "$ERRORS" 'too many open files\|Too many open files'
+	idle_clients 60 'gave up\|could not allocate'
+	has "$ERRORS" 'reached its open-file limit\|Too many open files'
 	others_are_served
 }

@@ -174,7 +174,7 @@ full_at_both() { # MODE
 		start_fed_client --timeout 60 $mode
 		kill -KILL "${CLIENTS[0]}"
 		wait_until is_empty "$DIR/in"
-		wait_line "$ERRORS" 'the exchange failed\|stopped acknowledging'
+		wait_line "$ERRORS" 'exchange with .* failed\|stopped acknowledging'
 		one_line "$ERRORS"
 		exec 7>&-
 		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
@@ -270,7 +270,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 	ends_with 4 "${CLIENTS[0]}"
 	has "$ERR" 'timed out waiting for'
 	kill -CONT "$SERVER"
-	wait_line "$ERRORS" 'the exchange failed'
+	wait_line "$ERRORS" 'exchange with .* failed'
 	wait_until is_empty "$DIR/in"
 	stop_server
 	exec 7>&-

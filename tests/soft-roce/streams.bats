@@ -229,7 +229,7 @@ one_way() {
 	start_server --input "$DIR/data" write
 	rm "$DIR/data"
 	expect 3 client write "$ADDRESS" "$PORT"
-	has "$ERR" 'the server cannot read its own input'
+	has "$ERR" 'the server cannot read its input'
 	has "$ERRORS" 'cannot read data: No such file or directory'
 	make_file "$DIR/data" 2000
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -278,7 +278,7 @@ one_way() {
 	CLIENTS=($!)
 	echo one >&7
 	wait_until has_size "$LOG" 4
-	says 3 "the server's input or output is one that only one client can have" \
+	says 3 "the server's input or output serves one client at a time" \
 		client --timeout 2 --message two write "$ADDRESS" "$PORT"
 	# Who may wait longer gets it.
 	"$PAIR_BIN/rdma-client" --timeout 60 --message two write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
@@ -298,7 +298,7 @@ one_way() {
 	expect 0 client write "$ADDRESS" "$PORT"
 	has "$OUT" '^remote buffer: three'
 	[ "$(wc -l <"$ERRORS")" -eq 1 ]
-	says 3 'the server cannot read its own input' client write "$ADDRESS" "$PORT"
+	says 3 'the server cannot read its input' client write "$ADDRESS" "$PORT"
 	wait_line "$ERRORS" 'another client has had our standard input'
 	stop_server
 }
@@ -334,18 +334,18 @@ damaged() {
 	shift
 	start_server "${SMALL[@]}" --count 1 --output "$DIR/in/" "$mode"
 	expect 5 timeout 120 "$variant-client" "$@" "$mode" "$ADDRESS" "$PORT"
-	has "$ERR" 'our message arrived damaged at the peer'
+	has "$ERR" 'data sent to the peer arrived corrupted'
 	one_line "$ERR"
 	server_ends 5
-	has "$ERRORS" "the peer's message arrived damaged here"
+	has "$ERRORS" "data from the peer arrived corrupted"
 	one_line "$ERRORS"
 	is_empty "$DIR/in"
 	PAIR_SERVER=$variant-server start_server --count 1 "$@" "$mode"
 	expect 5 client "${SMALL[@]}" --output "$DIR/in/" "$mode" "$ADDRESS" "$PORT"
-	has "$ERR" "the peer's message arrived damaged here"
+	has "$ERR" "data from the peer arrived corrupted"
 	one_line "$ERR"
 	server_ends 5
-	has "$ERRORS" 'our message arrived damaged at the peer'
+	has "$ERRORS" 'data sent to the peer arrived corrupted'
 	one_line "$ERRORS"
 	is_empty "$DIR/in"
 }

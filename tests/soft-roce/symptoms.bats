@@ -36,10 +36,10 @@ load diagnose
 @test "no permission to open the RDMA device files" {
 	undo chmod "$(stat -c %a /dev/infiniband/rdma_cm)" /dev/infiniband/rdma_cm
 	chmod 600 /dev/infiniband/rdma_cm
-	says 3 'this user may not open the RDMA device files' \
+	says 3 'this user cannot open the RDMA device files' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 	diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471
-	broke 'this host' 'this user may not open the RDMA device files' 'this host'
+	broke 'this host' 'this user cannot open the RDMA device files' 'this host'
 }
 
 @test "the locked memory limit is too low at the client and at the server, and enough for an ordinary user" {
@@ -48,7 +48,7 @@ load diagnose
 	says 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
 		"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
 	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
-	broke 'this host' 'this process may lock too little memory' 'this host'
+	broke 'this host' 'the locked-memory limit is too low for a queue pair' 'this host'
 	has "$OUT" '^ *next: raise .ulimit -l.'
 	# Enough for a queue pair, but not for the data.
 	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
@@ -63,13 +63,13 @@ load diagnose
 		SERVER=$!
 		wait_until test -s $file
 		[ $kib -ne 4 ] || {
-			says 3 'the server could not get the memory or the queue pair for another client' \
+			says 3 'the server could not allocate memory or a queue pair for another client' \
 				client write "$ADDRESS" "$(cat $file)"
 			has "$ERRORS" 'the locked-memory limit is too low'
 			: >"$ERRORS"
 		}
 		diagnose 3 "$ADDRESS" "$(cat $file)"
-		broke connection 'the server could not get the memory or the queue pair' 'the other host'
+		broke connection 'the server could not allocate memory or a queue pair' 'the other host'
 		wait_line "$ERRORS" 'the locked-memory limit is too low'
 		stop_server
 	done
@@ -91,13 +91,13 @@ load diagnose
 
 @test "too few file descriptors" {
 	# shellcheck disable=SC2016 # for the inner shell
-	says 1 'this process has too many open files' \
+	says 1 'this process has reached its open-file limit' \
 		bash -c 'exec 3>&- 4>&- && ulimit -n 5 && exec "$@"' sh "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 }
 
 @test "a device that does not exist" {
 	diagnose 3 --device nothing0
-	broke 'this host' 'this host has no RDMA device of that name' 'this host'
+	broke 'this host' 'no such RDMA device' 'this host'
 }
 
 # A second device, on an interface that is up and has no address.
@@ -114,11 +114,11 @@ plain_up() {
 @test "the interface of the device has no address, or only a link-local one" {
 	plain_up
 	diagnose 3 --device rxe3
-	broke 'this host' 'interface has no address of the kind needed' 'this host'
+	broke 'this host' 'interface has no suitable address' 'this host'
 	has "$OUT" '^ *seen: port rxe3/1: network interface plain0 has no address$'
 	ip address add fe80::77/64 dev plain0 nodad
 	diagnose 3 --device rxe3
-	broke 'this host' 'interface has link-local IPv6 addresses only' 'this host'
+	broke 'this host' 'interface has only link-local IPv6 addresses' 'this host'
 	has "$OUT" '^ *seen: port rxe3/1 has only link-local address fe80::77%plain0$'
 	ip address add 10.96.0.1/24 dev plain0
 	diagnose 0 --device rxe3
@@ -129,7 +129,7 @@ plain_up() {
 	ip address add 10.96.0.1/24 dev plain0
 	ip link set plain0 down
 	diagnose 3 --device rxe3
-	broke 'this host' 'no RDMA port that may be used is active' 'this host'
+	broke 'this host' 'no usable RDMA port is active' 'this host'
 	diagnose 3 10.96.0.2 7471
 	has "$OUT" '^route       failed  '
 }
@@ -140,7 +140,7 @@ plain_up() {
 	mv "$file" /dev/infiniband/away
 	undo mv /dev/infiniband/away "$file"
 	diagnose 3 "$ADDRESS" 7471
-	broke 'this host' "the RDMA device's file for programs is missing" 'this host'
+	broke 'this host' "the RDMA device's uverbs file is missing" 'this host'
 	has "$OUT" "^ *seen: found $VM_DEVICE, but $file is missing\$"
 	undo_all
 	diagnose 0
@@ -161,7 +161,7 @@ plain_up() {
 }
 
 @test "a host name that does not exist" {
-	says 3 'cannot find the host no.such.host.invalid:7471' \
+	says 3 'cannot resolve no.such.host.invalid:7471' \
 		client --timeout 4 write no.such.host.invalid 7471
 	diagnose 3 no.such.host.invalid 7471
 	has "$OUT" '^name        failed  '
@@ -178,16 +178,16 @@ no_route() {
 
 @test "no network route, and routes that prohibit, discard or are unreachable" {
 	local kind
-	no_route 10.99.0.1 'this host has no network route to that address' 'this host'
+	no_route 10.99.0.1 'this host has no route to this address' 'this host'
 	has "$OUT" '^ *look: ip route get 10.99.0.1$'
 	for kind in 'prohibit 10.98.0.0/24' 'blackhole 10.97.0.0/24' 'unreachable 10.92.0.0/24'; do
 		# shellcheck disable=SC2086 # words
 		ip route add $kind
 		undo ip route delete "$kind"
 	done
-	no_route 10.98.0.1 "this host's routes prohibit that address" 'this host'
-	no_route 10.97.0.1 'the address cannot be used from here' 'this host'
-	no_route 10.92.0.1 'the network says that this address cannot be reached' \
+	no_route 10.98.0.1 "a route on this host prohibits this address" 'this host'
+	no_route 10.97.0.1 'this address cannot be used' 'this host'
+	no_route 10.92.0.1 'the network reports this address as unreachable' \
 		'the other host, or the way to it'
 }
 
@@ -198,10 +198,10 @@ no_route() {
 	ip link set plain0 up
 	says 3 "RDMA device (the route uses plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
 		client write 10.96.0.2 7471
-	says 1 'the network interface of that address has no RDMA device' \
+	says 1 'the network interface of this address has no RDMA device' \
 		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write
 	diagnose 3 10.96.0.2 7471
-	broke route 'through a network interface without an RDMA device' 'this host'
+	broke route 'uses a network interface without an RDMA device' 'this host'
 	has "$OUT" "^ *seen: .*plain0.*$ADDRESS ($VM_DEVICE"
 	undo_all
 	says 3 "this is a loopback address.*RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
@@ -216,37 +216,37 @@ no_route() {
 	ip -n far link set far0 down
 	wait_until grep -q lowerlayerdown /sys/class/net/near0/operstate
 	diagnose 3 10.95.0.2 7471
-	broke route 'the network interface on the way to that address is down' 'this host'
+	broke route 'the network interface to this address is down' 'this host'
 	has "$OUT" '^ *seen: through near0, which has no carrier$'
 }
 
 @test "a host that is absent; one that is there but has no RDMA; one behind a smaller MTU" {
 	ethernet_up
-	says 3 'the host does not answer address resolution' client write 10.95.0.9 7471
-	says 3 '(ARP or neighbour discovery) in time (no answer within 1 s)' \
+	says 3 'the host does not reply to ARP or neighbour discovery' client write 10.95.0.9 7471
+	says 3 'ARP or neighbour discovery in time (no answer within 1 s)' \
 		client --timeout 1 write 10.95.0.8 7471
 	diagnose 3 10.95.0.7 7471
-	broke neighbour 'the host does not answer address resolution' 'the other host, or the way to it'
+	broke neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host, or the way to it'
 	has "$OUT" '^ *look: ip neighbour show to 10.95.0.7$'
-	says 3 'the host is up, but no RDMA answers there.*no answer within 3 s' \
+	says 3 'the host is up but does not respond to RDMA.*no answer within 3 s' \
 		client --timeout 3 write 10.95.0.2 7471
 	diagnose 3 10.95.0.2 7471
-	broke connection 'the host is up, but no RDMA answers there' 'the other host, or the way to it'
+	broke connection 'the host is up but does not respond to RDMA' 'the other host, or the way to it'
 	has "$OUT" '^neighbour   ok '
 	has "$OUT" '^path        ok '
 	diagnose 3 10.95.0.2
-	broke connection 'the host is up, but no RDMA answers there' 'the other host, or the way to it'
+	broke connection 'the host is up but does not respond to RDMA' 'the other host, or the way to it'
 	ip -n far link set far0 mtu 1400
 	diagnose 3 10.95.0.2 7471
-	has "$OUT" '^path        failed  packets as large as this host.s interface allows'
+	has "$OUT" '^path        failed  packets as large as the local MTU'
 	has "$OUT" '^ *seen: datagrams of 1[34][0-9][0-9] bytes arrive, those of 1500 are'
-	has "$OUT" '^verdict: RDMA does not work: probably the host is up, but no RDMA answers'
+	has "$OUT" '^verdict: RDMA does not work: probably the host is up but does not respond to RDMA'
 }
 
 @test "a host without RDMA, until the connection manager gives it up" {
 	ethernet_up
 	# It asks 15 times, which takes longer than a minute.
-	says 3 'the host is up, but no RDMA answers there.*(Connection timed out)' \
+	says 3 'the host is up but does not respond to RDMA.*(Connection timed out)' \
 		timeout 300 "$PAIR_BIN/rdma-client" --timeout 300 write 10.95.0.2 7471
 }
 
@@ -254,9 +254,9 @@ no_route() {
 	ethernet_up
 	ip route add 10.93.0.0/24 via 10.95.0.77
 	diagnose 3 10.95.0.255 7471
-	broke route 'an address of many hosts' 'this host'
+	broke route 'a broadcast or multicast address' 'this host'
 	diagnose 3 fe80::1 7471
-	broke route 'the address cannot be used from here' 'this host'
+	broke route 'this address cannot be used' 'this host'
 	has "$OUT" '^ *seen: a link-local address needs its interface'
 	diagnose 3 10.93.0.1 7471
 	has "$OUT" '^ *seen: the gateway 10.95.0.77 does not answer ARP'
@@ -264,10 +264,10 @@ no_route() {
 }
 
 @test "nothing listens on the port" {
-	says 3 'nothing listens on that port; start rdma-server there' client write "$ADDRESS" 7471
+	says 3 'nothing is listening on this port; start rdma-server on that host' client write "$ADDRESS" 7471
 	diagnose 3 "$ADDRESS" 7471
-	broke connection 'nothing listens on that port' 'the other host'
-	has "$OUT" '^ *next: start rdma-server there'
+	broke connection 'nothing is listening on this port' 'the other host'
+	has "$OUT" '^ *next: start rdma-server on that host'
 	has "$OUT" '^ *after: [0-9]* ms$'
 }
 
@@ -292,25 +292,25 @@ refusing_peer() { # REASON
 			ends_with 0 "$PEER"
 		}
 	done <<-END
-	both 0 its program refused without a reason that we know
+	both 0 refused without a known reason
 	exchange 1 runs in read mode
 	both 2 speaks protocol version 99, this program version 2
 	both 3 does not know this kind of session
-	both 4 could not get the memory or the queue pair
-	both 6 does not serve on the RDMA device behind that address
-	both 7 could not make sense of our introduction
-	both 8 is stopping and takes no more clients
-	exchange 9 this host's RDMA device allows the server no RDMA READ
-	exchange 12 the server cannot read its own input
-	diagnosis 13 the server serves as many diagnoses as it can
+	both 4 could not allocate memory or a queue pair
+	both 6 does not use the RDMA device with this address
+	both 7 could not parse the client's hello
+	both 8 is shutting down
+	exchange 9 this host's RDMA device does not accept RDMA READs
+	exchange 12 the server cannot read its input
+	diagnosis 13 slots for diagnoses and measurements are taken
 	exchange 17 takes at most 0 bytes from a client
-	both 99 for a reason that this version does not know
+	both 99 for a reason unknown to this version
 	END
 }
 
 @test "a peer whose queue pair permits no WRITE, or that receives into invalid memory" {
 	listening_peer -- get deny mr pause
-	says 4 "the peer's device refused the request: no READ depth left" \
+	says 4 "the peer's device rejected the request: not permitted, READ depth exceeded" \
 		client write "$ADDRESS" "$PEER_PORT"
 	kill -KILL "$PEER"
 	wait "$PEER" || true
@@ -321,7 +321,7 @@ refusing_peer() { # REASON
 @test "a server whose process is stopped, and what it reports when it continues" {
 	start_server any
 	kill -STOP "$SERVER"
-	says 3 'no RDMA answers there, or its program is stuck' \
+	says 3 'does not respond to RDMA, or its server is stuck' \
 		client --timeout 2 write "$ADDRESS" "$PORT"
 	kill -CONT "$SERVER"
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -360,14 +360,14 @@ refusing_peer() { # REASON
 
 @test "unavailable ports and addresses" {
 	start_server --port 7471 any
-	says 1 'another program listens on that port' "$PAIR_BIN/rdma-server" --port 7471 any
-	says 1 'another program listens on that port' \
+	says 1 'another program is listening on this port' "$PAIR_BIN/rdma-server" --port 7471 any
+	says 1 'another program is listening on this port' \
 		"$PAIR_BIN/rdma-server" --bind "$ADDRESS" --port 7471 any
 	stop_server
-	says 1 'does not have that address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
-	says 1 'ports below 1024 need more rights' \
+	says 1 'does not have this address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
+	says 1 'ports below 1024 require privileges' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 80 any
-	says 1 'no RDMA device of that name' "$PAIR_BIN/rdma-server" --device nothing0 any
+	says 1 'no such RDMA device' "$PAIR_BIN/rdma-server" --device nothing0 any
 }
 
 @test "--verbose adds library names and error numbers" {

@@ -49,8 +49,8 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 @test "a host that is absent" {
 	# The network of the hosts has many addresses; nobody has the last.
 	diagnose 3 "${HOST1%.*}.250" 7471
-	has "$OUT" '^neighbour   failed  probably: the host does not answer address resolution'
-	has "$OUT" '^verdict: RDMA does not work: probably the host does not answer address resolution'
+	has "$OUT" '^neighbour   failed  probably: the host does not reply to ARP or neighbour discovery'
+	has "$OUT" '^verdict: RDMA does not work: probably the host does not reply to ARP or neighbour discovery'
 }
 
 @test "the other host has no RDMA" {
@@ -58,9 +58,9 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 	local failed=0
 	{
 		diagnose 3 "$HOST1" 7471 && has "$OUT" '^path        ok ' &&
-			has "$OUT" '^connection  failed  probably: the host is up, but no RDMA answers there' &&
+			has "$OUT" '^connection  failed  probably: the host is up but does not respond to RDMA' &&
 			diagnose 3 "$HOST1" &&
-			has "$OUT" '^connection  failed  probably: the host is up, but no RDMA answers there'
+			has "$OUT" '^connection  failed  probably: the host is up but does not respond to RDMA'
 	} || failed=1
 	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
@@ -69,7 +69,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 
 @test "the wrong port and no port" {
 	diagnose 3 "$HOST1" 7471
-	has "$OUT" '^connection  failed  nothing listens on that port'
+	has "$OUT" '^connection  failed  nothing is listening on this port'
 	diagnose 0 "$HOST1"
 	has "$OUT" '^connection  ok      RDMA responds'
 }
@@ -138,8 +138,8 @@ vlans_down() {
 	for i in $(seq "${PAIR_DIAGNOSES:-3}"); do
 		diagnose 4 "$HOST1" "$PORT"
 		# Soft-RoCE may give up a large message of which packets are lost again and again.
-		has "$OUT" '^\(data       \|bandwidth  \|counters   \) failed  probably: packets are lost on the way'
-		has "$OUT" '^verdict: RDMA .*: probably packets are lost on the way'
+		has "$OUT" '^\(data       \|bandwidth  \|counters   \) failed  probably: packets are lost on the path'
+		has "$OUT" '^verdict: RDMA .*: probably packets are lost on the path'
 	done
 	is_well_again
 }
@@ -150,7 +150,7 @@ vlans_down() {
 	# What the kernel has just confirmed, it believes for a while.
 	ip neighbour flush dev "$VM_INTERFACE"
 	diagnose 3 "$HOST1" "$PORT"
-	has "$OUT" '^neighbour   failed  probably: the host does not answer address resolution'
+	has "$OUT" '^neighbour   failed  probably: the host does not reply to ARP or neighbour discovery'
 	is_well_again
 }
 
@@ -182,7 +182,7 @@ finds() {
 	start_far_server --timeout 6 any
 	begins
 	during cut_host1
-	finds '\(stopped acknowledging\|does not answer any more\)'
+	finds '\(stopped acknowledging\|stopped responding\)'
 	wait_line "$FAR/server.out" '^peer disconnected.$'
 	is_well_again
 }
@@ -190,8 +190,8 @@ finds() {
 # ended_by SIGNAL: what a diagnosis says of a server that has got it.
 ended_by() {
 	case $1 in
-	KILL) echo 'the other side ended the connection' ;;
-	STOP) echo 'the peer does not answer any more' ;;
+	KILL) echo 'the peer closed the connection' ;;
+	STOP) echo 'the peer stopped responding' ;;
 	esac
 }
 
@@ -218,7 +218,7 @@ delete_far_device() {
 	start_far_server any
 	begins
 	during delete_far_device
-	finds '\(ended the connection\|stopped acknowledging\|does not answer any more\)'
+	finds '\(closed the connection\|stopped acknowledging\|stopped responding\)'
 	stop_on_host1 server
 	wait_until on_host1 "! rdma link show | grep -q 'link $VM_DEVICE/'"
 	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"

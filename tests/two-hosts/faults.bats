@@ -108,7 +108,7 @@ without_link() {
 both_gave_up() {
 	ends_with 4 "${CLIENTS[0]}"
 	one_line "$ERR"
-	wait_line "$FAR/server.err" "^rdma-server: the exchange failed with $VM_ADDRESS:"
+	wait_line "$FAR/server.err" "^rdma-server: exchange with $VM_ADDRESS:.* failed:"
 	[ ! -e "$DIR/down" ]
 	wait_until nothing_left
 	repair_network

@@ -35,8 +35,8 @@ teardown() {
 	wait_until unreachable
 	ends_with 4 "$mine"
 	one_line "$ERR"
-	has "$ERR" '^rdma-client: the exchange failed with '
-	wait_line "$ERRORS" "^rdma-server: the exchange failed with $HOST1:"
+	has "$ERR" '^rdma-client: exchange with .* failed: '
+	wait_line "$ERRORS" "^rdma-server: exchange with $HOST1:.* failed:"
 	one_line "$ERRORS"
 	wait_until nothing_in "$DIR/in"
 	tc qdisc delete dev "$VM_INTERFACE" root

@@ -69,7 +69,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 	tc filter add dev "$VM_INTERFACE" parent 1: protocol ip u32 match ip protocol 17 0xff \
 		match u8 0x11 0xff at 28 action drop
 	misbehaving_peer "$HOST1" "$PORT" mr say:here pause >"$OUT" 2>&1 &
-	wait_line "$FAR/server.err" 'the peer stopped acknowledging: it is gone or the path is broken'
+	wait_line "$FAR/server.err" 'the peer stopped acknowledging: it is down or the path is broken'
 	has "$FAR/server.err" "GID ::ffff:$HOST1 to ::ffff:$VM_ADDRESS"
 	repair_network
 	kill_peers
@@ -81,7 +81,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 	on_host1 "rdma link delete $VM_DEVICE"
 	local failed=0
 	expect 3 client --timeout 4 write "$HOST1" 7471 || failed=1
-	has "$ERR" 'no RDMA answers there' || failed=1
+	has "$ERR" 'does not respond to RDMA' || failed=1
 	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
 	[ $failed -eq 0 ]

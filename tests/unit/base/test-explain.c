@@ -81,7 +81,7 @@ static void every_code_of_ours_has_its_own_row(void **state)
 	}
 }
 
-/* It becomes part of "WHAT with WHOM: CAUSE (EVIDENCE); CURE." */
+/* It becomes part of "WHAT with WHOM: CAUSE (EVIDENCE); REMEDY." */
 static void assert_is_part_of_a_sentence(const char *text)
 {
 	size_t length;
@@ -102,7 +102,7 @@ static void every_row_is_part_of_a_sentence(void **state)
 	(void)state;
 	for (unsigned int i = 0; (row = explain_row(i)); i++) {
 		assert_is_part_of_a_sentence(row->cause);
-		assert_is_part_of_a_sentence(row->cure);
+		assert_is_part_of_a_sentence(row->remedy);
 		assert_in_range(row->status, STATUS_FAILED, STATUS_DAMAGED);
 		assert_int_not_equal(row->status, STATUS_USAGE);
 	}
@@ -167,7 +167,7 @@ static void guesses_are_marked_as_guesses(void **state)
 		 * was seen.
 		 */
 		if (row->kind == FAILURE_DEADLINE) {
-			assert_true(row->guess || strstr(row->cause, "does not answer any more"));
+			assert_true(row->guess || strstr(row->cause, "stopped responding"));
 			assert_int_equal(row->side, SIDE_BEYOND);
 		}
 	}
@@ -181,7 +181,7 @@ static void no_advice_names_timeout_in_a_diagnosis(void **state)
 		const struct explanation *row = explain(FAILURE_DEADLINE, phase, CODE_DIAGNOSIS);
 
 		assert_non_null(row->cause);
-		assert_true(!row->cure || !strstr(row->cure, "timeout"));
+		assert_true(!row->remedy || !strstr(row->remedy, "timeout"));
 		assert_non_null(explain(FAILURE_GONE, phase, CODE_DIAGNOSIS)->cause);
 	}
 }
@@ -216,7 +216,7 @@ static void every_side_is_named(void **state)
 		check_case(text, strstr(text, words[row->side]) != NULL);
 		check_case(text, !strstr(text, "probably: ") == !row->guess);
 		check_case(text, !strstr(text, "look: ") == !row->command);
-		check_case(text, !strstr(text, "next: ") == !row->cure);
+		check_case(text, !strstr(text, "next: ") == !row->remedy);
 		check_case(text, !strstr(text, "HOST"));
 		seen[row->side] = true;
 	}
@@ -305,7 +305,7 @@ static const struct symptom {
 	{"1 no device", FAILURE_HOST, PHASE_OPEN, HOST_NO_DEVICE, STATUS_CONNECT, "no RDMA device"},
 	{"1 no rdma_ucm", FAILURE_HOST, PHASE_OPEN, HOST_NO_RDMA_CM, STATUS_CONNECT,
 		"connection manager"},
-	{"1 no access", FAILURE_HOST, PHASE_OPEN, HOST_NO_ACCESS, STATUS_CONNECT, "may not open"},
+	{"1 no access", FAILURE_HOST, PHASE_OPEN, HOST_NO_ACCESS, STATUS_CONNECT, "cannot open"},
 	{"2 no route", FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH, STATUS_CONNECT, "route"},
 	{"3 netdev without RDMA", FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, STATUS_CONNECT,
 		"without an RDMA device"},
@@ -316,29 +316,31 @@ static const struct symptom {
 	{"6 path query, deadline", FAILURE_DEADLINE, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT,
 		"path query"},
 	{"7 silence", FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
-		"no RDMA answers"},
+		"does not respond to RDMA"},
 	{"7 unreachable", FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
-		"no RDMA answers"},
-	{"8 no listener", FAILURE_REJECTED, PHASE_CONNECT, 8, STATUS_CONNECT, "nothing listens"},
+		"does not respond to RDMA"},
+	{"8 no listener", FAILURE_REJECTED, PHASE_CONNECT, 8, STATUS_CONNECT,
+		"nothing is listening"},
 	{"8 no listener, iWARP", FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT,
-		"nothing listens"},
+		"nothing is listening"},
 	{"8 reset, iWARP", FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT, "reset"},
 	{"9 another program", FAILURE_REJECTED, PHASE_CONNECT, 28, STATUS_CONNECT, "refused"},
 	{"9 mode", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_MODE, STATUS_CONNECT, NULL},
 	{"9 version", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_VERSION, STATUS_CONNECT, NULL},
 	{"9 busy", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_BUSY, STATUS_CONNECT,
-		"only one client can have"},
+		"one client at a time"},
 	{"9 full", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_FULL, STATUS_CONNECT,
-		"as many diagnoses"},
+		"slots for diagnoses"},
 	{"9 no place", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS, STATUS_CONNECT,
 		"the server is full"},
 	{"9 no place for the address", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_ADDRESS,
 		STATUS_CONNECT, "from this address"},
 	{"9 too large", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SIZE, STATUS_CONNECT, NULL},
-	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT, "does not know"},
+	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT,
+		"unknown to this version"},
 	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},
 	{"10 resources", FAILURE_REJECTED, PHASE_CONNECT, 3, STATUS_CONNECT, "resources"},
-	{"10 timeout", FAILURE_REJECTED, PHASE_CONNECT, 4, STATUS_CONNECT, "gave up waiting"},
+	{"10 timeout", FAILURE_REJECTED, PHASE_CONNECT, 4, STATUS_CONNECT, "timed out"},
 	{"10 MTU", FAILURE_REJECTED, PHASE_CONNECT, 26, STATUS_CONNECT, "MTU"},
 	{"10 READs", FAILURE_REJECTED, PHASE_CONNECT, 27, STATUS_CONNECT, "READ"},
 	{"10 other", FAILURE_REJECTED, PHASE_CONNECT, 5, STATUS_CONNECT, "rejected"},
@@ -349,11 +351,11 @@ static const struct symptom {
 	{"14 not ready", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RNR_RETRY_EXC_ERR, STATUS_PEER,
 		"no receive"},
 	{"15 access", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_REM_ACCESS_ERR, STATUS_PEER,
-		"wrong key"},
+		"wrong rkey"},
 	{"16 request", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_REM_INV_REQ_ERR, STATUS_PEER,
 		"READ depth"},
 	{"17 own memory", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_LOC_PROT_ERR, STATUS_FAILED,
-		"our own memory"},
+		"local memory"},
 	{"17 too long", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_LOC_LEN_ERR, STATUS_PEER,
 		"longer"},
 	{"18 flush", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_WR_FLUSH_ERR, STATUS_PEER, "broke"},
@@ -366,23 +368,23 @@ static const struct symptom {
 	{"evicted", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, STATUS_PEER, "no data moved"},
 	{"more than allowed", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, STATUS_PEER, NULL},
 	{"peer silent in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
-		STATUS_PEER, "does not answer any more"},
+		STATUS_PEER, "stopped responding"},
 	{"no ARP in a diagnosis", FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, STATUS_CONNECT,
 		"ARP"},
 	{"no path in a diagnosis", FAILURE_DEADLINE, PHASE_ROUTE, CODE_DIAGNOSIS, STATUS_CONNECT,
 		"path query"},
 	{"silence in a diagnosis", FAILURE_DEADLINE, PHASE_CONNECT, CODE_DIAGNOSIS, STATUS_CONNECT,
-		"no RDMA answers"},
+		"does not respond to RDMA"},
 	{"peer gone in a diagnosis", FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, STATUS_PEER,
-		"ended the connection"},
+		"closed the connection"},
 	{"peer gone early in a diagnosis", FAILURE_GONE, PHASE_CONNECT, CODE_DIAGNOSIS,
 		STATUS_CONNECT, "went away"},
 	{"peer gone", FAILURE_GONE, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
 	{"gone early", FAILURE_GONE, PHASE_CONNECT, 0, STATUS_CONNECT, "went away"},
 	{"protocol", FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, STATUS_PEER, NULL},
-	{"damaged here", FAILURE_DAMAGED, PHASE_EXCHANGE, 0, STATUS_DAMAGED, "damaged here"},
+	{"damaged here", FAILURE_DAMAGED, PHASE_EXCHANGE, 0, STATUS_DAMAGED, "from the peer"},
 	{"damaged there", FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0, STATUS_DAMAGED,
-		"damaged at the peer"},
+		"sent to the peer"},
 	{"address, any errno", FAILURE_ERRNO, PHASE_ADDRESS, EPERM, STATUS_CONNECT, NULL},
 	{"route, any errno", FAILURE_ERRNO, PHASE_ROUTE, EPERM, STATUS_CONNECT, NULL},
 	{"connect, any errno", FAILURE_ERRNO, PHASE_CONNECT, EPERM, STATUS_CONNECT, NULL},
@@ -397,7 +399,7 @@ static const struct symptom {
 	{"MTU of the interfaces", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, STATUS_PEER,
 		"different MTUs"},
 	{"MTU of the path", FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH, STATUS_PEER,
-		"do not get there"},
+		"do not reach"},
 	{"MTU of the devices", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_RDMA_MTU, STATUS_PEER,
 		"active MTUs"},
 	{"loss", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, STATUS_PEER, "lost"},
@@ -405,7 +407,7 @@ static const struct symptom {
 	{"slow", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SPEED, STATUS_PEER, "slows"},
 	{"slow bus", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_BUS, STATUS_PEER, "slot"},
 	{"full of clients", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, STATUS_PEER,
-		"as many clients as it may"},
+		"no slot for another client"},
 	{"signal", FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, STATUS_FAILED, "signal"},
 };
 

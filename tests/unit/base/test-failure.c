@@ -72,42 +72,37 @@ static void writes_whole_sentences(void **state)
 	} cases[] = {
 		{FAILURE_REJECTED, PHASE_CONNECT, 8, "RDMA_CM_EVENT_REJECTED", "", "10.0.0.1:7",
 			false,
-			"cannot connect to 10.0.0.1:7: nothing listens on that port; start "
-			"rdma-server "
-			"there, or check the port number."},
+			"cannot connect to 10.0.0.1:7: nothing is listening on this port; start "
+			"rdma-server on that host, or check the port number."},
 		{FAILURE_REJECTED, PHASE_CONNECT, 8, "RDMA_CM_EVENT_REJECTED", "", "10.0.0.1:7",
 			true,
-			"cannot connect to 10.0.0.1:7: nothing listens on that port; start "
-			"rdma-server "
-			"there, or check the port number. [RDMA_CM_EVENT_REJECTED: invalid service "
-			"ID "
-			"8]"},
+			"cannot connect to 10.0.0.1:7: nothing is listening on this port; start "
+			"rdma-server on that host, or check the port number. "
+			"[RDMA_CM_EVENT_REJECTED: invalid service ID 8]"},
 		{FAILURE_HOST, PHASE_OPEN, 1, "rdma_create_event_channel", "seen", "10.0.0.1:7",
 			false,
-			"cannot use RDMA on this host: this host has no RDMA device (seen); load "
-			"the "
-			"driver of the adapter, or make a soft-RoCE device: scripts/softroce up."},
+			"cannot use RDMA: this host has no RDMA device (seen); load the driver of "
+			"the adapter, or create a soft-RoCE device: scripts/softroce up."},
 		{FAILURE_GONE, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DISCONNECTED", "it left", "h:7",
 			false,
-			"the exchange failed with h:7: it left; see what the other side reports, "
-			"and "
-			"whether it still runs."},
+			"exchange with h:7 failed: it left; check whether the peer is still "
+			"running and what it reports."},
 		{FAILURE_ERRNO, PHASE_EXCHANGE, EPERM, "call", "Operation not permitted", NULL,
-			true, "the exchange failed with: Operation not permitted. [call: EPERM 1]"},
+			true, "exchange failed: Operation not permitted. [call: EPERM 1]"},
 		{FAILURE_FILE, PHASE_EXCHANGE, ENOSPC, "output_file_write",
 			"cannot write data.bin: No space left on device", "h:7", true,
-			"the exchange failed with h:7: cannot write data.bin: No space left on "
+			"exchange with h:7 failed: cannot write data.bin: No space left on "
 			"device. [output_file_write: ENOSPC 28]"},
 		{FAILURE_GONE, PHASE_DIAGNOSIS, 0, "RDMA_CM_EVENT_DISCONNECTED", "it left", "h:7",
 			false,
-			"the diagnosis failed with h:7: it left; see what the other side reports, "
-			"and whether it still runs."},
+			"diagnosis with h:7 failed: it left; check whether the peer is still "
+			"running and what it reports."},
 		{FAILURE_ERRNO, PHASE_MEASUREMENT, ETIMEDOUT, "call", "", "h:7", false,
-			"the measurement failed with h:7: the connection manager reports the peer "
-			"as unreachable; see what the other side reports, and whether it still "
-			"runs."},
+			"measurement with h:7 failed: the connection manager reports the peer as "
+			"unreachable; check whether the peer is still running and what it "
+			"reports."},
 		{FAILURE_ABORTED, PHASE_EXCHANGE, 0, "MSG_ABORT", "it gave up: why", "h:7", false,
-			"the exchange failed with h:7: it gave up: why."},
+			"exchange with h:7 failed: it gave up: why."},
 	};
 
 	(void)state;
@@ -173,7 +168,7 @@ static void sends_the_peer_the_cause(void **state)
 			"cannot write data.bin: No space left on device"},
 		{FAILURE_PROTOCOL, 0, "it sent a second MSG_MR", "it sent a second MSG_MR"},
 		{FAILURE_INTERRUPTED, EINTR, "seen", "interrupted by a signal"},
-		{FAILURE_ERRNO, ENOMEM, "seen", "there is not enough memory"},
+		{FAILURE_ERRNO, ENOMEM, "seen", "out of memory"},
 	};
 
 	(void)state;
@@ -203,8 +198,8 @@ static void sends_the_peer_a_text_for_every_failure(void **state)
 		failure_set(&failure, row->kind, PHASE_EXCHANGE, row->code, "call", "evidence");
 		explain_cause(&failure, text, sizeof(text));
 		check_case(text, *text && !strchr(text, '\n') && !strstr(text, "(null)"));
-		if (row->cure)
-			check_case(text, !strstr(text, row->cure));
+		if (row->remedy)
+			check_case(text, !strstr(text, row->remedy));
 	}
 }
 

@@ -147,7 +147,7 @@ static void reports_lost_output(void **state)
 	(void)state;
 	run(lose_after_success, "/dev/full");
 	assert_int_equal(printed.status, STATUS_FAILED);
-	assert_non_null(strstr(printed.error, "prog: standard output was lost"));
+	assert_non_null(strstr(printed.error, "prog: cannot write to standard output"));
 	/* What failed before is worth more. */
 	run(lose_after_failure, "/dev/full");
 	assert_int_equal(printed.status, STATUS_PEER);
@@ -245,8 +245,8 @@ static void gives_up_on_a_stopped_reader(void **state)
 	(void)state;
 	run(print_without_a_reader, NULL);
 	assert_int_equal(printed.status, STATUS_FAILED);
-	assert_string_equal(
-		printed.error, "prog: standard output was lost: it is closed or full\n");
+	assert_string_equal(printed.error,
+		"prog: cannot write to standard output: it is closed, full or blocked\n");
 }
 
 int main(void)

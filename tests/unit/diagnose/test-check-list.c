@@ -94,8 +94,7 @@ static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 	list.checks[CHECK_NEIGHBOUR].milliseconds = 3021;
 	assert_int_equal(check_list_broken(&list), CHECK_NEIGHBOUR);
 	assert_string_equal(lines(&list, CHECK_NEIGHBOUR),
-		"neighbour   failed  probably: the host does not answer address resolution (ARP or "
-		"neighbour discovery)\n"
+		"neighbour   failed  probably: the host does not reply to ARP or neighbour discovery\n"
 		"                    seen: 10.9.0.2 on eth0: FAILED\n"
 		"                    after: 3021 ms\n"
 		"                    where: the other host, or the way to it\n"
@@ -115,8 +114,7 @@ static void evidence_equal_to_the_cause_is_printed_once(void **state)
 		"name        failed  Name or service not known\n"
 		"                    after: 0 ms\n"
 		"                    where: this host\n"
-		"                    next: check the spelling and the name service, or give the "
-		"address itself\n"
+		"                    next: check the name and the name service, or use an IP address\n"
 		"                    look: getent ahosts 10.9.0.2");
 	assert_string_equal(verdict(&list),
 		"RDMA does not work: Name or service not known; look at this host.");
@@ -138,7 +136,7 @@ static void every_explanation_is_shown(void **state)
 
 		check_case(cause, strstr(text, cause));
 		check_case(cause, strstr(text, "seen by the test"));
-		check_case(cause, !taken->cure || strstr(text, taken->cure));
+		check_case(cause, !taken->remedy || strstr(text, taken->remedy));
 		check_case(cause, !strstr(text, "probably: ") == !taken->guess);
 		check_case(cause, !strstr(text, "look: ") == !taken->command);
 		check_case(cause, !strstr(text, "HOST"));
@@ -276,8 +274,8 @@ static void a_full_server_is_the_only_cause(void **state)
 	check_list_fail(&list, CHECK_ENDS, &full);
 	assert_int_equal(check_list_broken(&list), CHECK_ENDS);
 	assert_int_equal(check_list_status(&list), STATUS_PEER);
-	assert_string_equal(verdict(&list), "RDMA works, but not well: the server serves as many "
-					    "clients as it may; look at the other host.");
+	assert_string_equal(verdict(&list), "RDMA works, but not well: the server has no slot for "
+					    "another client; look at the other host.");
 	for (enum check check = CHECK_DATA; check < CHECKS; check++) {
 		list = checked_up_to(CHECKS);
 		check_list_fail(&list, CHECK_ENDS, &full);
@@ -294,7 +292,7 @@ static void total_loss_is_a_failure(void **state)
 
 	(void)state;
 	assert_string_equal(verdict(&list),
-		"RDMA does not work: probably packets are lost on the way; look at the other host, "
+		"RDMA does not work: probably packets are lost on the path; look at the other host, "
 		"or the way to it.");
 	assert_int_equal(check_list_status(&list), STATUS_PEER);
 }

@@ -62,14 +62,15 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* The sentence of a failure, cause and cure together; between the two stands what was seen. */
+/* The sentence of a failure, cause and remedy together; between the two stands what was seen. */
 static bool shows_sentence(const char *section, const struct explanation *row)
 {
 	char start[512], end[512];
 	const char *cause;
 
 	snprintf(start, sizeof(start), ": %s", row->cause ? row->cause : "");
-	snprintf(end, sizeof(end), "%s%s.", row->cure ? "; " : "", row->cure ? row->cure : "");
+	snprintf(
+		end, sizeof(end), "%s%s.", row->remedy ? "; " : "", row->remedy ? row->remedy : "");
 	cause = strstr(section, start);
 	return cause && strstr(cause + strlen(start), end);
 }
@@ -122,7 +123,7 @@ static bool shows_side(const char *section, const struct explanation *row)
 
 	diagnose_row(row, start, end);
 	memmove(end, end + strlen(" where: "), strlen(end + strlen(" where: ")) + 1);
-	if (row->cure)
+	if (row->remedy)
 		stop = strstr(end, " next: ");
 	else if (row->command)
 		stop = strstr(end, " look: ");
@@ -172,7 +173,7 @@ static void every_explanation_has_a_section(void **state)
 			fail_msg("docs/troubleshooting.md has no section with: '%s' ... '%s', exit "
 				 "status %d, %s, side %d, command '%s'",
 				row->cause ? row->cause : "(what was seen)",
-				row->cure ? row->cure : "(nothing)", row->status,
+				row->remedy ? row->remedy : "(nothing)", row->status,
 				row->guess ? "guess" : "fact", row->side,
 				row->command ? row->command : "(none)");
 	free(text);

@@ -96,7 +96,7 @@ static void unauthenticated_peers_are_refused(void **state)
 		assert_int_equal(pair.passive.outcome.kind, FAILURE_PROTOCOL);
 		assert_int_equal(explain_status(&pair.passive.outcome), STATUS_PEER);
 		explain_failure(&pair.passive.outcome, "host", false, text, sizeof(text));
-		assert_non_null(strstr(text, "it does not hold our secret"));
+		assert_non_null(strstr(text, "the peer does not have the same secret"));
 		secret_refused(&refused);
 		explain_failure(&refused, "host", true, expected, sizeof(expected));
 		explain_failure(&pair.active.outcome, "host", true, text, sizeof(text));
