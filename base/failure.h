@@ -86,7 +86,7 @@ enum refusal {
  */
 enum limit {
 	LIMIT_HANDSHAKE = 1001, /* time from the connection request to the client's MSG_MR */
-	LIMIT_IDLE,             /* idle time while another client waits for the slot */
+	LIMIT_IDLE,             /* time without data while another client needs the slot */
 	LIMIT_SIZE,             /* bytes of the client's stream */
 };
 
@@ -142,7 +142,7 @@ struct failure {
 /*
  * Records a failure unless one is already recorded. The format, which may be "", produces the
  * evidence. Always returns -1, so that a caller can return it. Any thread; the owner of the struct
- * serializes the calls.
+ * serialises the calls.
  */
 int failure_set(struct failure *failure, enum failure_kind kind, enum phase phase, int code,
 	const char *call, const char *format, ...) __attribute__((format(printf, 6, 7)));

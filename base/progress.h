@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The total of a transfer of unknown size, such as a pipe. */
+/* The total of a transfer of unknown size: a pipe. */
 #define PROGRESS_UNKNOWN UINT64_MAX
 
 /*
