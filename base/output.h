@@ -23,8 +23,8 @@ struct output {
 };
 
 /*
- * Opens /dev/null on any of the descriptors 0 to 2 that is closed, so that no file opened later gets
- * it. main() calls it first.
+ * Opens /dev/null on any of the descriptors 0 to 2 that is closed, so that no file opened later
+ * gets it. main() calls it first.
  */
 void output_start(void);
 
