@@ -1,17 +1,17 @@
 /*
- * A bandwidth test: each queue pair has as many operations under way as the parameters allow. The
- * end that does not initiate operations has something to do only if data is verified: it makes what
- * the other one READs, or compares what it has WRITTEN.
+ * Bandwidth test: each queue pair keeps up to `depth` operations in flight. An end that does not
+ * initiate operations has work only if data is verified: it fills the memory that the peer READs,
+ * or checks the data that the peer WRITEs.
  */
 #include <errno.h>
 
 #include "measure/perf-test.h"
 #include "protocol/test-pattern.h"
 
-/* A spinning thread checks whether to stop once in this number of fruitless turns. */
+/* A spinning thread checks whether to stop once per this many empty polls. */
 #define SPINS 4096
 
-/* The most bytes that are posted together, unless one operation is larger. */
+/* Maximum bytes posted as one list, unless a single operation is larger. */
 #define LIST_BYTES (256U << 10)
 
 /* True if no more operations of this queue pair will be posted. */
@@ -21,7 +21,7 @@ static bool is_posted(const struct perf_test *test, const struct test_queue_pair
 	       (test->parameters.operations && queue_pair->posted == test->parameters.operations);
 }
 
-/* How many operations of this queue pair may be posted now. */
+/* The number of operations that may be posted on this queue pair now. */
 static uint64_t capacity(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
 	const struct test_parameters *parameters = &test->parameters;
@@ -36,7 +36,7 @@ static uint64_t capacity(const struct perf_test *test, const struct test_queue_p
 	return count;
 }
 
-/* Makes what an operation WRITEs, if the peer compares it. */
+/* Fills the source buffer of a WRITE if the peer verifies it. */
 static void make_data(struct perf_test *test, struct test_queue_pair *queue_pair, uint64_t number)
 {
 	const struct test_parameters *parameters = &test->parameters;
@@ -47,7 +47,7 @@ static void make_data(struct perf_test *test, struct test_queue_pair *queue_pair
 			parameters->size, perf_test_seed(test, queue_pair, number, test->server));
 }
 
-/* Posts what may be posted, as one list of which the last is signaled. Returns how many, or -1. */
+/* Posts as many operations as allowed; the last is signaled. Returns their number, or -1. */
 static int post_operations(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
 	struct ibv_send_wr requests[PERF_TEST_LIST];
@@ -55,7 +55,7 @@ static int post_operations(struct perf_test *test, struct test_queue_pair *queue
 	uint64_t possible = capacity(test, queue_pair);
 	unsigned int count = possible < test->batch ? (unsigned int)possible : test->batch;
 
-	/* A few are not worth a call while others are under way. */
+	/* A partial batch is not worth a call while other operations are in flight. */
 	if (count == 0 || (count < test->batch && queue_pair->posted > queue_pair->completed &&
 				  queue_pair->posted + possible != test->parameters.operations))
 		return 0;
@@ -73,15 +73,15 @@ static int post_operations(struct perf_test *test, struct test_queue_pair *queue
 	return (int)count;
 }
 
-/* Verified operations that one notice announces. */
+/* Operations per notice while verifying. */
 static uint64_t half(const struct perf_test *test)
 {
 	return test->parameters.slots > 1 ? test->parameters.slots / 2 : 1;
 }
 
 /*
- * To verify: announces how far we have WRITTEN, or have READ and compared, and at last the end.
- * Returns 1 if it did, 0, or -1.
+ * While verifying: announces the operations WRITTEN, or READ and checked, and finally the end.
+ * Returns 1 if it sent a notice, 0, or -1.
  */
 static int announce(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
@@ -95,7 +95,7 @@ static int announce(struct perf_test *test, struct test_queue_pair *queue_pair)
 	return perf_test_notify(test, queue_pair, &(struct notice){done, true, last}) ? -1 : 1;
 }
 
-/* Compares one piece of data that the server, or the client, has made. */
+/* Checks the data of one operation, which the server or the client has generated. */
 static void check_data(struct perf_test *test, struct test_queue_pair *queue_pair,
 	const uint8_t *memory, uint64_t number, bool server)
 {
@@ -108,8 +108,8 @@ static void check_data(struct perf_test *test, struct test_queue_pair *queue_pai
 }
 
 /*
- * To verify: compares what the peer has WRITTEN, or makes what it is to READ, and says so. Returns
- * 1 if there was something to do, 0, or -1.
+ * While verifying: checks the data that the peer has WRITTEN, or fills memory for it to READ, and
+ * sends a notice. Returns 1 if there was work, 0, or -1.
  */
 static int serve(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
@@ -149,7 +149,7 @@ static void take_operations(
 				!test->server);
 }
 
-/* True if the peer can be that far: not behind its last notice, nor ahead of what there is. */
+/* True if the notice neither goes back nor exceeds the operations allowed. */
 static bool is_possible(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	const struct notice *notice)
 {
@@ -161,7 +161,7 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 	if (!(notice->of_initiator ? test->serves && !queue_pair->peer_ended
 				   : test->initiates && !queue_pair->over))
 		return false;
-	/* The end is confirmed after it was announced, and after all before it was compared. */
+	/* The end is confirmed after it was announced and, for WRITEs, all data was checked. */
 	if (notice->last && !notice->of_initiator &&
 		(!queue_pair->ended || (!parameters->reads && notice->number < queue_pair->posted)))
 		return false;
@@ -186,8 +186,8 @@ static int take_receive(struct perf_test *test, const struct completion *complet
 	if (received <= 0)
 		return received;
 	if (!is_possible(test, queue_pair, &notice))
-		return failure_protocol(
-			&test->control->failure, "notice", "it says that it is where it cannot be");
+		return failure_protocol(&test->control->failure, "notice",
+			"the peer reported an impossible position");
 	if (notice.of_initiator) {
 		queue_pair->received = notice.number;
 		queue_pair->peer_ended |= notice.last;
@@ -211,7 +211,7 @@ static int take(struct perf_test *test, const struct completion *completion)
 	return 0;
 }
 
-/* Takes what has completed. Returns how many completions there were, or -1. */
+/* Processes completions. Returns their number, or -1. */
 static int take_completed(struct perf_test *test)
 {
 	struct completion completion;
@@ -223,7 +223,7 @@ static int take_completed(struct perf_test *test)
 	return status ? -1 : count;
 }
 
-/* True if this queue pair has nothing more to do. */
+/* True if this queue pair has finished. */
 static bool is_done(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
 	bool initiator =
@@ -235,8 +235,8 @@ static bool is_done(const struct perf_test *test, const struct test_queue_pair *
 }
 
 /*
- * True if there is nothing more to do. The client's COMMAND_END stops a server that initiates
- * beside it; alone, the server first does all that the parameters ask for.
+ * True if the test has finished. COMMAND_END stops a server that initiates operations alongside the
+ * client; a server that initiates alone first completes all operations of the parameters.
  */
 static bool is_over(struct perf_test *test)
 {
@@ -247,7 +247,7 @@ static bool is_over(struct perf_test *test)
 	return true;
 }
 
-/* Does for each queue pair what can be done now. Returns how much that was, or -1. */
+/* Does the work that is possible now on each queue pair. Returns the amount, or -1. */
 static int do_work(struct perf_test *test)
 {
 	int done = 0;
@@ -266,7 +266,7 @@ static int do_work(struct perf_test *test)
 	return done;
 }
 
-/* Takes what has completed. Returns how much that was, or -1. */
+/* Processes completions and updates the shared state. Returns their number, or -1. */
 static int take_completions(struct perf_test *test)
 {
 	struct test_shared *shared = test->shared;
@@ -283,11 +283,11 @@ static int take_completions(struct perf_test *test)
 	test->stopped |= now >= test->end;
 	if (atomic_load(&shared->broken))
 		return failure_set(&test->control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
-			ECANCELED, "thread", "another thread has failed");
+			ECANCELED, "thread", "another thread failed");
 	return perf_test_check_due(test, now) < 0 ? -1 : taken;
 }
 
-/* A quarter of the depth; but large operations are posted by themselves, and announced soon. */
+/* A quarter of the depth. Large operations are posted singly, so that they are announced early. */
 static uint32_t batch_of(const struct test_parameters *parameters)
 {
 	uint32_t batch = parameters->depth / 4, fitting = LIST_BYTES / parameters->size;
@@ -301,7 +301,7 @@ static uint32_t batch_of(const struct test_parameters *parameters)
 
 int bandwidth_run(struct perf_test *test)
 {
-	deadline_t deadline = 0; /* 0: something has just happened */
+	deadline_t deadline = 0; /* 0: the last turn made progress */
 	unsigned int spins = 0;
 
 	if (!test->server && perf_test_keepalive(test))
@@ -316,8 +316,8 @@ int bandwidth_run(struct perf_test *test)
 		if (done < 0)
 			return -1;
 		/*
-		 * Not before: where the client's start and end come together, we begin all the
-		 * same.
+		 * After do_work(): if the client's start and end arrive together, the test still
+		 * begins.
 		 */
 		if (is_over(test))
 			return 0;

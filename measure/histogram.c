@@ -1,19 +1,19 @@
 /*
- * The histogram of a latency test: the class of each time, percentiles, and bars. A histogram
- * belongs to the caller, has a fixed size and points to nothing; one thread at a time uses it.
+ * Histogram of a latency test: classes, percentiles and bars. A histogram has a fixed size,
+ * contains no pointers and belongs to the caller. One thread at a time uses it.
  */
 #include <string.h>
 
 #include "measure/histogram.h"
 
-/* Classes below which each nanosecond is one of its own, and for each power of two above. */
+/* Classes are 1 ns wide below EXACT; above, each power of two has PARTS classes. */
 #define EXACT 512
 #define PARTS 256
 
-/* Classes that a bar of the histogram has, where these are parts of a power of two. */
+/* Classes per bar: a power of two above EXACT has eight bars. */
 #define BAR (PARTS / 8)
 
-/* How often a number is halved until it is below EXACT. */
+/* The number of halvings that bring the time below EXACT. */
 static unsigned int halvings(uint64_t nanoseconds)
 {
 	return nanoseconds < EXACT ? 0 : 55 - (unsigned int)__builtin_clzll(nanoseconds);
@@ -26,7 +26,7 @@ static size_t class_of(uint64_t nanoseconds)
 	return (size_t)halved * PARTS + (size_t)(nanoseconds >> halved);
 }
 
-/* The least number of nanoseconds of a class. */
+/* The lower bound of a class in nanoseconds. */
 static uint64_t class_from(size_t class)
 {
 	size_t halved = class < EXACT ? 0 : class / PARTS - 1;
@@ -50,7 +50,7 @@ void histogram_add(struct histogram *latency, uint64_t nanoseconds)
 	latency->count++;
 }
 
-/* The middle of a class, but nothing that was not there at all. */
+/* The middle of a class, clamped to the minimum and the maximum. */
 static uint64_t typical(const struct histogram *latency, size_t class)
 {
 	uint64_t from = class_from(class);

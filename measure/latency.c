@@ -1,30 +1,29 @@
 /*
- * A latency test: one operation at a time. A READ is over when it completes. A WRITE is over when
- * the peer has seen its data and its answer, a WRITE of its own, has come: half of that is the time
- * of one way.
+ * Latency test: one operation at a time. A READ ends with its completion. A WRITE ends when the
+ * peer's reply, also a WRITE, arrives; half of that time is the one-way latency.
  *
- * An end that spins sees data by its last byte, as adapters write in ascending order: the number of
- * the operation stands there. An end that sleeps is woken by immediate data.
+ * A spinning end polls the last byte of the data, which holds the operation's number: adapters
+ * write in ascending address order. A sleeping end is woken by immediate data.
  */
 #include <string.h>
 
 #include "measure/perf-test.h"
 #include "protocol/test-pattern.h"
 
-/* One WRITE in this number is signaled: at least one in PERF_TEST_OUTSTANDING_MAX. */
+/* One of this many WRITEs is signaled: at least one per PERF_TEST_OUTSTANDING_MAX. */
 #define SIGNALED UINT64_C(16)
 
-/* A spinning thread polls for commands once in this number of turns, and checks whether to stop. */
+/* Turns after which a spinning thread polls for commands, and checks whether to stop. */
 #define TURNS_COMMAND 256
 #define TURNS_CHECK   8192
 
-/* The server looks at the clock once in this number of answers. */
+/* The server reads the clock once per this many replies. */
 #define ANSWERS_CHECK 64
 
-/* When its last byte is here, the rest of a WRITE follows within this time. */
+/* The rest of a WRITE must arrive within this time after its last byte. */
 #define SETTLED_NS UINT64_C(1000000000)
 
-/* The byte at the end of an operation's data, which differs from that of the one before. */
+/* The last byte of an operation's data; it differs from that of the previous operation. */
 static uint8_t mark_of(uint64_t number)
 {
 	return (uint8_t)(number + 1);
@@ -34,7 +33,7 @@ void latency_prepare(struct perf_test *test)
 {
 	uint8_t *offered = test->control->offered.start;
 
-	/* What is READ has its pattern from the start. */
+	/* Memory that the peer READs is filled once, before the test. */
 	if (test->parameters.reads)
 		pattern_fill(offered, test->parameters.size,
 			perf_test_seed(test, test->queue_pairs, 0, test->server));
@@ -66,7 +65,7 @@ static int take(struct perf_test *test, const struct completion *completion)
 	return 0;
 }
 
-/* Takes what has completed. Returns how many completions there were, or -1. */
+/* Processes completions. Returns their number, or -1. */
 static int take_completed(struct perf_test *test)
 {
 	struct completion completion;
@@ -78,7 +77,7 @@ static int take_completed(struct perf_test *test)
 	return status ? -1 : count;
 }
 
-/* True if the last byte is that of the peer's WRITE of that number. */
+/* True if the last byte is that of the peer's WRITE with this number. */
 static bool is_marked(const struct perf_test *test, uint64_t number)
 {
 	const uint8_t *last = test->control->offered.start + test->parameters.size - 1;
@@ -86,7 +85,7 @@ static bool is_marked(const struct perf_test *test, uint64_t number)
 	return __atomic_load_n(last, __ATOMIC_ACQUIRE) == mark_of(number);
 }
 
-/* True if the peer's WRITE of that number is here. */
+/* True if the peer's WRITE with this number has arrived. */
 static bool is_here(const struct perf_test *test, uint64_t number)
 {
 	if (test->parameters.wait == TEST_EVENT)
@@ -99,7 +98,7 @@ static bool is_complete(const struct perf_test *test, uint64_t number)
 	return test->queue_pairs->completed > number;
 }
 
-/* Spins until the peer's WRITE of that number is here or, at the server, a command. */
+/* Spins until the peer's WRITE with this number arrives or, at the server, a command. */
 static int spin_for_data(struct perf_test *test, uint64_t number)
 {
 	deadline_t deadline = 0;
@@ -115,7 +114,7 @@ static int spin_for_data(struct perf_test *test, uint64_t number)
 	return 0;
 }
 
-/* Spins until the operation of that number is complete. */
+/* Spins until the operation with this number completes. */
 static int spin_for_completion(struct perf_test *test, uint64_t number)
 {
 	deadline_t deadline = 0;
@@ -127,7 +126,7 @@ static int spin_for_completion(struct perf_test *test, uint64_t number)
 	return 0;
 }
 
-/* Sleeps until the condition holds, or a command is here. */
+/* Sleeps until the condition holds or a command arrives. */
 static int sleep_until(struct perf_test *test,
 	bool (*condition)(const struct perf_test *, uint64_t), uint64_t number)
 {
@@ -154,7 +153,7 @@ static int await_completion(struct perf_test *test, uint64_t number)
 						  : sleep_until(test, is_complete, number);
 }
 
-/* The work request that all operations of a test are, but for number and signal. */
+/* The work request that all operations of a test share, except for number and signaling. */
 struct form {
 	struct ibv_sge sge;
 	struct ibv_send_wr request;
@@ -168,7 +167,7 @@ static int post(struct perf_test *test, struct form *form, uint64_t number, bool
 	return perf_test_post(test, test->queue_pairs, CONTROL_OPERATION, &form->request);
 }
 
-/* Makes the data of our WRITE. */
+/* Fills the source buffer of a WRITE. */
 static void make_data(struct perf_test *test, uint64_t number)
 {
 	uint8_t *data = test->control->private.start;
@@ -190,8 +189,8 @@ static int write_once(struct perf_test *test, struct form *form, uint64_t number
 }
 
 /*
- * Compares the data of the peer's WRITE. Its last byte may be here before the others, which then
- * follow soon, or are damaged: by the time that this is certain, a check whether to stop is due.
+ * Checks the data of the peer's WRITE. The last byte may arrive slightly before the others; if they
+ * do not follow within the limit, the data is damaged, and a check whether to stop is due.
  */
 static int check_write(struct perf_test *test, uint64_t number)
 {
@@ -208,7 +207,7 @@ static int check_write(struct perf_test *test, uint64_t number)
 	return 0;
 }
 
-/* One WRITE there and one back, which half of *end - start is then the time of one way. */
+/* One WRITE in each direction: half of *end - start is the one-way latency. */
 static int ping(struct perf_test *test, struct form *form, uint64_t number, uint64_t *end)
 {
 	if (write_once(test, form, number) || await_data(test, number))
@@ -217,7 +216,6 @@ static int ping(struct perf_test *test, struct form *form, uint64_t number, uint
 	return test->parameters.verify ? check_write(test, number) : 0;
 }
 
-/* One READ. */
 static int read_once(struct perf_test *test, struct form *form, uint64_t number, uint64_t *end)
 {
 	const uint8_t *data = test->control->private.start;
@@ -233,7 +231,7 @@ static int read_once(struct perf_test *test, struct form *form, uint64_t number,
 	return 0;
 }
 
-/* A READ has to bring the data, not to find that of the one before. */
+/* Clears the target of a READ, which would otherwise still hold the data of the previous one. */
 static void prepare(struct perf_test *test, uint64_t number)
 {
 	if (!test->parameters.reads)
@@ -242,7 +240,7 @@ static void prepare(struct perf_test *test, uint64_t number)
 		memset(test->control->private.start, 0, test->parameters.size);
 }
 
-/* Waits for the last WRITE that is signaled: no completion of this test may come in another one. */
+/* Waits for the last signaled WRITE, so that no completion of this test arrives in the next one. */
 static int settle(struct perf_test *test)
 {
 	uint64_t posted = test->queue_pairs->posted, signaled = posted - posted % SIGNALED;
@@ -251,8 +249,8 @@ static int settle(struct perf_test *test)
 }
 
 /*
- * The server's half: answers each WRITE, also one that has come just before the command that ends
- * the test. That it has come shows that our answer before it was read.
+ * The server's half: replies to each WRITE, even if it arrives just before the command that ends
+ * the test. Its arrival shows that the client has seen the previous reply.
  */
 static int answer(struct perf_test *test, struct form *form)
 {
@@ -288,7 +286,7 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 		uint64_t number = test->operations;
 
 		prepare(test, number);
-		/* What is done between two operations to verify them belongs to neither. */
+		/* Excludes the time spent on verification between two operations. */
 		if (parameters->verify || number == 0)
 			begin = test_now();
 		if (parameters->reads ? read_once(test, &form, number, &end)

@@ -1,7 +1,7 @@
 /*
- * `rdma-client bandwidth` and `latency`: connects the threads, carries out the tests of all sizes,
- * and prints the results. The main thread owns struct measurement, with the results and the
- * threads' connections. The other threads run only during a test, each on its own connection.
+ * `rdma-client bandwidth` and `latency`: connects the threads, runs a test per message size and
+ * prints the results. The main thread owns struct measurement with the results and the connections
+ * of all threads. The other threads run only during a test, each on its own connection.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -12,20 +12,18 @@
 #include "measure/measure.h"
 #include "measure/report.h"
 
-/*
- * Operations under way without --depth: their number and their bytes; and those of a latency test.
- */
+/* Operations in flight without --depth: limits on number and bytes, and depth of a latency test. */
 #define DEPTH_MAX     128
 #define DEPTH_MIN     16
 #define DEPTH_BYTES   (4 << 20)
 #define DEPTH_LATENCY 64
 
-/* Milliseconds of a trial that compares spinning and sleeping, at least. */
+/* Minimum duration in milliseconds of a trial that compares spinning with sleeping. */
 #define TRIAL_MS 50
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The most work requests under way on a queue pair, whatever the size. */
+/* The maximum number of work requests in flight on a queue pair, for any message size. */
 static uint32_t depth_max(const struct measurement *measurement)
 {
 	if (measurement->options->measure.latency)
@@ -33,7 +31,7 @@ static uint32_t depth_max(const struct measurement *measurement)
 	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
 }
 
-/* Enough operations under way to fill the link, within the memory of both ends. */
+/* Chooses a depth that fills the link within the memory of both ends. */
 static void choose_depth(const struct measurement *measurement, struct test_parameters *parameters)
 {
 	uint64_t fitting = DEPTH_BYTES / parameters->size, pieces;
@@ -48,7 +46,7 @@ static void choose_depth(const struct measurement *measurement, struct test_para
 	pieces = measurement->threads.members[0].control.private.size / parameters->size /
 		 parameters->queue_pairs;
 	parameters->slots = pieces < parameters->depth ? (uint32_t)pieces : parameters->depth;
-	parameters->depth = parameters->slots; /* no more can be under way */
+	parameters->depth = parameters->slots; /* at most one operation per slot */
 }
 
 static void make_parameters(
@@ -70,7 +68,7 @@ static void make_parameters(
 	choose_depth(measurement, parameters);
 }
 
-/* Carries out a test, and counts wrong operations. */
+/* Runs a test and adds up its wrong operations. */
 static int run(struct measurement *measurement, const struct test_parameters *parameters,
 	struct measured *measured)
 {
@@ -81,7 +79,7 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 	return 0;
 }
 
-/* How good a result is, to compare ways of waiting. */
+/* The score of a result, to compare spinning with sleeping. */
 static double score(const struct measured *measured)
 {
 	if (!measured->latency)
@@ -90,15 +88,15 @@ static double score(const struct measured *measured)
 }
 
 /*
- * Warms up: caches, the device's tables, the processor's clock. With --poll auto it tries spinning
- * and sleeping, and takes the better one.
+ * Warms up the caches, the device's tables and the CPU clock. With --poll auto, tries spinning and
+ * sleeping and chooses the better one.
  */
 static int warm_up(struct measurement *measurement, struct test_parameters *parameters)
 {
 	const struct options_measure *measure = &measurement->options->measure;
 	struct measured measured;
 	struct test_parameters trial = *parameters;
-	/* In this order, so that neither has the advantage of coming later. */
+	/* In this order, so that neither benefits from running later. */
 	static const enum test_wait trials[] = {TEST_EVENT, TEST_SPIN, TEST_SPIN, TEST_EVENT};
 	double scores[TEST_WAITS] = {0};
 
@@ -118,13 +116,13 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 		scores[trial.wait] += score(&measured);
 	}
 	parameters->wait = scores[TEST_SPIN] > scores[TEST_EVENT] ? TEST_SPIN : TEST_EVENT;
-	output_detail(&measurement->output, "%u bytes: %s is better by %.1f %%", parameters->size,
-		parameters->wait == TEST_SPIN ? "spinning" : "sleeping",
+	output_detail(&measurement->output, "%u bytes: %s is %.1f %% better", parameters->size,
+		parameters->wait == TEST_SPIN ? "--poll spin" : "--poll event",
 		100 * (scores[parameters->wait] / scores[!parameters->wait] - 1));
 	return 0;
 }
 
-/* Prints one result, and keeps it for the end. */
+/* Prints one result and keeps it for the JSON document. */
 static void show(struct measurement *measurement, const struct measured *measured)
 {
 	const struct options *options = measurement->options;
@@ -152,7 +150,7 @@ static void show_end(
 	const struct measurement *measurement, const char *where, const struct facts *facts)
 {
 	output_line(&measurement->output,
-		"%s: %s port %s (%s), link %s, RDMA MTU %s, GID %s, NUMA node %s, thread on %s",
+		"%s %s port %s (%s), link %s, RDMA MTU %s, GID %s, NUMA node %s, thread on node %s",
 		where, value(facts, "device"), value(facts, "port"), value(facts, "driver"),
 		value(facts, "rate"), value(facts, "rdma mtu"), value(facts, "gid type"),
 		value(facts, "numa node"), value(facts, "thread numa node"));
@@ -162,8 +160,8 @@ static void show_head(const struct measurement *measurement)
 {
 	char line[MEASUREMENT_LINE];
 
-	show_end(measurement, "here ", &measurement->ours);
-	show_end(measurement, "there", &measurement->theirs);
+	show_end(measurement, "local: ", &measurement->ours);
+	show_end(measurement, "remote:", &measurement->theirs);
 	for (unsigned int i = 0; measurement_head(line, measurement->options, i); i++)
 		output_line(&measurement->output, "%s", line);
 }
@@ -180,7 +178,7 @@ static int read_counters(
 		       : 0;
 }
 
-/* Prints what both ports have counted during the tests. */
+/* Prints how much the counters of both ports increased during the tests. */
 static int count(struct measurement *measurement)
 {
 	struct counters ours, theirs;
@@ -193,11 +191,11 @@ static int count(struct measurement *measurement)
 	measurement->counted = true;
 	counters_describe(&measurement->our_counters, here, sizeof(here));
 	counters_describe(&measurement->their_counters, there, sizeof(there));
-	output_line(&measurement->output, "counted here: %s; there: %s", here, there);
+	output_line(&measurement->output, "local counters: %s; remote counters: %s", here, there);
 	return 0;
 }
 
-/* Wrong data is a failure, and so is a rate below --expect. */
+/* Fails on wrong data, and on a rate below --expect. */
 static int check_result(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
@@ -209,9 +207,8 @@ static int check_result(struct measurement *measurement)
 	if (wrong > 0)
 		return failure_set(&measurement->threads.failure,
 			measurement->wrong_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
-			PHASE_MEASUREMENT, 0, "--verify",
-			"the data of %llu operation%s was not right", (unsigned long long)wrong,
-			wrong == 1 ? "" : "s");
+			PHASE_MEASUREMENT, 0, "--verify", "wrong data in %llu operation%s",
+			(unsigned long long)wrong, wrong == 1 ? "" : "s");
 	if (measure->verify)
 		output_line(&measurement->output, "verified: every byte of every operation");
 	if (measurement->best >= wanted)
@@ -222,7 +219,7 @@ static int check_result(struct measurement *measurement)
 		IMPAIRED_EXPECTED, "--expect", "%s of %s", got, least);
 }
 
-/* Connects, and gets the facts and counters of both ends. */
+/* Connects, and reads the facts and counters of both ends. */
 static int prepare(struct measurement *measurement)
 {
 	struct test_threads *threads = &measurement->threads;
@@ -239,7 +236,7 @@ static int prepare(struct measurement *measurement)
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 
-/* A share of an unknown link rate cannot be checked: fails before the tests. */
+/* Fails before the tests if --expect is a percentage of an unknown link rate. */
 static int check_expectation(struct measurement *measurement)
 {
 	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;
@@ -248,8 +245,9 @@ static int check_expectation(struct measurement *measurement)
 		measurement_wanted(measurement->options, ours, theirs) > 0)
 		return 0;
 	return failure_set(&measurement->threads.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
-		IMPAIRED_UNKNOWN, "--expect", "%s, %s here; %s, %s there", value(ours, "driver"),
-		value(ours, "rate"), value(theirs, "driver"), value(theirs, "rate"));
+		IMPAIRED_UNKNOWN, "--expect", "local: %s, %s; remote: %s, %s",
+		value(ours, "driver"), value(ours, "rate"), value(theirs, "driver"),
+		value(theirs, "rate"));
 }
 
 static int measure_all(struct measurement *measurement)
@@ -270,7 +268,7 @@ static int measure_all(struct measurement *measurement)
 	return count(measurement) || check_result(measurement) ? -1 : 0;
 }
 
-/* Prints the error, and the document. */
+/* Prints the error and, with --json, the document. */
 static void report(struct measurement *measurement)
 {
 	char text[OUTPUT_FAILURE_SIZE];
@@ -288,7 +286,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	enum exit_status status = STATUS_FAILED;
 
 	if (!measurement) {
-		output_error(&output, "there is not enough memory");
+		output_error(&output, "out of memory");
 		return output_finish(&output, STATUS_FAILED);
 	}
 	measurement->options = options;

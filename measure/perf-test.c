@@ -1,13 +1,13 @@
 /*
- * What both kinds of tests share: queue pairs, memory, notices and keepalives. The queue pairs and
- * all memory belong to the control connection; the thread that carries out the test uses both.
+ * Common code of bandwidth and latency tests: queue pairs, memory, notices and keepalives. Queue
+ * pairs and memory belong to the control connection; the thread that runs the test uses them.
  */
 #include <errno.h>
 
 #include "measure/perf-test.h"
 #include "protocol/little-endian.h"
 
-/* Bytes of a queue pair's number on the wire. */
+/* Bytes of a queue pair number on the wire. */
 #define NUMBER_SIZE 4
 
 void perf_test_init(struct perf_test *test, struct control *control, uint32_t depth, bool server)
@@ -42,7 +42,8 @@ int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size
 
 	if (size != (size_t)NUMBER_SIZE * (test->queue_pair_count - 1))
 		return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_QUEUE_PAIR,
-			-EPROTO, "COMMAND_QUEUE_PAIRS", "it has another number of queue pairs");
+			-EPROTO, "COMMAND_QUEUE_PAIRS",
+			"the peer has a different number of queue pairs");
 	for (uint32_t i = 1; i < test->queue_pair_count; i++, numbers += NUMBER_SIZE)
 		if (endpoint_connect_queue_pair(&test->control->endpoint, test->queue_pairs[i].pair,
 			    le_get32(numbers), &test->control->failure))
@@ -75,7 +76,7 @@ uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pa
 	       ((uint64_t)(queue_pair - test->queue_pairs) << 40) + number;
 }
 
-/* Immediate data wakes an end up that sleeps until the peer's data is there. */
+/* Immediate data wakes a sleeping peer. */
 static enum ibv_wr_opcode opcode_of(const struct test_parameters *parameters)
 {
 	if (parameters->reads)
@@ -147,7 +148,7 @@ int perf_test_keepalive(struct perf_test *test)
 	return perf_test_post(test, test->queue_pairs, CONTROL_KEEPALIVE, &request);
 }
 
-/* True if the server has nothing to do, or is done with its half before us: it would give us up. */
+/* True if the server is idle, or finishes its half before the client, so that it would time out. */
 static bool server_waits(const struct perf_test *test)
 {
 	const struct test_parameters *parameters = &test->parameters;
@@ -182,8 +183,8 @@ int perf_test_check_idle(struct perf_test *test, deadline_t *deadline)
 
 int perf_test_unexpected(struct perf_test *test)
 {
-	return failure_protocol(&test->control->failure, "ibv_poll_cq",
-		"it sent something that means nothing here");
+	return failure_protocol(
+		&test->control->failure, "ibv_poll_cq", "the peer sent an unexpected message");
 }
 
 int perf_test_take_receive(
@@ -194,7 +195,7 @@ int perf_test_take_receive(
 
 	if (completion->wc->status != IBV_WC_SUCCESS)
 		return control_completion_failed(test->control, completion);
-	/* The length of immediate data is that of its WRITE. */
+	/* With immediate data, the length is that of the WRITE. */
 	if (completion->wc->opcode != IBV_WC_RECV)
 		return perf_test_unexpected(test);
 	if (length == CONTROL_NOTICE_SIZE) {
@@ -202,7 +203,7 @@ int perf_test_take_receive(
 		*notice = (struct notice){number >> 2, number >> 1 & 1, number & 1};
 		return control_release(test->control, completion) ? -1 : 1;
 	}
-	/* The first queue pair takes the client's commands and keepalives, too. */
+	/* The first queue pair also receives the client's commands and keepalives. */
 	if (!test->server || test->end_received || completion->pair->index > 0)
 		return perf_test_unexpected(test);
 	if (length == 0) {

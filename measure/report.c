@@ -1,6 +1,4 @@
-/*
- * The results of a measurement: lines of a table, and the document of docs/measurement.schema.json.
- */
+/* Results of a measurement: table rows and the document of docs/measurement.schema.json. */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -12,12 +10,10 @@
 #include "host/link-speed.h"
 #include "measure/report.h"
 
-/* In a second. */
+/* Nanoseconds per second. */
 #define NS 1e9
 
-/*
- * The percentiles of a latency: part of the operations, heading of the table, key of the document.
- */
+/* Reported percentiles: fraction of the operations, table heading, JSON key. */
 static const struct {
 	double part;
 	const char *name, *key;
@@ -51,7 +47,7 @@ double measurement_rate_of(const struct test_result *result)
 	return per_second(result, result->bytes);
 }
 
-/* Both ends initiate operations. */
+/* True if both ends initiate operations. */
 static bool measured_both(const struct measured *measured)
 {
 	return measured->parameters.direction == TEST_BOTH;
@@ -74,10 +70,10 @@ double measurement_wanted(
 	       (measure->bidirectional ? 2 : 1);
 }
 
-/* Room for a number in a column. */
+/* Size of a formatted rate. */
 #define RATE 32
 
-/* In the options' unit; a small one, as of few bytes, with more digits. */
+/* Formats a rate in the unit of the options; small rates get more digits. */
 static void put_rate(
 	char *text, size_t size, const struct options *options, double bytes_per_second)
 {
@@ -100,7 +96,7 @@ static const char *waiting(const struct test_parameters *parameters)
 	return parameters->wait == TEST_SPIN ? "spin" : "event";
 }
 
-/* CPU seconds of one end for each GB of both directions. */
+/* CPU seconds of one end per GB of both directions. */
 static double cpu_per_gb(const struct measured *measured, const struct test_result *end)
 {
 	uint64_t bytes =
@@ -127,11 +123,11 @@ bool measurement_head(
 			"depth", "poll");
 	else
 		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %7s %7s", "", "",
-			unit, unit, unit, "1/s", "here", "there");
+			unit, unit, unit, "1/s", "local", "remote");
 	return true;
 }
 
-/* An interval's rate, if it is known. */
+/* Formats the rate of an interval, or "-" if it is unknown. */
 static void put_interval(
 	char text[RATE], const struct options *options, bool known, uint64_t bytes_per_second)
 {
@@ -152,7 +148,7 @@ static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *opt
 	put_rate(average, sizeof(average), options, measurement_rate_of(result));
 	put_interval(worst, options, result->best, result->worst);
 	put_interval(best, options, result->best, result->best);
-	/* Small operations take many CPU seconds for each GB: then without a fraction. */
+	/* Small operations need many CPU seconds per GB, which are shown without a fraction. */
 	snprintf(line, MEASUREMENT_LINE,
 		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7.*f %7.*f %6" PRIu32 " %6s%s",
 		measured->parameters.size, result->operations, average, worst, best,
@@ -160,8 +156,8 @@ static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *opt
 		there < 1000 ? 2 : 0, there, measured->parameters.depth,
 		waiting(&measured->parameters),
 		!measured_both(measured) ? ""
-		: back                   ? "  back"
-					 : "  there");
+		: back                   ? "  server"
+					 : "  client");
 }
 
 static double microseconds(uint64_t nanoseconds)
@@ -203,14 +199,14 @@ bool measurement_bar(char line[MEASUREMENT_LINE], const struct histogram *latenc
 	return true;
 }
 
-/* The document. */
+/* The JSON document. */
 
 #define MS 1e3
 
-/* The least number above 0 that is written; what is less would be 0. */
+/* Smaller numbers would be written as 0. */
 #define LEAST 1e-9
 
-/* Of a number that is not an integer. */
+/* Digits after the decimal point. */
 #define FRACTION_DIGITS 9
 
 static void add_decimal(struct json_object *object, const char *key, double number)
@@ -226,7 +222,7 @@ static void add_decimal_or_null(struct json_object *object, const char *key, dou
 		document_add_null(object, key);
 }
 
-/* A peer may claim any rate. */
+/* The peer may report any rate, so it is limited. */
 static void add_rate_or_null(struct json_object *object, const char *key, double rate)
 {
 	document_add_known(object, key, rate < 1e18 ? (uint64_t)rate : (uint64_t)1e18);
@@ -241,7 +237,7 @@ static struct json_object *result_json(
 	document_add_number(object, "bytes", result->bytes);
 	add_decimal(object, "seconds", (double)result->nanoseconds / NS);
 	add_rate_or_null(object, "bytes_per_second", measurement_rate_of(result));
-	/* Both are known if the best is; the worst may then be 0. */
+	/* Both are known if the best is nonzero; the worst may be 0. */
 	document_add_number_if(
 		object, "worst_interval_bytes_per_second", result->best != 0, result->worst);
 	document_add_known(object, "best_interval_bytes_per_second", result->best);

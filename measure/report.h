@@ -1,6 +1,4 @@
-/*
- * The results of a measurement, as a table for people and as JSON for programs. Pure. Any thread.
- */
+/* Results of a measurement, as a table and as JSON. Pure functions. Any thread. */
 #ifndef MEASURE_REPORT_H
 #define MEASURE_REPORT_H
 
@@ -16,7 +14,7 @@
 
 struct json_object;
 
-/* Room for a line of the table, with its terminator. */
+/* Maximum size of a table line, with terminator. */
 #define MEASUREMENT_LINE 512
 
 struct measurement {
@@ -25,47 +23,47 @@ struct measurement {
 	char peer[SERVER_NAME_SIZE];
 	struct test_threads threads;
 	struct facts ours, theirs;
-	struct counters our_counters, their_counters; /* before; then what they have increased by */
+	struct counters our_counters, their_counters; /* at the start; later the increase */
 	bool counted;                                 /* the counters are increases */
 	struct histogram latency;
-	struct json_object *results;      /* an array of measurement_json() */
-	uint64_t wrong_here, wrong_there; /* operations whose data was wrong */
-	double best;                      /* bytes per second */
+	struct json_object *results;      /* array of measurement_json() */
+	uint64_t wrong_here, wrong_there; /* operations with wrong data */
+	double best;                      /* best rate, bytes per second */
 };
 
 /*
- * Writes a line: the heading of the table, by its index from 0, or the result of one test, of which
- * each direction has a line. Returns false when there are no more.
+ * Formats line `index`, from 0, of the table's heading or of a test's result, which has a line per
+ * direction. Returns false after the last line.
  */
 bool measurement_head(
 	char line[MEASUREMENT_LINE], const struct options *options, unsigned int index);
 bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 	const struct measured *measured, unsigned int index);
 
-/* Writes the next bar of a latency histogram; *at is 0 at first. Returns false at its end. */
+/* Formats the next bar of a histogram; *at is 0 at first. Returns false after the last bar. */
 bool measurement_bar(char line[MEASUREMENT_LINE], const struct histogram *latency, size_t *at);
 
-/* Bytes per second of one end; 0 if it did nothing. */
+/* The rate of one end in bytes per second; 0 if it moved no data. */
 double measurement_rate_of(const struct test_result *result);
 
-/* Bytes per second, the sum of both directions. */
+/* The rate of both directions together in bytes per second. */
 double measurement_rate(const struct measured *measured);
 
 /*
- * Bytes per second that --expect asks for, the sum of both directions; 0 if it asks for nothing, or
- * for a share of a link whose rate is unknown.
+ * The rate that --expect requires of both directions together in bytes per second; 0 without
+ * --expect, or for a percentage of an unknown link rate.
  */
 double measurement_wanted(
 	const struct options *options, const struct facts *ours, const struct facts *theirs);
 
-/* Writes a rate in the unit that the options ask for: "199.1 MB/s". */
+/* Formats a rate in the unit of the options: "199.1 MB/s". */
 void measurement_rate_text(
 	char *text, size_t size, const struct options *options, double bytes_per_second);
 
-/* One test as an object. NULL: no memory. */
+/* One test as a JSON object. NULL: out of memory. */
 struct json_object *measurement_json(const struct measured *measured, bool histogram);
 
-/* The document, with the message of the failure, or NULL. NULL: no memory. */
+/* The JSON document; error is the failure's message or NULL. NULL: out of memory. */
 struct json_object *measurement_document(const struct measurement *measurement, const char *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* The state that the threads of a test share, and the rates of its intervals. */
+/* State shared by the threads of a test, and the rates of its intervals. */
 #include <time.h>
 
 #include "measure/shared-state.h"
@@ -12,10 +12,7 @@ void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes)
 {
 	uint64_t length, rate;
 
-	/*
-	 * A gap of that length is an interval by itself. What came before it, which is less, is
-	 * none.
-	 */
+	/* A gap this long is an interval. The incomplete one before it is discarded. */
 	if (now - intervals->last >= INTERVAL_NS) {
 		intervals->began = intervals->last;
 		intervals->before = intervals->until_last;
@@ -51,7 +48,7 @@ void test_shared_init(struct test_shared *shared, uint64_t now)
 void test_shared_add(struct test_shared *shared, uint64_t now, uint64_t bytes)
 {
 	pthread_mutex_lock(&shared->lock);
-	/* Another thread, with a later time, may have got the lock first. */
+	/* Another thread with a later time may have acquired the lock first. */
 	if (now < shared->intervals.last)
 		now = shared->intervals.last;
 	shared->bytes += bytes;

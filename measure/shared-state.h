@@ -1,6 +1,6 @@
 /*
- * What the threads share that carry out a test together: when it began, what they have moved, its
- * rate in the worst and the best interval, and whether one of them has failed.
+ * State shared by the threads that run a test together: start time, bytes moved, rates of the worst
+ * and the best interval, and whether a thread has failed.
  */
 #ifndef MEASURE_SHARED_STATE_H
 #define MEASURE_SHARED_STATE_H
@@ -12,42 +12,37 @@
 
 #define INTERVAL_NS UINT64_C(100000000)
 
-/*
- * The worst and the best interval of a transfer: an average hides a link that stops now and then.
- */
+/* Rates of the worst and the best interval of a transfer: an average hides a link that stalls. */
 struct intervals {
-	uint64_t began,
-		before; /* the current one: when it began, in ns, and the bytes until then */
-	uint64_t last, until_last; /* the same of the last call */
-	uint64_t worst, best;      /* bytes per second; best 0: no interval is over yet */
+	uint64_t began, before;    /* current interval: start, and bytes at its start */
+	uint64_t last, until_last; /* time and bytes of the last call */
+	uint64_t worst, best;      /* bytes per second; best 0: no interval is complete */
 };
 
-/* Begins now. Any thread; the caller serialises. */
+/* Starts the first interval. Any thread; the caller serialises. */
 void intervals_init(struct intervals *intervals, uint64_t now);
 
-/*
- * `bytes` have been moved until now, in all. An interval ends with the first call after its time.
- */
+/* Reports the total bytes moved. An interval ends with the first call after INTERVAL_NS. */
 void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes);
 
 struct test_shared {
-	uint64_t start; /* nanoseconds of some clock, like all times here */
+	uint64_t start; /* nanoseconds, like all times here */
 	pthread_mutex_t lock;
-	uint64_t bytes;             /* that all have moved; under the lock, as the next */
-	struct intervals intervals; /* of all of them */
-	atomic_bool broken;         /* one has failed: the others stop, too */
+	uint64_t bytes;             /* total of all threads; under the lock, like intervals */
+	struct intervals intervals; /* of all threads */
+	atomic_bool broken;         /* a thread has failed, the others stop */
 };
 
-/* Nanoseconds by a clock that no one sets: CLOCK_MONOTONIC_RAW, clock_gettime(2). Any thread. */
+/* Returns CLOCK_MONOTONIC_RAW, never adjusted, in nanoseconds. clock_gettime(2). Any thread. */
 uint64_t test_now(void);
 
-/* Begins now, before the threads do. Nothing has to be freed. */
+/* Initialises the state before the threads start. Nothing needs to be freed. */
 void test_shared_init(struct test_shared *shared, uint64_t now);
 
-/* Adds bytes that have been moved until now. Any thread. */
+/* Adds bytes moved until now. Any thread. */
 void test_shared_add(struct test_shared *shared, uint64_t now, uint64_t bytes);
 
-/* The intervals until now. Any thread. */
+/* Returns the intervals so far. Any thread. */
 struct intervals test_shared_intervals(struct test_shared *shared);
 
 #endif

@@ -1,4 +1,4 @@
-/* Begins and carries out one end of a test of either kind, and gives the server its commands. */
+/* Begins and runs one end of a test, and sends the client's commands to the server. */
 #include <time.h>
 
 #include "measure/test-run.h"
@@ -14,9 +14,7 @@ static void begin_queue_pairs(struct perf_test *test)
 			.pair = queue_pair->pair,
 			.offset = (uint64_t)i * parameters->slots * parameters->size,
 			.notices = queue_pair->notices,
-			/*
-			 * What we WRITE into is free at first; what we READ has to be made ready.
-			 */
+			/* WRITE targets are free at first; the peer must fill READ sources. */
 			.allowed = parameters->reads ? 0 : parameters->slots,
 		};
 	}
@@ -65,7 +63,7 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 	*result = (struct test_result){
 		.operations = test->operations,
 		.bytes = test->operations * test->parameters.size,
-		/* The time that the peer takes after our last one, to verify, is not ours. */
+		/* Excludes the time that the peer verifies after the last operation. */
 		.nanoseconds =
 			(test->parameters.operations && test->last ? test->last : test_now()) -
 			shared->start,
@@ -115,5 +113,5 @@ int test_run_end(struct perf_test *test, struct test_result *theirs, deadline_t 
 	if (test_result_decode(theirs, reply.text, reply.text_size) == 0)
 		return 0;
 	return failure_protocol(&test->control->failure, "test_result_decode",
-		"what it says of the run makes no sense");
+		"the peer sent a malformed test result");
 }

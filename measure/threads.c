@@ -1,4 +1,4 @@
-/* The client's threads of a measurement: see measure/threads.h. */
+/* Client threads of a measurement: see measure/threads.h. */
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
@@ -9,10 +9,10 @@
 #include "measure/test-run.h"
 #include "measure/threads.h"
 
-/* READs at a time: as many as can be asked for. The devices set the limit. */
+/* Requested READ depth: the maximum. The devices limit it. */
 #define READS 255
 
-/* The seeds of two tests differ by any large odd number but that of protocol/test-pattern.c. */
+/* Step between seeds: a large odd number other than that of protocol/test-pattern.c. */
 #define SEED_STEP UINT64_C(0xd1342543de82ef95)
 
 void test_threads_init(struct test_threads *threads, const struct options *options,
@@ -39,8 +39,8 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 }
 
 /*
- * Records a failure of a control connection as one of the measurement: what the connection records
- * by itself would be explained as a diagnosis.
+ * Records a failure of a control connection as a failure of the measurement; unchanged, it would be
+ * explained as a failed diagnosis.
  */
 int test_threads_failed(struct test_threads *threads, const struct control *control)
 {
@@ -79,10 +79,7 @@ static int connect_member(struct test_thread *member)
 	return 0;
 }
 
-/*
- * No thread keeps its connection while another one waits for a slot: two clients would wait for
- * each other.
- */
+/* No thread keeps its connection while another waits for a slot: two clients could deadlock. */
 static int connect_all(struct test_threads *threads)
 {
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
@@ -102,7 +99,7 @@ int test_threads_connect(struct test_threads *threads)
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &threads->failure))
 		return -1;
-	/* Not before the lookups: until here a signal just ends the process. */
+	/* Not before the name lookups: until here a signal simply terminates the process. */
 	dial->stop_fd = signals_open();
 	if (dial->stop_fd < 0)
 		return failure_errno(&threads->failure, PHASE_ADDRESS, "signalfd", -dial->stop_fd);
@@ -117,15 +114,14 @@ int test_threads_connect(struct test_threads *threads)
 	};
 	while (connect_all(threads))
 		if (!dial_wait_for_slot(dial)) {
-			if (!failure_is_set(
-				    &threads->failure)) /* else after the server had accepted */
+			if (!failure_is_set(&threads->failure)) /* set: failed after the accept */
 				threads->failure = dial->failure;
 			return -1;
 		}
 	return 0;
 }
 
-/* Not every device can do everything. */
+/* Rejects options that the device does not support. */
 static int check_traits(struct test_threads *threads)
 {
 	const struct options_measure *measure = &threads->options->measure;
@@ -139,10 +135,10 @@ static int check_traits(struct test_threads *threads)
 	else
 		return 0;
 	return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EOPNOTSUPP, "iWARP",
-		"iWARP cannot do %s", option);
+		"iWARP does not support %s", option);
 }
 
-/* Memory, and the queue pairs beside the first one. */
+/* Allocates memory and creates the additional queue pairs. */
 static int prepare_member(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
@@ -174,14 +170,14 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 	struct test_threads *threads = member->threads;
 	struct test_parameters own = *parameters;
 
-	/* Data of another test, or of another thread, is wrong in this one. */
+	/* Data of another test or thread is wrong in this one. */
 	own.seed = ++threads->tests * SEED_STEP;
 	return test_run_begin_both(&member->test, &own, threads->options->timeout)
 		       ? test_threads_failed(threads, &member->control)
 		       : 0;
 }
 
-/* Ends it, and adds up the results of both ends. */
+/* Ends the test and adds up the results of both ends. */
 static int end(struct test_thread *member, struct measured *measured)
 {
 	struct test_threads *threads = member->threads;
@@ -199,7 +195,7 @@ static int end(struct test_thread *member, struct measured *measured)
 	return 0;
 }
 
-/* Binds this thread to a processor. pthread_setaffinity_np(3). */
+/* Binds the calling thread to a CPU. pthread_setaffinity_np(3). */
 static void bind_to(int processor)
 {
 	cpu_set_t here;
@@ -223,9 +219,9 @@ static void *carry_out(void *argument)
 }
 
 /*
- * The calling thread keeps its processor; the others get the next ones of *allowed. Soft-RoCE
- * processes packets on the processor of the thread that posts, so the other processors look idle
- * and the scheduler would keep moving the thread. pthread_getaffinity_np(3).
+ * The calling thread keeps its CPU; the others get the next CPUs of *allowed. Soft-RoCE processes
+ * packets on the CPU of the thread that posts, so the other CPUs look idle and the scheduler would
+ * keep migrating the thread. pthread_getaffinity_np(3).
  */
 static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
 {
@@ -244,7 +240,7 @@ static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
 	return known;
 }
 
-/* Lets all threads carry out what has been begun. */
+/* Runs the test, which has begun at both ends, on all threads. */
 static int measure_together(struct test_threads *threads)
 {
 	uint32_t count = threads->options->measure.threads, started;

@@ -1,4 +1,4 @@
-/* Decides about connection requests; it owns the slots, and the id of a request that it refuses. */
+/* Decides about connection requests. Owns the slots, and the id of each refused request. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "stream/sink.h"
 #include "stream/source.h"
 
-/* Clients that may be ending beyond the number of slots: they hold no slot, but memory. */
+/* Clients that may be closing in addition to those in slots: they hold no slot, but memory. */
 #define ENDING_MORE 16
 
-/* True if our input was standard input, and a client has had it. */
+/* True if the input is standard input and a client has consumed it. */
 static bool input_is_used(const struct admission *admission)
 {
 	const char *input = admission->options->input;
@@ -20,7 +20,7 @@ static bool input_is_used(const struct admission *admission)
 	       (strcmp(input, "-") == 0 || strcmp(input, "/dev/stdin") == 0);
 }
 
-/* True if another client has our input or output, and it cannot be shared. */
+/* True if another client uses the input or output, and it cannot be shared. */
 static bool is_busy(const struct admission *admission)
 {
 	const struct options *options = admission->options;
@@ -30,15 +30,13 @@ static bool is_busy(const struct admission *admission)
 		       (options->output && output_file_is_shared(options->output)));
 }
 
-/*
- * True if the client announces more than --max-size. The size of a pipe is unknown until its end.
- */
+/* True if the announced size exceeds --max-size. The size of a pipe is unknown until its end. */
 static bool too_large(const struct options *options, uint64_t size)
 {
 	return options->max_size && size != STREAM_SIZE_UNKNOWN && size > options->max_size;
 }
 
-/* Why the server cannot serve what the peer's hello asks for, or REFUSAL_NONE. */
+/* Returns REFUSAL_NONE, or why the server cannot serve the peer's hello. */
 static enum refusal check_hello(const struct admission *admission, const struct hello *theirs)
 {
 	const struct mode *mode = admission->options->mode;
@@ -92,14 +90,12 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 	return input_is_used(admission) ? REFUSAL_INPUT : REFUSAL_NONE;
 }
 
-/* The slot to release for a client from that address, NULL if there is none. */
+/* The slot to release for a client from that address, or NULL. */
 static struct slot *evictable_for(struct admission *admission, const struct sockaddr *peer)
 {
 	struct slot *slot;
 
-	/*
-	 * A client that has proved that it holds the secret stays: the new one has proved nothing.
-	 */
+	/* An authenticated client is not evicted for one that has not authenticated yet. */
 	if (admission->settings->secret)
 		return NULL;
 	TAILQ_FOREACH (slot, &admission->slots.all, next)
@@ -129,15 +125,12 @@ enum refusal admission_admit(
 {
 	if (!is_busy(admission))
 		return admission_capacity(admission, peer, evict);
-	/*
-	 * An evicted client releases our input and output when it is gone: until then the new one
-	 * retries.
-	 */
+	/* The evicted client holds the input and output until it is gone; the new one retries. */
 	*evict = evictable_for(admission, peer);
 	return REFUSAL_BUSY;
 }
 
-/* Reports a refusal whose reason the operator of the server has to know, too. */
+/* Reports a refusal that the server's operator needs to know about. */
 static void report(const struct admission *admission, enum refusal refusal, const char *peer)
 {
 	struct failure failure = {0};
@@ -146,7 +139,7 @@ static void report(const struct admission *admission, enum refusal refusal, cons
 		failure_set_unauthenticated(&failure, message_name(MSG_PROOF));
 	else if (refusal == REFUSAL_INPUT && input_is_used(admission))
 		failure_set(&failure, FAILURE_FILE, PHASE_EXCHANGE, -ENODATA, "--input",
-			"another client has had our standard input");
+			"another client has consumed standard input");
 	if (failure_is_set(&failure))
 		output_failure(admission->settings->output, &failure, peer);
 }
@@ -165,7 +158,7 @@ void admission_refuse(
 	char peer[ADDRESS_TEXT_SIZE];
 
 	address_port_text(rdma_get_peer_addr(id), peer);
-	output_detail(admission->settings->output, "%s is refused, reason %d", peer, refusal);
+	output_detail(admission->settings->output, "refused %s, reason %d", peer, refusal);
 	report(admission, refusal, peer);
 	hello_encode(&ours, hello);
 	rdma_reject(id, hello, HELLO_SIZE);

@@ -1,6 +1,6 @@
 /*
- * Admission of clients to a server: whether the server can serve what a connection request asks
- * for, whether a slot is free for it, and the refusal if not. Main thread.
+ * Admission of clients: checks that the server can serve a connection request and has a free slot
+ * for it, and refuses it otherwise. Main thread.
  */
 #ifndef SERVE_ADMISSION_H
 #define SERVE_ADMISSION_H
@@ -9,34 +9,35 @@
 #include "rdma-common.h"
 #include "serve/slots.h"
 
-/* What decides about a request. The service keeps it up to date. */
+/* The state that decides about a request. The service keeps it up to date. */
 struct admission {
 	const struct options *options;
 	const struct exchange_settings *settings;
-	struct slots slots;   /* of the clients that are not ending */
-	unsigned int clients; /* all of them, the ending ones included */
-	bool used_input;      /* a client was sent data from our input */
+	struct slots slots;   /* of clients that are connecting or exchanging */
+	unsigned int clients; /* all of them, including those that are closing */
+	bool used_input;      /* a client was sent data from the input */
 };
 
-/* Why a request cannot be served, or REFUSAL_NONE. Sets its mode, and what the request says. */
+/* Returns REFUSAL_NONE, or why the request cannot be served. Sets the mode and the request. */
 enum refusal admission_check(const struct admission *admission, const struct rdma_cm_event *event,
 	const struct mode **mode, struct request *request);
 
 /*
- * Why there is no slot for a client from that address, or REFUSAL_NONE. *evict is the slot to
- * release for it first, whose holder is a struct connection, or NULL.
+ * Returns REFUSAL_NONE, or why there is no slot for a client from that address. *evict is the slot
+ * to release first, whose holder is a struct connection, or NULL.
  */
 enum refusal admission_capacity(
 	struct admission *admission, const struct sockaddr *peer, struct slot **evict);
 
 /*
- * The same for a client that will exchange data, and so needs our input and output. If another
- * client has one that cannot be shared, it may be evicted, but REFUSAL_BUSY lasts until it is gone.
+ * Like admission_capacity(), for a client that exchanges data and so needs the input and output. If
+ * another client uses one that cannot be shared, *evict may be set, but the result is REFUSAL_BUSY
+ * until that client is gone.
  */
 enum refusal admission_admit(
 	struct admission *admission, const struct sockaddr *peer, struct slot **evict);
 
-/* Refuses a request, sends the client the reason, and destroys its id. rdma_reject(3). */
+/* Refuses a request: sends the client the reason and destroys the id. rdma_reject(3). */
 void admission_refuse(
 	const struct admission *admission, struct rdma_cm_id *id, enum refusal refusal);
 

@@ -1,5 +1,5 @@
 /*
- * The server's control sessions. Each belongs to its thread from start() until the thread has
+ * Control sessions of the server. Each belongs to its thread from start() until the thread has
  * ended, and then to the main thread, which joins the thread and frees the session.
  */
 #include <errno.h>
@@ -11,21 +11,21 @@
 #include "measure/test-run.h"
 #include "serve/control-sessions.h"
 
-/* The event for the main thread that a session is over: beyond those about connections. */
+/* Wakeup event: a session has ended. Distinct from the events of connections. */
 #define CONTROL_SESSION_ENDED (1U << 16)
 
-/* Bounds of the time that a client may be silent, which --timeout sets, in milliseconds. */
+/* Bounds in milliseconds of the client's idle timeout, which --timeout sets. */
 #define IDLE_MIN 5000
 #define IDLE_MAX 30000
 
-/* The least time for a handshake: a short --timeout, which sets it, is meant for exchanges. */
+/* Minimum handshake timeout, milliseconds: a short --timeout, its default, is for exchanges. */
 #define HANDSHAKE_MIN 5000
 
-/* The longest test of a diagnosis. */
+/* Limits on a test of a diagnosis. */
 #define DIAGNOSIS_MS_MAX         5000
 #define DIAGNOSIS_OPERATIONS_MAX 16
 
-_Static_assert(OPTIONS_THREADS_MAX <= CONTROL_SESSIONS_MAX, "one client's threads get a slot each");
+_Static_assert(OPTIONS_THREADS_MAX <= CONTROL_SESSIONS_MAX, "a slot for each thread of one client");
 
 struct control_session {
 	TAILQ_ENTRY(control_session) next;
@@ -33,21 +33,21 @@ struct control_session {
 	struct control_server server;
 	struct control control;
 	enum hello_kind kind;
-	uint32_t queue_pairs, depth; /* that the client asked for */
+	uint32_t queue_pairs, depth; /* requested by the client */
 	struct perf_test test;
-	bool begun;                                   /* the test is to run after the reply */
+	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
-	uint8_t initiator_depth, responder_resources; /* that the client asked for */
-	bool unauthenticated;                         /* it does not hold our secret */
+	uint8_t initiator_depth, responder_resources; /* requested by the client */
+	bool unauthenticated;                         /* the client does not hold the secret */
 	struct worker worker;
 	struct worker_listener listener;
 	struct wakeup to_main;
 	struct slot slot;
-	deadline_t handshake;  /* of the first command */
-	bool received_command; /* it has come */
+	deadline_t handshake;  /* deadline of the first command */
+	bool received_command; /* the first command has arrived */
 };
 
-/* Milliseconds that the client may be silent: it says nothing while it moves data by itself. */
+/* The client's idle timeout in milliseconds: it sends no messages while it moves data alone. */
 static int64_t idle_timeout(const struct control_session *session)
 {
 	int64_t timeout = session->settings->timeout;
@@ -57,7 +57,7 @@ static int64_t idle_timeout(const struct control_session *session)
 	return timeout > IDLE_MAX ? IDLE_MAX : timeout;
 }
 
-/* The deadline of the next wait: that of the handshake until the first command. */
+/* The deadline of the next wait; the handshake deadline applies until the first command. */
 static deadline_t idle_deadline(const struct control_session *session)
 {
 	return session->received_command ? deadline_in(idle_timeout(session)) : session->handshake;
@@ -83,7 +83,7 @@ static int accept_client(struct control_session *session)
 	return control_await_established(control, idle_deadline(session));
 }
 
-/* There is not the memory for a session: says so to the client. */
+/* Refuses the client for lack of memory. */
 static void refuse(struct control_session *session)
 {
 	const struct hello ours = {
@@ -97,14 +97,14 @@ static void refuse(struct control_session *session)
 	rdma_reject(session->control.id, hello, HELLO_SIZE);
 }
 
-/* Texts are written into `private`, which nothing else uses meanwhile, and sent from there. */
+/* Texts are written to `private`, which is otherwise unused then, and sent from there. */
 static char *text_of(struct control_session *session, struct command *reply)
 {
 	reply->text = (char *)session->control.private.start;
 	return (char *)session->control.private.start;
 }
 
-/* Adds what the server is beyond its end of the connection. */
+/* Adds facts about the server itself. */
 static void add_server(struct facts *facts, const struct control_session *session)
 {
 	const struct control_server *server = &session->server;
@@ -131,7 +131,7 @@ static void reply_facts(struct control_session *session, struct command *reply)
 		(uint16_t)facts_encode(&facts, text_of(session, reply), COMMAND_TEXT_MAX);
 }
 
-/* There is not the memory for a region: says so to the client, and ends the session. */
+/* Reports to the client that there is no memory for a region, and ends the session. */
 static int refuse_region(struct control_session *session, struct command *reply)
 {
 	struct control *control = &session->control;
@@ -145,7 +145,7 @@ static int refuse_region(struct control_session *session, struct command *reply)
 	return -1;
 }
 
-/* Takes the client's region, and describes ours, which is as large at least. */
+/* Stores the client's region and describes the local one, which is at least as large. */
 static int exchange_regions(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
@@ -163,7 +163,7 @@ static int exchange_regions(
 	return 0;
 }
 
-/* Makes the queue pairs beside the first one, as many as the client asked for, once. */
+/* Creates the additional queue pairs that the client requested. Once per session. */
 static int make_queue_pairs(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
@@ -181,14 +181,14 @@ static int make_queue_pairs(
 	return 0;
 }
 
-/* Whether a test is short enough for a diagnosis. */
+/* True if a test is short enough for a diagnosis. */
 static bool is_short(const struct test_parameters *parameters)
 {
 	return parameters->operations ? parameters->operations <= DIAGNOSIS_OPERATIONS_MAX
 				      : parameters->milliseconds <= DIAGNOSIS_MS_MAX;
 }
 
-/* Gets ready for a test, which begins when the client has our reply. */
+/* Prepares a test, which begins once the client has received the reply. */
 static void begin_test(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
@@ -204,7 +204,7 @@ static void begin_test(
 		reply->status = COMMAND_REFUSED;
 }
 
-/* Carries out a command. Returns 0 with what became of it, or -1 if the connection is broken. */
+/* Executes a command. Returns 0 with the outcome in *reply, or -1 if the connection is broken. */
 static int carry_out(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
@@ -230,14 +230,14 @@ static int carry_out(
 		test_result_encode(&session->result, (uint8_t *)text_of(session, reply));
 		reply->text_size = TEST_RESULT_SIZE;
 		return 0;
-	case COMMAND_PROOF: /* its time was before */
+	case COMMAND_PROOF: /* valid only as the first command */
 		reply->status = COMMAND_REFUSED;
 		return 0;
 	}
 	return 0;
 }
 
-/* Takes one command, replies to it, and runs the test that it has begun. */
+/* Receives one command, replies to it, and runs the test that it begins. */
 static int take_command(struct control_session *session)
 {
 	struct control *control = &session->control;
@@ -245,10 +245,10 @@ static int take_command(struct control_session *session)
 	struct test_shared shared;
 	int received = control_receive_message(control, &command, idle_deadline(session));
 
-	/* A test may begin and end with keepalives. */
+	/* Keepalives may precede and follow a test. */
 	if (received > 0 && session->test.queue_pair_count == 0)
 		return failure_protocol(&control->failure, "command_decode",
-			"it sent a message of 0 bytes that makes no sense");
+			"the peer sent a malformed message of 0 bytes");
 	if (received)
 		return received < 0 ? -1 : 0;
 	session->received_command = true;
@@ -267,8 +267,8 @@ static int take_command(struct control_session *session)
 }
 
 /*
- * With a secret the client's first command is its proof, and the reply has ours. Anything else is
- * refused, and ends the session.
+ * With a secret, the client's first command must be its proof, and the reply contains the server's.
+ * Any other command is refused and ends the session.
  */
 static int admit(struct control_session *session)
 {
@@ -291,12 +291,12 @@ static int admit(struct control_session *session)
 	reply.status = COMMAND_REFUSED;
 	if (control_send_message(control, &reply, idle_deadline(session)) == 0)
 		control_await_sent(control, idle_deadline(session));
-	/* Whatever became of the reply, this is the cause. */
+	/* This is the cause, whether or not the reply was sent. */
 	control->failure = (struct failure){0};
 	return failure_set_unauthenticated(&control->failure, "COMMAND_PROOF");
 }
 
-/* Prints how it ended, unless the client just disconnected. */
+/* Prints the failure, unless the client simply disconnected. */
 static void report(struct control_session *session)
 {
 	struct failure *failure = &session->control.failure;
@@ -306,7 +306,7 @@ static void report(struct control_session *session)
 	if (failure->kind == FAILURE_DEADLINE && !session->received_command) {
 		*failure = (struct failure){0};
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
-			"--handshake-timeout", "timed out waiting for its first command");
+			"--handshake-timeout", "timed out waiting for the first command");
 	}
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =
@@ -314,7 +314,7 @@ static void report(struct control_session *session)
 	output_failure(session->settings->output, failure, session->control.peer);
 }
 
-/* The thread. */
+/* The thread's main function. */
 static void serve(void *argument)
 {
 	struct control_session *session = argument;
@@ -339,7 +339,7 @@ static void ended(void *about)
 	wakeup_queue_post(session->settings->wakeups, &session->to_main, CONTROL_SESSION_ENDED);
 }
 
-/* Returns 0, or -errno with its id as it was. */
+/* Starts the session's thread. Returns 0, or -errno with the id unchanged. */
 static int start(struct control_session *session, const struct rdma_cm_event *request)
 {
 	struct rdma_cm_id *id = request->id;

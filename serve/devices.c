@@ -1,4 +1,4 @@
-/* The devices that a server's clients come through: see serve/devices.h. */
+/* RDMA devices through which a server's clients connect: see serve/devices.h. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static struct served_device *find(
 }
 
 /*
- * Binds an id of ours to the device that id came through, at the local address of id or, where the
- * kernel does not take that (IPv6 link-local without its interface), at another one of the device.
+ * Binds an id of the server to the device of `id`, at the local address of `id` or, if the kernel
+ * rejects that (IPv6 link-local without its interface), at another address of the device.
  */
 static int bind_id(struct served_device *served, struct rdma_event_channel *channel,
 	struct rdma_cm_id *id, struct failure *failure)

@@ -1,4 +1,4 @@
-/* Choosing the server's addresses, binding and listening: see serve/listen.h. */
+/* Resolves the server's addresses, binds and listens: see serve/listen.h. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "host/device-address.h"
 #include "serve/listen.h"
 
-/* Connection requests that may wait for us; the kernel allows at most its max_backlog, 1024. */
+/* Maximum number of pending connection requests; the kernel allows at most max_backlog, 1024. */
 #define BACKLOG 1024
 
 int listen_find_addresses(
@@ -48,24 +48,21 @@ static bool is_wildcard(const struct sockaddr_storage *address)
 					      : v4->sin_addr.s_addr == INADDR_ANY;
 }
 
-/*
- * Listens on one address, which must be the wildcard or belong to an RDMA device: --device's, if
- * given.
- */
+/* Listens on one address: the wildcard, or one of an RDMA device (--device's, if given). */
 static int listen_on(const struct options *options, struct rdma_cm_id *listener,
 	const struct sockaddr_storage *address, struct failure *failure)
 {
 	int both_families = 0, error;
 	const char *device;
 
-	/* "::" takes IPv4 clients too, whatever net.ipv6.bindv6only says. */
+	/* "::" also accepts IPv4 clients, regardless of net.ipv6.bindv6only. */
 	rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both_families,
 		sizeof(both_families));
 	error = rdma_bind_addr(listener, (struct sockaddr *)address) ? errno : 0;
-	/* With the wildcard, the kernel calls a port in use an address that is not available. */
+	/* For the wildcard, the kernel reports a port in use as an unavailable address. */
 	if (error == EADDRNOTAVAIL && is_wildcard(address))
 		error = EADDRINUSE;
-	/* It takes loopback addresses, though no client can reach them by RDMA. */
+	/* The kernel accepts loopback addresses, although no client can reach them by RDMA. */
 	if (!error && !listener->verbs && !is_wildcard(address))
 		error = ENODEV;
 	if (error)
@@ -73,7 +70,7 @@ static int listen_on(const struct options *options, struct rdma_cm_id *listener,
 	device = listener->verbs ? ibv_get_device_name(listener->verbs->device) : NULL;
 	if (options->device && device && strcmp(options->device, device) != 0)
 		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, HOST_OTHER_DEVICE,
-			"--device", "it is on %s", device);
+			"--device", "it belongs to %s", device);
 	if (rdma_listen(listener, BACKLOG))
 		return failure_errno(failure, PHASE_LISTEN, "rdma_listen", errno);
 	return 0;
@@ -89,7 +86,7 @@ int listen_start(const struct options *options, const struct listen_addresses *a
 			return failure_errno(failure, PHASE_OPEN, "rdma_create_id", errno);
 		if (listen_on(options, id, &addresses->all[i], failure) == 0) {
 			*listener = id;
-			*failure = (struct failure){0}; /* of an address before */
+			*failure = (struct failure){0}; /* of a previous address */
 			return 0;
 		}
 		rdma_destroy_id(id);

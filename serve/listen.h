@@ -7,30 +7,31 @@
 #include "base/failure.h"
 #include "cli/options.h"
 
-/* Addresses of a --bind host name that are tried. */
+/* Maximum number of addresses of a --bind host name. */
 #define LISTEN_ADDRESSES_MAX 16
 
-/* The addresses that the options allow. Listening on one of them is enough. */
+/* The candidate addresses. Listening on one of them is enough. */
 struct listen_addresses {
 	struct sockaddr_storage all[LISTEN_ADDRESSES_MAX];
 	unsigned int count;
 };
 
 /*
- * Finds --bind's addresses, or --device's, or the wildcard that takes IPv6 and IPv4. It may ask the
- * name service. Returns 0, or -1 with the failure recorded. getaddrinfo(3).
+ * Finds the addresses of --bind or of --device, or the wildcard for IPv6 and IPv4. May block in the
+ * resolver. Returns 0, or -1 with the failure recorded. getaddrinfo(3).
  */
 int listen_find_addresses(
 	const struct options *options, struct listen_addresses *addresses, struct failure *failure);
 
 /*
- * Listens on the first of the addresses where that succeeds; if none does the first failure counts.
- * Events go to the channel. The caller destroys *listener. Returns likewise. rdma_listen(3).
+ * Listens on the first address that works; if none does, records the first failure. Events go to
+ * the channel. The caller destroys *listener. Returns 0, or -1 with the failure recorded.
+ * rdma_listen(3).
  */
 int listen_start(const struct options *options, const struct listen_addresses *addresses,
 	struct rdma_event_channel *channel, struct rdma_cm_id **listener, struct failure *failure);
 
-/* What the server listens on, for a sentence. */
+/* The listening address, for messages. */
 const char *listen_name(const struct options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes and removes the port file. Owns nothing between calls: each closes what it opens. */
+/* Writes and removes the port file. Keeps no state between calls: each closes what it opens. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 #include "serve/port-file.h"
 
-/* Something is there that is not a plain file, and must not be replaced by one. */
+/* True if the path exists and is not a regular file: it must not be replaced by one. */
 static bool is_special(const char *path)
 {
 	struct stat status;
@@ -48,7 +48,7 @@ int port_file_write(const char *path, uint16_t port)
 	descriptor = mkostemp(temporary, O_CLOEXEC);
 	if (descriptor < 0)
 		return -errno;
-	/* Others may read it, as they could a file made without a detour. */
+	/* mkostemp(3) creates the file with mode 0600, but other users may read it. */
 	fchmod(descriptor, 0644);
 	error = write_port(descriptor, port);
 	if (!error && rename(temporary, path))

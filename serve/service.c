@@ -1,6 +1,6 @@
 /*
- * The clients of a server and their states; serve/service.h tells who owns what. All on the main
- * thread: the CQ threads and control sessions only post wakeups.
+ * Clients of a server and their states; serve/service.h documents ownership. Everything runs on the
+ * main thread: CQ threads and control sessions only post wakeups.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,27 +11,27 @@
 #include "serve/service.h"
 #include "stream/source.h"
 
-/* The time in which an evicted client may be sent the reason. */
+/* Milliseconds to send an evicted client the reason. */
 #define EVICTED_MS 2000
 
-/* The time in which a client may be disconnected and drained. */
+/* Milliseconds to disconnect and drain a client. */
 #define CLOSING_MS 2000
 
-/* The time in which the kernel may remove a device, and how often it is checked. */
+/* Milliseconds for the kernel to remove a device, and between checks of it. */
 #define REMOVAL_MS       2000
 #define REMOVAL_CHECK_MS 100
 
 struct client {
 	TAILQ_ENTRY(client) next; /* in the queue of its state */
 	enum client_state state;
-	deadline_t deadline; /* of a state that has one */
+	deadline_t deadline; /* if the state has one */
 	struct served_device *served;
 	struct connection *connection;
 	struct slot slot;
-	bool connected; /* rdmacm has reported it established */
-	bool admitted;  /* it counts for --count: it holds our secret, if there is one */
-	bool gone;      /* no rdmacm event will come for it */
-	bool drained;   /* the CQ thread has released its connection */
+	bool connected; /* rdmacm reported RDMA_CM_EVENT_ESTABLISHED */
+	bool admitted;  /* counts for --count: authenticated, if there is a secret */
+	bool gone;      /* no more rdmacm events will arrive for it */
+	bool drained;   /* the CQ thread has released the connection */
 };
 
 void service_init(struct service *service)
@@ -50,7 +50,7 @@ void service_init(struct service *service)
 
 /* Devices. */
 
-/* Frees a device when the kernel has removed it; stops the server if the kernel waits for it. */
+/* Frees a device once the kernel has removed it; stops the server if that blocks the removal. */
 static void complete_removal(struct service *service, struct served_device *served)
 {
 	const char *name = device_name(served->device);
@@ -59,8 +59,7 @@ static void complete_removal(struct service *service, struct served_device *serv
 		devices_free(&service->devices, served);
 	} else if (deadline_left(served->removal) == 0 && !service->stuck) {
 		output_error(service->output,
-			"the kernel cannot remove %s while this server has it open, so the server stops",
-			name);
+			"the kernel cannot remove %s while it is open; stopping the server", name);
 		service->stuck = true;
 		service_stop_listening(service);
 	}
@@ -68,7 +67,7 @@ static void complete_removal(struct service *service, struct served_device *serv
 
 /* Clients. */
 
-/* Puts the client into a later state, with this many milliseconds if that has a deadline. */
+/* Moves the client to a later state, whose deadline, if any, is this many milliseconds away. */
 static void set_state(struct service *service, struct client *client, enum client_state state,
 	int64_t milliseconds)
 {
@@ -80,7 +79,7 @@ static void set_state(struct service *service, struct client *client, enum clien
 		slots_release(&service->admission.slots, &client->slot);
 }
 
-/* Ends the client's connection, for a reason or, NULL, because all is done. */
+/* Closes the client's connection, for a reason or, if NULL, because the exchange is complete. */
 static void close_client(
 	struct service *service, struct client *client, const struct failure *reason)
 {
@@ -91,8 +90,8 @@ static void close_client(
 }
 
 /*
- * Waits neither for rdmacm nor for work requests: the CQ thread releases the connection next. Only
- * its files may take longer.
+ * Stops waiting for rdmacm events and work requests: the CQ thread releases the connection next.
+ * Only its files may take longer.
  */
 static void abandon_client(
 	struct service *service, struct client *client, const struct failure *reason)
@@ -102,7 +101,7 @@ static void abandon_client(
 	connection_abandon(client->connection, reason);
 }
 
-/* The same for all clients that came through this device, or through any if it is NULL. */
+/* Abandons all clients of this device or, if it is NULL, of all devices. */
 static void abandon_clients(
 	struct service *service, const struct served_device *served, const struct failure *reason)
 {
@@ -116,7 +115,7 @@ static void abandon_clients(
 		}
 }
 
-/* Prints how the client's exchange ended: a line, and a document if --json asks for it. */
+/* Prints the outcome of the client's exchange: a line and, with --json, a document. */
 static void report(struct service *service, struct client *client, const struct failure *outcome)
 {
 	char text[OUTPUT_FAILURE_SIZE];
@@ -127,7 +126,7 @@ static void report(struct service *service, struct client *client, const struct 
 		client->connection, explain_status(outcome), error, service->options->json);
 }
 
-/* Reports how the client ended, and frees it. Nothing uses it any more. */
+/* Reports the client's outcome and frees the client, which nothing uses any more. */
 static void free_client(struct service *service, struct client *client)
 {
 	struct connection *connection = client->connection;
@@ -145,7 +144,7 @@ static void free_client(struct service *service, struct client *client)
 	TAILQ_REMOVE(&service->clients[client->state], client, next);
 	connection_destroy(connection);
 	client->served->clients--;
-	/* Bytes of earlier clients count as progress while there are others. */
+	/* Bytes of finished clients count as progress while others are connected. */
 	if (--service->admission.clients == 0)
 		service->bytes_before = 0;
 	free(client);
@@ -157,7 +156,7 @@ static void free_if_over(struct service *service, struct client *client)
 		free_client(service, client);
 }
 
-/* Makes a client of an admitted request. NULL, with the failure recorded, if that fails. */
+/* Creates a client for an admitted request. Returns NULL with the failure recorded on error. */
 static struct client *make_client(struct service *service, const struct rdma_cm_event *event,
 	const struct mode *mode, const struct request *request, struct failure *failure)
 {
@@ -195,7 +194,7 @@ void service_stop_listening(struct service *service)
 	service->listener = NULL;
 }
 
-/* Counts the client for --count, which limits authenticated clients only. */
+/* Counts the client for --count, which counts authenticated clients only. */
 static void count(struct service *service, struct client *client)
 {
 	client->admitted = true;
@@ -203,18 +202,18 @@ static void count(struct service *service, struct client *client)
 		service_stop_listening(service);
 }
 
-/* Ends an exchange that moves no data, to admit a new client. The client is sent the reason. */
+/* Evicts a client that moves no data, to admit a new one. The client is sent the reason. */
 static void evict(struct service *service, struct client *client)
 {
 	struct failure failure = {0};
 
 	failure_set(&failure, FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, "--max-clients",
-		"for %.1f s", (double)(deadline_now() - client->slot.last_active) / 1000);
+		"idle for %.1f s", (double)(deadline_now() - client->slot.last_active) / 1000);
 	set_state(service, client, CLIENT_EVICTED, EVICTED_MS);
 	connection_cancel(client->connection, &failure);
 }
 
-/* Starts a control session. Its device is kept for its bound id, which reports its removal. */
+/* Starts a control session. Its device is kept open for the bound id, which reports its removal. */
 static enum refusal start_control_session(
 	struct service *service, const struct rdma_cm_event *request, const struct hello *theirs)
 {
@@ -238,7 +237,7 @@ static enum refusal start_control_session(
 	return REFUSAL_RESOURCES;
 }
 
-/* Serves an admitted client. Returns REFUSAL_NONE, or why that fails. */
+/* Serves an admitted client. Returns REFUSAL_NONE, or why it failed. */
 static enum refusal serve_client(struct service *service, const struct rdma_cm_event *event,
 	const struct mode *mode, const struct request *request)
 {
@@ -255,7 +254,7 @@ static enum refusal serve_client(struct service *service, const struct rdma_cm_e
 	error = connection_accept(client->connection);
 	if (error) {
 		failure_errno(&failure, PHASE_CONNECT, "rdma_accept", -error);
-		client->gone = true; /* it never was connected */
+		client->gone = true; /* it was never connected */
 		close_client(service, client, &failure);
 	}
 	if (!service->settings.secret)
@@ -293,8 +292,8 @@ static void device_removed(struct service *service, struct served_device *served
 {
 	struct failure failure = {0};
 
-	output_error(service->output, "the RDMA device %s is being removed",
-		device_name(served->device));
+	output_error(
+		service->output, "RDMA device %s is being removed", device_name(served->device));
 	served->removed = true;
 	served->removal = deadline_in(REMOVAL_MS);
 	failure_set(
@@ -302,16 +301,16 @@ static void device_removed(struct service *service, struct served_device *served
 	abandon_clients(service, served, &failure);
 }
 
-/* The device of the listener is removed: no client can connect any more. */
+/* The listener's device is being removed: no more clients can connect. */
 static void listener_removed(struct service *service)
 {
 	output_error(service->output,
-		"the RDMA device that this server listens on is being removed, so the server stops");
+		"the listener's RDMA device is being removed; stopping the server");
 	service->stuck = true;
 	service_stop_listening(service);
 }
 
-/* An event about a connection that was not established, or that broke. */
+/* Handles an event about a connection that was not established, or that broke. */
 static void connection_failed(
 	struct service *service, struct client *client, const struct rdma_cm_event *event)
 {
@@ -320,7 +319,7 @@ static void connection_failed(
 	if (client->connected || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		failure_from_event(
 			&failure, event, PHASE_EXCHANGE, connection_peer(client->connection));
-	else /* the explanations of events advise the active side */
+	else /* explanations of events address the active side */
 		failure_set(&failure, FAILURE_GONE, PHASE_CONNECT, event->status,
 			rdma_event_str(event->event), "%s", rdma_event_str(event->event));
 	client->gone = true;
@@ -353,14 +352,14 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 		close_client(service, client, NULL);
 		free_if_over(service, client);
 		return;
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
-	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
-	case RDMA_CM_EVENT_ADDR_RESOLVED: /* rdmacm reports these to the active side only */
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be reused */
+	case RDMA_CM_EVENT_ADDR_CHANGE: /* a bonded interface failed over; the path is unchanged */
+	case RDMA_CM_EVENT_ADDR_RESOLVED: /* for the active side only */
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-	case RDMA_CM_EVENT_MULTICAST_JOIN: /* and these about datagrams */
+	case RDMA_CM_EVENT_MULTICAST_JOIN: /* for datagrams only */
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
 		return;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -404,7 +403,7 @@ void service_wakeup(struct service *service, const struct wakeup *wakeup, unsign
 	}
 }
 
-/* The first client in that state if its deadline has passed, or NULL. */
+/* Returns the first client in this state if its deadline has passed, otherwise NULL. */
 static struct client *overdue(const struct service *service, enum client_state state)
 {
 	struct client *client = TAILQ_FIRST(&service->clients[state]);
@@ -422,10 +421,10 @@ void service_deadlines(struct service *service)
 		"--handshake-timeout", "");
 	while ((client = overdue(service, CLIENT_CONNECTING)))
 		close_client(service, client, &handshake);
-	/* Its outcome is the eviction, whether it could be sent or not. */
+	/* The outcome is the eviction, whether or not the reason was sent. */
 	while ((client = overdue(service, CLIENT_EVICTED)))
 		close_client(service, client, NULL);
-	/* The client does not answer the disconnect. */
+	/* The client does not confirm the disconnect. */
 	failure_set(&disconnect, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
 	while ((client = overdue(service, CLIENT_CLOSING))) {
 		abandon_client(service, client, &disconnect);

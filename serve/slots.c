@@ -1,13 +1,13 @@
-/* The slots of a server: a list in which the holders keep their own slots. One thread. */
+/* Slots of a server: a list whose entries belong to the holders. One thread. */
 #include <netinet/in.h>
 #include <string.h>
 
 #include "serve/slots.h"
 
-/* Bytes of an IPv6 address that a host cannot choose. */
+/* Bytes of an IPv6 address that a host cannot choose itself. */
 #define PREFIX_SIZE 8
 
-/* The part of the address that counts, as an IPv6 address. */
+/* The part of the address that is counted, in IPv6 form. */
 static void counted(const struct sockaddr *address, uint8_t part[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};

@@ -1,10 +1,10 @@
 /*
- * The slots of a server: which client holds one, from which address, and when it was last active.
- * They decide whether another client is admitted and, if not, which one may be evicted for it:
- * never one that moves data, only one that has been inactive for longer than the idle timeout.
+ * Slots of a server: which client holds one, from which address, and when it was last active. They
+ * decide whether another client is admitted and, if not, which client may be evicted: only one that
+ * has moved no data for longer than the idle timeout.
  *
- * Clients are counted by the part of their address that one host cannot choose: all of an IPv4
- * address, also if it is mapped into IPv6; the first 64 bits of an IPv6 address.
+ * Clients are counted by the part of their address that a host cannot choose itself: all of an IPv4
+ * address, even if mapped into IPv6; the first 64 bits of an IPv6 address.
  *
  * Each struct slot belongs to its holder. serve/service.c accepts, evicts and frees clients.
  * Nothing here reads the clock. One thread.
@@ -25,44 +25,44 @@ struct slot {
 	bool taken;
 	bool evictable;         /* set by the caller when the handshake is done */
 	deadline_t last_active; /* when data last moved, or the slot was taken */
-	uint8_t address[16];    /* the part that counts */
+	uint8_t address[16];    /* the counted part */
 };
 
 struct slots {
-	TAILQ_HEAD(slot_list, slot) all; /* in the order in which they were taken */
+	TAILQ_HEAD(slot_list, slot) all; /* in the order they were taken */
 	unsigned int taken;
-	unsigned int capacity;             /* more than 0 */
-	unsigned int capacity_per_address; /* 0: no limit but capacity */
+	unsigned int capacity;             /* greater than 0 */
+	unsigned int capacity_per_address; /* 0: no limit per address */
 	int64_t idle_timeout;              /* milliseconds */
 };
 
 enum slots_state {
 	SLOTS_FREE,
-	SLOTS_FULL,         /* all are taken */
-	SLOTS_FULL_ADDRESS, /* all of that address are taken */
+	SLOTS_FULL,         /* all slots are taken */
+	SLOTS_FULL_ADDRESS, /* all slots of that address are taken */
 };
 
 void slots_init(struct slots *slots, unsigned int capacity, unsigned int capacity_per_address,
 	int64_t idle_timeout);
 
-/* Whether there is a free slot for a client from that address. */
+/* Whether a slot is free for a client from that address. */
 enum slots_state slots_state(const struct slots *slots, const struct sockaddr *address);
 
 /*
- * For a client from that address and without a free slot: the least recently active of the slots
- * whose release would admit it and whose holders may be evicted. NULL if there is none.
+ * For a client without a free slot: the least recently active slot that may be evicted and whose
+ * release would admit a client from that address. NULL if there is none.
  */
 struct slot *slots_evictable(
 	const struct slots *slots, const struct sockaddr *address, deadline_t now);
 
-/* Takes a slot, also beyond the capacity: the caller has checked slots_state(). */
+/* Takes a slot, even beyond the capacity: the caller has checked slots_state(). */
 void slots_take(
 	struct slots *slots, struct slot *slot, const struct sockaddr *address, deadline_t now);
 
 /* Releases the slot if it is taken. */
 void slots_release(struct slots *slots, struct slot *slot);
 
-/* Records that the holder was active then; an earlier time than the last changes nothing. */
+/* Records activity of the holder; times before the last one are ignored. */
 void slot_active(struct slot *slot, deadline_t when);
 
 #endif

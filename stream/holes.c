@@ -12,19 +12,19 @@
 
 _Static_assert(sizeof(off_t) == 8, "large files need -D_FILE_OFFSET_BITS=64");
 
-/* The granularity of holes: the block size of most file systems. */
+/* Granularity of holes: the block size of most file systems. */
 #define BLOCK_SIZE 4096
 
-/* Compares each byte with the next. For most data, that ends within the first bytes. */
+/* Compares each byte with the next. For most data, this stops within the first bytes. */
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
 	return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
 /*
- * The length of the run of blocks from an offset on that are all zero, or all not zero. A part of a
- * block at either end counts as a block: it reads as zeros if it is skipped, because nothing was
- * written there.
+ * The length of the run of blocks at an offset that are all zero, or all nonzero. A partial block
+ * at either end counts as a block: if it is skipped, it reads as zeros, because nothing was written
+ * there.
  */
 static size_t run_length(const uint8_t *bytes, size_t size, off_t offset, bool *zero)
 {

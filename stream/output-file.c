@@ -1,6 +1,6 @@
 /*
- * A regular file is written to a hidden temporary file in the same directory, gets its size, is
- * synced and closed. The rename comes last, when nothing can fail any more, so the final name never
+ * A regular file is written to a hidden temporary file in the same directory, set to its size,
+ * synced and closed. The rename comes last, when nothing else can fail, so the final name never
  * refers to incomplete data. The directory stays open, so renaming it is harmless. Anything other
  * than a regular file belongs to a struct writer. One thread at a time.
  */
@@ -23,28 +23,28 @@
 #include "stream/output-file.h"
 #include "stream/writer.h"
 
-/* Bytes of a name that an error shows. */
+/* Maximum bytes of a name shown in an error. */
 #define SHOWN_MAX 200
 
 static const char force_hint[] = " (--force replaces it)";
 
 struct output_file {
 	struct writer writer;
-	int directory; /* of a regular file, O_PATH; -1: the writer takes the data */
+	int directory; /* of a regular file, O_PATH; -1: uses the writer */
 	int file;      /* the hidden file, until it is committed */
 	off_t size;    /* bytes written so far */
 	bool force;
-	int error;                      /* the first failure of a write, 0 if none */
+	int error;                      /* first failed write; 0: none */
 	char name[FILE_NAME_MAX + 1];   /* the final name; "-": standard output */
-	char hidden[FILE_NAME_MAX + 1]; /* "" once it is renamed, or if there is none */
+	char hidden[FILE_NAME_MAX + 1]; /* "": renamed, or no hidden file */
 };
 
-/* What --output names. */
+/* The kinds of --output. */
 enum kind {
 	KIND_STANDARD_OUTPUT,
-	KIND_DIRECTORY, /* the peer names the file in it */
+	KIND_DIRECTORY, /* the peer names the file */
 	KIND_STREAM,    /* an existing FIFO, terminal, socket or device: written directly */
-	KIND_FILE,      /* a regular file, or nothing yet */
+	KIND_FILE,      /* a regular file, or nonexistent */
 };
 
 static enum kind kind_of(const char *output)
@@ -63,11 +63,11 @@ static enum kind kind_of(const char *output)
 					 : KIND_STREAM;
 }
 
-/* Writes why the output failed. Returns the error. */
+/* Formats why the output failed. Returns the error. */
 static int refuse(const struct output_file *file, int error, const char *hint, char *why)
 {
 	char shown[TEXT_ESCAPED_SIZE(FILE_NAME_MAX)];
-	const char *what = "a file of that name", *cut = "";
+	const char *what = "the output file", *cut = "";
 
 	if (file->directory < 0 && strcmp(file->name, "-") == 0) {
 		what = "to standard output";
@@ -81,7 +81,7 @@ static int refuse(const struct output_file *file, int error, const char *hint, c
 	return error;
 }
 
-/* Checks, before the peer sends anything, that the file can get its name as things are now. */
+/* Checks, before the peer sends anything, that the file can currently get its name. */
 static int check_name(const struct output_file *file, char *why)
 {
 	struct stat status;
@@ -91,11 +91,11 @@ static int check_name(const struct output_file *file, char *why)
 	if (S_ISDIR(status.st_mode))
 		return refuse(file, -EISDIR, "", why);
 	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-		return refuse(file, -EEXIST, " (and is no regular file)", why);
+		return refuse(file, -EEXIST, " (not a regular file)", why);
 	return file->force ? 0 : refuse(file, -EEXIST, force_hint, why);
 }
 
-/* Bytes of the name that fit into the hidden one. No UTF-8 character is cut. */
+/* Bytes of the name that fit into the hidden name, without splitting a UTF-8 character. */
 static int kept_length(const char *name)
 {
 	const size_t most = FILE_NAME_MAX - (sizeof("..xxxxxx") - 1);
@@ -108,8 +108,8 @@ static int kept_length(const char *name)
 }
 
 /*
- * Creates the hidden file. Not with mkostemp(3), because the umask and the directory's default ACL
- * are to decide about its permissions, as for any file that open(2) creates with mode 0666.
+ * Creates the hidden file. Not with mkostemp(3): the umask and the directory's default ACL
+ * determine its permissions, as for any file that open(2) creates with mode 0666.
  */
 static int open_hidden(struct output_file *file)
 {
@@ -174,7 +174,7 @@ static int open_file(struct output_file *file, const char *path, char *why)
 	return error;
 }
 
-/* Opens what is at path. Its name is that of the file that a symbolic link leads to. */
+/* Opens the output at path. If it is a symbolic link, the name is that of its target. */
 static int open_path(
 	struct output_file *file, const char *path, enum kind kind, int stop_fd, char *why)
 {
@@ -228,7 +228,7 @@ bool output_file_is_shared(const char *path)
 		return true;
 	if (stat(path, &status))
 		return false;
-	/* Major number 1: /dev/null, /dev/zero and the like, which have enough for all. */
+	/* Major number 1: /dev/null, /dev/zero and similar, which any number of clients can use. */
 	return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
 	       (S_ISCHR(status.st_mode) && major(status.st_rdev) != 1);
 }
@@ -240,7 +240,7 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	int error;
 
 	if (!made) {
-		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write anything: %s", strerror(ENOMEM));
+		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot open the output: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
 	made->writer.descriptor = made->directory = made->file = -1;
@@ -254,14 +254,14 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	return 0;
 }
 
-/* Checks that files can be created in the directory. The peers choose their names. */
+/* Checks that files can be created in the directory; the peers choose their names. */
 static int check_directory(const char *path, char *why)
 {
 	int error = access(path, W_OK | X_OK) ? -errno : 0;
 
 	if (error)
-		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write into %.*s: %s", SHOWN_MAX, path,
-			strerror(-error));
+		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write to directory %.*s: %s", SHOWN_MAX,
+			path, strerror(-error));
 	return error;
 }
 
@@ -273,7 +273,7 @@ int output_file_check(const struct output_file_options *options, char why[OUTPUT
 
 	switch (kind_of(options->output)) {
 	case KIND_STANDARD_OUTPUT:
-	case KIND_STREAM: /* opened when there is data: its reader may come later */
+	case KIND_STREAM: /* opened with the first data: its reader may come later */
 		break;
 	case KIND_DIRECTORY:
 		error = check_directory(options->output, why);
@@ -311,7 +311,7 @@ int output_file_write(
 
 static int sync_descriptor(int descriptor)
 {
-	/* EINVAL: the file system cannot sync it. */
+	/* EINVAL: the file system does not support it. */
 	return fsync(descriptor) && errno != EINVAL ? -errno : 0;
 }
 
@@ -321,7 +321,7 @@ static int sync_directory(const struct output_file *file)
 	int descriptor = openat(file->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int error;
 
-	/* A directory may allow files to be created, but not to be listed. */
+	/* Creating files in a directory does not require permission to list it. */
 	if (descriptor < 0)
 		return errno == EACCES ? 0 : -errno;
 	error = sync_descriptor(descriptor);
@@ -329,7 +329,7 @@ static int sync_directory(const struct output_file *file)
 	return error;
 }
 
-/* The errors of file systems that do not support a kind of rename or link. */
+/* True for the errors of a file system that does not support a kind of rename or link. */
 static bool is_unsupported(int error)
 {
 	return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
@@ -340,9 +340,7 @@ static int replace(const struct output_file *file)
 	return renameat(file->directory, file->hidden, file->directory, file->name) ? -errno : 0;
 }
 
-/*
- * Gives the hidden file its name unless that exists, in the best way that the file system supports.
- */
+/* Gives the hidden file its final name, unless that exists, as the file system allows. */
 static int take_name(const struct output_file *file)
 {
 	int directory = file->directory, placeholder, error;
@@ -357,7 +355,7 @@ static int take_name(const struct output_file *file)
 	}
 	if (!is_unsupported(errno))
 		return -errno;
-	/* An empty file reserves the name for a moment. */
+	/* An empty file reserves the name briefly. */
 	placeholder = openat(directory, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (placeholder < 0)
 		return -errno;
@@ -368,7 +366,7 @@ static int take_name(const struct output_file *file)
 	return error;
 }
 
-/* Closes the hidden file, with all its data on the disk. */
+/* Closes the hidden file after all its data is on disk. */
 static int finish_file(struct output_file *file)
 {
 	int error = ftruncate(file->file, file->size) ? -errno : sync_descriptor(file->file);

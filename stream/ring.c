@@ -1,7 +1,7 @@
 /*
  * A ring of bytes: positions and flags under one lock, and a condition variable for the thread that
- * sleeps. The ring owns the lock and the condition variable; the memory is the caller's, and its
- * size is decided in exchange/buffers.c.
+ * sleeps. The ring owns the lock and the condition variable; the memory is the caller's, and
+ * exchange/buffers.c chooses its size.
  */
 #include "stream/ring.h"
 
@@ -28,7 +28,7 @@ size_t ring_contiguous(const struct ring *ring, uint64_t position)
 	return ring->size - (size_t)(position % ring->size);
 }
 
-/* The contiguous bytes from this position on, at most `most` of the given number. */
+/* The contiguous bytes at this position, at most `most` of `bytes`. */
 static struct span span_at(const struct ring *ring, uint64_t position, size_t bytes, size_t most)
 {
 	size_t contiguous = ring_contiguous(ring, position);

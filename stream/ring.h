@@ -1,13 +1,12 @@
 /*
- * A ring of bytes between two threads: one fills it, the other empties it. One of them is the
- * file's thread, which may sleep in the ring_await functions; the other is the CQ thread, which
- * never sleeps.
+ * A ring of bytes between two threads: one fills it, the other empties it. One of them is the file
+ * thread, which may sleep in the ring_await functions; the other is the CQ thread, which never
+ * sleeps.
  *
- * A position counts the bytes of the stream from its start, in 64 bits, and never goes back; the
- * byte at a position lies at that position modulo the size. `filled` is the end of the data in the
- * ring, `freed` its start. The bytes in between belong to the emptying thread, all others to the
- * filling thread; a thread that advances its position hands bytes over, with everything that it
- * wrote into them.
+ * A position is a 64-bit count of stream bytes that never decreases; the byte at a position is
+ * stored at that position modulo the size. `filled` is the head of the ring, `freed` its tail. The
+ * bytes between them belong to the emptying thread, all others to the filling thread. Advancing a
+ * position transfers the bytes, and makes everything written to them visible.
  */
 #ifndef STREAM_RING_H
 #define STREAM_RING_H
@@ -20,36 +19,36 @@
 struct ring {
 	uint8_t *start; /* the caller's memory */
 	size_t size;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
 	uint64_t filled, freed;
-	bool begun;   /* the file's thread may start: the peer is ready */
-	bool ended;   /* no more data will be filled in */
+	bool begun;   /* the peer is ready: the file thread may start */
+	bool ended;   /* no more data will be added */
 	bool stopped; /* all waits fail */
 };
 
-/* Bytes of the ring, contiguous in memory. */
+/* Contiguous bytes of the ring. */
 struct span {
 	uint8_t *start;
 	size_t size;
 };
 
-/* How a wait ended. */
+/* The result of a wait. */
 enum ring_wait {
 	RING_READY,
-	RING_ENDED,   /* the ring is empty and has ended */
+	RING_ENDED,   /* empty, and no more data will be added */
 	RING_STOPPED, /* ring_stop() was called */
 };
 
-/* The state of a ring at one moment. */
+/* A snapshot of the ring's state. */
 struct ring_level {
 	uint64_t filled, freed;
 	bool ended;
 };
 
 /*
- * Makes a ring of the caller's memory, which outlives it; exchange/buffers.c (ring_size()) chooses
- * its size. ring_destroy() releases the lock, not the memory. Any thread.
+ * Initialises a ring in the caller's memory, which outlives it; ring_size() in exchange/buffers.c
+ * chooses its size. ring_destroy() releases the lock, not the memory. Any thread.
  */
 void ring_init(struct ring *ring, void *memory, size_t size);
 void ring_destroy(struct ring *ring);
@@ -58,31 +57,31 @@ void ring_destroy(struct ring *ring);
 uint8_t *ring_at(const struct ring *ring, uint64_t position);
 size_t ring_contiguous(const struct ring *ring, uint64_t position);
 
-/* Lets the file's thread start. Any thread. */
+/* Lets the file thread start. Any thread. */
 void ring_begin(struct ring *ring);
 
-/* Sleeps until ring_begin(). Returns RING_READY or RING_STOPPED. The file's thread. */
+/* Sleeps until ring_begin(). Returns RING_READY or RING_STOPPED. File thread. */
 enum ring_wait ring_await_begin(struct ring *ring);
 
-/* Sleeps until there is space; returns at most `most` bytes of it. The filling thread. */
+/* Sleeps until there is free space; returns at most `most` bytes of it. Filling thread. */
 enum ring_wait ring_await_space(struct ring *ring, size_t most, struct span *span);
 
-/* Sleeps until there is data; returns at most `most` bytes of it. The emptying thread. */
+/* Sleeps until there is data; returns at most `most` bytes of it. Emptying thread. */
 enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span);
 
-/* Hands over that many bytes more. The filling thread. */
+/* Advances `filled` by this many bytes. Filling thread. */
 void ring_fill(struct ring *ring, size_t bytes);
 
-/* Ends the data. The filling thread. */
+/* Marks the end of the data. Filling thread. */
 void ring_end(struct ring *ring);
 
-/* Frees the bytes up to this position. An earlier position changes nothing. The emptying thread. */
+/* Advances `freed` to this position; earlier positions are ignored. Emptying thread. */
 void ring_free_to(struct ring *ring, uint64_t position);
 
-/* Any thread. */
+/* Returns a snapshot of the state. Any thread. */
 struct ring_level ring_level(struct ring *ring);
 
-/* Makes all waits fail, now and later. Any thread. */
+/* Makes all current and later waits fail. Any thread. */
 void ring_stop(struct ring *ring);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * A sink owns its output file, its digester and, unless the data is a text to be shown, the thread
- * that empties the ring. That thread writes the fields of the result before it sets the state;
- * others read them after that.
+ * A sink owns its output file, its digester and, unless it displays a text, the thread that empties
+ * the ring. That thread writes the members of the result before it sets the state; others read them
+ * afterwards.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -12,17 +12,17 @@
 #include "stream/file-name.h"
 #include "stream/sink.h"
 
-/* Bytes that are copied at a time, with a key. */
+/* Bytes copied at a time if the digest is keyed. */
 #define COPY_SIZE ((size_t)128 << 10)
 
 /* The CQ thread is woken when this fraction of the ring is free again: a quarter. */
 #define RING_PARTS 4
 
 struct sink {
-	const struct output_file_options *options; /* output is NULL: nothing is kept */
+	const struct output_file_options *options; /* output NULL: the data is not kept */
 	bool threaded;
 	struct ring *ring;
-	size_t most; /* bytes of one write */
+	size_t most; /* bytes per write */
 	struct worker worker;
 
 	/* set before the ring begins */
@@ -34,10 +34,10 @@ struct sink {
 	uint64_t expected_size;
 	struct digest expected;
 
-	/* of the thread that empties the ring, until it sets `state` */
+	/* owned by the emptying thread until it sets `state` */
 	struct output_file *file;
 	struct digester *digester;
-	uint8_t *copy; /* with a key: COPY_SIZE bytes */
+	uint8_t *copy; /* if keyed: COPY_SIZE bytes */
 	uint64_t size;
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
 	int error;
@@ -77,8 +77,8 @@ void sink_close(struct sink *sink)
 }
 
 /*
- * Digests and writes the bytes. The peer may still write into the ring, so a text, which is shown
- * later, is copied first; with a key, all data is.
+ * Digests and writes the bytes. The peer can still write to the ring, so a text, which is displayed
+ * later, is copied first; with a keyed digest, all data is.
  */
 static int consume(struct sink *sink, const struct span *span)
 {
@@ -98,7 +98,7 @@ static int consume(struct sink *sink, const struct span *span)
 	return sink->file ? output_file_write(sink->file, bytes, span->size, sink->why) : 0;
 }
 
-/* Empties the ring to its end. Returns 0 or -errno. */
+/* Empties the ring until it ends. Returns 0 or -errno. */
 static int empty_ring(struct sink *sink)
 {
 	const struct worker_listener *listener = sink->worker.listener;
@@ -121,7 +121,7 @@ static int empty_ring(struct sink *sink)
 	return wait == RING_ENDED ? 0 : -ECANCELED;
 }
 
-/* Verifies the complete data, and commits the output file if it is undamaged. */
+/* Verifies the complete data; commits the output file if the data is intact. */
 static enum sink_state verify(struct sink *sink)
 {
 	struct digest digest = digester_result(sink->digester);

@@ -1,14 +1,13 @@
 /*
- * The sink of the data that we receive: it empties a ring, digests the data, and writes it to an
- * output file (stream/output-file.h) if there is one. Without an output file, a text is shown, and
- * of longer data the digest. A text without an output file is consumed at once; for anything else,
- * the sink has a thread, which may wait while the consumer pauses.
+ * Sink of received data: empties a ring, digests the data, and writes it to an output file
+ * (stream/output-file.h) if there is one. Without an output file, a text is displayed, of longer
+ * data only the digest. A text without an output file is consumed immediately; for anything else,
+ * the sink has a thread, which may block while the consumer pauses.
  *
- * The main thread calls sink_open(), sink_start() when the ring exists, and sink_close() at the
- * end. The CQ thread calls sink_begin() when the peer has named its data, and sink_finish() when it
- * has announced the end. The listener's `moved` is called when there is free space in the ring, and
- * when the state has changed. sink_stop() ends the sink early, from any thread: unverified data is
- * removed.
+ * The main thread calls sink_open(), sink_start() when the ring exists, and finally sink_close().
+ * The CQ thread calls sink_begin() when the peer has named its data, and sink_finish() when it has
+ * announced the end. The listener's `moved` is called when space becomes free in the ring and when
+ * the state changes. sink_stop() ends the sink early, from any thread; unverified data is removed.
  */
 #ifndef STREAM_SINK_H
 #define STREAM_SINK_H
@@ -20,21 +19,21 @@
 #include "stream/output-file.h"
 #include "stream/ring.h"
 
-/* The largest text, in bytes: the tutorial's size. */
+/* Maximum size of a text in bytes: that of the tutorial. */
 #define SINK_TEXT_SIZE 1024
 
 enum sink_state {
 	SINK_WORKING,
-	SINK_VERIFIED, /* the data is complete, undamaged and in the output file */
-	SINK_DAMAGED,  /* the data is complete, and its digest differs */
+	SINK_VERIFIED, /* complete, intact and in the output file */
+	SINK_DAMAGED,  /* complete, but the digest differs */
 	SINK_FAILED,   /* the output file failed: sink_error() */
 };
 
 struct sink;
 
 /*
- * Makes a sink for a stream of that size, or of STREAM_SIZE_UNKNOWN. Returns 0 or -errno. The
- * options outlive the sink.
+ * Creates a sink for a stream of this size, or STREAM_SIZE_UNKNOWN. The options outlive the sink.
+ * Returns 0 or -errno.
  */
 int sink_open(struct sink **sink, const struct output_file_options *options, uint64_t size);
 
@@ -42,46 +41,43 @@ int sink_open(struct sink **sink, const struct output_file_options *options, uin
 void sink_close(struct sink *sink);
 
 /*
- * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. Returns 0 or
- * -errno. Ring and listener outlive the sink.
+ * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. Ring and
+ * listener outlive the sink. Returns 0 or -errno.
  */
 int sink_start(
 	struct sink *sink, struct ring *ring, size_t most, const struct worker_listener *listener);
 
 /*
- * Makes the digest a keyed one; the key is copied. An attacker may then write into the ring, so the
- * sink digests and writes a copy of the data. Before sink_begin().
+ * Sets the digest key, which is copied. Because an attacker may write to the ring, the sink then
+ * digests and writes a copy of the data. Call it before sink_begin().
  */
 void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE]);
 
-/* Lets the thread start. The name is the peer's for its data, the fallback ours if it has none. */
+/* Lets the thread start. name is the peer's name for its data, fallback the local one. */
 void sink_begin(struct sink *sink, const void *name, size_t name_size, const char *fallback);
 
 /*
- * Ends the ring, which has all of the stream: of this size and digest, according to the peer. A
- * sink without a thread has its final state when this returns.
+ * Ends the ring, which holds the rest of the stream; size and digest are those that the peer
+ * announced. A sink without a thread has its final state on return.
  */
 void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest);
 
-/* Any thread. */
+/* Returns the state. Any thread. */
 enum sink_state sink_state(const struct sink *sink);
 
-/* The sentence about the failure; -errno goes to *error. If the state is SINK_FAILED. */
+/* The failure message; sets *error to -errno. Valid in state SINK_FAILED. */
 const char *sink_error(const struct sink *sink, int *error);
 
-/* The base name of the output file, "" if there is none. If the state is SINK_VERIFIED. */
+/* The base name of the output file, "" if there is none. Valid in state SINK_VERIFIED. */
 const char *sink_name(const struct sink *sink);
 
-/*
- * The data if it is a text to be shown, else NULL; its size goes to *size. If the state is
- * SINK_VERIFIED.
- */
+/* The data and its size if it is a text to display, else NULL. Valid in state SINK_VERIFIED. */
 const uint8_t *sink_text(const struct sink *sink, size_t *size);
 
-/* True if it has a thread, until it is closed. NULL is allowed. Main thread. */
+/* True if the sink has a thread that is not joined yet. NULL is allowed. Main thread. */
 bool sink_is_running(const struct sink *sink);
 
-/* Ends the thread soon, whatever it waits for. NULL is allowed. Any thread. */
+/* Stops the thread: every wait ends. NULL is allowed. Any thread. */
 void sink_stop(struct sink *sink);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * A source owns its descriptor, its digester and, for a file, the thread that fills the ring. That
- * thread writes the fields of the result before it ends the ring; others read them after that.
+ * thread writes the members of the result before it ends the ring; others read them afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,46 +14,46 @@
 #include "base/text.h"
 #include "stream/source.h"
 
-/* The CQ thread is woken once for this number of full reads. */
+/* Full reads per wakeup of the CQ thread. */
 #define READS_PER_WAKEUP 8
 
 struct source {
 	const void *text; /* NULL: the input is a file */
-	const char *fifo; /* a FIFO that is opened when its data is needed, or NULL */
+	const char *fifo; /* path of a FIFO that is not open yet, or NULL */
 	int descriptor;   /* -1: not open yet */
-	bool regular;     /* a regular file, from which a read never waits for a writer */
+	bool regular;     /* reads never wait for a writer */
 	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
 	char name[256];   /* base name */
 	struct ring *ring;
-	size_t most; /* bytes of one read */
+	size_t most; /* bytes per read */
 	struct worker worker;
-	struct digester *digester; /* NULL of a text */
+	struct digester *digester; /* NULL for a text */
 
-	/* set before the ring ends, constant after */
+	/* set before the ring ends, constant afterwards */
 	int error;
 	struct digest digest;
 	char why[WORKER_WHY_SIZE];
 };
 
-/* Writes why the input cannot be read. Returns the error. */
+/* Formats why the input cannot be read. Returns the error. */
 static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *reason, int error)
 {
 	char printable[TEXT_ESCAPED_SIZE(64)];
 
-	/* A long name is cut so that the sentence fits into a message. */
+	/* A long name is truncated, so that the sentence fits into a message. */
 	text_escape_utf8(printable, name, strnlen(name, 64));
 	snprintf(why, WORKER_WHY_SIZE, "cannot read %.160s: %s",
 		*name ? printable : "standard input", reason);
 	return error;
 }
 
-/* Finds the size of the input, if it is known. */
+/* Determines the size of the input, if it is known. */
 static void find_size(struct source *source, const struct stat *status)
 {
 	off_t offset = lseek(source->descriptor, 0, SEEK_CUR);
 
 	source->regular = S_ISREG(status->st_mode);
-	/* The kernel reports its own files, as in /proc, as empty. */
+	/* The kernel reports its own files, in /proc for example, as empty. */
 	if (source->regular && status->st_size > 0 && offset >= 0)
 		source->size = status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
 	else
@@ -61,8 +61,8 @@ static void find_size(struct source *source, const struct stat *status)
 }
 
 /*
- * Opening a FIFO lets its writer start, and the data is lost if we close it: so it is opened only
- * when the peer is ready, and never for one that is refused or not authenticated.
+ * Opening a FIFO lets its writer start, and closing it loses the data. So it is opened only when
+ * the peer is ready, never for one that is refused or not authenticated.
  */
 static int defer_fifo(struct source *source, const char *input, const char *shown, char *why)
 {
@@ -74,7 +74,7 @@ static int defer_fifo(struct source *source, const char *input, const char *show
 		       : 0;
 }
 
-/* Opens it without waiting for a writer: worker_await() does that. */
+/* Opens the FIFO without waiting for a writer: worker_await() does that. */
 static int open_fifo(struct source *source)
 {
 	source->descriptor = open(source->fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -159,13 +159,10 @@ bool source_is_text(const struct source *source)
 	return source->text;
 }
 
-/*
- * Reads once into the space. Returns the number of bytes, 0 at the end, or -errno; -ECANCELED to
- * stop.
- */
+/* Reads once. Returns the number of bytes, 0 at the end, or -errno; -ECANCELED: stopped. */
 static ssize_t read_once(struct source *source, const struct span *space, uint64_t position)
 {
-	uint64_t left = source->size - position; /* practically infinite if the size is unknown */
+	uint64_t left = source->size - position; /* practically unlimited if the size is unknown */
 	size_t most = space->size < left ? space->size : (size_t)left;
 	ssize_t got;
 
@@ -177,12 +174,12 @@ static ssize_t read_once(struct source *source, const struct span *space, uint64
 	if (got < 0)
 		return cannot_read(source->why, source->name, strerror(errno), -errno);
 	if (got == 0 && most > 0 && source->size != STREAM_SIZE_UNKNOWN)
-		return cannot_read(source->why, source->name,
-			"it became shorter while it was being read", -EIO);
+		return cannot_read(
+			source->why, source->name, "file was truncated while being read", -EIO);
 	return got;
 }
 
-/* Whether to wake the CQ thread: not for every read, but before this thread waits for anything. */
+/* True if the CQ thread should be woken: not after every read, but before this thread blocks. */
 static bool should_wake(const struct source *source, uint64_t unseen)
 {
 	struct ring_level level = ring_level(source->ring);
@@ -193,7 +190,7 @@ static bool should_wake(const struct source *source, uint64_t unseen)
 	       (!source->regular && poll(&input, 1, 0) == 0);
 }
 
-/* Fills the ring to the end of the input. Returns 0 or -errno. */
+/* Fills the ring until the end of the input. Returns 0 or -errno. */
 static int fill_ring(struct source *source)
 {
 	const struct worker_listener *listener = source->worker.listener;

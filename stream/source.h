@@ -1,12 +1,12 @@
 /*
- * The source of the data that we send: a text, a file or standard input. It fills a ring. For a
- * file or standard input it has a thread that reads and digests, and may wait while the producer
- * pauses; a text is in the ring from the start.
+ * Source of the data to send: a text, a file or standard input. It fills a ring. For a file or
+ * standard input, a thread reads and digests the data, and may block while the producer pauses; a
+ * text is in the ring from the start.
  *
- * The main thread calls source_open(), source_start() when the ring exists, and source_close() at
- * the end. source_begin() follows when the peer is ready, source_result() when the ring has ended;
- * source_stop() ends the source early. These three may be called on any thread. The listener's
- * `ended` is called once, when the thread is about to end.
+ * The main thread calls source_open(), source_start() when the ring exists, and finally
+ * source_close(). source_begin() follows when the peer is ready, source_result() when the ring has
+ * ended; source_stop() ends the source early. Any thread may call these three. The listener's
+ * `ended` is called once, just before the thread ends.
  */
 #ifndef STREAM_SOURCE_H
 #define STREAM_SOURCE_H
@@ -17,14 +17,14 @@
 #include "protocol/digest.h"
 #include "stream/ring.h"
 
-/* The size of a stream that is unknown until its end, also on the wire. */
+/* The size of a stream whose end is not known yet, also on the wire. */
 #define STREAM_SIZE_UNKNOWN UINT64_MAX
 
 struct source;
 
 /*
- * Opens the input, a path or "-" for standard input; NULL: the source is the text. Path and text
- * belong to the caller and outlive the source: a FIFO is opened only at source_begin(). Returns 0,
+ * Opens the input: a path, "-" for standard input, or NULL for the text. Path and text belong to
+ * the caller and outlive the source, because a FIFO is opened only after source_begin(). Returns 0,
  * or -errno with a sentence in why. open(2).
  */
 int source_open(struct source **source, const char *input, const void *text, size_t text_size,
@@ -33,7 +33,7 @@ int source_open(struct source **source, const char *input, const void *text, siz
 /* Joins the thread, which has ended or was stopped, and frees the source. NULL is allowed. */
 void source_close(struct source *source);
 
-/* Bytes to send, or STREAM_SIZE_UNKNOWN. The size of a file is that at source_open(). */
+/* Bytes to send, or STREAM_SIZE_UNKNOWN. For a file, its size at source_open(). */
 uint64_t source_size(const struct source *source);
 
 /* The base name of the file; "" if there is none. */
@@ -43,25 +43,25 @@ const char *source_name(const struct source *source);
 bool source_is_text(const struct source *source);
 
 /*
- * Puts a text into the ring, which is large enough, or starts the thread, which will fill the ring
- * by at most `most` bytes at a time. Returns 0 or -errno. Ring and listener outlive the source.
+ * Puts a text into the ring, which is large enough for it, or starts the thread, which reads at
+ * most `most` bytes at a time. Ring and listener outlive the source. Returns 0 or -errno.
  */
 int source_start(struct source *source, struct ring *ring, size_t most,
 	const struct worker_listener *listener);
 
-/* Makes the digest a keyed one; the key is copied. After source_start(), before source_begin(). */
+/* Sets the digest key, which is copied. Call it between source_start() and source_begin(). */
 void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 
 /* Lets the thread fill the ring. */
 void source_begin(struct source *source);
 
-/* The digest of the data, when the ring has ended. Returns 0, or -errno with a sentence in *why. */
+/* The digest of the data, once the ring has ended. Returns 0, or -errno with a sentence in *why. */
 int source_result(struct source *source, struct digest *digest, const char **why);
 
-/* True if it has a thread, until it is closed. NULL is allowed. Main thread. */
+/* True if the source has a thread that is not joined yet. NULL is allowed. Main thread. */
 bool source_is_running(const struct source *source);
 
-/* Ends the thread soon, whatever it waits for. NULL is allowed. Any thread. */
+/* Stops the thread: every wait ends. NULL is allowed. Any thread. */
 void source_stop(struct source *source);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Writes to pipes, terminals, sockets and devices without blocking in write(2): every wait is a
- * poll(2) that includes stop_fd. A writer owns its descriptor, unless that is standard output.
+ * poll(2) that includes stop_fd. A writer owns its descriptor unless it is standard output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,10 @@
 
 #include "stream/writer.h"
 
-/* How often a FIFO is checked for a reader, as no event reports one. */
+/* How often a FIFO is checked for a reader; no event reports one. */
 #define READER_INTERVAL_MS 20
 
-/*
- * Reopens the descriptor's pipe or terminal with O_NONBLOCK. Returns -1 on
- * failure.
- */
+/* Reopens the descriptor's pipe or terminal with O_NONBLOCK. Returns the new descriptor or -1. */
 static int open_again(int descriptor)
 {
 	char path[sizeof("/proc/self/fd/") + 3 * sizeof(descriptor)];
@@ -29,10 +26,10 @@ static int open_again(int descriptor)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Bytes of one write to standard output that does not wait if it is writable. */
+/* Maximum bytes of a write to standard output that does not block once it is writable. */
 static size_t most_at_once(mode_t mode)
 {
-	/* Neither a disk nor a send() with MSG_DONTWAIT waits for a reader. */
+	/* Neither a disk nor send() with MSG_DONTWAIT waits for a reader. */
 	return S_ISREG(mode) || S_ISBLK(mode) || S_ISSOCK(mode) ? SIZE_MAX : PIPE_BUF;
 }
 
@@ -45,12 +42,12 @@ int writer_open_standard_output(struct writer *writer, int stop_fd)
 	*writer = (struct writer){.descriptor = -1, .stop_fd = stop_fd};
 	if (flags < 0 || fstat(STDOUT_FILENO, &status))
 		return -errno;
-	/* Standard output was closed: output_start() has opened /dev/null in its place. */
+	/* Standard output was closed; output_start() opened /dev/null in its place. */
 	if ((flags & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
 	if (S_ISFIFO(status.st_mode) || isatty(STDOUT_FILENO))
 		again = open_again(STDOUT_FILENO);
-	/* Without /proc, or on another user's terminal, small writes have to do. */
+	/* Without /proc, or on another user's terminal, fall back to small writes. */
 	writer->ours = again >= 0;
 	writer->descriptor = writer->ours ? again : STDOUT_FILENO;
 	writer->socket = S_ISSOCK(status.st_mode);
@@ -58,9 +55,7 @@ int writer_open_standard_output(struct writer *writer, int stop_fd)
 	return 0;
 }
 
-/*
- * Waits for events on the descriptor or, if there are none, for the timeout. Returns 0 or -errno.
- */
+/* Waits for events on the descriptor or, if events is 0, for the timeout. Returns 0 or -errno. */
 static int await(const struct writer *writer, short events, int timeout)
 {
 	struct pollfd waiting[] = {
@@ -99,7 +94,7 @@ int writer_open(struct writer *writer, const char *path, int stop_fd)
 		if (error)
 			return error;
 	}
-	/* A regular file has appeared there: it must not be overwritten. */
+	/* A regular file has replaced it, which must not be overwritten. */
 	error = fstat(writer->descriptor, &status) ? -errno : 0;
 	if (!error && S_ISREG(status.st_mode))
 		error = -EEXIST;

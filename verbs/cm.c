@@ -1,4 +1,4 @@
-/* The connection manager's event channel and events: see verbs/cm.h. */
+/* rdmacm event channel and events: see verbs/cm.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "protocol/secret.h"
 #include "verbs/cm.h"
 
-/* The sentence of a refusal that depends on what our server said with it. */
+/* Records a refusal, with the details in the server's hello. */
 static void refusal(struct failure *failure, const struct hello *theirs, const char *peer)
 {
 	const struct mode *mode = mode_by_number(theirs->mode);
@@ -24,14 +24,14 @@ static void refusal(struct failure *failure, const struct hello *theirs, const c
 			mode ? mode->name : "another");
 	else if (theirs->refusal == REFUSAL_VERSION)
 		snprintf(cause, sizeof(cause),
-			"the server at %s speaks protocol version %u, this program version %d",
-			peer, theirs->version, HELLO_VERSION);
+			"the server at %s speaks protocol version %u, this client speaks %d", peer,
+			theirs->version, HELLO_VERSION);
 	else if (theirs->refusal == REFUSAL_SESSION)
 		snprintf(cause, sizeof(cause),
-			"the server at %s does not know this kind of session", peer);
+			"the server at %s does not support this kind of session", peer);
 	else if (theirs->refusal == REFUSAL_SIZE)
 		snprintf(cause, sizeof(cause),
-			"the server at %s takes at most %" PRIu64 " bytes from a client", peer,
+			"the server at %s accepts at most %" PRIu64 " bytes from a client", peer,
 			theirs->size);
 	if (theirs->refusal == REFUSAL_SECRET)
 		secret_refused(failure);
@@ -84,7 +84,9 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 
 	if (!error)
 		return channel;
-	/* Without a free descriptor the library, and we below, would see no devices. */
+	/*
+	 * Without a free descriptor, no devices would be found, by the library or by this function.
+	 */
 	if (fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0) < 0 && errno == EMFILE)
 		error = EMFILE;
 	lacking = readiness_of_host("", evidence, sizeof(evidence));

@@ -1,6 +1,6 @@
 /*
- * What transports and drivers differ in, as one table. Everything above asks for the trait, never
- * for the transport. The completion channel is all that a device owns.
+ * Differences between transports and drivers, in one table. All other code checks a trait, never
+ * the transport. A device owns only its completion channel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +10,12 @@
 #include "host/sysfs.h"
 #include "verbs/device.h"
 
-/* soft-RoCE has no vendor, and reports the number that stands for that. */
+/* Soft-RoCE has no vendor ID and reports this number instead. */
 #define NO_VENDOR 0xffffff
 
 #define KIB 1024
 
-/* The first row that fits counts. Soft-RoCE slows down beyond 256 KiB; adapters need more. */
+/* The first match applies. Soft-RoCE slows down above 256 KiB; adapters need larger chunks. */
 static const struct device_traits rows[] = {
 	{
 		.driver = "rdma_rxe",
@@ -37,7 +37,7 @@ static const struct device_traits rows[] = {
 	},
 };
 
-/* The driver's name, empty if the device does not say. Only soft-RoCE has no link to a driver. */
+/* Finds the driver's name, empty if unknown. Only soft-RoCE has no link to its driver. */
 static void find_driver(const struct ibv_context *verbs, const struct ibv_device_attr *attributes,
 	char *driver, size_t size)
 {
@@ -74,7 +74,7 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel)
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
-	/* An event may be withdrawn with its queue between poll() and read(). */
+	/* read() must not block: an event may be withdrawn with its queue after poll(). */
 	if (fcntl(device->channel->fd, F_SETFL, O_NONBLOCK) == 0)
 		return 0;
 	failure_errno(failure, PHASE_QUEUE_PAIR, "fcntl", errno);

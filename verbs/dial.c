@@ -1,4 +1,4 @@
-/* Connecting to a server: see verbs/dial.h, which also says who owns what. */
+/* Connects to a server: see verbs/dial.h, which also documents ownership. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -7,20 +7,20 @@
 #include "verbs/dial.h"
 
 /*
- * Addresses are resolved in short attempts, of this many milliseconds: the kernel may miss that the
- * neighbour has answered, and look again only when the attempt's time is over.
+ * Timeout in milliseconds of one attempt to resolve an address. Attempts are short because the
+ * kernel may miss a neighbour's reply and check again only when the attempt times out.
  */
 #define RESOLVE_MS 1000
 
-/* A full server is asked again after this many milliseconds. */
+/* Milliseconds between attempts to connect to a full server. */
 #define RETRY_WHEN_FULL_MS 500
 
-/* An errno of a call in this phase, with the evidence that belongs to it. */
+/* Records an errno of a call in this phase, with its evidence. */
 static int attempt_failed(struct dial *dial, enum phase phase, const char *call, int error)
 {
 	char evidence[sizeof(dial->failure.evidence)];
 
-	/* The first failure counts: evidence of a later one is not gathered. */
+	/* The first failure is kept: no evidence is collected for later ones. */
 	if (failure_is_set(&dial->failure))
 		return -1;
 	server_addresses_evidence(&dial->server, dial->address, error, evidence, sizeof(evidence));
@@ -36,7 +36,7 @@ static int timed_out(struct dial *dial, enum phase phase)
 		"no answer within %g s", (double)dial->timeout / 1000);
 }
 
-/* A signal matters more than any address that failed before it. */
+/* A signal takes precedence over an address that failed before. */
 static int interrupted(struct dial *dial, enum phase phase)
 {
 	dial->failure = (struct failure){0};
@@ -53,7 +53,7 @@ static int event_failed(struct dial *dial, const struct rdma_cm_event *event, en
 	return -1;
 }
 
-/* Waits for that event; any other one but those without meaning here ends the attempt. */
+/* Waits for this event. Any other event ends the attempt, unless it is irrelevant here. */
 static int await_event(struct dial *dial, enum rdma_cm_event_type wanted, enum phase phase,
 	struct event_copy *copy)
 {
@@ -78,7 +78,7 @@ static int await_event(struct dial *dial, enum rdma_cm_event_type wanted, enum p
 			dial->output, "%s, status %d", rdma_event_str(event->event), event->status);
 		if (event->event == wanted)
 			return 0;
-		/* A bonded interface failed over: the path stays. */
+		/* A bonded interface failed over; the path is unchanged. */
 		if (event->event != RDMA_CM_EVENT_ADDR_CHANGE)
 			return event_failed(dial, event, phase);
 	}
@@ -95,7 +95,7 @@ static int resolve(struct dial *dial, const struct sockaddr *source, int millise
 	struct event_copy event;
 	int left;
 
-	/* Neither address is written to. */
+	/* rdma_resolve_addr(3) modifies neither address. */
 	if (rdma_resolve_addr(dial->id, (struct sockaddr *)source, (struct sockaddr *)dial->address,
 		    milliseconds))
 		return attempt_failed(dial, PHASE_ADDRESS, "rdma_resolve_addr", errno);
@@ -104,7 +104,7 @@ static int resolve(struct dial *dial, const struct sockaddr *source, int millise
 		return -1;
 	show_step(dial, "address resolved.");
 	left = deadline_left(dial->deadline);
-	if (left == 0) /* which the kernel calls an invalid argument */
+	if (left == 0) /* the kernel would report EINVAL */
 		return timed_out(dial, PHASE_ROUTE);
 	if (rdma_resolve_route(dial->id, left))
 		return attempt_failed(dial, PHASE_ROUTE, "rdma_resolve_route", errno);
@@ -137,7 +137,7 @@ int dial_connect(struct dial *dial, struct event_copy *reply)
 {
 	struct rdma_conn_param parameters = {0};
 
-	dial->failure = (struct failure){0}; /* of an address that was tried before */
+	dial->failure = (struct failure){0}; /* of a previous address */
 	if (dial->prepare(dial->user, dial->channel, dial->id, &parameters, &dial->failure) == 0) {
 		if (rdma_connect(dial->id, &parameters))
 			attempt_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
@@ -164,7 +164,7 @@ int dial_address(struct dial *dial, struct event_copy *reply)
 	return dial_connect(dial, reply);
 }
 
-/* True if the server, or what only one client at a time can have of it, is taken. */
+/* True if the server is full, or its input or output is in use by another client. */
 static bool is_full(const struct failure *failure)
 {
 	if (failure->kind != FAILURE_REFUSED)
@@ -174,8 +174,8 @@ static bool is_full(const struct failure *failure)
 }
 
 /*
- * Goes on to another address of the server, if what failed is this one: the server may listen on
- * another one. Returns false if there is none, or no time.
+ * Moves on to the server's next address if this one failed: the server may listen on another one.
+ * Returns false if there is none, or no time is left.
  */
 static bool try_next_address(struct dial *dial)
 {
@@ -202,7 +202,7 @@ bool dial_wait_for_slot(struct dial *dial)
 	struct pollfd stop = {.fd = dial->stop_fd, .events = POLLIN};
 
 	if (!is_full(&dial->failure)) {
-		/* That the last of several attempts ran out of time explains less. */
+		/* The earlier refusal explains more than the timeout of the last attempt. */
 		if (failure_is_set(&dial->refused) && deadline_left(dial->deadline) == 0)
 			dial->failure = dial->refused;
 		return false;
@@ -210,10 +210,10 @@ bool dial_wait_for_slot(struct dial *dial)
 	if (deadline_left(dial->deadline) <= RETRY_WHEN_FULL_MS)
 		return false;
 	if (!failure_is_set(&dial->refused))
-		output_line(dial->output, "there is no place at the server; trying again.");
+		output_line(dial->output, "server is full; retrying.");
 	dial->refused = dial->failure;
 	dial->failure = (struct failure){0};
-	/* A signal ends the next attempt. */
+	/* A signal also interrupts this wait; the next attempt reports it. */
 	poll(&stop, 1, RETRY_WHEN_FULL_MS);
 	return true;
 }

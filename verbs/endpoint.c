@@ -1,7 +1,7 @@
 /*
- * One end of a connection: its queues, what is posted to them and what comes back. The endpoint
- * owns the protection domain, the completion queue and the queue pairs; the rdma_cm_id, the
- * completion channel and all registered memory are the caller's.
+ * One end of a connection: its queues, posted work requests and completions. The endpoint owns the
+ * protection domain, the completion queue and the queue pairs; the caller owns the rdma_cm_id, the
+ * completion channel and all registered memory.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,14 +11,14 @@
 #include "verbs/cm.h"
 #include "verbs/endpoint.h"
 
-/* A wr_id: kind, index of the queue pair, number or slot. */
+/* A wr_id: kind, index of the queue pair, and number or slot. */
 #define WR_ID(kind, index, number) \
 	((uint64_t)(kind) | (uint64_t)(index) << 8 | (uint64_t)(number) << 16)
 #define WR_KIND(wr_id)   ((unsigned int)((wr_id)&0xff))
 #define WR_INDEX(wr_id)  ((unsigned int)((wr_id) >> 8 & 0xff))
 #define WR_NUMBER(wr_id) ((wr_id) >> 16)
 
-/* In each such part of the send queue one work request is signaled. */
+/* One work request is signaled in each of this many parts of the send queue. */
 #define SIGNALED_PARTS 4
 
 static int queue_pair_failed(struct failure *failure, const char *call, int error, const char *what)
@@ -27,7 +27,7 @@ static int queue_pair_failed(struct failure *failure, const char *call, int erro
 		strerror(error));
 }
 
-/* The one description of a queue pair. */
+/* The attributes of every queue pair. */
 static struct ibv_qp_init_attr queue_pair_attributes(
 	const struct endpoint *endpoint, const struct queue_size *size)
 {
@@ -50,17 +50,15 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 
 	ibv_query_device(endpoint->id->verbs, &allowed);
 	if (error == EINVAL && allowed.max_qp_wr >= (int)size->sends)
-		/*
-		 * Nothing is wrong with the size: rdmacm gave the request up before we came to it.
-		 */
+		/* The size is allowed: rdmacm abandoned the request before it was processed. */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
-			"its request was given up before it was served");
+			"the connection request was abandoned before it was processed");
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
-		"%s; asked for %u+%u work requests, the device allows %d each and %d queue pairs",
+		"%s; requested %u+%u work requests, the device allows %d each and %d queue pairs",
 		strerror(error), size->sends, size->receives, allowed.max_qp_wr, allowed.max_qp);
 }
 
-/* Devices differ in how much they take inline, and refuse more: it is halved until one agrees. */
+/* Devices limit inline data and reject more: halve it until the request is accepted. */
 static int create_first(
 	struct endpoint *endpoint, const struct queue_size *size, struct failure *failure)
 {
@@ -75,7 +73,7 @@ static int create_first(
 		if (pair->size.inline_max == 0)
 			return create_failed(endpoint, size, errno, failure);
 	}
-	/* The device may take more inline than it was asked for. */
+	/* The device may allow more inline data than requested. */
 	if (pair->size.inline_max > 0)
 		pair->size.inline_max = attributes.cap.max_inline_data;
 	pair->qp = endpoint->id->qp;
@@ -88,7 +86,7 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
 {
 	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 
-	/* Older kernels and other transports have no such option: then theirs holds. */
+	/* Older kernels and other transports lack this option; their default applies. */
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	*endpoint = (struct endpoint){.id = id, .pair_count = 1};
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
@@ -96,11 +94,13 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	endpoint->pd = ibv_alloc_pd(id->verbs);
 	if (!endpoint->pd)
-		return queue_pair_failed(failure, "ibv_alloc_pd", errno, "no protection domain");
+		return queue_pair_failed(
+			failure, "ibv_alloc_pd", errno, "cannot allocate a protection domain");
 	endpoint->cq = ibv_create_cq(
 		id->verbs, (int)(pairs * (size->sends + size->receives)), endpoint, channel, 0);
 	if (!endpoint->cq)
-		return queue_pair_failed(failure, "ibv_create_cq", errno, "no completion queue");
+		return queue_pair_failed(
+			failure, "ibv_create_cq", errno, "cannot create a completion queue");
 	return create_first(endpoint, size, failure);
 }
 
@@ -114,13 +114,13 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	int error = ibv_query_qp(first->qp, &attributes, mask, &like);
 
 	if (error) {
-		queue_pair_failed(
-			failure, "ibv_query_qp", error, "no attributes of the queue pair");
+		queue_pair_failed(failure, "ibv_query_qp", error, "cannot query the queue pair");
 		return NULL;
 	}
 	pair->qp = ibv_create_qp(endpoint->pd, &wanted);
 	if (!pair->qp) {
-		queue_pair_failed(failure, "ibv_create_qp", errno, "no more queue pairs");
+		queue_pair_failed(
+			failure, "ibv_create_qp", errno, "cannot create another queue pair");
 		return NULL;
 	}
 	pair->index = (uint8_t)endpoint->pair_count++;
@@ -128,14 +128,15 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	attributes.qp_state = IBV_QPS_INIT;
 	error = ibv_modify_qp(pair->qp, &attributes, IBV_QP_STATE | mask);
 	if (error) {
-		queue_pair_failed(failure, "ibv_modify_qp", error, "no queue pair in state INIT");
+		queue_pair_failed(
+			failure, "ibv_modify_qp", error, "cannot set the queue pair to INIT");
 		return NULL;
 	}
 	return pair;
 }
 
 /*
- * Each end uses its queue pair number as the initial packet sequence number; any value would do.
+ * Each end uses its queue pair number as its initial packet sequence number; any value would do.
  * InfiniBand specification, volume 1, 10.3.1.
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
@@ -221,7 +222,7 @@ int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_
 		pair->last_signaled = signaled;
 		return 0;
 	}
-	/* Those before the bad one are posted. */
+	/* Requests before the bad one are posted. */
 	for (; first && first != bad; first = first->next) {
 		pair->sends_posted++;
 		if (first->send_flags & IBV_SEND_SIGNALED)
@@ -276,7 +277,7 @@ bool endpoint_next_completion(
 		.number = WR_NUMBER(wc->wr_id),
 	};
 	if (completion->kind == ENDPOINT_RECEIVE) {
-		/* Soft-RoCE's status for a message that is longer than the receive. */
+		/* Soft-RoCE's status for a message longer than the receive buffer. */
 		if (wc->status == IBV_WC_LOC_QP_OP_ERR)
 			wc->status = IBV_WC_LOC_LEN_ERR;
 		pair->receives_posted--;
@@ -307,7 +308,7 @@ struct endpoint *endpoint_take_event(struct ibv_comp_channel *channel, int *erro
 		return NULL;
 	}
 	endpoint = context;
-	/* An abandoned one may be freed as soon as its event is acknowledged. */
+	/* An abandoned endpoint may be freed as soon as its event is acknowledged. */
 	if (endpoint->abandoned)
 		endpoint = NULL;
 	else
@@ -332,7 +333,7 @@ bool endpoint_is_outstanding(const struct endpoint *endpoint)
 	return pair->receives_posted > 0 || pair->sends_posted > pair->sends_completed;
 }
 
-/* Posts a work request that comes back after all others. Returns 0 or -errno. */
+/* Posts the drain work request, which completes after all others. Returns 0 or -errno. */
 static int post_drain(struct endpoint *endpoint)
 {
 	struct ibv_send_wr request = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
@@ -355,7 +356,7 @@ bool endpoint_is_drained(struct endpoint *endpoint)
 		return false;
 	if (idle || sends)
 		return post_drain(endpoint) && idle;
-	return false; /* the receives come back by themselves */
+	return false; /* the device flushes the receives */
 }
 
 void endpoint_drain(

@@ -1,4 +1,4 @@
-/* Registered memory: mapping, registering, revoking. The caller owns each region. */
+/* Maps, registers and revokes memory. The caller owns each region. */
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>

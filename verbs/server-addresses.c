@@ -1,7 +1,4 @@
-/*
- * The addresses of the server and of this host: see verbs/server-addresses.h, which also says who
- * owns them.
- */
+/* Addresses of the server and of this host: see verbs/server-addresses.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +6,7 @@
 #include "host/device-address.h"
 #include "verbs/server-addresses.h"
 
-/* ARP makes three attempts; an absent host is given up after one more. */
+/* ARP makes three attempts; an absent host is given up after one more round. */
 #define ROUNDS 4
 
 int server_addresses_find_source(
@@ -77,7 +74,7 @@ int server_addresses_check_device(
 	if (!server->device || strcmp(server->device, name) == 0)
 		return 0;
 	return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE, "--device",
-		"it leads through %s", name);
+		"the route uses %s", name);
 }
 
 void server_addresses_evidence(const struct server_addresses *server,

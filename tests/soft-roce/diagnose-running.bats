@@ -140,6 +140,6 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		stop_server
 	else
 		server_ends 1
-		has "$ERRORS" 'so the server stops'
+		has "$ERRORS" 'stopping the server'
 	fi
 }

@@ -131,7 +131,7 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 
 @test "diagnosing clients that stop responding at each step hit the idle timeout" {
 	server_survives --timeout 2 --handshake-timeout 5 <<-END
-	closed => timed out waiting for its first command
+	closed => timed out waiting for the first command
 	command:region closed => the peer stopped responding
 	$READY $ITS_TEST receive closed => the peer stopped responding
 	$READY $ITS_TEST receive keepalive command:end receive closed => the peer stopped responding
@@ -205,12 +205,12 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	both ends=> receive reply receive reply:garbage closed => the peer sent malformed facts
 	both ends=> receive reply receive reply receive reply:garbage closed => the peer sent malformed counters
 	both ends=> receive reply receive exit => the peer closed the connection
-	data=> receive reply receive reply receive reply receive reply:garbage closed => another number of queue pairs
+	data=> receive reply receive reply receive reply receive reply:garbage closed => a different number of queue pairs
 	data=> receive reply receive reply receive reply receive reply receive reply:refused closed => the peer refused a command
 	data=> receive reply:key receive reply receive reply receive reply receive reply closed => denied access
 	data=> $BEGUN closed => stopped responding
-	data=> $BEGUN receive-notice notice:2:last closed => it says that it is where it cannot be
-	data=> $BEGUN receive-notice notice:1:last receive reply:garbage closed => what it says of the run makes no sense
+	data=> $BEGUN receive-notice notice:2:last closed => the peer reported an impossible position
+	data=> $BEGUN receive-notice notice:1:last receive reply:garbage closed => the peer sent a malformed test result
 	END
 }
 

@@ -44,10 +44,10 @@ counts_right() {
 	occupy_slot mr get say:here pause
 	occupy_slot mr get say:here pause
 	says 3 "$FULL" client --timeout 2 write "$ADDRESS" "$PORT"
-	count "$OUT" '^there is no place at the server; trying again.$' 1
+	count "$OUT" '^server is full; retrying.$' 1
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
-	wait_line "$OUT" 'no place at the server'
+	wait_line "$OUT" 'server is full'
 	kill_clients "${CLIENTS[0]}"
 	ends_with 0 "$pid"
 	[ ! -s "$ERR" ]
@@ -61,7 +61,7 @@ counts_right() {
 	occupy_slot mr get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
-	wait_line "$OUT" 'no place at the server'
+	wait_line "$OUT" 'server is full'
 	kill -INT "$pid"
 	ends_with 1 "$pid"
 	has "$ERR" 'interrupted by a signal'
@@ -122,7 +122,7 @@ counts_right() {
 	ends_with 4 "$fed"
 	one_line "$ERR"
 	has "$ERR" 'the peer aborted: no data moved, and another client needed the slot'
-	wait_line "$ERRORS" 'no data moved, and another client needed the slot (for [0-9.]* s); raise --max-clients'
+	wait_line "$ERRORS" 'no data moved, and another client needed the slot (idle for [0-9.]* s); raise --max-clients'
 	# Nothing is left of what it had begun to send.
 	wait_until without "$DIR/in" '*fifo*'
 	one_line "$ERRORS"
@@ -141,7 +141,7 @@ counts_right() {
 	wait_line "$ERRORS" 'timed out waiting for MSG_MR'
 	occupy_slot mr get say:here keepalives
 	gets_it_later
-	wait_line "$ERRORS" 'another client needed the slot (for [0-9.]* s); raise --max-clients'
+	wait_line "$ERRORS" 'another client needed the slot (idle for [0-9.]* s); raise --max-clients'
 	kill_clients "${CLIENTS[1]}"
 	wait_until no_clients
 	stop_server
@@ -159,7 +159,7 @@ counts_right() {
 gets_it_later() {
 	client "$@" --timeout 60 --message good write "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
 		fail "$(cat "$DIR/good")"
-	has "$DIR/good" '^there is no place at the server; trying again.$'
+	has "$DIR/good" '^server is full; retrying.$'
 }
 
 # without FOLDER PATTERN: it has no such file.
@@ -198,7 +198,7 @@ feed() {
 	occupy_slot mr get say:here keepalives
 	occupy_slot mr get say:here keepalives
 	says 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT"
-	has "$OUT" '^there is no place at the server; trying again.$'
+	has "$OUT" '^server is full; retrying.$'
 	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT"
 	[ ! -s "$ERRORS" ]
 	kill -0 "${CLIENTS[0]}" "${CLIENTS[1]}"
@@ -241,7 +241,7 @@ feed() {
 	kill_clients "${CLIENTS[@]}"
 	wait_until no_clients
 	misbehaving_peer --hello diagnosis "$ADDRESS" "$PORT" closed
-	wait_line "$ERRORS" 'timed out waiting for its first command; .*--handshake-timeout'
+	wait_line "$ERRORS" 'timed out waiting for the first command; .*--handshake-timeout'
 	stop_server
 }
 
@@ -252,7 +252,7 @@ feed() {
 	mkdir "$DIR/in"
 	for mode in write read; do
 		start_server --max-size 10K --output "$DIR/in/" $mode
-		says 3 "the server at $ADDRESS:$PORT takes at most 10240 bytes from a client; send less" \
+		says 3 "the server at $ADDRESS:$PORT accepts at most 10240 bytes from a client; send less" \
 			client --input "$DIR/large" $mode "$ADDRESS" "$PORT"
 		[ ! -s "$ERRORS" ]
 		is_empty "$DIR/in"

@@ -163,12 +163,12 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	done
 	measure 3 latency --timeout 2
 	has "$ERR" 'slots for diagnoses and measurements are taken'
-	count "$OUT" '^there is no place at the server; trying again.$' 1
+	count "$OUT" '^server is full; retrying.$' 1
 	expect 0 client write "$ADDRESS" "$PORT"
 	"$PAIR_BIN/rdma-client" bandwidth "$MODE" --timeout 60 --duration 0.1 --threads 2 "$ADDRESS" \
 		"$PORT" >"$OUT" 2>"$ERR" &
 	local waiting=$!
-	wait_line "$OUT" 'no place at the server'
+	wait_line "$OUT" 'server is full'
 	kill_clients
 	ends_with 0 "$waiting"
 	stop_server

@@ -21,7 +21,7 @@ load measure
 		# Each has a place at the server, which is free again soon.
 		measure 0 bandwidth --duration 0.05 --threads 4
 		measure 0 bandwidth --duration 0.05 --threads 4
-		has "$OUT" '^counted here: '
+		has "$OUT" '^local counters: '
 	done
 	stop_server
 }

@@ -9,10 +9,10 @@ load measure
 	start_server any
 	for MODE in write read; do
 		expect 0 client bandwidth $MODE --warm-up 0.05 --duration 0.3 "$ADDRESS" "$PORT"
-		has "$OUT" '^here : rxe0 port 1 (rdma_rxe), link .*, RDMA MTU [0-9]*, GID RoCE v2, '
-		has "$OUT" '^there: rxe0 port 1 (rdma_rxe), link '
+		has "$OUT" '^local:  rxe0 port 1 (rdma_rxe), link .*, RDMA MTU [0-9]*, GID RoCE v2, '
+		has "$OUT" '^remote: rxe0 port 1 (rdma_rxe), link '
 		has "$OUT" '^ *65536  *[1-9][0-9]*  *[1-9][0-9.]* '
-		has "$OUT" '^counted here: .*; there: '
+		has "$OUT" '^local counters: .*; remote counters: '
 		measure 0 latency --iterations 200
 		has "$OUT" '^ *8  *200  *[0-9.]* '
 	done
@@ -80,8 +80,8 @@ load measure
 		document 0 bandwidth --qps 64 --depth 4 --iterations 10
 		tells '.results[0].here.operations == 640'
 		measure 0 bandwidth --bidirectional --duration 0.3
-		has "$OUT" '^ *65536 .*  there$'
-		has "$OUT" '^ *65536 .*  back$'
+		has "$OUT" '^ *65536 .*  client$'
+		has "$OUT" '^ *65536 .*  server$'
 	done
 	stop_server
 }
@@ -135,7 +135,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 		document 5 "$@"
 	fi
 	tells "$(wrong "$wanted")"
-	tells '.status == 5 and (.error | test("arrived damaged .*the data of 1 operation was not right"))'
+	tells '.status == 5 and (.error | test("arrived damaged .*wrong data in 1 operation"))'
 	stop_server
 }
 
@@ -201,7 +201,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	MODE='write'
 	start_server any
 	measure 1 bandwidth --duration 100 --expect 90%
-	has "$ERR" 'the link rate is unknown, so --expect cannot be a percentage (rdma_rxe, .* here; rdma_rxe, .* there)'
+	has "$ERR" 'the link rate is unknown, so --expect cannot be a percentage (local: rdma_rxe, .*; remote: rdma_rxe, .*)'
 	document 1 bandwidth --duration 100 --expect 90%
 	tells '.asked.expect_percent == 90 and .link_bytes_per_second == null and .results == []'
 	stop_server

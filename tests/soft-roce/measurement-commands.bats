@@ -7,10 +7,10 @@ load measure
 load control
 
 KIND=measurement
-MEANINGLESS='it sent something that means nothing here'
-IMPOSSIBLE='it says that it is where it cannot be'
+MEANINGLESS='the peer sent an unexpected message'
+IMPOSSIBLE='the peer reported an impossible position'
 GIVEN_UP='the peer stopped responding'
-ANOTHER_NUMBER='it has another number of queue pairs'
+ANOTHER_NUMBER='the peer has a different number of queue pairs'
 
 # What else was under way may be seen to fail before it.
 TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol allows\\)"
@@ -31,7 +31,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 		fi
 		has "$OUT" 'REJECTED, status 28'
 		refused=$((refused + 1))
-		wait_until count "$ERRORS" ' is refused, reason 7$' $refused
+		wait_until count "$ERRORS" 'refused .*, reason 7$' $refused
 		feed_good
 	done
 	control_peer --shape 64:128 command:region receive queue-pairs:252 receive begin:qps=4 receive command:end receive \
@@ -237,7 +237,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 
 @test "peers that stop responding at each step of each test hit the idle timeout" {
 	server_survives --timeout 5 --handshake-timeout 5 <<-END
-	closed => timed out waiting for its first command
+	closed => timed out waiting for the first command
 	$READY closed => $GIVEN_UP
 	$READY begin receive closed => $GIVEN_UP
 	$READY begin:both receive closed => $GIVEN_UP
@@ -406,8 +406,8 @@ GONE='the peer closed the connection'
 	$BEGUN receive closed => $SILENT
 	$BEGUN receive exit => $GONE
 	$BEGUN receive bytes:8 closed => $SENSELESS
-	$BEGUN receive reply closed => what it says of the run makes no sense
-	$BEGUN receive reply:garbage closed => what it says of the run makes no sense
+	$BEGUN receive reply closed => the peer sent a malformed test result
+	$BEGUN receive reply:garbage closed => the peer sent a malformed test result
 	$BEGUN receive reply:number closed => the reply does not match the request
 	$BEGUN receive reply:refused closed => the peer refused a command
 	$BEGUN receive reply:zeros receive reply:garbage closed => the peer sent malformed counters

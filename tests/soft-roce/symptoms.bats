@@ -294,8 +294,8 @@ refusing_peer() { # REASON
 	done <<-END
 	both 0 refused without a known reason
 	exchange 1 runs in read mode
-	both 2 speaks protocol version 99, this program version 2
-	both 3 does not know this kind of session
+	both 2 speaks protocol version 99, this client speaks 2
+	both 3 does not support this kind of session
 	both 4 could not allocate memory or a queue pair
 	both 6 does not use the RDMA device with this address
 	both 7 could not parse the client's hello
@@ -303,7 +303,7 @@ refusing_peer() { # REASON
 	exchange 9 this host's RDMA device does not accept RDMA READs
 	exchange 12 the server cannot read its input
 	diagnosis 13 slots for diagnoses and measurements are taken
-	exchange 17 takes at most 0 bytes from a client
+	exchange 17 accepts at most 0 bytes from a client
 	both 99 for a reason unknown to this version
 	END
 }
@@ -326,7 +326,7 @@ refusing_peer() { # REASON
 	kill -CONT "$SERVER"
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
-	has "$ERRORS" 'the peer went away during the connection handshake (its request was given up before'
+	has "$ERRORS" 'the peer went away during the connection handshake (the connection request was abandoned before'
 }
 
 @test "mode mismatch, both ways" {

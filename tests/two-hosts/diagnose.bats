@@ -211,7 +211,7 @@ ended_by() {
 # Soft-RoCE does not let go of a device that is open.
 delete_far_device() {
 	start_on_host1 deletion "timeout 60 rdma link delete $VM_DEVICE"
-	wait_line "$FAR/server.err" 'so the server stops'
+	wait_line "$FAR/server.err" 'stopping the server'
 }
 
 @test "the other host's RDMA device is removed during a diagnosis: both ends report it" {

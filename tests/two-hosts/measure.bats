@@ -46,6 +46,6 @@ setup_far() {
 	ends_with 0 "${CLIENTS[0]}"
 	awk '$1 == 65536 && $4 * 4 < $5 { found = 1 } END { exit !found }' "$DIR/running" ||
 		fail "$(cat "$DIR/running")"
-	has "$DIR/running" '^counted here: .*completer_retry_err [1-9]'
+	has "$DIR/running" '^local counters: .*completer_retry_err [1-9]'
 	stop_on_host1 server
 }

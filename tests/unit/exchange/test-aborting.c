@@ -107,7 +107,7 @@ static void a_failed_input_is_reported_to_the_peer(void **state)
 		assert_true(fixture_events(announced) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
 		expect_reported(failing, announced, FAILURE_FILE, STATUS_FAILED,
-			"became shorter while it was being read");
+			"truncated while being read");
 	}
 }
 

@@ -44,17 +44,17 @@ static void headings_name_the_columns(void **state)
 			{"     bytes   operations     average       worst        best    messages "
 			 "       CPU s/GB  depth   poll",
 				"                               MB/s        MB/s        MB/s       "
-				"  1/s    here   there"}},
+				"  1/s   local  remote"}},
 		{UNIT_MIB, false,
 			{"     bytes   operations     average       worst        best    messages "
 			 "       CPU s/GB  depth   poll",
 				"                              MiB/s       MiB/s       MiB/s       "
-				"  1/s    here   there"}},
+				"  1/s   local  remote"}},
 		{UNIT_GBIT, false,
 			{"     bytes   operations     average       worst        best    messages "
 			 "       CPU s/GB  depth   poll",
 				"                               Gb/s        Gb/s        Gb/s       "
-				"  1/s    here   there"}},
+				"  1/s   local  remote"}},
 		{UNIT_GBIT, true,
 			{"     bytes   operations     min us     median       90 %       99 %     "
 			 "99.9 %    99.99 %     max us   poll",
@@ -97,9 +97,9 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 		/* Seconds for each GB that went either way. */
 		{UNIT_MB, true,
 			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "   6.67    0.67     16   spin  there",
+			 "   6.67    0.67     16   spin  client",
 				"     65536          500        16.4       0.000        20.0       "
-				"  250    6.67    0.67     16   spin  back"}},
+				"  250    6.67    0.67     16   spin  server"}},
 	};
 
 	(void)state;

@@ -119,7 +119,7 @@ static void names_only_the_file(void **state)
 		int error;
 		const char *why;
 	} cases[] = {
-		{"", -ENOENT, "cannot write a file of that name: No such file or directory"},
+		{"", -ENOENT, "cannot write the output file: No such file or directory"},
 		{"/nowhere/secret/file", -ENOENT, "cannot write file: No such file or directory"},
 		{"/nowhere/secret/", -ENOENT, "cannot write offered: No such file or directory"},
 		{"/dev/null/", -ENOTDIR, "cannot write offered: Not a directory"},

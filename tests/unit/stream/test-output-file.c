@@ -166,7 +166,7 @@ static void replaces_only_files_of_a_directory(void **state)
 	(void)state;
 	assert_int_equal(mkfifo("offered", 0600), 0);
 	assert_int_equal(receive("./", true, "data"), -EEXIST);
-	assert_string_equal(why, "cannot write offered: File exists (and is no regular file)");
+	assert_string_equal(why, "cannot write offered: File exists (not a regular file)");
 	unlink("offered");
 	assert_int_equal(symlink("elsewhere", "offered"), 0);
 	assert_int_equal(receive("./", false, "data"), -EEXIST);
@@ -243,7 +243,7 @@ static void takes_names_of_255_bytes(void **state)
 	memset(name, 'a', sizeof(name));
 	assert_int_equal(
 		open_named(&output_file, ".", false, name, FILE_NAME_MAX + 1), -ENAMETOOLONG);
-	assert_string_equal(why, "cannot write a file of that name: File name too long");
+	assert_string_equal(why, "cannot write the output file: File name too long");
 	/* Of a character that does not fit into the hidden name, no half is kept. */
 	for (size_t i = 0; i + 1 < FILE_NAME_MAX; i += 2)
 		memcpy(name + i, "\xc3\xa4", 2);

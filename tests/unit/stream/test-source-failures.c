@@ -38,7 +38,7 @@ static void notices_a_file_that_shrinks(void **state)
 		;
 	oracle_await_end(&feed.oracle);
 	assert_true(feed.size < FEED_DATA);
-	assert_failed(-EIO, "cannot read data.bin: it became shorter while it was being read");
+	assert_failed(-EIO, "cannot read data.bin: file was truncated while being read");
 }
 
 static void reports_read_errors(void **state)

@@ -480,7 +480,7 @@ static void a_full_server_is_asked_again(void **state)
 	assert_int_equal(network.reason.kind, FAILURE_REFUSED);
 	assert_in_range(network.now, 1000000 + 2 * 500, 1000000 + 2 * 500 + 100);
 	assert_string_equal(network.lines, "address resolved.\nroute resolved.\n"
-					   "there is no place at the server; trying again.\n"
+					   "server is full; retrying.\n"
 					   "address resolved.\nroute resolved.\n"
 					   "address resolved.\nroute resolved.\n");
 	/* Until there is no time left. */
