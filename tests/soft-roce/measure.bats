@@ -135,7 +135,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 		document 5 "$@"
 	fi
 	tells "$(wrong "$wanted")"
-	tells '.status == 5 and (.error | test("arrived damaged .*wrong data in 1 operation"))'
+	tells '.status == 5 and (.error | test("arrived corrupted .*wrong data in 1 operation"))'
 	stop_server
 }
 
