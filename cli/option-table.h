@@ -1,6 +1,6 @@
 /*
- * The table of options of both programs: the commands that accept an option, its line in --help, and
- * how its value is read. The parser (cli/parse.c) and the help (cli/help.c) name no option. The
+ * The table of options of both programs: the commands that accept an option, its line in --help,
+ * and how its value is read. The parser (cli/parse.c) and the help (cli/help.c) name no option. The
  * table is constant; its functions run on the main thread.
  *
  * To add an option:

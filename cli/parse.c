@@ -1,6 +1,7 @@
 /*
- * The parser of the command line: getopt_long(3) finds the options and the words, cli/option-table.c
- * reads the values, and this file checks what remains. Main thread; it owns nothing.
+ * The parser of the command line: getopt_long(3) finds the options and the words,
+ * cli/option-table.c reads the values, and this file checks what remains. Main thread; it owns
+ * nothing.
  */
 #include <getopt.h>
 #include <inttypes.h>

@@ -5,9 +5,9 @@
 #include "cli/commands.h"
 
 /*
- * Parses the command line of a program into options, whose texts point into argv. With OPTIONS_HELP,
- * options->command is the command whose help is requested, or CLI_COMMANDS. Uses the global state of
- * getopt_long(3): main thread only.
+ * Parses the command line of a program into options, whose texts point into argv. With
+ * OPTIONS_HELP, options->command is the command whose help is requested, or CLI_COMMANDS. Uses the
+ * global state of getopt_long(3): main thread only.
  */
 enum options_result parse_command_line(
 	struct options *options, enum program program, int argc, char *argv[]);

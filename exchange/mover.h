@@ -1,9 +1,9 @@
 /*
  * A mover: how the data of an exchange is transferred, as one table of functions for each mode.
- * Another one-sided mode is a file like write.c, a row in movers.c (with a column for tutorial peers)
- * and what protocol/mode.h lists.
- * Data sent by two-sided SENDs also needs receive buffers: take_receive() and take_sent() in
- * driver.c, the receive slots in buffers.c, and a third value of `exposes`.
+ * Another one-sided mode is a file like write.c, a row in movers.c (with a column for tutorial
+ * peers) and what protocol/mode.h lists. Data sent by two-sided SENDs also needs receive buffers:
+ * take_receive() and take_sent() in driver.c, the receive slots in buffers.c, and a third value of
+ * `exposes`.
  *
  * The driver calls these functions on the CQ thread. They post work requests, do the accounting and
  * return the resulting event for the state machine, or EVENT_NONE. They never call the driver.

@@ -4,8 +4,9 @@
  *
  * Every value derived from the secret is a keyed hash (BLAKE2b of libsodium) over a label and the
  * hellos of both sides with their nonces, byte for byte. A proof is therefore useless on another
- * connection or in the opposite direction. See docs/protocol.md, "Authentication with a secret". An attacker who
- * receives a proof can test guesses of the secret against it, so secrets must be random.
+ * connection or in the opposite direction. See docs/protocol.md, "Authentication with a secret". An
+ * attacker who receives a proof can test guesses of the secret against it, so secrets must be
+ * random.
  *
  * Any thread; the caller serialises.
  */

@@ -101,8 +101,8 @@ static void writes_whole_sentences(void **state)
 			"measurement with h:7 failed: the connection manager reports the peer as "
 			"unreachable; check whether the peer is still running and what it "
 			"reports."},
-		{FAILURE_ABORTED, PHASE_EXCHANGE, 0, "MSG_ABORT", "the peer aborted: why", "h:7", false,
-			"exchange with h:7 failed: the peer aborted: why."},
+		{FAILURE_ABORTED, PHASE_EXCHANGE, 0, "MSG_ABORT", "the peer aborted: why", "h:7",
+			false, "exchange with h:7 failed: the peer aborted: why."},
 	};
 
 	(void)state;

@@ -130,7 +130,9 @@ static void help_fits_one_screen(void **state)
 	check_layout(help, SCREEN_LINES);
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
 		read_help(&cli_commands[id], help);
-		/* The server has a single command, so its help has examples and exit statuses, too. */
+		/*
+		 * The server has a single command, so its help has examples and exit statuses, too.
+		 */
 		check_layout(help, id == CLI_SERVE ? SCREEN_LINES + 16 : SCREEN_LINES);
 	}
 }
