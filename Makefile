@@ -88,7 +88,7 @@ check: $(unit_tests:%=run-%)
 		/^\[       OK \]/ { passed++ } \
 		/^\[  FAILED  \] [0-9]+ test/ { failed += $$4 } \
 		END { printf "%d unit tests passed, %d failed\n", passed, failed }'
-	@! grep . $(unit_tests:%=$(BUILD)/%.failed) 2>/dev/null
+	@! for log in $(unit_tests:%=$(BUILD)/%.failed); do [ ! -e $$log ] || grep -H . $$log; done | grep .
 
 # docs/fuzzing.md: clang's libFuzzer calls each target. scripts/fuzz makes them with its flags.
 fuzz:
