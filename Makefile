@@ -1,14 +1,19 @@
-# rdma-server and rdma-client. Targets: all, check, fuzz, lint, install, uninstall, clean.
+# rdma-server and rdma-client. Targets: all, check, fuzz, lint, install, uninstall, clean; dist for the source
+# archive, deb for Debian packages, rpm-spec and rpm-check for the RPM spec file.
 #
 # The caller's CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are respected; what the sources need is kept
 # apart from them. Variables of our own:
 #   BUILD     folder for objects and test programs (default build)
 #   BIN       folder for the programs (default: here)
+#   UNITDIR   folder for the systemd unit (default $(PREFIX)/lib/systemd/system)
+#   ZSHDIR    folder for the zsh completions (default $(PREFIX)/share/zsh/site-functions)
 #   SANITIZE  -fsanitize= list, as in: make BUILD=build/asan BIN=build/asan SANITIZE=address,undefined
 
 BUILD ?= build
 BIN ?= .
 PREFIX ?= /usr/local
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 DESTDIR ?=
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
@@ -39,7 +44,7 @@ everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLA
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
 link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(ours_ldlibs) $(LDLIBS)
 
-.PHONY: all check fuzz fuzz-targets test-programs lint install uninstall clean
+.PHONY: all check fuzz fuzz-targets test-programs lint dist deb rpm-spec rpm-check install uninstall clean
 .SECONDARY:
 
 all: $(programs:%=$(BIN)/%)
@@ -117,22 +122,44 @@ test-programs: $(addprefix $(BUILD)/tests/soft-roce/,$(peers) $(damaging))
 lint:
 	./scripts/lint
 
+# What is distributed goes into the folder build.
+dist deb:
+	./scripts/package $@
+
+rpm-spec:
+	./scripts/package spec
+
+rpm-check:
+	./scripts/lint packages
+
+manuals_1 := $(wildcard man/*.1)
+manuals_7 := $(wildcard man/*.7)
+bash_completions := $(programs:%=completions/%)
+zsh_completions := $(wildcard completions/_*)
+man_folder = $(PREFIX)/share/man
+bash_folder = $(PREFIX)/share/bash-completion/completions
+unit = $(DESTDIR)$(UNITDIR)/rdma-server@.service
+
+# $(call install_data,FILES,FOLDER), $(call remove,FILES,FOLDER)
+install_data = $(if $1,$(INSTALL) -d "$(DESTDIR)$2" && $(INSTALL) -m 644 $1 "$(DESTDIR)$2")
+remove = $(if $1,cd "$(DESTDIR)$2" && rm -f $(notdir $1))
+
 install: all
-	$(INSTALL) -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
-		"$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	$(INSTALL) -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(UNITDIR)"
 	$(INSTALL) $(programs:%=$(BIN)/%) "$(DESTDIR)$(PREFIX)/bin"
-	$(INSTALL) -m 644 $(programs:%=man/%.1) "$(DESTDIR)$(PREFIX)/share/man/man1"
-	$(INSTALL) -m 644 $(programs:%=completions/%) \
-		"$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
-	$(INSTALL) -d "$(DESTDIR)$(PREFIX)/lib/systemd/system"
-	sed 's|/usr/local/bin|$(PREFIX)/bin|' 'systemd/rdma-server@.service' \
-		> "$(DESTDIR)$(PREFIX)/lib/systemd/system/rdma-server@.service"
+	$(call install_data,$(manuals_1),$(man_folder)/man1)
+	$(call install_data,$(manuals_7),$(man_folder)/man7)
+	$(call install_data,$(bash_completions),$(bash_folder))
+	$(call install_data,$(zsh_completions),$(ZSHDIR))
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' 'systemd/rdma-server@.service' > "$(unit)"
 
 uninstall:
-	cd "$(DESTDIR)$(PREFIX)/bin" && rm -f $(programs)
-	cd "$(DESTDIR)$(PREFIX)/share/man/man1" && rm -f $(programs:%=%.1)
-	cd "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" && rm -f $(programs)
-	rm -f "$(DESTDIR)$(PREFIX)/lib/systemd/system/rdma-server@.service"
+	$(call remove,$(programs),$(PREFIX)/bin)
+	$(call remove,$(manuals_1),$(man_folder)/man1)
+	$(call remove,$(manuals_7),$(man_folder)/man7)
+	$(call remove,$(bash_completions),$(bash_folder))
+	$(call remove,$(zsh_completions),$(ZSHDIR))
+	rm -f "$(unit)"
 
 clean:
 	rm -rf $(BUILD) $(programs:%=$(BIN)/%)

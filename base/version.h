@@ -1,7 +1,7 @@
-/* The version of both programs. */
+/* The version of the project, defined only here: scripts/package derives that of the packages from it. */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 
-#define PROJECT_VERSION "0.1.0"
+#define PROJECT_VERSION "0.2.0"
 
 #endif

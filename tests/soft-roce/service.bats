@@ -3,17 +3,7 @@
 # it, with all that it forbids.
 
 load common
-
-UNITS=/run/systemd/system
-INSTANCE=rdma-server@7471.service
-# What a system has and a namespace needs not.
-MASKED=(dbus.service dbus.socket kmod-static-nodes.service local-fs.target networking.service
-	swap.target systemd-journal-flush.service systemd-logind.service systemd-modules-load.service
-	systemd-random-seed.service systemd-remount-fs.service systemd-resolved.service
-	systemd-sysctl.service systemd-sysusers.service systemd-timesyncd.service
-	systemd-tmpfiles-setup-dev.service systemd-tmpfiles-setup.service
-	systemd-udev-trigger.service systemd-udevd-control.socket systemd-udevd-kernel.socket
-	systemd-udevd.service systemd-update-utmp.service)
+load systemd
 
 # The unit and the program under test, where users have them, with these lines more in the section of the service.
 install_unit() {
@@ -23,39 +13,6 @@ install_unit() {
 	printf '%s\n' '[Service]' "$@" >"$UNITS/$INSTANCE.d/test.conf"
 }
 
-systemd_up() {
-	local unit
-	mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup
-	[ -s /etc/machine-id ] || tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id
-	mkdir -p $UNITS
-	for unit in "${MASKED[@]}"; do
-		ln -sf /dev/null "$UNITS/$unit"
-	done
-	printf '[Unit]\nRequires=basic.target\n' >$UNITS/pair.target
-	# Credentials reach a service through mounts that are shared.
-	env -i PATH="$PATH" container=guest unshare --pid --fork --kill-child --mount --mount-proc \
-		--propagation shared /lib/systemd/systemd --unit=pair.target --log-target=null \
-		</dev/null >"$DIR/systemd" 2>&1 3>&- &
-	SYSTEMD=$!
-	wait_until systemctl_there is-active pair.target ||
-		fail "$(systemctl_there status pair.target; systemctl_there list-jobs; cat "$DIR/systemd")"
-}
-
-# It believes only who is in the namespace.
-systemctl_there() {
-	nsenter --target "$(pgrep -P "$SYSTEMD")" --pid --mount systemctl --no-pager "$@"
-}
-
-# With the first process the others end.
-teardown() {
-	kill -KILL "$SYSTEMD" 2>/dev/null || true
-	wait_until same_resources || fail "left behind: $(resources)"
-	has_no_reports
-}
-
-journal() { journalctl --quiet --unit=$INSTANCE --output=cat; }
-journal_has() { journal | grep -q -e "$1"; }
-
 @test "as a systemd service with the unit's permissions: secret, files, diagnosis, journal" {
 	local mode secret=/etc/rdma-server/7471.secret
 	install_unit "LoadCredential=secret:$secret" 'Environment=SECRET=--secret-file=%d/secret'
@@ -63,7 +20,7 @@ journal_has() { journal | grep -q -e "$1"; }
 	echo 'OPTIONS=--output ./ --handshake-timeout 60' >/etc/rdma-server/7471
 	head -c 300000 /dev/urandom >"$DIR/data"
 	systemd_up
-	systemctl_there start $INSTANCE || fail "$(journal)"
+	systemctl_there start "$INSTANCE" || fail "$(journal)"
 	wait_until journal_has '^listening on port 7471' || fail "$(journal)"
 	for mode in write read; do
 		expect 0 client --secret-file $secret --input "$DIR/data" $mode "$ADDRESS" 7471
@@ -80,8 +37,8 @@ journal_has() { journal | grep -q -e "$1"; }
 	has "$OUT" '^CapBnd:[[:space:]]*0*$'
 	has "$OUT" '^NoNewPrivs:[[:space:]]*1$'
 	[ "$(awk '/^Uid/ { print $3 }' "$OUT")" -ge 61184 ]
-	systemctl_there stop $INSTANCE
-	[ "$(systemctl_there show --property=Result --value $INSTANCE)" = success ]
+	systemctl_there stop "$INSTANCE"
+	[ "$(systemctl_there show --property=Result --value "$INSTANCE")" = success ]
 	wait_until no_clients
 }
 
@@ -90,6 +47,6 @@ journal_has() { journal | grep -q -e "$1"; }
 	install_unit 'DeviceAllow=' 'Restart=no'
 	rm -f /etc/rdma-server/7471
 	systemd_up
-	systemctl_there start $INSTANCE || true
+	systemctl_there start "$INSTANCE" || true
 	wait_until journal_has '^rdma-server: .*/dev/infiniband'
 }
