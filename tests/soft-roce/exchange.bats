@@ -113,7 +113,7 @@ default_run() { # MODE VERB
 @test "--port and -p set the port" {
 	start_server --port 7471 write
 	[ "$PORT" = 7471 ]
-	has "$LOG" '^listening on port 7471\.$'
+	wait_line "$LOG" '^listening on port 7471\.$'
 	stop_server
 	start_server -p 7472 write
 	[ "$PORT" = 7472 ]
