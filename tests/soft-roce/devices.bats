@@ -61,7 +61,7 @@ delete_second() {
 # Soft-RoCE does not let go of a device that is open, and librdmacm does not close it.
 server_has_stopped() {
 	server_ends 1
-	has "$ERRORS" 'the RDMA device rxe2 is being removed'
+	has "$ERRORS" 'RDMA device rxe2 is being removed'
 	has "$ERRORS" 'the kernel cannot remove rxe2 while it is open; stopping the server'
 }
 

@@ -87,7 +87,7 @@ load diagnose
 	expect 3 client --json --quiet diagnose "$ADDRESS" "$PORT"
 	jq -e '.status == 3 and .rungs[5].state == "failed" and .rungs[5].guess == false
 		and .rungs[5].side == "the other host" and .rungs[6].state == "skipped"
-		and .there == {} and (.rungs[5].cause | contains("nothing listens"))
+		and .there == {} and (.rungs[5].cause | contains("nothing is listening"))
 		and .bandwidth == {"there": null, "back": null}
 		and .counters == {"here": null, "there": null}' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
