@@ -1,4 +1,7 @@
-/* The made-up device: replaces verbs and rdmacm functions. One lock guards all of its state. */
+/*
+ * The fake device: replaces the verbs and rdmacm functions that a test calls. One lock guards all
+ * of its state.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +41,7 @@ static bool has_fault(enum fault which)
 	return perf_test_device.fault == which && perf_test_device.fault_after == 0;
 }
 
-/* The last byte comes last: who spins sees it before what is behind it. */
+/* Writes the last byte last, because a peer that spins on it reads the preceding bytes next. */
 static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
 {
 	uint8_t last = from[length - 1];
@@ -57,7 +60,7 @@ static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
 		__ATOMIC_RELEASE);
 }
 
-/* True if the message, or the immediate data, found a receive. */
+/* Completes the peer's oldest posted receive. Returns false if none is posted. */
 static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool immediate)
 {
 	unsigned int slot = qp->received % CONTROL_RECEIVES;
@@ -79,7 +82,7 @@ static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool
 	return true;
 }
 
-/* What is posted to a queue pair in the error state comes back. */
+/* Flushes every outstanding work request of a queue pair in the error state. */
 static void flush(struct fixture_qp *qp)
 {
 	for (; qp->done < qp->posted; qp->done++)
@@ -92,7 +95,7 @@ static void flush(struct fixture_qp *qp)
 				.wr_id = qp->receives[qp->received % CONTROL_RECEIVES].wr_id});
 }
 
-/* Carries out the oldest work request. Returns false if it has to wait. */
+/* Executes the oldest work request of the send queue. Returns false if it cannot proceed yet. */
 static bool execute(struct fixture_qp *qp)
 {
 	struct fixture_send *send = &qp->sends[qp->done % REQUESTS];
@@ -126,7 +129,10 @@ static bool execute(struct fixture_qp *qp)
 	return true;
 }
 
-/* Lets some of what is posted happen: all of it, if nobody may poll again. */
+/*
+ * Executes some of the posted work requests at random; all of them if the caller may not poll
+ * again.
+ */
 static void advance(bool all)
 {
 	bool moved = true;
@@ -156,7 +162,7 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	return taken;
 }
 
-/* Who asks for an event may sleep: what it has posted has to happen without it. */
+/* A caller that arms the CQ may then sleep, so everything already posted must complete first. */
 static int request_event(struct ibv_cq *cq, int solicited_only)
 {
 	(void)solicited_only;
@@ -172,7 +178,7 @@ static bool is_armed(const struct ibv_cq *cq)
 	return ((const struct fixture_cq *)cq)->armed;
 }
 
-/* A peer that sees the last byte of a WRITE at once, and has the next one ready. */
+/* Simulates a peer that sees the last byte of a WRITE immediately and answers with the next one. */
 static void reply(const struct ibv_sge *piece)
 {
 	const uint8_t *bytes = at(piece->addr);
@@ -192,7 +198,7 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 		bool keeps =
 			request->opcode == IBV_WR_SEND || request->send_flags & IBV_SEND_INLINE;
 
-		/* As the queue is in the program's eyes: unsignaled ones are in it, too. */
+		/* Counts unsignaled work requests as well, as the program does. */
 		assert_true(qp->posted - qp->done < qp->most);
 		send->request = *request;
 		send->piece = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
@@ -232,7 +238,7 @@ static int post_receive(
 	return 0;
 }
 
-/* libibverbs and librdmacm, as far as they are called. */
+/* The libibverbs and librdmacm functions that the program calls. */
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
 {
@@ -271,7 +277,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv_qp)
 	return 0;
 }
 
-/* cppcheck-suppress constParameter ; it is the library's */
+/* cppcheck-suppress constParameter ; the library defines the signature */
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 	struct ibv_qp_init_attr *initial)
 {
@@ -295,7 +301,7 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 	id->qp = NULL;
 }
 
-/* To be ready to receive is to know the peer. */
+/* The transition to RTR names the peer's queue pair. */
 int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mask)
 {
 	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_ERR) {
@@ -352,7 +358,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 	return 0;
 }
 
-/* The channel has room for one. */
+/* A channel holds exactly one CQ. */
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *cq_context,
 	struct ibv_comp_channel *channel, int vector)
 {
@@ -365,7 +371,10 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *cq_con
 	return &queue->cq;
 }
 
-/* Soft-RoCE raises an event without looking whether the queue is still there. */
+/*
+ * Soft-RoCE raises an event without checking that the CQ still exists: an armed CQ must not be
+ * destroyed.
+ */
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	assert_false(((struct fixture_cq *)cq)->armed);

@@ -1,6 +1,6 @@
 /*
- * Runs both ends of a measurement, the server on a thread of its own. The fixture owns both ends
- * and their memory.
+ * Runs both ends of a test, the server on its own thread. The fixture owns both ends and their
+ * memory.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define TIMEOUT_MS       10000
 #define SHORT_TIMEOUT_MS 50
 
-/* One end, as it is before it connects. */
+/* Prepares one end up to the point where it connects. */
 static void start_end(struct perf_test_end *end, bool server, uint32_t count, uint32_t depth)
 {
 	static const struct sockaddr_in peer = {.sin_family = AF_INET};
@@ -31,7 +31,7 @@ static void start_end(struct perf_test_end *end, bool server, uint32_t count, ui
 	assert_int_equal(perf_test_make_queue_pairs(&end->test, count), 0);
 }
 
-/* An end gets to know the memory and the queue pairs of the other one. */
+/* Passes the other end's memory region and queue pair numbers to this end. */
 static void connect_end(struct perf_test_end *end, const struct perf_test_end *other)
 {
 	struct command region;
@@ -46,7 +46,7 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 		struct fixture_qp *ours = (struct fixture_qp *)end->test.queue_pairs[i].pair->qp;
 
 		ours->peer = (struct fixture_qp *)other->test.queue_pairs[i].pair->qp;
-		/* rdmacm connects the first. */
+		/* rdmacm connects the first queue pair, so it has no number to compare. */
 		assert_true(i == 0 || ours->wanted_peer == ours->peer->qp.qp_num);
 	}
 }
@@ -106,7 +106,7 @@ static int run(struct perf_test_end *end, struct histogram *latency)
 	return test_run(&end->test, &shared, &end->result, latency);
 }
 
-/* The server's thread: its half, and the command that ends it. */
+/* The server's thread: runs the test, then receives and answers COMMAND_END. */
 static void *serve(void *argument)
 {
 	struct perf_test_end *server = argument;
@@ -129,7 +129,7 @@ static void *serve(void *argument)
 	return NULL;
 }
 
-/* The client's half, and the command that ends the server's. */
+/* Runs the test on the client, then sends COMMAND_END and awaits the reply. */
 static int client(struct perf_test_end *client, struct histogram *latency)
 {
 	struct command command = {.type = COMMAND_END, .number = 1}, reply;
@@ -152,7 +152,7 @@ int perf_test_fixture_run(struct perf_test_fixture *fixture,
 	test_run_begin(&fixture->server.test, parameters, TIMEOUT_MS);
 	assert_int_equal(pthread_create(&thread, NULL, serve, &fixture->server), 0);
 	fixture->client.status = client(&fixture->client, latency);
-	/* Nobody tells it that the client has failed. */
+	/* The server does not notice that the client failed: stop it. */
 	if (fixture->client.status)
 		eventfd_write(fixture->server.control.stop_fd, 1);
 	pthread_join(thread, NULL);

@@ -1,7 +1,7 @@
 /*
- * Two ends of a measurement (measure/perf-test.h) in one process, each on a thread of its own, on a
- * made-up device of the fewest verbs that they need. What is posted happens when somebody polls,
- * now of the one queue pair, now of another; a message waits for its receive.
+ * Both ends of a test (measure/perf-test.h) in one process, each on its own thread, on a fake
+ * device that implements only the verbs they need. Posted work requests are executed when either
+ * end polls, in random order across queue pairs; a SEND waits for a posted receive.
  */
 #ifndef TESTS_UNIT_MEASURE_PERF_TEST_FIXTURE_H
 #define TESTS_UNIT_MEASURE_PERF_TEST_FIXTURE_H
@@ -9,60 +9,63 @@
 #include "measure/test-run.h"
 #include "tests/unit/unit.h"
 
-/* What happens to one RDMA operation. */
+/* The fault injected into one RDMA operation. */
 enum fault {
 	NO_FAULT,
-	DAMAGED,   /* a bit of it is flipped */
-	LOST,      /* it brings nothing, and is complete all the same */
-	MISPLACED, /* its bytes are one byte off, round about */
-	REFUSED,   /* it fails */
+	DAMAGED,   /* one bit is flipped */
+	LOST,      /* completes without moving data */
+	MISPLACED, /* its bytes are rotated by one */
+	REFUSED,   /* completes with a remote access error */
 };
 
 struct perf_test_end {
 	struct control control;
 	struct perf_test test;
 	struct test_result result; /* of the last run */
-	int status;                /* of it */
-	bool others_failed; /* other threads that have to do with it, of which there are none here */
+	int status;                /* of the last run */
+	bool others_failed;        /* sets test_shared.broken, as a failed sibling thread would */
 };
 
 struct perf_test_fixture {
 	struct perf_test_end client, server;
 };
 
-/* Makes both ends, with that number of queue pairs of that depth. */
+/* Creates both ends with this many queue pairs of this depth. */
 void perf_test_fixture_start(
 	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth);
 
-/* The RDMA operation after that number of others has that fault. */
+/* Injects the fault into one RDMA operation, after `after` others. */
 void perf_test_fixture_fault(unsigned int after, enum fault fault);
 
-/* Whoever WRITEs gets the last byte of an answer there at once, and nothing else that was right. */
+/*
+ * From now on each WRITE is answered immediately: the last byte of the expected reply is stored at
+ * `place`, the other bytes are not.
+ */
 void perf_test_fixture_reply(uint8_t *place);
 
 /*
- * Runs a test with these parameters at both ends, as the programs do: the client sends COMMAND_END
- * when its half is over, and the server replies when its own is. Returns the client's result.
+ * Runs the test at both ends as the programs do: the client sends COMMAND_END when its part is
+ * finished, and the server replies when its own part is. Returns the client's result.
  */
 int perf_test_fixture_run(struct perf_test_fixture *fixture,
 	const struct test_parameters *parameters, struct histogram *latency);
 
-/* One end alone: the other one never does anything. Its idle timeout is 50 ms. */
+/* Runs one end against a peer that never responds. The idle timeout is 50 ms. */
 int perf_test_fixture_run_alone(struct perf_test_end *end, const struct test_parameters *parameters,
 	struct histogram *latency);
 
-/* So many RDMA operations were posted, and so many work requests of any kind were inline. */
+/* The number of RDMA operations posted, and of inline work requests of any opcode. */
 unsigned int perf_test_fixture_operations(void);
 unsigned int perf_test_fixture_inline(void);
 
-/* In so many calls, and so many of the RDMA operations were to tell of their completion. */
+/* The number of calls that posted RDMA operations, and of signaled RDMA operations. */
 unsigned int perf_test_fixture_lists(void);
 unsigned int perf_test_fixture_signaled(void);
 
-/* So often was asked whether something was complete. */
+/* The number of calls to ibv_poll_cq(). */
 unsigned int perf_test_fixture_polls(void);
 
-/* Frees all, and checks that nothing is left. */
+/* Frees both ends and checks that no resource is left. */
 void perf_test_fixture_stop(struct perf_test_fixture *fixture);
 
 #endif

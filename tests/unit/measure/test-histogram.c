@@ -1,4 +1,4 @@
-/* Times of operations, counted in classes. */
+/* The latency histogram: percentiles, classes and bars. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,10 @@ static int by_size(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* The nearest rank: the smallest time within which that part of them is. */
+/*
+ * Nearest-rank percentile: the smallest time that at least this part of the samples does not
+ * exceed.
+ */
 static uint64_t exact(const uint64_t *sorted, size_t count, double part)
 {
 	size_t rank = (size_t)(part * (double)count);
@@ -49,9 +52,9 @@ static void assert_bars_hold_all(void)
 
 	while ((count = histogram_bar(&latency, &at, &from, &to))) {
 		all += count;
-		/* The last one ends where numbers do. */
+		/* The end of the last bar wraps to 0. */
 		assert_true(from >= before && (to > from || to == 0));
-		/* A part of an eighth at most. */
+		/* A bar is at most an eighth wide. */
 		assert_true(to == 0 || to - from <= 64 || (to - from) * 8 <= from);
 		before = to;
 	}
@@ -59,7 +62,7 @@ static void assert_bars_hold_all(void)
 	assert_int_equal(histogram_bar(&latency, &at, &from, &to), 0);
 }
 
-/* Times of so many bits at most. */
+/* Checks random times of at most this many bits. */
 static void check_samples(unsigned int bits, uint64_t seed)
 {
 	static uint64_t samples[SAMPLES];
@@ -67,7 +70,7 @@ static void check_samples(unsigned int bits, uint64_t seed)
 	histogram_init(&latency);
 	for (size_t i = 0; i < SAMPLES; i++) {
 		samples[i] = next_random(&seed) << 32 | next_random(&seed);
-		/* As many short ones as long ones. */
+		/* As many short times as long ones. */
 		samples[i] >>= 64 - 1 - next_random(&seed) % bits;
 		histogram_add(&latency, samples[i]);
 	}
@@ -117,9 +120,7 @@ static void one_time_is_every_percentile(void **state)
 	}
 }
 
-/*
- * At each power of two: a neighbour on either side is neither lost nor in a place of its own order.
- */
+/* On both sides of each power of two, neighboring times are all counted and stay in order. */
 static void classes_meet_at_every_power_of_two(void **state)
 {
 	(void)state;
@@ -137,7 +138,7 @@ static void classes_meet_at_every_power_of_two(void **state)
 	}
 }
 
-/* Below 512 ns each is a class of its own; above, 256 make a power of two. */
+/* Below 512 ns each time has its own class; above, each power of two has 256 classes. */
 static void small_times_are_exact(void **state)
 {
 	(void)state;
@@ -150,7 +151,7 @@ static void small_times_are_exact(void **state)
 	}
 }
 
-/* A mean would hide them. */
+/* A mean would hide rare slow operations. */
 static void rare_slow_times_show(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What measured runs cost, and what they tell of their time, on a made-up device. */
+/* The cost of a test (doorbells, completions, polls) and the times it reports, on a fake device. */
 #include "tests/unit/measure/perf-test-fixture.h"
 #include "tests/unit/unit.h"
 
@@ -19,9 +19,7 @@ static struct test_parameters parameters_of(bool reads, uint32_t size, uint32_t 
 	};
 }
 
-/*
- * A quarter of the depth goes together, but not too many bytes; the last of each list is signaled.
- */
+/* A list holds a quarter of the depth, limited in bytes; only its last work request is signaled. */
 static void operations_share_a_call_and_a_signal(void **state)
 {
 	static const struct {
@@ -46,7 +44,7 @@ static void operations_share_a_call_and_a_signal(void **state)
 		}
 }
 
-/* Of a latency's WRITEs each is known to be over by its answer; of READs by nothing else. */
+/* The peer's answer confirms a WRITE; only a completion confirms a READ. */
 static void few_writes_of_a_latency_test_are_signaled(void **state)
 {
 	(void)state;
@@ -66,7 +64,9 @@ static void few_writes_of_a_latency_test_are_signaled(void **state)
 	}
 }
 
-/* Of a WRITE half of the time there and back counts, so all times are half of the run's at most. */
+/*
+ * A WRITE's latency is half its round trip, so the latencies add up to at most half the run time.
+ */
 static void a_write_latency_is_half_a_round_trip(void **state)
 {
 	struct test_parameters parameters = parameters_of(false, 8, 64);
@@ -85,7 +85,7 @@ static void a_write_latency_is_half_a_round_trip(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
-/* Both ends are told of what they did, at most all the time of one processor. */
+/* Both ends report their CPU time, which is at most that of one processor. */
 static void processor_time_is_reported(void **state)
 {
 	(void)state;
@@ -105,7 +105,7 @@ static void processor_time_is_reported(void **state)
 	}
 }
 
-/* Who is to wait for an event does not look again and again meanwhile. */
+/* While it waits for an event, an end does not poll. */
 static void waiting_for_an_event_sleeps(void **state)
 {
 	(void)state;
@@ -124,9 +124,7 @@ static void waiting_for_an_event_sleeps(void **state)
 	}
 }
 
-/*
- * A run that is long enough has a worst and a best tenth of a second, and the average between them.
- */
+/* A run that is long enough reports its slowest and its fastest interval. */
 static void interval_rates_are_reported(void **state)
 {
 	(void)state;
@@ -140,12 +138,12 @@ static void interval_rates_are_reported(void **state)
 		perf_test_fixture_start(&fixture, 1, 8);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		assert_in_range(fixture.client.result.worst, 1, fixture.client.result.best);
-		/* Its thread may have come late. */
+		/* The server's thread may have started late. */
 		if (fixture.server.result.nanoseconds >= 2 * INTERVAL_NS)
 			assert_in_range(fixture.server.result.worst, 1, fixture.server.result.best);
 		parameters.milliseconds = 20;
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
-		/* Unless the machine was so busy that it took longer. */
+		/* A busy machine may have prolonged the run. */
 		if (fixture.client.result.nanoseconds < INTERVAL_NS)
 			assert_int_equal(fixture.client.result.best, 0);
 		perf_test_fixture_stop(&fixture);

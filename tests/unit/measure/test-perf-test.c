@@ -1,4 +1,4 @@
-/* Measured runs, both ends of them, on a made-up device. */
+/* Bandwidth and latency tests, both ends of them, on a fake device. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -41,7 +41,8 @@ static void assert_done(
 	assert_int_equal(fixture->server.status, 0);
 	assert_int_equal(theirs->wrong, 0);
 	/*
-	 * Beside the client, and without verification, the server stops when the client has enough.
+	 * If both ends initiate and do not verify, the server stops as soon as the client has
+	 * finished.
 	 */
 	if (parameters->direction == TEST_CLIENT)
 		assert_int_equal(theirs->operations, 0);
@@ -51,8 +52,8 @@ static void assert_done(
 		assert_true(theirs->operations <= all);
 }
 
-/* All kinds of a bandwidth's run, one after another on one connection. */
-static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32_t size)
+/* Runs every kind of bandwidth test in sequence on one connection. */
+static void run_bandwidths(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32_t size)
 {
 	struct perf_test_fixture fixture;
 
@@ -75,22 +76,22 @@ static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32
 static void bandwidth_of_one_queue_pair(void **state)
 {
 	(void)state;
-	run_all(1, 8, 8, 1000);
-	run_all(1, 16, 5, 1);
-	run_all(1, 1, 1, 4096);
-	run_all(1, 100, 2, 33);
-	run_all(1, 3, 3, 32);
+	run_bandwidths(1, 8, 8, 1000);
+	run_bandwidths(1, 16, 5, 1);
+	run_bandwidths(1, 1, 1, 4096);
+	run_bandwidths(1, 100, 2, 33);
+	run_bandwidths(1, 3, 3, 32);
 }
 
 static void bandwidth_of_several_queue_pairs(void **state)
 {
 	(void)state;
-	run_all(3, 8, 8, 1000);
-	run_all(3, 1, 1, 64);
-	run_all(7, 40, 4, 2048);
+	run_bandwidths(3, 8, 8, 1000);
+	run_bandwidths(3, 1, 1, 64);
+	run_bandwidths(7, 40, 4, 2048);
 }
 
-/* What a device of no great memory takes goes inline, if it is no READ. */
+/* WRITEs up to the queue pair's inline limit are posted inline; READs never are. */
 static void small_writes_are_inline(void **state)
 {
 	static const struct {
@@ -127,7 +128,10 @@ static void a_time_limit_ends_a_run(void **state)
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		result = parameters.direction == TEST_SERVER ? &fixture.server.result
 							     : &fixture.client.result;
-		/* A peer that is slow to make what is READ lets the time pass. */
+		/*
+		 * If the peer generates the data to READ too slowly, no operation may finish in
+		 * time.
+		 */
 		assert_true(result->operations > 0 || (parameters.reads && parameters.verify));
 		assert_true(result->nanoseconds >= 20000000);
 		assert_int_equal(fixture.client.result.wrong + fixture.server.result.wrong, 0);
@@ -136,8 +140,10 @@ static void a_time_limit_ends_a_run(void **state)
 	}
 }
 
-/* The end that compares the data finds the one operation that is wrong, and where. */
-static void find_wrong_data(
+/*
+ * The end that compares the data finds the single wrong operation and the offset of its wrong byte.
+ */
+static void check_wrong_data_is_found(
 	bool reads, enum test_direction direction, unsigned int slot, enum fault fault)
 {
 	struct test_parameters parameters = parameters_of(reads, direction, true);
@@ -147,7 +153,7 @@ static void find_wrong_data(
 	perf_test_fixture_start(&fixture, 1, 8);
 	perf_test_fixture_fault(slot, fault);
 	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
-	/* READ data is compared by the end that initiates, written data by the other one. */
+	/* The initiator compares READ data; the target compares written data. */
 	finds = reads == (direction == TEST_CLIENT) ? &fixture.client.result
 						    : &fixture.server.result;
 	other = finds == &fixture.client.result ? &fixture.server.result : &fixture.client.result;
@@ -167,11 +173,11 @@ static void wrong_data_is_found(void **state)
 	for (unsigned int kind = 0; kind < 4; kind++)
 		for (size_t i = 0; i < COUNT(faults); i++)
 			for (size_t j = 0; j < COUNT(slots); j++)
-				find_wrong_data(kind & 1, kind & 2 ? TEST_SERVER : TEST_CLIENT,
-					slots[j], faults[i]);
+				check_wrong_data_is_found(kind & 1,
+					kind & 2 ? TEST_SERVER : TEST_CLIENT, slots[j], faults[i]);
 }
 
-/* Who does not verify does not see it: it is no test of the tests. */
+/* Without verification the damage goes unnoticed: shows that the fixture's faults are real. */
 static void wrong_data_is_ignored_without_verify(void **state)
 {
 	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, false);
@@ -207,7 +213,7 @@ static void a_failed_operation_ends_a_run(void **state)
 	}
 }
 
-/* A peer that falls silent is given up by both ends, however they wait. */
+/* Both ends give up on a silent peer, whether they spin or wait for events. */
 static void the_idle_timeout_ends_a_run(void **state)
 {
 	(void)state;
@@ -229,8 +235,8 @@ static void the_idle_timeout_ends_a_run(void **state)
 	}
 }
 
-/* An end ends the test if its peer sends this notice on that queue pair. */
-static void assert_impossible(const struct test_parameters *parameters, bool at_server,
+/* Asserts that an end fails the test when its peer sends this notice on that queue pair. */
+static void assert_notice_refused(const struct test_parameters *parameters, bool at_server,
 	size_t queue_pair, const struct notice *notice)
 {
 	struct perf_test_fixture fixture;
@@ -248,8 +254,8 @@ static void assert_impossible(const struct test_parameters *parameters, bool at_
 }
 
 /*
- * Whoever it is that says so: who is ahead of what there is, has done nothing, or has nothing to
- * say.
+ * Rejects a position beyond what is posted, an empty notice, and a final notice or a confirmation
+ * that comes too early.
  */
 static void impossible_notices_are_refused(void **state)
 {
@@ -262,19 +268,19 @@ static void impossible_notices_are_refused(void **state)
 		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, true);
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
-		assert_impossible(&parameters, true, 0, &ahead);
-		assert_impossible(&parameters, true, 0, &nothing);
-		assert_impossible(&parameters, true, 0, &confirmed);
-		assert_impossible(&parameters, true, 1, &done);
-		assert_impossible(&parameters, false, 0, &ready_ahead);
-		assert_impossible(&parameters, false, 0, &done);
-		/* From an end that no notice has announced. */
-		assert_impossible(&parameters, false, 0, &confirmed);
-		assert_impossible(&parameters, false, 1, &confirmed);
+		assert_notice_refused(&parameters, true, 0, &ahead);
+		assert_notice_refused(&parameters, true, 0, &nothing);
+		assert_notice_refused(&parameters, true, 0, &confirmed);
+		assert_notice_refused(&parameters, true, 1, &done);
+		assert_notice_refused(&parameters, false, 0, &ready_ahead);
+		assert_notice_refused(&parameters, false, 0, &done);
+		/* From an end that has not sent its final notice. */
+		assert_notice_refused(&parameters, false, 0, &confirmed);
+		assert_notice_refused(&parameters, false, 1, &confirmed);
 		parameters.direction = TEST_BOTH;
 		parameters.verify = false;
-		assert_impossible(&parameters, true, 0, &done);
-		assert_impossible(&parameters, true, 0, &confirmed);
+		assert_notice_refused(&parameters, true, 0, &done);
+		assert_notice_refused(&parameters, true, 0, &confirmed);
 	}
 }
 
@@ -288,8 +294,8 @@ static void notices_in_a_latency_test_are_refused(void **state)
 
 		parameters.kind = TEST_LATENCY;
 		parameters.wait = kind & 1 ? TEST_SPIN : TEST_EVENT;
-		assert_impossible(&parameters, true, 0, &notice);
-		assert_impossible(&parameters, false, 0, &notice);
+		assert_notice_refused(&parameters, true, 0, &notice);
+		assert_notice_refused(&parameters, false, 0, &notice);
 	}
 }
 
@@ -335,8 +341,8 @@ static void a_signal_ends_a_run(void **state)
 }
 
 /*
- * Each thread of a client runs its own test: if one has failed, nobody waits for the others' time
- * to pass.
+ * Each thread of a client runs its own test: when one fails, the others stop without waiting for
+ * the end of their test time.
  */
 static void a_failed_thread_ends_a_run(void **state)
 {
@@ -356,8 +362,10 @@ static void a_failed_thread_ends_a_run(void **state)
 	}
 }
 
-/* Damaged data is waited for a while, each time anew; a signal is seen all the same. */
-static void a_signal_ends_a_run_that_also_fails(void **state)
+/*
+ * A spinning server waits for each damaged message to settle, and must still notice a stop signal.
+ */
+static void a_signal_ends_a_run_with_damaged_data(void **state)
 {
 	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, true);
 	struct perf_test_fixture fixture;
@@ -372,7 +380,10 @@ static void a_signal_ends_a_run_that_also_fails(void **state)
 	perf_test_fixture_start(&fixture, 1, 64);
 	memory = fixture.server.control.offered.start;
 	test_run_begin(test, &parameters, 60000);
-	/* The first is right, and quick: by itself the server looks again at the 64th. */
+	/*
+	 * The first message is correct and arrives at once: otherwise the server checks for a stop
+	 * signal only every 64 messages.
+	 */
 	pattern_fill(
 		memory, parameters.size - 1, perf_test_seed(test, test->queue_pairs, 0, false));
 	memory[parameters.size - 1] = 1;
@@ -385,7 +396,9 @@ static void a_signal_ends_a_run_that_also_fails(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
-/* All kinds of a latency's run, one after another on one connection, waiting in these ways. */
+/*
+ * Runs every kind of latency test in sequence on one connection, with the first `waits` wait modes.
+ */
 static void run_latencies(uint32_t size, unsigned int waits)
 {
 	struct perf_test_fixture fixture;
@@ -424,7 +437,7 @@ static void a_latency_test_times_each_operation(void **state)
 	run_latencies(4096, 1);
 }
 
-/* In the middle, and of a single byte, too, of which who sleeps learns by an event. */
+/* Also for single-byte messages, whose arrival a sleeping end learns from an event. */
 static void a_latency_test_finds_wrong_data(void **state)
 {
 	static const enum fault faults[] = {DAMAGED, LOST};
@@ -473,8 +486,8 @@ static void refuses_unsupported_parameters(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
-/* Before it has any, and numbers of more or fewer than there are. */
-static void makes_the_agreed_number_of_queue_pairs(void **state)
+/* Refuses the wrong count of queue pair numbers, and parameters before any queue pair exists. */
+static void requires_the_agreed_number_of_queue_pairs(void **state)
 {
 	static const size_t wrong[] = {0, 1, 3, 5, 8, 256};
 	struct perf_test unmade;
@@ -512,11 +525,11 @@ int main(void)
 		cmocka_unit_test(the_idle_timeout_ends_a_latency_test),
 		cmocka_unit_test(a_signal_ends_a_run),
 		cmocka_unit_test(a_failed_thread_ends_a_run),
-		cmocka_unit_test(a_signal_ends_a_run_that_also_fails),
+		cmocka_unit_test(a_signal_ends_a_run_with_damaged_data),
 		cmocka_unit_test(a_latency_test_times_each_operation),
 		cmocka_unit_test(a_latency_test_finds_wrong_data),
 		cmocka_unit_test(refuses_unsupported_parameters),
-		cmocka_unit_test(makes_the_agreed_number_of_queue_pairs),
+		cmocka_unit_test(requires_the_agreed_number_of_queue_pairs),
 	};
 
 	return cmocka_run_group_tests_name("perf-test", tests, NULL, NULL);

@@ -1,4 +1,6 @@
-/* The JSON document of a measurement matches docs/measurement.schema.json; changed ones do not. */
+/*
+ * The JSON report of a measurement matches docs/measurement.schema.json; corrupted reports do not.
+ */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -34,7 +36,10 @@ static struct options options_of(bool of_latency)
 	};
 }
 
-/* The document as text, to be freed: of a run that peers may have lied about, or of none at all. */
+/*
+ * Returns the report as text, which the caller frees. theirs may hold values that no honest peer
+ * sends; a non-NULL error reports a test that failed.
+ */
 static char *document(bool of_latency, const struct test_result *theirs, const char *error)
 {
 	const struct measured measured = {
@@ -138,7 +143,7 @@ static void a_failed_test_matches_the_schema(void **state)
 	free(text);
 }
 
-static void the_schema_refuses_faults(void **state)
+static void the_schema_rejects_corrupted_reports(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"schema\":1", "\"schema\":2"},
@@ -170,7 +175,7 @@ int main(void)
 		cmocka_unit_test(bandwidth_matches_the_schema),
 		cmocka_unit_test(latency_matches_the_schema),
 		cmocka_unit_test(a_failed_test_matches_the_schema),
-		cmocka_unit_test(the_schema_refuses_faults),
+		cmocka_unit_test(the_schema_rejects_corrupted_reports),
 	};
 
 	return cmocka_run_group_tests_name("report-schema", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The result of a measurement as lines and as JSON. */
+/* The result of a measurement, as table rows and as JSON. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 /* Too large for a stack. */
 static struct histogram latency;
 
-/* 2 s, 1000 operations of 64 KiB there; half of that back. */
+/* 2 s: 1000 operations of 64 KiB to the peer, 500 back. */
 static const struct measured bandwidth = {
 	.threads = 3,
 	.parameters = {.size = 65536, .queue_pairs = 2, .depth = 16, .wait = TEST_SPIN},
@@ -75,7 +75,7 @@ static void headings_name_the_columns(void **state)
 	}
 }
 
-static void a_bandwidth_has_a_row_for_each_direction(void **state)
+static void a_bandwidth_test_has_a_row_per_direction(void **state)
 {
 	static const struct {
 		enum rate_unit unit;
@@ -94,7 +94,7 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 			{"     65536         1000       0.262       0.240       0.320         500 "
 			 "  10.00    1.00     16   spin",
 				NULL}},
-		/* Seconds for each GB that went either way. */
+		/* CPU seconds per GB, counting both directions. */
 		{UNIT_MB, true,
 			{"     65536         1000        32.8        30.0        40.0         500 "
 			 "   6.67    0.67     16   spin  client",
@@ -118,7 +118,7 @@ static void a_bandwidth_has_a_row_for_each_direction(void **state)
 	}
 }
 
-/* With few bytes the rates are small and the CPU seconds many: both fit their columns. */
+/* Small messages: low rates and high CPU times per GB still fit their columns. */
 static void small_rates_have_enough_digits(void **state)
 {
 	static const struct measured few = {
@@ -141,7 +141,7 @@ static void small_rates_have_enough_digits(void **state)
 		"  19995  999.99    128  event");
 }
 
-/* A test that is shorter than an interval has none. */
+/* A run shorter than one interval has no worst and no best interval. */
 static void a_short_run_has_no_intervals(void **state)
 {
 	struct options options = options_of(UNIT_MB, false);
@@ -156,7 +156,7 @@ static void a_short_run_has_no_intervals(void **state)
 		"   1.00     16   spin");
 }
 
-/* 1 to 1000 us, each once. */
+/* 1 to 1000 us, one sample each. */
 static struct measured latency_measured(void)
 {
 	histogram_init(&latency);
@@ -169,7 +169,7 @@ static struct measured latency_measured(void)
 	};
 }
 
-static void a_latency_has_its_percentiles(void **state)
+static void a_latency_row_has_its_percentiles(void **state)
 {
 	struct options options = options_of(UNIT_MB, true);
 	struct measured measured = latency_measured();
@@ -209,7 +209,7 @@ static void a_histogram_counts_all_operations(void **state)
 		assert_true(strlen(line) <= 100);
 		all += operations;
 		parts += part;
-		/* One # is a sixtieth. */
+		/* One # is a sixtieth of all operations. */
 		assert_in_range(strspn(strstr(line, "% ") + 2, "#"), (unsigned long)(part * 0.6),
 			(unsigned long)(part * 0.6) + 1);
 	}
@@ -252,9 +252,9 @@ static void rates_have_their_unit(void **state)
 }
 
 /*
- * A percentage is of what the link can carry, in each direction: here 12500 MB/s less the headers.
+ * A percentage refers to the link's payload rate per direction: here 12500 MB/s less the headers.
  */
-static void an_expectation_is_a_rate_or_a_share_of_the_link(void **state)
+static void an_expectation_is_a_rate_or_a_percentage_of_the_link(void **state)
 {
 	static const struct {
 		struct options_measure measure;
@@ -285,7 +285,7 @@ static void an_expectation_is_a_rate_or_a_share_of_the_link(void **state)
 	}
 }
 
-/* Numbers of a peer's that cannot be: no line overflows, nothing is divided by zero. */
+/* Impossible values from a peer: no row overflows and nothing is divided by zero. */
 static void rows_fit_any_numbers(void **state)
 {
 	static const uint64_t numbers[] = {0, 1, UINT64_MAX};
@@ -325,7 +325,7 @@ static void assert_json(const struct measured *measured, bool histogram, const c
 	json_object_put(object);
 }
 
-static void becomes_json(void **state)
+static void a_bandwidth_test_becomes_json(void **state)
 {
 	struct measured measured = bandwidth;
 
@@ -363,7 +363,7 @@ static void becomes_json(void **state)
 	"\"latency_ns\":{\"minimum\":100,\"maximum\":300,\"median\":100,\"p90\":100," \
 	"\"p99\":300,\"p99_9\":300,\"p99_99\":300,\"histogram\":"
 
-static void a_latency_becomes_json(void **state)
+static void a_latency_test_becomes_json(void **state)
 {
 	struct measured measured = {
 		.threads = 1,
@@ -386,17 +386,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(headings_name_the_columns),
-		cmocka_unit_test(a_bandwidth_has_a_row_for_each_direction),
+		cmocka_unit_test(a_bandwidth_test_has_a_row_per_direction),
 		cmocka_unit_test(small_rates_have_enough_digits),
 		cmocka_unit_test(a_short_run_has_no_intervals),
-		cmocka_unit_test(a_latency_has_its_percentiles),
+		cmocka_unit_test(a_latency_row_has_its_percentiles),
 		cmocka_unit_test(a_histogram_counts_all_operations),
 		cmocka_unit_test(rates_are_sums_of_both_directions),
 		cmocka_unit_test(rates_have_their_unit),
-		cmocka_unit_test(an_expectation_is_a_rate_or_a_share_of_the_link),
+		cmocka_unit_test(an_expectation_is_a_rate_or_a_percentage_of_the_link),
 		cmocka_unit_test(rows_fit_any_numbers),
-		cmocka_unit_test(becomes_json),
-		cmocka_unit_test(a_latency_becomes_json),
+		cmocka_unit_test(a_bandwidth_test_becomes_json),
+		cmocka_unit_test(a_latency_test_becomes_json),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The state that the threads of a test share, and the worst and the best tenth of a second. */
+/* The state that the threads of a test share, with its slowest and fastest interval of 100 ms. */
 #include "measure/shared-state.h"
 #include "tests/unit/unit.h"
 
@@ -7,7 +7,7 @@
 #define THREADS   4
 #define ADDITIONS 10000
 
-static void no_interval_before_its_time(void **state)
+static void no_interval_before_100_ms(void **state)
 {
 	struct intervals intervals;
 
@@ -33,7 +33,9 @@ static void the_first_interval_is_best_and_worst(void **state)
 
 static void each_interval_counts_its_own_bytes(void **state)
 {
-	/* Milliseconds, bytes until then, worst and best of the intervals that are over. */
+	/*
+	 * Time in ms, total bytes so far, and the worst and best rate of the completed intervals.
+	 */
 	static const struct {
 		uint64_t at, bytes, worst, best;
 	} cases[] = {
@@ -56,7 +58,7 @@ static void each_interval_counts_its_own_bytes(void **state)
 	}
 }
 
-/* One that nobody ended in time counts for as long as it took. */
+/* An interval that is closed late is averaged over its actual length. */
 static void a_long_interval_is_slow(void **state)
 {
 	struct intervals intervals;
@@ -67,7 +69,7 @@ static void a_long_interval_is_slow(void **state)
 	intervals_add(&intervals, START + 500 * MS, 2000);
 	assert_int_equal(intervals.worst, 2500);
 	assert_int_equal(intervals.best, 10000);
-	/* The next begins there. */
+	/* The next interval starts here. */
 	intervals_add(&intervals, START + 599 * MS, 3000);
 	assert_int_equal(intervals.worst, 2500);
 	intervals_add(&intervals, START + 600 * MS, 3000);
@@ -75,7 +77,7 @@ static void a_long_interval_is_slow(void **state)
 	assert_int_equal(intervals.best, 10000);
 }
 
-/* However much was moved before a link stopped, and in whatever part of an interval it did. */
+/* A stall counts as a slow interval, whenever it starts and however much was transferred before. */
 static void a_gap_is_an_interval(void **state)
 {
 	struct intervals intervals;
@@ -92,7 +94,7 @@ static void a_gap_is_an_interval(void **state)
 	assert_int_equal(intervals.best, 10000);
 }
 
-/* A link that stopped for a whole interval is not one of which nothing is known. */
+/* An interval without any data has rate 0; it is not skipped. */
 static void an_empty_interval_is_the_worst(void **state)
 {
 	struct intervals intervals;
@@ -112,7 +114,7 @@ static void does_not_overflow(void **state)
 
 	(void)state;
 	intervals_init(&intervals, START);
-	/* 100 GB in a tenth of a second: their nanoseconds' product is beyond 64 bits. */
+	/* 100 GB in 100 ms: bytes times nanoseconds exceed 64 bits. */
 	intervals_add(&intervals, START + 100 * MS, UINT64_C(100000000000));
 	assert_int_equal(intervals.best, UINT64_C(1000000000000));
 }
@@ -137,7 +139,7 @@ static void the_bytes_of_all_threads_count(void **state)
 	assert_int_equal(shared.bytes, 4000);
 }
 
-/* Who had to wait for another thread has an older time. It counts as now, and ends no interval. */
+/* A thread that waited for the lock passes an older time. It counts as now and ends no interval. */
 static void an_older_time_counts_as_now(void **state)
 {
 	struct test_shared shared;
@@ -181,7 +183,7 @@ static void no_byte_is_lost_between_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_interval_before_its_time),
+		cmocka_unit_test(no_interval_before_100_ms),
 		cmocka_unit_test(the_first_interval_is_best_and_worst),
 		cmocka_unit_test(each_interval_counts_its_own_bytes),
 		cmocka_unit_test(a_long_interval_is_slow),
