@@ -1,4 +1,4 @@
-/* The messages of a diagnosis or a measurement on the wire. */
+/* The wire format of the commands of a diagnosis or a measurement. */
 #include <errno.h>
 #include <string.h>
 
@@ -104,20 +104,20 @@ static void refuses_impossible_regions(void **state)
 		assert_int_equal(command_decode(&back, bytes, command_encode(&message, bytes)),
 			cases[i].result);
 	}
-	/* A command that claims to be a refusal is checked all the same. */
+	/* A command with a refusal's status is still checked. */
 	message.reply = false;
 	message.status = COMMAND_REFUSED;
 	message.address = 4096;
 	message.length = COMMAND_REGION_MAX + 1;
 	assert_int_equal(command_decode(&back, bytes, command_encode(&message, bytes)), -EPROTO);
 	message.reply = true;
-	/* A refusal tells of none. */
+	/* A refusal describes no region. */
 	message.status = COMMAND_REFUSED;
 	message.length = 0;
 	assert_int_equal(command_decode(&back, bytes, command_encode(&message, bytes)), 0);
 }
 
-/* The numbers on the wire stay. */
+/* The numbers on the wire never change. */
 static void keeps_its_numbers(void **state)
 {
 	static const struct {

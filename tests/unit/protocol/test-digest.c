@@ -1,12 +1,15 @@
-/* The digest is the one that is documented, and no flipped bit escapes it. */
+/* The digest has the published values and detects every flipped bit. */
 #include <string.h>
 
 #include "protocol/digest.h"
 #include "tests/unit/unit.h"
 
-static void gives_the_published_value(void **state)
+static void matches_the_published_value(void **state)
 {
-	/* XXH3-128 of nothing, seed 0, in canonical form, as `xxhsum -H2 </dev/null` prints it. */
+	/*
+	 * XXH3-128 of the empty input, seed 0, in canonical form, as `xxhsum -H2 </dev/null` prints
+	 * it.
+	 */
 	static const struct digest empty = {{0x99, 0xaa, 0x06, 0xd3, 0x01, 0x47, 0x98, 0xd8, 0x60,
 		0x01, 0xc3, 0x24, 0x46, 0x8d, 0x49, 0x7f}};
 	struct digest digest = digest_of("", 0);
@@ -62,7 +65,7 @@ static void compares_every_byte(void **state)
 	}
 }
 
-static void is_shown_in_the_canonical_order(void **state)
+static void is_printed_in_canonical_order(void **state)
 {
 	const struct digest digest = digest_of("", 0);
 	char text[DIGEST_TEXT_SIZE];
@@ -74,7 +77,9 @@ static void is_shown_in_the_canonical_order(void **state)
 
 static uint8_t long_data[100000];
 
-/* Adds the data in pieces of that size and returns the digest; asks for it on the way as well. */
+/*
+ * Adds the data in pieces of that size and returns the digest. Also computes intermediate digests.
+ */
 static struct digest in_pieces(size_t size, size_t piece)
 {
 	struct digester *digester = digester_new();
@@ -90,9 +95,11 @@ static struct digest in_pieces(size_t size, size_t piece)
 	return digest;
 }
 
-static void is_the_same_in_pieces(void **state)
+static void is_independent_of_the_piece_size(void **state)
 {
-	/* The library has other ways up to 16, 128 and 240 bytes, and blocks of 256 and 1024. */
+	/*
+	 * xxHash uses different code up to 16, 128 and 240 bytes, and blocks of 256 and 1024 bytes.
+	 */
 	static const size_t sizes[] = {0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 255, 256, 257,
 		511, 512, 513, 1023, 1024, 1025, 65535, 65536, 65537, sizeof(long_data)};
 	static const size_t pieces[] = {1, 7, 64, 255, 256, 257, 4096, 65536, sizeof(long_data)};
@@ -107,10 +114,10 @@ static void is_the_same_in_pieces(void **state)
 		}
 }
 
-/* With a key: BLAKE2b as RFC 7693 has it, and as `b2sum` would print it if it took keys. */
-static void has_a_key(void **state)
+/* A keyed digest is BLAKE2b (RFC 7693), as `b2sum` would print it if it accepted keys. */
+static void depends_on_the_key(void **state)
 {
-	/* blake2b(b"abc", digest_size=16, key=bytes(range(32))), of Python's hashlib. */
+	/* Python: hashlib.blake2b(b"abc", digest_size=16, key=bytes(range(32))) */
 	static const struct digest known = {{0x1a, 0x64, 0xbe, 0x47, 0xe4, 0x72, 0x9d, 0x95, 0x1c,
 		0x30, 0x2e, 0xe5, 0x43, 0xf9, 0x7c, 0xf3}};
 	uint8_t key[DIGEST_KEY_SIZE];
@@ -131,7 +138,7 @@ static void has_a_key(void **state)
 	assert_string_equal(digest_name(false), "XXH3");
 }
 
-static void has_a_key_in_pieces(void **state)
+static void keyed_digest_is_independent_of_the_piece_size(void **state)
 {
 	static const size_t pieces[] = {1, 127, 128, 129, 4096, 30000};
 	static const uint8_t key[DIGEST_KEY_SIZE] = {1, 2, 3};
@@ -178,15 +185,15 @@ static void pieces_may_be_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_the_published_value),
+		cmocka_unit_test(matches_the_published_value),
 		cmocka_unit_test(detects_every_flipped_bit),
 		cmocka_unit_test(detects_every_length_of_zeros),
 		cmocka_unit_test(compares_every_byte),
-		cmocka_unit_test(is_the_same_in_pieces),
-		cmocka_unit_test(has_a_key),
-		cmocka_unit_test(has_a_key_in_pieces),
+		cmocka_unit_test(is_independent_of_the_piece_size),
+		cmocka_unit_test(depends_on_the_key),
+		cmocka_unit_test(keyed_digest_is_independent_of_the_piece_size),
 		cmocka_unit_test(pieces_may_be_empty),
-		cmocka_unit_test(is_shown_in_the_canonical_order),
+		cmocka_unit_test(is_printed_in_canonical_order),
 	};
 
 	for (size_t i = 0; i < sizeof(long_data); i++)

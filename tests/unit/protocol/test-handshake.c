@@ -1,4 +1,4 @@
-/* What two sides say of themselves, and that it proves to each what the other one is. */
+/* The handshake: hellos with nonces, and proofs that authenticate both peers. */
 #include <string.h>
 
 #include "protocol/handshake.h"
@@ -12,8 +12,7 @@ static const struct hello example = {
 	.timeout = 10000,
 };
 
-/* Without a secret the hello has no nonce. */
-static void without_a_secret_nothing_is_added(void **state)
+static void without_a_secret_the_hello_has_no_nonce(void **state)
 {
 	struct handshake handshake;
 	uint8_t expected[HELLO_SIZE], size;
@@ -30,7 +29,7 @@ static void without_a_secret_nothing_is_added(void **state)
 	}
 }
 
-static void with_a_secret_the_hello_fits_a_request_and_has_a_nonce(void **state)
+static void with_a_secret_the_hello_has_a_nonce(void **state)
 {
 	struct secret *secret = make_secret('a');
 	struct handshake one, other;
@@ -65,13 +64,14 @@ static void both_sides_need_a_secret_or_neither(void **state)
 	assert_false(handshake_fits(secret, &without, 56));
 	assert_true(handshake_fits(secret, &with, SECRET_HELLO_SIZE));
 	assert_true(handshake_fits(secret, &with, 196));
-	/* A nonce that is cut short is none. */
+	/* A truncated nonce is not accepted. */
 	assert_false(handshake_fits(secret, &with, SECRET_HELLO_SIZE - 1));
 	secret_free(secret);
 }
 
-/* Exchanges the hellos of two sides. */
-static void meet(struct handshake ends[2], const struct secret *client, const struct secret *server)
+/* Exchanges the hellos of both ends. */
+static void exchange_hellos(
+	struct handshake ends[2], const struct secret *client, const struct secret *server)
 {
 	const uint8_t *hello_bytes[2];
 	uint8_t size;
@@ -92,12 +92,12 @@ static void the_same_secret_authenticates_both(void **state)
 
 	(void)state;
 	for (unsigned int same = 0; same < 2; same++) {
-		meet(ends, secrets[0], secrets[same ? 1 : 2]);
+		exchange_hellos(ends, secrets[0], secrets[same ? 1 : 2]);
 		for (unsigned int i = 0; i < 2; i++) {
 			assert_int_equal(handshake_peer(&ends[i]), !i);
 			handshake_prove(&ends[i], proof);
 			assert_int_equal(handshake_is_proved(&ends[!i], proof), same);
-			/* Nobody takes his own word for the other's. */
+			/* An end does not accept its own proof. */
 			assert_false(handshake_is_proved(&ends[i], proof));
 		}
 	}
@@ -105,20 +105,20 @@ static void the_same_secret_authenticates_both(void **state)
 		secret_free(secrets[i]);
 }
 
-/* A proof of one handshake is invalid in the next one, of the same two sides. */
-static void a_recorded_proof_is_wrong(void **state)
+/* A proof is not valid in a later handshake between the same two ends. */
+static void a_replayed_proof_is_invalid(void **state)
 {
 	struct secret *secret = make_secret('a');
 	uint8_t proofs[2][SECRET_PROOF_SIZE];
 	struct handshake before[2], after[2];
 
 	(void)state;
-	meet(before, secret, secret);
-	meet(after, secret, secret);
+	exchange_hellos(before, secret, secret);
+	exchange_hellos(after, secret, secret);
 	for (unsigned int i = 0; i < 2; i++) {
 		handshake_prove(&before[i], proofs[i]);
 		assert_false(handshake_is_proved(&after[!i], proofs[i]));
-		/* Even if one side's hello is replayed: the other side's nonce is new. */
+		/* Even if one end's hello is replayed, the other end's nonce is new. */
 		handshake_receive_hello(&after[!i], before[i].hello_bytes[i]);
 		assert_false(handshake_is_proved(&after[!i], proofs[i]));
 	}
@@ -128,11 +128,11 @@ static void a_recorded_proof_is_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_secret_nothing_is_added),
-		cmocka_unit_test(with_a_secret_the_hello_fits_a_request_and_has_a_nonce),
+		cmocka_unit_test(without_a_secret_the_hello_has_no_nonce),
+		cmocka_unit_test(with_a_secret_the_hello_has_a_nonce),
 		cmocka_unit_test(both_sides_need_a_secret_or_neither),
 		cmocka_unit_test(the_same_secret_authenticates_both),
-		cmocka_unit_test(a_recorded_proof_is_wrong),
+		cmocka_unit_test(a_replayed_proof_is_invalid),
 	};
 
 	return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The hello: its bytes in the private data, and private data that is none. */
+/* The hello: its bytes in the private data, and private data that is not a hello. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,11 @@ static const struct hello example = {
 
 static const uint8_t example_bytes[HELLO_SIZE] = {
 	'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r',         /* magic */
-	0x02, 0x01, 0x03, 0x04,                         /* version, mode, session */
+	0x02, 0x01, 0x03, 0x04,                         /* version, mode, kind */
 	0x08, 0x07, 0x06, 0x05,                         /* refusal */
 	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* size */
 	0x24, 0x23, 0x22, 0x21,                         /* timeout */
-	0x01,                                           /* secret; the rest is zero */
+	0x01,                                           /* secret; the remaining bytes are zero */
 };
 
 static void assert_is_example(const struct hello *hello)
@@ -47,7 +47,7 @@ static void encodes_exact_bytes_and_nothing_else(void **state)
 	assert_memory_equal(buffer, example_bytes, HELLO_SIZE);
 }
 
-/* rdmacm private data: what a connect request and, with a reject in mind, an answer can carry. */
+/* rdmacm limits the private data of a connect request to 56 bytes, of a reject to 148. */
 static void fits_the_private_data(void **state)
 {
 	(void)state;
@@ -55,7 +55,7 @@ static void fits_the_private_data(void **state)
 	assert_true(HELLO_SIZE <= 148);
 }
 
-/* Reads the example when the transport hands on length bytes of it, padded with what is given. */
+/* Decodes the example as if the transport had delivered length bytes, filled up with `padding`. */
 static int decode(struct hello *hello, size_t length, int padding)
 {
 	uint8_t *data = malloc(length ? length : 1);
@@ -93,7 +93,7 @@ static void refuses_truncated_hellos(void **state)
 		assert_int_equal(decode(&hello, length, 0), length < 8 ? -ENOMSG : -EMSGSIZE);
 }
 
-static void takes_any_other_magic_for_a_tutorial_peer(void **state)
+static void treats_any_other_magic_as_a_tutorial_peer(void **state)
 {
 	struct hello hello;
 
@@ -107,7 +107,7 @@ static void takes_any_other_magic_for_a_tutorial_peer(void **state)
 	}
 }
 
-static void takes_no_private_data_for_a_tutorial_peer(void **state)
+static void treats_missing_private_data_as_a_tutorial_peer(void **state)
 {
 	struct hello hello;
 	uint8_t zeros[196] = {0};
@@ -120,7 +120,7 @@ static void takes_no_private_data_for_a_tutorial_peer(void **state)
 	assert_int_equal(hello_decode(&hello, zeros, sizeof(zeros)), -ENOMSG);
 }
 
-/* A stream whose end nobody knows yet, and numbers that were given out once. */
+/* The numbers on the wire never change; a stream of unknown size keeps its size field. */
 static void keeps_its_numbers(void **state)
 {
 	struct hello unknown = {.version = HELLO_VERSION, .size = UINT64_MAX};
@@ -136,7 +136,7 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(REFUSAL_VERSION, 2);
 	assert_int_equal(REFUSAL_SESSION, 3);
 	assert_int_equal(REFUSAL_RESOURCES, 4);
-	assert_int_equal(REFUSAL_DEVICE, 6); /* 5 was of version 1 */
+	assert_int_equal(REFUSAL_DEVICE, 6); /* 5 was used by version 1 */
 	assert_int_equal(REFUSAL_MALFORMED, 7);
 	assert_int_equal(REFUSAL_STOPPING, 8);
 	assert_int_equal(REFUSAL_DEPTH, 9);
@@ -148,7 +148,7 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(HELLO_MEASUREMENT, 2);
 }
 
-/* What a measurement asks room for stands in the place of the size. */
+/* A measurement encodes its queue pairs and depth in the size field. */
 static void carries_the_shape_of_a_test(void **state)
 {
 	static const struct {
@@ -181,7 +181,7 @@ static void carries_the_shape_of_a_test(void **state)
 	}
 }
 
-static void knows_control_sessions(void **state)
+static void recognizes_control_sessions(void **state)
 {
 	struct hello hello = {0};
 
@@ -199,11 +199,11 @@ int main(void)
 		cmocka_unit_test(fits_the_private_data),
 		cmocka_unit_test(ignores_the_padding),
 		cmocka_unit_test(refuses_truncated_hellos),
-		cmocka_unit_test(takes_any_other_magic_for_a_tutorial_peer),
+		cmocka_unit_test(treats_any_other_magic_as_a_tutorial_peer),
 		cmocka_unit_test(keeps_its_numbers),
-		cmocka_unit_test(takes_no_private_data_for_a_tutorial_peer),
+		cmocka_unit_test(treats_missing_private_data_as_a_tutorial_peer),
 		cmocka_unit_test(carries_the_shape_of_a_test),
-		cmocka_unit_test(knows_control_sessions),
+		cmocka_unit_test(recognizes_control_sessions),
 	};
 
 	return cmocka_run_group_tests_name("hello", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The bytes that control messages have on the wire, and what is refused. */
+/* The wire format of the messages of an exchange, and the messages that are refused. */
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "protocol/message.h"
 #include "tests/unit/unit.h"
 
-/* The published layout, kept apart from the code's own: a field is at an offset and has a size. */
+/* The published layout, written independently of the code: offset, size and value of each field. */
 struct field {
 	size_t at, size;
 	uint64_t value;
@@ -74,7 +74,7 @@ static void encodes_exact_bytes_and_nothing_else(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(layouts); i++) {
-		/* What was in the buffer before must not reach the peer. */
+		/* Stale bytes in the buffer must not reach the peer. */
 		memset(buffer, 0xa5, sizeof(buffer));
 		lay_out(&layouts[i], expected);
 		assert_int_equal(message_encode(&layouts[i].message, buffer), MESSAGE_SIZE);
@@ -82,7 +82,7 @@ static void encodes_exact_bytes_and_nothing_else(void **state)
 	}
 }
 
-/* A text stands behind the fields, as long as it is, and only where one may be. */
+/* A text follows the fields, unpadded, in the message types that allow one. */
 static void encodes_the_text_behind_the_fields(void **state)
 {
 	char text[MESSAGE_TEXT_MAX + 1];
@@ -123,7 +123,7 @@ static void sets_a_text_of_any_length(void **state)
 	}
 }
 
-/* A field that the type does not use must not leave this host, whatever it holds. */
+/* A field that the type does not use must not be sent, whatever it contains. */
 static void encodes_no_field_of_another_type(void **state)
 {
 	struct message message = {
@@ -186,7 +186,7 @@ static void decodes_encoded_messages(void **state)
 	}
 }
 
-/* The tutorial sends a struct with a union and padding that it never clears. */
+/* The tutorial sends a struct with a union and padding that it never initializes. */
 static void ignores_uninitialised_bytes_of_a_tutorial_peer(void **state)
 {
 	uint8_t buffer[MESSAGE_SIZE], clean[MESSAGE_SIZE];
@@ -205,7 +205,7 @@ static void ignores_uninitialised_bytes_of_a_tutorial_peer(void **state)
 	assert_int_equal(message.verdict, 0);
 }
 
-/* The layout is the one that the tutorial's struct has where it was written: 64-bit Linux. */
+/* The layout is that of the tutorial's struct on its platform, 64-bit Linux. */
 static void has_the_layout_of_the_tutorial_struct(void **state)
 {
 	struct tutorial_message {
@@ -224,24 +224,27 @@ static void has_the_layout_of_the_tutorial_struct(void **state)
 	assert_int_equal(TUTORIAL_DONE, MSG_DONE);
 }
 
-/* The lengths that a message of this type may have. */
-static bool may_be_as_long(unsigned int type, size_t length)
+/* True if a message of this type may have this length. */
+static bool may_have_length(unsigned int type, size_t length)
 {
 	return length == MESSAGE_SIZE ||
 	       (may_have_text(type) && length > MESSAGE_SIZE && length <= MESSAGE_MAX);
 }
 
-static void takes_texts_and_refuses_every_other_length(void **state)
+static void accepts_texts_and_refuses_every_other_length(void **state)
 {
 	struct message message;
 
 	(void)state;
 	for (unsigned int type = 0; type < MSG_TYPES; type++)
 		for (size_t length = 0; length <= MESSAGE_MAX + 100; length++) {
-			/* Memory of exactly that size, so that reading past it is seen. */
+			/*
+			 * Allocates exactly that size, so that a sanitizer detects reads past the
+			 * end.
+			 */
 			uint8_t *buffer = malloc(length ? length : 1);
 			size_t text = length > MESSAGE_SIZE ? length - MESSAGE_SIZE : 0;
-			bool good = may_be_as_long(type, length);
+			bool good = may_have_length(type, length);
 
 			assert_non_null(buffer);
 			memset(buffer, 't', length);
@@ -273,7 +276,7 @@ static void refuses_unknown_types(void **state)
 		lay_out(&layout, buffer);
 		assert_int_equal(message_decode(&message, buffer, MESSAGE_SIZE), -EPROTO);
 		assert_int_equal((uint32_t)message.type, types[i]);
-		/* Nobody knows how long it should be: what is wrong with it is its type. */
+		/* The length of an unknown type cannot be checked: the error is its type. */
 		assert_int_equal(message_decode(&message, buffer, MESSAGE_MAX), -EPROTO);
 		assert_int_equal((uint32_t)message.type, types[i]);
 		assert_string_equal(message_name(types[i]), "an unknown message");
@@ -350,7 +353,7 @@ int main(void)
 		cmocka_unit_test(decodes_encoded_messages),
 		cmocka_unit_test(ignores_uninitialised_bytes_of_a_tutorial_peer),
 		cmocka_unit_test(has_the_layout_of_the_tutorial_struct),
-		cmocka_unit_test(takes_texts_and_refuses_every_other_length),
+		cmocka_unit_test(accepts_texts_and_refuses_every_other_length),
 		cmocka_unit_test(refuses_unknown_types),
 		cmocka_unit_test(refuses_impossible_regions),
 		cmocka_unit_test(refuses_unknown_verdicts),

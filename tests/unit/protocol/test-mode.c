@@ -2,7 +2,7 @@
 #include "protocol/mode.h"
 #include "tests/unit/unit.h"
 
-static void finds_each_mode_both_ways(void **state)
+static void finds_each_mode_by_number_and_name(void **state)
 {
 	(void)state;
 	for (unsigned int number = 0; number < MODE_COUNT; number++) {
@@ -20,7 +20,7 @@ static void finds_each_mode_both_ways(void **state)
 	assert_string_equal(mode_by_number(1)->doing, "reading message from");
 }
 
-static void knows_no_others(void **state)
+static void rejects_unknown_modes(void **state)
 {
 	static const char *const names[] = {"", "any", "WRITE", "writ", "writes", "read "};
 
@@ -35,8 +35,8 @@ static void knows_no_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_each_mode_both_ways),
-		cmocka_unit_test(knows_no_others),
+		cmocka_unit_test(finds_each_mode_by_number_and_name),
+		cmocka_unit_test(rejects_unknown_modes),
 	};
 
 	return cmocka_run_group_tests_name("mode", tests, NULL, NULL);

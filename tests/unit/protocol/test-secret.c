@@ -1,4 +1,4 @@
-/* The secret's file, and that what is made of it is bound to everything that was said. */
+/* The secret file, and that proofs, keys and tags depend on the secret and on both hellos. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-/* Makes the file anew. */
+/* Replaces the file. */
 static void write_file(const void *bytes, size_t size, mode_t mode)
 {
 	int file;
@@ -91,7 +91,9 @@ static void accepts_a_private_file(void **state)
 	secret_free(NULL);
 }
 
-/* What systemd hands to a service, and nothing beside it. */
+/*
+ * systemd passes credentials to a service with mode 0440; no other file may be readable by a group.
+ */
 static void accepts_a_group_readable_credential(void **state)
 {
 	static const mode_t bad[] = {0644, 0460, 0450, 0441};
@@ -113,7 +115,7 @@ static void accepts_a_group_readable_credential(void **state)
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
 }
 
-/* Who may write a file that is another user's can change the secret as he likes. */
+/* The owner of the file could change the secret. */
 static void refuses_a_file_of_another_user(void **state)
 {
 	(void)state;
@@ -151,7 +153,7 @@ static void limits_the_size_of_a_secret(void **state)
 	assert_refused(path, EINVAL, "longer than 4096 bytes");
 	write_file(bytes, sizeof(bytes), 0600);
 	assert_refused(path, EINVAL, "longer than 4096 bytes");
-	/* The newline of an editor does not count, neither as one byte too many nor as the last. */
+	/* One final newline does not count, neither towards the maximum nor towards the minimum. */
 	bytes[SECRET_MAX] = '\n';
 	write_file(bytes, SECRET_MAX + 1, 0600);
 	assert_loads(&secret);
@@ -161,7 +163,7 @@ static void limits_the_size_of_a_secret(void **state)
 	assert_refused(path, EINVAL, "shorter than 16 bytes");
 }
 
-/* What a hash comes to: a proof of either role, keys and tags. */
+/* Everything derived from the secret: proofs, stream keys and verdict tags of both roles. */
 enum { PROOF_CLIENT, PROOF_SERVER, KEY_CLIENT, KEY_SERVER, TAG_CLIENT, TAG_SERVER, HASHES };
 
 struct hashes {
@@ -176,7 +178,7 @@ static const struct handshake example = {
 		},
 };
 
-/* The handshake with these hellos of the side that holds the secret in that role. */
+/* Returns the handshake state of the end that holds the secret in that role, with these hellos. */
 static struct handshake side(
 	const struct secret *secret, const struct handshake *hellos, unsigned int role)
 {
@@ -238,7 +240,7 @@ static void make_hashes(
 	}
 }
 
-/* No two of them are the same, nor is one the beginning of another. */
+/* All hashes differ, and none is a prefix of another. */
 static void assert_all_differ(const struct hashes *a, const struct hashes *b)
 {
 	for (unsigned int i = 0; i < HASHES; i++)
@@ -268,7 +270,7 @@ static void ignores_a_final_newline(void **state)
 	assert_all_differ(&hashes[2], &hashes[3]);
 }
 
-/* A bit of either side's hello, which has mode and version, or of its nonce. */
+/* Flips each bit of both hellos, which contain mode and version, and of both nonces. */
 static void everything_is_bound_to_the_hellos(void **state)
 {
 	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
@@ -312,8 +314,8 @@ static void everything_is_bound_to_the_secret(void **state)
 	}
 }
 
-/* What one side says is wrong in the mouth of the other, even where both have said the same. */
-static void a_reflected_proof_is_wrong(void **state)
+/* A proof or tag is bound to the sender's role, even if both hellos are the same. */
+static void a_reflected_proof_is_invalid(void **state)
 {
 	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
 	struct handshake mirror = {.hello_bytes = {"the very same words", "the very same words"}};
@@ -331,7 +333,7 @@ static void a_reflected_proof_is_wrong(void **state)
 	secret_free(secret);
 }
 
-static void one_wrong_bit_is_enough(void **state)
+static void one_flipped_bit_is_detected(void **state)
 {
 	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
 	uint8_t proof[SECRET_PROOF_SIZE], tag[SECRET_TAG_SIZE];
@@ -349,13 +351,13 @@ static void one_wrong_bit_is_enough(void **state)
 		assert_false(is_tag(secret, &example, SECRET_CLIENT, 0, tag));
 		tag[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
-	/* Not even "damaged" becomes "verified". */
+	/* A tag for "verified" is not valid for "damaged". */
 	assert_true(is_tag(secret, &example, SECRET_CLIENT, 0, tag));
 	assert_false(is_tag(secret, &example, SECRET_CLIENT, 1, tag));
 	secret_free(secret);
 }
 
-static void a_stream_has_the_key_of_its_name(void **state)
+static void a_stream_key_depends_on_the_name(void **state)
 {
 	static const char *const names[] = {"", "a", "b", "ab", "name"};
 	struct secret *secret = secret_of(SECRET_TEXT, SECRET_MIN);
@@ -373,7 +375,7 @@ static void a_stream_has_the_key_of_its_name(void **state)
 	secret_free(secret);
 }
 
-static void nonces_are_new(void **state)
+static void nonces_differ(void **state)
 {
 	uint8_t nonces[100][SECRET_NONCE_SIZE];
 
@@ -396,10 +398,10 @@ int main(void)
 		cmocka_unit_test(ignores_a_final_newline),
 		cmocka_unit_test(everything_is_bound_to_the_hellos),
 		cmocka_unit_test(everything_is_bound_to_the_secret),
-		cmocka_unit_test(a_reflected_proof_is_wrong),
-		cmocka_unit_test(one_wrong_bit_is_enough),
-		cmocka_unit_test(a_stream_has_the_key_of_its_name),
-		cmocka_unit_test(nonces_are_new),
+		cmocka_unit_test(a_reflected_proof_is_invalid),
+		cmocka_unit_test(one_flipped_bit_is_detected),
+		cmocka_unit_test(a_stream_key_depends_on_the_name),
+		cmocka_unit_test(nonces_differ),
 	};
 
 	return cmocka_run_group_tests_name("secret", tests, make_folder, remove_folder);

@@ -1,4 +1,4 @@
-/* The parameters and the result of a test, as bytes. */
+/* The wire format of a test's parameters and result. */
 #include <errno.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static void survives_encoding(void **state)
 	assert_same(&back, &full);
 }
 
-/* Each flag by itself; 1 is true, everything else false. */
+/* Tests each flag separately; 1 is true, every other value is false. */
 static void decodes_each_flag_independently(void **state)
 {
 	static const uint8_t values[] = {0, 1, 2, 3, 255};
@@ -125,24 +125,24 @@ static void refuses_impossible_parameters(void **state)
 		{"both ends", 5, 1, TEST_BOTH, true},
 		{"no direction", 5, 1, TEST_DIRECTIONS, false},
 		{"the largest direction", 5, 1, 255, false},
-		{"a kind that there is not", 0, 2, TEST_KINDS, false},
+		{"an unknown kind", 0, 2, TEST_KINDS, false},
 		{"a kind beyond a byte", 0, 2, 0x100, false},
 		{"an event", 2, 2, 0, true},
-		{"a way to wait that there is not", 2, 2, TEST_WAITS, false},
-		{"a way beyond a byte", 2, 2, 0x101, false},
+		{"an unknown wait mode", 2, 2, TEST_WAITS, false},
+		{"a wait mode beyond a byte", 2, 2, 0x101, false},
 		{"no bytes", 8, 4, 0, false},
 		{"one byte", 8, 4, 1, true},
-		{"4 GiB", 8, 4, UINT32_MAX, true}, /* but nobody has the memory */
+		{"4 GiB", 8, 4, UINT32_MAX, true}, /* decodes, although no server has the memory */
 		{"no queue pair", 12, 4, 0, false},
 		{"one queue pair", 12, 4, 1, true},
 		{"too many queue pairs", 12, 4, TEST_QUEUE_PAIRS_MAX + 1, false},
-		{"so many that a product wraps", 12, 4, 0x80000000, false},
+		{"a count whose product wraps", 12, 4, 0x80000000, false},
 		{"no depth", 16, 4, 0, false},
 		{"less deep than slots", 16, 4, 0x104, false},
 		{"as deep as slots", 16, 4, 0x105, true},
-		{"deepest", 16, 4, TEST_DEPTH_MAX, true}, /* 7 times 1024 */
+		{"deepest", 16, 4, TEST_DEPTH_MAX, true}, /* 7 * 1024 in total */
 		{"too deep", 16, 4, TEST_DEPTH_MAX + 1, false},
-		{"so deep that a product wraps", 16, 4, 0xffffffff, false},
+		{"a depth whose product wraps", 16, 4, 0xffffffff, false},
 		{"no slots", 20, 4, 0, false},
 		{"one slot", 20, 4, 1, true},
 		{"as many slots as depth", 20, 4, 0x0203, true},
@@ -150,7 +150,7 @@ static void refuses_impossible_parameters(void **state)
 		{"no time, but operations", 24, 4, 0, true},
 		{"no operations, but a time", 32, 8, 0, true},
 		{"any seed", 40, 8, 0, true},
-		{"what is not looked at", 48, 8, UINT64_MAX, true},
+		{"ignored bytes", 48, 8, UINT64_MAX, true},
 	};
 
 	(void)state;
@@ -160,8 +160,8 @@ static void refuses_impossible_parameters(void **state)
 					       (cases[i].possible ? 0 : -EPROTO));
 }
 
-/* The server only answers the client's WRITEs. */
-static void a_latency_has_one_direction(void **state)
+/* In a latency test the server only answers the client's WRITEs. */
+static void a_latency_test_has_one_direction(void **state)
 {
 	struct test_parameters parameters = full, back;
 	uint8_t bytes[TEST_PARAMETERS_SIZE];
@@ -176,7 +176,7 @@ static void a_latency_has_one_direction(void **state)
 	}
 }
 
-static void requires_an_end(void **state)
+static void requires_a_limit(void **state)
 {
 	uint8_t text[TEST_PARAMETERS_SIZE];
 	struct test_parameters parameters;
@@ -188,7 +188,7 @@ static void requires_an_end(void **state)
 	assert_int_equal(test_parameters_decode(&parameters, text, TEST_PARAMETERS_SIZE), -EPROTO);
 }
 
-static void knows_possible_shapes(void **state)
+static void recognizes_possible_shapes(void **state)
 {
 	static const struct {
 		uint32_t queue_pairs, depth;
@@ -204,7 +204,7 @@ static void knows_possible_shapes(void **state)
 		{9, 1024, false},
 		{1, 1025, false},
 		{UINT32_MAX, UINT32_MAX, false},
-		{65536, 65536, false}, /* a product of 0 */
+		{65536, 65536, false}, /* the product wraps to 0 in 32 bits */
 		{64, 0x4000001, false},
 	};
 
@@ -292,9 +292,9 @@ int main(void)
 		cmocka_unit_test(decodes_each_flag_independently),
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_parameters),
-		cmocka_unit_test(a_latency_has_one_direction),
-		cmocka_unit_test(requires_an_end),
-		cmocka_unit_test(knows_possible_shapes),
+		cmocka_unit_test(a_latency_test_has_one_direction),
+		cmocka_unit_test(requires_a_limit),
+		cmocka_unit_test(recognizes_possible_shapes),
 		cmocka_unit_test(needs_memory_for_all_slots),
 		cmocka_unit_test(results_survive_encoding),
 		cmocka_unit_test(results_of_threads_add_up),

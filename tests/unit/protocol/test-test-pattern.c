@@ -1,4 +1,4 @@
-/* Test data that depends on seed and place. */
+/* The test pattern depends on seed and position. */
 #include <string.h>
 
 #include "protocol/test-pattern.h"
@@ -15,7 +15,7 @@ static void accepts_its_own_data(void **state)
 		data[size] = 0xaa;
 		pattern_fill(data, size, size);
 		assert_int_equal(pattern_check(data, size, size), size);
-		/* Not a byte more than asked for. */
+		/* Writes no byte past the requested size. */
 		assert_int_equal(data[size], 0xaa);
 	}
 }
@@ -33,7 +33,7 @@ static void finds_each_wrong_byte(void **state)
 	}
 }
 
-/* What was there before, or belongs elsewhere, is not taken for it: whole words differ. */
+/* Stale or misplaced data does not match: every 8-byte word differs. */
 static void differs_by_seed_and_position(void **state)
 {
 	uint8_t data[SIZE], other[SIZE];
@@ -49,8 +49,8 @@ static void differs_by_seed_and_position(void **state)
 	}
 }
 
-/* The two ends may be of different byte orders and versions: the bytes are fixed. */
-static void is_the_same_everywhere(void **state)
+/* The bytes are fixed: both ends may differ in byte order and version. */
+static void is_the_same_on_every_platform(void **state)
 {
 	/*
 	 * The first outputs of SplitMix64 seeded with 1234567, as its authors' program prints them.
@@ -71,7 +71,7 @@ int main(void)
 		cmocka_unit_test(accepts_its_own_data),
 		cmocka_unit_test(finds_each_wrong_byte),
 		cmocka_unit_test(differs_by_seed_and_position),
-		cmocka_unit_test(is_the_same_everywhere),
+		cmocka_unit_test(is_the_same_on_every_platform),
 	};
 
 	return cmocka_run_group_tests_name("test-pattern", tests, NULL, NULL);
