@@ -53,7 +53,7 @@ static void assert_done(
 }
 
 /* Runs every kind of bandwidth test in sequence on one connection. */
-static void run_bandwidths(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32_t size)
+static void run_all(uint32_t queue_pairs, uint32_t depth, uint32_t slots, uint32_t size)
 {
 	struct perf_test_fixture fixture;
 
@@ -76,19 +76,19 @@ static void run_bandwidths(uint32_t queue_pairs, uint32_t depth, uint32_t slots,
 static void bandwidth_of_one_queue_pair(void **state)
 {
 	(void)state;
-	run_bandwidths(1, 8, 8, 1000);
-	run_bandwidths(1, 16, 5, 1);
-	run_bandwidths(1, 1, 1, 4096);
-	run_bandwidths(1, 100, 2, 33);
-	run_bandwidths(1, 3, 3, 32);
+	run_all(1, 8, 8, 1000);
+	run_all(1, 16, 5, 1);
+	run_all(1, 1, 1, 4096);
+	run_all(1, 100, 2, 33);
+	run_all(1, 3, 3, 32);
 }
 
 static void bandwidth_of_several_queue_pairs(void **state)
 {
 	(void)state;
-	run_bandwidths(3, 8, 8, 1000);
-	run_bandwidths(3, 1, 1, 64);
-	run_bandwidths(7, 40, 4, 2048);
+	run_all(3, 8, 8, 1000);
+	run_all(3, 1, 1, 64);
+	run_all(7, 40, 4, 2048);
 }
 
 /* WRITEs up to the queue pair's inline limit are posted inline; READs never are. */
@@ -143,7 +143,7 @@ static void a_time_limit_ends_a_run(void **state)
 /*
  * The end that compares the data finds the single wrong operation and the offset of its wrong byte.
  */
-static void check_wrong_data_is_found(
+static void find_wrong_data(
 	bool reads, enum test_direction direction, unsigned int slot, enum fault fault)
 {
 	struct test_parameters parameters = parameters_of(reads, direction, true);
@@ -173,8 +173,8 @@ static void wrong_data_is_found(void **state)
 	for (unsigned int kind = 0; kind < 4; kind++)
 		for (size_t i = 0; i < COUNT(faults); i++)
 			for (size_t j = 0; j < COUNT(slots); j++)
-				check_wrong_data_is_found(kind & 1,
-					kind & 2 ? TEST_SERVER : TEST_CLIENT, slots[j], faults[i]);
+				find_wrong_data(kind & 1, kind & 2 ? TEST_SERVER : TEST_CLIENT,
+					slots[j], faults[i]);
 }
 
 /* Without verification the damage goes unnoticed: shows that the fixture's faults are real. */
@@ -236,7 +236,7 @@ static void the_idle_timeout_ends_a_run(void **state)
 }
 
 /* Asserts that an end fails the test when its peer sends this notice on that queue pair. */
-static void assert_notice_refused(const struct test_parameters *parameters, bool at_server,
+static void assert_impossible(const struct test_parameters *parameters, bool at_server,
 	size_t queue_pair, const struct notice *notice)
 {
 	struct perf_test_fixture fixture;
@@ -268,19 +268,19 @@ static void impossible_notices_are_refused(void **state)
 		struct test_parameters parameters = parameters_of(kind & 1, TEST_CLIENT, true);
 
 		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
-		assert_notice_refused(&parameters, true, 0, &ahead);
-		assert_notice_refused(&parameters, true, 0, &nothing);
-		assert_notice_refused(&parameters, true, 0, &confirmed);
-		assert_notice_refused(&parameters, true, 1, &done);
-		assert_notice_refused(&parameters, false, 0, &ready_ahead);
-		assert_notice_refused(&parameters, false, 0, &done);
+		assert_impossible(&parameters, true, 0, &ahead);
+		assert_impossible(&parameters, true, 0, &nothing);
+		assert_impossible(&parameters, true, 0, &confirmed);
+		assert_impossible(&parameters, true, 1, &done);
+		assert_impossible(&parameters, false, 0, &ready_ahead);
+		assert_impossible(&parameters, false, 0, &done);
 		/* From an end that has not sent its final notice. */
-		assert_notice_refused(&parameters, false, 0, &confirmed);
-		assert_notice_refused(&parameters, false, 1, &confirmed);
+		assert_impossible(&parameters, false, 0, &confirmed);
+		assert_impossible(&parameters, false, 1, &confirmed);
 		parameters.direction = TEST_BOTH;
 		parameters.verify = false;
-		assert_notice_refused(&parameters, true, 0, &done);
-		assert_notice_refused(&parameters, true, 0, &confirmed);
+		assert_impossible(&parameters, true, 0, &done);
+		assert_impossible(&parameters, true, 0, &confirmed);
 	}
 }
 
@@ -294,8 +294,8 @@ static void notices_in_a_latency_test_are_refused(void **state)
 
 		parameters.kind = TEST_LATENCY;
 		parameters.wait = kind & 1 ? TEST_SPIN : TEST_EVENT;
-		assert_notice_refused(&parameters, true, 0, &notice);
-		assert_notice_refused(&parameters, false, 0, &notice);
+		assert_impossible(&parameters, true, 0, &notice);
+		assert_impossible(&parameters, false, 0, &notice);
 	}
 }
 

@@ -70,8 +70,7 @@ static void both_sides_need_a_secret_or_neither(void **state)
 }
 
 /* Exchanges the hellos of both ends. */
-static void exchange_hellos(
-	struct handshake ends[2], const struct secret *client, const struct secret *server)
+static void meet(struct handshake ends[2], const struct secret *client, const struct secret *server)
 {
 	const uint8_t *hello_bytes[2];
 	uint8_t size;
@@ -92,7 +91,7 @@ static void the_same_secret_authenticates_both(void **state)
 
 	(void)state;
 	for (unsigned int same = 0; same < 2; same++) {
-		exchange_hellos(ends, secrets[0], secrets[same ? 1 : 2]);
+		meet(ends, secrets[0], secrets[same ? 1 : 2]);
 		for (unsigned int i = 0; i < 2; i++) {
 			assert_int_equal(handshake_peer(&ends[i]), !i);
 			handshake_prove(&ends[i], proof);
@@ -113,8 +112,8 @@ static void a_replayed_proof_is_invalid(void **state)
 	struct handshake before[2], after[2];
 
 	(void)state;
-	exchange_hellos(before, secret, secret);
-	exchange_hellos(after, secret, secret);
+	meet(before, secret, secret);
+	meet(after, secret, secret);
 	for (unsigned int i = 0; i < 2; i++) {
 		handshake_prove(&before[i], proofs[i]);
 		assert_false(handshake_is_proved(&after[!i], proofs[i]));

@@ -225,7 +225,7 @@ static void has_the_layout_of_the_tutorial_struct(void **state)
 }
 
 /* True if a message of this type may have this length. */
-static bool may_have_length(unsigned int type, size_t length)
+static bool may_be_as_long(unsigned int type, size_t length)
 {
 	return length == MESSAGE_SIZE ||
 	       (may_have_text(type) && length > MESSAGE_SIZE && length <= MESSAGE_MAX);
@@ -244,7 +244,7 @@ static void accepts_texts_and_refuses_every_other_length(void **state)
 			 */
 			uint8_t *buffer = malloc(length ? length : 1);
 			size_t text = length > MESSAGE_SIZE ? length - MESSAGE_SIZE : 0;
-			bool good = may_have_length(type, length);
+			bool good = may_be_as_long(type, length);
 
 			assert_non_null(buffer);
 			memset(buffer, 't', length);

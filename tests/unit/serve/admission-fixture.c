@@ -1,4 +1,4 @@
-/* Starts an end that has a secret, and sends the peer's MSG_PROOF. The fixture owns the secrets. */
+/* Starts an end that has a secret and plays its peer. The test owns the secrets. */
 #include <string.h>
 
 #include "tests/unit/serve/admission-fixture.h"

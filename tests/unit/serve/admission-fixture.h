@@ -1,6 +1,6 @@
 /*
- * One end of a connection on the made-up device that has a secret, and a peer, which the test
- * plays, that has one, too, or another one.
+ * One end of a connection, with a secret, on the fake device. The test plays the peer, which has
+ * the same secret, another one or none.
  */
 #ifndef TESTS_UNIT_SERVE_ADMISSION_FIXTURE_H
 #define TESTS_UNIT_SERVE_ADMISSION_FIXTURE_H
@@ -10,22 +10,28 @@
 #include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/exchange/fixture.h"
 
-/* Whether a peer that has the region's key, or guesses it, gets at that region; at any. */
+/*
+ * True if a peer that knows or guesses the rkey can access this region; any region of the
+ * connection.
+ */
 bool region_is_reachable(const struct region *region);
 bool fixture_is_reachable(const struct fixture *fixture);
 
-/* A passive end whose peer has these words; `peer` becomes its half of the handshake. */
+/*
+ * Starts a passive end whose peer holds the secret `peers`. Initializes *peer, the peer's handshake
+ * state.
+ */
 void fixture_start_passive(
 	struct fixture *fixture, struct handshake *peer, const struct secret *peers);
 
 /*
- * An active end whose peer answers with these words, cut to so many bytes. Returns what
- * connection_established() says of them.
+ * Starts an active end whose peer replies with private data truncated to `length` bytes.
+ * Initializes *peer. Returns the result of connection_established().
  */
 int fixture_start_active(struct fixture *fixture, struct handshake *peer,
 	const struct secret *peers, uint8_t length, struct failure *failure);
 
-/* The peer's MSG_PROOF. */
+/* Returns the peer's MSG_PROOF. */
 struct message fixture_proof(const struct handshake *handshake);
 
 #endif

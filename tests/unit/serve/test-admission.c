@@ -1,6 +1,6 @@
 /*
- * Who holds the secret and who does not, on a made-up device: what each learns, and what is
- * verified.
+ * Authentication on a fake device: what an unauthenticated peer can learn or access, and which
+ * proofs, digests and verdicts are accepted.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,10 @@
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
-/* Both proofs go first, and what may be accessed is registered only after the peer's. */
+/*
+ * Each end sends MSG_PROOF first, and registers remotely accessible memory only after the peer's
+ * proof.
+ */
 static void check_order(struct pair *pair)
 {
 	struct fixture *ends[] = {&pair->active, &pair->passive};
@@ -69,7 +72,7 @@ static void peers_with_the_secret_exchange(void **state)
 	secret_free(same);
 }
 
-/* Neither learns where the other's memory is, and the client gets the reply of any refused one. */
+/* Neither end announces its memory; the client reports the same error as for any refused secret. */
 static void unauthenticated_peers_are_refused(void **state)
 {
 	struct secret *secret = make_secret('a'), *other = make_secret('b');
@@ -119,7 +122,7 @@ static void expect_refused(struct fixture *fixture)
 		fixture_expect_failure(fixture, FAILURE_PROTOCOL, STATUS_PEER);
 }
 
-/* What was recorded with another client, or before, opens nothing now. */
+/* A proof recorded from another connection is invalid. */
 static void a_replayed_proof_is_refused(void **state)
 {
 	struct secret *secret = make_secret('a');
@@ -138,7 +141,7 @@ static void a_replayed_proof_is_refused(void **state)
 		fixture_end(&before);
 		fixture_start_passive(&after, &replayer, secret);
 		fixture_receive(&after, &recorded);
-		/* Then nothing helps any more, not even the right one. */
+		/* After a wrong proof, even a correct one is not accepted. */
 		recorded = fixture_proof(&replayer);
 		fixture_receive(&after, &recorded);
 		assert_false(fixture_events(&after) & CONNECTION_AUTHENTICATED);
@@ -147,7 +150,7 @@ static void a_replayed_proof_is_refused(void **state)
 	secret_free(secret);
 }
 
-/* A server that has no secret can only replay what it receives. */
+/* A server without the secret can only replay what it receives. */
 static void a_reflected_proof_is_refused(void **state)
 {
 	struct secret *secret = make_secret('a'), *none = make_secret('b');
@@ -169,7 +172,7 @@ static void a_reflected_proof_is_refused(void **state)
 	secret_free(none);
 }
 
-/* A client with a secret tells a server without one nothing but that it goes. */
+/* A client with a secret sends nothing to a server without one; it disconnects. */
 static void a_server_without_the_secret_gets_nothing(void **state)
 {
 	struct secret *secret = make_secret('a');
@@ -179,7 +182,7 @@ static void a_server_without_the_secret_gets_nothing(void **state)
 		struct fixture fixture = {.mode = i & 1, .secret = secret};
 		struct failure failure = {0};
 		struct handshake peer;
-		/* None; a nonce that is cut short; no hello at all. */
+		/* no secret; a truncated nonce; no hello at all */
 		uint8_t length = i < 2 ? UINT8_MAX : i < 4 ? SECRET_HELLO_SIZE - 1 : 0;
 
 		assert_int_equal(fixture_start_active(
@@ -194,7 +197,7 @@ static void a_server_without_the_secret_gets_nothing(void **state)
 	secret_free(secret);
 }
 
-/* Whoever says anything else first is not answered at all. */
+/* Any other message before MSG_PROOF ends the connection without a reply. */
 static void nothing_precedes_the_proof(void **state)
 {
 	static const struct message messages[] = {
@@ -220,7 +223,7 @@ static void nothing_precedes_the_proof(void **state)
 	secret_free(secret);
 }
 
-/* Nor is a proof taken where there is no secret. */
+/* Without a secret, MSG_PROOF is a protocol violation. */
 static void an_unexpected_proof_breaks_the_protocol(void **state)
 {
 	(void)state;
@@ -233,7 +236,9 @@ static void an_unexpected_proof_breaks_the_protocol(void **state)
 	}
 }
 
-/* On from the start until our data and MSG_DONE are posted; the peer's text is to come. */
+/*
+ * Runs a passive end until its data and MSG_DONE are posted; the peer's text has not arrived yet.
+ */
 static void exchange_up_to_data(struct fixture *fixture, struct handshake *peer,
 	const struct secret *secret, const char *name)
 {
@@ -252,7 +257,7 @@ static void exchange_up_to_data(struct fixture *fixture, struct handshake *peer,
 	fixture_complete_all(fixture);
 }
 
-/* The peer's text and MSG_DONE, with the digest for data of that name. */
+/* Delivers the peer's text and MSG_DONE, with the keyed digest for a stream of that name. */
 static void receive_text(struct fixture *fixture, const struct handshake *peer, const char *name)
 {
 	struct message done = fixture_peer_done(fixture, PEER_TEXT, sizeof(PEER_TEXT));
@@ -274,7 +279,7 @@ static struct message verdict_of(const struct handshake *peer, uint32_t verdict)
 	return message;
 }
 
-static void a_signed_verdict_is_believed(void **state)
+static void a_signed_verdict_is_accepted(void **state)
 {
 	struct secret *secret = make_secret('a');
 
@@ -298,7 +303,10 @@ static void a_signed_verdict_is_believed(void **state)
 	secret_free(secret);
 }
 
-/* Somebody between the two can change a digest, but not so that it fits; nor the name. */
+/*
+ * An attacker on the path can change data, digest and name, but cannot compute a matching keyed
+ * digest.
+ */
 static void data_changed_in_transit_is_damaged(void **state)
 {
 	static const char *const names[] = {"name", "other"};
@@ -314,7 +322,7 @@ static void data_changed_in_transit_is_damaged(void **state)
 		if (i & 2) {
 			receive_text(&fixture, &peer, names[1]);
 		} else {
-			/* A digest that anybody can compute. */
+			/* An unkeyed digest, which anyone can compute. */
 			struct message done =
 				fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
 
@@ -335,7 +343,7 @@ static void data_changed_in_transit_is_damaged(void **state)
 	secret_free(secret);
 }
 
-/* Nor does anybody else make a verdict of it. */
+/* An attacker on the path cannot forge a verdict either. */
 static void a_forged_verdict_is_refused(void **state)
 {
 	struct secret *secret = make_secret('a');
@@ -348,9 +356,9 @@ static void a_forged_verdict_is_refused(void **state)
 
 		exchange_up_to_data(&fixture, &peer, secret, "");
 		receive_text(&fixture, &peer, "");
-		if (i / 2 == 1) /* what was "damaged" */
+		if (i / 2 == 1) /* the signature of "damaged" */
 			theirs.digest = verdict_of(&peer, VERDICT_DAMAGED).digest;
-		else if (i / 2 == 2) /* our own */
+		else if (i / 2 == 2) /* our own message, reflected */
 			theirs = fixture_last(&fixture, MSG_VERDICT);
 		fixture_receive(&fixture, &theirs);
 		fixture_expect_violation(
@@ -359,8 +367,8 @@ static void a_forged_verdict_is_refused(void **state)
 	secret_free(secret);
 }
 
-/* What is damaged between two who hold the secret is damaged at both ends. */
-static void both_ends_learn_of_keyed_damage(void **state)
+/* With a secret, damage on the wire is reported at both ends. */
+static void both_ends_report_damage_with_a_secret(void **state)
 {
 	struct secret *secret = make_secret('a');
 
@@ -397,10 +405,10 @@ int main(void)
 		with_fixture(a_server_without_the_secret_gets_nothing),
 		with_fixture(nothing_precedes_the_proof),
 		with_fixture(an_unexpected_proof_breaks_the_protocol),
-		with_fixture(a_signed_verdict_is_believed),
+		with_fixture(a_signed_verdict_is_accepted),
 		with_fixture(data_changed_in_transit_is_damaged),
 		with_fixture(a_forged_verdict_is_refused),
-		with_fixture(both_ends_learn_of_keyed_damage),
+		with_fixture(both_ends_report_damage_with_a_secret),
 	};
 
 	return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

@@ -1,4 +1,7 @@
-/* What a peer may touch, in which way, and for how long, on a made-up device. */
+/*
+ * The memory that a peer can access on a fake device: which regions, with which rights, and until
+ * when.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -29,7 +32,10 @@ static void check_guards(struct fixture *fixture)
 		assert_true(is_there(region->start + region->mapped - 1));
 		assert_false(is_there(region->start + region->mapped));
 	}
-	/* Where the peer's data will be, and behind ours up to the end of the page, is nothing. */
+	/*
+	 * The ring for the peer's data, and the padding of our data up to the end of the page, are
+	 * zero.
+	 */
 	for (size_t i = 0; i < connection->incoming.mapped; i++)
 		assert_int_equal(connection->incoming.start[i], 0);
 	for (size_t i = source_size(connection->source); i < connection->outgoing.mapped; i++)
@@ -43,7 +49,7 @@ static void memory_lies_between_guard_pages_and_is_zero(void **state)
 	for_each_fixture(true, check_guards);
 }
 
-/* What that key allows a peer; 0 if the key opens nothing. */
+/* The remote access rights that this rkey grants; 0 if the rkey is invalid. */
 static int opens(uint32_t key)
 {
 	int access = 0;
@@ -73,13 +79,13 @@ static void check_rights(struct fixture *fixture)
 	fixture_end(fixture);
 }
 
-static void one_region_has_the_one_right_of_the_mode(void **state)
+static void one_region_has_the_only_right_of_the_mode(void **state)
 {
 	(void)state;
 	for_each_fixture(true, check_rights);
 }
 
-/* Data that is here, and MSG_DONE: from then on only we can write into our memory. */
+/* Once data and MSG_DONE have arrived, only the local process can write into the memory. */
 static void check_revoked_after_done(struct fixture *fixture)
 {
 	struct message done = fixture_peer_done(fixture, PEER_TEXT, sizeof(PEER_TEXT));
@@ -107,7 +113,7 @@ static void memory_is_deregistered_when_the_peer_is_done(void **state)
 	for_each_fixture(false, check_revoked_after_done);
 }
 
-/* A tutorial peer's READ may still run when its MSG_DONE is here. */
+/* A tutorial peer's READ may still be in flight when its MSG_DONE arrives. */
 static void a_tutorial_peer_keeps_its_region(void **state)
 {
 	(void)state;
@@ -125,7 +131,7 @@ static void a_tutorial_peer_keeps_its_region(void **state)
 	}
 }
 
-/* What could be changed still is not called verified. */
+/* Data that the peer can still change must not be reported as verified. */
 static void a_failed_deregistration_ends_the_exchange(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -143,7 +149,10 @@ static void a_failed_deregistration_ends_the_exchange(void **state)
 	assert_null(strstr(fixture.printed, "remote buffer"));
 }
 
-/* On iWARP a READ writes into memory that the peer could write into, too: it gets it no sooner. */
+/*
+ * On iWARP the sink of a READ needs remote write access, so it too is registered only after the
+ * proof.
+ */
 static void a_ring_for_reads_waits_for_the_proof(void **state)
 {
 	struct secret *secret = make_secret('a');
@@ -177,8 +186,8 @@ static void a_ring_for_reads_waits_for_the_proof(void **state)
 }
 
 /*
- * The memory is there, but the device does not take it: whose fault that is is said as ever, and
- * the peer hears it, too.
+ * The memory exists but cannot be registered: both the local outcome and the peer's MSG_ABORT name
+ * the cause.
  */
 static void a_late_registration_failure_is_reported(void **state)
 {
@@ -221,7 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(memory_lies_between_guard_pages_and_is_zero),
-		with_fixture(one_region_has_the_one_right_of_the_mode),
+		with_fixture(one_region_has_the_only_right_of_the_mode),
 		with_fixture(memory_is_deregistered_when_the_peer_is_done),
 		with_fixture(a_tutorial_peer_keeps_its_region),
 		with_fixture(a_ring_for_reads_waits_for_the_proof),

@@ -1,4 +1,4 @@
-/* The port file: written, replaced and removed; links and devices; errors. */
+/* The port file: writing, replacing and removing it; symbolic links, devices and errors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The slots of a server: which client gets one, and which one may be evicted. */
+/* The server's slots: which clients get one, and which holder may be evicted. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define IDLE_TIMEOUT 1000
 
-/* An IPv4 address, or an IPv6 one. The last two are used in turn, so two fit into one call. */
+/* Parses an IPv4 or IPv6 address. The results of the last two calls stay valid. */
 static const struct sockaddr *from(const char *text)
 {
 	static struct sockaddr_storage kept[2];
@@ -17,7 +17,7 @@ static const struct sockaddr *from(const char *text)
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
 
-	/* A port, and rubbish behind it: neither counts. */
+	/* Port and padding must not affect the comparison. */
 	memset(address, 0x5a, sizeof(*address));
 	address->ss_family = strchr(text, ':') ? AF_INET6 : AF_INET;
 	if (strchr(text, ':'))
@@ -45,14 +45,14 @@ static void slots_are_limited(void **state)
 		take(&slots, &held[i], "10.0.0.1", 0);
 	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL);
 	assert_int_equal(slots_state(&slots, from("fd00::1")), SLOTS_FULL);
-	/* Slots taken beyond the capacity are released before one is free again. */
+	/* Slots taken beyond the capacity must be released before one is free again. */
 	slots_take(&slots, &beyond, from("10.0.0.2"), 0);
 	assert_int_equal(slots.taken, 4);
 	slots_release(&slots, &held[1]);
 	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL);
 	slots_release(&slots, &held[0]);
 	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FREE);
-	/* A slot is released once. */
+	/* Releasing a slot twice has no effect. */
 	slots_release(&slots, &held[0]);
 	assert_int_equal(slots.taken, 2);
 	take(&slots, &held[0], "10.0.0.1", 0);
@@ -71,14 +71,17 @@ static void slots_per_address_are_limited(void **state)
 	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
 	take(&slots, &held[2], "10.0.0.2", 0);
 	take(&slots, &held[3], "10.0.0.3", 0);
-	/* Both limits are reached: the client can do something about its own. */
+	/*
+	 * If both limits are reached, the address limit is reported, because the client can act on
+	 * it.
+	 */
 	assert_int_equal(slots_state(&slots, from("10.0.0.1")), SLOTS_FULL_ADDRESS);
 	assert_int_equal(slots_state(&slots, from("10.0.0.2")), SLOTS_FULL);
 	slots_release(&slots, &held[0]);
 	take(&slots, &held[4], "10.0.0.1", 0);
 }
 
-/* Addresses that count as one host. */
+/* IPv4-mapped addresses count as IPv4, and IPv6 addresses by their /64 prefix. */
 static void addresses_of_one_host_count_together(void **state)
 {
 	static const struct {
@@ -125,7 +128,7 @@ static void the_least_recently_active_holder_is_evictable(void **state)
 	slots_init(&slots, 3, 0, IDLE_TIMEOUT);
 	for (size_t i = 0; i < COUNT(held); i++)
 		take(&slots, &held[i], "10.0.0.1", (deadline_t)(100 * i));
-	/* Not during the handshake, which has a deadline of its own. */
+	/* Not evictable during the handshake, which has its own deadline. */
 	assert_null(slots_evictable(&slots, from("10.0.0.9"), 100000));
 	for (size_t i = 0; i < COUNT(held); i++)
 		held[i].evictable = true;
@@ -134,12 +137,12 @@ static void the_least_recently_active_holder_is_evictable(void **state)
 	slot_active(&held[0], 50);
 	assert_null(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT + 50));
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT + 51), &held[0]);
-	/* The one that was inactive for the longest time, not the oldest. */
+	/* Evicts the holder that was inactive longest, not the oldest one. */
 	slot_active(&held[0], 300);
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), 100000), &held[1]);
 	slot_active(&held[1], 99999);
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), 100000), &held[2]);
-	/* Time does not go back. */
+	/* An older time does not move the last activity back. */
 	slot_active(&held[0], 10);
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), 100000), &held[2]);
 	for (size_t i = 0; i < COUNT(held); i++)
@@ -158,15 +161,15 @@ static void an_address_at_its_limit_evicts_its_own_slot(void **state)
 	take(&slots, &held[1], "10.0.0.2", 10);
 	take(&slots, &held[2], "10.0.0.2", 5);
 	held[0].evictable = held[1].evictable = held[2].evictable = true;
-	/* A slot is free, but not for this address: evicting another address does not help. */
+	/* A slot is free, but not for this address, so evicting another address would not help. */
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.2"), 5000), &held[2]);
 	slot_active(&held[1], 5000);
 	slot_active(&held[2], 5000);
 	assert_null(slots_evictable(&slots, from("10.0.0.2"), 5000));
-	/* Nor does it when all slots are taken. */
+	/* Nor would it when all slots are taken. */
 	take(&slots, &held[3], "10.0.0.3", 5000);
 	assert_null(slots_evictable(&slots, from("10.0.0.2"), 5000));
-	/* An address below its limit may evict any other. */
+	/* An address below its limit may evict any other one. */
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.3"), 5000), &held[0]);
 }
 

@@ -1,4 +1,7 @@
-/* Runs each test in a temporary folder, which it removes afterwards, and checks the files in it. */
+/*
+ * Runs each test in its own temporary folder, which it removes afterwards, and checks the files
+ * there.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +25,7 @@ int output_file_fixture_set_up(void **state)
 	why[0] = '\0';
 	umask(022);
 	memcpy(strrchr(folder, '.'), ".XXXXXX", sizeof(".XXXXXX"));
-	/* Others get in too: one test is somebody else. */
+	/* Others may enter the folder: one test drops its privileges. */
 	return mkdtemp(folder) && chmod(folder, 0755) == 0 ? chdir(folder) : -1;
 }
 

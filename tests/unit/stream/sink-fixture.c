@@ -65,8 +65,8 @@ void drain_begin(const char *name)
 }
 
 /*
- * Lets drain_data arrive as the CQ thread does, which sleeps for no ring. Returns false when the
- * sink has given up before all of it was there.
+ * Plays the CQ thread, which never sleeps on a ring. Returns false if the sink gave up before all
+ * data was in the ring.
  */
 bool drain_arrive(size_t size)
 {
@@ -104,7 +104,7 @@ void drain_assert_ends(enum sink_state wanted)
 	oracle_await_end(&drain.oracle);
 	assert_int_equal(sink_state(drain.sink), wanted);
 	assert_true(oracle_moved(&drain.oracle) > 0);
-	assert_true(sink_is_running(drain.sink)); /* until it is closed */
+	assert_true(sink_is_running(drain.sink)); /* until sink_close() */
 	if (wanted != SINK_VERIFIED)
 		assert_string_equal(sink_name(drain.sink), "");
 }

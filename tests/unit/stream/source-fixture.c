@@ -1,4 +1,4 @@
-/* Starts, empties and ends a source. The fixture owns the source, its ring and the input files. */
+/* Starts, drains and ends a source. The fixture owns the source, its ring and the input files. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ void feed_run(void)
 	while (feed_take())
 		;
 	oracle_await_end(&feed.oracle);
-	/* Until it is closed. */
+	/* until source_close() */
 	assert_true(source_is_running(feed.source));
 	assert_true(oracle_moved(&feed.oracle) > 0);
 }

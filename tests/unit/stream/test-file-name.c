@@ -1,4 +1,4 @@
-/* File names that a peer offers: harmless ones are kept, others are made safe. */
+/* File names offered by a peer: harmless names are kept, others are made safe. */
 #include <errno.h>
 #include <string.h>
 
@@ -26,19 +26,19 @@ static void keeps_harmless_names(void **state)
 		CASE("/etc/passwd", "passwd"),
 		CASE("../../etc/passwd", "passwd"),
 		CASE("a/.profile", "_profile"),
-		/* What is no name. */
+		/* Not a file name. */
 		CASE("", "fallback"),
 		CASE(".", "fallback"),
 		CASE("..", "fallback"),
 		CASE("/", "fallback"),
 		CASE("a/", "fallback"),
 		CASE("a/..", "fallback"),
-		/* What hides, or looks like an option. */
+		/* Hidden files, and names that look like options. */
 		CASE("...", "_.."),
 		CASE(".bashrc", "_bashrc"),
 		CASE("-", "_"),
 		CASE("-rf", "_rf"),
-		/* What a terminal or a string takes for something else. */
+		/* Characters that a terminal or a C string interprets. */
 		CASE("a\0b", "a_b"),
 		CASE("a\nb\x1b[2J\x7f", "a_b_[2J_"),
 		CASE("\0", "_"),
@@ -65,7 +65,7 @@ static void accepts_255_bytes_and_no_more(void **state)
 	assert_int_equal(file_name_from_peer(name, offered, FILE_NAME_MAX, ""), 0);
 	assert_int_equal(strlen(name), FILE_NAME_MAX);
 	assert_int_equal(file_name_from_peer(name, offered, FILE_NAME_MAX + 1, ""), -ENAMETOOLONG);
-	/* The path before the name is not counted. */
+	/* The directories in front of the name do not count. */
 	offered[1] = '/';
 	assert_int_equal(file_name_from_peer(name, offered, FILE_NAME_MAX + 2, ""), 0);
 	assert_int_equal(strlen(name), FILE_NAME_MAX);

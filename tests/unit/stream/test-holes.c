@@ -1,4 +1,4 @@
-/* Files with holes: content, blocks on the disk, offsets beyond 4 GiB, errors. */
+/* Sparse files: content, allocated blocks, offsets beyond 4 GiB, errors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define BLOCK ((size_t)4096)
 #define MANY  (64 * BLOCK)
 
-/* A file without a name. */
+/* Creates an unlinked temporary file. */
 static int make_file(void)
 {
 	char path[] = "/tmp/test-holes.XXXXXX";
@@ -32,7 +32,7 @@ static blkcnt_t blocks_of(int file)
 	return status.st_blocks;
 }
 
-/* Not every file system has holes: there, their size cannot be tested. */
+/* Skips the test if the file system does not support holes. */
 static void need_holes(int file)
 {
 	assert_int_equal(ftruncate(file, MANY), 0);
@@ -43,7 +43,7 @@ static void need_holes(int file)
 	assert_int_equal(ftruncate(file, 0), 0);
 }
 
-/* Writes the data in pieces, gives the file its size, and reads it back. */
+/* Writes the data in pieces, sets the file's size, and reads it back. */
 static void check_round_trip(const uint8_t *data, size_t size, size_t piece)
 {
 	static uint8_t back[MANY + BLOCK];
@@ -65,7 +65,7 @@ static void reads_back_what_was_written(void **state)
 	static uint8_t data[MANY];
 
 	(void)state;
-	/* Zeros of all lengths, beside and across the bounds of blocks. */
+	/* Runs of zeros of all lengths, within blocks and across block boundaries. */
 	for (size_t at = 0, gap = 1; at < sizeof(data); at += gap, gap += 37)
 		data[at] = (uint8_t)gap | 1;
 	for (size_t i = 0; i < COUNT(pieces); i++) {
@@ -74,7 +74,7 @@ static void reads_back_what_was_written(void **state)
 	}
 	memset(data, 0, sizeof(data));
 	check_round_trip(data, sizeof(data), 1000);
-	/* A block that begins with zeros, and one that ends with them, is data. */
+	/* A block that only begins or ends with zeros is data. */
 	data[BLOCK - 1] = 1;
 	data[2 * BLOCK] = 1;
 	check_round_trip(data, sizeof(data), MANY);
@@ -90,7 +90,7 @@ static void leaves_holes_for_blocks_of_zeros(void **state)
 	assert_int_equal(holes_write(file, data, sizeof(data), 0), 0);
 	assert_int_equal(ftruncate(file, MANY), 0);
 	assert_int_equal(blocks_of(file), 0);
-	/* 2 blocks of data, and with them at most what the file system keeps together. */
+	/* 2 blocks of data, plus at most what the file system allocates together with them. */
 	data[0] = 1;
 	data[MANY - 1] = 1;
 	assert_int_equal(holes_write(file, data, sizeof(data), 0), 0);

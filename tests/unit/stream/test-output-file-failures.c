@@ -1,4 +1,4 @@
-/* What becomes of an output when its disk, directory, name or process fails it. */
+/* Output files when the disk, the directory, the name or the process fails. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -18,7 +18,10 @@
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/unit.h"
 
-/* What the calls of the same names fail with, in place of the system's; 0: they do what they do. */
+/*
+ * The errno values with which the wrapped functions of the same names fail; 0: they succeed or fail
+ * as usual. close() closes in any case.
+ */
 static struct {
 	int renameat2, linkat, fsync, close;
 } faults;
@@ -68,7 +71,10 @@ static int tear_down(void **state)
 	return output_file_fixture_tear_down(state);
 }
 
-/* Runs what needs a process of its own. It returns 0, or 77 if it cannot be tested here. */
+/*
+ * Runs a function in a child process. It returns 0, 77 to skip the test, or the number of the
+ * failed check.
+ */
 static void run_in_child(int (*function)(void))
 {
 	pid_t child = fork();
@@ -83,8 +89,8 @@ static void run_in_child(int (*function)(void))
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* It appears after we looked: whatever the file system can do, it is kept. */
-static void keeps_a_file_that_appears_meanwhile(void **state)
+/* The file appears after the check: it is kept, whichever system calls the file system supports. */
+static void keeps_a_file_that_appears_during_the_transfer(void **state)
 {
 	static const struct {
 		int renameat2, linkat;
@@ -104,7 +110,7 @@ static void keeps_a_file_that_appears_meanwhile(void **state)
 		output_file_close(file);
 		assert_contents("big.iso", "old");
 		unlink("big.iso");
-		/* And without it, it works. */
+		/* Without the other file, committing succeeds. */
 		assert_int_equal(receive("big.iso", false, "new"), 0);
 		assert_contents("big.iso", "new");
 		assert_int_equal(count_entries(NULL), 1);
@@ -182,7 +188,7 @@ static int fill_a_small_disk(void)
 	struct output_file *file;
 	int error = 0;
 
-	/* It must not be seen by others, and goes with this process. */
+	/* The mount is private to this process and disappears with it. */
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 		mount("none", folder, "tmpfs", 0, "size=256k") || chdir(folder))
 		return 77;
@@ -193,7 +199,7 @@ static int fill_a_small_disk(void)
 		error = output_file_write(file, data, sizeof(data), why);
 	if (error != -ENOSPC || strcmp(why, "cannot write big.iso: No space left on device") != 0)
 		return 2;
-	/* What is incomplete can never be committed, not even if there is room again. */
+	/* An incomplete file can never be committed, not even when there is space again. */
 	if (output_file_write(file, data, 0, why) != -ENOSPC ||
 		output_file_commit(file, why) != -ENOSPC)
 		return 3;
@@ -207,7 +213,7 @@ static void reports_a_full_disk(void **state)
 	run_in_child(fill_a_small_disk);
 }
 
-/* Root may do everything, so somebody else tries. */
+/* Root passes every permission check, so drop privileges first. */
 static int write_where_one_may_not(void)
 {
 	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(65534) || setuid(65534)))
@@ -216,7 +222,7 @@ static int write_where_one_may_not(void)
 		return 1;
 	if (strcmp(why, "cannot write file: Permission denied") != 0)
 		return 2;
-	/* This one takes files, but cannot be read, nor opened to be synced. */
+	/* This directory accepts files, but cannot be read, nor opened to be synced. */
 	return receive("drop/file", false, "data") == 0 ? 0 : 3;
 }
 
@@ -246,7 +252,7 @@ static void leaves_only_the_hidden_file_when_killed(void **state)
 	run_in_child(die_in_the_middle);
 	assert_int_equal(count_entries(hidden), 1);
 	assert_memory_equal(hidden, ".big.iso.", 9);
-	/* It is in nobody's way. */
+	/* The leftover file does not prevent the next transfer. */
 	assert_int_equal(receive("big.iso", false, "data"), 0);
 }
 
@@ -255,7 +261,7 @@ static void leaves_only_the_hidden_file_when_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(keeps_a_file_that_appears_meanwhile),
+		TEST(keeps_a_file_that_appears_during_the_transfer),
 		TEST(names_only_the_file),
 		TEST(is_stopped_while_it_waits),
 		TEST(reports_errors_of_closing),

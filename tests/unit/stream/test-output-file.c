@@ -1,4 +1,4 @@
-/* What becomes of an output, when all goes well and when its name is taken. */
+/* Output files: commit, discard, permissions, and existing files of the same name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -60,14 +60,16 @@ static void keeps_zeros_at_the_end(void **state)
 
 	(void)state;
 	assert_int_equal(open_output(&output_file, "zeros", false), 0);
-	/* Beyond 4 GiB by so many holes would take seconds: that is for holes_write(). */
+	/*
+	 * Offsets beyond 4 GiB would take seconds here: tests/unit/stream/test-holes.c covers them.
+	 */
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(output_file_write(output_file, zeros, sizeof(zeros), why), 0);
 	assert_int_equal(output_file_commit(output_file, why), 0);
 	output_file_close(output_file);
 	assert_int_equal(stat("zeros", &status), 0);
 	assert_int_equal(status.st_size, 100 * sizeof(zeros));
-	/* Nothing at all is a file too. */
+	/* An empty stream creates an empty file. */
 	assert_int_equal(receive("empty", false, ""), 0);
 	assert_contents("empty", "");
 }
@@ -118,7 +120,7 @@ static void takes_the_name_of_the_peer_in_a_directory(void **state)
 	}
 }
 
-/* What happens to its path meanwhile does not matter. */
+/* Renaming the directory during the transfer has no effect. */
 static void stays_in_its_directory(void **state)
 {
 	struct output_file *output_file;
@@ -160,7 +162,7 @@ static void replaces_no_directory(void **state)
 	assert_int_equal(count_entries(NULL), 1);
 }
 
-/* A peer cannot choose a device of /dev, nor a FIFO that others read. */
+/* A peer cannot choose a device in /dev, nor a FIFO that others read. */
 static void replaces_only_files_of_a_directory(void **state)
 {
 	(void)state;
@@ -191,7 +193,7 @@ static void replaces_the_file_behind_a_link(void **state)
 	output_file_close(output_file);
 	assert_contents("file", "new");
 	assert_int_equal(readlink("link", back, sizeof(back)), 4);
-	/* One that leads nowhere is itself what exists. */
+	/* A dangling link counts as the existing file. */
 	unlink("file");
 	assert_int_equal(receive("link", false, "new"), -EEXIST);
 	assert_int_equal(receive("link", true, "new"), 0);
@@ -244,7 +246,7 @@ static void takes_names_of_255_bytes(void **state)
 	assert_int_equal(
 		open_named(&output_file, ".", false, name, FILE_NAME_MAX + 1), -ENAMETOOLONG);
 	assert_string_equal(why, "cannot write the output file: File name too long");
-	/* Of a character that does not fit into the hidden name, no half is kept. */
+	/* The hidden name is never cut in the middle of a UTF-8 character. */
 	for (size_t i = 0; i + 1 < FILE_NAME_MAX; i += 2)
 		memcpy(name + i, "\xc3\xa4", 2);
 	assert_int_equal(open_named(&output_file, ".", false, name, FILE_NAME_MAX), 0);
@@ -254,10 +256,10 @@ static void takes_names_of_255_bytes(void **state)
 	output_file_close(output_file);
 	name[FILE_NAME_MAX] = '\0';
 	assert_int_equal(access(name, F_OK), 0);
-	/* Long as they are made by escaping, sentences end with the reason. */
+	/* An error message that escaping made too long still ends with the reason. */
 	assert_int_equal(open_named(&output_file, ".", false, name, FILE_NAME_MAX), -EEXIST);
 	assert_non_null(strstr(why, "...: File exists (--force replaces it)"));
-	/* The same for a name that the user gives. */
+	/* The same limit applies to a name that the user specifies. */
 	name[FILE_NAME_MAX] = 'a';
 	name[FILE_NAME_MAX + 1] = '\0';
 	assert_int_equal(receive(name, false, "data"), -ENAMETOOLONG);

@@ -1,6 +1,6 @@
 /*
- * The ring: places follow from positions however far the stream has come, no span runs over the
- * end, what one thread fills in the other finds, and nobody sleeps for ever.
+ * The ring: offsets follow from positions at any stream length, no span crosses the end of the
+ * ring, data arrives intact in the other thread, and every waiting thread is woken.
  */
 #include <string.h>
 
@@ -12,13 +12,13 @@
 
 static const size_t sizes[] = {1, 2, 3, 7, 64, 1000, 4096};
 
-/* Where a stream may have come to: near the ends of rings and of 32 bits, and further than any. */
+/* Stream positions to start from: near the ends of rings and of 32 bits, and far beyond. */
 static const uint64_t starts[] = {0, 1, 63, 4095, 4 * GIB - 1, 4 * GIB, 4 * GIB + 1, 4 * GIB - 4095,
 	7 * GIB * 1000 - 3, ((uint64_t)1 << 62) - 5, UINT64_MAX - 4 * GIB};
 
 static uint8_t memory[4096];
 
-/* A ring whose stream has come to this position, and is taken up to there. */
+/* Initializes an empty ring whose stream has reached this position. */
 static void ring_from(struct ring *ring, size_t size, uint64_t position)
 {
 	ring_init(ring, memory, size);
@@ -61,7 +61,10 @@ static void starts_empty(void **state)
 	ring_destroy(&ring);
 }
 
-/* A span at this position out of so many bytes, `most` and what the ring has up to its end. */
+/*
+ * Checks a span at this position: limited by the bytes available, by `most` and by the end of the
+ * ring.
+ */
 static void assert_span(const struct ring *ring, const struct span *span, uint64_t position,
 	uint64_t bytes, size_t most)
 {
@@ -72,7 +75,7 @@ static void assert_span(const struct ring *ring, const struct span *span, uint64
 	assert_int_equal(span->size, size < contiguous ? size : contiguous);
 }
 
-/* Every level of the ring at every place, with every limit. */
+/* Every fill level at every offset, with every limit. */
 static void spans_are_right_at_every_level(void **state)
 {
 	const size_t size = 7;
@@ -120,7 +123,7 @@ static void frees_forwards_only(void **state)
 	ring_destroy(&ring);
 }
 
-static void ends_when_all_data_is_taken(void **state)
+static void ends_after_all_data_is_taken(void **state)
 {
 	struct span span;
 	struct ring ring;
@@ -141,7 +144,7 @@ static void ends_when_all_data_is_taken(void **state)
 	ring_destroy(&ring);
 }
 
-/* Whatever there is to take or to fill, and also after the end. */
+/* At every fill level, and also after the end. */
 static void stopping_ends_all_waits(void **state)
 {
 	(void)state;
@@ -165,10 +168,10 @@ static void stopping_ends_all_waits(void **state)
 		}
 }
 
-/* One thread and what it found. Assertions are left to the main thread. */
+/* A thread and its results. Only the main thread asserts. */
 struct filler {
 	struct ring ring;
-	uint64_t bytes; /* to be filled in */
+	uint64_t bytes; /* to be filled */
 	uint64_t seed;
 	enum ring_wait wait;
 };
@@ -187,7 +190,7 @@ static void *fill(void *argument)
 		filler->wait = ring_await_space(&filler->ring, most, &span);
 		if (filler->wait != RING_READY)
 			return NULL;
-		/* Less than was offered, now and then, as read(2) has it. */
+		/* Often fills less than offered, as read(2) may do. */
 		size = (size_t)random_below(&filler->seed, span.size) + 1;
 		stream_fill(span.start, position, size);
 		ring_fill(&filler->ring, size);
@@ -212,7 +215,7 @@ static void pass_through(size_t size, uint64_t start)
 		size_t taken = (size_t)random_below(&seed, span.size) + 1;
 
 		assert_int_equal(stream_compare(span.start, position, taken), taken);
-		/* What is given back may be filled again at once. */
+		/* Freed space may be filled again at once. */
 		memset(span.start, 0, taken);
 		position += taken;
 		ring_free_to(&filler.ring, position);
@@ -232,7 +235,7 @@ static void passes_a_stream_between_two_threads(void **state)
 			pass_through(sizes[i], starts[j]);
 }
 
-/* The CQ thread never sleeps here: it only looks, and moves what is there. */
+/* The CQ thread never sleeps on the ring: it polls, and moves the data that is there. */
 static void passes_a_stream_to_a_polling_reader(void **state)
 {
 	struct filler filler = {.bytes = 20000, .seed = 1};
@@ -274,7 +277,7 @@ static void *await_begin(void *argument)
 	return NULL;
 }
 
-/* Runs a wait in a ring that is full or empty, and then does what ends it. */
+/* Runs a wait in a full or empty ring, then the action that ends it. */
 static enum ring_wait wait_until(void *(*run)(void *), size_t level, void (*action)(struct ring *))
 {
 	struct filler filler = {.bytes = 1, .seed = 1, .wait = RING_READY};
@@ -300,7 +303,7 @@ static void free_one(struct ring *ring)
 	ring_free_to(ring, 1);
 }
 
-static void sleepers_are_woken(void **state)
+static void waiting_threads_are_woken(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 5; i++) {
@@ -321,11 +324,11 @@ int main(void)
 		cmocka_unit_test(starts_empty),
 		cmocka_unit_test(spans_are_right_at_every_level),
 		cmocka_unit_test(frees_forwards_only),
-		cmocka_unit_test(ends_when_all_data_is_taken),
+		cmocka_unit_test(ends_after_all_data_is_taken),
 		cmocka_unit_test(stopping_ends_all_waits),
 		cmocka_unit_test(passes_a_stream_between_two_threads),
 		cmocka_unit_test(passes_a_stream_to_a_polling_reader),
-		cmocka_unit_test(sleepers_are_woken),
+		cmocka_unit_test(waiting_threads_are_woken),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);

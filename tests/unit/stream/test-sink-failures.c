@@ -1,5 +1,6 @@
 /*
- * Received data that cannot be kept: the reason is said, nothing is left, nothing waits for ever.
+ * Received data that cannot be written: the cause is reported, no file is left behind, and no
+ * thread waits forever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,7 @@ static void keeps_existing_files(void **state)
 	drain_assert_kept("data.bin", DRAIN_DATA);
 }
 
-/* A name that was taken while the drain_data came. */
+/* The name is taken while the data arrives. */
 static void fails_when_committing(void **state)
 {
 	(void)state;
@@ -81,7 +82,7 @@ static void stop(void)
 	drain_assert_failed(-ECANCELED, NULL);
 }
 
-/* What nobody has asked for is not even looked at. */
+/* An output is not opened before the stream begins. */
 static void stops_before_it_begins(void **state)
 {
 	static const char *const outputs[] = {NULL, "data.bin", "none/data.bin", "./", "-"};
@@ -144,7 +145,7 @@ static void *begin_now(void *argument)
 	return NULL;
 }
 
-/* The main thread stops it, the CQ thread begins it: both at the same time. */
+/* The main thread stops the sink while the CQ thread begins the stream. */
 static void stops_while_it_begins(void **state)
 {
 	(void)state;
@@ -175,7 +176,9 @@ static void stops_at_any_time(void **state)
 			drain_finish(size, size);
 		sink_stop(drain.sink);
 		oracle_await_end(&drain.oracle);
-		/* It may have been done before it was stopped, but then it is whole. */
+		/*
+		 * The sink may have finished before it was stopped, but then the file is complete.
+		 */
 		if (sink_state(drain.sink) == SINK_VERIFIED) {
 			drain_assert_kept("data.bin", size);
 			assert_int_equal(unlink("data.bin"), 0);
@@ -194,7 +197,7 @@ static void stopping_without_a_thread_is_safe(void **state)
 	sink_close(NULL);
 	assert_false(sink_is_running(NULL));
 	assert_int_equal(sink_open(&drain.sink, &drain.options, DRAIN_DATA), 0);
-	/* Not started; the teardown closes it. */
+	/* Never started; the teardown closes it. */
 	sink_stop(drain.sink);
 }
 
@@ -215,7 +218,7 @@ int main(void)
 		SINK_TEST(stopping_without_a_thread_is_safe),
 	};
 
-	/* As the programs do. */
+	/* SIGPIPE is ignored, as in the programs. */
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests_name("sink-failures", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Where received data goes: kept or shown when it is what was sent, and otherwise nowhere. */
+/* Received data: written or shown if it is verified, and discarded otherwise. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ static void keeps_a_text_without_a_thread(void **state)
 		assert_int_equal(sink_state(drain.sink), SINK_WORKING);
 		drain_finish(size, size);
 		assert_int_equal(sink_state(drain.sink), SINK_VERIFIED);
-		/* What is shown is what was digested, whatever is written there later. */
+		/* The text is a copy: later writes into the ring do not change it. */
 		memset(drain.memory, 0, sizeof(drain.memory));
 		text = sink_text(drain.sink, &length);
 		assert_non_null(text);
@@ -53,7 +53,7 @@ static void detects_a_damaged_text(void **state)
 	}
 }
 
-/* Long drain_data, or such as may become long, without an output: only the digest is of use. */
+/* Without an output, long data, or data of unknown size, is only digested. */
 static void digests_discarded_data(void **state)
 {
 	static const size_t sizes[] = {
@@ -73,7 +73,7 @@ static void digests_discarded_data(void **state)
 		drain_assert_ends(SINK_VERIFIED);
 		text = sink_text(drain.sink, &length);
 		assert_int_equal(length, size);
-		/* A short text is shown, even if nobody knew that it would be one. */
+		/* A short text is shown, even if its size was not known in advance. */
 		assert_int_equal(text != NULL, size <= SINK_TEXT_SIZE);
 		if (text)
 			assert_memory_equal(text, drain_data, size);
@@ -97,7 +97,7 @@ static void keeps_files_of_all_sizes(void **state)
 		drain_begin("offered");
 		assert_true(drain_arrive(sizes[i]));
 		a_moment();
-		/* All is here, but nobody knows yet whether it is right. */
+		/* All data has arrived, but is not verified yet. */
 		assert_int_equal(sink_state(drain.sink), SINK_WORKING);
 		assert_int_not_equal(access("data.bin", F_OK), 0);
 		drain_finish(sizes[i], sizes[i]);
@@ -135,7 +135,7 @@ static void keeps_files_in_a_directory_under_the_offered_name(void **state)
 	assert_int_equal(count_entries(NULL), COUNT(names));
 }
 
-static void cuts_names_that_are_too_long(void **state)
+static void truncates_long_names(void **state)
 {
 	char name[2000];
 
@@ -168,7 +168,7 @@ static void discards_damaged_data(void **state)
 	}
 }
 
-/* A consumer that pauses; reads to the end, and closes. */
+/* A consumer that pauses, reads to the end, and closes. */
 static void *consume(void *argument)
 {
 	int descriptor = *(int *)argument;
@@ -204,12 +204,12 @@ static void writes_to_a_slow_consumer(void **state)
 	assert_memory_equal(found, drain_data, DRAIN_DATA);
 }
 
-/* What a pipe holds. */
+/* The capacity of the pipe. */
 #define PIPE ((size_t)65536)
 
 static const uint8_t key[DIGEST_KEY_SIZE] = {7, 1, 1};
 
-static void has_a_key(void **state)
+static void verifies_keyed_digests(void **state)
 {
 	static const size_t sizes[] = {
 		0, 1, SINK_TEXT_SIZE, SINK_TEXT_SIZE + 1, DRAIN_RING + 1, DRAIN_DATA};
@@ -217,7 +217,7 @@ static void has_a_key(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
 		size_t size = sizes[i / 2];
-		/* The digest that needs none is not the right one. */
+		/* An unkeyed digest does not match. */
 		const struct digest digest = i & 1 ? digest_of(drain_data, size)
 						   : digest_of_keyed(key, drain_data, size);
 
@@ -236,7 +236,8 @@ static void has_a_key(void **state)
 }
 
 /*
- * With a key, what goes out is what was digested, though somebody writes into the ring meanwhile.
+ * With a key, the bytes written are those that were digested, even if the ring is overwritten
+ * later.
  */
 static void writes_the_digested_bytes(void **state)
 {
@@ -247,7 +248,7 @@ static void writes_the_digested_bytes(void **state)
 
 	(void)state;
 	/*
-	 * When its last page is begun, the pipe takes no more, and the sink waits with what it took
+	 * Once its last page is in use, the pipe is full, and the sink waits with the data it took
 	 * next.
 	 */
 	assert_int_equal(fcntl(reading, F_SETPIPE_SZ, PIPE), PIPE);
@@ -267,9 +268,7 @@ static void writes_the_digested_bytes(void **state)
 	close(reading);
 }
 
-/*
- * The CQ thread is woken when space is free, or it would never give credit: but not for each byte.
- */
+/* The CQ thread is woken when space is free, so that it can grant credit, but not for each byte. */
 static void reports_free_space_in_steps(void **state)
 {
 	(void)state;
@@ -295,15 +294,15 @@ int main(void)
 		SINK_TEST(digests_discarded_data),
 		SINK_TEST(keeps_files_of_all_sizes),
 		SINK_TEST(keeps_files_in_a_directory_under_the_offered_name),
-		SINK_TEST(cuts_names_that_are_too_long),
+		SINK_TEST(truncates_long_names),
 		SINK_TEST(discards_damaged_data),
 		SINK_TEST(writes_to_a_slow_consumer),
-		SINK_TEST(has_a_key),
+		SINK_TEST(verifies_keyed_digests),
 		SINK_TEST(writes_the_digested_bytes),
 		SINK_TEST(reports_free_space_in_steps),
 	};
 
-	/* As the programs do. */
+	/* SIGPIPE is ignored, as in the programs. */
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests_name("sink", tests, NULL, NULL);
 }

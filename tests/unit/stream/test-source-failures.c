@@ -1,6 +1,4 @@
-/*
- * Where data comes from, when it does not: the reason is said, and nothing keeps a source waiting.
- */
+/* Sources that fail: the cause is reported, and stopping ends every wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +20,7 @@ static void assert_failed(int error, const char *sentence)
 	assert_string_equal(why, sentence);
 }
 
-static void notices_a_file_that_shrinks(void **state)
+static void detects_a_file_that_shrinks(void **state)
 {
 	int file = feed_make_file("data.bin", FEED_DATA);
 
@@ -31,7 +29,9 @@ static void notices_a_file_that_shrinks(void **state)
 	feed_start();
 	source_begin(feed.source);
 	assert_true(feed_take());
-	/* There is more in the ring than that already, so it comes to an end that is too early. */
+	/*
+	 * The ring already contains more than that, so the source reaches a premature end of file.
+	 */
 	assert_int_equal(ftruncate(file, 2 * FEED_MOST), 0);
 	close(file);
 	while (feed_take())
@@ -45,7 +45,7 @@ static void reports_read_errors(void **state)
 {
 	(void)state;
 	feed_path("none");
-	/* Nothing is mapped at its beginning. */
+	/* Offset 0 of /proc/self/mem is not mapped, so reading it fails. */
 	feed_open("/proc/self/mem");
 	feed_run();
 	assert_int_equal(feed.size, 0);
@@ -144,7 +144,7 @@ static void stopping_without_a_thread_is_safe(void **state)
 	assert_false(source_is_running(NULL));
 	close(feed_make_file("data.bin", 1));
 	feed_open(feed.path);
-	/* Not started; the teardown closes it. */
+	/* Never started; the teardown closes it. */
 	source_stop(feed.source);
 }
 
@@ -168,7 +168,7 @@ static void refuses_unreadable_inputs(void **state)
 	snprintf(sentence, sizeof(sentence), "cannot read %s: Is a directory",
 		strrchr(feed_folder, '/') + 1);
 	assert_refused(feed_folder, -EISDIR, sentence);
-	/* What has no name is shown as it was given. */
+	/* A path without a last component is shown as given. */
 	assert_refused("/proc/", -EISDIR, "cannot read /proc/: Is a directory");
 }
 
@@ -185,8 +185,8 @@ static void refuses_a_closed_standard_input(void **state)
 	assert_refused("-", -EBADF, "cannot read standard input: Bad file descriptor");
 }
 
-/* It goes to terminals and to the peer. */
-static void names_are_safe_and_short_in_sentences(void **state)
+/* Error messages are shown on terminals and sent to the peer. */
+static void error_messages_escape_and_shorten_names(void **state)
 {
 	char why[WORKER_WHY_SIZE], name[256];
 
@@ -224,7 +224,7 @@ static void keeps_long_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(notices_a_file_that_shrinks),
+		TEST(detects_a_file_that_shrinks),
 		TEST(reports_read_errors),
 		TEST(stops_before_it_begins),
 		TEST(stops_while_the_ring_is_full),
@@ -234,7 +234,7 @@ int main(void)
 		TEST(stopping_without_a_thread_is_safe),
 		TEST(refuses_unreadable_inputs),
 		TEST(refuses_a_closed_standard_input),
-		TEST(names_are_safe_and_short_in_sentences),
+		TEST(error_messages_escape_and_shorten_names),
 		TEST(keeps_long_names),
 	};
 

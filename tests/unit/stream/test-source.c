@@ -1,4 +1,4 @@
-/* Where data comes from: all of it gets into the ring, with its digest. */
+/* Sources: all data reaches the ring, with its digest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void sends_files_of_all_sizes(void **state)
 	}
 }
 
-/* Files of the kernel are empty too, as far as one can see: only the end tells. */
+/* Files in /proc and /sys also report size 0, so only the end of file reveals the size. */
 static void sends_an_empty_file(void **state)
 {
 	(void)state;
@@ -69,7 +69,7 @@ static void sends_an_empty_file(void **state)
 	feed_assert_sent("", 0);
 }
 
-static void sends_a_file_of_the_kernel(void **state)
+static void sends_a_proc_file(void **state)
 {
 	char version[FEED_DATA];
 	FILE *file = fopen("/proc/version", "re");
@@ -97,7 +97,7 @@ static void sends_a_device(void **state)
 	feed_assert_sent("", 0);
 }
 
-/* As from `( read line; rdma-client --input - ... ) <file`: from where the shell left it. */
+/* As with `( read line; rdma-client --input - ... ) <file`: starts at the offset the shell left. */
 static void sends_standard_input_from_its_offset(void **state)
 {
 	static const size_t offsets[] = {0, 1, 100, FEED_DATA - 1, FEED_DATA};
@@ -142,7 +142,7 @@ static void sends_files_beyond_4_gib(void **state)
 	feed_assert_sent(feed_data, 500);
 }
 
-/* A producer that pauses between pieces, which fit or do not fit into a read. */
+/* A producer that pauses between writes of sizes unrelated to the read size. */
 static void produce(int descriptor)
 {
 	uint64_t seed = 1;
@@ -191,7 +191,7 @@ static void sends_a_slow_pipe(void **state)
 	feed_run();
 	pthread_join(thread, NULL);
 	feed_assert_sent(feed_data, FEED_DATA);
-	/* Standard input is not ours to change or to close. */
+	/* Standard input is shared with other processes: its flags must not change. */
 	assert_int_equal(fcntl(STDIN_FILENO, F_GETFL) & O_NONBLOCK, 0);
 }
 
@@ -207,7 +207,8 @@ static void sends_a_fifo_when_it_gets_a_writer(void **state)
 	feed_start();
 	a_moment();
 	/*
-	 * It is not opened for reading yet: an unauthenticated peer would use up what was written.
+	 * The FIFO is opened only when the stream begins; otherwise an unauthenticated peer could
+	 * consume its data.
 	 */
 	assert_int_equal(open(feed.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), -1);
 	assert_int_equal(errno, ENXIO);
@@ -238,7 +239,7 @@ static void waits_until_it_is_started(void **state)
 	oracle_await_end(&feed.oracle);
 }
 
-/* What was announced is what is sent. */
+/* Only the announced size is sent. */
 static void ignores_growth_of_a_file(void **state)
 {
 	int file = feed_make_file("data.bin", 5 * FEED_RING);
@@ -259,7 +260,7 @@ int main(void)
 		TEST(puts_a_text_into_the_ring_at_once),
 		TEST(sends_files_of_all_sizes),
 		TEST(sends_an_empty_file),
-		TEST(sends_a_file_of_the_kernel),
+		TEST(sends_a_proc_file),
 		TEST(sends_a_device),
 		TEST(sends_standard_input_from_its_offset),
 		TEST(sends_files_beyond_4_gib),

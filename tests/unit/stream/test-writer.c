@@ -1,4 +1,6 @@
-/* Writes to pipes, FIFOs, sockets and terminals: complete, and stopped while a reader pauses. */
+/*
+ * Writes to pipes, FIFOs, sockets and terminals: complete, and stoppable while the reader pauses.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,14 +21,14 @@
 #include "stream/writer.h"
 #include "tests/unit/unit.h"
 
-/* More than any pipe, socket or terminal holds. */
+/* Exceeds the buffer of any pipe, socket or terminal. */
 #define PLENTY (8 << 20)
 
 static char folder[] = "/tmp/test-writer.XXXXXX";
 static char fifo[64];
 static uint8_t data[PLENTY], received[PLENTY];
 
-/* What each test has, and its teardown puts back. */
+/* The state of one test, restored by its teardown. */
 static int stop_fd, saved_output;
 
 static int set_up(void **state)
@@ -45,7 +47,7 @@ static int tear_down(void **state)
 	return close(stop_fd);
 }
 
-/* Two descriptors: what is written into [1] waits until it is read from [0]. */
+/* Each maker creates two descriptors: data written to [1] is buffered until it is read from [0]. */
 static void make_pipe(int ends[2])
 {
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -78,7 +80,7 @@ static void make_terminal(int ends[2])
 
 static void (*const makers[])(int ends[2]) = {make_pipe, make_socket, make_fifo, make_terminal};
 
-/* Makes standard output one end of it and opens a writer for that. Returns the end to read from. */
+/* Redirects standard output to the write end and opens a writer for it. Returns the read end. */
 static int open_kind(struct writer *writer, size_t kind)
 {
 	int ends[2];
@@ -90,7 +92,7 @@ static int open_kind(struct writer *writer, size_t kind)
 	return ends[0];
 }
 
-/* Reads until PLENTY or the end. */
+/* Reads PLENTY bytes, or until end of file. */
 static void *read_all(void *argument)
 {
 	int descriptor = *(int *)argument;
@@ -109,8 +111,8 @@ static void *read_all(void *argument)
 }
 
 /*
- * Calls the writer off once it waits because nothing more fits. A terminal moves what it got to its
- * reader's side later, and then has room again, but wakes no writer for it: so not for ever.
+ * Stops the writer when the output is full. The loop is bounded: a terminal moves data to its
+ * reader's side later and then has space again, but does not wake the writer.
  */
 static void *stop_when_full(void *argument)
 {
@@ -127,7 +129,7 @@ static void on_alarm(int number)
 	(void)number;
 }
 
-/* Signals that interrupt whatever waits, every 200 microseconds; or no more. */
+/* Starts, or stops, a signal every 200 microseconds that interrupts system calls. */
 static void interrupt(bool on)
 {
 	struct sigaction action = {.sa_handler = on_alarm};
@@ -151,7 +153,7 @@ static void check_delivery(const struct writer *writer, int reader)
 	assert_memory_equal(received, data, sizeof(data));
 }
 
-static void delivers_everything_in_spite_of_signals(void **state)
+static void delivers_everything_despite_signals(void **state)
 {
 	(void)state;
 	for (size_t kind = 0; kind < COUNT(makers); kind++) {
@@ -176,7 +178,7 @@ static void check_giving_up(struct writer *writer)
 	assert_int_equal(eventfd_read(stop_fd, &count), 0);
 }
 
-static void gives_up_a_write_without_a_reader(void **state)
+static void stops_a_write_without_a_reader(void **state)
 {
 	(void)state;
 	for (size_t kind = 0; kind < COUNT(makers); kind++) {
@@ -189,7 +191,7 @@ static void gives_up_a_write_without_a_reader(void **state)
 	}
 }
 
-/* As where there is no /proc. */
+/* As on a host without /proc. */
 static void works_without_a_second_open_file(void **state)
 {
 	struct writer writer = {.most = PIPE_BUF, .stop_fd = stop_fd};
@@ -204,7 +206,7 @@ static void works_without_a_second_open_file(void **state)
 	close(ends[1]);
 }
 
-/* Standard output's own open file belongs to others too. */
+/* Other processes share the open file description of standard output. */
 static void leaves_standard_output_unchanged(void **state)
 {
 	(void)state;
@@ -222,7 +224,7 @@ static void leaves_standard_output_unchanged(void **state)
 static void reports_a_closed_reader(void **state)
 {
 	(void)state;
-	/* What a terminal says is its own affair. */
+	/* A terminal reports other errors, so it is not checked. */
 	for (size_t kind = 0; kind < 3; kind++) {
 		struct writer writer;
 
@@ -248,7 +250,7 @@ static void follows_the_offset_of_a_redirection(void **state)
 		assert_int_equal(writer_open_standard_output(&writer, stop_fd), 0);
 		assert_int_equal(writer_write(&writer, "data ", 5), 0);
 		assert_int_equal(writer_close(&writer), 0);
-		/* The shell's next command goes on where we ended. */
+		/* The shell's next command continues where the writer stopped. */
 		assert_int_equal(write(STDOUT_FILENO, "end", 4), 4);
 		assert_int_equal(pread(file, back, sizeof(back), 0), 15);
 		assert_string_equal(back, "shell data end");
@@ -266,14 +268,14 @@ static void refuses_a_closed_standard_output(void **state)
 	(void)state;
 	close(STDOUT_FILENO);
 	closed = writer_open_standard_output(&writer, stop_fd);
-	/* As output_start() leaves it. */
+	/* Opens /dev/null read-only as descriptor 1, as output_start() does. */
 	dup2(null, STDOUT_FILENO);
 	close(null);
 	assert_int_equal(closed, -EBADF);
 	assert_int_equal(writer_open_standard_output(&writer, stop_fd), -EBADF);
 }
 
-/* Opens the FIFO, which waits for a writer, and reads all that comes. */
+/* Opens the FIFO, blocking until there is a writer, and reads everything. */
 static void *open_and_read(void *argument)
 {
 	int reader = open(fifo, O_RDONLY | O_CLOEXEC);
@@ -299,7 +301,7 @@ static void waits_for_the_reader_of_a_fifo(void **state)
 	assert_memory_equal(received, data, sizeof(data));
 }
 
-static void waits_for_no_reader_once_stopped(void **state)
+static void does_not_wait_for_a_reader_once_stopped(void **state)
 {
 	struct writer writer;
 
@@ -309,8 +311,8 @@ static void waits_for_no_reader_once_stopped(void **state)
 	assert_int_equal(writer.descriptor, -1);
 }
 
-/* Nothing would ever make it open. */
-static void waits_for_no_reader_of_a_socket(void **state)
+/* A socket cannot be opened, so waiting would never end. */
+static void does_not_wait_for_the_reader_of_a_socket(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -324,7 +326,7 @@ static void waits_for_no_reader_of_a_socket(void **state)
 	close(socket_fd);
 }
 
-static void opens_devices_but_no_regular_file(void **state)
+static void opens_devices_but_no_regular_files(void **state)
 {
 	char path[64];
 	struct writer writer;
@@ -369,17 +371,17 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(delivers_everything_in_spite_of_signals),
-		TEST(gives_up_a_write_without_a_reader),
+		TEST(delivers_everything_despite_signals),
+		TEST(stops_a_write_without_a_reader),
 		TEST(works_without_a_second_open_file),
 		TEST(leaves_standard_output_unchanged),
 		TEST(reports_a_closed_reader),
 		TEST(follows_the_offset_of_a_redirection),
 		TEST(refuses_a_closed_standard_output),
 		TEST(waits_for_the_reader_of_a_fifo),
-		TEST(waits_for_no_reader_once_stopped),
-		TEST(waits_for_no_reader_of_a_socket),
-		TEST(opens_devices_but_no_regular_file),
+		TEST(does_not_wait_for_a_reader_once_stopped),
+		TEST(does_not_wait_for_the_reader_of_a_socket),
+		TEST(opens_devices_but_no_regular_files),
 	};
 
 	return cmocka_run_group_tests(tests, prepare, clean_up);
