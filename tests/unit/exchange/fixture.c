@@ -1,7 +1,5 @@
-/*
- * Runs one end of a connection on the made-up device. The fixture owns the connection, its device
- * and the CQ thread; the test calls the functions that play the peer.
- */
+/* Runs one end of a connection on the fake device. The fixture owns the connection, its device and
+ * the CQ thread. The test calls the functions that play the peer. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +14,15 @@
 #include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
-/* A standard stream that goes into a file while a test looks at it. */
+/* A standard stream, redirected to a file while the test captures it. */
 struct captured {
-	int descriptor; /* of the stream */
-	int real;       /* what it is otherwise, while it is captured; else -1 */
+	int descriptor; /* the stream's own descriptor */
+	int real;       /* duplicate of the original while captured, otherwise -1 */
 };
 
 static struct captured out = {STDOUT_FILENO, -1}, error = {STDERR_FILENO, -1};
 
-/* What the process had when the test began. */
+/* Counts of the process when the first test began. */
 static unsigned int threads_before, descriptors_before;
 
 static void capture(struct captured *stream)
@@ -40,7 +38,7 @@ static void capture(struct captured *stream)
 	fclose(file);
 }
 
-/* Gives the stream back, and into text what came meanwhile, as far as it fits. */
+/* Restores the stream and copies the captured output to text, truncated to size. */
 static void release(struct captured *stream, char *text, size_t size)
 {
 	ssize_t got;
@@ -48,7 +46,7 @@ static void release(struct captured *stream, char *text, size_t size)
 	if (stream->real < 0)
 		return;
 	fflush(NULL);
-	/* Its deadline is one of the made-up clock, which the real one has passed long ago. */
+	/* The deadline of output_drain() is on the fake clock, which is behind the real one. */
 	while (!output_drain())
 		sched_yield();
 	got = pread(stream->descriptor, text, size - 1, 0);
@@ -85,10 +83,9 @@ static void *do_nothing(void *argument)
 	return argument;
 }
 
-/*
- * A sanitizer that needs a thread of its own starts it with the first of the process, and the first
- * line starts the one that prints.
- */
+/* Starts the threads that live as long as the process, so that they are not counted as leaks: a
+ * sanitizer starts its background thread with the first thread, and the first printed line starts
+ * the writer thread. */
 static void start_first_threads(void)
 {
 	pthread_t thread;
@@ -100,7 +97,7 @@ static void start_first_threads(void)
 	fixture_forget(NULL);
 }
 
-/* Waits until no more threads are there than before: one that was joined is shown for a moment. */
+/* Waits for the thread count to drop to count: /proc may list a joined thread for a moment. */
 static void expect_threads(unsigned int count)
 {
 	for (unsigned int tries = 0; tries < 10000; tries++) {
@@ -416,7 +413,7 @@ unsigned int fixture_events(struct fixture *fixture)
 {
 	unsigned int events;
 
-	/* The handshake is done in every exchange, sooner or later. */
+	/* Stored separately, because it arrives in every exchange. */
 	while (wakeup_queue_take(&fixture->wakeups, &events)) {
 		fixture->handshake_done |= (events & CONNECTION_HANDSHAKE_DONE) != 0;
 		fixture->events |= events & ~(unsigned int)CONNECTION_HANDSHAKE_DONE;
@@ -435,7 +432,7 @@ void fixture_close(struct fixture *fixture, const struct failure *reason)
 void fixture_expect_failure(
 	struct fixture *fixture, enum failure_kind kind, enum exit_status status)
 {
-	fixture_complete_all(fixture); /* the peer receives an abort, if it can */
+	fixture_complete_all(fixture); /* including the abort to the peer */
 	assert_int_equal(fixture_events(fixture) & (CONNECTION_FINISHED | CONNECTION_DRAINED),
 		CONNECTION_FINISHED);
 	fixture_close(fixture, NULL);
@@ -468,7 +465,7 @@ void fixture_stop(struct fixture *fixture)
 	assert_int_equal(fake_objects(), 0);
 	assert_int_equal(fake_registered(), 0);
 	expect_threads(threads_before);
-	/* The test may have closed some of its own. */
+	/* The test may have closed descriptors that were open at the start. */
 	assert_true(entries_of("/proc/self/fd") <= descriptors_before);
 }
 

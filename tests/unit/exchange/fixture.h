@@ -1,7 +1,5 @@
-/*
- * One end of a connection on the made-up device, with the CQ thread that runs it, and the peer that
- * the test plays. Both ends of one: tests/unit/exchange/pair.h.
- */
+/* One end of a connection on the fake device, with the CQ thread that runs it. The test plays the
+ * peer. For both ends of a connection see tests/unit/exchange/pair.h. */
 #ifndef TESTS_UNIT_EXCHANGE_FIXTURE_H
 #define TESTS_UNIT_EXCHANGE_FIXTURE_H
 
@@ -15,26 +13,26 @@
 #define PEER_RKEY   0xbeef
 #define PEER_MEMORY 4096UL
 
-/* What the peer sends unless the test says otherwise. */
+/* The peer's data unless the test sets other data. */
 #define PEER_TEXT "theirs"
 
 struct fixture {
-	/* set by the test, before fixture_start(); what is 0 gets a usual value */
+	/* Set by the test before fixture_start(); 0 selects the default. */
 	enum mode_number mode;
 	bool active, tutorial;
-	const char *message;               /* NULL: "ours" */
-	const char *input, *output_path;   /* of the session */
-	uint64_t buffer;                   /* 64 KiB */
-	uint32_t chunk, depth;             /* 0: the device's */
-	int64_t timeout;                   /* ten seconds */
-	uint64_t max_size;                 /* that the peer may send; 0: any */
-	uint64_t peer_size;                /* what it announces: PEER_TEXT's */
-	uint32_t peer_timeout;             /* ten seconds */
-	uint32_t peer_depth;               /* of its MSG_MR: 8 */
-	uint8_t reads;                     /* in flight, both ways, as far as the peer goes: 4 */
-	enum ibv_transport_type transport; /* InfiniBand */
-	const struct ibv_device_attr *attributes; /* soft-RoCE's */
-	struct secret *secret;                    /* of the session; NULL: none */
+	const char *message;               /* default "ours" */
+	const char *input, *output_path;   /* paths of --input and --output; NULL: none */
+	uint64_t buffer;                   /* ring size in bytes, default 64 KiB */
+	uint32_t chunk, depth;             /* 0: chosen from the device's limits */
+	int64_t timeout;                   /* ms, default 10 s */
+	uint64_t max_size;                 /* limit for the peer's data, bytes; 0: none */
+	uint64_t peer_size;                /* announced by the peer, default sizeof(PEER_TEXT) */
+	uint32_t peer_timeout;             /* ms, default 10 s */
+	uint32_t peer_depth;               /* in the peer's MSG_MR, default 8 */
+	uint8_t reads;                     /* READs in flight per direction, default 4 */
+	enum ibv_transport_type transport; /* default InfiniBand */
+	const struct ibv_device_attr *attributes; /* default: those of soft-RoCE */
+	struct secret *secret;                    /* local secret; NULL: none */
 	struct output output;
 
 	struct wakeup_queue wakeups;
@@ -42,113 +40,109 @@ struct fixture {
 	struct device *device;
 	struct rdma_cm_id *id;
 	struct connection *connection;
-	char printed[16384];    /* after fixture_stop(): what went to standard output */
-	char detailed[16384];   /* and, if verbose, to standard error */
-	unsigned int events;    /* enum connection_event, but for CONNECTION_HANDSHAKE_DONE */
-	bool handshake_done;    /* that one came */
-	struct failure outcome; /* after fixture_close() */
-	uint64_t peer_ring;     /* bytes of the region that the peer said that it has */
-	uint64_t announced;     /* bytes of its stream that the peer announced */
-	/* the peer's region, where our RDMA goes */
+	char printed[16384];    /* standard output, valid after fixture_stop() */
+	char detailed[16384];   /* standard error if verbose, valid after fixture_stop() */
+	unsigned int events;    /* enum connection_event without CONNECTION_HANDSHAKE_DONE */
+	bool handshake_done;    /* CONNECTION_HANDSHAKE_DONE was received */
+	struct failure outcome; /* valid after fixture_close() */
+	uint64_t peer_ring;     /* length in the peer's MSG_MR, bytes */
+	uint64_t announced;     /* bytes of its stream that the peer has announced */
+	/* the peer's memory region, the target of our RDMA */
 	uint8_t peer_memory[PEER_MEMORY];
 };
 
-/* Opens the wakeup queue and fills in the settings; part of the next. */
+/* Opens the wakeup queue and fills in the settings. fixture_start_device() calls this. */
 void fixture_start_settings(struct fixture *fixture);
 
-/* Starts the device, without a connection. */
+/* Starts the device without a connection. */
 void fixture_start_device(struct fixture *fixture);
 
-/* What the passive side knows of the peer. */
+/* Returns what the passive side learns from the peer's connection request. */
 struct request fixture_request(const struct fixture *fixture);
 
-/* Makes the connection. */
+/* Creates the connection. */
 void fixture_start_connection(struct fixture *fixture);
 
-/* Both. */
+/* Starts the device and creates the connection. */
 void fixture_start(struct fixture *fixture);
 
-/* Asks for the connection, as verbs/dial.c does. Returns 0 or -errno. */
+/* Calls rdma_connect() as verbs/dial.c does. Returns 0 or -errno. */
 int fixture_connect(struct fixture *fixture);
 
-/* Establishes the connection; the peer has sent its hello unless it is a tutorial program. */
+/* Establishes the connection. The peer has sent its hello unless it is a tutorial program. */
 void fixture_establish(struct fixture *fixture);
 
-/*
- * From the start until the connection stands. Returns the peer's MSG_MR, which has not arrived yet.
- */
+/* Starts and establishes. Returns the peer's MSG_MR, which has not been received yet. */
 struct message fixture_start_established(struct fixture *fixture, uint64_t peer_length);
 
-/* The peer's message arrives; waits until the CQ thread has taken it. */
+/* Receives a message from the peer and waits until the CQ thread has processed it. */
 void fixture_receive(struct fixture *fixture, const struct message *message);
 
-/* The peer has written or offers the next bytes of its stream, and tells of them. */
+/* Receives the next bytes of the peer's stream, written or offered, and their announcement. */
 void fixture_receive_data(struct fixture *fixture, const void *data, size_t size);
 
-/* The oldest send completes; waits too. */
+/* Completes the oldest send and waits until the CQ thread has processed the completion. */
 void fixture_complete(struct fixture *fixture, enum ibv_wc_status status);
 
-/* All sends complete well, also those that are posted because of that. */
+/* Completes all sends successfully, including those that are posted as a result. */
 void fixture_complete_all(struct fixture *fixture);
 
-/* Which work request is the first message of that type, or the first with that opcode; -1: none. */
+/* Returns the index of the first send of this message type or opcode, -1 if there is none. */
 int fixture_find(struct fixture *fixture, enum message_type type);
 int fixture_find_rdma(struct fixture *fixture, enum ibv_wr_opcode opcode);
 
-/* How many messages of that type were sent. */
+/* Returns the number of messages of this type that were sent. */
 unsigned int fixture_count(struct fixture *fixture, enum message_type type);
 
-/* The message that was sent as that work request. */
+/* Returns the message that this work request sent. */
 struct message fixture_sent(struct fixture *fixture, unsigned int index);
 
-/* The last message of that type that was sent: there is one. */
+/* Returns the last message of this type that was sent. Fails the test if there is none. */
 struct message fixture_last(struct fixture *fixture, enum message_type type);
 
-/* The peer's MSG_MR, for a region of that many bytes, of which PEER_MEMORY are there. */
+/* Returns the peer's MSG_MR for a region of length bytes, of which only PEER_MEMORY exist. */
 struct message fixture_peer_region(struct fixture *fixture, uint64_t length);
 
-/* The peer's MSG_DONE for all of this data. */
+/* Returns the peer's MSG_DONE for this data. */
 struct message fixture_peer_done(const struct fixture *fixture, const void *data, size_t size);
 
-/* From the start until both MSG_MR are exchanged and ours is acknowledged. */
+/* Starts, exchanges both MSG_MR and completes the local one. */
 void fixture_exchange_regions(struct fixture *fixture, uint64_t peer_length);
 
-/* On from there until our text and MSG_DONE are posted. */
+/* Runs fixture_exchange_regions() and goes on until the local text and MSG_DONE are posted. */
 void fixture_start_data(struct fixture *fixture, uint64_t peer_length);
 
-/* On from there until both sides' data is in place and our verdict posted; the peer's is such. */
+/* Continues until the data of both sides is delivered and the local verdict is posted. data and
+ * size are the peer's stream. */
 void fixture_exchange_data(struct fixture *fixture, const void *data, size_t size);
 
-/* Disconnects unless that was done, and waits until nothing uses the connection any more. */
+/* Disconnects unless already done, and waits until the connection is drained. */
 void fixture_close(struct fixture *fixture, const struct failure *reason);
 
-/* The events that the main thread has received from the CQ thread, the source and the sink. */
+/* Returns the events that the main thread received from the CQ thread, the source and the sink. */
 unsigned int fixture_events(struct fixture *fixture);
 
-/* Frees everything, and checks that nothing is left: objects, threads, descriptors. */
+/* Frees everything and checks for leaked objects, threads and descriptors. */
 void fixture_stop(struct fixture *fixture);
 
-/* Closes the connection, and frees everything. */
+/* Closes the connection and frees everything. */
 void fixture_end(struct fixture *fixture);
 
-/*
- * Ends and stops a fixture whose exchange the CQ thread has given up, after the peer was told if it
- * can be, and compares how.
- */
+/* Ends a fixture whose exchange the CQ thread has aborted, after the abort is sent to the peer if
+ * possible. Checks the outcome. */
 void fixture_expect_failure(
 	struct fixture *fixture, enum failure_kind kind, enum exit_status status);
 
-/*
- * The same for a peer that broke the protocol: it gets an abort, and `says` is part of the failure.
- */
+/* The same for a protocol violation: the peer receives an abort, and the failure contains
+ * `says`. */
 void fixture_expect_violation(struct fixture *fixture, const char *says);
 
-/* Gives cmocka its standard output and standard error back after a test that failed on its way. */
+/* Teardown: restores standard output and standard error after a failed test. */
 int fixture_forget(void **state);
 
 #define with_fixture(test) cmocka_unit_test_teardown(test, fixture_forget)
 
-/* Runs the test for each mode and role, and, if tutorial, also with such a peer. */
+/* Runs the test for each mode and role, and if tutorial is set also with a tutorial peer. */
 void for_each_fixture(bool tutorial, void (*test)(struct fixture *fixture));
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * The steps of the flow control model, and the checks after each. Worlds are values, freely copied.
- */
+/* The steps of the flow control model, and the checks after each. Worlds are copied by value. */
 #include <string.h>
 
 #include "tests/unit/exchange/flow-control-model.h"
@@ -17,7 +15,7 @@ static struct flow make_flow(const struct setting *setting, bool sends)
 		.reads = setting->reads,
 	};
 
-	/* The same chunks as in exchange/stream.c. */
+	/* The same chunk sizes as in exchange/stream.c. */
 	flow.chunk = flow_chunk(
 		sends ? setting->sender_chunk : setting->receiver_chunk, flow.local, size);
 	flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
@@ -45,7 +43,7 @@ static bool crosses(uint64_t ring, uint64_t from, size_t size)
 	return from / ring != (from + size - 1) / ring;
 }
 
-/* Takes the first of so many entries out of a queue; what is behind the last stays zero. */
+/* Removes the first of *count entries from a queue and zeroes the slot behind the last. */
 static void drop_first(void *queue, uint64_t *count, size_t entry)
 {
 	size_t rest = (size_t)-- * count * entry;
@@ -54,10 +52,8 @@ static void drop_first(void *queue, uint64_t *count, size_t entry)
 	memset((char *)queue + rest, 0, entry);
 }
 
-/*
- * How many of these bytes source or sink moves: one step, or all if that is more; 0 if neither can
- * be.
- */
+/* Returns how many of these bytes source or sink moves: at most one step, or if all is set, all of
+ * them if that is more than a step. Returns 0 if it cannot move. */
 static uint64_t move(const struct setting *setting, uint64_t bytes, bool all)
 {
 	uint64_t step = setting->step ? setting->step : 1;
@@ -91,7 +87,7 @@ static bool announce(const struct setting *setting, struct world *world)
 	struct flow_sender *sender = &world->sender;
 	uint64_t before = sender->announced;
 
-	/* As exchange/read.c does it. */
+	/* As in exchange/read.c. */
 	if (!setting->writes)
 		sender->written = world->filled;
 	if (!flow_announce(&flow, sender, world->filled))
@@ -130,9 +126,9 @@ static bool write_chunk(const struct setting *setting, struct world *world)
 	assert_true(size <= flow.chunk);
 	assert_false(crosses(setting->sender_ring, from, size));
 	assert_false(crosses(setting->receiver_ring, from, size));
-	/* The place that the WRITE goes to has been emptied, whenever it is carried out. */
+	/* The target of the WRITE is free, no matter when the WRITE is executed. */
 	assert_true(to - world->freed <= setting->receiver_ring);
-	/* Only what is announced at once has a signal. */
+	/* Only WRITEs announced immediately are signaled. */
 	if (!announce(setting, world))
 		return true;
 	if (world->write_count == SIGNALS_MAX)
@@ -154,7 +150,7 @@ static bool receive_piece(const struct setting *setting, struct world *world)
 	return true;
 }
 
-/* Posts one READ, if that can be; *last: no other one can follow now. */
+/* Posts one READ if possible. Sets *last if no further READ can follow now. */
 static bool read_chunk(const struct setting *setting, struct world *world, bool *last)
 {
 	const struct flow flow = make_flow(setting, false);
@@ -176,21 +172,21 @@ static bool read_chunk(const struct setting *setting, struct world *world, bool 
 	assert_false(crosses(setting->receiver_ring, from, size));
 	assert_true(to - world->freed <= setting->receiver_ring);
 	assert_true(receiver->reads - receiver->reads_complete <= setting->reads);
-	/*
-	 * Credit waits behind READs: more than one are posted only within a quarter of the credit.
-	 */
+	/* Credit is queued behind READs, so several READs are posted only within a quarter of the
+	 * credit. */
 	assert_true(to - receiver->arrived == size || to - receiver->arrived <= flow.exposed / 4);
 	return true;
 }
 
-/* Posts READs, so many at most, with a signal at the last of them. */
+/* Posts at most `most` READs, the last one signaled. */
 static bool read_chunks(const struct setting *setting, struct world *world, unsigned int most)
 {
 	unsigned int posted = 0;
 	bool last = false;
 
 	while (posted < most && !last) {
-		/* What was not the last is followed, or nobody would ever know that it is here. */
+		/* A READ that is not the last must be followed by another: it is unsignaled, so its
+		 * completion would never be noticed. */
 		if (!read_chunk(setting, world, &last)) {
 			assert_int_equal(posted, 0);
 			return false;
@@ -219,12 +215,12 @@ static bool give_credit(const struct setting *setting, struct world *world)
 
 	if (world->done_received || !flow_give_credit(&flow, receiver, world->freed))
 		return false;
-	/* Not for what is not free, and never for nothing. */
+	/* Only for free space, and never an empty credit. */
 	assert_true(receiver->credited <= (setting->writes ? world->freed : receiver->arrived));
 	assert_true(receiver->credited > before.credited ||
 		    receiver->pieces_credited > before.pieces_credited);
 	if (world->credit_count == CREDITS_MAX)
-		fail_msg("more than %d MSG_CREDIT are under way", CREDITS_MAX);
+		fail_msg("more than %d MSG_CREDIT in flight", CREDITS_MAX);
 	world->credits[world->credit_count++] =
 		(struct credit){receiver->credited, receiver->pieces_credited};
 	return true;
@@ -253,7 +249,7 @@ static bool send_done(const struct setting *setting, struct world *world)
 
 static bool receive_done(struct world *world)
 {
-	/* It comes behind all pieces. */
+	/* MSG_DONE arrives after all pieces. */
 	if (!world->done_sent || world->done_received || world->piece_count > 0)
 		return false;
 	world->done_received = true;

@@ -1,9 +1,7 @@
-/*
- * The flow control, played out: a model of both ends of a stream, in which everything that takes
- * time may take any time. In every step it holds that no byte is written where one is that nobody
- * has taken, that no peer refuses what a peer of ours says, and that the messages under way fit
- * into the receives that are there for them; or the test fails.
- */
+/* A model of both ends of a stream under flow control, in which every asynchronous operation may
+ * take any time. Each step checks that no WRITE overwrites unread data, that neither end rejects
+ * the other's messages, and that the messages in flight fit into the posted receives. Otherwise the
+ * test fails. */
 #ifndef TESTS_UNIT_EXCHANGE_FLOW_CONTROL_MODEL_H
 #define TESTS_UNIT_EXCHANGE_FLOW_CONTROL_MODEL_H
 
@@ -12,19 +10,19 @@
 #define DEPTH_MAX   64
 #define READS_MAX   16
 #define SIGNALS_MAX 64
-#define CREDITS_MAX 8 /* exchange/buffers.c counts on it */
+#define CREDITS_MAX 8 /* exchange/buffers.c relies on this limit */
 
 struct setting {
 	uint64_t sender_ring, receiver_ring;
-	uint32_t sender_chunk, receiver_chunk; /* wanted */
+	uint32_t sender_chunk, receiver_chunk; /* requested chunk sizes */
 	uint32_t depth, reads;
 	bool writes;
-	bool unknown; /* the stream's size is not known before its end */
+	bool unknown; /* the stream's size is unknown until its end */
 	uint64_t from, to;
-	uint64_t step; /* bytes that source and sink move when they do not move all; 0: one */
+	uint64_t step; /* bytes that source and sink move in a *_STEP; 0: one */
 };
 
-/* A signaled READ: when it is complete, all up to this position are. */
+/* A signaled READ. Its completion implies that of every READ up to this position. */
 struct signal {
 	uint64_t position, reads;
 };
@@ -33,32 +31,32 @@ struct credit {
 	uint64_t position, pieces;
 };
 
-/* Both ends, and what is on its way between them. Positions where nothing is said. */
+/* Both ends and the messages in flight. All values without a comment are stream positions. */
 struct world {
 	struct flow_sender sender;
 	struct flow_receiver receiver;
-	uint64_t filled;  /* by the source */
-	uint64_t emptied; /* the sender's ring, for the source to fill again */
-	uint64_t freed;   /* by the sink */
+	uint64_t filled;  /* produced by the source */
+	uint64_t emptied; /* free in the sender's ring for the source to refill */
+	uint64_t freed;   /* consumed by the sink */
 	uint64_t pieces[DEPTH_MAX];
-	uint64_t writes[SIGNALS_MAX]; /* signaled: when one is complete, all up to it are */
+	uint64_t writes[SIGNALS_MAX]; /* signaled WRITEs; a completion implies all earlier ones */
 	struct signal reads[READS_MAX];
 	struct credit credits[CREDITS_MAX];
 	uint64_t piece_count, write_count, read_count, credit_count;
-	uint64_t done_sent, done_received; /* as flags: without padding */
+	uint64_t done_sent, done_received; /* flags; uint64_t avoids padding */
 };
 
 enum occurrence {
-	FILLS_STEP, /* the source */
+	FILLS_STEP, /* by the source */
 	FILLS_ALL,
-	WRITES, /* the sender, and tells of it if that is due */
+	WRITES, /* by the sender, which announces the data if due */
 	ANNOUNCES,
-	RECEIVES, /* the receiver of a piece */
+	RECEIVES, /* a piece, by the receiver */
 	WRITE_COMPLETES,
-	READS_ONE, /* the send queue has room for one only */
-	READS_ALL, /* or as many as are posted at a time */
+	READS_ONE, /* the send queue has room for only one READ */
+	READS_ALL, /* the send queue has room for a full batch */
 	READ_COMPLETES,
-	FREES_STEP, /* the sink */
+	FREES_STEP, /* by the sink */
 	FREES_ALL,
 	CREDITS,
 	RECEIVES_CREDIT,
@@ -67,14 +65,14 @@ enum occurrence {
 	OCCURRENCES
 };
 
-/* Nothing is sent yet. */
+/* Resets the world to the start of the stream. */
 void begin(const struct setting *setting, struct world *world);
 
-/* Makes it happen, or returns false if it cannot. */
+/* Makes it happen. Returns false if it is impossible in this state. */
 bool flow_model_occur(
 	const struct setting *setting, struct world *world, enum occurrence occurrence);
 
-/* Fails the test if not all has arrived. */
+/* Fails the test unless the whole stream has arrived. */
 void assert_final(const struct setting *setting, const struct world *world);
 
 uint64_t smaller(uint64_t a, uint64_t b);

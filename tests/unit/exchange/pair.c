@@ -1,6 +1,5 @@
-/*
- * Connects two fixtures: carries out the posted requests of each end at the other. Owns both ends.
- */
+/* Connects two fixtures: executes the work requests of each end against the other. Owns both
+ * ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 
 #include "tests/unit/exchange/pair.h"
 
-/* What one end's rdmacm parameters are at the other: each READ is the other's to answer. */
+/* Converts one end's rdmacm parameters to what the other end receives: the depths are swapped. */
 static struct rdma_conn_param seen_by_the_other(const struct fake_requests *requests)
 {
 	struct rdma_conn_param seen = requests->connect;
@@ -66,7 +65,7 @@ void pair_establish(struct pair *pair)
 	struct rdma_conn_param reply = seen_by_the_other(&answered);
 	struct failure failure = {0};
 
-	/* The kernel lets no more be in flight than the answer allows. */
+	/* The kernel limits READs in flight to the depth in the reply. */
 	fake_agree(pair->active.id, reply.initiator_depth);
 	assert_int_equal(connection_established(pair->active.connection, &reply, &failure), 0);
 	assert_int_equal(connection_established(pair->passive.connection, &reply, &failure), 0);

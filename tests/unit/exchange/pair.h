@@ -1,4 +1,4 @@
-/* Both ends of a connection on one made-up device: what one sends arrives at the other. */
+/* Both ends of a connection on one fake device: what one end sends, the other receives. */
 #ifndef TESTS_UNIT_EXCHANGE_PAIR_H
 #define TESTS_UNIT_EXCHANGE_PAIR_H
 
@@ -7,38 +7,34 @@
 /* The test sets the members of each fixture that fixture_start() reads, except the peer's. */
 struct pair {
 	struct fixture active, passive;
-	unsigned int chance; /* the seed: in which order sends are carried out */
-	size_t limit;        /* of registered memory, of each; 0: none */
+	unsigned int chance; /* random seed for the order in which sends complete */
+	size_t limit;        /* registered memory per end, bytes; 0: no limit */
 };
 
-/* Makes both connections, and gives each the other's private data and parameters. */
+/* Creates both connections and passes each end's private data and parameters to the other. */
 void pair_make(struct pair *pair);
 
-/* Reports to both that the connection is established. Together with pair_make(): */
+/* Reports both connections as established. pair_start() runs pair_make() and pair_establish(). */
 void pair_establish(struct pair *pair);
 void pair_start(struct pair *pair);
 
-/* Carries out sends, now of one end, now of the other, until neither has any. */
+/* Executes sends of both ends in random order until neither has any left. */
 void pair_run(struct pair *pair);
 
-/* The same for so many sends at most. Returns false when neither has any. */
+/* The same for at most this number of sends. Returns false when neither end has any left. */
 bool pair_step(struct pair *pair, unsigned int sends);
 
-/* The active end disconnects; both outcomes are known then. */
+/* Disconnects the active end. Both outcomes are then known. */
 void pair_close(struct pair *pair);
 
-/* Frees everything, and checks that nothing is left. */
+/* Frees everything and checks for leaks. */
 void pair_stop(struct pair *pair);
 
-/*
- * The next of some numbers that look like chance, of 15 bits, and are the same for the same seed.
- */
+/* Returns the next 15-bit pseudo-random number. The seed determines the sequence. */
 unsigned int pair_dice(unsigned int *seed);
 
-/*
- * A file in memory with that many bytes, different ones for each seed, and the path under which it
- * can be opened. The digest of its bytes goes to *digest. The caller closes the descriptor.
- */
+/* Creates a file in memory with size pseudo-random bytes. Stores a path that opens it in path and
+ * the digest of its bytes in *digest. The caller closes the returned descriptor. */
 int pair_file(uint64_t size, unsigned int seed, char path[32], struct digest *digest);
 
 #endif

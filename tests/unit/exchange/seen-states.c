@@ -1,4 +1,4 @@
-/* A hash table of the states' digests, with open addressing. */
+/* A hash table of the states' digests with open addressing. */
 #include <string.h>
 
 #include "protocol/digest.h"

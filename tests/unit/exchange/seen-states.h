@@ -1,7 +1,5 @@
-/*
- * The states that a walk through a model has reached, so that it enters each once. A state is a
- * struct without padding, or whose padding is always zero. One set in a process.
- */
+/* The set of states that the exploration of a model has reached, so that it visits each once. A
+ * state is a struct without padding or with zeroed padding. There is one set per process. */
 #ifndef TESTS_UNIT_EXCHANGE_SEEN_STATES_H
 #define TESTS_UNIT_EXCHANGE_SEEN_STATES_H
 
@@ -10,7 +8,7 @@
 
 void seen_clear(void);
 
-/* Adds the state. Returns false if it was there before; fails the test if the set is full. */
+/* Adds the state. Returns false if it was already present. Fails the test if the set is full. */
 bool seen_add(const void *state, size_t size);
 
 size_t seen_count(void);

@@ -1,4 +1,4 @@
-/* The steps of the state machine model: which events can occur, and what they change. */
+/* The transitions of the state machine model: which events can occur, and what they change. */
 #include <string.h>
 
 #include "tests/unit/exchange/state-machine-model.h"
@@ -22,7 +22,7 @@ struct world new_world(bool active_tutorial, bool passive_tutorial)
 {
 	struct world world;
 
-	/* Worlds are compared by their bytes: padding too must be zero. */
+	/* Worlds are compared bytewise, so padding must be zero. */
 	memset(&world, 0, sizeof(world));
 	world.ends[0].tutorial = active_tutorial;
 	world.ends[1].tutorial = passive_tutorial;
@@ -76,7 +76,7 @@ bool has_completed(const struct end *end, enum work work)
 	return false;
 }
 
-/* How many messages are among so many works: the RDMA operation is none. */
+/* Counts the messages among the first `works` works. An RDMA operation is not a message. */
 static unsigned int messages(const struct end *end, unsigned int works)
 {
 	unsigned int count = 0;
@@ -95,13 +95,14 @@ static enum work message_at(const struct end *end, unsigned int index)
 	return end->works[at];
 }
 
-/* How many messages of this end can arrive: those not acknowledged are lost when it leaves. */
+/* Counts the messages of this end that can arrive. Unacknowledged ones are lost when it
+ * disconnects. */
 static unsigned int sent_messages(const struct end *end)
 {
 	return messages(end, end->left ? end->completed : end->posted);
 }
 
-/* A message completes when the other end has a receive for it, and is there. */
+/* A message completes only if the other end is connected and has posted a receive for it. */
 static bool can_complete(const struct end *end, const struct end *other)
 {
 	unsigned int needed = messages(end, end->completed + 1);
@@ -111,15 +112,13 @@ static bool can_complete(const struct end *end, const struct end *other)
 	return other->left ? needed <= other->taken : !other->tutorial || needed <= other->receives;
 }
 
-/* Nothing of what the other end sent before it left is still to come. */
+/* True if the other end has disconnected and everything it sent before has been received. */
 static bool sees_leaving(const struct end *end, const struct end *other)
 {
 	if (!other->left || end->taken < sent_messages(other))
 		return false;
-	/*
-	 * The acknowledgement of our last message may be lost then; of a tutorial peer it is the
-	 * only word that we have.
-	 */
+	/* The acknowledgement of the last message may be lost. With a tutorial peer it must arrive,
+	 * because it is the only confirmation. */
 	return !other->tutorial || messages(end, end->completed) == other->taken;
 }
 
@@ -131,7 +130,7 @@ bool can_occur(const struct world *world, unsigned int which, enum occurrence oc
 	if (end->left)
 		return false;
 	switch (occurrence) {
-	case OCCURS_ESTABLISHED: /* the active end's first, the passive one's any time later */
+	case OCCURS_ESTABLISHED: /* at the active end first, at the passive end any time later */
 		return !end->established && (which == 0 || other->established);
 	case OCCURS_COMPLETION:
 		return can_complete(end, other);
@@ -159,13 +158,13 @@ bool must_occur(const struct world *world, unsigned int which, enum occurrence o
 {
 	const struct end *other = &world->ends[!which];
 
-	/* Nobody need take our data any more once the other end has given up. */
+	/* Once the other end has aborted, it may stop accepting our data. */
 	if (occurrence == OCCURS_DATA_POSTED)
 		return !other->left && (other->tutorial || !other->machine.ended);
 	return occurrence != OCCURS_GIVING_UP && occurrence != OCCURS_BREAK;
 }
 
-/* The published program: counts its completions, and acts when both counts are right. */
+/* The published program counts its completions and acts when both counts match. */
 static void tutorial_step(struct end *end, bool active, enum occurrence occurrence)
 {
 	if (occurrence == OCCURS_MESSAGE && ++end->taken == 1) {
@@ -189,7 +188,7 @@ static void tutorial_step(struct end *end, bool active, enum occurrence occurren
 	}
 }
 
-/* Nothing is sent before what it answers. */
+/* Checks that no message is sent before the one that it answers. */
 static void check_sending(const struct end *end, unsigned int actions, enum exchange_event event)
 {
 	const struct exchange *machine = &end->machine;
@@ -197,7 +196,7 @@ static void check_sending(const struct end *end, unsigned int actions, enum exch
 	if (actions & ACTION_SEND_PROOF)
 		assert_true(machine->secret &&
 			    (machine->active ? end->established : end->received & 1 << WORK_PROOF));
-	/* Nobody learns where our memory is before both have proved that they may. */
+	/* The MSG_MR may be sent only after both proofs are accepted. */
 	if (actions & ACTION_SEND_MR)
 		assert_true((machine->active ? end->established : end->received & 1 << WORK_MR) &&
 			    (!machine->secret || (has_completed(end, WORK_PROOF) &&
@@ -220,7 +219,8 @@ static void check_sending(const struct end *end, unsigned int actions, enum exch
 				    (event == EVENT_ABORTED && has_posted(end, first_work(end)))));
 }
 
-/* What a step may ask for: nothing twice, nothing after giving up, an end only when due. */
+/* Checks the requested actions: none is repeated, none follows an abort, and the exchange finishes
+ * only when due. */
 static void check_actions(const struct end *end, unsigned int actions, enum exchange_event event)
 {
 	static const unsigned int ends = 1U << EVENT_DISCONNECTED | 1U << EVENT_FAILED |

@@ -1,7 +1,5 @@
-/*
- * Streams that come to a bad end, between two ends on a made-up device: both ends know why, and
- * whatever fails leaves nothing behind.
- */
+/* Streams that fail, between two ends on the fake device. Both ends report the cause, and no
+ * failure leaves anything behind. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 
 #define SIZE 100000
 
-/* Both directions have a file of that many bytes. */
+/* The input file of each end, SIZE bytes long. */
 struct files {
 	char paths[2][32];
 	struct digest digests[2];
@@ -42,7 +40,7 @@ static void stop_pair(struct pair *pair, const struct files *files)
 	close(files->descriptors[1]);
 }
 
-/* One end's own failure, and what it reports to the other end. */
+/* Checks the local failure of one end and what the other end reports about it. */
 static void expect_reported(const struct fixture *failed, const struct fixture *announced,
 	enum failure_kind kind, enum exit_status status, const char *reason)
 {
@@ -51,10 +49,10 @@ static void expect_reported(const struct fixture *failed, const struct fixture *
 	assert_int_equal(announced->outcome.kind, FAILURE_ABORTED);
 	assert_int_equal(explain_status(&announced->outcome), STATUS_PEER);
 	if (!strstr(announced->outcome.evidence, reason))
-		fail_msg("'%s' does not say '%s'", announced->outcome.evidence, reason);
+		fail_msg("'%s' does not contain '%s'", announced->outcome.evidence, reason);
 }
 
-/* The receiver of that data has it. */
+/* Checks that the receiver has printed this digest. */
 static void expect_verified(const struct pair *pair, const struct digest *digest)
 {
 	char text[DIGEST_TEXT_SIZE];
@@ -63,8 +61,8 @@ static void expect_verified(const struct pair *pair, const struct digest *digest
 	assert_non_null(strstr(pair->active.printed, text));
 }
 
-/* One flipped bit, wherever: the receiver finds it, and the sender believes it. */
-static void both_ends_learn_of_damage(void **state)
+/* One flipped bit anywhere: the receiver detects it and reports it to the sender. */
+static void both_ends_report_damaged_data(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 12; i++) {
@@ -88,7 +86,7 @@ static void both_ends_learn_of_damage(void **state)
 	}
 }
 
-/* An input that becomes shorter than it was said to be. */
+/* An input file that shrinks below its announced size. */
 static void a_failed_input_is_reported_to_the_peer(void **state)
 {
 	(void)state;
@@ -111,7 +109,7 @@ static void a_failed_input_is_reported_to_the_peer(void **state)
 	}
 }
 
-/* An output that cannot be written to, or only at first. */
+/* An output that cannot be written or opened. */
 static void a_failed_output_is_reported_to_the_peer(void **state)
 {
 	static const struct {
@@ -141,8 +139,8 @@ static void a_failed_output_is_reported_to_the_peer(void **state)
 	}
 }
 
-/* Whoever gives up, whenever: the other fails, too, unless all was said. */
-static void a_cancelled_stream_ends_at_both_ends(void **state)
+/* Either end cancels at any time. The other end fails as well, unless the exchange was complete. */
+static void cancelling_ends_both_sides(void **state)
 {
 	static const struct failure interrupted = {
 		.kind = FAILURE_INTERRUPTED,
@@ -165,7 +163,7 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 		connection_cancel(failing->connection, &interrupted);
 		connection_cancel(failing->connection, &(struct failure){.kind = FAILURE_FILE});
 		pair_run(&pair);
-		/* Where its reason cannot be sent yet, the connection ends without. */
+		/* If the reason cannot be sent yet, the connection ends without it. */
 		assert_true(fixture_events(&pair.active) & CONNECTION_FINISHED ||
 			    fixture_events(&pair.passive) & CONNECTION_FINISHED);
 		stop_pair(&pair, &files);
@@ -179,16 +177,16 @@ static void a_cancelled_stream_ends_at_both_ends(void **state)
 			assert_int_equal(explain_status(&announced->outcome), STATUS_PEER);
 			continue;
 		}
-		/* All was said, only the last word had not arrived. */
+		/* Complete: only the last message had not arrived. */
 		expect_verified(&pair, &files.digests[0]);
 		expect_verified(&pair, &files.digests[1]);
 	}
-	/* Most of those came in time. */
+	/* Most of the streams were cancelled before they completed. */
 	assert_true(cancelled > 10);
 }
 
 /* In the middle of a stream the other end receives the reason. */
-static void the_peer_learns_why_a_stream_was_cancelled(void **state)
+static void the_peer_receives_the_reason_of_a_cancel(void **state)
 {
 	static const struct failure interrupted = {
 		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
@@ -216,7 +214,7 @@ static void the_peer_learns_why_a_stream_was_cancelled(void **state)
 	}
 }
 
-/* A file is there whole and verified, or not at all. */
+/* An output file is either complete and verified or absent. */
 static void a_cancelled_stream_leaves_no_file(void **state)
 {
 	static const struct failure interrupted = {
@@ -233,13 +231,13 @@ static void a_cancelled_stream_leaves_no_file(void **state)
 		make_files(&pair, &files);
 		pair.passive.output_path = output;
 		pair_start(&pair);
-		/* Less than all of it, which is a hundred pieces. */
+		/* Part of the stream, which has a hundred pieces. */
 		pair_step(&pair, i * 4);
 		connection_cancel(pair.active.connection, &interrupted);
 		pair_run(&pair);
 		stop_pair(&pair, &files);
 		assert_int_equal(pair.active.outcome.kind, FAILURE_INTERRUPTED);
-		/* Nothing else is in it, hidden or not. */
+		/* The directory contains no other file, not even a hidden one. */
 		assert_int_equal(rmdir(folder), 0);
 	}
 }
@@ -253,10 +251,8 @@ static void abandon_if_stuck(struct fixture *fixture)
 	fake_settle();
 }
 
-/*
- * Each call that a running exchange makes fails, the first of them, then the second and so on. No
- * end says that all is well unless the other has its data.
- */
+/* Makes each call of a running exchange fail, one per iteration. No end may report success unless
+ * the other has received its data. */
 static void any_call_may_fail(void **state)
 {
 	static const char *const functions[] = {"ibv_post_send", "ibv_post_recv", "ibv_poll_cq",
@@ -276,7 +272,8 @@ static void any_call_may_fail(void **state)
 			fake_fail(functions[i / MODE_COUNT], after, EIO);
 			pair_establish(&pair);
 			pair_run(&pair);
-			/* Without events only the main thread's deadline ends it. */
+			/* Without completion events only the main thread's deadline ends the
+			 * exchange. */
 			abandon_if_stuck(&pair.active);
 			abandon_if_stuck(&pair.passive);
 			stop_pair(&pair, &files);
@@ -290,7 +287,7 @@ static void any_call_may_fail(void **state)
 	}
 }
 
-/* Closing in the middle, at their own pace: for sanitizers. */
+/* Closes in the middle without settling, for sanitizers. */
 static void closing_is_safe_at_any_time(void **state)
 {
 	static const struct failure deadline = {
@@ -313,7 +310,8 @@ static void closing_is_safe_at_any_time(void **state)
 			connection_abandon(pair.active.connection, &deadline);
 			connection_abandon(pair.passive.connection, &deadline);
 		}
-		/* As soon as the events arrive, not only when the device is idle. */
+		/* Destroys the connection as soon as the events arrive, while the device may still
+		 * be busy. */
 		while (!connection_drained(pair.passive.connection, fixture_events(&pair.passive)))
 			;
 		connection_destroy(pair.passive.connection);
@@ -330,11 +328,11 @@ static void closing_is_safe_at_any_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(both_ends_learn_of_damage),
+		with_fixture(both_ends_report_damaged_data),
 		with_fixture(a_failed_input_is_reported_to_the_peer),
 		with_fixture(a_failed_output_is_reported_to_the_peer),
-		with_fixture(a_cancelled_stream_ends_at_both_ends),
-		with_fixture(the_peer_learns_why_a_stream_was_cancelled),
+		with_fixture(cancelling_ends_both_sides),
+		with_fixture(the_peer_receives_the_reason_of_a_cancel),
 		with_fixture(a_cancelled_stream_leaves_no_file),
 		with_fixture(any_call_may_fail),
 		with_fixture(closing_is_safe_at_any_time),

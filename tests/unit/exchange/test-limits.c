@@ -1,7 +1,5 @@
-/*
- * What the limits of a server depend on: when the handshake is done, when data last moved, and how
- * much the peer may send. On a made-up device with a made-up clock.
- */
+/* The state that a server's limits depend on: when the handshake is done, when data last moved, and
+ * how much the peer may send. Runs on the fake device with its clock. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +10,8 @@
 #include "base/deadline.h"
 #include "tests/unit/exchange/fixture.h"
 
-/* The main thread gets the event once, and only at a server. */
-static void the_handshake_ends_with_the_region(struct fixture *fixture)
+/* The main thread receives the event once, and only in a server. */
+static void expect_handshake_done_with_mr(struct fixture *fixture)
 {
 	struct message region;
 
@@ -30,13 +28,13 @@ static void the_handshake_ends_with_the_region(struct fixture *fixture)
 	fixture_end(fixture);
 }
 
-static void the_main_thread_learns_that_the_handshake_is_done(void **state)
+static void the_main_thread_is_notified_of_the_handshake(void **state)
 {
 	(void)state;
-	for_each_fixture(true, the_handshake_ends_with_the_region);
+	for_each_fixture(true, expect_handshake_done_with_mr);
 }
 
-static void a_message_out_of_order_ends_no_handshake(void **state)
+static void an_unexpected_message_does_not_complete_the_handshake(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message done = {.type = MSG_DONE};
@@ -50,8 +48,8 @@ static void a_message_out_of_order_ends_no_handshake(void **state)
 	fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
 }
 
-/* Keepalives are not progress; data is, in either direction. */
-static void only_data_counts_as_movement(struct fixture *fixture)
+/* Keepalives are not progress. Data in either direction is. */
+static void expect_progress_from_data_only(struct fixture *fixture)
 {
 	deadline_t before, data;
 
@@ -74,13 +72,13 @@ static void only_data_counts_as_movement(struct fixture *fixture)
 	fixture_end(fixture);
 }
 
-static void keepalives_alone_are_no_progress(void **state)
+static void keepalives_are_not_progress(void **state)
 {
 	(void)state;
-	for_each_fixture(false, only_data_counts_as_movement);
+	for_each_fixture(false, expect_progress_from_data_only);
 }
 
-/* A FIFO in a folder of its own, which the descriptor keeps alive. */
+/* A FIFO in its own directory. The descriptor keeps it open. */
 struct fifo {
 	char folder[32], path[64];
 	int descriptor;
@@ -103,8 +101,8 @@ static void remove_fifo(const struct fifo *fifo)
 	rmdir(fifo->folder);
 }
 
-/* A file of ours that takes its time is not the peer's fault, however long it takes. */
-static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
+/* A slow local file does not count as an idle peer. */
+static void a_slow_input_does_not_make_the_peer_idle(void **state)
 {
 	struct fifo fifo = {0};
 
@@ -122,7 +120,7 @@ static void while_our_input_is_slow_the_peer_is_not_idle(void **state)
 	remove_fifo(&fifo);
 }
 
-static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
+static void a_slow_output_does_not_make_the_peer_idle(void **state)
 {
 	static char filling[1 << 20];
 	struct fifo fifo = {0};
@@ -139,7 +137,7 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 		fixture_complete_all(&fixture);
 		fake_pass(5000);
 		assert_int_equal(connection_last_progress(fixture.connection), deadline_now());
-		/* It goes on, takes all there is, and then it is the peer's turn. */
+		/* The exchange continues and consumes all data, and then waits for the peer. */
 		while (read(fifo.descriptor, filling, sizeof(filling)) > 0 ||
 			connection_last_progress(fixture.connection) == deadline_now())
 			;
@@ -148,8 +146,9 @@ static void while_our_output_is_slow_the_peer_is_not_idle(void **state)
 	remove_fifo(&fifo);
 }
 
-/* What was announced is refused when it is asked for; this is about pipes. */
-static void more_than_max_size_is_refused(void **state)
+/* An announced size above the limit is refused with the connection request. Here the size is
+ * unknown. */
+static void a_stream_larger_than_max_size_is_refused(void **state)
 {
 	static const struct {
 		uint64_t announced, allowed;
@@ -160,7 +159,8 @@ static void more_than_max_size_is_refused(void **state)
 		{STREAM_SIZE_UNKNOWN, 4, false},
 		{STREAM_SIZE_UNKNOWN, 1, false},
 		{5, 5, true},
-		/* It said so and was let in all the same: the bound holds. */
+		/* Announced more than the limit and was admitted anyway: the limit still
+		 * applies. */
 		{5, 4, false},
 	};
 
@@ -195,12 +195,12 @@ static void more_than_max_size_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(the_main_thread_learns_that_the_handshake_is_done),
-		with_fixture(a_message_out_of_order_ends_no_handshake),
-		with_fixture(keepalives_alone_are_no_progress),
-		with_fixture(while_our_input_is_slow_the_peer_is_not_idle),
-		with_fixture(while_our_output_is_slow_the_peer_is_not_idle),
-		with_fixture(more_than_max_size_is_refused),
+		with_fixture(the_main_thread_is_notified_of_the_handshake),
+		with_fixture(an_unexpected_message_does_not_complete_the_handshake),
+		with_fixture(keepalives_are_not_progress),
+		with_fixture(a_slow_input_does_not_make_the_peer_idle),
+		with_fixture(a_slow_output_does_not_make_the_peer_idle),
+		with_fixture(a_stream_larger_than_max_size_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What the CQ thread posts, and when, on a made-up device, with a peer that the test plays. */
+/* What the CQ thread posts and when, on the fake device. The test plays the peer. */
 #include <string.h>
 
 #include "base/explain.h"
@@ -6,7 +6,7 @@
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
-static void exchange_well(struct fixture *fixture)
+static void expect_success(struct fixture *fixture)
 {
 	static const char tutorial[] = "a tutorial's";
 	const char *data = fixture->tutorial ? tutorial : PEER_TEXT;
@@ -19,7 +19,8 @@ static void exchange_well(struct fixture *fixture)
 		fixture_complete_all(fixture);
 		fixture_receive(fixture, &verified);
 	}
-	/* Only the active end knows by itself that it is over; a tutorial peer disconnects. */
+	/* Only the active end finishes on its own with one of our peers. A tutorial peer
+	 * disconnects. */
 	assert_int_equal(fixture_events(fixture),
 		fixture->active && !fixture->tutorial ? CONNECTION_FINISHED : 0);
 	fixture_close(fixture, NULL);
@@ -35,14 +36,14 @@ static void exchange_well(struct fixture *fixture)
 					    : "reading message from remote memory...\n"));
 }
 
-static void exchanges_in_both_modes_roles_and_with_both_peers(void **state)
+static void exchanges_succeed_in_all_modes_and_roles_with_both_peers(void **state)
 {
 	(void)state;
-	for_each_fixture(true, exchange_well);
+	for_each_fixture(true, expect_success);
 }
 
-/* What the tutorial's programs do: MSG_MR, one WRITE or READ, MSG_DONE, fenced behind a READ. */
-static void tutorial_done_is_fenced_where_it_could_overtake(void **state)
+/* The tutorial's sequence: MSG_MR, one WRITE or READ, MSG_DONE, which is fenced behind a READ. */
+static void tutorial_done_is_fenced_behind_a_read(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -64,8 +65,8 @@ static void tutorial_done_is_fenced_where_it_could_overtake(void **state)
 	}
 }
 
-/* What our messages say, byte for byte where it matters. */
-static void say_what_is_true(struct fixture *fixture)
+/* The contents of our messages, byte for byte where it matters. */
+static void expect_message_contents(struct fixture *fixture)
 {
 	struct message region, done;
 	struct digest digest = digest_of("ours", sizeof("ours"));
@@ -98,10 +99,10 @@ static void say_what_is_true(struct fixture *fixture)
 static void messages_have_the_right_contents(void **state)
 {
 	(void)state;
-	for_each_fixture(true, say_what_is_true);
+	for_each_fixture(true, expect_message_contents);
 }
 
-/* The peer learns how our file is called, of its path nothing. */
+/* The peer receives the base name of the input file, without its directory. */
 static void the_first_message_names_our_file(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .input = "/proc/self/status"};
@@ -116,10 +117,9 @@ static void the_first_message_names_our_file(void **state)
 	fixture_end(&fixture);
 }
 
-/*
- * With a tutorial peer: the operation goes where its MSG_MR said, no longer than both ends allow.
- */
-static void tutorial_rdma_is_as_agreed(void **state)
+/* With a tutorial peer, the operation targets the region of its MSG_MR. Its length is limited by
+ * both ends. */
+static void tutorial_rdma_uses_the_announced_region(void **state)
 {
 	static const struct {
 		enum mode_number mode;
@@ -152,7 +152,7 @@ static void tutorial_rdma_is_as_agreed(void **state)
 	}
 }
 
-/* A text that does not fit a tutorial peer's region is not sent, not even in part. */
+/* A text larger than a tutorial peer's region is not sent, not even in part. */
 static void a_small_tutorial_region_is_refused(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .tutorial = true};
@@ -167,8 +167,8 @@ static void a_small_tutorial_region_is_refused(void **state)
 	assert_non_null(strstr(fixture.outcome.evidence, "region of 4 bytes is too small"));
 }
 
-/* The passive end may not be the first to send: iWARP. */
-static void the_passive_side_waits(void **state)
+/* On iWARP the passive end must not send first. */
+static void the_passive_side_does_not_send_first(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message region;
@@ -181,9 +181,7 @@ static void the_passive_side_waits(void **state)
 	fixture_end(&fixture);
 }
 
-/*
- * The active end's first message may come before rdmacm reports the connection at the passive one.
- */
+/* The first message may arrive before the passive end's RDMA_CM_EVENT_ESTABLISHED. */
 static void a_message_may_precede_the_established_event(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -201,7 +199,7 @@ static void a_message_may_precede_the_established_event(void **state)
 	fixture_end(&fixture);
 }
 
-static void data_waits_for_the_msg_done_of_a_tutorial_peer(void **state)
+static void data_waits_for_msg_done_of_a_tutorial_peer(void **state)
 {
 	struct fixture fixture = {.mode = MODE_READ, .active = true, .tutorial = true};
 
@@ -216,15 +214,15 @@ static void data_waits_for_the_msg_done_of_a_tutorial_peer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(exchanges_in_both_modes_roles_and_with_both_peers),
-		with_fixture(tutorial_done_is_fenced_where_it_could_overtake),
+		with_fixture(exchanges_succeed_in_all_modes_and_roles_with_both_peers),
+		with_fixture(tutorial_done_is_fenced_behind_a_read),
 		with_fixture(messages_have_the_right_contents),
 		with_fixture(the_first_message_names_our_file),
-		with_fixture(tutorial_rdma_is_as_agreed),
+		with_fixture(tutorial_rdma_uses_the_announced_region),
 		with_fixture(a_small_tutorial_region_is_refused),
-		with_fixture(the_passive_side_waits),
+		with_fixture(the_passive_side_does_not_send_first),
 		with_fixture(a_message_may_precede_the_established_event),
-		with_fixture(data_waits_for_the_msg_done_of_a_tutorial_peer),
+		with_fixture(data_waits_for_msg_done_of_a_tutorial_peer),
 	};
 
 	return cmocka_run_group_tests_name("post", tests, NULL, NULL);

@@ -1,7 +1,5 @@
-/*
- * Streams between two ends on a made-up device, which carries out their work requests in any order
- * that a connection allows and ends the test where one of them breaks a rule.
- */
+/* Streams between two ends on the fake device. The device executes work requests in any order that
+ * a connection allows and aborts on a violation. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +11,11 @@
 
 #include "tests/unit/exchange/pair.h"
 
-/* The sizes that matter to rings and chunks, of which there may be these. */
+/* Boundary sizes for the rings and chunks below. */
 static const uint64_t sizes[] = {
 	0, 1, 999, 1000, 1001, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193, 50000};
 
-/* What one end sends; what the other must find. */
+/* What one end sends and the other must receive. */
 struct stream {
 	int file;
 	char path[32];
@@ -33,7 +31,7 @@ static void make_stream(
 	from->input = stream->path;
 }
 
-/* What a side prints of a stream that it received and does not keep. */
+/* Checks the line printed for a received stream without an output file. */
 static void expect_printed(const struct fixture *fixture, const struct stream *stream)
 {
 	char digest[DIGEST_TEXT_SIZE], line[128];
@@ -44,10 +42,10 @@ static void expect_printed(const struct fixture *fixture, const struct stream *s
 	snprintf(line, sizeof(line), "remote buffer: %" PRIu64 " bytes, XXH3 %s\n", stream->size,
 		digest);
 	if (!strstr(fixture->printed, line))
-		fail_msg("no '%s' in '%s'", line, fixture->printed);
+		fail_msg("'%s' is missing in '%s'", line, fixture->printed);
 }
 
-/* Runs the pair until it is over, and expects that both ends have what the other sent. */
+/* Runs the pair until the exchange is over and checks that both ends succeeded. */
 static void expect_exchange(struct pair *pair)
 {
 	pair_start(pair);
@@ -62,7 +60,7 @@ static void expect_exchange(struct pair *pair)
 		fail_msg("passive: %s", pair->passive.outcome.evidence);
 }
 
-static void any_size_goes_both_ways(void **state)
+static void any_size_arrives_in_both_directions(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < COUNT(sizes) * MODE_COUNT * 2; i++) {
@@ -84,8 +82,8 @@ static void any_size_goes_both_ways(void **state)
 	}
 }
 
-/* Whatever the two ends have for a stream: it arrives, and no rule is broken. */
-static void any_two_ring_sizes_fit(void **state)
+/* Any combination of buffer, chunk and depth at the two ends works. */
+static void any_two_ring_sizes_work_together(void **state)
 {
 	static const uint64_t buffers[] = {8192, 16384, 24576, 65536};
 	static const uint32_t chunks[] = {512, 700, 1000, 2048, 4096, 65536};
@@ -115,7 +113,7 @@ static void any_two_ring_sizes_fit(void **state)
 	}
 }
 
-/* Every send of one end: what is where, and what is signaled. */
+/* Checks the order and the signaling of all sends of one end. */
 static void check_sends(struct fixture *fixture, bool writes, unsigned int *signaled)
 {
 	int done = fixture_find(fixture, MSG_DONE), verdict = fixture_find(fixture, MSG_VERDICT);
@@ -133,7 +131,8 @@ static void check_sends(struct fixture *fixture, bool writes, unsigned int *sign
 		*signaled += (send.flags & IBV_SEND_SIGNALED) != 0;
 		if (!data)
 			continue;
-		/* All of it before MSG_DONE, and each tells of more than the one before. */
+		/* Data precedes MSG_DONE, and each announced position is greater than the one
+		 * before. */
 		assert_true((int)i < done);
 		assert_true(
 			(writes ? send.immediate : fixture_sent(fixture, i).length) > announced);
@@ -165,7 +164,7 @@ static void sends_are_in_order_and_mostly_unsignaled(void **state)
 		pair_run(&pair);
 		for (unsigned int end = 0; end < 2; end++) {
 			check_sends(ends[end], mode == MODE_WRITE, &signaled);
-			/* READs all are. */
+			/* All READs are signaled. */
 			assert_true(mode == MODE_READ || signaled * 2 < fake_sends(ends[end]->id));
 		}
 		pair_close(&pair);
@@ -175,8 +174,8 @@ static void sends_are_in_order_and_mostly_unsignaled(void **state)
 	}
 }
 
-/* One end sends its text, the other a file; also one that fits into a text. */
-static void a_text_and_a_file_pass_each_other(void **state)
+/* One end sends its text, the other a file, which may be as small as a text. */
+static void a_text_and_a_file_can_be_exchanged(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 8; i++) {
@@ -192,8 +191,8 @@ static void a_text_and_a_file_pass_each_other(void **state)
 	}
 }
 
-/* An output keeps what came, under its name, and the text is not shown. */
-static void an_output_keeps_the_stream(void **state)
+/* An output file receives the stream, and the text is not printed. */
+static void an_output_file_contains_the_stream(void **state)
 {
 	static const uint64_t lengths[] = {0, 1, 1024, 5000, 70000};
 
@@ -226,9 +225,7 @@ static void an_output_keeps_the_stream(void **state)
 	}
 }
 
-/*
- * Positions need more than 32 bits; in a file of holes, between them there is nothing to compare.
- */
+/* Positions exceed 32 bits. The input is sparse, so only the written places are compared. */
 static void a_stream_may_exceed_4_gib(void **state)
 {
 	static const uint64_t size = ((uint64_t)1 << 32) + 1000000;
@@ -267,7 +264,7 @@ static void a_stream_may_exceed_4_gib(void **state)
 	}
 }
 
-/* The verdict is what became of the output: it does not come before the file is there. */
+/* The verdict includes the state of the output file, so it is sent only after that is complete. */
 static void the_verdict_waits_for_the_output(void **state)
 {
 	(void)state;
@@ -298,7 +295,7 @@ static void the_verdict_waits_for_the_output(void **state)
 	}
 }
 
-/* Progress counts both directions, and knows the whole where both ends do. */
+/* Progress counts both directions. The total is known if both ends know theirs. */
 static void progress_is_counted(void **state)
 {
 	struct pair pair = {.active = {.mode = MODE_WRITE}};
@@ -321,7 +318,7 @@ static void progress_is_counted(void **state)
 	close(stream.file);
 }
 
-/* What is said at the end, of streams and not of texts, and as a document. */
+/* The report at the end covers streams but not texts, and is also printed as JSON. */
 static void the_end_is_reported(void **state)
 {
 	struct pair pair = {.active = {.mode = MODE_WRITE}};
@@ -351,11 +348,11 @@ static void the_end_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(any_size_goes_both_ways),
-		with_fixture(any_two_ring_sizes_fit),
+		with_fixture(any_size_arrives_in_both_directions),
+		with_fixture(any_two_ring_sizes_work_together),
 		with_fixture(sends_are_in_order_and_mostly_unsignaled),
-		with_fixture(a_text_and_a_file_pass_each_other),
-		with_fixture(an_output_keeps_the_stream),
+		with_fixture(a_text_and_a_file_can_be_exchanged),
+		with_fixture(an_output_file_contains_the_stream),
 		with_fixture(a_stream_may_exceed_4_gib),
 		with_fixture(the_verdict_waits_for_the_output),
 		with_fixture(progress_is_counted),

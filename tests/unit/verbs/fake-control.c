@@ -1,4 +1,5 @@
-/* What the test does with the made-up device: its hand, its eyes and its clock. */
+/* The test's control of the fake device: injects events and failures, inspects state, moves the
+ * clock. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 #include "tests/unit/verbs/fake-internal.h"
 
-/* The clock that base/deadline.c reads stands still until fake_pass(). */
+/* Overrides the libc function. CLOCK_MONOTONIC, which base/deadline.c reads, advances only in
+ * fake_pass(). */
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
 	int64_t now;
@@ -22,7 +24,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
-/* What may be locked is what the test says, whatever this host allows. */
+/* Overrides the libc function. RLIMIT_MEMLOCK is what the test sets, regardless of the host. */
 int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 {
 	int error = prlimit(0, resource, NULL, limit);
@@ -34,7 +36,7 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 	return error;
 }
 
-/* It sleeps by the made-up clock: until something is readable or fake_pass() wakes it. */
+/* Sleeps by the fake clock, until a descriptor is readable or fake_pass() wakes the thread. */
 static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 {
 	struct pollfd all[3] = {waiting[0], waiting[1], {.fd = fake.tick, .events = POLLIN}};
@@ -61,12 +63,13 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 	return result;
 }
 
-/* The system's header says that poll() only writes to what it is given, which is not so. */
+/* The system header declares the argument of poll() as write-only, but poll() also reads it. */
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/* The CQ thread alone polls the device's channel, or nothing in its place when that is dead. */
+/* The CQ thread is the only one that polls the completion channel, or -1 in its place once that is
+ * closed. */
 static bool is_cq_thread(const struct pollfd *waiting, nfds_t count)
 {
 	static _Thread_local bool it_is;
@@ -84,7 +87,7 @@ int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 	return ppoll(waiting, count, milliseconds < 0 ? NULL : &time, NULL);
 }
 
-/* Only it reads these descriptors, so while it sleeps and none is readable nothing can slip by. */
+/* Only the CQ thread reads these descriptors. If it sleeps and none is readable, it has no work. */
 static bool cq_thread_sleeps(void)
 {
 	struct pollfd watched[3];
@@ -97,7 +100,7 @@ static bool cq_thread_sleeps(void)
 	return asleep;
 }
 
-/* How often that thread has gone to sleep; -1 if it does not sleep now, or is gone. proc(5). */
+/* Returns how often the thread has gone to sleep, or -1 if it is awake or gone. See proc(5). */
 static long sleeps_of(int thread)
 {
 	char path[64], line[128], thread_state = '?';
@@ -117,7 +120,7 @@ static long sleeps_of(int thread)
 	return thread_state == 'S' ? sleeping : -1;
 }
 
-/* The naps of all other threads, or -1 if one of them does not sleep. */
+/* Returns the sum over all other threads, or -1 if one of them is awake. */
 static long sleeps_of_all(void)
 {
 	DIR *threads = opendir("/proc/self/task");
@@ -135,10 +138,8 @@ static long sleeps_of_all(void)
 	return all;
 }
 
-/*
- * If each thread sleeps when we look at it and has not been awake when we look again, there was a
- * moment between at which all slept, and nobody was left to wake one of them.
- */
+/* If every thread sleeps in both scans and none has woken between them, there was a moment at which
+ * all slept, so none was left to wake another. */
 void fake_settle(void)
 {
 	const struct timespec moment = {0, 10000};

@@ -1,4 +1,4 @@
-/* The made-up device itself: what becomes of work requests, and what it does not bear. */
+/* The core of the fake device: executes work requests and enforces the rules of real hardware. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -12,7 +12,7 @@ void fake_rule(bool kept, const char *what)
 {
 	if (kept)
 		return;
-	/* A test may have taken stderr. */
+	/* Not stderr, which the test may have redirected. */
 	dprintf(STDERR_FILENO, "made-up device: %s\n", what);
 	abort();
 }
@@ -101,7 +101,7 @@ static bool is_inside(const struct fake_mr *region, uint64_t address, uint64_t l
 	       address - start <= region->mr.length - length;
 }
 
-/* Our own memory that a work request names must be registered, for what is done to it. */
+/* The local memory of a work request must be registered with the access flags that it needs. */
 static void check_piece(
 	const struct fake_connection *connection, const struct ibv_sge *piece, int access)
 {
@@ -157,7 +157,7 @@ static void *at(const struct ibv_sge *piece)
 	return (void *)(uintptr_t)piece->addr;
 }
 
-/* The memory that a send goes out of may not change before its place in the queue is free. */
+/* The memory of a send must not change until its slot in the queue is free. */
 static void check_unchanged(const struct fake_send *send)
 {
 	struct digest digest;
@@ -206,7 +206,7 @@ static void check_send(const struct fake_connection *connection, const struct ib
 		"more READs than were agreed are in flight");
 }
 
-/* A new place behind the last; all are kept for the test. */
+/* Appends a slot. All sends are kept for the test. */
 static struct fake_send *add_send(struct fake_connection *connection)
 {
 	if (connection->posted == connection->room) {
@@ -286,7 +286,8 @@ void fake_deliver(struct fake_connection *connection, const void *bytes, const s
 		fake_flush(connection);
 }
 
-/* Where RDMA goes: only where the peer allows it. */
+/* Returns the remote memory of an RDMA operation. It must be inside a region with the right
+ * access. */
 static void *reach(const struct fake_connection *connection, const struct fake_send *send)
 {
 	bool reads = send->opcode == IBV_WR_RDMA_READ;
@@ -310,7 +311,7 @@ static void *reach(const struct fake_connection *connection, const struct fake_s
 	return (void *)(uintptr_t)address;
 }
 
-/* Delivers a send to the peer, if there is one. */
+/* Delivers a send to the joined connection, if there is one. */
 static void tell_peer(struct fake_connection *connection, const struct fake_send *send)
 {
 	struct ibv_wc completion = {

@@ -1,4 +1,4 @@
-/* What the files of the made-up RDMA device share and no test sees. */
+/* Internals of the fake RDMA device, shared by its source files and hidden from tests. */
 #ifndef TESTS_UNIT_VERBS_FAKE_INTERNAL_H
 #define TESTS_UNIT_VERBS_FAKE_INTERNAL_H
 
@@ -17,14 +17,14 @@ struct fake_completion {
 	struct ibv_wc completion;
 	struct fake_connection *connection;
 	bool receive;
-	unsigned int send; /* which */
+	unsigned int send; /* index of the send */
 };
 
 struct fake_cq {
 	struct ibv_cq cq;
-	struct fake_completion *queue; /* of cq.cqe places */
+	struct fake_completion *queue; /* cq.cqe slots */
 	unsigned int added, polled;
-	unsigned int events, got, acknowledged; /* raised and not got, got, acknowledged */
+	unsigned int events, got, acknowledged; /* events pending, retrieved, acknowledged */
 	bool armed;
 };
 
@@ -39,13 +39,13 @@ struct fake_connection {
 	struct fake_cq *cq;
 	struct ibv_qp_cap capacity;
 	struct fake_connection *peer;  /* NULL: the test plays it */
-	struct fake_receive *receives; /* of capacity.max_recv_wr places */
+	struct fake_receive *receives; /* capacity.max_recv_wr slots */
 	unsigned int receives_posted, received, receives_freed;
-	struct fake_send *sends; /* all that ever were */
+	struct fake_send *sends; /* all sends ever posted */
 	size_t room;
 	unsigned int posted, completed, freed, drains;
 	unsigned int reading, reads;
-	unsigned int flood; /* messages of no bytes that come as fast as they are taken */
+	unsigned int flood; /* empty messages that arrive as soon as a receive is posted */
 	bool broken;
 	struct fake_requests requests;
 };
@@ -56,14 +56,14 @@ struct fake_mr {
 	bool used;
 };
 
-/* One device for one test at a time. The CQ thread and the test share it. */
+/* There is one device, for one test at a time. The CQ thread and the test share it. */
 extern struct fake {
 	pthread_mutex_t lock;
-	atomic_int_least64_t now; /* milliseconds: what CLOCK_MONOTONIC shows */
-	bool asleep;              /* the CQ thread, in poll() */
-	int64_t wake;             /* until then */
-	int tick;                 /* an eventfd that wakes it */
-	int channel;              /* the descriptor by which its poll() is known */
+	atomic_int_least64_t now; /* CLOCK_MONOTONIC in milliseconds */
+	bool asleep;              /* the CQ thread is in poll() */
+	int64_t wake;             /* when its timeout expires */
+	int tick;                 /* eventfd that wakes it */
+	int channel;              /* fd of the completion channel, which identifies its poll() */
 	struct pollfd watched[3]; /* what it polls */
 	struct ibv_device device;
 	struct ibv_context context;
@@ -71,7 +71,7 @@ extern struct fake {
 	struct fake_cq *cqs[OBJECT_MAX];
 	struct fake_mr regions[OBJECT_MAX];
 	size_t registered, registered_most; /* bytes in whole pages */
-	size_t announced;                   /* RLIMIT_MEMLOCK; 0: none */
+	size_t announced;                   /* RLIMIT_MEMLOCK; 0: unlimited */
 	unsigned int objects;
 	struct {
 		const char *function;
@@ -83,60 +83,57 @@ extern struct fake {
 		size_t length;
 		uint32_t rkey;
 	} peer;
-	unsigned int turn,
-		longest_turn; /* completions that were polled since the CQ thread slept */
-	unsigned int damage;  /* RDMA operations until one brings damaged data, 0: none will */
+	unsigned int turn, longest_turn; /* completions polled since the CQ thread last slept */
+	unsigned int damage; /* RDMA operations up to the one that is corrupted; 0: none */
 	bool flush_on_disconnect;
 } fake;
 
-/* What ibv_post_send() and its like call through a context. */
+/* The functions that ibv_post_send() and similar inline functions call through a context. */
 extern const struct ibv_context_ops fake_ops;
 
-/* Ends the process where the module does what no device would bear. */
+/* Prints what and aborts the process unless kept. For misuse that no hardware accepts. */
 void fake_rule(bool kept, const char *what);
 
 void fake_lock(void);
 void fake_unlock(void);
 
-/*
- * Counts the objects that a call makes, or returns false and sets errno if it is to fail. Without
- * the lock.
- */
+/* Counts the objects that a call creates. Returns false with errno set if the call must fail.
+ * Called without the lock. */
 bool fake_make(const char *function, unsigned int objects);
 
-/* Counts an object that was freed. Without the lock. */
+/* Counts a freed object. Called without the lock. */
 void fake_unmake(void);
 
-/* What so many bytes take when they are registered. */
+/* Rounds bytes up to whole pages, as registration does. */
 size_t fake_pages(size_t bytes);
 
 struct fake_connection *fake_of_qp(struct ibv_qp *qp);
 struct fake_connection *fake_of_id(struct rdma_cm_id *id);
 
-/* The region of that local or remote key, NULL if there is none. With the lock. */
+/* Returns the region of this lkey or rkey, NULL if there is none. Called with the lock. */
 const struct fake_mr *fake_find(uint32_t key);
 
-/* Takes one work request. With the lock. */
+/* Accept one work request. Called with the lock. */
 void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr *request);
 void fake_take_receive(struct fake_connection *connection, const struct ibv_recv_wr *request);
 
-/* Completes the oldest one. With the lock. */
+/* Complete the oldest work request. Called with the lock. */
 void fake_complete_send(struct fake_connection *connection, enum ibv_wc_status status);
 void fake_complete_receive(struct fake_connection *connection, const struct ibv_wc *completion);
 
-/* What succeeds has an effect. With the lock. */
+/* Executes the oldest outstanding send. Called with the lock. */
 void fake_execute(struct fake_connection *connection);
 
-/* A message comes in, or immediate data, if there are no bytes. With the lock. */
+/* Delivers a message, or immediate data if bytes is NULL. Called with the lock. */
 void fake_deliver(struct fake_connection *connection, const void *bytes, const struct ibv_wc *how);
 
-/* What there is of a flood comes in, as far as there are receives. With the lock. */
+/* Delivers the messages of a flood while receives are posted. Called with the lock. */
 void fake_pour(struct fake_connection *connection);
 
-/* A completion was polled: its place in the queue, and those before, are free. With the lock. */
+/* Frees the queue slot of a polled completion and all before it. Called with the lock. */
 void fake_polled(const struct fake_completion *polled);
 
-/* The error state: everything that is posted completes as flushed. With the lock. */
+/* Enters the error state: everything posted completes as flushed. Called with the lock. */
 void fake_flush(struct fake_connection *connection);
 
 #endif

@@ -1,11 +1,11 @@
-/* The functions of libibverbs and librdmacm that the made-up device has in their place. */
+/* The fake device's replacements for functions of libibverbs and librdmacm. */
 #include <arpa/inet.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "tests/unit/verbs/fake-internal.h"
 
-/* What ibv_post_send() and its like call through the context. */
+/* The functions that ibv_post_send() and similar inline functions call through the context. */
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *request, struct ibv_send_wr **bad)
 {
@@ -156,7 +156,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	return &cq->cq;
 }
 
-/* Events that nobody has got are withdrawn; those got must be acknowledged, or it would hang. */
+/* Pending events are discarded. Retrieved ones must have been acknowledged, otherwise the real
+ * function would hang. */
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	struct fake_cq *queue = (struct fake_cq *)cq;
@@ -207,7 +208,7 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 	fake_unlock();
 }
 
-/* With the lock. */
+/* Called with the lock. */
 static size_t registered_in(const struct ibv_pd *pd)
 {
 	size_t bytes = 0;
@@ -243,7 +244,7 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	region->mr.pd = pd;
 	region->mr.addr = address;
 	region->mr.length = length;
-	/* Never the same, so that one taken for the other is seen. */
+	/* lkey and rkey always differ, so that confusing them is detected. */
 	region->mr.lkey = 0x1000 + (uint32_t)(region - fake.regions);
 	region->mr.rkey = 0x2000 + (uint32_t)(region - fake.regions);
 	fake_unlock();
