@@ -451,7 +451,7 @@ void fixture_expect_violation(struct fixture *fixture, const char *says)
 	assert_true(abort.text_size > 0);
 	fixture_expect_failure(fixture, FAILURE_PROTOCOL, STATUS_PEER);
 	if (!strstr(fixture->outcome.evidence, says))
-		fail_msg("'%s' is not '%s'", fixture->outcome.evidence, says);
+		fail_msg("'%s' does not contain '%s'", fixture->outcome.evidence, says);
 }
 
 void fixture_stop(struct fixture *fixture)

@@ -1,4 +1,4 @@
-/* Giving up a connection whose work requests will not come back, on a made-up device. */
+/* Abandoning a connection whose work requests do not complete, on the fake device. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 static const struct failure deadline = {
 	.kind = FAILURE_DEADLINE, .phase = PHASE_EXCHANGE, .code = ETIMEDOUT, .call = "--timeout"};
 
-/* Nobody says why, but nobody says that it is well either. */
-static void an_abandoned_exchange_is_no_success(void **state)
+/* Without a reason from the main thread the outcome is still a failure. */
+static void an_abandoned_exchange_has_failed(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
 
@@ -21,7 +21,7 @@ static void an_abandoned_exchange_is_no_success(void **state)
 	assert_true(failure_is_set(&fixture.outcome));
 }
 
-static void a_dead_channel_does_not_hold_a_connection(void **state)
+static void a_broken_channel_does_not_block_a_connection(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message region;
@@ -30,15 +30,16 @@ static void a_dead_channel_does_not_hold_a_connection(void **state)
 	region = fixture_start_established(&fixture, PEER_MEMORY);
 	fake_fail("ibv_get_cq_event", 0, EIO);
 	fixture_receive(&fixture, &region);
-	/* It is not polled again, or the thread would spin. */
+	/* The channel is not polled again, otherwise the thread would spin. */
 	assert_int_equal(fake_sends(fixture.id), 0);
-	/* No event tells that the queue is drained, so the connection is given up. */
+	/* No event reports that the queue is drained, so the main thread abandons the
+	 * connection. */
 	connection_abandon(fixture.connection, &deadline);
 	fixture_end(&fixture);
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 }
 
-/* A device that is gone returns no work request. */
+/* A removed device completes no work request. */
 static void an_abandoned_connection_is_released_at_once(void **state)
 {
 	static const struct failure removed = {.kind = FAILURE_REMOVED,
@@ -58,7 +59,7 @@ static void an_abandoned_connection_is_released_at_once(void **state)
 		fixture_close(&fixture, NULL);
 		assert_true(fixture_events(&fixture) & CONNECTION_ABANDONED);
 		assert_int_equal(fixture.outcome.kind, FAILURE_REMOVED);
-		/* What comes back all the same is nobody's any more. */
+		/* Late completions are ignored. */
 		fixture.events = 0;
 		fake_break(fixture.id);
 		fake_settle();
@@ -67,7 +68,8 @@ static void an_abandoned_connection_is_released_at_once(void **state)
 	}
 }
 
-/* The CQ thread has released it, but the main thread has not taken that event: it waits for it. */
+/* The CQ thread has released the connection, but the main thread has not received that event and
+ * waits for it. */
 static void an_abandoned_connection_waits_for_its_event(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -83,7 +85,8 @@ static void an_abandoned_connection_waits_for_its_event(void **state)
 	fixture_stop(&fixture);
 }
 
-/* The main thread knows that the CQ thread released it: an event would find it freed. */
+/* The main thread knows that the CQ thread has released the connection. Another event would point
+ * to freed memory. */
 static void a_released_connection_is_not_abandoned(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -104,8 +107,8 @@ static void a_released_connection_is_not_abandoned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(an_abandoned_exchange_is_no_success),
-		with_fixture(a_dead_channel_does_not_hold_a_connection),
+		with_fixture(an_abandoned_exchange_has_failed),
+		with_fixture(a_broken_channel_does_not_block_a_connection),
 		with_fixture(an_abandoned_connection_is_released_at_once),
 		with_fixture(an_abandoned_connection_waits_for_its_event),
 		with_fixture(a_released_connection_is_not_abandoned),

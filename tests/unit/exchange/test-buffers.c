@@ -1,4 +1,4 @@
-/* How much memory a connection registers, and how large its queues are, on a made-up device. */
+/* The memory that a connection registers and the size of its queues, on the fake device. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define KIB 1024UL
 
-/* What this device and session come to. */
+/* Returns the queue limits for this device and these settings. */
 static struct queue_limits choose(const struct ibv_device_attr *attributes,
 	const struct exchange_settings *settings, bool streams)
 {
@@ -23,15 +23,16 @@ static struct queue_limits choose(const struct ibv_device_attr *attributes,
 	return limits;
 }
 
-/* What suits the device, unless the user says otherwise, and what the device cannot do. */
-static void chunk_and_depth_suit_the_device(void **state)
+/* Defaults depend on the device. The user's values are used unless they exceed the device's
+ * limits. */
+static void chunk_and_depth_depend_on_the_device(void **state)
 {
 	static const struct {
 		uint32_t vendor;
 		int work_requests;
 		uint64_t buffer;
-		uint32_t chunk, depth;               /* the user's */
-		uint32_t chosen_chunk, chosen_depth; /* ours */
+		uint32_t chunk, depth;               /* requested by the user */
+		uint32_t chosen_chunk, chosen_depth; /* expected result */
 	} cases[] = {
 		{FAKE_SOFT_VENDOR, 16384, 7168 * KIB, 0, 0, 256 * KIB, 16},
 		{0x2c9, 16384, 7168 * KIB, 0, 0, 512 * KIB, 16},
@@ -40,7 +41,7 @@ static void chunk_and_depth_suit_the_device(void **state)
 		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 1000, 0, 1000, 64},
 		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 7, 256 * KIB, 7},
 		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 5000, 256 * KIB, 5000},
-		/* The device's longest message, and its queues. */
+		/* Limited by the device's maximum message size and queue size. */
 		{0x2c9, 16384, 4096 * KIB, 64U << 20, 0, FAKE_MESSAGE_MAX, 16},
 		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 65535, 256 * KIB, 8184},
 		{FAKE_SOFT_VENDOR, 40, 4096 * KIB, 0, 0, 256 * KIB, 12},
@@ -69,7 +70,7 @@ static void chunk_and_depth_suit_the_device(void **state)
 	}
 }
 
-/* Two texts need little: a page for what the peer may touch, and one for all else. */
+/* Two texts need two pages: one that is remotely accessible and one for everything else. */
 static void messages_take_two_pages(void **state)
 {
 	static const struct ibv_device_attr attributes = {.vendor_id = 1, .max_qp_wr = 100};
@@ -89,7 +90,7 @@ static void messages_take_two_pages(void **state)
 	}
 }
 
-/* Each message has a place of its own as long as it may be in use. */
+/* Each message has its own slot while it may be in use. */
 static void messages_do_not_overlap(void **state)
 {
 	static uint8_t taken[65536];
@@ -120,7 +121,7 @@ static void messages_do_not_overlap(void **state)
 			for (unsigned int i = 0; i < MESSAGE_SIZE; i++)
 				assert_int_equal(place[i]++, 0);
 		}
-		/* Who sends a text has no name to send with MSG_MR. */
+		/* MSG_MR carries a file name only in streams. */
 		for (unsigned int long_one = 0; long_one < 1 + streams; long_one++) {
 			place = control_send(
 				&connection, long_one ? OPERATION_MR : OPERATION_ABORT);
@@ -130,7 +131,7 @@ static void messages_do_not_overlap(void **state)
 	}
 }
 
-/* The user's --buffer is for both directions; what is shorter takes less. */
+/* --buffer limits both directions. A shorter stream uses less. */
 static void memory_is_bounded_by_the_buffer(void **state)
 {
 	static const struct {
@@ -167,7 +168,7 @@ static void memory_is_bounded_by_the_buffer(void **state)
 	}
 }
 
-/* Where not so much may be locked, less is taken, and that is said to those who want to know. */
+/* If the memory limit is lower, smaller rings are used, and --verbose reports that. */
 static void a_lower_limit_shrinks_the_rings(void **state)
 {
 	static const size_t limits[] = {256, 128, 96, 64, 44};
@@ -204,7 +205,7 @@ static void a_lower_limit_shrinks_the_rings(void **state)
 	}
 }
 
-/* Who comes leaves some of what may be locked to who comes next. */
+/* A connection uses only part of the memory limit, so that later connections fit. */
 static void a_limit_is_shared(void **state)
 {
 	(void)state;
@@ -223,15 +224,15 @@ static void a_limit_is_shared(void **state)
 		fake_announce_limit(1024 * KIB);
 		fixture_start_connection(&fixture);
 		fixture_establish(&fixture);
-		/* The messages take some pages more. */
+		/* The messages need some more pages. */
 		locked = fake_registered();
 		assert_in_range(locked, share / 2, share + 24 * KIB);
 		fixture_end(&fixture);
 	}
 }
 
-/* With nothing left it is tried with little. */
-static void a_limit_that_is_reached_leaves_a_page(void **state)
+/* If the limit is already used up, a small ring is tried. */
+static void an_exhausted_limit_leaves_a_small_ring(void **state)
 {
 	struct fixture fixture = {
 		.mode = MODE_WRITE,
@@ -247,7 +248,7 @@ static void a_limit_that_is_reached_leaves_a_page(void **state)
 	fixture_end(&fixture);
 }
 
-/* But not less than a page. */
+/* A ring is never smaller than a page. */
 static void lack_of_memory_is_reported(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .peer_size = STREAM_SIZE_UNKNOWN};
@@ -269,7 +270,7 @@ static void lack_of_memory_is_reported(void **state)
 	fixture_stop(&fixture);
 }
 
-/* A device of short queues still moves everything; so does rdmacm where it has none left. */
+/* Short queues suffice for any stream. */
 static void short_queues_suffice(void **state)
 {
 	static const struct ibv_device_attr attributes = {
@@ -298,7 +299,7 @@ static void short_queues_suffice(void **state)
 	}
 }
 
-/* A request that rdmacm gave up is not taken for a queue that is too long. */
+/* A request that rdmacm has dropped is not mistaken for a queue that is too long. */
 static void a_lost_request_is_not_blamed_on_the_queue(void **state)
 {
 	static const struct ibv_device_attr attributes = {
@@ -328,13 +329,13 @@ static void a_lost_request_is_not_blamed_on_the_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(chunk_and_depth_suit_the_device),
+		with_fixture(chunk_and_depth_depend_on_the_device),
 		with_fixture(messages_take_two_pages),
 		with_fixture(messages_do_not_overlap),
 		with_fixture(memory_is_bounded_by_the_buffer),
 		with_fixture(a_lower_limit_shrinks_the_rings),
 		with_fixture(a_limit_is_shared),
-		with_fixture(a_limit_that_is_reached_leaves_a_page),
+		with_fixture(an_exhausted_limit_leaves_a_small_ring),
 		with_fixture(lack_of_memory_is_reported),
 		with_fixture(short_queues_suffice),
 		with_fixture(a_lost_request_is_not_blamed_on_the_queue),

@@ -1,7 +1,5 @@
-/*
- * Failures while a connection is created and established, on a made-up device: each is reported and
- * leaves nothing behind.
- */
+/* Failures while a connection is created and established, on the fake device. Each is reported and
+ * leaks nothing. */
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,7 +8,7 @@
 #include "base/explain.h"
 #include "tests/unit/exchange/fixture.h"
 
-/* The connection to create, and the call that fails. */
+/* Fails one call and checks that connection_create() fails and frees everything. */
 static void expect_no_connection(struct fixture *fixture, const struct request *request,
 	const char *function, unsigned int after, int error, struct failure *failure)
 {
@@ -23,7 +21,7 @@ static void expect_no_connection(struct fixture *fixture, const struct request *
 				 fixture->device, request, &connection, failure),
 		-1);
 	check_case(function, fake_objects() == objects);
-	/* The id stays the caller's. */
+	/* The caller still owns the id. */
 	assert_null(id->qp);
 	rdma_destroy_id(id);
 }
@@ -36,13 +34,13 @@ static void a_failed_set_up_leaves_nothing(void **state)
 		int error;
 		enum failure_kind kind;
 		enum phase phase;
-		bool passive; /* only there */
+		bool passive; /* passive side only */
 	} cases[] = {
 		{"ibv_alloc_pd", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
 		{"ibv_create_cq", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
 		{"ibv_req_notify_cq", 0, EIO, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
 		{"rdma_create_qp", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
-		/* The size is not at fault: rdmacm has given the request up. */
+		/* Not caused by the size: rdmacm has dropped the connection request. */
 		{"rdma_create_qp", 0, EINVAL, FAILURE_GONE, PHASE_CONNECT, false},
 		{"ibv_reg_mr", 0, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, false},
 		{"ibv_reg_mr", 1, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, false},
@@ -59,7 +57,7 @@ static void a_failed_set_up_leaves_nothing(void **state)
 		const char *function = cases[i / 2].function;
 
 		fixture.active = !cases[i / 2].passive && i & 2;
-		if (cases[i / 2].passive) /* a region for each purpose */
+		if (cases[i / 2].passive) /* separate regions per purpose */
 			fixture.mode = MODE_READ;
 		fixture_start_device(&fixture);
 		expect_no_connection(&fixture, fixture.active ? NULL : &request, function,
@@ -73,7 +71,8 @@ static void a_failed_set_up_leaves_nothing(void **state)
 	}
 }
 
-/* With files at both ends, the source and the sink run by the time of the last failure. */
+/* With an input and an output file, the source and the sink are running when the last call
+ * fails. */
 static void a_failed_start_leaves_no_thread(void **state)
 {
 	(void)state;
@@ -90,7 +89,7 @@ static void a_failed_start_leaves_no_thread(void **state)
 	}
 }
 
-/* The limit that leaves this number of descriptors free: some above them may be open already. */
+/* Returns the RLIMIT_NOFILE that leaves `left` descriptors free. Some above them may be open. */
 static rlim_t limit_that_leaves(unsigned int left)
 {
 	int next = dup(STDERR_FILENO);
@@ -135,7 +134,7 @@ static void a_lack_of_descriptors_leaves_nothing(void **state)
 		}
 		fixture_stop(&fixture);
 	}
-	/* The input, and an eventfd for each thread. */
+	/* One for the input file and one eventfd for each thread. */
 	assert_int_equal(failed, 3);
 }
 
@@ -176,7 +175,7 @@ static void a_device_without_a_channel_is_not_started(void **state)
 	device_stop(NULL);
 }
 
-/* Options and timers that older kernels or iWARP lack cause no failure. */
+/* Options and timers that older kernels or iWARP lack are optional. */
 static void optional_device_attributes_are_not_needed(void **state)
 {
 	static const char *const functions[] = {
@@ -201,7 +200,7 @@ static void optional_device_attributes_are_not_needed(void **state)
 	}
 }
 
-/* The active end creates the ring for the peer's data when it knows the size. */
+/* The active end creates the ring for the peer's data once it knows the size. */
 static void lack_of_memory_at_establishment_is_reported(void **state)
 {
 	static const struct hello theirs = {HELLO_VERSION, MODE_READ, 0, 0, 1 << 20, 0, false};

@@ -1,4 +1,4 @@
-/* Connecting, on a made-up device: what the peer may touch, and what rdmacm is asked for. */
+/* Connection setup on the fake device: remote access rights and the parameters passed to rdmacm. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,8 +21,9 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* The peer gets the one right that the mode needs, to exactly one region, and zeros to read. */
-static void the_peer_has_only_the_rights_of_the_mode(void **state)
+/* The peer has the one access right that the mode needs, to exactly one region, whose unused bytes
+ * are zero. */
+static void the_peer_has_only_the_access_rights_of_the_mode(void **state)
 {
 	static const int access[MODE_COUNT] = {
 		[MODE_WRITE] = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
@@ -50,7 +51,8 @@ static void the_peer_has_only_the_rights_of_the_mode(void **state)
 	}
 }
 
-/* On iWARP what a READ fills must allow REMOTE_WRITE, so it may not hold anything else. */
+/* On iWARP the target of a READ must allow REMOTE_WRITE, so its region must contain nothing
+ * else. */
 static void iwarp_reads_into_its_own_region(void **state)
 {
 	struct fixture fixture = {
@@ -73,7 +75,7 @@ static void iwarp_reads_into_its_own_region(void **state)
 	fixture_end(&fixture);
 }
 
-/* Elsewhere it does not. */
+/* On other transports it must not. */
 static void a_ring_for_reads_is_not_remote_accessible(void **state)
 {
 	struct fixture fixture = {.mode = MODE_READ};
@@ -89,7 +91,7 @@ static void a_ring_for_reads_is_not_remote_accessible(void **state)
 	fixture_end(&fixture);
 }
 
-/* One client's key must open nothing of another's. */
+/* The rkey of one client must not grant access to another client's memory. */
 static void each_connection_has_its_own_protection_domain(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE}, other = {.mode = MODE_WRITE};
@@ -124,10 +126,9 @@ static void assert_is_our_hello(
 	assert_int_equal(ours.timeout, fixture->settings.timeout);
 }
 
-/*
- * A retry count that is left at 0 means none, 7 with soft-RoCE for ever; an RNR timer of 0, 655 ms.
- */
-static void assert_tries_hard(const struct fake_requests *requests)
+/* A retry_count of 0 means no retries. An rnr_retry_count of 7 means no limit. An RNR timer of 0 is
+ * 655 ms. */
+static void assert_retries(const struct fake_requests *requests)
 {
 	assert_int_equal(requests->connect.retry_count, 7);
 	assert_int_equal(requests->connect.rnr_retry_count, 7);
@@ -144,7 +145,7 @@ static void connects_with_retries_and_a_hello(void **state)
 		fixture_start(&fixture);
 		assert_int_equal(fixture_connect(&fixture), 0);
 		requests = fake_requests(fixture.id);
-		assert_tries_hard(&requests);
+		assert_retries(&requests);
 		assert_is_our_hello(&requests, &fixture, sizeof("ours"));
 		assert_int_equal(requests.connect.initiator_depth, 16);
 		assert_int_equal(requests.connect.responder_resources, 16);
@@ -154,7 +155,7 @@ static void connects_with_retries_and_a_hello(void **state)
 	}
 }
 
-/* A file has a size that is known; what only its end will tell is said to be of unknown size. */
+/* The size of a regular file is known. Any other input announces an unknown size. */
 static void the_hello_has_the_size_of_the_stream(void **state)
 {
 	static const struct {
@@ -218,11 +219,11 @@ static void accepts_with_the_limits_of_both_ends(void **state)
 			0);
 		assert_int_equal(connection_accept(fixture.connection), 0);
 		requests = fake_requests(fixture.id);
-		assert_tries_hard(&requests);
+		assert_retries(&requests);
 		assert_int_not_equal(requests.rnr_timer, 0);
 		assert_int_equal(requests.connect.initiator_depth, cases[i].granted_depth);
 		assert_int_equal(requests.connect.responder_resources, cases[i].granted_resources);
-		/* The tutorial's program does not look at private data; it gets none. */
+		/* The tutorial's programs ignore private data, so none is sent. */
 		if (fixture.tutorial)
 			assert_int_equal(requests.connect.private_data_len, 0);
 		else
@@ -244,7 +245,7 @@ static void reports_what_rdmacm_refuses(void **state)
 	fixture_end(&fixture);
 }
 
-/* An acceptance that does not fit is not handed to the CQ thread. */
+/* A reply that does not match is not passed to the CQ thread. */
 static void refuses_a_reply_that_does_not_match(void **state)
 {
 	static const struct {
@@ -263,7 +264,7 @@ static void refuses_a_reply_that_does_not_match(void **state)
 		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false}, HELLO_SIZE, 0, NULL,
 			"the server allows no RDMA READ"},
 		{MODE_READ, {0}, 0, 0, NULL, "the server allows no RDMA READ"},
-		/* The tutorial's programs know texts only. */
+		/* The tutorial's programs exchange only texts. */
 		{MODE_WRITE, {0}, 0, 1, "/dev/zero", "which cannot exchange files"},
 	};
 
@@ -287,7 +288,7 @@ static void refuses_a_reply_that_does_not_match(void **state)
 		assert_int_equal(connection_established(fixture.connection, &reply, &failure), -1);
 		assert_int_equal(explain_status(&failure), STATUS_PEER);
 		if (!strstr(failure.evidence, cases[i].says))
-			fail_msg("'%s' is not '%s'", failure.evidence, cases[i].says);
+			fail_msg("'%s' does not contain '%s'", failure.evidence, cases[i].says);
 		fake_settle();
 		assert_int_equal(fake_sends(fixture.id), 0);
 		fixture_close(&fixture, &failure);
@@ -328,7 +329,7 @@ static void keeps_events_for_the_main_thread(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_fixture(the_peer_has_only_the_rights_of_the_mode),
+		with_fixture(the_peer_has_only_the_access_rights_of_the_mode),
 		with_fixture(iwarp_reads_into_its_own_region),
 		with_fixture(a_ring_for_reads_is_not_remote_accessible),
 		with_fixture(each_connection_has_its_own_protection_domain),

@@ -1,7 +1,5 @@
-/*
- * How a connection ends, on a made-up device: the first failure is the outcome, nothing is freed
- * before every work request is back, and nothing that comes late changes what was decided.
- */
+/* How a connection ends, on the fake device: the first failure is the outcome, nothing is freed
+ * before every work request has completed, and late events do not change the outcome. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +9,7 @@
 static const struct failure deadline = {
 	.kind = FAILURE_DEADLINE, .phase = PHASE_EXCHANGE, .code = ETIMEDOUT, .call = "--timeout"};
 
-/* Everything that a whole exchange needs, our last word acknowledged or not. */
+/* Runs an exchange to completion. acknowledged selects whether the local verdict has completed. */
 static void start_complete(struct fixture *fixture, bool acknowledged)
 {
 	static const struct message verified = {.type = MSG_VERDICT};
@@ -23,7 +21,7 @@ static void start_complete(struct fixture *fixture, bool acknowledged)
 	fixture_receive(fixture, &verified);
 }
 
-/* The flushes that follow a failure, and the disconnect, are its effects. */
+/* The flushes and the disconnect that follow a failure are its consequences. */
 static void the_first_failure_is_the_outcome(void **state)
 {
 	static const struct {
@@ -56,7 +54,7 @@ static void the_first_failure_is_the_outcome(void **state)
 	}
 }
 
-/* A program that ends takes its memory away before its connection. */
+/* A process that exits frees its memory regions before its connection. */
 static void a_disconnect_explains_a_refusal(void **state)
 {
 	static const enum ibv_wc_status refusals[] = {IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR};
@@ -82,8 +80,8 @@ static void a_disconnect_explains_a_refusal(void **state)
 	}
 }
 
-/* What was known before stays the outcome: that the peer's data is damaged, say. */
-static void a_refusal_hides_no_earlier_failure(void **state)
+/* An earlier failure, such as damaged data, remains the outcome. */
+static void a_refusal_does_not_hide_an_earlier_failure(void **state)
 {
 	static const struct message unknown_type = {.type = MSG_TYPES};
 
@@ -103,7 +101,7 @@ static void a_refusal_hides_no_earlier_failure(void **state)
 	}
 }
 
-/* Nor does it delay what the main thread asks for meanwhile. */
+/* Waiting for the cause does not delay a cancel by the main thread. */
 static void a_refused_exchange_can_be_cancelled(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -123,10 +121,8 @@ static void a_refused_exchange_can_be_cancelled(void **state)
 	assert_int_equal(fixture.outcome.code, IBV_WC_REM_ACCESS_ERR);
 }
 
-/*
- * A program of the tutorial ends at once when its memory is misused, so its end explains nothing.
- */
-static void a_tutorial_peer_is_believed_at_once(void **state)
+/* A tutorial program exits as soon as its memory is misused, so its disconnect explains nothing. */
+static void a_refusal_by_a_tutorial_peer_fails_at_once(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .tutorial = true};
 
@@ -141,8 +137,9 @@ static void a_tutorial_peer_is_believed_at_once(void **state)
 	assert_int_equal(fixture.outcome.code, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* The other end of a refusal: its own flush waits until the peer, which knows more, disconnects. */
-static void a_flush_awaits_its_cause(void **state)
+/* The peer's side of a refusal: the local flush is reported only if the peer, which knows the
+ * cause, does not disconnect in time. */
+static void a_flush_waits_for_its_cause(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -182,7 +179,7 @@ static void without_a_disconnect_the_refusal_is_the_failure(void **state)
 	}
 }
 
-/* The other way round: what is flushed first says nothing that rdmacm does not say better. */
+/* The reverse order: after a flush, the event from rdmacm is the better explanation. */
 static void a_flush_is_never_the_cause(void **state)
 {
 	(void)state;
@@ -202,7 +199,8 @@ static void a_flush_is_never_the_cause(void **state)
 	}
 }
 
-/* Nor is a connection well that broke before all was said, even if rdmacm says nothing. */
+/* A connection that breaks before the exchange is complete has failed, even without an rdmacm
+ * event. */
 static void a_flush_alone_is_still_a_failure(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -218,8 +216,8 @@ static void a_flush_alone_is_still_a_failure(void **state)
 		fixture.outcome.evidence, "while waiting for the acknowledgement of MSG_DONE");
 }
 
-/* soft-RoCE reports a message that is too long as a fault of the queue pair. */
-static void a_message_that_is_too_long_is_the_peers_fault(void **state)
+/* soft-RoCE reports a message that is too long as a local queue pair error. */
+static void a_message_that_is_too_long_is_a_peer_failure(void **state)
 {
 	static const enum ibv_wc_status statuses[] = {IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_QP_OP_ERR};
 
@@ -238,7 +236,7 @@ static void a_message_that_is_too_long_is_the_peers_fault(void **state)
 	}
 }
 
-/* The deadline's sentence says what did not come. */
+/* The text of the timeout names the missing message. */
 static void a_timeout_names_the_missing_message(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -254,7 +252,7 @@ static void a_timeout_names_the_missing_message(void **state)
 	assert_string_equal(fixture.outcome.evidence, "timed out waiting for MSG_MR");
 }
 
-/* Once both sides know that all is well, neither the disconnect nor a deadline spoils it. */
+/* Once both sides have verified, neither a disconnect nor a deadline changes the outcome. */
 static void a_complete_exchange_stays_complete(void **state)
 {
 	(void)state;
@@ -270,7 +268,8 @@ static void a_complete_exchange_stays_complete(void **state)
 	}
 }
 
-/* exchange/state-machine.h: once complete, a failed completion of our last message is ignored. */
+/* exchange/state-machine.h: once the exchange is complete, a failed completion of the last local
+ * message is ignored. */
 static void our_last_message_need_not_arrive(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -282,7 +281,7 @@ static void our_last_message_need_not_arrive(void **state)
 	assert_false(failure_is_set(&fixture.outcome));
 }
 
-/* Another verdict, or rubbish, from a peer that does not know when to stop. */
+/* The peer sends another verdict or an invalid message after the end. */
 static void events_after_the_end_change_nothing(void **state)
 {
 	static const uint8_t damaged[MESSAGE_SIZE] = {MSG_VERDICT, [4] = VERDICT_DAMAGED};
@@ -304,7 +303,7 @@ static void events_after_the_end_change_nothing(void **state)
 	}
 }
 
-/* The memory belongs to the device until the last work request is back. */
+/* The device owns the memory until the last work request has completed. */
 static void nothing_is_released_before_the_queue_pair_is_drained(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -327,10 +326,8 @@ static void nothing_is_released_before_the_queue_pair_is_drained(void **state)
 	fixture_stop(&fixture);
 }
 
-/*
- * What was unsignaled and went well, such as a keepalive, is back when a drain work request behind
- * it is.
- */
+/* Successful unsignaled sends, such as keepalives, are drained once a later drain work request
+ * completes. */
 static void unsignaled_sends_are_drained(void **state)
 {
 	(void)state;
@@ -351,7 +348,7 @@ static void unsignaled_sends_are_drained(void **state)
 	}
 }
 
-/* What the device does not take will not come back, either. */
+/* A work request that the device refuses generates no completion. */
 static void a_refused_work_request_is_not_awaited(void **state)
 {
 	(void)state;
@@ -372,10 +369,8 @@ static void a_refused_work_request_is_not_awaited(void **state)
 	}
 }
 
-/*
- * A receive that cannot be posted again, a completion queue that cannot be read, or one without
- * events: a message would find no receive, or would not be noticed until the deadline.
- */
+/* If a receive cannot be reposted, a message would find no receive. If the completion queue cannot
+ * be polled or armed, a message would not be noticed until the deadline. */
 static void a_failed_call_ends_the_exchange(void **state)
 {
 	static const struct {
@@ -397,7 +392,7 @@ static void a_failed_call_ends_the_exchange(void **state)
 	}
 }
 
-/* An event of a destroyed connection would point at freed memory. */
+/* An event of a destroyed connection would point to freed memory. */
 static void no_event_outlives_its_connection(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -412,7 +407,8 @@ static void no_event_outlives_its_connection(void **state)
 	fixture_stop(&fixture);
 }
 
-/* rdma_disconnect() refuses where no connection stands; the queue pair must be flushed anyway. */
+/* rdma_disconnect() fails if no connection is established. The queue pair must be flushed
+ * anyway. */
 static void a_connection_that_was_never_established_is_drained(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -454,7 +450,7 @@ static void one_failure_leaves_the_others_alone(void **state)
 	fixture_stop(&fixture);
 }
 
-/* The two threads at their own pace, for ThreadSanitizer: closing while completions arrive. */
+/* Both threads run without settling, for ThreadSanitizer: closes while completions arrive. */
 static void closing_is_safe_with_completions_waiting(void **state)
 {
 	(void)state;
@@ -480,14 +476,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(the_first_failure_is_the_outcome),
 		with_fixture(a_disconnect_explains_a_refusal),
-		with_fixture(a_refusal_hides_no_earlier_failure),
+		with_fixture(a_refusal_does_not_hide_an_earlier_failure),
 		with_fixture(a_refused_exchange_can_be_cancelled),
-		with_fixture(a_tutorial_peer_is_believed_at_once),
-		with_fixture(a_flush_awaits_its_cause),
+		with_fixture(a_refusal_by_a_tutorial_peer_fails_at_once),
+		with_fixture(a_flush_waits_for_its_cause),
 		with_fixture(without_a_disconnect_the_refusal_is_the_failure),
 		with_fixture(a_flush_is_never_the_cause),
 		with_fixture(a_flush_alone_is_still_a_failure),
-		with_fixture(a_message_that_is_too_long_is_the_peers_fault),
+		with_fixture(a_message_that_is_too_long_is_a_peer_failure),
 		with_fixture(a_timeout_names_the_missing_message),
 		with_fixture(a_complete_exchange_stays_complete),
 		with_fixture(our_last_message_need_not_arrive),

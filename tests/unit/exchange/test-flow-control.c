@@ -1,9 +1,7 @@
-/*
- * Flow control: small streams in every order of events, larger ones in many random orders, in both
- * modes, with rings of different sizes, chunks and depths
- * (tests/unit/exchange/flow-control-model.h). When no event is left, all data has arrived. What a
- * correct peer never sends is refused.
- */
+/* Flow control: small streams in every order of events, larger ones in many random orders, in both
+ * modes, with different ring sizes, chunk sizes and depths
+ * (tests/unit/exchange/flow-control-model.h). When no further event is possible, all data has
+ * arrived. Messages that a correct peer never sends are refused. */
 #include <string.h>
 
 #include "tests/unit/common/stream-fixture.h"
@@ -68,11 +66,9 @@ static void arrives_in_every_order_of_events(void **state)
 		}
 }
 
-/*
- * Goes through a stream in a random order. Some occurrences are lazy: they come only when nothing
- * else can, as if a thread or the network slept.
- */
-static void stroll(const struct setting *setting, uint64_t *seed)
+/* Runs a stream in a random order. Some occurrences are lazy: they happen only when nothing else
+ * can, as if a thread or the network were slow. */
+static void walk_randomly(const struct setting *setting, uint64_t *seed)
 {
 	unsigned int lazy = (unsigned int)random_below(seed, 1 << OCCURRENCES);
 	struct world world;
@@ -120,11 +116,11 @@ static void arrives_in_random_orders(void **state)
 		};
 
 		setting.to = setting.from + random_below(&seed, i & 2 ? 300 : 70);
-		stroll(&setting, &seed);
+		walk_randomly(&setting, &seed);
 	}
 }
 
-/* With chunks of what devices have, and rings that are no power of two. */
+/* Typical chunk sizes, and ring sizes that are not all powers of two. */
 static void arrives_in_common_sizes(void **state)
 {
 	static const uint64_t rings[] = {1024, 4096, 65536, 1 << 20, 2 << 20, 12288, 819200};
@@ -147,11 +143,12 @@ static void arrives_in_common_sizes(void **state)
 
 		setting.to = setting.from + random_below(&seed, 200 * chunk);
 		setting.step = random_below(&seed, chunk) + 1;
-		stroll(&setting, &seed);
+		walk_randomly(&setting, &seed);
 	}
 }
 
-/* One message for some WRITEs, as each costs a receive; but none is left untold. */
+/* One announcement covers several WRITEs, because each announcement uses a receive. All data is
+ * announced in the end. */
 static void announces_several_chunks_together(void **state)
 {
 	const struct flow flow = {.exposed = 6400, .local = 6400, .chunk = 64, .depth = 64};
@@ -169,7 +166,7 @@ static void announces_several_chunks_together(void **state)
 	}
 }
 
-static void chunks_suit_the_ring(void **state)
+static void chunks_fit_the_ring(void **state)
 {
 	(void)state;
 	for (uint64_t ring = 1; ring <= 64; ring++)
@@ -188,8 +185,8 @@ static void chunks_suit_the_ring(void **state)
 	assert_int_equal(flow_chunk(UINT32_MAX, 2 << 20, UINT64_MAX), 1 << 20);
 }
 
-/* Every small state of the sender, and every credit: only what does not go back or ahead is taken.
- */
+/* Every small state of the sender with every credit: credit that decreases or exceeds the announced
+ * data is refused. */
 static void refuses_impossible_credit(void **state)
 {
 	static const uint64_t bases[] = {0, 4 * GIB - 2, 1ULL << 63};
@@ -218,7 +215,7 @@ static void refuses_impossible_credit(void **state)
 		}
 }
 
-static void refuses_distant_credit(void **state)
+static void refuses_out_of_range_credit(void **state)
 {
 	static const uint64_t far[] = {0, 1, 4 * GIB, UINT64_MAX, 1ULL << 63, UINT64_MAX - 99};
 	struct flow_sender sender = {
@@ -233,7 +230,7 @@ static void refuses_distant_credit(void **state)
 	assert_true(flow_receive_credit(&sender, 5 * GIB, 7));
 }
 
-/* Every small state of the receiver, and every position. */
+/* Every small state of the receiver with every position. */
 static void refuses_impossible_pieces(void **state)
 {
 	static const uint64_t bases[] = {0, 4 * GIB - 2, 1ULL << 63};
@@ -262,7 +259,7 @@ static void refuses_impossible_pieces(void **state)
 		}
 }
 
-static void refuses_distant_pieces(void **state)
+static void refuses_out_of_range_pieces(void **state)
 {
 	static const uint64_t far[] = {0, 1, 1 * GIB, 4 * GIB, 5 * GIB, 5 * GIB + 4097, 9 * GIB,
 		1ULL << 63, UINT64_MAX, UINT64_MAX - 4096};
@@ -280,8 +277,8 @@ static void refuses_distant_pieces(void **state)
 	assert_true(flow_receive_announcement(&flow, &receiver, 5 * GIB + 4096));
 }
 
-/* However large the peer says that its ring is, there is no credit for nothing. */
-static void gives_no_empty_credit(void **state)
+/* However large the peer's announced ring is, no empty credit is sent. */
+static void sends_no_empty_credit(void **state)
 {
 	(void)state;
 	for (uint64_t less = 0; less < 8; less++) {
@@ -302,13 +299,13 @@ static void gives_no_empty_credit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chunks_suit_the_ring),
+		cmocka_unit_test(chunks_fit_the_ring),
 		cmocka_unit_test(announces_several_chunks_together),
 		cmocka_unit_test(refuses_impossible_credit),
-		cmocka_unit_test(refuses_distant_credit),
+		cmocka_unit_test(refuses_out_of_range_credit),
 		cmocka_unit_test(refuses_impossible_pieces),
-		cmocka_unit_test(refuses_distant_pieces),
-		cmocka_unit_test(gives_no_empty_credit),
+		cmocka_unit_test(refuses_out_of_range_pieces),
+		cmocka_unit_test(sends_no_empty_credit),
 		cmocka_unit_test(arrives_in_every_order_of_events),
 		cmocka_unit_test(arrives_in_random_orders),
 		cmocka_unit_test(arrives_in_common_sizes),

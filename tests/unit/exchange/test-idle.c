@@ -1,7 +1,5 @@
-/*
- * Idle timeout and keepalives, on a made-up device with a made-up clock: the connection to a silent
- * peer is ended, and we send keepalives often enough that the peer does not end it.
- */
+/* Idle timeout and keepalives, on the fake device with its clock: the connection to a silent peer
+ * times out, and local keepalives are frequent enough to prevent that at the peer. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +12,16 @@
 
 #define TIMEOUT 10000
 
-/* A look at the clock may be due that much later than what it is for. */
+/* Timeouts are checked at most this much late, ms. */
 #define LATE 1000
 
-/* The last disconnect is waited for that long. */
+/* Time limit for the final disconnect, ms. */
 #define ABORT_MS 5000
 
-/* MSG_ABORT is given that long. */
+/* Time limit for MSG_ABORT, ms. */
 #define ABORT 1000
 
-/* Lets the peer be silent: until just before the end of its time, and then after. */
+/* Checks that nothing happens just before the timeout, and that the exchange fails after it. */
 static void expect_deadline(struct fixture *fixture, const char *awaited)
 {
 	char evidence[128];
@@ -79,7 +77,8 @@ static void an_idle_exchange_times_out(void **state)
 	}
 }
 
-/* rdmacm may never report the connection established: a message of the peer shows that it is. */
+/* rdmacm may never report that the connection is established. A message from the peer implies
+ * it. */
 static void an_unestablished_connection_times_out(void **state)
 {
 	struct message region;
@@ -96,7 +95,7 @@ static void an_unestablished_connection_times_out(void **state)
 	}
 }
 
-/* What breaks it, however little it says. */
+/* Any message resets the timeout, even an empty one. */
 static void a_keepalive_resets_the_idle_timeout(void **state)
 {
 	(void)state;
@@ -114,7 +113,8 @@ static void a_keepalive_resets_the_idle_timeout(void **state)
 	}
 }
 
-/* Small packets get through, large ones do not: the peer lives, and acknowledges nothing. */
+/* Small packets get through, large ones do not: the peer sends keepalives but acknowledges
+ * nothing. */
 static void unacknowledged_sends_time_out(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void unacknowledged_sends_time_out(void **state)
 	}
 }
 
-/* All was said; only the client did not disconnect. Then it is over without it. */
+/* The exchange is complete, but the client does not disconnect. It then ends without that. */
 static void a_complete_exchange_does_not_time_out(void **state)
 {
 	static const struct message verified = {.type = MSG_VERDICT};
@@ -156,7 +156,8 @@ static void a_complete_exchange_does_not_time_out(void **state)
 	assert_false(failure_is_set(&fixture.outcome));
 }
 
-/* So often that the peer, whose timeout may be shorter than ours, receives three within its own. */
+/* The peer, whose timeout may be shorter than the local one, receives at least three per
+ * timeout. */
 static void an_idle_connection_sends_keepalives(void **state)
 {
 	static const uint32_t timeouts[] = {200, 1000, 3000, TIMEOUT, 100 * TIMEOUT};
@@ -189,9 +190,8 @@ static void an_idle_connection_sends_keepalives(void **state)
 	}
 }
 
-/*
- * A peer that acknowledges nothing costs us no more than the send queue holds: the device checks.
- */
+/* Keepalives without acknowledgement never overflow the send queue, which the fake device
+ * checks. */
 static void keepalives_do_not_fill_the_queue(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE,
@@ -202,14 +202,12 @@ static void keepalives_do_not_fill_the_queue(void **state)
 
 	(void)state;
 	fixture_start_data(&fixture, PEER_MEMORY);
-	/*
-	 * One is due for each quarter of the peer's timeout, while nothing is acknowledged for
-	 * ours.
-	 */
+	/* A keepalive is due every quarter of the peer's timeout, and nothing is acknowledged for
+	 * almost the whole local timeout. */
 	for (unsigned int i = 0; i < 75; i++)
 		fake_pass(TIMEOUT / 80);
 	fake_settle();
-	/* Of 18 places five are kept for the messages of the exchange. */
+	/* Five of the 18 slots are reserved for the messages of the exchange. */
 	assert_int_equal(fake_waiting(fixture.id), 13);
 	fixture_complete_all(&fixture);
 	fake_pass(TIMEOUT / 80 + LATE);
@@ -217,7 +215,7 @@ static void keepalives_do_not_fill_the_queue(void **state)
 	fixture_end(&fixture);
 }
 
-/* A tutorial peer would not know what to make of it. */
+/* The tutorial defines no keepalives. */
 static void a_tutorial_peer_gets_no_keepalives(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .tutorial = true};
@@ -229,7 +227,7 @@ static void a_tutorial_peer_gets_no_keepalives(void **state)
 	fixture_end(&fixture);
 }
 
-/* A peer that does not even take our reason is left to itself. */
+/* A peer that does not acknowledge even the abort is not awaited. */
 static void an_unacknowledged_abort_times_out_soon(void **state)
 {
 	static const struct failure interrupted = {
@@ -252,7 +250,7 @@ static void an_unacknowledged_abort_times_out_soon(void **state)
 	}
 }
 
-/* Time passes at both ends, and what they say meanwhile arrives. */
+/* Advances the clock and delivers what both ends send. */
 static void pass(struct pair *pair, int64_t milliseconds)
 {
 	for (; milliseconds > 0; milliseconds -= 100) {
@@ -261,7 +259,7 @@ static void pass(struct pair *pair, int64_t milliseconds)
 	}
 }
 
-/* Both ends send only keepalives for long, and one has a short timeout. */
+/* Both ends send only keepalives for a long time, and one has a short timeout. */
 static void a_slow_producer_is_not_idle(void **state)
 {
 	(void)state;
@@ -277,7 +275,7 @@ static void a_slow_producer_is_not_idle(void **state)
 		pair_start(&pair);
 		assert_int_equal(write(pipe_ends[1], "some, ", 6), 6);
 		pass(&pair, TIMEOUT + 2 * LATE);
-		/* The source has opened it anew by now. */
+		/* By now the source has reopened the path. */
 		close(pipe_ends[0]);
 		assert_int_equal(write(pipe_ends[1], "and more", 8), 8);
 		pass(&pair, 2000);
@@ -292,7 +290,7 @@ static void a_slow_producer_is_not_idle(void **state)
 	}
 }
 
-/* What is not taken out of a pipe holds the stream up, and nothing else. */
+/* A pipe that is not read stalls the stream without a timeout. */
 static void a_slow_consumer_is_not_idle(void **state)
 {
 	(void)state;

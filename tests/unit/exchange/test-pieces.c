@@ -1,14 +1,12 @@
-/*
- * The pieces of a stream, on a made-up device, with a peer that the test plays: where they begin
- * and end, when they are announced, and what credit allows.
- */
+/* The pieces of a stream, on the fake device: where they begin and end, when they are announced,
+ * and what credit allows. The test plays the peer. */
 #include <string.h>
 #include <unistd.h>
 
 #include "exchange/internal.h"
 #include "tests/unit/exchange/pair.h"
 
-/* Our stream of that many bytes to a peer with that ring and depth. */
+/* Starts a local stream of size bytes to a peer with a ring of `ring` bytes. */
 static void start_stream(
 	struct fixture *fixture, char path[32], int *file, uint64_t size, uint64_t ring)
 {
@@ -36,7 +34,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Looks at the WRITEs from this work request on, which go on from that position. */
+/* Checks the WRITEs from this work request on, which continue at *position. */
 static void check_writes(
 	struct fixture *fixture, unsigned int from, uint64_t *position, uint64_t *pieces)
 {
@@ -60,15 +58,13 @@ static void check_writes(
 		announced = *position;
 		(*pieces)++;
 	}
-	/* The peer waits for nothing that was not announced. */
+	/* Everything is announced, so the peer does not wait for unannounced data. */
 	assert_int_equal(announced, *position);
 }
 
-/*
- * WRITEs go round the peer's ring of 3000 bytes and round ours of 7700 and cross the end of
- * neither; what is not credited is not overwritten; and the last of some tells how far the stream
- * is now.
- */
+/* WRITEs wrap in the peer's ring of 3000 bytes and in the local ring of 7700, and cross the end of
+ * neither. Data without credit is not overwritten. The last WRITE of a batch announces the
+ * position. */
 static void pieces_end_where_a_ring_ends(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true, .buffer = 8192, .chunk = 700};
@@ -84,7 +80,7 @@ static void pieces_end_where_a_ring_ends(void **state)
 
 		fixture_complete_all(&fixture);
 		check_writes(&fixture, seen, &position, &pieces);
-		/* As much as the peer's ring takes, but for a chunk that would be cut in two. */
+		/* The peer's ring is filled, except for less than a chunk, which is not split. */
 		assert_in_range(position - credited, 3000 - 700 + 1, 3000);
 		seen = fake_sends(fixture.id);
 		give_credit(&fixture, position, pieces);
@@ -92,7 +88,7 @@ static void pieces_end_where_a_ring_ends(void **state)
 	stop_stream(&fixture, file);
 }
 
-/* Bytes that were written so far, in how many pieces. */
+/* Returns the bytes written so far, and in *pieces the announcements. */
 static uint64_t count_written(struct fixture *fixture, unsigned int *pieces)
 {
 	uint64_t written = 0;
@@ -108,10 +104,8 @@ static uint64_t count_written(struct fixture *fixture, unsigned int *pieces)
 	return written;
 }
 
-/*
- * Credit for bytes and credit for messages: either holds us back. How large a piece is depends on
- * how much the source had read by then.
- */
+/* Both credit for bytes and credit for messages limit the sender. The size of a piece depends on
+ * how much the source had read by then. */
 static void nothing_is_sent_without_credit(void **state)
 {
 	struct fixture fixture = {
@@ -123,14 +117,14 @@ static void nothing_is_sent_without_credit(void **state)
 
 	(void)state;
 	start_stream(&fixture, path, &file, 100000, PEER_MEMORY);
-	/* Credit for messages, one after the other, until the ring is full. */
+	/* Credit for one message at a time, until the ring is full. */
 	while (count_written(&fixture, &pieces) < PEER_MEMORY) {
 		assert_int_equal(pieces, credited + 3);
 		give_credit(&fixture, 0, ++credited);
 	}
 	give_credit(&fixture, 0, pieces);
 	assert_int_equal(count_written(&fixture, &pieces), PEER_MEMORY);
-	/* A chunk is not cut in two. */
+	/* A chunk is not split. */
 	give_credit(&fixture, chunk - 1, pieces);
 	assert_int_equal(count_written(&fixture, &pieces), PEER_MEMORY);
 	give_credit(&fixture, chunk, pieces);
@@ -138,8 +132,8 @@ static void nothing_is_sent_without_credit(void **state)
 	stop_stream(&fixture, file);
 }
 
-/* iWARP has no immediate data: a message follows the last WRITE of a piece. */
-static void iwarp_announces_pieces_by_messages(void **state)
+/* iWARP has no immediate data, so a message follows the last WRITE of a piece. */
+static void iwarp_announces_pieces_with_messages(void **state)
 {
 	struct fixture fixture = {
 		.mode = MODE_WRITE,
@@ -168,14 +162,14 @@ static void iwarp_announces_pieces_by_messages(void **state)
 	}
 	assert_int_equal(written, PEER_MEMORY);
 	assert_int_equal(fixture_last(&fixture, MSG_DATA).length, PEER_MEMORY);
-	/* Not of each WRITE, but for those that found no more in the ring. */
+	/* One per piece or per full ring, not one per WRITE. */
 	assert_in_range(
 		announced, (PEER_MEMORY + piece - 1) / piece, PEER_MEMORY / fixture.chunk + 1);
 	stop_stream(&fixture, file);
 }
 
-/* In read mode we tell of what is in our ring, and put in more when the peer is done with that. */
-static void in_read_mode_credit_empties_our_ring(void **state)
+/* In read mode the sender announces what its ring contains and refills it after credit. */
+static void credit_frees_the_ring_in_read_mode(void **state)
 {
 	struct fixture fixture = {.mode = MODE_READ, .active = true, .buffer = 8192, .chunk = 1000};
 	char path[32];
@@ -194,10 +188,8 @@ static void in_read_mode_credit_empties_our_ring(void **state)
 	stop_stream(&fixture, file);
 }
 
-/*
- * READs in flight are as many as agreed, and leave three quarters of the peer's ring to it: those
- * behind the last one that is signaled could not be known to be complete.
- */
+/* READs in flight are limited to the negotiated number and to a quarter of the peer's ring. The
+ * last one is signaled, otherwise its completion would not be noticed. */
 static void reads_are_bounded(void **state)
 {
 	static const uint8_t data[PEER_MEMORY] = {1, 2, 3};
@@ -236,14 +228,14 @@ static void reads_are_bounded(void **state)
 		}
 		assert_int_equal(fake_send(fixture.id, last).flags, IBV_SEND_SIGNALED);
 		fixture_complete_all(&fixture);
-		/* All was read, and the peer knows that it may use its ring again. */
+		/* All data was read, and the peer has credit to reuse its ring. */
 		assert_in_range(fixture_last(&fixture, MSG_CREDIT).length, 3 * PEER_MEMORY / 4 + 1,
 			PEER_MEMORY);
 		fixture_end(&fixture);
 	}
 }
 
-/* What we took in write mode is credited when the sink is done with it, now and then. */
+/* In write mode credit is sent after the sink has consumed the data, and not for every piece. */
 static void credit_is_given_in_parts(void **state)
 {
 	static const uint8_t data[512] = {1};
@@ -273,7 +265,8 @@ static void credit_is_given_in_parts(void **state)
 	fixture_end(&fixture);
 }
 
-/* Positions have 64 bits, of which immediate data carries 32: as if 4 GiB had gone before. */
+/* Positions have 64 bits, of which immediate data carries 32. Starts as if nearly 4 GiB had been
+ * transferred. */
 static void streams_pass_four_gib(void **state)
 {
 	static const uint64_t before = ((uint64_t)1 << 32) - 512;
@@ -314,7 +307,7 @@ static void streams_pass_four_gib(void **state)
 	fixture_complete_all(&fixture);
 	assert_int_equal(fixture_find(&fixture, MSG_ABORT), -1);
 	assert_true(fake_sends(fixture.id) > 9);
-	/* The sink takes no part: it has room for a text, and waits for its end. */
+	/* The sink is not involved: it has room for a text and waits for its end. */
 	connection->theirs.size = STREAM_SIZE_UNKNOWN;
 	for (unsigned int i = 0; i < 8; i++) {
 		fixture_receive_data(&fixture, data, sizeof(data));
@@ -330,8 +323,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(pieces_end_where_a_ring_ends),
 		with_fixture(nothing_is_sent_without_credit),
-		with_fixture(iwarp_announces_pieces_by_messages),
-		with_fixture(in_read_mode_credit_empties_our_ring),
+		with_fixture(iwarp_announces_pieces_with_messages),
+		with_fixture(credit_frees_the_ring_in_read_mode),
 		with_fixture(reads_are_bounded),
 		with_fixture(credit_is_given_in_parts),
 		with_fixture(streams_pass_four_gib),

@@ -1,7 +1,5 @@
-/*
- * Messages that the CQ thread receives, on a made-up device, from a peer that the test plays:
- * wrong, damaged and malicious ones.
- */
+/* Messages that the CQ thread receives from a peer, on the fake device: incorrect, damaged and
+ * malicious ones. The test plays the peer. */
 #include <string.h>
 
 #include "base/explain.h"
@@ -10,7 +8,7 @@
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
-/* Whatever the peer sends is printed with its length, and no byte of it reaches the terminal. */
+/* Any data of the peer is printed escaped and with its full length. */
 static void print_safely(
 	struct fixture *fixture, const uint8_t *data, size_t size, size_t text_size)
 {
@@ -36,7 +34,7 @@ static void remote_text_is_printed_safely(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		struct fixture full = {.mode = i & 1, .active = i & 2}, ended = full;
 
-		/* Control bytes, without a zero to end them. */
+		/* Control bytes without a terminating zero. */
 		for (size_t j = 0; j < sizeof(data); j++)
 			data[j] = (uint8_t)(j % 255 + 1);
 		print_safely(&full, data, sizeof(data), sizeof(data));
@@ -45,7 +43,7 @@ static void remote_text_is_printed_safely(void **state)
 	}
 }
 
-/* The text of a tutorial peer has no length: it ends with the region. */
+/* The text of a tutorial peer has no length: it ends at the end of the region. */
 static void a_tutorial_text_ends_with_the_region(void **state)
 {
 	uint8_t data[SINK_TEXT_SIZE];
@@ -67,7 +65,7 @@ static void a_tutorial_text_ends_with_the_region(void **state)
 }
 
 /* Messages that the tutorial does not define are refused from a tutorial peer. */
-static void a_tutorial_peer_knows_two_messages(void **state)
+static void a_tutorial_peer_may_send_only_two_messages(void **state)
 {
 	static const struct message messages[] = {
 		{.type = MSG_DATA, .length = 1},
@@ -89,7 +87,7 @@ static void a_tutorial_peer_knows_two_messages(void **state)
 	}
 }
 
-static void damage_here_is_reported_and_not_printed(void **state)
+static void local_damage_is_reported_and_not_printed(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -112,8 +110,8 @@ static void damage_here_is_reported_and_not_printed(void **state)
 	}
 }
 
-/* The peer's data arrived undamaged, but the peer reports that ours did not. */
-static void damage_at_the_peer_is_believed(void **state)
+/* The peer's data arrived undamaged, but the peer reports that the local data did not. */
+static void damage_reported_by_the_peer_is_reported(void **state)
 {
 	static const struct message damaged = {.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED};
 
@@ -132,8 +130,8 @@ static void damage_at_the_peer_is_believed(void **state)
 	}
 }
 
-/* A peer that goes away after damaged data did not send good data. */
-static void damage_outlives_the_connection(void **state)
+/* A disconnect does not hide that the received data was damaged. */
+static void a_disconnect_does_not_hide_damage(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
 	struct message done;
@@ -150,7 +148,7 @@ static void damage_outlives_the_connection(void **state)
 	assert_int_equal(explain_status(&fixture.outcome), STATUS_DAMAGED);
 }
 
-/* Bytes that are not a valid message, and the reported failure. */
+/* Invalid messages and the failures they cause. */
 static void invalid_messages_are_refused(void **state)
 {
 	static const struct {
@@ -186,12 +184,13 @@ static void invalid_messages_are_refused(void **state)
 		fake_settle();
 		fixture_expect_failure(&fixture, FAILURE_PROTOCOL, STATUS_PEER);
 		if (!strstr(fixture.outcome.evidence, cases[i].says))
-			fail_msg("'%s' is not '%s'", fixture.outcome.evidence, cases[i].says);
+			fail_msg("'%s' does not contain '%s'", fixture.outcome.evidence,
+				cases[i].says);
 	}
 }
 
-/* A second MSG_MR must not move the target of what is agreed. */
-static void an_extra_message_changes_nothing(void **state)
+/* A second MSG_MR must not change the agreed target. */
+static void a_second_msg_mr_is_refused(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
 	struct message other;
@@ -208,7 +207,7 @@ static void an_extra_message_changes_nothing(void **state)
 	fixture_expect_violation(&fixture, "a second MSG_MR");
 }
 
-/* A message longer than any, and than our receives: the device says so. */
+/* A message longer than any receive: the device reports an error. */
 static void a_message_that_is_too_long_ends_the_connection(void **state)
 {
 	static const uint8_t bytes[321] = {MSG_ABORT};
@@ -223,7 +222,7 @@ static void a_message_that_is_too_long_ends_the_connection(void **state)
 	assert_int_equal(fixture.outcome.code, IBV_WC_LOC_LEN_ERR);
 }
 
-/* The peer's reason is reported, and printed safely. */
+/* The peer's reason is reported and printed escaped. */
 static void an_abort_is_received(void **state)
 {
 	(void)state;
@@ -248,7 +247,7 @@ static void an_abort_is_received(void **state)
 	}
 }
 
-/* Keepalives carry no data and use one receive, which is posted again. */
+/* Keepalives carry no data and use one receive, which is reposted. */
 static void keepalives_change_nothing(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE};
@@ -267,9 +266,7 @@ static void keepalives_change_nothing(void **state)
 	fixture_end(&fixture);
 }
 
-/*
- * However fast a peer sends, the device's other connections have a turn and timeouts are checked.
- */
+/* However fast a peer sends, the device's other connections are served and timeouts are checked. */
 static void a_busy_peer_leaves_time_for_others(void **state)
 {
 	(void)state;
@@ -280,7 +277,7 @@ static void a_busy_peer_leaves_time_for_others(void **state)
 		fixture_complete_all(&fixture);
 		fake_flood(fixture.id, 100000);
 		fake_settle();
-		/* It is over: there are receives that it has not taken. */
+		/* The flood is over: some receives are unused. */
 		assert_true(fake_receives(fixture.id) > 0);
 		assert_in_range(fake_longest_turn(), 1, 1000);
 		assert_int_equal(fixture_events(&fixture) & CONNECTION_FINISHED, 0);
@@ -293,12 +290,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(remote_text_is_printed_safely),
 		with_fixture(a_tutorial_text_ends_with_the_region),
-		with_fixture(a_tutorial_peer_knows_two_messages),
-		with_fixture(damage_here_is_reported_and_not_printed),
-		with_fixture(damage_at_the_peer_is_believed),
-		with_fixture(damage_outlives_the_connection),
+		with_fixture(a_tutorial_peer_may_send_only_two_messages),
+		with_fixture(local_damage_is_reported_and_not_printed),
+		with_fixture(damage_reported_by_the_peer_is_reported),
+		with_fixture(a_disconnect_does_not_hide_damage),
 		with_fixture(invalid_messages_are_refused),
-		with_fixture(an_extra_message_changes_nothing),
+		with_fixture(a_second_msg_mr_is_refused),
 		with_fixture(a_message_that_is_too_long_ends_the_connection),
 		with_fixture(an_abort_is_received),
 		with_fixture(keepalives_change_nothing),

@@ -1,7 +1,5 @@
-/*
- * Reports for programs and for people. The documents are compared with the schema by a validator
- * that is not ours. Runs from the top of the tree, as `make check` does.
- */
+/* JSON reports and summary lines. A third-party validator checks the documents against the schema.
+ * Runs from the top of the source tree, as `make check` does. */
 #include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +34,7 @@ static const struct report verified = {
 	.received = {.bytes = 209715200, .digest = DIGEST, .name = "big.iso", .complete = true},
 };
 
-/* Nothing was known yet but that a secret is wanted. */
+/* Failed early: only the use of a secret is known. */
 static const struct report failed = {
 	.program = "rdma-server",
 	.secret = true,
@@ -55,12 +53,12 @@ static const struct report damaged = {
 	.seconds = 86400.123456,
 	.chunk = UINT32_MAX,
 	.depth = 1,
-	/* A digest that belongs to nothing. */
+	/* A digest of an incomplete stream, which is not valid. */
 	.sent = {.bytes = UINT64_MAX, .digest = DIGEST, .name = "\xff\n\"gr\xc3\xb6\xc3\x9fter/\\"},
 	.received = {.bytes = 1, .digest = DIGEST, .name = "", .complete = true},
 };
 
-/* The document as a line, which the caller frees. */
+/* Returns the document as one line, which the caller frees. */
 static char *json_of(const struct report *report)
 {
 	struct json_object *object = report_json(report);
@@ -74,7 +72,7 @@ static char *json_of(const struct report *report)
 	return text;
 }
 
-static void has_every_member(void **state)
+static void contains_every_member(void **state)
 {
 	char *text = json_of(&verified);
 
@@ -90,7 +88,7 @@ static void has_every_member(void **state)
 	free(text);
 }
 
-static void has_null_for_unknown_values(void **state)
+static void reports_null_for_unknown_values(void **state)
 {
 	char *text = json_of(&failed);
 
@@ -105,7 +103,7 @@ static void has_null_for_unknown_values(void **state)
 	free(text);
 }
 
-static void has_a_verdict_for_each_status(void **state)
+static void reports_a_verdict_for_each_status(void **state)
 {
 	static const char *const verdicts[] = {
 		[STATUS_OK] = "\"verdict\":\"verified\",\"status\":0,",
@@ -141,7 +139,7 @@ static void escapes_any_name(void **state)
 	assert_true(json_object_get_uint64(value) == UINT64_MAX);
 	assert_true(json_object_object_get_ex(sent, "hash", &value));
 	assert_null(value);
-	/* It is one line still. */
+	/* The document is still a single line. */
 	assert_null(strchr(text, '\n'));
 	json_object_put(object);
 	free(text);
@@ -198,8 +196,8 @@ static void matches_the_schema(void **state)
 	free(texts);
 }
 
-/* Or the test before this one would say nothing. */
-static void schema_refuses_faults(void **state)
+/* Without this, matches_the_schema() would prove nothing. */
+static void schema_rejects_invalid_documents(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"depth\":16,", ""},
@@ -223,7 +221,7 @@ static void schema_refuses_faults(void **state)
 	free(text);
 }
 
-static void prints_sentences(void **state)
+static void prints_summary_lines(void **state)
 {
 	static const struct {
 		struct report_stream stream;
@@ -263,7 +261,7 @@ static void prints_sentences(void **state)
 	}
 }
 
-static void cuts_a_sentence_to_the_buffer(void **state)
+static void truncates_a_summary_to_the_buffer(void **state)
 {
 	char name[1000], text[10];
 	struct report report = {.seconds = 1, .sent = {.bytes = 5, .name = name}};
@@ -278,15 +276,15 @@ static void cuts_a_sentence_to_the_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_every_member),
-		cmocka_unit_test(has_null_for_unknown_values),
-		cmocka_unit_test(has_a_verdict_for_each_status),
+		cmocka_unit_test(contains_every_member),
+		cmocka_unit_test(reports_null_for_unknown_values),
+		cmocka_unit_test(reports_a_verdict_for_each_status),
 		cmocka_unit_test(escapes_any_name),
 		cmocka_unit_test(shows_no_rate_without_a_duration),
 		cmocka_unit_test(matches_the_schema),
-		cmocka_unit_test(schema_refuses_faults),
-		cmocka_unit_test(prints_sentences),
-		cmocka_unit_test(cuts_a_sentence_to_the_buffer),
+		cmocka_unit_test(schema_rejects_invalid_documents),
+		cmocka_unit_test(prints_summary_lines),
+		cmocka_unit_test(truncates_a_summary_to_the_buffer),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);

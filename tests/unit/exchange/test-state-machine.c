@@ -1,14 +1,11 @@
-/*
- * The state machine in every order of events that two correct ends can produce.
+/* The state machine in every order of events that two correct ends can produce.
  *
- * From the start of a world (tests/unit/exchange/state-machine-model.h), walk() tries everything
- * that can happen next, then everything that can happen after that, and so on until every reachable
- * world has been seen. In some walks our ends may also give up, or lose the connection, at any
- * time.
+ * From the initial world (tests/unit/exchange/state-machine-model.h), walk() tries everything that
+ * can happen next, and continues from each result until every reachable world has been visited. In
+ * some walks our ends may also abort or lose the connection at any time.
  *
- * In each world every event is also given to a copy of our machines: one that cannot happen there
- * must be refused by name and leave what was received alone.
- */
+ * In each world every event is also passed to a copy of our machines. An event that is impossible
+ * there must be reported as a violation and must not change what counts as received. */
 #include <string.h>
 
 #include "tests/unit/exchange/seen-states.h"
@@ -19,19 +16,19 @@
 	(ACTION_SEND_MR | ACTION_SEND_DATA | ACTION_SEND_DONE | ACTION_DELIVER | ACTION_FINISH)
 #define ALL_ACTIONS (ALL_TO_TUTORIAL | ACTION_SEND_VERDICT)
 
-/* What every end of ours does with a secret, up to there. */
+/* All actions of our end with a secret. */
 #define ALL_WITH_SECRET (ALL_ACTIONS | ACTION_SEND_PROOF)
 
-/* Which states of our machines the walks have reached. */
+/* The states of our machines that the walks have reached. */
 static bool sent_seen[SENT_ABORT + 1], received_seen[RECEIVED_VERDICT + 1];
 
-/* May this event come to our end now? More than can_occur(): the peer's speed is not ours to know.
- */
-static bool is_right(const struct end *end, enum exchange_event event)
+/* True if our end may receive this event now. Allows more than can_occur(), because the peer's
+ * speed is unknown. */
+static bool is_valid(const struct end *end, enum exchange_event event)
 {
 	unsigned int received = end->received & ~(1U << WORK_PROOF);
 	bool proved = !end->machine.secret || end->received & 1 << WORK_PROOF;
-	/* With a secret the passive end only answers. */
+	/* With a secret the passive end sends each message in reply to one of the active end. */
 	bool only_answers = end->machine.secret && end->machine.active;
 
 	switch (event) {
@@ -50,9 +47,9 @@ static bool is_right(const struct end *end, enum exchange_event event)
 		return !proved && (!only_answers || has_posted(end, WORK_PROOF));
 	case EVENT_RECEIVED_MR:
 		return proved && received == 0 && (!only_answers || has_posted(end, WORK_MR));
-	case EVENT_RECEIVED_DONE: /* the peer answers our MSG_MR */
+	case EVENT_RECEIVED_DONE: /* sent after our MSG_MR */
 		return received == 1 << WORK_MR && has_posted(end, WORK_MR);
-	case EVENT_RECEIVED_VERDICT: /* the peer answers our MSG_DONE; the tutorial's knows none */
+	case EVENT_RECEIVED_VERDICT: /* sent after our MSG_DONE; the tutorial has none */
 		return received == (1 << WORK_MR | 1 << WORK_DONE) && has_posted(end, WORK_DONE) &&
 		       end->machine.rules->verdicts;
 	default:
@@ -60,7 +57,7 @@ static bool is_right(const struct end *end, enum exchange_event event)
 	}
 }
 
-/* What giving up asks for here. */
+/* The expected actions of an abort in this state. */
 static unsigned int abort_actions(const struct end *end)
 {
 	return has_posted(end, first_work(end)) && end->machine.rules->verdicts ? ACTION_SEND_ABORT
@@ -77,14 +74,14 @@ static void assert_refused(const struct end *end, enum exchange_event event)
 	assert_true(machine.ended);
 	assert_int_equal(machine.received, end->machine.received);
 	assert_int_equal(exchange_complete(&machine), complete && !machine.rules->verdicts);
-	/* Our own completions out of order are nothing that a peer could be blamed for by name. */
+	/* Only messages are violations of the peer. Local completions out of order are not. */
 	if (event >= EVENT_RECEIVED_PROOF && event <= EVENT_RECEIVED_VERDICT)
 		assert_true(violation && *violation);
 	else
 		assert_null(violation);
 }
 
-/* After the end nothing is sent any more, and only an abort under way is waited for. */
+/* After the end nothing more is sent. Only an abort in flight is awaited. */
 static void assert_over(const struct exchange *before, enum exchange_event event)
 {
 	bool aborts = event == EVENT_SENT_ABORT || event == EVENT_FAILED ||
@@ -104,7 +101,7 @@ static void assert_over(const struct exchange *before, enum exchange_event event
 	}
 }
 
-/* Gives every event to copies of the machine: wrong ones, ends, and what comes after the end. */
+/* Passes every event to a copy of the machine: invalid events, ends, and events after the end. */
 static void try_every_event(const struct end *end)
 {
 	for (enum exchange_event event = 0; event < EVENT_COUNT; event++) {
@@ -112,7 +109,7 @@ static void try_every_event(const struct end *end)
 
 		if (machine.ended) {
 			assert_over(&machine, event);
-		} else if (!is_right(end, event)) {
+		} else if (!is_valid(end, event)) {
 			assert_refused(end, event);
 		} else if (event == EVENT_FAILED || event == EVENT_DISCONNECTED ||
 			   event == EVENT_RECEIVED_ABORT) {
@@ -135,7 +132,7 @@ static void try_every_event(const struct end *end)
 	}
 }
 
-/* Done means that both streams are where they belong and, between our programs, verified. */
+/* Complete means that both streams are delivered and, between our programs, verified. */
 static void check_complete(const struct end *end, const struct end *other)
 {
 	if (!end->machine.rules->verdicts) {
@@ -162,7 +159,7 @@ static void check_end(const struct end *end, const struct end *other)
 	try_every_event(end);
 }
 
-/* An end with an unauthenticated peer sends nothing but an abort, and neither moves any data. */
+/* An end with an unauthenticated peer sends only an abort, and neither end transfers data. */
 static void check_refused(const struct end *end)
 {
 	assert_false(exchange_complete(&end->machine));
@@ -171,7 +168,8 @@ static void check_refused(const struct end *end)
 		assert_false(end->actions & ACTION_SEND_MR);
 }
 
-/* Where nothing need happen any more, both have left, and all is done if nobody prevented it. */
+/* When no further event is certain, both ends have disconnected, and the exchange is complete
+ * unless an abort or a failure prevented it. */
 static void check_final(const struct world *world)
 {
 	for (unsigned int i = 0; i < 2; i++) {
@@ -221,36 +219,36 @@ static void walk_from_start(struct world world, size_t at_least)
 {
 	seen_clear();
 	walk(&world);
-	/* A walk that is cut short would pass as well. */
+	/* Detects a truncated walk, which would pass as well. */
 	assert_true(seen_count() >= at_least);
 }
 
-static void ends_well_between_our_programs(void **state)
+static void completes_between_our_programs(void **state)
 {
 	(void)state;
 	walk_from_start(new_world(false, false), 150);
 }
 
-static void ends_well_with_a_tutorial_server(void **state)
+static void completes_with_a_tutorial_server(void **state)
 {
 	(void)state;
 	walk_from_start(new_world(false, true), 60);
 }
 
-static void ends_well_with_a_tutorial_client(void **state)
+static void completes_with_a_tutorial_client(void **state)
 {
 	(void)state;
 	walk_from_start(new_world(true, false), 60);
 }
 
-static void ends_well_with_a_secret(void **state)
+static void completes_with_a_secret(void **state)
 {
 	(void)state;
 	walk_from_start(new_world_with_secret(), 150);
 }
 
-/* One of two, or both, do not hold the other's secret. */
-static void unauthenticated_peers_learn_nothing(void **state)
+/* One end or both reject the other's proof. */
+static void unauthenticated_peers_receive_nothing(void **state)
 {
 	(void)state;
 	for (unsigned int i = 1; i < 16; i++) {
@@ -281,7 +279,7 @@ static void ends_after_any_abort_or_break(void **state)
 		}
 }
 
-static void reached_every_state(void **state)
+static void every_state_was_reached(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(sent_seen); i++)
@@ -300,7 +298,7 @@ static void starts_with_nothing_done(void **state)
 
 		memset(&machine, 0xa5, sizeof(machine));
 		exchange_init(&machine, i & 1, rules, i & 4);
-		/* Without a secret nothing has to be proved. */
+		/* Without a secret no proof is needed. */
 		assert_int_equal(machine.sent, i & 4 ? SENT_NOTHING : SENT_PROOF);
 		assert_int_equal(machine.received, i & 4 ? RECEIVED_NOTHING : RECEIVED_PROOF);
 		assert_int_equal(machine.active, i & 1);
@@ -312,7 +310,7 @@ static void starts_with_nothing_done(void **state)
 	}
 }
 
-/* On iWARP the passive end may not be the first to send. */
+/* On iWARP the passive end must not send first. */
 static void passive_side_waits_for_the_first_message(void **state)
 {
 	struct exchange machine;
@@ -323,8 +321,8 @@ static void passive_side_waits_for_the_first_message(void **state)
 	assert_int_equal(exchange_step(&machine, EVENT_RECEIVED_MR), ACTION_SEND_MR);
 }
 
-/* A hostile server may send MSG_MR before the client knows that the connection stands. */
-static void msg_done_answers_our_msg_mr(void **state)
+/* A hostile server may send MSG_MR before the client knows that the connection is established. */
+static void msg_done_must_follow_our_msg_mr(void **state)
 {
 	struct exchange machine;
 
@@ -337,8 +335,8 @@ static void msg_done_answers_our_msg_mr(void **state)
 	assert_null(exchange_violation(&machine, EVENT_RECEIVED_DONE));
 }
 
-/* What is said of a peer that proves nothing, too early, twice, or though nobody asked. */
-static void names_the_fault_of_a_proof(void **state)
+/* The violations of a peer whose proof is missing, early, repeated or unexpected. */
+static void names_proof_violations(void **state)
 {
 	struct exchange passive, active, plain;
 
@@ -357,7 +355,7 @@ static void names_the_fault_of_a_proof(void **state)
 	assert_int_equal(exchange_step(&passive, EVENT_RECEIVED_PROOF), ACTION_SEND_PROOF);
 	assert_string_equal(
 		exchange_violation(&passive, EVENT_RECEIVED_PROOF), "a second MSG_PROOF");
-	/* The acknowledgement of our own proof may come late. */
+	/* The acknowledgement of the local proof may arrive late. */
 	assert_int_equal(exchange_step(&passive, EVENT_RECEIVED_MR), 0);
 	assert_int_equal(exchange_step(&passive, EVENT_SENT_PROOF), ACTION_SEND_MR);
 	assert_int_equal(exchange_step(&active, EVENT_ESTABLISHED), ACTION_SEND_PROOF);
@@ -413,15 +411,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(starts_with_nothing_done),
 		cmocka_unit_test(passive_side_waits_for_the_first_message),
-		cmocka_unit_test(msg_done_answers_our_msg_mr),
-		cmocka_unit_test(ends_well_between_our_programs),
-		cmocka_unit_test(ends_well_with_a_tutorial_server),
-		cmocka_unit_test(ends_well_with_a_tutorial_client),
-		cmocka_unit_test(ends_well_with_a_secret),
-		cmocka_unit_test(unauthenticated_peers_learn_nothing),
+		cmocka_unit_test(msg_done_must_follow_our_msg_mr),
+		cmocka_unit_test(completes_between_our_programs),
+		cmocka_unit_test(completes_with_a_tutorial_server),
+		cmocka_unit_test(completes_with_a_tutorial_client),
+		cmocka_unit_test(completes_with_a_secret),
+		cmocka_unit_test(unauthenticated_peers_receive_nothing),
 		cmocka_unit_test(ends_after_any_abort_or_break),
-		cmocka_unit_test(reached_every_state),
-		cmocka_unit_test(names_the_fault_of_a_proof),
+		cmocka_unit_test(every_state_was_reached),
+		cmocka_unit_test(names_proof_violations),
 		cmocka_unit_test(names_the_awaited_message),
 	};
 

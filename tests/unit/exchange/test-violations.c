@@ -1,17 +1,15 @@
-/*
- * A peer that breaks the rules of the streams, on a made-up device: it is detected, gets an abort,
- * and given up.
- */
+/* A peer that violates the stream protocol, on the fake device: the violation is detected, the peer
+ * receives an abort, and the exchange ends. */
 #include <string.h>
 
 #include "tests/unit/exchange/fixture.h"
 
-/* The size that a MSG_DONE claims must be that of what came, and that which was announced. */
+/* The size in MSG_DONE must match both the bytes received and the announced size. */
 static void inconsistent_sizes_are_refused(void **state)
 {
 	static const struct {
 		uint64_t announced, claimed;
-		const char *says; /* NULL: it fits */
+		const char *says; /* NULL: valid */
 	} cases[] = {
 		{5, 5, NULL},
 		{STREAM_SIZE_UNKNOWN, 5, NULL},
@@ -46,7 +44,7 @@ static void inconsistent_sizes_are_refused(void **state)
 	}
 }
 
-/* Impossible announcements of the peer. */
+/* Impossible announcements by the peer. */
 static void unexpected_data_is_refused(void **state)
 {
 	static const struct {
@@ -78,7 +76,7 @@ static void unexpected_data_is_refused(void **state)
 	}
 }
 
-/* Before MSG_MR, and after MSG_DONE. */
+/* Data before MSG_MR and after MSG_DONE. */
 static void data_out_of_order_is_refused(void **state)
 {
 	static const struct message data = {.type = MSG_DATA, .length = 1};
@@ -90,7 +88,8 @@ static void data_out_of_order_is_refused(void **state)
 		fixture_start(&early);
 		fixture_establish(&early);
 		fixture_receive(&early, &data);
-		/* The passive end cannot say so: nothing has proved that the connection stands. */
+		/* The passive end cannot send an abort: nothing has confirmed that the connection
+		 * is established. */
 		fixture_expect_failure(&early, FAILURE_PROTOCOL, STATUS_PEER);
 		assert_string_equal(early.outcome.evidence, "received unexpected data");
 
@@ -102,7 +101,7 @@ static void data_out_of_order_is_refused(void **state)
 	}
 }
 
-/* A peer that does not wait for credit is found out before it can hit an empty receive queue. */
+/* A peer that ignores credit is detected before it can exhaust the receive queue. */
 static void pieces_beyond_credit_are_refused(void **state)
 {
 	(void)state;
@@ -115,7 +114,7 @@ static void pieces_beyond_credit_are_refused(void **state)
 		};
 
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
-		/* Nothing of ours is acknowledged, so in the end we cannot give credit. */
+		/* No local send is acknowledged, so eventually no credit can be sent. */
 		for (unsigned int piece = 0; piece < 50 && fixture_count(&fixture, MSG_ABORT) == 0;
 			piece++)
 			fixture_receive_data(&fixture, "x", 1);
@@ -124,7 +123,7 @@ static void pieces_beyond_credit_are_refused(void **state)
 	}
 }
 
-/* Immediate data is the low half of how far the stream is. */
+/* Immediate data is the low half of the stream position. */
 static void wrong_immediate_data_is_refused(void **state)
 {
 	static const struct {
@@ -165,7 +164,7 @@ static void wrong_immediate_data_is_refused(void **state)
 	}
 }
 
-/* The peer can give credit only for what was announced, and cannot take it back. */
+/* Credit must not exceed the announced data and must not decrease. */
 static void credit_for_unannounced_data_is_refused(void **state)
 {
 	static const struct {
@@ -182,7 +181,7 @@ static void credit_for_unannounced_data_is_refused(void **state)
 		};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
-		/* "ours" went as one piece, and this is right. */
+		/* Valid: "ours" was sent as one piece. */
 		fixture_receive(
 			&fixture, &(struct message){.type = MSG_CREDIT, .length = 5, .pieces = 1});
 		fixture_complete_all(&fixture);
@@ -192,7 +191,7 @@ static void credit_for_unannounced_data_is_refused(void **state)
 	}
 }
 
-/* Credit of a peer that knows nothing of our stream yet. */
+/* Credit from a peer that does not know the stream yet. */
 static void early_credit_is_refused(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -204,7 +203,7 @@ static void early_credit_is_refused(void **state)
 	fixture_expect_violation(&fixture, "received invalid credit up to byte 0");
 }
 
-/* A depth of 0 would let us wait for ever. */
+/* With a depth of 0 the sender would wait forever. */
 static void a_peer_without_receives_is_refused(void **state)
 {
 	(void)state;
@@ -222,9 +221,8 @@ static void a_peer_without_receives_is_refused(void **state)
 	}
 }
 
-/*
- * The passive end answers: before our MSG_MR it has nothing to say, and we no place for its data.
- */
+/* The passive end replies: before our MSG_MR it must not send anything, and no ring exists for its
+ * data. */
 static void an_early_message_is_refused(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What failed rdmacm events mean, and taking events. */
+/* Decoding of failed rdmacm events, and retrieval of events. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "tests/unit/unit.h"
 #include "verbs/cm.h"
 
-/* REJECTED carries an InfiniBand reason if positive; everything else, and on iWARP, -errno. */
+/* REJECTED carries a positive InfiniBand reason. All other events, and REJECTED on iWARP, carry
+ * -errno. */
 static void statuses_are_decoded_by_event(void **state)
 {
 	static const struct {
@@ -43,8 +44,8 @@ static void statuses_are_decoded_by_event(void **state)
 	}
 }
 
-/* What a refusal of our own server becomes on the client's standard error. */
-static void refusals_become_sentences(void **state)
+/* Each refusal by our server and the message that the client prints for it. */
+static void refusals_are_explained(void **state)
 {
 	static const struct {
 		struct hello theirs;
@@ -90,12 +91,12 @@ static void refusals_become_sentences(void **state)
 		failure_from_event(&failure, &event, PHASE_CONNECT, "h:7");
 		explain_failure(&failure, "h:7", false, text, sizeof(text));
 		if (!strstr(text, cases[i].says))
-			fail_msg("'%s' does not say '%s'", text, cases[i].says);
+			fail_msg("'%s' does not contain '%s'", text, cases[i].says);
 		assert_int_equal(explain_status(&failure), STATUS_CONNECT);
 	}
 }
 
-/* Somebody else's private data in a rejection is no refusal of ours. */
+/* Foreign private data in a rejection is not one of our refusals. */
 static void unknown_refusals_are_rejections(void **state)
 {
 	static const uint8_t foreign[148] = "not rdmapair";
@@ -115,7 +116,7 @@ static void unknown_refusals_are_rejections(void **state)
 	}
 }
 
-/* librdmacm: an event that waits, NULL if none does; its private data is the library's. */
+/* The fake librdmacm: a pending event or NULL. The library owns its private data. */
 static struct rdma_cm_event *waiting;
 static uint8_t library_bytes[UINT8_MAX];
 static int broken;
@@ -176,7 +177,7 @@ static void a_taken_event_outlives_its_acknowledgement(void **state)
 	broken = 0;
 }
 
-/* What this host gives is not ours to choose: a channel, or a reason why not. */
+/* Depending on the host, the result is a channel or a failure. */
 static void opening_a_channel_fails_with_a_reason(void **state)
 {
 	struct failure failure = {0};
@@ -197,7 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(statuses_are_decoded_by_event),
-		cmocka_unit_test(refusals_become_sentences),
+		cmocka_unit_test(refusals_are_explained),
 		cmocka_unit_test(unknown_refusals_are_rejections),
 		cmocka_unit_test(a_taken_event_outlives_its_acknowledgement),
 		cmocka_unit_test(opening_a_channel_fails_with_a_reason),

@@ -1,4 +1,4 @@
-/* The table of what transports and drivers differ in, and opening a device. */
+/* The table of transport and driver properties, and opening a device. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 
 #define SOME_VENDOR 0x15b3
 
-/* The row of a driver comes before that of its transport. */
-static void the_first_row_that_fits_describes_a_device(void **state)
+/* The entry of a driver precedes that of its transport. */
+static void the_first_matching_entry_describes_a_device(void **state)
 {
 	static const struct {
 		enum ibv_transport_type transport;
@@ -67,7 +67,7 @@ static void a_device_without_a_channel_cannot_be_opened(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_row_that_fits_describes_a_device),
+		cmocka_unit_test(the_first_matching_entry_describes_a_device),
 		cmocka_unit_test(a_device_without_a_channel_cannot_be_opened),
 	};
 

@@ -1,7 +1,5 @@
-/*
- * Connecting to a server, on a made-up librdmacm and clock: each address of the server has a fate,
- * and the time passes while the dial waits.
- */
+/* Connecting to a server, with a fake librdmacm and clock. Each address of the server has a fate,
+ * and the clock advances while the dial waits. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -18,15 +16,15 @@
 #include "tests/unit/unit.h"
 #include "verbs/dial.h"
 
-/* What happens at an address. */
+/* The result of an attempt to connect to an address. */
 enum fate {
 	ACCEPTS,
-	SILENT,        /* nothing answers address resolution */
-	WITHOUT_RDMA,  /* it leads through no RDMA device */
-	WITHOUT_ROUTE, /* no path leads there */
-	REJECTS,       /* nothing listens there */
-	FULL,          /* the server has no slot; then see `slots` */
-	MUTE,          /* the request is not answered */
+	SILENT,        /* address resolution times out */
+	WITHOUT_RDMA,  /* no RDMA device leads to it */
+	WITHOUT_ROUTE, /* no route to it */
+	REJECTS,       /* no listener */
+	FULL,          /* the server is full, see full_for */
+	MUTE,          /* the connection request is not answered */
 	REMOVED,       /* the device is removed */
 };
 
@@ -36,12 +34,12 @@ static struct network {
 	int64_t now;
 	enum fate fates[HOSTS];
 	unsigned int attempts[HOSTS];
-	unsigned int full_for; /* requests until a full server accepts; 0: for ever */
-	const char *fails;     /* the function that fails once, NULL: none */
-	int stop_at;           /* the phase in which a signal comes, -1: none */
+	unsigned int full_for; /* requests until a full server accepts; 0: forever */
+	const char *fails;     /* function that fails once; NULL: none */
+	int stop_at;           /* phase in which a signal arrives; -1: none */
 	bool stopped;
 
-	/* The event that comes next, NULL: none does. */
+	/* The pending event; NULL: none. */
 	const struct rdma_cm_event *next;
 	struct rdma_cm_event event;
 	int64_t due;
@@ -51,7 +49,7 @@ static struct network {
 	unsigned int prepared, discarded;
 	struct failure reason; /* of the last discard */
 	char lines[1024];
-	struct sockaddr_storage source; /* that was asked for last */
+	struct sockaddr_storage source; /* last requested source address */
 } network;
 
 static struct ibv_device device = {.name = "fake0"};
@@ -59,7 +57,7 @@ static struct ibv_context verbs = {.device = &device};
 static struct sockaddr_in server_address[HOSTS];
 static struct addrinfo candidates[HOSTS];
 
-/* The clock and the lines. */
+/* Replacements for the clock and the output functions. */
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -87,7 +85,7 @@ void output_detail(const struct output *output, const char *format, ...)
 	(void)format;
 }
 
-/* librdmacm. */
+/* Replacements for librdmacm. */
 
 static bool fails(const char *function)
 {
@@ -98,7 +96,7 @@ static bool fails(const char *function)
 	return true;
 }
 
-/* That event comes so many milliseconds from now, unless a signal comes in this phase. */
+/* Schedules an event after this time. A signal arrives first if this is the phase in stop_at. */
 static int happens(enum rdma_cm_event_type type, int status, int64_t milliseconds, enum phase phase)
 {
 	network.event = (struct rdma_cm_event){.event = type, .status = status};
@@ -179,7 +177,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct soc
 
 int rdma_resolve_route(struct rdma_cm_id *id, int milliseconds)
 {
-	assert_true(milliseconds > 0); /* as the kernel wants it */
+	assert_true(milliseconds > 0); /* the kernel requires this */
 	if (fails("rdma_resolve_route"))
 		return -1;
 	if (network.fates[host_of(rdma_get_peer_addr(id))] == WITHOUT_ROUTE)
@@ -241,15 +239,13 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	return 0;
 }
 
-/* The system's header says that poll() only writes to what it is given, which is not so. */
+/* The system header declares the argument of poll() as write-only, but poll() also reads it. */
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/*
- * The first descriptor is the channel's, but of dial_wait_for_slot(), which only waits for a
- * signal.
- */
+/* The first of two descriptors is the channel's. dial_wait_for_slot() passes only the descriptor
+ * for signals. */
 int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 {
 	for (nfds_t i = 0; i < count; i++)
@@ -268,7 +264,7 @@ int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 	return 0;
 }
 
-/* The user. */
+/* The user of the dial: its callbacks and the connection that they own. */
 
 static struct rdma_event_channel *user_channel;
 static struct rdma_cm_id *user_id;
@@ -300,7 +296,7 @@ static void discard(void *user, const struct failure *reason)
 	free_connection();
 }
 
-/* A dial with a deadline of 10 s to servers of these fates. */
+/* Returns a dial with a deadline of 10 s to servers with these fates. */
 static struct dial start(unsigned int hosts, const enum fate fates[])
 {
 	static const struct output output;
@@ -337,7 +333,7 @@ static struct dial start(unsigned int hosts, const enum fate fates[])
 
 #define START(...) start(COUNT(((enum fate[]){__VA_ARGS__})), (const enum fate[]){__VA_ARGS__})
 
-/* As the programs dial: again and again while the server is full. */
+/* Dials like the programs: retries while the server is full. */
 static int dial_until_served(struct dial *dial, struct event_copy *reply)
 {
 	while (dial_server(dial, reply))
@@ -398,7 +394,7 @@ static void tries_the_next_address(void **state)
 	}
 }
 
-/* The kernel may have missed an answer: attempts are short, and there are several. */
+/* The kernel may have missed a reply, so each attempt is short and is repeated. */
 static void silent_addresses_have_four_rounds(void **state)
 {
 	struct dial dial = START(SILENT, SILENT);
@@ -415,8 +411,8 @@ static void silent_addresses_have_four_rounds(void **state)
 	assert_int_equal(network.now, 1000000 + 2500);
 }
 
-/* What happened where there was a route explains more; of equals the first counts. */
-static void the_first_failure_counts(void **state)
+/* A failure after route resolution takes precedence. Among equal failures the first one does. */
+static void the_most_relevant_failure_is_reported(void **state)
 {
 	struct dial dial = START(WITHOUT_RDMA, WITHOUT_ROUTE);
 
@@ -430,7 +426,7 @@ static void the_first_failure_counts(void **state)
 	assert_int_equal(network.attempts[1], 1);
 }
 
-static void the_deadline_ends_it(void **state)
+static void the_deadline_ends_the_dial(void **state)
 {
 	struct dial dial = START(MUTE, ACCEPTS);
 
@@ -440,16 +436,16 @@ static void the_deadline_ends_it(void **state)
 	assert_int_equal(network.now, 1000000 + 10000);
 	assert_int_equal(network.attempts[1], 0);
 	dial = START(ACCEPTS);
-	dial.deadline = deadline_in(1); /* the time that the address takes */
+	dial.deadline = deadline_in(1); /* the time that address resolution takes */
 	assert_fails(&dial, FAILURE_DEADLINE, PHASE_ROUTE, ETIMEDOUT);
-	/* No option would give it more time. */
+	/* With no --timeout option, the message does not suggest one. */
 	dial = START(MUTE);
 	dial.timeout = 0;
 	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_DIAGNOSIS);
 	assert_string_equal(dial.failure.evidence, "");
 }
 
-static void a_signal_ends_it(void **state)
+static void a_signal_ends_the_dial(void **state)
 {
 	static const enum phase phases[] = {PHASE_ADDRESS, PHASE_ROUTE, PHASE_CONNECT};
 
@@ -459,7 +455,7 @@ static void a_signal_ends_it(void **state)
 
 		network.stop_at = (int)phases[i];
 		assert_fails(&dial, FAILURE_INTERRUPTED, phases[i], EINTR);
-		/* Nothing reads the descriptor. */
+		/* Signals are not monitored. */
 		dial = START(ACCEPTS);
 		network.stop_at = (int)phases[i];
 		dial.stop_fd = -1;
@@ -467,7 +463,7 @@ static void a_signal_ends_it(void **state)
 	}
 }
 
-static void a_full_server_is_asked_again(void **state)
+static void a_full_server_is_retried(void **state)
 {
 	struct dial dial = START(FULL, ACCEPTS);
 
@@ -483,13 +479,14 @@ static void a_full_server_is_asked_again(void **state)
 					   "server is full; retrying.\n"
 					   "address resolved.\nroute resolved.\n"
 					   "address resolved.\nroute resolved.\n");
-	/* Until there is no time left. */
+	/* Retries until the deadline. */
 	dial = START(FULL);
 	assert_fails(&dial, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS);
 	assert_in_range(network.now, 1000000 + 9400, 1000000 + 10000);
 }
 
-/* That the server was full says more than that its last answer came too late. */
+/* After a refusal by a full server, the refusal is reported and not the timeout of a later
+ * attempt. */
 static void a_full_server_is_the_reason(void **state)
 {
 	struct dial dial = START(FULL);
@@ -500,7 +497,7 @@ static void a_full_server_is_the_reason(void **state)
 	assert_true(dial_wait_for_slot(&dial));
 	network.fates[0] = MUTE;
 	assert_fails(&dial, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS);
-	/* But not than a signal that comes while it waits. */
+	/* A signal during the wait takes precedence. */
 	dial = START(FULL);
 	assert_int_equal(dial_server(&dial, &reply), -1);
 	network.stop_at = PHASE_ADDRESS;
@@ -509,7 +506,7 @@ static void a_full_server_is_the_reason(void **state)
 	assert_fails(&dial, FAILURE_INTERRUPTED, PHASE_ADDRESS, EINTR);
 }
 
-static void calls_that_fail(void **state)
+static void failed_calls_are_reported(void **state)
 {
 	static const struct {
 		const char *function;
@@ -546,7 +543,7 @@ static void calls_that_fail(void **state)
 	assert_int_equal(network.objects, 0);
 }
 
-static void the_device_is_removed(void **state)
+static void a_removed_device_is_reported(void **state)
 {
 	struct dial dial = START(REMOVED);
 
@@ -555,7 +552,7 @@ static void the_device_is_removed(void **state)
 	assert_int_equal(network.reason.kind, FAILURE_REMOVED);
 }
 
-static void source_and_device_are_kept_to(void **state)
+static void source_and_device_are_respected(void **state)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000263)};
 	struct sockaddr_in6 other = {.sin6_family = AF_INET6};
@@ -581,7 +578,7 @@ static void source_and_device_are_kept_to(void **state)
 	dial.server.sources = sources;
 	dial.server.device = "fake1";
 	assert_fails(&dial, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE);
-	/* None of that family. */
+	/* No source address of the server's address family. */
 	dial = START(ACCEPTS);
 	sources[0].ai_next = NULL;
 	dial.server.source = "here.test";
@@ -596,14 +593,14 @@ int main(void)
 		cmocka_unit_test(connects),
 		cmocka_unit_test(tries_the_next_address),
 		cmocka_unit_test(silent_addresses_have_four_rounds),
-		cmocka_unit_test(the_first_failure_counts),
-		cmocka_unit_test(the_deadline_ends_it),
-		cmocka_unit_test(a_signal_ends_it),
-		cmocka_unit_test(a_full_server_is_asked_again),
+		cmocka_unit_test(the_most_relevant_failure_is_reported),
+		cmocka_unit_test(the_deadline_ends_the_dial),
+		cmocka_unit_test(a_signal_ends_the_dial),
+		cmocka_unit_test(a_full_server_is_retried),
 		cmocka_unit_test(a_full_server_is_the_reason),
-		cmocka_unit_test(calls_that_fail),
-		cmocka_unit_test(the_device_is_removed),
-		cmocka_unit_test(source_and_device_are_kept_to),
+		cmocka_unit_test(failed_calls_are_reported),
+		cmocka_unit_test(a_removed_device_is_reported),
+		cmocka_unit_test(source_and_device_are_respected),
 	};
 
 	return cmocka_run_group_tests_name("dial", tests, NULL, NULL);

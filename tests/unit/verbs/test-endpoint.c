@@ -1,7 +1,5 @@
-/*
- * The endpoint on a made-up device: what is numbered, signaled and counted, what a batch of
- * completions accounts for, and when an endpoint is drained.
- */
+/* The endpoint on the fake device: numbering, signaling and counting of work requests, the
+ * accounting of completion batches, and draining. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,7 +13,7 @@
 #define RECEIVES  4
 #define SLOT_SIZE 64UL
 
-/* A kind of work request; any number will do. */
+/* An arbitrary kind of work request. */
 #define KIND 5
 
 struct end {
@@ -55,7 +53,7 @@ static void close_end(struct end *end)
 	assert_int_equal(fake_objects(), 0);
 }
 
-/* Posts that many keepalives as one list. Returns 0 or -errno. */
+/* Posts count empty messages as one list. Returns 0 or -errno. */
 static int post(struct end *end, unsigned int count, unsigned int flags)
 {
 	struct ibv_send_wr requests[SENDS] = {0};
@@ -74,7 +72,7 @@ static void complete(struct end *end, unsigned int count)
 		fake_complete(end->id, IBV_WC_SUCCESS);
 }
 
-/* The numbers of those sends that are signaled, as bits. */
+/* Returns the numbers of the signaled sends as a bit mask. */
 static unsigned int signaled(struct end *end)
 {
 	unsigned int numbers = 0;
@@ -85,7 +83,7 @@ static unsigned int signaled(struct end *end)
 	return numbers;
 }
 
-/* Else the queue would never empty; the caller's own signals count. */
+/* Otherwise the send queue would never drain. Sends that the caller signals count as well. */
 static void a_send_in_each_quarter_is_signaled(void **state)
 {
 	struct end end;
@@ -100,8 +98,8 @@ static void a_send_in_each_quarter_is_signaled(void **state)
 	close_end(&end);
 }
 
-/* One completion stands for all sends before it, and only when it is taken. */
-static void a_batch_accounts_for_what_is_taken(void **state)
+/* A completion accounts for all sends before it, but only once it is taken from the batch. */
+static void a_batch_accounts_for_taken_completions(void **state)
 {
 	struct completion_batch batch;
 	struct completion completion;
@@ -131,7 +129,7 @@ static void a_batch_accounts_for_what_is_taken(void **state)
 	close_end(&end);
 }
 
-/* Of a list that the device takes in part, what it took is numbered and counted. */
+/* If the device accepts only part of a list, that part is numbered and counted. */
 static void a_list_may_be_posted_in_part(void **state)
 {
 	struct end end;
@@ -176,7 +174,7 @@ static void receives_land_in_their_slots(void **state)
 	close_end(&end);
 }
 
-static void a_broken_queue_gives_no_completions(void **state)
+static void a_broken_queue_returns_no_completions(void **state)
 {
 	struct completion_batch batch;
 	struct completion completion;
@@ -190,9 +188,7 @@ static void a_broken_queue_gives_no_completions(void **state)
 	close_end(&end);
 }
 
-/*
- * The two statuses with which a device tells that the peer's memory may be gone with its program.
- */
+/* The two statuses that may mean that the peer's process has exited and freed its memory. */
 static void refusals_are_recognised(void **state)
 {
 	static const struct {
@@ -218,11 +214,9 @@ static void refusals_are_recognised(void **state)
 	}
 }
 
-/*
- * Sends that succeeded without a signal come back with a work request of the endpoint's own, and
- * the event of a queue that is armed is awaited.
- */
-static void an_endpoint_is_drained_when_all_is_back(void **state)
+/* Successful unsignaled sends are accounted for by the endpoint's own drain work request. The event
+ * of an armed queue is awaited. */
+static void an_endpoint_is_drained_when_everything_has_completed(void **state)
 {
 	struct completion_batch batch;
 	struct completion completion;
@@ -250,7 +244,7 @@ static void an_endpoint_is_drained_when_all_is_back(void **state)
 	close_end(&end);
 }
 
-/* An event of an endpoint that is abandoned is acknowledged, and no one's. */
+/* The event of an abandoned endpoint is acknowledged but not returned. */
 static void events_name_their_endpoint(void **state)
 {
 	struct end end;
@@ -278,12 +272,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_send_in_each_quarter_is_signaled),
-		cmocka_unit_test(a_batch_accounts_for_what_is_taken),
+		cmocka_unit_test(a_batch_accounts_for_taken_completions),
 		cmocka_unit_test(a_list_may_be_posted_in_part),
 		cmocka_unit_test(receives_land_in_their_slots),
-		cmocka_unit_test(a_broken_queue_gives_no_completions),
+		cmocka_unit_test(a_broken_queue_returns_no_completions),
 		cmocka_unit_test(refusals_are_recognised),
-		cmocka_unit_test(an_endpoint_is_drained_when_all_is_back),
+		cmocka_unit_test(an_endpoint_is_drained_when_everything_has_completed),
 		cmocka_unit_test(events_name_their_endpoint),
 	};
 
