@@ -31,7 +31,7 @@ struct credit {
 	uint64_t position, pieces;
 };
 
-/* Both ends and the messages in flight. All values without a comment are stream positions. */
+/* Both ends and the messages in flight. Values are stream positions unless noted. */
 struct world {
 	struct flow_sender sender;
 	struct flow_receiver receiver;
@@ -68,7 +68,7 @@ enum occurrence {
 /* Resets the world to the start of the stream. */
 void begin(const struct setting *setting, struct world *world);
 
-/* Makes it happen. Returns false if it is impossible in this state. */
+/* Applies the occurrence. Returns false if it is impossible in this state. */
 bool flow_model_occur(
 	const struct setting *setting, struct world *world, enum occurrence occurrence);
 

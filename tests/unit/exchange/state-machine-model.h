@@ -59,7 +59,7 @@ enum occurrence {
 	OCCURRENCES
 };
 
-/* Maps a work to the event that its completion is to the state machine. */
+/* The state machine event for the completion of each work, indexed by enum work. */
 extern const enum exchange_event sent_events[];
 
 struct world new_world(bool active_tutorial, bool passive_tutorial);
@@ -78,7 +78,7 @@ bool can_occur(const struct world *world, unsigned int which, enum occurrence oc
 /* True if this happens eventually, regardless of what else does not. */
 bool must_occur(const struct world *world, unsigned int which, enum occurrence occurrence);
 
-/* Makes it happen. Fails the test if the machine requests an action that is not due. */
+/* Applies the occurrence. Fails the test if the machine requests an action that is not due. */
 void occur(struct world *world, unsigned int which, enum occurrence occurrence);
 
 #endif
