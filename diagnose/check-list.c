@@ -20,7 +20,7 @@ static const char *const states[] = {
 static const char *const sides[] = {
 	[SIDE_HERE] = "this host",
 	[SIDE_THERE] = "the other host",
-	[SIDE_BEYOND] = "the other host, or the way to it",
+	[SIDE_BEYOND] = "the other host or the path to it",
 	[SIDE_EITHER] = "either host",
 };
 

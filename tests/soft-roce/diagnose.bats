@@ -125,7 +125,7 @@ load diagnose
 	has "$OUT" "^name        ok      fd95::9, $ADDRESS"
 	printf 'fd95::9 twin\n10.95.0.9 twin\n' >"$DIR/hosts"
 	diagnose 3 twin "$PORT"
-	broke neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host, or the way to it'
+	broke neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
 	stop_server
 }
 

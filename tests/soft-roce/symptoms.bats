@@ -188,7 +188,7 @@ no_route() {
 	no_route 10.98.0.1 "a route on this host prohibits this address" 'this host'
 	no_route 10.97.0.1 'this address cannot be used' 'this host'
 	no_route 10.92.0.1 'the network reports this address as unreachable' \
-		'the other host, or the way to it'
+		'the other host or the path to it'
 }
 
 @test "a route through an interface without an RDMA device; a loopback address" {
@@ -226,16 +226,16 @@ no_route() {
 	says 3 'ARP or neighbour discovery in time (no answer within 1 s)' \
 		client --timeout 1 write 10.95.0.8 7471
 	diagnose 3 10.95.0.7 7471
-	broke neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host, or the way to it'
+	broke neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
 	has "$OUT" '^ *look: ip neighbour show to 10.95.0.7$'
 	says 3 'the host is up but does not respond to RDMA.*no answer within 3 s' \
 		client --timeout 3 write 10.95.0.2 7471
 	diagnose 3 10.95.0.2 7471
-	broke connection 'the host is up but does not respond to RDMA' 'the other host, or the way to it'
+	broke connection 'the host is up but does not respond to RDMA' 'the other host or the path to it'
 	has "$OUT" '^neighbour   ok '
 	has "$OUT" '^path        ok '
 	diagnose 3 10.95.0.2
-	broke connection 'the host is up but does not respond to RDMA' 'the other host, or the way to it'
+	broke connection 'the host is up but does not respond to RDMA' 'the other host or the path to it'
 	ip -n far link set far0 mtu 1400
 	diagnose 3 10.95.0.2 7471
 	has "$OUT" '^path        failed  packets as large as the local MTU'

@@ -192,7 +192,7 @@ static void every_side_is_named(void **state)
 	static const char *const words[] = {
 		[SIDE_HERE] = "where: this host\n",
 		[SIDE_THERE] = "where: the other host\n",
-		[SIDE_BEYOND] = "where: the other host, or the way to it\n",
+		[SIDE_BEYOND] = "where: the other host or the path to it\n",
 		[SIDE_EITHER] = "where: either host\n",
 	};
 	bool seen[COUNT(words)] = {false};

@@ -97,7 +97,7 @@ static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 		"neighbour   failed  probably: the host does not reply to ARP or neighbour discovery\n"
 		"                    seen: 10.9.0.2 on eth0: FAILED\n"
 		"                    after: 3021 ms\n"
-		"                    where: the other host, or the way to it\n"
+		"                    where: the other host or the path to it\n"
 		"                    next: check that it is up and in the same subnet and VLAN\n"
 		"                    look: ip neighbour show to 10.9.0.2");
 	assert_string_equal(lines(&list, CHECK_CONNECTION), "connection  skipped not reached");
@@ -292,8 +292,8 @@ static void total_loss_is_a_failure(void **state)
 
 	(void)state;
 	assert_string_equal(verdict(&list),
-		"RDMA does not work: probably packets are lost on the path; look at the other host, "
-		"or the way to it.");
+		"RDMA does not work: probably packets are lost on the path; look at the other host "
+		"or the path to it.");
 	assert_int_equal(check_list_status(&list), STATUS_PEER);
 }
 
