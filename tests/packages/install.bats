@@ -24,10 +24,8 @@ files() {
 		-path ./var/lib/systemd -o -path ./var/cache \) -prune -o -print | sort)
 }
 
-# Files that are in the second list only.
+# added BEFORE AFTER: files that only the second list has.
 added() { comm -13 "$1" "$2"; }
-
-removed() { comm -23 "$1" "$2"; }
 
 server_is_gone() { ! pgrep -x rdma-server >/dev/null; }
 
@@ -43,9 +41,9 @@ server_is_gone() { ! pgrep -x rdma-server >/dev/null; }
 	there dpkg --install "/root/${PAIR_DEB##*/}" >"$OUT" 2>&1 || fail "$(cat "$OUT")"
 	files >"$DIR/installed"
 	added "$DIR/before" "$DIR/installed" >"$DIR/added"
-	there dpkg --listfiles rdma-pair | sed 's|^/\(.\)|./\1|' | sort >"$DIR/listed"
-	# The folders that it shares with other packages were there before.
-	[ -z "$(comm -23 "$DIR/added" "$DIR/listed")" ] || fail "not of the package: $(comm -23 "$DIR/added" "$DIR/listed")"
+	# /lib is a link to /usr/lib.
+	there dpkg --listfiles rdma-pair | sed -e 's|^/lib/|/usr/lib/|' -e 's|^/|./|' | sort >"$DIR/listed"
+	[ -z "$(added "$DIR/listed" "$DIR/added")" ] || fail "not of the package: $(added "$DIR/listed" "$DIR/added")"
 	has "$DIR/added" '^\./usr/bin/rdma-server$'
 	has "$DIR/added" '^\./etc/rdma-server$'
 	server_is_gone

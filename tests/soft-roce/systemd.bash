@@ -25,9 +25,9 @@ FIRST='set -e
 		cd "$0"
 		pivot_root . mnt
 		cd /
-		umount -l /mnt
 	fi
 	mount -t proc proc /proc
+	[ -z "$0" ] || umount -l /mnt
 	mount --make-rshared /
 	exec /lib/systemd/systemd --unit=pair.target --log-target=null'
 
@@ -43,6 +43,7 @@ systemd_up() {
 	env -i PATH="$PATH" container=guest unshare --pid --fork --kill-child --mount bash -c "$FIRST" "$ROOT" \
 		</dev/null >"$DIR/systemd" 2>&1 3>&- &
 	SYSTEMD=$!
+	disown "$SYSTEMD"
 	wait_until systemctl_there is-active pair.target ||
 		fail "$(systemctl_there status pair.target; systemctl_there list-jobs; cat "$DIR/systemd")"
 }
