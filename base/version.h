@@ -1,4 +1,4 @@
-/* The version of the project, defined only here: scripts/package derives that of the packages from it. */
+/* The version of the project, defined only here: scripts/package derives that of the packages. */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 
