@@ -1,8 +1,8 @@
 # rdma-server and rdma-client. Targets: all, check, fuzz, lint, install, uninstall, clean; dist for the source
 # archive, deb for Debian packages, rpm-spec and rpm-check for the RPM spec file.
 #
-# The caller's CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are respected; what the sources need is kept
-# apart from them. Variables of our own:
+# CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS belong to the caller; flags that the sources require are
+# separate. Further variables:
 #   BUILD     folder for objects and test programs (default build)
 #   BIN       folder for the programs (default: here)
 #   UNITDIR   folder for the systemd unit (default $(PREFIX)/lib/systemd/system)
@@ -25,7 +25,7 @@ SANITIZE ?=
 warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-length \
 	-Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition -Wpointer-arith \
 	-Wwrite-strings -Wvla
-# -isystem: no warnings about the libraries' headers.
+# -isystem suppresses warnings about the libraries' headers.
 ours_cppflags := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
 	$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))
 ours_cflags := -std=gnu17 -pthread $(warnings) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
@@ -53,7 +53,7 @@ $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(library)
 	@mkdir -p $(@D)
 	$(link)
 
-# All that the programs and their tests share. The linker takes from it what each of them uses.
+# The code that the programs and their tests share. The linker extracts the objects that each uses.
 $(library): $(call objects,rdma-common.c $(foreach folder,$(folders),$(wildcard $(folder)/*.c)))
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -69,8 +69,8 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
-# Unit tests need no RDMA device. `make check` runs them as built; scripts/test with sanitizers.
-# A test is linked with what the tests of its folder share, and with what all share.
+# Unit tests need no RDMA device. `make check` runs them without, scripts/test with sanitizers. A
+# test is linked with the fixtures of its folder and the common fixtures.
 fixtures = $(call objects,$(filter-out $(unit_tests:%=%.c),$(wildcard tests/unit/$1/*.c)))
 define unit_tests_in
 $(BUILD)/tests/unit/$1/fixtures.a: $(call fixtures,$1)
@@ -82,7 +82,8 @@ $(filter $(BUILD)/tests/unit/$1/%,$(unit_tests:%=$(BUILD)/%)): %: %.o \
 endef
 $(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_tests_in,$(folder))))
 
-# With -j several run at a time; the output of each stays together. All run, then the failed ones are named.
+# With -j several tests run at a time; the output of each stays together. All tests run; then the
+# failed ones are listed.
 MAKEFLAGS += --output-sync
 .PHONY: $(unit_tests:%=run-%)
 $(unit_tests:%=run-%): run-%: $(BUILD)/%
@@ -95,23 +96,23 @@ check: $(unit_tests:%=run-%)
 		END { printf "%d unit tests passed, %d failed\n", passed, failed }'
 	@! for log in $(unit_tests:%=$(BUILD)/%.failed); do [ ! -e $$log ] || grep -H . $$log; done | grep .
 
-# docs/fuzzing.md: clang's libFuzzer calls each target. scripts/fuzz makes them with its flags.
+# See docs/fuzzing.md. scripts/fuzz builds the targets with clang and libFuzzer's flags.
 fuzz:
 	./scripts/fuzz
 
 fuzz-targets: $(fuzz_targets:%=$(BUILD)/tests/fuzz/%)
 
-# The linker puts functions of the target in the place of these: ld(1), --wrap.
+# The linker replaces these functions with the target's: ld(1), --wrap.
 wrapped =
 $(BUILD)/tests/fuzz/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(library)
 	$(link) -lcmocka -fsanitize=fuzzer $(wrapped:%=-Wl,--wrap=%)
 
-# Programs that the soft-RoCE tests let loose on the pair; they are not installed.
+# Test peers for the soft-RoCE tests; they are not installed.
 $(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
 		$(call objects,tests/soft-roce/endpoint.c) $(library)
 	$(link)
 
-# Variants of the programs whose data is damaged after it was digested.
+# Variants of the programs that corrupt data after computing its digest.
 damaging := damaging-server damaging-client
 $(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/soft-roce/damage.c) $(library)
@@ -169,15 +170,15 @@ clean:
 $(BUILD)/tests/soft-roce/misbehaving-peer: $(call objects,tests/soft-roce/misbehaving-measure.c \
 	tests/soft-roce/misbehaving-commands.c tests/soft-roce/misbehaving-steps.c)
 
-# These run on a made-up device instead of libibverbs and librdmacm.
+# These use a fake device instead of libibverbs and librdmacm.
 serve_tests := tests/unit/serve/test-admission tests/unit/serve/test-isolation
-on_made_up_device := $(serve_tests) $(filter-out %/test-flow-control %/test-report \
+on_fake_device := $(serve_tests) $(filter-out %/test-flow-control %/test-report \
 	%/test-state-machine,$(filter tests/unit/exchange/%,$(unit_tests)))
-$(on_made_up_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-*.c))
+$(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-*.c))
 $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 	fixture.c pair.c))
 
-# What the fuzz targets share with the unit tests, and what they replace.
+# Objects that the fuzz targets share with the unit tests, and functions that they replace.
 $(BUILD)/tests/fuzz/fuzz-control-session: $(call objects,tests/fuzz/library.c)
 $(BUILD)/tests/fuzz/fuzz-control-session: wrapped := output_failure secret_nonce worker_start
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(addprefix tests/fuzz/,end.c threads.c oracle.c) \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The corpora of the fuzz targets: packed and unpacked, no byte changes.
+# scripts/fuzz-corpus: packing and unpacking a corpus changes no byte.
 
 setup() {
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -7,7 +7,7 @@ setup() {
 	mkdir inputs unpacked
 }
 
-@test "any bytes are packed and unpacked" {
+@test "inputs with any bytes survive packing and unpacking" {
 	perl -e 'binmode STDOUT; print map { chr } 0 .. 255, reverse 0 .. 255' >inputs/all-bytes
 	printf '%s' 'a "quoted" word \x41 \ ' >inputs/escapes
 	printf 'two\nlines\n' >inputs/lines
@@ -31,7 +31,7 @@ setup() {
 	done
 }
 
-@test "a line that is no input is refused" {
+@test "an invalid line is reported with its number" {
 	for line in 'name=bytes' 'name="a"b"' 'name="\y"' 'name="\x4"' 'na/me="a"' '="a"'; do
 		printf '# comment\n%s\n' "$line" >packed
 		run "$top/scripts/fuzz-corpus" unpack packed unpacked

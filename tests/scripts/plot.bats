@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# scripts/plot: pictures of documents that were recorded. It needs no RDMA.
+# scripts/plot, with recorded documents. Needs no RDMA.
 
 setup() {
 	DIR=$BATS_TEST_TMPDIR
@@ -8,10 +8,10 @@ setup() {
 	document latency read "$(times 8),$(times 64)" >"$DIR/times.json"
 }
 
-# document MEASURED MODE RESULTS: what scripts/plot reads of one.
+# document MEASURED MODE RESULTS: prints a document with the fields that scripts/plot reads.
 document() { printf '{"measured":"%s","mode":"%s","error":null,"results":[%s]}\n' "$@"; }
 
-# rates FACTOR: results of a bandwidth; the first was over before an interval was.
+# rates FACTOR: prints bandwidth results; the first test was shorter than an interval.
 rates() {
 	cat <<-END
 	{"size_bytes":2,"bidirectional":false,"bytes_per_second":${1}00000,"latency_ns":null,
@@ -22,7 +22,7 @@ rates() {
 	END
 }
 
-# times SIZE: the result of a latency.
+# times SIZE: prints a latency result.
 times() {
 	cat <<-END
 	{"size_bytes":$1,"bidirectional":false,"bytes_per_second":1000,"latency_ns":{"minimum":510,
@@ -34,11 +34,12 @@ times() {
 
 plot() { scripts/plot "$@" >"$DIR/out" 2>"$DIR/err"; }
 
-# has TEXT: the picture has it in letters.
+# has TEXT: the picture contains this text.
 has() { grep -q -F "<text>$1</text>" "$DIR/picture.svg" || { cat "$DIR/err" && false; }; }
 has_not() { ! has "$1"; }
 
-# refused STATUS TEXT ARGUMENT...: it ends so, having said that in its last line, and draws nothing.
+# refused STATUS TEXT ARGUMENT...: scripts/plot exits with STATUS, its last line has TEXT, and it
+# writes no picture.
 refused() {
 	local wanted=$1 text=$2 got=0
 	shift 2
@@ -59,11 +60,11 @@ refused() {
 	has 'times read, 99.9 %'
 	has 'times read, 8 bytes'
 	has 'times read, 64 bytes'
-	has '% of the operations within'
+	has 'cumulative % of operations'
 	grep -q '</svg>' "$DIR/picture.svg"
 }
 
-@test "a PNG from several documents on standard input" {
+@test "several documents on standard input are drawn to a PNG" {
 	cat "$DIR"/*.json | plot --title 'a title' "$DIR/picture.png"
 	[ ! -s "$DIR/err" ]
 	[ "$(head -c 8 "$DIR/picture.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
@@ -80,7 +81,7 @@ refused() {
 	has 'times read, 8 bytes'
 }
 
-@test "--terminal" {
+@test "--terminal draws in characters, at most 80 columns wide" {
 	plot --terminal "$DIR/before.json" "$DIR/times.json"
 	[ ! -s "$DIR/err" ]
 	grep -q 'before write' "$DIR/out"
@@ -88,13 +89,13 @@ refused() {
 	[ "$(wc -L <"$DIR/out")" -le 80 ]
 }
 
-@test "--terminal with an invalid COLUMNS" {
+@test "--terminal ignores an invalid COLUMNS and does not execute it" {
 	COLUMNS="80; system 'touch $DIR/done' #" plot --terminal "$DIR/before.json"
 	[ ! -e "$DIR/done" ]
 	grep -q 'before write' "$DIR/out"
 }
 
-@test "names with special characters are shown and not interpreted" {
+@test "special characters in names are shown, not interpreted" {
 	local nasty=$'a\nsystem "touch '"$DIR/done\"; \`touch $DIR/done\` 'b"
 	document bandwidth "w\\n! touch $DIR/done" "$(rates 2)" >"$DIR/mode.json"
 	plot --title "$nasty" "$DIR/mode.json" "$DIR/picture.svg"
@@ -103,7 +104,7 @@ refused() {
 	has "mode w ! touch $DIR/done"
 }
 
-@test "values that another tool does not report are left out" {
+@test "values missing from another tool's document are omitted" {
 	document latency write '{"size_bytes":8,"latency_ns":{"median":5}},
 		{"size_bytes":16,"latency_ns":{"median":6}}' >"$DIR/medians.json"
 	plot "$DIR/medians.json" "$DIR/picture.svg"
@@ -115,7 +116,7 @@ refused() {
 	local result
 	while read -r result; do
 		document latency write "$result" >"$DIR/odd"
-		refused 1 'odd is not of a measurement' "$DIR/odd" "$DIR/picture.png"
+		refused 1 'odd is not a measurement' "$DIR/odd" "$DIR/picture.png"
 	done <<-'END'
 	1
 	{}
@@ -136,16 +137,16 @@ refused() {
 	echo '{' >"$DIR/broken"
 	echo '{"schema":2,"mode":"write"}' >"$DIR/report"
 	document bandwidth write '' | sed 's/null/"it failed"/' >"$DIR/empty"
-	refused 2 'there is no name of a picture'
-	refused 2 'the name of a picture must end in .png or .svg' "$DIR/before.json"
-	refused 2 "there is no option '--wide'" --wide "$DIR/picture.png"
+	refused 2 'PICTURE is missing'
+	refused 2 'PICTURE must end in .png or .svg' "$DIR/before.json"
+	refused 2 "unknown option '--wide'" --wide "$DIR/picture.png"
 	refused 2 '--only needs one of: bandwidth latency distribution' --only speed
-	refused 1 'there is no document in standard input' "$DIR/picture.png"
+	refused 1 'standard input contains no document' "$DIR/picture.png"
 	refused 1 'cannot read' "$DIR/nothing" "$DIR/picture.png"
-	refused 1 'broken is not JSON' "$DIR/broken" "$DIR/picture.png"
-	refused 1 'report is not of a measurement' "$DIR/report" "$DIR/picture.png"
-	refused 1 'there is no result in empty: it failed' "$DIR/empty" "$DIR/picture.png"
-	refused 1 'there is nothing of latency in the documents' --only latency \
+	refused 1 'broken is not valid JSON' "$DIR/broken" "$DIR/picture.png"
+	refused 1 'report is not a measurement' "$DIR/report" "$DIR/picture.png"
+	refused 1 'empty contains no result: it failed' "$DIR/empty" "$DIR/picture.png"
+	refused 1 'the documents contain no data for: latency' --only latency \
 		"$DIR/before.json" "$DIR/picture.png"
 	refused 1 'cannot write /nowhere/picture.png' "$DIR/before.json" /nowhere/picture.png
 }

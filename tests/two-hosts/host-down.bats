@@ -1,24 +1,24 @@
 #!/usr/bin/env bats
-# The other host is gone, kernel and all: nobody there says goodbye, or anything else. After this test
-# there is only one host, so this file has one test and comes last.
+# The other host's kernel is reset, so that it sends nothing more, not even a disconnect. Host 1
+# does not come back, so this file has a single test and runs last.
 
 load common
 
-# Host 1 is reset where it stands, and does not come back.
-take_host1_down() {
-	ask_host1 "echo 0 >\"\$VM_LAST_WORD\" && echo b >/proc/sysrq-trigger"
+# Resets host 1 at once.
+reset_host1() {
+	ask_host1 "echo 0 >\"\$VM_STATUS_FILE\" && echo b >/proc/sysrq-trigger"
 }
 
-# Without host 1 there is nothing to repair_network, end or compare there.
+# Like clean_up, but without host 1.
 teardown() {
 	tc qdisc delete dev "$VM_INTERFACE" root 2>/dev/null || true
 	kill_named rdma-server rdma-client
 	wait_until same_resources || fail "left behind: $(resources)"
 }
 
-@test "the other host disappears: a client and a server here give up, and the server serves the next" {
+@test "the other host disappears: local client and server give up, and the server serves the next" {
 	local far_port mine
-	# Endless streams, from a client here to there, and from there to here: slow, and with little on its way.
+	# Endless streams in both directions: slow, and with little data in flight.
 	tc qdisc replace dev "$VM_INTERFACE" root netem rate 20mbit
 	on_host1 "tc qdisc replace dev $VM_INTERFACE root netem rate 20mbit; mkdir -p /tmp/in"
 	start_far_server --timeout 5 --buffer 64K --output /tmp/in/ any
@@ -31,7 +31,7 @@ teardown() {
 	mine=$!
 	wait_until arrives
 	wait_until far_arrives
-	take_host1_down
+	reset_host1
 	wait_until unreachable
 	ends_with 4 "$mine"
 	one_line "$ERR"
