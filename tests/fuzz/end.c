@@ -1,4 +1,4 @@
-/* Starts and ends a connection, and carries out one step of the input. Owns the connection. */
+/* The steps of the fake device and of the peer. The target owns the connection. */
 #include "tests/fuzz/end.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@ static void take_wakeups(struct end *end)
 
 void end_settle(struct end *end)
 {
-	/* Which thread goes first is any, but the same each time. */
+	/* Any thread may run first, but the same input must give the same order. */
 	threads_settle((unsigned int)end->input.left);
 	oracle_check_sends(&end->oracle);
 	take_wakeups(end);
-	/* Nothing is let go before all is back. */
+	/* A drained connection has no work request in flight. */
 	if (end->events & CONNECTION_DRAINED && !end->abandoned)
 		fuzz_check(fake_waiting(end->id) == 0 && fake_receives(end->id) == 0);
 }
@@ -39,11 +39,11 @@ void end_fail_some_call(struct end *end)
 }
 
 /*
- * Steps of the network and the device. When we have disconnected, the queue pair is in the error
- * state: nothing arrives any more, and what is posted comes back as flushed, sooner or later.
+ * Steps of the network and the device. After our disconnect the queue pair is in the error state:
+ * nothing arrives any more, and posted work requests are flushed eventually.
  */
 
-/* How many sends could complete now, and how many messages arrive. */
+/* How many sends could complete now, and how many messages could arrive. */
 static unsigned int sends_of(const struct end *end)
 {
 	return end->closed ? 0 : fake_waiting(end->id);
@@ -54,14 +54,14 @@ static unsigned int receives_of(const struct end *end)
 	return end->closed ? 0 : fake_receives(end->id);
 }
 
-/* The oldest sends complete; RDMA to where the peer has nothing fails there. */
+/* Completes the oldest sends. RDMA outside the peer's memory fails with a remote access error. */
 void end_complete(struct end *end)
 {
 	for (unsigned int count = fuzz_byte(&end->input) % 8 + 1U; count > 0; count--) {
 		unsigned int waiting = sends_of(end), all = fake_sends(end->id);
 		struct fake_send send;
 
-		/* What is posted to a broken queue pair is flushed by itself. */
+		/* A broken queue pair flushes what is posted. */
 		if (waiting == 0 || waiting > all)
 			return;
 		send = fake_send(end->id, all - waiting);
@@ -97,7 +97,7 @@ void end_break(struct end *end)
 	fake_break(end->id);
 }
 
-/* Steps of the peer. What finds no receive waits in the network, and here is lost. */
+/* Steps of the peer. A message that finds no posted receive is lost, instead of retried. */
 
 static bool is_credit(const void *bytes, size_t length)
 {
@@ -108,9 +108,7 @@ static bool is_credit(const void *bytes, size_t length)
 
 static void receive_bytes(struct end *end, const void *bytes, size_t length)
 {
-	/*
-	 * Whether credit may be given depends on what was announced before, so that must be known.
-	 */
+	/* Whether credit is valid depends on the announcements so far, so process those first. */
 	if (is_credit(bytes, length))
 		end_settle(end);
 	if (receives_of(end) == 0)
@@ -126,7 +124,7 @@ static void receive(struct end *end, const struct message *message)
 	receive_bytes(end, bytes, message_encode(message, bytes));
 }
 
-/* Its right proof, one with a wrong bit, or our own said again. */
+/* Sends a valid proof, one with a flipped bit, or our own one reflected. */
 void peer_sends_proof(struct end *end)
 {
 	struct handshake peer = end->oracle.peer;
@@ -156,7 +154,7 @@ void peer_sends_region(struct end *end)
 	receive(end, &message);
 }
 
-/* A number that is at some limit, or any. */
+/* Reads a number: a limit, or any value. */
 static uint64_t any_number(struct end *end)
 {
 	static const uint64_t limits[] = {0, 1, PEER_MEMORY, PEER_MEMORY + 1, UINT32_MAX,
@@ -181,7 +179,7 @@ void peer_sends_any_region(struct end *end)
 	receive(end, &message);
 }
 
-/* Tells of its stream up to a position, in the way of the mode. */
+/* Announces the stream up to a position, by MSG_DATA or immediate data depending on the mode. */
 static void announce(struct end *end, uint64_t position, uint32_t length)
 {
 	struct message message = {.type = MSG_DATA, .length = position};
@@ -196,13 +194,13 @@ static void announce(struct end *end, uint64_t position, uint32_t length)
 	fake_arrive_immediate(end->id, length, (uint32_t)position);
 }
 
-/* The peer would have nobody to write to. */
+/* True if the connection is over for the peer. */
 static bool is_over(const struct end *end)
 {
 	return end->closed || end->events & (CONNECTION_FINISHED | CONNECTION_DRAINED);
 }
 
-/* Writes the next bytes of its stream, or has them ready, and tells of them. */
+/* Writes the next bytes of its stream, or provides them for READ, and announces them. */
 void peer_sends_data(struct end *end)
 {
 	struct oracle *oracle = &end->oracle;
@@ -216,7 +214,7 @@ void peer_sends_data(struct end *end)
 		return;
 	if (!oracle->writes && (ring > PEER_MEMORY || oracle->region.rkey != PEER_RKEY))
 		return;
-	/* The stream has ended, and stays what it was. */
+	/* The stream has ended: announce more without changing it. */
 	if (oracle->received[MSG_DONE]) {
 		announce(end, oracle->streamed + size, (uint32_t)size);
 		return;
@@ -230,7 +228,7 @@ void peer_sends_data(struct end *end)
 	announce(end, oracle->streamed, (uint32_t)size);
 }
 
-/* Tells of what it has not written. */
+/* Announces data that it has not written. */
 void peer_announces_anything(struct end *end)
 {
 	uint64_t position = fuzz_number(&end->input, fuzz_byte(&end->input) & 1 ? 8 : 2);
@@ -239,7 +237,7 @@ void peer_announces_anything(struct end *end)
 	announce(end, position, (uint32_t)position);
 }
 
-/* Writes into our memory when it should not; the hardware lets it. */
+/* Writes into our memory when the protocol forbids it but the hardware allows it. */
 void peer_writes_memory(struct end *end)
 {
 	const struct message *offered = &end->oracle.offered;
@@ -292,7 +290,7 @@ void peer_sends_verdict(struct end *end)
 	receive(end, &message);
 }
 
-/* Any bytes, more than a receive holds among them. */
+/* Sends any bytes, possibly more than a receive can hold. */
 void peer_sends_any_message(struct end *end)
 {
 	uint8_t bytes[2 * UINT8_MAX] = {0};
@@ -303,7 +301,7 @@ void peer_sends_any_message(struct end *end)
 	receive_bytes(end, bytes, size);
 }
 
-/* A message of any type that there is, with nothing in it. */
+/* Sends an empty message of any type. */
 void peer_sends_type(struct end *end)
 {
 	struct message message = {.type = fuzz_byte(&end->input) % (MSG_TYPES + 1U)};

@@ -1,6 +1,6 @@
 /*
- * One end of a connection on the made-up device, and the steps of the device and of the peer. What
- * a step does it reads from the input.
+ * One end of a connection on the fake device, and the steps of the device and of the peer, which
+ * read their parameters from the input.
  */
 #ifndef TESTS_FUZZ_END_H
 #define TESTS_FUZZ_END_H
@@ -23,27 +23,27 @@ struct end {
 	struct connection *connection;
 	struct rdma_cm_id *id;
 	struct hello theirs;
-	const uint8_t *hello_bytes; /* the same as the peer says it */
+	const uint8_t *hello_bytes; /* the peer's encoded hello */
 	uint8_t hello_size;
 	struct oracle oracle;
 	bool established, closed, abandoned;
-	bool failing; /* calls of the libraries do */
+	bool failing; /* a library call is set to fail */
 	unsigned int events;
 };
 
-/* Delivers everything that can be received, and checks what is posted as a result. */
+/* Runs all threads until each waits, and checks what they posted. */
 void end_settle(struct end *end);
 
-/* Steps of the device: the oldest sends complete, or fail, or the queue pair breaks. */
+/* Steps of the device: complete or fail the oldest work request, or break the queue pair. */
 void end_complete(struct end *end);
 void end_fail_send(struct end *end);
 void end_fail_receive(struct end *end);
 void end_break(struct end *end);
 
-/* Some call of the libraries will fail, once. */
+/* Makes some library call fail once. */
 void end_fail_some_call(struct end *end);
 
-/* Steps of a peer that keeps the rules, or nearly. */
+/* Steps of a peer that follows the protocol, or almost. */
 void peer_sends_proof(struct end *end);
 void peer_sends_region(struct end *end);
 void peer_sends_data(struct end *end);
@@ -52,7 +52,7 @@ void peer_sends_verdict(struct end *end);
 void peer_gives_credit(struct end *end);
 void peer_sends_keepalive(struct end *end);
 
-/* And of one that does not. */
+/* Steps of a peer that does not. */
 void peer_sends_any_region(struct end *end);
 void peer_announces_anything(struct end *end);
 void peer_writes_memory(struct end *end);

@@ -1,4 +1,4 @@
-/* Commands and replies: what is accepted is in range and is encoded again as it came. */
+/* Commands and replies: accepted ones are in range, and encode to the same bytes again. */
 #include <errno.h>
 
 #include "protocol/command.h"

@@ -1,11 +1,11 @@
 /*
- * A connection of the verbs module on the made-up device, with a peer, a network and a main thread
- * that do anything: messages in any order and of any contents, immediate data, memory that is
- * written to at the wrong time, completions and their failures, silence, disconnects. The first
- * bytes of the input choose what the two ends are, each of the others is a step.
+ * A connection on the fake device, with arbitrary actions of the peer, the network and the main
+ * thread: messages in any order and with any contents, immediate data, writes to memory at the
+ * wrong time, completions and failures, silence, disconnects. The first bytes of the input
+ * configure the two ends; each further byte is a step.
  *
- * Whatever happens, the made-up device's rules hold, what this end posts is allowed
- * (tests/fuzz/oracle.h), it gives up a silent peer, and in the end nothing is left of it.
+ * For every input, this end must follow the rules of the fake device, post only what is allowed
+ * (tests/fuzz/oracle.h), time out on a silent peer, and leave no resources.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -22,7 +22,8 @@
 #define TIMEOUT   1000
 
 /*
- * After so long a silence all has been given up: the timeout, the farewell, and looking for both.
+ * After this silence a connection has failed: the idle timeout, the wait for the acknowledgement of
+ * MSG_ABORT, and the intervals at which both are checked.
  */
 #define LONG_PAUSE (TIMEOUT + 3000)
 
@@ -37,14 +38,14 @@ static uint8_t nonces;
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/* The same each time, so that a run can be repeated. */
+/* Deterministic, so that a run can be repeated. */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 {
 	memset(nonce, nonces++, SECRET_NONCE_SIZE);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libFuzzer's prototype */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	int file = memfd_create("input", MFD_CLOEXEC);
@@ -59,7 +60,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* What the peer says when it connects or accepts. */
+/* Reads the hello of the peer. */
 static struct hello hello_of_peer(struct end *end, const struct mode *mode)
 {
 	static const uint64_t sizes[] = {0, 7, SINK_TEXT_SIZE, SINK_TEXT_SIZE + 1, 3000,
@@ -109,7 +110,7 @@ static int connect_end(struct end *end)
 	return rdma_connect(end->id, &parameters);
 }
 
-/* Makes the connection and connects or accepts. Returns false if that cannot be. */
+/* Creates the connection, and connects or accepts. Returns false if a call failed. */
 static bool connect_or_accept(struct end *end, const struct mode *mode)
 {
 	bool active = end->settings.active;
@@ -121,7 +122,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 	};
 	struct failure failure = {0};
 
-	/* Such a peer cannot deal with files: the server refuses it before. */
+	/* A server with files would have refused a tutorial peer. */
 	if (request.tutorial)
 		request.theirs = (struct hello){.size = SINK_TEXT_SIZE};
 	memcpy(request.hello_bytes, end->hello_bytes, end->hello_size);
@@ -152,7 +153,7 @@ static bool start(struct end *end)
 	make_settings(end, kind, other & 16);
 	end->oracle.iwarp = other & 1;
 	end->oracle.writes = !mode->reads;
-	/* With a secret a server refuses such a peer before. */
+	/* A server with a secret would have refused a tutorial peer. */
 	end->oracle.tutorial = other & 2 && !end->settings.input && (kind & 1 || !(other & 16));
 	end->theirs = hello_of_peer(end, mode);
 	end->hello_bytes = handshake_hello(&end->oracle.peer, &end->theirs, &end->hello_size);
@@ -235,7 +236,7 @@ static void (*const steps[])(struct end *end) = {end_complete, peer_sends_region
 	peer_sends_type, establish, end_break, disconnect, cancel, leave, abandon, end_fail_send,
 	end_fail_receive, end_fail_some_call, peer_sends_proof};
 
-/* A step, after which the threads may come to rest or not: the highest bit. */
+/* Does a step, after which the threads run unless the highest bit of its byte is set. */
 static void take_step(struct end *end)
 {
 	uint8_t step = fuzz_byte(&end->input);
@@ -245,7 +246,7 @@ static void take_step(struct end *end)
 		end_settle(end);
 }
 
-/* A peer that says nothing any more is given up; then all comes back, and is freed. */
+/* With a silent peer, the connection must time out, drain, and free its resources. */
 static void stop(struct end *end)
 {
 	end_settle(end);
@@ -255,7 +256,7 @@ static void stop(struct end *end)
 		fuzz_check(end->events & (CONNECTION_FINISHED | CONNECTION_DRAINED));
 	leave(end);
 	end_settle(end);
-	/* Hardware takes its time to give back what was posted. */
+	/* Hardware flushes work requests later. */
 	fake_break(end->id);
 	end_settle(end);
 	if (!connection_drained(end->connection, end->events)) {
@@ -282,7 +283,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			take_step(&end);
 		stop(&end);
 	}
-	/* Nobody thinks of it any more. */
+	/* No timer may refer to the connection any more. */
 	threads_pass(LONG_PAUSE);
 	device_stop(end.device);
 	wakeup_queue_close(&end.wakeups);

@@ -1,8 +1,8 @@
 /*
  * The server's half of a diagnosis or a measurement (serve/control-sessions.c), with a client that
- * sends any commands. Replaces the connection (control/control.h) by one that reads commands from
- * the input and checks how they are carried out, and the tests (measure/perf-test.h) by one that
- * checks what is run; the linker makes the thread run at once (ld(1), --wrap).
+ * sends arbitrary commands. Replaces the connection (control/control.h) by one that reads commands
+ * from the input and checks how they are executed, and the tests (measure/perf-test.h) by stubs
+ * that check what is run. The linker makes the worker thread run at once (ld(1), --wrap).
  */
 #include <errno.h>
 
@@ -16,21 +16,21 @@
 #define MS_MAX         5000
 #define OPERATIONS_MAX 16
 
-/* Commands of one input. */
+/* Limit of commands per input. */
 #define COMMANDS_MAX 16
 
 static struct fuzz_input input;
-static struct command last; /* that was given */
+static struct command last; /* the last command */
 static char last_text[COMMAND_TEXT_MAX];
-static bool unanswered, sensible;
-static bool starved, broken; /* there is no more memory; what is tried now breaks the connection */
-static uint32_t queue_pairs, depth; /* that were asked for */
-static bool gone;                   /* by that */
-static bool has_queue_pairs, due;   /* the queue pairs are made; a test is to follow the reply */
-static struct test_parameters parameters; /* of the run */
-static struct test_result result;         /* of the last one */
-static bool measures;                     /* else it is a diagnosis */
-static bool with_secret, right, opened;   /* there is one; the client's proof is; our memory is */
+static bool unanswered, sensible;         /* `last` has no reply yet; `last` must be accepted */
+static bool starved, broken;              /* out of memory; the next operation must fail */
+static uint32_t queue_pairs, depth;       /* requested queue limits */
+static bool gone;                         /* the connection has failed */
+static bool has_queue_pairs, due;         /* created; a test follows the reply */
+static struct test_parameters parameters; /* of the current test */
+static struct test_result result;         /* of the last test */
+static bool measures;                     /* a measurement, not a diagnosis */
+static bool with_secret, right, opened;   /* authentication; valid proof; our memory is offered */
 static uint8_t offered[COMMAND_REGION_MAX], private[COMMAND_REGION_MAX];
 static struct ibv_mr offered_mr = {.addr = offered, .length = sizeof(offered), .rkey = 7};
 
@@ -50,7 +50,7 @@ int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(voi
 
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/* The same each time, so that a run can be repeated. */
+/* Deterministic, so that a run can be repeated. */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 {
 	memset(nonce, 'n', SECRET_NONCE_SIZE);
@@ -91,7 +91,7 @@ int control_prepare(struct control *control, uint32_t wanted, uint32_t deep)
 	return 0;
 }
 
-/* What ends the connection, and is nobody's fault. */
+/* Fails the connection without a protocol violation. */
 static int go_away(struct control *control)
 {
 	control->disconnected = gone = true;
@@ -115,7 +115,7 @@ int control_await_established(struct control *control, deadline_t deadline)
 	return 0;
 }
 
-/* A size that is at some limit, or any; few are large, as each byte of them is touched. */
+/* Reads a size: a limit, or any; few are large, because every byte of the memory is touched. */
 static uint32_t read_size(void)
 {
 	static const uint32_t limits[] = {0, 1, 64, COMMAND_REGION_MIN, COMMAND_REGION_MIN + 1,
@@ -125,7 +125,7 @@ static uint32_t read_size(void)
 	return which < FUZZ_COUNT(limits) ? limits[which] : (uint32_t)fuzz_number(&input, 2);
 }
 
-/* Reads test parameters that can be decoded, or nearly so. */
+/* Reads test parameters, mostly valid. */
 static void read_parameters(uint8_t text[TEST_PARAMETERS_SIZE])
 {
 	uint8_t how = fuzz_byte(&input);
@@ -147,7 +147,7 @@ static void read_parameters(uint8_t text[TEST_PARAMETERS_SIZE])
 	test_parameters_encode(&some, text);
 }
 
-/* The text of a command: nothing, test parameters, numbers of queue pairs, or any bytes. */
+/* Reads the text of a command: nothing, test parameters, queue pair numbers, or any bytes. */
 static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 {
 	uint8_t how = fuzz_byte(&input);
@@ -164,19 +164,19 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 	return size;
 }
 
-/* The commands that a server accepts, decided independently of serve/control-sessions.c. */
+/* True if the server must accept the command, decided independently of serve/control-sessions.c. */
 static bool is_sensible(const struct command *command)
 {
 	if (with_secret && !opened)
 		return command->type == COMMAND_PROOF && !command->reply && right;
 	if (command->reply || command->type == COMMAND_PROOF)
 		return false;
-	/* The memory comes first, and the queue pairs once. */
+	/* The memory must come first, and the queue pairs only once. */
 	if (command->type == COMMAND_QUEUE_PAIRS)
 		return !has_queue_pairs;
 	if (command->type == COMMAND_REGION)
 		return !has_queue_pairs && (measures || command->length <= COMMAND_REGION_MIN);
-	/* perf_test_can() below says the rest. */
+	/* perf_test_can() below decides the rest. */
 	if (command->type == COMMAND_BEGIN)
 		return test_parameters_decode(&parameters, command->text, command->text_size) ==
 			       0 &&
@@ -195,7 +195,7 @@ int control_receive_message(struct control *control, struct command *message, de
 		.type = types[fuzz_byte(&input) % FUZZ_COUNT(types)], .text = last_text};
 	uint8_t how = fuzz_byte(&input);
 
-	/* What was to be run has been. */
+	/* The previous command was answered, and its test has run. */
 	fuzz_check(!unanswered && !due && !gone && deadline > deadline_now());
 	/* After a wrong proof nothing is received. */
 	fuzz_check(!with_secret || opened || last.number == 0);
@@ -260,7 +260,7 @@ void control_describe_region(const struct control *control, struct command *comm
 	command->rkey = control->offered.mr->rkey;
 }
 
-/* The runs. */
+/* The tests. */
 
 void perf_test_init(struct perf_test *test, struct control *control, uint32_t deep, bool server)
 {
@@ -302,7 +302,7 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *w
 	return has_queue_pairs && !broken;
 }
 
-/* Only what can be run, and before it is answered. */
+/* Called only for an accepted test, before the reply. */
 void test_run_begin(
 	struct perf_test *test, const struct test_parameters *wanted, int64_t idle_timeout)
 {
@@ -314,9 +314,9 @@ void test_run_begin(
 	due = true;
 }
 
-/* Only what was begun, and after it was answered. */
+/* Called only for a prepared test, after the reply. */
 int test_run(
-	/* cppcheck-suppress constParameter ; it is the header's */
+	/* cppcheck-suppress constParameter ; the header's prototype */
 	struct perf_test *test, struct test_shared *shared, struct test_result *reported,
 	/* cppcheck-suppress constParameter ; likewise */
 	struct histogram *latency)
@@ -335,7 +335,7 @@ void control_facts(const struct control *control, struct facts *facts)
 	facts_add(facts, "version", "%s", "1");
 }
 
-/* As many as there may be. */
+/* Returns the maximum number of counters. */
 void control_counters(const struct control *control, struct counters *counters)
 {
 	(void)control;
@@ -344,7 +344,7 @@ void control_counters(const struct control *control, struct counters *counters)
 		memset(counters->list[i].name, 'x', sizeof(counters->list[i].name) - 1);
 }
 
-/* Checks the result of a command. */
+/* Checks the reply to the last command. */
 static void check_result(const struct command *message)
 {
 	uint8_t text[TEST_RESULT_SIZE];
@@ -353,7 +353,7 @@ static void check_result(const struct command *message)
 		fuzz_check(message->status == COMMAND_REFUSED && !due);
 		return;
 	}
-	/* The last message that we send. */
+	/* Out of memory: this is the last message of the server. */
 	fuzz_check((message->status == COMMAND_FAILED) == starved);
 	if (starved)
 		return;
@@ -382,7 +382,7 @@ int control_send_message(
 	fuzz_check(unanswered && deadline > deadline_now() && control->private.start == private);
 	fuzz_check(message->reply && message->type == last.type);
 	fuzz_check(message->number == last.number);
-	/* Texts lie in our memory, but for a proof. */
+	/* Texts are in our private memory, except a proof. */
 	fuzz_check(message->text_size <= COMMAND_TEXT_MAX);
 	fuzz_check(message->text_size == 0 || last.type == COMMAND_PROOF ||
 		   message->text == (char *)private);
@@ -392,7 +392,7 @@ int control_send_message(
 	return 0;
 }
 
-/* What is sent last arrives. */
+/* The last reply was sent. */
 int control_await_sent(struct control *control, deadline_t deadline)
 {
 	fuzz_check(!unanswered && deadline > deadline_now() && control->private.start == private);
@@ -432,7 +432,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		depth = (uint32_t)fuzz_number(&input, 2);
 		theirs.size = hello_shape(queue_pairs, depth);
 	}
-	/* Nothing here looks into it. */
+	/* Never dereferenced. */
 	settings.secret = with_secret ? (void *)&id : NULL;
 	fuzz_check(wakeup_queue_open(&wakeups) == 0);
 	control_sessions_init(&control_sessions, 0);

@@ -1,6 +1,6 @@
 /*
- * The peer's counters: what is decoded is in order, and decodes to the same when sent again; and
- * the increase from the text before a zero byte to the one behind it is right.
+ * The peer's counters: decoded ones are sorted and survive encoding and decoding again; and the
+ * increase from the text before a zero byte to the text after it is correct.
  */
 #include <errno.h>
 
@@ -27,7 +27,7 @@ static void check_encoding(const struct counters *counters, size_t size)
 	size_t length = counters_encode(counters, text, sizeof(text));
 	char *copy = fuzz_copy(text, length);
 
-	/* It came in so many bytes, and needs no more. */
+	/* The encoding is not longer than the received text. */
 	fuzz_check(length <= size);
 	fuzz_check(counters_decode(copy, length, &again) == 0);
 	fuzz_check(again.count == counters->count);
@@ -43,7 +43,7 @@ static void check_encoding(const struct counters *counters, size_t size)
 	}
 }
 
-/* Writes it into memory of exactly that size. */
+/* Describes the difference in memory of exactly this size. */
 static void check_text(const struct counters *difference, size_t size)
 {
 	char *text = calloc(1, size);

@@ -1,13 +1,13 @@
 /*
- * Facts about the peer: what is taken is safe to print, and says the same when it is sent again;
- * and two sides' facts, the parts before and behind a zero byte, are compared.
+ * Facts about the peer: accepted ones are safe to print, and survive encoding and decoding again;
+ * and the facts of two sides, separated by a zero byte, are compared.
  */
 #include <errno.h>
 
 #include "host/facts.h"
 #include "tests/fuzz/fuzz.h"
 
-/* All lines at their longest. */
+/* All lines at their maximum length. */
 #define TEXT_MAX (FACTS_MAX * (FACT_NAME_SIZE + FACT_VALUE_SIZE + sizeof(": \n")))
 
 static void check_texts(const struct facts *facts)
@@ -24,7 +24,7 @@ static void check_texts(const struct facts *facts)
 	}
 }
 
-/* Into memory of exactly that size go whole lines, as many as fit, and a zero. */
+/* Encoding into memory of exactly `room` bytes writes as many whole lines as fit, and a zero. */
 static void check_cut(const struct facts *facts, const char *text, size_t size, size_t room)
 {
 	char *cut = malloc(room);
@@ -74,7 +74,7 @@ static void check_comparison(const struct facts *ours, const struct facts *their
 	fuzz_check(index >= ours->count && index <= ours->count + theirs->count);
 }
 
-/* Reads some facts out of bytes that end where they end. Returns false if they are none. */
+/* Decodes facts from memory of exactly this size. Returns false if they are invalid. */
 static bool read_facts(struct facts *facts, const uint8_t *data, size_t size)
 {
 	char *copy = fuzz_copy(data, size);
@@ -88,7 +88,7 @@ static bool read_facts(struct facts *facts, const uint8_t *data, size_t size)
 	check_texts(facts);
 	check_encoding(facts);
 	json = facts_json(facts);
-	/* A rate makes two members. */
+	/* The rate becomes two members. */
 	fuzz_check(json && json_object_object_length(json) <= (int)facts->count + 1);
 	json_object_put(json);
 	return true;
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t first = zero ? (size_t)(zero - data) : size;
 	struct facts ours = {0}, theirs = {0};
 
-	/* A zero byte in a text of facts is tried, too. */
+	/* Also decode the input with the zero byte in it. */
 	read_facts(&ours, data, size);
 	if (read_facts(&ours, data, first) && read_facts(&theirs, data + first, size - first) &&
 		theirs.count > 0)

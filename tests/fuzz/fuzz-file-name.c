@@ -1,4 +1,4 @@
-/* What a peer calls its file never leaves the folder, hides, or plays tricks on who lists it. */
+/* A peer's file name, sanitised: it stays in the folder, is not hidden, and is safe to list. */
 #include <errno.h>
 
 #include "stream/file-name.h"
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_name(name);
 	if (strcmp(name, FALLBACK) != 0)
 		fuzz_check(strlen(name) == length);
-	/* A byte is as it came, or has become '_'. */
+	/* Each byte is unchanged or '_'. */
 	for (size_t i = 0; strcmp(name, FALLBACK) != 0 && i < length; i++)
 		fuzz_check((uint8_t)name[i] == part[i] || name[i] == '_');
 	fuzz_check(file_name_from_peer(again, name, strlen(name), FALLBACK) == 0);

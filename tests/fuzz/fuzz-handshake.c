@@ -1,12 +1,12 @@
 /*
- * The hellos of two sides in rdmacm's private data, of which one is any bytes: only a side that
- * holds the secret and received the same hello has a valid proof, and only of its own role.
+ * The hellos of two sides in rdmacm's private data, one of them arbitrary bytes: only a side that
+ * has the secret and received the same hello has a valid proof, and only for its own role.
  */
 #include "protocol/handshake.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/common/secret-fixture.h"
 
-/* The most private data that there is: the other side's, on InfiniBand's acceptance. */
+/* The maximum size of private data: that of an InfiniBand reply. */
 #define PRIVATE_MAX 196
 
 static struct secret *ours, *another;
@@ -14,14 +14,14 @@ static struct secret *ours, *another;
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/* The same each time, so that a run can be repeated. */
+/* Deterministic, so that a run can be repeated. */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 {
 	memset(nonce, 'n', SECRET_NONCE_SIZE);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libFuzzer's prototype */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
@@ -31,7 +31,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Who comes with these bytes is let on only if what is needed of them is there. */
+/* True if a peer with this hello is accepted; then all required parts of it are present. */
 static bool is_let_on(const struct secret *secret, const void *bytes, size_t size)
 {
 	struct hello theirs;
@@ -45,7 +45,7 @@ static bool is_let_on(const struct secret *secret, const void *bytes, size_t siz
 	return true;
 }
 
-/* Our own hello has a nonce if there is a secret, and the flag for it. */
+/* Our own hello contains a nonce and the flag for it if there is a secret. */
 static void check_hello(
 	const struct hello *said, const uint8_t *hello_bytes, uint8_t size, bool secret)
 {
@@ -57,7 +57,7 @@ static void check_hello(
 	fuzz_check(received.mode == said->mode && received.timeout == said->timeout);
 }
 
-/* True if what the one proves is what the other waits for. */
+/* True if the other side accepts the proof of the first. */
 static bool convinces(const struct handshake *one, const struct handshake *other)
 {
 	uint8_t proof[SECRET_PROOF_SIZE];
@@ -66,7 +66,7 @@ static bool convinces(const struct handshake *one, const struct handshake *other
 	return handshake_is_proved(other, proof);
 }
 
-/* The two sides of a connection, of which the second has sent that hello. */
+/* The two sides of a connection; the second has sent the hello of the input. */
 struct sides {
 	struct handshake first, second;
 };
@@ -92,9 +92,9 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 
 	fuzz_check(convinces(&sides->first, &sides->second));
 	fuzz_check(convinces(&sides->second, &sides->first));
-	/* Our own proof, said again. */
+	/* Our own proof, reflected. */
 	fuzz_check(!convinces(&sides->first, &sides->first));
-	/* A side that received another hello, or has another secret. */
+	/* A side that received a different hello, or has a different secret. */
 	((uint8_t *)unauthenticated.hello_bytes)[byte] ^= bit;
 	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
 		   !convinces(&sides->first, &unauthenticated));
@@ -102,7 +102,7 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 	unauthenticated.secret = another;
 	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
 		   !convinces(&sides->first, &unauthenticated));
-	/* Any bytes, and a right proof with one wrong bit. */
+	/* Any bytes, and a valid proof with a flipped bit. */
 	fuzz_bytes(input, any, sizeof(any));
 	fuzz_check(!handshake_is_proved(&sides->first, any));
 	handshake_prove(&sides->second, proof);
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(handshake_peer(&sides.first) != sides.first.role);
 	check_hello(&hello, handshake_hello(&sides.first, &hello, &hello_size), hello_size, secret);
 	taken = fuzz_bytes(&input, bytes, length % (sizeof(bytes) + 1));
-	/* In memory of just that size. */
+	/* Memory of exactly this size. */
 	theirs = fuzz_copy(bytes, taken);
 	if (is_let_on(secret, theirs, taken)) {
 		if (secret) {

@@ -1,10 +1,10 @@
-/* Private data of any peer: ours is recognised, and decodes to the same when encoded again. */
+/* Private data of any peer: hellos are recognised, and survive encoding and decoding again. */
 #include <errno.h>
 
 #include "protocol/hello.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What every hello begins with. */
+/* Every hello begins with the same bytes. */
 #define MAGIC_SIZE 8
 
 static bool is_ours(const uint8_t *data, size_t size)

@@ -1,6 +1,4 @@
-/*
- * Control messages from a peer: what is taken is in range, and says the same when it is sent again.
- */
+/* Messages from a peer: accepted ones are in range, and survive encoding and decoding again. */
 #include <errno.h>
 
 #include "protocol/message.h"
@@ -16,7 +14,7 @@ static bool is_possible(const struct message *message)
 	return message->type != MSG_VERDICT || message->verdict <= VERDICT_DAMAGED;
 }
 
-/* Nothing is made up: a byte is as it came, or was of no use to the type and is zero. */
+/* Each encoded byte is the received one, or zero if the message type does not use it. */
 static void check_encoding(const struct message *message, const uint8_t *data, size_t size)
 {
 	uint8_t bytes[MESSAGE_MAX], bytes_again[MESSAGE_MAX];

@@ -1,6 +1,6 @@
 /*
- * The command line: words, ended by zero bytes, to either program. What is taken is in the range
- * that the help names, and what is not is said in one line that is safe to print.
+ * Command lines of both programs, as arguments that end with zero bytes. Accepted values are in the
+ * documented range, and errors are one line that is safe to print.
  */
 #include "cli/parse.h"
 #include "protocol/test-parameters.h"
@@ -9,7 +9,7 @@
 #define WORDS_MAX 16
 #define MIB       (UINT64_C(1) << 20)
 
-/* True if the text is none, or one of the words or a part of one. */
+/* True if the text is NULL, or points into the arguments. */
 static bool is_of_words(const char *text, const char *words, size_t size)
 {
 	return !text || (text >= words && text < words + size);
@@ -25,7 +25,7 @@ static void check_numbers(const struct options *options)
 	fuzz_check(!options->message || strlen(options->message) <= OPTIONS_MESSAGE_MAX);
 }
 
-/* What is measured is measured somehow, and can be asked of a server. */
+/* The parameters of a measurement are complete, and a server can accept them. */
 static void check_measure(const struct options *options)
 {
 	const struct options_measure *measure = &options->measure;
@@ -105,7 +105,7 @@ static void check_program(enum program program, const uint8_t *data, size_t size
 	case OPTIONS_VERSION:
 		break;
 	default:
-		fuzz_failed(__FILE__, __LINE__, "a result that there is");
+		fuzz_failed(__FILE__, __LINE__, "a valid enum options_result");
 	}
 	free(words);
 }

@@ -1,7 +1,7 @@
 /*
- * A host's sysfs that holds anything: each file that is read and each folder that is listed gives
- * the next bytes of the input, up to a zero byte, and behind its end nothing is there. The linker
- * puts this in the place of the C library's functions (ld(1), --wrap).
+ * A sysfs with arbitrary contents: each file that is read and each folder that is listed returns
+ * the next bytes of the input, up to a zero byte; after its end, no file exists. The linker
+ * replaces the C library's functions (ld(1), --wrap).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,16 +13,16 @@
 #include "host/readiness.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The descriptor of what is open: no other file is while a target runs. */
+/* The descriptor of the open file; only one is open at a time. */
 #define DESCRIPTOR 1000
 
-/* So many entries has a folder at most. */
+/* The maximum number of entries of a folder. */
 #define ENTRIES_MAX 4
 
 static struct fuzz_input tree;
-static struct fuzz_input file; /* that is open */
+static struct fuzz_input file; /* the open file */
 
-/* The next text of the tree. */
+/* Reads the next text of the tree. */
 static struct fuzz_input next_text(void)
 {
 	const uint8_t *zero = tree.left ? memchr(tree.at, '\0', tree.left) : NULL;
@@ -57,7 +57,7 @@ int __wrap_open64(const char *path, int flags)
 ssize_t __wrap_read(int descriptor, void *bytes, size_t size)
 {
 	fuzz_check(descriptor == DESCRIPTOR);
-	/* As a device driver may do it: not all at once. */
+	/* Return few bytes per read, as a device driver may. */
 	return (ssize_t)fuzz_bytes(&file, bytes, size > 7 ? 7 : size);
 }
 
@@ -86,7 +86,7 @@ ssize_t __wrap_readlink(const char *path, char *text, size_t size)
 	return (ssize_t)fuzz_bytes(&file, text, size);
 }
 
-/* The next of the names, which stand in a text, each up to a blank. "" at the end. */
+/* Reads the next of the names separated by blanks. "" at the end. */
 static void next_name(struct fuzz_input *names, char name[], size_t size)
 {
 	size_t length = 0;
@@ -97,7 +97,7 @@ static void next_name(struct fuzz_input *names, char name[], size_t size)
 	name[length] = '\0';
 }
 
-/* No folder has a name twice. */
+/* True if the name is not empty and not in the folder yet. */
 static bool is_new(struct dirent *const *entries, int count, const char *name)
 {
 	for (int i = 0; i < count; i++)
@@ -174,7 +174,7 @@ static void check_device(const struct inventory *inventory, const struct invento
 	}
 }
 
-/* A line for people: nothing in it moves a terminal. */
+/* A printed line has no control characters. */
 static void check_line(const char *line, void *context)
 {
 	size_t *lines = context;
@@ -221,7 +221,7 @@ static void check_inventory(const struct inventory *inventory)
 	check_json(inventory);
 }
 
-/* A number as strtoull(3) would read it, but only if it is nothing else. */
+/* A number is only digits, and equals what strtoull(3) reads. */
 static void check_number(const struct fuzz_input *text)
 {
 	uint64_t number;

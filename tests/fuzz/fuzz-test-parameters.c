@@ -1,6 +1,4 @@
-/*
- * Parameters and results of tests: what is decoded can be carried out; sent again, it is the same.
- */
+/* Parameters and results of tests: accepted ones are valid, and encode to the same bytes again. */
 #include <errno.h>
 
 #include "protocol/test-parameters.h"
@@ -27,14 +25,14 @@ static void check_parameters(const uint8_t *data, size_t size)
 	fuzz_check(parameters.depth > 0 && parameters.depth <= TEST_DEPTH_MAX);
 	fuzz_check(parameters.queue_pairs * parameters.depth <= TEST_REQUESTS_MAX);
 	fuzz_check(parameters.slots > 0 && parameters.slots <= parameters.depth);
-	/* No product is cut. */
+	/* No product overflows. */
 	fuzz_check(test_parameters_memory(&parameters) / parameters.size ==
 		   (uint64_t)parameters.slots * parameters.queue_pairs);
 	test_parameters_encode(&parameters, bytes);
 	fuzz_check(test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE) == 0);
 	test_parameters_encode(&back, again);
 	fuzz_check(memcmp(bytes, again, TEST_PARAMETERS_SIZE) == 0);
-	/* But for the flags, which become 0 or 1, and for ignored bytes. */
+	/* Except for the flags, which become 0 or 1, and ignored bytes. */
 	fuzz_check(memcmp(bytes, data, 4) == 0 && memcmp(bytes + 8, data + 8, 20) == 0);
 	fuzz_check(memcmp(bytes + 32, data + 32, 16) == 0);
 	fuzz_check(bytes[5] == data[5]);

@@ -1,23 +1,21 @@
-/*
- * Text from a peer, made safe to print: nothing in it moves a terminal, and nothing of it is lost.
- */
+/* Text from a peer, escaped for printing: no control characters, and no information is lost. */
 #include <locale.h>
 #include <wchar.h>
 
 #include "base/text.h"
 #include "tests/fuzz/fuzz.h"
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): that is how libFuzzer calls it */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libFuzzer's prototype */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	/* The C library judges what is UTF-8. */
+	/* mbrtowc(3) decides what is valid UTF-8. */
 	fuzz_check(setlocale(LC_CTYPE, "C.UTF-8"));
 	return 0;
 }
 
-/* Reads the next byte of a text that text_escape() made. */
+/* Reads the next byte of a text from text_escape(). */
 static uint8_t unescape(const char **text)
 {
 	unsigned int byte;
@@ -42,7 +40,7 @@ static void check_ascii(const char *text, const uint8_t *data, size_t size)
 	fuzz_check(*text == '\0');
 }
 
-/* Only characters, and among them none that controls. */
+/* The text is valid UTF-8 without control characters. */
 static void check_utf8(const char *text)
 {
 	mbstate_t state = {0};

@@ -1,6 +1,6 @@
 /*
- * What comes back for a probe: errors that routers and hosts send, as the kernel queues them, with
- * any contents and in any order. The linker replaces the socket's reads (ld(1), --wrap).
+ * Replies to a UDP probe: ICMP errors of routers and hosts, as the kernel queues them, with any
+ * contents and in any order. The linker replaces the socket's reads (ld(1), --wrap).
  */
 #include <time.h>
 
@@ -17,7 +17,7 @@
 
 #define ERRORS_MAX 16
 
-/* An error as ip(7) has it: with the address of who sent it. */
+/* An error with the address of its sender, as in ip(7). */
 struct queued {
 	struct sock_extended_err error;
 	struct sockaddr_storage from;
@@ -54,7 +54,7 @@ ssize_t __wrap_recvmsg(int socket, struct msghdr *message, int flags)
 	return 0;
 }
 
-/* cppcheck-suppress constParameter; it is recv() as others see it */
+/* cppcheck-suppress constParameter; recv(2)'s prototype */
 ssize_t __wrap_recv(int socket, void *bytes, size_t size, int flags)
 {
 	(void)socket;
@@ -64,7 +64,7 @@ ssize_t __wrap_recv(int socket, void *bytes, size_t size, int flags)
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* An address out of the input, often the host's own. */
+/* Reads an address; often it is the probed host's. */
 static struct sockaddr_storage read_address(
 	struct fuzz_input *input, uint8_t kind, const struct sockaddr_storage *host)
 {
@@ -104,7 +104,7 @@ static void read_queue(struct fuzz_input *input, const struct sockaddr_storage *
 	}
 }
 
-/* Whether this error proves that the probe was at the host. */
+/* True if this error proves that the probe reached the host. */
 static bool proves_arrival(const struct queued *queued_error, const struct sockaddr_storage *host)
 {
 	const struct sock_extended_err *error = &queued_error->error;
@@ -118,7 +118,7 @@ static bool proves_arrival(const struct queued *queued_error, const struct socka
 		       (const struct sockaddr *)&queued_error->from, (const struct sockaddr *)host);
 }
 
-/* What the whole queue says: the first that is an answer, else the last. */
+/* Returns the decisive error of the queue: the first conclusive one, otherwise the last. */
 static const struct queued *telling(const struct sockaddr_storage *host)
 {
 	for (size_t i = 0; i < queued; i++)

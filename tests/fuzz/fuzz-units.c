@@ -1,6 +1,6 @@
 /*
- * Sizes as users write them, compared with a second reading of the rules in base/units.h; and
- * amounts and times as they are shown, read back.
+ * Parsing of sizes, compared with a second implementation of the rules in base/units.h; and
+ * formatting of amounts and times, read back.
  */
 #include <errno.h>
 
@@ -10,7 +10,7 @@
 /* Anything larger than 64 bits. */
 #define TOO_MUCH ((unsigned __int128)1 << 64)
 
-/* How many bytes a unit is, 0 if it is none. */
+/* Returns the bytes of a unit, or 0 if the name is invalid. */
 static uint64_t unit_of(const char *name)
 {
 	static const struct {
@@ -36,7 +36,7 @@ static uint64_t unit_of(const char *name)
 	return *name == '\0';
 }
 
-/* The size, TOO_MUCH at most; *error if it is none. */
+/* Returns the size, at most TOO_MUCH. Sets *error if the text is invalid. */
 static unsigned __int128 size_of(const char *text, bool *error)
 {
 	unsigned __int128 bytes = 0;
@@ -69,7 +69,7 @@ static void check_parse(const char *text, uint64_t minimum, uint64_t maximum)
 	fuzz_check(error == 0 || bytes == 42);
 }
 
-/* What is shown is right to half of its last digit. */
+/* The formatted number is accurate to half a unit of its last digit. */
 static void check_format(uint64_t bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};

@@ -1,7 +1,7 @@
 /*
- * What every fuzz target needs: the function that libFuzzer calls, a check that ends the process,
- * and a reader of the input. A target is one file, fuzz-NAME.c, which the Makefile finds;
- * docs/fuzzing.md tells the rest.
+ * Common parts of the fuzz targets: the function that libFuzzer calls, a check that aborts the
+ * process, and an input reader. A target is one file, fuzz-NAME.c, which the Makefile finds. See
+ * docs/fuzzing.md.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes one input, of which it may change nothing. Returns 0. */
+/* Processes one input, which it must not modify. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Optional: called once, before. */
+/* Optional: called once before the first input. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 #define FUZZ_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -27,14 +27,14 @@ static inline _Noreturn void fuzz_failed(const char *file, int line, const char 
 	abort();
 }
 
-/* What must hold whatever the input is. Unlike assert(3) it is always there. */
+/* Checks a condition that must hold for every input. NDEBUG does not disable it. */
 #define fuzz_check(condition) \
 	do { \
 		if (!(condition)) \
 			fuzz_failed(__FILE__, __LINE__, #condition); \
 	} while (0)
 
-/* What is left of the input. Behind its end there are zeros. */
+/* The rest of the input. Reading past its end returns zeros. */
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;
@@ -48,7 +48,7 @@ static inline uint8_t fuzz_byte(struct fuzz_input *input)
 	return *input->at++;
 }
 
-/* The next so many bytes, up to 8, as a number. */
+/* Reads up to 8 bytes as a number. */
 static inline uint64_t fuzz_number(struct fuzz_input *input, size_t bytes)
 {
 	uint64_t number = 0;
@@ -58,7 +58,7 @@ static inline uint64_t fuzz_number(struct fuzz_input *input, size_t bytes)
 	return number;
 }
 
-/* Fills `to` with the next bytes; returns how many there were. */
+/* Copies the next bytes to `to`, at most `most`. Returns how many there were. */
 static inline size_t fuzz_bytes(struct fuzz_input *input, void *to, size_t most)
 {
 	size_t taken = input->left < most ? input->left : most;
@@ -71,12 +71,12 @@ static inline size_t fuzz_bytes(struct fuzz_input *input, void *to, size_t most)
 }
 
 /*
- * A copy of bytes in memory of exactly their size, so that AddressSanitizer sees who reads beyond
- * it. The caller frees it.
+ * Copies bytes to memory of exactly their size, so that AddressSanitizer detects reads past the
+ * end. The caller frees it.
  */
 static inline void *fuzz_copy(const void *bytes, size_t size)
 {
-	/* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): of no bytes, too */
+	/* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): size may be 0 */
 	void *copy = calloc(1, size);
 
 	fuzz_check(copy || size == 0);

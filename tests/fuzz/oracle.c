@@ -1,11 +1,11 @@
-/* Checks what one end posts against what its peer sent. Reads the connection, changes nothing. */
+/* Checks the sends of one end against what its peer sent. Does not modify the connection. */
 #include "tests/fuzz/oracle.h"
 #include "base/explain.h"
 
 #include "stream/sink.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The digest of a stream whose sender announced it by that MSG_MR. */
+/* Returns the digest of a stream whose sender sent this MSG_MR. */
 static struct digest digest_by(const struct oracle *oracle, enum secret_role role,
 	const struct message *region, const uint8_t *bytes, size_t size)
 {
@@ -34,7 +34,7 @@ static bool is_right_proof(const struct oracle *oracle, const struct message *me
 	return memcmp(proof, message->proof, sizeof(proof)) == 0;
 }
 
-/* True if that role has signed the verdict, or need not. */
+/* True if this role has signed the verdict, or there is no secret. */
 static bool is_signed(
 	const struct oracle *oracle, enum secret_role role, const struct message *verdict)
 {
@@ -45,7 +45,7 @@ static bool is_signed(
 	       handshake_is_signed(&other, verdict->verdict, verdict->digest.bytes);
 }
 
-/* True if it may not come now. What comes after the verdict changes nothing. */
+/* True if the message violates the order. Messages after the verdict are not checked. */
 static bool breaks_order(const struct oracle *oracle, const struct message *message)
 {
 	switch (message->type) {
@@ -87,7 +87,7 @@ void oracle_receive(struct oracle *oracle, const void *bytes, size_t length)
 	record_order(oracle, &message);
 	if (message.type == MSG_PROOF && oracle->peer.secret && !oracle->received[MSG_PROOF])
 		oracle->proved = !oracle->broken && is_right_proof(oracle, &message);
-	/* A second one ends the exchange, and changes nothing that was agreed. */
+	/* A repeated message ends the exchange without replacing the first. */
 	if (message.type == MSG_MR && !oracle->received[MSG_MR])
 		oracle->region = message;
 	if (message.type == MSG_DONE && !oracle->received[MSG_DONE])
@@ -103,7 +103,7 @@ void oracle_receive(struct oracle *oracle, const void *bytes, size_t length)
 	oracle->received[message.type] = true;
 }
 
-/* True if these bytes lie in memory of that address and length. */
+/* True if the bytes at `address` are within the memory at `start`. */
 static bool is_inside(uint64_t address, uint64_t size, uint64_t start, uint64_t length)
 {
 	return address >= start && size <= length && address - start <= length - size;
@@ -116,7 +116,7 @@ bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send)
 		       oracle->memory_size);
 }
 
-/* One more piece of our stream is announced: the peer has a receive for it. */
+/* Announces a piece of our stream, for which the peer must have a receive. */
 static void check_sent_piece(struct oracle *oracle, uint64_t position)
 {
 	fuzz_check(position > oracle->announced);
@@ -126,9 +126,7 @@ static void check_sent_piece(struct oracle *oracle, uint64_t position)
 	fuzz_check(oracle->announced - oracle->credited <= ORACLE_STREAM_MAX);
 }
 
-/*
- * RDMA goes only where the peer has said that it may, and overwrites nothing that it still needs.
- */
+/* RDMA stays within the region that the peer offered, and overwrites no data still in use. */
 static void check_sent_rdma(struct oracle *oracle, const struct fake_send *send)
 {
 	const struct message *region = &oracle->region;
@@ -153,7 +151,7 @@ static void check_sent_rdma(struct oracle *oracle, const struct fake_send *send)
 	}
 }
 
-/* The region that the message tells of is registered, with the one right that the mode needs. */
+/* The offered region is registered, with only the access right that the mode needs. */
 static void check_region(const struct oracle *oracle, const struct message *message,
 	const struct ibv_mr *region, int access)
 {
@@ -166,7 +164,7 @@ static void check_region(const struct oracle *oracle, const struct message *mess
 				     IBV_ACCESS_REMOTE_ATOMIC)) == wanted);
 }
 
-/* What we offer is there, unless the peer has said already that it needs it no more. */
+/* The offered region is registered, unless the peer no longer needs it. */
 static void check_sent_region(struct oracle *oracle, const struct message *message)
 {
 	int access = 0;
@@ -194,7 +192,7 @@ static void check_sent_done(const struct oracle *oracle, const struct message *m
 	fuzz_check(digest_equal(&message->digest, &digest));
 }
 
-/* True if the peer's stream is what its MSG_DONE says, as far as it was sent in good order. */
+/* True if the peer's stream matches its MSG_DONE. */
 static bool is_whole(const struct oracle *oracle)
 {
 	struct digest digest = oracle_digest(oracle);
@@ -212,7 +210,7 @@ static void check_sent_verdict(const struct oracle *oracle, const struct message
 	fuzz_check(oracle->unknown_data || verified == is_whole(oracle));
 }
 
-/* Our proof is right, and the passive side's answers one that is. */
+/* Our proof is valid, and the passive side sends it only after a valid one. */
 static void check_sent_proof(const struct oracle *oracle, const struct message *message)
 {
 	fuzz_check(oracle->peer.secret && (oracle->active || oracle->proved));
@@ -223,12 +221,12 @@ static void check_sent_message(struct oracle *oracle, const struct fake_send *se
 {
 	struct message message;
 
-	/* Of no bytes: a keepalive. */
+	/* A keepalive has no bytes. */
 	if (send->piece.length == 0)
 		return;
 	fuzz_check(message_decode(&message, send->bytes, send->piece.length) == 0);
 	fuzz_check(!oracle->sent[MSG_ABORT]);
-	/* An unauthenticated peer is sent nothing but a proof or an abort. */
+	/* To an unauthenticated peer we send only a proof or an abort. */
 	fuzz_check(oracle->proved || message.type == MSG_PROOF || message.type == MSG_ABORT);
 	switch (message.type) {
 	case MSG_PROOF:
@@ -259,8 +257,8 @@ static void check_sent_message(struct oracle *oracle, const struct fake_send *se
 void oracle_check_sends(struct oracle *oracle)
 {
 	/*
-	 * Nobody but who holds the secret has any of our memory. iWARP wants the right for what we
-	 * READ into, too; its key goes to nobody.
+	 * Only an authenticated peer has access to our memory. iWARP requires the remote write
+	 * right for the sink of a READ, too; its key is never sent.
 	 */
 	fuzz_check(oracle->proved || (oracle->iwarp && !oracle->writes) || !fake_is_exposed());
 	for (; oracle->checked < fake_sends(oracle->id); oracle->checked++) {
@@ -273,7 +271,7 @@ void oracle_check_sends(struct oracle *oracle)
 	}
 }
 
-/* What the peer's memory holds at the end is the last of what we sent. */
+/* At the end, the peer's memory contains the last bytes that we sent. */
 static void check_memory(const struct oracle *oracle)
 {
 	const struct message *region = &oracle->region;

@@ -1,7 +1,7 @@
 /*
- * An oracle for one end of a connection on the made-up device (tests/unit/verbs/fake-verbs.h). It
- * records what the peer has sent and what the end has posted, and decides whether the end may post
- * it and, at the end, whether its verdict is right. It uses no state of the code under test.
+ * An oracle for one end of a connection on the fake device (tests/unit/verbs/fake-verbs.h). It
+ * records what the peer has sent and what this end has posted, and checks whether this end may post
+ * it and, finally, whether its verdict is correct. It uses no state of the code under test.
  */
 #ifndef TESTS_FUZZ_ORACLE_H
 #define TESTS_FUZZ_ORACLE_H
@@ -16,53 +16,53 @@
 #include "protocol/message.h"
 #include "tests/unit/verbs/fake-verbs.h"
 
-/* The longest stream that a peer sends in good order. */
+/* The longest valid stream of a peer. */
 #define ORACLE_STREAM_MAX 8192
 
 struct oracle {
 	/* set by the target */
 	struct rdma_cm_id *id;
 	bool writes, tutorial, active, iwarp;
-	const uint8_t *ours; /* what this end sends */
+	const uint8_t *ours; /* the stream of this end */
 	size_t ours_size;
-	uint8_t *memory; /* the peer's, as far as it is real */
+	uint8_t *memory; /* the peer's real memory */
 	size_t memory_size;
-	struct handshake peer; /* with a secret, the peer's half of it */
+	struct handshake peer; /* the peer's half of the handshake; its secret may be NULL */
 
-	/* what the peer has said, and done */
+	/* what the peer has sent and done */
 	bool received[MSG_TYPES];
 	struct message region, done;
-	bool proved;               /* it has proved that it holds the secret, or there is none */
-	bool verified;             /* MSG_VERDICT was that */
+	bool proved;               /* the peer is authenticated, or there is no secret */
+	bool verified;             /* its MSG_VERDICT was VERDICT_VERIFIED */
 	uint64_t credited, pieces; /* by MSG_CREDIT */
 	uint8_t stream[ORACLE_STREAM_MAX];
 	size_t streamed;
-	bool unknown_data; /* more of its stream, or other, than is in `stream` */
-	bool broken;       /* the order of the messages: that cannot end well */
+	bool unknown_data; /* its stream may differ from `stream` */
+	bool broken;       /* it violated the message order: the exchange must fail */
 
 	/* what this end has posted */
 	unsigned int checked;
 	unsigned int sent[MSG_TYPES];
-	struct message offered; /* its MSG_MR */
+	struct message offered; /* MSG_MR of this end */
 	uint64_t written, announced, pieces_announced;
 };
 
-/* The digest of what the peer has sent, as its MSG_DONE has it. */
+/* Returns the digest of the peer's stream, as a correct MSG_DONE contains it. */
 struct digest oracle_digest(const struct oracle *oracle);
 
-/* A message of the peer will arrive. */
+/* Records a message from the peer, before it arrives. */
 void oracle_receive(struct oracle *oracle, const void *bytes, size_t length);
 
-/* Data will. */
+/* Records data announced by immediate data, before it arrives. */
 void oracle_receive_data(struct oracle *oracle);
 
-/* True if the RDMA of the oldest send that waits goes where the peer has memory. */
+/* True if the send is a message, or RDMA within the peer's memory. */
 bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send);
 
-/* Looks at what was posted since the last time. All that was to be heard has been taken. */
+/* Checks the sends posted since the last call. This end must have processed all messages. */
 void oracle_check_sends(struct oracle *oracle);
 
-/* Judges how the exchange has ended. */
+/* Checks the outcome of the exchange. */
 void oracle_judge(const struct oracle *oracle, const struct failure *outcome);
 
 #endif

@@ -13,7 +13,7 @@
 #define THREADS_MAX 4
 #define STACK_SIZE  ((size_t)256 * 1024)
 
-/* So often may threads go on without that all come to rest. */
+/* How often threads may be resumed before all of them must wait. */
 #define TURNS_MAX 100000
 
 enum state {
@@ -37,7 +37,7 @@ static struct thread {
 	_Alignas(16) char stack[STACK_SIZE];
 } threads[THREADS_MAX];
 
-/* NULL: the target's own, whose stack this is. */
+/* NULL: the target itself. */
 static struct thread *running;
 static ucontext_t target;
 static const void *target_stack;
@@ -48,7 +48,7 @@ static int poll_at_once(struct pollfd *waiting, nfds_t count)
 	return ppoll(waiting, count, &(struct timespec){0}, NULL);
 }
 
-/* Goes back to the target. */
+/* Switches from the running thread back to the target. */
 static void leave(enum state state)
 {
 	struct thread *thread = running;
@@ -68,7 +68,7 @@ static void enter(void)
 	leave(STATE_ENDED);
 }
 
-/* Lets it begin with enter(), when it is its turn. */
+/* Makes the thread start with enter() when it is resumed. */
 static void prepare(struct thread *thread)
 {
 	/* cppcheck-suppress getcontextCalled */
@@ -190,7 +190,7 @@ int __wrap_pthread_join(pthread_t handle, void **result)
 
 	fuzz_check(!running && !result && thread->state != STATE_NONE);
 	threads_settle(0);
-	/* A thread that waits for ever is never joined. */
+	/* Joining a thread that waits for ever would never return. */
 	fuzz_check(thread->state == STATE_ENDED);
 	thread->state = STATE_NONE;
 	return 0;
@@ -204,7 +204,7 @@ int __wrap_pthread_setname_np(pthread_t handle, const char *name)
 
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
-	/* The target itself would wait for ever. */
+	/* In the target itself this would block for ever. */
 	fuzz_check(running);
 	running->condition = condition;
 	pthread_mutex_unlock(mutex);
@@ -213,7 +213,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 	return 0;
 }
 
-/* Wakes all, as it may. */
+/* Wakes all waiters, as POSIX allows. */
 int __wrap_pthread_cond_signal(pthread_cond_t *condition)
 {
 	wake(condition);

@@ -1,25 +1,26 @@
 /*
- * The threads of the verbs module, played by one, so that the same input does the same each time
- * and a run takes microseconds. Each has a stack of its own and runs until it would wait: for a
- * descriptor or a condition; then another goes on. The linker puts this in the place of the C
- * library's functions (ld(1), --wrap: the Makefile lists them).
+ * Runs the threads of the verbs module as coroutines on one thread, so that runs are reproducible
+ * and take microseconds. Each coroutine has its own stack and runs until it would block on a
+ * descriptor or a condition; then another one continues. The linker replaces the C library's
+ * functions (ld(1), --wrap: the Makefile lists them).
  *
- * makecontext(3) and its like are obsolescent because there are threads, which they play here.
+ * makecontext(3) and related functions are obsolescent in favour of threads, which they emulate.
  *
- * The clock is the made-up device's (tests/unit/verbs/fake-verbs.h) and stands still, too.
+ * The clock is that of the fake device (tests/unit/verbs/fake-verbs.h) and advances only in
+ * threads_pass().
  */
 #ifndef TESTS_FUZZ_THREADS_H
 #define TESTS_FUZZ_THREADS_H
 
 #include <stdint.h>
 
-/* Lets all run until each waits. `first` says which one begins: any number. */
+/* Runs all threads until each waits. `first`, any number, selects the one that runs first. */
 void threads_settle(unsigned int first);
 
-/* Lets so many milliseconds pass, and each thread wake when its time has come. */
+/* Advances the clock by so many milliseconds, and wakes each thread at its deadline. */
 void threads_pass(int64_t milliseconds);
 
-/* How many were started and have not been joined. */
+/* Returns how many threads were started and not joined. */
 unsigned int threads_alive(void);
 
 #endif
