@@ -1,5 +1,5 @@
-# The checks of scripts/model, and the faults that it must find. Each fault is a -DMUTANT_... of a model.
-# shellcheck shell=bash disable=SC2154 # violated and stuck are the script's
+# The checks of scripts/model, and the planted faults that spin must find: -DMUTANT_... of a model.
+# shellcheck shell=bash disable=SC2154 # scripts/model sets violated and stuck
 
 holds 'exchange: both sides agree if nothing goes wrong' exchange
 holds 'exchange: either side may abort or crash, the link may break' exchange \
@@ -12,11 +12,11 @@ holds 'exchange with a secret: the link may break, either side may crash' exchan
 holds 'exchange with a secret: a hostile peer' exchange -DSECRET -DHOSTILE -DBREAKS
 holds 'exchange with a secret: every run ends' exchange -DSECRET -DHOSTILE -DNP
 
-finds 'exchange: agreement whatever happens is impossible' "$violated" exchange \
+finds 'exchange: agreement after any failure is impossible' "$violated" exchange \
 	-DBREAKS -DCLAIM_TOO_MUCH
 finds 'exchange: the verdict is sent before the data is kept' "$violated" exchange -DMUTANT_VERDICT_EARLY
 finds 'exchange: damage is not reported to the peer' "$violated" exchange -DMUTANT_DAMAGE_UNREPORTED
-finds 'exchange: success without a verdict of our own' "$violated" exchange \
+finds 'exchange: success before our verdict is posted' "$violated" exchange \
 	-DMUTANT_COMPLETE_EARLY -DBREAKS
 finds 'exchange: disconnecting before our verdict is acknowledged' "$violated" exchange \
 	-DMUTANT_FINISH_EARLY
@@ -25,7 +25,7 @@ finds 'exchange: a flush after the last message counts as a failure' "$violated"
 finds 'exchange: closing drops completions' "$violated" exchange \
 	-DMUTANT_CLOSE_DROPS
 finds 'exchange: the passive side sends first' "$violated" exchange -DMUTANT_PASSIVE_FIRST
-finds 'exchange: success although the other side aborted' "$violated" exchange \
+finds 'exchange: success although the peer aborted' "$violated" exchange \
 	-DMUTANT_ABORT_FORGIVEN -DABORTS
 finds 'exchange: a disconnect is ignored' "$stuck" exchange -DMUTANT_DISCONNECT_IGNORED
 finds 'exchange: no idle timeout' "$stuck" exchange -DMUTANT_NO_IDLE_TIMEOUT -DBREAKS
@@ -38,7 +38,7 @@ finds 'exchange with a secret: our own proof is reflected' "$violated" exchange 
 finds 'exchange with a secret: a proof of an earlier session is replayed' "$violated" exchange \
 	-DSECRET -DHOSTILE -DMUTANT_REPLAY
 
-# in_both_modes NAME SETTING...
+# in_both_modes NAME SETTING...: checks a setting in write and in read mode.
 in_both_modes() {
 	holds "flow, write mode: $1" flow "${@:2}"
 	holds "flow, read mode: $1" flow -DMODE_READ "${@:2}"
@@ -61,7 +61,7 @@ holds 'flow, read mode: the most credit in transit' flow \
 finds 'flow: too few receives for credit' "$violated" flow \
 	-DMODE_READ -DOUT=4 -DIN=4 -DTO=5 -DDEPTH=4 -DCHUNK=1 -DCREDITS_MAX=7
 finds 'flow: no credit' "$stuck" flow -DMUTANT_NO_CREDIT
-finds 'flow: credit is counted and not sent' "$violated" flow \
+finds 'flow: credit is counted but not sent' "$violated" flow \
 	-DMUTANT_CREDIT_LOST -DOUT=1 -DIN=1 -DTO=8 -DDEPTH=1 -DSENDS=10
 finds 'flow: credit for data that the sink has not taken' "$violated" flow -DMUTANT_CREDIT_EARLY
 finds 'flow: credit for data that is not read yet' "$violated" flow \

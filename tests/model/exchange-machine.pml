@@ -31,14 +31,14 @@ inline step_after_end()
 	fi
 }
 
-/* is_premature(): with a secret each message but the first answers one of the active side's. */
+/* is_premature(): with a secret, each message except the active side's first replies to another. */
 #ifdef SECRET
 #define PREMATURE (me == ACTIVE -> 1 : 0)
 #else
 #define PREMATURE 0
 #endif
 
-/* sent_rows and received_rows; -> `right`: the event may come now. */
+/* sent_rows and received_rows. Sets `right`: the event is allowed now. */
 #define SENDS(which, from, to) \
 	:: event == which -> right = ME.sent == from; \
 		ME.sent = (right -> to : ME.sent)
@@ -67,7 +67,7 @@ inline advance()
 	fi
 }
 
-/* may_send_region(): a side sends its region when the peer has proved that it holds the secret. */
+/* may_send_region(): a side sends its region only to an authenticated peer. */
 #ifdef MUTANT_MR_BEFORE_PROOF
 #define MAY_SEND_REGION (ME.sent == SENT_PROOF && MAY_SEND)
 #else
@@ -142,7 +142,7 @@ inline exchange_step()
 	:: event == EVENT_ABORTED && !ME.ended ->
 		ME.aborted = true;
 		give_up()
-	/* turn_away(): the peer has sent a message, so it can receive one. */
+	/* turn_away(): the peer has sent a message, so it can receive MSG_ABORT. */
 	:: event == EVENT_UNAUTHENTICATED && !ME.ended && ME.received == RECEIVED_NOTHING &&
 		ME.sent >= SENDING_PROOF * PREMATURE ->
 		ME.ended = true;

@@ -1,5 +1,6 @@
 /*
- * The state of both sides of an exchange and of the connection between them, included by exchange.pml.
+ * The state of both sides of an exchange and of the connection between them; included by
+ * exchange.pml.
  */
 
 #define ACTIVE  0
@@ -42,36 +43,36 @@ mtype:failures = { NONE, COMPLETION, DAMAGED, DAMAGED_THERE, PROTOCOL, ABORTED, 
 #define VERIFIED 1
 #define BROKEN   2
 
-/* A proof: the key, the role, and whether it was recorded in an earlier session. */
+/* A proof: key, role, and whether it was recorded in an earlier session. */
 #define PROOF(key, role, old) ((key) + 2 * (role) + 4 * (old))
 
 typedef side {
 	byte sent, received; /* struct exchange */
 	bool established, delivered, ended;
-	mtype:failures failure; /* struct connection: the first failure, at the end the outcome */
-	bool finished;         /* the main thread has to disconnect */
+	mtype:failures failure; /* struct connection: the first failure, finally the outcome */
+	bool finished;         /* the main thread must disconnect */
 	bool closed;           /* the main thread has disconnected */
 	bool peer_left;        /* rdmacm: the peer has disconnected */
 	bool up;               /* the queue pair works */
-	bool over, crashed;    /* how it ended */
-	bool key;              /* 0: the right one */
+	bool over, crashed;    /* finished with an outcome; crashed */
+	bool key;              /* 0: the secret's key */
 
 	/* for the checks only */
-	bool kept;         /* the peer's stream is verified here, and kept */
-	byte sent_verdict; /* the verdict that was posted */
-	bool acknowledged; /* it is complete */
+	bool kept;         /* the peer's stream is verified and kept */
+	byte sent_verdict; /* the posted verdict */
+	bool acknowledged; /* the send of the verdict is complete */
 	bool aborted;
 	bool received_abort;
 	bool sent_mr;
 };
 
 side sides[2];
-bool broken;       /* the link */
-bool needy;        /* streams need the peer to their end: its credit, or its memory for a READ */
-bool hostile;      /* one side is not our program */
+bool broken;       /* the link is broken */
+bool needy;        /* streams cannot finish without the peer: its credit, or its memory for READs */
+bool hostile;      /* one side is a hostile peer */
 bool all_ended;
 
-/* Posted; arrived and not complete; in the completion queue. */
+/* Posted sends; sends that arrived and are not complete; the completion queue. */
 chan posted[2] = [6] of { mtype:messages, byte };
 chan arrived[2] = [6] of { mtype:messages };
 chan queue[2] = [14] of { mtype:completions, mtype:messages, byte };
@@ -91,7 +92,7 @@ chan queue[2] = [14] of { mtype:completions, mtype:messages, byte };
 		(ME.sent == SENDING_VERDICT || ME.sent == SENT_ALL))
 #endif
 
-/* The peer's first message. Without a secret no proofs are exchanged. */
+/* The state after the peer's first message. Without a secret, no proofs are exchanged. */
 #ifdef SECRET
 #define FIRST RECEIVED_PROOF
 #else
@@ -112,7 +113,7 @@ inline fail(kind)
 	fi
 }
 
-/* A broken queue pair accepts work requests, and flushes them. */
+/* A broken queue pair accepts work requests and flushes them. */
 inline post(what, content)
 {
 	if
@@ -132,7 +133,7 @@ inline break_queue_pair(x)
 	od
 }
 
-/* Resets what no longer matters, so that there are fewer states. */
+/* Resets variables that no longer matter, to reduce the number of states. */
 inline forget(x)
 {
 	sides[x].sent = SENT_NOTHING;

@@ -1,24 +1,24 @@
 /*
- * The exchange of two of our programs: exchange/state-machine.c, and what exchange/driver.c,
- * exchange/idle.c, exchange/connection.c and rdma-common.c do around it. docs/model.md says what is left
- * out, and what holds.
+ * An exchange between two of our programs: exchange/state-machine.c, and its callers in
+ * exchange/driver.c, exchange/idle.c, exchange/connection.c and rdma-common.c. docs/model.md lists
+ * the assumptions and the assertions.
  *
- * Each side is its CQ thread and its main thread, one event at a time. Between the sides is a reliable
- * connection: messages arrive in the order of posting, a completion comes any time after that, and both
- * may stop for ever when the link breaks or a side crashes.
+ * Each side models its CQ thread and its main thread, one event at a time. Between them is a
+ * reliable connection: messages arrive in the order of posting, and complete at any later time.
+ * Both may stop for ever when the link breaks or a side crashes.
  *
- *   -DABORTS    either side may give up or run out of time, at any time
- *   -DCRASHES   either side may crash, at any time
- *   -DBREAKS    the link may break, at any time
- *   -DSECRET    MSG_PROOF goes before MSG_MR, as with --secret-file
+ *   -DABORTS    either side may abort or time out at any time
+ *   -DCRASHES   either side may crash at any time
+ *   -DBREAKS    the link may break at any time
+ *   -DSECRET    MSG_PROOF precedes MSG_MR, as with --secret-file
  *   -DHOSTILE   with SECRET: one side has no key and sends anything
- *   -DMUTANT_...  a fault, which the checks must find
+ *   -DMUTANT_...  a planted fault, which the checks must find
  */
 
 #include "exchange-state.pml"
 #include "exchange-machine.pml"
 
-/* Whether a proof is the peer's and of this session. */
+/* True if a proof is the peer's and of this session. */
 #if defined(MUTANT_PROOF_UNCHECKED)
 #define PROOF_IS_RIGHT true
 #elif defined(MUTANT_ROLE_UNCHECKED)
@@ -29,7 +29,7 @@
 #define PROOF_IS_RIGHT (content == PROOF(ME.key, 1 - me, 0))
 #endif
 
-/* take_receive(): the event of a message. */
+/* take_receive(): converts a message to an event. */
 inline take_message()
 {
 	if
@@ -76,7 +76,7 @@ inline take_sent()
 	fi
 }
 
-/* take_completion(): the completion queue has both directions in the order of arrival. */
+/* take_completion(): sends and receives complete on one queue, in the order of arrival. */
 inline take_completion()
 {
 	if
@@ -88,7 +88,7 @@ inline take_completion()
 	fi
 }
 
-/* finish_sink(): the sink has the whole stream. */
+/* finish_sink(): the sink has consumed the whole stream. */
 inline deliver()
 {
 	event = EVENT_DELIVERED;
@@ -103,7 +103,7 @@ inline deliver()
 	fi
 }
 
-/* time_out(), or a signal, or a failed file: a complete exchange stays complete. */
+/* time_out(), a signal, or a failed file. A complete exchange remains complete. */
 inline abort()
 {
 	if
@@ -113,7 +113,7 @@ inline abort()
 	:: else ->
 		if
 		:: true -> fail(OURS)
-		:: true -> fail(COMPLETION) /* nothing is acknowledged */
+		:: true -> fail(COMPLETION) /* sends were not acknowledged */
 		fi;
 		event = EVENT_ABORTED
 	fi
@@ -145,8 +145,8 @@ inline release()
 }
 
 /*
- * After its end a side only waits for the completion of its MSG_ABORT; and if it was not complete then,
- * it never will be. Resets what makes no difference any more.
+ * After it has ended, a side only waits for the completion of its MSG_ABORT; an exchange that was
+ * not complete by then never will be. Resets variables that no longer matter.
  */
 inline forget_more()
 {
@@ -176,7 +176,7 @@ inline forget_more()
 	fi
 }
 
-/* No message and no completion will come any more; only the idle timeout tells. */
+/* Possibly no further message or completion arrives; only the idle timeout detects that. */
 #ifdef MUTANT_NO_IDLE_TIMEOUT
 #define UNREACHABLE false
 #else
@@ -234,7 +234,7 @@ proctype Side(bit me)
 	od
 }
 
-/* A device, and the link from it to the other one. */
+/* A device, and the link to the other device. */
 proctype Device(bit x)
 {
 	mtype:messages message;
@@ -243,7 +243,7 @@ proctype Device(bit x)
 end:	do
 	:: atomic {
 		if
-		/* A message arrives: it is in the peer's completion queue. */
+		/* A message arrives in the peer's completion queue. */
 		:: !broken && sides[x].up && sides[1 - x].up && nempty(posted[x]) ->
 			posted[x]?message, content;
 			arrived[x]!message;
@@ -251,7 +251,7 @@ end:	do
 			:: !IS_DEAF(1 - x) -> queue[1 - x]!RECEIVED, message, content
 			:: else
 			fi
-		/* The acknowledgement arrives: it may have been on its way when the peer disconnected. */
+		/* The acknowledgement arrives, even if the peer has disconnected since. */
 		:: !broken && sides[x].up && nempty(arrived[x]) ->
 			arrived[x]?message;
 			if
@@ -284,8 +284,8 @@ end:	do
 
 #ifdef HOSTILE
 /*
- * Sends anything that it can, one message after another: it has no key, but the messages of this
- * session, and the proofs of both roles from an old one. It may also send nothing, or disconnect.
+ * Sends any messages, one after another: it has no key, but the messages of this session, and the
+ * proofs of both roles from an earlier one. It may also send nothing, or disconnect.
  */
 #define INJECT(message, content) queue[1 - me]!RECEIVED, message, content
 
@@ -327,7 +327,7 @@ proctype Hostile(bit me)
 #define ANY_CRASHED      (sides[0].crashed || sides[1].crashed)
 #define DIFFERENT_SECRETS    (sides[0].key != sides[1].key)
 
-/* A side that reports success has both streams verified and kept, and both verdicts posted. */
+/* If a side reports success, both streams are verified and kept, and both verdicts are posted. */
 inline check_success(x)
 {
 	assert(!SUCCEEDED(x) || (sides[0].kept && sides[1].kept &&
@@ -336,7 +336,7 @@ inline check_success(x)
 	assert(!SUCCEEDED(x) || !sides[x].received_abort)
 }
 
-/* If our verdict was acknowledged, the other side succeeds unless it aborts or crashes itself. */
+/* If our verdict was acknowledged, the other side succeeds unless it aborts or crashes. */
 inline check_knowledge(x)
 {
 	assert(!(SUCCEEDED(x) && sides[x].acknowledged) || SUCCEEDED(1 - x) ||
@@ -388,7 +388,7 @@ init {
 		run Device(0);
 		run Device(1)
 	}
-	/* No side waits for ever. */
+	/* No side blocks for ever. */
 	atomic {
 		ENDED(0) && ENDED(1) ->
 		all_ended = true;
@@ -402,13 +402,13 @@ init {
 		check_secret(0);
 		check_secret(1);
 #ifdef CLAIM_TOO_MUCH
-		/* Impossible for two ends of a link: that they agree whatever happens to it. */
+		/* Must fail: the two ends of an unreliable link cannot always agree. */
 		assert(ANY_CRASHED || ANY_ABORTED || SUCCEEDED(0) == SUCCEEDED(1));
 #endif
-		/* If no side aborts or crashes and the link holds, both succeed or both report damage. */
+		/* Without aborts, crashes and link failures, both succeed or both report damage. */
 		assert(broken || ANY_ABORTED || ANY_CRASHED || DIFFERENT_SECRETS ||
 			(SUCCEEDED(0) && SUCCEEDED(1)) || (SAW_DAMAGE(0) && SAW_DAMAGE(1)));
-		/* No side of ours breaks the protocol. */
+		/* Our sides follow the protocol. */
 		assert(sides[0].failure != PROTOCOL && sides[1].failure != PROTOCOL)
 #endif
 	}

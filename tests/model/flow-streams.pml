@@ -1,9 +1,9 @@
 /*
- * The rules of exchange/flow-control.c, and how exchange/stream.c, exchange/write.c and exchange/read.c
- * apply them; included by flow.pml.
+ * The rules of exchange/flow-control.c, and their use by exchange/stream.c, exchange/write.c and
+ * exchange/read.c; included by flow.pml.
  */
 
-/* flow_chunk() of both rings, as in make_flow(). */
+/* flow_chunk() for both rings, as in make_flow(). */
 #ifdef KNOWN
 #define FITS(x, ring) (streams[x].size <= (ring) || (ring) == 1)
 #else
@@ -18,8 +18,8 @@
 #define FLOW_CHUNK(x)  SMALLER(CHUNK, LEAST_MOST(x))
 
 /*
- * connection_post(). A message must find a receive at once, even if the peer takes none: there are no
- * retries. How long it travels makes no difference to when the peer takes it.
+ * connection_post(). A message must find a posted receive at once, even if the peer processes none:
+ * there are no retries. Its time in transit and the time until the peer processes it are one.
  */
 inline post(operation, reaches, stands, flag)
 {
@@ -45,7 +45,7 @@ inline check_receives()
 	assert(THEIRS.credits_under_way <= CREDITS_MAX)
 }
 
-/* next_write() -> bytes */
+/* next_write(): sets `bytes`. */
 #ifdef MUTANT_DEPTH_IGNORED
 #define MAY_ANNOUNCE true
 #else
@@ -61,7 +61,7 @@ inline next_write()
 		bytes : 0)
 }
 
-/* flow_announce() -> announces. `bytes` is the result of next_write(). */
+/* flow_announce(): sets `announces`. `bytes` is the result of next_write(). */
 inline flow_announce()
 {
 	position = (WRITES -> OURS.written : OURS.out_filled);
@@ -86,7 +86,7 @@ inline write_chunk()
 {
 	size = bytes;
 	OURS.written = OURS.written + size;
-	/* The sink has emptied the space, whenever the WRITE is carried out. */
+	/* The sink has emptied the space before the WRITE can execute. */
 	assert(OURS.written - OURS.in_freed <= IN);
 	next_write();
 	flow_announce();
@@ -127,7 +127,7 @@ inline send_data()
 	more = burst == TOGETHER
 }
 
-/* end_sending(), and MSG_DONE of the exchange */
+/* end_sending(), and MSG_DONE of the exchange. */
 inline end_sending()
 {
 	if
@@ -138,7 +138,7 @@ inline end_sending()
 	fi
 }
 
-/* next_read() -> bytes */
+/* next_read(): sets `bytes`. */
 inline next_read()
 {
 	bytes = SMALLER(THEIRS.received - THEIRS.requested, FLOW_CHUNK(1 - me));
@@ -258,7 +258,7 @@ inline receive()
 	ME.moved = true
 }
 
-/* A signaled send and all before it are complete: completed() of exchange/write.c and read.c. */
+/* completed() of exchange/write.c and exchange/read.c: a signaled send and all before it. */
 inline complete()
 {
 	do
@@ -273,7 +273,7 @@ inline complete()
 	:: what == WRITE || what == WRITE_IMM ->
 		OURS.out_freed = SMALLER(position, OURS.out_filled)
 	:: what == READ ->
-		/* The source has not overwritten the data meanwhile. */
+		/* The source has not overwritten the data during the READ. */
 		assert(THEIRS.out_filled - THEIRS.arrived <= OUT);
 		THEIRS.arrived = position;
 		THEIRS.reads_complete = count

@@ -1,19 +1,19 @@
 /*
- * The streams of an exchange between MSG_MR and MSG_DONE: exchange/flow-control.c, exchange/stream.c,
- * exchange/write.c, exchange/read.c, stream/ring.c, the send queue, and when source and sink wake the CQ
- * thread. docs/model.md says what is left out, and what holds.
+ * The streams of an exchange between MSG_MR and MSG_DONE: exchange/flow-control.c,
+ * exchange/stream.c, exchange/write.c, exchange/read.c, stream/ring.c, the send queue, and the
+ * wakeups of the CQ thread by source and sink. docs/model.md lists the assumptions and assertions.
  *
- * Stream x leaves side x: from its source through its ring, through its send queue or the other side's
- * READs, into the other side's ring and sink. A byte stands for any amount of data.
+ * Stream x is sent by side x: from its source through its ring, through its send queue or the other
+ * side's READs, to the other side's ring and sink. A byte represents any amount of data.
  *
- *   -DMODE_READ            read mode; without, write mode
+ *   -DMODE_READ            read mode (default: write mode)
  *   -DIWARP                no immediate data: MSG_DATA follows the WRITE
- *   -DTEXT                 the sink begins when MSG_DONE is there, as for a message
- *   -DKNOWN                both know the length of the stream from the beginning
+ *   -DTEXT                 the sink starts after MSG_DONE, as for a message
+ *   -DKNOWN                both sides know the length of the stream from the beginning
  *   -DTO=N -DBACK=N        bytes of the stream of side 0 and of side 1
- *   -DOUT=N -DIN=N         bytes of each side's rings for what goes out and what comes in
+ *   -DOUT=N -DIN=N         bytes of each side's ring for outgoing and for incoming data
  *   -DCHUNK=N -DDEPTH=N -DREADS=N -DSENDS=N
- *   -DMUTANT_...           a fault, which the checks must find
+ *   -DMUTANT_...           a planted fault, which the checks must find
  */
 #ifndef TO
 #define TO 4
@@ -77,23 +77,23 @@ typedef stream {
 
 	byte sink_reported; /* the position that the sink has reported to the CQ thread */
 
-	/* for the checks: messages that occupy a receive */
+	/* for the checks only: messages that occupy a receive */
 	byte pieces_under_way, credits_under_way
 };
 
 typedef side {
-	bool moved;       /* the CQ thread has to advance the streams */
+	bool moved;       /* the CQ thread must advance the streams */
 	byte outstanding; /* sends_posted - sends_completed */
 	byte unsignaled;  /* sends_posted - signaled_send */
 };
 
-stream streams[2]; /* by sender */
+stream streams[2]; /* indexed by sender */
 side sides[2];
 
-/* Posted and not complete: position, number of READs, and whether it is signaled. */
+/* Work requests in flight: position, number of READs, and whether it is signaled. */
 chan posted[2] = [SENDS] of { mtype, byte, byte, bool };
 
-/* In transit or in a receive, and not taken: position, number of pieces. */
+/* Messages in transit or in an unprocessed receive: position, number of pieces. */
 chan coming[2] = [RECEIVES] of { mtype, byte, byte };
 
 #define ME     sides[me]
@@ -104,7 +104,7 @@ chan coming[2] = [RECEIVES] of { mtype, byte, byte };
 
 #include "flow-streams.pml"
 
-/* The CQ thread: completions and messages in any order; it may advance the streams at any time. */
+/* The CQ thread processes completions and messages, and advances the streams, in any order. */
 proctype Side(bit me)
 {
 	mtype what;
@@ -142,8 +142,8 @@ end:	do
 }
 
 /*
- * The source: one byte, or all that fits. It wakes the CQ thread before it waits: for space, or for the
- * other end of a pipe, which may pause after any byte.
+ * The source fills in one byte, or all that fit. It wakes the CQ thread before it waits for space,
+ * or for the writer of a pipe, which may pause after any byte.
  */
 inline fill(pauses)
 {
@@ -176,7 +176,7 @@ proctype Source(bit me)
 	od
 }
 
-/* The sink: one byte, or all; it wakes the CQ thread when a quarter of the ring is free again. */
+/* The sink consumes one byte or all, and wakes the CQ thread when a quarter of the ring is free. */
 inline empty_ring()
 {
 	THEIRS.in_freed = THEIRS.in_freed + amount;
@@ -221,7 +221,7 @@ proctype Sink(bit me)
 	(empty(coming[x]) && !(posted[x]??[_, _, _, true]) && \
 		!sides[x].moved)
 
-/* No credit is lost in transit. Credit that is not given at the end was not due. */
+/* No credit is lost in transit. Credit that was not sent by the end was not due. */
 inline check_credit(x)
 {
 	assert(streams[x].in_freed == streams[x].size);
@@ -234,7 +234,7 @@ init {
 	atomic {
 		streams[0].size = TO;
 		streams[1].size = BACK;
-		/* MSG_MR was the last send that was signaled. */
+		/* MSG_MR was the last signaled send. */
 		sides[0].unsignaled = 1;
 		sides[1].unsignaled = 1;
 		run Side(0);
