@@ -1,14 +1,14 @@
 /*
- * Linked into a variant of either program, damaging-server and damaging-client: of what it sends,
- * one bit is flipped after it was digested, as broken memory or a broken path would do. The bit is
- * in the byte of the stream that DAMAGE in the environment numbers; without that nothing is.
+ * Linked into damaging-server and damaging-client, variants of the programs that flip one bit of
+ * the data they send after computing its digest, as broken memory or a broken path would. The
+ * environment variable DAMAGE is the offset of the byte in the stream; if it is unset, nothing is
+ * flipped.
  *
- * The linker puts these in the place of the functions of protocol/digest.c (ld(1), --wrap). A text
- * is digested as a whole; a stream in pieces, and by the thread called "source", while the "sink"
- * digests what arrives.
+ * The linker replaces the functions of protocol/digest.c by these (ld(1), --wrap). A message is
+ * digested in one call; a stream in pieces, by the thread "source", while the thread "sink" digests
+ * the received data.
  *
- * Of the patterns that a thread makes to measure with, one bit is flipped after that, in the byte
- * that DAMAGE_PATTERN numbers.
+ * DAMAGE_PATTERN is the offset of the byte to flip in the test patterns that a thread generates.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void __wrap_pattern_fill(void *data, size_t size, uint64_t seed);
 void __real_digester_add(struct digester *digester, const void *data, size_t size);
 void __wrap_digester_add(struct digester *digester, const void *data, size_t size);
 
-/* Flips the one that the variable numbers if it is among these, which begin at that byte of all. */
+/* Flips a bit at the offset in the variable if it is within these bytes, the first at `begin`. */
 static void damage_one(
 	const char *variable, const void *data, size_t size, unsigned long long begin)
 {
@@ -53,7 +53,7 @@ struct digest __wrap_digest_of(const void *data, size_t size)
 	return digest;
 }
 
-/* With a secret a text is digested once more, in the memory that it goes out from. */
+/* With a secret, a message is digested again in the memory that it is sent from. */
 struct digest __wrap_digest_of_keyed(
 	const uint8_t key[DIGEST_KEY_SIZE], const void *data, size_t size)
 {

@@ -1,7 +1,4 @@
-/*
- * One end of a connection for the test peers, without the code under test. Owns its queue pair and
- * memory.
- */
+/* A connection endpoint for the test peers, without the code under test. Owns its verbs objects. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -31,7 +28,7 @@ static void *memory(size_t size)
 	void *bytes = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
 
 	if (!bytes)
-		die("no memory");
+		die("out of memory");
 	memset(bytes, 0, size);
 	return bytes;
 }
@@ -100,12 +97,11 @@ void endpoint_event(struct endpoint *end, enum rdma_cm_event_type type)
 	const struct rdma_conn_param *heard = &event->param.conn;
 
 	if (event->event != type)
-		die("event %s, status %d, %u bytes, where %s was awaited",
-			rdma_event_str(event->event), event->status, heard->private_data_len,
-			rdma_event_str(type));
+		die("event %s, status %d, %u bytes; expected %s", rdma_event_str(event->event),
+			event->status, heard->private_data_len, rdma_event_str(type));
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		end->id = event->id;
-	/* What was asked of the passive side is in the request; its ESTABLISHED says nothing. */
+	/* The passive side gets the parameters in the request; its ESTABLISHED event has none. */
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST ||
 		(type == RDMA_CM_EVENT_ESTABLISHED && !end->listener))
 		keep(end, heard);
@@ -131,7 +127,7 @@ static void start(struct endpoint *end, struct rdma_cm_id **id)
 		die("rdma_create_id: %s", strerror(errno));
 }
 
-/* Finds the way to host and port. */
+/* Resolves address and route. */
 static void resolve(struct endpoint *end, const char *host, const char *port)
 {
 	struct addrinfo *list = find(host, port);
@@ -149,17 +145,15 @@ static void resolve(struct endpoint *end, const char *host, const char *port)
 void endpoint_half_open(struct endpoint *end, const char *host, const char *port)
 {
 	resolve(end, host, port);
-	/* One that nobody else has: the server would take two of them for one. */
+	/* Unique: the server would treat a second request with the same number as a duplicate. */
 	end->parameters.qp_num = 1U << 23 | ((uint32_t)getpid() & 0x7fffff);
 	if (rdma_connect(end->id, &end->parameters))
 		die("rdma_connect: %s", strerror(errno));
-	/*
-	 * Without a queue pair of the library's it is for us to say that we have this: we do not.
-	 */
+	/* Without a queue pair, librdmacm leaves the confirmation to us; never send it. */
 	endpoint_event(end, RDMA_CM_EVENT_CONNECT_RESPONSE);
 }
 
-/* Sets out for that address once more. */
+/* Starts another request to that address. */
 static void set_out(struct endpoint *end, const struct addrinfo *to)
 {
 	struct rdma_cm_id *id;
@@ -169,14 +163,14 @@ static void set_out(struct endpoint *end, const struct addrinfo *to)
 		die("rdma_resolve_addr: %s", strerror(errno));
 }
 
-/* One step on: address, route, request; whoever has an answer begins anew. */
+/* Does the next step of a request: address, route, connect. A reply starts a new request. */
 static void go_on(struct endpoint *end, struct rdma_cm_id *id, enum rdma_cm_event_type event,
 	const struct addrinfo *to)
 {
 	if (event == RDMA_CM_EVENT_ADDR_RESOLVED && rdma_resolve_route(id, 5000))
 		die("rdma_resolve_route: %s", strerror(errno));
 	if (event == RDMA_CM_EVENT_ROUTE_RESOLVED) {
-		/* The server would take two of the same number for one. */
+		/* The server would treat a second request with the same number as a duplicate. */
 		end->parameters.qp_num = 1U << 23 | (end->posted++ & 0x7fffff);
 		if (rdma_connect(id, &end->parameters))
 			die("rdma_connect: %s", strerror(errno));
@@ -217,7 +211,7 @@ void endpoint_connect(
 	endpoint_event(end, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* Listens, tells the port, and waits for a request. */
+/* Listens, writes the port to a file, and waits for a request. */
 static void await_request(struct endpoint *end, const char *address, const char *port_file)
 {
 	struct addrinfo *list = find(address, "0");

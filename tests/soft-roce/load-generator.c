@@ -1,13 +1,12 @@
 /*
- * Many clients in one process, on the pair's own verbs module: for more exchanges than there is
- * time to start processes for.
+ * Many clients in one process, on the project's own verbs module, because starting a process per
+ * exchange would take too long.
  *
  *     load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]
  *
- * Runs TOTAL exchanges, AT-ONCE of them side by side: that many are established before the first of
- * them may finish only if they start together, so a TOTAL equal to AT-ONCE means all at once. With
- * INPUT each sends what that file has: of a FIFO to which nobody writes nothing, for ever. Prints
- * "N verified, N failed", and each failure on standard error. Exits 0 if none failed.
+ * Runs TOTAL exchanges, AT-ONCE of them concurrently. If TOTAL equals AT-ONCE, all start at once.
+ * With INPUT each client sends this file; if it is a FIFO without a writer, the clients stay idle.
+ * Prints "N verified, N failed", and each failure on standard error. Exits with 0 if none failed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +21,7 @@
 
 #define RESOLVE_MS 20000
 #define BUFFER     65536
-#define SILENCE_MS 60000 /* without any event for this time it gives up */
+#define SILENCE_MS 60000 /* exit if no event occurs for this time */
 
 static const char message[] = "message from a client";
 
@@ -102,7 +101,7 @@ static int connect_bee(
 					     : 0;
 }
 
-/* Takes an event; the private data is still valid. Returns 0, or -1 with the failure recorded. */
+/* Handles an event; its private data is valid. Returns 0, or -1 with the failure recorded. */
 static int take_event(struct load *load, const struct rdma_cm_event *event, struct failure *failure)
 {
 	struct bee *bee = event->id->context;
@@ -171,7 +170,7 @@ static void take_wakeups(struct load *load)
 	}
 }
 
-/* Binds an id to the device's address, as the server does, so that the device stays open. */
+/* Keeps the device open by binding an id to its address, as the server does. */
 static void bind_id(struct load *load)
 {
 	struct sockaddr_storage address = {0};
@@ -193,7 +192,7 @@ static void run(struct load *load, unsigned int at_once)
 		while (load->to_start > 0 && load->running < at_once)
 			start_bee(load);
 		if (poll(waiting, 2, load->settings.input ? -1 : SILENCE_MS) == 0) {
-			fprintf(stderr, "load-generator: silence with %u running\n", load->running);
+			fprintf(stderr, "load-generator: idle with %u running\n", load->running);
 			exit(EXIT_FAILURE);
 		}
 		if (waiting[1].revents)

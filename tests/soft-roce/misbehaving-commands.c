@@ -1,4 +1,4 @@
-/* See misbehaving-commands.h. */
+/* Sends valid and faulty commands and replies of a control session, and prints received ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static enum command_type type_named(const char *name, size_t length)
 	return (enum command_type)atoi(name);
 }
 
-/* Makes the message wrong in the way named. */
+/* Applies the named fault to the message. */
 static void distort(struct command *message, const char *how, size_t length)
 {
 	static const char zeros[TEST_RESULT_SIZE];
@@ -83,7 +83,7 @@ static void distort(struct command *message, const char *how, size_t length)
 		test_result_encode(&(struct test_result){.operations = 1, .wrong = 1}, wrong);
 		message->text = (const char *)wrong, message->text_size = TEST_RESULT_SIZE;
 	} else if (length > 0 && message->type != COMMAND_PROOF)
-		die("no way '%.*s' to be wrong", (int)length, how);
+		die("unknown fault '%.*s'", (int)length, how);
 }
 
 static void give(struct peer *peer, const struct command *message)
@@ -93,7 +93,7 @@ static void give(struct peer *peer, const struct command *message)
 	misbehaving_send(peer, bytes, command_encode(message, bytes));
 }
 
-/* A message with our memory in it. */
+/* Returns a message that describes our memory. */
 static struct command ours(const struct peer *peer, enum command_type type)
 {
 	return (struct command){
@@ -105,7 +105,7 @@ static struct command ours(const struct peer *peer, enum command_type type)
 	};
 }
 
-/* Adds our proof, without a secret none: right, with a bit flipped, or one for another nonce. */
+/* Adds our proof: valid, with a flipped bit, or for another nonce. Without a secret it is zero. */
 static void prove(struct peer *peer, struct command *message, const char *how, size_t length)
 {
 	static uint8_t proof[SECRET_PROOF_SIZE];
@@ -158,13 +158,13 @@ void misbehaving_reply(struct peer *peer, const char *how)
 	give(peer, &message);
 }
 
-/* What an answer to COMMAND_END says. */
+/* Prints the result in a reply to COMMAND_END. */
 static void print_result(const struct command *message)
 {
 	struct test_result result;
 
 	if (test_result_decode(&result, message->text, message->text_size))
-		die("it sent a result of %u bytes", message->text_size);
+		die("received a result of %u bytes", message->text_size);
 	printf("result: %llu operations, %llu wrong\n", (unsigned long long)result.operations,
 		(unsigned long long)result.wrong);
 }
@@ -179,7 +179,7 @@ void misbehaving_receive(struct peer *peer, const char *how)
 	if (!misbehaving_next(peer, &bytes, &length))
 		return;
 	if (command_decode(&message, bytes, length))
-		die("it sent a command that cannot be decoded");
+		die("received an invalid command");
 	peer->received = message.type;
 	if (message.type == COMMAND_REGION)
 		peer->theirs = (struct message){

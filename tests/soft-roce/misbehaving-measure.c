@@ -1,4 +1,4 @@
-/* See misbehaving-measure.h. */
+/* Sends valid and faulty test parameters, notices and WRITEs of a measurement. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 
 #define NOTICE_SIZE 8
 
-/* Of queue pairs that nobody has. */
+/* The first of the numbers of queue pairs that do not exist. */
 #define NOBODYS 0xf00001
 
-/* How often who waits for a WRITE looks whether the connection still is there. */
+/* How often to check the connection while waiting for a WRITE. */
 #define LOOK_MS 20
 
-/* Until then a server has seen that a WRITE is there, of which it waits a second for the rest. */
+/* By then the server has noticed a WRITE; it waits up to a second for the rest of it. */
 #define SEEN_MS 200
 
-/* The test parameters that can be wrong: docs/protocol.md. */
+/* Offsets and widths of the test parameters: docs/protocol.md. */
 static const struct field {
 	const char *name;
 	size_t offset, width;
@@ -44,10 +44,10 @@ static const struct field *field_named(const char *name, size_t length)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (misbehaving_is(name, length, fields[i].name))
 			return &fields[i];
-	die("no test parameter '%.*s'", (int)length, name);
+	die("unknown test parameter '%.*s'", (int)length, name);
 }
 
-/* Sets the test parameter that a word names; `=` and a number may follow the name. */
+/* Sets the named test parameter to 1, or to N if the word is NAME=N. */
 static void set_field(uint8_t *parameters, const char *word, size_t length)
 {
 	const char *equals = memchr(word, '=', length);
@@ -60,7 +60,7 @@ static void set_field(uint8_t *parameters, const char *word, size_t length)
 
 void misbehaving_begin(struct peer *peer, const char *how)
 {
-	/* It fits into our memory, and into the shape that we ask for by default. */
+	/* Fits into our memory, and into the queue limits that we request by default. */
 	static const struct test_parameters usual = {
 		.size = 64, .queue_pairs = 1, .depth = 32, .slots = 4, .milliseconds = 60000};
 	uint8_t parameters[TEST_PARAMETERS_SIZE];
@@ -107,13 +107,13 @@ void misbehaving_receive_notice(struct peer *peer, const char *how)
 	if (!misbehaving_next(peer, &bytes, &length))
 		return;
 	if (length != NOTICE_SIZE)
-		die("it sent %zu bytes, which is no notice", length);
+		die("received %zu bytes, not a notice", length);
 	notice = le_get64(bytes);
 	printf("notice %llu%s%s\n", (unsigned long long)(notice >> 2), notice & 2 ? " mover" : "",
 		notice & 1 ? " last" : "");
 }
 
-/* A WRITE of nothing, which takes no receive, fails when the connection is no more. */
+/* Checks the connection with WRITEs of no bytes, which consume no receive. */
 static void await_mark(struct peer *peer, const uint8_t *place, uint8_t mark)
 {
 	while (__atomic_load_n(place, __ATOMIC_ACQUIRE) != mark && !peer->failed) {
@@ -135,9 +135,7 @@ static void write_mark(struct peer *peer, uint8_t mark)
 	poll(NULL, 0, SEEN_MS);
 }
 
-/*
- * Each comes while the server still looks at the one before, so that it never waits for the next.
- */
+/* Each WRITE arrives while the server still checks the previous one, so that it never waits. */
 void misbehaving_pings(struct peer *peer, const char *how)
 {
 	(void)how;

@@ -1,10 +1,10 @@
-/* The steps of a misbehaving peer in a measurement: the head of misbehaving-peer.c lists them. */
+/* The steps of a misbehaving peer in a measurement, listed at the top of misbehaving-peer.c. */
 #ifndef TESTS_SOFT_ROCE_MISBEHAVING_MEASURE_H
 #define TESTS_SOFT_ROCE_MISBEHAVING_MEASURE_H
 
 #include "tests/soft-roce/misbehaving-steps.h"
 
-/* What follows the step's colon is in `how`. */
+/* `how` is the part of the step after the colon. */
 void misbehaving_queue_pairs(struct peer *peer, const char *how);
 void misbehaving_begin(struct peer *peer, const char *how);
 void misbehaving_notice(struct peer *peer, const char *how);

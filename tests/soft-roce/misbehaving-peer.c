@@ -5,7 +5,7 @@
  *     misbehaving-peer [OPTION VALUE]... HOST PORT STEP...
  *     misbehaving-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...
  *     misbehaving-peer --refuse REASON ADDRESS PORT-FILE
- * refuses one request with that reason of protocol/hello.h; 0: without private data.
+ * refuses one request with this reason of protocol/hello.h; 0: without private data.
  *     misbehaving-peer --half-open HOST PORT
  * prints "here" when its request is accepted, and never confirms the connection.
  *     misbehaving-peer --hello version --flood-requests HOST PORT N
@@ -18,18 +18,19 @@
  *   --shape Q:D    of a measurement: queue pairs and depth to request (default 1:64)
  *   --secret FILE  authenticate with this secret
  *   --size N       bytes to announce (default: our text), or `unknown`
- *   --name NAME    name of its data
+ *   --name NAME    send this as the name of the data
  *   --receives N   post N receives once (default: repost each used one)
- *   --fault N      add N to the lkey of its receives
- *   --rnr N        RNR retry count
- *   --depth N      concurrent READs
+ *   --fault N      XOR N into the lkey of its receives
+ *   --rnr N        set the RNR retry count
+ *   --depth N      permit N concurrent READs
  *
  * Steps of a control session (--hello diagnosis, measurement):
  *   command:NAME command:NAME:HOW
  *                    send a command: region, facts, counters, queue-pairs, begin, end, or a
- *                    number. HOW: wrap, empty, long, large (more than there is), larger (more
- *                    than a diagnosis may have), key: a region with this fault; answer (marked as
- *                    a reply); number (a wrong sequence number); status (an undefined status)
+ *                    number. HOW: wrap, empty, long, large (larger than its memory), larger
+ *                    (larger than a diagnosis may use), key: a region with this fault; answer
+ *                    (marked as a reply); number (a wrong sequence number); status (an undefined
+ *                    status)
  *   receive          wait for the next command or reply, and print it
  *   reply reply:HOW  reply to the last command received: done, or with HOW as above; refused;
  *                    garbage (a text); zeros or ones (64 such bytes: an empty or an impossible
@@ -59,15 +60,15 @@
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
  *                    RDMA WRITE our text, or N bytes, into the offered region, with the position
  *                    as immediate data (none without a hello); beyond that region; with another
- *                    rkey; with other immediate data; 1,024 bytes without an end and full of
- *                    control characters; without immediate data. Wait for the completion
+ *                    rkey; with other immediate data; 1,024 unterminated bytes full of control
+ *                    characters; without immediate data. Wait for the completion
  *   data data:N      send MSG_DATA: our text, or up to byte N, may be READ
  *   credit:N credit:N:P
  *                    send MSG_CREDIT up to byte N and for P pieces
  *   done done:digest done:empty done:large
  *                    send MSG_DONE: for the data sent, or with that fault
  *   verdict verdict:damaged verdict:9
- *                    send MSG_VERDICT likewise
+ *                    send MSG_VERDICT: verified, damaged, or an undefined value
  *   abort abort:TEXT
  *                    send MSG_ABORT
  *   type:N bytes:N bytes:N:T
@@ -77,8 +78,8 @@
  *   get get:NAME     wait for the next message except MSG_DATA and MSG_CREDIT, or for the next
  *                    one of that name, and print its name
  *   read read:beyond reads
- *                    RDMA READ likewise, and print the text; repeat until it fails
- *   region           print the offered region in the form that `use` takes
+ *                    RDMA READ the offered region, and print the text; repeat until it fails
+ *   region           print the offered region in the form that `use` accepts
  *   use:ADDRESS:LENGTH:RKEY
  *                    treat this as the offered region, whichever connection owns it
  *   sent             wait until everything sent is acknowledged
@@ -104,7 +105,7 @@
 
 #define RECEIVES   32
 #define TIMEOUT_MS 60000
-#define DEPTH      64 /* of a measurement: enough for a latency */
+#define DEPTH      64 /* of a measurement: sufficient for latency tests */
 
 static void make_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 {
@@ -132,7 +133,7 @@ static void make_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 		ours.kind = 55;
 	else if (strcmp(kind, "ours") != 0 && strncmp(kind, "none", 4) != 0 &&
 		 strcmp(kind, "garbage") != 0)
-		die("no hello '%s'", kind);
+		die("unknown hello '%s'", kind);
 	words = handshake_hello(&peer->handshake, &ours, &length);
 	memcpy(buffer, words, length);
 	if (strcmp(kind, "garbage") == 0)
@@ -163,7 +164,7 @@ static uint64_t shape(const char *text)
 	uint32_t queue_pairs = (uint32_t)strtoul(text, &end, 10);
 
 	if (*end != ':')
-		die("no shape '%s'", text);
+		die("invalid shape '%s'", text);
 	return hello_shape(queue_pairs, (uint32_t)strtoul(end + 1, NULL, 10));
 }
 
@@ -175,7 +176,7 @@ static void load_secret(struct peer *peer, const char *path)
 		die("%s", why);
 }
 
-/* Takes the options; returns the number of the first word that is none. */
+/* Parses the options; returns the index of the first argument after them. */
 static int take_options(
 	struct peer *peer, int argc, char **argv, const char **kind, unsigned int *receives)
 {
@@ -234,7 +235,7 @@ int main(int argc, char *argv[])
 		word < argc && strcmp(argv[word], "--listen") == 0 ? SECRET_SERVER : SECRET_CLIENT);
 	make_hello(&peer, kind, hello);
 	if (word + 2 > argc)
-		die("usage: see the head of misbehaving-peer.c");
+		die("usage: see the top of misbehaving-peer.c");
 	if (strcmp(argv[word], "--refuse") == 0 && word + 3 < argc) {
 		refuse(&peer, (uint32_t)atoi(argv[word + 1]), argv[word + 2], argv[word + 3]);
 		digester_free(peer.digester);

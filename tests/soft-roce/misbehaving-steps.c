@@ -1,4 +1,4 @@
-/* See misbehaving-steps.h. */
+/* Sends and receives the messages of an exchange, valid or not, and does the RDMA operations. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 
 static const char text[] = MISBEHAVING_TEXT;
 
-/* Keeps a message for `get`; a keepalive, or what a WRITE tells of, is none. */
+/* Stores a message for `get`, except keepalives and receives of immediate data. */
 static void keep(struct peer *peer, const struct ibv_wc *completion)
 {
 	unsigned int place = peer->came % MISBEHAVING_INBOX;
 
 	if (completion->opcode == IBV_WC_RECV && completion->byte_len > 0) {
 		if (peer->came - peer->taken == MISBEHAVING_INBOX)
-			die("too many messages that nobody asked for");
+			die("too many unread messages");
 		peer->inbox[place].length = completion->byte_len;
 		memcpy(peer->inbox[place].bytes, endpoint_received(&peer->end, completion),
 			completion->byte_len);
@@ -73,7 +73,7 @@ bool misbehaving_next(struct peer *peer, const uint8_t **bytes, size_t *length)
 	return true;
 }
 
-/* The next message. Returns false if none can come any more. */
+/* Decodes the next message. Returns false if the connection has failed. */
 static bool next_message(struct peer *peer, struct message *message)
 {
 	const uint8_t *bytes;
@@ -82,7 +82,7 @@ static bool next_message(struct peer *peer, struct message *message)
 	if (!misbehaving_next(peer, &bytes, &length))
 		return false;
 	if (message_decode(message, bytes, length))
-		die("it sent a message that cannot be decoded");
+		die("received an invalid message");
 	if (message->type == MSG_MR)
 		peer->theirs = *message;
 	if (message->type == MSG_PROOF)
@@ -256,7 +256,7 @@ static void send_keepalives(struct peer *peer, const char *how)
 	}
 }
 
-/* Keepalives without a pause: as many as the device takes. */
+/* Sends keepalives as fast as the device accepts them. */
 static void flood(struct peer *peer, const char *how)
 {
 	while (!peer->failed) {
@@ -266,7 +266,7 @@ static void flood(struct peer *peer, const char *how)
 	}
 }
 
-/* The data of a WRITE. Returns how much it is. */
+/* Fills in the data of a WRITE. Returns its size. */
 static size_t fill(uint8_t *bytes, const char *how)
 {
 	static const char attack[] = "%s%n\x1b[2J\r\n\x07\xff\x9b";
@@ -445,5 +445,5 @@ void misbehaving_step(struct peer *peer, const char *word)
 			return;
 		}
 	}
-	die("no step '%s'", word);
+	die("unknown step '%s'", word);
 }

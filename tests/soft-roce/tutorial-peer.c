@@ -1,14 +1,14 @@
 /*
- * A peer that speaks nothing but the tutorial's protocol and behaves as its programs do: no private
- * data, one receive posted at a time, the next one when MSG_MR has come, MSG_DONE posted behind the
- * RDMA without a fence, and it disconnects when its own MSG_DONE is sent and the other's is here.
- * It is strict where those programs are blind: whatever in a message or in a region is not part of
- * the protocol must be zero, and the connection parameters must ask for retries.
+ * A peer that speaks only the tutorial's protocol and behaves like its programs: no private data,
+ * one posted receive at a time (the next one after MSG_MR), MSG_DONE posted after the RDMA
+ * operation without a fence, and a disconnect when its own MSG_DONE is complete and the peer's has
+ * been received. It is stricter than those programs: bytes of a message or region that the protocol
+ * does not use must be zero, and the connection parameters must request retries.
  *
  *     tutorial-peer write|read HOST PORT
  *     tutorial-peer write|read --listen ADDRESS PORT-FILE
  *
- * Prints the text that it got.
+ * Prints the received text.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 enum { MR = 0, DONE = 1 };
 
-/* What has happened so far. */
+/* The state of the exchange. */
 struct dialogue {
 	bool sent_mr, got_mr, sent_data, got_done;
 	unsigned int sends_completed; /* MSG_MR, RDMA, MSG_DONE */
@@ -66,7 +66,7 @@ static void received(struct endpoint *end, struct dialogue *talk, const struct i
 	uint64_t length;
 
 	if (completion->byte_len != MESSAGE)
-		die("a message of %u bytes", completion->byte_len);
+		die("received a message of %u bytes", completion->byte_len);
 	if (message[0] == DONE) {
 		check_zero(message, 1, MESSAGE, "MSG_DONE");
 		talk->got_done = true;
@@ -81,7 +81,7 @@ static void received(struct endpoint *end, struct dialogue *talk, const struct i
 	talk->address = le64toh(talk->address);
 	talk->rkey = le32toh(talk->rkey);
 	if (le64toh(length) != ENDPOINT_REGION)
-		die("a region of %llu bytes", (unsigned long long)le64toh(length));
+		die("received a region of %llu bytes", (unsigned long long)le64toh(length));
 	talk->got_mr = true;
 	endpoint_post_receive(end);
 	if (!talk->sent_mr)
@@ -115,10 +115,10 @@ static void check_parameters(const struct endpoint *end, bool active)
 {
 	for (size_t i = 0; i < end->heard.private_data_len; i++)
 		if (active && end->words[i] != 0)
-			die("private data in the answer to a tutorial peer");
-	/* Only the passive side is told what the active one asked for. */
+			die("private data in the reply to a tutorial peer");
+	/* Only the passive side receives the active side's parameters. */
 	if (!active && (end->heard.retry_count == 0 || end->heard.rnr_retry_count == 0))
-		die("no retries asked for: retry_count %u, rnr_retry_count %u",
+		die("no retries requested: retry_count %u, rnr_retry_count %u",
 			end->heard.retry_count, end->heard.rnr_retry_count);
 }
 
