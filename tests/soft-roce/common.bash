@@ -1,15 +1,15 @@
-# What all soft-RoCE tests share. They run inside a guest of scripts/vm, as root, from the top of the
-# tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of their variants whose data is
-# damaged: another build (sanitizers) is tested by naming it there. PAIR_PEERS is the folder of the build
-# whose test peers are used. PAIR_SCALE divides the numbers of clients.
+# Common functions of the soft-RoCE tests, which run inside a guest of scripts/vm, as root, from the
+# top of the tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of their
+# variants that corrupt data; set both to test another build (sanitizers). PAIR_PEERS is the build
+# folder of the test peers. PAIR_SCALE divides the numbers of clients.
 #
-# Tests wait for lines and states, with a deadline that is long because only a failure reaches it. An
-# emulated guest takes 10 ms to start the smallest program, a hundred times as long as for a line of the
-# shell's own, so the functions here start none where they can.
+# Tests wait for lines and states; the deadline is long, because only a failure reaches it. An
+# emulated guest takes 10 ms to start the smallest program, a hundred times as long as a shell
+# builtin, so these functions avoid starting programs.
 
 # shellcheck shell=bash
 
-# Before a number of KiB of locked memory and a command: runs it as a user without rights.
+# "${AS_NOBODY[@]}" KIB COMMAND...: runs COMMAND as an unprivileged user with KIB of locked memory.
 # shellcheck disable=SC2016 # for the inner shell
 AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
 	bash -c 'ulimit -l "$0" && exec "$@"')
@@ -42,8 +42,8 @@ wait_until() {
 	done
 }
 
-# pause N: for N hundredths of a second, at most 99. Nothing ever comes through this FIFO, and to read from
-# it starts no process, which is what an emulated guest is slowest at.
+# pause N: sleeps for N hundredths of a second, at most 99. Reads from a FIFO without data, because
+# starting sleep(1) is slow in an emulated guest.
 pause() {
 	[ -p /tmp/nothing ] || mkfifo /tmp/nothing
 	read -r -t "0.$(($1 / 10))$(($1 % 10))" <>/tmp/nothing || true
@@ -51,34 +51,35 @@ pause() {
 
 wait_line() { wait_until grep -q -e "$2" "$1"; }
 
-# has FILE PATTERN: the file has a line that matches.
+# has FILE PATTERN: a line of the file matches.
 has() { grep -q -e "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"; }
 has_not() { ! grep -q -e "$2" "$1" || fail "'$2' in $1: $(cat "$1")"; }
 
-# count FILE PATTERN N
+# count FILE PATTERN N: exactly N lines of the file match.
 count() {
 	local n
 	n=$(grep -c -e "$2" "$1" || true)
 	[ "$n" -eq "$3" ] || fail "$n lines '$2', not $3, in $1: $(cat "$1")"
 }
 
-# expect STATUS COMMAND...: runs it with its output in $OUT and $ERR and checks its exit status.
+# expect STATUS COMMAND...: runs it with its output in $OUT and $ERR, and checks its exit status.
 expect() {
 	local wanted=$1 got=0
 	shift
 	"$@" >"$OUT" 2>"$ERR" || got=$?
 	[ "$got" -eq "$wanted" ] ||
-		fail "exit $got, not $wanted: $*"$'\n'"$(cat "$OUT" "$ERR")"
+		fail "exit status $got, not $wanted: $*"$'\n'"$(cat "$OUT" "$ERR")"
 }
 
-# one_line FILE: we wrote one line and no more; libibverbs may warn of little locked memory before.
+# one_line FILE: the program printed exactly one line; a warning of libibverbs about locked memory
+# may precede it.
 one_line() {
 	[ "$(grep -c -v -e '^libibverbs: Warning' -e '^    This will severely' "$1")" -eq 1 ] ||
 		fail "not one line: $(cat "$1")"
 }
 
-# start_server ARGUMENT...: starts it (or the variant $PAIR_SERVER), with $STDIN as its standard input,
-# and waits for its port. Guests are slow and crowded, so handshakes get more time than by default.
+# start_server ARGUMENT...: starts rdma-server (or the variant $PAIR_SERVER) with standard input
+# from $STDIN, and waits for its port. Guests are slow and loaded, so handshakes get more time.
 start_server() {
 	[ ! -e "$DIR/port" ] || rm "$DIR/port"
 	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" --handshake-timeout 60 --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
@@ -88,21 +89,21 @@ start_server() {
 	PORT=$(<"$DIR/port")
 }
 
-# ends_with STATUS PID: that child of ours ends in time, with that status.
+# ends_with STATUS PID: waits until this child process exits, and checks its exit status.
 ends_with() {
 	local got=0
-	wait_until gone "$2" || fail "process $2 still runs:"$'\n'"$(stacks "$2")"$'\n'"$(said)" || return 1
+	wait_until gone "$2" || fail "process $2 still runs:"$'\n'"$(stacks "$2")"$'\n'"$(output_so_far)" || return 1
 	wait "$2" || got=$?
 	[ "$got" -eq "$1" ] ||
-		fail "process $2 ended with $got, not $1: $(said)"
+		fail "process $2 exited with $got, not $1: $(output_so_far)"
 }
 
-# What the programs have said so far.
-said() { tail -v -n 50 "$OUT" "$ERR" "$LOG" "$ERRORS" "$DIR/peer" 2>/dev/null; }
+# Prints the output of the programs so far.
+output_so_far() { tail -v -n 50 "$OUT" "$ERR" "$LOG" "$ERRORS" "$DIR/peer" 2>/dev/null; }
 
 gone() { ! kill -0 "$1"; }
 
-# stacks PID: where each of its threads waits in the kernel.
+# stacks PID: prints the kernel stack of each thread.
 stacks() {
 	local task
 	for task in "/proc/$1/task"/*; do
@@ -110,21 +111,22 @@ stacks() {
 	done
 }
 
-# server_ends STATUS: by itself.
+# server_ends STATUS: waits until the server exits on its own, and checks its exit status.
 server_ends() {
 	local pid=$SERVER
 	SERVER=''
 	ends_with "$1" "$pid"
 }
 
-# stop_server [STATUS [SIGNAL]]: it must end with that status.
+# stop_server [STATUS [SIGNAL]]: sends SIGNAL (default TERM); its exit status must be STATUS or 0.
 stop_server() {
 	kill -"${2:-TERM}" "$SERVER"
 	server_ends "${1:-0}"
 }
 
-# start_good CLIENT-ARGUMENT...: a client that is there while others behave badly, and sends what feed_good
-# gives it. Its input is descriptor 7, which nobody who outlives it may inherit.
+# start_good CLIENT-ARGUMENT...: starts a well-behaved client that stays connected while other peers
+# misbehave, and sends the bytes from feed_good. Its input is descriptor 7, which no process that
+# outlives it may inherit.
 start_good() {
 	head -c 2000 /dev/urandom >"$DIR/good"
 	rm -f "$DIR/good-fifo"
@@ -142,15 +144,15 @@ feed_good() {
 	printf x >&7
 }
 
-# good_was_served: it still is there, and all that it sent arrives, and is verified at both ends.
+# good_was_served: the good client is still connected, and both ends verify everything that it sent.
 good_was_served() {
-	kill -0 "$GOOD_CLIENT" || fail "the good client has ended: $(cat "$DIR/good-out")"
+	kill -0 "$GOOD_CLIENT" || fail "the good client exited: $(cat "$DIR/good-out")"
 	exec 7>&-
 	ends_with 0 "$GOOD_CLIENT" || fail "$(cat "$DIR/good-out")"
 	wait_line "$LOG" "^remote buffer: $(stat -c %s "$DIR/good") bytes, "
 }
 
-# peer_at PROGRAM...: starts a peer that listens, and waits for its port.
+# start_peer PROGRAM...: starts a peer that listens, and waits for its port.
 start_peer() {
 	[ ! -e "$DIR/peer-port" ] || rm "$DIR/peer-port"
 	"$@" >"$DIR/peer" 2>&1 &
@@ -170,7 +172,7 @@ listening_peer() { # [OPTION VALUE]... -- STEP...
 		"$DIR/peer-port" "$@"
 }
 
-# The RDMA objects of all processes, as in "rxe0: pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0".
+# Prints the RDMA resources of all processes: "rxe0: pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0".
 resources() {
 	local device
 	while read -r _ device; do
@@ -180,19 +182,21 @@ resources() {
 
 same_resources() { [ "$(resources)" = "$RESOURCES" ]; }
 
-# User and system time of a process, in hundredths of a second.
+# Prints user plus system time of a process, in hundredths of a second.
 processor_ticks() {
 	local fields
 	read -r -a fields <"/proc/$1/stat" && echo $((fields[13] + fields[14]))
 }
 
-# The test has lived so many seconds longer than when it set MARK to $SECONDS: for what must not happen.
+# has_waited SECONDS: so much time has passed since the test set MARK to $SECONDS. For events that
+# must not happen.
 has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
 
-# It took no longer than a diagnosis may, since the test set MARK to $SECONDS. Sanitizers are slow.
+# At most 15 s, the limit of a diagnosis, have passed since the test set MARK to $SECONDS.
+# Sanitizers get more time.
 in_time() {
 	local limit=$((PAIR_SCALE > 1 ? 60 : 15))
-	[ $((SECONDS - MARK)) -le $limit ] || fail "it took $((SECONDS - MARK)) s: $(said)"
+	[ $((SECONDS - MARK)) -le $limit ] || fail "took $((SECONDS - MARK)) s, not $limit: $(output_so_far)"
 }
 
 descriptors() { count_files "/proc/$1/fd"; }
@@ -204,8 +208,8 @@ count_files() { # FOLDER
 	echo ${#files[@]}
 }
 
-# bats notes before each command where it stands, for its report of a failure. In an emulated guest that takes
-# ten times as long as the command, and where one failed can as well be noted then.
+# bats records the location of each command before it runs, to report failures. In an emulated guest that takes ten
+# times as long as the command, so record the location only when a command fails.
 note_failures_only() {
 	trap - DEBUG
 	trap note_failure ERR
@@ -223,11 +227,11 @@ setup() {
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	RESOURCES=$(resources)
-	# shellcheck disable=SC2034 # for the tests
+	# shellcheck disable=SC2034 # used by the tests
 	CLIENTS=() PEER='' PEER_PORT='' UNDO=()
 }
 
-# Ends what a failed test left, and proves that nothing of RDMA is.
+# Kills processes that a failed test left, and checks that no RDMA resource is left.
 teardown() { clean_up; }
 
 clean_up() {
@@ -238,7 +242,7 @@ clean_up() {
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
 }
 
-# undo COMMAND...: has it run at the end of the test, however that ends; the last that was named comes first.
+# undo COMMAND...: registers a command to run when the test ends, pass or fail, in reverse order.
 undo() { UNDO=("$*" "${UNDO[@]}"); }
 
 undo_all() {
@@ -249,7 +253,7 @@ undo_all() {
 	UNDO=()
 }
 
-# kill_named NAME...: whatever runs under these names. The kernel knows the first 15 characters of each.
+# kill_named NAME...: kills all processes with these names, of which the kernel stores 15 bytes.
 kill_named() {
 	local folder running name
 	for folder in /proc/[0-9]*; do
@@ -262,7 +266,7 @@ kill_named() {
 
 kill_peers() { kill_named misbehaving-peer; }
 
-# No sanitizer has found anything, in whichever process; scripts/test sends the reports there.
+# No sanitizer has written a report. scripts/test sets their log path.
 has_no_reports() {
 	local reports
 	compgen -G '/tmp/sanitizer.*' >/dev/null || return 0
@@ -271,20 +275,20 @@ has_no_reports() {
 	fail "$reports"
 }
 
-# The digest of a file, as the programs print it.
+# Prints the digest of a file in the format of the programs.
 hash_of() { xxhsum -H2 "$1" 2>/dev/null | sed 's/ .*//'; }
 
-# No client is connected, to whichever server.
+# No client is connected to any server.
 no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
 
-# The server answers no diagnosis.
-quiet() { [ "$(threads_named diagnosis)" -eq 0 ]; }
+# The server runs no diagnosis or measurement.
+no_control_session() { [ "$(threads_named diagnosis)" -eq 0 ]; }
 
-# threads_named PATTERN: how many threads of the server have such a name.
+# threads_named PATTERN: prints how many threads of the server have a matching name.
 threads_named() {
 	local file name n=0
 	for file in "/proc/$SERVER"/task/*/comm; do
-		# One may end meanwhile.
+		# The thread may have exited.
 		{ read -r name <"$file"; } 2>/dev/null || continue
 		# shellcheck disable=SC2053 # a pattern
 		[[ $name != $1 ]] || n=$((n + 1))
@@ -292,14 +296,14 @@ threads_named() {
 	echo $n
 }
 
-# says STATUS PATTERN COMMAND...: the command ends so, having said that in one line.
+# says STATUS PATTERN COMMAND...: the command exits with STATUS and one matching line on stderr.
 says() {
 	local status=$1 pattern=$2
 	shift 2
 	expect "$status" "$@" && one_line "$ERR" && has "$ERR" "$pattern"
 }
 
-# An Ethernet with a second soft-RoCE device; its far end is a host without RDMA, 10.95.0.2.
+# Creates an Ethernet link with a second soft-RoCE device; the remote end, 10.95.0.2, has no RDMA.
 ethernet_up() {
 	ip netns add far
 	undo ip netns delete far

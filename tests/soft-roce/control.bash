@@ -1,15 +1,15 @@
-# Shared by the tests of control sessions. KIND is diagnosis or measurement.
+# Common functions of the tests of control sessions. KIND is diagnosis or measurement.
 
 # shellcheck shell=bash
 
-# shellcheck disable=SC2034 # for the tests
+# shellcheck disable=SC2034 # used by the tests
 SENSELESS='the peer sent a malformed message of [0-9]* bytes'
 
-# No such session runs at the server.
+# has_only FILES THREADS: the server has these numbers of descriptors and threads.
 has_only() { has_descriptors "$1" && [ "$(threads)" -eq "$2" ]; }
 threads() { count_files "/proc/$SERVER/task"; }
 
-# control_peer [OPTION VALUE]... STEP...: a misbehaving peer at the server.
+# control_peer [OPTION VALUE]... STEP...: runs a misbehaving peer against the server.
 control_peer() {
 	local options=(--hello "$KIND")
 	while [ "${1#--}" != "$1" ]; do
@@ -19,25 +19,25 @@ control_peer() {
 	misbehaving_peer "${options[@]}" "$ADDRESS" "$PORT" "$@"
 }
 
-# Each case: what the peer does, and what the server must say of it on standard error; "-": nothing; "?":
-# nothing, or one line.
+# Each case: the steps of the peer, and a pattern that the server's line on standard error must
+# match; "-": no line; "?": at most one line.
 server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
 	local steps pattern before disconnects=0 files tasks lines
 	start_server "$@" any
 	start_good write
-	# The first client makes the server open the device, for as long as it runs.
+	# The first client makes the server open the device, which stays open.
 	control_peer command:region receive disconnect >"$OUT"
-	wait_until quiet
+	wait_until no_control_session
 	files=$(descriptors "$SERVER") tasks=$(threads)
 	while IFS='>' read -r steps pattern; do
 		steps=${steps%=} pattern=${pattern# }
 		before=$(wc -l <"$ERRORS")
 		disconnects=$(grep -c '^peer disconnected.$' "$LOG")
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		control_peer $steps >"$OUT" 2>&1 || fail "$steps: $(cat "$OUT")"
 		wait_until count "$LOG" '^peer disconnected.$' $((disconnects + 1)) ||
-			fail "$steps: $(said)"
-		wait_until quiet || return 1
+			fail "$steps: $(output_so_far)"
+		wait_until no_control_session || return 1
 		lines=$(($(wc -l <"$ERRORS") - before))
 		case $pattern in
 		-) [ $lines -eq 0 ] || fail "$steps: $(cat "$ERRORS")" ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# More than one RDMA device, and devices that go away.
+# Several RDMA devices, and removal of devices.
 
 load common
 
@@ -17,7 +17,7 @@ teardown_file() {
 
 SECOND=10.94.0.1
 
-# Threads of the server that poll a device.
+# Prints the number of the server's CQ threads.
 cq_threads() { threads_named 'cq-*'; }
 
 @test "one server on two devices has a CQ thread for each" {
@@ -51,14 +51,14 @@ cq_threads() { threads_named 'cq-*'; }
 	stop_server
 }
 
-# Deletes the device while it is in use, which returns when nobody has it open any more, and makes
-# it again.
+# Deletes the device while it is in use, and creates it again. The deletion returns when no process
+# has the device open any more.
 delete_second() {
 	timeout 60 rdma link delete rxe2
 	rdma link add rxe2 type rxe netdev second0
 }
 
-# Soft-RoCE does not let go of a device that is open, and librdmacm does not close it.
+# Soft-RoCE cannot delete a device that is open, and librdmacm does not close it.
 server_has_stopped() {
 	server_ends 1
 	has "$ERRORS" 'RDMA device rxe2 is being removed'
@@ -92,7 +92,7 @@ server_has_stopped() {
 	done
 }
 
-@test "the device of running exchanges is removed: they end and name the cause, others finish" {
+@test "the device of running exchanges is removed: they fail with the cause, others finish" {
 	start_server --timeout 60 any
 	misbehaving_peer "$SECOND" "$PORT" mr get say:here closed >"$OUT" 2>&1 &
 	misbehaving_peer "$ADDRESS" "$PORT" mr get say:here write 'done' pause >"$DIR/other" 2>&1 &
@@ -101,7 +101,7 @@ server_has_stopped() {
 	wait_line "$DIR/other" here
 	delete_second &
 	local deletion=$!
-	# The peer's host is this one: its program ends for the same reason, perhaps before.
+	# The peer runs on the same host: its program fails for the same reason, perhaps earlier.
 	wait_line "$ERRORS" \
 		"exchange with .* failed: \(this host's RDMA device was removed\|connection closed by the peer while\)"
 	wait_line "$ERRORS" 'stopping the server'
@@ -117,7 +117,7 @@ server_has_stopped() {
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$SECOND" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
 	wait_line "$DIR/peer" here
-	# A peer that pauses does not notice: else it might disconnect before we do.
+	# A paused peer does not notice the removal; otherwise it might disconnect first.
 	delete_second &
 	local deletion=$!
 	ends_with 1 "$pid"

@@ -1,30 +1,30 @@
 #!/usr/bin/env bats
-# rdma-client diagnose: what happens to a diagnosis while it runs, and what runs beside it.
+# rdma-client diagnose: failures during a diagnosis, and concurrent sessions.
 
 load common
 load diagnose
 
-# begins PORT: a diagnosis in the background, which is now moving data.
-begins() {
+# start_diagnosis PORT: starts a diagnosis in the background, and returns when it moves data.
+start_diagnosis() {
 	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$1" >"$OUT" 2>"$ERR" &
 	CLIENTS+=($!)
 	wait_line "$OUT" '^data        ok '
 	MARK=$SECONDS
 }
 
-# finds STATUS CAUSE: that diagnosis ends so, within 15 s.
+# finds STATUS CAUSE: that diagnosis exits with STATUS and this cause, within 15 s.
 finds() {
 	ends_with "$1" "${CLIENTS[-1]}" || return 1
 	in_time || return 1
 	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
 }
 
-# Its memory may go before its connection, so that its device refuses our access first.
+# The kernel may free the server's memory before its connection: the device denies access first.
 @test "the server is killed during a diagnosis" {
 	local i
 	for i in 1 2 3 4 5; do
 		start_server any
-		begins "$PORT"
+		start_diagnosis "$PORT"
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
@@ -49,7 +49,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 
 @test "the server is stopped during a diagnosis: the client times out" {
 	start_server any
-	begins "$PORT"
+	start_diagnosis "$PORT"
 	kill -STOP "$SERVER"
 	finds 4 'stopped responding'
 	kill -CONT "$SERVER"
@@ -62,14 +62,14 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	start_server any
 	diagnose 0 "$ADDRESS" "$PORT"
 	local i before
-	wait_until quiet
+	wait_until no_control_session
 	before=$(descriptors "$SERVER")
 	for i in 1 2 3; do
-		begins "$PORT"
+		start_diagnosis "$PORT"
 		kill -KILL "${CLIENTS[-1]}"
 		wait "${CLIENTS[-1]}" || true
 	done
-	wait_until quiet
+	wait_until no_control_session
 	wait_until has_descriptors "$before" || fail "$(ls -l "/proc/$SERVER/fd")"
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
@@ -79,7 +79,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 
 @test "exchanges and diagnoses run concurrently" {
 	start_server --timeout 90 any
-	begins "$PORT"
+	start_diagnosis "$PORT"
 	generate_load write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/load"
 	has "$DIR/load" ' 0 failed$'
 	ends_with 0 "${CLIENTS[0]}"
@@ -108,7 +108,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	broke connection 'slots for diagnoses and measurements are taken' 'the other host'
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill_peers
-	wait_until quiet
+	wait_until no_control_session
 	for i in 1 2 3 4; do
 		"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/out$i" 2>"$ERR" &
 		pids+=($!)
@@ -130,12 +130,12 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	rdma link add rxe3 type rxe netdev plain0
 	local deletion
 	start_server any
-	ADDRESS=10.96.0.1 begins "$PORT"
+	ADDRESS=10.96.0.1 start_diagnosis "$PORT"
 	timeout 60 rdma link delete rxe3 &
 	deletion=$!
 	finds 1 "this host's RDMA device was removed"
 	wait "$deletion"
-	# The server goes on for other devices, or ends and says why.
+	# The server keeps serving other devices, or exits and reports why.
 	if client write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR"; then
 		stop_server
 	else

@@ -1,10 +1,11 @@
-# Functions for the tests of diagnoses, in addition to common.bash.
+# Common functions of the tests of diagnoses, in addition to common.bash.
 
 # shellcheck shell=bash
 
-# These are used in conditions, too, where nothing but their last command would count otherwise.
+# Tests also use these functions in conditions, without `set -e`, so they check every command.
 
-# diagnose STATUS ARGUMENT...: ends so within 15 s, with one verdict, and complains of nothing else.
+# diagnose STATUS ARGUMENT...: runs a diagnosis, which must exit with STATUS within 15 s, with one
+# verdict as its last line.
 diagnose() {
 	local wanted=$1
 	shift
@@ -16,10 +17,10 @@ diagnose_as() { # STATUS COMMAND...
 	expect "$@" || return 1
 	in_time || return 1
 	count "$OUT" '^verdict: ' 1 || return 1
-	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "not the last: $(cat "$OUT")"
+	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "the last line is no verdict: $(cat "$OUT")"
 }
 
-# broke CHECK CAUSE SIDE: only that check failed, with that cause.
+# broke CHECK CAUSE SIDE: only this check failed, with this cause at this side.
 broke() {
 	count "$OUT" '^............failed ' 1 && has "$OUT" "^$1 *failed  .*$2" &&
 		has "$OUT" "^ *where: $3\$" &&

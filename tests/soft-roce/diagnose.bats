@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# rdma-client diagnose: what it says of healthy hosts, its options, and how it treats names and servers.
-# What it says of failures: symptoms.bats.
+# rdma-client diagnose: healthy hosts, options, names, kinds of servers. Failures: symptoms.bats.
 
 load common
 load diagnose
@@ -32,19 +31,19 @@ load diagnose
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
 
-@test "IPv6" {
+@test "a diagnosis over IPv6" {
 	start_server any
 	diagnose 0 "$VM_ADDRESS6" "$PORT"
 	clean
 	stop_server
 }
 
-@test "servers of every mode, with and without files, are diagnosed without options" {
+@test "servers in every mode, with and without files, are diagnosed without options" {
 	local options
 	head -c 100000 /dev/urandom >"$DIR/file"
 	for options in write read "--input $DIR/file --output $DIR/in/ any"; do
 		mkdir -p "$DIR/in"
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		start_server $options
 		diagnose 0 "$ADDRESS" "$PORT"
 		clean
@@ -60,7 +59,6 @@ load diagnose
 	has "$OUT" '^ *max size  *-  *10240 *$'
 	stop_server
 }
-
 
 @test "--json prints one document, --quiet prints nothing" {
 	start_server any
@@ -101,7 +99,7 @@ load diagnose
 	tests/validate-report --diagnosis "$DIR/documents"
 }
 
-@test "without a host only this host is checked; without a port, that RDMA answers" {
+@test "without HOST only the local host is checked; without PORT, whether RDMA responds" {
 	diagnose 0
 	has "$OUT" '^verdict: This host is ready for RDMA\.$'
 	has "$OUT" "^ *rdma_cm usable, ib_core loaded, rdma_ucm loaded"
@@ -112,7 +110,7 @@ load diagnose
 	has "$OUT" '^verdict: No fault found in the checks up to connection\.$'
 }
 
-@test "a host name with several addresses: the first that answers is used, as for an exchange" {
+@test "a host name with several addresses: the first that responds is used, as for an exchange" {
 	ethernet_up
 	ip -6 address add fd95::1/64 dev near0 nodad
 	printf 'fd95::9 twin\n%s twin\n' "$ADDRESS" >"$DIR/hosts"

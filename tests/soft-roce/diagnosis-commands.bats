@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
-# Peers that break the rules of a diagnosis, at the server and at rdma-client diagnose: each ends its
-# own diagnosis at most, with a reason, and leaves nothing behind.
+# Peers that violate the protocol of a diagnosis, as clients of the server and as servers of
+# rdma-client diagnose: each ends at most its own diagnosis, with a reason, and leaves no resources.
 
 load common
 load control
 
 KIND=diagnosis
 
-# What comes before a test, at the server; and tests that only the server initiates, of 16 operations and
-# for a time.
+# The steps before a test at the server; and tests in which only the server initiates operations: 16
+# of them, and for 100 ms.
 READY='command:region receive queue-pairs receive'
 ITS_TEST='begin:direction=2:depth=16:ops=16'
 ITS_RUN='begin:direction=2:depth=16:ms=100'
@@ -32,12 +32,12 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	END
 }
 
-# What the server refuses, it refuses by an answer, and goes on.
+# The server sends a reply that refuses the command, and continues.
 @test "commands that cannot be carried out are refused, and the diagnosis continues" {
 	local steps
 	start_server any
 	while read -r steps; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		control_peer $steps receive command:facts receive disconnect >"$OUT"
 		count "$OUT" '^received [a-z-]* refused$' 1
 		[ "$(tail -n 1 "$OUT")" = 'received facts done' ]
@@ -67,19 +67,19 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 
 @test "commands reordered and repeated" {
 	start_server any
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	control_peer command:end receive command:region receive command:region receive command:counters:number receive \
 		queue-pairs receive command:end receive $ITS_TEST receive keepalive command:end receive $ITS_RUN:read receive keepalive command:facts receive \
 		begin:depth=16:both:ms=100 receive keepalive command:end receive command:end receive disconnect >"$OUT"
 	[ "$(grep -c '^received [a-z-]* done$' "$OUT")" -eq 13 ] || fail "$(cat "$OUT")"
-	# By itself the server does all of a test, though its end is ordered at once.
+	# The server completes its part of the test although COMMAND_END follows at once.
 	has "$OUT" '^result: 16 operations, 0 wrong$'
-	wait_until quiet
+	wait_until no_control_session
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	stop_server
 }
 
-@test "regions of a diagnosing client that it does not have or permit" {
+@test "diagnosing clients that send invalid or inaccessible regions" {
 	server_survives <<-END
 	command:region:key receive queue-pairs receive $ITS_TEST receive keepalive closed => the peer's memory region denied access
 	command:region:key receive queue-pairs receive $ITS_TEST:read receive keepalive closed => the peer's memory region denied access
@@ -116,12 +116,12 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	local step files tasks
 	start_server --timeout 5 any
 	control_peer command:region receive disconnect >"$OUT"
-	wait_until quiet
+	wait_until no_control_session
 	files=$(descriptors "$SERVER") tasks=$(threads)
 	for step in ms=5000 ms=5000:read ms=5000:verify; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		control_peer $READY begin:direction=2:depth=16:$step receive keepalive exit >"$OUT"
-		wait_until quiet
+		wait_until no_control_session
 		wait_until has_only "$files" "$tasks"
 	done
 	[ "$(wc -l <"$ERRORS")" -le 3 ]
@@ -137,8 +137,8 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	$READY $ITS_TEST receive keepalive command:end receive closed => the peer stopped responding
 	$READY $ITS_TEST:verify receive keepalive closed => the peer stopped responding
 	END
-	# One that has no receive posted: the deadline or, what comes at about the same time, the transport's
-	# limit; or its own limit of retries.
+	# A peer without posted receives: the deadline or, at about the same time, the transport's
+	# retry limit; or the peer's own RNR retry limit.
 	start_server --timeout 2 any
 	control_peer --receives 0 command:facts closed
 	wait_line "$ERRORS" 'the peer \(stopped responding\|stopped acknowledging\)'
@@ -153,7 +153,7 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 		steps+=' command:facts'
 	done
 	start_server any
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	control_peer $steps ${steps//command:facts/receive} disconnect >"$OUT"
 	count "$OUT" '^received facts done$' 12
 	stop_server
@@ -177,15 +177,15 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	ends_with 0 "$PEER"
 }
 
-# Region, facts, counters and queue pairs; and the first test.
+# Replies to region, facts, counters and queue pairs, and to the beginning of the first test.
 BEGUN='receive reply receive reply receive reply receive reply receive reply'
 
-# Each case: the rung that breaks, what the server does, and the cause that the client names.
+# Each case: the check that fails, the steps of the server, and the cause that the client reports.
 @test "a server that violates the protocol: the diagnosis reports it within 15 s, exit 4" {
 	local rung steps pattern
 	while IFS='>' read -r rung steps pattern; do
 		steps=${steps%=}
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		listening_peer --hello diagnosis -- ${steps# }
 		MARK=$SECONDS
 		expect 4 client diagnose "$ADDRESS" "$PEER_PORT"
@@ -214,14 +214,14 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	END
 }
 
-@test "a server whose only fault is wrong data: exit 5" {
-	# shellcheck disable=SC2086 # words
+@test "a server that reports or sends wrong data: exit 5" {
+	# shellcheck disable=SC2086 # several words
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:wrong closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" '^data        failed  probably: data sent to the peer arrived corrupted'
 	has "$OUT" '^ *seen: client WRITE of 1 bytes: first wrong byte at offset 0'
 	ends_with 0 "$PEER"
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:zeros \
 		receive reply notice:1 receive-notice notice:1:last receive reply:zeros closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"

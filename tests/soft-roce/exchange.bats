@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# The exchange itself: lines, modes, options, exit statuses.
+# The exchange: printed lines, modes, options, exit statuses.
 
 load common
 
-# The lines that everybody who knows the tutorial expects, in their order.
+# The lines of the tutorial's programs, in order.
 client_lines() { # VERB TEXT
 	cat <<-END
 	address resolved.
@@ -28,8 +28,8 @@ server_lines() { # VERB TEXT
 	END
 }
 
-# The lines of a file, but the peer's message after the completion of our own MSG_DONE: the two
-# directions do not wait for one another.
+# Prints a file, with the peer's message moved after the completion of the local MSG_DONE, because
+# the two directions are independent.
 in_order() {
 	awk '
 		/^remote buffer/ && sent < 2 { held = $0; next }
@@ -120,7 +120,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "--message at both ends; control characters in it are escaped" {
+@test "--message at both ends; control characters are escaped" {
 	start_server --message $'good\tbye \\ \x1b[31m' write
 	expect 0 client --message "it's \"hello\"" write "$ADDRESS" "$PORT"
 	has "$OUT" '^remote buffer: good\\x09bye \\\\ \\x1b\[31m$'
@@ -229,11 +229,11 @@ client_is_refused() {
 	has "$ERR" 'interrupted by a signal'
 }
 
-@test "usage errors: one sentence, exit 2" {
-	local wrong
-	while read -r wrong; do
-		# shellcheck disable=SC2086 # words
-		expect 2 "$PAIR_BIN"/rdma-$wrong
+@test "usage errors: one line, exit 2" {
+	local arguments
+	while read -r arguments; do
+		# shellcheck disable=SC2086 # several words
+		expect 2 "$PAIR_BIN"/rdma-$arguments
 		one_line "$ERR"
 		[ ! -s "$OUT" ]
 	done <<-END
@@ -289,7 +289,7 @@ client_is_refused() {
 	wait_until test -s "$DIR/port"
 	generate_load write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
 	has "$OUT" "^$((400 / PAIR_SCALE)) verified, 0 failed\$"
-	# Only then is more written than the pipe holds.
+	# Only the unscaled number of clients writes more lines than the pipe holds.
 	stop_server $((PAIR_SCALE > 1 ? 0 : 1))
 	kill "$reader"
 }
@@ -300,7 +300,7 @@ client_is_refused() {
 	SERVER=$!
 	wait_until test -s "$DIR/port"
 	expect 0 client write "$ADDRESS" "$(cat "$DIR/port")"
-	# Its lines were lost, and it says so by its status.
+	# Its lines were lost, so its exit status is 1.
 	server_ends 1
 }
 
@@ -313,7 +313,7 @@ client_is_refused() {
 	has "$ERR" 'the network interface of this address has no RDMA device'
 }
 
-@test "a host name of which only a later address has a server" {
+@test "a host name with several addresses: only a later one has a server" {
 	printf '%s\n' "$VM_ADDRESS6 both.test" "$ADDRESS both.test" >>/etc/hosts
 	start_server --bind "$ADDRESS" any
 	expect 0 client write both.test "$PORT"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# Peers that break the protocol or go away: each ends its own exchange with a reason, at most, and
-# the server goes on with the others.
+# Peers that violate the protocol or disappear: each ends at most its own exchange, with a reason,
+# and the server keeps serving the others.
 
 load common
 
-# Each case: what the peer does, and the reason that the server must give. A good client is there all the
-# while, and notices nothing; another one comes after them.
+# Each case: the steps of the peer, and the reason that the server must report. A good client stays
+# connected and is not affected; another one is served after them.
 server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
 	local steps pattern before mode=${!#}
 	start_server --timeout 3 "$@"
@@ -13,9 +13,9 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 	while IFS='>' read -r steps pattern; do
 		steps=${steps%=}
 		before=$(wc -l <"$ERRORS")
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		misbehaving_peer $PEER_OPTIONS "$ADDRESS" "$PORT" $steps
-		wait_until server_said "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
+		wait_until printed_since "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
 		feed_good
 	done
 	good_was_served
@@ -23,7 +23,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 	stop_server
 }
 
-server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
+printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
 @test "messages out of order" {
 	server_survives any <<-END
@@ -67,8 +67,8 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	END
 }
 
-# A server verifies only when the client can write no more, and a client that has said how our data
-# arrived needs it no longer.
+# A server verifies only when the client can no longer write, and a client that has sent MSG_VERDICT
+# no longer needs to read the server's data.
 @test "remote access to memory is revoked as soon as it is no longer needed" {
 	start_server any
 	start_good write
@@ -89,12 +89,12 @@ server_said() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	count "$ERRORS" . 2
 }
 
-# two_peers MODE ATTACK...: a second client makes the attack with the region and the key of the first.
+# two_peers MODE STEP...: a second client does these steps with the region and rkey of the first.
 two_peers() {
 	local mode=$1 region
 	shift
 	start_server --timeout 60 "$mode"
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	misbehaving_peer --hello "${mode/write/ours}" "$ADDRESS" "$PORT" mr get region "await:$DIR/go" $GOOD \
 		>"$DIR/first" &
 	PEER=$!
@@ -218,7 +218,7 @@ two_peers() {
 }
 
 @test "a sender that ignores flow control" {
-	# Nobody reads the FIFO, so that nothing leaves the ring.
+	# No process reads the FIFO, so no data leaves the ring.
 	mkfifo "$DIR/fifo"
 	start_server --timeout 60 --chunk 4K --buffer 16K --count 1 --output "$DIR/fifo" write
 	misbehaving_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
@@ -251,7 +251,7 @@ two_peers() {
 @test "a server that violates the stream protocol: the client reports it, exit 4" {
 	local steps pattern
 	while IFS='>' read -r steps pattern; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		listening_peer -- ${steps%=}
 		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
@@ -276,7 +276,7 @@ two_peers() {
 	stop_server
 }
 
-# A peer may have to wait for its own files for as long as it likes, so it is not given up for that.
+# Keepalives prevent the idle timeout, because a peer may wait for its own files for any time.
 @test "a peer that only sends keepalives delays no other client" {
 	start_server --timeout 1 any
 	misbehaving_peer "$ADDRESS" "$PORT" mr get say:here keepalives >"$OUT" 2>&1 &
@@ -310,7 +310,7 @@ two_peers() {
 @test "a server that exits at each step: the client reports it, exit 4" {
 	local steps
 	while read -r steps; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		listening_peer -- $steps
 		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
@@ -329,7 +329,7 @@ two_peers() {
 @test "a server killed at each step: the client reports it, exit 4, no resources left" {
 	local steps pid
 	while read -r steps; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		listening_peer -- $steps say:here pause
 		"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 		pid=$!
@@ -350,7 +350,7 @@ two_peers() {
 	local steps
 	while read -r steps; do
 		start_server any
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		misbehaving_peer "$ADDRESS" "$PORT" $steps say:here closed >"$OUT" 2>&1 &
 		PEER=$!
 		wait_line "$OUT" here
@@ -372,7 +372,7 @@ two_peers() {
 @test "our client killed at each step: the peer is disconnected, no resources left" {
 	local steps pid
 	while read -r steps; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		listening_peer -- $steps say:here closed
 		"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 		pid=$!

@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
-# Large files. They take long, and a sanitizer finds nothing that smaller ones do not show.
+# Large files. They take long, and with sanitizers would show no more than smaller ones, so only the
+# release build runs them.
 
 load common
 load streams
 
-# watch_peak PID: its peak memory, in KiB, is in $DIR/peak.PID when it has ended.
+# watch_peak PID: records its peak memory, in KiB, in $DIR/peak.PID until it exits.
 watch_peak() {
 	local status
 	while status=$(<"/proc/$1/status") && [[ $status =~ VmHWM:[[:space:]]*([0-9]+) ]]; do
@@ -13,11 +14,12 @@ watch_peak() {
 	done 2>/dev/null &
 }
 
-# has_small_peak PID: it has needed at most 32 MiB.
+# has_small_peak PID: its peak memory is at most 32 MiB.
 has_small_peak() { [ "$(cat "$DIR/peak.$1")" -le 32768 ] || fail "$(cat "$DIR/peak.$1") KiB"; }
 
-# both_ways BYTES: so many in each direction at once, in both modes, within 32 MiB of memory at each end.
-both_ways() {
+# exchange_files BYTES: sends a file of this size in each direction at once, in both modes, within
+# 32 MiB of memory at each end.
+exchange_files() {
 	local mode pid
 	mkdir "$DIR/in"
 	make_file "$DIR/up" "$1"
@@ -41,17 +43,17 @@ both_ways() {
 }
 
 @test "50 MB in both directions at once within 32 MiB of memory, both modes" {
-	both_ways 50000000
+	exchange_files 50000000
 }
 
 # bats test_tags=slow
 @test "200 MB in both directions at once within 32 MiB of memory, both modes" {
-	both_ways 200000000
+	exchange_files 200000000
 }
 
 OVER_4_GIB=$(((4 << 30) + 1000000))
 
-# Sparse, with data where a counter of 32 bits would be at its end.
+# Creates a sparse file with data around the limits of 32-bit counters.
 make_sparse() {
 	truncate -s $OVER_4_GIB "$1"
 	local place
@@ -61,8 +63,9 @@ make_sparse() {
 	done
 }
 
-# small_and_right FILE PID PID: both have ended well, in 32 MiB, and that is what was received.
-small_and_right() {
+# received_within_memory FILE PID PID: both exit with 0, with a peak memory of at most 32 MiB, and
+# FILE is the received copy.
+received_within_memory() {
 	local pid
 	for pid in "$2" "$3"; do
 		WAIT_SECONDS=900 ends_with 0 "$pid"
@@ -70,7 +73,7 @@ small_and_right() {
 	done
 	SERVER=''
 	has_size "$1" $OVER_4_GIB
-	# It is as sparse as it was, but for what a write of several blocks may fill.
+	# It is still sparse, except for holes that a write of several blocks may fill.
 	[ "$(du -k "$1" | cut -f 1)" -le 512 ]
 	hash=$(hash_of "$DIR/sparse")
 	[ "$(hash_of "$1")" = "$hash" ]
@@ -78,9 +81,9 @@ small_and_right() {
 	has "$LOG" "XXH3 $hash"
 }
 
-# By default, the unit tests of exchange/ move more than 4 GiB.
+# The unit tests of exchange/, which run by default, also cover more than 4 GiB.
 # bats test_tags=slow
-@test "a sparse file over 4 GiB within 32 MiB of memory at each end: written by a client" {
+@test "a client writes a sparse file over 4 GiB within 32 MiB of memory at each end" {
 	mkdir "$DIR/in"
 	make_sparse "$DIR/sparse"
 	start_server --count 1 --output "$DIR/in/" write
@@ -88,16 +91,16 @@ small_and_right() {
 	"$PAIR_BIN/rdma-client" --input "$DIR/sparse" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS=($!)
 	watch_peak "${CLIENTS[0]}"
-	small_and_right "$DIR/in/sparse" "${CLIENTS[0]}" "$SERVER"
+	received_within_memory "$DIR/in/sparse" "${CLIENTS[0]}" "$SERVER"
 }
 
 # bats test_tags=slow
-@test "a sparse file over 4 GiB within 32 MiB of memory at each end: read by a client" {
+@test "a client reads a sparse file over 4 GiB within 32 MiB of memory at each end" {
 	make_sparse "$DIR/sparse"
 	start_server --count 1 --input "$DIR/sparse" read
 	watch_peak "$SERVER"
 	"$PAIR_BIN/rdma-client" --output "$DIR/got" read "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS=($!)
 	watch_peak "${CLIENTS[0]}"
-	small_and_right "$DIR/got" "${CLIENTS[0]}" "$SERVER"
+	received_within_memory "$DIR/got" "${CLIENTS[0]}" "$SERVER"
 }

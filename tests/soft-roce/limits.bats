@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
-# What a server allows its clients: how many at a time, how many from one address, how long a handshake
-# may take, how much one may send; and that those who only hold places keep nobody out.
+# Limits of a server: number of clients, clients per address, duration of a handshake, bytes from a
+# client; and eviction of clients that only occupy slots.
 
 load common
 load streams
 
-# The time for a handshake where one is to end: nobody else's may be that slow.
+# --handshake-timeout of tests in which a handshake times out; valid handshakes must be faster.
 HANDSHAKE=$((PAIR_SCALE > 1 ? 15 : 4))
 
-# occupy_slot STEP...: a client that does these steps and says so; CLIENTS has its process.
+# occupy_slot STEP...: starts a client that does these steps, and appends it to ${CLIENTS[@]}.
+# Returns when it has printed "here".
 occupy_slot() {
 	misbehaving_here "$ADDRESS" "$PORT" "$@"
 }
@@ -22,7 +23,7 @@ misbehaving_here() {
 
 kill_clients() { kill -KILL "$@"; }
 
-# Another address of this host, as a client's.
+# Adds a second address to this host, for clients.
 second_address_up() {
 	SECOND=10.77.0.77
 	ip address add "$SECOND/24" dev "$VM_INTERFACE"
@@ -32,8 +33,8 @@ second_address_up() {
 FULL='the server is full: its --max-clients is reached'
 FULL_ADDRESS="too many clients from this address: the server's --max-clients-per-address is reached"
 
-# As many places as the server has can be had at once, and no RDMA object is left: it counts right.
-counts_right() {
+# all_slots_work N: all N slots of the server are usable at once, so none was lost.
+all_slots_work() {
 	wait_until no_clients
 	generate_load write "$ADDRESS" "$PORT" "$1" "$1" >"$OUT" 2>"$ERR" || fail "$(cat "$OUT" "$ERR")"
 	has "$OUT" "^$1 verified, 0 failed\$"
@@ -52,7 +53,7 @@ counts_right() {
 	ends_with 0 "$pid"
 	[ ! -s "$ERR" ]
 	kill_clients "${CLIENTS[1]}"
-	counts_right 2
+	all_slots_work 2
 	stop_server
 }
 
@@ -80,7 +81,7 @@ counts_right() {
 	ends_with 0 "${CLIENTS[0]}"
 	ends_with 0 "${CLIENTS[1]}"
 	kill_clients "${CLIENTS[2]}" "${CLIENTS[3]}"
-	counts_right 4
+	all_slots_work 4
 	stop_server
 }
 
@@ -124,7 +125,7 @@ counts_right() {
 	has "$ERR" 'the peer aborted: no data moved, and another client needed the slot'
 	wait_line "$ERRORS" 'no data moved, and another client needed the slot (idle for [0-9.]* s); raise --max-clients'
 	# Nothing is left of what it had begun to send.
-	wait_until without "$DIR/in" '*fifo*'
+	wait_until contains_no "$DIR/in" '*fifo*'
 	one_line "$ERRORS"
 	exec 7>&-
 	kill_clients "${CLIENTS[@]}"
@@ -147,7 +148,8 @@ counts_right() {
 	stop_server
 	count "$ERRORS" 'exchange with .* failed' 2
 	[ "$(tr '\0' '\n' <"$LOG")" = "$(printf 'good\ngood')" ]
-	# A stranger has it for no longer either, where there is a secret; who holds that may keep it.
+	# With a secret, an unauthenticated client cannot keep the output longer either; an
+	# authenticated one may keep it.
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --secret-file "$secret" --output - any
 	misbehaving_here --secret "$secret" "$ADDRESS" "$PORT" say:here closed
 	gets_it_later --secret-file "$secret"
@@ -155,17 +157,17 @@ counts_right() {
 	stop_server
 }
 
-# A good client has to wait for the output, and gets it.
+# A good client retries until it gets the output.
 gets_it_later() {
 	client "$@" --timeout 60 --message good write "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
 		fail "$(cat "$DIR/good")"
 	has "$DIR/good" '^server is full; retrying.$'
 }
 
-# without FOLDER PATTERN: it has no such file.
-without() { [ -z "$(find "$1" -name "$2")" ]; }
+# contains_no FOLDER PATTERN: the folder contains no matching file.
+contains_no() { [ -z "$(find "$1" -name "$2")" ]; }
 
-# Sends a byte now and then.
+# Sends a byte every 0.2 s.
 feed() {
 	while printf x >&7; do
 		sleep 0.2
@@ -205,7 +207,7 @@ feed() {
 	kill_clients "${CLIENTS[0]}"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
 	kill_clients "${CLIENTS[1]}"
-	counts_right 2
+	all_slots_work 2
 	stop_server
 }
 
@@ -228,7 +230,7 @@ feed() {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 1 \
 		--max-clients-per-address 1 any
 	occupy_slot mr get say:here keepalives
-	# A full server can be diagnosed, and that it is full is all that is wrong.
+	# A full server can be diagnosed; the only failed check is that it is full.
 	expect 4 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^both ends   failed  the server has no slot for another client$'
 	has "$OUT" '^ *seen: clients: 1 of 1, full'
@@ -271,7 +273,7 @@ feed() {
 		rm "$DIR/in"/*
 		stop_server
 	done
-	# A program of the tutorial announces nothing; it may send 1,024 bytes.
+	# A tutorial program announces no size; it may send 1,024 bytes.
 	start_server --max-size 1023 write
 	if tutorial_peer client write "$ADDRESS" "$PORT" >"$OUT" 2>&1; then
 		fail 'it was accepted'
@@ -288,7 +290,7 @@ feed() {
 	occupy_slot say:here closed
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
 	misbehaving_here --half-open "$ADDRESS" "$PORT"
-	# Those who come now take what gets free, as the good ones do.
+	# Further misbehaving clients compete with the good ones for free slots.
 	for i in 1 2 3 4; do
 		"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get keepalives \
 			>>"$DIR/more" 2>&1 &
@@ -297,6 +299,6 @@ feed() {
 		expect 0 client --timeout 60 read "$ADDRESS" "$PORT"
 	done
 	kill -KILL "${CLIENTS[@]}" 2>/dev/null || true
-	counts_right 6
+	all_slots_work 6
 	stop_server
 }

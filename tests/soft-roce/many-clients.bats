@@ -1,21 +1,22 @@
 #!/usr/bin/env bats
-# Many clients: one after another, side by side, and while the server is told to stop.
+# Many clients: sequential, concurrent, and while the server shuts down.
 
 load common
 
-# The server's descriptors and RDMA objects.
+# Prints the number of the server's descriptors and the RDMA resources.
 state() { echo "$(descriptors "$SERVER") $(resources)"; }
 state_is() { [ "$(state)" = "$1" ]; }
 resident() { awk '/VmRSS/ { print $2 }' "/proc/$SERVER/status"; }
 
-# has_not_grown KIB: the server's memory is what it was. Pages of the allocator may settle; a leak of
-# a page for each connection cannot hide. Sanitizers keep freed memory, and look for leaks themselves.
+# has_not_grown KIB: the server's memory is at most 512 KiB larger than KIB. That allows for the
+# allocator, but not for a leak of a page per connection. Sanitizers keep freed memory, and detect
+# leaks themselves.
 has_not_grown() {
 	[ "$PAIR_SCALE" -ne 1 ] || [ "$(resident)" -le $(($1 + 512)) ] ||
-		fail "memory $1 KiB, then $(resident)"
+		fail "memory grew from $1 to $(resident) KiB"
 }
 
-@test "500 clients in turn: the server leaks nothing" {
+@test "500 sequential clients: the server leaks nothing" {
 	start_server --timeout 60 any
 	local i before memory
 	for i in $(seq 10); do
@@ -90,7 +91,7 @@ enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SC
 	ticks=$(processor_ticks "$pid")
 	MARK=$SECONDS
 	wait_until has_waited 2
-	# Two seconds of waiting that spin would take 200 ticks.
+	# Spinning for two seconds would take 200 ticks.
 	[ $(($(processor_ticks "$pid") - ticks)) -le 20 ]
 	wait "$pid" || true
 	kill -KILL "$PEER"

@@ -1,26 +1,26 @@
 #!/usr/bin/env bats
-# Measurements that take long: what happens to them meanwhile, and what runs beside them.
+# Long measurements: failures while they run, and concurrent sessions.
 
 load common
 load measure
 
-# Ways to measure in which the two ends have different things to do.
-WAYS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
+# Measurements in which the two ends have different roles.
+TESTS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 	'write bandwidth --bidirectional' 'read bandwidth --threads 4' 'write latency' 'read latency'
 	'write latency --poll spin')
 
 @test "the server is killed during a measurement: exit 4 with the reason" {
-	local way
-	for way in "${WAYS[@]}"; do
+	local test
+	for test in "${TESTS[@]}"; do
 		start_server any
-		read -r MODE way <<<"$way"
+		read -r MODE test <<<"$test"
 		# shellcheck disable=SC2086 # options
-		begins $way
+		start_measurement $test
 		MARK=$SECONDS
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
-		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $way"
+		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $test"
 		in_time
 		one_line "$ERR"
 		has "$ERR" 'the peer closed the connection'
@@ -30,53 +30,53 @@ WAYS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 @test "the server is stopped during a measurement: the client times out" {
 	MODE='write'
 	start_server any
-	begins latency --timeout 3
+	start_measurement latency --timeout 3
 	MARK=$SECONDS
 	kill -STOP "$SERVER"
 	ends_with 4 "${CLIENTS[-1]}"
 	in_time
 	has "$ERR" 'no answer within 3 s'
 	kill -CONT "$SERVER"
-	wait_until quiet
+	wait_until no_control_session
 	measure 0 latency --iterations 5
 	stop_server
 }
 
 @test "the client is killed during a measurement: the server keeps serving, no resources left" {
-	local way before
+	local test before
 	MODE='write'
 	start_server any
 	measure 0 bandwidth --iterations 5
-	wait_until quiet
+	wait_until no_control_session
 	before=$(descriptors "$SERVER")
-	for way in "${WAYS[@]}"; do
-		read -r MODE way <<<"$way"
+	for test in "${TESTS[@]}"; do
+		read -r MODE test <<<"$test"
 		# shellcheck disable=SC2086 # options
-		begins $way
+		start_measurement $test
 		kill_clients
 		document 0 bandwidth --iterations 5 --verify
 		tells "$NONE_WRONG"
 	done
-	wait_until quiet
+	wait_until no_control_session
 	wait_until has_descriptors "$before" || fail "$(ls -l "/proc/$SERVER/fd")"
 	stop_server
 	has_not "$ERRORS" Sanitizer
 }
 
 @test "a signal ends a measuring client promptly with exit 1" {
-	local way
+	local test
 	start_server any
-	for way in "${WAYS[@]}"; do
-		read -r MODE way <<<"$way"
+	for test in "${TESTS[@]}"; do
+		read -r MODE test <<<"$test"
 		# shellcheck disable=SC2086 # options
-		begins $way
+		start_measurement $test
 		MARK=$SECONDS
 		kill -INT "${CLIENTS[-1]}"
-		ends_with 1 "${CLIENTS[-1]}" || fail "$MODE $way"
+		ends_with 1 "${CLIENTS[-1]}" || fail "$MODE $test"
 		in_time
 		has "$ERR" 'interrupted'
 	done
-	wait_until quiet
+	wait_until no_control_session
 	measure 0 latency --iterations 5
 	stop_server
 }
@@ -84,31 +84,31 @@ WAYS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 
 @test "the server finishes a measurement after one signal and aborts it after two" {
-	local way
-	for way in "${WAYS[@]}"; do
+	local test
+	for test in "${TESTS[@]}"; do
 		start_server any
-		read -r MODE way <<<"$way"
+		read -r MODE test <<<"$test"
 		# shellcheck disable=SC2086 # options
-		begins $way
+		start_measurement $test
 		kill -TERM "$SERVER"
 		wait_until refuses_clients
 		kill -0 "${CLIENTS[-1]}"
 		MARK=$SECONDS
-		stop_server || fail "$MODE $way"
-		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $way"
+		stop_server || fail "$MODE $test"
+		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $test"
 		in_time
 		one_line "$ERR"
 	done
 }
 
 @test "a measurement may outlast the idle timeout of the server" {
-	local way
+	local test
 	start_server --timeout 2 any
-	for way in 'write bandwidth' 'read bandwidth --poll spin' 'read latency' \
+	for test in 'write bandwidth' 'read bandwidth --poll spin' 'read latency' \
 		'read latency --poll spin' 'write latency'; do
-		read -r MODE way <<<"$way"
+		read -r MODE test <<<"$test"
 		# shellcheck disable=SC2086 # options
-		document 0 $way --timeout 2 --duration 3
+		document 0 $test --timeout 2 --duration 3
 		tells '.results[0].here.seconds >= 3'
 	done
 	stop_server
@@ -140,7 +140,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" bandwidth write --iterations 9 \
 		"$ADDRESS" "$PORT"
 	stop_server
-	# The server's: for a connection, and for the data.
+	# Too little for a connection at the server, and for the data.
 	for kib in 1024 8192; do
 		rm -f $file
 		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" \
@@ -159,7 +159,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	MODE='read'
 	start_server --timeout 90 any
 	for i in 1 2 3 4; do
-		begins latency
+		start_measurement latency
 	done
 	measure 3 latency --timeout 2
 	has "$ERR" 'slots for diagnoses and measurements are taken'
@@ -177,7 +177,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 @test "exchanges and measurements run concurrently" {
 	MODE='write'
 	start_server --timeout 90 any
-	begins bandwidth --verify
+	start_measurement bandwidth --verify
 	generate_load write "$ADDRESS" "$PORT" $((50 / PAIR_SCALE)) 5 >"$DIR/load"
 	has "$DIR/load" ' 0 failed$'
 	expect 0 client read "$ADDRESS" "$PORT"

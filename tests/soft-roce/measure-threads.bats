@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Measurements by several threads of the client.
+# Measurements with several client threads.
 
 load common
 load measure
@@ -9,16 +9,16 @@ load measure
 	start_server any
 	for MODE in write read; do
 		for option in '' --verify --bidirectional; do
-			# shellcheck disable=SC2086 # none is none
+			# shellcheck disable=SC2086 # may be empty
 			document 0 bandwidth --duration 0.5 --size 4K --threads 3 --qps 2 $option
 			tells '.asked.threads == 3 and (.results[0] | .threads == 3 and .queue_pairs == 2)'
 			tells '.results[0].here | .bytes == 4096 * .operations and .seconds >= 0.5 and
 				.worst_interval_bytes_per_second <= .best_interval_bytes_per_second'
 			tells "$NONE_WRONG"
 		done
-		# Of what comes back by several threads nobody knows the intervals.
+		# With several threads, the intervals of the reverse direction are unknown.
 		tells '.results[0].there | .operations > 0 and .best_interval_bytes_per_second == null'
-		# Each has a place at the server, which is free again soon.
+		# Each thread takes a slot of the server, which is soon free again.
 		measure 0 bandwidth --duration 0.05 --threads 4
 		measure 0 bandwidth --duration 0.05 --threads 4
 		has "$OUT" '^local counters: '

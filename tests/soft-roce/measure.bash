@@ -1,25 +1,26 @@
-# What the tests of measurements share.
+# Common functions of the tests of measurements.
 
 # shellcheck shell=bash
 
-# measure STATUS bandwidth|latency OPTION...: in the mode $MODE, with $OUT and $ERR.
+# measure STATUS bandwidth|latency OPTION...: measures in mode $MODE; prints to $OUT and $ERR.
 measure() {
 	local status=$1 command=$2
 	shift 2
 	expect "$status" client "$command" "$MODE" --warm-up 0 --poll event "$@" "$ADDRESS" "$PORT"
 }
 
-# The documents of a test, and what each must say, are collected and checked at its end, all at once: jq and
-# the validator take longer to start than most measurements take.
+# The documents of a test and the claims about them are collected, and checked all at once at its
+# end, because jq and the validator take longer to start than most measurements run.
 DOCUMENTS=() CLAIMS=()
 
-# document STATUS bandwidth|latency OPTION...: the same, with a JSON document in $OUT that is as its schema says.
+# document STATUS bandwidth|latency OPTION...: measures with a JSON document in $OUT, which must
+# match its schema.
 document() {
 	measure "$@" --json
 	DOCUMENTS+=("$(<"$OUT")")
 }
 
-# tells FILTER...: to each of these jq says true of the last document.
+# tells FILTER...: each of these jq filters must be true for the last document.
 tells() {
 	local filter
 	for filter; do
@@ -27,13 +28,14 @@ tells() {
 	done
 }
 
-# wrong WRONG: a filter; so many operations are wrong in all runs together, at this end and at the server's.
+# wrong [CLIENT,SERVER]: prints a filter for the total numbers of wrong operations at the client and
+# at the server.
 wrong() {
 	echo "[.results | map(.here.wrong_operations), map(.there.wrong_operations) | add] == $1"
 }
 NONE_WRONG=$(wrong '[0,0]')
 
-documents_are_right() {
+check_documents() {
 	local claim
 	[ ${#DOCUMENTS[@]} -gt 0 ] || return 0
 	printf '%s\n' "${DOCUMENTS[@]}" >"$DIR/documents"
@@ -43,26 +45,26 @@ documents_are_right() {
 		return
 	fi
 	for claim in "${CLAIMS[@]}"; do
-		jq -s -e "$claim" "$DIR/documents" >"$DIR/result" || fail "not $claim" || true
+		jq -s -e "$claim" "$DIR/documents" >"$DIR/result" || fail "does not hold: $claim" || true
 	done
 	fail "$(nl -v 0 "$DIR/documents")"
 }
 
 teardown() {
 	clean_up
-	documents_are_right
+	check_documents
 }
 
-# begins bandwidth|latency OPTION...: a long one in the background, the last of ${CLIENTS[@]}, with its lines in
-# $DIR/running. It goes on when this returns.
-begins() {
+# start_measurement bandwidth|latency OPTION...: starts a long measurement in the background,
+# appends it to ${CLIENTS[@]}, and returns while it runs. Its output is in $DIR/running.
+start_measurement() {
 	local command=$1
 	shift
 	rm -f "$DIR/running"
 	"$PAIR_BIN/rdma-client" "$command" "$MODE" --warm-up 0 --poll event --duration 100 "$@" \
 		"$ADDRESS" "$PORT" >"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)
-	# The table's head comes when both ends are ready.
+	# The head of the table is printed when both ends are ready.
 	wait_line "$DIR/running" '^ *bytes  *operations '
 }
 
@@ -72,5 +74,5 @@ kill_clients() {
 		kill -KILL "$pid" 2>/dev/null || true
 		wait "$pid" || true
 	done
-	wait_until quiet
+	wait_until no_control_session
 }

@@ -1,11 +1,10 @@
 #!/usr/bin/env bats
-# What the client measures: bandwidth and latency, in both modes, with each option, and that what it
-# says of them is true.
+# Bandwidth and latency in both modes, with each option, and the correctness of the reports.
 
 load common
 load measure
 
-@test "tables of bandwidth and latency in both modes" {
+@test "bandwidth and latency are printed as tables in both modes" {
 	start_server any
 	for MODE in write read; do
 		expect 0 client bandwidth $MODE --warm-up 0.05 --duration 0.3 "$ADDRESS" "$PORT"
@@ -19,7 +18,7 @@ load measure
 	stop_server
 }
 
-@test "a JSON document has the options and the results" {
+@test "a JSON document contains the options and the results" {
 	local poll
 	start_server any
 	for MODE in write read; do
@@ -122,9 +121,9 @@ load measure
 	stop_server
 }
 
-# The damaged end makes what the other one finds wrong: what a client WRITEs, or READs from the server.
-# One bit of the second of 4 operations is wrong.
-damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
+# damaged client|server WRONG bandwidth|latency OPTION...: this end corrupts one bit of the data of
+# the second of 4 operations, which the other end must detect.
+damaged() {
 	local who=$1 wanted=$2 server=
 	shift 2
 	[ "$who" = client ] || server=$PAIR_BUILD/tests/soft-roce/damaging-server
@@ -154,7 +153,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	damaged client '[0,1]' bandwidth "${options[@]}" --bidirectional
 }
 
-@test "the bars of --histogram add up to all operations" {
+@test "the buckets of --histogram add up to all operations" {
 	start_server any
 	for MODE in write read; do
 		document 0 latency --histogram --iterations 150
@@ -236,7 +235,7 @@ damaged() { # CLIENT's or SERVER's, WRONG, OPTION...
 	stop_server
 }
 
-# refused COMMAND OPTION...: exit 2, with one line that names the first option.
+# refused COMMAND OPTION...: exit 2, with a line that names the first option.
 refused() {
 	local command=$1
 	shift
@@ -245,7 +244,7 @@ refused() {
 	[ ! -s "$OUT" ]
 }
 
-@test "contradictory options are refused" {
+@test "invalid and contradictory options are refused" {
 	refused latency --bidirectional
 	refused latency --expect 1GB/s
 	refused latency --qps 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Peers that break the rules of a measurement, at the server and at the client that measures: each ends
-# its own measurement at most, with a reason, and leaves nothing behind.
+# Peers that violate the protocol of a measurement, as clients of the server and as servers of
+# rdma-client: each ends at most its own measurement, with a reason, and leaves no resources.
 
 load common
 load measure
@@ -15,7 +15,7 @@ ANOTHER_NUMBER='the peer has a different number of queue pairs'
 # What else was under way may be seen to fail before it.
 TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol allows\\)"
 
-# What comes before COMMAND_BEGIN, at the server, and the ways to run.
+# The steps before COMMAND_BEGIN at the server, and the kinds of tests.
 READY='command:region receive queue-pairs receive'
 RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read begin:both:verify
 	begin:both:read:verify begin:spin:both begin:spin:verify begin:latency begin:latency:spin
@@ -42,13 +42,13 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	stop_server
 }
 
-# The answer to the last order of each case says so, and the next order is carried out.
+# In each case the reply refuses the last command, and the next command is executed.
 @test "commands out of place are refused, and the measurement continues" {
 	local steps
 	start_server any
 	start_good write
 	while read -r steps; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		control_peer $steps receive command:facts receive disconnect >"$OUT" || fail "$steps: $(cat "$OUT")"
 		count "$OUT" ' refused$' 1 || fail "$steps"
 		[ "$(tail -n 2 "$OUT" | sed 's/^received [a-z-]* //' | paste -s)" = $'refused\tdone' ] ||
@@ -95,7 +95,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	--shape 3:64 command:region receive queue-pairs:8 receive begin:qps=4
 	END
 	good_was_served
-	wait_until quiet
+	wait_until no_control_session
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
@@ -105,7 +105,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	local steps
 	start_server any
 	while read -r steps; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		control_peer $steps disconnect >"$OUT" || fail "$steps: $(cat "$OUT")"
 		[ "$(grep -c '^received [a-z-]* done$' "$OUT")" -eq "$(grep -o -w receive <<<"$steps" | wc -l)" ] ||
 			fail "$steps: $(cat "$OUT")"
@@ -122,7 +122,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:latency:spin receive command:facts receive begin:latency receive command:end receive
 	$READY begin:direction=2:ops=100 receive keepalive command:end receive
 	END
-	wait_until quiet
+	wait_until no_control_session
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	stop_server
 }
@@ -167,7 +167,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 }
 
 @test "impossible notices" {
-	# What comes behind the last notice may find the run over.
+	# When a message after the last notice arrives, the test may be over.
 	server_survives <<-END
 	$READY begin:both receive keepalive notice:1 closed => $IMPOSSIBLE
 	$READY begin:both receive keepalive notice:1:mover closed => $IMPOSSIBLE
@@ -195,25 +195,25 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 
 @test "missing or wrong data is counted as wrong" {
 	start_server any
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	control_peer $READY begin:verify receive keepalive notice:4:mover:last receive-notice command:end receive disconnect >"$OUT"
 	has "$OUT" '^notice 4 last$'
 	has "$OUT" '^result: 0 operations, 4 wrong$'
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	control_peer $READY begin:read:verify receive keepalive receive-notice notice:0:mover:last receive-notice command:end receive \
 		disconnect >"$OUT"
 	has "$OUT" '^notice 4$'
 	has "$OUT" '^notice 4 last$'
 	has "$OUT" '^result: 0 operations, 0 wrong$'
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	control_peer $READY begin:latency:verify receive write:64 command:end receive disconnect >"$OUT"
 	has "$OUT" '^result: 1 operations, 1 wrong$'
-	wait_until quiet
+	wait_until no_control_session
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	stop_server
 }
 
-@test "memory regions that the peer does not have or permit" {
+@test "peers that send invalid or inaccessible memory regions" {
 	server_survives <<-END
 	command:region:key receive queue-pairs receive begin:both receive keepalive closed => the peer's memory region denied access
 	command:region:key receive queue-pairs receive begin:both:read receive keepalive closed => the peer's memory region denied access
@@ -225,7 +225,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	END
 }
 
-# The way of its end is the kernel's: a program that is killed does no more than one that vanishes.
+# To the server, `exit` is the same as being killed: the kernel closes the connection.
 @test "peers that disconnect or exit during each kind of test" {
 	local run
 	for run in "${RUNS[@]}"; do
@@ -252,8 +252,8 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	END
 }
 
-# background_peer STEP...: one that is still there when this returns. It goes when its connection has
-# failed, or in the end.
+# background_peer STEP...: starts a peer in the background. It exits when its connection fails, or
+# at the end of the test.
 background_peer() { control_peer "$@" >"$DIR/peer" 2>&1 & }
 
 @test "keepalives are not data: a latency test still hits the idle timeout" {
@@ -261,18 +261,18 @@ background_peer() { control_peer "$@" >"$DIR/peer" 2>&1 & }
 	for run in begin:latency begin:latency:spin; do
 		start_server --timeout 2 any
 		MARK=$SECONDS
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		background_peer $READY $run receive keepalives
 		wait_line "$ERRORS" "$GIVEN_UP"
 		in_time
-		wait_until quiet
+		wait_until no_control_session
 		stop_server
 	done
 }
 
-@test "a stopping server that waits for valid data ends at the second signal" {
+@test "a server that waits for valid data exits at the second signal" {
 	start_server --timeout 30 any
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	background_peer $READY begin:latency:spin:verify receive pings
 	wait_line "$DIR/peer" '^answered$'
 	kill -TERM "$SERVER"
@@ -284,12 +284,13 @@ background_peer() { control_peer "$@" >"$DIR/peer" 2>&1 & }
 
 refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 
-# server_breaks OPTION...: in the mode $MODE; reads cases from standard input: what the server does, and
-# what the client says of it in one line, within 15 s, with exit status 4.
+# server_breaks bandwidth|latency OPTION...: measures in mode $MODE. Reads cases from standard
+# input: the steps of the server, and the reason that the client must report in one line, within 15
+# s, with exit status 4.
 server_breaks() {
 	local steps pattern
 	while IFS='>' read -r steps pattern; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		listening_peer --hello measurement -- ${steps%=}
 		MARK=$SECONDS
 		PORT=$PEER_PORT measure 4 "$@" --timeout 3 || fail "$steps"
@@ -301,7 +302,7 @@ server_breaks() {
 	done
 }
 
-# Facts, region, queue pairs, counters; and the beginning of the run.
+# Replies to facts, region, queue pairs and counters, and to the beginning of the test.
 PREPARED='receive reply receive reply receive reply receive reply'
 BEGUN="$PREPARED receive reply"
 SILENT='no answer within 3 s'
@@ -430,9 +431,9 @@ GONE='the peer closed the connection'
 	one_line "$ERR"
 }
 
-# reports_result HOW: a server that says so of the run, and nothing else wrong.
+# reports_result HOW: starts a server that is correct except for the result that it reports.
 reports_result() {
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # several words
 	listening_peer --hello measurement -- $BEGUN receive "reply:$1" receive reply closed
 	PORT=$PEER_PORT
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --secret-file: who holds the secret is served as ever, and whoever does not learns nothing.
+# --secret-file: peers with the secret are served as usual; peers without it learn nothing.
 
 load common
 load streams
@@ -9,7 +9,7 @@ setup() {
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
 	RESOURCES=$(resources)
-	# shellcheck disable=SC2034 # for the tests
+	# shellcheck disable=SC2034 # used by the tests
 	CLIENTS=() PEER='' PEER_PORT=''
 	umask 077
 	OURS=$DIR/ours THEIRS=$DIR/theirs
@@ -17,7 +17,7 @@ setup() {
 	head -c 32 /dev/urandom | base64 >"$THEIRS"
 }
 
-# What the client has said, on either stream, with nothing in it that differs from run to run.
+# Prints the client's output on both streams, without the port numbers, which vary.
 output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 
 @test "peers with the same secret exchange messages and files in both modes" {
@@ -78,7 +78,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 	[ ! -s "$ERRORS" ]
-	# One that accepts all the same, with and without an introduction, or that breaks off.
+	# Servers that accept anyway, with and without a hello, or that disconnect.
 	local kind
 	for kind in ours none; do
 		listening_peer --hello "$kind" -- closed
@@ -109,9 +109,9 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	start_good --secret-file "$OURS" write
 	while IFS='>' read -r steps pattern; do
 		before=$(wc -l <"$ERRORS")
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		misbehaving_peer --secret "$OURS" "$ADDRESS" "$PORT" ${steps%=} >"$OUT"
-		wait_until said_since "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
+		wait_until printed_since "$before" "${pattern# }" || fail "$steps: $(cat "$ERRORS")"
 		has_not "$OUT" 'got MSG_MR'
 		has_not "$OUT" 'got MSG_PROOF'
 		feed_good
@@ -134,7 +134,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	stop_server
 }
 
-said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
+printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
 @test "a server that reflects the client's proof or sends a wrong one is refused" {
 	local how
@@ -222,7 +222,7 @@ said_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	wait_until count "$ERRORS" 'the peer does not have the same secret' 2
 	for steps in command:proof:flip command:proof:replay command:proof:recorded command:proof:cut \
 		command:facts command:region; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		misbehaving_peer --hello diagnosis --secret "$OURS" "$ADDRESS" "$PORT" $steps receive closed >"$OUT"
 		has "$OUT" '^received [a-z-]* refused$'
 	done

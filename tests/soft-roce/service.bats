@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
-# The systemd unit in earnest: systemd runs as the first process of a namespace of this guest and starts
-# it, with all that it forbids.
+# The systemd unit with all its restrictions: systemd runs as process 1 of a PID namespace in this
+# guest and starts the unit.
 
 load common
 load systemd
 
-# The unit and the program under test, where users have them, with these lines more in the section of the service.
+# install_unit LINE...: installs the unit and the program under test, and adds these lines to the
+# unit's [Service].
 install_unit() {
 	mkdir -p "$UNITS/$INSTANCE.d" /etc/rdma-server /usr/local/bin
 	cp "$PAIR_BIN/rdma-server" /usr/local/bin
@@ -32,7 +33,7 @@ install_unit() {
 	wait_until journal_has '^rdma-server: exchange with .* failed: the peer does not have the same secret'
 	journal >"$DIR/journal"
 	[ "$(LC_ALL=C grep -c '[^ -~]' "$DIR/journal")" -eq 0 ]
-	# A user of its own, who has no rights and gets none.
+	# It runs as its own user, without capabilities, and cannot gain any.
 	pgrep -x rdma-server | sed 's|.*|/proc/&/status|' | xargs cat >"$OUT"
 	has "$OUT" '^CapBnd:[[:space:]]*0*$'
 	has "$OUT" '^NoNewPrivs:[[:space:]]*1$'
@@ -43,7 +44,7 @@ install_unit() {
 }
 
 @test "the unit allows exactly the devices that the server needs" {
-	# The first empties the list.
+	# An empty value clears the list.
 	install_unit 'DeviceAllow=' 'Restart=no'
 	rm -f /etc/rdma-server/7471
 	systemd_up

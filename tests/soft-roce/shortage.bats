@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
-# A server that runs out of something in the middle of its work: who does not fit is refused or told
-# why, those who are there are served, and afterwards there is room again.
+# A server that runs out of memory or descriptors: further clients are refused with the reason,
+# connected ones are served, and afterwards new clients are admitted again.
 
 load common
 
-# idle_clients N WORDS: clients that are connected and idle, so many that some do not fit, and say so.
+# idle_clients N PATTERN: starts N idle clients, more than the server can serve. Returns when a
+# refused one has printed a line that matches.
 idle_clients() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
@@ -14,7 +15,7 @@ idle_clients() {
 	wait_line "$DIR/idle" "$2"
 }
 
-# One that was there before, and goes on; and one that comes when the others have gone.
+# The early client finishes, and a new one is served when the idle ones have gone.
 others_are_served() {
 	printf 'to the end' >&8
 	exec 8>&-
@@ -26,7 +27,7 @@ others_are_served() {
 }
 there_is_room() { client write "$ADDRESS" "$PORT"; }
 
-# The client that is there before.
+# Starts the early client, which connects before the shortage.
 begin_early() {
 	mkfifo "$DIR/early"
 	exec 8<>"$DIR/early"
@@ -37,7 +38,7 @@ begin_early() {
 }
 
 @test "too little memory for all clients" {
-	[ "$PAIR_SCALE" -eq 1 ] || skip 'a sanitizer takes more memory than that'
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
 	(
 		ulimit -v 400000
 		exec "$PAIR_BIN/rdma-server" --port-file "$DIR/port" any >"$LOG" 2>"$ERRORS"

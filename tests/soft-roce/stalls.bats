@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Streams that pause and streams that fail: slow ends, full disks, closed pipes, peers that are killed,
-# stopped or interrupted in the middle, little memory.
+# Streams that stall or fail: slow producers and consumers, full disks, closed pipes, peers that are
+# killed, stopped or interrupted during a transfer, little memory.
 
 load common
 load streams
@@ -26,7 +26,7 @@ load streams
 		MARK=$SECONDS
 		wait_until has_waited 3
 		printf second >&7
-		wait_until hidden_has "$DIR/in" 11
+		wait_until partial_file_has "$DIR/in" 11
 		exec 7>&-
 		ends_with 0 "${CLIENTS[0]}"
 		[ "$(cat "$DIR/in/fifo")" = firstsecond ]
@@ -56,11 +56,11 @@ load streams
 	done
 }
 
-# stalled TAKER OTHER: nobody reads what descriptor 7 holds back. Neither side takes the other for
-# dead, nor uses processor time for waiting: in 5 s spinning would take 500 ticks.
+# stalled CONSUMER OTHER: while no process reads from descriptor 7, neither side times out or uses
+# processor time. In 5 s, spinning would take 500 ticks.
 stalled() {
 	local ticks
-	# Until the pipe is full.
+	# Wait until the pipe is full.
 	wait_until is_asleep "$1" "$2"
 	ticks=$(($(processor_ticks "$1") + $(processor_ticks "$2")))
 	MARK=$SECONDS
@@ -70,7 +70,7 @@ stalled() {
 	kill -0 "$1" && kill -0 "$2"
 }
 
-# Neither process has used any time since the last look.
+# Neither process has used processor time since the last call.
 is_asleep() {
 	local before=${TICKS:-}
 	TICKS="$(processor_ticks "$1") $(processor_ticks "$2")"
@@ -179,7 +179,7 @@ full_at_both() { # MODE
 		exec 7>&-
 		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		cmp "$DIR/data" "$DIR/in/data"
-		# With the status of the first that failed.
+		# The exit status is that of the first client that failed.
 		server_ends 4
 		rm "$DIR/in/data" "$DIR/fifo"
 	done
@@ -195,7 +195,7 @@ full_at_both() { # MODE
 			>"$OUT" 2>"$ERR" 7>&- &
 		pid=$!
 		printf first >&7
-		wait_until hidden_has "$DIR/in" 5
+		wait_until partial_file_has "$DIR/in" 5
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
@@ -231,9 +231,9 @@ full_at_both() { # MODE
 	start_fed_client --timeout 60 write
 	kill -TERM "$SERVER"
 	wait_until no_listener
-	# A first signal lets those who are there finish.
+	# A first signal lets connected clients finish.
 	printf second >&7
-	wait_until hidden_has "$DIR/in" 11
+	wait_until partial_file_has "$DIR/in" 11
 	stop_server
 	ends_with 4 "${CLIENTS[0]}"
 	has "$ERR" 'the peer aborted: interrupted by a signal'
@@ -243,7 +243,7 @@ full_at_both() { # MODE
 
 no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 
-@test "a stopped client: the server drops it in time and tells it when it continues" {
+@test "a stopped client: the server drops it in time; when it continues, it receives the reason" {
 	local mode
 	mkdir "$DIR/in"
 	for mode in write read; do
@@ -276,7 +276,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 	exec 7>&-
 }
 
-@test "little locked memory at either end: smaller buffers, shown by -v, and the same data" {
+@test "little locked memory at either end: smaller buffers, reported by -v, and the same data" {
 	local folder=/tmp/of-nobody mode
 	mkdir -m 777 "$folder" "$folder/in"
 	make_file "$folder/data" 1000000

@@ -1,11 +1,12 @@
-# What the tests of streams share, beside common.bash.
+# Common functions of the tests of streams, in addition to common.bash.
 
 # shellcheck shell=bash
 
-# What takes the small rings through many turns.
+# Options for small rings, which wrap often.
 SMALL=(--chunk 4K --buffer 64K)
 
-# make_file FILE SIZE: bytes that are nowhere the same, as far as a ring can mix them up.
+# make_file FILE SIZE: fills it with random bytes that repeat with a prime period, so that data
+# misplaced in a ring is detected.
 make_file() {
 	head -c 1000003 /dev/urandom >"$DIR/noise"
 	while cat "$DIR/noise"; do :; done 2>/dev/null | head -c "$2" >"$1"
@@ -13,23 +14,23 @@ make_file() {
 
 has_size() { [ "$(stat -c %s "$1")" -eq "$2" ]; }
 
-# folder_is FOLDER NAME...: it holds these and no more, hidden ones included.
+# folder_is FOLDER NAME...: it contains exactly these files, including hidden ones.
 folder_is() {
 	local folder=$1
 	shift
 	diff <(printf '%s\n' "$@" | sort) <(find "$folder" -mindepth 1 -printf '%P\n' | sort) ||
-		fail "$folder is not as it should be"
+		fail "unexpected files in $folder"
 }
 
 is_empty() { [ -z "$(find "$1" -mindepth 1)" ]; }
 
-# A FIFO whose writing or reading end the test holds as descriptor 7, which nobody else may inherit.
+# Creates a FIFO that the test keeps open as descriptor 7, which no other process may inherit.
 open_fifo() {
 	mkfifo "$1"
 	exec 7<>"$1"
 }
 
-# into COMMAND...: what is written to $DIR/pipe goes to that command.
+# into COMMAND...: starts the command with $DIR/pipe as its input.
 into() {
 	rm -f "$DIR/pipe"
 	mkfifo "$DIR/pipe"
@@ -37,15 +38,15 @@ into() {
 	TAKER=$!
 }
 
-# The bytes that wait in the hidden file of a folder.
-hidden_has() { has_size "$(find "$1" -name '.*.??????' -type f)" "$2"; }
+# partial_file_has FOLDER SIZE: the hidden file of a transfer in progress has this size.
+partial_file_has() { has_size "$(find "$1" -name '.*.??????' -type f)" "$2"; }
 
-# Before a test whose stream is to be held in the middle: a client that sends what is written to
-# descriptor 7. The first bytes are at the server already.
+# Starts a client whose stream the test can pause: it sends the bytes written to descriptor 7.
+# Returns when the server has received the first bytes.
 start_fed_client() { # OPTION... MODE
 	open_fifo "$DIR/fifo"
 	"$PAIR_BIN/rdma-client" --input "$DIR/fifo" "$@" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
 	CLIENTS=($!)
 	printf first >&7
-	wait_until hidden_has "$DIR/in" 5
+	wait_until partial_file_has "$DIR/in" 5
 }

@@ -1,50 +1,50 @@
 #!/usr/bin/env bats
-# Data of any size, from files and pipes into files and pipes, in both modes and directions.
+# Data of any size from and to files and pipes, in both modes and directions.
 
 load common
 load streams
 
-# both_ways MODE SIZE SIZE: a file each way at the same time, to and from the server, whose files
-# these are, compared at both ends.
-both_ways() {
+# exchange_files MODE UP DOWN: sends files of these sizes to the server and from it at the same
+# time, and compares both.
+exchange_files() {
 	local mode=$1 up=$DIR/up.$2 down=$DIR/down
 	[ -e "$up" ] || make_file "$up" "$2"
 	make_file "$down" "$3"
 	rm -f "$DIR/got"
-	expect 0 client "${GEOMETRY[@]}" --input "$up" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
+	expect 0 client "${RING_OPTIONS[@]}" --input "$up" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
 	cmp "$down" "$DIR/got"
 	cmp "$up" "$DIR/in/${up##*/}"
 	has "$OUT" "^sent $2 byte.*, XXH3 $(hash_of "$up"): ${up##*/}\.\$"
 	has "$OUT" "^received $3 byte.*, XXH3 $(hash_of "$down"): got\.\$"
 }
 
-# around SIZE...: sizes in both directions, in the order given and in the opposite one.
-around() {
+# exchange_sizes SIZE...: sends files of these sizes, and receives them in reverse order.
+exchange_sizes() {
 	local i n=$#
 	mkdir "$DIR/in"
 	touch "$DIR/down"
-	start_server "${GEOMETRY[@]}" --force --input "$DIR/down" --output "$DIR/in/" any
+	start_server "${RING_OPTIONS[@]}" --force --input "$DIR/down" --output "$DIR/in/" any
 	for ((i = 1; i <= n; i++)); do
-		both_ways write "${!i}" "${@:n-i+1:1}"
-		both_ways read "${!i}" "${@:n-i+1:1}"
+		exchange_files write "${!i}" "${@:n-i+1:1}"
+		exchange_files read "${!i}" "${@:n-i+1:1}"
 	done
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
-	# That of the last, whose file was replaced by then.
+	# The server's line for the last file.
 	has "$LOG" "^received ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}"): up\.${!n}\.\$"
 }
 
 @test "sizes around chunk, ring and buffer, both directions and modes, small rings" {
-	GEOMETRY=("${SMALL[@]}")
-	around 0 1 1024 1025 4095 4096 4097 32767 32768 32769 65535 65537 200000
+	RING_OPTIONS=("${SMALL[@]}")
+	exchange_sizes 0 1 1024 1025 4095 4096 4097 32767 32768 32769 65535 65537 200000
 }
 
 @test "sizes around chunk, ring and buffer with the default ring and chunk" {
-	GEOMETRY=()
-	around 0 65536 65537 2097151 2097152 2097153 5000000
+	RING_OPTIONS=()
+	exchange_sizes 0 65536 65537 2097151 2097152 2097153 5000000
 }
 
-# one_way MODE SIZE: a file to the server, which sends a text, and one from another.
+# one_way MODE SIZE: sends a file to the server, which sends its default message.
 one_way() {
 	make_file "$DIR/up" "$2"
 	expect 0 client "${SMALL[@]}" --input "$DIR/up" "$1" "$ADDRESS" "$PORT"
@@ -81,7 +81,7 @@ one_way() {
 	local options mode
 	for options in '--chunk 64K --buffer 4M --depth 64' '--chunk 1K --buffer 16K --depth 3'; do
 		for mode in write read; do
-			# shellcheck disable=SC2086 # words
+			# shellcheck disable=SC2086 # several words
 			expect 0 client $options --force --input "$DIR/data" --output "$DIR/got" $mode \
 				"$ADDRESS" "$PORT"
 			cmp "$DIR/data" "$DIR/got"
@@ -117,7 +117,7 @@ one_way() {
 		ends_with 0 "$TAKER"
 		diff -r exchange "$DIR/$mode/exchange"
 		diff -r tests "$DIR/$mode/tests"
-		# Lines went to standard error.
+		# The program's own lines are on standard error.
 		has "$ERRORS" '^received .*, XXH3'
 	done
 }
@@ -146,7 +146,7 @@ one_way() {
 		misbehaving_peer --name "$name" "$ADDRESS" "$PORT" mr get write 'done' get verdict get \
 			disconnect
 	done
-	# Two of them have no name: they are called after the peer.
+	# Two of them have no usable name: their files are named after the peer.
 	wait_until count "$LOG" '^peer disconnected.$' 11
 	find "$DIR/a/b/in" -name "$ADDRESS-*" -delete -print >"$DIR/nameless"
 	count "$DIR/nameless" . 2
@@ -179,7 +179,7 @@ one_way() {
 		one_line "$ERRORS"
 		folder_is "$DIR/in" file
 		[ "$(cat "$DIR/in/file")" = old ]
-		# The client's own output likewise.
+		# The same for the client's output.
 		expect 1 client --output "$DIR/in/file" $mode "$ADDRESS" "$PORT"
 		has "$ERR" 'cannot write file: File exists (--force replaces it)'
 		[ "$(cat "$DIR/in/file")" = old ]
@@ -190,7 +190,7 @@ one_way() {
 	[ "$(cat "$DIR/in/file")" = new ]
 }
 
-@test "20 clients at a time into one directory" {
+@test "20 concurrent clients into one directory" {
 	mkdir "$DIR/in"
 	local i n=$((PAIR_SCALE > 1 ? 5 : 20)) modes=(write read)
 	for ((i = 1; i <= n; i++)); do
@@ -280,7 +280,7 @@ one_way() {
 	wait_until has_size "$LOG" 4
 	says 3 "the server's input or output serves one client at a time" \
 		client --timeout 2 --message two write "$ADDRESS" "$PORT"
-	# Who may wait longer gets it.
+	# A client with a longer timeout gets it.
 	"$PAIR_BIN/rdma-client" --timeout 60 --message two write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
 	CLIENTS+=($!)
 	wait_line "$OUT" 'server is full; retrying.'
@@ -289,7 +289,7 @@ one_way() {
 	ends_with 0 "${CLIENTS[1]}"
 	stop_server
 	printf 'one\ntwo\0' | cmp - "$LOG"
-	# An input is used up by the first who asks for it.
+	# Standard input is consumed by the first client that requests it.
 	echo three >"$DIR/three"
 	STDIN=$DIR/three start_server --input - any
 	misbehaving_peer "$ADDRESS" "$PORT" disconnect
@@ -327,8 +327,8 @@ one_way() {
 	tests/validate-report "$DIR/documents"
 }
 
-# damaged MODE OPTION...: what one side sends differs in one bit from what it digested. Both sides say
-# so, and exit with 5, and there is no file. The client's data first, then the server's.
+# damaged MODE OPTION...: first the client, then the server corrupts one bit of its data after
+# computing the digest. Both sides report it and exit with 5, and no file is written.
 damaged() {
 	local mode=$1 variant=$PAIR_BUILD/tests/soft-roce/damaging
 	shift
@@ -360,7 +360,7 @@ damaged() {
 		done
 		DAMAGE=7 damaged $mode --message 'something or other'
 	done
-	# Without damage the same programs are as good as ours.
+	# Without damage the same programs succeed.
 	start_server --count 1 --output "$DIR/in/" write
 	expect 0 "$PAIR_BUILD/tests/soft-roce/damaging-client" --input "$DIR/data" write "$ADDRESS" \
 		"$PORT"

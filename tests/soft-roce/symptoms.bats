@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Every failure of a connection that one host can show, and what is said of it: by an exchange one line that
-# names the cause, by a diagnosis the rung that breaks, the cause and the side; by both with the exit status
-# that belongs to it.
+# Every connection failure that can be provoked on one host. An exchange reports the cause in one
+# line; a diagnosis reports the failed check, the cause and the side; both exit with the
+# corresponding status.
 
 load common
 load diagnose
@@ -20,7 +20,7 @@ load diagnose
 	has "$OUT" '^connection  skipped not reached$'
 }
 
-# The kernel would load the module when it is asked for, so it may not.
+# Keep the kernel from loading the module on demand.
 @test "rdma_ucm is not loaded" {
 	undo sysctl -qw "kernel.modprobe=$(sysctl -n kernel.modprobe)"
 	undo modprobe rdma_ucm
@@ -50,7 +50,7 @@ load diagnose
 	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	broke 'this host' 'the locked-memory limit is too low for a queue pair' 'this host'
 	has "$OUT" '^ *next: raise .ulimit -l.'
-	# Enough for a queue pair, but not for the data.
+	# Sufficient for a queue pair, but not for the data.
 	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	broke connection 'the locked-memory limit is too low' 'this host'
 	has "$OUT" '^ *seen: .*needed .* KiB more, the limit is 1024 KiB'
@@ -100,7 +100,7 @@ load diagnose
 	broke 'this host' 'no such RDMA device' 'this host'
 }
 
-# A second device, on an interface that is up and has no address.
+# Creates a second device on an interface that is up and has no address.
 plain_up() {
 	ip link add plain0 type dummy
 	undo ip link delete plain0
@@ -146,7 +146,7 @@ plain_up() {
 	diagnose 0
 }
 
-# The kernel has to have done with the namespace before devices are shared again.
+# Devices can be shared again only after the kernel has freed the namespace.
 @test "the device is in another network namespace" {
 	rdma system set netns exclusive
 	undo wait_until rdma system set netns shared
@@ -169,7 +169,8 @@ plain_up() {
 	has "$OUT" '^verdict: RDMA does not work: .*; look at this host\.$'
 }
 
-# no_route ADDRESS CAUSE SIDE: both say that of an address that has no route, or one that leads nowhere.
+# no_route ADDRESS CAUSE SIDE: an exchange and a diagnosis report this cause for an address without
+# a usable route.
 no_route() {
 	says 3 "$2" client write "$1" 7471
 	diagnose 3 "$1" 7471
@@ -181,7 +182,7 @@ no_route() {
 	no_route 10.99.0.1 'this host has no route to this address' 'this host'
 	has "$OUT" '^ *look: ip route get 10.99.0.1$'
 	for kind in 'prohibit 10.98.0.0/24' 'blackhole 10.97.0.0/24' 'unreachable 10.92.0.0/24'; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # several words
 		ip route add $kind
 		undo ip route delete "$kind"
 	done
@@ -275,7 +276,7 @@ refusing_peer() { # REASON
 	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --refuse "$1" "$ADDRESS" "$DIR/peer-port"
 }
 
-# Each case: who is refused, the reason, the sentence.
+# Each case: the refused session, the reason, the message.
 @test "a server that refuses: each reason as a sentence" {
 	local who reason pattern
 	while read -r who reason pattern; do
@@ -329,7 +330,7 @@ refusing_peer() { # REASON
 	has "$ERRORS" 'the peer went away during the connection handshake (the connection request was abandoned before'
 }
 
-@test "mode mismatch, both ways" {
+@test "mode mismatch in both directions" {
 	start_server read
 	says 3 "the server at $ADDRESS:$PORT runs in read mode" client write "$ADDRESS" "$PORT"
 	# A diagnosis of the same server passes: it does not depend on the mode.

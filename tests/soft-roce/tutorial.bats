@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The tutorial's programs and ours: a peer that speaks nothing but its protocol, and checks that all
-# that it is sent is zero where the tutorial's format has nothing.
+# Interoperability with the tutorial's programs: a peer that speaks only their protocol, and checks
+# that unused bytes of the messages it receives are zero.
 
 load common
 
@@ -39,18 +39,18 @@ with_our_client() { # MODE
 	stop_server
 }
 
-@test "our memory stays readable until a tutorial peer disconnects, as its MSG_DONE is not fenced" {
+@test "our memory stays readable until a tutorial peer disconnects, because its MSG_DONE is not fenced" {
 	start_server --message 'read me late' read
-	# Its READ runs after both sides' MSG_DONE, as an unfenced one may.
+	# Its READ executes after both MSG_DONE, as an unfenced one may.
 	misbehaving_peer --hello none-read "$ADDRESS" "$PORT" mr get 'done' get sent read disconnect >"$OUT"
 	has "$OUT" '^read: read me late$'
 	stop_server
 	[ ! -s "$ERRORS" ]
 }
 
-@test "a tutorial peer with one receive is never sent a message that it has no receive for" {
+@test "a tutorial peer with one posted receive is sent only one message at a time" {
 	start_server --timeout 5 write
-	# No retry is granted: a message too early would fail the exchange at once.
+	# Without RNR retries, a premature message would fail the exchange at once.
 	misbehaving_peer --hello none --receives 1 --rnr 0 "$ADDRESS" "$PORT" mr get say:slow >"$OUT"
 	has "$OUT" '^got MSG_MR$'
 	stop_server

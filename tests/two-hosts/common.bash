@@ -1,23 +1,23 @@
-# What the tests between two hosts share. They run in the second host; the first runs agent.bash and
-# does what on_host1 asks for, through the folder that both share, because the network is what the
-# tests break.
+# Common functions of the tests between two hosts, which run on host 2. Host 1 runs agent.bash,
+# which executes the requests of on_host1. They communicate through a shared folder, because the
+# tests break the network.
 
 # shellcheck shell=bash
 
 load ../soft-roce/common
 
-# shellcheck disable=SC2034 # HOST1 is for the tests
+# shellcheck disable=SC2034 # the tests use HOST1
 read -r HOST1 _ <<<"$VM_ADDRESSES"
 REQUESTS=$VM_SHARED/requests
 
-# ask_host1 COMMAND: has it run there, and does not wait for it. The request's name is in $request.
+# ask_host1 COMMAND: requests that host 1 run it, without waiting. Sets $request to its name.
 ask_host1() {
 	request=$(mktemp -u "$REQUESTS/XXXXXXXX")
 	printf '%s\n' "$1" >"$request.new"
 	mv "$request.new" "$request.request"
 }
 
-# on_host1 COMMAND: runs it there to its end; its output comes back, and its status.
+# on_host1 COMMAND: runs it on host 1, and passes on its output and exit status.
 on_host1() {
 	local request
 	ask_host1 "$1"
@@ -26,19 +26,19 @@ on_host1() {
 	return "$(cat "$request.status")"
 }
 
-# start_on_host1 NAME COMMAND: starts it there; its output goes to $FAR/NAME.out and .err, which may be
-# emptied meanwhile.
+# start_on_host1 NAME COMMAND: starts it on host 1. It appends its output to $FAR/NAME.out and .err,
+# which the test may truncate.
 start_on_host1() {
 	on_host1 "setsid $2 >>'$FAR/$1.out' 2>>'$FAR/$1.err' </dev/null & echo \$! >'$FAR/$1.pid'"
 }
 
-# stop_on_host1 NAME [SIGNAL]: ends it and waits until it is gone.
+# stop_on_host1 NAME [SIGNAL]: sends the signal (default TERM), and waits until it has exited.
 stop_on_host1() {
 	on_host1 "kill -${2:-TERM} $(cat "$FAR/$1.pid") 2>/dev/null || true
 		while kill -0 $(cat "$FAR/$1.pid") 2>/dev/null; do sleep 0.05; done"
 }
 
-# The digest of a file there.
+# Prints the digest of a file on host 1.
 far_hash() { on_host1 "xxhsum -H2 '$1' 2>/dev/null" | sed 's/ .*//'; }
 
 start_far_server() { # ARGUMENT...
@@ -47,8 +47,7 @@ start_far_server() { # ARGUMENT...
 	PORT=$(cat "$FAR/port")
 }
 
-# Everything that host 1 sends, or only its acknowledgements (BTH opcode 0x11), or some, is lost; or
-# an interface has another MTU.
+# Undoes all changes to the network: packet loss and other disturbances at both hosts, and MTUs.
 repair_network() {
 	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; ip link set $VM_INTERFACE mtu $MTU"
 	on_host1 "$all"
@@ -82,5 +81,5 @@ clean_up() {
 	done
 	kill_peers
 	wait_until same_resources || fail "left behind: $(resources)"
-	wait_until same_far_resources || fail "left behind there: $(on_host1 'rdma resource show')"
+	wait_until same_far_resources || fail "left behind on host 1: $(on_host1 'rdma resource show')"
 }

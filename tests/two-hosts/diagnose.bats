@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# rdma-client diagnose between two hosts: healthy ones and lossy ones, PAIR_DIAGNOSES times, and
-# the faults that need a network.
+# rdma-client diagnose between two hosts: healthy and lossy links, PAIR_DIAGNOSES times each, and
+# faults that need a network.
 
 load common
 
-# diagnose STATUS ARGUMENT...: ends so in time, with one verdict.
+# diagnose STATUS ARGUMENT...: a diagnosis must exit with STATUS in time, with one verdict.
 diagnose() {
 	local status=$1
 	shift
@@ -20,7 +20,7 @@ clean() {
 	has "$OUT" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s to the server, [0-9.]* MB/s from it'
 }
 
-# The bandwidth of that, as "there back".
+# Prints the bandwidths of the last diagnosis: to the server, and from it.
 speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\) MB/s from it.*|\1 \2|p' "$OUT"; }
 
 @test "healthy hosts: every run passes and shows both hosts" {
@@ -31,7 +31,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 		diagnose 0 "$HOST1" "$PORT"
 		clean || fail "run $i: $(cat "$OUT")"
 		[ $((SECONDS - start)) -le $slowest ] || slowest=$((SECONDS - start))
-		[ "$i" -lt "$n" ] || echo "# $n runs, the slowest of $slowest s, the last: $(speeds)" >&3
+		[ "$i" -lt "$n" ] || echo "# $n runs, at most $slowest s each; MB/s of the last: $(speeds)" >&3
 	done
 	has "$OUT" "^ *gid  *::ffff:$VM_ADDRESS  *::ffff:$HOST1\$"
 	has "$OUT" "^ *device  *$VM_DEVICE  *$VM_DEVICE *\$"
@@ -47,7 +47,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 }
 
 @test "a host that is absent" {
-	# The network of the hosts has many addresses; nobody has the last.
+	# No host of this network has this address.
 	diagnose 3 "${HOST1%.*}.250" 7471
 	has "$OUT" '^neighbour   failed  probably: the host does not reply to ARP or neighbour discovery'
 	has "$OUT" '^verdict: RDMA does not work: probably the host does not reply to ARP or neighbour discovery'
@@ -74,7 +74,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 	has "$OUT" '^connection  ok      RDMA responds'
 }
 
-# The network works again, and a diagnosis finds nothing more.
+# Repairs the network; then a diagnosis must pass.
 is_well_again() {
 	repair_network
 	wait_until ping -c 1 -W 1 "$HOST1"
@@ -83,7 +83,7 @@ is_well_again() {
 	stop_on_host1 server
 }
 
-# The network between the hosts takes packets of any size, an interface those of its own MTU.
+# The network forwards packets of any size; an interface accepts packets up to its MTU.
 @test "1,400-byte MTU at the other host" {
 	start_far_server any
 	on_host1 "ip link set $VM_INTERFACE mtu 1400"
@@ -103,7 +103,7 @@ is_well_again() {
 	is_well_again
 }
 
-# An interface of a VLAN at both ends, of MTU 1400. The devices keep that of the interface below.
+# Creates VLAN interfaces of MTU 1400. The RDMA devices keep the MTU of the underlying interface.
 vlans_up() {
 	local common="ip link add link $VM_INTERFACE name vlan7 type vlan id 7; ip link set vlan7 mtu 1400 up"
 	on_host1 "$common; ip address add 10.97.0.1/24 dev vlan7"
@@ -127,7 +127,7 @@ vlans_down() {
 			has "$OUT" '^verdict: RDMA works, but not well: the RDMA devices at the two ends'
 	} || failed=1
 	vlans_down
-	[ $failed -eq 0 ] || fail "$(said)"
+	[ $failed -eq 0 ] || fail "$(output_so_far)"
 	is_well_again
 }
 
@@ -147,22 +147,23 @@ vlans_down() {
 @test "the link is cut before the diagnosis" {
 	start_far_server any
 	cut_host1
-	# What the kernel has just confirmed, it believes for a while.
+	# The kernel trusts a confirmed neighbour entry for a while.
 	ip neighbour flush dev "$VM_INTERFACE"
 	diagnose 3 "$HOST1" "$PORT"
 	has "$OUT" '^neighbour   failed  probably: the host does not reply to ARP or neighbour discovery'
 	is_well_again
 }
 
-# begins: a diagnosis, which is now moving data.
-begins() {
+# start_diagnosis: starts a diagnosis, and returns when it moves data.
+start_diagnosis() {
 	"$PAIR_BIN/rdma-client" diagnose "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS=($!)
 	wait_line "$OUT" '^data        ok '
 	MARK=$SECONDS
 }
 
-# during COMMAND...: runs it while the diagnosis measures, which is stopped meanwhile: or it may be over before.
+# during COMMAND...: runs it while the diagnosis measures. The diagnosis is stopped during the
+# command, so that it does not finish first.
 during() {
 	kill -STOP "${CLIENTS[0]}"
 	"$@"
@@ -170,7 +171,7 @@ during() {
 	MARK=$SECONDS
 }
 
-# finds CAUSE: it ends so, in time.
+# finds CAUSE: the diagnosis reports this cause in time, and exits with 4.
 finds() {
 	ends_with 4 "${CLIENTS[0]}"
 	in_time
@@ -180,14 +181,14 @@ finds() {
 
 @test "the link is cut during a diagnosis: the client reports it, the server keeps serving" {
 	start_far_server --timeout 6 any
-	begins
+	start_diagnosis
 	during cut_host1
 	finds '\(stopped acknowledging\|stopped responding\)'
 	wait_line "$FAR/server.out" '^peer disconnected.$'
 	is_well_again
 }
 
-# ended_by SIGNAL: what a diagnosis says of a server that has got it.
+# ended_by SIGNAL: prints the cause that a diagnosis reports for a server that received it.
 ended_by() {
 	case $1 in
 	KILL) echo 'the peer closed the connection' ;;
@@ -200,7 +201,7 @@ ended_by() {
 	for signal in KILL STOP; do
 		rm -f "$FAR/port"
 		start_far_server any
-		begins
+		start_diagnosis
 		during on_host1 "kill -$signal $(cat "$FAR/server.pid")"
 		finds "$(ended_by $signal)"
 		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
@@ -208,7 +209,7 @@ ended_by() {
 	done
 }
 
-# Soft-RoCE does not let go of a device that is open.
+# Soft-RoCE cannot delete a device that is open.
 delete_far_device() {
 	start_on_host1 deletion "timeout 60 rdma link delete $VM_DEVICE"
 	wait_line "$FAR/server.err" 'stopping the server'
@@ -216,7 +217,7 @@ delete_far_device() {
 
 @test "the other host's RDMA device is removed during a diagnosis: both ends report it" {
 	start_far_server any
-	begins
+	start_diagnosis
 	during delete_far_device
 	finds '\(closed the connection\|stopped acknowledging\|stopped responding\)'
 	stop_on_host1 server

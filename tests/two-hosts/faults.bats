@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# Faults of the network and of a host while files move both ways at once: what may be survived is,
-# every byte right; what may not ends both sides with a sentence and exit status 4.
+# Faults of the network and of a host while files are sent in both directions: either the transfer
+# survives with every byte correct, or both sides report the failure and exit with 4.
 
 load common
 
 FILES=/tmp/faults
 
-# Files at both ends, and a server there that sends one and keeps the other.
+# Creates files of this size at both ends, and starts a server that sends one and stores the other.
 start_files() { # SIZE SERVER-ARGUMENT...
 	head -c "$1" /dev/urandom >"$DIR/up"
 	on_host1 "rm -rf $FILES && mkdir -p $FILES/in && head -c $1 /dev/urandom >$FILES/down"
@@ -33,13 +33,13 @@ all_arrived() {
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
 }
 
-# Both hosts' interfaces do that to what they send: tc-netem(8).
+# disturb WORD...: applies this to the packets that both hosts send: tc-netem(8).
 disturb() {
 	on_host1 "tc qdisc replace dev $VM_INTERFACE root netem $*"
 	tc qdisc replace dev "$VM_INTERFACE" root netem "$@"
 }
 
-# disturbed WORD...: files arrive all the same, in both modes.
+# disturbed WORD...: files arrive despite this disturbance, in both modes.
 disturbed() {
 	local mode
 	start_files 200001 --timeout 60
@@ -54,7 +54,7 @@ disturbed() {
 
 @test "1 % loss" { disturbed loss 1%; }
 @test "10 % loss" { disturbed loss 10%; }
-@test "50 ms delay each way" { disturbed delay 50ms; }
+@test "50 ms delay in each direction" { disturbed delay 50ms; }
 @test "1 % of the packets reordered" { disturbed delay 5ms reorder 99%; }
 @test "1 % of the packets with a flipped bit" { disturbed corrupt 1%; }
 @test "5 % of the packets duplicated" { disturbed duplicate 5%; }
@@ -63,7 +63,7 @@ disturbed() {
 	disturbed loss 2% delay 10ms corrupt 0.5% duplicate 2%
 }
 
-# Data is moving, in both directions: slowly, so that there is time to disturb it.
+# Starts a slow transfer, which can be disturbed, and waits until data moves in both directions.
 is_moving() {
 	disturb rate 4mbit
 	move "$@"
@@ -79,7 +79,7 @@ no_link_for() { # SECONDS
 	disturb rate 100mbit
 }
 
-# without_link SECONDS MODE: the link is down for so long during a transfer, and the files arrive.
+# without_link SECONDS MODE: the link is down for this time during a transfer, and the files arrive.
 without_link() {
 	is_moving "$2" --timeout 45
 	no_link_for "$1"
@@ -104,7 +104,7 @@ without_link() {
 	stop_on_host1 server
 }
 
-# Both sides have given up, say so, and nothing is left of what was not whole.
+# Both sides report the failure, and no partial file remains.
 both_gave_up() {
 	ends_with 4 "${CLIENTS[0]}"
 	one_line "$ERR"
@@ -117,7 +117,7 @@ nothing_left() {
 	[ -z "$(find "$DIR" -name '.down.*')" ] && [ -z "$(on_host1 "ls -A $FILES/in")" ]
 }
 
-# To this host that is the same as if the other one had gone, with all that ran there.
+# To this host, a permanent link failure looks the same as a crash of the other host.
 @test "no link for good: both ends give up" {
 	local mode
 	start_files 6000001 --timeout 5
@@ -135,7 +135,8 @@ nothing_left() {
 @test "large packets no longer get through: both ends give up" {
 	start_files 6000001 --timeout 5
 	is_moving write --timeout 5
-	# Acknowledgements and keepalives are small. Lengths from 1,024 bytes on have one of these bits.
+	# Acknowledgements and keepalives are small. Lengths of 1,024 bytes and more have one of
+	# these bits set.
 	tc qdisc replace dev "$VM_INTERFACE" root handle 1: prio
 	local bit
 	for bit in 0x0400 0x0800 0x1000; do

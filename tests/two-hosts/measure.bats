@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Measurements between two hosts: each end tells of its own host, and faults of the network show.
+# Measurements between two hosts: each end reports its own host, and network faults are visible.
 
-# shellcheck disable=SC2034 # what measure.bash reads
+# shellcheck disable=SC2034 # variables that measure.bash reads
 
 load common
 load ../soft-roce/measure
@@ -36,10 +36,10 @@ setup_far() {
 	stop_on_host1 server
 }
 
-@test "a link that stops for a second shows in the worst interval" {
+@test "a link failure of one second shows in the worst interval" {
 	MODE='write'
 	setup_far
-	begins bandwidth --duration 6 --size 64K --timeout 30
+	start_measurement bandwidth --duration 6 --size 64K --timeout 30
 	lose 100
 	sleep 1
 	repair_network

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Between two hosts, with real packets: both modes, a link that is cut, loss, a host that dies.
+# Exchanges between two hosts, with real packets: both modes, a link that is cut, packet loss, a
+# server that is killed.
 
 load common
 
@@ -29,7 +30,7 @@ load common
 	done
 }
 
-# A listening misbehaving peer there, with these steps.
+# Starts a listening misbehaving peer on host 1.
 start_far_peer() { # STEP...
 	start_on_host1 peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer --listen $HOST1 '$FAR/port' $*"
 	wait_until test -s "$FAR/port"
@@ -64,7 +65,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 
 @test "lost acknowledgements: the sender gives up and names both ends" {
 	start_far_server --timeout 40 any
-	# What we send but acknowledgements gets through.
+	# Drop only our acknowledgements (BTH opcode 0x11).
 	tc qdisc add dev "$VM_INTERFACE" root handle 1: prio
 	tc filter add dev "$VM_INTERFACE" parent 1: protocol ip u32 match ip protocol 17 0xff \
 		match u8 0x11 0xff at 28 action drop

@@ -144,7 +144,8 @@ static const struct {
 		"a server whose process is stopped, and what it reports when it continues",
 		"the peer went away during the connection handshake"},
 
-	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MODE, "mode mismatch, both ways", "runs in read mode"},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MODE, "mode mismatch in both directions",
+		"runs in read mode"},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_VERSION,
 		"a server that refuses: each reason as a sentence", "speaks protocol version 99"},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SESSION,
