@@ -3,11 +3,11 @@
 #
 # CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS belong to the caller; flags that the sources require are
 # separate. Further variables:
-#   BUILD     folder for objects and test programs (default build)
-#   BIN       folder for the programs (default: here)
-#   UNITDIR   folder for the systemd unit (default $(PREFIX)/lib/systemd/system)
-#   ZSHDIR    folder for the zsh completions (default $(PREFIX)/share/zsh/site-functions)
-#   SANITIZE  -fsanitize= list, as in: make BUILD=build/asan BIN=build/asan SANITIZE=address,undefined
+#   BUILD     folder for objects and test programs (default: build)
+#   BIN       folder for the programs (default: the current folder)
+#   UNITDIR   folder for the systemd unit (default: $(PREFIX)/lib/systemd/system)
+#   ZSHDIR    folder for the zsh completions (default: $(PREFIX)/share/zsh/site-functions)
+#   SANITIZE  list for -fsanitize=: make BUILD=build/asan BIN=build/asan SANITIZE=address,undefined
 
 BUILD ?= build
 BIN ?= .

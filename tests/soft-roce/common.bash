@@ -89,8 +89,8 @@ start_server() {
 	PORT=$(<"$DIR/port")
 }
 
-# ends_with STATUS PID: waits until this child process exits, and checks its exit status.
-ends_with() {
+# exits_with STATUS PID: waits until this child process exits, and checks its exit status.
+exits_with() {
 	local got=0
 	wait_until gone "$2" || fail "process $2 still runs:"$'\n'"$(stacks "$2")"$'\n'"$(output_so_far)" || return 1
 	wait "$2" || got=$?
@@ -111,17 +111,17 @@ stacks() {
 	done
 }
 
-# server_ends STATUS: waits until the server exits on its own, and checks its exit status.
-server_ends() {
+# server_exits STATUS: waits until the server exits on its own, and checks its exit status.
+server_exits() {
 	local pid=$SERVER
 	SERVER=''
-	ends_with "$1" "$pid"
+	exits_with "$1" "$pid"
 }
 
 # stop_server [STATUS [SIGNAL]]: sends SIGNAL (default TERM); its exit status must be STATUS or 0.
 stop_server() {
 	kill -"${2:-TERM}" "$SERVER"
-	server_ends "${1:-0}"
+	server_exits "${1:-0}"
 }
 
 # start_good CLIENT-ARGUMENT...: starts a well-behaved client that stays connected while other peers
@@ -148,7 +148,7 @@ feed_good() {
 good_was_served() {
 	kill -0 "$GOOD_CLIENT" || fail "the good client exited: $(cat "$DIR/good-out")"
 	exec 7>&-
-	ends_with 0 "$GOOD_CLIENT" || fail "$(cat "$DIR/good-out")"
+	exits_with 0 "$GOOD_CLIENT" || fail "$(cat "$DIR/good-out")"
 	wait_line "$LOG" "^remote buffer: $(stat -c %s "$DIR/good") bytes, "
 }
 
@@ -296,8 +296,8 @@ threads_named() {
 	echo $n
 }
 
-# says STATUS PATTERN COMMAND...: the command exits with STATUS and one matching line on stderr.
-says() {
+# expect_error STATUS PATTERN COMMAND...: the command exits with STATUS and one matching line on stderr.
+expect_error() {
 	local status=$1 pattern=$2
 	shift 2
 	expect "$status" "$@" && one_line "$ERR" && has "$ERR" "$pattern"

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # used by the tests
-SENSELESS='the peer sent a malformed message of [0-9]* bytes'
+MALFORMED='the peer sent a malformed message of [0-9]* bytes'
 
 # has_only FILES THREADS: the server has these numbers of descriptors and threads.
 has_only() { has_descriptors "$1" && [ "$(threads)" -eq "$2" ]; }

@@ -60,7 +60,7 @@ delete_second() {
 
 # Soft-RoCE cannot delete a device that is open, and librdmacm does not close it.
 server_has_stopped() {
-	server_ends 1
+	server_exits 1
 	has "$ERRORS" 'RDMA device rxe2 is being removed'
 	has "$ERRORS" 'the kernel cannot remove rxe2 while it is open; stopping the server'
 }
@@ -87,7 +87,7 @@ server_has_stopped() {
 		# shellcheck disable=SC2086 # two words
 		start_server $option any
 		delete_second
-		server_ends 1
+		server_exits 1
 		has "$ERRORS" 'the listener.s RDMA device is being removed'
 	done
 }
@@ -120,7 +120,7 @@ server_has_stopped() {
 	# A paused peer does not notice the removal; otherwise it might disconnect first.
 	delete_second &
 	local deletion=$!
-	ends_with 1 "$pid"
+	exits_with 1 "$pid"
 	has "$ERR" "this host's RDMA device was removed"
 	kill -KILL "$PEER"
 	wait "$deletion"

@@ -12,9 +12,9 @@ start_diagnosis() {
 	MARK=$SECONDS
 }
 
-# finds STATUS CAUSE: that diagnosis exits with STATUS and this cause, within 15 s.
-finds() {
-	ends_with "$1" "${CLIENTS[-1]}" || return 1
+# diagnosis_fails STATUS CAUSE: that diagnosis exits with STATUS and this cause, within 15 s.
+diagnosis_fails() {
+	exits_with "$1" "${CLIENTS[-1]}" || return 1
 	in_time || return 1
 	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
 }
@@ -28,7 +28,7 @@ finds() {
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
-		finds 4 'the peer closed the connection'
+		diagnosis_fails 4 'the peer closed the connection'
 		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; local counters: '
 	done
 }
@@ -42,7 +42,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	CLIENTS+=($!)
 	wait_until queue_pair_broke
 	touch "$DIR/go"
-	ends_with 4 "${CLIENTS[0]}"
+	exits_with 4 "${CLIENTS[0]}"
 	has "$OUT" '^data        failed  the peer closed the connection'
 	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; local counters: '
 }
@@ -51,7 +51,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	start_server any
 	start_diagnosis "$PORT"
 	kill -STOP "$SERVER"
-	finds 4 'stopped responding'
+	diagnosis_fails 4 'stopped responding'
 	kill -CONT "$SERVER"
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
@@ -82,7 +82,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	start_diagnosis "$PORT"
 	generate_load write "$ADDRESS" "$PORT" $((100 / PAIR_SCALE)) 10 >"$DIR/load"
 	has "$DIR/load" ' 0 failed$'
-	ends_with 0 "${CLIENTS[0]}"
+	exits_with 0 "${CLIENTS[0]}"
 	clean
 	expect 0 client read "$ADDRESS" "$PORT"
 	stop_server
@@ -105,7 +105,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		>"$DIR/peer4" 2>&1 &
 	wait_line "$DIR/peer4" here
 	diagnose 3 "$ADDRESS" "$PORT"
-	broke connection 'slots for diagnoses and measurements are taken' 'the other host'
+	check_failed connection 'slots for diagnoses and measurements are taken' 'the other host'
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill_peers
 	wait_until no_control_session
@@ -114,7 +114,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do
-		ends_with 0 "$pid" || fail "$(cat "$DIR"/out?)"
+		exits_with 0 "$pid" || fail "$(cat "$DIR"/out?)"
 	done
 	for i in 1 2 3 4; do
 		clean "$DIR/out$i"
@@ -133,13 +133,13 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	ADDRESS=10.96.0.1 start_diagnosis "$PORT"
 	timeout 60 rdma link delete rxe3 &
 	deletion=$!
-	finds 1 "this host's RDMA device was removed"
+	diagnosis_fails 1 "this host's RDMA device was removed"
 	wait "$deletion"
 	# The server keeps serving other devices, or exits and reports why.
 	if client write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR"; then
 		stop_server
 	else
-		server_ends 1
+		server_exits 1
 		has "$ERRORS" 'stopping the server'
 	fi
 }

@@ -20,8 +20,8 @@ diagnose_as() { # STATUS COMMAND...
 	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "the last line is no verdict: $(cat "$OUT")"
 }
 
-# broke CHECK CAUSE SIDE: only this check failed, with this cause at this side.
-broke() {
+# check_failed CHECK CAUSE SIDE: only this check failed, with this cause at this side.
+check_failed() {
 	count "$OUT" '^............failed ' 1 && has "$OUT" "^$1 *failed  .*$2" &&
 		has "$OUT" "^ *where: $3\$" &&
 		has "$OUT" "^verdict: RDMA does not work: .*$2.*; look at $3\\.\$"

@@ -123,7 +123,7 @@ load diagnose
 	has "$OUT" "^name        ok      fd95::9, $ADDRESS"
 	printf 'fd95::9 twin\n10.95.0.9 twin\n' >"$DIR/hosts"
 	diagnose 3 twin "$PORT"
-	broke neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
+	check_failed neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
 	stop_server
 }
 
@@ -137,9 +137,9 @@ load diagnose
 	diagnose 0 --device "$VM_DEVICE" "$ADDRESS" "$PORT"
 	clean
 	diagnose 3 --source 10.1.2.3 "$ADDRESS" "$PORT"
-	broke route 'no RDMA device of this host has the source address' 'this host'
+	check_failed route 'no RDMA device of this host has the source address' 'this host'
 	diagnose 3 --source ::1 "$ADDRESS" "$PORT"
-	broke route 'this address cannot be used' 'this host'
+	check_failed route 'this address cannot be used' 'this host'
 	diagnose 3 --source no.such.host.invalid "$ADDRESS" "$PORT"
 	has "$OUT" '^ *seen: .*--source no.such.host.invalid\|failed .*--source no.such'
 	stop_server
@@ -148,11 +148,11 @@ load diagnose
 @test "a tutorial program listens on the port" {
 	start_peer "$PAIR_PEERS/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
-	broke connection 'the program on this port is not rdma-server' 'the other host'
+	check_failed connection 'the program on this port is not rdma-server' 'the other host'
 	kill -KILL "$PEER"
 	wait "$PEER" || true
 	listening_peer --hello none -- closed
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
-	broke connection 'the program on this port is not rdma-server' 'the other host'
-	ends_with 0 "$PEER"
+	check_failed connection 'the program on this port is not rdma-server' 'the other host'
+	exits_with 0 "$PEER"
 }

@@ -10,25 +10,25 @@ KIND=diagnosis
 # The steps before a test at the server; and tests in which only the server initiates operations: 16
 # of them, and for 100 ms.
 READY='command:region receive queue-pairs receive'
-ITS_TEST='begin:direction=2:depth=16:ops=16'
-ITS_RUN='begin:direction=2:depth=16:ms=100'
+SERVER_TEST='begin:direction=2:depth=16:ops=16'
+TIMED_TEST='begin:direction=2:depth=16:ms=100'
 
 @test "commands of invalid type, length or contents" {
 	server_survives <<-END
-	bytes:63 closed => $SENSELESS
-	bytes:1 closed => $SENSELESS
-	keepalive closed => $SENSELESS
-	bytes:64 closed => $SENSELESS
-	bytes:4096:77 closed => $SENSELESS
+	bytes:63 closed => $MALFORMED
+	bytes:1 closed => $MALFORMED
+	keepalive closed => $MALFORMED
+	bytes:64 closed => $MALFORMED
+	bytes:4096:77 closed => $MALFORMED
 	bytes:4097:1 closed => the peer sent a message longer than the protocol allows
-	command:77 closed => $SENSELESS
-	command:3 closed => $SENSELESS
-	command:7 closed => $SENSELESS
-	command:12 closed => $SENSELESS
-	command:facts:status closed => $SENSELESS
-	command:region:wrap closed => $SENSELESS
-	command:region:empty closed => $SENSELESS
-	command:region:long closed => $SENSELESS
+	command:77 closed => $MALFORMED
+	command:3 closed => $MALFORMED
+	command:7 closed => $MALFORMED
+	command:12 closed => $MALFORMED
+	command:facts:status closed => $MALFORMED
+	command:region:wrap closed => $MALFORMED
+	command:region:empty closed => $MALFORMED
+	command:region:long closed => $MALFORMED
 	END
 }
 
@@ -69,7 +69,7 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	start_server any
 	# shellcheck disable=SC2086 # several words
 	control_peer command:end receive command:region receive command:region receive command:counters:number receive \
-		queue-pairs receive command:end receive $ITS_TEST receive keepalive command:end receive $ITS_RUN:read receive keepalive command:facts receive \
+		queue-pairs receive command:end receive $SERVER_TEST receive keepalive command:end receive $TIMED_TEST:read receive keepalive command:facts receive \
 		begin:depth=16:both:ms=100 receive keepalive command:end receive command:end receive disconnect >"$OUT"
 	[ "$(grep -c '^received [a-z-]* done$' "$OUT")" -eq 13 ] || fail "$(cat "$OUT")"
 	# The server completes its part of the test although COMMAND_END follows at once.
@@ -81,10 +81,10 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 
 @test "diagnosing clients that send invalid or inaccessible regions" {
 	server_survives <<-END
-	command:region:key receive queue-pairs receive $ITS_TEST receive keepalive closed => the peer's memory region denied access
-	command:region:key receive queue-pairs receive $ITS_TEST:read receive keepalive closed => the peer's memory region denied access
-	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1 receive keepalive closed => the peer's memory region denied access
-	command:region:large receive queue-pairs receive $ITS_RUN:size=65536:slots=1:read receive keepalive closed => the peer's memory region denied access
+	command:region:key receive queue-pairs receive $SERVER_TEST receive keepalive closed => the peer's memory region denied access
+	command:region:key receive queue-pairs receive $SERVER_TEST:read receive keepalive closed => the peer's memory region denied access
+	command:region:large receive queue-pairs receive $TIMED_TEST:size=65536:slots=1 receive keepalive closed => the peer's memory region denied access
+	command:region:large receive queue-pairs receive $TIMED_TEST:size=65536:slots=1:read receive keepalive closed => the peer's memory region denied access
 	END
 }
 
@@ -107,8 +107,8 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	command:region receive disconnect => -
 	command:region receive command:facts receive exit => -
 	$READY exit => -
-	$READY $ITS_TEST receive keepalive command:end receive exit => -
-	$READY $ITS_TEST:verify receive keepalive disconnect => ?
+	$READY $SERVER_TEST receive keepalive command:end receive exit => -
+	$READY $SERVER_TEST:verify receive keepalive disconnect => ?
 	END
 }
 
@@ -133,9 +133,9 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	server_survives --timeout 2 --handshake-timeout 5 <<-END
 	closed => timed out waiting for the first command
 	command:region closed => the peer stopped responding
-	$READY $ITS_TEST receive closed => the peer stopped responding
-	$READY $ITS_TEST receive keepalive command:end receive closed => the peer stopped responding
-	$READY $ITS_TEST:verify receive keepalive closed => the peer stopped responding
+	$READY $SERVER_TEST receive closed => the peer stopped responding
+	$READY $SERVER_TEST receive keepalive command:end receive closed => the peer stopped responding
+	$READY $SERVER_TEST:verify receive keepalive closed => the peer stopped responding
 	END
 	# A peer without posted receives: the deadline or, at about the same time, the transport's
 	# retry limit; or the peer's own RNR retry limit.
@@ -169,12 +169,12 @@ ITS_RUN='begin:direction=2:depth=16:ms=100'
 	CLIENTS+=($!)
 	wait_line "$DIR/other" '^data        ok '
 	kill -TERM "$SERVER"
-	ends_with 0 "${CLIENTS[0]}"
+	exits_with 0 "${CLIENTS[0]}"
 	kill -0 "$PEER"
 	MARK=$SECONDS
 	stop_server
 	in_time
-	ends_with 0 "$PEER"
+	exits_with 0 "$PEER"
 }
 
 # Replies to region, facts, counters and queue pairs, and to the beginning of the first test.
@@ -193,14 +193,14 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 		has "$OUT" "^${rung%=} *failed  .*${pattern# }"
 		has "$OUT" '^verdict: RDMA does not work: '
 		[ "$(LC_ALL=C grep -c '[^ -~]' "$OUT")" -eq 0 ]
-		ends_with 0 "$PEER" || fail "$steps"
+		exits_with 0 "$PEER" || fail "$steps"
 	done <<-END
 	message=> closed => stopped responding
-	message=> receive bytes:1 closed => $SENSELESS
+	message=> receive bytes:1 closed => $MALFORMED
 	message=> receive reply:number closed => the reply does not match the request
 	message=> receive command:region closed => the reply does not match the request
 	message=> receive reply:refused closed => the peer refused a command
-	message=> receive reply:wrap closed => $SENSELESS
+	message=> receive reply:wrap closed => $MALFORMED
 	message=> receive exit => the peer closed the connection
 	both ends=> receive reply receive reply:garbage closed => the peer sent malformed facts
 	both ends=> receive reply receive reply receive reply:garbage closed => the peer sent malformed counters
@@ -220,12 +220,12 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" '^data        failed  probably: data sent to the peer arrived corrupted'
 	has "$OUT" '^ *seen: client WRITE of 1 bytes: first wrong byte at offset 0'
-	ends_with 0 "$PEER"
+	exits_with 0 "$PEER"
 	# shellcheck disable=SC2086 # several words
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:zeros \
 		receive reply notice:1 receive-notice notice:1:last receive reply:zeros closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" "^data        failed  probably: data from the peer arrived corrupted"
 	has "$OUT" '^ *seen: client READ of 1 bytes: first wrong byte at offset 0'
-	ends_with 0 "$PEER"
+	exits_with 0 "$PEER"
 }

@@ -41,7 +41,7 @@ default_run() { # MODE VERB
 	start_server "$1"
 	"$PAIR_BIN/rdma-client" "$1" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
-	ends_with 0 "$pid"
+	exits_with 0 "$pid"
 	diff <(client_lines "$2" "message from passive/server side with pid $SERVER") <(in_order "$OUT")
 	wait_line "$LOG" 'peer disconnected.'
 	diff <(server_lines "$2" "message from active/client side with pid $pid") <(in_order "$LOG")
@@ -147,10 +147,10 @@ default_run() { # MODE VERB
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill -0 "$SERVER"
 	expect 0 client read "$ADDRESS" "$PORT"
-	server_ends 0
+	server_exits 0
 	start_server --count 1 any
 	misbehaving_peer "$ADDRESS" "$PORT" mr mr closed
-	server_ends 4
+	server_exits 4
 }
 
 @test "--quiet prints nothing to standard output" {
@@ -202,7 +202,7 @@ default_run() { # MODE VERB
 	kill -0 "$SERVER"
 	kill_peers
 	SERVER=''
-	ends_with 0 "$first"
+	exits_with 0 "$first"
 }
 
 client_is_refused() {
@@ -225,7 +225,7 @@ client_is_refused() {
 	local pid=$!
 	wait_line "$DIR/peer" there
 	kill -INT "$pid"
-	ends_with 1 "$pid"
+	exits_with 1 "$pid"
 	has "$ERR" 'interrupted by a signal'
 }
 
@@ -301,7 +301,7 @@ client_is_refused() {
 	wait_until test -s "$DIR/port"
 	expect 0 client write "$ADDRESS" "$(cat "$DIR/port")"
 	# Its lines were lost, so its exit status is 1.
-	server_ends 1
+	server_exits 1
 }
 
 @test "--bind with a host name: the first address with RDMA; a loopback address is refused" {

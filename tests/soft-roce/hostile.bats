@@ -104,7 +104,7 @@ two_peers() {
 	has "$OUT" '^completion remote access error$'
 	wait_until one_line "$ERRORS"
 	touch "$DIR/go"
-	ends_with 0 "$PEER"
+	exits_with 0 "$PEER"
 	rm "$DIR/go"
 	has_not "$DIR/first" '^completion'
 	wait_line "$LOG" '^remote buffer: message from a test peer$'
@@ -157,7 +157,7 @@ two_peers() {
 	start_server --count 1 any
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write done:digest get get disconnect >"$OUT"
 	has "$OUT" '^got MSG_VERDICT$'
-	server_ends 5
+	server_exits 5
 	has "$ERRORS" "data from the peer arrived corrupted"
 	has_not "$LOG" 'remote buffer'
 	listening_peer -- get mr write done:digest get get verdict closed
@@ -223,7 +223,7 @@ two_peers() {
 	start_server --timeout 60 --chunk 4K --buffer 16K --count 1 --output "$DIR/fifo" write
 	misbehaving_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
 		closed
-	server_ends 4
+	server_exits 4
 	has "$ERRORS" 'received an invalid announcement up to byte 16384'
 	one_line "$ERRORS"
 }
@@ -242,7 +242,7 @@ two_peers() {
 	END
 	start_server --count 1 any
 	misbehaving_peer "$ADDRESS" "$PORT" mr get $'abort:\e[2J\r\n\x07\xff %s%n \\' closed
-	server_ends 4
+	server_exits 4
 	has "$ERRORS" 'the peer aborted: \\x1b\[2J\\x0d\\x0a\\x07\\xff %s%n'
 	[ "$(LC_ALL=C grep -c '[^ -~]' "$ERRORS")" -eq 0 ]
 	one_line "$ERRORS"
@@ -256,7 +256,7 @@ two_peers() {
 		expect 4 client --timeout 60 write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
 		has "$ERR" "${pattern# }"
-		ends_with 0 "$PEER"
+		exits_with 0 "$PEER"
 	done <<-END
 	get mr write write closed => received more than the announced 25 bytes
 	get mr:depth closed => received MSG_MR with a depth of 0
@@ -335,7 +335,7 @@ two_peers() {
 		pid=$!
 		wait_line "$DIR/peer" here
 		kill -KILL "$PEER"
-		ends_with 4 "$pid"
+		exits_with 4 "$pid"
 		one_line "$ERR"
 	done <<-END
 	get

@@ -32,7 +32,7 @@ exchange_files() {
 		pid=$!
 		CLIENTS=("$pid")
 		watch_peak "$pid"
-		ends_with 0 "$pid"
+		exits_with 0 "$pid"
 		has_small_peak "$pid"
 		cmp "$DIR/up" "$DIR/in/up"
 		cmp "$DIR/down" "$DIR/got"
@@ -68,7 +68,7 @@ make_sparse() {
 received_within_memory() {
 	local pid
 	for pid in "$2" "$3"; do
-		WAIT_SECONDS=900 ends_with 0 "$pid"
+		WAIT_SECONDS=900 exits_with 0 "$pid"
 		has_small_peak "$pid"
 	done
 	SERVER=''

@@ -11,10 +11,10 @@ HANDSHAKE=$((PAIR_SCALE > 1 ? 15 : 4))
 # occupy_slot STEP...: starts a client that does these steps, and appends it to ${CLIENTS[@]}.
 # Returns when it has printed "here".
 occupy_slot() {
-	misbehaving_here "$ADDRESS" "$PORT" "$@"
+	start_misbehaving_peer "$ADDRESS" "$PORT" "$@"
 }
 
-misbehaving_here() {
+start_misbehaving_peer() {
 	local before=${#CLIENTS[@]}
 	"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/peer.$before" 2>&1 &
 	CLIENTS+=($!)
@@ -44,13 +44,13 @@ all_slots_work() {
 	start_server --timeout 60 --max-clients 2 any
 	occupy_slot mr get say:here pause
 	occupy_slot mr get say:here pause
-	says 3 "$FULL" client --timeout 2 write "$ADDRESS" "$PORT"
+	expect_error 3 "$FULL" client --timeout 2 write "$ADDRESS" "$PORT"
 	count "$OUT" '^server is full; retrying.$' 1
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
 	wait_line "$OUT" 'server is full'
 	kill_clients "${CLIENTS[0]}"
-	ends_with 0 "$pid"
+	exits_with 0 "$pid"
 	[ ! -s "$ERR" ]
 	kill_clients "${CLIENTS[1]}"
 	all_slots_work 2
@@ -64,7 +64,7 @@ all_slots_work() {
 	local pid=$!
 	wait_line "$OUT" 'server is full'
 	kill -INT "$pid"
-	ends_with 1 "$pid"
+	exits_with 1 "$pid"
 	has "$ERR" 'interrupted by a signal'
 	kill_clients "${CLIENTS[@]}"
 	stop_server
@@ -74,12 +74,12 @@ all_slots_work() {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 4 any
 	occupy_slot say:here closed
 	occupy_slot say:here closed
-	misbehaving_here --half-open "$ADDRESS" "$PORT"
-	misbehaving_here --half-open "$ADDRESS" "$PORT"
+	start_misbehaving_peer --half-open "$ADDRESS" "$PORT"
+	start_misbehaving_peer --half-open "$ADDRESS" "$PORT"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
 	wait_until count "$ERRORS" 'timed out waiting for MSG_MR; .*--handshake-timeout' 4
-	ends_with 0 "${CLIENTS[0]}"
-	ends_with 0 "${CLIENTS[1]}"
+	exits_with 0 "${CLIENTS[0]}"
+	exits_with 0 "${CLIENTS[1]}"
 	kill_clients "${CLIENTS[2]}" "${CLIENTS[3]}"
 	all_slots_work 4
 	stop_server
@@ -89,7 +89,7 @@ all_slots_work() {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
 	misbehaving_peer "$ADDRESS" "$PORT" closed
 	wait_line "$ERRORS" 'timed out waiting for MSG_MR; .*raise --handshake-timeout'
-	# After it, silence counts again, and nothing else.
+	# After the handshake, only the idle timeout applies.
 	occupy_slot mr get say:here pause
 	MARK=$SECONDS
 	wait_until has_waited $((HANDSHAKE + 2))
@@ -101,8 +101,8 @@ all_slots_work() {
 @test "a flood of requests: silent clients still time out, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
 	occupy_slot say:here closed
-	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
-	misbehaving_here --hello version --flood-requests "$ADDRESS" "$PORT" 500
+	start_misbehaving_peer --hello version --flood-requests "$ADDRESS" "$PORT" 500
+	start_misbehaving_peer --hello version --flood-requests "$ADDRESS" "$PORT" 500
 	wait_line "$ERRORS" 'timed out waiting for MSG_MR; .*--handshake-timeout'
 	kill -0 "${CLIENTS[1]}" "${CLIENTS[2]}"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
@@ -120,11 +120,11 @@ all_slots_work() {
 	occupy_slot mr get say:here keepalives
 	client --timeout 60 --message hello read "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
 		fail "$(cat "$DIR/good")"
-	ends_with 4 "$fed"
+	exits_with 4 "$fed"
 	one_line "$ERR"
 	has "$ERR" 'the peer aborted: no data moved, and another client needed the slot'
 	wait_line "$ERRORS" 'no data moved, and another client needed the slot (idle for [0-9.]* s); raise --max-clients'
-	# Nothing is left of what it had begun to send.
+	# Its partial file is removed.
 	wait_until contains_no "$DIR/in" '*fifo*'
 	one_line "$ERRORS"
 	exec 7>&-
@@ -138,10 +138,10 @@ all_slots_work() {
 	(umask 077 && head -c 32 /dev/urandom | base64 >"$secret")
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --output - any
 	occupy_slot say:here closed
-	gets_it_later
+	succeeds_after_retry
 	wait_line "$ERRORS" 'timed out waiting for MSG_MR'
 	occupy_slot mr get say:here keepalives
-	gets_it_later
+	succeeds_after_retry
 	wait_line "$ERRORS" 'another client needed the slot (idle for [0-9.]* s); raise --max-clients'
 	kill_clients "${CLIENTS[1]}"
 	wait_until no_clients
@@ -151,14 +151,14 @@ all_slots_work() {
 	# With a secret, an unauthenticated client cannot keep the output longer either; an
 	# authenticated one may keep it.
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --secret-file "$secret" --output - any
-	misbehaving_here --secret "$secret" "$ADDRESS" "$PORT" say:here closed
-	gets_it_later --secret-file "$secret"
+	start_misbehaving_peer --secret "$secret" "$ADDRESS" "$PORT" say:here closed
+	succeeds_after_retry --secret-file "$secret"
 	wait_line "$ERRORS" 'timed out waiting for MSG_PROOF'
 	stop_server
 }
 
 # A good client retries until it gets the output.
-gets_it_later() {
+succeeds_after_retry() {
 	client "$@" --timeout 60 --message good write "$ADDRESS" "$PORT" >"$DIR/good" 2>&1 ||
 		fail "$(cat "$DIR/good")"
 	has "$DIR/good" '^server is full; retrying.$'
@@ -189,7 +189,7 @@ feed() {
 	kill "$feeder"
 	wait "$feeder" || true
 	exec 7>&-
-	ends_with 0 "$fed"
+	exits_with 0 "$fed"
 	wait_until no_clients
 	stop_server
 }
@@ -199,7 +199,7 @@ feed() {
 	start_server --timeout 60 --max-clients-per-address 2 any
 	occupy_slot mr get say:here keepalives
 	occupy_slot mr get say:here keepalives
-	says 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT"
+	expect_error 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT"
 	has "$OUT" '^server is full; retrying.$'
 	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT"
 	[ ! -s "$ERRORS" ]
@@ -237,7 +237,7 @@ feed() {
 	has "$OUT" '^ *clients  *-  *1 of 1, full'
 	count "$OUT" '^............failed ' 1
 	has "$OUT" '^verdict: RDMA works, but not well: the server has no slot for another client; look at the other host\.$'
-	misbehaving_here --hello diagnosis "$ADDRESS" "$PORT" command:facts receive say:here pause
+	start_misbehaving_peer --hello diagnosis "$ADDRESS" "$PORT" command:facts receive say:here pause
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" "^connection  failed  $FULL_ADDRESS"
 	kill_clients "${CLIENTS[@]}"
@@ -254,21 +254,21 @@ feed() {
 	mkdir "$DIR/in"
 	for mode in write read; do
 		start_server --max-size 10K --output "$DIR/in/" $mode
-		says 3 "the server at $ADDRESS:$PORT accepts at most 10240 bytes from a client; send less" \
+		expect_error 3 "the server at $ADDRESS:$PORT accepts at most 10240 bytes from a client; send less" \
 			client --input "$DIR/large" $mode "$ADDRESS" "$PORT"
 		[ ! -s "$ERRORS" ]
 		is_empty "$DIR/in"
-		into expect 4 client --input - $mode "$ADDRESS" "$PORT"
+		pipe_to expect 4 client --input - $mode "$ADDRESS" "$PORT"
 		cat "$DIR/large" >"$DIR/pipe"
-		wait "$TAKER"
+		wait "$PIPE_READER"
 		has "$ERR" 'the peer aborted: received more than the 10240 bytes that --max-size allows'
 		wait_line "$ERRORS" 'received more than the 10240 bytes that --max-size allows; send less'
 		one_line "$ERRORS"
 		wait_until is_empty "$DIR/in"
 		expect 0 client --input "$DIR/fits" $mode "$ADDRESS" "$PORT"
-		into expect 0 client --input - $mode "$ADDRESS" "$PORT"
+		pipe_to expect 0 client --input - $mode "$ADDRESS" "$PORT"
 		cat "$DIR/fits" >"$DIR/pipe"
-		wait "$TAKER"
+		wait "$PIPE_READER"
 		[ "$(find "$DIR/in" -type f -size 10240c | wc -l)" -eq 2 ]
 		rm "$DIR/in"/*
 		stop_server
@@ -288,8 +288,8 @@ feed() {
 	occupy_slot mr get say:here keepalives
 	occupy_slot say:here closed
 	occupy_slot say:here closed
-	misbehaving_here --half-open "$ADDRESS" "$PORT"
-	misbehaving_here --half-open "$ADDRESS" "$PORT"
+	start_misbehaving_peer --half-open "$ADDRESS" "$PORT"
+	start_misbehaving_peer --half-open "$ADDRESS" "$PORT"
 	# Further misbehaving clients compete with the good ones for free slots.
 	for i in 1 2 3 4; do
 		"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get keepalives \

@@ -20,7 +20,7 @@ TESTS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
-		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $test"
+		exits_with 4 "${CLIENTS[-1]}" || fail "$MODE $test"
 		in_time
 		one_line "$ERR"
 		has "$ERR" 'the peer closed the connection'
@@ -33,7 +33,7 @@ TESTS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 	start_measurement latency --timeout 3
 	MARK=$SECONDS
 	kill -STOP "$SERVER"
-	ends_with 4 "${CLIENTS[-1]}"
+	exits_with 4 "${CLIENTS[-1]}"
 	in_time
 	has "$ERR" 'no answer within 3 s'
 	kill -CONT "$SERVER"
@@ -55,7 +55,7 @@ TESTS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 		start_measurement $test
 		kill_clients
 		document 0 bandwidth --iterations 5 --verify
-		tells "$NONE_WRONG"
+		assert_json "$NONE_WRONG"
 	done
 	wait_until no_control_session
 	wait_until has_descriptors "$before" || fail "$(ls -l "/proc/$SERVER/fd")"
@@ -72,7 +72,7 @@ TESTS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 		start_measurement $test
 		MARK=$SECONDS
 		kill -INT "${CLIENTS[-1]}"
-		ends_with 1 "${CLIENTS[-1]}" || fail "$MODE $test"
+		exits_with 1 "${CLIENTS[-1]}" || fail "$MODE $test"
 		in_time
 		has "$ERR" 'interrupted'
 	done
@@ -95,7 +95,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		kill -0 "${CLIENTS[-1]}"
 		MARK=$SECONDS
 		stop_server || fail "$MODE $test"
-		ends_with 4 "${CLIENTS[-1]}" || fail "$MODE $test"
+		exits_with 4 "${CLIENTS[-1]}" || fail "$MODE $test"
 		in_time
 		one_line "$ERR"
 	done
@@ -109,7 +109,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		read -r MODE test <<<"$test"
 		# shellcheck disable=SC2086 # options
 		document 0 $test --timeout 2 --duration 3
-		tells '.results[0].here.seconds >= 3'
+		assert_json '.results[0].here.seconds >= 3'
 	done
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
@@ -122,7 +122,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	document 0 bandwidth --duration 1 --size 64K
 	per_second=$(jq '.results[0].here.operations_per_second | floor + 1' "$OUT")
 	document 0 bandwidth --timeout 2 --iterations $((per_second * 4)) --size 64K
-	tells ".results[0].here.operations == $((per_second * 4))"
+	assert_json ".results[0].here.operations == $((per_second * 4))"
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
@@ -148,7 +148,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		SERVER=$!
 		wait_until test -s $file
 		PORT=$(cat $file) document 3 bandwidth --size 16M
-		tells '.results == [] and (.error | test("the server could not allocate memory"))'
+		assert_json '.results == [] and (.error | test("the server could not allocate memory"))'
 		wait_line "$ERRORS" 'the locked-memory limit is too low'
 		stop_server
 	done
@@ -170,7 +170,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	local waiting=$!
 	wait_line "$OUT" 'server is full'
 	kill_clients
-	ends_with 0 "$waiting"
+	exits_with 0 "$waiting"
 	stop_server
 }
 

@@ -11,13 +11,13 @@ load measure
 		for option in '' --verify --bidirectional; do
 			# shellcheck disable=SC2086 # may be empty
 			document 0 bandwidth --duration 0.5 --size 4K --threads 3 --qps 2 $option
-			tells '.asked.threads == 3 and (.results[0] | .threads == 3 and .queue_pairs == 2)'
-			tells '.results[0].here | .bytes == 4096 * .operations and .seconds >= 0.5 and
+			assert_json '.asked.threads == 3 and (.results[0] | .threads == 3 and .queue_pairs == 2)'
+			assert_json '.results[0].here | .bytes == 4096 * .operations and .seconds >= 0.5 and
 				.worst_interval_bytes_per_second <= .best_interval_bytes_per_second'
-			tells "$NONE_WRONG"
+			assert_json "$NONE_WRONG"
 		done
 		# With several threads, the intervals of the reverse direction are unknown.
-		tells '.results[0].there | .operations > 0 and .best_interval_bytes_per_second == null'
+		assert_json '.results[0].there | .operations > 0 and .best_interval_bytes_per_second == null'
 		# Each thread takes a slot of the server, which is soon free again.
 		measure 0 bandwidth --duration 0.05 --threads 4
 		measure 0 bandwidth --duration 0.05 --threads 4

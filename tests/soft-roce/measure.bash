@@ -20,20 +20,20 @@ document() {
 	DOCUMENTS+=("$(<"$OUT")")
 }
 
-# tells FILTER...: each of these jq filters must be true for the last document.
-tells() {
+# assert_json FILTER...: each of these jq filters must be true for the last document.
+assert_json() {
 	local filter
 	for filter; do
 		CLAIMS+=("(.[$((${#DOCUMENTS[@]} - 1))] | $filter)")
 	done
 }
 
-# wrong [CLIENT,SERVER]: prints a filter for the total numbers of wrong operations at the client and
+# wrong_operations [CLIENT,SERVER]: prints a filter for the total numbers of wrong operations at the client and
 # at the server.
-wrong() {
+wrong_operations() {
 	echo "[.results | map(.here.wrong_operations), map(.there.wrong_operations) | add] == $1"
 }
-NONE_WRONG=$(wrong '[0,0]')
+NONE_WRONG=$(wrong_operations '[0,0]')
 
 check_documents() {
 	local claim

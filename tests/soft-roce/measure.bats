@@ -23,28 +23,28 @@ load measure
 	start_server any
 	for MODE in write read; do
 		document 0 bandwidth --duration 0.4 --warm-up 0.1 --size 3K --depth 7
-		tells ".schema == 1 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
-		tells '.asked | [.smallest_bytes, .largest_bytes, .iterations, .duration_seconds,
+		assert_json ".schema == 1 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
+		assert_json '.asked | [.smallest_bytes, .largest_bytes, .iterations, .duration_seconds,
 			.warm_up_seconds, .queue_pairs, .depth, .poll] == [3072, 3072, null, 0.4, 0.1,
 			1, 7, "event"]'
-		tells '.results[0] | .size_bytes == 3072 and .depth == 7 and .poll == "event" and
+		assert_json '.results[0] | .size_bytes == 3072 and .depth == 7 and .poll == "event" and
 			.here.seconds >= 0.4 and .here.bytes == 3072 * .here.operations and
 			.here.operations > 0 and .there.operations == 0 and .latency_ns == null'
-		tells '.results[0].here | .worst_interval_bytes_per_second != null and
+		assert_json '.results[0].here | .worst_interval_bytes_per_second != null and
 			.worst_interval_bytes_per_second <= .best_interval_bytes_per_second'
-		tells '.counters.here.all.sent_pkts > 0 and .counters.there.all.sent_pkts > 0'
-		tells ".here.device == \"$VM_DEVICE\" and .there.device == \"$VM_DEVICE\""
+		assert_json '.counters.here.all.sent_pkts > 0 and .counters.there.all.sent_pkts > 0'
+		assert_json ".here.device == \"$VM_DEVICE\" and .there.device == \"$VM_DEVICE\""
 		for poll in spin event; do
 			document 0 latency --iterations $((400 / PAIR_SCALE)) --poll $poll
-			tells ".asked.poll == \"$poll\" and .results[0].poll == \"$poll\""
-			tells '.measured == "latency" and .results[0].size_bytes == 8 and
+			assert_json ".asked.poll == \"$poll\" and .results[0].poll == \"$poll\""
+			assert_json '.measured == "latency" and .results[0].size_bytes == 8 and
 				.results[0].here.operations == .asked.iterations'
-			tells '.results[0].latency_ns | .histogram == null and
+			assert_json '.results[0].latency_ns | .histogram == null and
 				([.minimum, .median, .p90, .p99, .p99_9, .p99_99, .maximum] |
 				. == sort and .[0] > 0)'
 		done
 		document 0 bandwidth --iterations 5 --poll auto
-		tells '.results[0].poll | . == "spin" or . == "event"'
+		assert_json '.results[0].poll | . == "spin" or . == "event"'
 	done
 	stop_server
 }
@@ -53,14 +53,14 @@ load measure
 	start_server any
 	for MODE in write read; do
 		document 0 bandwidth --size 1..4K --iterations 37
-		tells '[.results[].size_bytes] == [range(13) | pow(2; .)]'
-		tells 'all(.results[]; .here.operations == 37 and .here.bytes == 37 * .size_bytes and
+		assert_json '[.results[].size_bytes] == [range(13) | pow(2; .)]'
+		assert_json 'all(.results[]; .here.operations == 37 and .here.bytes == 37 * .size_bytes and
 			.there.bytes == 0)'
 		document 0 latency --size 3..200 --iterations 11
-		tells '[.results[].size_bytes] == [3, 6, 12, 24, 48, 96, 192]'
-		tells 'all(.results[]; .here.operations == 11)'
+		assert_json '[.results[].size_bytes] == [3, 6, 12, 24, 48, 96, 192]'
+		assert_json 'all(.results[]; .here.operations == 11)'
 		document 0 bandwidth --size 8M..16M --iterations 2
-		tells '[.results[].here.bytes] == [16777216, 33554432]'
+		assert_json '[.results[].here.bytes] == [16777216, 33554432]'
 	done
 	stop_server
 }
@@ -71,13 +71,13 @@ load measure
 	for MODE in write read; do
 		for pairs in 1 2 3 4; do
 			document 0 bandwidth --qps $pairs --depth 5 --iterations 21 --size 5000
-			tells ".results[0] | .queue_pairs == $pairs and .here.operations == 21 * $pairs"
+			assert_json ".results[0] | .queue_pairs == $pairs and .here.operations == 21 * $pairs"
 			document 0 bandwidth --qps $pairs --bidirectional --iterations 21 --size 5000
-			tells ".results[0] | .bidirectional and .here.operations == 21 * $pairs and
+			assert_json ".results[0] | .bidirectional and .here.operations == 21 * $pairs and
 				.there.operations == 21 * $pairs and .there.bytes == 105000 * $pairs"
 		done
 		document 0 bandwidth --qps 64 --depth 4 --iterations 10
-		tells '.results[0].here.operations == 640'
+		assert_json '.results[0].here.operations == 640'
 		measure 0 bandwidth --bidirectional --duration 0.3
 		has "$OUT" '^ *65536 .*  client$'
 		has "$OUT" '^ *65536 .*  server$'
@@ -92,13 +92,13 @@ load measure
 		for size in 1 3 4097 1M; do
 			for pairs in 1 3; do
 				document 0 bandwidth --verify --size $size --qps $pairs --iterations 33
-				tells ".results[0] | .verified and .here.operations == 33 * $pairs"
-				tells "$NONE_WRONG"
+				assert_json ".results[0] | .verified and .here.operations == 33 * $pairs"
+				assert_json "$NONE_WRONG"
 			done
 			document 0 bandwidth --verify --size $size --qps 2 --bidirectional --depth 3 \
 				--iterations 20
-			tells '.results[0] | [.here.operations, .there.operations] == [40, 40]'
-			tells "$NONE_WRONG"
+			assert_json '.results[0] | [.here.operations, .there.operations] == [40, 40]'
+			assert_json "$NONE_WRONG"
 		done
 		measure 0 bandwidth --verify --duration 0.3 --qps 2 --bidirectional
 		has "$OUT" '^verified: every byte of every operation$'
@@ -113,8 +113,8 @@ load measure
 		for poll in spin event; do
 			for size in 1 3 4097 1M; do
 				document 0 latency --verify --poll $poll --size $size --iterations 12
-				tells '.results[0] | .verified and .here.operations == 12'
-				tells "$NONE_WRONG"
+				assert_json '.results[0] | .verified and .here.operations == 12'
+				assert_json "$NONE_WRONG"
 			done
 		done
 	done
@@ -133,8 +133,8 @@ damaged() {
 	else
 		document 5 "$@"
 	fi
-	tells "$(wrong "$wanted")"
-	tells '.status == 5 and (.error | test("arrived corrupted .*wrong data in 1 operation"))'
+	assert_json "$(wrong_operations "$wanted")"
+	assert_json '.status == 5 and (.error | test("arrived corrupted .*wrong data in 1 operation"))'
 	stop_server
 }
 
@@ -157,10 +157,10 @@ damaged() {
 	start_server any
 	for MODE in write read; do
 		document 0 latency --histogram --iterations 150
-		tells '.results[0] | ([.latency_ns.histogram[].operations] | add) == 150'
-		tells '.results[0].latency_ns | .histogram[0].from_ns <= .minimum and
+		assert_json '.results[0] | ([.latency_ns.histogram[].operations] | add) == 150'
+		assert_json '.results[0].latency_ns | .histogram[0].from_ns <= .minimum and
 			.histogram[-1].to_ns > .maximum'
-		tells '[.results[0].latency_ns.histogram[] | .from_ns, .to_ns] | . == sort'
+		assert_json '[.results[0].latency_ns.histogram[] | .from_ns, .to_ns] | . == sort'
 		measure 0 latency --histogram --iterations 150
 		[ "$(awk '$2 == "us" { sum += $3 } END { print sum }' "$OUT")" -eq 150 ] ||
 			fail "$(cat "$OUT")"
@@ -191,7 +191,7 @@ damaged() {
 	measure 1 bandwidth --duration 0.2 --expect 900GB/s
 	has "$ERR" 'the rate is lower than expected ([0-9.]* MB/s of 900000.0 MB/s)'
 	document 1 bandwidth --duration 0.2 --expect 900GB/s
-	tells '.status == 1 and (.error | test("lower than expected")) and
+	assert_json '.status == 1 and (.error | test("lower than expected")) and
 		.asked.expect_bytes_per_second == 900e9 and (.results | length) == 1'
 	stop_server
 }
@@ -202,7 +202,7 @@ damaged() {
 	measure 1 bandwidth --duration 100 --expect 90%
 	has "$ERR" 'the link rate is unknown, so --expect cannot be a percentage (local: rdma_rxe, .*; remote: rdma_rxe, .*)'
 	document 1 bandwidth --duration 100 --expect 90%
-	tells '.asked.expect_percent == 90 and .link_bytes_per_second == null and .results == []'
+	assert_json '.asked.expect_percent == 90 and .link_bytes_per_second == null and .results == []'
 	stop_server
 }
 
@@ -213,11 +213,11 @@ damaged() {
 	start_server --secret-file "$DIR/ours" any
 	for MODE in write read; do
 		document 0 bandwidth --iterations 5 --verify --secret-file "$DIR/ours"
-		tells '.asked.secret'
+		assert_json '.asked.secret'
 		measure 3 bandwidth --iterations 5 --secret-file "$DIR/theirs"
 		has "$ERR" 'client and server do not have the same secret'
 		document 3 latency --iterations 5
-		tells '.results == [] and .here == {} and .counters == {here: null, there: null}'
+		assert_json '.results == [] and .here == {} and .counters == {here: null, there: null}'
 	done
 	stop_server
 }

@@ -7,12 +7,12 @@ load measure
 load control
 
 KIND=measurement
-MEANINGLESS='the peer sent an unexpected message'
+UNEXPECTED='the peer sent an unexpected message'
 IMPOSSIBLE='the peer reported an impossible position'
-GIVEN_UP='the peer stopped responding'
-ANOTHER_NUMBER='the peer has a different number of queue pairs'
+NOT_RESPONDING='the peer stopped responding'
+QUEUE_PAIR_MISMATCH='the peer has a different number of queue pairs'
 
-# What else was under way may be seen to fail before it.
+# Another operation in flight may fail first.
 TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol allows\\)"
 
 # The steps before COMMAND_BEGIN at the server, and the kinds of tests.
@@ -129,39 +129,39 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 
 @test "a wrong number of queue pairs, and queue pairs without a test" {
 	server_survives <<-END
-	command:region receive queue-pairs:4 closed => $ANOTHER_NUMBER
-	command:region receive queue-pairs:3 closed => $ANOTHER_NUMBER
-	queue-pairs:4032 closed => $ANOTHER_NUMBER
-	--shape 3:64 command:region receive queue-pairs closed => $ANOTHER_NUMBER
-	--shape 3:64 command:region receive queue-pairs:4 closed => $ANOTHER_NUMBER
-	--shape 3:64 command:region receive queue-pairs:9 closed => $ANOTHER_NUMBER
-	--shape 3:64 command:region receive queue-pairs:12 closed => $ANOTHER_NUMBER
+	command:region receive queue-pairs:4 closed => $QUEUE_PAIR_MISMATCH
+	command:region receive queue-pairs:3 closed => $QUEUE_PAIR_MISMATCH
+	queue-pairs:4032 closed => $QUEUE_PAIR_MISMATCH
+	--shape 3:64 command:region receive queue-pairs closed => $QUEUE_PAIR_MISMATCH
+	--shape 3:64 command:region receive queue-pairs:4 closed => $QUEUE_PAIR_MISMATCH
+	--shape 3:64 command:region receive queue-pairs:9 closed => $QUEUE_PAIR_MISMATCH
+	--shape 3:64 command:region receive queue-pairs:12 closed => $QUEUE_PAIR_MISMATCH
 	--shape 3:64 command:region receive queue-pairs:8 receive begin:both:qps=3 receive keepalive closed => stopped acknowledging
 	END
 }
 
 @test "messages of the wrong length, and unexpected immediate data" {
 	server_survives <<-END
-	bytes:63 closed => $SENSELESS
-	bytes:64:12 closed => $SENSELESS
-	$READY bytes:8 closed => $SENSELESS
+	bytes:63 closed => $MALFORMED
+	bytes:64:12 closed => $MALFORMED
+	$READY bytes:8 closed => $MALFORMED
 	$READY write:64 closed => unexpected immediate data
-	$READY begin receive bytes:9 closed => $SENSELESS
-	$READY begin receive notice:1:mover closed => $SENSELESS
+	$READY begin receive bytes:9 closed => $MALFORMED
+	$READY begin receive notice:1:mover closed => $MALFORMED
 	$READY begin receive bytes:4097:1 closed => $TOO_LONG
 	$READY begin receive write:64 closed => unexpected immediate data
-	$READY begin:both receive keepalive bytes:9 closed => $SENSELESS
+	$READY begin:both receive keepalive bytes:9 closed => $MALFORMED
 	$READY begin:both receive keepalive bytes:4097:1 closed => $TOO_LONG
-	$READY begin:both receive keepalive write:64 closed => $MEANINGLESS
-	$READY begin:both:spin receive keepalive write:64 closed => $MEANINGLESS
-	$READY begin:verify receive keepalive bytes:9 bytes:9 closed => $MEANINGLESS
+	$READY begin:both receive keepalive write:64 closed => $UNEXPECTED
+	$READY begin:both:spin receive keepalive write:64 closed => $UNEXPECTED
+	$READY begin:verify receive keepalive bytes:9 bytes:9 closed => $UNEXPECTED
 	$READY begin:verify receive keepalive bytes:4097:1 closed => $TOO_LONG
-	$READY begin:verify receive keepalive write:64 closed => $MEANINGLESS
-	$READY begin:read:verify receive write:64 closed => $MEANINGLESS
-	$READY begin:latency receive bytes:9 closed => $SENSELESS
+	$READY begin:verify receive keepalive write:64 closed => $UNEXPECTED
+	$READY begin:read:verify receive write:64 closed => $UNEXPECTED
+	$READY begin:latency receive bytes:9 closed => $MALFORMED
 	$READY begin:latency receive bytes:4097:1 closed => $TOO_LONG
-	$READY begin:latency:spin receive bytes:9 closed => $SENSELESS
-	$READY begin:latency:spin receive write:64 closed => $MEANINGLESS
+	$READY begin:latency:spin receive bytes:9 closed => $MALFORMED
+	$READY begin:latency:spin receive write:64 closed => $UNEXPECTED
 	$READY begin:latency:read receive write:64 closed => unexpected immediate data
 	END
 }
@@ -179,8 +179,8 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:verify receive keepalive notice:0:mover closed => $IMPOSSIBLE
 	$READY begin:verify receive keepalive notice:1 closed => $IMPOSSIBLE
 	$READY begin:verify receive keepalive notice:0:last closed => $IMPOSSIBLE
-	$READY begin:verify receive keepalive notice:2:mover:last notice:3:mover closed => \\($IMPOSSIBLE\\|$SENSELESS\\)
-	$READY begin:verify receive keepalive notice:2:mover:last notice:2:mover:last closed => \\($IMPOSSIBLE\\|$SENSELESS\\)
+	$READY begin:verify receive keepalive notice:2:mover:last notice:3:mover closed => \\($IMPOSSIBLE\\|$MALFORMED\\)
+	$READY begin:verify receive keepalive notice:2:mover:last notice:2:mover:last closed => \\($IMPOSSIBLE\\|$MALFORMED\\)
 	$READY begin:read:verify receive keepalive notice:5:mover closed => $IMPOSSIBLE
 	$READY begin:read:verify receive keepalive notice:1 closed => $IMPOSSIBLE
 	$READY begin:direction=2:verify receive keepalive notice:1:mover closed => $IMPOSSIBLE
@@ -188,8 +188,8 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:both:verify receive keepalive notice:0 closed => $IMPOSSIBLE
 	$READY begin:both:verify receive keepalive notice:5:mover closed => $IMPOSSIBLE
 	$READY begin:both:read:verify receive keepalive notice:9 closed => $IMPOSSIBLE
-	$READY begin:latency receive notice:1:mover closed => $MEANINGLESS
-	$READY begin:latency:spin receive notice:1 closed => $MEANINGLESS
+	$READY begin:latency receive notice:1:mover closed => $UNEXPECTED
+	$READY begin:latency:spin receive notice:1 closed => $UNEXPECTED
 	END
 }
 
@@ -238,17 +238,17 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 @test "peers that stop responding at each step of each test hit the idle timeout" {
 	server_survives --timeout 5 --handshake-timeout 5 <<-END
 	closed => timed out waiting for the first command
-	$READY closed => $GIVEN_UP
-	$READY begin receive closed => $GIVEN_UP
-	$READY begin:both receive closed => $GIVEN_UP
-	$READY begin:verify receive closed => $GIVEN_UP
-	$READY begin:verify receive keepalive notice:2:mover closed => $GIVEN_UP
-	$READY begin:verify receive keepalive command:end closed => $GIVEN_UP
-	$READY begin:both:read:verify receive keepalive closed => $GIVEN_UP
-	$READY begin:direction=2:verify receive keepalive closed => $GIVEN_UP
-	$READY begin:latency receive closed => $GIVEN_UP
-	$READY begin:latency:spin receive write:silent closed => $GIVEN_UP
-	$READY begin:latency:read receive closed => $GIVEN_UP
+	$READY closed => $NOT_RESPONDING
+	$READY begin receive closed => $NOT_RESPONDING
+	$READY begin:both receive closed => $NOT_RESPONDING
+	$READY begin:verify receive closed => $NOT_RESPONDING
+	$READY begin:verify receive keepalive notice:2:mover closed => $NOT_RESPONDING
+	$READY begin:verify receive keepalive command:end closed => $NOT_RESPONDING
+	$READY begin:both:read:verify receive keepalive closed => $NOT_RESPONDING
+	$READY begin:direction=2:verify receive keepalive closed => $NOT_RESPONDING
+	$READY begin:latency receive closed => $NOT_RESPONDING
+	$READY begin:latency:spin receive write:silent closed => $NOT_RESPONDING
+	$READY begin:latency:read receive closed => $NOT_RESPONDING
 	END
 }
 
@@ -263,7 +263,7 @@ background_peer() { control_peer "$@" >"$DIR/peer" 2>&1 & }
 		MARK=$SECONDS
 		# shellcheck disable=SC2086 # several words
 		background_peer $READY $run receive keepalives
-		wait_line "$ERRORS" "$GIVEN_UP"
+		wait_line "$ERRORS" "$NOT_RESPONDING"
 		in_time
 		wait_until no_control_session
 		stop_server
@@ -298,7 +298,7 @@ server_breaks() {
 		one_line "$ERR"
 		has "$ERR" "${pattern# }" || fail "$steps"
 		[ "$(LC_ALL=C grep -c '[^ -~]' "$ERR")" -eq 0 ]
-		ends_with 0 "$PEER" || fail "$steps"
+		exits_with 0 "$PEER" || fail "$steps"
 	done
 }
 
@@ -315,17 +315,17 @@ GONE='the peer closed the connection'
 	keepalive closed => the peer sent an empty message
 	receive exit => $GONE
 	receive disconnect => $GONE
-	receive bytes:1 closed => $SENSELESS
+	receive bytes:1 closed => $MALFORMED
 	receive bytes:4097:1 closed => $TOO_LONG
 	receive reply:number closed => the reply does not match the request
 	receive command:region closed => the reply does not match the request
 	receive reply:refused closed => the peer refused a command
-	receive reply:status closed => $SENSELESS
+	receive reply:status closed => $MALFORMED
 	receive reply:garbage closed => the peer sent malformed facts
-	receive reply receive reply:wrap closed => $SENSELESS
-	receive reply receive reply:empty closed => $SENSELESS
+	receive reply receive reply:wrap closed => $MALFORMED
+	receive reply receive reply:empty closed => $MALFORMED
 	receive reply receive reply:refused closed => the peer refused a command
-	receive reply receive reply receive reply:garbage closed => $ANOTHER_NUMBER
+	receive reply receive reply receive reply:garbage closed => $QUEUE_PAIR_MISMATCH
 	receive reply receive reply receive reply:refused closed => the peer refused a command
 	receive reply receive reply receive closed => $SILENT
 	receive reply receive reply receive reply receive reply:garbage closed => the peer sent malformed counters
@@ -335,21 +335,21 @@ GONE='the peer closed the connection'
 	$PREPARED receive exit => $GONE
 	END
 	server_breaks bandwidth --size 64 --depth 4 --qps 2 <<-END
-	receive reply receive reply receive reply closed => $ANOTHER_NUMBER
-	receive reply receive reply receive reply:ones closed => $ANOTHER_NUMBER
+	receive reply receive reply receive reply closed => $QUEUE_PAIR_MISMATCH
+	receive reply receive reply receive reply:ones closed => $QUEUE_PAIR_MISMATCH
 	END
 }
 
 @test "a server that violates the protocol during a test: the client reports it, exit 4" {
 	MODE='write'
 	server_breaks bandwidth --size 64 --depth 4 --duration 60 <<-END
-	$BEGUN keepalive closed => $MEANINGLESS
-	$BEGUN bytes:9 closed => $MEANINGLESS
+	$BEGUN keepalive closed => $UNEXPECTED
+	$BEGUN bytes:9 closed => $UNEXPECTED
 	$BEGUN bytes:4097:1 closed => $TOO_LONG
-	$BEGUN command:facts closed => $MEANINGLESS
+	$BEGUN command:facts closed => $UNEXPECTED
 	$BEGUN notice:1 closed => $IMPOSSIBLE
 	$BEGUN notice:1:mover closed => $IMPOSSIBLE
-	$BEGUN write:64 closed => $MEANINGLESS
+	$BEGUN write:64 closed => $UNEXPECTED
 	$BEGUN exit => $GONE
 	$BEGUN disconnect => $GONE
 	$BEGUN deny closed => \\(denied access\\|rejected the request\\)
@@ -381,21 +381,21 @@ GONE='the peer closed the connection'
 	MODE='write'
 	for poll in event spin; do
 		server_breaks latency --poll $poll <<-END
-		$BEGUN keepalive closed => $MEANINGLESS
-		$BEGUN bytes:9 closed => $MEANINGLESS
-		$BEGUN notice:1 closed => $MEANINGLESS
-		$BEGUN command:facts closed => $MEANINGLESS
+		$BEGUN keepalive closed => $UNEXPECTED
+		$BEGUN bytes:9 closed => $UNEXPECTED
+		$BEGUN notice:1 closed => $UNEXPECTED
+		$BEGUN command:facts closed => $UNEXPECTED
 		$BEGUN closed => $SILENT
 		$BEGUN exit => $GONE
 		END
 	done
 	server_breaks latency --poll spin <<-END
-	$BEGUN write:64 closed => $MEANINGLESS
+	$BEGUN write:64 closed => $UNEXPECTED
 	END
 	MODE='read'
 	server_breaks latency --duration 60 <<-END
-	$BEGUN keepalive closed => $MEANINGLESS
-	$BEGUN write:64 closed => $MEANINGLESS
+	$BEGUN keepalive closed => $UNEXPECTED
+	$BEGUN write:64 closed => $UNEXPECTED
 	$BEGUN exit => $GONE
 	$BEGUN deny closed => \\(denied access\\|rejected the request\\)
 	END
@@ -406,7 +406,7 @@ GONE='the peer closed the connection'
 	server_breaks bandwidth --size 64 --depth 4 --iterations 8 <<-END
 	$BEGUN receive closed => $SILENT
 	$BEGUN receive exit => $GONE
-	$BEGUN receive bytes:8 closed => $SENSELESS
+	$BEGUN receive bytes:8 closed => $MALFORMED
 	$BEGUN receive reply closed => the peer sent a malformed test result
 	$BEGUN receive reply:garbage closed => the peer sent a malformed test result
 	$BEGUN receive reply:number closed => the reply does not match the request
@@ -421,11 +421,11 @@ GONE='the peer closed the connection'
 	MODE='write'
 	reports_result zeros
 	document 0 "${options[@]}"
-	tells '.results[0].here.operations == 8 and .results[0].there.operations == 0'
+	assert_json '.results[0].here.operations == 8 and .results[0].there.operations == 0'
 	reports_result ones
 	document 5 "${options[@]}"
 	has "$ERR" 'data sent to the peer arrived corrupted'
-	tells '.results[0].there.wrong_operations > 0 and .error != null'
+	assert_json '.results[0].there.wrong_operations > 0 and .error != null'
 	reports_result ones
 	measure 5 "${options[@]}" --bidirectional
 	one_line "$ERR"

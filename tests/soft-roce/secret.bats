@@ -66,7 +66,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	sed 's/"secret":true,"digest":"BLAKE2b keyed"/SECRET/' "$OUT" | diff "$DIR/missing" -
 	has "$DIR/missing" SECRET
 	expect 0 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
-	server_ends 0
+	server_exits 0
 	count "$LOG" '^received MSG_MR' 1
 }
 
@@ -85,7 +85,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
 		has "$ERR" 'client and server do not have the same secret'
-		ends_with 0 "$PEER"
+		exits_with 0 "$PEER"
 	done
 	listening_peer --secret "$THEIRS" -- get exit
 	expect 4 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
@@ -143,21 +143,21 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		expect 3 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 		one_line "$ERR"
 		has "$ERR" 'client and server do not have the same secret'
-		ends_with 0 "$PEER"
+		exits_with 0 "$PEER"
 		has "$DIR/peer" 'got MSG_ABORT'
 		has_not "$DIR/peer" 'got MSG_MR'
 	done
 	listening_peer --secret "$OURS" -- get mr closed
 	expect 4 client --secret-file "$OURS" write "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'received MSG_MR before MSG_PROOF'
-	ends_with 0 "$PEER"
+	exits_with 0 "$PEER"
 }
 
 @test "an unkeyed digest and an unsigned verdict are rejected" {
 	start_server --secret-file "$OURS" --count 1 any
 	misbehaving_peer --secret "$OURS" "$ADDRESS" "$PORT" proof get mr get:MSG_MR write 'done' \
 		get:MSG_VERDICT verdict get:MSG_ABORT closed >"$OUT"
-	server_ends 5
+	server_exits 5
 	has "$ERRORS" 'data from the peer arrived corrupted'
 	has_not "$LOG" 'remote buffer'
 }
@@ -169,17 +169,17 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 		start_server --secret-file "$OURS" --count 1 "$mode"
 		DAMAGE=3 expect 5 "$PAIR_BUILD/tests/soft-roce/damaging-client" --secret-file "$OURS" \
 			"$mode" "$ADDRESS" "$PORT"
-		server_ends 5
+		server_exits 5
 		mkdir "$DIR/in"
 		start_server --secret-file "$OURS" --count 1 --output "$DIR/in/" "$mode"
 		DAMAGE=2999999 expect 5 "$PAIR_BUILD/tests/soft-roce/damaging-client" \
 			--secret-file "$OURS" --input "$DIR/data" "$mode" "$ADDRESS" "$PORT"
-		server_ends 5
+		server_exits 5
 		rmdir "$DIR/in"
 		DAMAGE=1000000 PAIR_SERVER=$PAIR_BUILD/tests/soft-roce/damaging-server \
 			start_server --secret-file "$OURS" --count 1 --input "$DIR/data" "$mode"
 		expect 5 client --secret-file "$OURS" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
-		server_ends 5
+		server_exits 5
 		[ ! -e "$DIR/got" ]
 	done
 }
@@ -243,5 +243,5 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	listening_peer --hello diagnosis --secret "$OURS" -- receive reply closed
 	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" 'failed *client and server do not have the same secret'
-	ends_with 0 "$PEER"
+	exits_with 0 "$PEER"
 }

@@ -4,9 +4,9 @@
 
 load common
 
-# idle_clients N PATTERN: starts N idle clients, more than the server can serve. Returns when a
+# start_idle_clients N PATTERN: starts N idle clients, more than the server can serve. Returns when a
 # refused one has printed a line that matches.
-idle_clients() {
+start_idle_clients() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
 	"$PAIR_PEERS/tests/soft-roce/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
@@ -16,19 +16,19 @@ idle_clients() {
 }
 
 # The early client finishes, and a new one is served when the idle ones have gone.
-others_are_served() {
+serves_other_clients() {
 	printf 'to the end' >&8
 	exec 8>&-
-	ends_with 0 "${CLIENTS[0]}"
+	exits_with 0 "${CLIENTS[0]}"
 	exec 7>&-
 	kill -KILL "$PEER"
-	wait_until there_is_room
+	wait_until accepts_clients
 	stop_server
 }
-there_is_room() { client write "$ADDRESS" "$PORT"; }
+accepts_clients() { client write "$ADDRESS" "$PORT"; }
 
 # Starts the early client, which connects before the shortage.
-begin_early() {
+start_early_client() {
 	mkfifo "$DIR/early"
 	exec 8<>"$DIR/early"
 	"$PAIR_BIN/rdma-client" --input "$DIR/early" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 8>&- &
@@ -46,10 +46,10 @@ begin_early() {
 	SERVER=$!
 	wait_until test -s "$DIR/port"
 	PORT=$(cat "$DIR/port")
-	begin_early
-	idle_clients 60 'the server could not allocate memory or a queue pair'
+	start_early_client
+	start_idle_clients 60 'the server could not allocate memory or a queue pair'
 	has "$ERRORS" 'out of memory\|cannot start a thread'
-	others_are_served
+	serves_other_clients
 }
 
 @test "too few file descriptors for all clients" {
@@ -62,8 +62,8 @@ begin_early() {
 	SERVER=$!
 	wait_until test -s "$DIR/port"
 	PORT=$(cat "$DIR/port")
-	begin_early
-	idle_clients 60 'gave up\|could not allocate'
+	start_early_client
+	start_idle_clients 60 'gave up\|could not allocate'
 	has "$ERRORS" 'reached its open-file limit\|Too many open files'
-	others_are_served
+	serves_other_clients
 }

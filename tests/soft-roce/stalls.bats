@@ -12,7 +12,7 @@ load streams
 	wait_line "$ERR" '^rdma-client: .*5 B'
 	wait_line "$ERRORS" '^rdma-server: .*5 B'
 	exec 7>&-
-	ends_with 0 "${CLIENTS[0]}"
+	exits_with 0 "${CLIENTS[0]}"
 	has_not "$ERR" '^rdma-server'
 	stop_server
 }
@@ -28,7 +28,7 @@ load streams
 		printf second >&7
 		wait_until partial_file_has "$DIR/in" 11
 		exec 7>&-
-		ends_with 0 "${CLIENTS[0]}"
+		exits_with 0 "${CLIENTS[0]}"
 		[ "$(cat "$DIR/in/fifo")" = firstsecond ]
 		stop_server
 		[ ! -s "$ERRORS" ]
@@ -50,8 +50,8 @@ load streams
 		printf second >&7
 		wait_until has_size "$OUT" 11
 		exec 7>&-
-		ends_with 0 $pid
-		server_ends 0
+		exits_with 0 $pid
+		server_exits 0
 		rm "$DIR/fifo"
 	done
 }
@@ -88,8 +88,8 @@ is_asleep() {
 		CLIENTS=($!)
 		stalled "$SERVER" "${CLIENTS[0]}"
 		head -c 300000 <&7 | cmp - "$DIR/data"
-		ends_with 0 "${CLIENTS[0]}"
-		server_ends 0
+		exits_with 0 "${CLIENTS[0]}"
+		server_exits 0
 		exec 7>&-
 		rm "$DIR/fifo"
 	done
@@ -106,8 +106,8 @@ is_asleep() {
 		CLIENTS=($!)
 		stalled "$SERVER" "${CLIENTS[0]}"
 		head -c 300000 <&7 | cmp - "$DIR/data"
-		ends_with 0 "${CLIENTS[0]}"
-		server_ends 0
+		exits_with 0 "${CLIENTS[0]}"
+		server_exits 0
 		exec 7>&-
 		rm "$DIR/fifo"
 	done
@@ -129,7 +129,7 @@ full_at_both() { # MODE
 	expect 4 client --input "$DIR/data" "$1" "$ADDRESS" "$PORT"
 	has "$ERR" 'the peer aborted: cannot write data: No space left on device'
 	one_line "$ERR"
-	server_ends 1
+	server_exits 1
 	has "$ERRORS" 'cannot write data: No space left on device'
 	one_line "$ERRORS"
 	is_empty "$DIR/full"
@@ -137,7 +137,7 @@ full_at_both() { # MODE
 	expect 1 client --output "$DIR/full/mine" "$1" "$ADDRESS" "$PORT"
 	has "$ERR" 'cannot write mine: No space left on device'
 	one_line "$ERR"
-	server_ends 4
+	server_exits 4
 	has "$ERRORS" 'the peer aborted: cannot write mine: No space left on device'
 	one_line "$ERRORS"
 	is_empty "$DIR/full"
@@ -147,20 +147,20 @@ full_at_both() { # MODE
 	local mode pid
 	make_file "$DIR/data" 1000000
 	for mode in write read; do
-		into head -c 10 >/dev/null
+		pipe_to head -c 10 >/dev/null
 		LOG=$DIR/pipe start_server --count 1 --output - $mode
 		expect 4 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		has "$ERR" 'the peer aborted: cannot write to standard output: Broken pipe'
 		one_line "$ERR"
-		server_ends 1
+		server_exits 1
 		has "$ERRORS" 'cannot write to standard output: Broken pipe'
 		start_server --count 1 --input "$DIR/data" $mode
-		into head -c 10 >/dev/null
+		pipe_to head -c 10 >/dev/null
 		client --output - $mode "$ADDRESS" "$PORT" >"$DIR/pipe" 2>"$ERR" &
 		pid=$!
-		ends_with 1 $pid
+		exits_with 1 $pid
 		has "$ERR" 'cannot write to standard output: Broken pipe'
-		server_ends 4
+		server_exits 4
 		has "$ERRORS" 'the peer aborted: cannot write to standard output: Broken pipe'
 	done
 }
@@ -180,7 +180,7 @@ full_at_both() { # MODE
 		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		cmp "$DIR/data" "$DIR/in/data"
 		# The exit status is that of the first client that failed.
-		server_ends 4
+		server_exits 4
 		rm "$DIR/in/data" "$DIR/fifo"
 	done
 }
@@ -199,7 +199,7 @@ full_at_both() { # MODE
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
-		ends_with 4 $pid
+		exits_with 4 $pid
 		one_line "$ERR"
 		is_empty "$DIR/in"
 		exec 7>&-
@@ -214,9 +214,9 @@ full_at_both() { # MODE
 		start_server --count 1 --timeout 60 --output "$DIR/in/" $mode
 		start_fed_client --timeout 60 $mode
 		kill -INT "${CLIENTS[0]}"
-		ends_with 1 "${CLIENTS[0]}"
+		exits_with 1 "${CLIENTS[0]}"
 		has "$ERR" 'interrupted by a signal'
-		server_ends 4
+		server_exits 4
 		has "$ERRORS" 'the peer aborted: interrupted by a signal'
 		one_line "$ERRORS"
 		is_empty "$DIR/in"
@@ -235,7 +235,7 @@ full_at_both() { # MODE
 	printf second >&7
 	wait_until partial_file_has "$DIR/in" 11
 	stop_server
-	ends_with 4 "${CLIENTS[0]}"
+	exits_with 4 "${CLIENTS[0]}"
 	has "$ERR" 'the peer aborted: interrupted by a signal'
 	is_empty "$DIR/in"
 	exec 7>&-
@@ -250,12 +250,12 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		start_server --count 1 --timeout 2 --output "$DIR/in/" $mode
 		start_fed_client --timeout 60 $mode
 		kill -STOP "${CLIENTS[0]}"
-		server_ends 4
+		server_exits 4
 		has "$ERRORS" 'timed out waiting for MSG_DONE'
 		one_line "$ERRORS"
 		is_empty "$DIR/in"
 		kill -CONT "${CLIENTS[0]}"
-		ends_with 4 "${CLIENTS[0]}"
+		exits_with 4 "${CLIENTS[0]}"
 		has "$ERR" 'the peer aborted: timed out waiting for MSG_DONE'
 		exec 7>&-
 		rm "$DIR/fifo"
@@ -267,7 +267,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 	start_server --timeout 60 --output "$DIR/in/" write
 	start_fed_client --timeout 2 write
 	kill -STOP "$SERVER"
-	ends_with 4 "${CLIENTS[0]}"
+	exits_with 4 "${CLIENTS[0]}"
 	has "$ERR" 'timed out waiting for'
 	kill -CONT "$SERVER"
 	wait_line "$ERRORS" 'exchange with .* failed'

@@ -30,12 +30,12 @@ open_fifo() {
 	exec 7<>"$1"
 }
 
-# into COMMAND...: starts the command with $DIR/pipe as its input.
-into() {
+# pipe_to COMMAND...: starts the command with $DIR/pipe as its input.
+pipe_to() {
 	rm -f "$DIR/pipe"
 	mkfifo "$DIR/pipe"
 	"$@" <"$DIR/pipe" &
-	TAKER=$!
+	PIPE_READER=$!
 }
 
 # partial_file_has FOLDER SIZE: the hidden file of a transfer in progress has this size.

@@ -110,11 +110,11 @@ one_way() {
 	local mode
 	for mode in write read; do
 		mkdir "$DIR/$mode"
-		into tar -x -C "$DIR/$mode"
+		pipe_to tar -x -C "$DIR/$mode"
 		LOG=$DIR/pipe start_server --output - --count 1 $mode
 		tar -c exchange tests | expect 0 client "${SMALL[@]}" --input - $mode "$ADDRESS" "$PORT"
-		server_ends 0
-		ends_with 0 "$TAKER"
+		server_exits 0
+		exits_with 0 "$PIPE_READER"
 		diff -r exchange "$DIR/$mode/exchange"
 		diff -r tests "$DIR/$mode/tests"
 		# The program's own lines are on standard error.
@@ -132,7 +132,7 @@ one_way() {
 		expect 0 client "${SMALL[@]}" --output - $mode "$ADDRESS" "$PORT"
 		cmp "$OUT" "$DIR/data"
 		has "$ERR" "^received 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
-		server_ends 0
+		server_exits 0
 		has "$LOG" "^sent 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
 	done
 }
@@ -174,7 +174,7 @@ one_way() {
 		expect 4 client --input "$DIR/file" $mode "$ADDRESS" "$PORT"
 		has "$ERR" 'the peer aborted: cannot write file: File exists (--force replaces it)'
 		one_line "$ERR"
-		server_ends 1
+		server_exits 1
 		has "$ERRORS" 'cannot write file: File exists (--force replaces it)'
 		one_line "$ERRORS"
 		folder_is "$DIR/in" file
@@ -186,7 +186,7 @@ one_way() {
 	done
 	start_server --force --count 1 --output "$DIR/in/" write
 	expect 0 client --input "$DIR/file" write "$ADDRESS" "$PORT"
-	server_ends 0
+	server_exits 0
 	[ "$(cat "$DIR/in/file")" = new ]
 }
 
@@ -203,7 +203,7 @@ one_way() {
 		CLIENTS+=($!)
 	done
 	for i in "${CLIENTS[@]}"; do
-		ends_with 0 "$i" || fail "$(cat "$DIR"/client.*)"
+		exits_with 0 "$i" || fail "$(cat "$DIR"/client.*)"
 	done
 	for ((i = 1; i <= n; i++)); do
 		cmp "$DIR/noise.$i" "$DIR/in/noise.$i"
@@ -248,9 +248,9 @@ one_way() {
 	truncate -s 1 "$DIR/data"
 	cat <&7 >/dev/null &
 	PEER=$!
-	ends_with 1 "${CLIENTS[0]}"
+	exits_with 1 "${CLIENTS[0]}"
 	has "$ERR" 'cannot read data: file was truncated while being read'
-	server_ends 4
+	server_exits 4
 	has "$ERRORS" 'the peer aborted: cannot read data: file was truncated'
 	exec 7>&-
 	kill "$PEER"
@@ -267,7 +267,7 @@ one_way() {
 	listening_peer --hello none -- closed
 	expect 4 client --output "$DIR/file" write "$ADDRESS" "$PEER_PORT"
 	has "$ERR" 'the server is a tutorial program, which cannot exchange files'
-	ends_with 0 "$PEER"
+	exits_with 0 "$PEER"
 	folder_is "$DIR" errors err log out peer peer-port port
 }
 
@@ -278,15 +278,15 @@ one_way() {
 	CLIENTS=($!)
 	echo one >&7
 	wait_until has_size "$LOG" 4
-	says 3 "the server's input or output serves one client at a time" \
+	expect_error 3 "the server's input or output serves one client at a time" \
 		client --timeout 2 --message two write "$ADDRESS" "$PORT"
 	# A client with a longer timeout gets it.
 	"$PAIR_BIN/rdma-client" --timeout 60 --message two write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
 	CLIENTS+=($!)
 	wait_line "$OUT" 'server is full; retrying.'
 	exec 7>&-
-	ends_with 0 "${CLIENTS[0]}" || fail "$(cat "$DIR/first")"
-	ends_with 0 "${CLIENTS[1]}"
+	exits_with 0 "${CLIENTS[0]}" || fail "$(cat "$DIR/first")"
+	exits_with 0 "${CLIENTS[1]}"
 	stop_server
 	printf 'one\ntwo\0' | cmp - "$LOG"
 	# Standard input is consumed by the first client that requests it.
@@ -298,7 +298,7 @@ one_way() {
 	expect 0 client write "$ADDRESS" "$PORT"
 	has "$OUT" '^remote buffer: three'
 	[ "$(wc -l <"$ERRORS")" -eq 1 ]
-	says 3 'the server cannot read its input' client write "$ADDRESS" "$PORT"
+	expect_error 3 'the server cannot read its input' client write "$ADDRESS" "$PORT"
 	wait_line "$ERRORS" 'another client has consumed standard input'
 	stop_server
 }
@@ -336,7 +336,7 @@ damaged() {
 	expect 5 timeout 120 "$variant-client" "$@" "$mode" "$ADDRESS" "$PORT"
 	has "$ERR" 'data sent to the peer arrived corrupted'
 	one_line "$ERR"
-	server_ends 5
+	server_exits 5
 	has "$ERRORS" "data from the peer arrived corrupted"
 	one_line "$ERRORS"
 	is_empty "$DIR/in"
@@ -344,7 +344,7 @@ damaged() {
 	expect 5 client "${SMALL[@]}" --output "$DIR/in/" "$mode" "$ADDRESS" "$PORT"
 	has "$ERR" "data from the peer arrived corrupted"
 	one_line "$ERR"
-	server_ends 5
+	server_exits 5
 	has "$ERRORS" 'data sent to the peer arrived corrupted'
 	one_line "$ERRORS"
 	is_empty "$DIR/in"
@@ -365,5 +365,5 @@ damaged() {
 	expect 0 "$PAIR_BUILD/tests/soft-roce/damaging-client" --input "$DIR/data" write "$ADDRESS" \
 		"$PORT"
 	cmp "$DIR/data" "$DIR/in/data"
-	server_ends 0
+	server_exits 0
 }

@@ -9,12 +9,12 @@ load diagnose
 @test "no RDMA device" {
 	rdma link delete "$VM_DEVICE"
 	undo rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
-	says 3 'this host has no RDMA device (no entries in /sys/class/infiniband); load the driver' client write "$ADDRESS" 7471
-	says 1 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write
+	expect_error 3 'this host has no RDMA device (no entries in /sys/class/infiniband); load the driver' client write "$ADDRESS" 7471
+	expect_error 1 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write
 	diagnose 3
-	broke 'this host' 'this host has no RDMA device' 'this host'
+	check_failed 'this host' 'this host has no RDMA device' 'this host'
 	diagnose 3 "$ADDRESS" 7471
-	broke 'this host' 'this host has no RDMA device' 'this host'
+	check_failed 'this host' 'this host has no RDMA device' 'this host'
 	has "$OUT" '^ *seen: no entries in /sys/class/infiniband'
 	has "$OUT" '^ *next: load the driver'
 	has "$OUT" '^connection  skipped not reached$'
@@ -26,33 +26,33 @@ load diagnose
 	undo modprobe rdma_ucm
 	sysctl -qw kernel.modprobe=/bin/false
 	modprobe -r rdma_ucm
-	says 3 "found $VM_DEVICE, but /dev/infiniband/rdma_cm is missing); modprobe rdma_ucm" \
+	expect_error 3 "found $VM_DEVICE, but /dev/infiniband/rdma_cm is missing); modprobe rdma_ucm" \
 		client write "$ADDRESS" 7471
 	diagnose 3 "$ADDRESS" 7471
-	broke 'this host' "the RDMA connection manager's device file is missing" 'this host'
+	check_failed 'this host' "the RDMA connection manager's device file is missing" 'this host'
 	has "$OUT" '^ *next: modprobe rdma_ucm$'
 }
 
 @test "no permission to open the RDMA device files" {
 	undo chmod "$(stat -c %a /dev/infiniband/rdma_cm)" /dev/infiniband/rdma_cm
 	chmod 600 /dev/infiniband/rdma_cm
-	says 3 'this user cannot open the RDMA device files' \
+	expect_error 3 'this user cannot open the RDMA device files' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 	diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471
-	broke 'this host' 'this user cannot open the RDMA device files' 'this host'
+	check_failed 'this host' 'this user cannot open the RDMA device files' 'this host'
 }
 
-@test "the locked memory limit is too low at the client and at the server, and enough for an ordinary user" {
+@test "the locked memory limit: too low at the client, too low at the server, sufficient at 8 MiB" {
 	local file=/tmp/port-of-nobody kib
 	start_server any
-	says 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
+	expect_error 1 'the locked-memory limit is too low (.*the limit is 4 KiB)' \
 		"${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
 	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
-	broke 'this host' 'the locked-memory limit is too low for a queue pair' 'this host'
+	check_failed 'this host' 'the locked-memory limit is too low for a queue pair' 'this host'
 	has "$OUT" '^ *next: raise .ulimit -l.'
 	# Sufficient for a queue pair, but not for the data.
 	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
-	broke connection 'the locked-memory limit is too low' 'this host'
+	check_failed connection 'the locked-memory limit is too low' 'this host'
 	has "$OUT" '^ *seen: .*needed .* KiB more, the limit is 1024 KiB'
 	diagnose_as 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	clean
@@ -63,13 +63,13 @@ load diagnose
 		SERVER=$!
 		wait_until test -s $file
 		[ $kib -ne 4 ] || {
-			says 3 'the server could not allocate memory or a queue pair for another client' \
+			expect_error 3 'the server could not allocate memory or a queue pair for another client' \
 				client write "$ADDRESS" "$(cat $file)"
 			has "$ERRORS" 'the locked-memory limit is too low'
 			: >"$ERRORS"
 		}
 		diagnose 3 "$ADDRESS" "$(cat $file)"
-		broke connection 'the server could not allocate memory or a queue pair' 'the other host'
+		check_failed connection 'the server could not allocate memory or a queue pair' 'the other host'
 		wait_line "$ERRORS" 'the locked-memory limit is too low'
 		stop_server
 	done
@@ -91,13 +91,13 @@ load diagnose
 
 @test "too few file descriptors" {
 	# shellcheck disable=SC2016 # for the inner shell
-	says 1 'this process has reached its open-file limit' \
+	expect_error 1 'this process has reached its open-file limit' \
 		bash -c 'exec 3>&- 4>&- && ulimit -n 5 && exec "$@"' sh "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 }
 
 @test "a device that does not exist" {
 	diagnose 3 --device nothing0
-	broke 'this host' 'no such RDMA device' 'this host'
+	check_failed 'this host' 'no such RDMA device' 'this host'
 }
 
 # Creates a second device on an interface that is up and has no address.
@@ -114,11 +114,11 @@ plain_up() {
 @test "the interface of the device has no address, or only a link-local one" {
 	plain_up
 	diagnose 3 --device rxe3
-	broke 'this host' 'interface has no suitable address' 'this host'
+	check_failed 'this host' 'interface has no suitable address' 'this host'
 	has "$OUT" '^ *seen: port rxe3/1: network interface plain0 has no address$'
 	ip address add fe80::77/64 dev plain0 nodad
 	diagnose 3 --device rxe3
-	broke 'this host' 'interface has only link-local IPv6 addresses' 'this host'
+	check_failed 'this host' 'interface has only link-local IPv6 addresses' 'this host'
 	has "$OUT" '^ *seen: port rxe3/1 has only link-local address fe80::77%plain0$'
 	ip address add 10.96.0.1/24 dev plain0
 	diagnose 0 --device rxe3
@@ -129,7 +129,7 @@ plain_up() {
 	ip address add 10.96.0.1/24 dev plain0
 	ip link set plain0 down
 	diagnose 3 --device rxe3
-	broke 'this host' 'no usable RDMA port is active' 'this host'
+	check_failed 'this host' 'no usable RDMA port is active' 'this host'
 	diagnose 3 10.96.0.2 7471
 	has "$OUT" '^route       failed  '
 }
@@ -140,7 +140,7 @@ plain_up() {
 	mv "$file" /dev/infiniband/away
 	undo mv /dev/infiniband/away "$file"
 	diagnose 3 "$ADDRESS" 7471
-	broke 'this host' "the RDMA device's uverbs file is missing" 'this host'
+	check_failed 'this host' "the RDMA device's uverbs file is missing" 'this host'
 	has "$OUT" "^ *seen: found $VM_DEVICE, but $file is missing\$"
 	undo_all
 	diagnose 0
@@ -153,15 +153,15 @@ plain_up() {
 	ip netns add bare
 	undo ip netns delete bare
 	diagnose_as 3 ip netns exec bare "$PAIR_BIN/rdma-client" diagnose
-	broke 'this host' 'this network namespace has no RDMA device, and none is shared' 'this host'
+	check_failed 'this host' 'this network namespace has no RDMA device, and none is shared' 'this host'
 	has "$OUT" '^ *seen: .*ib_core netns_mode is exclusive$'
 	diagnose 0
-	says 3 'this network namespace has no RDMA device, and none is shared (.*exclusive)' \
+	expect_error 3 'this network namespace has no RDMA device, and none is shared (.*exclusive)' \
 		ip netns exec bare "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 }
 
 @test "a host name that does not exist" {
-	says 3 'cannot resolve no.such.host.invalid:7471' \
+	expect_error 3 'cannot resolve no.such.host.invalid:7471' \
 		client --timeout 4 write no.such.host.invalid 7471
 	diagnose 3 no.such.host.invalid 7471
 	has "$OUT" '^name        failed  '
@@ -172,9 +172,9 @@ plain_up() {
 # no_route ADDRESS CAUSE SIDE: an exchange and a diagnosis report this cause for an address without
 # a usable route.
 no_route() {
-	says 3 "$2" client write "$1" 7471
+	expect_error 3 "$2" client write "$1" 7471
 	diagnose 3 "$1" 7471
-	broke route "$2" "$3"
+	check_failed route "$2" "$3"
 }
 
 @test "no network route, and routes that prohibit, discard or are unreachable" {
@@ -197,46 +197,46 @@ no_route() {
 	undo ip link delete plain0
 	ip address add 10.96.0.1/24 dev plain0
 	ip link set plain0 up
-	says 3 "RDMA device (the route uses plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
+	expect_error 3 "RDMA device (the route uses plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
 		client write 10.96.0.2 7471
-	says 1 'the network interface of this address has no RDMA device' \
+	expect_error 1 'the network interface of this address has no RDMA device' \
 		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write
 	diagnose 3 10.96.0.2 7471
-	broke route 'uses a network interface without an RDMA device' 'this host'
+	check_failed route 'uses a network interface without an RDMA device' 'this host'
 	has "$OUT" "^ *seen: .*plain0.*$ADDRESS ($VM_DEVICE"
 	undo_all
-	says 3 "this is a loopback address.*RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
+	expect_error 3 "this is a loopback address.*RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
 		client write 127.0.0.1 7471
 	diagnose 3 127.0.0.1 7471
 	has "$OUT" '^route       failed  '
 	has "$OUT" "^ *seen: .*$ADDRESS ($VM_DEVICE"
 }
 
-@test "the interface on the way has no carrier" {
+@test "the outgoing interface has no carrier" {
 	ethernet_up
 	ip -n far link set far0 down
 	wait_until grep -q lowerlayerdown /sys/class/net/near0/operstate
 	diagnose 3 10.95.0.2 7471
-	broke route 'the network interface to this address is down' 'this host'
+	check_failed route 'the network interface to this address is down' 'this host'
 	has "$OUT" '^ *seen: through near0, which has no carrier$'
 }
 
-@test "a host that is absent; one that is there but has no RDMA; one behind a smaller MTU" {
+@test "an absent host, a host without RDMA, a smaller MTU on the path" {
 	ethernet_up
-	says 3 'the host does not reply to ARP or neighbour discovery' client write 10.95.0.9 7471
-	says 3 'ARP or neighbour discovery in time (no answer within 1 s)' \
+	expect_error 3 'the host does not reply to ARP or neighbour discovery' client write 10.95.0.9 7471
+	expect_error 3 'ARP or neighbour discovery in time (no answer within 1 s)' \
 		client --timeout 1 write 10.95.0.8 7471
 	diagnose 3 10.95.0.7 7471
-	broke neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
+	check_failed neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
 	has "$OUT" '^ *look: ip neighbour show to 10.95.0.7$'
-	says 3 'the host is up but does not respond to RDMA.*no answer within 3 s' \
+	expect_error 3 'the host is up but does not respond to RDMA.*no answer within 3 s' \
 		client --timeout 3 write 10.95.0.2 7471
 	diagnose 3 10.95.0.2 7471
-	broke connection 'the host is up but does not respond to RDMA' 'the other host or the path to it'
+	check_failed connection 'the host is up but does not respond to RDMA' 'the other host or the path to it'
 	has "$OUT" '^neighbour   ok '
 	has "$OUT" '^path        ok '
 	diagnose 3 10.95.0.2
-	broke connection 'the host is up but does not respond to RDMA' 'the other host or the path to it'
+	check_failed connection 'the host is up but does not respond to RDMA' 'the other host or the path to it'
 	ip -n far link set far0 mtu 1400
 	diagnose 3 10.95.0.2 7471
 	has "$OUT" '^path        failed  packets as large as the local MTU'
@@ -244,10 +244,10 @@ no_route() {
 	has "$OUT" '^verdict: RDMA does not work: probably the host is up but does not respond to RDMA'
 }
 
-@test "a host without RDMA, until the connection manager gives it up" {
+@test "a host without RDMA: the connection manager times out" {
 	ethernet_up
-	# It asks 15 times, which takes longer than a minute.
-	says 3 'the host is up but does not respond to RDMA.*(Connection timed out)' \
+	# The connection manager sends 15 requests, which takes longer than a minute.
+	expect_error 3 'the host is up but does not respond to RDMA.*(Connection timed out)' \
 		timeout 300 "$PAIR_BIN/rdma-client" --timeout 300 write 10.95.0.2 7471
 }
 
@@ -255,9 +255,9 @@ no_route() {
 	ethernet_up
 	ip route add 10.93.0.0/24 via 10.95.0.77
 	diagnose 3 10.95.0.255 7471
-	broke route 'a broadcast or multicast address' 'this host'
+	check_failed route 'a broadcast or multicast address' 'this host'
 	diagnose 3 fe80::1 7471
-	broke route 'this address cannot be used' 'this host'
+	check_failed route 'this address cannot be used' 'this host'
 	has "$OUT" '^ *seen: a link-local address needs its interface'
 	diagnose 3 10.93.0.1 7471
 	has "$OUT" '^ *seen: the gateway 10.95.0.77 does not answer ARP'
@@ -265,9 +265,9 @@ no_route() {
 }
 
 @test "nothing listens on the port" {
-	says 3 'nothing is listening on this port; start rdma-server on that host' client write "$ADDRESS" 7471
+	expect_error 3 'nothing is listening on this port; start rdma-server on that host' client write "$ADDRESS" 7471
 	diagnose 3 "$ADDRESS" 7471
-	broke connection 'nothing is listening on this port' 'the other host'
+	check_failed connection 'nothing is listening on this port' 'the other host'
 	has "$OUT" '^ *next: start rdma-server on that host'
 	has "$OUT" '^ *after: [0-9]* ms$'
 }
@@ -277,20 +277,20 @@ refusing_peer() { # REASON
 }
 
 # Each case: the refused session, the reason, the message.
-@test "a server that refuses: each reason as a sentence" {
+@test "a server that refuses: a message for each reason" {
 	local who reason pattern
 	while read -r who reason pattern; do
 		[ "$who" = diagnosis ] || {
 			refusing_peer "$reason"
-			says 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
-			ends_with 0 "$PEER"
+			expect_error 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
+			exits_with 0 "$PEER"
 		}
 		[ "$who" = exchange ] || {
 			refusing_peer "$reason"
 			diagnose 3 "$ADDRESS" "$PEER_PORT"
 			has "$OUT" "^connection *failed  .*$pattern"
 			has "$OUT" "^verdict: RDMA does not work: .*$pattern"
-			ends_with 0 "$PEER"
+			exits_with 0 "$PEER"
 		}
 	done <<-END
 	both 0 refused without a known reason
@@ -311,18 +311,18 @@ refusing_peer() { # REASON
 
 @test "a peer whose queue pair permits no WRITE, or that receives into invalid memory" {
 	listening_peer -- get deny mr pause
-	says 4 "the peer's device rejected the request: not permitted, READ depth exceeded" \
+	expect_error 4 "the peer's device rejected the request: not permitted, READ depth exceeded" \
 		client write "$ADDRESS" "$PEER_PORT"
 	kill -KILL "$PEER"
 	wait "$PEER" || true
 	listening_peer --fault 1 -- pause
-	says 4 "the peer's device could not complete the request" client write "$ADDRESS" "$PEER_PORT"
+	expect_error 4 "the peer's device could not complete the request" client write "$ADDRESS" "$PEER_PORT"
 }
 
 @test "a server whose process is stopped, and what it reports when it continues" {
 	start_server any
 	kill -STOP "$SERVER"
-	says 3 'does not respond to RDMA, or its server is stuck' \
+	expect_error 3 'does not respond to RDMA, or its server is stuck' \
 		client --timeout 2 write "$ADDRESS" "$PORT"
 	kill -CONT "$SERVER"
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -332,13 +332,13 @@ refusing_peer() { # REASON
 
 @test "mode mismatch in both directions" {
 	start_server read
-	says 3 "the server at $ADDRESS:$PORT runs in read mode" client write "$ADDRESS" "$PORT"
+	expect_error 3 "the server at $ADDRESS:$PORT runs in read mode" client write "$ADDRESS" "$PORT"
 	# A diagnosis of the same server passes: it does not depend on the mode.
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
 	stop_server
 	start_server write
-	says 3 "the server at $ADDRESS:$PORT runs in write mode" client read "$ADDRESS" "$PORT"
+	expect_error 3 "the server at $ADDRESS:$PORT runs in write mode" client read "$ADDRESS" "$PORT"
 	stop_server
 }
 
@@ -361,14 +361,14 @@ refusing_peer() { # REASON
 
 @test "unavailable ports and addresses" {
 	start_server --port 7471 any
-	says 1 'another program is listening on this port' "$PAIR_BIN/rdma-server" --port 7471 any
-	says 1 'another program is listening on this port' \
+	expect_error 1 'another program is listening on this port' "$PAIR_BIN/rdma-server" --port 7471 any
+	expect_error 1 'another program is listening on this port' \
 		"$PAIR_BIN/rdma-server" --bind "$ADDRESS" --port 7471 any
 	stop_server
-	says 1 'does not have this address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
-	says 1 'ports below 1024 require privileges' \
+	expect_error 1 'does not have this address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
+	expect_error 1 'ports below 1024 require privileges' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 80 any
-	says 1 'no such RDMA device' "$PAIR_BIN/rdma-server" --device nothing0 any
+	expect_error 1 'no such RDMA device' "$PAIR_BIN/rdma-server" --device nothing0 any
 }
 
 @test "--verbose adds library names and error numbers" {

@@ -1,4 +1,4 @@
-# systemd as the first process of a namespace of the guest, for tests of the unit. They load this after
+# systemd as process 1 of a PID namespace in the guest, for tests of the unit. Load it after
 # common.bash.
 
 # shellcheck shell=bash disable=SC2034,SC2154
@@ -17,8 +17,8 @@ MASKED=(dbus.service dbus.socket kmod-static-nodes.service local-fs.target netwo
 	systemd-udev-trigger.service systemd-udevd-control.socket systemd-udevd-kernel.socket
 	systemd-udevd.service systemd-update-utmp.service)
 
-# What the first process runs before systemd: it moves to ROOT, and mounts what belongs to the namespace.
-# Credentials reach a service through mounts that are shared.
+# Process 1 before it executes systemd: changes its root to ROOT, and mounts the namespace's /proc.
+# Credentials are passed to a service through shared mounts.
 # shellcheck disable=SC2016 # for the inner shell
 FIRST='set -e
 	if [ -n "$0" ]; then
@@ -54,7 +54,7 @@ there() { nsenter --target "$(pgrep -P "$SYSTEMD")" --pid --mount "$@"; }
 # systemd only accepts clients from its own namespace.
 systemctl_there() { there systemctl --no-pager "$@"; }
 
-# With the first process, all others of the namespace end.
+# Killing process 1 kills all processes of the namespace.
 teardown() {
 	[ -z "$SYSTEMD" ] || kill -KILL "$SYSTEMD" 2>/dev/null || true
 	wait_until same_resources || fail "left behind: $(resources)"

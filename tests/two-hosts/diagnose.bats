@@ -46,7 +46,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
 }
 
-@test "a host that is absent" {
+@test "an absent host" {
 	# No host of this network has this address.
 	diagnose 3 "${HOST1%.*}.250" 7471
 	has "$OUT" '^neighbour   failed  probably: the host does not reply to ARP or neighbour discovery'
@@ -75,7 +75,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 }
 
 # Repairs the network; then a diagnosis must pass.
-is_well_again() {
+repair_and_diagnose() {
 	repair_network
 	wait_until ping -c 1 -W 1 "$HOST1"
 	diagnose 0 "$HOST1" "$PORT"
@@ -90,7 +90,7 @@ is_well_again() {
 	diagnose 4 "$HOST1" "$PORT"
 	has "$OUT" 'failed  \(packets as large as\|the network interfaces at the two ends have different MTUs\)'
 	has "$OUT" '^verdict: .*\(packets as large as\|different MTUs\)'
-	is_well_again
+	repair_and_diagnose
 }
 
 @test "1,400-byte MTU at this host" {
@@ -100,7 +100,7 @@ is_well_again() {
 	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs'
 	has "$OUT" '^ *seen: local 1400, remote 4200; RDMA MTU: local 1024, remote 4096$'
 	has "$OUT" '^verdict: .*different MTUs'
-	is_well_again
+	repair_and_diagnose
 }
 
 # Creates VLAN interfaces of MTU 1400. The RDMA devices keep the MTU of the underlying interface.
@@ -128,7 +128,7 @@ vlans_down() {
 	} || failed=1
 	vlans_down
 	[ $failed -eq 0 ] || fail "$(output_so_far)"
-	is_well_again
+	repair_and_diagnose
 }
 
 @test "5 % loss in both directions" {
@@ -137,11 +137,11 @@ vlans_down() {
 	local i
 	for i in $(seq "${PAIR_DIAGNOSES:-3}"); do
 		diagnose 4 "$HOST1" "$PORT"
-		# Soft-RoCE may give up a large message of which packets are lost again and again.
+		# Soft-RoCE may give up on a large message whose packets are lost repeatedly.
 		has "$OUT" '^\(data       \|bandwidth  \|counters   \) failed  probably: packets are lost on the path'
 		has "$OUT" '^verdict: RDMA .*: probably packets are lost on the path'
 	done
-	is_well_again
+	repair_and_diagnose
 }
 
 @test "the link is cut before the diagnosis" {
@@ -151,7 +151,7 @@ vlans_down() {
 	ip neighbour flush dev "$VM_INTERFACE"
 	diagnose 3 "$HOST1" "$PORT"
 	has "$OUT" '^neighbour   failed  probably: the host does not reply to ARP or neighbour discovery'
-	is_well_again
+	repair_and_diagnose
 }
 
 # start_diagnosis: starts a diagnosis, and returns when it moves data.
@@ -171,9 +171,9 @@ during() {
 	MARK=$SECONDS
 }
 
-# finds CAUSE: the diagnosis reports this cause in time, and exits with 4.
-finds() {
-	ends_with 4 "${CLIENTS[0]}"
+# diagnosis_fails CAUSE: the diagnosis reports this cause in time, and exits with 4.
+diagnosis_fails() {
+	exits_with 4 "${CLIENTS[0]}"
 	in_time
 	has "$OUT" "^bandwidth   failed  .*$1"
 	has "$OUT" '^verdict: RDMA does not work: '
@@ -183,9 +183,9 @@ finds() {
 	start_far_server --timeout 6 any
 	start_diagnosis
 	during cut_host1
-	finds '\(stopped acknowledging\|stopped responding\)'
+	diagnosis_fails '\(stopped acknowledging\|stopped responding\)'
 	wait_line "$FAR/server.out" '^peer disconnected.$'
-	is_well_again
+	repair_and_diagnose
 }
 
 # ended_by SIGNAL: prints the cause that a diagnosis reports for a server that received it.
@@ -203,7 +203,7 @@ ended_by() {
 		start_far_server any
 		start_diagnosis
 		during on_host1 "kill -$signal $(cat "$FAR/server.pid")"
-		finds "$(ended_by $signal)"
+		diagnosis_fails "$(ended_by $signal)"
 		on_host1 "kill -CONT $(cat "$FAR/server.pid") || true"
 		stop_on_host1 server
 	done
@@ -219,12 +219,12 @@ delete_far_device() {
 	start_far_server any
 	start_diagnosis
 	during delete_far_device
-	finds '\(closed the connection\|stopped acknowledging\|stopped responding\)'
+	diagnosis_fails '\(closed the connection\|stopped acknowledging\|stopped responding\)'
 	stop_on_host1 server
 	wait_until on_host1 "! rdma link show | grep -q 'link $VM_DEVICE/'"
 	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
 	rm -f "$FAR/port"
 	start_far_server any
-	is_well_again
+	repair_and_diagnose
 }

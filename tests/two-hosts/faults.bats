@@ -26,7 +26,7 @@ same_digest() { # FAR-FILE FILE
 }
 
 all_arrived() {
-	ends_with 0 "${CLIENTS[0]}"
+	exits_with 0 "${CLIENTS[0]}"
 	same_digest "$FILES/in/up" "$DIR/up"
 	same_digest "$FILES/down" "$DIR/down"
 	rm "$DIR/down"
@@ -106,7 +106,7 @@ without_link() {
 
 # Both sides report the failure, and no partial file remains.
 both_gave_up() {
-	ends_with 4 "${CLIENTS[0]}"
+	exits_with 4 "${CLIENTS[0]}"
 	one_line "$ERR"
 	wait_line "$FAR/server.err" "^rdma-server: exchange with $VM_ADDRESS:.* failed:"
 	[ ! -e "$DIR/down" ]
@@ -118,7 +118,7 @@ nothing_left() {
 }
 
 # To this host, a permanent link failure looks the same as a crash of the other host.
-@test "no link for good: both ends give up" {
+@test "permanent link failure: both ends give up" {
 	local mode
 	start_files 6000001 --timeout 5
 	for mode in write read; do
@@ -159,14 +159,14 @@ nothing_left() {
 	[ $failed -eq 0 ]
 }
 
-@test "the other end is killed or stopped for good" {
+@test "the remote server is killed or stopped for good" {
 	local signal
 	for signal in KILL STOP; do
 		rm -f "$FAR/port"
 		start_files 6000001 --timeout 5
 		is_moving write --timeout 5
 		on_host1 "kill -$signal $(cat "$FAR/server.pid")"
-		ends_with 4 "${CLIENTS[0]}"
+		exits_with 4 "${CLIENTS[0]}"
 		one_line "$ERR"
 		[ ! -e "$DIR/down" ]
 		repair_network
@@ -175,7 +175,7 @@ nothing_left() {
 	done
 }
 
-@test "this end is killed or stopped for good: the server drops it and serves the next" {
+@test "the client is killed or stopped for good: the server drops it and serves the next" {
 	local signal
 	start_files 6000001 --timeout 5
 	for signal in KILL STOP; do

@@ -33,7 +33,7 @@ teardown() {
 	wait_until far_arrives
 	reset_host1
 	wait_until unreachable
-	ends_with 4 "$mine"
+	exits_with 4 "$mine"
 	one_line "$ERR"
 	has "$ERR" '^rdma-client: exchange with .* failed: '
 	wait_line "$ERRORS" "^rdma-server: exchange with $HOST1:.* failed:"

@@ -15,12 +15,12 @@ setup_far() {
 	setup_far
 	for MODE in write read; do
 		document 0 bandwidth --verify --qps 2 --bidirectional --iterations 100
-		tells '.results[0] | [.here.operations, .there.operations] == [200, 200]'
-		tells "$NONE_WRONG"
-		tells '.counters | .here.all.sent_pkts > 0 and .there.all.sent_pkts > 0'
-		tells '.here.gid != .there.gid'
+		assert_json '.results[0] | [.here.operations, .there.operations] == [200, 200]'
+		assert_json "$NONE_WRONG"
+		assert_json '.counters | .here.all.sent_pkts > 0 and .there.all.sent_pkts > 0'
+		assert_json '.here.gid != .there.gid'
 		document 0 latency --verify --iterations 100
-		tells '.results[0].latency_ns | .minimum > 0 and .minimum <= .median'
+		assert_json '.results[0].latency_ns | .minimum > 0 and .minimum <= .median'
 	done
 	stop_on_host1 server
 }
@@ -31,7 +31,7 @@ setup_far() {
 		lose 1
 		document 0 bandwidth --duration 3 --timeout 30
 		repair_network
-		tells '[.counters[] | .retransmissions, .duplicates, .out_of_order] | add > 0'
+		assert_json '[.counters[] | .retransmissions, .duplicates, .out_of_order] | add > 0'
 	done
 	stop_on_host1 server
 }
@@ -43,7 +43,7 @@ setup_far() {
 	lose 100
 	sleep 1
 	repair_network
-	ends_with 0 "${CLIENTS[0]}"
+	exits_with 0 "${CLIENTS[0]}"
 	awk '$1 == 65536 && $4 * 4 < $5 { found = 1 } END { exit !found }' "$DIR/running" ||
 		fail "$(cat "$DIR/running")"
 	has "$DIR/running" '^local counters: .*completer_retry_err [1-9]'

@@ -37,7 +37,7 @@ start_far_peer() { # STEP...
 	PORT=$(cat "$FAR/port")
 }
 
-# The peer's silence, or that our own keepalive is not acknowledged: whichever comes first.
+# The idle timeout expires, or a local keepalive is not acknowledged, whichever is first.
 NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 
 @test "the link is cut during an exchange: the client reports it within its timeout, exit 4" {
@@ -46,7 +46,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 	local pid=$!
 	wait_line "$FAR/peer.out" here
 	cut_host1
-	ends_with 4 "$pid"
+	exits_with 4 "$pid"
 	one_line "$ERR"
 	has "$ERR" "$NOTICED"
 }
@@ -94,7 +94,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 	local pid=$!
 	wait_line "$FAR/peer.out" here
 	stop_on_host1 peer KILL
-	ends_with 4 "$pid"
+	exits_with 4 "$pid"
 }
 
 @test "2 % loss in both directions: every exchange is verified at both ends" {
