@@ -362,7 +362,7 @@ refusing_peer() { # REASON
 @test "unavailable ports and addresses" {
 	start_server --port 7471 any
 	expect_error 1 'another program is listening on this port' "$PAIR_BIN/rdma-server" --port 7471 any
-	expect_error 1 'another program is listening on this port' \
+	expect_error 1 'another program is listening on the port' \
 		"$PAIR_BIN/rdma-server" --bind "$ADDRESS" --port 7471 any
 	stop_server
 	expect_error 1 'does not have this address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
