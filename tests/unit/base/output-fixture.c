@@ -1,4 +1,4 @@
-/* Runs a test in a child process and reads what it printed. Owns the child and its files. */
+/* Runs a test in a child process and captures its output. Owns the child and its files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void read_back(FILE *file, char text[65536])
 	fclose(file);
 }
 
-/* Begins a process with these as standard output and error. Returns 0 there, its number here. */
+/* Forks with these as the child's standard output and error. Returns like fork(2). */
 static pid_t begin(int out, int error)
 {
 	pid_t child;
@@ -73,7 +73,7 @@ void run(int (*body)(void), const char *where)
 	read_back(error, printed.error);
 }
 
-/* A terminal of that many columns, that passes on what it is given. Returns the other end. */
+/* Opens a raw pseudoterminal of this width, with its slave in *other. Returns the master. */
 static int open_terminal(unsigned short columns, int *other)
 {
 	const struct winsize window = {.ws_row = 24, .ws_col = columns};
@@ -103,7 +103,7 @@ void run_on_terminal(int (*body)(void), bool both, unsigned short columns)
 		_exit(body());
 	close(nowhere);
 	close(terminal);
-	/* EIO: nobody has the terminal open any more. */
+	/* EIO: no process has the slave open any longer. */
 	while ((got = read(master, printed.error + size, sizeof(printed.error) - 1 - size)) > 0)
 		size += (size_t)got;
 	assert_true(got < 0 && errno == EIO);

@@ -1,6 +1,6 @@
 /*
- * What the tests of lines share: each prints in a process of its own, whose standard output and
- * error are files that are looked at afterwards, or a terminal, or a pipe that nobody reads.
+ * The fixture of the output tests. Each test prints from a child process, whose standard output and
+ * error are files that are read afterwards, a terminal, or a full pipe.
  */
 #ifndef TESTS_UNIT_BASE_OUTPUT_FIXTURE_H
 #define TESTS_UNIT_BASE_OUTPUT_FIXTURE_H
@@ -9,11 +9,11 @@
 
 #include "base/output.h"
 
-/* When threads print at the same time: how many of them, and how often each. */
+/* For tests that print concurrently: the number of threads, and of iterations per thread. */
 #define THREADS 4
 #define LINES   500
 
-/* What a process printed, and its exit status. */
+/* The output of the child process, and its exit status. */
 extern struct printed {
 	char out[65536], error[131072];
 	int status;
@@ -21,16 +21,23 @@ extern struct printed {
 
 extern const struct output plain, quiet, verbose;
 
-/* Runs body in a process of its own; where is the path of its standard output, NULL for a file. */
+/* Runs body in a child process with standard output to the path `where`; NULL: a temporary file. */
 void run(int (*body)(void), const char *where);
 
-/* Runs body with a terminal as its standard error, and as its standard output or that discarded. */
+/*
+ * Runs body in a child process with standard error on a terminal of this width. Standard output is
+ * the same terminal if `both` is set, otherwise /dev/null. Stores the terminal's output in
+ * printed.error.
+ */
 void run_on_terminal(int (*body)(void), bool both, unsigned short columns);
 
-/* Makes a full pipe of standard error or output. Returns the end to read from. */
+/* Replaces the descriptor with the write end of a full pipe. Returns the read end, nonblocking. */
 int fill(int descriptor);
 
-/* Empties the pipe until the text came so often. Returns 0 if it did, after only what filled it. */
+/*
+ * Reads from a pipe that fill() filled until the text has arrived this many times. Returns 0, or 1
+ * if the pipe contains anything but the filling followed by the text.
+ */
 int read_after_filling(int pipe, const char *text, unsigned int times);
 
 #endif

@@ -1,4 +1,4 @@
-/* Addresses from text and back, IPv4, IPv6, with and without a scope. */
+/* Converting addresses between text and binary: IPv4 and IPv6, with and without a scope ID. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define MINUTE 60000
 
-static void reads_and_writes_numeric_addresses(void **state)
+static void parses_and_prints_numeric_addresses(void **state)
 {
 	static const struct {
 		const char *host;
@@ -45,7 +45,7 @@ static void reads_and_writes_numeric_addresses(void **state)
 	}
 }
 
-static void finds_names(void **state)
+static void resolves_host_names(void **state)
 {
 	struct addrinfo *list;
 	char text[ADDRESS_TEXT_SIZE];
@@ -63,7 +63,7 @@ static void reports_unknown_names(void **state)
 		const char *host;
 		int family;
 	} cases[] = {
-		{"no-such-host.invalid", AF_UNSPEC}, /* RFC 6761: never exists */
+		{"no-such-host.invalid", AF_UNSPEC}, /* RFC 6761: .invalid never resolves */
 		{"", AF_UNSPEC},
 		{"fe80::1%no-such-interface", AF_UNSPEC},
 		{"::1", AF_INET},
@@ -79,7 +79,7 @@ static void reports_unknown_names(void **state)
 	}
 }
 
-static void writes_unknown_families(void **state)
+static void prints_a_placeholder_for_unknown_families(void **state)
 {
 	struct sockaddr_storage address = {.ss_family = AF_APPLETALK};
 	char text[ADDRESS_TEXT_SIZE];
@@ -113,11 +113,11 @@ static void compares_addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_and_writes_numeric_addresses),
-		cmocka_unit_test(finds_names),
+		cmocka_unit_test(parses_and_prints_numeric_addresses),
+		cmocka_unit_test(resolves_host_names),
 		cmocka_unit_test(reports_unknown_names),
 		cmocka_unit_test(compares_addresses),
-		cmocka_unit_test(writes_unknown_families),
+		cmocka_unit_test(prints_a_placeholder_for_unknown_families),
 	};
 
 	return cmocka_run_group_tests_name("address", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Points in time: never negative, never beyond what poll(2) takes. */
+/* Deadlines: the remaining time is never negative and always fits the timeout of poll(2). */
 #include <limits.h>
 #include <poll.h>
 
@@ -13,7 +13,7 @@ static void counts_down(void **state)
 
 	(void)state;
 	assert_true(deadline >= before + MINUTE);
-	/* A loaded machine may take a while between the calls, but no minute. */
+	/* A loaded machine may delay these calls, but by less than a minute. */
 	assert_in_range(deadline_left(deadline), 1, MINUTE);
 	poll(NULL, 0, 20);
 	assert_true(deadline_now() >= before + 20);

@@ -1,8 +1,8 @@
 /*
- * For every row of the table of explanations the test over soft-RoCE or between two hosts that
- * provokes that failure for real and looks for these words of its sentence; or why soft-RoCE cannot
- * show it. A new row needs a line here, and a test that is renamed, or no longer looks for the
- * words, is missed. Runs from the top of the tree, as `make check` does.
+ * Maps every row of the explanation table to the test, over soft-RoCE or between two hosts, that
+ * provokes the failure and checks for these words of its message, or to the reason why no test
+ * exists. Fails if a new row has no entry here, or if a test is renamed or no longer checks for the
+ * words. Run from the top of the tree, as `make check` does.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -16,10 +16,10 @@
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Instead of a test: the text is the reason why there is none. */
+/* No test exists; `words` is the reason. */
 #define NO_TEST NULL
 
-/* What the rows at the end are for. */
+/* Reasons that several rows share. */
 #define UNFORESEEN \
 	"an error that nobody has foreseen: whatever can be provoked has a row of its own"
 #define OF_IWARP  "iWARP speaks of TCP's errors, RoCE of reasons for which it rejects"
@@ -28,7 +28,7 @@
 	"Linux rejects for other reasons, so a peer with another connection manager is needed"
 #define OUR_BUG "a fault of our own, of which none is known"
 
-/* In the order of the table. */
+/* In the order of the table in base/explain.c. */
 static const struct {
 	enum failure_kind kind;
 	enum phase phase;
@@ -290,7 +290,7 @@ static const struct {
 	{FAILURE_ERRNO, PHASE_ANY, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
 };
 
-static void every_row_has_its_line(void **state)
+static void every_row_has_an_entry(void **state)
 {
 	const struct explanation *row;
 	unsigned int i;
@@ -304,7 +304,7 @@ static void every_row_has_its_line(void **state)
 	assert_int_equal(i, COUNT(rows));
 }
 
-/* True if a file of tests has that test, and the words. */
+/* True if one test file contains both the test and the words. */
 static bool is_tested(const glob_t *files, const char *test, const char *words)
 {
 	char title[256];
@@ -320,8 +320,8 @@ static bool is_tested(const glob_t *files, const char *test, const char *words)
 	return found;
 }
 
-/* Words of a cause that the table has are those of the table. */
-static void every_line_is_true(void **state)
+/* If the row has a cause, the words must be part of it. */
+static void every_entry_matches_its_test(void **state)
 {
 	glob_t files;
 
@@ -344,8 +344,8 @@ static void every_line_is_true(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_row_has_its_line),
-		cmocka_unit_test(every_line_is_true),
+		cmocka_unit_test(every_row_has_an_entry),
+		cmocka_unit_test(every_entry_matches_its_test),
 	};
 
 	return cmocka_run_group_tests_name("explain-provoked", tests, NULL, NULL);

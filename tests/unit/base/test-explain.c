@@ -1,6 +1,7 @@
 /*
- * The table of explanations: no row is hidden behind another, each is a sentence, the numbers are
- * those of the headers and the specification, and the symptoms that we know lead where they should.
+ * The explanation table: no row is shadowed by an earlier one, every row fits into a sentence, code
+ * names match the headers and the specification, and known symptoms map to the right cause and exit
+ * status.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,10 +16,10 @@
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 
-/* What a command may be made of: nothing that a shell takes for more than a list of commands. */
+/* Characters allowed in a command: `;` is the only one that is special to a shell. */
 #define COMMAND_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-/;"
 
-/* A code that no row names, for those that take any. */
+/* A code that no row lists, to reach the rows with EXPLAIN_ANY. */
 #define OTHER_CODE 9999
 
 static bool is_reached(const struct explanation *row)
@@ -52,7 +53,7 @@ static void every_kind_is_explained(void **state)
 				const struct explanation *row = explain(kind, phase, code);
 
 				assert_non_null(row);
-				/* The one for what nobody foresaw must not be needed. */
+				/* Only kinds with fixed codes may reach the catch-all. */
 				if (kind != FAILURE_HOST && kind != FAILURE_LIMIT &&
 					kind != FAILURE_IMPAIRED)
 					assert_int_equal(row->kind, kind);
@@ -60,12 +61,12 @@ static void every_kind_is_explained(void **state)
 	assert_non_null(explain(FAILURE_NONE, PHASE_EXCHANGE, 0));
 }
 
-static void every_code_of_ours_has_its_own_row(void **state)
+static void every_project_code_has_its_own_row(void **state)
 {
 	(void)state;
 	for (int code = HOST_NO_DEVICE; code <= HOST_LOCKED_MEMORY; code++)
 		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
-	/* 5 was of version 1; what is refused with FILES is a program that knows no reasons. */
+	/* 5 belonged to protocol version 1. Tutorial programs, refused with 11, parse no reason. */
 	for (int code = REFUSAL_MODE; code <= REFUSAL_SIZE; code++)
 		if (code != 5 && code != REFUSAL_FILES && code != 14)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
@@ -81,7 +82,7 @@ static void every_code_of_ours_has_its_own_row(void **state)
 	}
 }
 
-/* It becomes part of "WHAT with WHOM: CAUSE (EVIDENCE); REMEDY." */
+/* Causes and remedies are inserted into "WHAT with WHOM: CAUSE (EVIDENCE); REMEDY." */
 static void assert_is_part_of_a_sentence(const char *text)
 {
 	size_t length;
@@ -108,7 +109,7 @@ static void every_row_is_part_of_a_sentence(void **state)
 	}
 }
 
-/* It stands in a line of its own, to be copied into a shell; HOST becomes the peer. */
+/* A command is printed on its own line to be pasted into a shell; the peer replaces HOST. */
 static void assert_is_a_command(const struct explanation *row)
 {
 	const char *command = row->command, *host;
@@ -116,15 +117,12 @@ static void assert_is_a_command(const struct explanation *row)
 	check_case(command, *command && strlen(command) < 100 && islower(command[0]));
 	check_case(command, strspn(command, COMMAND_LETTERS) == strlen(command));
 	check_case(command, !strstr(command, "  ") && command[strlen(command) - 1] != ' ');
-	/* In capitals there is nothing else that would have to be filled in, and that but once. */
+	/* HOST, at most once, is the only placeholder and the only word in capitals. */
 	host = strstr(command, "HOST");
 	for (const char *letter = command; *letter; letter++)
 		if (!host || letter < host || letter >= host + strlen("HOST"))
 			check_case(command, !isupper(*letter));
-	/*
-	 * What is broken on this host is looked at without the other one, unless it is the way
-	 * there.
-	 */
+	/* A fault of the local host is inspected without the peer, unless the path is at fault. */
 	if (host)
 		check_case(command, row->kind != FAILURE_HOST);
 }
@@ -146,9 +144,7 @@ static void every_command_can_be_copied(void **state)
 	assert_in_range(hosts, 5, commands - 1);
 }
 
-/*
- * Only what was not seen can be a guess, so it has a sentence, or the silence itself is the cause.
- */
+/* A guess needs a cause in the table, except after a timeout, where the evidence is the cause. */
 static void guesses_are_marked_as_guesses(void **state)
 {
 	const struct explanation *row;
@@ -158,13 +154,13 @@ static void guesses_are_marked_as_guesses(void **state)
 		assert_in_range(row->side, SIDE_HERE, SIDE_EITHER);
 		if (row->guess && !row->cause)
 			assert_int_equal(row->kind, FAILURE_DEADLINE);
-		/* What this host lacks, a name that is not known, a refusal: somebody said so. */
+		/* The local host, the resolver or the peer reported these, so they are facts. */
 		if (row->kind == FAILURE_HOST || row->kind == FAILURE_NAME ||
 			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
 			assert_false(row->guess);
 		/*
-		 * Silence may have its reason there or on the way, never here. That it is silent
-		 * was seen.
+		 * A timeout is caused by the peer or the path, never by the local host. Why the
+		 * peer is silent is a guess; that it stopped responding is a fact.
 		 */
 		if (row->kind == FAILURE_DEADLINE) {
 			assert_true(row->guess || strstr(row->cause, "stopped responding"));
@@ -173,7 +169,7 @@ static void guesses_are_marked_as_guesses(void **state)
 	}
 }
 
-/* A diagnosis has its own times: advice to change those of an exchange would be of no use. */
+/* A diagnosis has its own timeouts, so advice to change those of an exchange would not help. */
 static void no_advice_names_timeout_in_a_diagnosis(void **state)
 {
 	(void)state;
@@ -186,7 +182,7 @@ static void no_advice_names_timeout_in_a_diagnosis(void **state)
 	}
 }
 
-/* A word of what a diagnosis prints for each side. */
+/* The line that a diagnosis prints for each side. */
 static void every_side_is_named(void **state)
 {
 	static const char *const words[] = {
@@ -205,7 +201,7 @@ static void every_side_is_named(void **state)
 		char text[2048];
 		size_t length;
 
-		/* A row for any phase may stand behind those for one: any phase will do here. */
+		/* Use any phase for a PHASE_ANY row; an earlier row may then apply instead. */
 		failure_set(&failure, row->kind, row->phase % PHASE_COUNT, row->code, "c", "seen");
 		row = explain(failure.kind, failure.phase, failure.code);
 		check_list_init(&list, diagnose_checks, "10.0.0.2");
@@ -261,7 +257,7 @@ static void completions_have_the_names_of_verbs_h(void **state)
 
 static void codes_have_names(void **state)
 {
-	/* InfiniBand Architecture Specification, volume 1, 12.6.7.2: RejectionReason. */
+	/* Rejection reasons: InfiniBand Architecture Specification, volume 1, 12.6.7.2. */
 	static const struct {
 		enum failure_kind kind;
 		int code;
@@ -293,14 +289,14 @@ static void codes_have_names(void **state)
 	assert_string_equal(explain_name(FAILURE_NAME, EAI_NONAME), "Name or service not known");
 }
 
-/* What a sentence must say for each known symptom, and the exit status that it must lead to. */
+/* The cause and the exit status expected for each known symptom. */
 static const struct symptom {
 	const char *symptom;
 	enum failure_kind kind;
 	enum phase phase;
 	int code;
 	enum exit_status status;
-	const char *says; /* a word of the cause */
+	const char *says; /* part of the cause; NULL: the evidence is the cause */
 } symptoms[] = {
 	{"1 no device", FAILURE_HOST, PHASE_OPEN, HOST_NO_DEVICE, STATUS_CONNECT, "no RDMA device"},
 	{"1 no rdma_ucm", FAILURE_HOST, PHASE_OPEN, HOST_NO_RDMA_CM, STATUS_CONNECT,
@@ -423,7 +419,7 @@ static void known_symptoms_have_the_right_cause(void **state)
 		if (symptom->says)
 			check_case(
 				symptom->symptom, row->cause && strstr(row->cause, symptom->says));
-		else /* what was seen says it */
+		else
 			check_case(symptom->symptom, !row->cause);
 	}
 }
@@ -433,7 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_reached),
 		cmocka_unit_test(every_kind_is_explained),
-		cmocka_unit_test(every_code_of_ours_has_its_own_row),
+		cmocka_unit_test(every_project_code_has_its_own_row),
 		cmocka_unit_test(every_row_is_part_of_a_sentence),
 		cmocka_unit_test(every_command_can_be_copied),
 		cmocka_unit_test(guesses_are_marked_as_guesses),

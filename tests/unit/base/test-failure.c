@@ -1,4 +1,4 @@
-/* One failure: the first wins, and its sentence is one line whatever it is made of. */
+/* struct failure: the first failure is kept, and every failure is explained in exactly one line. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void records_errnos_and_violations(void **state)
 	assert_string_equal(violation.evidence, "100 % wrong");
 }
 
-static void cuts_long_evidence(void **state)
+static void truncates_long_evidence(void **state)
 {
 	struct failure failure = {0};
 	char text[1024];
@@ -117,7 +117,7 @@ static void writes_whole_sentences(void **state)
 	}
 }
 
-/* What holds for the sentence of any failure; with names it goes on in brackets. */
+/* Checks any failure's sentence; with names, it ends with the call and code in brackets. */
 static void assert_is_a_line(const char *text, bool names)
 {
 	size_t length = strlen(text);
@@ -129,7 +129,7 @@ static void assert_is_a_line(const char *text, bool names)
 	check_case(text, text[length - 1] == (names ? ']' : '.'));
 }
 
-/* Every row, in every phase, with and without a peer, evidence and names. */
+/* Every row in every phase, with and without a peer, evidence and names. */
 static void every_failure_is_one_line(void **state)
 {
 	const struct explanation *row;
@@ -148,7 +148,7 @@ static void every_failure_is_one_line(void **state)
 				bare ? "" : evidence);
 			explain_failure(&failure, variant & 2 ? "[fd00::1]:65535" : NULL, names,
 				text, sizeof(text));
-			/* A row of another phase may have no cause of its own. */
+			/* The row that applies in this phase may have no cause. */
 			if (!bare || explain(row->kind, variant / 8, row->code)->cause)
 				assert_is_a_line(text, names);
 			assert_int_equal(explain_status(&failure),
@@ -156,7 +156,7 @@ static void every_failure_is_one_line(void **state)
 		}
 }
 
-/* The peer gets the cause, or the evidence if there is none; not the advice for this side. */
+/* The peer receives the cause, or the evidence if there is no cause, but not the local remedy. */
 static void sends_the_peer_the_cause(void **state)
 {
 	static const struct {
@@ -208,7 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_failure_wins),
 		cmocka_unit_test(records_errnos_and_violations),
-		cmocka_unit_test(cuts_long_evidence),
+		cmocka_unit_test(truncates_long_evidence),
 		cmocka_unit_test(writes_whole_sentences),
 		cmocka_unit_test(every_failure_is_one_line),
 		cmocka_unit_test(sends_the_peer_the_cause),

@@ -1,4 +1,4 @@
-/* Memory that ends where it ends. */
+/* Memory between two guard pages: it is zeroed, and access to either guard page faults. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tests/unit/readable.h"
 #include "tests/unit/unit.h"
 
-static void is_zero_and_has_a_guard_at_either_end(void **state)
+static void buffer_is_zeroed_and_guarded_at_both_ends(void **state)
 {
 	static const size_t sizes[] = {1, 4095, 4096, 4097, 1000000};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -32,7 +32,7 @@ static void is_zero_and_has_a_guard_at_either_end(void **state)
 	guard_pages_unmap(NULL, 7);
 }
 
-static void reports_lack_of_memory(void **state)
+static void reports_out_of_memory(void **state)
 {
 	(void)state;
 	errno = 0;
@@ -43,8 +43,8 @@ static void reports_lack_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_zero_and_has_a_guard_at_either_end),
-		cmocka_unit_test(reports_lack_of_memory),
+		cmocka_unit_test(buffer_is_zeroed_and_guarded_at_both_ends),
+		cmocka_unit_test(reports_out_of_memory),
 	};
 
 	return cmocka_run_group_tests_name("guard-pages", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* JSON objects in the making. */
+/* Building JSON documents, including when memory runs out. */
 #include <json-c/json.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void adds_members(void **state)
 			    "\"known text\":\"plain\",\"empty text\":null}");
 }
 
-static void makes_texts_safe(void **state)
+static void escapes_unsafe_text(void **state)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -59,7 +59,7 @@ static void adds_arrays(void **state)
 	assert_text(object, "{\"array\":[\"one\\\\x0a\",{\"two\":2}]}");
 }
 
-/* NULL stands for a value that there was no memory for. */
+/* NULL represents a value whose allocation failed. */
 static void an_incomplete_value_is_freed(void **state)
 {
 	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
@@ -74,7 +74,7 @@ static void an_incomplete_value_is_freed(void **state)
 	assert_null(document_filled(NULL));
 }
 
-/* Whatever an incomplete value is added to is incomplete, at any depth. */
+/* An incomplete value makes every enclosing value incomplete, at any depth. */
 static void an_incomplete_value_makes_its_parents_incomplete(void **state)
 {
 	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
@@ -87,8 +87,8 @@ static void an_incomplete_value_makes_its_parents_incomplete(void **state)
 	assert_null(document_filled(object));
 }
 
-/* An object or array that there was no memory for takes values over and frees them. */
-static void adders_accept_no_object(void **state)
+/* A NULL parent, whose allocation failed, still takes ownership of the values and frees them. */
+static void adding_to_a_null_parent_frees_the_value(void **state)
 {
 	(void)state;
 	document_add(NULL, "key", json_object_new_object());
@@ -106,11 +106,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(adds_members),
-		cmocka_unit_test(makes_texts_safe),
+		cmocka_unit_test(escapes_unsafe_text),
 		cmocka_unit_test(adds_arrays),
 		cmocka_unit_test(an_incomplete_value_is_freed),
 		cmocka_unit_test(an_incomplete_value_makes_its_parents_incomplete),
-		cmocka_unit_test(adders_accept_no_object),
+		cmocka_unit_test(adding_to_a_null_parent_frees_the_value),
 	};
 
 	return cmocka_run_group_tests_name("json-document", tests, NULL, NULL);

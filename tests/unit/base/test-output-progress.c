@@ -1,4 +1,4 @@
-/* The line of progress, which stands at the end of a terminal. */
+/* Tests the progress line, which is the last line on a terminal. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include "tests/unit/base/output-fixture.h"
 #include "tests/unit/unit.h"
 
-/* What a line has before it where a progress line stands. */
+/* Erases the progress line before other output on the terminal. */
 #define ERASE "\r\033[K"
 
-/* Shows it and waits until it is seen. */
+/* Shows a progress line and waits until it is written. */
 static void show(const struct output *output, const char *line)
 {
 	output_progress(output, line);
@@ -43,14 +43,14 @@ static void shows_progress_in_place_on_a_terminal(void **state)
 	assert_string_equal(printed.error,
 		"1 of 4" ERASE "2 of?4" ERASE "line\nline\n3 of 4" ERASE
 		"prog: detail\nprog: error\n4 of 4" ERASE "once more" ERASE "{}\nthe end" ERASE);
-	/* What does not go to the terminal disturbs nothing there. */
+	/* Output that does not go to the terminal does not erase the progress line. */
 	run_on_terminal(show_progress, false, 80);
 	assert_string_equal(printed.error,
 		"1 of 4" ERASE "2 of?4" ERASE "3 of 4" ERASE
 		"prog: detail\nprog: error\n4 of 4" ERASE "once more" ERASE "the end" ERASE);
 }
 
-static void shows_progress_as_lines_elsewhere(void **state)
+static void prints_progress_as_lines_without_a_terminal(void **state)
 {
 	(void)state;
 	run(show_progress, NULL);
@@ -71,7 +71,7 @@ static int show_long_progress(void)
 	return 0;
 }
 
-/* A second line could not be erased. */
+/* ERASE clears one line only, so a wrapped progress line could not be erased. */
 static void keeps_progress_within_one_line(void **state)
 {
 	static const struct {
@@ -86,7 +86,7 @@ static void keeps_progress_within_one_line(void **state)
 	}
 }
 
-/* Returns 0 if of the progress only the newest waits. */
+/* Returns 0 if only the newest progress line is queued. */
 static int show_progress_without_a_reader(void)
 {
 	int pipe = fill(STDERR_FILENO);
@@ -128,7 +128,7 @@ static int show_from_threads(void)
 	return (int)output_finish(&verbose, STATUS_OK);
 }
 
-/* Moves past the text if it is what comes next. */
+/* Skips the text if *rest starts with it. */
 static bool take(const char **rest, const char *text)
 {
 	if (strncmp(*rest, text, strlen(text)) != 0)
@@ -137,7 +137,7 @@ static bool take(const char **rest, const char *text)
 	return true;
 }
 
-static void erases_progress_before_the_lines_of_any_thread(void **state)
+static void erases_progress_before_lines_from_any_thread(void **state)
 {
 	const char *rest = printed.error;
 	unsigned int lines = 0;
@@ -163,10 +163,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shows_progress_in_place_on_a_terminal),
-		cmocka_unit_test(shows_progress_as_lines_elsewhere),
+		cmocka_unit_test(prints_progress_as_lines_without_a_terminal),
 		cmocka_unit_test(keeps_progress_within_one_line),
 		cmocka_unit_test(keeps_the_newest_progress_for_a_paused_reader),
-		cmocka_unit_test(erases_progress_before_the_lines_of_any_thread),
+		cmocka_unit_test(erases_progress_before_lines_from_any_thread),
 	};
 
 	return cmocka_run_group_tests_name("output-progress", tests, NULL, NULL);

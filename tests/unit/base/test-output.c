@@ -1,4 +1,4 @@
-/* The lines that the programs print. */
+/* Tests the lines that the programs print. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 #include "tests/unit/base/output-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Characters of a line that no stream takes at once. */
+/* The length of a line that no stream accepts in one write. */
 #define MUCH 20000
 
 static const struct output aside = {.program = "prog", .lines_on_stderr = true};
@@ -72,8 +72,8 @@ static void prints_only_selected_lines(void **state)
 	}
 }
 
-/* Ends when each line is in its file, though more may come. Returns the size of the second. */
-static int print_and_look(void)
+/* Waits until each line is in its file, without output_finish(). Returns the size of stderr. */
+static int print_and_wait(void)
 {
 	struct stat status;
 
@@ -89,25 +89,25 @@ static int print_and_look(void)
 static void writes_each_line_at_once(void **state)
 {
 	(void)state;
-	run(print_and_look, NULL);
+	run(print_and_wait, NULL);
 	assert_int_equal(printed.status, 12);
 }
 
-static int print_much(void)
+static int print_long_line(void)
 {
 	output_line(&plain, "%0*d", MUCH, 0);
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
-static void prints_the_longest_message_whole(void **state)
+static void prints_a_long_line_whole(void **state)
 {
 	(void)state;
-	run(print_much, NULL);
+	run(print_long_line, NULL);
 	assert_int_equal(strspn(printed.out, "0"), MUCH);
 	assert_string_equal(printed.out + MUCH, "\n");
 }
 
-/* Without a descriptor to spare there is no thread. */
+/* Without a free descriptor the output thread cannot start. */
 static int print_without_descriptors(void)
 {
 	const struct rlimit none = {0};
@@ -117,7 +117,7 @@ static int print_without_descriptors(void)
 	return print_all(&verbose);
 }
 
-static void prints_without_its_thread(void **state)
+static void prints_without_the_output_thread(void **state)
 {
 	(void)state;
 	run(print_without_descriptors, NULL);
@@ -126,7 +126,7 @@ static void prints_without_its_thread(void **state)
 	assert_string_equal(printed.error, "prog: detail 2\nprog: error 3\n");
 }
 
-static int lose(enum exit_status status)
+static int lose_output(enum exit_status status)
 {
 	output_line(&plain, "lost");
 	return (int)output_finish(&plain, status);
@@ -134,12 +134,12 @@ static int lose(enum exit_status status)
 
 static int lose_after_success(void)
 {
-	return lose(STATUS_OK);
+	return lose_output(STATUS_OK);
 }
 
 static int lose_after_failure(void)
 {
-	return lose(STATUS_PEER);
+	return lose_output(STATUS_PEER);
 }
 
 static void reports_lost_output(void **state)
@@ -148,7 +148,7 @@ static void reports_lost_output(void **state)
 	run(lose_after_success, "/dev/full");
 	assert_int_equal(printed.status, STATUS_FAILED);
 	assert_non_null(strstr(printed.error, "prog: cannot write to standard output"));
-	/* What failed before is worth more. */
+	/* An earlier failure takes precedence. */
 	run(lose_after_failure, "/dev/full");
 	assert_int_equal(printed.status, STATUS_PEER);
 }
@@ -158,7 +158,7 @@ static int print_nothing(void)
 	return (int)output_finish(&quiet, STATUS_OK);
 }
 
-static void loses_nothing_when_quiet(void **state)
+static void succeeds_with_nothing_to_print(void **state)
 {
 	(void)state;
 	run(print_nothing, "/dev/full");
@@ -200,7 +200,7 @@ static void assert_only(char *text, const char *line)
 	assert_int_equal(lines, THREADS * LINES);
 }
 
-static void keeps_the_lines_of_threads_apart(void **state)
+static void does_not_mix_lines_from_threads(void **state)
 {
 	(void)state;
 	run(print_from_threads, NULL);
@@ -209,14 +209,14 @@ static void keeps_the_lines_of_threads_apart(void **state)
 	assert_only(printed.error, "prog: a detail");
 }
 
-/* Returns 0 if lines that nobody reads hold nobody up, and come when they are read. */
-static int print_to_a_reader_that_pauses(void)
+/* Returns 0 if unread lines do not block the printing thread and arrive once they are read. */
+static int print_to_a_paused_reader(void)
 {
 	int pipe = fill(STDOUT_FILENO);
 
 	for (unsigned int i = 0; i < LINES; i++)
 		output_line(&plain, "one of very many lines");
-	/* Errors have their own way. */
+	/* Standard error does not wait for standard output. */
 	output_error(&plain, "error");
 	if (read_after_filling(pipe, "one of very many lines\n", LINES))
 		return 1;
@@ -226,12 +226,12 @@ static int print_to_a_reader_that_pauses(void)
 static void keeps_lines_for_a_paused_reader(void **state)
 {
 	(void)state;
-	run(print_to_a_reader_that_pauses, NULL);
+	run(print_to_a_paused_reader, NULL);
 	assert_int_equal(printed.status, STATUS_OK);
 	assert_string_equal(printed.error, "prog: error\n");
 }
 
-/* More than the queue holds: nothing hangs, and the loss is reported. */
+/* Prints more than the queue holds: nothing blocks forever, and the loss is reported. */
 static int print_without_a_reader(void)
 {
 	fill(STDOUT_FILENO);
@@ -254,11 +254,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_only_selected_lines),
 		cmocka_unit_test(writes_each_line_at_once),
-		cmocka_unit_test(prints_the_longest_message_whole),
-		cmocka_unit_test(prints_without_its_thread),
+		cmocka_unit_test(prints_a_long_line_whole),
+		cmocka_unit_test(prints_without_the_output_thread),
 		cmocka_unit_test(reports_lost_output),
-		cmocka_unit_test(loses_nothing_when_quiet),
-		cmocka_unit_test(keeps_the_lines_of_threads_apart),
+		cmocka_unit_test(succeeds_with_nothing_to_print),
+		cmocka_unit_test(does_not_mix_lines_from_threads),
 		cmocka_unit_test(keeps_lines_for_a_paused_reader),
 		cmocka_unit_test(gives_up_on_a_stopped_reader),
 	};

@@ -1,4 +1,4 @@
-/* Lines of progress: exact ones, and what none may show, whatever it is made of. */
+/* Tests progress lines: exact text for chosen input, and invariants for random input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +9,16 @@
 #define MB UINT64_C(1000000)
 #define GB (1000 * MB)
 
-/* Any beginning will do; the clock is nobody's. */
+/* Arbitrary: progress lines depend only on the time since the start. */
 #define START_MS 123456789
 
 static struct progress progress;
 static char line[PROGRESS_COLUMNS_MAX + 1];
 
-/* The line at that time after the start. */
+/* Returns the line at this time after the start. */
 static const char *line_at(int64_t ms, uint64_t bytes, uint64_t total)
 {
-	/* Longer than any line may be, so that one which is too long is seen. */
+	/* Larger than the longest valid line, so that a longer one is detected. */
 	char text[200];
 
 	progress_line(&progress, START_MS + ms, bytes, total, text, sizeof(text));
@@ -32,7 +32,7 @@ static void start(void)
 	progress_start(&progress, START_MS);
 }
 
-/* A steady rate in bytes per millisecond, with a line each 250 ms up to that time. */
+/* Formats a line every 250 ms until this time, at a constant rate in bytes per millisecond. */
 static void run_steadily(int64_t ms, uint64_t rate, uint64_t total)
 {
 	for (int64_t now = 0; now < ms; now += 250)
@@ -59,7 +59,7 @@ static void shows_elapsed_time_without_a_known_size(void **state)
 		"1.24 GB  0 B/s now, 333.1 kB/s average, 1:02:03 so far");
 }
 
-static void knows_no_rate_at_the_start(void **state)
+static void shows_no_rate_at_the_start(void **state)
 {
 	(void)state;
 	start();
@@ -70,18 +70,18 @@ static void knows_no_rate_at_the_start(void **state)
 		"20.0 MB of 1.00 GB  2 %  100.0 MB/s now, 100.0 MB/s average, 0:10 left");
 }
 
-static void sees_a_stall_and_its_end(void **state)
+static void shows_a_stall_and_its_end(void **state)
 {
 	(void)state;
 	start();
 	run_steadily(5000, 10000, 100 * MB);
 	line_at(5000, 50 * MB, 100 * MB);
-	/* Within the window it slows down... */
+	/* The rate drops while the window still contains progress ... */
 	assert_string_equal(line_at(6250, 50 * MB, 100 * MB),
 		"50.0 MB of 100.0 MB  50 %  5.0 MB/s now, 8.0 MB/s average, 0:10 left");
 	for (int64_t now = 6500; now < 10000; now += 250)
 		line_at(now, 50 * MB, 100 * MB);
-	/* ... and then it stands. */
+	/* ... and is 0 once it contains none. */
 	assert_string_equal(line_at(10000, 50 * MB, 100 * MB),
 		"50.0 MB of 100.0 MB  50 %  0 B/s now, 5.0 MB/s average, -- left");
 	for (int64_t now = 0; now <= 2250; now += 250)
@@ -90,8 +90,8 @@ static void sees_a_stall_and_its_end(void **state)
 		"75.0 MB of 100.0 MB  75 %  10.0 MB/s now, 6.0 MB/s average, 0:03 left");
 }
 
-/* However often it is asked: a file that is written to gets a line each minute. */
-static void shows_the_rate_since_the_last_of_rare_lines(void **state)
+/* Output to a file gets one line a minute; the current rate then covers that minute. */
+static void shows_the_rate_since_the_previous_line_if_lines_are_rare(void **state)
 {
 	(void)state;
 	start();
@@ -100,7 +100,7 @@ static void shows_the_rate_since_the_last_of_rare_lines(void **state)
 		"660.0 MB of 10.00 GB  6 %  1.0 MB/s now, 5.5 MB/s average, 2:35:40 left");
 }
 
-static void shows_the_rate_of_the_last_seconds_in_frequent_lines(void **state)
+static void shows_the_rate_of_the_last_seconds_if_lines_are_frequent(void **state)
 {
 	(void)state;
 	start();
@@ -121,7 +121,7 @@ static void shows_100_percent_only_at_the_end(void **state)
 		"1.00 GB of 1.00 GB  99 %  100.0 MB/s now, 100.0 MB/s average, 0:01 left");
 	assert_string_equal(line_at(10000, GB, GB),
 		"1.00 GB of 1.00 GB  100 %  100.0 MB/s now, 100.0 MB/s average, 0:00 left");
-	/* A file that grew. */
+	/* The file grew during the transfer. */
 	assert_string_equal(line_at(10000, 2 * GB, GB),
 		"2.00 GB of 1.00 GB  100 %  500.0 MB/s now, 200.0 MB/s average, 0:00 left");
 	start();
@@ -139,7 +139,7 @@ static void shows_no_remaining_time_beyond_its_range(void **state)
 		"1 B of 360.0 kB  0 %  1 B/s now, 1 B/s average, -- left");
 }
 
-/* A line that would be too long for a terminal is cut; rates that are too much are not. */
+/* Lines longer than 79 columns are truncated; extreme rates are printed in full if they fit. */
 static void stays_within_its_columns(void **state)
 {
 	(void)state;
@@ -172,7 +172,7 @@ static uint64_t random_number(void)
 {
 	uint64_t number = (uint64_t)random() << 33 ^ (uint64_t)random() << 11 ^ (uint64_t)random();
 
-	/* Of every magnitude alike. */
+	/* Spread evenly over all magnitudes. */
 	return number >> random() % 64;
 }
 
@@ -200,7 +200,7 @@ static void shows_plausible_values_only(void **state)
 	}
 }
 
-static void cuts_the_line_to_the_buffer(void **state)
+static void truncates_the_line_to_the_buffer(void **state)
 {
 	char text[8];
 
@@ -215,16 +215,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shows_a_running_transfer),
 		cmocka_unit_test(shows_elapsed_time_without_a_known_size),
-		cmocka_unit_test(knows_no_rate_at_the_start),
-		cmocka_unit_test(sees_a_stall_and_its_end),
-		cmocka_unit_test(shows_the_rate_since_the_last_of_rare_lines),
-		cmocka_unit_test(shows_the_rate_of_the_last_seconds_in_frequent_lines),
+		cmocka_unit_test(shows_no_rate_at_the_start),
+		cmocka_unit_test(shows_a_stall_and_its_end),
+		cmocka_unit_test(shows_the_rate_since_the_previous_line_if_lines_are_rare),
+		cmocka_unit_test(shows_the_rate_of_the_last_seconds_if_lines_are_frequent),
 		cmocka_unit_test(shows_100_percent_only_at_the_end),
 		cmocka_unit_test(shows_no_remaining_time_beyond_its_range),
 		cmocka_unit_test(stays_within_its_columns),
 		cmocka_unit_test(tolerates_a_clock_and_a_count_that_go_backwards),
 		cmocka_unit_test(shows_plausible_values_only),
-		cmocka_unit_test(cuts_the_line_to_the_buffer),
+		cmocka_unit_test(truncates_the_line_to_the_buffer),
 	};
 
 	return cmocka_run_group_tests_name("progress", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Signals as a descriptor. */
+/* Tests reading signals from a signalfd. */
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include "base/signals.h"
 #include "tests/unit/unit.h"
 
-/* In a process of its own: signals stay blocked. Returns 0 if all is as it should be. */
+/* Runs in a child process because the signals stay blocked. Returns 0 on success. */
 static int read_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM};
@@ -21,15 +21,13 @@ static int read_signals(void)
 		if (poll(&waiting, 1, 1000) != 1 || signals_read(descriptor) != signals[i])
 			return 2;
 	}
-	/*
-	 * Writing to a closed pipe, or beyond the limit of a file, must be an error, not the end.
-	 */
+	/* A write to a closed pipe or beyond RLIMIT_FSIZE must fail, not kill the process. */
 	kill(getpid(), SIGPIPE);
 	kill(getpid(), SIGXFSZ);
 	return signals_read(descriptor);
 }
 
-static void signals_arrive_at_their_descriptor(void **state)
+static void reads_signals_from_the_descriptor(void **state)
 {
 	int status;
 	pid_t child = fork();
@@ -46,7 +44,7 @@ static void signals_arrive_at_their_descriptor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signals_arrive_at_their_descriptor),
+		cmocka_unit_test(reads_signals_from_the_descriptor),
 	};
 
 	return cmocka_run_group_tests_name("signals", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Remote text made safe to print: every byte, no byte, and exactly the room that is promised. */
+/* Tests escaping and quoting of remote text: every byte value, empty text, exact buffer sizes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "tests/unit/unit.h"
 
-/* What a byte must look like, worked out another way than the code does. */
+/* Computes the expected text for a byte independently of the code under test. */
 static void expect_byte(unsigned int byte, char expected[5])
 {
 	if (byte == '\\')
@@ -49,7 +49,7 @@ static void escapes_an_empty_text(void **state)
 	assert_string_equal(text, "");
 }
 
-/* AddressSanitizer sees a byte too many, this test a byte too few. */
+/* AddressSanitizer detects a write past the promised size, the assertion an unused byte. */
 static void needs_exactly_the_promised_size(void **state)
 {
 	static const size_t lengths[] = {0, 1, 2, 1023, 1024};
@@ -77,21 +77,21 @@ static void keeps_utf8_and_escapes_the_rest(void **state)
 		{"big file.iso", "big file.iso"},
 		{"gr\xc3\xb6\xc3\x9fter", "gr\xc3\xb6\xc3\x9fter"},
 		{"\xe2\x82\xac \xf0\x9f\x98\x80", "\xe2\x82\xac \xf0\x9f\x98\x80"},
-		/* Escaped before; stays what it was. */
+		/* Already escaped: unchanged. */
 		{"\\x1b \\\\", "\\x1b \\\\"},
 		/* C0, DEL and C1. */
 		{"a\n\033[2J\x7f", "a\\x0a\\x1b[2J\\x7f"},
 		{"\xc2\x9bJ \xc2\xa0", "\\xc2\\x9bJ \xc2\xa0"},
 		/*
-		 * Latin-1; a lone continuation; characters that are cut short, by the end and
-		 * before.
+		 * Latin-1; a lone continuation byte; characters truncated at the end and before
+		 * it.
 		 */
 		{"gr\xf6\xdfter", "gr\\xf6\\xdfter"},
 		{"\x80", "\\x80"},
 		{"\xc3", "\\xc3"},
 		{"\xe2\x82", "\\xe2\\x82"},
 		{"\xf0\x9f\x98!", "\\xf0\\x9f\\x98!"},
-		/* Too long, surrogates, beyond Unicode; and their neighbours, which are fine. */
+		/* Overlong forms, surrogates, beyond U+10FFFF; each next to a valid neighbour. */
 		{"\xc0\xaf \xc1\xbf", "\\xc0\\xaf \\xc1\\xbf"},
 		{"\xe0\x9f\xbf \xe0\xa0\x80", "\\xe0\\x9f\\xbf \xe0\xa0\x80"},
 		{"\xed\xa0\x80 \xed\x9f\xbf", "\\xed\\xa0\\x80 \xed\x9f\xbf"},
@@ -117,7 +117,7 @@ static void replaces_unprintable_characters(void **state)
 	assert_string_equal(text, "eth0 ?[2J????~");
 }
 
-/* A shell takes each for one word and changes nothing of it, but for what could not be printed. */
+/* A shell reads each result as one word, unchanged except for escaped unprintable bytes. */
 static void quotes_shell_characters(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Sizes as users write them, and amounts, rates and times as they are shown. */
+/* Tests parsing of sizes and formatting of amounts, rates and durations. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-static void reads_every_unit(void **state)
+static void parses_every_unit(void **state)
 {
 	static const struct {
 		const char *text;
@@ -47,7 +47,7 @@ static void reads_every_unit(void **state)
 	}
 }
 
-static void refuses_texts_that_are_no_size(void **state)
+static void rejects_malformed_sizes(void **state)
 {
 	static const char *const cases[] = {"", " ", "K", "KiB", "-1", "+1", " 1", "1 ", "1 K",
 		"1K ", "1\n", "0x10", "1.5M", "1,5M", "1e6", "one", "1B", "1T", "1Ki", "1kiB",
@@ -63,7 +63,7 @@ static void refuses_texts_that_are_no_size(void **state)
 	}
 }
 
-static void refuses_sizes_out_of_range(void **state)
+static void rejects_sizes_out_of_range(void **state)
 {
 	static const struct {
 		const char *text;
@@ -93,7 +93,7 @@ static void refuses_sizes_out_of_range(void **state)
 	}
 }
 
-static void limits_are_within_the_range(void **state)
+static void accepts_both_limits_of_the_range(void **state)
 {
 	uint64_t bytes;
 
@@ -136,7 +136,7 @@ static const struct amount {
 	{UINT64_MAX, "18.45 EB"},
 };
 
-static void shows_amounts_and_rates(void **state)
+static void formats_amounts_and_rates(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(amounts); i++) {
@@ -150,7 +150,7 @@ static void shows_amounts_and_rates(void **state)
 	}
 }
 
-static void shows_durations(void **state)
+static void formats_durations(void **state)
 {
 	static const struct {
 		int64_t milliseconds;
@@ -190,12 +190,12 @@ static void shows_durations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_every_unit),
-		cmocka_unit_test(refuses_texts_that_are_no_size),
-		cmocka_unit_test(refuses_sizes_out_of_range),
-		cmocka_unit_test(limits_are_within_the_range),
-		cmocka_unit_test(shows_amounts_and_rates),
-		cmocka_unit_test(shows_durations),
+		cmocka_unit_test(parses_every_unit),
+		cmocka_unit_test(rejects_malformed_sizes),
+		cmocka_unit_test(rejects_sizes_out_of_range),
+		cmocka_unit_test(accepts_both_limits_of_the_range),
+		cmocka_unit_test(formats_amounts_and_rates),
+		cmocka_unit_test(formats_durations),
 	};
 
 	return cmocka_run_group_tests_name("units", tests, NULL, NULL);

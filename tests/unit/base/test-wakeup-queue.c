@@ -1,4 +1,4 @@
-/* Events from one thread to another: none is lost or doubled, and the receiver wakes up. */
+/* Tests events between threads: none is lost or duplicated, and the receiver wakes up. */
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ static void assert_empty(struct wakeup_queue *queue)
 	assert_false(is_readable(queue));
 }
 
-static void is_empty_at_first(void **state)
+static void starts_empty(void **state)
 {
 	assert_false(is_readable(*state));
 	assert_empty(*state);
@@ -103,7 +103,7 @@ static void withdraws_from_every_position(void **state)
 	}
 }
 
-static void forgets_withdrawn_bits(void **state)
+static void discards_withdrawn_bits(void **state)
 {
 	struct wakeup_queue *queue = *state;
 	struct wakeup wakeup = {0};
@@ -119,7 +119,7 @@ static void forgets_withdrawn_bits(void **state)
 	assert_empty(queue);
 }
 
-/* What a receiver has taken and looks at still. */
+/* A receiver that is still handling the bits it took. */
 struct receiver {
 	struct wakeup_queue *queue;
 	sem_t taken;
@@ -140,8 +140,8 @@ static void *receive_slowly(void *argument)
 	return NULL;
 }
 
-/* Else it would look at what the withdrawer frees. */
-static void withdrawing_waits_for_the_receiver(void **state)
+/* Otherwise the receiver could use an object after the withdrawing thread frees it. */
+static void withdraw_waits_for_the_receiver(void **state)
 {
 	struct receiver receiver = {.queue = *state};
 	struct wakeup wakeup = {0};
@@ -158,8 +158,8 @@ static void withdrawing_waits_for_the_receiver(void **state)
 	sem_destroy(&receiver.taken);
 }
 
-/* Who has taken it is done with it when it says so itself. */
-static void the_receiver_withdraws_at_once(void **state)
+/* A receiver that withdraws the wakeup it took must not wait for itself. */
+static void the_receiver_withdraws_without_waiting(void **state)
 {
 	struct wakeup_queue *queue = *state;
 	struct wakeup wakeup = {0};
@@ -185,8 +185,8 @@ static void closes_a_queue_that_was_never_opened(void **state)
 }
 
 /*
- * A poster hands over one number at a time and waits until it is taken, so a lost event
- * or a lost wakeup ends the progress. `number` has no lock: it must be visible with the event.
+ * A poster passes one number at a time and waits until it is taken, so a lost event or wakeup
+ * stalls the test. `number` has no lock: taking the event must make it visible.
  */
 struct poster {
 	struct wakeup_queue *queue, taken;
@@ -252,7 +252,7 @@ static void loses_no_wakeup_between_threads(void **state)
 	assert_empty(queue);
 }
 
-/* Without waiting: bits may be or-ed together, but the last event of every wakeup arrives. */
+/* Posts without waiting: bits may be ORed together, but the last event of each wakeup arrives. */
 struct flood {
 	struct wakeup_queue *queue;
 	struct wakeup *wakeups;
@@ -309,13 +309,13 @@ static void loses_no_bit_under_load(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_wakeup_queue(is_empty_at_first),
+		with_wakeup_queue(starts_empty),
 		with_wakeup_queue(ors_the_bits_of_one_wakeup),
 		with_wakeup_queue(keeps_the_order_of_first_posts),
 		with_wakeup_queue(withdraws_from_every_position),
-		with_wakeup_queue(forgets_withdrawn_bits),
-		with_wakeup_queue(withdrawing_waits_for_the_receiver),
-		with_wakeup_queue(the_receiver_withdraws_at_once),
+		with_wakeup_queue(discards_withdrawn_bits),
+		with_wakeup_queue(withdraw_waits_for_the_receiver),
+		with_wakeup_queue(the_receiver_withdraws_without_waiting),
 		cmocka_unit_test(closes_a_queue_that_was_never_opened),
 		with_wakeup_queue(loses_no_wakeup_between_threads),
 		with_wakeup_queue(loses_no_bit_under_load),

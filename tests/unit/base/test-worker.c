@@ -1,4 +1,4 @@
-/* A worker: runs, tells when it ends, and gives up every wait when it is asked to stop. */
+/* Tests that a worker runs once, reports its end and, once stopped, cancels every wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,14 +11,14 @@
 #include "tests/unit/common/stream-fixture.h"
 #include "tests/unit/unit.h"
 
-/* A worker that waits once. Assertions are left to the main thread. */
+/* A worker that waits once. Only the main thread asserts. */
 struct job {
 	struct worker worker;
 	struct oracle oracle;
 	int pipe[2];
 	int result;
 	unsigned int runs;
-	unsigned int ended_before; /* how often `ended` was called while it ran */
+	unsigned int ended_before; /* calls of `ended` while it ran */
 };
 
 static void run(void *argument)
@@ -60,7 +60,7 @@ static void start(struct job *job)
 	assert_true(job->worker.running);
 }
 
-/* It has ended, and said so once, after it ran once. */
+/* Joins the worker and checks that it ran once and then reported its end once. */
 static void finish(struct job *job, int result)
 {
 	oracle_await_end(&job->oracle);
@@ -72,7 +72,7 @@ static void finish(struct job *job, int result)
 	assert_int_equal(job->ended_before, 0);
 	assert_int_equal(job->oracle.ended, 1);
 	assert_int_equal(job->oracle.moved, 1);
-	/* A second time there is nothing to join. */
+	/* A second join does nothing. */
 	worker_join(&job->worker);
 }
 
@@ -86,7 +86,7 @@ static void waits_for_its_descriptor(void **state)
 	finish(job, 0);
 }
 
-static void sees_a_hang_up(void **state)
+static void wakes_up_on_a_hang_up(void **state)
 {
 	struct job *job = *state;
 
@@ -108,7 +108,7 @@ static void stops_while_it_waits(void **state)
 	finish(job, -ECANCELED);
 }
 
-/* Also what is ready does not keep it. */
+/* A stop takes precedence over a ready descriptor. */
 static void stops_before_it_waits(void **state)
 {
 	struct job *job = *state;
@@ -117,7 +117,7 @@ static void stops_before_it_waits(void **state)
 	start(job);
 	worker_stop(&job->worker);
 	oracle_await_end(&job->oracle);
-	/* It may have looked before it was stopped; from now on it gives up. */
+	/* It may have polled before the stop; every later wait is canceled. */
 	assert_true(job->result == 0 || job->result == -ECANCELED);
 	assert_int_equal(worker_await(&job->worker, job->pipe[0], POLLIN), -ECANCELED);
 	assert_int_equal(worker_await(&job->worker, job->pipe[0], POLLIN), -ECANCELED);
@@ -141,7 +141,7 @@ static void ignore(int number)
 	(void)number;
 }
 
-static void goes_on_waiting_after_a_signal(void **state)
+static void keeps_waiting_after_a_signal(void **state)
 {
 	const struct sigaction action = {.sa_handler = ignore};
 	struct job *job = *state;
@@ -160,7 +160,7 @@ static void goes_on_waiting_after_a_signal(void **state)
 	sigaction(SIGUSR1, &before, NULL);
 }
 
-static void nothing_is_stopped_or_joined_before_the_start(void **state)
+static void stop_and_join_before_the_start_do_nothing(void **state)
 {
 	struct job *job = *state;
 
@@ -193,13 +193,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(waits_for_its_descriptor, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(sees_a_hang_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(wakes_up_on_a_hang_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stops_while_it_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stops_before_it_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_the_thread_name, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(goes_on_waiting_after_a_signal, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keeps_waiting_after_a_signal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			nothing_is_stopped_or_joined_before_the_start, set_up, tear_down),
+			stop_and_join_before_the_start_do_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			does_not_start_without_descriptors, set_up, tear_down),
 	};

@@ -1,4 +1,4 @@
-/* The functions of a control connection that need no device: regions, READ limits and proofs. */
+/* Tests control connection functions that need no device: regions, READ limits and proofs. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void begin(struct control *control, const struct secret *secret, enum sec
 	control_init(control, NULL, NULL, (const struct sockaddr *)&peer, secret, role);
 }
 
-static void names_its_peer(void **state)
+static void formats_the_peer_address(void **state)
 {
 	struct control control;
 
@@ -29,7 +29,7 @@ static void names_its_peer(void **state)
 	control_close(&control);
 }
 
-static void a_region_arrives_as_it_was_described(void **state)
+static void the_peer_stores_the_described_region(void **state)
 {
 	static uint8_t memory[64];
 	struct ibv_mr mr = {.rkey = 0x1234567};
@@ -47,10 +47,10 @@ static void a_region_arrives_as_it_was_described(void **state)
 	assert_int_equal(theirs.peer_rkey, 0x1234567);
 }
 
-static void reads_are_limited_by_the_device(void **state)
+static void the_device_limits_reads(void **state)
 {
 	static const struct {
-		int initiates, responds; /* READs at a time, by the device */
+		int initiates, responds; /* the device's limits on outstanding READs */
 		uint8_t asks, answers;
 		uint8_t initiator_depth, responder_resources;
 	} cases[] = {
@@ -75,7 +75,7 @@ static void reads_are_limited_by_the_device(void **state)
 	}
 }
 
-/* Both ends know the same two hellos. */
+/* Prepares both ends with the same two hellos. */
 static void begin_pair(struct control *client, struct control *server, const struct secret *theirs,
 	const struct secret *ours)
 {
@@ -85,7 +85,7 @@ static void begin_pair(struct control *client, struct control *server, const str
 		sizeof(server->handshake.hello_bytes));
 }
 
-static void a_proof_is_checked(void **state)
+static void checks_proofs(void **state)
 {
 	struct secret *same[] = {make_secret('a'), make_secret('a')}, *other = make_secret('b');
 	struct command command = {.type = COMMAND_PROOF};
@@ -97,7 +97,7 @@ static void a_proof_is_checked(void **state)
 	control_prove(&client, &command, text);
 	assert_int_equal(command.text_size, SECRET_PROOF_SIZE);
 	assert_true(control_is_proved(&server, &command));
-	/* An end's own proof, sent back to it. */
+	/* The client rejects its own proof, reflected back to it. */
 	assert_false(control_is_proved(&client, &command));
 
 	command.text_size--;
@@ -122,10 +122,10 @@ static void a_proof_is_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_its_peer),
-		cmocka_unit_test(a_region_arrives_as_it_was_described),
-		cmocka_unit_test(reads_are_limited_by_the_device),
-		cmocka_unit_test(a_proof_is_checked),
+		cmocka_unit_test(formats_the_peer_address),
+		cmocka_unit_test(the_peer_stores_the_described_region),
+		cmocka_unit_test(the_device_limits_reads),
+		cmocka_unit_test(checks_proofs),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

@@ -1,8 +1,8 @@
-/* The facts about this end of a control connection: the MTU of the path in bytes. */
+/* Tests the facts about the local end of a control connection: the path MTU in bytes. */
 #include "control/control.h"
 #include "tests/unit/unit.h"
 
-static void an_mtu_is_in_bytes(void **state)
+static void converts_the_mtu_to_bytes(void **state)
 {
 	(void)state;
 	assert_int_equal(control_mtu_bytes(IBV_MTU_256), 256);
@@ -12,7 +12,7 @@ static void an_mtu_is_in_bytes(void **state)
 	assert_int_equal(control_mtu_bytes(IBV_MTU_4096), 4096);
 }
 
-static void an_unknown_mtu_is_0(void **state)
+static void returns_0_for_an_unknown_mtu(void **state)
 {
 	(void)state;
 	assert_int_equal(control_mtu_bytes((enum ibv_mtu)0), 0);
@@ -22,8 +22,8 @@ static void an_unknown_mtu_is_0(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_mtu_is_in_bytes),
-		cmocka_unit_test(an_unknown_mtu_is_0),
+		cmocka_unit_test(converts_the_mtu_to_bytes),
+		cmocka_unit_test(returns_0_for_an_unknown_mtu),
 	};
 
 	return cmocka_run_group_tests_name("self-facts", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The main thread's loop: what it waits for, in which order it takes it, and how much at a time. */
+/* Tests the main loop: its event sources, their order, and the events handled per turn. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -8,14 +8,17 @@
 #include "rdma-common.h"
 #include "tests/unit/unit.h"
 
-/* What the turns of a loop have taken, in order: 'e', 'w', 's' and 'f'. */
+/*
+ * What the loop has handled, in order, repeats omitted: 'e' event, 'w' wakeup, 's' signal, 'f'
+ * failure.
+ */
 static struct seen {
 	char order[1024];
 	unsigned int events, wakeups;
 	struct failure failure;
 } seen;
 
-/* librdmacm: events that wait, until one fails. */
+/* Replaces librdmacm: returns pending events, or fails with the errno in `broken`. */
 static unsigned int waiting_events, unacknowledged;
 static int broken;
 
@@ -41,7 +44,7 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	return 0;
 }
 
-static void note(char what)
+static void record(char what)
 {
 	size_t length = strlen(seen.order);
 
@@ -54,9 +57,9 @@ static void take_event(void *user, const struct rdma_cm_event *event)
 {
 	assert_ptr_equal(user, &seen);
 	assert_int_equal(event->event, RDMA_CM_EVENT_TIMEWAIT_EXIT);
-	assert_int_equal(unacknowledged, 0); /* so its id may be destroyed */
+	assert_int_equal(unacknowledged, 0); /* so the handler can destroy its id */
 	seen.events++;
-	note('e');
+	record('e');
 }
 
 static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int events)
@@ -65,26 +68,26 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 	assert_ptr_equal(wakeup->about, &seen.wakeups);
 	assert_int_equal(events, 5);
 	seen.wakeups++;
-	note('w');
+	record('w');
 }
 
 static void take_signal(void *user)
 {
 	assert_ptr_equal(user, &seen);
-	note('s');
+	record('s');
 }
 
 static void take_failure(void *user, const struct failure *failure)
 {
 	assert_ptr_equal(user, &seen);
 	seen.failure = *failure;
-	note('f');
+	record('f');
 }
 
 struct fixture {
 	struct rdma_event_channel channel;
 	struct wakeup_queue wakeups;
-	int signals[2]; /* a pipe that stands for a signalfd */
+	int signals[2]; /* a pipe in place of a signalfd */
 	struct main_loop loop;
 };
 
@@ -95,7 +98,7 @@ static void start(struct fixture *fixture)
 	broken = 0;
 	assert_int_equal(wakeup_queue_open(&fixture->wakeups), 0);
 	assert_int_equal(pipe(fixture->signals), 0);
-	/* It is always readable, but mostly nothing is there to be read: that must not block. */
+	/* Always readable, usually with no event to get: the loop must not block on it. */
 	fixture->channel.fd = eventfd(1, EFD_CLOEXEC);
 	fixture->loop = (struct main_loop){
 		.channel = &fixture->channel,
@@ -125,7 +128,7 @@ static void send_signal(const struct fixture *fixture)
 		write(fixture->signals[1], &signal, sizeof(signal)), (ssize_t)sizeof(signal));
 }
 
-/* However many events come, wakeups and signals have their turn. */
+/* A turn handles wakeups and signals even if more events are pending than it handles. */
 static void events_do_not_starve_the_rest(void **state)
 {
 	struct wakeup wakeup = {.about = &seen.wakeups};
@@ -147,7 +150,7 @@ static void events_do_not_starve_the_rest(void **state)
 	stop(&fixture);
 }
 
-static void it_waits_no_longer_than_that(void **state)
+static void returns_after_the_timeout(void **state)
 {
 	struct fixture fixture;
 
@@ -181,7 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_do_not_starve_the_rest),
-		cmocka_unit_test(it_waits_no_longer_than_that),
+		cmocka_unit_test(returns_after_the_timeout),
 		cmocka_unit_test(a_broken_channel_is_reported_once),
 	};
 
