@@ -1,4 +1,4 @@
-/* Makes a temporary root folder with made-up files, and removes it after the test. */
+/* Creates a temporary root folder for fake system files, and removes it after the test. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ int remove_tree(void **state)
 	return nftw(tree->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Makes the folders above the path, and writes the path below the root into full. */
+/* Creates the parent folders of path. full receives the path prefixed with the root folder. */
 static void make_parents(const struct tree *tree, const char *path, char full[512])
 {
 	snprintf(full, 512, "%s%s", tree->path, path);

@@ -1,4 +1,4 @@
-/* Counters: read from made-up ports, compared, sent to a peer, and received from one that lies. */
+/* Counters: read from fake ports, compared, encoded, and decoded from malformed peer data. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static void reads_all_folders_without_duplicates(void **state)
 	assert_counter(&counters, "RNR_sent", 6);
 }
 
-static void ignores_files_that_are_no_counters(void **state)
+static void ignores_files_that_are_not_counters(void **state)
 {
 	const struct tree *tree = *state;
 	struct counters counters;
@@ -89,7 +89,7 @@ static void ignores_files_that_are_no_counters(void **state)
 	assert_counter(&counters, "no_line_end", 7);
 }
 
-static void reads_no_more_than_fits(void **state)
+static void reads_at_most_counters_max(void **state)
 {
 	const struct tree *tree = *state;
 	struct counters counters;
@@ -103,7 +103,7 @@ static void reads_no_more_than_fits(void **state)
 	assert_int_equal(counters.count, COUNTERS_MAX);
 }
 
-static void knows_existing_ports(void **state)
+static void distinguishes_idle_from_missing_ports(void **state)
 {
 	const struct tree *tree = *state;
 	struct counters counters;
@@ -144,7 +144,7 @@ static void compares_before_and_after(void **state)
 	assert_memory_equal(&after, &difference, sizeof(after));
 }
 
-static void adds_up_by_class(void **state)
+static void sums_by_class(void **state)
 {
 	struct counters counters = {0};
 
@@ -178,7 +178,7 @@ static void describes_faults_in_one_line(void **state)
 	counters_describe(&counters, text, sizeof(text));
 	assert_string_equal(text, "duplicate_request 3, out_of_seq_request 12");
 	for (size_t size = 1; size < 60; size++) {
-		/* Memory of exactly that size shows a write past its end. */
+		/* An allocation of exactly that size exposes a write past its end. */
 		char *cut = malloc(size);
 
 		assert_non_null(cut);
@@ -188,8 +188,8 @@ static void describes_faults_in_one_line(void **state)
 	}
 }
 
-/* A class that no counter is of is null, one that has counted nothing 0. */
-static void become_json_numbers(void **state)
+/* A class without counters is null; a class whose counters are all zero is 0. */
+static void converts_to_json(void **state)
 {
 	struct counters counters = {0};
 	struct json_object *object;
@@ -254,7 +254,7 @@ static void encodes_important_counters_first(void **state)
 	}
 }
 
-static void decodes_as_many_as_fit(void **state)
+static void encodes_as_many_as_fit(void **state)
 {
 	struct counters counters = {0}, received;
 	char text[COUNTERS_TEXT_MAX], name[COUNTER_NAME_SIZE];
@@ -312,7 +312,7 @@ static void refuses_long_lists(void **state)
 	length += (size_t)sprintf(text + length, "one_more 1\n");
 	assert_int_equal(counters_decode(text, length, &counters), -EBADMSG);
 
-	/* Zeros before a number make it no larger, but the text is longer than any may be. */
+	/* Leading zeros are valid, but text longer than COUNTERS_TEXT_MAX is not. */
 	memset(text, '0', COUNTERS_TEXT_MAX + 1);
 	text[0] = 'a';
 	text[1] = ' ';
@@ -324,7 +324,7 @@ static void refuses_long_lists(void **state)
 	free(text);
 }
 
-/* Whatever the peer sends: what is taken is well formed, and comes back the same. */
+/* Every list that the decoder accepts is well-formed and encodes and decodes unchanged. */
 static void survives_damaged_lists(void **state)
 {
 	static const char good[] = "duplicate_request 3\nVL15_dropped 18446744073709551615\nx 0\n";
@@ -378,7 +378,7 @@ static void every_row_is_found(void **state)
 	}
 	assert_true(count > 100);
 	assert_int_equal(counter_class("nobody_knows_me"), COUNTER_OTHER);
-	/* Part of a name, and two names. */
+	/* A partial name, and two names in one string. */
 	assert_int_equal(counter_class("send_er"), COUNTER_OTHER);
 	assert_int_equal(counter_class("send_err link_downed"), COUNTER_OTHER);
 	assert_int_equal(counter_class(""), COUNTER_OTHER);
@@ -396,7 +396,7 @@ static void every_class_has_counters(void **state)
 		assert_true(seen[i]);
 }
 
-/* No errors differ from no counters of errors. */
+/* Error counters that are all zero differ from a port without error counters. */
 static void distinguishes_no_errors_from_no_counters(void **state)
 {
 	struct counters counters = {0};
@@ -427,17 +427,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(reads_soft_roce),
 		with_tree(reads_all_folders_without_duplicates),
-		with_tree(ignores_files_that_are_no_counters),
-		with_tree(reads_no_more_than_fits),
-		with_tree(knows_existing_ports),
+		with_tree(ignores_files_that_are_not_counters),
+		with_tree(reads_at_most_counters_max),
+		with_tree(distinguishes_idle_from_missing_ports),
 		cmocka_unit_test(compares_before_and_after),
-		cmocka_unit_test(adds_up_by_class),
+		cmocka_unit_test(sums_by_class),
 		cmocka_unit_test(describes_faults_in_one_line),
 		cmocka_unit_test(distinguishes_no_errors_from_no_counters),
-		cmocka_unit_test(become_json_numbers),
+		cmocka_unit_test(converts_to_json),
 		cmocka_unit_test(decodes_encoded_counters),
 		cmocka_unit_test(encodes_important_counters_first),
-		cmocka_unit_test(decodes_as_many_as_fit),
+		cmocka_unit_test(encodes_as_many_as_fit),
 		cmocka_unit_test(refuses_malformed_lists),
 		cmocka_unit_test(refuses_long_lists),
 		cmocka_unit_test(survives_damaged_lists),

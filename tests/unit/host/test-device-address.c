@@ -1,6 +1,6 @@
 /*
- * The addresses of RDMA devices in a made-up tree. They stand on the loopback interface, the only
- * one that every test machine has, with addresses that are known.
+ * Addresses of RDMA devices in a fake sysfs tree. The devices use the loopback interface, the only
+ * one that exists on every test machine with known addresses.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define DEVICES "/sys/class/infiniband"
 
-/* Puts the interface into one entry of the GID table of the device's port. */
+/* Adds a GID table entry for the network interface to port 1 of the device. */
 static void put_gid(
 	const struct tree *root, const char *device, unsigned int index, const char *interface)
 {
@@ -36,7 +36,7 @@ static void finds_the_address_of_a_device(void **state)
 	struct sockaddr_storage address;
 	char text[ADDRESS_TEXT_SIZE];
 
-	/* A GID table has holes and entries of interfaces that are gone. */
+	/* A GID table has holes, and entries for interfaces that no longer exist. */
 	put_gid(root, "rxe0", 3, "gone0\n");
 	put_gid(root, "rxe0", 7, "lo\n");
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -59,7 +59,7 @@ static void finds_the_interface_of_a_device_without_gids(void **state)
 	assert_int_equal(address.ss_family, AF_INET);
 }
 
-static void names_unusable_devices(void **state)
+static void reports_unusable_devices(void **state)
 {
 	const struct tree *root = *state;
 	static const struct {
@@ -106,7 +106,7 @@ static void lists_the_addresses_of_all_devices(void **state)
 	assert_string_equal(text, "--source x; RDMA addresses of this host: none");
 	put_gid(root, "rxe0", 0, "lo\n");
 	put_gid(root, "rxe0", 1, "lo\n");
-	/* The entries of a VLAN come between; PCI devices have their interfaces in net/, too. */
+	/* VLAN entries may lie in between; PCI devices also list their interfaces in net/. */
 	put_gid(root, "rxe0", 2, "gone0\n");
 	put_gid(root, "rxe0", 3, "lo\n");
 	put_folder(root, DEVICES "/rxe0/ports/2");
@@ -116,11 +116,11 @@ static void lists_the_addresses_of_all_devices(void **state)
 	evidence(root, "x", text, sizeof(text));
 	assert_int_equal(strncmp(text, before, strlen(before)), 0);
 	assert_int_equal(strncmp(text + strlen(before), "127.0.0.1 (rxe0, lo)", 20), 0);
-	/* Once each, however many GIDs and ports an interface has. */
+	/* Each address is listed once, even if its interface has several GIDs and ports. */
 	assert_null(strstr(text + strlen(before) + 1, "127.0.0.1"));
 }
 
-static void names_the_interface_of_the_route(void **state)
+static void reports_the_interface_of_the_route(void **state)
 {
 	const struct tree *root = *state;
 	struct sockaddr_in loopback = {
@@ -136,8 +136,8 @@ static void names_the_interface_of_the_route(void **state)
 	assert_string_equal(text, "the route uses no interface; RDMA addresses of this host: none");
 }
 
-/* Memory of exactly that size shows a write past its end. */
-static void cuts_lists_that_do_not_fit(void **state)
+/* An allocation of exactly that size exposes a write past its end. */
+static void truncates_long_lists(void **state)
 {
 	const struct tree *root = *state;
 
@@ -157,7 +157,7 @@ static void cuts_lists_that_do_not_fit(void **state)
 	}
 }
 
-static void knows_the_interface_of_a_route(void **state)
+static void finds_the_interface_of_a_route(void **state)
 {
 	struct sockaddr_in loopback = {
 		.sin_family = AF_INET,
@@ -179,11 +179,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(finds_the_address_of_a_device),
 		with_tree(finds_the_interface_of_a_device_without_gids),
-		with_tree(names_unusable_devices),
+		with_tree(reports_unusable_devices),
 		with_tree(lists_the_addresses_of_all_devices),
-		with_tree(names_the_interface_of_the_route),
-		with_tree(cuts_lists_that_do_not_fit),
-		cmocka_unit_test(knows_the_interface_of_a_route),
+		with_tree(reports_the_interface_of_the_route),
+		with_tree(truncates_long_lists),
+		cmocka_unit_test(finds_the_interface_of_a_route),
 	};
 
 	return cmocka_run_group_tests_name("device-address", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What two sides tell each other of themselves. */
+/* Facts that client and server exchange: encoded, decoded, compared and converted to JSON. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "host/facts.h"
 #include "tests/unit/unit.h"
 
-static void survive_encoding(void **state)
+static void decodes_encoded_facts(void **state)
 {
 	struct facts facts = {0}, back;
 	char text[4096];
@@ -26,7 +26,7 @@ static void survive_encoding(void **state)
 	assert_null(facts_value(&back, "link"));
 }
 
-static void are_cut_to_the_buffer(void **state)
+static void truncates_long_facts(void **state)
 {
 	struct facts facts = {0};
 	char text[100], many[200];
@@ -39,11 +39,11 @@ static void are_cut_to_the_buffer(void **state)
 	assert_int_equal(facts.count, FACTS_MAX);
 	assert_int_equal(strlen(facts.facts[0].name), FACT_NAME_SIZE - 1);
 	assert_int_equal(strlen(facts.facts[0].value), FACT_VALUE_SIZE - 1);
-	/* Whole lines only. */
+	/* The encoder writes whole lines only. */
 	assert_int_equal(facts_encode(&facts, text, sizeof(text)), 0);
 }
 
-static void refuse_wrong_bytes_of_a_peer(void **state)
+static void refuses_malformed_facts(void **state)
 {
 	static const struct {
 		const char *text;
@@ -76,7 +76,7 @@ static void refuse_wrong_bytes_of_a_peer(void **state)
 	assert_int_equal(facts_decode(&facts, text, strlen(text)), -EPROTO);
 }
 
-/* It would cut a name to nothing, or a value to what it is not. */
+/* A zero byte would truncate a name or a value. */
 static void refuses_a_zero_byte(void **state)
 {
 	static const char texts[][6] = {"\0a: 1", "a\0: 1", "a: 1\0", "a: 1\n"};
@@ -87,8 +87,8 @@ static void refuses_a_zero_byte(void **state)
 		assert_int_equal(facts_decode(&facts, texts[i], sizeof(texts[i])), -EPROTO);
 }
 
-/* Bytes that are no text at all, at the very end of the memory that they lie in. */
-static void may_be_any_bytes(void **state)
+/* Random bytes in an allocation that ends one byte after them. */
+static void survives_random_bytes(void **state)
 {
 	uint32_t random = 1;
 
@@ -111,14 +111,14 @@ static void may_be_any_bytes(void **state)
 	}
 }
 
-static void are_shown_side_by_side(void **state)
+static void compares_both_sides(void **state)
 {
 	static const struct {
 		const char *name, *ours, *theirs;
 		bool differ;
 	} expected[] = {
 		{"version", "1", "1", false},
-		{"device", "mlx5_0", "rxe0", false}, /* of course */
+		{"device", "mlx5_0", "rxe0", false}, /* device names may differ */
 		{"rdma mtu", "1024", "4096", true},
 		{"here only", "x", NULL, false},
 		{"there only", NULL, "y", false},
@@ -148,7 +148,7 @@ static void are_shown_side_by_side(void **state)
 	assert_int_equal(index, COUNT(expected));
 }
 
-static void are_members_of_an_object(void **state)
+static void converts_to_json(void **state)
 {
 	struct facts facts = {0};
 	struct json_object *object;
@@ -172,13 +172,13 @@ static void are_members_of_an_object(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(survive_encoding),
-		cmocka_unit_test(are_cut_to_the_buffer),
-		cmocka_unit_test(refuse_wrong_bytes_of_a_peer),
+		cmocka_unit_test(decodes_encoded_facts),
+		cmocka_unit_test(truncates_long_facts),
+		cmocka_unit_test(refuses_malformed_facts),
 		cmocka_unit_test(refuses_a_zero_byte),
-		cmocka_unit_test(may_be_any_bytes),
-		cmocka_unit_test(are_shown_side_by_side),
-		cmocka_unit_test(are_members_of_an_object),
+		cmocka_unit_test(survives_random_bytes),
+		cmocka_unit_test(compares_both_sides),
+		cmocka_unit_test(converts_to_json),
 	};
 
 	return cmocka_run_group_tests_name("facts", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What is read of a host's RDMA devices, from made-up trees and made-up addresses. */
+/* The inventory of a host's RDMA devices, read from fake sysfs trees and address lists. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define VERBS   "/sys/class/infiniband_verbs"
 #define NET     "/sys/class/net"
 
-/* Addresses as getifaddrs(3) lists them. */
+/* An address list as returned by getifaddrs(3). */
 struct addresses {
 	struct ifaddrs list[8];
 	struct sockaddr_storage storage[8];
@@ -52,7 +52,7 @@ static void add_address(struct addresses *addresses, const char *interface, cons
 		assert_int_equal(inet_pton(AF_INET, text, &four->sin_addr), 1);
 }
 
-/* Puts a file below the device's port. */
+/* Creates a file in the folder of a port; port is DEVICE/ports/NUMBER. */
 static void put_port(
 	const struct tree *tree, const char *port, const char *file, const char *content)
 {
@@ -88,7 +88,7 @@ static void put_interface(
 	put(tree, path, mtu);
 }
 
-/* What the kernel shows of a port. */
+/* Creates the state files of a port. */
 static void put_state(const struct tree *tree, const char *port, const char *state,
 	const char *physical_state, const char *link_layer, const char *rate)
 {
@@ -181,7 +181,7 @@ static void lists_soft_roce(void **state)
 	inventory_free(&inventory);
 }
 
-/* GIDs of both versions, holes in the table, an interface of its own for each port, a VLAN. */
+/* RoCE v1 and v2 GIDs, holes in the GID table, a network interface per port, and a VLAN. */
 static void lists_an_adapter_with_two_ports(void **state)
 {
 	const struct tree *tree = *state;
@@ -238,7 +238,7 @@ static void lists_an_adapter_with_two_ports(void **state)
 	inventory_free(&inventory);
 }
 
-static void sees_a_device_that_is_down(void **state)
+static void reports_a_port_that_is_down(void **state)
 {
 	const struct tree *tree = *state;
 	struct inventory inventory;
@@ -300,7 +300,7 @@ static void lists_nothing_on_an_empty_host(void **state)
 	assert_int_equal(inventory.netns, INVENTORY_NETNS_UNKNOWN);
 	assert_false(inventory.ipc_lock);
 	inventory_free(&inventory);
-	/* With the addresses that this host really has. */
+	/* inventory_take() uses the real addresses of this host. */
 	put_rxe(tree);
 	assert_int_equal(inventory_take(tree->path, "rxe0", &inventory), 0);
 	assert_non_null(inventory_port(&inventory, "rxe0", 1));
@@ -310,7 +310,7 @@ static void lists_nothing_on_an_empty_host(void **state)
 	inventory_free(&inventory);
 }
 
-static void knows_the_host(void **state)
+static void reads_host_settings(void **state)
 {
 	const struct tree *tree = *state;
 	static const struct {
@@ -352,8 +352,8 @@ static void knows_the_host(void **state)
 	}
 }
 
-/* Root may do everything, so another process looks, as nobody. */
-static void knows_inaccessible_devices(void **state)
+/* Root bypasses permission checks, so a child process checks as the user nobody. */
+static void reports_inaccessible_devices(void **state)
 {
 	const struct tree *tree = *state;
 	struct inventory inventory;
@@ -460,7 +460,7 @@ static void survives_malformed_files(void **state)
 	assert_int_equal(port->gid_count, 2);
 	assert_int_equal(port->gids[0].index, 2);
 	assert_int_equal(port->gids[1].index, 3);
-	/* One is cut to a name that an interface can have; the others can be none. */
+	/* The long name is truncated to the maximum interface name; invalid names are ignored. */
 	assert_int_equal(port->interface_count, 2);
 	assert_string_equal(port->interfaces[0].name, "xxxxxxxxxxxxxxx");
 	assert_string_equal(port->interfaces[1].name, "eth9");
@@ -473,11 +473,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(lists_soft_roce),
 		with_tree(lists_an_adapter_with_two_ports),
-		with_tree(sees_a_device_that_is_down),
+		with_tree(reports_a_port_that_is_down),
 		with_tree(lists_infiniband),
 		with_tree(lists_nothing_on_an_empty_host),
-		with_tree(knows_the_host),
-		with_tree(knows_inaccessible_devices),
+		with_tree(reads_host_settings),
+		with_tree(reports_inaccessible_devices),
 		with_tree(reads_rates),
 		with_tree(survives_malformed_files),
 	};

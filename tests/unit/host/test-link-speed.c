@@ -1,10 +1,10 @@
-/* Whether a bandwidth is good, by what the ends say of themselves. */
+/* Checks measured bandwidth against the link and bus rates that both ends report. */
 #include <string.h>
 
 #include "host/link-speed.h"
 #include "tests/unit/unit.h"
 
-static void bus_speed(void **state)
+static void parses_bus_speed(void **state)
 {
 	static const struct {
 		const char *bus;
@@ -26,7 +26,7 @@ static void bus_speed(void **state)
 		assert_int_equal((int)(link_speed_of_bus(cases[i].bus) + 0.5), cases[i].megabytes);
 }
 
-/* What an end says of itself; NULL: it does not say. */
+/* Facts that one end reports; NULL: not reported. */
 struct end {
 	const char *driver, *rate, *bus;
 };
@@ -50,7 +50,7 @@ static struct facts facts_of(const struct end *end)
 #define SMALL "8.0 GT/s PCIe x4"
 #define GOOD  (-1)
 
-static void is_the_lower_of_both_ends(void **state)
+static void slower_end_sets_expected_bandwidth(void **state)
 {
 	static const struct {
 		struct end ours, theirs;
@@ -70,7 +70,7 @@ static void is_the_lower_of_both_ends(void **state)
 		{{"mlx5_core", FAST, NULL}, {"mlx5_core", FAST, NULL}, 3500, 12000, IMPAIRED_SPEED,
 			"3500.0 MB/s to the server, 12000.0 MB/s from it; link rate 12500 MB/s; "
 			"bus: local unknown, remote unknown"},
-		/* The slower port promises, and its bus is enough for that. */
+		/* The slower port sets the expected rate, and its bus is fast enough for that. */
 		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 1100, 1100, GOOD, NULL},
 		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 600, 600, IMPAIRED_SPEED,
 			NULL},
@@ -96,7 +96,7 @@ static void is_the_lower_of_both_ends(void **state)
 	}
 }
 
-/* What an end says of its link; NULL: it does not say. */
+/* Link facts that one end reports; NULL: not reported. */
 struct link {
 	const char *driver, *rate, *mtu, *layer;
 };
@@ -121,19 +121,19 @@ static void link_speed_excludes_headers(void **state)
 {
 	static const struct {
 		struct link ours, theirs;
-		uint64_t bytes; /* in a second; 0: not known */
+		uint64_t bytes; /* per second; 0: unknown */
 	} cases[] = {
-		/* 12500 MB/s, of which 4096 of 4178 bytes are data. */
+		/* 12500 MB/s; each packet of 4178 bytes carries 4096 bytes of data. */
 		{{"mlx5_core", FAST, "4096", ETHERNET}, {"mlx5_core", FAST, "4096", ETHERNET},
 			12254667305},
 		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET},
 			11573236890},
-		/* 4096 of 4124 bytes. */
+		/* Packets of 4124 bytes carry 4096 bytes of data. */
 		{{"mlx5_core", FAST, "4096", INFINIBAND}, {"mlx5_core", FAST, "4096", INFINIBAND},
 			12415130941},
 		/*
-		 * Of ten bits on InfiniBand's wire eight are data, up to QDR; of Ethernet's all
-		 * count.
+		 * InfiniBand up to QDR uses 8b/10b encoding: 80 % of the rate is data. Ethernet
+		 * rates exclude the line encoding.
 		 */
 		{{"mlx4_core", CODED, "4096", INFINIBAND}, {"mlx4_core", CODED, "4096", INFINIBAND},
 			3972841901},
@@ -141,12 +141,12 @@ static void link_speed_excludes_headers(void **state)
 			3972841901},
 		{{"mlx4_core", CODED, "4096", ETHERNET}, {"mlx4_core", CODED, "4096", ETHERNET},
 			4901866922},
-		/* The slower port, whichever it is. */
+		/* The slower port limits, local or remote. */
 		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", SLOW, "1024", ETHERNET},
 			1157323689},
 		{{"mlx5_core", SLOW, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET},
 			1157323689},
-		/* Headers are counted large if the kind of link is not known. */
+		/* If the link layer is unknown, the larger headers are assumed. */
 		{{"mlx5_core", SLOW, "1024", NULL}, {"mlx5_core", SLOW, "1024", NULL}, 1157323689},
 		{{"rdma_rxe", FAST, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET}, 0},
 		{{"mlx5_core", FAST, "1024", ETHERNET}, {"siw", FAST, "1024", ETHERNET}, 0},
@@ -169,8 +169,8 @@ static void link_speed_excludes_headers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bus_speed),
-		cmocka_unit_test(is_the_lower_of_both_ends),
+		cmocka_unit_test(parses_bus_speed),
+		cmocka_unit_test(slower_end_sets_expected_bandwidth),
 		cmocka_unit_test(link_speed_excludes_headers),
 	};
 

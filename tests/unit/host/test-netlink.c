@@ -1,4 +1,4 @@
-/* Routes, interfaces and neighbours of the loopback, and of a host in a network namespace. */
+/* Netlink lookups of routes, interfaces and neighbours: loopback and network namespaces. */
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -111,7 +111,7 @@ static void finds_routes(void **state)
 		assert_int_equal(route.interface, if_nametoindex("near0"));
 		assert_int_equal(route.mtu, cases[i].mtu);
 		assert_address(&route.gateway, cases[i].gateway);
-		/* The kernel does not repeat the source that it was given. */
+		/* The kernel omits the source from the reply if the request specifies it. */
 		assert_address(&route.source, cases[i].from ? "" : cases[i].source);
 	}
 }
@@ -126,7 +126,7 @@ static void finds_interfaces(void **state)
 	assert_string_equal(link.name, "near0");
 	assert_int_equal(link.mtu, 1500);
 	assert_true(link.flags & IFF_UP);
-	/* A name may hold what a terminal would obey. */
+	/* An interface name may contain terminal escape sequences. */
 	net_near("link set near0 down");
 	net_near("link set near0 name \"$(printf 'a\\033[2Jb\\377')\"");
 	assert_int_equal(netlink_find_link(if_nametoindex("a\033[2Jb\377"), &link), 0);

@@ -1,4 +1,4 @@
-/* What a host lacks: made-up inventories, and what all devices need in made-up trees. */
+/* Readiness checks: host-wide requirements in fake sysfs trees, and fake inventories. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void finds_missing_parts(void **state)
 	assert_host_lacks(root, HOST_READY, "");
 }
 
-/* Root may do everything, so another process looks, as nobody. */
+/* Root bypasses permission checks, so a child process checks as the user nobody. */
 static void finds_inaccessible_devices(void **state)
 {
 	const struct tree *root = *state;
@@ -67,8 +67,8 @@ static void finds_inaccessible_devices(void **state)
 	assert_int_equal(WEXITSTATUS(status), HOST_NO_ACCESS);
 }
 
-/* Memory of exactly that size shows a write past its end. */
-static void cuts_evidence_that_does_not_fit(void **state)
+/* An allocation of exactly that size exposes a write past its end. */
+static void truncates_long_evidence(void **state)
 {
 	const struct tree *root = *state;
 
@@ -109,7 +109,7 @@ static void one_good_port_is_enough(void **state)
 	assert_lacks(&host, HOST_READY, "");
 	strcpy(host.ports[2].state, "ACTIVE_DEFER");
 	assert_lacks(&host, HOST_READY, "");
-	/* The second port of the first device lacks least. */
+	/* Port 2 of the first device is closest to ready, so its problem is reported. */
 	host.devices[1].access = SYSFS_DENIED;
 	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port mlx5_0/2 has no network interface");
 }
@@ -133,7 +133,7 @@ static void missing_host_parts_come_first(void **state)
 		"no entries in /sys/class/infiniband; ib_core netns_mode is exclusive");
 }
 
-static void a_device_needs_its_file(void **state)
+static void a_device_needs_its_uverbs_file(void **state)
 {
 	struct host host;
 
@@ -185,7 +185,7 @@ static void infiniband_needs_a_subnet_manager(void **state)
 		"port rxe0/1 is INIT (LinkUp), network interface eth0 is up");
 	strcpy(host.ports[2].state, "ACTIVE");
 	strcpy(host.ports[2].link_layer, "InfiniBand");
-	/* Its GIDs are not made of IP addresses. */
+	/* InfiniBand GIDs are not derived from IP addresses. */
 	host.gids[2].link_local = true;
 	assert_lacks(&host, HOST_READY, "");
 }
@@ -205,12 +205,12 @@ static void a_port_needs_an_address(void **state)
 		"port rxe0/1: network interface eth0 has no address");
 	host.ports[2].interface_count = 0;
 	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no network interface");
-	/* Whose interface is not known may have one. */
+	/* An iWARP device without a known interface may still have an address. */
 	strcpy(host.devices[1].type, "RNIC");
 	assert_lacks(&host, HOST_READY, "");
 }
 
-static void roce_needs_a_gid_of_its_address(void **state)
+static void roce_needs_a_gid_for_its_address(void **state)
 {
 	struct host host;
 
@@ -246,7 +246,7 @@ static void memory_must_be_lockable(void **state)
 	assert_lacks(&host, HOST_READY, "");
 }
 
-static void checks_only_the_device_of_that_name(void **state)
+static void checks_only_the_named_device(void **state)
 {
 	char evidence[320] = "rubbish";
 	struct host host;
@@ -272,16 +272,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(finds_missing_parts),
 		with_tree(finds_inaccessible_devices),
-		with_tree(cuts_evidence_that_does_not_fit),
+		with_tree(truncates_long_evidence),
 		cmocka_unit_test(one_good_port_is_enough),
 		cmocka_unit_test(missing_host_parts_come_first),
-		cmocka_unit_test(a_device_needs_its_file),
+		cmocka_unit_test(a_device_needs_its_uverbs_file),
 		cmocka_unit_test(a_port_must_be_active),
 		cmocka_unit_test(infiniband_needs_a_subnet_manager),
 		cmocka_unit_test(a_port_needs_an_address),
-		cmocka_unit_test(roce_needs_a_gid_of_its_address),
+		cmocka_unit_test(roce_needs_a_gid_for_its_address),
 		cmocka_unit_test(memory_must_be_lockable),
-		cmocka_unit_test(checks_only_the_device_of_that_name),
+		cmocka_unit_test(checks_only_the_named_device),
 	};
 
 	return cmocka_run_group_tests_name("readiness", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Small files below a made-up root, among them some that sysfs would never hold. */
+/* Reads small files below a fake root folder, some with contents that sysfs never produces. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +73,8 @@ static void reports_why_it_cannot_read(void **state)
 	assert_int_equal(number, 0);
 }
 
-/* Nobody writes into it, and the reader must not wait for that. */
-static void a_pipe_does_not_block(void **state)
+/* The pipe has no writer, and the reader must not wait for one. */
+static void does_not_block_on_a_pipe(void **state)
 {
 	const struct tree *tree = *state;
 	char path[128], text[16];
@@ -119,7 +119,7 @@ static void reads_numbers(void **state)
 	}
 }
 
-static void reads_decimal_digits_of_a_length(void **state)
+static void reads_a_given_number_of_digits(void **state)
 {
 	uint64_t number = 7;
 
@@ -153,8 +153,8 @@ static void lists_in_numeric_order(void **state)
 	sysfs_free(entries, count);
 }
 
-/* Root may do everything, so another process looks, as nobody. */
-static void knows_who_may_open_a_file(void **state)
+/* Root bypasses permission checks, so a child process checks as the user nobody. */
+static void checks_access_to_a_file(void **state)
 {
 	const struct tree *tree = *state;
 	char path[128];
@@ -178,7 +178,7 @@ static void knows_who_may_open_a_file(void **state)
 	assert_int_equal(WEXITSTATUS(status), SYSFS_DENIED);
 }
 
-static void follows_links_by_name(void **state)
+static void reads_the_name_of_a_link_target(void **state)
 {
 	const struct tree *tree = *state;
 	char text[16];
@@ -195,7 +195,7 @@ static void follows_links_by_name(void **state)
 	assert_string_equal(text, "mlx");
 }
 
-static void tells_names_from_paths(void **state)
+static void distinguishes_names_from_paths(void **state)
 {
 	(void)state;
 	assert_true(sysfs_is_name("mlx5_0"));
@@ -213,13 +213,13 @@ int main(void)
 		with_tree(reads_lines),
 		with_tree(reads_whole_files),
 		with_tree(reports_why_it_cannot_read),
-		with_tree(a_pipe_does_not_block),
+		with_tree(does_not_block_on_a_pipe),
 		with_tree(reads_numbers),
-		cmocka_unit_test(reads_decimal_digits_of_a_length),
+		cmocka_unit_test(reads_a_given_number_of_digits),
 		with_tree(lists_in_numeric_order),
-		with_tree(knows_who_may_open_a_file),
-		with_tree(follows_links_by_name),
-		cmocka_unit_test(tells_names_from_paths),
+		with_tree(checks_access_to_a_file),
+		with_tree(reads_the_name_of_a_link_target),
+		cmocka_unit_test(distinguishes_names_from_paths),
 	};
 
 	return cmocka_run_group_tests_name("sysfs", tests, NULL, NULL);
