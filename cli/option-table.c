@@ -23,7 +23,8 @@
 #define CLIENTS_MAX 1000000
 #define DEPTH_MAX   1024
 
-static enum options_result record(struct options *options, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static enum options_result record(
+	struct options *options, const char *format, va_list args)
 {
 	char text[OPTIONS_ERROR_MAX];
 
