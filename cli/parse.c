@@ -16,9 +16,8 @@
 #include "protocol/test-parameters.h"
 
 /* The defaults of options. --help and the manual pages repeat them. */
-#define TIMEOUT_DEFAULT 10000 /* milliseconds, like all times here */
-#define BUFFER_DEFAULT \
-	(UINT64_C(7) * 1024 * 1024) /* bytes; both rings of a connection share them */
+#define TIMEOUT_DEFAULT   10000                       /* milliseconds, like all times here */
+#define BUFFER_DEFAULT    (UINT64_C(7) * 1024 * 1024) /* bytes, for both rings together */
 #define HANDSHAKE_DEFAULT 8000
 #define CLIENTS_DEFAULT   2048
 #define DURATION_DEFAULT  2000
