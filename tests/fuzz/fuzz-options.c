@@ -80,8 +80,8 @@ static void check_words(
 
 static void check_program(enum program program, const uint8_t *data, size_t size)
 {
-	char *words = malloc(size + 1), program_name[] = "program";
-	char *argv[WORDS_MAX + 2] = {program_name};
+	char *words = malloc(size + 1), name[] = "program";
+	char *argv[WORDS_MAX + 2] = {name};
 	struct options options;
 	int argc = 1;
 
