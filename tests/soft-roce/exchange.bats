@@ -58,11 +58,15 @@ default_run() { # MODE VERB
 	default_run read 'reading message from'
 }
 
-@test "an 'any' server serves both modes" {
-	start_server any
-	expect 0 client write "$ADDRESS" "$PORT"
-	expect 0 client read "$ADDRESS" "$PORT"
-	stop_server
+@test "an 'any' server, which is the default, serves both modes" {
+	local mode
+	for mode in any ''; do
+		# shellcheck disable=SC2086 # no argument if empty
+		start_server $mode
+		expect 0 client write "$ADDRESS" "$PORT"
+		expect 0 client read "$ADDRESS" "$PORT"
+		stop_server
+	done
 }
 
 @test "IPv6 to a server on all addresses" {
@@ -237,7 +241,6 @@ client_is_refused() {
 		one_line "$ERR"
 		[ ! -s "$OUT" ]
 	done <<-END
-	server
 	server sideways
 	server --port 65536 write
 	server --port x write
@@ -249,7 +252,12 @@ client_is_refused() {
 	server --device= write
 	server --port-file= write
 	client --source= write $ADDRESS 1
+	client
 	client any $ADDRESS 1
+	client bandwith write $ADDRESS 1
+	client bandwidth $ADDRESS 1
+	client diagnose --depth 4 $ADDRESS 1
+	client write --iput f $ADDRESS 1
 	client write $ADDRESS
 	client write $ADDRESS 0
 	client write $ADDRESS 99999
@@ -267,6 +275,10 @@ client_is_refused() {
 		has "$OUT" 'Exit status'
 		expect 0 "$PAIR_BIN/rdma-$program" --version
 		has "$OUT" "^rdma-$program [0-9]"
+	done
+	for command in write read bandwidth latency diagnose; do
+		expect 0 client $command --help
+		has "$OUT" "^Usage: rdma-client .*$command"
 	done
 }
 
