@@ -1,4 +1,4 @@
-/* What every unit test needs: cmocka, and the headers that must come before it. */
+/* Included by every unit test: cmocka, and the headers that must precede it. */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 
@@ -11,11 +11,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Fails the test, naming the case of a table that does not hold. */
+/* Fails the test if the condition is false, and names the case of the table. */
 #define check_case(name, condition) \
 	do { \
 		if (!(condition)) \
-			fail_msg("%s: %s does not hold", name, #condition); \
+			fail_msg("%s: %s is false", name, #condition); \
 	} while (0)
 
 #endif

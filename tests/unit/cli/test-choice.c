@@ -1,10 +1,10 @@
-/* Sets of words: the position of one, the nearest one to a typing error, a list for a sentence. */
+/* Sets of words: find one, suggest the nearest one for a typing error, list them in a sentence. */
 #include <string.h>
 
 #include "cli/choice.h"
 #include "tests/unit/unit.h"
 
-static void words_are_found(void **state)
+static void finds_words(void **state)
 {
 	static const struct {
 		const char *choices, *word;
@@ -26,7 +26,7 @@ static void words_are_found(void **state)
 		assert_int_equal(choice_find(cases[i].choices, cases[i].word), cases[i].position);
 }
 
-static void typing_errors_are_forgiven(void **state)
+static void suggests_the_nearest_word(void **state)
 {
 	static const char commands[] = "write|read|bandwidth|latency|diagnose";
 	static const struct {
@@ -48,7 +48,7 @@ static void typing_errors_are_forgiven(void **state)
 		{commands, "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww", ""},
 		{"", "write", ""},
 		{"a|b", "c", ""},
-		/* The nearest one is suggested, not the first one that is near. */
+		/* Suggests the nearest word, not the first one within the limit. */
 		{"size|sizes", "sizess", "sizes"},
 		{"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww|write", "writ", "write"},
 	};
@@ -58,11 +58,12 @@ static void typing_errors_are_forgiven(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		choice_nearest(cases[i].choices, cases[i].word, nearest);
 		if (strcmp(nearest, cases[i].nearest) != 0)
-			fail_msg("'%s': '%s', not '%s'", cases[i].word, nearest, cases[i].nearest);
+			fail_msg("'%s': got '%s', expected '%s'", cases[i].word, nearest,
+				cases[i].nearest);
 	}
 }
 
-static void lists_read_like_a_sentence(void **state)
+static void lists_words_in_a_sentence(void **state)
 {
 	static const struct {
 		const char *choices, *list;
@@ -86,9 +87,9 @@ static void lists_read_like_a_sentence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_found),
-		cmocka_unit_test(typing_errors_are_forgiven),
-		cmocka_unit_test(lists_read_like_a_sentence),
+		cmocka_unit_test(finds_words),
+		cmocka_unit_test(suggests_the_nearest_word),
+		cmocka_unit_test(lists_words_in_a_sentence),
 	};
 
 	return cmocka_run_group_tests_name("choice", tests, NULL, NULL);

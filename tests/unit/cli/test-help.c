@@ -1,5 +1,5 @@
 /*
- * What --help prints: the commands of the client, the options of each command and no others, in a
+ * Output of --help: the commands of the client, and for each command exactly its options, in a
  * table that fits the screen.
  */
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define SCREEN_COLUMNS 80
 #define HELP_MAX       8192
 
-/* The commands that must list an option: a letter each. */
+/* The commands that list an option, one letter each. */
 static const struct listed {
 	const char *commands, *option;
 } listed[] = {
@@ -65,7 +65,7 @@ static const char letters[CLI_COMMANDS] = {
 	[CLI_DIAGNOSE] = 'D',
 };
 
-/* Reads the help of a command, NULL: of the client without a command. */
+/* Formats the help of a command, or of the client itself if NULL. */
 static void read_help(const struct cli_command *command, char help[HELP_MAX])
 {
 	FILE *stream = fmemopen(help, HELP_MAX, "w");
@@ -99,7 +99,7 @@ static void each_command_lists_its_options(void **state)
 	}
 }
 
-/* No line is too long, and the descriptions of the options start in one column. */
+/* No line is too long, and all descriptions of options start in the same column. */
 static void check_layout(const char *help, unsigned int lines_max)
 {
 	unsigned int lines = 0;
@@ -130,9 +130,7 @@ static void help_fits_one_screen(void **state)
 	check_layout(help, SCREEN_LINES);
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
 		read_help(&cli_commands[id], help);
-		/*
-		 * The server has a single command, so its help has examples and exit statuses, too.
-		 */
+		/* The server has no commands, so its help includes examples and exit statuses. */
 		check_layout(help, id == CLI_SERVE ? SCREEN_LINES + 16 : SCREEN_LINES);
 	}
 }

@@ -1,4 +1,4 @@
-/* The options of a measurement: the value that each sets, and the error for each wrong one. */
+/* Options of a measurement: the value that each one sets, and the error for each invalid value. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,10 @@
 
 #define WORDS_MAX 12
 
-/* Parses a command, the mode, host and port of a server, and the other words; NULL ends them. */
+/*
+ * Parses a command line: the command, the mode, host and port of a server, then the words up to
+ * NULL.
+ */
 static enum options_result parse(struct options *options, const char *const words[])
 {
 	char *argv[WORDS_MAX + 5] = {(char *)"rdma-client"};
@@ -34,7 +37,7 @@ static void assert_rate(double got, double wanted)
 #define BW .bandwidth = true
 #define LT .latency = true
 
-/* What is not given has its default. */
+/* Options that are not given keep their defaults. */
 static const struct right {
 	const char *words[WORDS_MAX];
 	struct options_measure measure;
@@ -59,7 +62,7 @@ static const struct right {
 	{{"bandwidth", "--duration", "0.001"}, {BW, .duration = 1}, 0},
 	{{"bandwidth", "--duration", "86400"}, {BW, .duration = 86400000}, 0},
 	{{"bandwidth", "--warm-up", "1.5"}, {BW, .warm_up = 1500}, 0},
-	{{"bandwidth", "--warm-up", "0"}, {BW, .warm_up = -1}, 0}, /* 0, see below */
+	{{"bandwidth", "--warm-up", "0"}, {BW, .warm_up = -1}, 0}, /* -1: zero */
 	{{"bandwidth", "--qps", "1"}, {BW, .queue_pairs = 1}, 0},
 	{{"bandwidth", "--qps", "64"}, {BW, .queue_pairs = 64}, 0},
 	{{"bandwidth", "--threads", "1", "--iterations", "2"}, {BW, .iterations = 2}, 0},
@@ -130,7 +133,7 @@ static void values_are_stored(void **state)
 	}
 }
 
-static void an_exchange_measures_nothing(void **state)
+static void an_exchange_has_no_measurement(void **state)
 {
 	static const char *const words[] = {"write", NULL};
 	struct options options;
@@ -145,7 +148,7 @@ static void an_exchange_measures_nothing(void **state)
 #define WORD_EXPECT \
 	"--expect must be a rate or a percentage, such as 11GB/s, 90Gb/s or 90%%, not '%s'"
 
-/* Values that one option does not take; %s is the value. */
+/* Invalid values of one option; %s is the value. */
 static const struct {
 	const char *option, *value, *error;
 } wrong_values[] = {
@@ -189,7 +192,7 @@ static const struct {
 	{"--expect", ".%", WORD_EXPECT},
 };
 
-static void wrong_values_are_named(void **state)
+static void errors_name_invalid_values(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(wrong_values); i++) {
@@ -198,7 +201,7 @@ static void wrong_values_are_named(void **state)
 		struct options options;
 		char error[200];
 
-/* The formats are those of the table above. */
+/* The format strings come from the table above. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(error, sizeof(error), wrong_values[i].error, wrong_values[i].value);
@@ -262,14 +265,14 @@ static const struct {
 	{{"bandwidth", "--poll", ""}, "--poll must not be empty"},
 };
 
-static void options_of_other_commands_and_conflicts_are_named(void **state)
+static void errors_name_foreign_and_conflicting_options(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(refused); i++) {
 		struct options options;
 
 		if (parse(&options, refused[i].words) != OPTIONS_WRONG)
-			fail_msg("accepted, instead of: %s", refused[i].error);
+			fail_msg("accepted; expected the error: %s", refused[i].error);
 		assert_string_equal(options.error, refused[i].error);
 	}
 }
@@ -278,9 +281,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_stored),
-		cmocka_unit_test(an_exchange_measures_nothing),
-		cmocka_unit_test(wrong_values_are_named),
-		cmocka_unit_test(options_of_other_commands_and_conflicts_are_named),
+		cmocka_unit_test(an_exchange_has_no_measurement),
+		cmocka_unit_test(errors_name_invalid_values),
+		cmocka_unit_test(errors_name_foreign_and_conflicting_options),
 	};
 
 	return cmocka_run_group_tests_name("parse-measurement", tests, NULL, NULL);

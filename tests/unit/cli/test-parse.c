@@ -1,6 +1,6 @@
 /*
- * The command line of both programs: the value that each option sets, and the error for each wrong
- * one.
+ * The command lines of both programs: the value that each option sets, and the error for each
+ * invalid argument.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const enum program programs[] = {PROGRAM_SERVER, PROGRAM_CLIENT};
 
-/* Parses the words, which end with NULL, as the program's command line. */
+/* Parses the words up to NULL as the command line of a program. */
 static enum options_result parse(
 	struct options *options, enum program program, const char *const words[])
 {
@@ -20,7 +20,7 @@ static enum options_result parse(
 		(char *)(program == PROGRAM_SERVER ? "rdma-server" : "rdma-client")};
 	int argc = 1;
 
-	/* Rubbish, so that a field that is not set is seen. */
+	/* Poison, so that the test detects fields that the parser does not set. */
 	memset(options, 0xa5, sizeof(*options));
 	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
 		argv[argc++] = (char *)words[i];
@@ -78,7 +78,7 @@ static char longest[OPTIONS_MESSAGE_MAX + 1], too_long[OPTIONS_MESSAGE_MAX + 2];
 static const struct right {
 	enum program program;
 	const char *words[WORDS_MAX];
-	const char *mode; /* NULL: any, diagnose */
+	const char *mode; /* NULL: any mode, or diagnose */
 	struct options options;
 } right[] = {
 	{S, {"write"}, "write", {0}},
@@ -199,7 +199,7 @@ static const struct right {
 	{C, {"--quiet", "--", "diagnose", "h"}, NULL, {D, .host = "h", .quiet = true}},
 };
 
-static void takes_every_option(void **state)
+static void accepts_every_option(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(right); i++) {
@@ -215,7 +215,7 @@ static void takes_every_option(void **state)
 	}
 }
 
-/* Wrong lines, and what the sentence about each must name. */
+/* Invalid command lines, and the argument that the error message must name. */
 static const struct wrong {
 	enum program program;
 	const char *words[WORDS_MAX];
@@ -371,13 +371,13 @@ static const struct wrong {
 	{C, {"--bind", "::", "write", "h", "7"}, "--bind"},
 	{C, {"--count", "1", "write", "h", "7"}, "--count"},
 	{C, {"--port-file", "f", "write", "h", "7"}, "--port-file"},
-	/* The first mistake is reported, before options that exclude each other. */
+	/* The first mistake is reported, before any conflict between options. */
 	{S, {"--count", "0", "--port", "x", "any"}, "--count"},
 	{S, {"--port", "x", "--help", "any"}, "'x'"},
 	{S, {"--json", "--output", "-", "--port", "x", "any"}, "'x'"},
 };
 
-static void names_wrong_arguments(void **state)
+static void errors_name_invalid_arguments(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -388,14 +388,14 @@ static void names_wrong_arguments(void **state)
 			named, parse(&options, wrong[i].program, wrong[i].words) == OPTIONS_WRONG);
 		if (!strstr(options.error, named))
 			fail_msg("'%s' does not name %s", options.error, named);
-		/* It goes on with "; see rdma-server --help". */
+		/* The program appends "; see rdma-server --help". */
 		check_case(named, !strchr(options.error, '\n'));
 		check_case(named, options.error[strlen(options.error) - 1] != '.');
 	}
 }
 
-/* Options that exclude each other, in whatever order they come. The sentence names them both. */
-static void names_conflicting_options(void **state)
+/* Options that exclude each other, in either order. The message names both. */
+static void errors_name_conflicting_options(void **state)
 {
 	static const struct {
 		const char *words[WORDS_MAX], *one, *other;
@@ -421,8 +421,8 @@ static void names_conflicting_options(void **state)
 	}
 }
 
-/* The sentence about a very long word is cut, not overrun. */
-static void cuts_long_errors(void **state)
+/* The message about a very long argument is truncated and does not overrun its buffer. */
+static void truncates_long_errors(void **state)
 {
 	const char *const words[WORDS_MAX] = {"--port", too_long, "any"};
 	struct options options;
@@ -467,10 +467,10 @@ static int fill(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(takes_every_option),
-		cmocka_unit_test(names_wrong_arguments),
-		cmocka_unit_test(names_conflicting_options),
-		cmocka_unit_test(cuts_long_errors),
+		cmocka_unit_test(accepts_every_option),
+		cmocka_unit_test(errors_name_invalid_arguments),
+		cmocka_unit_test(errors_name_conflicting_options),
+		cmocka_unit_test(truncates_long_errors),
 		cmocka_unit_test(help_and_version_need_no_other_argument),
 	};
 

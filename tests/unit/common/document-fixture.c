@@ -1,11 +1,11 @@
-/* Reads documents of the tree and lists its bats tests. The caller frees both. */
+/* Reads files of the source tree and lists its bats tests. The caller frees both. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Bytes of the largest document; all are far smaller. */
+/* Upper limit of a document's size in bytes; all are far smaller. */
 #define DOCUMENT_MAX (1 << 20)
 
 char *document_read(const char *path)
@@ -16,7 +16,7 @@ char *document_read(const char *path)
 
 	assert_non_null(text);
 	if (!file)
-		fail_msg("%s cannot be read: tests run from the top of the tree", path);
+		fail_msg("cannot read %s: run the tests at the top of the source tree", path);
 	size = fread(text, 1, DOCUMENT_MAX - 1, file);
 	fclose(file);
 	assert_in_range(size, 1, DOCUMENT_MAX - 2);

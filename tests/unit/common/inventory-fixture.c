@@ -1,4 +1,4 @@
-/* Fills a made-up inventory; its strings are constants, so nothing is freed. */
+/* Fills a synthetic inventory; its strings are constants, so nothing needs to be freed. */
 #include <string.h>
 
 #include "host/readiness.h"

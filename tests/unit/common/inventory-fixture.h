@@ -1,10 +1,10 @@
-/* A made-up inventory that needs no freeing. */
+/* A synthetic inventory that needs no freeing. */
 #ifndef TESTS_UNIT_COMMON_INVENTORY_FIXTURE_H
 #define TESTS_UNIT_COMMON_INVENTORY_FIXTURE_H
 
 #include "host/inventory.h"
 
-/* Two devices: mlx5_0 with the first two ports, rxe0 with the third. */
+/* Two devices: mlx5_0 has the first two ports, rxe0 the third. */
 struct host {
 	struct inventory inventory;
 	struct inventory_device devices[2];
@@ -14,10 +14,10 @@ struct host {
 	struct inventory_gid gids[3];
 };
 
-/* Makes a host that lacks nothing. */
+/* Creates a host that is ready for RDMA. */
 void make_host(struct host *host);
 
-/* The same with rxe0 alone. */
+/* The same host with rxe0 only. */
 void make_small_host(struct host *host);
 
 #endif

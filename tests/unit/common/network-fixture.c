@@ -1,4 +1,4 @@
-/* Before linux/if.h, which defines what this one has not. */
+/* Must precede linux/if.h, which then skips what net/if.h has defined. */
 #include <net/if.h>
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 static int near_space = -1, far_space = -1;
 
-/* Writes one line into a file of /proc/self. */
+/* Writes one line to a file in /proc. */
 static bool write_line(const char *path, const char *line)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -32,7 +32,7 @@ static bool write_line(const char *path, const char *line)
 	return done;
 }
 
-/* Becomes root of a user namespace, which a process of several threads cannot: unshare(2). */
+/* Enters a user namespace as root. Fails in a multithreaded process: unshare(2). */
 static bool become_root(void)
 {
 	char user[32], group[32];
@@ -43,7 +43,7 @@ static bool become_root(void)
 	       write_line("/proc/self/uid_map", user) && write_line("/proc/self/gid_map", group);
 }
 
-/* Enters a fresh network namespace; returns it, or -1. */
+/* Enters a new network namespace. Returns its descriptor, or -1. */
 static int enter_space(void)
 {
 	return unshare(CLONE_NEWNET) ? -1 : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -71,7 +71,7 @@ void net_far(const char *command)
 	assert_int_equal(run(far_space, command), 0);
 }
 
-/* Waits for the interface to be operational, which the kernel makes it a little after it is up. */
+/* Waits until the interface is operational, which happens shortly after it is set up. */
 static void await_link(int space, const char *name)
 {
 	deadline_t deadline = deadline_in(10000);
@@ -98,8 +98,7 @@ struct sockaddr_storage net_address(const char *text)
 }
 
 /*
- * Waits for the address to be the host's own, which the kernel makes it a little after the link is
- * up.
+ * Waits until the kernel routes the address as local, which happens shortly after the link is up.
  */
 static void await_address(int space, const char *text)
 {
@@ -129,7 +128,7 @@ void net_far_forwards(void)
 	}
 }
 
-/* Both namespaces, or the test is skipped. */
+/* Creates both namespaces, or skips the test. */
 static void make_spaces(void)
 {
 	if (near_space >= 0)
@@ -157,7 +156,8 @@ void net_make(void)
 		"link set lo up",
 		"link set near0 up",
 		/*
-		 * An absent neighbour is given up after three of these, one second each by default.
+		 * The kernel gives up on an absent neighbour after three of these intervals, by
+		 * default one second each.
 		 */
 		"ntable change name arp_cache dev near0 retrans 30",
 		"ntable change name ndisc_cache dev near0 retrans 30",

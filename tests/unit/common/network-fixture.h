@@ -1,6 +1,6 @@
 /*
- * Two hosts in network namespaces of their own, with a link between them (veth(4)): the test itself
- * is the near one. network_namespaces(7).
+ * Fixture with two hosts in separate network namespaces, connected by a veth(4) link; the test runs
+ * on the near one. See network_namespaces(7).
  *
  *     near0 10.9.0.1/24 fd09::1/64 ---- far0 10.9.0.2/24 fd09::2/64
  */
@@ -13,19 +13,19 @@
 #define FAR  "10.9.0.2"
 
 /*
- * Makes both and becomes the near one; skips the test, with the reason, where that is not allowed.
- * They end with the process, or when the next test makes its own.
+ * Creates both namespaces and enters the near one. Skips the test and prints the reason where this
+ * is not permitted. The namespaces exist until the process exits or another test creates its own.
  */
 void net_make(void);
 
-/* Runs a command of ip(8) at one of them; the test fails if it does. */
+/* Runs an ip(8) command on that host; the test fails if the command fails. */
 void net_near(const char *command);
 void net_far(const char *command);
 
-/* The far one forwards what is for others; skips the test where that cannot be set. */
+/* Enables IPv4 forwarding on the far host; skips the test where this is not permitted. */
 void net_far_forwards(void);
 
-/* The IPv4 or IPv6 address, "%" and interface allowed, without port. */
+/* Parses an IPv4 or IPv6 address without port; "%" and an interface may follow. */
 struct sockaddr_storage net_address(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Runs tests/validate-report on a JSON document and checks its exit status. */
+/* Runs tests/validate-report on JSON documents and checks its exit status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "tests/unit/common/schema-fixture.h"
 #include "tests/unit/unit.h"
 
-/* The exit status of the validator if what it needs is missing. */
+/* Exit status of the validator if its dependencies are missing. */
 #define EXIT_MISSING 77
 
 /* Runs the validator with these options on these documents; skips the test if it cannot run. */
@@ -46,7 +46,7 @@ void schema_check_refuses(
 		const char *place = strstr(document, cases[i].right);
 
 		if (!place)
-			fail_msg("there is no %s", cases[i].right);
+			fail_msg("the document does not contain %s", cases[i].right);
 		assert_true(fprintf(all, "%.*s%s%s\n", (int)(place - document), document,
 				    cases[i].wrong, place + strlen(cases[i].right)) > 0);
 	}

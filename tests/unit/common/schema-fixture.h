@@ -1,27 +1,27 @@
 /*
- * JSON documents compared with their schemas, by a validator that is not ours:
- * tests/validate-report. Where what it needs is missing, these skip the test. Runs from the top of
- * the tree.
+ * Fixture that validates JSON documents against their schemas with a third-party validator, through
+ * tests/validate-report. The functions skip the test if its dependencies are missing. Must run at
+ * the top of the source tree.
  */
 #ifndef TESTS_UNIT_COMMON_SCHEMA_FIXTURE_H
 #define TESTS_UNIT_COMMON_SCHEMA_FIXTURE_H
 
 #include <stddef.h>
 
-/* Which schema, as the validator's command line. */
+/* Options of the validator that select the schema. */
 #define SCHEMA_REPORT      ""
 #define SCHEMA_DIAGNOSIS   "--diagnosis"
 #define SCHEMA_MEASUREMENT "--measurement"
 
-/* Puts wrong in the place of right, the first in the document. */
+/* Replaces the first occurrence of right in the document by wrong. */
 struct schema_case {
 	const char *right, *wrong;
 };
 
-/* The documents, one on each line, are as the schema says. */
+/* Fails the test unless all documents, one per line, are valid. */
 void schema_check(const char *schema, const char *documents);
 
-/* This one is, and each way to make it wrong is refused. */
+/* Fails the test unless the document is valid and each of the changes makes it invalid. */
 void schema_check_refuses(
 	const char *schema, const char *document, const struct schema_case cases[], size_t count);
 

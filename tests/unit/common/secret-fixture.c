@@ -1,4 +1,4 @@
-/* Makes secrets from files in memory. The caller frees them. */
+/* Loads secrets from files in memory. The caller frees them. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ struct secret *make_secret(char letter)
 	assert_int_equal(fchmod(file, 0600), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	if (secret_load(&secret, path, why))
-		fail_msg("%s", why);
+		fail_msg("cannot load the secret: %s", why);
 	close(file);
 	return secret;
 }

@@ -5,7 +5,7 @@
 #include "tests/unit/common/stream-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Seconds until a test gives up: more than the slowest sanitizer takes. */
+/* Timeout of a test in seconds: longer than the slowest sanitizer needs. */
 #define WAIT_SECONDS 60
 
 uint8_t stream_byte(uint64_t position)
@@ -28,7 +28,7 @@ size_t stream_compare(const void *bytes, uint64_t position, size_t size)
 	return same;
 }
 
-/* xorshift64* */
+/* The xorshift64* generator. */
 uint64_t random_below(uint64_t *seed, uint64_t below)
 {
 	*seed ^= *seed >> 12;

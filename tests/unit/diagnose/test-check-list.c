@@ -10,7 +10,7 @@
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 
-/* A work completion status of the InfiniBand specification: the peer acknowledges no more. */
+/* IBV_WC_RETRY_EXC_ERR: the peer stopped acknowledging. */
 #define WC_RETRY_EXC 12
 
 static struct failure made(enum failure_kind kind, enum phase phase, int code, const char *evidence)
@@ -21,7 +21,7 @@ static struct failure made(enum failure_kind kind, enum phase phase, int code, c
 	return failure;
 }
 
-/* A list in which all checks before this one passed. */
+/* Returns a list in which all checks before this one passed. */
 static struct check_list checked_up_to(enum check up_to)
 {
 	struct check_list list;
@@ -32,7 +32,7 @@ static struct check_list checked_up_to(enum check up_to)
 	return list;
 }
 
-/* A list in which this check failed, and the later ones are skipped. */
+/* Returns a list in which this check failed and the later ones were skipped. */
 static struct check_list broken_at(enum check check, struct failure failure)
 {
 	struct check_list list = checked_up_to(check);
@@ -103,7 +103,7 @@ static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 	assert_string_equal(lines(&list, CHECK_CONNECTION), "connection  skipped not reached");
 }
 
-/* Where the table has no cause, the evidence is one, and is not said twice. */
+/* If the table has no cause, the evidence is the cause and is not repeated. */
 static void evidence_equal_to_the_cause_is_printed_once(void **state)
 {
 	struct check_list list = broken_at(
@@ -120,7 +120,7 @@ static void evidence_equal_to_the_cause_is_printed_once(void **state)
 		"RDMA does not work: Name or service not known; look at this host.");
 }
 
-/* Each explanation can be the failure of a check, and is shown whole. */
+/* A check can fail with any explanation, and its lines contain the whole explanation. */
 static void every_explanation_is_shown(void **state)
 {
 	const struct explanation *row;
@@ -156,7 +156,7 @@ static void commands_name_the_host(void **state)
 	(void)state;
 	assert_non_null(
 		strstr(lines(&list, CHECK_ROUTE), "look: rdma link; ip route get 10.9.0.2"));
-	/* Without evidence there is no line for it. */
+	/* Without evidence the line is omitted. */
 	assert_null(strstr(lines(&list, CHECK_ROUTE), "seen:"));
 	check_list_set_host(&list, "fd09::2");
 	assert_non_null(strstr(lines(&list, CHECK_ROUTE), "ip route get fd09::2"));
@@ -164,8 +164,8 @@ static void commands_name_the_host(void **state)
 	assert_non_null(strstr(lines(&list, CHECK_ROUTE), "ip route get HOST"));
 }
 
-/* What the user typed, or a file had, is not what the shell shall do. */
-static void commands_are_safe_to_copy(void **state)
+/* Quoting: a shell must not execute what the user typed or a file contained. */
+static void commands_are_safe_to_paste(void **state)
 {
 	static const struct {
 		const char *host, *word;
@@ -189,7 +189,7 @@ static void commands_are_safe_to_copy(void **state)
 		end = strstr(lines(&list, CHECK_NAME), "\n                    look: ");
 		check_case(cases[i].host, end && strcmp(end, expected) == 0);
 	}
-	/* The longest there is. */
+	/* The longest host that fits. */
 	memset(many, '\'', 255);
 	many[255] = '\0';
 	check_list_set_host(&list, many);
@@ -212,13 +212,16 @@ static void verdicts_follow_from_the_checks(void **state)
 	assert_int_equal(check_list_status(&list), STATUS_OK);
 	list = checked_up_to(CHECK_MESSAGE);
 	assert_string_equal(verdict(&list), "No fault found in the checks up to connection.");
-	/* A skipped check in between is not a failure. */
+	/* A check skipped in between is not a failure. */
 	list = checked_up_to(CHECKS);
 	check_list_skip(&list, CHECK_PATH, "silence");
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
 }
 
-/* Only what is there but impaired lets RDMA work, wherever it is in the list. */
+/*
+ * After impairments alone RDMA works; any other failure means that it does not, wherever it is in
+ * the list.
+ */
 static void warnings_differ_from_failures(void **state)
 {
 	static const struct {
@@ -251,19 +254,19 @@ static void warnings_differ_from_failures(void **state)
 		assert_int_equal(check_list_status(&list), STATUS_PEER);
 		if (cases[i].check >= CHECK_DATA)
 			continue;
-		/* The first check that failed is the cause of later failures. */
+		/* An impairment explains a later failure of the data check ... */
 		check_list_fail(&list, CHECK_DATA, &gone);
 		check_case(diagnose_checks[cases[i].check].name,
 			strncmp(verdict(&list), not, strlen(not )) == 0);
 		assert_null(strstr(verdict(&list), "acknowledging"));
 		assert_int_equal(check_list_broken(&list), cases[i].check);
-		/* But not of everything. */
+		/* ... but not a failed connection or message check. */
 		check_list_fail(&list, CHECK_MESSAGE, &gone);
 		assert_int_equal(check_list_broken(&list), CHECK_MESSAGE);
 	}
 }
 
-/* Who is served, and who is not, has nothing to do with what else breaks. */
+/* A full server does not explain other failures. */
 static void a_full_server_is_the_only_cause(void **state)
 {
 	struct failure full = made(FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL, "2 of 2");
@@ -284,7 +287,7 @@ static void a_full_server_is_the_only_cause(void **state)
 	}
 }
 
-/* Loss that ends the climb. */
+/* Packet loss that makes a data check fail. */
 static void total_loss_is_a_failure(void **state)
 {
 	struct check_list list = broken_at(
@@ -355,7 +358,7 @@ static void json_has_every_member(void **state)
 	json_object_put(array);
 }
 
-static void invalid_utf8_becomes_safe(void **state)
+static void invalid_utf8_is_escaped(void **state)
 {
 	struct check_list list = broken_at(CHECK_HOST,
 		made(FAILURE_HOST, PHASE_OPEN, HOST_NO_SUCH_DEVICE, "--device \xff\x1b[2J"));
@@ -407,14 +410,14 @@ int main(void)
 		cmocka_unit_test(evidence_equal_to_the_cause_is_printed_once),
 		cmocka_unit_test(every_explanation_is_shown),
 		cmocka_unit_test(commands_name_the_host),
-		cmocka_unit_test(commands_are_safe_to_copy),
+		cmocka_unit_test(commands_are_safe_to_paste),
 		cmocka_unit_test(verdicts_follow_from_the_checks),
 		cmocka_unit_test(warnings_differ_from_failures),
 		cmocka_unit_test(a_full_server_is_the_only_cause),
 		cmocka_unit_test(total_loss_is_a_failure),
 		cmocka_unit_test(statuses_are_those_of_an_exchange),
 		cmocka_unit_test(json_has_every_member),
-		cmocka_unit_test(invalid_utf8_becomes_safe),
+		cmocka_unit_test(invalid_utf8_is_escaped),
 		cmocka_unit_test(nothing_overruns_its_buffer),
 	};
 

@@ -1,4 +1,4 @@
-/* A made-up inventory as lines and as JSON. */
+/* The report of a synthetic inventory, as text and as JSON. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "tests/unit/common/inventory-fixture.h"
 #include "tests/unit/unit.h"
 
-/* All lines that are shown, each with its end. */
+/* All lines of the report, each with a newline. */
 struct shown {
 	char text[16384];
 	size_t used, lines;
@@ -23,7 +23,7 @@ static void take_line(const char *line, void *context)
 	shown->lines++;
 }
 
-static void shows_lines_for_people(void **state)
+static void formats_text(void **state)
 {
 	struct shown shown = {0};
 	struct host host;
@@ -51,7 +51,7 @@ static void shows_lines_for_people(void **state)
 		"rxe0/1 GID 1: ::ffff:10.0.0.1, RoCE v2, eth0\n");
 }
 
-static void shows_what_is_missing(void **state)
+static void shows_missing_parts(void **state)
 {
 	struct shown shown = {0};
 	struct inventory nothing = {.locked_max = UINT64_MAX};
@@ -92,7 +92,7 @@ static void lines_are_safe_and_bounded(void **state)
 	assert_true(strlen(shown.text) < 4 * INVENTORY_LINE + 256);
 }
 
-static void becomes_json(void **state)
+static void formats_json(void **state)
 {
 	struct json_object *object;
 	struct host host;
@@ -128,10 +128,10 @@ static void becomes_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shows_lines_for_people),
-		cmocka_unit_test(shows_what_is_missing),
+		cmocka_unit_test(formats_text),
+		cmocka_unit_test(shows_missing_parts),
 		cmocka_unit_test(lines_are_safe_and_bounded),
-		cmocka_unit_test(becomes_json),
+		cmocka_unit_test(formats_json),
 	};
 
 	return cmocka_run_group_tests_name("inventory-report", tests, NULL, NULL);

@@ -1,4 +1,7 @@
-/* The search for the largest datagram that arrives, in made-up networks and between two hosts. */
+/*
+ * The search for the largest datagram that arrives, in simulated networks and between two
+ * namespaces.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,17 +13,17 @@
 #define MINUTE 60000
 #define FLOOR  68
 
-/* A network between this host and another one. */
+/* A simulated network between the local host and another one. */
 struct network {
-	unsigned int mtu;    /* of its smallest link */
-	unsigned int told;   /* by the router before that, when something is larger; 0 not at all */
-	bool silent;         /* the host does not answer */
-	unsigned int lost;   /* so many of the first datagrams are lost */
-	unsigned int proven; /* what must come out */
+	unsigned int mtu;    /* of the smallest link */
+	unsigned int told;   /* next-hop MTU in ICMP errors; 0: the router sends none */
+	bool silent;         /* the host does not reply */
+	unsigned int lost;   /* number of datagrams lost at the start */
+	unsigned int proven; /* expected result */
 	enum reach_verdict verdict;
 };
 
-/* Sends what the search wants to try. */
+/* Runs the search on a simulated network. */
 static struct path_mtu search_network(const struct network *network, unsigned int top)
 {
 	struct path_mtu path = {0};
@@ -56,7 +59,10 @@ static void finds_the_largest_datagram(void **state)
 		{.mtu = 1450, .proven = 1400, .verdict = REACH_BAD},
 		{.mtu = 1450, .told = 1450, .proven = 1450, .verdict = REACH_BAD},
 		{.mtu = 1450, .told = 1450, .lost = 2, .proven = 1450, .verdict = REACH_BAD},
-		/* Routers that lie, are confused, or send the smaller of two links' sizes later. */
+		/*
+		 * Routers that report a wrong MTU, or first the MTU of the larger of two small
+		 * links.
+		 */
 		{.mtu = 1450, .told = 65000, .proven = 1400, .verdict = REACH_BAD},
 		{.mtu = 1450, .told = 1, .proven = 1400, .verdict = REACH_BAD},
 		{.mtu = 1450, .told = 8000, .proven = 1400, .verdict = REACH_BAD},
@@ -70,11 +76,11 @@ static void finds_the_largest_datagram(void **state)
 		struct path_mtu path = search_network(&networks[i], 9000);
 
 		if (path.found.proven != networks[i].proven || path.verdict != networks[i].verdict)
-			fail_msg("network %zu: %u, %s", i, path.found.proven, path.evidence);
+			fail_msg("network %zu: proved %u: %s", i, path.found.proven, path.evidence);
 	}
 }
 
-/* Where all is well one datagram is enough; a host that is silent is not pestered. */
+/* One datagram suffices if it arrives; a silent host gets only a few. */
 static void sends_no_more_than_needed(void **state)
 {
 	static const struct network well = {.mtu = 1500}, silent = {.mtu = 1500, .silent = true};
@@ -84,8 +90,8 @@ static void sends_no_more_than_needed(void **state)
 	assert_int_equal(search_network(&silent, 1500).found.count, 4);
 }
 
-/* Whatever the network does, the search ends. */
-static void always_ends(void **state)
+/* The search terminates whatever the network does. */
+static void always_terminates(void **state)
 {
 	static const unsigned int tops[] = {0, 1, 67, 68, 69, 576, 1500, 4200, 9000, 65535};
 	unsigned int random = 1;
@@ -179,7 +185,7 @@ static void probes_paths_without_loss(void **state)
 	}
 }
 
-/* As with a switch: what is too large for the next link disappears, and nobody says so. */
+/* Like a switch, the link drops frames that are too large, without an error. */
 static void probes_paths_that_lose_large_datagrams(void **state)
 {
 	static const char *const hosts[] = {FAR, "fd09::2"};
@@ -197,7 +203,7 @@ static void probes_paths_that_lose_large_datagrams(void **state)
 	}
 }
 
-static void probes_paths_with_a_router_that_refuses(void **state)
+static void probes_paths_with_a_router_that_reports_its_mtu(void **state)
 {
 	struct path_mtu path;
 
@@ -219,14 +225,14 @@ static void lost_replies_prove_nothing(void **state)
 
 	(void)state;
 	net_make();
-	/* The far interface takes no frames of another one's. */
+	/* The far interface drops frames for another MAC address. */
 	net_near("neighbour add 10.9.0.9 lladdr 02:00:00:00:00:09 nud permanent dev near0");
 	path = probe("10.9.0.9", MINUTE);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
 	assert_string_equal(path.evidence, "the host does not reply to probes (many do not)");
 	path = probe("10.9.0.9", 0);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
-	/* Nor does an absent neighbour, which the check before has reported. */
+	/* Nor does an absent neighbour; an earlier check reports it. */
 	path = probe("10.9.0.7", MINUTE);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
 	assert_string_equal(path.evidence, "10.9.0.1 reports: No route to host");
@@ -237,11 +243,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_largest_datagram),
 		cmocka_unit_test(sends_no_more_than_needed),
-		cmocka_unit_test(always_ends),
+		cmocka_unit_test(always_terminates),
 		cmocka_unit_test(prints_its_conclusion),
 		cmocka_unit_test(probes_paths_without_loss),
 		cmocka_unit_test(probes_paths_that_lose_large_datagrams),
-		cmocka_unit_test(probes_paths_with_a_router_that_refuses),
+		cmocka_unit_test(probes_paths_with_a_router_that_reports_its_mtu),
 		cmocka_unit_test(lost_replies_prove_nothing),
 	};
 

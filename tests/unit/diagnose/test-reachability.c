@@ -1,4 +1,4 @@
-/* The checks below RDMA: conclusions from made-up facts, and probes between two hosts. */
+/* The checks below RDMA: verdicts on synthetic facts, and probes between two network namespaces. */
 #include <net/if.h>
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static void finds_names(void **state)
 	assert_non_null(strstr(names.evidence, gai_strerror(names.error)));
 }
 
-/* Makes a list out of the texts; the caller's entries and addresses. */
+/* Builds a list from the texts in the caller's entries and addresses. */
 static const struct addrinfo *make_list(const char *const *texts, size_t count,
 	struct addrinfo *entries, struct sockaddr_storage *addresses)
 {
@@ -104,7 +104,7 @@ static void lists_no_more_addresses_than_fit(void **state)
 	}
 }
 
-/* A route of that type through an interface that works. */
+/* Returns a route of that type through a working interface. */
 static struct reach_route made_up_route(uint8_t type, int error)
 {
 	struct reach_route route = {
@@ -222,7 +222,7 @@ static void judges_neighbours(void **state)
 	}
 }
 
-/* What the kernel says of the way to the address. */
+/* Queries the kernel's route to the address. */
 static struct reach_route find_route(const char *text)
 {
 	struct sockaddr_storage address = net_address(text);
@@ -336,7 +336,7 @@ static void finds_present_neighbours(void **state)
 		check_case(hosts[i], neighbour.gateway == (i > 1));
 		check_case(hosts[i], strstr(neighbour.evidence, neighbour.entry.hardware));
 	}
-	/* What was known before is confirmed by what the host itself answers. */
+	/* A stale entry is confirmed by a reply of the host. */
 	snprintf(command, sizeof(command),
 		"neighbour replace " FAR " lladdr %s nud stale dev near0",
 		neighbour.entry.hardware);
@@ -367,8 +367,8 @@ static void finds_absent_neighbours(void **state)
 	}
 }
 
-/* A neighbour of old that does not answer is not taken for one, nor given up before its time. */
-static void does_not_trust_old_neighbour_entries(void **state)
+/* A stale entry whose host does not reply is neither trusted nor given up before the deadline. */
+static void does_not_trust_stale_neighbour_entries(void **state)
 {
 	struct reach_neighbour neighbour;
 
@@ -385,7 +385,7 @@ static void does_not_trust_old_neighbour_entries(void **state)
 	assert_false(neighbour.confirmed);
 }
 
-static void ends_by_the_deadline(void **state)
+static void returns_by_the_deadline(void **state)
 {
 	struct reach_neighbour neighbour;
 
@@ -431,8 +431,8 @@ int main(void)
 		cmocka_unit_test(finds_interfaces_that_are_down),
 		cmocka_unit_test(finds_present_neighbours),
 		cmocka_unit_test(finds_absent_neighbours),
-		cmocka_unit_test(does_not_trust_old_neighbour_entries),
-		cmocka_unit_test(ends_by_the_deadline),
+		cmocka_unit_test(does_not_trust_stale_neighbour_entries),
+		cmocka_unit_test(returns_by_the_deadline),
 		cmocka_unit_test(needs_no_neighbour_on_loopback),
 	};
 

@@ -1,6 +1,7 @@
 /*
- * What a diagnosis tells programs: its document, of made-up checks, facts and inventories, is as
- * docs/diagnosis.schema.json says. Runs from the top of the tree, as `make check` does.
+ * The JSON document of a diagnosis: with synthetic checks, facts and inventories it is valid
+ * according to docs/diagnosis.schema.json. Must run at the top of the source tree, as `make check`
+ * does.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -68,7 +69,7 @@ static const struct inventory full = {
 
 static const struct inventory empty = {.locked_max = UINT64_MAX};
 
-/* One diagnosis. */
+/* The parts of one diagnosis. */
 struct made_up {
 	const char *host;
 	uint16_t port;
@@ -78,7 +79,7 @@ struct made_up {
 	const struct inventory *inventory;
 };
 
-/* Makes its document. The caller frees it. */
+/* Returns the document. The caller frees it. */
 static char *make_document(const struct made_up *made_up)
 {
 	const struct options options = {.host = made_up->host, .port = made_up->port};
@@ -146,7 +147,7 @@ static struct made_up make_good(void)
 	return made_up;
 }
 
-/* This host alone. */
+/* Only the local host was checked. */
 static struct made_up make_alone(void)
 {
 	struct made_up made_up = {.inventory = &full};
@@ -156,7 +157,7 @@ static struct made_up make_alone(void)
 	return made_up;
 }
 
-/* The check failed, and all later ones are skipped. */
+/* This check failed, and all later ones were skipped. */
 static struct made_up make_broken(
 	enum check check, enum failure_kind kind, enum phase phase, int code)
 {
@@ -211,7 +212,7 @@ static void documents_match_the_schema(void **state)
 	free(texts);
 }
 
-static void schema_refuses_faults_in_a_passed_diagnosis(void **state)
+static void schema_rejects_faults_in_a_passed_diagnosis(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"schema\":1", "\"schema\":2"},
@@ -262,7 +263,7 @@ static void schema_refuses_faults_in_a_passed_diagnosis(void **state)
 	free(text);
 }
 
-static void schema_refuses_wrong_numbers(void **state)
+static void schema_rejects_wrong_numbers(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"rdma_mtu\":4096", "\"rdma_mtu\":\"4096\""},
@@ -287,7 +288,7 @@ static void schema_refuses_wrong_numbers(void **state)
 	free(text);
 }
 
-static void schema_refuses_faults_in_a_failed_diagnosis(void **state)
+static void schema_rejects_faults_in_a_failed_diagnosis(void **state)
 {
 	static const struct schema_case cases[] = {
 		{"\"status\":3", "\"status\":0"},
@@ -315,9 +316,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(documents_match_the_schema),
-		cmocka_unit_test(schema_refuses_faults_in_a_passed_diagnosis),
-		cmocka_unit_test(schema_refuses_wrong_numbers),
-		cmocka_unit_test(schema_refuses_faults_in_a_failed_diagnosis),
+		cmocka_unit_test(schema_rejects_faults_in_a_passed_diagnosis),
+		cmocka_unit_test(schema_rejects_wrong_numbers),
+		cmocka_unit_test(schema_rejects_faults_in_a_failed_diagnosis),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /*
- * What comes back for a datagram, and what that proves; made-up errors, and real ones of loopback.
+ * Replies to a UDP probe and what they prove: synthetic errors, and real ones on the loopback
+ * interface.
  */
 #include <time.h>
 
@@ -64,7 +65,7 @@ static void accepts_the_smallest_datagrams(void **state)
 	assert_int_equal(udp_probe_size_min(AF_INET6), 48);
 }
 
-/* Opens a probe, sends it in that size, and returns what came of it. */
+/* Opens a probe, sends a datagram of that size and returns the result. */
 static enum udp_probe_result send_and_wait(
 	struct udp_probe *probe, const char *host, unsigned int size)
 {
@@ -145,7 +146,7 @@ static void reports_other_errors(void **state)
 
 	(void)state;
 	net_make();
-	/* This host itself reports that its neighbour is absent. */
+	/* The local host itself reports that the neighbour is absent. */
 	assert_int_equal(send_and_wait(&probe, "10.9.0.7", 100), UDP_PROBE_OTHER);
 	assert_int_equal(probe.error, EHOSTUNREACH);
 	udp_probe_close(&probe);

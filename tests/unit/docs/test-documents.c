@@ -1,9 +1,9 @@
 /*
- * The documentation matches the tables of the code: every explanation is in
- * docs/troubleshooting.md, every check of a diagnosis in docs/diagnosis.md, the manual page and the
- * schema, every option in the manual page and in the completion of its program, every exit status
- * in both manual pages, every test that SECURITY.md names among the tests. Runs from the top of the
- * tree, as `make check` does.
+ * The documentation matches the tables in the code: every explanation is in
+ * docs/troubleshooting.md; every check of a diagnosis is in docs/diagnosis.md, the manual page and
+ * the schema; every option is in the manual page and the completion of its program; every exit
+ * status is in both manual pages; and every test named in SECURITY.md exists. Must run at the top
+ * of the source tree, as `make check` does.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Makes one blank of every run of blanks and line ends, as if the text were not wrapped. */
+/* Replaces each run of white space by one blank, which undoes line wrapping. */
 static void fold(char *text)
 {
 	char *to = text;
@@ -31,7 +31,10 @@ static void fold(char *text)
 	*to = '\0';
 }
 
-/* The next part of the text at *rest that ends before the mark, cut off there; NULL at the end. */
+/*
+ * Returns the text at *rest up to the mark, terminated there, and advances *rest past the mark;
+ * NULL at the end.
+ */
 static char *next_part(char **rest, const char *mark)
 {
 	char *part = *rest, *end;
@@ -45,7 +48,7 @@ static char *next_part(char **rest, const char *mark)
 	return part;
 }
 
-/* True if the text has the word, with nothing of a word on either side of it. */
+/* True if the text contains the word, not as part of a longer word. */
 static bool has_word(const char *text, const char *word)
 {
 	static const char letters[] =
@@ -62,7 +65,10 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* The sentence of a failure, cause and remedy together; between the two stands what was seen. */
+/*
+ * True if the section quotes the message of a failure: cause and remedy, with any evidence between
+ * them.
+ */
 static bool shows_sentence(const char *section, const struct explanation *row)
 {
 	char start[512], end[512];
@@ -75,7 +81,7 @@ static bool shows_sentence(const char *section, const struct explanation *row)
 	return cause && strstr(cause + strlen(start), end);
 }
 
-/* Only a diagnosis finds these. */
+/* Only a diagnosis reports these. */
 static bool is_of_diagnosis(const struct explanation *row)
 {
 	if (row->kind == FAILURE_IMPAIRED)
@@ -84,8 +90,8 @@ static bool is_of_diagnosis(const struct explanation *row)
 }
 
 /*
- * What a diagnosis prints of the row, folded: up to the cause in start, from the side on in end.
- * HOST stays in the command.
+ * Formats the row as a diagnosis prints it, with line wrapping undone: start receives the part up
+ * to the cause, end the part from the side on. HOST is not replaced.
  */
 static void diagnose_row(const struct explanation *row, char start[1024], char end[1024])
 {
@@ -105,7 +111,7 @@ static void diagnose_row(const struct explanation *row, char start[1024], char e
 	memmove(start, strstr(start, " failed"), strlen(strstr(start, " failed")) + 1);
 }
 
-/* The lines of a diagnosis, whichever check it is. */
+/* True if the section quotes the lines of a diagnosis, for any check. */
 static bool shows_diagnosis(const char *section, const struct explanation *row)
 {
 	char start[1024], end[1024];
@@ -116,7 +122,7 @@ static bool shows_diagnosis(const char *section, const struct explanation *row)
 	return cause && strstr(cause + strlen(start), end);
 }
 
-/* "Fact, this host: `rdma link`." */
+/* For example "Fact, this host: `rdma link`." */
 static bool shows_side(const char *section, const struct explanation *row)
 {
 	char start[1024], end[1024], line[1200], *stop = NULL;
@@ -135,7 +141,7 @@ static bool shows_side(const char *section, const struct explanation *row)
 	return strstr(section, line);
 }
 
-/* True if the section shows all that the row has. */
+/* True if the section contains all parts of the row. */
 static bool shows(const char *section, const struct explanation *row)
 {
 	char status[32], of_server[32];
@@ -170,8 +176,9 @@ static void every_explanation_has_a_section(void **state)
 	}
 	for (unsigned int i = 0; (row = explain_row(i)); i++)
 		if (!is_shown(sections, row))
-			fail_msg("docs/troubleshooting.md has no section with: '%s' ... '%s', exit "
-				 "status %d, %s, side %d, command '%s'",
+			fail_msg(
+				"docs/troubleshooting.md has no section that contains: '%s' ... '%s', exit "
+				"status %d, %s, side %d, command '%s'",
 				row->cause ? row->cause : "(what was seen)",
 				row->remedy ? row->remedy : "(nothing)", row->status,
 				row->guess ? "guess" : "fact", row->side,
@@ -179,7 +186,7 @@ static void every_explanation_has_a_section(void **state)
 	free(text);
 }
 
-/* The programs, and where their options are documented. */
+/* The programs and the files that document their options. */
 static const struct documents {
 	enum program program;
 	const char *manual, *completion;
@@ -188,13 +195,13 @@ static const struct documents {
 	{PROGRAM_CLIENT, "man/rdma-client.1", "completions/rdma-client"},
 };
 
-/* An option as --help has it. */
+/* An option as listed by --help. */
 struct option {
 	char letter; /* 0: none */
 	char name[32], argument[32];
 };
 
-/* Reads a line of --help as an option. Returns false if it is none. */
+/* Parses a line of --help. Returns false if it does not list an option. */
 static bool read_option(const char *line, struct option *option)
 {
 	int used = 0, name = 0;
@@ -207,14 +214,17 @@ static bool read_option(const char *line, struct option *option)
 	if (line[0] != ' ' || line[1] != ' ' ||
 		sscanf(line + used, " --%31[a-z-]%n", option->name, &name) != 1)
 		return false;
-	/* An argument is one blank away, and what the option does more than one. */
+	/* One blank precedes an argument, more than one the description. */
 	line += used + name;
 	if (line[0] == ' ' && line[1] != ' ')
 		sscanf(line, " %31[^ ]", option->argument);
 	return true;
 }
 
-/* Copies an argument as the manual pages have it: "-" is \-, or it would be set as a hyphen. */
+/*
+ * Copies an argument in the notation of the manual pages: "-" is \-, which is not typeset as a
+ * hyphen.
+ */
 static void escape_hyphens(char *to, const char *from)
 {
 	for (; *from; from++) {
@@ -225,7 +235,7 @@ static void escape_hyphens(char *to, const char *from)
 	*to = '\0';
 }
 
-/* The manual page has an entry for the option, by all its names, with its argument. */
+/* The manual page must have an entry for the option, with all its names and its argument. */
 static void check_manual(const char *path, const char *text, const struct option *option)
 {
 	char letter[16] = "", word[64], argument[80] = "", entry[160];
@@ -237,10 +247,10 @@ static void check_manual(const char *path, const char *text, const struct option
 		snprintf(argument, sizeof(argument), " Ar %s", word);
 	snprintf(entry, sizeof(entry), "\n.It %sFl \\-%s%s\n", letter, option->name, argument);
 	if (!strstr(text, entry))
-		fail_msg("%s has no such entry:%s", path, entry);
+		fail_msg("%s lacks the entry:%s", path, entry);
 }
 
-/* The completion offers the option, and has a case for what may follow it, if anything does. */
+/* The completion must offer the option, and handle its value if it takes one. */
 static void check_completion(const char *path, const char *text, const struct option *option)
 {
 	char *copy = strdup(text), *rest = copy, name[48], letter[4] = {'-', option->letter, '\0'};
@@ -250,7 +260,7 @@ static void check_completion(const char *path, const char *text, const struct op
 	cases = next_part(&rest, "-W '--");
 	if (!rest)
 		fail_msg("%s offers no options", path);
-	/* The mark took the first option's hyphens. */
+	/* The mark includes the hyphens of the first option. */
 	rest -= 2;
 	offers = next_part(&rest, "'");
 	snprintf(name, sizeof(name), "--%s", option->name);
@@ -263,7 +273,7 @@ static void check_completion(const char *path, const char *text, const struct op
 	free(copy);
 }
 
-/* Checks the options in the help of a command. Returns how many there are. */
+/* Checks the options that the help of a command lists. Returns their number. */
 static unsigned int check_command(const struct documents *documents, const char *manual,
 	const char *completion, const struct cli_command *command)
 {
@@ -295,7 +305,7 @@ static void check_options(const struct documents *documents)
 
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
 		if (cli_commands[id].program == documents->program)
-			/* Otherwise the lines were not understood. */
+			/* A number out of range means that the lines were not parsed. */
 			assert_in_range(
 				check_command(documents, manual, completion, &cli_commands[id]), 5,
 				50);
@@ -324,14 +334,17 @@ static void every_exit_status_is_documented(void **state)
 
 			snprintf(entry, sizeof(entry), "\n.It %d\n", status);
 			if (!strstr(section, entry))
-				fail_msg("%s does not say what exit status %d means",
-					programs[i].manual, status);
+				fail_msg("%s does not document exit status %d", programs[i].manual,
+					status);
 		}
 		free(text);
 	}
 }
 
-/* docs/diagnosis.md has a section for each check, the manual an entry, the schema its name. */
+/*
+ * docs/diagnosis.md has a section for each check, the manual page an entry, and the schema its
+ * name.
+ */
 static void every_check_is_documented(void **state)
 {
 	char *document = document_read("docs/diagnosis.md"),
@@ -356,7 +369,7 @@ static void every_check_is_documented(void **state)
 	free(document);
 }
 
-/* The facts that the source adds are in the schema. Returns how many there are. */
+/* The schema contains every fact that the source file adds. Returns their number. */
 static unsigned int check_facts(const char *path, const char *schema)
 {
 	static const char mark[] = "facts_add(facts, \"";
@@ -379,19 +392,19 @@ static unsigned int check_facts(const char *path, const char *schema)
 	return facts;
 }
 
-/* The schema knows all that both ends may say of themselves, and what a server says more. */
+/* The schema contains the facts that both ends report, and those that only a server reports. */
 static void every_fact_is_in_the_schema(void **state)
 {
 	char *schema = document_read("docs/diagnosis.schema.json");
 
 	(void)state;
-	/* Or the sources were not understood. */
+	/* A number out of range means that the sources were not parsed. */
 	assert_in_range(check_facts("control/self-facts.c", schema), 10, FACTS_MAX);
 	assert_in_range(check_facts("serve/control-sessions.c", schema), 3, 5);
 	free(schema);
 }
 
-/* All tests over soft-RoCE and between hosts, in one text. The caller frees it. */
+/* Concatenates all soft-RoCE and two-host tests. The caller frees the text. */
 static char *read_tests(void)
 {
 	char *tests = NULL;
@@ -412,15 +425,15 @@ static char *read_tests(void)
 	return tests;
 }
 
-/* What is claimed to be tested has a test of that name. */
-static void every_security_claim_has_its_test(void **state)
+/* Every quoted test name in SECURITY.md is the name of a test. */
+static void every_security_claim_has_a_test(void **state)
 {
 	char *tests = read_tests(), *document = document_read("SECURITY.md"), *rest = document,
 	     *part;
 	unsigned int claims = 0;
 
 	(void)state;
-	/* Every second part is between quotes. */
+	/* Every second part is in quotation marks. */
 	for (unsigned int i = 0; (part = next_part(&rest, "\"")); i++) {
 		char name[256];
 
@@ -443,7 +456,7 @@ int main(void)
 		cmocka_unit_test(every_fact_is_in_the_schema),
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
-		cmocka_unit_test(every_security_claim_has_its_test),
+		cmocka_unit_test(every_security_claim_has_a_test),
 	};
 
 	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);
