@@ -56,11 +56,20 @@ static unsigned int distance(const char *a, size_t a_length, const char *b, size
 	return rows[a_length % 3][b_length];
 }
 
+/*
+ * Rates how well a choice explains the word: the number of typing errors, doubled, plus one if the
+ * first characters differ, because few people mistype the first one. Lower is better.
+ */
+static unsigned int penalty(const char *word, size_t word_length, const char *choice, size_t length)
+{
+	return 2 * distance(word, word_length, choice, length) + (*word != *choice);
+}
+
 void choice_nearest(const char *choices, const char *word, char nearest[CHOICE_SIZE])
 {
 	size_t word_length = strlen(word);
 	/* One error in every three characters, and at least one. */
-	unsigned int allowed = word_length < 6 ? 1 : (unsigned int)word_length / 3;
+	unsigned int allowed = 2 * (word_length < 6 ? 1 : (unsigned int)word_length / 3) + 2;
 
 	*nearest = '\0';
 	if (word_length >= CHOICE_SIZE)
@@ -71,15 +80,13 @@ void choice_nearest(const char *choices, const char *word, char nearest[CHOICE_S
 
 		if (length >= CHOICE_SIZE)
 			continue;
-		errors = distance(word, word_length, choices, length);
-		if (errors > allowed || errors >= length)
+		errors = penalty(word, word_length, choices, length);
+		/* Several errors and another first character: a different word. */
+		if (errors >= allowed || (errors > 3 && *word != *choices) || errors >= 2 * length)
 			continue;
-		/* Only a better one replaces it. */
-		allowed = errors - (errors > 0);
 		memcpy(nearest, choices, length);
 		nearest[length] = '\0';
-		if (errors == 0)
-			return;
+		allowed = errors;
 	}
 }
 

@@ -13,8 +13,12 @@ static const char client_text[] =
 	"  rdma-client diagnose 192.0.2.1 7471\n";
 
 static const char status_text[] =
-	"\nExit status: 0 success, 1 failure on this host, 2 wrong usage, 3 cannot connect,\n"
-	"4 failure of the peer or the path, 5 damaged data.\n";
+	"\nExit status: 0 success, 1 failure on this host, 2 wrong usage, 3 cannot connect\n"
+	"(or no usable RDMA device), 4 failure of the peer or the path, 5 damaged data.\n";
+
+static const char server_status_text[] =
+	"\nExit status: 0 success, 1 failure, 2 wrong usage. With --count, the first failed\n"
+	"client decides: 3 cannot connect, 4 failure of the peer or path, 5 damaged data.\n";
 
 static const char server_text[] =
 	"\nExamples:\n"
@@ -69,7 +73,7 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 	print_options(stream, command);
 	switch (command_id(command)) {
 	case CLI_SERVE:
-		fprintf(stream, "%s%s%s", size_text, server_text, status_text);
+		fprintf(stream, "%s%s%s", size_text, server_text, server_status_text);
 		break;
 	case CLI_EXCHANGE:
 	case CLI_BANDWIDTH:

@@ -98,10 +98,26 @@ static unsigned int row_of(int option)
 	return i;
 }
 
+/* True if getopt's code, which may be a letter of the user, stands for a row of the table. */
+static bool is_known(int option, const char *letters)
+{
+	return option >= LONG_OPTION ||
+	       (option > 0 && option != ':' && strchr(letters + 2, option));
+}
+
 static void add_word(struct line *line, const char *word)
 {
 	if (line->word_count < WORDS_MAX)
 		line->words[line->word_count++] = word;
+}
+
+/* True if the command, which the line has named already, does not accept the option. */
+static bool is_foreign(const struct line *line, unsigned int row)
+{
+	const struct cli_command *command =
+		line->word_count ? command_find(line->program, line->words[0]) : NULL;
+
+	return command && !(option_rows[row].commands >> command_id(command) & 1);
 }
 
 /* Reports what getopt refuses. An unknown option is kept until the command is known. */
@@ -115,7 +131,7 @@ static enum options_result refuse(struct options *options, struct line *line, in
 		return OPTIONS_WRONG;
 	}
 	/* getopt refuses a known option only if it has a value that it does not accept. */
-	if (optopt >= LONG_OPTION || (optopt > 0 && strchr(letters, optopt)))
+	if (is_known(optopt, letters))
 		return options_wrong(
 			options, "%.*s does not take a value", (int)strcspn(word, "="), word);
 	return options_wrong(options, "unknown option '-%c'", optopt);
@@ -128,6 +144,7 @@ static enum options_result take_line(
 	struct option table[OPTION_ROWS_MAX + 1];
 	char letters[2 * OPTION_ROWS_MAX + 3];
 	enum options_result result = OPTIONS_RUN;
+	unsigned int row = 0;
 	int option;
 
 	getopt_tables(line->program, table, letters);
@@ -140,12 +157,17 @@ static enum options_result take_line(
 		}
 		if (result != OPTIONS_RUN)
 			continue;
-		if (option == ':' || option == '?') {
-			result = refuse(options, line, option, letters, argv[optind - 1]);
-			continue;
+		if (is_known(option == ':' || option == '?' ? optopt : option, letters)) {
+			row = row_of(option == ':' || option == '?' ? optopt : option);
+			line->given |= UINT64_C(1) << row;
+			/* check_given() reports it; whether its value is valid does not matter. */
+			if (is_foreign(line, row))
+				continue;
 		}
-		line->given |= UINT64_C(1) << row_of(option);
-		result = options_take(options, &option_rows[row_of(option)], optarg);
+		if (option == ':' || option == '?')
+			result = refuse(options, line, option, letters, argv[optind - 1]);
+		else
+			result = options_take(options, &option_rows[row], optarg);
 	}
 	while (optind < argc) /* behind "--" */
 		add_word(line, argv[optind++]);
@@ -165,7 +187,7 @@ static enum options_result report_unknown(struct options *options, const struct 
 {
 	unsigned int commands = options->command == CLI_COMMANDS ? commands_of(line->program)
 								 : 1U << options->command;
-	const char *name = line->unknown + strspn(line->unknown, "-");
+	const char *name = line->unknown + strlen("--");
 	char all[CHOICES_SIZE] = "", abbreviated[CHOICES_SIZE] = "", nearest[CHOICE_SIZE];
 	char text[CHOICE_SIZE], list[CHOICES_SIZE];
 
@@ -173,11 +195,11 @@ static enum options_result report_unknown(struct options *options, const struct 
 	for (unsigned int i = 0; i < option_row_count; i++) {
 		if (option_rows[i].commands & commands)
 			add_choice(all, option_rows[i].name);
-		if ((option_rows[i].commands & commands_of(line->program)) &&
+		if ((option_rows[i].commands & commands) && *text &&
 			strncmp(option_rows[i].name, text, strlen(text)) == 0)
 			add_choice(abbreviated, option_rows[i].name);
 	}
-	if (*abbreviated) {
+	if (strchr(abbreviated, '|')) {
 		choice_list(abbreviated, "or", list, sizeof(list));
 		return options_advise(options, "option '--%s' is ambiguous: %s", text, list);
 	}
@@ -187,6 +209,8 @@ static enum options_result report_unknown(struct options *options, const struct 
 			"unknown option '--%s'; %s is a command: rdma-client %s", text, text,
 			command_find(line->program, text)->words);
 	choice_nearest(all, text, nearest);
+	if (*abbreviated)
+		snprintf(nearest, sizeof(nearest), "%s", abbreviated);
 	if (*nearest)
 		return options_advise(
 			options, "unknown option '--%s'; did you mean '--%s'?", text, nearest);

@@ -48,6 +48,10 @@ static void suggests_the_nearest_word(void **state)
 		{commands, "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww", ""},
 		{"", "write", ""},
 		{"a|b", "c", ""},
+		{"force|source", "sorce", "source"},
+		{"force|source", "forcee", "force"},
+		{"input|output", "nput", "input"},
+		{"force|poll", "wrench", ""},
 		/* Suggests the nearest word, not the first one within the limit. */
 		{"size|sizes", "sizess", "sizes"},
 		{"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww|write", "writ", "write"},
