@@ -216,7 +216,7 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 	} else if (last == CHECKS || last < CHECK_NAME) {
 		snprintf(text, size, "This host is ready for RDMA.");
 	} else if (last < CHECK_MESSAGE) {
-		snprintf(text, size, "No fault found in the checks up to %s.",
+		snprintf(text, size, "No problems found in the checks up to %s.",
 			list->rows[last].name);
 	} else {
 		snprintf(text, size, "RDMA works between the two hosts: %s.",
@@ -243,7 +243,7 @@ static struct json_object *check_json(const struct check_list *list, enum check 
 		document_add_boolean(object, "guess", account.guess);
 	} else
 		document_add_null(object, "guess");
-	document_add_text(object, "rung", list->rows[check].name);
+	document_add_text(object, "check", list->rows[check].name);
 	document_add_text(object, "state", states[list->checks[check].state]);
 	document_add_number(object, "milliseconds", (uint64_t)list->checks[check].milliseconds);
 	document_add_known_text(object, "value", list->checks[check].text);

@@ -5,7 +5,7 @@
  *   - a constant to enum check in diagnose/check-list.h, in execution order;
  *   - its function, declared in diagnose/diagnosis.h, and a row of diagnose_checks[] in
  *     diagnose/checks.c;
- *   - its name to docs/diagnosis.schema.json, where checks are called rungs, and man/rdma-client.1;
+ *   - its name to docs/diagnosis.schema.json and man/rdma-client.1;
  *   - a section and a table row to docs/diagnosis.md;
  *   - a row to base/explain.c for each new cause.
  * The position of a check also decides the verdict and the exit status: diagnose/check-list.c.

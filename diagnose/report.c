@@ -31,14 +31,14 @@ struct json_object *diagnosis_report_json(const struct diagnosis *diagnosis)
 	char verdict[512];
 
 	check_list_verdict(list, verdict, sizeof(verdict));
-	document_add_number(object, "schema", 1);
+	document_add_number(object, "schema", 2);
 	document_add_text(object, "program", diagnosis->output.program);
 	document_add_text(object, "version", PROJECT_VERSION);
 	document_add_text(object, "host", diagnosis->options->host);
 	document_add_number(object, "port", diagnosis->options->port);
 	document_add_text(object, "verdict", verdict);
 	document_add_number(object, "status", check_list_status(list));
-	document_add(object, "rungs", check_list_json(list));
+	document_add(object, "checks", check_list_json(list));
 	document_add_known(object, "path_mtu", diagnosis->path_mtu);
 	document_add(object, "bandwidth", bandwidth_json(diagnosis));
 	document_add(object, "counters",

@@ -64,8 +64,8 @@ load diagnose
 	start_server any
 	expect 0 client --json diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
-	jq -e '.status == 0 and .program == "rdma-client" and .schema == 1 and (.rungs | length) == 11
-		and ([.rungs[] | select(.state == "ok")] | length) == 11
+	jq -e '.status == 0 and .program == "rdma-client" and .schema == 2 and (.checks | length) == 11
+		and ([.checks[] | select(.state == "ok")] | length) == 11
 		and .here.device == .there.device and (.inventory.devices | length) == 1
 		and (.verdict | startswith("RDMA works between the two hosts"))
 		and .bandwidth.there > 0 and .bandwidth.back > 0 and .path_mtu >= 4200
@@ -83,9 +83,9 @@ load diagnose
 	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
 	stop_server
 	expect 3 client --json --quiet diagnose "$ADDRESS" "$PORT"
-	jq -e '.status == 3 and .rungs[5].state == "failed" and .rungs[5].guess == false
-		and .rungs[5].side == "the other host" and .rungs[6].state == "skipped"
-		and .there == {} and (.rungs[5].cause | contains("nothing is listening"))
+	jq -e '.status == 3 and .checks[5].state == "failed" and .checks[5].guess == false
+		and .checks[5].side == "the other host" and .checks[6].state == "skipped"
+		and .there == {} and (.checks[5].cause | contains("nothing is listening"))
 		and .bandwidth == {"there": null, "back": null}
 		and .counters == {"here": null, "there": null}' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
@@ -107,7 +107,7 @@ load diagnose
 	diagnose 0 "$ADDRESS"
 	has "$OUT" '^connection  ok      RDMA responds (in [0-9]* ms)'
 	count "$OUT" ' skipped no PORT given$' 5
-	has "$OUT" '^verdict: No fault found in the checks up to connection\.$'
+	has "$OUT" '^verdict: No problems found in the checks up to connection\.$'
 }
 
 @test "a host name with several addresses: the first that responds is used, as for an exchange" {

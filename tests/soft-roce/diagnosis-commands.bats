@@ -182,15 +182,15 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 
 # Each case: the check that fails, the steps of the server, and the cause that the client reports.
 @test "a server that violates the protocol: the diagnosis reports it within 15 s, exit 4" {
-	local rung steps pattern
-	while IFS='>' read -r rung steps pattern; do
+	local check steps pattern
+	while IFS='>' read -r check steps pattern; do
 		steps=${steps%=}
 		# shellcheck disable=SC2086 # several words
 		listening_peer --hello diagnosis -- ${steps# }
 		MARK=$SECONDS
 		expect 4 client diagnose "$ADDRESS" "$PEER_PORT"
 		in_time
-		has "$OUT" "^${rung%=} *failed  .*${pattern# }"
+		has "$OUT" "^${check%=} *failed  .*${pattern# }"
 		has "$OUT" '^verdict: RDMA does not work: '
 		[ "$(LC_ALL=C grep -c '[^ -~]' "$OUT")" -eq 0 ]
 		exits_with 0 "$PEER" || fail "$steps"

@@ -211,7 +211,7 @@ static void verdicts_follow_from_the_checks(void **state)
 	assert_string_equal(verdict(&list), "This host is ready for RDMA.");
 	assert_int_equal(check_list_status(&list), STATUS_OK);
 	list = checked_up_to(CHECK_MESSAGE);
-	assert_string_equal(verdict(&list), "No fault found in the checks up to connection.");
+	assert_string_equal(verdict(&list), "No problems found in the checks up to connection.");
 	/* A check skipped in between is not a failure. */
 	list = checked_up_to(CHECKS);
 	check_list_skip(&list, CHECK_PATH, "silence");
@@ -340,7 +340,7 @@ static void json_has_every_member(void **state)
 
 	(void)state;
 	assert_int_equal(json_object_array_length(array), CHECKS);
-	assert_string_equal(text_of(array, CHECK_HOST, "rung"), "this host");
+	assert_string_equal(text_of(array, CHECK_HOST, "check"), "this host");
 	assert_string_equal(text_of(array, CHECK_HOST, "state"), "ok");
 	assert_string_equal(text_of(array, CHECK_HOST, "value"), "this host is good");
 	assert_null(text_of(array, CHECK_HOST, "cause"));

@@ -215,7 +215,7 @@ static void documents_match_the_schema(void **state)
 static void schema_rejects_faults_in_a_passed_diagnosis(void **state)
 {
 	static const struct schema_case cases[] = {
-		{"\"schema\":1", "\"schema\":2"},
+		{"\"schema\":2", "\"schema\":1"},
 		{"rdma-client", "rdma-server"},
 		{"\"version\":\"0", "\"version\":\"x"},
 		{"\"host\":\"h\\\\xff\\\"\",", ""},
@@ -226,7 +226,7 @@ static void schema_rejects_faults_in_a_passed_diagnosis(void **state)
 		{"\"status\":0", "\"status\":2"},
 		{"\"status\":0", "\"status\":3"},
 		{"\"status\":0,", "\"status\":0,\"errors\":0,"},
-		{"\"rung\":\"name\"", "\"rung\":\"route\""},
+		{"\"check\":\"name\"", "\"check\":\"route\""},
 		{"\"state\":\"ok\"", "\"state\":\"good\""},
 		{"\"state\":\"ok\"", "\"state\":\"failed\""},
 		{"\"guess\":null", "\"guess\":false"},
