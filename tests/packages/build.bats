@@ -44,7 +44,7 @@ mode_of() {
 		[ "$(mode_of "usr/share/man/man${file##*.}/${file#man/}.gz")" = -rw-r--r-- ]
 	done
 	for file in completions/_*; do
-		[ ! -e "$file" ] || [ "$(mode_of "usr/share/zsh/vendor-completions/${file#completions/}")" = -rw-r--r-- ]
+		[ "$(mode_of "usr/share/zsh/vendor-completions/${file#completions/}")" = -rw-r--r-- ]
 	done
 	[ "$(mode_of lib/systemd/system/rdma-server@.service)" = -rw-r--r-- ]
 	[ "$(mode_of etc/rdma-server/)" = drwxr-xr-x ]

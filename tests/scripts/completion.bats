@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# The completions of bash and zsh: for each command, they offer the options that its --help lists.
+# PAIR_BIN is the folder of the programs, or the top of the source tree.
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	PAIR_BIN=${PAIR_BIN:-.}
+	[ -x "$PAIR_BIN/rdma-client" ] || make -s rdma-server rdma-client
+}
+
+# in_bash PROGRAM LINE: prints what bash offers at the end of the line, sorted.
+in_bash() {
+	bash -c '
+		compopt() { :; }
+		source "completions/$1"
+		COMP_LINE=$2 COMP_POINT=${#2}
+		"_${1//-/_}"
+		printf "%s\n" "${COMPREPLY[@]}"
+	' bash "$@" | sort
+}
+
+# in_zsh PROGRAM [WORD]...: prints the long options that zsh offers after the words, sorted. The
+# completion describes them to _arguments, which is replaced.
+in_zsh() {
+	zsh -f -c '
+		_arguments() {
+			offered=("$@")
+			(( ! called++ && $#words )) && state=arguments
+		}
+		typeset -a offered
+		integer called=0
+		program=$1
+		words=("${(@)argv[2,-1]}")
+		set --
+		source "completions/_$program"
+		print -lr -- $offered
+	' zsh "$@" | sed -n -E 's/^(\([^)]*\))?(--[a-z-]+).*/\2/p' | sort
+}
+
+# help_of PROGRAM [COMMAND]: prints the long options that --help lists, sorted.
+help_of() {
+	"$PAIR_BIN/$1" ${2:+"$2"} --help | sed -n -E 's/^  (-.,|   ) (--[a-z-]+) .*/\2/p' | sort
+}
+
+# offers EXPECTED OFFERED
+offers() {
+	diff <(printf '%s\n' "$1") <(printf '%s\n' "$2")
+}
+
+@test "completion: bash and zsh offer the options of each command of the client" {
+	local command expected
+	for command in write read bandwidth latency diagnose; do
+		expected=$(help_of rdma-client "$command")
+		[ "$(wc -l <<<"$expected")" -gt 5 ]
+		offers "$expected" "$(in_bash rdma-client "rdma-client $command --")"
+		offers "$expected" "$(in_bash rdma-client "rdma-client --device rxe0 $command host 7471 --")"
+		offers "$expected" "$(in_zsh rdma-client "$command")"
+	done
+}
+
+@test "completion: before the command, bash and zsh offer the options of all commands of the client" {
+	local expected
+	expected=$( (echo --version && for command in write bandwidth latency diagnose; do
+		help_of rdma-client "$command"
+	done) | sort -u)
+	offers "$expected" "$(in_bash rdma-client 'rdma-client --')"
+	offers "$expected" "$(in_zsh rdma-client)"
+}
+
+@test "completion: bash and zsh offer the options of the server" {
+	offers "$(help_of rdma-server)" "$(in_bash rdma-server 'rdma-server --')"
+	offers "$(help_of rdma-server)" "$(in_bash rdma-server 'rdma-server any --')"
+	offers "$(help_of rdma-server)" "$(in_zsh rdma-server)"
+}
+
+@test "completion: bash offers commands, modes and values" {
+	offers $'bandwidth\ndiagnose\nlatency\nread\nwrite' "$(in_bash rdma-client 'rdma-client ')"
+	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
+	offers $'read\nwrite' "$(in_bash rdma-client 'rdma-client latency ')"
+	offers $'any\nread\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
+	offers '' "$(in_bash rdma-server 'rdma-server any ')"
+	offers $'auto\nevent\nspin' "$(in_bash rdma-client 'rdma-client latency write --poll ')"
+	offers 'MiB/s' "$(in_bash rdma-client 'rdma-client bandwidth write --unit=Mi')"
+	offers README.md "$(in_bash rdma-client 'rdma-client write -i READ')"
+}
+
+@test "completion: after --, bash offers no options" {
+	offers '' "$(in_bash rdma-client 'rdma-client write -- --')"
+	offers $'read\nwrite' "$(in_bash rdma-client 'rdma-client -- latency ')"
+}
