@@ -5,6 +5,9 @@
 
 #include "cli/choice.h"
 
+/* The first characters of a choice stand for it, if there are at least this many. */
+#define ABBREVIATION 3
+
 /* The length of the first choice. The next one starts after its separator. */
 static size_t length_of(const char *choices)
 {
@@ -58,10 +61,14 @@ static unsigned int distance(const char *a, size_t a_length, const char *b, size
 
 /*
  * Rates how well a choice explains the word: the number of typing errors, doubled, plus one if the
- * first characters differ, because few people mistype the first one. Lower is better.
+ * first characters differ, because few people mistype the first one. An abbreviation counts as half
+ * an error. Lower is better.
  */
 static unsigned int penalty(const char *word, size_t word_length, const char *choice, size_t length)
 {
+	if (word_length >= ABBREVIATION && word_length < length &&
+		memcmp(word, choice, word_length) == 0)
+		return 1;
 	return 2 * distance(word, word_length, choice, length) + (*word != *choice);
 }
 

@@ -15,7 +15,7 @@ int choice_find(const char *choices, const char *word);
 
 /*
  * Copies the choice that differs from the word in the fewest typing errors: a wrong, missing, extra
- * or transposed character. The text is empty if no choice is close enough to be what was meant.
+ * or transposed character; or the choice that it abbreviates. The text is empty if no choice is close enough to be what was meant.
  */
 void choice_nearest(const char *choices, const char *word, char nearest[CHOICE_SIZE]);
 

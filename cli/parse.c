@@ -120,6 +120,15 @@ static bool is_foreign(const struct line *line, unsigned int row)
 	return command && !(option_rows[row].commands >> command_id(command) & 1);
 }
 
+/* Reports an option that only the other program has; with '=', what follows is its value. */
+static enum options_result report_other_program(
+	struct options *options, enum program program, const char *option)
+{
+	return options_advise(options, "%s does not accept %.*s; %s does", program_name(program),
+		(int)strcspn(option, "="), option,
+		program_name(program == PROGRAM_CLIENT ? PROGRAM_SERVER : PROGRAM_CLIENT));
+}
+
 /* Reports what getopt refuses. An unknown option is kept until the command is known. */
 static enum options_result refuse(struct options *options, struct line *line, int option,
 	const char *letters, const char *word)
@@ -134,6 +143,10 @@ static enum options_result refuse(struct options *options, struct line *line, in
 	if (is_known(optopt, letters))
 		return options_wrong(
 			options, "%.*s does not take a value", (int)strcspn(word, "="), word);
+	for (unsigned int i = 0; i < option_row_count; i++)
+		if (option_rows[i].letter == optopt)
+			return report_other_program(
+				options, line->program, (char[]){'-', (char)optopt, '\0'});
 	return options_wrong(options, "unknown option '-%c'", optopt);
 }
 
@@ -188,16 +201,22 @@ static enum options_result report_unknown(struct options *options, const struct 
 	unsigned int commands = options->command == CLI_COMMANDS ? commands_of(line->program)
 								 : 1U << options->command;
 	const char *name = line->unknown + strlen("--");
-	char all[CHOICES_SIZE] = "", abbreviated[CHOICES_SIZE] = "", nearest[CHOICE_SIZE];
-	char text[CHOICE_SIZE], list[CHOICES_SIZE];
+	char all[CHOICES_SIZE] = "", abbreviated[CHOICES_SIZE] = "", others[CHOICES_SIZE] = "";
+	char text[CHOICE_SIZE], list[CHOICES_SIZE], nearest[CHOICE_SIZE];
 
 	snprintf(text, sizeof(text), "%.*s", (int)strcspn(name, "="), name);
 	for (unsigned int i = 0; i < option_row_count; i++) {
-		if (option_rows[i].commands & commands)
-			add_choice(all, option_rows[i].name);
-		if ((option_rows[i].commands & commands) && *text &&
-			strncmp(option_rows[i].name, text, strlen(text)) == 0)
-			add_choice(abbreviated, option_rows[i].name);
+		const struct option_row *row = &option_rows[i];
+
+		if (strcmp(row->name, text) == 0)
+			return report_other_program(options, line->program, line->unknown);
+		if (row->commands & commands)
+			add_choice(all, row->name);
+		else if (row->commands & commands_of(line->program))
+			add_choice(others, row->name);
+		if ((row->commands & commands) && *text &&
+			strncmp(row->name, text, strlen(text)) == 0)
+			add_choice(abbreviated, row->name);
 	}
 	if (strchr(abbreviated, '|')) {
 		choice_list(abbreviated, "or", list, sizeof(list));
@@ -208,9 +227,13 @@ static enum options_result report_unknown(struct options *options, const struct 
 		return options_advise(options,
 			"unknown option '--%s'; %s is a command: rdma-client %s", text, text,
 			command_find(line->program, text)->words);
-	choice_nearest(all, text, nearest);
 	if (*abbreviated)
 		snprintf(nearest, sizeof(nearest), "%s", abbreviated);
+	else
+		choice_nearest(all, text, nearest);
+	/* A misspelled option of another command. */
+	if (!*nearest)
+		choice_nearest(others, text, nearest);
 	if (*nearest)
 		return options_advise(
 			options, "unknown option '--%s'; did you mean '--%s'?", text, nearest);
@@ -323,16 +346,17 @@ static enum options_result check_given(struct options *options, const struct lin
 static enum options_result check_exchange(struct options *options)
 {
 	if (options->message && options->input)
-		return options_wrong(options, "--message and --input exclude each other");
+		return options_wrong(options, "--message and --input are mutually exclusive");
 	if (options->json && options->output && output_is_standard(options->output))
 		return options_wrong(options,
-			"--json and --output - exclude each other: both use standard output");
+			"--json and --output - are mutually exclusive: both use standard output");
 	if (options->force && !options->output)
 		return options_wrong(options, "--force needs --output");
 	if (options->chunk > options->buffer / 2)
 		return options_wrong(options,
-			"--chunk must be at most half of --buffer, %" PRIu64 ", not %" PRIu32,
-			options->buffer / 2, options->chunk);
+			"--chunk is %" PRIu32
+			" bytes, but must be at most half of --buffer, %" PRIu64,
+			options->chunk, options->buffer / 2);
 	return OPTIONS_RUN;
 }
 
@@ -344,11 +368,11 @@ static enum options_result check_measurement(struct options *options)
 	measure->bandwidth = options->command == CLI_BANDWIDTH;
 	measure->latency = options->command == CLI_LATENCY;
 	if (measure->iterations && measure->duration)
-		return options_wrong(options, "--iterations and --duration exclude each other");
+		return options_wrong(options, "--iterations and --duration are mutually exclusive");
 	/* The thread that finishes first would leave the link to the others. */
 	if (measure->iterations && measure->threads > 1)
 		return options_wrong(options,
-			"--iterations and --threads exclude each other: all threads stop together");
+			"--iterations and --threads are mutually exclusive: all threads stop together");
 	if (measure->duration == 0)
 		measure->duration = DURATION_DEFAULT;
 	if (measure->smallest == 0)

@@ -144,9 +144,10 @@ static void an_exchange_has_no_measurement(void **state)
 	assert_int_equal(options.command, CLI_EXCHANGE);
 }
 
-#define WORD_SIZES "--size must be a size from 1 to 16M, or two, such as 2..8M, not '%s'"
+#define WORD_SIZES \
+	"--size must be a size from 1 to 16M, or an ascending range, such as 2..8M, not '%s'"
 #define WORD_EXPECT \
-	"--expect must be a rate or a percentage, such as 11GB/s, 90Gb/s or 90%%, not '%s'"
+	"--expect must be a rate or at most 100%%, such as 11GB/s, 90Gb/s or 90%%, not '%s'"
 
 /* Invalid values of one option; %s is the value. */
 static const struct {
@@ -229,9 +230,9 @@ static const struct {
 	{{"latency", "--depth", "2"},
 		"latency does not accept --depth; write, read and bandwidth do"},
 	{{"bandwidth", "--threads", "2", "--iterations", "5"},
-		"--iterations and --threads exclude each other: all threads stop together"},
+		"--iterations and --threads are mutually exclusive: all threads stop together"},
 	{{"bandwidth", "--iterations", "5", "--duration", "1"},
-		"--iterations and --duration exclude each other"},
+		"--iterations and --duration are mutually exclusive"},
 	{{"bandwidth", "--qps", "64", "--depth", "129"},
 		"--qps times --depth must be at most 8192"},
 	{{"bandwidth", "--qps", "9", "--depth", "1024"},

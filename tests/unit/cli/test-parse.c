@@ -252,6 +252,13 @@ static const struct wrong {
 	{C, {"diagnose", "--depth"}, "diagnose does not accept --depth"},
 	{C, {"diagnose", "--depth", "0", "h", "1"}, "diagnose does not accept --depth"},
 	{C, {"diagnose", "--verbose=1", "h"}, "diagnose does not accept --verbose"},
+	{C, {"diagnose", "--dpeth", "4", "h", "1"}, "did you mean '--depth'?"},
+	{C, {"write", "h", "1", "--port", "7471"},
+		"rdma-client does not accept --port; rdma-server does"},
+	{C, {"write", "h", "--port=7471"}, "rdma-client does not accept --port; rdma-server does"},
+	{C, {"write", "h", "-p", "7471"}, "rdma-client does not accept -p; rdma-server does"},
+	{S, {"--source", "::1"}, "rdma-server does not accept --source; rdma-client does"},
+	{S, {"--expect=90%"}, "rdma-server does not accept --expect; rdma-client does"},
 	{C, {"latency", "read", "h", "1", "--buffer=1"}, "latency does not accept --buffer"},
 	{C, {"write", "h", "1", "---input", "f"}, "unknown option '--"},
 	{C, {"write", "h", "1", "--=x"}, "unknown option '--'"},
@@ -401,7 +408,7 @@ static void errors_name_invalid_arguments(void **state)
 	}
 }
 
-/* Options that exclude each other, in either order. The message names both. */
+/* Mutually exclusive options, in either order. The message names both. */
 static void errors_name_conflicting_options(void **state)
 {
 	static const struct {
