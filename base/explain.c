@@ -51,7 +51,8 @@ enum {
 static const struct explanation rows[] = {
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_DEVICE, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this host has no RDMA device",
-		"load the driver of the adapter, or create a soft-RoCE device: scripts/softroce up",
+		"load the adapter's driver, or create a soft-RoCE device: rdma link add rxe0 type rxe "
+		"netdev INTERFACE",
 		"rdma link"},
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_RDMA_CM, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the RDMA connection manager's device file is missing", "modprobe rdma_ucm",
@@ -159,7 +160,8 @@ static const struct explanation rows[] = {
 		"sminfo"},
 
 	{FAILURE_ERRNO, PHASE_QUEUE_PAIR, EINVAL, STATUS_FAILED, SIDE_HERE, FACT,
-		"the device does not support a queue pair of this size", NULL, "ibv_devinfo -v"},
+		"the device does not support a queue pair of this size", "use a smaller --depth",
+		"ibv_devinfo -v"},
 	{FAILURE_ERRNO, PHASE_QUEUE_PAIR, ENOMEM, STATUS_FAILED, SIDE_HERE, FACT,
 		"the device or kernel cannot create more queue pairs, or the locked-memory limit "
 		"is reached",
@@ -195,8 +197,8 @@ static const struct explanation rows[] = {
 		"the peer does not support the MTU of this host", "set the same MTU at both ends",
 		NULL},
 	{FAILURE_REJECTED, PHASE_ANY, REJ_RESPONDER_RESOURCES, STATUS_CONNECT, SIDE_THERE, FACT,
-		"the peer does not support the requested number of concurrent RDMA READs", NULL,
-		NULL},
+		"the peer does not support the requested number of concurrent RDMA READs",
+		"use write mode", "ibv_devinfo -v"},
 	{FAILURE_REJECTED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the peer's connection manager rejected the request",
 		"check the peer's kernel log; --verbose prints the reason's number", NULL},

@@ -9,7 +9,7 @@ load diagnose
 @test "no RDMA device" {
 	rdma link delete "$VM_DEVICE"
 	undo rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
-	expect_error 3 'this host has no RDMA device (no entries in /sys/class/infiniband); load the driver' client write "$ADDRESS" 7471
+	expect_error 3 'this host has no RDMA device (no entries in /sys/class/infiniband); load the adapter.s driver' client write "$ADDRESS" 7471
 	expect_error 1 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write
 	diagnose 3
 	check_failed 'this host' 'this host has no RDMA device' 'this host'

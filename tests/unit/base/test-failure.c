@@ -81,8 +81,9 @@ static void writes_whole_sentences(void **state)
 			"[RDMA_CM_EVENT_REJECTED: invalid service ID 8]"},
 		{FAILURE_HOST, PHASE_OPEN, 1, "rdma_create_event_channel", "seen", "10.0.0.1:7",
 			false,
-			"cannot use RDMA: this host has no RDMA device (seen); load the driver of "
-			"the adapter, or create a soft-RoCE device: scripts/softroce up."},
+			"cannot use RDMA: this host has no RDMA device (seen); load the adapter's "
+			"driver, or create a soft-RoCE device: rdma link add rxe0 type rxe netdev "
+			"INTERFACE."},
 		{FAILURE_GONE, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DISCONNECTED", "it left", "h:7",
 			false,
 			"exchange with h:7 failed: it left; check whether the peer is still "
