@@ -2,8 +2,8 @@
  * The documentation matches the tables in the code: every explanation is in
  * docs/troubleshooting.md; every check of a diagnosis is in docs/diagnosis.md, the manual page and
  * the schema; every option is in the manual page and the completion of its program; every exit
- * status is in both manual pages; and every test named in SECURITY.md exists. Must run at the top
- * of the source tree, as `make check` does.
+ * status is in both manual pages; every test named in SECURITY.md exists; and the documents do not
+ * exceed their limits. Must run at the top of the source tree, as `make check` does.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -448,6 +448,34 @@ static void every_security_claim_has_a_test(void **state)
 	free(tests);
 }
 
+/* Returns the number of lines of all files that match the pattern. */
+static unsigned int lines_of(const char *pattern)
+{
+	unsigned int lines = 0;
+	glob_t files;
+
+	assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		char *text = document_read(files.gl_pathv[i]);
+
+		for (const char *end = text; (end = strchr(end, '\n')); end++)
+			lines++;
+		free(text);
+	}
+	globfree(&files);
+	return lines;
+}
+
+/* What a newcomer must read stays short. */
+static void documents_stay_short(void **state)
+{
+	(void)state;
+	assert_in_range(lines_of("README.md"), 100, 250);
+	assert_in_range(lines_of("SECURITY.md"), 50, 150);
+	assert_in_range(lines_of("docs/architecture.md"), 100, 400);
+	assert_in_range(lines_of("docs/*.md"), 1000, 3500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +485,7 @@ int main(void)
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
 		cmocka_unit_test(every_security_claim_has_a_test),
+		cmocka_unit_test(documents_stay_short),
 	};
 
 	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);
