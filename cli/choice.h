@@ -14,8 +14,8 @@ int choice_find(const char *choices, const char *word);
 #define CHOICE_SIZE 32
 
 /*
- * Copies the choice that differs from the word in the fewest typing errors: a wrong, missing, extra
- * or transposed character; or the choice that it abbreviates. The text is empty if no choice is close enough to be what was meant.
+ * Copies the choice that the word abbreviates, or from which it differs by the fewest typing errors:
+ * a wrong, missing, extra or transposed character. The text is empty if no choice is close enough.
  */
 void choice_nearest(const char *choices, const char *word, char nearest[CHOICE_SIZE]);
 
