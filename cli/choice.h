@@ -14,8 +14,9 @@ int choice_find(const char *choices, const char *word);
 #define CHOICE_SIZE 32
 
 /*
- * Copies the choice that the word abbreviates, or from which it differs by the fewest typing errors:
- * a wrong, missing, extra or transposed character. The text is empty if no choice is close enough.
+ * Copies the choice that the word abbreviates, or from which it differs by the fewest typing
+ * errors: a wrong, missing, extra or transposed character. The text is empty if no choice is close
+ * enough.
  */
 void choice_nearest(const char *choices, const char *word, char nearest[CHOICE_SIZE]);
 
