@@ -12,7 +12,13 @@
 
 /* Time limits of the steps, in milliseconds. */
 #define RESOLVE_MS 3000
-#define CONNECT_MS 8000 /* the kernel retransmits a lost request after 4.6 s */
+#define CONNECT_MS 8000
+
+/*
+ * Time limit of the first attempt to connect. The kernel retransmits a lost request only after 4.6
+ * s, so a path that loses packets needs the second attempt.
+ */
+#define FIRST_CONNECT_MS 2500
 
 /* A port on which no program can listen with RDMA: the connection manager replies. */
 #define NO_PORT 1
@@ -34,22 +40,38 @@ static int answered_without_port(
 	return -1;
 }
 
+/* Makes one attempt to connect. Returns 0, or -1 with dial->failure set. */
+static int try_to_connect(struct diagnosis *diagnosis, struct dial *dial,
+	const struct sockaddr *address, int64_t milliseconds, deadline_t *resolved,
+	struct event_copy *reply)
+{
+	dial->failure = (struct failure){0};
+	dial->deadline = check_deadline(diagnosis, RESOLVE_MS, 0);
+	if (dial_resolve(
+		    dial, address, reach_source(&diagnosis->route), deadline_left(dial->deadline)))
+		return -1;
+	*resolved = deadline_now();
+	dial->deadline = check_deadline(diagnosis, milliseconds, 0);
+	return dial_connect(dial, reply);
+}
+
 int check_connection(struct diagnosis *diagnosis)
 {
 	struct sockaddr_storage address = diagnosis->route.address;
+	const struct sockaddr *server = (struct sockaddr *)&address;
 	uint16_t port = diagnosis->options->port;
 	char peer[ADDRESS_TEXT_SIZE];
 	struct dial dial = {
 		.peer = peer,
 		.output = &diagnosis->output,
-		.deadline = check_deadline(diagnosis, RESOLVE_MS, 0),
 		.stop_fd = -1,
 		.prepare = control_client_prepare,
 		.discard = control_client_discard,
 		.user = &diagnosis->control,
 	};
-	deadline_t start = deadline_now(), resolved;
+	deadline_t start = deadline_now(), resolved = start;
 	struct event_copy reply;
+	int error;
 
 	diagnosis->request = (struct control_request){
 		.kind = HELLO_DIAGNOSIS,
@@ -62,13 +84,11 @@ int check_connection(struct diagnosis *diagnosis)
 	};
 	diagnosis->control.request = &diagnosis->request;
 	address_set_port(&address, port ? port : NO_PORT);
-	address_port_text((struct sockaddr *)&address, peer);
-	if (dial_resolve(&dial, (struct sockaddr *)&address, reach_source(&diagnosis->route),
-		    deadline_left(dial.deadline)))
-		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure);
-	resolved = deadline_now();
-	dial.deadline = check_deadline(diagnosis, CONNECT_MS, 0);
-	if (dial_connect(&dial, &reply))
+	address_port_text(server, peer);
+	error = try_to_connect(diagnosis, &dial, server, FIRST_CONNECT_MS, &resolved, &reply);
+	if (error && dial.failure.kind == FAILURE_DEADLINE && dial.failure.phase == PHASE_CONNECT)
+		error = try_to_connect(diagnosis, &dial, server, CONNECT_MS, &resolved, &reply);
+	if (error)
 		return port ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)
 			    : answered_without_port(
 				      diagnosis, &dial.failure, (int)(deadline_now() - resolved));

@@ -52,6 +52,27 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 
+/*
+ * Ends a slow check if the local device has seen out-of-order packets: each step may still be in
+ * time, but all of them together would take much longer to come to the same conclusion.
+ */
+static int check_loss(struct diagnosis *diagnosis, const char *doing)
+{
+	struct counters now, counters;
+	char counted[120];
+
+	if (deadline_left(diagnosis->end) > 0)
+		return 0;
+	control_counters(&diagnosis->control, &now);
+	counters_difference(&diagnosis->our_counters, &now, &counters);
+	if (counters_total(&counters, COUNTER_OUT_OF_ORDER) == 0)
+		return 0;
+	diagnosis->counted_here = counters;
+	counters_describe(&counters, counted, sizeof(counted));
+	return check_failed(diagnosis, CHECK_DATA, FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS,
+		"%s ended late; local counters: %s", doing, counted);
+}
+
 /* Runs a test at both ends. */
 static int run_test(struct diagnosis *diagnosis, const struct test_parameters *parameters,
 	struct test_result *ours, struct test_result *theirs)
@@ -93,7 +114,7 @@ static int try_operation(
 	if (run_test(diagnosis, &parameters, &ours, &theirs))
 		return test_failed(diagnosis, CHECK_DATA, name);
 	if (!ours.wrong && !theirs.wrong)
-		return 0;
+		return check_loss(diagnosis, name);
 	offset = ours.wrong ? ours.wrong_offset : theirs.wrong_offset;
 	return check_failed(diagnosis, CHECK_DATA,
 		ours.wrong ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,

@@ -16,7 +16,7 @@ load diagnose
 	diagnose 3 "$ADDRESS" 7471
 	check_failed 'this host' 'this host has no RDMA device' 'this host'
 	has "$OUT" '^ *seen: no entries in /sys/class/infiniband'
-	has "$OUT" '^ *next: load the driver'
+	has "$OUT" '^ *next: load the adapter.s driver'
 	has "$OUT" '^connection  skipped not reached$'
 }
 
