@@ -151,13 +151,12 @@ void control_limit_reads(const struct control *control, struct rdma_conn_param *
 
 /* Waiting for rdmacm events and completions. */
 
-/* Records an unexpected rdmacm event in this phase. */
-static void take_failure(
-	struct control *control, const struct rdma_cm_event *event, enum phase phase)
+/* Records an unexpected rdmacm event. */
+static void take_failure(struct control *control, const struct rdma_cm_event *event)
 {
 	if (failure_is_set(&control->failure))
 		return;
-	failure_from_event(&control->failure, event, phase, control->peer);
+	failure_from_event(&control->failure, event, PHASE_EXCHANGE, control->peer);
 	if (control->failure.kind == FAILURE_GONE)
 		control->failure.code = CODE_DIAGNOSIS;
 }
@@ -174,7 +173,7 @@ static int take_events(struct control *control)
 		if (copy.event.event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
 			copy.event.event != RDMA_CM_EVENT_ADDR_CHANGE &&
 			copy.event.event != RDMA_CM_EVENT_ESTABLISHED)
-			take_failure(control, &copy.event, PHASE_EXCHANGE);
+			take_failure(control, &copy.event);
 	}
 	if (taken < 0)
 		failure_errno(&control->failure, PHASE_EXCHANGE, "rdma_get_cm_event", -taken);
@@ -182,7 +181,7 @@ static int take_events(struct control *control)
 }
 
 /* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
-static int wait_for_any(struct control *control, enum phase phase, deadline_t deadline)
+static int wait_for_any(struct control *control, deadline_t deadline)
 {
 	struct pollfd waiting[] = {
 		{.fd = control->events->fd, .events = POLLIN},
@@ -191,28 +190,12 @@ static int wait_for_any(struct control *control, enum phase phase, deadline_t de
 	};
 
 	if (poll(waiting, 3, deadline_left(deadline)) == 0)
-		return failure_set(
-			&control->failure, FAILURE_DEADLINE, phase, CODE_DIAGNOSIS, "poll", "");
+		return failure_set(&control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
+			CODE_DIAGNOSIS, "poll", "");
 	if (waiting[1].revents)
-		return failure_set(
-			&control->failure, FAILURE_INTERRUPTED, phase, ECANCELED, "stop", "");
+		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
+			ECANCELED, "stop", "");
 	return 0;
-}
-
-int control_await_established(struct control *control, deadline_t deadline)
-{
-	struct event_copy copy;
-	int taken;
-
-	while ((taken = channel_take(control->events, &copy)) == 0)
-		if (wait_for_any(control, PHASE_CONNECT, deadline))
-			return -1;
-	if (taken < 0)
-		return failure_errno(&control->failure, PHASE_CONNECT, "rdma_get_cm_event", -taken);
-	if (copy.event.event == RDMA_CM_EVENT_ESTABLISHED)
-		return 0;
-	take_failure(control, &copy.event, PHASE_CONNECT);
-	return -1;
 }
 
 int control_check(struct control *control)
@@ -234,7 +217,7 @@ int control_sleep(struct control *control, deadline_t deadline)
 			       ? failure_errno(&control->failure, PHASE_EXCHANGE,
 					 "ibv_req_notify_cq", EIO)
 			       : 0;
-	if (wait_for_any(control, PHASE_EXCHANGE, deadline) || take_events(control))
+	if (wait_for_any(control, deadline) || take_events(control))
 		return -1;
 	while (endpoint_take_event(control->device.channel, &ignored))
 		;

@@ -113,9 +113,6 @@ uint8_t *control_notices(const struct control *control, const struct queue_pair 
 void control_limit_reads(const struct control *control, struct rdma_conn_param *parameters,
 	uint8_t asks, uint8_t answers);
 
-/* Waits until an accepted connection is established. rdma_get_cm_event(3). */
-int control_await_established(struct control *control, deadline_t deadline);
-
 /* Stores the local proof in text and points the command to it; text must outlive the command. */
 void control_prove(
 	const struct control *control, struct command *command, uint8_t text[SECRET_PROOF_SIZE]);

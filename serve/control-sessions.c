@@ -63,6 +63,10 @@ static deadline_t idle_deadline(const struct control_session *session)
 	return session->received_command ? deadline_in(idle_timeout(session)) : session->handshake;
 }
 
+/*
+ * Accepts the connection. The client sends first, and its first command may be here long before
+ * rdmacm reports the connection as established: the packet that says so may be lost.
+ */
 static int accept_client(struct control_session *session)
 {
 	const struct hello ours = {
@@ -80,7 +84,7 @@ static int accept_client(struct control_session *session)
 	if (rdma_accept(control->id, &parameters))
 		return failure_errno(&control->failure, PHASE_CONNECT, "rdma_accept", errno);
 	control->connected = true;
-	return control_await_established(control, idle_deadline(session));
+	return 0;
 }
 
 /* Refuses the client for lack of memory. */

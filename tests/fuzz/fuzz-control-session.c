@@ -109,12 +109,6 @@ int control_enlarge(struct control *control, size_t size)
 	return 0;
 }
 
-int control_await_established(struct control *control, deadline_t deadline)
-{
-	fuzz_check(control->connected && deadline > deadline_now());
-	return 0;
-}
-
 /* Reads a size: a limit, or any; few are large, because every byte of the memory is touched. */
 static uint32_t read_size(void)
 {
