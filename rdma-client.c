@@ -38,7 +38,7 @@ struct client {
 	struct connection *connection;
 	deadline_t deadline; /* of closing the connection */
 	bool closing;        /* the CQ thread was told to close it */
-	bool abandoned;      /* only its file threads are still waited for */
+	bool abandoned;      /* only its file threads remain to be joined */
 	bool drained;        /* the CQ thread has released it */
 	bool disconnected;   /* rdmacm reported the disconnect */
 	bool interrupted;    /* a signal was received */

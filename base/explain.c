@@ -110,7 +110,7 @@ static const struct explanation rows[] = {
 		"the network interface of this address has no RDMA device",
 		"bind to an address of an RDMA device", "rdma link"},
 	{FAILURE_ERRNO, PHASE_LISTEN, EACCES, STATUS_FAILED, SIDE_HERE, FACT,
-		"ports below 1024 require privileges", "choose a --port from 1024 up", NULL},
+		"ports below 1024 require privileges", "choose a --port of 1024 or higher", NULL},
 
 	{FAILURE_ERRNO, PHASE_ADDRESS, ENETUNREACH, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this host has no route to this address",
@@ -242,13 +242,13 @@ static const struct explanation rows[] = {
 		"retry in a moment", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SECRET, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"client and server do not have the same secret",
-		"give both the same --secret-file, or neither", NULL},
+		"use the same --secret-file at both ends, or none", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_CLIENTS, STATUS_CONNECT, SIDE_THERE, FACT,
-		"the server is full: its --max-clients is reached",
+		"the server is full: its --max-clients limit is reached",
 		"retry later, or raise --timeout to wait longer", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_ADDRESS, STATUS_CONNECT, SIDE_THERE, FACT,
-		"too many clients from this address: the server's --max-clients-per-address is "
-		"reached",
+		"too many clients from this address: the server's --max-clients-per-address limit "
+		"is reached",
 		"stop one of them, or retry later", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_SIZE, STATUS_CONNECT, SIDE_EITHER, FACT, NULL,
 		"send less, or raise the server's --max-size", NULL},

@@ -64,7 +64,7 @@ enum refusal {
 	REFUSAL_NONE = 0,
 	REFUSAL_MODE = 1,      /* it runs in another mode, which is in `mode` of the hello */
 	REFUSAL_VERSION = 2,   /* it speaks another protocol version, which is in `version` */
-	REFUSAL_SESSION = 3,   /* it does not know the requested kind of session */
+	REFUSAL_SESSION = 3,   /* it does not support the requested type of session */
 	REFUSAL_RESOURCES = 4, /* it could not allocate memory or a queue pair */
 	REFUSAL_DEVICE = 6,    /* it does not use the device through which the request arrived */
 	REFUSAL_MALFORMED = 7, /* it cannot parse the hello */

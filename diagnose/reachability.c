@@ -144,7 +144,7 @@ static void describe_route(struct reach_route *found)
 		route->mtu ? route->mtu : found->link.mtu);
 	if (*found->down)
 		text_append(evidence, REACH_EVIDENCE_SIZE,
-			"; but interface %s in the same network is down", found->down);
+			"; but interface %s on the same network is down", found->down);
 	/* A link-local address includes the name of its interface, which may contain any byte. */
 	text_printable(evidence);
 }
@@ -156,7 +156,7 @@ static void assess_special_route(struct reach_route *found, const char *cause)
 	reach_evidence(found->evidence, "%s", cause ? cause : strerror(found->error));
 	if (*found->down)
 		text_append(found->evidence, REACH_EVIDENCE_SIZE,
-			": interface %s in the same network is down", found->down);
+			": interface %s on the same network is down", found->down);
 }
 
 void reach_assess_route(struct reach_route *route)

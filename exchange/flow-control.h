@@ -59,9 +59,9 @@ size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t 
 
 /*
  * Returns whether to announce the written data now. The local ring is filled up to position
- * `filled`. Not every WRITE is announced, because each piece consumes one of the receiver's
- * receives and may wake it, but the last WRITE that is possible now always is. If true, the data
- * counts as announced, up to sender->announced.
+ * `filled`. Not every WRITE is announced, because each announcement consumes one of the peer's
+ * receives and may wake it. The last WRITE that is currently possible is always announced. If true,
+ * the data up to sender->announced counts as announced.
  */
 bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 

@@ -2,7 +2,7 @@
  * Shared by the files of exchange/ and the CQ thread (rdma-common.c); private to them.
  *
  * Calls go in one direction: the driver calls the movers (exchange/mover.h), authentication and
- * idle checks; these post work requests through post.c. Each returns an event, and only the driver
+ * idle checks, which post work requests through post.c. Each returns an event, and only the driver
  * feeds events to the state machine.
  */
 #ifndef EXCHANGE_INTERNAL_H

@@ -10,7 +10,7 @@
 
 /*
  * Measures what the options ask for and prints a table, or with --json a document on standard
- * output. Returns the exit status, when all lines are written. Main thread, which waits here.
+ * output. Returns the exit status once all lines are written. Blocks the main thread.
  */
 enum exit_status measure_server(const struct options *options, const char *program);
 

@@ -48,7 +48,7 @@ void test_shared_init(struct test_shared *shared, uint64_t now)
 void test_shared_add(struct test_shared *shared, uint64_t now, uint64_t bytes)
 {
 	pthread_mutex_lock(&shared->lock);
-	/* Another thread with a later time may have acquired the lock first. */
+	/* Another thread with a later timestamp may have acquired the lock first. */
 	if (now < shared->intervals.last)
 		now = shared->intervals.last;
 	shared->bytes += bytes;

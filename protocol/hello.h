@@ -23,7 +23,7 @@ struct hello {
 	uint16_t version;
 	uint8_t mode;     /* enum mode_number */
 	uint8_t kind;     /* enum hello_kind */
-	uint32_t refusal; /* enum refusal of base/failure.h; 0 in a request or an acceptance */
+	uint32_t refusal; /* enum refusal (base/failure.h); 0 in a request or an acceptance */
 	uint64_t size;    /* bytes to be sent, UINT64_MAX if unknown; measurement: hello_shape() */
 	uint32_t timeout; /* idle timeout of the sender, milliseconds */
 	bool secret;      /* the sender has a secret; a nonce follows */

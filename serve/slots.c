@@ -4,7 +4,7 @@
 
 #include "serve/slots.h"
 
-/* Bytes of an IPv6 address that a host cannot choose itself. */
+/* Leading bytes of an IPv6 address that a host cannot choose for itself. */
 #define PREFIX_SIZE 8
 
 /* The part of the address that is counted, in IPv6 form. */

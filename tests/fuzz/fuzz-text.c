@@ -1,4 +1,4 @@
-/* Text from a peer, escaped for printing: no control characters, and no information is lost. */
+/* Text from a peer is escaped for printing: without control characters or loss of information. */
 #include <locale.h>
 #include <wchar.h>
 

@@ -56,7 +56,7 @@ void oracle_receive(struct oracle *oracle, const void *bytes, size_t length);
 /* Records data announced by immediate data, before it arrives. */
 void oracle_receive_data(struct oracle *oracle);
 
-/* True if the send is a message, or RDMA within the peer's memory. */
+/* True if the send is a message, or an RDMA operation within the peer's memory. */
 bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send);
 
 /* Checks the sends posted since the last call. This end must have processed all messages. */

@@ -14,10 +14,10 @@
 
 #include <stdint.h>
 
-/* Runs all threads until each waits. `first`, any number, selects the one that runs first. */
+/* Runs all threads until all of them wait. `first`, any number, selects the one that starts. */
 void threads_settle(unsigned int first);
 
-/* Advances the clock by so many milliseconds, and wakes each thread at its deadline. */
+/* Advances the clock by this many milliseconds, and wakes each thread at its deadline. */
 void threads_pass(int64_t milliseconds);
 
 /* Returns how many threads were started and not joined. */

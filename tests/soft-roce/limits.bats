@@ -30,8 +30,8 @@ second_address_up() {
 	undo ip address delete "$SECOND/24" dev "$VM_INTERFACE"
 }
 
-FULL='the server is full: its --max-clients is reached'
-FULL_ADDRESS="too many clients from this address: the server's --max-clients-per-address is reached"
+FULL='the server is full: its --max-clients limit is reached'
+FULL_ADDRESS="too many clients from this address: the server's --max-clients-per-address limit is reached"
 
 # all_slots_work N: all N slots of the server are usable at once, so none was lost.
 all_slots_work() {

@@ -297,7 +297,7 @@ static void finds_interfaces_that_are_down(void **state)
 	assert_route(FAR, REACH_BAD, "through near0, which has no carrier");
 	net_near("link set near0 down");
 	assert_route(FAR, REACH_BAD,
-		"no route to this address: interface near0 in the same network is down");
+		"no route to this address: interface near0 on the same network is down");
 	assert_route("10.9.1.1", REACH_BAD, "no route to this address");
 	net_near("link add other0 type veth peer name other1");
 	net_near("link set other1 up");
@@ -306,7 +306,7 @@ static void finds_interfaces_that_are_down(void **state)
 	net_near("route add default via 10.10.0.2");
 	assert_route(FAR, REACH_GOOD,
 		"through other0, from 10.10.0.1, gateway 10.10.0.2, MTU 1500; "
-		"but interface near0 in the same network is down");
+		"but interface near0 on the same network is down");
 }
 
 static struct reach_neighbour find_neighbour(const char *text, int milliseconds)

@@ -126,8 +126,10 @@ static void assert_is_our_hello(
 	assert_int_equal(ours.timeout, fixture->settings.timeout);
 }
 
-/* A retry_count of 0 means no retries. An rnr_retry_count of 7 means no limit. An RNR timer of 0 is
- * 655 ms. */
+/*
+ * A retry_count of 0 means no retries. An rnr_retry_count of 7 means no limit. An RNR timer value of
+ * 0 means 655 ms.
+ */
 static void assert_retries(const struct fake_requests *requests)
 {
 	assert_int_equal(requests->connect.retry_count, 7);
