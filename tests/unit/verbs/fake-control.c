@@ -100,7 +100,10 @@ static bool cq_thread_sleeps(void)
 	return asleep;
 }
 
-/* Returns how many times the thread has gone to sleep, or -1 if it is awake or has exited. See proc(5). */
+/*
+ * Returns how many times the thread has gone to sleep, or -1 if it is awake or has exited. See
+ * proc(5).
+ */
 static long sleeps_of(int thread)
 {
 	char path[64], line[128], thread_state = '?';
