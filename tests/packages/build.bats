@@ -28,7 +28,7 @@ setup() {
 	[[ $output != *[EW]:\ * ]]
 }
 
-# mode_of FILE: as in -rwxr-xr-x; fails if the package does not contain it.
+# mode_of FILE: prints its mode, such as -rwxr-xr-x; fails if the package does not contain it.
 mode_of() {
 	dpkg-deb --contents "$deb" | awk -v file="./$1" '$6 == file { print $1; found = 1 } END { exit !found }'
 }

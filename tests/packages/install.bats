@@ -18,13 +18,13 @@ unpack_bare() {
 	cp "$PAIR_DEB" $ROOT/root
 }
 
-# The files of the system, without what runs, and without the records of dpkg.
+# Lists the files of the system, except runtime files and the records of dpkg.
 files() {
 	(cd $ROOT && find . -xdev \( -path ./tmp -o -path ./var/tmp -o -path ./var/log -o -path ./var/lib/dpkg -o \
 		-path ./var/lib/systemd -o -path ./var/cache \) -prune -o -print | sort)
 }
 
-# added BEFORE AFTER: files that only the second list has.
+# added BEFORE AFTER: prints the files that are only in the second list.
 added() { comm -13 "$1" "$2"; }
 
 server_is_gone() { ! pgrep -x rdma-server >/dev/null; }
@@ -37,7 +37,7 @@ server_is_gone() { ! pgrep -x rdma-server >/dev/null; }
 	[ ! -e $ROOT/usr/bin/rdma-client ]
 	files >"$DIR/before"
 
-	# Everything it depends on is there, and nothing is enabled or started.
+	# All dependencies are installed; no unit is enabled or started.
 	there dpkg --install "/root/${PAIR_DEB##*/}" >"$OUT" 2>&1 || fail "$(cat "$OUT")"
 	files >"$DIR/installed"
 	added "$DIR/before" "$DIR/installed" >"$DIR/added"
@@ -49,7 +49,7 @@ server_is_gone() { ! pgrep -x rdma-server >/dev/null; }
 	server_is_gone
 	[ "$(there rdma-client --version)" = "rdma-client $(dpkg-deb --field "$PAIR_DEB" Version)" ]
 
-	# As an administrator does.
+	# Configure the service as an administrator would.
 	echo 'OPTIONS=--output ./ --handshake-timeout 60' >$ROOT/etc/rdma-server/7471
 	head -c 300000 /dev/urandom >$ROOT/root/data
 	systemctl_there enable "$INSTANCE"
@@ -68,7 +68,7 @@ server_is_gone() { ! pgrep -x rdma-server >/dev/null; }
 	[ "$(pgrep -x rdma-server)" != "$pid" ]
 	expect 0 there rdma-client write "$ADDRESS" 7471
 
-	# Removing it stops the instance; what administrators and clients made stays.
+	# Removing it stops the instance; files created by administrators and clients remain.
 	systemctl_there disable "$INSTANCE"
 	there dpkg --purge rdma-pair >"$OUT" 2>&1 || fail "$(cat "$OUT")"
 	wait_until server_is_gone

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# `make check` reports failed tests by its exit status. The tests run on a made-up tree.
+# `make check` reports failed tests by its exit status. The tests run on a generated tree.
 
 setup() {
 	cp "$BATS_TEST_DIRNAME/../../Makefile" "$BATS_TEST_TMPDIR"

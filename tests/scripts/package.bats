@@ -5,7 +5,7 @@
 setup() {
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	cd "$top" || return
-	# The tests only see what the archive has.
+	# The tests see only the files in the archive.
 	DIR=$BATS_TEST_TMPDIR
 	export SOURCE_DATE_EPOCH=1700000000
 	mkdir "$DIR/copy"
@@ -16,7 +16,7 @@ setup() {
 	cd "$DIR/copy" || return
 }
 
-# finds_nothing ARGUMENT...: grep does.
+# finds_nothing ARGUMENT...: grep finds no match.
 finds_nothing() {
 	run grep "$@"
 	echo "$output"
@@ -38,7 +38,7 @@ new_version() { sed -i 's/PROJECT_VERSION ".*"/PROJECT_VERSION "7.8.9"/' base/ve
 	grep -q -a -F 7.8.9 build/version/cli/startup.o
 }
 
-# What builds a Debian package, as far as the test needs it.
+# dpkg-buildpackage and dh are replaced by the little that the test needs.
 @test "Debian's changelog has the version of base/version.h" {
 	new_version
 	mkdir bin

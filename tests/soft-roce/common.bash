@@ -188,7 +188,7 @@ processor_ticks() {
 	read -r -a fields <"/proc/$1/stat" && echo $((fields[13] + fields[14]))
 }
 
-# has_waited SECONDS: so much time has passed since the test set MARK to $SECONDS. For events that
+# has_waited SECONDS: that much time has passed since the test set MARK to $SECONDS. For events that
 # must not happen.
 has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
 

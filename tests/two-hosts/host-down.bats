@@ -4,7 +4,7 @@
 
 load common
 
-# Resets host 1 at once.
+# Resets host 1 immediately.
 reset_host1() {
 	ask_host1 "echo 0 >\"\$VM_STATUS_FILE\" && echo b >/proc/sysrq-trigger"
 }
