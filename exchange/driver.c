@@ -1,7 +1,7 @@
 /*
  * The driver of an exchange: it feeds events to the state machine (exchange/state-machine.c),
  * carries out the requested actions, and feeds the events that they return back until none is left.
- * Nothing that the driver calls calls the driver.
+ * No function that the driver calls ever calls the driver.
  *
  * Runs on the CQ thread, the only thread that posts to the queue pair after connect or accept. A
  * receive is reposted as soon as its message has been processed.

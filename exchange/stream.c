@@ -226,7 +226,7 @@ enum exchange_event stream_end_receiving(struct connection *connection)
 	return event == EVENT_NONE ? take_verdict(connection) : event;
 }
 
-/* What the sink freed counts when it is credited, so the last bytes may count much later. */
+/* Space that the sink frees counts only once it is credited, so the last bytes may count late. */
 void stream_record_progress(struct connection *connection)
 {
 	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
@@ -293,7 +293,7 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received invalid credit up to byte %" PRIu64, credit->length);
 	/*
-	 * What the peer READ from our ring is free now; what we wrote was freed when the WRITE
+	 * Space that the peer has READ is free now. In write mode, it was freed when the WRITE
 	 * completed.
 	 */
 	if (connection->mover->exposes == EXPOSES_OUTGOING)

@@ -64,8 +64,8 @@ static deadline_t idle_deadline(const struct control_session *session)
 }
 
 /*
- * Accepts the connection. The client sends first, and its first command may be here long before
- * rdmacm reports the connection as established: the packet that says so may be lost.
+ * Accepts the connection. The client sends first, and its first command may arrive long before
+ * rdmacm reports the connection as established, because the packet that establishes it was lost.
  */
 static int accept_client(struct control_session *session)
 {
