@@ -54,7 +54,10 @@ static unsigned int receives_of(const struct end *end)
 	return end->closed ? 0 : fake_receives(end->id);
 }
 
-/* Completes the oldest sends. An RDMA operation outside the peer's memory fails with a remote access error. */
+/*
+ * Completes the oldest sends. An RDMA operation outside the peer's memory fails with a remote access
+ * error.
+ */
 void end_complete(struct end *end)
 {
 	for (unsigned int count = fuzz_byte(&end->input) % 8 + 1U; count > 0; count--) {

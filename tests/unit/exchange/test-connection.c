@@ -127,8 +127,8 @@ static void assert_is_our_hello(
 }
 
 /*
- * A retry_count of 0 means no retries. An rnr_retry_count of 7 means no limit. An RNR timer value of
- * 0 means 655 ms.
+ * A retry_count of 0 means no retries. An rnr_retry_count of 7 means no limit. An RNR timer value
+ * of 0 means 655 ms.
  */
 static void assert_retries(const struct fake_requests *requests)
 {
