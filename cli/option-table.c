@@ -284,7 +284,7 @@ const struct option_row option_rows[] = {
 	{SERVER | CLIENT, 0, "secret-file", "FILE", "require a peer that has the same secret",
 		take_text, FIELD(secret_file)},
 	{MEASUREMENTS, 0, "size", "SIZE[..SIZE]",
-		"use this size or range; default 64K (8 for latency)", take_sizes,
+		"use this size or range; default 64K (latency: 8)", take_sizes,
 		FIELD(measure.smallest), 1, COMMAND_REGION_MAX,
 		"a size from 1 to 16M, or an ascending range, such as 2..8M"},
 	{CLIENT, 0, "source", "ADDRESS", "connect from this local address", take_text,

@@ -55,8 +55,8 @@ static unsigned int receives_of(const struct end *end)
 }
 
 /*
- * Completes the oldest sends. An RDMA operation outside the peer's memory fails with a remote access
- * error.
+ * Completes the oldest sends. An RDMA operation outside the peer's memory fails with a remote
+ * access error.
  */
 void end_complete(struct end *end)
 {
