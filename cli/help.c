@@ -8,7 +8,7 @@ static const char client_text[] =
 	"\n'rdma-client COMMAND --help' lists the options of a command, and 'rdma-client\n"
 	"--version' prints the version. Start rdma-server on the other host first.\n"
 	"\nExamples:\n"
-	"  rdma-server --port 7471 --output incoming/            (on host 192.0.2.1)\n"
+	"  rdma-server --port 7471 --output ./                   (on host 192.0.2.1)\n"
 	"  rdma-client write --input big.iso 192.0.2.1 7471\n"
 	"  rdma-client diagnose 192.0.2.1 7471\n";
 
@@ -23,7 +23,7 @@ static const char server_status_text[] =
 static const char server_text[] =
 	"\nExamples:\n"
 	"  rdma-server --port 7471\n"
-	"  rdma-server --port 7471 --output incoming/ --secret-file secret\n"
+	"  rdma-server --port 7471 --output ./ --secret-file secret\n"
 	"  rdma-server --count 1 --output - write | tar -xf -\n";
 
 static const char size_text[] =
