@@ -13,7 +13,7 @@
 #include "protocol/secret.h"
 #include "verbs/cm.h"
 
-/* Records a refusal, with the details in the server's hello. */
+/* Records a refusal and the details from the server's hello. */
 static void refusal(struct failure *failure, const struct hello *theirs, const char *peer)
 {
 	const struct mode *mode = mode_by_number(theirs->mode);
@@ -84,9 +84,7 @@ struct rdma_event_channel *channel_open(struct failure *failure)
 
 	if (!error)
 		return channel;
-	/*
-	 * Without a free descriptor, no devices would be found, by the library or by this function.
-	 */
+	/* With no free descriptor, neither the library nor this function would find any devices. */
 	if (fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0) < 0 && errno == EMFILE)
 		error = EMFILE;
 	lacking = readiness_of_host("", evidence, sizeof(evidence));

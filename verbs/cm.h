@@ -1,6 +1,6 @@
 /*
- * The connection manager, librdmacm: its event channel, its events and the failures that they
- * report. Nothing here blocks: the caller polls the channel's descriptor.
+ * The librdmacm connection manager: its event channel, events and the failures they report. Nothing
+ * here blocks: the caller polls the channel's descriptor.
  */
 #ifndef VERBS_CM_H
 #define VERBS_CM_H
@@ -12,10 +12,11 @@
 
 /*
  * Retry parameters of the transport. A lost packet is retransmitted after TRANSPORT_ACK_TIMEOUT
- * (4.096 us * 2^17, half a second), TRANSPORT_RETRIES times: the maximum, about four seconds on an
- * adapter and unlimited on soft-RoCE. So a link may fail briefly; --timeout ends a longer outage.
- * The active side's values apply to both sides. RNR retries are unlimited (7): a tutorial peer
- * posts its second receive late, and the deadline covers all other cases.
+ * (4.096 us * 2^17, half a second), up to TRANSPORT_RETRIES times. This maximum allows about four
+ * seconds on an adapter and is unlimited on soft-RoCE, so a connection survives a brief link
+ * failure; --timeout limits a longer outage. The active side's values apply to both sides. RNR
+ * retries are unlimited (7): a tutorial peer posts its second receive late, and the deadline covers
+ * all other cases.
  */
 #define TRANSPORT_ACK_TIMEOUT 17
 #define TRANSPORT_RETRIES     7
@@ -25,28 +26,28 @@
 int channel_create(struct rdma_event_channel **channel);
 
 /*
- * Creates the program's first event channel, or records why this host cannot.
+ * Creates the program's first event channel, or records why this host cannot create one.
  * rdma_create_event_channel(3).
  */
 struct rdma_event_channel *channel_open(struct failure *failure);
 
-/* A copy of an event and its private data that outlives the acknowledgement. */
+/* A copy of an event and its private data that remains valid after the acknowledgement. */
 struct event_copy {
 	struct rdma_cm_event event;
 	uint8_t private_data[UINT8_MAX];
 };
 
 /*
- * Copies and acknowledges the next event, so that its handler may destroy the id, which blocks
- * until all its events are acknowledged. Returns 1, 0 if no event is pending, or -errno if the
- * channel is broken. The thread that owns the channel. rdma_get_cm_event(3).
+ * Copies and acknowledges the next event, so that its handler can destroy the id; destroying it
+ * blocks until all its events are acknowledged. Returns 1, 0 if no event is pending, or -errno if
+ * the channel is broken. Only for the thread that owns the channel. rdma_get_cm_event(3).
  */
 int channel_take(struct rdma_event_channel *channel, struct event_copy *copy);
 
 /*
- * Records the failure that an rdmacm event reports: a positive REJECTED status is an InfiniBand
- * reason, any other status a negative errno; a refusal by rdma-server is decoded. peer names the
- * server in messages. Any thread. rdma_get_cm_event(3).
+ * Records the failure reported by an rdmacm event: a positive REJECTED status is an InfiniBand
+ * reason, any other status a negative errno. Decodes a refusal by rdma-server. peer is the server's
+ * name in messages. Any thread. rdma_get_cm_event(3).
  */
 void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
 	enum phase phase, const char *peer);

@@ -37,7 +37,7 @@ static const struct device_traits rows[] = {
 	},
 };
 
-/* Finds the driver's name, empty if unknown. Only soft-RoCE has no link to its driver. */
+/* Finds the driver's name, empty if unknown. Only soft-RoCE lacks a link to its driver. */
 static void find_driver(const struct ibv_context *verbs, const struct ibv_device_attr *attributes,
 	char *driver, size_t size)
 {
@@ -74,7 +74,7 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel)
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
-	/* read() must not block: an event may be withdrawn with its queue after poll(). */
+	/* read() must not block: destroying a queue after poll() may withdraw its event. */
 	if (fcntl(device->channel->fd, F_SETFL, O_NONBLOCK) == 0)
 		return 0;
 	failure_errno(failure, PHASE_QUEUE_PAIR, "fcntl", errno);

@@ -1,5 +1,5 @@
 /*
- * An open RDMA device, as its users share it: the verbs context, its limits, the traits of its
+ * An open RDMA device, shared by its users: the verbs context, its limits, the traits of its
  * transport or driver, and the wakeup queue of the thread that polls its completions.
  * serve/devices.h and, at a client, rdma-client.c handle its removal.
  */
@@ -13,7 +13,9 @@
 #include "base/failure.h"
 #include "base/wakeup-queue.h"
 
-/* What a transport or driver requires or lacks. One row each in verbs/device.c. */
+/*
+ * The requirements and limitations of a transport or driver. verbs/device.c has one row for each.
+ */
 struct device_traits {
 	const char *driver; /* kernel driver; NULL: any */
 	enum ibv_transport_type transport;
@@ -50,7 +52,7 @@ const struct device_traits *device_traits(
 /* The device's name, as in `rdma link`. Any thread. */
 const char *device_name(const struct device *device);
 
-/* The maximum size in bytes of a message on this port. Any thread. ibv_query_port(3). */
+/* The maximum message size on this port, in bytes. Any thread. ibv_query_port(3). */
 uint32_t device_message_max(const struct device *device, uint8_t port);
 
 #endif

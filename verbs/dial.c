@@ -15,7 +15,7 @@
 /* Milliseconds between attempts to connect to a full server. */
 #define RETRY_WHEN_FULL_MS 500
 
-/* Records an errno of a call in this phase, with its evidence. */
+/* Records the errno of a call that failed in this phase, with its evidence. */
 static int attempt_failed(struct dial *dial, enum phase phase, const char *call, int error)
 {
 	char evidence[sizeof(dial->failure.evidence)];
@@ -36,7 +36,7 @@ static int timed_out(struct dial *dial, enum phase phase)
 		"no answer within %g s", (double)dial->timeout / 1000);
 }
 
-/* A signal takes precedence over an address that failed before. */
+/* A signal takes precedence over the failure of an earlier address. */
 static int interrupted(struct dial *dial, enum phase phase)
 {
 	dial->failure = (struct failure){0};
@@ -53,7 +53,7 @@ static int event_failed(struct dial *dial, const struct rdma_cm_event *event, en
 	return -1;
 }
 
-/* Waits for this event. Any other event ends the attempt, unless it is irrelevant here. */
+/* Waits for this event. Any other relevant event ends the attempt. */
 static int await_event(struct dial *dial, enum rdma_cm_event_type wanted, enum phase phase,
 	struct event_copy *copy)
 {
@@ -137,7 +137,7 @@ int dial_connect(struct dial *dial, struct event_copy *reply)
 {
 	struct rdma_conn_param parameters = {0};
 
-	dial->failure = (struct failure){0}; /* of a previous address */
+	dial->failure = (struct failure){0}; /* clear a previous address's failure */
 	if (dial->prepare(dial->user, dial->channel, dial->id, &parameters, &dial->failure) == 0) {
 		if (rdma_connect(dial->id, &parameters))
 			attempt_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
@@ -174,8 +174,8 @@ static bool is_full(const struct failure *failure)
 }
 
 /*
- * Moves on to the server's next address if this one failed: the server may listen on another one.
- * Returns false if there is none, or no time is left.
+ * Moves on to the server's next address if this one failed: the server may be listening there.
+ * Returns false if no address or no time is left.
  */
 static bool try_next_address(struct dial *dial)
 {
@@ -202,7 +202,7 @@ bool dial_wait_for_slot(struct dial *dial)
 	struct pollfd stop = {.fd = dial->stop_fd, .events = POLLIN};
 
 	if (!is_full(&dial->failure)) {
-		/* The earlier refusal explains more than the timeout of the last attempt. */
+		/* The earlier refusal is more informative than the last attempt's timeout. */
 		if (failure_is_set(&dial->refused) && deadline_left(dial->deadline) == 0)
 			dial->failure = dial->refused;
 		return false;

@@ -18,7 +18,7 @@
 #define WR_INDEX(wr_id)  ((unsigned int)((wr_id) >> 8 & 0xff))
 #define WR_NUMBER(wr_id) ((wr_id) >> 16)
 
-/* One work request is signaled in each of this many parts of the send queue. */
+/* The send queue is divided into this many parts, with one signaled work request in each. */
 #define SIGNALED_PARTS 4
 
 static int queue_pair_failed(struct failure *failure, const char *call, int error, const char *what)
@@ -27,7 +27,7 @@ static int queue_pair_failed(struct failure *failure, const char *call, int erro
 		strerror(error));
 }
 
-/* The attributes of every queue pair. */
+/* The attributes shared by all queue pairs. */
 static struct ibv_qp_init_attr queue_pair_attributes(
 	const struct endpoint *endpoint, const struct queue_size *size)
 {
@@ -50,7 +50,10 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 
 	ibv_query_device(endpoint->id->verbs, &allowed);
 	if (error == EINVAL && allowed.max_qp_wr >= (int)size->sends)
-		/* The size is allowed: rdmacm abandoned the request before it was processed. */
+		/*
+		 * The size is within the limits, so the request was abandoned before it was
+		 * processed.
+		 */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
 			"the connection request was abandoned before it was processed");
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
@@ -58,7 +61,7 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 		strerror(error), size->sends, size->receives, allowed.max_qp_wr, allowed.max_qp);
 }
 
-/* Devices limit inline data and reject more: halve it until the request is accepted. */
+/* Devices reject too large a limit on inline data: halve it until the request is accepted. */
 static int create_first(
 	struct endpoint *endpoint, const struct queue_size *size, struct failure *failure)
 {
@@ -222,7 +225,7 @@ int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_
 		pair->last_signaled = signaled;
 		return 0;
 	}
-	/* Requests before the bad one are posted. */
+	/* The requests before `bad` have been posted. */
 	for (; first && first != bad; first = first->next) {
 		pair->sends_posted++;
 		if (first->send_flags & IBV_SEND_SIGNALED)

@@ -2,19 +2,19 @@
  * One end of a connection: a protection domain, one completion queue, the queue pair that rdmacm
  * connects and, for a measurement, additional queue pairs.
  *
- * Sends are numbered in posting order on each queue pair, which is also their completion order: a
- * completion covers itself and every unsignaled send before it. Receives use slots of equal size in
- * the caller's memory; a slot belongs to the device from posting to completion. The completion
- * queue has room for everything that can be posted, so it cannot overflow.
+ * On each queue pair, sends are numbered in posting order, which is also completion order: a
+ * completion covers its own send and every unsignaled send before it. Receives use slots of equal
+ * size in the caller's memory; a slot belongs to the device from posting to completion. The
+ * completion queue has room for everything that can be posted, so it cannot overflow.
  *
  * The endpoint only posts and polls; only endpoint_drain() waits. An exchange is driven by
  * completion events on the CQ thread of its device, while a control connection waits on its own
- * thread: both call the same functions. One thread at a time uses an endpoint.
+ * thread: both call the same functions. Only one thread at a time may use an endpoint.
  *
  * Draining: endpoint_flush() moves the queue pairs to the error state, which flushes everything
  * posted. An endpoint may be closed when endpoint_is_drained() returns true. A completion queue
  * that is still armed is not drained: soft-RoCE raises the event without checking whether the queue
- * still exists, so one more work request triggers the event that disarms it.
+ * still exists, so one more work request is posted to trigger the event that disarms it.
  */
 #ifndef VERBS_ENDPOINT_H
 #define VERBS_ENDPOINT_H
@@ -30,14 +30,14 @@
 /* Completions per call of ibv_poll_cq(3). */
 #define ENDPOINT_BATCH 16
 
-/* Kinds of work requests that the endpoint posts itself; the caller's kinds are lower. */
+/* Kinds of work requests that the endpoint itself posts; the caller's kinds have lower values. */
 #define ENDPOINT_RECEIVE 0xff
 #define ENDPOINT_DRAIN   0xfe
 
 /* Capacity of a queue pair. */
 struct queue_size {
 	uint32_t sends, receives;
-	uint32_t inline_max; /* bytes of inline data; less if the device rejects it */
+	uint32_t inline_max; /* bytes of inline data; reduced if the device rejects it */
 };
 
 struct queue_pair {
@@ -78,8 +78,8 @@ struct completion {
 };
 
 /*
- * True if the peer's device rejected the work request for a reason that may be the exit of its
- * program, whose memory is freed before its connection. The disconnect then follows within
+ * True if the peer's device rejected the work request, possibly because the peer's program exited:
+ * its memory is freed before its connection. In that case, a disconnect follows within
  * DISCONNECT_AFTER_REFUSAL_MS.
  */
 #define DISCONNECT_AFTER_REFUSAL_MS 1000
@@ -87,8 +87,8 @@ bool completion_is_refusal(const struct completion *completion);
 
 /*
  * Sets the ACK timeout of an id that is bound to a device, and creates its protection domain,
- * completion queue and rdmacm queue pair. There is room for `pairs` queue pairs of this size in
- * total. Completion events go to the channel. Returns 0, or -1 with the failure recorded;
+ * completion queue and rdmacm queue pair. The endpoint has room for `pairs` queue pairs of this
+ * size in total. Completion events go to the channel. Returns 0, or -1 with the failure recorded;
  * endpoint_close() frees everything in either case. rdma_create_qp(3), ibv_create_cq(3).
  */
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
@@ -103,7 +103,7 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 
 /*
  * Connects an added queue pair to the peer's queue pair with this number, over the path of the
- * first one. Returns 0, or -1 with the failure recorded. ibv_modify_qp(3).
+ * first queue pair. Returns 0, or -1 with the failure recorded. ibv_modify_qp(3).
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure);
@@ -112,18 +112,18 @@ int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pa
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey);
 
-/* Posts one receive, or all. Returns 0 or -errno. ibv_post_recv(3). */
+/* Posts one receive, or all receives. Returns 0 or -errno. ibv_post_recv(3). */
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot);
 int queue_pair_post_receives(struct queue_pair *pair);
 
 /*
  * Numbers and posts a list of work requests of the same kind; the caller fills in the rest of each
- * request. At least one in every quarter of the send queue is signaled, so that the queue empties.
- * Returns 0 or -errno. ibv_post_send(3).
+ * request. At least one request in every quarter of the send queue is signaled, so that entries
+ * become free. Returns 0 or -errno. ibv_post_send(3).
  */
 int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_wr *first);
 
-/* Free entries of the send queue if `reserved` entries are kept free. */
+/* Returns the number of usable send queue entries if `reserved` entries are kept free. */
 uint64_t queue_pair_capacity(const struct queue_pair *pair, uint64_t reserved);
 
 /* True while a signaled send is outstanding. */
@@ -136,22 +136,23 @@ bool queue_pair_is_unacknowledged(const struct queue_pair *pair);
 int endpoint_poll(struct endpoint *endpoint, struct completion_batch *batch);
 
 /*
- * Returns the next completion of a batch; only then are its queue entries free. Returns false after
- * the last one. Call it until it returns false, or the endpoint is never drained.
+ * Gets the next completion of a batch and frees its queue entries. Returns false after the last
+ * one. Must be called until it returns false; otherwise, the endpoint never drains.
  */
 bool endpoint_next_completion(
 	struct endpoint *endpoint, struct completion_batch *batch, struct completion *completion);
 
 /*
- * Requests one event for the next completion. Earlier completions raise none: poll once more
+ * Requests one event for the next completion. Earlier completions raise no event: poll once more
  * afterwards. Returns 0 or -EIO. ibv_req_notify_cq(3).
  */
 int endpoint_arm(struct endpoint *endpoint);
 
 /*
- * Takes one completion event of the channel and acknowledges it. Returns the endpoint, which is no
- * longer armed, or NULL: *error is 0 if there was no event or its endpoint is abandoned, otherwise
- * -errno (the device was removed). The caller polls. ibv_get_cq_event(3).
+ * Takes one completion event from the channel and acknowledges it. Returns its endpoint, which is
+ * no longer armed and which the caller then polls, or NULL. In that case, *error is 0 if no event
+ * was pending or its endpoint is abandoned, otherwise -errno (the device was removed).
+ * ibv_get_cq_event(3).
  */
 struct endpoint *endpoint_take_event(struct ibv_comp_channel *channel, int *error);
 
@@ -162,15 +163,15 @@ void endpoint_flush(struct endpoint *endpoint);
 bool endpoint_is_outstanding(const struct endpoint *endpoint);
 
 /*
- * Call it after endpoint_flush() and after each poll. True if nothing is outstanding on the first
- * queue pair and the completion queue is not armed or will raise no event. Otherwise ensures that
- * one more event arrives.
+ * Call this after endpoint_flush() and after each poll. Returns true if nothing is outstanding on
+ * the first queue pair and the completion queue is not armed or will raise no event. Otherwise
+ * ensures that one more event arrives.
  */
 bool endpoint_is_drained(struct endpoint *endpoint);
 
 /*
  * Flushes the queue pairs and waits, until the deadline, for everything posted to complete, so that
- * no event arrives for a destroyed completion queue. Only this endpoint uses the channel.
+ * no event arrives for a destroyed completion queue. No other endpoint may use the channel.
  */
 void endpoint_drain(
 	struct endpoint *endpoint, struct ibv_comp_channel *channel, deadline_t deadline);
@@ -178,7 +179,7 @@ void endpoint_drain(
 /* Destroys the queue pairs and the completion queue: the device no longer accesses any memory. */
 void endpoint_close_queues(struct endpoint *endpoint);
 
-/* Frees everything except the id. The regions of its protection domain are freed first. */
+/* Frees everything except the id. Regions in its protection domain must be freed first. */
 void endpoint_close(struct endpoint *endpoint);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Registered memory: a separate, zeroed mapping between guard pages that a device may access with
- * the rights it was registered with. A region belongs to the holder of the struct. No function is
- * safe for two threads on the same region at a time.
+ * Registered memory: a separate, zeroed mapping between guard pages, which a device may access with
+ * the registered rights. A region belongs to the owner of the struct. Two threads must not use the
+ * same region at the same time.
  */
 #ifndef VERBS_MEMORY_H
 #define VERBS_MEMORY_H
@@ -18,7 +18,7 @@ struct region {
 	size_t mapped;     /* bytes in whole pages; 0: part of another region */
 	int access;        /* access rights, enum ibv_access_flags */
 	struct ibv_mr *mr; /* NULL: not registered */
-	uint64_t *locked;  /* counts its pages; NULL: not counted */
+	uint64_t *locked;  /* total that includes it; NULL: not counted */
 };
 
 /*
@@ -41,7 +41,9 @@ int region_create(struct region *region, struct ibv_pd *pd, size_t size, int acc
  */
 int region_revoke(struct region *region);
 
-/* Deregisters and unmaps the region, which may be all zero. No work request may use it any more. */
+/*
+ * Deregisters and unmaps the region, which may be all zero. No outstanding work request may use it.
+ */
 void region_free(struct region *region);
 
 #endif

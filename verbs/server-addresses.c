@@ -6,7 +6,7 @@
 #include "host/device-address.h"
 #include "verbs/server-addresses.h"
 
-/* ARP makes three attempts; an absent host is given up after one more round. */
+/* ARP makes three attempts; after one more round, the host is considered absent. */
 #define ROUNDS 4
 
 int server_addresses_find_source(

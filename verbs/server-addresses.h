@@ -1,6 +1,6 @@
 /*
- * Addresses with which a client can reach its server: the server's, which are tried in order, and
- * the local ones that --source and --device allow. Main thread.
+ * Addresses that a client can use to reach its server: the server's addresses, tried in order, and
+ * the local addresses that --source and --device allow. Main thread.
  */
 #ifndef VERBS_SERVER_ADDRESSES_H
 #define VERBS_SERVER_ADDRESSES_H
@@ -20,7 +20,7 @@ struct server_addresses {
 	struct addrinfo *addresses;     /* of the server */
 	struct addrinfo *sources;       /* of --source */
 	const struct addrinfo *address; /* being tried */
-	unsigned int rounds;            /* through all addresses, without a reply */
+	unsigned int rounds;            /* passes through all addresses without a reply */
 };
 
 /*
@@ -31,22 +31,22 @@ int server_addresses_find(struct server_addresses *server, const char *host, uin
 	deadline_t deadline, struct failure *failure);
 
 /*
- * Finds only the addresses of --source, if the server's are known. Returns 0, or -1 with the
- * failure recorded.
+ * Finds only the addresses of --source; the server's addresses are already known. Returns 0, or -1
+ * with the failure recorded.
  */
 int server_addresses_find_source(
 	struct server_addresses *server, deadline_t deadline, struct failure *failure);
 
 /*
- * Moves on to the server's next address. After the last one it restarts with the first, for at most
- * four rounds, if none replied (silent): the replies may only have been late. Returns false if no
+ * Moves on to the server's next address. If no address replied (silent), starts over after the last
+ * address, for at most four rounds, because replies may only have been late. Returns false if no
  * address is left.
  */
 bool server_addresses_next(struct server_addresses *server, bool silent);
 
 /*
- * Chooses the local address of this family to connect from; AF_UNSPEC if any will do. Returns 0, or
- * -1 with the failure recorded.
+ * Chooses the local address of this family to connect from; sets AF_UNSPEC if any will do. Returns
+ * 0, or -1 with the failure recorded.
  */
 int server_addresses_source(const struct server_addresses *server, int family,
 	struct sockaddr_storage *source, struct failure *failure);
@@ -55,7 +55,7 @@ int server_addresses_source(const struct server_addresses *server, int family,
 int server_addresses_check_device(const struct server_addresses *server,
 	const struct rdma_cm_id *id, struct failure *failure);
 
-/* Describes an errno of a call that used this address of the server. */
+/* Describes the errno of a failed call that used this server address. */
 void server_addresses_evidence(const struct server_addresses *server,
 	const struct sockaddr *address, int error, char *evidence, size_t size);
 
