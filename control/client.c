@@ -53,7 +53,7 @@ static int receive_reply(struct control *control, struct command *reply, deadlin
 			    : received;
 }
 
-/* With a secret: proves that we hold it and checks the server's proof. */
+/* With a secret: proves that this end knows it and checks the server's proof. */
 static int prove(struct control *control, deadline_t deadline)
 {
 	struct command command = {.type = COMMAND_PROOF, .number = ++control->commands}, reply;

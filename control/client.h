@@ -1,8 +1,8 @@
 /*
  * The client side of a control connection (control/control.h), for diagnoses and measurements: it
- * proves that it holds the secret, sends commands (protocol/command.h) and waits for the replies.
- * All functions that return int return 0, or -1 with the failure recorded in the connection. Called
- * by the thread that owns the connection.
+ * proves that it knows the secret, sends commands (protocol/command.h) and waits for the replies.
+ * All functions that return int return 0, or -1 with the failure recorded in the connection. Only
+ * the thread that owns the connection may call them.
  */
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H
@@ -16,18 +16,18 @@
 struct control_request {
 	enum hello_kind kind;
 	uint32_t timeout;            /* our idle timeout in milliseconds, sent in the hello */
-	uint32_t queue_pairs, depth; /* capacity of the endpoint; a measurement sends it */
+	uint32_t queue_pairs, depth; /* endpoint capacity; a measurement also sends it */
 	uint8_t reads;               /* RDMA READs in flight, in either direction */
 	const struct secret *secret; /* owned by the caller; NULL: none */
-	int stop_fd;                 /* interrupts every wait when readable; -1: none */
+	int stop_fd;                 /* when readable, interrupts every wait; -1: none */
 };
 
 /*
  * Callbacks of a dial whose user is a control connection (verbs/dial.h). The caller sets the
- * connection's `request` first and keeps it valid as long as the connection.
+ * connection's `request` first and keeps it valid for the lifetime of the connection.
  * control_client_prepare() creates the queue pair and the memory for the id and sets *parameters
  * for rdma_connect(3). From then on the connection owns the id and its event channel, which must
- * not carry events of another id. After a failed call, control_close() frees what remains.
+ * not carry events of any other id. After a failed call, control_close() frees all resources.
  */
 int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure);
@@ -47,7 +47,7 @@ int control_client_command(struct control *control, struct command *command, str
 /* Exchanges the memory regions of both ends: COMMAND_REGION. */
 int control_client_region(struct control *control, deadline_t deadline);
 
-/* Requests the facts of the server: COMMAND_FACTS. */
+/* Requests the server's facts: COMMAND_FACTS. */
 int control_client_facts(struct control *control, struct facts *facts, deadline_t deadline);
 
 /* Requests the counters of the server's port: COMMAND_COUNTERS. */

@@ -225,8 +225,9 @@ int control_sleep(struct control *control, deadline_t deadline)
 }
 
 /*
- * The peer's device refused an access. When a program exits, its memory is freed before its
- * connection, so a disconnect that follows immediately is the cause. Returns -1 if there was one.
+ * Called when the peer's device refused an access. When a program exits, its memory is freed before
+ * its connection, so a disconnect that follows immediately explains the refusal. Returns -1 if the
+ * peer disconnected.
  */
 static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_status refusal)
 {
@@ -253,7 +254,7 @@ int control_completion_failed(struct control *control, const struct completion *
 {
 	enum ibv_wc_status status = completion->wc->status;
 
-	/* A flush is an effect: rdmacm may know the cause. */
+	/* A flush is only a consequence: an rdmacm event may report the cause. */
 	if (status == IBV_WC_WR_FLUSH_ERR && take_events(control))
 		return -1;
 	if (completion_is_refusal(completion) && await_disconnect_after_refusal(control, status))
@@ -283,7 +284,7 @@ const struct completion *control_take_kept(struct control *control)
 	return completion;
 }
 
-/* Failed receives are kept as well: the ones before them are valid messages. */
+/* Failed receives are kept as well: the receives before them are valid messages. */
 static int take_completion(struct control *control, const struct completion *completion)
 {
 	if (completion->kind == ENDPOINT_RECEIVE)
@@ -348,7 +349,9 @@ int control_send_message(
 		     : 0;
 }
 
-/* Waits for the next receive, successful or not. NULL: failure recorded. */
+/*
+ * Waits for the next receive, successful or not. Returns NULL with the failure recorded on error.
+ */
 static const struct completion *next_receive(struct control *control, deadline_t deadline)
 {
 	while (control->kept_count == 0)

@@ -1,12 +1,12 @@
 /*
  * One end of a control connection: the client of a diagnosis or measurement, or its counterpart in
- * the server. The caller sends a message, waits for the next one, and so on, so its code is
- * sequential. The client uses it on its main thread and its measuring threads, the server on a
- * separate thread per session. The connection has its own endpoint and completion channel and is
- * used by one thread at a time.
+ * the server. The caller alternately sends a message and waits for one, so its code is sequential.
+ * The client uses it on its main thread and its measuring threads, the server on a separate thread
+ * per session. The connection has its own endpoint and completion channel. Only one thread at a
+ * time may use it.
  *
  * Each end has three regions: `offered`, which the peer may WRITE and READ until the connection
- * closes; `private`, the local buffer of data operations; and the message buffers. The first two
+ * closes; `private`, the local buffer for data operations; and the message buffers. The first two
  * contain nothing but test patterns.
  *
  * Every wait ends: at its deadline, when the peer disconnects, when the device is removed, or when
@@ -31,20 +31,20 @@
 #include "verbs/endpoint.h"
 #include "verbs/memory.h"
 
-/* Receives posted per queue pair: commands and replies on the first, notices of a test on all. */
+/* Receives posted per queue pair: commands and replies on the first, test notices on all. */
 #define CONTROL_RECEIVES 8
 
-/* Sends in addition to the operations of a test: a message, notices and keepalives. */
+/* Send queue entries in addition to a test's operations: a message, notices and keepalives. */
 #define CONTROL_SENDS 12
 
 /* Size of a notice in bytes, and notices in flight per queue pair (measure/perf-test.h). */
 #define CONTROL_NOTICE_SIZE 8
 #define CONTROL_NOTICES     8
 
-/* Not 7, which soft-RoCE treats as infinite: a broken path is reported within seconds. */
+/* Not 7, which soft-RoCE treats as infinite: a broken path must be reported within seconds. */
 #define CONTROL_RETRIES 6
 
-/* Kinds of work requests (verbs/endpoint.h). A test posts those above CONTROL_MESSAGE. */
+/* Kinds of work requests (verbs/endpoint.h). A test posts the kinds above CONTROL_MESSAGE. */
 enum control_work {
 	CONTROL_MESSAGE,
 	CONTROL_NOTICE,
@@ -74,15 +74,15 @@ struct control {
 };
 
 /*
- * Initialises a connection with an id and its event channel, both owned by the connection from now
- * on, the peer's address, the secret, which may be NULL, and the local role in the handshake.
+ * Initialises a connection, which takes ownership of the id and its event channel. secret may be
+ * NULL; role is the local role in the handshake.
  */
 void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role);
 
 /*
- * Creates the endpoint, with capacity for this number of queue pairs and `depth` operations on
- * each, and the memory, and posts the receives. With a secret, `offered` is registered later, by
+ * Creates the memory and an endpoint with capacity for this many queue pairs and `depth` operations
+ * on each, and posts the receives. With a secret, `offered` is registered later, by
  * control_offer(). Returns 0, or -1 with the failure recorded, like all functions below.
  * rdma_create_qp(3), ibv_reg_mr(3).
  */
@@ -98,8 +98,8 @@ int control_offer(struct control *control);
 int control_enlarge(struct control *control, size_t size);
 
 /*
- * Creates another queue pair, which the caller connects. Its receives are for notices. NULL:
- * failure recorded.
+ * Creates another queue pair, which the caller connects. Its receives are for notices. Returns NULL
+ * with the failure recorded on error.
  */
 struct queue_pair *control_add_queue_pair(struct control *control);
 
@@ -107,8 +107,8 @@ struct queue_pair *control_add_queue_pair(struct control *control);
 uint8_t *control_notices(const struct control *control, const struct queue_pair *pair);
 
 /*
- * Sets how many RDMA READs in flight this end requests and accepts, within the limits of the
- * device.
+ * Sets the number of RDMA READs in flight that this end requests and accepts, within the device's
+ * limits.
  */
 void control_limit_reads(const struct control *control, struct rdma_conn_param *parameters,
 	uint8_t asks, uint8_t answers);
@@ -117,7 +117,7 @@ void control_limit_reads(const struct control *control, struct rdma_conn_param *
 void control_prove(
 	const struct control *control, struct command *command, uint8_t text[SECRET_PROOF_SIZE]);
 
-/* True if the command or reply contains a valid proof of the peer. */
+/* True if the command or reply contains a valid proof from the peer. */
 bool control_is_proved(const struct control *control, const struct command *command);
 
 /* Sends a message after the previous one has been acknowledged. */
@@ -130,11 +130,17 @@ int control_await_sent(struct control *control, deadline_t deadline);
 /* Waits for a message. Its text is valid until the next call. Returns 1 for a keepalive. */
 int control_receive_message(struct control *control, struct command *message, deadline_t deadline);
 
-/* The first stores the peer's region from its message, the second describes the local region. */
+/*
+ * The first function stores the peer's region from its message; the second describes the local
+ * region.
+ */
 void control_set_peer_region(struct control *control, const struct command *region);
 void control_describe_region(const struct control *control, struct command *region);
 
-/* Reads the counters of the local port, empty if they cannot be read. control/self-facts.c. */
+/*
+ * Reads the counters of the local port; sets an empty list if they cannot be read.
+ * control/self-facts.c.
+ */
 void control_counters(const struct control *control, struct counters *counters);
 
 /* Collects the facts of this end: program, device, port, limits. control/self-facts.c. */
@@ -146,7 +152,7 @@ void control_facts(const struct control *control, struct facts *facts);
  */
 unsigned int control_mtu_bytes(enum ibv_mtu mtu);
 
-/* For the event loop of a test, which polls the endpoint itself. */
+/* For a test's event loop, which polls the endpoint itself. */
 
 /* Handles pending rdmacm events and the stop signal. Never blocks. */
 int control_check(struct control *control);
@@ -164,11 +170,12 @@ int control_completion_failed(struct control *control, const struct completion *
 void control_keep(struct control *control, const struct completion *completion);
 
 /*
- * Removes and returns the oldest of the kept_count kept receives; valid until the next one is kept.
+ * Removes and returns the oldest kept receive, valid until another is kept. Requires kept_count >
+ * 0.
  */
 const struct completion *control_take_kept(struct control *control);
 
-/* Reposts the receive that completed. */
+/* Reposts a completed receive. */
 int control_release(struct control *control, const struct completion *completion);
 
 /*

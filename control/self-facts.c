@@ -21,7 +21,7 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu)
 
 /*
  * Returns the index of the connection's GID in the port's table, read from the queue pair; -1 if it
- * has none.
+ * has no GID.
  */
 static int gid_index(const struct rdma_cm_id *id)
 {
@@ -35,9 +35,9 @@ static int gid_index(const struct rdma_cm_id *id)
 }
 
 /*
- * Finds the GID that the connection uses in the inventory; NULL if it is not listed. RoCE has one
- * GID per version for each address, distinguished only by index. InfiniBand within a subnet and
- * iWARP have no index, and only one type of GID.
+ * Finds the connection's GID in the inventory; returns NULL if it is not listed. RoCE has one GID
+ * per version for each address, distinguished only by index. InfiniBand within a subnet and iWARP
+ * use no index and only one type of GID.
  */
 static const struct inventory_gid *gid_in_use(
 	const struct inventory_port *port, const struct rdma_cm_id *id)
@@ -72,7 +72,7 @@ static void add_port(
 		facts_add(facts, "interface mtu", "%u", interface->mtu);
 }
 
-/* The speed of the adapter's slot, a common cause of low bandwidth. Soft-RoCE has none. */
+/* Adds the speed of the adapter's slot, a common cause of low bandwidth. Soft-RoCE has no slot. */
 static void add_bus(struct facts *facts, const char *device)
 {
 	char speed[32], width[16];
@@ -84,7 +84,7 @@ static void add_bus(struct facts *facts, const char *device)
 		facts_add(facts, "bus", "%s x%s", speed, width);
 }
 
-/* Access to another NUMA node's memory is slower for the device or the thread. */
+/* Adds the NUMA nodes: a device or thread accesses another node's memory more slowly. */
 static void add_nodes(struct facts *facts, const char *device)
 {
 	char node[16];
