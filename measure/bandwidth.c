@@ -8,13 +8,13 @@
 #include "measure/perf-test.h"
 #include "protocol/test-pattern.h"
 
-/* A spinning thread checks whether to stop once per this many empty polls. */
+/* Number of empty polls after which a spinning thread checks whether to stop. */
 #define SPINS 4096
 
 /* Maximum bytes posted as one list, unless a single operation is larger. */
 #define LIST_BYTES (256U << 10)
 
-/* True if no more operations of this queue pair will be posted. */
+/* True if no more operations will be posted on this queue pair. */
 static bool is_posted(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
 	return test->stopped ||
@@ -80,8 +80,8 @@ static uint64_t half(const struct perf_test *test)
 }
 
 /*
- * While verifying: announces the operations WRITTEN, or READ and checked, and finally the end.
- * Returns 1 if it sent a notice, 0, or -1.
+ * While verifying, announces the operations that were WRITTEN, or READ and checked, and finally the
+ * end. Returns 1 if it sent a notice, 0 if not, -1 on failure.
  */
 static int announce(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
@@ -108,8 +108,8 @@ static void check_data(struct perf_test *test, struct test_queue_pair *queue_pai
 }
 
 /*
- * While verifying: checks the data that the peer has WRITTEN, or fills memory for it to READ, and
- * sends a notice. Returns 1 if there was work, 0, or -1.
+ * While verifying, checks the data that the peer has WRITTEN, or fills memory for it to READ, and
+ * sends a notice. Returns 1 if it did any work, 0 if not, -1 on failure.
  */
 static int serve(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
@@ -149,7 +149,7 @@ static void take_operations(
 				!test->server);
 }
 
-/* True if the notice neither goes back nor exceeds the operations allowed. */
+/* True if the notice neither moves backwards nor exceeds the number of operations allowed. */
 static bool is_possible(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	const struct notice *notice)
 {
@@ -161,7 +161,10 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 	if (!(notice->of_initiator ? test->serves && !queue_pair->peer_ended
 				   : test->initiates && !queue_pair->over))
 		return false;
-	/* The end is confirmed after it was announced and, for WRITEs, all data was checked. */
+	/*
+	 * The peer confirms the end once it has been announced and, for WRITEs, all data has been
+	 * checked.
+	 */
 	if (notice->last && !notice->of_initiator &&
 		(!queue_pair->ended || (!parameters->reads && notice->number < queue_pair->posted)))
 		return false;
@@ -236,7 +239,7 @@ static bool is_done(const struct perf_test *test, const struct test_queue_pair *
 
 /*
  * True if the test has finished. COMMAND_END stops a server that initiates operations alongside the
- * client; a server that initiates alone first completes all operations of the parameters.
+ * client; a server that initiates alone first completes all requested operations.
  */
 static bool is_over(struct perf_test *test)
 {
@@ -247,7 +250,7 @@ static bool is_over(struct perf_test *test)
 	return true;
 }
 
-/* Does the work that is possible now on each queue pair. Returns the amount, or -1. */
+/* Does all pending work on each queue pair. Returns the amount of work done, or -1. */
 static int do_work(struct perf_test *test)
 {
 	int done = 0;
@@ -287,7 +290,7 @@ static int take_completions(struct perf_test *test)
 	return perf_test_check_due(test, now) < 0 ? -1 : taken;
 }
 
-/* A quarter of the depth. Large operations are posted singly, so that they are announced early. */
+/* A quarter of the depth. Large operations are posted one at a time, to announce them early. */
 static uint32_t batch_of(const struct test_parameters *parameters)
 {
 	uint32_t batch = parameters->depth / 4, fitting = LIST_BYTES / parameters->size;
@@ -301,7 +304,7 @@ static uint32_t batch_of(const struct test_parameters *parameters)
 
 int bandwidth_run(struct perf_test *test)
 {
-	deadline_t deadline = 0; /* 0: the last turn made progress */
+	deadline_t deadline = 0; /* 0: the last iteration made progress */
 	unsigned int spins = 0;
 
 	if (!test->server && perf_test_keepalive(test))
@@ -316,8 +319,8 @@ int bandwidth_run(struct perf_test *test)
 		if (done < 0)
 			return -1;
 		/*
-		 * After do_work(): if the client's start and end arrive together, the test still
-		 * begins.
+		 * Checked only after do_work(), so that the test begins even if the client's start
+		 * and end arrive together.
 		 */
 		if (is_over(test))
 			return 0;

@@ -1,6 +1,6 @@
 /*
  * Histogram of a latency test: classes, percentiles and bars. A histogram has a fixed size,
- * contains no pointers and belongs to the caller. One thread at a time uses it.
+ * contains no pointers and belongs to the caller. Only one thread at a time may use it.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 /* Classes per bar: a power of two above EXACT has eight bars. */
 #define BAR (PARTS / 8)
 
-/* The number of halvings that bring the time below EXACT. */
+/* The number of halvings needed to bring the time below EXACT. */
 static unsigned int halvings(uint64_t nanoseconds)
 {
 	return nanoseconds < EXACT ? 0 : 55 - (unsigned int)__builtin_clzll(nanoseconds);

@@ -1,5 +1,5 @@
 /*
- * Latency histogram: classes are at most 1/256 wide, so memory is constant and percentiles are
+ * Latency histogram: classes are at most 1/256 wide, so memory use is constant and percentiles are
  * accurate to 0.2 %. Minimum and maximum are exact.
  */
 #ifndef MEASURE_HISTOGRAM_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Classes are 1 ns wide below 512 ns; above, each power of two has 256. */
+/* Classes are 1 ns wide below 512 ns; above, each power of two has 256 classes. */
 #define LATENCY_CLASSES (512 + 55 * 256)
 
 struct histogram {
@@ -24,14 +24,15 @@ void histogram_init(struct histogram *latency);
 void histogram_add(struct histogram *latency, uint64_t nanoseconds);
 
 /*
- * Returns a percentile in nanoseconds, by the nearest-rank method; part is 0 to 1, and 0.5 is the
- * median. 0 if the histogram is empty.
+ * Returns a percentile in nanoseconds by the nearest-rank method, or 0 if the histogram is empty.
+ * part is between 0 and 1; 0.5 is the median.
  */
 uint64_t histogram_percentile(const struct histogram *latency, double part);
 
 /*
- * Iterates over the non-empty bars; a power of two has eight. *at is 0 at first. Returns the number
- * of operations in the next bar and its bounds in nanoseconds, `to` exclusive; 0 at the end.
+ * Iterates over the non-empty bars, eight per power of two. Set *at to 0 before the first call.
+ * Returns the number of operations in the next bar and its bounds in nanoseconds, `to` exclusive; 0
+ * at the end.
  */
 uint64_t histogram_bar(const struct histogram *latency, size_t *at, uint64_t *from, uint64_t *to);
 

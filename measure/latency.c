@@ -10,10 +10,10 @@
 #include "measure/perf-test.h"
 #include "protocol/test-pattern.h"
 
-/* One of this many WRITEs is signaled: at least one per PERF_TEST_OUTSTANDING_MAX. */
+/* One in SIGNALED WRITEs is signaled: at least one per PERF_TEST_OUTSTANDING_MAX. */
 #define SIGNALED UINT64_C(16)
 
-/* Turns after which a spinning thread polls for commands, and checks whether to stop. */
+/* Iterations after which a spinning thread polls for commands, and checks whether to stop. */
 #define TURNS_COMMAND 256
 #define TURNS_CHECK   8192
 
@@ -77,7 +77,7 @@ static int take_completed(struct perf_test *test)
 	return status ? -1 : count;
 }
 
-/* True if the last byte is that of the peer's WRITE with this number. */
+/* True if the last byte belongs to the peer's WRITE with this number. */
 static bool is_marked(const struct perf_test *test, uint64_t number)
 {
 	const uint8_t *last = test->control->offered.start + test->parameters.size - 1;
@@ -153,7 +153,7 @@ static int await_completion(struct perf_test *test, uint64_t number)
 						  : sleep_until(test, is_complete, number);
 }
 
-/* The work request that all operations of a test share, except for number and signaling. */
+/* The work request shared by all operations of a test, except for its number and signaling. */
 struct form {
 	struct ibv_sge sge;
 	struct ibv_send_wr request;
@@ -190,7 +190,7 @@ static int write_once(struct perf_test *test, struct form *form, uint64_t number
 
 /*
  * Checks the data of the peer's WRITE. The last byte may arrive slightly before the others; if they
- * do not follow within the limit, the data is damaged, and a check whether to stop is due.
+ * do not follow within the time limit, the data is damaged. Then also checks whether to stop.
  */
 static int check_write(struct perf_test *test, uint64_t number)
 {
@@ -231,7 +231,7 @@ static int read_once(struct perf_test *test, struct form *form, uint64_t number,
 	return 0;
 }
 
-/* Clears the target of a READ, which would otherwise still hold the data of the previous one. */
+/* Clears the target of a READ, which would otherwise still contain the previous READ's data. */
 static void prepare(struct perf_test *test, uint64_t number)
 {
 	if (!test->parameters.reads)
@@ -240,7 +240,7 @@ static void prepare(struct perf_test *test, uint64_t number)
 		memset(test->control->private.start, 0, test->parameters.size);
 }
 
-/* Waits for the last signaled WRITE, so that no completion of this test arrives in the next one. */
+/* Waits for the last signaled WRITE, so that no completion of this test arrives during the next. */
 static int settle(struct perf_test *test)
 {
 	uint64_t posted = test->queue_pairs->posted, signaled = posted - posted % SIGNALED;
@@ -249,8 +249,8 @@ static int settle(struct perf_test *test)
 }
 
 /*
- * The server's half: replies to each WRITE, even if it arrives just before the command that ends
- * the test. Its arrival shows that the client has seen the previous reply.
+ * The server's half: replies to each WRITE, even one that arrives just before the command that ends
+ * the test. Each WRITE shows that the client has received the previous reply.
  */
 static int answer(struct perf_test *test, struct form *form)
 {

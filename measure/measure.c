@@ -1,7 +1,7 @@
 /*
  * `rdma-client bandwidth` and `latency`: connects the threads, runs a test per message size and
- * prints the results. The main thread owns struct measurement with the results and the connections
- * of all threads. The other threads run only during a test, each on its own connection.
+ * prints the results. The main thread owns struct measurement, which contains the results and all
+ * threads' connections. The other threads run only during a test, each on its own connection.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -12,7 +12,10 @@
 #include "measure/measure.h"
 #include "measure/report.h"
 
-/* Operations in flight without --depth: limits on number and bytes, and depth of a latency test. */
+/*
+ * Operations in flight without --depth: limits on their number and bytes, and the depth of a
+ * latency test.
+ */
 #define DEPTH_MAX     128
 #define DEPTH_MIN     16
 #define DEPTH_BYTES   (4 << 20)
@@ -31,7 +34,7 @@ static uint32_t depth_max(const struct measurement *measurement)
 	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
 }
 
-/* Chooses a depth that fills the link within the memory of both ends. */
+/* Chooses a depth that fills the link and fits in the memory of both ends. */
 static void choose_depth(const struct measurement *measurement, struct test_parameters *parameters)
 {
 	uint64_t fitting = DEPTH_BYTES / parameters->size, pieces;
@@ -68,7 +71,7 @@ static void make_parameters(
 	choose_depth(measurement, parameters);
 }
 
-/* Runs a test and adds up its wrong operations. */
+/* Runs a test and counts its operations with wrong data. */
 static int run(struct measurement *measurement, const struct test_parameters *parameters,
 	struct measured *measured)
 {
@@ -79,7 +82,7 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 	return 0;
 }
 
-/* The score of a result, to compare spinning with sleeping. */
+/* The score of a result, used to compare spinning with sleeping. */
 static double score(const struct measured *measured)
 {
 	if (!measured->latency)
@@ -96,7 +99,7 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 	const struct options_measure *measure = &measurement->options->measure;
 	struct measured measured;
 	struct test_parameters trial = *parameters;
-	/* In this order, so that neither benefits from running later. */
+	/* Ordered so that neither benefits from running later. */
 	static const enum test_wait trials[] = {TEST_EVENT, TEST_SPIN, TEST_SPIN, TEST_EVENT};
 	double scores[TEST_WAITS] = {0};
 
@@ -195,7 +198,7 @@ static int count(struct measurement *measurement)
 	return 0;
 }
 
-/* Fails on wrong data, and on a rate below --expect. */
+/* Fails if data is wrong or the rate is below --expect. */
 static int check_result(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;

@@ -1,6 +1,6 @@
 /*
  * `rdma-client bandwidth` and `latency`: measures WRITEs or READs from memory to memory between
- * this host and an rdma-server, which needs no option for it. See docs/performance.md.
+ * this host and an rdma-server, which needs no options for this. See docs/performance.md.
  */
 #ifndef MEASURE_MEASURE_H
 #define MEASURE_MEASURE_H
@@ -9,8 +9,8 @@
 #include "cli/options.h"
 
 /*
- * Measures what the options ask for and prints a table, or with --json a document on standard
- * output. Returns the exit status once all lines are written. Blocks the main thread.
+ * Runs the requested measurement and prints a table or, with --json, a document on standard output.
+ * Returns the exit status once all lines have been written. Main thread, which blocks here.
  */
 enum exit_status measure_server(const struct options *options, const char *program);
 

@@ -7,7 +7,7 @@
 #include "measure/perf-test.h"
 #include "protocol/little-endian.h"
 
-/* Bytes of a queue pair number on the wire. */
+/* Size of a queue pair number on the wire, in bytes. */
 #define NUMBER_SIZE 4
 
 void perf_test_init(struct perf_test *test, struct control *control, uint32_t depth, bool server)
@@ -148,7 +148,7 @@ int perf_test_keepalive(struct perf_test *test)
 	return perf_test_post(test, test->queue_pairs, CONTROL_KEEPALIVE, &request);
 }
 
-/* True if the server is idle, or finishes its half before the client, so that it would time out. */
+/* True if the server is idle or finishes its half first, so that it could time out. */
 static bool server_waits(const struct perf_test *test)
 {
 	const struct test_parameters *parameters = &test->parameters;
@@ -195,7 +195,7 @@ int perf_test_take_receive(
 
 	if (completion->wc->status != IBV_WC_SUCCESS)
 		return control_completion_failed(test->control, completion);
-	/* With immediate data, the length is that of the WRITE. */
+	/* With immediate data, the length is the size of the WRITE. */
 	if (completion->wc->opcode != IBV_WC_RECV)
 		return perf_test_unexpected(test);
 	if (length == CONTROL_NOTICE_SIZE) {

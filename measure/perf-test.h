@@ -1,15 +1,16 @@
 /*
- * One end of a bandwidth or latency test (protocol/test-parameters.h) of a diagnosis or a
- * measurement, over a control connection and its queue pairs. The first queue pair is the
- * connection's, so a test with one queue pair needs only rdmacm; the others are created with its
- * attributes.
+ * One end of a bandwidth or latency test (protocol/test-parameters.h) that a diagnosis or
+ * measurement runs over a control connection and its queue pairs. The first queue pair is the
+ * connection's own, so a test with one queue pair needs only rdmacm; the others are created with
+ * its attributes.
  *
- * WRITEs go from the local region `private` to the remote region `offered`, READs from the remote
+ * WRITEs copy the local region `private` to the remote region `offered`; READs copy the remote
  * `offered` to the local `private`. Each queue pair uses its own part of these regions, divided
- * into the slots of the parameters, which its operations use in turn.
+ * into the number of slots in the parameters; its operations use the slots in turn.
  *
- * If data is verified, the ends report their progress in notices, messages of 8 bytes. Waits end
- * like those of the control connection. One thread at a time uses a test.
+ * If data is verified, the ends report their progress in notices, which are 8-byte messages. Waits
+ * end under the same conditions as on the control connection. Only one thread at a time may use a
+ * test.
  */
 #ifndef MEASURE_PERF_TEST_H
 #define MEASURE_PERF_TEST_H
@@ -32,15 +33,15 @@
 #define PERF_TEST_CHECK_NS     UINT64_C(100000000)
 #define PERF_TEST_KEEPALIVE_NS UINT64_C(1000000000)
 
-/* One queue pair and its progress. Numbers count operations of a test, from 0. */
+/* One queue pair and its progress, in operations since the start of the test. */
 struct test_queue_pair {
 	struct queue_pair *pair;
 	uint64_t offset; /* of its slots in the regions */
 
 	/* Operations that this end initiates. */
 	uint64_t posted, completed;
-	uint64_t allowed;   /* verifying: how far the peer is ready */
-	uint64_t announced; /* verifying: how far announced to the peer */
+	uint64_t allowed;   /* verifying: operations for which the peer is ready */
+	uint64_t announced; /* verifying: operations announced to the peer */
 	bool ended, over;   /* end announced; end confirmed by the peer */
 
 	/* Operations that the peer initiates, if verified. */
@@ -67,7 +68,7 @@ struct perf_test {
 	uint64_t last;       /* time of the last completion; 0: none */
 	uint64_t end;        /* end of the test, by test_now() */
 	uint64_t keepalive;  /* when the next one is due */
-	uint64_t next_check; /* when a busy thread checks whether to stop */
+	uint64_t next_check; /* when a busy thread next checks whether to stop */
 	int64_t timeout;     /* idle timeout of the peer, milliseconds */
 	struct test_shared *shared;
 	unsigned int kept;              /* receives that completed before the test, unprocessed */
@@ -75,24 +76,24 @@ struct perf_test {
 };
 
 /*
- * Initialises a test on a connection that was prepared for queue pairs of this depth and that
- * outlives the test. server: this is the server's end.
+ * Initialises a test on a connection that was prepared for queue pairs of this depth and outlives
+ * the test. `server` is true at the server's end.
  */
 void perf_test_init(struct perf_test *test, struct control *control, uint32_t depth, bool server);
 
 /*
- * Creates queue pairs up to this number, which includes the connection's own. Returns 0, or -1 with
- * the connection's failure recorded, like all functions below. ibv_create_qp(3).
+ * Creates additional queue pairs up to this total, which includes the connection's own. Returns 0,
+ * or -1 with the connection's failure recorded, like all functions below. ibv_create_qp(3).
  */
 int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count);
 
 /* Encodes the numbers of all queue pairs except the first. Returns the size in bytes. */
 size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text);
 
-/* Connects the queue pairs to the peer's, whose numbers the text holds. ibv_modify_qp(3). */
+/* Connects the queue pairs to the peer's, whose numbers are encoded in text. ibv_modify_qp(3). */
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size);
 
-/* True if the queue pairs and regions of this end are sufficient for the parameters. */
+/* True if this end's queue pairs and regions are sufficient for the parameters. */
 bool perf_test_can(const struct perf_test *test, const struct test_parameters *parameters);
 
 /* Functions for both kinds of tests. */
@@ -101,28 +102,34 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *p
 uint64_t perf_test_offset(
 	const struct perf_test *test, const struct test_queue_pair *queue_pair, uint64_t number);
 
-/* The pattern seed of an operation whose data the server, or the client, generates. */
+/* The pattern seed of an operation's data, generated by the server or the client. */
 uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, bool server);
 
 /*
- * Polls the endpoint. Returns the number of completions that perf_test_next_completion() returns
- * next, or -1 with the failure recorded. Receives that completed before the test come first.
+ * Polls the endpoint. Returns the number of completions now available from
+ * perf_test_next_completion(), or -1 with the failure recorded. Receives that completed before the
+ * test are returned first.
  */
 int perf_test_poll(struct perf_test *test);
 
-/* Returns the next completion, or false after the last one. Call it until it returns false. */
+/*
+ * Returns the next completion, or false after the last one. Must be called until it returns false.
+ */
 bool perf_test_next_completion(struct perf_test *test, struct completion *completion);
 
 /* Records that the peer sent an unexpected message. */
 int perf_test_unexpected(struct perf_test *test);
 
-/* Sends an empty message: the client's first starts the server's half, others are keepalives. */
+/*
+ * Sends an empty message: the client's first message starts the server's half, all others are
+ * keepalives.
+ */
 int perf_test_keepalive(struct perf_test *test);
 
 /*
- * Call it regularly with the current time. Periodically checks whether to stop, and sends
- * keepalives to an idle server. Returns 1 if a check was due, 0, or -1.
+ * Call this regularly with the current time. Periodically checks whether to stop, and sends
+ * keepalives to an idle server. Returns 1 if a check was due, 0 if not, -1 on failure.
  */
 int perf_test_check_due(struct perf_test *test, uint64_t now);
 
@@ -133,7 +140,7 @@ int perf_test_check_due(struct perf_test *test, uint64_t now);
 int perf_test_check_idle(struct perf_test *test, deadline_t *deadline);
 
 /*
- * Fills in the work request of one operation, which uses the operation's slot. The caller decides
+ * Fills in the work request of one operation, using the operation's slot. The caller decides
  * whether it is signaled. ibv_post_send(3).
  */
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,

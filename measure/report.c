@@ -73,7 +73,7 @@ double measurement_wanted(
 /* Size of a formatted rate. */
 #define RATE 32
 
-/* Formats a rate in the unit of the options; small rates get more digits. */
+/* Formats a rate in the requested unit; small rates get more digits. */
 static void put_rate(
 	char *text, size_t size, const struct options *options, double bytes_per_second)
 {
@@ -96,7 +96,7 @@ static const char *waiting(const struct test_parameters *parameters)
 	return parameters->wait == TEST_SPIN ? "spin" : "event";
 }
 
-/* CPU seconds of one end per GB of both directions. */
+/* CPU seconds used by one end per GB transferred in both directions. */
 static double cpu_per_gb(const struct measured *measured, const struct test_result *end)
 {
 	uint64_t bytes =
@@ -148,7 +148,7 @@ static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *opt
 	put_rate(average, sizeof(average), options, measurement_rate_of(result));
 	put_interval(worst, options, result->best, result->worst);
 	put_interval(best, options, result->best, result->best);
-	/* Small operations need many CPU seconds per GB, which are shown without a fraction. */
+	/* Small operations need many CPU seconds per GB, so the fraction is omitted. */
 	snprintf(line, MEASUREMENT_LINE,
 		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7.*f %7.*f %6" PRIu32 " %6s%s",
 		measured->parameters.size, result->operations, average, worst, best,
@@ -222,7 +222,7 @@ static void add_decimal_or_null(struct json_object *object, const char *key, dou
 		document_add_null(object, key);
 }
 
-/* The peer may report any rate, so it is limited. */
+/* The peer may report an arbitrary rate, so the value is limited. */
 static void add_rate_or_null(struct json_object *object, const char *key, double rate)
 {
 	document_add_known(object, key, rate < 1e18 ? (uint64_t)rate : (uint64_t)1e18);
@@ -237,7 +237,7 @@ static struct json_object *result_json(
 	document_add_number(object, "bytes", result->bytes);
 	add_decimal(object, "seconds", (double)result->nanoseconds / NS);
 	add_rate_or_null(object, "bytes_per_second", measurement_rate_of(result));
-	/* Both are known if the best is nonzero; the worst may be 0. */
+	/* Both rates are known if the best is nonzero; the worst may be 0. */
 	document_add_number_if(
 		object, "worst_interval_bytes_per_second", result->best != 0, result->worst);
 	document_add_known(object, "best_interval_bytes_per_second", result->best);

@@ -40,23 +40,23 @@ bool measurement_head(
 bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
 	const struct measured *measured, unsigned int index);
 
-/* Formats the next bar of a histogram; *at is 0 at first. Returns false after the last bar. */
+/* Formats the next bar of a histogram; set *at to 0 first. Returns false after the last bar. */
 bool measurement_bar(char line[MEASUREMENT_LINE], const struct histogram *latency, size_t *at);
 
 /* The rate of one end in bytes per second; 0 if it moved no data. */
 double measurement_rate_of(const struct test_result *result);
 
-/* The rate of both directions together in bytes per second. */
+/* The combined rate of both directions in bytes per second. */
 double measurement_rate(const struct measured *measured);
 
 /*
- * The rate that --expect requires of both directions together in bytes per second; 0 without
+ * The combined rate of both directions that --expect requires, in bytes per second; 0 without
  * --expect, or for a percentage of an unknown link rate.
  */
 double measurement_wanted(
 	const struct options *options, const struct facts *ours, const struct facts *theirs);
 
-/* Formats a rate in the unit of the options: "199.1 MB/s". */
+/* Formats a rate in the requested unit: "199.1 MB/s". */
 void measurement_rate_text(
 	char *text, size_t size, const struct options *options, double bytes_per_second);
 

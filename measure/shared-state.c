@@ -12,7 +12,7 @@ void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes)
 {
 	uint64_t length, rate;
 
-	/* A gap this long is an interval. The incomplete one before it is discarded. */
+	/* A gap this long is itself an interval. The incomplete interval before it is discarded. */
 	if (now - intervals->last >= INTERVAL_NS) {
 		intervals->began = intervals->last;
 		intervals->before = intervals->until_last;

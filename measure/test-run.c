@@ -14,7 +14,10 @@ static void begin_queue_pairs(struct perf_test *test)
 			.pair = queue_pair->pair,
 			.offset = (uint64_t)i * parameters->slots * parameters->size,
 			.notices = queue_pair->notices,
-			/* WRITE targets are free at first; the peer must fill READ sources. */
+			/*
+			 * WRITE targets are initially free; READ sources must first be filled by
+			 * the peer.
+			 */
 			.allowed = parameters->reads ? 0 : parameters->slots,
 		};
 	}
@@ -63,7 +66,7 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 	*result = (struct test_result){
 		.operations = test->operations,
 		.bytes = test->operations * test->parameters.size,
-		/* Excludes the time that the peer verifies after the last operation. */
+		/* Excludes the peer's verification after the last operation. */
 		.nanoseconds =
 			(test->parameters.operations && test->last ? test->last : test_now()) -
 			shared->start,

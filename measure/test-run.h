@@ -14,14 +14,15 @@ void test_run_begin(
 	struct perf_test *test, const struct test_parameters *parameters, int64_t timeout);
 
 /*
- * Runs the client's end or the server's end, which returns when the test is done or the next
- * command arrives. The shared state has just been initialised; the threads of a measurement share
- * it, each with its own test. *latency receives the latencies; NULL at a server.
+ * Runs the client's or the server's end of the test. The server's end returns when the test is done
+ * or the next command arrives. The shared state must be newly initialised; the threads of a
+ * measurement share it, but each has its own test. *latency receives the latencies; NULL at a
+ * server.
  */
 int test_run(struct perf_test *test, struct test_shared *shared, struct test_result *result,
 	struct histogram *latency);
 
-/* Client commands around a test (protocol/command.h). */
+/* Client commands before and after a test (protocol/command.h). */
 
 /* Creates this number of queue pairs and connects them. Call it once, after COMMAND_REGION. */
 int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t deadline);

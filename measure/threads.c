@@ -9,10 +9,10 @@
 #include "measure/test-run.h"
 #include "measure/threads.h"
 
-/* Requested READ depth: the maximum. The devices limit it. */
+/* Requested READ depth: the maximum, which the devices reduce to their limits. */
 #define READS 255
 
-/* Step between seeds: a large odd number other than that of protocol/test-pattern.c. */
+/* Step between seeds: a large odd number, different from the one in protocol/test-pattern.c. */
 #define SEED_STEP UINT64_C(0xd1342543de82ef95)
 
 void test_threads_init(struct test_threads *threads, const struct options *options,
@@ -64,7 +64,7 @@ static void disconnect_all(struct test_threads *threads)
 		control_close(&threads->members[i].control);
 }
 
-/* Connects a thread: the first to any of the server's addresses, the others to the same one. */
+/* Connects a thread: the first to any of the server's addresses, the others to the same address. */
 static int connect_member(struct test_thread *member)
 {
 	struct test_threads *threads = member->threads;
@@ -79,7 +79,7 @@ static int connect_member(struct test_thread *member)
 	return 0;
 }
 
-/* No thread keeps its connection while another waits for a slot: two clients could deadlock. */
+/* No thread keeps its connection while another waits for a slot, or two clients could deadlock. */
 static int connect_all(struct test_threads *threads)
 {
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++)
@@ -99,7 +99,10 @@ int test_threads_connect(struct test_threads *threads)
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &threads->failure))
 		return -1;
-	/* Not before the name lookups: until here a signal simply terminates the process. */
+	/*
+	 * Opened only after the name lookups: before this point, a signal simply terminates the
+	 * process.
+	 */
 	dial->stop_fd = signals_open();
 	if (dial->stop_fd < 0)
 		return failure_errno(&threads->failure, PHASE_ADDRESS, "signalfd", -dial->stop_fd);
@@ -170,7 +173,10 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 	struct test_threads *threads = member->threads;
 	struct test_parameters own = *parameters;
 
-	/* Data of another test or thread is wrong in this one. */
+	/*
+	 * Each test and thread has its own seed, so that data from another one is detected as
+	 * wrong.
+	 */
 	own.seed = ++threads->tests * SEED_STEP;
 	return test_run_begin_both(&member->test, &own, threads->options->timeout)
 		       ? test_threads_failed(threads, &member->control)
@@ -219,7 +225,7 @@ static void *carry_out(void *argument)
 }
 
 /*
- * The calling thread keeps its CPU; the others get the next CPUs of *allowed. Soft-RoCE processes
+ * The calling thread keeps its CPU; the others get the next CPUs in *allowed. Soft-RoCE processes
  * packets on the CPU of the thread that posts, so the other CPUs look idle and the scheduler would
  * keep migrating the thread. pthread_getaffinity_np(3).
  */
@@ -240,7 +246,7 @@ static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
 	return known;
 }
 
-/* Runs the test, which has begun at both ends, on all threads. */
+/* Runs the test on all threads, after it has begun at both ends. */
 static int measure_together(struct test_threads *threads)
 {
 	uint32_t count = threads->options->measure.threads, started;

@@ -1,9 +1,10 @@
 /*
  * Client threads of a measurement. Each thread has its own control connection and queue pairs and
- * runs its own test; they begin and end together, and their results are added up. The first thread
- * is the caller's, and usually the only one.
+ * runs its own test; the tests begin and end together, and their results are added up. The first
+ * thread is the caller's, and usually the only one.
  *
- * The main thread calls all functions. They return 0, or -1 with the threads' failure recorded.
+ * All functions must be called from the main thread. They return 0, or -1 with the threads' failure
+ * recorded.
  */
 #ifndef MEASURE_THREADS_H
 #define MEASURE_THREADS_H
@@ -21,7 +22,7 @@ struct test_thread {
 	pthread_t thread;
 	int processor; /* CPU that it is bound to; -1: any */
 
-	/* Of the running test. */
+	/* State of the running test. */
 	struct histogram *latency;
 	struct test_result ours;
 	int result;
@@ -52,7 +53,7 @@ struct measured {
 void test_threads_init(struct test_threads *threads, const struct options *options,
 	const struct output *output, const char *peer, uint32_t depth);
 
-/* Connects all threads to the same address of the server; retries while the server is full. */
+/* Connects all threads to the same server address; retries while the server is full. */
 int test_threads_connect(struct test_threads *threads);
 
 /* Allocates memory and creates queue pairs at both ends, for the largest message size. */
