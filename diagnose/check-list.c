@@ -88,8 +88,7 @@ enum check check_list_broken(const struct check_list *list)
 			continue;
 		}
 		/*
-		 * Dropping of large packets can explain lost data, but not a port on which nothing
-		 * listens.
+		 * Dropped large packets can explain lost data, but not a port without a listener.
 		 */
 		if (check < CHECK_DATA && list->checks[check].failure.kind != FAILURE_IMPAIRED)
 			return check;
@@ -185,7 +184,7 @@ static enum check last_ok(const struct check_list *list)
 	return last;
 }
 
-/* True if RDMA works, only impaired: the checks after the failed ones still ran. */
+/* True if RDMA works but is impaired: the checks after the failed ones still ran. */
 static bool works(const struct check_list *list)
 {
 	bool on = true;

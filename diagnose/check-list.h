@@ -14,7 +14,7 @@ enum check {
 	CHECK_HOST,       /* RDMA on this host */
 	CHECK_NAME,       /* resolve the host name */
 	CHECK_ROUTE,      /* the outgoing interface, and whether it has RDMA */
-	CHECK_NEIGHBOUR,  /* the next hop answers */
+	CHECK_NEIGHBOUR,  /* the next hop replies */
 	CHECK_PATH,       /* IP packets of the interface's MTU arrive */
 	CHECK_CONNECTION, /* rdmacm: address, route, connect */
 	CHECK_MESSAGE,    /* one message in each direction */
@@ -71,10 +71,10 @@ void check_list_skip(struct check_list *list, enum check check, const char *form
 int check_list_fail(struct check_list *list, enum check check, const struct failure *failure);
 
 /*
- * Returns the failed check that determines verdict and exit status, or CHECKS if none failed. This
- * is the first failed check, with two exceptions: an impairment found before the data check does
- * not explain a later check up to CHECK_ENDS that fails outright, and a full server does not
- * explain any other failure.
+ * Returns the failed check that determines the verdict and the exit status, or CHECKS if none
+ * failed. This is the first failed check, with two exceptions: an impairment found before the data
+ * check does not explain a later check up to CHECK_ENDS that fails outright, and a full server does
+ * not explain any other failure.
  */
 enum check check_list_broken(const struct check_list *list);
 

@@ -1,6 +1,6 @@
 /*
  * The checks from the connection to the comparison of the two ends. The control connection that
- * check_connection() sets up belongs to the diagnosis and serves all later checks.
+ * check_connection() sets up belongs to the diagnosis and is used by all later checks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@
  */
 #define FIRST_CONNECT_MS 2500
 
-/* A port on which no program can listen with RDMA: the connection manager replies. */
+/* A port on which no RDMA program can listen, so the connection manager itself replies. */
 #define NO_PORT 1
 
 /* RDMA READs in flight that we request and offer. */
 #define READS 4
 
-/* Nothing can listen on NO_PORT, so a rejection proves that RDMA responds. */
+/* Nothing can listen on NO_PORT, so a rejection proves that the peer responds to RDMA. */
 static int answered_without_port(
 	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
 {

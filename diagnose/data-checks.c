@@ -32,7 +32,7 @@ static bool ended_by_loss(const struct failure *failure, const struct counters *
 			       failure->code == IBV_WC_RETRY_EXC_ERR));
 }
 
-/* A test failed: adds the operation and the local counters to the evidence. */
+/* Records a failed test, with the operation and the local counters as evidence. */
 static int test_failed(struct diagnosis *diagnosis, enum check check, const char *doing)
 {
 	struct failure failure = diagnosis->control.failure;
@@ -193,8 +193,8 @@ int check_bandwidth(struct diagnosis *diagnosis)
 }
 
 /*
- * Counts retransmissions and out-of-order packets. Duplicates are excluded: one timer that expires,
- * for example on a busy host, retransmits a whole window of packets that have already arrived.
+ * Counts retransmissions and out-of-order packets. Duplicates are excluded: a single timeout, for
+ * example on a busy host, retransmits a whole window of packets that have already arrived.
  */
 static uint64_t lost(const struct counters *difference)
 {
@@ -204,7 +204,7 @@ static uint64_t lost(const struct counters *difference)
 
 /*
  * True if both ends are the same port, so no packet can be lost. Soft-RoCE still retransmits: its
- * timers expire while a busy queue pair has no time to process acknowledgements.
+ * timers expire while a queue pair is too busy to process acknowledgements.
  */
 static bool is_one_port(const struct diagnosis *diagnosis)
 {

@@ -15,12 +15,12 @@
 #include "diagnose/report.h"
 
 /*
- * Time limit of all checks in milliseconds. Checks that start late get a minimum, so the total
- * stays below 15 s.
+ * Time limit of all checks in milliseconds. Checks that start late still get a minimum time; the
+ * total stays below 15 s.
  */
 #define CHECKS_MS 9000
 
-/* Prints the lines of a check one by one. */
+/* Prints a check's lines one by one. */
 static void print_check(const struct diagnosis *diagnosis, enum check check)
 {
 	char text[4096], *rest = text, *line;
@@ -55,7 +55,7 @@ static void print_ends(const struct diagnosis *diagnosis)
 	}
 }
 
-/* Returns the reason why a check is skipped. */
+/* Returns the reason for skipping a check. */
 static const char *why_skipped(const struct diagnosis *diagnosis)
 {
 	if (!diagnosis->options->host)
@@ -66,7 +66,10 @@ static const char *why_skipped(const struct diagnosis *diagnosis)
 	return "not reached";
 }
 
-/* Runs and prints the checks until one fails that the next ones depend on; skips the rest. */
+/*
+ * Runs the checks and prints their results. After a failure that affects later checks, skips the
+ * rest.
+ */
 static void run_checks(struct diagnosis *diagnosis)
 {
 	deadline_t start;

@@ -9,10 +9,10 @@
 #include "cli/options.h"
 
 /*
- * Diagnoses the host and port of the options, the host alone or, without either, this host. Prints
- * the result of each check and the verdict; with --json, also writes a document to standard output.
- * Returns the exit status after all output is written. Main thread, which blocks here; a signal
- * terminates the process.
+ * Diagnoses the given host and port, the host alone or, if neither is given, this host. Prints the
+ * result of each check and the verdict; with --json, also writes a document to standard output.
+ * Returns the exit status once all output has been written. Main thread, which blocks here; a
+ * signal terminates the process.
  */
 enum exit_status diagnose(const struct options *options, const char *program);
 

@@ -25,24 +25,24 @@ struct diagnosis {
 	struct reach_names names;
 	struct server_addresses server; /* --source and --device */
 	struct reach_route route;
-	const struct inventory_device *device; /* that the route uses; owned by the inventory */
-	const struct inventory_port *port;     /* and its port */
+	const struct inventory_device *device; /* used by the route; owned by the inventory */
+	const struct inventory_port *port;     /* port of that device */
 	struct control_request request;
 	struct control control;
 	struct perf_test test; /* on the client's control connection */
 	deadline_t end;        /* soft limit of all checks: see check_deadline() */
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before the data checks */
-	uint64_t moved;                               /* bytes, by the bandwidth check */
-	unsigned int path_mtu;          /* largest IP packet in bytes that arrived, 0: unknown */
+	uint64_t moved;                               /* bytes transferred by the bandwidth check */
+	unsigned int path_mtu;          /* size of the largest IP packet that arrived; 0: unknown */
 	uint64_t rate_there, rate_back; /* bytes per second, 0: not measured */
 	struct counters counted_here, counted_there; /* during the diagnosis; empty: unknown */
 };
 
 /*
  * One function per check. It records the result in the list and returns 0 if the next check can
- * run, otherwise -1. Functions from check_message() on need the connection of check_connection();
- * the facts of both ends are known after check_ends().
+ * run, otherwise -1. check_message() and all later functions need the connection that
+ * check_connection() sets up; the facts of both ends are available after check_ends().
  */
 int check_host(struct diagnosis *diagnosis);
 int check_name(struct diagnosis *diagnosis);
@@ -56,7 +56,7 @@ int check_data(struct diagnosis *diagnosis);
 int check_bandwidth(struct diagnosis *diagnosis);
 int check_counters(struct diagnosis *diagnosis);
 
-/* Time limit of a command in milliseconds; a lost packet costs half a second. */
+/* Time limit of a command in milliseconds; a lost packet adds half a second. */
 #define COMMAND_MS 6000
 
 /* Records why a check failed; the format produces the evidence. Returns -1. */
@@ -67,7 +67,7 @@ int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kin
 int check_control_failed(struct diagnosis *diagnosis, enum check check);
 
 /*
- * Returns the deadline of a step that may take `milliseconds` and takes `least` milliseconds on a
+ * Returns the deadline of a step that is allowed `milliseconds` and takes `least` milliseconds on a
  * healthy link. A step that starts late still gets `least` plus a fixed minimum.
  */
 deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t milliseconds, int64_t least);

@@ -16,7 +16,7 @@
 
 /*
  * Time limits in milliseconds. The kernel gives up on an absent neighbour after 3 s, or after 8 s
- * if it knew the neighbour before.
+ * if it already knew the neighbour.
  */
 #define NAME_MS      3000
 #define NEIGHBOUR_MS 8500
@@ -152,7 +152,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	const struct sockaddr *source;
 	struct failure failure = {0};
 
-	/* From here on, the advice is about this address, which may be one of several. */
+	/* From here on, the advice refers to this address, which may be one of several. */
 	address_text(address, text);
 	check_list_set_host(&diagnosis->list, text);
 	if (server_addresses_source(&diagnosis->server, address->sa_family, &from, &failure))
@@ -196,9 +196,9 @@ static bool neighbour_answers(const struct diagnosis *diagnosis)
 }
 
 /*
- * Selects the first address that has a route through an RDMA device and whose neighbour answers, as
- * rdma-client does. If there is none, selects the first with such a route, or else the first
- * address.
+ * Selects the first address that has a route through an RDMA device and whose neighbour replies, as
+ * rdma-client does. If there is none, selects the first address with such a route or, failing that,
+ * the first address.
  */
 int check_route(struct diagnosis *diagnosis)
 {
@@ -229,7 +229,7 @@ int check_neighbour(struct diagnosis *diagnosis)
 
 	reach_find_neighbour(&diagnosis->route, deadline_in(NEIGHBOUR_MS), &neighbour);
 	if (neighbour.verdict == REACH_BAD) {
-		/* The advice is about the neighbour, which may be a gateway. */
+		/* The advice refers to the neighbour, which may be a gateway. */
 		address_text((struct sockaddr *)&neighbour.address, text);
 		check_list_set_host(&diagnosis->list, text);
 		return check_failed(diagnosis, CHECK_NEIGHBOUR, FAILURE_ERRNO, PHASE_ADDRESS,
@@ -242,7 +242,7 @@ int check_neighbour(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Also reports whether RDMA packets fit, which may be smaller. */
+/* Also reports whether RDMA packets, which may be smaller, fit the path. */
 static void path_failed(struct diagnosis *diagnosis, const struct path_mtu *path)
 {
 	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;

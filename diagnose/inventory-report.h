@@ -6,7 +6,7 @@
 
 struct json_object;
 
-/* Receives a line without line end, valid only during the call. */
+/* Receives a line without its newline, valid only during the call. */
 typedef void inventory_line(const char *line, void *context);
 
 /*

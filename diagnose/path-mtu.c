@@ -1,7 +1,7 @@
 /*
  * The search for the path MTU with UDP probes. The search itself sends nothing: path_mtu_find()
- * sends the sizes that it chooses. path_mtu_find() owns the probes and keeps all of them open until
- * the end, because replies may be late.
+ * sends datagrams of the sizes that it chooses. path_mtu_find() owns the probes and keeps all of
+ * them open until the end, because replies may be late.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,18 +13,18 @@
 #include "diagnose/path-mtu.h"
 #include "diagnose/udp-probe.h"
 
-/* Time to wait for a reply before the next try, in milliseconds; late replies count. */
+/* Time to wait for a reply before the next try, in milliseconds; late replies still count. */
 #define TRY_MS 300
 
 /*
- * Number of tries that distinguish a size that does not pass from a lost packet. TRIES_SURE applies
- * to the interface MTU, to the MTU that a router reports and to the smallest size, TRIES_OTHER to
- * sizes in between.
+ * Number of tries needed to distinguish a size that does not get through from a lost packet.
+ * TRIES_SURE applies to the interface MTU, to the MTU that a router reports and to the smallest
+ * size, TRIES_OTHER to sizes in between.
  */
 #define TRIES_SURE  3
 #define TRIES_OTHER 2
 
-/* The largest IP datagram: the length field, in IPv6 that of the payload, has 16 bits. */
+/* The largest IP datagram: the length field (in IPv6, the payload length) has 16 bits. */
 #define SIZE_MAX_IP 65535
 
 /* The minimum MTU of IPv4, which every link supports. */
@@ -58,9 +58,9 @@ static bool is_open(const struct path_search *search, unsigned int size, unsigne
 }
 
 /*
- * Tries the interface MTU first, which suffices on a healthy path. Then the MTU that a router
- * reports; the smallest size, to see whether the host replies at all; the interface MTU again,
- * because the packet may have been lost; then the common sizes in descending order.
+ * Tries the interface MTU first, which suffices on a healthy path. Then tries the MTU reported by a
+ * router; the smallest size, to see whether the host replies at all; the interface MTU again,
+ * because the packet may have been lost; and finally the common sizes in descending order.
  */
 static unsigned int choose_size(const struct path_search *search)
 {
@@ -95,7 +95,7 @@ void path_search_arrived(struct path_search *search, unsigned int size)
 {
 	if (size > search->proven)
 		search->proven = size;
-	/* The router that refused this size, or a smaller one, is wrong or on another path. */
+	/* The router that refused this or a smaller size is wrong or on another path. */
 	if (search->too_big && size >= search->too_big)
 		search->too_big = search->hint = 0;
 }

@@ -1,7 +1,7 @@
 /*
  * Checks whether IP datagrams of the interface's MTU reach the other host. RDMA over Ethernet
- * derives its packet size from the interface MTU and does not detect a link with a smaller one,
- * which drops large packets and passes small ones.
+ * derives its packet size from the interface MTU and does not detect a link with a smaller MTU,
+ * which drops only large packets.
  */
 #ifndef DIAGNOSE_PATH_MTU_H
 #define DIAGNOSE_PATH_MTU_H
@@ -53,7 +53,7 @@ struct path_mtu {
 /*
  * Sends datagrams along a good route. The verdict is good if a datagram of the interface's MTU
  * arrives, bad if only smaller ones arrive or a router refuses that size, and unknown at the
- * deadline or if the host does not reply, which firewalls often prevent. Takes 0.3 s per lost
+ * deadline or if the host does not reply, often because of a firewall. Takes 0.3 s per lost
  * datagram, at most 8 s. Any thread.
  */
 void path_mtu_find(const struct reach_route *route, deadline_t deadline, struct path_mtu *path);

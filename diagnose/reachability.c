@@ -23,7 +23,7 @@
 #include "diagnose/reachability.h"
 #include "diagnose/udp-probe.h"
 
-/* Interval of reading the neighbour table while no reply arrives, in milliseconds. */
+/* Interval between reads of the neighbour table while no reply arrives, in milliseconds. */
 #define NEIGHBOUR_POLL_MS 20
 
 /* Neighbour states that need no confirmation. */
@@ -93,7 +93,7 @@ void reach_find_names(const char *host, int milliseconds, struct reach_names *na
 
 /* Routes. */
 
-/* The kernel reports these routes as an error, older kernels by route type. */
+/* The kernel reports these routes as errors; older kernels report the route type. */
 static const struct {
 	uint8_t type;
 	int error;
@@ -105,7 +105,7 @@ static const struct {
 	{RTN_UNREACHABLE, EHOSTUNREACH, "an unreachable route rejects this address"},
 };
 
-/* Returns what is wrong with the interface, or NULL. */
+/* Returns a description of the interface's fault, or NULL if it has none. */
 static const char *link_fault(const struct netlink_link *link)
 {
 	if (!(link->flags & IFF_UP))
@@ -203,7 +203,7 @@ static const uint8_t *address_bytes(const struct sockaddr *address, size_t *leng
 		       : ((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr;
 }
 
-/* True if both addresses, of the same family, are in the same network under the mask. */
+/* True if both addresses, which have the same family, are in the same network under this mask. */
 static bool in_network(
 	const struct sockaddr *address, const struct sockaddr *own, const struct sockaddr *mask)
 {

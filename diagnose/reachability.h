@@ -1,7 +1,7 @@
 /*
- * The checks of another host below RDMA: its name, the route to it, the next hop. Each runs as an
- * ordinary user, returns by its deadline, and writes its evidence in printable ASCII. The next
- * check is in path-mtu.h.
+ * Checks of another host below RDMA: its name, the route to it and the next hop. Each check runs as
+ * an ordinary user, returns by its deadline, and writes its evidence in printable ASCII. The check
+ * after these is in path-mtu.h.
  */
 #ifndef DIAGNOSE_REACHABILITY_H
 #define DIAGNOSE_REACHABILITY_H
@@ -63,25 +63,26 @@ struct reach_neighbour {
 
 /*
  * Resolves the name within this many milliseconds. After a timeout, host must stay valid until the
- * process exits: address_find(). The verdict is good if there is at least one address. Main thread.
+ * process exits (see address_find()). The verdict is good if there is at least one address. Main
+ * thread.
  */
 void reach_find_names(const char *host, int milliseconds, struct reach_names *names);
 
 /*
- * Finds the route from a source address, or from any if source is NULL. The verdict is good if the
- * route leads to a host through an interface that is up and has a carrier. Sends nothing. Any
- * thread.
+ * Finds the route from a source address, or from any address if source is NULL. The verdict is good
+ * if the route leads to a host through an interface that is up and has a carrier. Sends nothing.
+ * Any thread.
  */
 void reach_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct reach_route *route);
 
-/* Returns the source address that the route was requested for, NULL for any. */
+/* Returns the source address for which the route was requested; NULL for any. */
 const struct sockaddr *reach_source(const struct reach_route *route);
 
 /*
  * Sends a UDP probe along a good route and polls the kernel's neighbour entry. The verdict is good
- * if the neighbour is confirmed, bad if the kernel has given up (after 3 s, or 8 s for a neighbour
- * that it knew; arp(7), defaults), and unknown at the deadline. Any thread.
+ * if the neighbour is confirmed, bad if the kernel has given up (by default after 3 s, or 8 s for a
+ * known neighbour; arp(7)), and unknown at the deadline. Any thread.
  */
 void reach_find_neighbour(
 	const struct reach_route *route, deadline_t deadline, struct reach_neighbour *neighbour);

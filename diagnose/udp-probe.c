@@ -1,6 +1,6 @@
 /*
- * Sends a UDP datagram to a closed port and reads the errors that come back: udp(7), ip(7). The
- * caller owns the probe, which owns its socket.
+ * Sends a UDP datagram to a closed port and reads the resulting errors: udp(7), ip(7). The caller
+ * owns the probe, which owns its socket.
  */
 
 /* linux/errqueue.h uses struct timespec. */
@@ -106,7 +106,7 @@ enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
 	return port_closed && address_equal(from, host) ? UDP_PROBE_ARRIVED : UDP_PROBE_OTHER;
 }
 
-/* Records an error from the queue, unless an earlier one is conclusive. */
+/* Records an error from the queue, unless an earlier error was conclusive. */
 static void take_error(struct udp_probe *probe, const struct sock_extended_err *error)
 {
 	const struct sockaddr *from = SO_EE_OFFENDER(error);
@@ -122,7 +122,7 @@ static void take_error(struct udp_probe *probe, const struct sock_extended_err *
 		memcpy(&probe->from, from, address_length(from));
 }
 
-/* Reads one message of the error queue. Returns false if it is empty. */
+/* Reads one message from the error queue. Returns false if it is empty. */
 static bool read_error(struct udp_probe *probe)
 {
 	_Alignas(struct cmsghdr) char control[512];

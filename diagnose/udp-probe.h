@@ -1,7 +1,6 @@
 /*
- * A UDP datagram that must not be fragmented, sent to a port that is probably closed: the ICMP
- * error that comes back shows whether it arrived. Needs no privileges. udp(7), ip(7): IP_RECVERR,
- * IP_MTU_DISCOVER.
+ * An unfragmented UDP datagram, sent to a port that is probably closed: the resulting ICMP error
+ * shows whether it arrived. Needs no privileges. udp(7), ip(7): IP_RECVERR, IP_MTU_DISCOVER.
  */
 #ifndef DIAGNOSE_UDP_PROBE_H
 #define DIAGNOSE_UDP_PROBE_H
@@ -15,7 +14,7 @@ struct sock_extended_err;
 #define UDP_PROBE_PORT 33434
 
 enum udp_probe_result {
-	UDP_PROBE_NO_REPLY = 0, /* so far, which proves nothing */
+	UDP_PROBE_NO_REPLY = 0, /* no reply so far, which proves nothing */
 	UDP_PROBE_ARRIVED,      /* the host reports a closed port, or a program on it replied */
 	UDP_PROBE_TOO_BIG,      /* a router or this host reports the smaller MTU of its link */
 	UDP_PROBE_OTHER,        /* another error: see error and from */
@@ -31,13 +30,14 @@ struct udp_probe {
 	struct sockaddr_storage from; /* UDP_PROBE_OTHER: the sender; AF_UNSPEC: this host */
 };
 
-/* Returns the size of the smallest IP datagram of a probe in this address family. Any thread. */
+/* Returns the size of a probe's smallest IP datagram in this address family. Any thread. */
 unsigned int udp_probe_size_min(int family);
 
 /*
- * Opens a probe to the host, ignoring the port of its address, from a source address, or from any
- * if source is NULL. Returns 0, or -errno of socket(2), bind(2) or connect(2), for example
- * -ENETUNREACH. The caller closes the probe in either case. One thread.
+ * Opens a probe to the host from a source address, or from any address if source is NULL. Ignores
+ * the port in the host's address. Returns 0, or -errno of socket(2), bind(2) or connect(2), for
+ * example -ENETUNREACH. The caller closes the probe in either case. Only one thread may use a
+ * probe.
  */
 int udp_probe_open(
 	struct udp_probe *probe, const struct sockaddr *host, const struct sockaddr *source);
@@ -57,7 +57,7 @@ unsigned int udp_probe_path_mtu(const struct udp_probe *probe);
 void udp_probe_close(struct udp_probe *probe);
 
 /*
- * Classifies an error received for a probe to this host by its sender: only the host itself can
+ * Classifies an error for a probe to this host by the error's sender: only the host itself can
  * prove that the probe arrived. Any thread.
  */
 enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
