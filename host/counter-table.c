@@ -12,7 +12,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct counter_row rows[] = {
-	/* soft-RoCE: sw/rxe/rxe_hw_counters.c; send_err: refused by the network interface */
+	/* soft-RoCE: sw/rxe/rxe_hw_counters.c; send_err: rejected by the network interface */
 	{COUNTER_RETRANSMISSION, "completer_retry_err retry_exceeded_err"},
 	{COUNTER_DUPLICATE, "duplicate_request"},
 	{COUNTER_OUT_OF_ORDER, "out_of_seq_request rcvd_seq_err"},

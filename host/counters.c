@@ -223,7 +223,7 @@ struct json_object *counters_of_both_json(const struct counters *here, const str
 	return document_filled(object);
 }
 
-/* Appends either the fault counters or the others, as far as they fit. Returns the new length. */
+/* Appends either the fault counters or the others, as many as fit. Returns the new length. */
 static size_t encode_some(
 	const struct counters *counters, bool faults, char *text, size_t used, size_t size)
 {

@@ -1,6 +1,6 @@
 /*
- * The counters of one port of an RDMA device: read from sysfs, compared before and after, sent to
- * the peer. They name a cause where a program only sees a delay. Any thread.
+ * The counters of one port of an RDMA device: read from sysfs, compared before and after a test,
+ * and sent to the peer. They can reveal the cause of a delay. Any thread.
  */
 #ifndef HOST_COUNTERS_H
 #define HOST_COUNTERS_H
@@ -36,8 +36,9 @@ int counters_read(
 	const char *root, const char *device, unsigned int port, struct counters *counters);
 
 /*
- * Sets difference to the increase of each counter that is in both lists. A counter that decreased
- * was reset or wrapped; its value after is used. difference may alias either list.
+ * Sets difference to the increase of each counter that is in both lists. For a counter that
+ * decreased, because it was reset or wrapped, uses its value in `after`. difference may alias
+ * either list.
  */
 void counters_difference(
 	const struct counters *before, const struct counters *after, struct counters *difference);
@@ -57,8 +58,8 @@ void counters_describe(const struct counters *difference, char *text, size_t siz
 struct json_object;
 
 /*
- * Returns an object with a number for each class except COUNTER_OTHER, null if no counter belongs
- * to it, and `all`, an object of all counters by name. NULL: out of memory.
+ * Returns an object with a number for each class except COUNTER_OTHER (null if no counter belongs
+ * to the class), and `all`, an object of all counters by name. NULL: out of memory.
  */
 struct json_object *counters_json(const struct counters *difference);
 
@@ -70,15 +71,16 @@ struct json_object *counters_of_both_json(
 	const struct counters *here, const struct counters *there);
 
 /*
- * Writes a line "name value" for each counter, fault counters first, as far as whole lines fit.
+ * Writes a line "name value" for each counter, fault counters first, as many whole lines as fit.
  * Returns the length, at most size. Does not terminate the text.
  */
 size_t counters_encode(const struct counters *counters, char *text, size_t size);
 
 /*
- * Decodes the lines of an untrusted peer. Returns 0, or -EBADMSG and an empty list: if the text is
+ * Decodes lines from an untrusted peer. Returns 0, or -EBADMSG and an empty list if the text is
  * longer than COUNTERS_TEXT_MAX, contains more than COUNTERS_MAX counters or a duplicate, or
- * contains anything but lines of a name, a space and a decimal number of up to 64 bits.
+ * contains anything but lines that consist of a name, a space and a decimal number of up to 64
+ * bits.
  */
 int counters_decode(const char *text, size_t length, struct counters *counters);
 

@@ -1,6 +1,6 @@
 /*
- * Maps RDMA devices to addresses, and addresses to interfaces by the kernel's routes. Each call
- * takes its own inventory and frees it.
+ * Maps RDMA devices to addresses, and addresses to interfaces according to the kernel's routes.
+ * Each call takes its own inventory and frees it.
  */
 #include <ifaddrs.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ enum readiness device_address_find(
 void device_address_interface(const struct sockaddr *address, char *name, size_t size);
 
 /*
- * Writes evidence for the error that no RDMA device leads to the address, truncated to size:
+ * Writes evidence for the error that no RDMA device has a route to the address, truncated to size:
  * --source or, if that is NULL, the interface of the route; and the addresses of all RDMA devices,
  * as in "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)".
  */

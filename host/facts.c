@@ -123,8 +123,8 @@ struct json_object *facts_json(const struct facts *facts)
 }
 
 /*
- * Returns the name at this index: first the local facts, then those that only the peer has. NULL at
- * the end.
+ * Returns the name at this index: first the local facts, then the facts that only the peer has.
+ * NULL at the end.
  */
 static const char *name_at(const struct facts *ours, const struct facts *theirs, unsigned int index)
 {

@@ -40,8 +40,8 @@ const char *facts_value(const struct facts *facts, const char *name);
 size_t facts_encode(const struct facts *facts, char *text, size_t size);
 
 /*
- * Decodes the lines of an untrusted peer. Returns 0, or -EPROTO if a line has no name, there are
- * more than FACTS_MAX lines, or the text contains a NUL byte.
+ * Decodes lines from an untrusted peer. Returns 0, or -EPROTO if a line has no name, there are more
+ * than FACTS_MAX lines, or the text contains a NUL byte.
  */
 int facts_decode(struct facts *facts, const char *text, size_t size);
 

@@ -23,7 +23,7 @@
 /* The source of an inventory. */
 struct origin {
 	const char *root;
-	const char *device;              /* the only one to read; NULL: all */
+	const char *device;              /* the only device to read; NULL: all */
 	const struct ifaddrs *addresses; /* of the network interfaces */
 };
 
@@ -177,8 +177,8 @@ static int read_gids(const struct origin *origin, const char *folder, struct inv
 
 /*
  * Adds the network interfaces of the same adapter, needed for InfiniBand and iWARP, whose GIDs do
- * not name one. On a device with several ports, the interface's dev_port, counted from 0, selects
- * the port.
+ * not name an interface. On a device with several ports, the interface's dev_port, counted from 0,
+ * selects the port.
  */
 static int read_siblings(
 	const struct origin *origin, const char *device, bool several, struct inventory_port *port)

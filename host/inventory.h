@@ -1,8 +1,8 @@
 /*
- * The RDMA resources of this host: devices, ports, GIDs, network interfaces, and what a process
- * needs to use them. Read once from sysfs, /proc, /dev and the network interfaces; nothing stays
- * open. Strings are as the kernel reports them, truncated if too long, and "" if missing.
- * host/readiness.h checks what is missing.
+ * The RDMA resources of this host: devices, ports, GIDs, network interfaces, and the access and
+ * limits of this process. Read once from sysfs, /proc, /dev and the network interfaces; no file
+ * stays open. Strings are stored as the kernel reports them, truncated if too long, and "" if
+ * missing. host/readiness.h checks the inventory for missing items.
  */
 #ifndef HOST_INVENTORY_H
 #define HOST_INVENTORY_H
@@ -87,19 +87,19 @@ struct inventory {
 
 /*
  * Reads the inventory of all devices or, unless device is NULL, of the named one. Skips files that
- * cannot be read. root: see host/sysfs.h. Returns 0, and the caller frees the inventory, or -errno,
- * for example -ENOMEM, and there is nothing to free. Any thread.
+ * cannot be read. root: see host/sysfs.h. Returns 0 and an inventory that the caller frees, or
+ * -errno, for example -ENOMEM, with nothing to free. Any thread.
  */
 int inventory_take(const char *root, const char *device, struct inventory *inventory);
 
-/* Same, with a list of interface addresses instead of getifaddrs(3), for tests. */
+/* Does the same with a list of interface addresses instead of getifaddrs(3), for tests. */
 int inventory_take_with(const char *root, const char *device, const struct ifaddrs *addresses,
 	struct inventory *inventory);
 
 /* Returns the Mb/s of a rate such as "2.5 Gb/sec (1X SDR)"; 0 for other text or NULL. */
 uint64_t inventory_megabits(const char *rate);
 
-/* Frees the contents and clears the inventory. Freeing an empty one is allowed. */
+/* Frees the contents and clears the inventory, which may be empty. */
 void inventory_free(struct inventory *inventory);
 
 /* Returns the named device, owned by the inventory, or NULL. */

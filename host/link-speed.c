@@ -9,7 +9,7 @@
 #include "host/inventory.h"
 #include "host/link-speed.h"
 
-/* Data slower than this fraction of the port's rate is too slow. */
+/* A data rate below this fraction of the port's rate is too low. */
 #define GOOD_PART 0.5
 
 /* Software RDMA is limited by the CPU; the rate of its port is fictitious. */

@@ -1,6 +1,6 @@
 /*
- * Computes the speed that a link allows from the facts of both ends, and checks a measured
- * bandwidth against it. Any thread.
+ * Computes the maximum speed of a link from the facts of both ends, and checks a measured bandwidth
+ * against it. Any thread.
  */
 #ifndef HOST_LINK_SPEED_H
 #define HOST_LINK_SPEED_H

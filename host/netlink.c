@@ -1,8 +1,8 @@
 /*
  * Queries the kernel for routes, interfaces and neighbours. libnl-3 sends each request and receives
  * the reply, libnl-route-3 parses it, and this file copies the required fields from the parsed
- * object. Each request uses its own socket, closed before the call returns; no state is kept, so
- * any thread may call.
+ * object. Each request uses its own socket, which is closed before the call returns; no state is
+ * kept, so any thread may call these functions.
  */
 #include <errno.h>
 #include <linux/neighbour.h>

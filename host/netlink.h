@@ -40,9 +40,9 @@ struct netlink_neighbour {
  */
 
 /*
- * Finds the route to an IPv4 or IPv6 address from a source address, or from any if source is NULL.
- * Returns -ENETUNREACH if there is no route, -EINVAL for a blackhole route, -EACCES for a prohibit
- * route, -EHOSTUNREACH for an unreachable route, -EAFNOSUPPORT for other families.
+ * Finds the route to an IPv4 or IPv6 address from a source address, or from any address if source
+ * is NULL. Returns -ENETUNREACH if there is no route, -EINVAL for a blackhole route, -EACCES for a
+ * prohibit route, -EHOSTUNREACH for an unreachable route, -EAFNOSUPPORT for other families.
  */
 int netlink_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route);

@@ -18,7 +18,7 @@ struct finding {
 
 static const struct finding ready = {.code = HOST_READY};
 
-/* Codes in order from the least to the most usable port. */
+/* Codes in order from the least usable to the most usable port. */
 static const enum readiness order[] = {HOST_NO_SUCH_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
 	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL, HOST_READY};
 
@@ -97,7 +97,7 @@ static struct finding check_state(
 
 	if (strncmp(port->state, "ACTIVE", 6) == 0)
 		return ready;
-	/* The link is up and waits for a subnet manager to assign an address. */
+	/* The link is up and waiting for a subnet manager to assign an address. */
 	if (is_infiniband(port) && strcmp(port->state, "INIT") == 0)
 		return lacks(HOST_NO_SUBNET, "port %s/%u is INIT, subnet manager LID %u",
 			device->name, port->number, port->sm_lid);
@@ -110,7 +110,7 @@ static struct finding check_state(
 		port->physical_state[0] ? ")" : "", interface);
 }
 
-/* Returns the port's first address that is link-local, or that is not; NULL if there is none. */
+/* Returns the port's first link-local or first other address; NULL if there is none. */
 static const char *find_address(const struct inventory_port *port, bool link_local)
 {
 	for (size_t i = 0; i < port->interface_count; i++) {
@@ -163,7 +163,7 @@ static struct finding check_port(
 	return finding.code == HOST_READY ? check_addresses(device, port) : finding;
 }
 
-/* Returns what the device's best port lacks. */
+/* Returns the result for the device's most usable port. */
 static struct finding check_device(const struct inventory_device *device)
 {
 	struct finding best = check_access(device);
@@ -182,7 +182,7 @@ static struct finding check_device(const struct inventory_device *device)
 	return best;
 }
 
-/* Returns what the best device, or the named one, lacks. */
+/* Returns the result for the named device or, if name is NULL, for the most usable device. */
 static struct finding check_devices(const struct inventory *inventory, const char *name)
 {
 	struct finding best = lacks(HOST_NO_SUCH_DEVICE, "--device %s", name ? name : "");

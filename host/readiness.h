@@ -1,7 +1,6 @@
 /*
- * Checks an inventory for everything that RDMA needs on this host. Each check returns HOST_READY,
- * or the first missing item and its evidence, truncated to size; otherwise the evidence is "". Any
- * thread.
+ * Checks an inventory for everything that RDMA needs on this host. Each check returns HOST_READY
+ * with the evidence "", or the first missing item with its evidence, truncated to size. Any thread.
  */
 #ifndef HOST_READINESS_H
 #define HOST_READINESS_H
@@ -14,15 +13,15 @@
 
 /*
  * Checks the host, then its devices or only the named one, then the limit on locked memory. One
- * usable port suffices; if there is none, reports the port that lacks least.
+ * usable port suffices; if there is none, reports the most usable one.
  */
 enum readiness readiness_check(
 	const struct inventory *inventory, const char *device, char *evidence, size_t size);
 
 /*
- * Takes an inventory and checks only what all devices need: at least one device, and the device
- * file of the connection manager. Returns HOST_READY if the inventory cannot be taken. root: see
- * host/sysfs.h.
+ * Takes an inventory and checks only the requirements common to all devices: at least one device,
+ * and the connection manager's device file. Returns HOST_READY if the inventory cannot be taken.
+ * root: see host/sysfs.h.
  */
 enum readiness readiness_of_host(const char *root, char *evidence, size_t size);
 

@@ -144,7 +144,7 @@ int sysfs_number(const char *root, uint64_t *number, const char *format, ...)
 	va_end(arguments);
 	if (error)
 		return error;
-	/* A text that fills the array may have been truncated. */
+	/* Text that fills the array may have been truncated. */
 	if (strlen(text) == sizeof(text) - 1)
 		return -EINVAL;
 	keep_line(text);

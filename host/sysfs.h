@@ -19,8 +19,8 @@ enum sysfs_access {
 };
 
 /*
- * Reads the first line of a file without line end and trailing white space. The format produces the
- * path, as in printf(3). Returns 0, or -errno and the text "". size is at least 1.
+ * Reads the first line of a file without its newline and trailing white space. The format produces
+ * the path, as in printf(3). Returns 0, or -errno and the text "". size is at least 1.
  */
 int sysfs_line(const char *root, char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
