@@ -11,9 +11,10 @@
 #define ADDRESS_TEXT_SIZE 80
 
 /*
- * Finds the addresses of a host name or numeric address. Waits at most `milliseconds` for the name
- * service. Returns 0 and a list that the caller frees with freeaddrinfo(), or an EAI_ code. After a
- * timeout (EAI_AGAIN), host must stay valid until the process exits. Main thread. getaddrinfo(3).
+ * Finds the addresses of a host name or numeric address. Waits for the name service for at most
+ * `milliseconds`. Returns 0 and a list that the caller frees with freeaddrinfo(), or an EAI_ code.
+ * After a timeout (EAI_AGAIN), host must stay valid until the process exits. Main thread.
+ * getaddrinfo(3).
  */
 int address_find(
 	const char *host, uint16_t port, int family, int milliseconds, struct addrinfo **list);

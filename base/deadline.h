@@ -9,10 +9,13 @@ typedef int64_t deadline_t;
 /* Returns the current time. clock_gettime(2), CLOCK_MONOTONIC. */
 deadline_t deadline_now(void);
 
-/* Returns the time that many milliseconds from now. */
+/* Returns the time this many milliseconds from now. */
 deadline_t deadline_in(int64_t milliseconds);
 
-/* Returns the milliseconds left, 0 after the deadline. Fits the timeouts of poll(2) and rdmacm. */
+/*
+ * Returns the milliseconds left, 0 after the deadline. Suitable as a timeout for poll(2) and
+ * rdmacm.
+ */
 int deadline_left(deadline_t deadline);
 
 #endif

@@ -458,7 +458,7 @@ const char *explain_name(enum failure_kind kind, int code)
 /* "START LINK PEER END", for example "exchange with PEER failed"; without a peer "START END". */
 static const struct attempt {
 	const char *start;
-	const char *link; /* NULL: the peer is not part of it */
+	const char *link; /* NULL: do not mention the peer */
 	const char *end;
 } attempts[PHASE_COUNT] = {
 	[PHASE_OPEN] = {"cannot use RDMA", NULL, ""},

@@ -22,9 +22,9 @@ struct explanation {
 	enum exit_status status;
 	enum side side;
 	bool guess;          /* the cause is the most probable one, not an observed one */
-	const char *cause;   /* NULL: the failure's evidence is the cause */
+	const char *cause;   /* NULL: use the failure's evidence as the cause */
 	const char *remedy;  /* NULL: none */
-	const char *command; /* shows more on that side; HOST is replaced by the peer; NULL: none */
+	const char *command; /* a diagnostic for that side; HOST stands for the peer; NULL: none */
 };
 
 #define EXPLAIN_ANY (-1)

@@ -1,6 +1,7 @@
 /*
  * One failure, recorded where it is detected and explained by base/explain.h where it is printed.
- * The first failure wins: the flushed work requests and the disconnect that follow are its effects.
+ * The first failure wins: the flushed work requests and the disconnect that follow are its
+ * consequences.
  */
 #ifndef BASE_FAILURE_H
 #define BASE_FAILURE_H
@@ -50,7 +51,7 @@ enum readiness {
 	HOST_NO_ACCESS,         /* no permission to open a file of /dev/infiniband */
 	HOST_NO_SUCH_DEVICE,    /* no device has the name given with --device */
 	HOST_NO_DEVICE_ADDRESS, /* the device has no address of the requested family */
-	HOST_OTHER_DEVICE,      /* the address is reached through another device than --device */
+	HOST_OTHER_DEVICE,      /* the address is reached through a device other than --device */
 	HOST_DEVICES_HIDDEN,    /* every device belongs to another network namespace */
 	HOST_NO_UVERBS,         /* no device has a file /dev/infiniband/uverbsN */
 	HOST_PORT_DOWN,         /* no port is ACTIVE */
@@ -64,7 +65,7 @@ enum refusal {
 	REFUSAL_NONE = 0,
 	REFUSAL_MODE = 1,      /* it runs in another mode, which is in `mode` of the hello */
 	REFUSAL_VERSION = 2,   /* it speaks another protocol version, which is in `version` */
-	REFUSAL_SESSION = 3,   /* it does not support the requested type of session */
+	REFUSAL_SESSION = 3,   /* it does not recognize the requested session type */
 	REFUSAL_RESOURCES = 4, /* it could not allocate memory or a queue pair */
 	REFUSAL_DEVICE = 6,    /* it does not use the device through which the request arrived */
 	REFUSAL_MALFORMED = 7, /* it cannot parse the hello */
@@ -73,7 +74,7 @@ enum refusal {
 	REFUSAL_BUSY = 10,     /* another client is using its input or output */
 	REFUSAL_FILES = 11,    /* it exchanges files, which the tutorial's programs cannot do */
 	REFUSAL_INPUT = 12,    /* it cannot read its input */
-	REFUSAL_FULL = 13,     /* all slots for control sessions are taken */
+	REFUSAL_FULL = 13,     /* all slots for control sessions are in use */
 	REFUSAL_SECRET = 14,   /* the secrets differ, or only one side has a secret */
 	REFUSAL_CLIENTS = 15,  /* --max-clients is reached */
 	REFUSAL_ADDRESS = 16,  /* --max-clients-per-address is reached for this address */
@@ -90,7 +91,7 @@ enum limit {
 	LIMIT_SIZE,             /* bytes of the client's stream */
 };
 
-/* What a diagnosis or measurement finds although RDMA works. */
+/* Impairments that a diagnosis or measurement finds even though RDMA works. */
 enum impairment {
 	IMPAIRED_MTU,      /* the interfaces at the two ends have different MTUs */
 	IMPAIRED_PATH,     /* IP packets as large as the interface MTU do not arrive */
@@ -98,7 +99,7 @@ enum impairment {
 	IMPAIRED_LOSS,     /* packets were retransmitted */
 	IMPAIRED_LINK,     /* the port counted link errors */
 	IMPAIRED_SPEED,    /* bandwidth far below the link rate */
-	IMPAIRED_BUS,      /* the same, and a host's bus is slower than the link */
+	IMPAIRED_BUS,      /* the same, with a host's bus slower than the link */
 	IMPAIRED_EXPECTED, /* bandwidth below --expect */
 	IMPAIRED_UNKNOWN,  /* --expect is a percentage of an unknown link rate */
 	IMPAIRED_FULL,     /* the server has no slot for another client */

@@ -1,6 +1,6 @@
 /*
  * Memory for a device, mapped between two inaccessible pages: an overrun at either end faults
- * instead of corrupting other data. All functions: any thread.
+ * instead of corrupting other data. Any thread may call these functions.
  */
 #ifndef BASE_GUARD_PAGES_H
 #define BASE_GUARD_PAGES_H
@@ -10,7 +10,7 @@
 /* Returns the size rounded up to whole pages, without the guard pages. */
 size_t guard_pages_round(size_t size);
 
-/* Maps that many zeroed bytes. Returns NULL and sets errno if out of memory. mmap(2). */
+/* Maps this many zeroed bytes. Returns NULL and sets errno if out of memory. mmap(2). */
 void *guard_pages_map(size_t size);
 
 /* Unmaps a mapping of this size; start may be NULL. */

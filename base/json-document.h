@@ -1,9 +1,9 @@
 /*
  * Builds JSON objects and arrays. The only possible failure is running out of memory, and the
- * functions that add values do not report it: an object or array that lacks a member is marked
- * incomplete, as is everything that it is added to, and document_filled() reports it once. Fill an
- * object before adding it to another one. Every function accepts NULL for an object or array that
- * could not be allocated. Any thread. json-c.
+ * functions that add values do not report it. Instead, an object or array that lacks a member is
+ * marked incomplete, as is every object to which it is added, and document_filled() reports this
+ * once. Fill an object before adding it to another. Every function accepts NULL for an object or
+ * array that could not be allocated. Any thread. json-c.
  */
 #ifndef BASE_JSON_DOCUMENT_H
 #define BASE_JSON_DOCUMENT_H
@@ -24,11 +24,11 @@ void document_add_boolean(struct json_object *object, const char *key, bool valu
 void document_add_number_if(
 	struct json_object *object, const char *key, bool known, uint64_t number);
 
-/* The same, where the number 0 and the text "" mean unknown. */
+/* Same, but the number 0 and the text "" mean unknown. */
 void document_add_known(struct json_object *object, const char *key, uint64_t number);
 void document_add_known_text(struct json_object *object, const char *key, const char *text);
 
-/* Adds a number with that many digits after the point, at most 20. */
+/* Adds a number with this many digits after the decimal point, at most 20. */
 void document_add_decimal(
 	struct json_object *object, const char *key, double number, int fraction_digits);
 
@@ -44,7 +44,9 @@ void document_append_text(struct json_object *array, const char *text);
 /* Returns the object or array if it is complete; otherwise frees it and returns NULL. */
 struct json_object *document_filled(struct json_object *value);
 
-/* Returns the document as one line, owned by the object; NULL if there is none or no memory. */
+/*
+ * Returns the document as one line, owned by the object; NULL if there is no document or no memory.
+ */
 const char *document_line(struct json_object *object);
 
 /* Prints the document as one line on standard output and frees it. */

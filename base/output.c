@@ -25,19 +25,19 @@
 /* The queue's capacity in bytes; further lines are lost. */
 #define WAITING_MAX (1 << 20)
 
-/* The width of a terminal that does not report one. */
+/* The assumed width of a terminal that does not report its width. */
 #define PROGRESS_COLUMNS 79
 
 /* How long a reader may stall at the end of main before the remaining lines are lost. */
 #define DRAIN_TIMEOUT_SECONDS 5
 
-/* Moves the cursor to the start of the line and erases it: ECMA-48, 8.3.15 and 8.3.41. */
+/* Moves the cursor to the start of the line and erases the line: ECMA-48, 8.3.15 and 8.3.41. */
 #define ERASE "\r\033[K"
 
 struct line {
 	STAILQ_ENTRY(line) next;
 	int descriptor;
-	bool progress;  /* replaced by a newer progress line until `begun` */
+	bool progress;  /* a newer progress line may replace it until `begun` */
 	bool begun;     /* owned by the output thread from now on */
 	size_t written; /* in bytes; used only by the output thread */
 	size_t size;
@@ -49,7 +49,7 @@ STAILQ_HEAD(lines, line);
 
 /* The queue. A process has one of each standard stream, and therefore one queue. */
 static struct printer {
-	pthread_mutex_t lock; /* guards all but the last member */
+	pthread_mutex_t lock; /* guards all members but the last */
 	pthread_cond_t moved; /* a line was written */
 	struct lines lines;   /* of both streams, oldest first: both may be the same terminal */
 	size_t bytes;         /* size of these lines */
@@ -78,7 +78,7 @@ static void free_line(struct line *line)
 	free(line);
 }
 
-/* Called with the lock held, like the next two. */
+/* Called with the lock held, like the next two functions. */
 static void remove_line(struct line *line)
 {
 	STAILQ_REMOVE(&printer.lines, line, line, next);
@@ -139,7 +139,7 @@ static struct line *await_line(void)
 
 /*
  * Erases the progress line before another line begins on the terminal. Output thread, like the next
- * two.
+ * two functions.
  */
 static void erase_progress(const struct line *line)
 {
@@ -407,7 +407,10 @@ void output_document(const char *line)
 	print_text(STDOUT_FILENO, false, line ? whole_line("", line) : NULL);
 }
 
-/* Waits until all lines for this stream are written, or until none is written for some seconds. */
+/*
+ * Waits until all lines for this stream are written, or until no line has been written for some
+ * seconds.
+ */
 static bool drain(int descriptor)
 {
 	struct timespec end;

@@ -1,5 +1,5 @@
 /*
- * Prints the programs' lines: those of the exchange on standard output, details and errors on
+ * Prints the programs' output: lines about the exchange on standard output, details and errors on
  * standard error. Callers only queue a line; an output thread writes it whole and unbuffered, so
  * that scripts can wait for a line, lines never mix, and no other thread blocks on a file, pipe or
  * terminal. If standard output carries data or reports, the lines of the exchange go to standard
@@ -24,14 +24,17 @@ struct output {
 
 /*
  * Opens /dev/null on any of the descriptors 0 to 2 that is closed, so that no file opened later
- * gets it. main() calls it first.
+ * gets that descriptor. main() calls it first.
  */
 void output_start(void);
 
 /* True if the path names standard output: "-" or "/dev/stdout". Any thread. */
 bool output_is_standard(const char *path);
 
-/* Prints a line of the exchange. Any thread, as all but output_start() and output_finish(). */
+/*
+ * Prints a line of the exchange. Any thread, as for all functions except output_start() and
+ * output_finish().
+ */
 void output_line(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -49,7 +52,7 @@ void output_error(const struct output *output, const char *format, ...)
 /* Prints the line that explains a failure (base/explain.h). peer may be NULL. */
 void output_failure(const struct output *output, const struct failure *failure, const char *peer);
 
-/* The same if the failure is set. Returns the line, stored in text, or NULL if none is set. */
+/* Does the same if a failure is set. Returns the line, stored in text, or NULL if none is set. */
 const char *output_outcome(const struct output *output, const struct failure *failure,
 	const char *peer, char text[OUTPUT_FAILURE_SIZE]);
 
@@ -62,22 +65,23 @@ void output_progress(const struct output *output, const char *line);
 
 /*
  * Prints a document for other programs as a line on standard output, unchanged and regardless of
- * struct output. It must be safe to print. NULL means that it could not be allocated: it counts as
- * lost.
+ * struct output. It must be safe to print. NULL means that the document could not be allocated, and
+ * counts as lost output.
  */
 void output_document(const char *line);
 
 /*
- * Waits until every line is written, or until nothing is written for some seconds. Returns false if
- * lines are left. A write to a file on a broken disk or network can block without limit.
+ * Waits until every line has been written, or until nothing has been written for some seconds.
+ * Returns false if lines are left. A write to a file on a broken disk or network can block
+ * indefinitely.
  */
 bool output_drain(void);
 
 /*
  * Erases the progress line and waits for the remaining lines. main() calls it last. If lines for
  * standard output were lost (closed pipe, full disk, stalled reader), prints an error and turns
- * STATUS_OK into STATUS_FAILED; otherwise returns `status`. Data written directly to the descriptor
- * does not count: its writer handles errors.
+ * STATUS_OK into STATUS_FAILED; otherwise returns `status`. Ignores data written directly to the
+ * descriptor: its writer handles errors.
  */
 enum exit_status output_finish(const struct output *output, enum exit_status status);
 

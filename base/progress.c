@@ -8,10 +8,10 @@
 /* "now" is the average over this time: long enough to be steady, short enough to show a stall. */
 #define WINDOW_MS 2500
 
-/* The minimum distance of samples, so that PROGRESS_SAMPLES of them span the window. */
+/* The minimum interval between samples, so that PROGRESS_SAMPLES of them span the window. */
 #define SAMPLE_MS 250
 
-/* A rate over less time is meaningless, because data moves in chunks. */
+/* A rate over a shorter time is meaningless, because data moves in chunks. */
 #define RATE_MS_MIN 100
 
 /* The longest remaining time shown: just under 100 hours. */

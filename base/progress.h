@@ -13,8 +13,8 @@
 #define PROGRESS_UNKNOWN UINT64_MAX
 
 /*
- * The longest line, without its terminator: it fits a terminal of 80 columns. Longer lines are
- * truncated, which takes rates of 100 GB/s or more.
+ * The longest line, without its terminator: it fits an 80-column terminal. Longer lines, which
+ * occur only at 100 GB/s or more, are truncated.
  */
 #define PROGRESS_COLUMNS_MAX 79
 
@@ -24,7 +24,10 @@
 /* Used by one thread at a time. Needs no cleanup. */
 struct progress {
 	int64_t start_ms;
-	/* Bytes transferred by a time; the latest sample is at (count - 1) % PROGRESS_SAMPLES. */
+	/*
+	 * Bytes transferred by a given time; the latest sample is at (count - 1) %
+	 * PROGRESS_SAMPLES.
+	 */
 	struct progress_sample {
 		int64_t at_ms;
 		uint64_t bytes;
@@ -32,7 +35,7 @@ struct progress {
 	uint64_t count; /* all samples taken so far */
 };
 
-/* Starts with 0 bytes. now_ms is in milliseconds of any monotonic clock. */
+/* Starts with 0 bytes. now_ms is the time of any monotonic clock, in milliseconds. */
 void progress_start(struct progress *progress, int64_t now_ms);
 
 /*

@@ -15,7 +15,7 @@ int signals_open(void)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
-	/* A closed pipe or a file at its size limit becomes a write error instead of a signal. */
+	/* A closed pipe or a file at its size limit causes a write error instead of a signal. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (pthread_sigmask(SIG_BLOCK, &signals, NULL))

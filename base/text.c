@@ -31,7 +31,10 @@ void text_escape(char *text, const void *bytes, size_t length)
 /* Returns the length of the UTF-8 character at `bytes`, 0 if it is invalid: RFC 3629, section 4. */
 static size_t character_length(const uint8_t *bytes, size_t length)
 {
-	/* The range of the second byte excludes overlong forms, surrogates, and above U+10FFFF. */
+	/*
+	 * The range of the second byte excludes overlong forms, surrogates and code points above
+	 * U+10FFFF.
+	 */
 	uint8_t low = bytes[0] == 0xe0 ? 0xa0 : bytes[0] == 0xf0 ? 0x90 : 0x80;
 	uint8_t high = bytes[0] == 0xed ? 0x9f : bytes[0] == 0xf4 ? 0x8f : 0xbf;
 	size_t size;
@@ -69,7 +72,10 @@ void text_escape_utf8(char *text, const void *bytes, size_t length)
 			from += size;
 			continue;
 		}
-		/* Continuation bytes of a C1 character are invalid on their own: escaped next. */
+		/*
+		 * Continuation bytes of a C1 character are invalid on their own, so they are
+		 * escaped next.
+		 */
 		text_escape(text, from++, 1);
 		text += strlen(text);
 	}

@@ -32,8 +32,8 @@ void text_escape_utf8(char *text, const void *bytes, size_t length);
 void text_quote(char *text, const char *word);
 
 /*
- * Appends formatted text as printf(3) to the string in an array of this size; truncates what does
- * not fit. The result is terminated. Any thread.
+ * Formats text as printf(3) does and appends it to the string in an array of this size, truncated
+ * to fit. The result is terminated. Any thread.
  */
 void text_append(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

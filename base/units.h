@@ -1,9 +1,9 @@
 /*
  * Sizes, rates and durations as text. Any thread.
  *
- * Both systems of units are used where readers expect them: sizes given by users can be binary, as
- * memory sizes are powers of two; transferred amounts are shown in powers of ten, as network and
- * disk tools do.
+ * Each system of units is used where readers expect it: users can give sizes in binary units,
+ * because memory sizes are powers of two; amounts transferred are shown in powers of ten, as in
+ * network and disk tools.
  */
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H
@@ -23,7 +23,7 @@
 int units_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes);
 
 /*
- * The format functions write into the caller's text, round to nearest and return the text.
+ * The format functions write to the caller's buffer, round to nearest and return the buffer.
  *
  * Formats a number of bytes: "0 B", "999 B", "1.5 kB", "209.7 MB", "5.37 GB".
  */

@@ -1,4 +1,7 @@
-/* The version of the project, defined only here: scripts/package derives that of the packages. */
+/*
+ * The version of the project, defined only here: scripts/package derives the package versions from
+ * it.
+ */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 

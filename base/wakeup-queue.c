@@ -1,6 +1,6 @@
 /*
  * A locked list of wakeups and an eventfd that is readable while the list is not empty. The queue
- * owns the lock and the eventfd; each wakeup belongs to the object that it is about.
+ * owns the lock and the eventfd; each wakeup belongs to the object that it concerns.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -41,7 +41,7 @@ void wakeup_queue_post(struct wakeup_queue *wakeups, struct wakeup *wakeup, unsi
 		STAILQ_INSERT_TAIL(&wakeups->wakeups, wakeup, next);
 	wakeup->bits |= bits;
 	pthread_mutex_unlock(&wakeups->lock);
-	/* The counter cannot overflow: it is at most 1 per transition from empty. */
+	/* The counter cannot overflow: it increases by 1 only when the queue was empty. */
 	if (wake)
 		eventfd_write(wakeups->eventfd, 1);
 }

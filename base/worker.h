@@ -1,6 +1,6 @@
 /*
  * A thread that reads or writes a file for a stream, so that no other thread blocks on the file. It
- * can be stopped at any time: every poll() of the thread includes an eventfd for this.
+ * can be stopped at any time: every poll() in the thread includes an eventfd for this purpose.
  */
 #ifndef BASE_WORKER_H
 #define BASE_WORKER_H
