@@ -5,10 +5,10 @@
 
 #include "cli/choice.h"
 
-/* The first characters of a choice stand for it, if there are at least this many. */
+/* The minimum number of characters in an abbreviation of a choice. */
 #define ABBREVIATION 3
 
-/* The length of the first choice. The next one starts after its separator. */
+/* The length of the first choice. The next choice starts after the separator. */
 static size_t length_of(const char *choices)
 {
 	return strcspn(choices, "|");
@@ -60,9 +60,9 @@ static unsigned int distance(const char *a, size_t a_length, const char *b, size
 }
 
 /*
- * Rates how well a choice explains the word: the number of typing errors, doubled, plus one if the
- * first characters differ, because few people mistype the first one. An abbreviation counts as half
- * an error. Lower is better.
+ * Rates how poorly a choice matches the word: twice the number of typing errors, plus one if the
+ * first characters differ, because few people mistype the first character. An abbreviation counts
+ * as half an error. Lower is better.
  */
 static unsigned int penalty(const char *word, size_t word_length, const char *choice, size_t length)
 {
@@ -75,7 +75,7 @@ static unsigned int penalty(const char *word, size_t word_length, const char *ch
 void choice_nearest(const char *choices, const char *word, char nearest[CHOICE_SIZE])
 {
 	size_t word_length = strlen(word);
-	/* One error in every three characters, and at least one. */
+	/* Allow one error per three characters, but at least one. */
 	unsigned int allowed = 2 * (word_length < 6 ? 1 : (unsigned int)word_length / 3) + 2;
 
 	*nearest = '\0';
@@ -88,7 +88,7 @@ void choice_nearest(const char *choices, const char *word, char nearest[CHOICE_S
 		if (length >= CHOICE_SIZE)
 			continue;
 		errors = penalty(word, word_length, choices, length);
-		/* Several errors and another first character: a different word. */
+		/* Several errors and a different first character indicate a different word. */
 		if (errors >= allowed || (errors > 3 && *word != *choices) || errors >= 2 * length)
 			continue;
 		memcpy(nearest, choices, length);

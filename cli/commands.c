@@ -1,4 +1,4 @@
-/* The table of commands: constant. */
+/* The constant table of commands. */
 #include "cli/commands.h"
 #include "cli/choice.h"
 

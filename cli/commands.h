@@ -1,6 +1,6 @@
 /*
- * The table of commands: their words on the command line, and what --help prints about them. The
- * options of each command are in cli/option-table.c. Constant; any thread.
+ * The table of commands: their words on the command line and their help text. The options of each
+ * command are in cli/option-table.c. Constant; any thread.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
@@ -17,20 +17,20 @@ const char *program_name(enum program program);
 
 struct cli_command {
 	enum program program;
-	const char *names; /* its first word, or choices of it; NULL: the program's only command */
-	const char *words; /* all its words, for the usage line */
+	const char *names;   /* choices for its first word; NULL: the program's only command */
+	const char *words;   /* all its words, for the usage line */
 	const char *summary; /* one line in the client's --help */
-	const char *about;   /* what its own --help says before the options */
-	const char *example; /* its words, for error messages */
-	int mode;            /* position of the mode among its words, -1 if it has none */
-	int host;            /* position of HOST; PORT follows; -1 if it has none */
+	const char *about;   /* the start of its own --help, before the options */
+	const char *example; /* an example of its words, for error messages */
+	int mode;            /* position of the mode among its words, -1 if none */
+	int host;            /* position of HOST, followed by PORT; -1 if none */
 	int words_min, words_max;
 };
 
 /* Indexed by enum cli_command_id. */
 extern const struct cli_command cli_commands[CLI_COMMANDS];
 
-/* Returns the program's command that starts with this word, NULL if there is none. */
+/* Returns the program's command that starts with this word, or NULL. */
 const struct cli_command *command_find(enum program program, const char *word);
 
 /* Returns its index in the table. */

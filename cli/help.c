@@ -1,4 +1,4 @@
-/* Prints --help, made of the tables of commands and options. Main thread. */
+/* Prints --help from the tables of commands and options. Main thread. */
 #include <string.h>
 
 #include "cli/help.h"
@@ -29,10 +29,10 @@ static const char server_text[] =
 static const char size_text[] =
 	"SIZE is a number of bytes, or of KiB (64K), MiB (1M), GiB (1G), kB, MB or GB.\n";
 
-/* The widest argument: "SIZE[..SIZE]", "FILE|DIRECTORY/|-" and the like. */
+/* Enough for options with long arguments, such as "SIZE[..SIZE]" or "FILE|DIRECTORY/|-". */
 #define LEFT_MAX 40
 
-/* Writes an option as the help prints it. Returns its width. */
+/* Formats an option for the help. Returns its width. */
 static int option_text(const struct option_row *row, char text[LEFT_MAX])
 {
 	char letter[8] = "    ";
@@ -43,7 +43,7 @@ static int option_text(const struct option_row *row, char text[LEFT_MAX])
 		row->argument ? row->argument : "");
 }
 
-/* The help of a client's command has no room for --version. */
+/* The help for a client command has no room for --version. */
 static bool is_listed(const struct option_row *row, const struct cli_command *command)
 {
 	return row->commands >> command_id(command) & 1 &&

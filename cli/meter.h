@@ -17,10 +17,10 @@ struct meter {
 
 void meter_init(struct meter *meter, const struct options *options);
 
-/* Milliseconds until the next line is due, -1 if none is. busy: data may be moving. */
+/* Milliseconds until the next line is due, or -1 if no line is due. busy: data may be moving. */
 int meter_next(struct meter *meter, bool busy);
 
-/* Prints a line: bytes of total, which may be PROGRESS_UNKNOWN. */
+/* Prints a progress line: bytes of total, which may be PROGRESS_UNKNOWN. */
 void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The options, one row each in the order of the alphabet, and the functions that read their values.
- * Texts are not copied: struct options points into argv.
+ * The options, one row each in alphabetical order, and the functions that read their values.
+ * Strings are not copied: struct options points into argv.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 0))) static enum options_result record(
 	char text[OPTIONS_ERROR_MAX];
 
 	vsnprintf(text, sizeof(text), format, args);
-	/* An argument may contain any byte; the error stays one line. */
+	/* An argument may contain any byte: escape it, so that the error stays on one line. */
 	text_escape(options->error, text, strlen(text));
 	return OPTIONS_WRONG;
 }
@@ -71,7 +71,7 @@ static bool store(struct options *options, const struct option_row *row, uint64_
 	return true;
 }
 
-/* Reads a decimal number within the limits. Returns false if the text is anything else. */
+/* Reads a decimal number within the limits. Returns false for any other text. */
 static bool read_number(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number)
 {
 	char *end;
@@ -96,7 +96,7 @@ bool options_take_port(struct options *options, const char *text)
 	return true;
 }
 
-/* The functions of the table. */
+/* Functions used in the table. */
 
 static bool take_flag(struct options *options, const struct option_row *row, const char *value)
 {
@@ -105,14 +105,14 @@ static bool take_flag(struct options *options, const struct option_row *row, con
 	return true;
 }
 
-/* An option without a value that stands for one value of its field's enum: the row's minimum. */
+/* Handles an option without a value that sets its field to an enum value: the row's minimum. */
 static bool take_constant(struct options *options, const struct option_row *row, const char *value)
 {
 	(void)value;
 	return store(options, row, row->minimum);
 }
 
-/* One of the choices in the row's argument, which are in the order of the field's enum. */
+/* Reads one of the choices in the row's argument, which are in the order of the field's enum. */
 static bool take_choice(struct options *options, const struct option_row *row, const char *value)
 {
 	int position = choice_find(row->argument, value);
@@ -151,7 +151,10 @@ static bool take_size(struct options *options, const struct option_row *row, con
 	       store(options, row, size);
 }
 
-/* Seconds, possibly with a fraction, stored as milliseconds; 0 only if that is the minimum. */
+/*
+ * Reads seconds, possibly with a fraction, and stores milliseconds. Accepts 0 only if it is the
+ * minimum.
+ */
 static bool take_seconds(struct options *options, const struct option_row *row, const char *value)
 {
 	double seconds;
@@ -168,7 +171,7 @@ static bool take_seconds(struct options *options, const struct option_row *row, 
 	       store(options, row, (uint64_t)(seconds * 1000 + 0.5));
 }
 
-/* The sizes of a measurement's operations: one, or a range "SIZE..SIZE". */
+/* Reads the operation sizes of a measurement: a single size, or a range "SIZE..SIZE". */
 static bool take_sizes(struct options *options, const struct option_row *row, const char *value)
 {
 	struct options_measure *measure = &options->measure;

@@ -1,7 +1,7 @@
 /*
  * The table of options of both programs: the commands that accept an option, its line in --help,
- * and how its value is read. The parser (cli/parse.c) and the help (cli/help.c) name no option. The
- * table is constant; its functions run on the main thread.
+ * and how its value is read. The parser (cli/parse.c) and the help (cli/help.c) mention no specific
+ * options. The table is constant; its functions run on the main thread.
  *
  * To add an option:
  *   - add a field to struct options (cli/options.h), its default and its conflicts to cli/parse.c;
@@ -18,12 +18,12 @@ struct option_row {
 	unsigned int commands; /* that accept it: one bit for each enum cli_command_id */
 	char letter;           /* '\0': none */
 	const char *name;
-	const char *argument; /* as --help prints it; NULL: the option has no value */
+	const char *argument; /* as shown by --help; NULL: the option has no value */
 	const char *help;
 
 	/*
 	 * Stores the value, NULL if the option has none, in the field. Returns false if the value
-	 * is invalid; it may then record the reason. NULL for --help and --version.
+	 * is invalid, possibly after recording the reason. NULL for --help and --version.
 	 */
 	bool (*take)(struct options *options, const struct option_row *row, const char *value);
 	size_t field, width; /* a member of struct options */
@@ -35,14 +35,14 @@ struct option_row {
 extern const struct option_row option_rows[];
 extern const unsigned int option_row_count;
 
-/* The most rows: the parser keeps one of 64 bits for each. */
+/* The maximum number of rows: the parser keeps one bit per row in 64 bits. */
 #define OPTION_ROWS_MAX 64
 
-/* Records what is wrong in options->error, and returns OPTIONS_WRONG. */
+/* Records the error in options->error and returns OPTIONS_WRONG. */
 enum options_result options_wrong(struct options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Does the same with an error that already says what to do. */
+/* Does the same for an error that already includes advice. */
 enum options_result options_advise(struct options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -50,7 +50,7 @@ enum options_result options_advise(struct options *options, const char *format, 
 enum options_result options_take(
 	struct options *options, const struct option_row *row, const char *value);
 
-/* Reads PORT, 1 to 65535. Returns false, with the error recorded, if the text is anything else. */
+/* Reads PORT, 1 to 65535. Returns false, with the error recorded, for any other text. */
 bool options_take_port(struct options *options, const char *text);
 
 #endif

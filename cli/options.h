@@ -1,6 +1,6 @@
 /*
- * The parsed command line of either program: cli/parse.h fills it in, the rest of the program reads
- * it. Texts point into argv. Constant once parsed; any thread.
+ * The parsed command line of either program: cli/parse.h fills it in, and the rest of the program
+ * reads it. Strings point into argv. Constant once parsed; any thread.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -12,16 +12,16 @@
 #include "base/text.h"
 #include "protocol/mode.h"
 
-/* The longest --message: the tutorial's 1,024 bytes, less the terminating zero. */
+/* Maximum length of --message: the tutorial's 1,024 bytes minus the terminator. */
 #define OPTIONS_MESSAGE_MAX 1023
 
-/* The most --threads: each has a connection, and a server has slots for this many measurements. */
+/* Maximum --threads: each has a connection, and a server has slots for this many measurements. */
 #define OPTIONS_THREADS_MAX 4
 
-/* The longest error, before unprintable characters in it are escaped. */
+/* Maximum length of an error, before unprintable characters are escaped. */
 #define OPTIONS_ERROR_MAX 160
 
-/* The commands, which cli/commands.h describes: one of the server, the others of the client. */
+/* The commands, described in cli/commands.h: one for the server, the others for the client. */
 enum cli_command_id {
 	CLI_SERVE,
 	CLI_EXCHANGE,
@@ -47,7 +47,7 @@ enum progress_wanted {
 
 /* In the order of the choices of --poll. */
 enum poll_wanted {
-	POLL_AUTO, /* the one that is faster in the warm-up */
+	POLL_AUTO, /* whichever is faster during the warm-up */
 	POLL_SPIN,
 	POLL_EVENT,
 };
@@ -62,7 +62,7 @@ enum rate_unit {
 /* The options of a measurement. */
 struct options_measure {
 	bool bandwidth, latency;    /* exactly one of them is true in a measurement */
-	uint64_t smallest, largest; /* bytes of an operation: the range, swept by doubling */
+	uint64_t smallest, largest; /* range of operation sizes in bytes, swept by doubling */
 	uint64_t iterations;        /* operations per queue pair; 0: measure for the duration */
 	int64_t duration, warm_up;  /* milliseconds */
 	uint32_t threads;           /* each with its own connection */
@@ -98,7 +98,7 @@ struct options {
 	const char *port_file;                /* NULL: none */
 	uint64_t count;                       /* clients to serve; 0: no limit */
 	unsigned int max_clients;             /* at a time */
-	unsigned int max_clients_per_address; /* 0: no limit but max_clients */
+	unsigned int max_clients_per_address; /* 0: no limit other than max_clients */
 	uint64_t max_size;                    /* bytes of a client's stream; 0: no limit */
 	int64_t handshake_timeout;            /* milliseconds */
 
@@ -109,7 +109,7 @@ struct options {
 
 	uint16_t port; /* 0: any free port (server), no port (`diagnose`) */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
-	bool advised; /* the error says what to do */
+	bool advised; /* the error includes advice */
 };
 
 /*

@@ -1,7 +1,6 @@
 /*
- * The parser of the command line: getopt_long(3) finds the options and the words,
- * cli/option-table.c reads the values, and this file checks what remains. Main thread; it owns
- * nothing.
+ * The command line parser: getopt_long(3) finds the options and the words, cli/option-table.c reads
+ * the values, and this file performs the remaining checks. Main thread; it owns nothing.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -15,7 +14,7 @@
 #include "protocol/command.h"
 #include "protocol/test-parameters.h"
 
-/* The defaults of options. --help and the manual pages repeat them. */
+/* Option defaults, repeated in --help and the manual pages. */
 #define TIMEOUT_DEFAULT   10000                       /* milliseconds, like all times here */
 #define BUFFER_DEFAULT    (UINT64_C(7) * 1024 * 1024) /* bytes, for both rings together */
 #define HANDSHAKE_DEFAULT 8000
@@ -25,28 +24,28 @@
 #define BANDWIDTH_SIZE    65536 /* bytes */
 #define LATENCY_SIZE      8
 
-/* What getopt_long() returns for the row at an index, if it has no letter. */
+/* For a row without a letter, getopt_long() returns this number plus the row's index. */
 #define LONG_OPTION 256
 
-/* What it returns for a word that is not an option. */
+/* For a word that is not an option, it returns this number. */
 #define WORD 1
 
-/* Space for a list of the options of a command. */
+/* Size of a list of a command's options. */
 #define CHOICES_SIZE 512
 
-/* The most words that a command takes, and one more to report. */
+/* Maximum number of words in a command, plus one to detect an extra word. */
 #define WORDS_MAX 5
 
-/* A command line while it is parsed. */
+/* A command line being parsed. */
 struct line {
 	enum program program;
-	const char *words[WORDS_MAX]; /* what is not an option or its value */
+	const char *words[WORDS_MAX]; /* arguments that are neither options nor values */
 	int word_count;
-	uint64_t given;      /* a bit for the row of each option */
-	const char *unknown; /* the first option that no command has, or an ambiguous one */
+	uint64_t given;      /* one bit per row of the option table */
+	const char *unknown; /* the first unknown or ambiguous option */
 };
 
-/* The bits of the commands that an option may belong to: those of the program. */
+/* The bits of all commands of the program. */
 static unsigned int commands_of(enum program program)
 {
 	unsigned int bits = 0;
@@ -58,8 +57,8 @@ static unsigned int commands_of(enum program program)
 }
 
 /*
- * Makes getopt's tables of the program's rows. '-' makes it return words as options of the code 1,
- * wherever they are, ':' makes it report a missing value.
+ * Builds getopt's tables from the program's rows. '-' makes getopt return words, wherever they are,
+ * as options with code 1; ':' makes it report a missing value.
  */
 static void getopt_tables(enum program program, struct option table[], char letters[])
 {
@@ -86,7 +85,7 @@ static void getopt_tables(enum program program, struct option table[], char lett
 	*letters = '\0';
 }
 
-/* The index of the row that a code of getopt_long() stands for. */
+/* The index of the row for a code returned by getopt_long(). */
 static unsigned int row_of(int option)
 {
 	unsigned int i = 0;
@@ -98,7 +97,7 @@ static unsigned int row_of(int option)
 	return i;
 }
 
-/* True if getopt's code, which may be a letter of the user, stands for a row of the table. */
+/* True if getopt's code, which may be any letter, belongs to a row of the table. */
 static bool is_known(int option, const char *letters)
 {
 	return option >= LONG_OPTION ||
@@ -111,7 +110,7 @@ static void add_word(struct line *line, const char *word)
 		line->words[line->word_count++] = word;
 }
 
-/* True if the command, which the line has named already, does not accept the option. */
+/* True if the line has already named a command that does not accept the option. */
 static bool is_foreign(const struct line *line, unsigned int row)
 {
 	const struct cli_command *command =
@@ -120,7 +119,7 @@ static bool is_foreign(const struct line *line, unsigned int row)
 	return command && !(option_rows[row].commands >> command_id(command) & 1);
 }
 
-/* Reports an option that only the other program has; with '=', what follows is its value. */
+/* Reports an option that only the other program accepts, without its value. */
 static enum options_result report_other_program(
 	struct options *options, enum program program, const char *option)
 {
@@ -129,7 +128,7 @@ static enum options_result report_other_program(
 		program_name(program == PROGRAM_CLIENT ? PROGRAM_SERVER : PROGRAM_CLIENT));
 }
 
-/* Reports what getopt refuses. An unknown option is kept until the command is known. */
+/* Reports an argument rejected by getopt. Keeps an unknown option until the command is known. */
 static enum options_result refuse(struct options *options, struct line *line, int option,
 	const char *letters, const char *word)
 {
@@ -139,7 +138,7 @@ static enum options_result refuse(struct options *options, struct line *line, in
 		line->unknown = word;
 		return OPTIONS_WRONG;
 	}
-	/* getopt refuses a known option only if it has a value that it does not accept. */
+	/* getopt rejects a known option only if it takes no value but was given one. */
 	if (is_known(optopt, letters))
 		return options_wrong(
 			options, "%.*s does not take a value", (int)strcspn(word, "="), word);
@@ -150,7 +149,7 @@ static enum options_result refuse(struct options *options, struct line *line, in
 	return options_wrong(options, "unknown option '-%c'", optopt);
 }
 
-/* Reads all options and words. The first mistake, --help or --version decides the result. */
+/* Reads all options and words. The first error, --help or --version determines the result. */
 static enum options_result take_line(
 	struct options *options, struct line *line, int argc, char *argv[])
 {
@@ -182,12 +181,12 @@ static enum options_result take_line(
 		else
 			result = options_take(options, &option_rows[row], optarg);
 	}
-	while (optind < argc) /* behind "--" */
+	while (optind < argc) /* after "--" */
 		add_word(line, argv[optind++]);
 	return result;
 }
 
-/* Appends a choice. The set is cut where it would not fit. */
+/* Appends a choice, truncated to fit. */
 static void add_choice(char choices[CHOICES_SIZE], const char *choice)
 {
 	size_t used = strlen(choices);
@@ -195,7 +194,7 @@ static void add_choice(char choices[CHOICES_SIZE], const char *choice)
 	snprintf(choices + used, CHOICES_SIZE - used, "%s%s", used ? "|" : "", choice);
 }
 
-/* Reports an unknown option, with those that it may have been meant to be. */
+/* Reports an unknown option and suggests similar options. */
 static enum options_result report_unknown(struct options *options, const struct line *line)
 {
 	unsigned int commands = options->command == CLI_COMMANDS ? commands_of(line->program)
@@ -254,7 +253,7 @@ static enum options_result report_word(
 	return options_wrong(options, "unknown %s '%s'; expected %s", what, word, list);
 }
 
-/* Finds the command that the first word names. Returns false if there is none. */
+/* Finds the command named by the first word. Returns false if there is none. */
 static bool find_command(struct options *options, const struct line *line)
 {
 	const char *word = line->word_count ? line->words[0] : NULL;
@@ -279,7 +278,7 @@ static enum options_result report_command(struct options *options, const struct 
 	return report_word(options, "command", line->words[0], choices);
 }
 
-/* What a missing word is. */
+/* Returns the name of a missing word. */
 static const char *word_name(const struct cli_command *command, int position)
 {
 	if (position == command->mode)
@@ -287,7 +286,7 @@ static const char *word_name(const struct cli_command *command, int position)
 	return position == command->host ? "HOST" : "PORT";
 }
 
-/* Takes the words of the command: mode, host and port. */
+/* Reads the words of the command: mode, host and port. */
 static enum options_result take_words(struct options *options, const struct line *line)
 {
 	const struct cli_command *command = &cli_commands[options->command];
@@ -319,7 +318,7 @@ static enum options_result take_words(struct options *options, const struct line
 	return OPTIONS_RUN;
 }
 
-/* Reports an option that the command does not accept, with the commands that do. */
+/* Reports an option that the command does not accept, and lists the commands that do. */
 static enum options_result report_foreign(
 	struct options *options, const char *command, const struct option_row *row)
 {
@@ -333,7 +332,7 @@ static enum options_result report_foreign(
 		strchr(choices, '|') ? "do" : "does");
 }
 
-/* Refuses options that the command does not accept. */
+/* Rejects options that the command does not accept. */
 static enum options_result check_given(struct options *options, const struct line *line)
 {
 	for (unsigned int i = 0; i < option_row_count; i++)
@@ -342,7 +341,7 @@ static enum options_result check_given(struct options *options, const struct lin
 	return OPTIONS_RUN;
 }
 
-/* Finds options of an exchange that are valid alone, but not together. */
+/* Rejects exchange options that are valid alone but not together. */
 static enum options_result check_exchange(struct options *options)
 {
 	if (options->message && options->input)
@@ -360,7 +359,7 @@ static enum options_result check_exchange(struct options *options)
 	return OPTIONS_RUN;
 }
 
-/* Finds options of a measurement that are not valid together, and sets its defaults. */
+/* Rejects measurement options that are not valid together, and sets defaults. */
 static enum options_result check_measurement(struct options *options)
 {
 	struct options_measure *measure = &options->measure;
@@ -387,7 +386,7 @@ static enum options_result check_measurement(struct options *options)
 	return OPTIONS_RUN;
 }
 
-/* Checks the options of the command together, once each is valid alone. */
+/* Checks the combination of options after each has been checked alone. */
 static enum options_result check_together(struct options *options)
 {
 	switch (options->command) {

@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 
 /*
- * Parses the command line of a program into options, whose texts point into argv. With
+ * Parses the command line of a program into options, whose strings point into argv. With
  * OPTIONS_HELP, options->command is the command whose help is requested, or CLI_COMMANDS. Uses the
  * global state of getopt_long(3): main thread only.
  */

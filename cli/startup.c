@@ -13,7 +13,7 @@ static void print_help(const struct options *options)
 		help_print_command(stdout, &cli_commands[options->command]);
 }
 
-/* Reports a usage error, with the command whose help has more, unless the error says what to do. */
+/* Reports a usage error. Unless the error includes advice, also names the command's --help. */
 static void print_usage_error(const struct options *options, const struct output *output)
 {
 	const char *name = NULL;
@@ -72,7 +72,7 @@ int startup_secret(struct secret **secret, const char *path, const struct output
 
 void startup_server_name(const struct options *options, char text[SERVER_NAME_SIZE])
 {
-	/* An IPv6 address has colons of its own. */
+	/* An IPv6 address contains colons, so it is bracketed. */
 	snprintf(text, SERVER_NAME_SIZE, strchr(options->host, ':') ? "[%s]:%u" : "%s:%u",
 		options->host, options->port);
 }

@@ -14,7 +14,7 @@
 bool startup_options(struct options *options, enum program program, int argc, char *argv[],
 	const struct output *output, enum exit_status *status);
 
-/* Directs lines to standard error if standard output is for data or JSON. */
+/* Directs lines to standard error if standard output is used for data or JSON. */
 struct output startup_output(const char *program, const struct options *options);
 
 /*
@@ -23,7 +23,7 @@ struct output startup_output(const char *program, const struct options *options)
  */
 int startup_secret(struct secret **secret, const char *path, const struct output *output);
 
-/* Writes the server as the command line names it: "host:port". */
+/* Writes the server as named on the command line: "host:port". */
 #define SERVER_NAME_SIZE (ADDRESS_TEXT_SIZE + 64)
 
 void startup_server_name(const struct options *options, char text[SERVER_NAME_SIZE]);
