@@ -37,7 +37,7 @@ enum {
 	REJ_CONSUMER = 28,
 };
 
-/* Whether the cause was observed or is the most probable one. */
+/* Whether the cause was observed or is only the most probable one. */
 #define FACT  false
 #define GUESS true
 

@@ -21,7 +21,7 @@ struct explanation {
 	int code;         /* EXPLAIN_ANY matches all */
 	enum exit_status status;
 	enum side side;
-	bool guess;          /* the cause is the most probable one, not an observed one */
+	bool guess;          /* the cause is probable, not observed */
 	const char *cause;   /* NULL: use the failure's evidence as the cause */
 	const char *remedy;  /* NULL: none */
 	const char *command; /* a diagnostic for that side; HOST stands for the peer; NULL: none */

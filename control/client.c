@@ -53,7 +53,7 @@ static int receive_reply(struct control *control, struct command *reply, deadlin
 			    : received;
 }
 
-/* With a secret: proves that this end knows it and checks the server's proof. */
+/* With a secret, proves that this end knows it and checks the server's proof. */
 static int prove(struct control *control, deadline_t deadline)
 {
 	struct command command = {.type = COMMAND_PROOF, .number = ++control->commands}, reply;
@@ -78,7 +78,7 @@ int control_client_admission(
 	int error = hello_decode(&theirs, said->private_data, said->private_data_len);
 
 	control->connected = true;
-	/* With a secret, a malformed hello is treated like a wrong one. */
+	/* With a secret, a malformed hello is treated as an authentication failure. */
 	if (secret && (error || !handshake_fits(secret, &theirs, said->private_data_len)))
 		return secret_refused(&control->failure);
 	if (error)

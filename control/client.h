@@ -12,7 +12,7 @@
 #include "protocol/hello.h"
 #include "verbs/cm.h"
 
-/* What the client requests from the server, and the parameters of the connection. */
+/* The client's request to the server, and the parameters of the connection. */
 struct control_request {
 	enum hello_kind kind;
 	uint32_t timeout;            /* our idle timeout in milliseconds, sent in the hello */

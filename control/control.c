@@ -1,6 +1,6 @@
 /*
- * A control connection: its memory, its messages and its waits. Everything belongs to one thread. A
- * receive slot belongs to the device, then to the ring of kept receives, then to the message that
+ * A control connection: memory, messages and waits. Everything belongs to one thread. A receive
+ * slot belongs to the device, then to the ring of kept receives, then to the message that
  * control_receive_message() returned, until the next call reposts it.
  */
 #include <errno.h>

@@ -9,7 +9,7 @@
  * closes; `private`, the local buffer for data operations; and the message buffers. The first two
  * contain nothing but test patterns.
  *
- * Every wait ends: at its deadline, when the peer disconnects, when the device is removed, or when
+ * Every wait ends at its deadline, when the peer disconnects, when the device is removed, or when
  * stop_fd becomes readable. The failure is then recorded, and all later calls fail immediately.
  */
 #ifndef CONTROL_CONTROL_H
@@ -70,7 +70,7 @@ struct control {
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
-	struct failure failure;       /* the first one */
+	struct failure failure;       /* the first failure */
 };
 
 /*
@@ -158,8 +158,8 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu);
 int control_check(struct control *control);
 
 /*
- * Arms the endpoint or, if it is armed, sleeps until an event arrives. The caller polls again after
- * either.
+ * Arms the endpoint or, if it is armed, sleeps until an event arrives. In either case, the caller
+ * then polls again.
  */
 int control_sleep(struct control *control, deadline_t deadline);
 
@@ -169,10 +169,7 @@ int control_completion_failed(struct control *control, const struct completion *
 /* Keeps a completed receive for control_receive_message() or control_take_kept(). */
 void control_keep(struct control *control, const struct completion *completion);
 
-/*
- * Removes and returns the oldest kept receive, valid until another is kept. Requires kept_count >
- * 0.
- */
+/* Removes and returns the oldest kept receive (kept_count > 0), valid until another is kept. */
 const struct completion *control_take_kept(struct control *control);
 
 /* Reposts a completed receive. */

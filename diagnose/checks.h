@@ -8,7 +8,7 @@
  *   - its name to docs/diagnosis.schema.json and man/rdma-client.1;
  *   - a section and a table row to docs/diagnosis.md;
  *   - a row to base/explain.c for each new cause.
- * The position of a check also decides the verdict and the exit status: diagnose/check-list.c.
+ * The position of a check also determines the verdict and the exit status: diagnose/check-list.c.
  */
 #ifndef DIAGNOSE_CHECKS_H
 #define DIAGNOSE_CHECKS_H

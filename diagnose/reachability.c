@@ -306,7 +306,7 @@ static bool read_entry(struct reach_neighbour *neighbour, unsigned int interface
 	int error = netlink_find_neighbour(
 		interface, (struct sockaddr *)&neighbour->address, &neighbour->entry);
 
-	/* The kernel creates the entry when it sends the datagram, and may drop a failed one. */
+	/* The kernel creates the entry when it sends the datagram, and may drop a failed entry. */
 	neighbour->error = error == -ENOENT || error == -ETIMEDOUT ? 0 : -error;
 	return neighbour->error || neighbour->confirmed ||
 	       (neighbour->entry.state & (NEIGHBOUR_SURE | NUD_FAILED));

@@ -10,7 +10,7 @@
 
 struct sock_extended_err;
 
-/* The first port of traceroute(8), which fewer firewalls silently drop than others. */
+/* The first port used by traceroute(8): fewer firewalls silently drop it than other ports. */
 #define UDP_PROBE_PORT 33434
 
 enum udp_probe_result {

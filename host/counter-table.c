@@ -1,8 +1,8 @@
 /*
  * Counters that indicate a fault, by driver, named as in the Linux sources (drivers/infiniband). A
- * name used by several drivers is listed under the first and means the same in all. Counters that
- * also increase on a healthy link, such as flushes when a queue pair closes, are omitted. Constant
- * data.
+ * name used by several drivers is listed under the first and has the same meaning in all of them.
+ * Counters that also increase on a healthy link, such as flushes when a queue pair closes, are
+ * omitted. Constant data.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -251,8 +251,8 @@ size_t counters_encode(const struct counters *counters, char *text, size_t size)
 }
 
 /*
- * Adds the counter of one line without line end. Returns false if the line is malformed, the
- * counter is already listed, or the list is full.
+ * Adds the counter from one line, given without its newline. Returns false if the line is
+ * malformed, the counter is already listed, or the list is full.
  */
 static bool decode_line(const char *line, size_t length, struct counters *counters)
 {

@@ -1,6 +1,6 @@
 /*
- * The RDMA resources of this host: devices, ports, GIDs, network interfaces, and the access and
- * limits of this process. Read once from sysfs, /proc, /dev and the network interfaces; no file
+ * The RDMA resources of this host: devices, ports, GIDs, network interfaces, and the permissions
+ * and limits of this process. Read once from sysfs, /proc, /dev and the network interfaces; no file
  * stays open. Strings are stored as the kernel reports them, truncated if too long, and "" if
  * missing. host/readiness.h checks the inventory for missing items.
  */
@@ -86,8 +86,8 @@ struct inventory {
 };
 
 /*
- * Reads the inventory of all devices or, unless device is NULL, of the named one. Skips files that
- * cannot be read. root: see host/sysfs.h. Returns 0 and an inventory that the caller frees, or
+ * Reads the inventory of all devices or, unless device is NULL, of the named device. Skips files
+ * that cannot be read. root: see host/sysfs.h. Returns 0 and an inventory that the caller frees, or
  * -errno, for example -ENOMEM, with nothing to free. Any thread.
  */
 int inventory_take(const char *root, const char *device, struct inventory *inventory);
@@ -96,7 +96,7 @@ int inventory_take(const char *root, const char *device, struct inventory *inven
 int inventory_take_with(const char *root, const char *device, const struct ifaddrs *addresses,
 	struct inventory *inventory);
 
-/* Returns the Mb/s of a rate such as "2.5 Gb/sec (1X SDR)"; 0 for other text or NULL. */
+/* Converts a rate such as "2.5 Gb/sec (1X SDR)" to Mb/s. Returns 0 for other text or NULL. */
 uint64_t inventory_megabits(const char *rate);
 
 /* Frees the contents and clears the inventory, which may be empty. */

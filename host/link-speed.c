@@ -20,7 +20,7 @@ static bool is_software(const struct facts *facts)
 	return driver && (strcmp(driver, "rdma_rxe") == 0 || strcmp(driver, "siw") == 0);
 }
 
-/* Returns the MB/s of the slower port, 0 if either is unknown. */
+/* Returns the rate of the slower port in MB/s, 0 if either rate is unknown. */
 static double port_rate(const struct facts *ours, const struct facts *theirs)
 {
 	double here = (double)inventory_megabits(facts_value(ours, "rate")) / 8;

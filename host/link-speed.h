@@ -26,8 +26,8 @@ bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, do
 double link_speed_of_data(const struct facts *ours, const struct facts *theirs);
 
 /*
- * Returns the MB/s of a bus such as "16.0 GT/s PCIe x8", excluding packet headers; 0 for other text
- * or NULL.
+ * Returns the speed in MB/s of a bus such as "16.0 GT/s PCIe x8", excluding packet headers; 0 for
+ * other text or NULL.
  */
 double link_speed_of_bus(const char *bus);
 

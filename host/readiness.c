@@ -110,7 +110,7 @@ static struct finding check_state(
 		port->physical_state[0] ? ")" : "", interface);
 }
 
-/* Returns the port's first link-local or first other address; NULL if there is none. */
+/* Returns the port's first address that is, or is not, link-local; NULL if there is none. */
 static const char *find_address(const struct inventory_port *port, bool link_local)
 {
 	for (size_t i = 0; i < port->interface_count; i++) {

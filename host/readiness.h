@@ -12,8 +12,8 @@
 #define READINESS_LOCKED_MIN UINT64_C(65536)
 
 /*
- * Checks the host, then its devices or only the named one, then the limit on locked memory. One
- * usable port suffices; if there is none, reports the most usable one.
+ * Checks the host, then all its devices or only the named device, then the limit on locked memory.
+ * One usable port suffices; if there is none, reports the most usable one.
  */
 enum readiness readiness_check(
 	const struct inventory *inventory, const char *device, char *evidence, size_t size);

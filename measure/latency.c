@@ -2,7 +2,7 @@
  * Latency test: one operation at a time. A READ ends with its completion. A WRITE ends when the
  * peer's reply, also a WRITE, arrives; half of that time is the one-way latency.
  *
- * A spinning end polls the last byte of the data, which holds the operation's number: adapters
+ * A spinning end polls the last byte of the data, which contains the operation's number: adapters
  * write in ascending address order. A sleeping end is woken by immediate data.
  */
 #include <string.h>

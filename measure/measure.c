@@ -91,8 +91,8 @@ static double score(const struct measured *measured)
 }
 
 /*
- * Warms up the caches, the device's tables and the CPU clock. With --poll auto, tries spinning and
- * sleeping and chooses the better one.
+ * Warms up the caches, the device's tables and the CPU clock. With --poll auto, tries both spinning
+ * and sleeping and chooses the better.
  */
 static int warm_up(struct measurement *measurement, struct test_parameters *parameters)
 {

@@ -67,7 +67,7 @@ struct perf_test {
 	uint64_t operations, wrong, wrong_offset;
 	uint64_t last;       /* time of the last completion; 0: none */
 	uint64_t end;        /* end of the test, by test_now() */
-	uint64_t keepalive;  /* when the next one is due */
+	uint64_t keepalive;  /* when the next keepalive is due */
 	uint64_t next_check; /* when a busy thread next checks whether to stop */
 	int64_t timeout;     /* idle timeout of the peer, milliseconds */
 	struct test_shared *shared;

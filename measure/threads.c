@@ -174,8 +174,7 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 	struct test_parameters own = *parameters;
 
 	/*
-	 * Each test and thread has its own seed, so that data from another one is detected as
-	 * wrong.
+	 * Each test and thread has its own seed, so that data from any other is detected as wrong.
 	 */
 	own.seed = ++threads->tests * SEED_STEP;
 	return test_run_begin_both(&member->test, &own, threads->options->timeout)

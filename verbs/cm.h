@@ -40,7 +40,7 @@ struct event_copy {
 /*
  * Copies and acknowledges the next event, so that its handler can destroy the id; destroying it
  * blocks until all its events are acknowledged. Returns 1, 0 if no event is pending, or -errno if
- * the channel is broken. Only for the thread that owns the channel. rdma_get_cm_event(3).
+ * the channel is broken. Call only from the thread that owns the channel. rdma_get_cm_event(3).
  */
 int channel_take(struct rdma_event_channel *channel, struct event_copy *copy);
 

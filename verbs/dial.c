@@ -20,7 +20,7 @@ static int attempt_failed(struct dial *dial, enum phase phase, const char *call,
 {
 	char evidence[sizeof(dial->failure.evidence)];
 
-	/* The first failure is kept: no evidence is collected for later ones. */
+	/* Only the first failure is kept: no evidence is collected for later failures. */
 	if (failure_is_set(&dial->failure))
 		return -1;
 	server_addresses_evidence(&dial->server, dial->address, error, evidence, sizeof(evidence));

@@ -11,7 +11,7 @@
 #include "verbs/cm.h"
 #include "verbs/endpoint.h"
 
-/* A wr_id: kind, index of the queue pair, and number or slot. */
+/* Encodes a wr_id: kind, queue pair index, and number or slot. */
 #define WR_ID(kind, index, number) \
 	((uint64_t)(kind) | (uint64_t)(index) << 8 | (uint64_t)(number) << 16)
 #define WR_KIND(wr_id)   ((unsigned int)((wr_id)&0xff))
@@ -50,10 +50,7 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 
 	ibv_query_device(endpoint->id->verbs, &allowed);
 	if (error == EINVAL && allowed.max_qp_wr >= (int)size->sends)
-		/*
-		 * The size is within the limits, so the request was abandoned before it was
-		 * processed.
-		 */
+		/* The size is allowed, so the request must have been abandoned. */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
 			"the connection request was abandoned before it was processed");
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
@@ -61,7 +58,7 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 		strerror(error), size->sends, size->receives, allowed.max_qp_wr, allowed.max_qp);
 }
 
-/* Devices reject too large a limit on inline data: halve it until the request is accepted. */
+/* Devices reject requests for too much inline data: halve the size until one is accepted. */
 static int create_first(
 	struct endpoint *endpoint, const struct queue_size *size, struct failure *failure)
 {

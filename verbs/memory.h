@@ -18,7 +18,7 @@ struct region {
 	size_t mapped;     /* bytes in whole pages; 0: part of another region */
 	int access;        /* access rights, enum ibv_access_flags */
 	struct ibv_mr *mr; /* NULL: not registered */
-	uint64_t *locked;  /* total that includes it; NULL: not counted */
+	uint64_t *locked;  /* total that includes this mapping; NULL: none */
 };
 
 /*
