@@ -20,11 +20,10 @@ static const char server_status_text[] =
 	"\nExit status: 0 success, 1 failure, 2 wrong usage. With --count, the first failed\n"
 	"client decides: 3 cannot connect, 4 failure of the peer or path, 5 damaged data.\n";
 
-static const char server_text[] =
-	"\nExamples:\n"
-	"  rdma-server --port 7471\n"
-	"  rdma-server --port 7471 --output ./ --secret-file secret\n"
-	"  rdma-server --count 1 --output - write | tar -xf -\n";
+static const char server_text[] = "\nExamples:\n"
+				  "  rdma-server --port 7471\n"
+				  "  rdma-server --port 7471 --output ./ --secret-file secret\n"
+				  "  rdma-server --count 1 --output - write | tar -xf -\n";
 
 static const char size_text[] =
 	"SIZE is a number of bytes, or of KiB (64K), MiB (1M), GiB (1G), kB, MB or GB.\n";
