@@ -32,12 +32,12 @@ struct client {
 	struct dial dial;
 	char peer[SERVER_NAME_SIZE]; /* the server, for messages */
 
-	struct rdma_event_channel *channel; /* of the connection */
+	struct rdma_event_channel *channel; /* the connection's rdmacm events */
 	struct rdma_cm_id *id;              /* NULL once the connection owns it */
 	struct device *device;
 	struct connection *connection;
-	deadline_t deadline; /* of closing the connection */
-	bool closing;        /* the CQ thread was told to close it */
+	deadline_t deadline; /* for closing the connection */
+	bool closing;        /* the CQ thread was asked to close it */
 	bool abandoned;      /* only its file threads remain to be joined */
 	bool drained;        /* the CQ thread has released it */
 	bool disconnected;   /* rdmacm reported the disconnect */
@@ -70,13 +70,13 @@ static void take_event(void *user, const struct rdma_cm_event *event)
 		connection_disconnected(client->connection);
 		end_connection(client, NULL);
 		return;
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be used again */
-	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; the path stays */
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be reused */
+	case RDMA_CM_EVENT_ADDR_CHANGE:   /* a bonded interface failed over; same path */
 	case RDMA_CM_EVENT_ADDR_RESOLVED: /* dial_server() has handled these */
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_ESTABLISHED:      /* or timed out waiting for it */
+	case RDMA_CM_EVENT_ESTABLISHED:      /* likewise, unless it timed out first */
 	case RDMA_CM_EVENT_CONNECT_RESPONSE: /* only if rdmacm does not own the queue pair */
 	case RDMA_CM_EVENT_CONNECT_REQUEST:  /* only on a listener */
 	case RDMA_CM_EVENT_MULTICAST_JOIN:   /* only for datagrams */
@@ -107,7 +107,7 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 
 /*
  * The first signal aborts the exchange: the CQ thread sends the reason to the server and then
- * finishes. A second signal does not wait for that.
+ * finishes. After a second signal, the client does not wait for this.
  */
 static void take_signal(void *user)
 {
@@ -130,7 +130,7 @@ static void take_failure(void *user, const struct failure *failure)
 	end_connection(client, failure);
 }
 
-/* Milliseconds until the next deadline, -1 if there is none. */
+/* Milliseconds until the next deadline, or -1 if there is none. */
 static int next_due(struct client *client)
 {
 	/* The CQ thread checks the deadlines of the exchange. */
@@ -165,7 +165,7 @@ static void run_connection(struct client *client)
 	}
 }
 
-/* Frees the connection and everything that it uses. */
+/* Frees the connection and everything it uses. */
 static void free_connection(struct client *client)
 {
 	if (client->connection)
@@ -260,7 +260,7 @@ static int connect_to_server(struct client *client, struct event_copy *reply)
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &client->failure))
 		return -1;
-	/* Lookups may block, so signals keep their default action until they return. */
+	/* A lookup may block, so signals keep their default action until it returns. */
 	dial->stop_fd = signals_open();
 	if (dial->stop_fd < 0)
 		return failure_errno(&client->failure, PHASE_OPEN, "signalfd", -dial->stop_fd);
@@ -294,13 +294,13 @@ static void await_disconnect(struct client *client)
 		output_detail(&client->output, "the server did not confirm the disconnect");
 }
 
-/* Prints the outcome and, with --json, the document. */
+/* Prints the outcome and, with --json, the JSON document. */
 static void report(struct client *client)
 {
 	enum exit_status status = explain_status(&client->failure);
 	char text[OUTPUT_FAILURE_SIZE];
 	const char *error;
-	/* A refusal during the handshake is reported like one that rejects the connection. */
+	/* A refusal during the handshake is reported like a rejected connection. */
 	bool exchanged = client->connection && client->failure.kind != FAILURE_REFUSED;
 
 	if (exchanged && client->disconnected)

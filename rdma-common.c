@@ -1,16 +1,17 @@
 /*
- * The device context and its CQ thread, which waits for completions, for requests of the main
- * thread and for deadlines, and calls the driver of each exchange (exchange/driver.c).
+ * The device context and its CQ thread, which waits for completions, requests from the main thread
+ * and deadlines, and calls the driver of each exchange (exchange/driver.c).
  *
- * Each connection has its own completion queue, exactly as large as the number of work requests
- * that it can have posted, so no number of clients can overflow it and no client can fill
- * another's. All completion queues of a device report to its single completion channel, whose
- * events carry the connection.
+ * Each connection has its own completion queue, with one entry for each work request that it can
+ * have posted, so the queue cannot overflow, however many clients there are, and no client can fill
+ * another client's queue. All completion queues of a device report to its single completion
+ * channel, whose events identify the connection.
  *
  * The context owns the completion channel and the thread; connections belong to the main thread. A
- * connection may be freed only after the CQ thread has released it: connection_release() marks it,
- * right before the main thread is notified. Afterwards the CQ thread does not access it, except to
- * acknowledge an event that was raised earlier: ibv_destroy_cq() waits for that acknowledgement.
+ * connection may be freed only after the CQ thread has released it: connection_release() marks it
+ * as released just before the main thread is notified. Afterwards the CQ thread does not access it,
+ * except to acknowledge an event that was raised earlier: ibv_destroy_cq() waits for that
+ * acknowledgement.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -40,7 +41,7 @@ struct device_context {
 	struct device device;
 	pthread_t thread;
 	struct wakeup stop;
-	struct connections watched; /* exchanges that are running */
+	struct connections watched; /* running exchanges */
 	struct connections backlog; /* with work left at the end of their turn */
 	deadline_t next_check;      /* next idle check of `watched` */
 };
@@ -50,7 +51,7 @@ static struct device_context *context_of(struct device *device)
 	return (struct device_context *)device;
 }
 
-/* Defers the work that is left until other connections have had their turn. */
+/* Defers the remaining work until other connections have had their turn. */
 static void backlog_add(struct device_context *context, struct connection *connection)
 {
 	if (!connection->in_backlog)
@@ -101,8 +102,8 @@ static bool release_if_drained(struct device_context *context, struct connection
 
 /*
  * Handles one completion event: get, acknowledge, drain, re-arm and drain again, because
- * completions before the re-arm raise no event. ibv_get_cq_event(3). Returns false if the channel
- * is dead because the device was removed.
+ * completions that arrive before the re-arm raise no event. ibv_get_cq_event(3). Returns false if
+ * the channel is dead because the device was removed.
  */
 static bool take_cq_event(struct device_context *context)
 {
@@ -125,7 +126,7 @@ static bool take_cq_event(struct device_context *context)
 	return true;
 }
 
-/* Continues the connection that has waited longest, if any. */
+/* Continues the connection that has waited the longest, if any. */
 static void backlog_advance(struct device_context *context)
 {
 	struct connection *connection = TAILQ_FIRST(&context->backlog);
@@ -199,8 +200,8 @@ static void *poll_completions(void *argument)
 		if (poll(waiting, 2, TAILQ_EMPTY(&context->backlog) ? time : 0) < 0)
 			continue; /* EINTR */
 		/*
-		 * Wakeups first: a completion may belong to a new connection, whose contents become
-		 * visible to this thread when it handles THREAD_ADOPT.
+		 * Handle wakeups first: a completion may belong to a new connection, whose contents
+		 * become visible to this thread when it handles THREAD_ADOPT.
 		 */
 		running = take_wakeups(context);
 		/*

@@ -1,6 +1,6 @@
 /*
- * Shared by server and client: the context of an RDMA device with the thread that polls its
- * completions, the main thread's event loop, and the settings of all exchanges.
+ * Shared by the server and the client: RDMA device contexts, each with a thread that polls for
+ * completions; the main thread's event loop; and the settings for all exchanges.
  */
 #ifndef RDMA_COMMON_H
 #define RDMA_COMMON_H
@@ -18,20 +18,20 @@
 
 /*
  * Creates the context of an RDMA device and starts its CQ thread. verbs belongs to librdmacm and
- * must stay open until device_stop(): hold an rdma_cm_id that is bound to the device. Returns 0, or
- * -1 with the failure recorded. Main thread. ibv_create_comp_channel(3).
+ * must stay open until device_stop(): keep an rdma_cm_id bound to the device. Returns 0, or -1 with
+ * the failure recorded. Main thread. ibv_create_comp_channel(3).
  */
 int device_start(struct ibv_context *verbs, struct device **device, struct failure *failure);
 
 /*
- * Stops and joins the CQ thread and frees the context. All its connections must have been
+ * Stops and joins the CQ thread and frees the context. All of its connections must have been
  * destroyed. NULL is allowed. Main thread.
  */
 void device_stop(struct device *device);
 
 /*
- * The event sources of the main thread and their handlers. The caller sets the fields and owns what
- * they point to. A NULL channel is not polled.
+ * The event sources of the main thread and their handlers. The caller sets the fields and owns the
+ * objects they point to. A NULL channel is not polled.
  */
 struct main_loop {
 	struct rdma_event_channel *channel;
@@ -39,7 +39,7 @@ struct main_loop {
 	int signals; /* signals_open() */
 
 	void *user;
-	/* Handles an rdmacm event, already acknowledged: its id may be destroyed. */
+	/* Handles an rdmacm event that has been acknowledged, so its id may be destroyed. */
 	void (*take_event)(void *user, const struct rdma_cm_event *event);
 	/* Handles events that a CQ thread or another thread reports about wakeup->about. */
 	void (*take_wakeup)(void *user, const struct wakeup *wakeup, unsigned int events);
@@ -49,15 +49,15 @@ struct main_loop {
 };
 
 /*
- * Waits up to that many milliseconds, -1: without limit, for an event, then handles everything that
- * is pending: wakeups, rdmacm events, a signal. The number of rdmacm events per turn is bounded, so
- * a fast peer cannot block the rest. Main thread. poll(2).
+ * Waits up to this many milliseconds (-1: no limit) for an event, then handles everything that is
+ * pending: wakeups, rdmacm events, a signal. The number of rdmacm events per turn is bounded, so a
+ * fast peer cannot starve the other sources. Main thread. poll(2).
  */
 void main_loop_turn(struct main_loop *loop, int milliseconds);
 
 /*
- * Initialises the settings from the options; greeting is the message if these contain neither
- * message nor input. Main thread, like all functions here.
+ * Initialises the settings from the options; greeting is the message if they specify neither a
+ * message nor an input. Main thread, like all functions here.
  */
 void settings_init(struct exchange_settings *settings, const struct options *options,
 	const struct output *output, struct wakeup_queue *wakeups, const char *greeting);

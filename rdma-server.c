@@ -42,7 +42,7 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 	service_wakeup(&server->service, wakeup, events);
 }
 
-/* SIGINT or SIGTERM: after the first, running exchanges finish; the second aborts them. */
+/* SIGINT or SIGTERM: the first lets running exchanges finish; the second aborts them. */
 static void take_signal(void *user)
 {
 	struct server *server = user;
@@ -143,7 +143,7 @@ static void show_progress(struct server *server)
 	meter_show(&server->meter, &server->output, bytes, total);
 }
 
-/* Milliseconds until the next deadline, -1 if there is none. */
+/* Milliseconds until the next deadline, or -1 if there is none. */
 static int next_due(struct server *server)
 {
 	int deadline = service_next_deadline(&server->service);
@@ -162,7 +162,9 @@ static void serve(struct server *server)
 	output_progress(&server->output, NULL);
 }
 
-/* Checks the files that the options name, listens and serves. Returns the exit status. */
+/*
+ * Checks the files named by the options, then listens and serves clients. Returns the exit status.
+ */
 static enum exit_status run(struct server *server)
 {
 	const struct options *options = &server->options;
