@@ -1,11 +1,11 @@
 /*
  * Authentication of an exchange: both sides prove that they hold the shared secret, and use it to
- * key the stream digests and sign the verdicts (protocol/handshake.h). Without a secret these
+ * key the stream digests and sign the verdicts (protocol/handshake.h). Without a secret, these
  * functions do nothing.
  *
- * The main thread maps the region that the mover exposes together with the others. With a secret,
- * that region is registered only when our MSG_MR is due, after the peer's proof has been verified:
- * an unauthenticated peer cannot access any memory. Runs on the CQ thread.
+ * The main thread maps all regions, including the one that the mover exposes. With a secret, the
+ * exposed region is registered only when our MSG_MR is due, after the peer's proof has been
+ * verified, so an unauthenticated peer cannot access any memory. Runs on the CQ thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ _Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag has the size of a digest")
 
 /*
  * The server records which message failed to authenticate the client. The client records the same
- * refusal as for any other mismatch of the secrets.
+ * refusal as for any other secret mismatch.
  */
 static void record_unauthenticated(struct connection *connection)
 {

@@ -1,14 +1,13 @@
 /*
- * The memory of a connection: the sizes of its regions and queues, and the layout of the message
- * slots.
+ * A connection's memory: the sizes of its regions and queues, and the layout of its message slots.
  *
  * Each connection has three separately mapped regions: `control` for messages, which no peer can
  * access; `outgoing` for our data and `incoming` for the peer's. The mode exposes one of the latter
  * two, with the single access right that it needs, and only until the peer has finished with it.
  * The CQ thread then deregisters it, and the main thread frees it later. Locked memory is counted
- * in pages, and many systems limit a user to 8 MiB of it. Both rings together therefore take 7 MiB
- * unless --buffer says otherwise (the default is in cli/parse.c), less if the streams are shorter
- * or the limit is lower. A server takes two pages for an exchange of two texts.
+ * in pages, and many systems limit each user to 8 MiB. By default (--buffer, in cli/parse.c), the
+ * two rings therefore occupy 7 MiB together, or less if the streams are shorter or the limit is
+ * lower. To exchange two texts, a server needs two pages.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,7 +27,7 @@
  */
 #define MESSAGES 16
 
-/* An exchange of two texts: one piece in each direction and few credits. */
+/* Limits for an exchange of two texts: one piece in each direction and few MSG_CREDIT. */
 #define TEXT_DEPTH    1
 #define TEXT_SENDS    9
 #define TEXT_RECEIVES 7
@@ -92,9 +91,9 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 }
 
 /*
- * Bytes that a connection may lock for its rings. Under a locked-memory limit each connection
- * leaves some for later ones: a connection at the server gets a quarter of what remains, one at the
- * client half of it.
+ * Bytes that a connection may lock for its rings. Under a locked-memory limit, each connection
+ * leaves memory for later connections: it may lock a quarter of the remaining memory on the server,
+ * and half of it on the client.
  */
 static uint64_t budget(const struct connection *connection)
 {
@@ -125,8 +124,7 @@ size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t 
 }
 
 /*
- * Messages with text have dedicated slots: MSG_ABORT and, if files may be exchanged, which have
- * names, MSG_MR.
+ * Messages with text have dedicated slots: MSG_ABORT and, if named files may be exchanged, MSG_MR.
  */
 static uint64_t long_sends(const struct queue_limits *limits)
 {

@@ -1,7 +1,7 @@
 /*
  * Setup and teardown of a connection: the main thread's part.
  *
- * Resources are created in order of dependency: protection domain, completion queue, queue pair,
+ * Resources are created in dependency order: protection domain, completion queue, queue pair,
  * memory. connection_destroy() frees whatever exists, so it also accepts a partially created
  * connection: first the queue pair, then its completion queue, then the regions, so that the device
  * never accesses freed memory.
@@ -16,7 +16,7 @@
 #include "exchange/movers.h"
 #include "verbs/cm.h"
 
-/* How long a sender waits after an RNR NAK: code 12, 0.64 ms. Code 0 would mean 655 ms. */
+/* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
 #define RNR_TIMER 12
 
 /* Creates the queues and requests the first completion event. */
@@ -37,7 +37,10 @@ static int make_endpoint(struct connection *connection, struct failure *failure)
 		       : 0;
 }
 
-/* Callbacks of the worker threads (struct worker_listener): they wake the CQ or the main thread. */
+/*
+ * Callbacks of the worker threads (struct worker_listener): they wake the CQ thread or the main
+ * thread.
+ */
 static void worker_progressed(void *about)
 {
 	struct connection *connection = about;
@@ -79,7 +82,7 @@ static int make_ring(struct connection *connection, struct region *region, struc
 }
 
 /*
- * A text that the peer cannot access is stored behind the message slots, in the same page, so that
+ * A text that the peer cannot access is stored after the message slots, in the same page, so that
  * 1,000 exchanges of texts fit into 8 MiB of locked memory.
  */
 static int share_control(struct connection *connection, struct region *region, struct ring *ring)
@@ -163,7 +166,9 @@ static int open_source(struct connection *connection, struct failure *failure)
 		     : 0;
 }
 
-/* Creates what the first message needs; on the passive side, which knows the peer, everything. */
+/*
+ * Creates the resources for the first message or, on the passive side, which knows the peer, all.
+ */
 static int make_all(
 	struct connection *connection, const struct request *request, struct failure *failure)
 {
@@ -202,7 +207,7 @@ static uint8_t smaller(int a, int b)
 	return (uint8_t)(least < UINT8_MAX ? least : UINT8_MAX);
 }
 
-/* Encodes our hello, before the CQ thread adopts the connection: that thread reads the hello. */
+/* Encodes our hello before the CQ thread, which reads it, adopts the connection. */
 static void make_hello(struct connection *connection)
 {
 	const struct hello ours = {
@@ -247,7 +252,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 			smaller(connection->responder_resources, request->responder_resources);
 	}
 	if (make_all(connection, request, failure)) {
-		connection->id = NULL; /* remains the caller's */
+		connection->id = NULL; /* the caller still owns it */
 		connection_destroy(connection);
 		return -1;
 	}
@@ -300,7 +305,7 @@ int connection_accept(struct connection *connection)
 	return 0;
 }
 
-/* Evaluates the server's acceptance. Returns event flags for the CQ thread, or -1. */
+/* Handles the server's acceptance. Returns event flags for the CQ thread, or -1. */
 static int read_answer(
 	struct connection *connection, const struct rdma_conn_param *reply, struct failure *failure)
 {
@@ -312,7 +317,10 @@ static int read_answer(
 	if (connection->mode->reads && connection->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED", "the server allows no RDMA READ");
-	/* One message for all causes, so that an impostor does not learn which check failed. */
+	/*
+	 * Use the same message for all causes, so that an impostor does not learn which check
+	 * failed.
+	 */
 	if (settings->secret &&
 		(error || !handshake_fits(settings->secret, theirs, reply->private_data_len)))
 		return secret_refused(failure);
@@ -421,7 +429,8 @@ const struct failure *connection_outcome(const struct connection *connection)
 void connection_destroy(struct connection *connection)
 {
 	/*
-	 * Workers of an exchange that never began still wait for source_begin() and sink_begin().
+	 * If the exchange never began, its workers are still waiting for source_begin() and
+	 * sink_begin().
 	 */
 	if (connection->workers) {
 		source_stop(connection->source);

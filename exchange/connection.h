@@ -37,11 +37,11 @@
 struct connection;
 
 /*
- * Creates the resources for an exchange in this mode with the peer of id, and posts the receives.
- * request is NULL on the active side, which learns about the peer in connection_established() and
- * creates the rest then. settings and device must outlive the connection, which owns id after
- * success. Returns 0, or -1 with the failure recorded and everything freed. Main thread.
- * rdma_create_qp(3), ibv_reg_mr(3).
+ * Creates the resources for an exchange in this mode on id, and posts the receives. request is NULL
+ * on the active side, which creates the remaining resources in connection_established(), once it
+ * knows the peer. settings and device must outlive the connection, which owns id after success.
+ * Returns 0, or -1 with the failure recorded and everything freed. Main thread. rdma_create_qp(3),
+ * ibv_reg_mr(3).
  */
 int connection_create(const struct exchange_settings *settings, const struct mode *mode,
 	struct rdma_cm_id *id, struct device *device, const struct request *request,
@@ -49,7 +49,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 
 /*
  * Returns the parameters for rdma_connect(3) or rdma_accept(3), with our hello unless the peer is a
- * tutorial program. They point to memory of the connection. Main thread.
+ * tutorial program. They point to memory owned by the connection. Main thread.
  */
 struct rdma_conn_param connection_parameters(const struct connection *connection);
 
@@ -98,8 +98,8 @@ void connection_abandon(struct connection *connection, const struct failure *rea
 bool connection_drained(struct connection *connection, unsigned int events);
 
 /*
- * The result of the exchange: a failure, or none set if the exchange is complete and verified.
- * Valid from CONNECTION_DRAINED until connection_destroy(). Main thread.
+ * The outcome of the exchange: a failure, which is not set if the exchange is complete and
+ * verified. Valid from CONNECTION_DRAINED until connection_destroy(). Main thread.
  */
 const struct failure *connection_outcome(const struct connection *connection);
 
@@ -116,13 +116,14 @@ bool connection_used_input(const struct connection *connection);
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total);
 
 /*
- * Returns when data last moved, 0 if it has not (deadline_now()); the current time while the
- * connection waits for a local file, because that is not the peer's fault. Any thread.
+ * Returns the time (deadline_now()) at which data last moved, or 0 if none has. While the
+ * connection waits for a local file, which is not the peer's fault, returns the current time. Any
+ * thread.
  */
 deadline_t connection_last_progress(struct connection *connection);
 
 /*
- * Prints the result: a summary line for each stream longer than a message and, with json, a
+ * Prints the result: a summary line for each stream longer than a message and, with json, a JSON
  * document on standard output. error is the failure message, or NULL. Valid like
  * connection_outcome(). Main thread.
  */
