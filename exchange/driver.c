@@ -1,7 +1,7 @@
 /*
  * The driver of an exchange: it feeds events to the state machine (exchange/state-machine.c),
- * carries out the requested actions, and feeds the events that they return back until none is left.
- * No function that the driver calls ever calls the driver.
+ * carries out the requested actions, and feeds the resulting events back until none remain. No
+ * function that the driver calls ever calls the driver.
  *
  * Runs on the CQ thread, the only thread that posts to the queue pair after connect or accept. A
  * receive is reposted as soon as its message has been processed.
@@ -19,8 +19,8 @@
 #include "exchange/stream.h"
 
 /*
- * How long to wait for the cause of a flush, in milliseconds: longer than a peer whose access was
- * refused waits before it disconnects.
+ * How long to wait for the cause of a flush, in milliseconds. A peer whose access was refused
+ * disconnects sooner.
  */
 #define CAUSE_OF_FLUSH_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
 
@@ -126,7 +126,7 @@ static enum exchange_event act(struct connection *connection, unsigned int actio
 	return event;
 }
 
-/* Marks the exchange as running: the idle timeout starts. */
+/* Marks the exchange as running, which starts the idle timeout. */
 static void start_running(struct connection *connection)
 {
 	if (!connection->running)
@@ -205,7 +205,7 @@ static enum exchange_event move_streams(struct connection *connection)
 	if (!connection->streaming || connection->exchange.ended || connection->cause_due ||
 		connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
-	/* Credit first, so that it does not wait in the send queue behind data. */
+	/* Send credit first, so that it does not queue behind data. */
 	event = stream_give_credit(connection);
 	if (event == EVENT_NONE)
 		event = send_data(connection);
@@ -216,8 +216,8 @@ static enum exchange_event move_streams(struct connection *connection)
 }
 
 /*
- * Advances the streams until no event results. Returns true if they stopped so that other
- * connections get their turn.
+ * Advances the streams until no event results. Returns true if they stopped to give other
+ * connections a turn.
  */
 static bool advance(struct connection *connection)
 {
@@ -278,7 +278,7 @@ static enum exchange_event take_verdict(
 	return first(event, EVENT_RECEIVED_VERDICT);
 }
 
-/* Handles a message of the exchange. Returns its event, or the failure. */
+/* Handles a received message. Returns the resulting event, or the failure. */
 static enum exchange_event take_message(
 	struct connection *connection, const struct message *message)
 {
@@ -324,7 +324,7 @@ static enum exchange_event take_bytes(
 		return EVENT_NONE; /* a keepalive; invalid before streaming */
 	if (error)
 		return refuse_message(connection, error, &message, length);
-	/* After our abort only the peer's abort matters. */
+	/* After our abort, only the peer's abort matters. */
 	if (connection->exchange.ended && message.type != MSG_ABORT)
 		return EVENT_NONE;
 	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
@@ -344,7 +344,8 @@ static void take_receive(struct connection *connection, const struct completion 
 	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
 		return;
 	/*
-	 * The passive side only replies. Before that, the main thread is still creating the rings.
+	 * The passive side only replies. Until the connection is established, the main thread is
+	 * still creating the rings.
 	 */
 	if (connection->settings->active && !connection->exchange.established)
 		event = connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "ibv_poll_cq",
@@ -384,7 +385,7 @@ static const struct {
 	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
 };
 
-/* A send completed, and with it all earlier ones. */
+/* A send completed, which confirms all earlier sends. */
 static void take_sent(struct connection *connection, const struct completion *completion)
 {
 	enum operation operation = (enum operation)completion->kind;
@@ -398,10 +399,10 @@ static void take_sent(struct connection *connection, const struct completion *co
 
 /*
  * How long rdmacm may take to report the cause of a failed completion, in milliseconds; 0: the
- * completion is itself the cause. A refused access may mean that the peer's program exited, and its
- * disconnect follows. A flush is only a consequence: rdmacm knows the cause, or our device refused
- * an access of the peer, which first waits for a disconnect and then disconnects itself. A tutorial
- * program does not wait.
+ * completion is itself the cause. If an access was refused, the peer's program may have exited, and
+ * its disconnect follows. A flush is only a consequence: either rdmacm will report the cause, or
+ * our device refused an access by the peer, which then waits for us to disconnect before it
+ * disconnects. A tutorial program does not wait.
  */
 static int cause_delay(const struct connection *connection, const struct completion *completion)
 {
@@ -451,7 +452,7 @@ static void take_completion(struct connection *connection, const struct completi
 
 /*
  * A peer may send as fast as we poll, so the number of batches per turn is bounded. A closing
- * connection receives nothing new, so everything that is left is polled.
+ * connection receives nothing new, so all remaining completions are polled.
  */
 bool connection_poll(struct connection *connection)
 {
@@ -552,7 +553,7 @@ static bool is_flush(const struct failure *failure)
 	return failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_WR_FLUSH_ERR;
 }
 
-/* True if the failure is only a consequence of what rdmacm reported in time. */
+/* True if the failure is only a consequence of an event that rdmacm reported in time. */
 static bool is_explained(const struct connection *connection)
 {
 	if (is_flush(&connection->failure))
@@ -560,7 +561,7 @@ static bool is_explained(const struct connection *connection)
 	return connection->cause_due && connection->reason.kind == FAILURE_GONE;
 }
 
-/* Adds what the exchange was waiting for to the evidence, if there is no better evidence. */
+/* Adds the event that the exchange was waiting for, if there is no better evidence. */
 static void add_what_was_awaited(struct failure *failure, const struct exchange *exchange)
 {
 	const char *how;
@@ -579,7 +580,7 @@ static void add_what_was_awaited(struct failure *failure, const struct exchange 
 		exchange_awaits(exchange));
 }
 
-/* The disconnect followed an access that the peer's device refused: adds that to the evidence. */
+/* Adds to the evidence that the disconnect followed an access refused by the peer's device. */
 static void add_refusal(struct failure *failure, const struct failure *refusal)
 {
 	size_t used = strlen(failure->evidence);
@@ -588,7 +589,7 @@ static void add_refusal(struct failure *failure, const struct failure *refusal)
 		explain_name(FAILURE_COMPLETION, refusal->code), refusal->evidence);
 }
 
-/* Reduces everything known at the end to a single outcome. */
+/* Determines the outcome from all recorded failures. */
 static void decide(struct connection *connection)
 {
 	struct failure *outcome = &connection->failure, effect = {0};

@@ -1,6 +1,7 @@
 /*
- * Keepalives and idle timeouts of an exchange. A side that sends nothing for the other's --timeout
- * is disconnected, so each side sends several times within that period. Runs on the CQ thread.
+ * Keepalives and idle timeouts of an exchange. A side that sends nothing within the other side's
+ * --timeout is disconnected, so each side sends several times within that period. Runs on the CQ
+ * thread.
  */
 #include <errno.h>
 
@@ -13,8 +14,8 @@
 #define ABORT_MS 1000
 
 /*
- * How long to wait for the disconnect after a complete exchange, in milliseconds: the only packet
- * of the peer's disconnect may be lost.
+ * How long to wait for the disconnect after a complete exchange, in milliseconds: the peer's
+ * disconnect is a single packet, which may be lost.
  */
 #define DISCONNECT_MS 5000
 
@@ -26,7 +27,7 @@ static enum exchange_event time_out(struct connection *connection, bool acknowle
 {
 	if (exchange_complete(&connection->exchange))
 		return EVENT_FAILED;
-	/* What the transport reports when it gives up itself. */
+	/* The status that the transport reports when it gives up. */
 	if (!acknowledging)
 		connection_record_completion(
 			connection, IBV_WC_RETRY_EXC_ERR, "no acknowledgement within --timeout");
@@ -34,7 +35,7 @@ static enum exchange_event time_out(struct connection *connection, bool acknowle
 		"timed out waiting for %s", exchange_awaits(&connection->exchange));
 }
 
-/* Everything has been exchanged; only the disconnect is missing. */
+/* True if everything has been exchanged and only the disconnect is missing. */
 static bool is_over(const struct connection *connection)
 {
 	return connection->exchange.rules->verdicts && exchange_complete(&connection->exchange) &&
