@@ -1,7 +1,7 @@
-/* The flow control of a stream as arithmetic. Owns nothing; the caller serialises. */
+/* Flow control arithmetic for one stream. Owns nothing; the caller serialises access. */
 #include "exchange/flow-control.h"
 
-/* Credit is granted in quarters of the allowance, so that few messages carry it. */
+/* Credit is granted in quarters of the allowance, so that few messages are needed. */
 #define PARTS 4
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -23,7 +23,7 @@ uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream)
 	return (uint32_t)smaller(wanted, most);
 }
 
-/* False while the receiver has no receive left for another piece. */
+/* False while the receiver has no posted receive left for another piece. */
 static bool may_announce(const struct flow *flow, const struct flow_sender *sender)
 {
 	return sender->pieces - sender->pieces_credited < flow->depth;
@@ -99,7 +99,7 @@ static uint64_t next_read(
 		return 0;
 	bytes = smaller(bytes, to_end(flow->exposed, receiver->requested));
 	bytes = smaller(bytes, to_end(flow->local, receiver->requested));
-	/* Credit waits behind READs; with more in flight the sender would run out of it first. */
+	/* Credit queues behind READs; with more in flight, the sender would run out of credit. */
 	if (in_flight > 0 && in_flight + bytes > flow->exposed / PARTS)
 		return 0;
 	return bytes <= flow->local - (receiver->requested - freed) ? bytes : 0;
@@ -122,7 +122,7 @@ void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t re
 	receiver->reads_complete = reads;
 }
 
-/* The part of the allowance for which credit is due, rounded up. */
+/* The fraction of the allowance at which credit is due, rounded up. */
 static uint64_t share_of(uint64_t all)
 {
 	return all / PARTS + (all % PARTS > 0);
@@ -130,7 +130,7 @@ static uint64_t share_of(uint64_t all)
 
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)
 {
-	/* Space that was READ is free at once; space that was written, when the sink frees it. */
+	/* READ data frees its space at once; written data, when the sink has consumed it. */
 	uint64_t position = flow->fetched ? receiver->arrived : freed;
 
 	if (position - receiver->credited < share_of(flow->exposed) &&

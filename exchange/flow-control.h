@@ -1,7 +1,7 @@
 /*
- * The flow control of one stream, as arithmetic: how much may be sent, read and credited next. It
- * uses no verbs and no threads. docs/protocol.md, "Flow control", defines the rules and explains
- * why they cannot deadlock or overrun the peer's receives.
+ * Flow control arithmetic for one stream: how much may be sent, read and credited next. It uses no
+ * verbs and no threads. docs/protocol.md, "Flow control", defines the rules and explains why they
+ * cannot deadlock or overrun the peer's receives.
  *
  * A stream flows from a ring at its sender to a ring at its receiver. One of the two rings is
  * exposed: in write mode the receiver's, into which the sender WRITEs; in read mode the sender's,
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Chunks of written data in a piece, unless less data is available. */
+/* Chunks of written data per piece, unless less data is available. */
 #define FLOW_TOGETHER 2
 
 /* The parameters of a stream at one end; constant once both MSG_MR have been exchanged. */
@@ -25,9 +25,9 @@ struct flow {
 	uint64_t exposed; /* size of the exposed ring in bytes */
 	uint64_t local;   /* size of the local ring in bytes */
 	uint32_t chunk;   /* maximum bytes of one WRITE or READ */
-	uint32_t depth;   /* limit of uncredited pieces: the receives at the receiver */
+	uint32_t depth;   /* maximum uncredited pieces: receives at the receiver */
 	bool fetched;   /* the receiver READs announced data; otherwise the sender has written it */
-	uint32_t reads; /* if fetched: limit of READs in flight */
+	uint32_t reads; /* if fetched: maximum READs in flight */
 };
 
 /* The state of the sender. */
@@ -48,20 +48,20 @@ struct flow_receiver {
 	uint64_t reads, reads_complete; /* READs since the start of the stream */
 };
 
-/* Returns the largest chunk that suits a ring: two fit into it, unless the whole stream does. */
+/* Returns the largest suitable chunk: two must fit into the ring, unless the whole stream does. */
 uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream);
 
 /*
- * Returns the size of the next WRITE, or 0 if none is possible now. The local ring is filled up to
- * position `filled`. The returned bytes count as written.
+ * Returns the size of the next WRITE, or 0 if none can be posted now. The local ring is filled up
+ * to position `filled`. The returned bytes count as written.
  */
 size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
 /*
  * Returns whether to announce the written data now. The local ring is filled up to position
- * `filled`. Not every WRITE is announced, because each announcement consumes one of the peer's
- * receives and may wake it. The last WRITE that is currently possible is always announced. If true,
- * the data up to sender->announced counts as announced.
+ * `filled`. Not every WRITE is announced, because each piece consumes one of the receiver's
+ * receives and may wake it, but the last WRITE currently possible is always announced. If true, the
+ * data up to sender->announced counts as announced.
  */
 bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
@@ -79,9 +79,9 @@ bool flow_receive_announcement(
 	const struct flow *flow, struct flow_receiver *receiver, uint64_t position);
 
 /*
- * Returns the size of the next READ, or 0 if none is possible now. The local ring is free up to
- * position `freed`. The returned bytes count as requested. *last is true if no further READ is
- * possible now.
+ * Returns the size of the next READ, or 0 if none can be posted now. The local ring is free up to
+ * position `freed`. The returned bytes count as requested. *last is true if no further READ can be
+ * posted now.
  */
 size_t flow_read(
 	const struct flow *flow, struct flow_receiver *receiver, uint64_t freed, bool *last);
