@@ -1,5 +1,5 @@
 /*
- * Read mode: each side announces its data by MSG_DATA, and the other side READs it from the
+ * Read mode: each side announces its data with MSG_DATA, and the other side READs it from the
  * outgoing region. Runs on the CQ thread.
  */
 #include "exchange/stream.h"

@@ -1,14 +1,14 @@
 /*
- * The parts of a stream that do not depend on the mode: our data to the peer and the peer's data to
- * us, both at the same time, under the flow control of exchange/flow-control.h. write.c and read.c
- * move the data; this file prepares the streams, handles announcements and credit, grants credit
- * and detects the end of either stream. Runs on the CQ thread.
+ * The mode-independent parts of the two streams, which carry our data to the peer and the peer's
+ * data to us at the same time, under the flow control of exchange/flow-control.h. write.c and
+ * read.c move the data; this file prepares the streams, handles announcements and credit, grants
+ * credit and detects the end of either stream. Runs on the CQ thread.
  *
- * The source fills outgoing_ring with our data; the sink empties the peer's from incoming_ring.
- * Space in outgoing_ring returns to the source when the peer no longer needs it: in write mode when
- * the WRITE from it completes, in read mode when the peer credits it. Space in incoming_ring
- * belongs to the sink from arrival until the sink frees it; only then does credit, or the next
- * READ, follow.
+ * The source fills outgoing_ring with our data; the sink consumes the peer's data from
+ * incoming_ring. Space in outgoing_ring returns to the source when the peer no longer needs it: in
+ * write mode when the WRITE from it completes, in read mode when the peer credits it. Space in
+ * incoming_ring belongs to the sink from arrival until the sink frees it; only then does credit, or
+ * the next READ, follow.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static struct flow make_flow(const struct connection *connection, bool ours)
 	return flow;
 }
 
-/* Derives a file name for unnamed data from the peer's address, without awkward characters. */
+/* Derives a file name for unnamed data from the peer's address, without special characters. */
 static void name_after_peer(const struct connection *connection, char name[ADDRESS_TEXT_SIZE])
 {
 	snprintf(name, ADDRESS_TEXT_SIZE, "%s", connection->peer);
@@ -128,7 +128,7 @@ enum exchange_event stream_give_credit(struct connection *connection)
 	uint64_t freed = ring_level(&connection->incoming_ring).freed;
 	struct message message = {.type = MSG_CREDIT};
 
-	/* After the end of its stream the peer needs no credit. */
+	/* After the end of its stream, the peer needs no credit. */
 	if (connection->exchange.received != RECEIVED_MR || connection_capacity(connection) == 0 ||
 		!flow_give_credit(&connection->inflow, receiver, freed))
 		return EVENT_NONE;
@@ -154,7 +154,7 @@ static bool is_all_here(const struct connection *connection)
 	       connection->receiver.arrived == connection->peer_done.length;
 }
 
-/* Prints what arrived: a text, or the digest of longer data. */
+/* Prints the received text, or the digest of longer data. */
 static void show(struct connection *connection)
 {
 	const struct output *output = connection->settings->output;
@@ -176,7 +176,7 @@ static void show(struct connection *connection)
 		digest_name(connection->handshake.secret), digest);
 }
 
-/* Handles the state of the sink. */
+/* Acts on the state of the sink. */
 static enum exchange_event take_verdict(struct connection *connection)
 {
 	const char *why;
@@ -226,7 +226,9 @@ enum exchange_event stream_end_receiving(struct connection *connection)
 	return event == EVENT_NONE ? take_verdict(connection) : event;
 }
 
-/* Space that the sink frees counts only once it is credited, so the last bytes may count late. */
+/*
+ * Bytes freed by the sink count once they are credited, which may be much later for the last bytes.
+ */
 void stream_record_progress(struct connection *connection)
 {
 	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
@@ -281,7 +283,7 @@ enum exchange_event stream_announced_immediate(struct connection *connection, ui
 {
 	uint64_t announced = connection->receiver.announced;
 
-	/* The low half of the position: no piece reaches 4 GiB. */
+	/* The low half of the position suffices, because a piece is always smaller than 4 GiB. */
 	return stream_announced(
 		connection, announced + (uint32_t)(immediate - (uint32_t)announced));
 }
@@ -293,8 +295,8 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received invalid credit up to byte %" PRIu64, credit->length);
 	/*
-	 * Space that the peer has READ is free now. In write mode, it was freed when the WRITE
-	 * completed.
+	 * The peer has READ this data, so its space is free. In write mode, the completion of the
+	 * WRITE has already freed it.
 	 */
 	if (connection->mover->exposes == EXPOSES_OUTGOING)
 		ring_free_to(&connection->outgoing_ring, credit->length);

@@ -1,6 +1,6 @@
 /*
- * The streams of an exchange: functions that the movers of write.c and read.c share, helpers of
- * these two, and functions for the driver. CQ thread.
+ * The streams of an exchange: functions shared by the movers in write.c and read.c, their helpers,
+ * and functions for the driver. CQ thread.
  */
 #ifndef EXCHANGE_STREAM_H
 #define EXCHANGE_STREAM_H
@@ -8,9 +8,9 @@
 #include "exchange/internal.h"
 
 /*
- * WRITEs or READs posted in one burst. Then completions, which free the space that the file threads
- * wait for, and other connections get their turn: a device that executes requests while it accepts
- * them, as soft-RoCE does, would otherwise process a whole ring first.
+ * WRITEs or READs posted in one burst, before other connections get their turn and completions free
+ * space for the file threads. Otherwise a device that executes requests while it accepts them, such
+ * as soft-RoCE, would process a whole ring first.
  */
 #define STREAM_BURST FLOW_TOGETHER
 
@@ -21,7 +21,7 @@ enum exchange_event stream_start(struct connection *connection);
 void stream_describe_done(struct connection *connection, struct message *message);
 enum exchange_event stream_peer_done(struct connection *connection);
 
-/* Announces by MSG_DATA that our stream extends to this position. */
+/* Announces with MSG_DATA that our stream extends to this position. */
 enum exchange_event stream_announce(struct connection *connection, uint64_t position);
 
 /*
@@ -31,7 +31,7 @@ enum exchange_event stream_announce(struct connection *connection, uint64_t posi
 void stream_set_mark(struct connection *connection, uint64_t position);
 const struct mark *stream_mark(const struct connection *connection, uint64_t number);
 
-/* Passes the data that arrived since the last call to the sink. */
+/* Passes to the sink the data that has arrived since the last call. */
 void stream_arrived(struct connection *connection);
 
 /* Functions for the driver. */
@@ -39,13 +39,13 @@ void stream_arrived(struct connection *connection);
 /* Sends credit if it is due. */
 enum exchange_event stream_give_credit(struct connection *connection);
 
-/* Detects the end of our data, or that it cannot be read. */
+/* Detects the end of our data, or a failure to read it. */
 enum exchange_event stream_end_sending(struct connection *connection);
 
 /* Finishes the sink when all of the peer's data has arrived, and handles its result. */
 enum exchange_event stream_end_receiving(struct connection *connection);
 
-/* Records progress, and whether the exchange waits for the source or the sink, for idle checks. */
+/* For idle checks, records progress and whether the exchange waits for the source or the sink. */
 void stream_record_progress(struct connection *connection);
 
 #endif

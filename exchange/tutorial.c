@@ -72,7 +72,7 @@ static enum exchange_event peer_done(struct connection *connection)
 
 static void deliver(struct connection *connection)
 {
-	/* A copy, because the peer may still write to the region. */
+	/* Use a copy, because the peer may still write to the region. */
 	char copy[SINK_TEXT_SIZE], text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)];
 
 	memcpy(copy, connection->incoming.start, sizeof(copy));

@@ -1,7 +1,7 @@
 /*
- * Write mode: each side WRITEs its data into the other's incoming region. Immediate data with some
- * of the WRITEs announces all WRITEs up to that one; on transports without it (iWARP), MSG_DATA
- * follows the WRITE. Runs on the CQ thread.
+ * Write mode: each side WRITEs its data into the other's incoming region. Some WRITEs carry
+ * immediate data, which announces all WRITEs up to and including that one; on transports without
+ * immediate data (iWARP), MSG_DATA follows the WRITE. Runs on the CQ thread.
  */
 #include <arpa/inet.h>
 
@@ -49,7 +49,7 @@ static bool send_data(struct connection *connection, enum exchange_event *event)
 		*event = write_chunk(connection, size, flow_announce(flow, sender, filled));
 		posted++;
 	}
-	/* Written data that was not announced because the send queue was full. */
+	/* Announce data that was written while the send queue was too full to announce it. */
 	if (*event == EVENT_NONE && posted < STREAM_BURST && connection_capacity(connection) > 0 &&
 		flow_announce(flow, sender, filled))
 		*event = stream_announce(connection, sender->announced);
