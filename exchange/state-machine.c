@@ -7,8 +7,8 @@
 #include "exchange/state-machine.h"
 
 /*
- * Our messages: the required state of `sent`, and the next one. The queue pair completes sends in
- * order, so each event is valid in exactly one state.
+ * Our messages: the required and the next state of `sent`. The queue pair completes sends in order,
+ * so each event is valid in exactly one state.
  */
 static const struct sent_row {
 	enum exchange_sent from, to;
@@ -21,7 +21,7 @@ static const struct sent_row {
 };
 
 /*
- * The peer's messages: the required state of `received`, the next one, and the minimum state of
+ * The peer's messages: the required and the next state of `received`, and the minimum state of
  * `sent`, because the peer's message is a reply to ours.
  */
 static const struct received_row {
@@ -61,7 +61,7 @@ void exchange_init(
 	};
 }
 
-/* With a secret, every message except the very first is a reply to one of the active side's. */
+/* With a secret, every message but the first is a reply to a message from the active side. */
 static bool is_premature(const struct exchange *exchange, enum exchange_event event)
 {
 	if (!exchange->secret || !exchange->active)
@@ -89,7 +89,7 @@ const char *exchange_violation(const struct exchange *exchange, enum exchange_ev
 	return exchange->sent < row->at_least ? row->unasked : NULL;
 }
 
-/* Records the event. Returns false if the event is not allowed now. */
+/* Records the event. Returns false if the event is not currently allowed. */
 static bool advance(struct exchange *exchange, enum exchange_event event)
 {
 	const struct sent_row *sent = &sent_rows[event];
@@ -114,9 +114,9 @@ static bool advance(struct exchange *exchange, enum exchange_event event)
 }
 
 /*
- * Whether the queue pair can send. The active side can send once rdmacm reports the connection
- * established, however early the peer's message arrives. The passive side only replies: iWARP
- * requires that, and the message that it replies to proves that the connection is established.
+ * True if the queue pair can send. The active side can send once rdmacm reports the connection
+ * established, even if the peer's message arrives earlier. The passive side only replies: iWARP
+ * requires this, and the peer's message proves that the connection is established.
  */
 static bool may_send(const struct exchange *exchange)
 {
@@ -126,7 +126,7 @@ static bool may_send(const struct exchange *exchange)
 }
 
 /*
- * Our region is announced once the peer has authenticated itself. Here, too, the passive side
+ * Our region is announced once the peer has authenticated itself. Again, the passive side only
  * replies.
  */
 static bool may_send_region(const struct exchange *exchange)
@@ -135,7 +135,7 @@ static bool may_send_region(const struct exchange *exchange)
 	       exchange->received >= (exchange->active ? RECEIVED_PROOF : RECEIVED_MR);
 }
 
-/* Without verdicts, the exchange is complete when our own RDMA and MSG_DONE are. */
+/* Without verdicts, the exchange is complete once our RDMA operation and MSG_DONE are. */
 static unsigned int finish_without_verdict(struct exchange *exchange)
 {
 	if (exchange->sent != SENT_DONE || exchange->received < RECEIVED_DONE)
@@ -200,7 +200,7 @@ static unsigned int give_up(struct exchange *exchange)
 	return ACTION_SEND_ABORT;
 }
 
-/* After the end, only MSG_ABORT may be in flight; it is waited for. */
+/* After the end, waits for MSG_ABORT, the only message that may still be in flight. */
 static unsigned int step_after_end(struct exchange *exchange, enum exchange_event event)
 {
 	if (exchange->sent != SENDING_ABORT)
@@ -226,7 +226,7 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 	case EVENT_ABORTED:
 		return give_up(exchange);
 	case EVENT_UNAUTHENTICATED:
-		/* An unexpected proof violates the order, whether it is correct or not. */
+		/* A proof out of order is a violation, whether or not it is valid. */
 		if (exchange_violation(exchange, EVENT_RECEIVED_PROOF))
 			return ACTION_VIOLATION | give_up(exchange);
 		return turn_away(exchange);
@@ -258,7 +258,7 @@ bool exchange_complete(const struct exchange *exchange)
 	       exchange->delivered;
 }
 
-/* The next message from the peer. */
+/* The next message expected from the peer. */
 static const char *missing(const struct exchange *exchange)
 {
 	static const char *const messages[] = {

@@ -3,20 +3,19 @@
  * next. It is a pure function of its state and the event: it uses no verbs, allocates nothing and
  * never blocks, so every order of events can be tested on any machine.
  *
- * The two directions advance independently: `sent` is the progress of our messages, `received` that
- * of the peer's. Completions of different directions may arrive in any order (the peer's MSG_MR
- * before the completion of our own, its MSG_DONE before ours is sent). Within one direction they
- * may not, and an event out of order is refused. While `sent` is SENDING_DATA and `received` is
- * RECEIVED_MR, the streams run under the rules of exchange/flow-control.h.
+ * The two directions advance independently: `sent` is the progress of our messages, `received` the
+ * progress of the peer's. Completions of different directions may arrive in any order (the peer's
+ * MSG_MR before the completion of our own, its MSG_DONE before ours is sent). Within one direction,
+ * they arrive in order, and an out-of-order event is refused. While `sent` is SENDING_DATA and
+ * `received` is RECEIVED_MR, the streams run under the rules of exchange/flow-control.h.
  *
  * With a secret, MSG_PROOF precedes everything else: first the active side's, then the passive
  * side's, and only then the two MSG_MR, the active side's first. The caller verifies the proof.
- * Without a secret both sides start as if the proofs had been exchanged.
+ * Without a secret, both sides start as if the proofs had been exchanged.
  *
- * A tutorial peer has only one receive posted at a time and posts the second one when it has
- * received our MSG_MR. Its MSG_DONE shows that this receive is posted, so our data and MSG_DONE to
- * such a peer are held back until then. It does not know MSG_VERDICT, and it disconnects first in
- * either role.
+ * A tutorial peer has only one receive posted at a time and posts the second after receiving our
+ * MSG_MR. Its MSG_DONE shows that this receive is posted, so our data and MSG_DONE are held back
+ * until then. It does not know MSG_VERDICT, and it disconnects first in either role.
  */
 #ifndef EXCHANGE_STATE_MACHINE_H
 #define EXCHANGE_STATE_MACHINE_H
@@ -55,7 +54,7 @@ enum exchange_event {
 	EVENT_SENT_ABORT,
 	EVENT_DATA_POSTED,    /* the last piece of our stream was posted or announced */
 	EVENT_DELIVERED,      /* the peer's data was stored, or found damaged */
-	EVENT_RECEIVED_PROOF, /* messages of the peer; this one if its proof is valid */
+	EVENT_RECEIVED_PROOF, /* messages from the peer; this one if its proof is valid */
 	EVENT_RECEIVED_MR,
 	EVENT_RECEIVED_DONE,
 	EVENT_RECEIVED_VERDICT,
@@ -65,7 +64,7 @@ enum exchange_event {
 	EVENT_FAILED,          /* the connection broke */
 	EVENT_DISCONNECTED,    /* rdmacm: the peer disconnected, the queue pair is drained */
 	EVENT_COUNT,
-	EVENT_NONE = EVENT_COUNT /* no event; not for exchange_step() */
+	EVENT_NONE = EVENT_COUNT /* no event; never passed to exchange_step() */
 };
 
 /*
@@ -113,22 +112,22 @@ struct exchange {
 void exchange_init(
 	struct exchange *exchange, bool active, const struct exchange_rules *rules, bool secret);
 
-/* Handles one event. Returns the actions (enum exchange_action, or-ed) that it requires. */
+/* Handles one event. Returns the required actions (enum exchange_action, ORed together). */
 unsigned int exchange_step(struct exchange *exchange, enum exchange_event event);
 
 /*
- * True when nothing essential is missing: the peer's data has arrived, and the peer has reported
- * how ours arrived (a tutorial peer: our MSG_DONE is acknowledged). The acknowledgement of our last
+ * True once nothing essential is missing: the peer's data has arrived, and the peer has sent its
+ * verdict on ours (a tutorial peer has acknowledged our MSG_DONE). The acknowledgement of our last
  * message no longer matters: the peer may disconnect as soon as it receives that message.
  */
 bool exchange_complete(const struct exchange *exchange);
 
-/* What the exchange is waiting for, as the end of "timed out waiting for ...". Static text. */
+/* Returns the end of the sentence "timed out waiting for ...". Static text. */
 const char *exchange_awaits(const struct exchange *exchange);
 
 /*
- * Describes the received message if the event is not allowed in this state, as the end of "received
- * ...": "MSG_DONE before MSG_MR". Otherwise NULL. Static text.
+ * If the event is not allowed in this state, returns the end of the sentence "received ...", for
+ * example "MSG_DONE before MSG_MR". Otherwise returns NULL. Static text.
  */
 const char *exchange_violation(const struct exchange *exchange, enum exchange_event event);
 
