@@ -46,7 +46,7 @@ enum internal_event {
 	CONNECTION_SINK_ENDED = 1 << 9,
 };
 
-/* The purpose of a work request, part of its wr_id: the `kind` of its completion. */
+/* The purpose of a work request: part of its wr_id, and the `kind` of its completion. */
 enum operation {
 	OPERATION_PROOF,
 	OPERATION_MR,
@@ -62,21 +62,21 @@ enum operation {
 	OPERATION_RECEIVE = ENDPOINT_RECEIVE,
 };
 
-/* The sizes of queues and transfers. Constant after connect or accept. */
+/* Queue and transfer sizes. Constant after connect or accept. */
 struct queue_limits {
 	uint32_t chunk;    /* maximum bytes of one WRITE or READ */
-	uint32_t depth;    /* pieces of the peer's stream that our receives allow */
+	uint32_t depth;    /* pieces of the peer's stream for which we have receives */
 	uint32_t sends;    /* capacity of the send queue */
 	uint32_t receives; /* capacity of the receive queue */
 };
 
-/* The progress of a stream that the completion of a WRITE or READ confirms. */
+/* The stream progress that the completion of a WRITE or READ confirms. */
 struct mark {
 	uint64_t position; /* position in its stream */
 	uint64_t reads;    /* READs posted up to this position */
 };
 
-/* The slots of messages with text in the `control` region, in bytes. */
+/* Size in bytes of a slot for a message with text in the `control` region. */
 #define LONG_SLOT 320 /* MESSAGE_MAX, rounded up */
 _Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
 
@@ -84,13 +84,13 @@ _Static_assert(LONG_SLOT >= MESSAGE_MAX, "a message fits into its slot");
 enum connection_life {
 	CONNECTION_OPEN,
 	CONNECTION_CLOSING,    /* disconnected; the queue pair is draining */
-	CONNECTION_ABANDONING, /* main thread: the CQ thread must not wait for that */
-	CONNECTION_RELEASED,   /* the CQ thread does not access it any more */
+	CONNECTION_ABANDONING, /* main thread: the CQ thread must not wait for the drain */
+	CONNECTION_RELEASED,   /* the CQ thread no longer accesses it */
 };
 
 /*
  * Fields of the first group are constant after connect or accept, except for those that the active
- * side learns from the acceptance. The second group belongs to the CQ thread from then until
+ * side sets when the server accepts. The second group belongs to the CQ thread from then until
  * CONNECTION_DRAINED, the third to the main thread.
  */
 struct connection {
@@ -122,15 +122,15 @@ struct connection {
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
 	bool running;                  /* established, or the peer's MSG_MR arrived */
-	bool streaming;                /* both sides know the other's region */
+	bool streaming;                /* each side knows the other's region */
 	bool more;                     /* the streams yielded to other connections */
-	struct flow outflow, inflow;   /* of our stream, and of the peer's */
+	struct flow outflow, inflow;   /* our stream, and the peer's */
 	struct flow_sender sender;     /* our stream */
 	struct flow_receiver receiver; /* the peer's stream */
 	struct mark *marks;            /* by send number */
 	bool sink_knows_end;           /* sink_finish() was called */
 	bool damaged;                  /* the peer's data does not match its digest */
-	deadline_t cause_due;          /* until when rdmacm may explain `failure`; 0: not waiting */
+	deadline_t cause_due;          /* deadline for rdmacm to explain `failure`; 0: none */
 	deadline_t last_receive;       /* when the peer last sent something */
 	deadline_t last_send;          /* when we last posted a send */
 	deadline_t last_acknowledged;  /* when a signaled send completed, or the next was posted */
@@ -139,14 +139,14 @@ struct connection {
 	deadline_t exchange_end;       /* 0: not complete */
 	struct failure failure;        /* the first on the CQ thread; finally the outcome */
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* read by any thread */
-	uint64_t progress;                               /* increases with every movement of data */
+	uint64_t progress;                               /* increases whenever data moves */
 	atomic_int_fast64_t last_progress; /* when `progress` last changed: deadline_now() */
 	atomic_bool waits_for_source;      /* our data is due and the source has not ended */
 	atomic_bool waits_for_sink;        /* the peer's data has arrived; the sink is not done */
 
 	void *owner;
 	enum connection_life main_life;
-	unsigned int workers;                 /* events of the worker threads that have not ended */
+	unsigned int workers;                 /* events of the worker threads still running */
 	struct failure reason, cancel_reason; /* passed with THREAD_CLOSE, THREAD_CANCEL */
 
 	struct wakeup to_thread, to_main;
@@ -165,7 +165,7 @@ int connection_create_region(struct connection *connection, struct region *regio
 struct region *connection_exposed(struct connection *connection);
 
 /*
- * Chooses the sizes of queues and transfers; `streams` if more than a text may be sent in either
+ * Chooses the queue and transfer sizes; `streams` is true if more than a text may be sent in either
  * direction. Main thread.
  */
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
@@ -173,13 +173,13 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 
 /*
  * Returns the size of the ring for a stream of this size when the other stream has size `other`:
- * half of what --buffer and the locked-memory limit allow, plus what the other stream does not
- * need; at most --depth chunks, and a whole number of them, so that none is split at the end of the
- * ring. Main thread.
+ * half of the memory that --buffer and the locked-memory limit allow, plus any that the other
+ * stream does not need; at most --depth chunks, and a whole number of chunks, so that none is split
+ * at the end of the ring. Main thread.
  */
 size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other);
 
-/* True for the limits of a server's exchange of two texts. */
+/* True if these are a server's limits for an exchange of two texts. */
 bool queue_limits_are_for_texts(const struct queue_limits *limits);
 
 /* The size of the control region, its receive slots, and the slot of the next send. */
@@ -190,8 +190,8 @@ uint8_t *control_send(const struct connection *connection, enum operation operat
 /* post.c: work requests of the exchange. CQ thread. */
 
 /*
- * Posts one work request, complete except for its wr_id. Returns EVENT_NONE, or EVENT_FAILED with
- * the failure recorded.
+ * Posts one work request; the caller sets all fields except wr_id. Returns EVENT_NONE, or
+ * EVENT_FAILED with the failure recorded.
  */
 enum exchange_event connection_post(
 	struct connection *connection, enum operation operation, struct ibv_send_wr *request);
@@ -203,7 +203,7 @@ enum exchange_event connection_send(struct connection *connection, enum operatio
 /* Sends an empty message. Returns EVENT_NONE or EVENT_FAILED. */
 enum exchange_event connection_send_keepalive(struct connection *connection);
 
-/* Work requests that fit into the send queue next to the entries reserved for messages. */
+/* Free send queue entries, not counting those reserved for messages. */
 uint64_t connection_capacity(const struct connection *connection);
 
 /* True while a signaled send is outstanding. */
@@ -235,23 +235,26 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 /* idle.c. CQ thread. */
 
 /*
- * Checks whether the peer was idle for too long, and sends a keepalive if we were. Returns the
+ * Checks whether the peer has been idle for too long, and sends a keepalive if we have. Returns the
  * resulting event; *again is the time of the next check.
  */
 enum exchange_event idle_check(struct connection *connection, deadline_t now, deadline_t *again);
 
-/* authentication.c. CQ thread. Without a secret these functions do nothing. */
+/* authentication.c. CQ thread. Without a secret, these functions do nothing. */
 
 /* Sends our proof that we hold the secret. */
 enum exchange_event authentication_send_proof(struct connection *connection);
 
-/* Verifies the proof, which is due. Returns EVENT_RECEIVED_PROOF or EVENT_UNAUTHENTICATED. */
+/*
+ * Verifies the peer's proof, which is due now. Returns EVENT_RECEIVED_PROOF or
+ * EVENT_UNAUTHENTICATED.
+ */
 enum exchange_event authentication_take_proof(
 	struct connection *connection, const struct message *message);
 
 /*
- * Registers the regions that are not registered yet: our MSG_MR is due, so the peer may access our
- * memory. Returns EVENT_NONE or EVENT_ABORTED.
+ * Registers the remaining regions: our MSG_MR is due, so the peer may access our memory. Returns
+ * EVENT_NONE or EVENT_ABORTED.
  */
 enum exchange_event authentication_open_memory(struct connection *connection);
 
@@ -268,16 +271,16 @@ bool authentication_is_signed(struct connection *connection, const struct messag
 
 /* driver.c: called by the CQ thread. */
 
-/* Handles the main thread's requests. Returns true if more work is left than one turn allows. */
+/* Handles the main thread's requests. Returns true if work is left for another turn. */
 bool connection_take_events(struct connection *connection, unsigned int events);
 
 /*
- * Handles pending completions and advances the streams. Returns true if more work may be left than
- * one turn allows.
+ * Handles pending completions and advances the streams. Returns true if work may be left for
+ * another turn.
  */
 bool connection_poll(struct connection *connection);
 
-/* Continues a connection with work left, and polls it. Returns true if work may still be left. */
+/* Resumes a connection that has work left, and polls it. Returns true if work may still be left. */
 bool connection_advance(struct connection *connection);
 
 /* Requests an event for the next completion. Poll once more afterwards. */

@@ -6,8 +6,7 @@
 #include "protocol/mode.h"
 
 /*
- * Returns the mover of this mode for a tutorial peer or for one of our programs. Static. Any
- * thread.
+ * Returns the mover for this mode and a tutorial peer or one of our programs. Static. Any thread.
  */
 const struct mover *mover_find(const struct mode *mode, bool tutorial);
 
