@@ -27,7 +27,7 @@
  */
 #define MESSAGES 16
 
-/* Limits for an exchange of two texts: one piece in each direction and few MSG_CREDIT. */
+/* Limits for an exchange of two texts: one piece in each direction and few credit messages. */
 #define TEXT_DEPTH    1
 #define TEXT_SENDS    9
 #define TEXT_RECEIVES 7

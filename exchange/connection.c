@@ -166,9 +166,7 @@ static int open_source(struct connection *connection, struct failure *failure)
 		     : 0;
 }
 
-/*
- * Creates the resources for the first message or, on the passive side, which knows the peer, all.
- */
+/* Creates the resources for the first message or, on the passive side, all resources. */
 static int make_all(
 	struct connection *connection, const struct request *request, struct failure *failure)
 {

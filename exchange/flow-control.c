@@ -130,7 +130,7 @@ static uint64_t share_of(uint64_t all)
 
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)
 {
-	/* READ data frees its space at once; written data, when the sink has consumed it. */
+	/* Credit READ data when it arrives, but written data only once the sink has freed it. */
 	uint64_t position = flow->fetched ? receiver->arrived : freed;
 
 	if (position - receiver->credited < share_of(flow->exposed) &&

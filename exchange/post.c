@@ -1,9 +1,9 @@
 /*
  * Posts the work requests of an exchange, messages and RDMA operations, within the capacity of the
- * send queue, and records what the device refuses. Runs on the CQ thread.
+ * send queue, and records requests that the device rejects. Runs on the CQ thread.
  *
- * A slot of the `control` region belongs to the device from posting to completion. The number of a
- * send determines its slot; there are as many slots as send queue entries.
+ * A slot of the `control` region belongs to the device from posting to completion. A send's number
+ * determines its slot; there is one slot for each send queue entry.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "exchange/internal.h"
 
-/* Send queue entries reserved for the few messages of the exchange itself. */
+/* Send queue entries reserved for the exchange's control messages. */
 #define RESERVED 5
 
 static struct queue_pair *pair_of(const struct connection *connection)

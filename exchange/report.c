@@ -1,7 +1,7 @@
 /*
- * What a connection reports about its exchange: its progress while it runs; afterwards a JSON
- * document on standard output and a summary line for each stream longer than a message. The
- * connection owns everything that a report points to.
+ * A connection's reports: its progress while the exchange runs; afterwards a JSON document on
+ * standard output and a summary line for each stream longer than a message. The connection owns
+ * everything a report points to.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -30,7 +30,7 @@ static double rate_of(const struct report_stream *stream, double seconds)
 {
 	double rate = sane(seconds) > 0 ? (double)stream->bytes / seconds + 0.5 : -1;
 
-	/* Rates from 2^64 up are not integers that programs can read. */
+	/* Programs cannot be expected to parse integers of 2^64 and above. */
 	return rate < 0x1p64 ? rate : -1;
 }
 
@@ -70,7 +70,7 @@ struct json_object *report_json(const struct report *report)
 	document_add_text(object, "error", report->error);
 	document_add_boolean(object, "secret", report->secret);
 	document_add_text(object, "digest", digest_name(report->secret));
-	/* Microseconds: all 17 digits of a double would only show its rounding error. */
+	/* Round to microseconds: all 17 digits of a double would only show its rounding error. */
 	document_add_decimal(object, "seconds", sane(report->seconds), 6);
 	document_add_number(object, "chunk", report->chunk);
 	document_add_number(object, "depth", report->depth);
@@ -141,7 +141,7 @@ static double seconds(const struct connection *connection)
 	return connection->stream_start ? (double)(end - connection->stream_start) / 1000 : 0;
 }
 
-/* Prints the summary of one direction; nothing if no data was moved. */
+/* Prints the summary of one direction, or nothing if no data moved. */
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;

@@ -14,8 +14,8 @@
 #include "protocol/digest.h"
 
 /*
- * Version of the document. Adding a member also requires a new version: the schema allows no
- * others.
+ * Version of the document. Even adding a member requires a new version, because the schema allows
+ * no unknown members.
  */
 #define REPORT_SCHEMA 2
 
@@ -43,8 +43,8 @@ struct report {
 struct json_object;
 
 /*
- * Returns the report as a document. In strings, control characters and bytes that are not UTF-8
- * become \xHH. The caller frees it; NULL: out of memory. Any thread.
+ * Returns the report as a document. In strings, control characters and invalid UTF-8 bytes become
+ * \xHH. The caller frees it; NULL: out of memory. Any thread.
  */
 struct json_object *report_json(const struct report *report);
 
@@ -58,7 +58,7 @@ struct json_object *report_json(const struct report *report);
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);
 
-/* Prints the document of an exchange that never began, on standard output. */
+/* Prints to standard output the JSON document of an exchange that never began. */
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
 	const char *peer, enum exit_status status, const char *error);
 

@@ -1,6 +1,6 @@
 /*
- * Shared by exchanges and the main thread: the settings of all exchanges of a process, the contents
- * of a client's request, and the events that a connection posts to the main thread.
+ * Shared by exchanges and the main thread: the settings for all exchanges of a process, the
+ * contents of a client's request, and the events that a connection posts to the main thread.
  */
 #ifndef EXCHANGE_SETTINGS_H
 #define EXCHANGE_SETTINGS_H
@@ -17,7 +17,7 @@
 #include "protocol/secret.h"
 #include "stream/output-file.h"
 
-/* The settings of all exchanges of a process. Constant while connections exist. */
+/* The settings for all exchanges of a process. Constant while connections exist. */
 struct exchange_settings {
 	const struct output *output;
 	struct wakeup_queue *wakeups; /* the main thread's */
@@ -26,7 +26,7 @@ struct exchange_settings {
 	const char *input;            /* path of the data to send; NULL: the message */
 	struct output_file_options output_file; /* for the peer's data; output NULL: print it */
 	uint64_t buffer;           /* registered bytes for data per connection, both directions */
-	uint32_t chunk, depth;     /* 0: suitable for the device */
+	uint32_t chunk, depth;     /* 0: chosen for the device */
 	int64_t timeout;           /* idle timeout of the peer, milliseconds */
 	const char *secret_file;   /* NULL: none */
 	struct secret *secret;     /* loaded from secret_file */
