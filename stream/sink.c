@@ -1,7 +1,7 @@
 /*
  * A sink owns its output file, its digester and, unless it displays a text, the thread that empties
- * the ring. That thread writes the members of the result before it sets the state; others read them
- * afterwards.
+ * the ring. That thread writes the members of the result before it sets the state; other threads
+ * read them afterwards.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 /* Bytes copied at a time if the digest is keyed. */
 #define COPY_SIZE ((size_t)128 << 10)
 
-/* The CQ thread is woken when this fraction of the ring is free again: a quarter. */
+/* The CQ thread is woken when 1/RING_PARTS of the ring is free again. */
 #define RING_PARTS 4
 
 struct sink {

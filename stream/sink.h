@@ -1,13 +1,14 @@
 /*
- * Sink of received data: empties a ring, digests the data, and writes it to an output file
- * (stream/output-file.h) if there is one. Without an output file, a text is displayed, of longer
- * data only the digest. A text without an output file is consumed immediately; for anything else,
- * the sink has a thread, which may block while the consumer pauses.
+ * A sink for received data empties a ring, digests the data, and writes it to an output file
+ * (stream/output-file.h) if there is one. Without an output file, a text is displayed; for longer
+ * data, only the digest is. A text without an output file is consumed immediately; for anything
+ * else, the sink has a thread, which may block while the consumer pauses.
  *
- * The main thread calls sink_open(), sink_start() when the ring exists, and finally sink_close().
- * The CQ thread calls sink_begin() when the peer has named its data, and sink_finish() when it has
- * announced the end. The listener's `moved` is called when space becomes free in the ring and when
- * the state changes. sink_stop() ends the sink early, from any thread; unverified data is removed.
+ * The main thread calls sink_open(), sink_start() once the ring exists, and finally sink_close().
+ * The CQ thread calls sink_begin() once the peer has named its data, and sink_finish() once the
+ * peer has announced the end of the data. The listener's `moved` is called when space becomes free
+ * in the ring and when the state changes. sink_stop() ends the sink early, from any thread;
+ * unverified data is removed.
  */
 #ifndef STREAM_SINK_H
 #define STREAM_SINK_H
@@ -19,7 +20,7 @@
 #include "stream/output-file.h"
 #include "stream/ring.h"
 
-/* Maximum size of a text in bytes: that of the tutorial. */
+/* Maximum size of a text in bytes, as in the tutorial. */
 #define SINK_TEXT_SIZE 1024
 
 enum sink_state {
@@ -32,17 +33,17 @@ enum sink_state {
 struct sink;
 
 /*
- * Creates a sink for a stream of this size, or STREAM_SIZE_UNKNOWN. The options outlive the sink.
- * Returns 0 or -errno.
+ * Creates a sink for a stream of this size, or STREAM_SIZE_UNKNOWN. The options must outlive the
+ * sink. Returns 0 or -errno.
  */
 int sink_open(struct sink **sink, const struct output_file_options *options, uint64_t size);
 
-/* Joins the thread, which has ended or was stopped, and frees the sink. NULL is allowed. */
+/* Joins the thread, which must have ended or been stopped, and frees the sink. NULL is allowed. */
 void sink_close(struct sink *sink);
 
 /*
- * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. Ring and
- * listener outlive the sink. Returns 0 or -errno.
+ * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. The ring and
+ * the listener must outlive the sink. Returns 0 or -errno.
  */
 int sink_start(
 	struct sink *sink, struct ring *ring, size_t most, const struct worker_listener *listener);
@@ -53,12 +54,12 @@ int sink_start(
  */
 void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE]);
 
-/* Lets the thread start. name is the peer's name for its data, fallback the local one. */
+/* Lets the thread start. name is the peer's name for its data, fallback the local name. */
 void sink_begin(struct sink *sink, const void *name, size_t name_size, const char *fallback);
 
 /*
- * Ends the ring, which holds the rest of the stream; size and digest are those that the peer
- * announced. A sink without a thread has its final state on return.
+ * Ends the ring, which holds the rest of the stream; size and digest are the values that the peer
+ * announced. A sink without a thread is in its final state on return.
  */
 void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest);
 
@@ -74,7 +75,7 @@ const char *sink_name(const struct sink *sink);
 /* The data and its size if it is a text to display, else NULL. Valid in state SINK_VERIFIED. */
 const uint8_t *sink_text(const struct sink *sink, size_t *size);
 
-/* True if the sink has a thread that is not joined yet. NULL is allowed. Main thread. */
+/* True if the sink has a thread that has not been joined. NULL is allowed. Main thread. */
 bool sink_is_running(const struct sink *sink);
 
 /* Stops the thread: every wait ends. NULL is allowed. Any thread. */

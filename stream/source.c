@@ -1,6 +1,7 @@
 /*
  * A source owns its descriptor, its digester and, for a file, the thread that fills the ring. That
- * thread writes the members of the result before it ends the ring; others read them afterwards.
+ * thread writes the members of the result before it ends the ring; other threads read them
+ * afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,12 +36,12 @@ struct source {
 	char why[WORKER_WHY_SIZE];
 };
 
-/* Formats why the input cannot be read. Returns the error. */
+/* Formats the failure message. Returns the error. */
 static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *reason, int error)
 {
 	char printable[TEXT_ESCAPED_SIZE(64)];
 
-	/* A long name is truncated, so that the sentence fits into a message. */
+	/* A long name is truncated, so that the text fits into a message. */
 	text_escape_utf8(printable, name, strnlen(name, 64));
 	snprintf(why, WORKER_WHY_SIZE, "cannot read %.160s: %s",
 		*name ? printable : "standard input", reason);
@@ -53,7 +54,7 @@ static void find_size(struct source *source, const struct stat *status)
 	off_t offset = lseek(source->descriptor, 0, SEEK_CUR);
 
 	source->regular = S_ISREG(status->st_mode);
-	/* The kernel reports its own files, in /proc for example, as empty. */
+	/* The kernel reports its virtual files, such as those in /proc, as empty. */
 	if (source->regular && status->st_size > 0 && offset >= 0)
 		source->size = status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
 	else
@@ -61,8 +62,8 @@ static void find_size(struct source *source, const struct stat *status)
 }
 
 /*
- * Opening a FIFO lets its writer start, and closing it loses the data. So it is opened only when
- * the peer is ready, never for one that is refused or not authenticated.
+ * Opening a FIFO lets its writer start, and closing it loses the data, so it is opened only when
+ * the peer is ready, and never for a peer that is refused or unauthenticated.
  */
 static int defer_fifo(struct source *source, const char *input, const char *shown, char *why)
 {

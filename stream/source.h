@@ -3,10 +3,10 @@
  * standard input, a thread reads and digests the data, and may block while the producer pauses; a
  * text is in the ring from the start.
  *
- * The main thread calls source_open(), source_start() when the ring exists, and finally
- * source_close(). source_begin() follows when the peer is ready, source_result() when the ring has
- * ended; source_stop() ends the source early. Any thread may call these three. The listener's
- * `ended` is called once, just before the thread ends.
+ * The main thread calls source_open(), source_start() once the ring exists, and finally
+ * source_close(). Any thread may call source_begin() once the peer is ready, source_result() once
+ * the ring has ended, and source_stop() to end the source early. The listener's `ended` is called
+ * once, just before the thread ends.
  */
 #ifndef STREAM_SOURCE_H
 #define STREAM_SOURCE_H
@@ -17,20 +17,22 @@
 #include "protocol/digest.h"
 #include "stream/ring.h"
 
-/* The size of a stream whose end is not known yet, also on the wire. */
+/* The size of a stream whose end is not known yet; this value is also used on the wire. */
 #define STREAM_SIZE_UNKNOWN UINT64_MAX
 
 struct source;
 
 /*
  * Opens the input: a path, "-" for standard input, or NULL for the text. Path and text belong to
- * the caller and outlive the source, because a FIFO is opened only after source_begin(). Returns 0,
- * or -errno with a sentence in why. open(2).
+ * the caller and must outlive the source, because a FIFO is opened only after source_begin().
+ * Returns 0, or -errno with a message in why. open(2).
  */
 int source_open(struct source **source, const char *input, const void *text, size_t text_size,
 	char why[WORKER_WHY_SIZE]);
 
-/* Joins the thread, which has ended or was stopped, and frees the source. NULL is allowed. */
+/*
+ * Joins the thread, which must have ended or been stopped, and frees the source. NULL is allowed.
+ */
 void source_close(struct source *source);
 
 /* Bytes to send, or STREAM_SIZE_UNKNOWN. For a file, its size at source_open(). */
@@ -44,7 +46,8 @@ bool source_is_text(const struct source *source);
 
 /*
  * Puts a text into the ring, which is large enough for it, or starts the thread, which reads at
- * most `most` bytes at a time. Ring and listener outlive the source. Returns 0 or -errno.
+ * most `most` bytes at a time. The ring and the listener must outlive the source. Returns 0 or
+ * -errno.
  */
 int source_start(struct source *source, struct ring *ring, size_t most,
 	const struct worker_listener *listener);
@@ -55,10 +58,13 @@ void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 /* Lets the thread fill the ring. */
 void source_begin(struct source *source);
 
-/* The digest of the data, once the ring has ended. Returns 0, or -errno with a sentence in *why. */
+/*
+ * Stores the digest of the data once the ring has ended. Returns 0, or -errno with a message in
+ * *why.
+ */
 int source_result(struct source *source, struct digest *digest, const char **why);
 
-/* True if the source has a thread that is not joined yet. NULL is allowed. Main thread. */
+/* True if the source has a thread that has not been joined. NULL is allowed. Main thread. */
 bool source_is_running(const struct source *source);
 
 /* Stops the thread: every wait ends. NULL is allowed. Any thread. */
