@@ -1,8 +1,8 @@
 /*
  * A regular file is written to a hidden temporary file in the same directory, set to its size,
  * synced and closed. The rename comes last, when nothing else can fail, so the final name never
- * refers to incomplete data. The directory stays open, so renaming it is harmless. Anything other
- * than a regular file belongs to a struct writer. One thread at a time.
+ * refers to incomplete data. The directory stays open, so renaming it is harmless. Any other kind
+ * of output is handled by a struct writer. One thread at a time uses an output file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static enum kind kind_of(const char *output)
 					 : KIND_STREAM;
 }
 
-/* Formats why the output failed. Returns the error. */
+/* Formats the failure message. Returns the error. */
 static int refuse(const struct output_file *file, int error, const char *hint, char *why)
 {
 	char shown[TEXT_ESCAPED_SIZE(FILE_NAME_MAX)];
@@ -81,7 +81,7 @@ static int refuse(const struct output_file *file, int error, const char *hint, c
 	return error;
 }
 
-/* Checks, before the peer sends anything, that the file can currently get its name. */
+/* Checks, before the peer sends anything, that the final name is currently available. */
 static int check_name(const struct output_file *file, char *why)
 {
 	struct stat status;
@@ -108,8 +108,8 @@ static int kept_length(const char *name)
 }
 
 /*
- * Creates the hidden file. Not with mkostemp(3): the umask and the directory's default ACL
- * determine its permissions, as for any file that open(2) creates with mode 0666.
+ * Creates the hidden file. mkostemp(3) is not used, so that the umask and the directory's default
+ * ACL determine the permissions, as for any file that open(2) creates with mode 0666.
  */
 static int open_hidden(struct output_file *file)
 {
@@ -174,7 +174,7 @@ static int open_file(struct output_file *file, const char *path, char *why)
 	return error;
 }
 
-/* Opens the output at path. If it is a symbolic link, the name is that of its target. */
+/* Opens the output at path. If it is a symbolic link, the name of its target is used. */
 static int open_path(
 	struct output_file *file, const char *path, enum kind kind, int stop_fd, char *why)
 {
@@ -228,7 +228,10 @@ bool output_file_is_shared(const char *path)
 		return true;
 	if (stat(path, &status))
 		return false;
-	/* Major number 1: /dev/null, /dev/zero and similar, which any number of clients can use. */
+	/*
+	 * Major number 1: /dev/null, /dev/zero and similar devices, which any number of clients can
+	 * use.
+	 */
 	return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
 	       (S_ISCHR(status.st_mode) && major(status.st_rdev) != 1);
 }
@@ -273,7 +276,7 @@ int output_file_check(const struct output_file_options *options, char why[OUTPUT
 
 	switch (kind_of(options->output)) {
 	case KIND_STANDARD_OUTPUT:
-	case KIND_STREAM: /* opened with the first data: its reader may come later */
+	case KIND_STREAM: /* opened on first data, because a reader may start later */
 		break;
 	case KIND_DIRECTORY:
 		error = check_directory(options->output, why);
@@ -311,7 +314,7 @@ int output_file_write(
 
 static int sync_descriptor(int descriptor)
 {
-	/* EINVAL: the file system does not support it. */
+	/* EINVAL: the file system does not support fsync(2). */
 	return fsync(descriptor) && errno != EINVAL ? -errno : 0;
 }
 
@@ -329,7 +332,7 @@ static int sync_directory(const struct output_file *file)
 	return error;
 }
 
-/* True for the errors of a file system that does not support a kind of rename or link. */
+/* True for errors that mean that the file system does not support this kind of rename or link. */
 static bool is_unsupported(int error)
 {
 	return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
@@ -340,7 +343,10 @@ static int replace(const struct output_file *file)
 	return renameat(file->directory, file->hidden, file->directory, file->name) ? -errno : 0;
 }
 
-/* Gives the hidden file its final name, unless that exists, as the file system allows. */
+/*
+ * Gives the hidden file its final name, unless that exists, by a method that the file system
+ * supports.
+ */
 static int take_name(const struct output_file *file)
 {
 	int directory = file->directory, placeholder, error;
@@ -366,7 +372,7 @@ static int take_name(const struct output_file *file)
 	return error;
 }
 
-/* Closes the hidden file after all its data is on disk. */
+/* Closes the hidden file once all of its data is on disk. */
 static int finish_file(struct output_file *file)
 {
 	int error = ftruncate(file->file, file->size) ? -errno : sync_descriptor(file->file);

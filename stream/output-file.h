@@ -3,15 +3,15 @@
  *
  * A regular file appears under its name complete and verified, or not at all. Until then the data
  * is in a hidden file in the same directory, ".NAME.xxxxxx", which is all that remains if the
- * process is killed. Blocks of zeros become holes. An existing file is kept unless --force replaces
- * it, even if it is created while the data arrives.
+ * process is killed. Blocks of zeros become holes. Without --force, an existing file is kept, even
+ * if it was created while the data arrived.
  *
- * Standard output, a FIFO or a device receives the data as it arrives, like a shell redirection,
- * and keeps it: see stream/writer.h.
+ * Standard output, a FIFO or a device receives the data as it arrives, before it is verified, like
+ * a shell redirection: see stream/writer.h.
  *
  * One thread at a time uses an output file; it may block on a disk and, until it is stopped, on
- * readers. A function that fails returns -errno and leaves a sentence in `why` that is safe to
- * print and to send to the peer: it contains only the last component of each path.
+ * readers. A function that fails returns -errno and stores a message in `why`. The message is safe
+ * to print and to send to the peer, because it contains only the last component of each path.
  */
 #ifndef STREAM_OUTPUT_FILE_H
 #define STREAM_OUTPUT_FILE_H
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a failure message; long names are truncated. */
+/* Size of a failure message in bytes; long names are truncated. */
 enum { OUTPUT_FILE_WHY_SIZE = 320 };
 
 struct output_file;
@@ -43,7 +43,7 @@ struct output_file_offer {
 
 /*
  * Opens the output. When the caller's stop_fd becomes readable, every wait for a reader ends with
- * -ECANCELED; -1: none does. The caller must close the output file, even before it exits on a
+ * -ECANCELED; -1 disables this. The caller must close the output file, even before it exits on a
  * signal; otherwise the hidden file remains. Returns 0 or -errno: -EEXIST, -EISDIR,
  * -ENAMETOOLONG...
  */
@@ -57,8 +57,8 @@ int output_file_open(struct output_file **file, const struct output_file_options
 bool output_file_is_shared(const char *path);
 
 /*
- * Checks without a peer that the output can currently be opened: its directory exists, and its name
- * is free. Returns 0 or -errno. Any thread.
+ * Checks, without a peer, that the output can currently be opened: its directory exists, and its
+ * name is unused. Returns 0 or -errno. Any thread.
  */
 int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE]);
 
@@ -66,20 +66,21 @@ int output_file_check(const struct output_file_options *options, char why[OUTPUT
 const char *output_file_name(const struct output_file *file);
 
 /*
- * Writes all of the next bytes. Returns 0 or -errno: -ENOSPC, -EPIPE, -ECANCELED... After a
- * failure, the output file can only be closed.
+ * Appends all of the bytes. Returns 0 or -errno: -ENOSPC, -EPIPE, -ECANCELED... After a failure,
+ * the output file can only be closed.
  */
 int output_file_write(
 	struct output_file *file, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE]);
 
 /*
  * Makes the verified data durable under its final name. Returns 0 or -errno: -EEXIST if the name
- * exists by now; otherwise the data may not be on disk, and no file remains unless only syncing the
- * directory failed. May take long and cannot be stopped. Call it once. fsync(2), renameat2(2).
+ * exists by now; after other errors, the data may not be on disk, and no file remains unless only
+ * syncing the directory failed. May take a long time and cannot be stopped. Call it once. fsync(2),
+ * renameat2(2).
  */
 int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE]);
 
-/* Frees the output file, and removes the data if it is not committed. NULL is allowed. */
+/* Frees the output file, and removes the data if it was not committed. NULL is allowed. */
 void output_file_close(struct output_file *file);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "stream/writer.h"
 
-/* How often a FIFO is checked for a reader; no event reports one. */
+/* How often a FIFO is checked for a reader, whose arrival raises no event. */
 #define READER_INTERVAL_MS 20
 
 /* Reopens the descriptor's pipe or terminal with O_NONBLOCK. Returns the new descriptor or -1. */
@@ -26,7 +26,7 @@ static int open_again(int descriptor)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Maximum bytes of a write to standard output that does not block once it is writable. */
+/* The largest write, in bytes, that does not block once standard output is writable. */
 static size_t most_at_once(mode_t mode)
 {
 	/* Neither a disk nor send() with MSG_DONTWAIT waits for a reader. */
@@ -94,7 +94,7 @@ int writer_open(struct writer *writer, const char *path, int stop_fd)
 		if (error)
 			return error;
 	}
-	/* A regular file has replaced it, which must not be overwritten. */
+	/* It was replaced by a regular file, which must not be overwritten. */
 	error = fstat(writer->descriptor, &status) ? -errno : 0;
 	if (!error && S_ISREG(status.st_mode))
 		error = -EEXIST;
