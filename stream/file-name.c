@@ -1,4 +1,4 @@
-/* Derives a safe file name from bytes that the peer sent, in the caller's buffer. */
+/* Derives a safe file name from the peer's bytes and stores it in the caller's buffer. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

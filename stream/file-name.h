@@ -12,9 +12,9 @@ enum { FILE_NAME_MAX = 255 };
 
 /*
  * Writes the name for a file that a peer calls `offered` (size bytes, not terminated, untrusted;
- * NULL if size is 0). Only the part after the last '/' counts; if that is empty, "." or "..", the
- * fallback is used. Control bytes become '_', and so does a leading '.', which would hide the file,
- * or '-', which commands would parse as an option. Other bytes are kept. Returns 0, or
+ * NULL if size is 0). Only the part after the last '/' is used; if it is empty, "." or "..", the
+ * fallback replaces it. Control bytes become '_', and so does a leading '.', which would hide the
+ * file, or '-', which commands would parse as an option. Other bytes are kept. Returns 0, or
  * -ENAMETOOLONG if the name exceeds FILE_NAME_MAX bytes. Any thread.
  */
 int file_name_from_peer(

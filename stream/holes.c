@@ -22,7 +22,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 }
 
 /*
- * The length of the run of blocks at an offset that are all zero, or all nonzero. A partial block
+ * Returns the length of the run of zero blocks, or of other blocks, at an offset. A partial block
  * at either end counts as a block: if it is skipped, it reads as zeros, because nothing was written
  * there.
  */

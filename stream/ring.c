@@ -1,6 +1,6 @@
 /*
- * A ring of bytes: positions and flags under one lock, and a condition variable for the thread that
- * sleeps. The ring owns the lock and the condition variable; the memory is the caller's, and
+ * A ring of bytes: positions and flags under one lock, and a condition variable for the sleeping
+ * thread. The ring owns the lock and the condition variable; the caller owns the memory, and
  * exchange/buffers.c chooses its size.
  */
 #include "stream/ring.h"

@@ -6,7 +6,7 @@
  * A position is a 64-bit count of stream bytes that never decreases; the byte at a position is
  * stored at that position modulo the size. `filled` is the head of the ring, `freed` its tail. The
  * bytes between them belong to the emptying thread, all others to the filling thread. Advancing a
- * position transfers the bytes, and makes everything written to them visible.
+ * position transfers ownership of the bytes and makes everything written to them visible.
  */
 #ifndef STREAM_RING_H
 #define STREAM_RING_H
@@ -47,8 +47,9 @@ struct ring_level {
 };
 
 /*
- * Initialises a ring in the caller's memory, which outlives it; ring_size() in exchange/buffers.c
- * chooses its size. ring_destroy() releases the lock, not the memory. Any thread.
+ * Initialises a ring in the caller's memory, which must outlive it; ring_size() in
+ * exchange/buffers.c chooses its size. ring_destroy() releases the lock, not the memory. Any
+ * thread.
  */
 void ring_init(struct ring *ring, void *memory, size_t size);
 void ring_destroy(struct ring *ring);
