@@ -69,7 +69,7 @@ int command_decode(struct command *message, const void *buffer, size_t length)
 	};
 	if (!type_is_known(type) || reply > 1 || !status_is_known(message->status))
 		return -EPROTO;
-	/* A reply without success has no region; a command has one, whatever its status. */
+	/* Only a successful reply has a region; a command always has one, whatever its status. */
 	if (type == COMMAND_REGION && (!message->reply || message->status == COMMAND_DONE) &&
 		!region_is_possible(message))
 		return -EPROTO;

@@ -1,5 +1,5 @@
 /*
- * Digests of two libraries: XXH3 of libxxhash without a key, BLAKE2b of libsodium with one. A
+ * Digests from two libraries: XXH3 (libxxhash) without a key, BLAKE2b (libsodium) with a key. A
  * digester belongs to its creator; it wipes its copy of the key when it is freed.
  */
 #include <sodium.h>

@@ -62,7 +62,7 @@ enum secret_role handshake_peer(const struct handshake *handshake)
 	return handshake->role == SECRET_CLIENT ? SECRET_SERVER : SECRET_CLIENT;
 }
 
-/* Hashes the label, both hellos and optional further bytes. */
+/* Hashes the label, both hellos and optional additional bytes. */
 static void keyed_hash(const struct handshake *handshake, const char *label, const void *more,
 	size_t more_size, uint8_t *hash, size_t hash_size)
 {
@@ -73,7 +73,7 @@ static void keyed_hash(const struct handshake *handshake, const char *label, con
 	crypto_generichash_update(&state, (const uint8_t *)label, strlen(label) + 1);
 	for (enum secret_role role = SECRET_CLIENT; role <= SECRET_SERVER; role++)
 		crypto_generichash_update(&state, handshake->hello_bytes[role], SECRET_HELLO_SIZE);
-	/* The only part of variable length comes last, so the input is unambiguous. */
+	/* The only variable-length part comes last, so the input is unambiguous. */
 	crypto_generichash_update(&state, more, more_size);
 	crypto_generichash_final(&state, hash, hash_size);
 	sodium_memzero(&state, sizeof(state));

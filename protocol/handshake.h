@@ -1,6 +1,6 @@
 /*
  * The handshake of two of our programs: each sends its hello and, with a secret, a nonce. Without a
- * secret there is nothing to prove.
+ * secret, there is nothing to prove.
  *
  * Every value derived from the secret is a keyed hash (BLAKE2b of libsodium) over a label and the
  * hellos of both sides with their nonces, byte for byte. A proof is therefore useless on another
@@ -55,7 +55,7 @@ enum secret_role handshake_peer(const struct handshake *handshake);
 void handshake_prove(const struct handshake *handshake, uint8_t proof[SECRET_PROOF_SIZE]);
 bool handshake_is_proved(const struct handshake *handshake, const uint8_t proof[SECRET_PROOF_SIZE]);
 
-/* Creates the tag that authenticates our verdict; verifies that of the peer's. */
+/* Creates the tag that authenticates our verdict; verifies the tag of the peer's. */
 void handshake_sign(
 	const struct handshake *handshake, uint32_t verdict, uint8_t tag[SECRET_TAG_SIZE]);
 bool handshake_is_signed(

@@ -33,8 +33,8 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);
 
 /*
  * Decodes private data of length bytes, which the transport may have padded. Returns 0; -ENOMSG if
- * it does not begin with our magic (a tutorial peer, or another program); -EMSGSIZE if it does but
- * is too short. The caller checks version, mode and kind.
+ * it does not begin with our magic number (a tutorial peer, or another program); -EMSGSIZE if it
+ * does but is too short. The caller checks version, mode and kind.
  */
 int hello_decode(struct hello *hello, const void *data, size_t length);
 

@@ -1,6 +1,6 @@
 /*
- * Little-endian integers in byte buffers. All values enter and leave wire buffers through these
- * functions, so that padding and byte order of structs do not matter.
+ * Little-endian integers in byte buffers. All wire buffers are read and written through these
+ * functions, so struct padding and host byte order do not matter.
  */
 #ifndef PROTOCOL_LITTLE_ENDIAN_H
 #define PROTOCOL_LITTLE_ENDIAN_H

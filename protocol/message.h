@@ -30,14 +30,14 @@
 enum message_type {
 	MSG_MR = 0,      /* the sender's region: address, length, rkey, depth (name of its data) */
 	MSG_DONE = 1,    /* the sender's data is complete: its size and digest */
-	MSG_VERDICT = 2, /* whether the addressee's data arrived undamaged */
+	MSG_VERDICT = 2, /* whether the recipient's data arrived undamaged */
 	MSG_DATA = 3,    /* the sender's stream now extends to this position */
-	MSG_CREDIT = 4,  /* the addressee's stream is consumed up to this position and piece */
-	MSG_ABORT = 5,   /* the sender aborts (reason); refusal if because of the secret */
+	MSG_CREDIT = 4,  /* the recipient's stream is consumed up to this position and piece */
+	MSG_ABORT = 5,   /* the sender aborts (reason); `refusal` set if because of the secret */
 	MSG_PROOF = 6,   /* proof that the sender holds the secret */
 };
 
-/* Not in the enum, so that the compiler reports a message type that a switch lacks. */
+/* Not in the enum, so that the compiler reports a switch that omits a message type. */
 #define MSG_TYPES (MSG_PROOF + 1)
 
 enum message_verdict {
@@ -47,10 +47,10 @@ enum message_verdict {
 
 struct message {
 	enum message_type type;
-	uint64_t address;     /* MSG_MR: start of the region that the addressee may access */
-	uint64_t length;      /* MSG_MR: of the region; others: of the stream; bytes */
+	uint64_t address;     /* MSG_MR: start of the region that the recipient may access */
+	uint64_t length;      /* bytes of the region (MSG_MR) or of the stream (others) */
 	uint32_t rkey;        /* MSG_MR: key of the region */
-	uint32_t depth;       /* MSG_MR: pieces for which the sender has receives */
+	uint32_t depth;       /* MSG_MR: pieces for which the sender has posted receives */
 	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
 	struct digest digest; /* MSG_DONE: of the data; MSG_VERDICT: authentication tag */
 	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */

@@ -3,7 +3,7 @@
  *
  * A new mode needs
  *   - a row in mode.c, and a mover, the functions that transfer its data: exchange/mover.h;
- *   - a decision at each user of `reads`, in exchange/, serve/admission.c and measure/;
+ *   - a decision wherever `reads` is used, in exchange/, serve/admission.c and measure/;
  *   - the command line, the completions, the manual pages and the JSON schemas, which name the
  *     modes.
  */
@@ -25,7 +25,7 @@ struct mode {
 	const char *doing;       /* phrase of the tutorial's output: "writing message to" ... */
 };
 
-/* Returns the mode with this name or wire number, NULL if there is none. Static. */
+/* Returns the mode with this name or wire number, or NULL if there is none. Static. */
 const struct mode *mode_by_name(const char *name);
 const struct mode *mode_by_number(unsigned int number);
 

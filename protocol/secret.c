@@ -17,7 +17,7 @@
 /* Separates this hash from those of protocol/handshake.c. */
 static const char file_label[] = "rdmapair 2 secret file";
 
-/* Formats why the file cannot be used. Returns the error. */
+/* Formats the failure message. Returns the error. */
 static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *reason, int error)
 {
 	char printable[TEXT_ESCAPED_SIZE(128)];
@@ -29,7 +29,7 @@ static int cannot_use(char why[SECRET_WHY_SIZE], const char *path, const char *r
 
 /*
  * True for a systemd credential (LoadCredential=, systemd.exec(5)): it belongs to root, and an
- * access control list lets the service's user read it, which shows as group permissions.
+ * access control list lets the service's user read it, which appears as group permissions.
  */
 static bool is_credential(const char *path, const struct stat *status)
 {

@@ -26,7 +26,7 @@ enum test_kind {
 	TEST_KINDS
 };
 
-/* How an end waits for completions. */
+/* How one end waits for completions. */
 enum test_wait {
 	TEST_EVENT = 0, /* sleep until the device raises an event */
 	TEST_SPIN = 1,  /* poll continuously */
@@ -34,8 +34,8 @@ enum test_wait {
 };
 
 /*
- * The end that initiates operations. In a latency test that is the client; the server answers its
- * WRITEs.
+ * The end that initiates operations. In a latency test, that is the client; the server answers each
+ * WRITE.
  */
 enum test_direction { TEST_CLIENT = 0, TEST_BOTH = 1, TEST_SERVER = 2, TEST_DIRECTIONS };
 
