@@ -11,13 +11,13 @@
 #include "serve/service.h"
 #include "stream/source.h"
 
-/* Milliseconds to send an evicted client the reason. */
+/* Time limit for sending an evicted client the reason, in milliseconds. */
 #define EVICTED_MS 2000
 
-/* Milliseconds to disconnect and drain a client. */
+/* Time limit for disconnecting and draining a client, in milliseconds. */
 #define CLOSING_MS 2000
 
-/* Milliseconds for the kernel to remove a device, and between checks of it. */
+/* Time limit for the kernel to remove a device, and interval between checks, in milliseconds. */
 #define REMOVAL_MS       2000
 #define REMOVAL_CHECK_MS 100
 
@@ -50,7 +50,7 @@ void service_init(struct service *service)
 
 /* Devices. */
 
-/* Frees a device once the kernel has removed it; stops the server if that blocks the removal. */
+/* Frees a device once the kernel has removed it; stops the server if the removal takes too long. */
 static void complete_removal(struct service *service, struct served_device *served)
 {
 	const char *name = device_name(served->device);
@@ -91,7 +91,7 @@ static void close_client(
 
 /*
  * Stops waiting for rdmacm events and work requests: the CQ thread releases the connection next.
- * Only its files may take longer.
+ * Only its file threads may take longer.
  */
 static void abandon_client(
 	struct service *service, struct client *client, const struct failure *reason)
@@ -126,7 +126,7 @@ static void report(struct service *service, struct client *client, const struct 
 		client->connection, explain_status(outcome), error, service->options->json);
 }
 
-/* Reports the client's outcome and frees the client, which nothing uses any more. */
+/* Reports the client's outcome and frees the client, which is no longer in use. */
 static void free_client(struct service *service, struct client *client)
 {
 	struct connection *connection = client->connection;
@@ -202,7 +202,7 @@ static void count(struct service *service, struct client *client)
 		service_stop_listening(service);
 }
 
-/* Evicts a client that moves no data, to admit a new one. The client is sent the reason. */
+/* Evicts a client that moves no data, to admit a new client, and sends it the reason. */
 static void evict(struct service *service, struct client *client)
 {
 	struct failure failure = {0};
@@ -213,7 +213,10 @@ static void evict(struct service *service, struct client *client)
 	connection_cancel(client->connection, &failure);
 }
 
-/* Starts a control session. Its device is kept open for the bound id, which reports its removal. */
+/*
+ * Starts a control session. The bound id of its device keeps the device open and reports its
+ * removal.
+ */
 static enum refusal start_control_session(
 	struct service *service, const struct rdma_cm_event *request, const struct hello *theirs)
 {
@@ -237,7 +240,7 @@ static enum refusal start_control_session(
 	return REFUSAL_RESOURCES;
 }
 
-/* Serves an admitted client. Returns REFUSAL_NONE, or why it failed. */
+/* Serves an admitted client. Returns REFUSAL_NONE, or the reason for the failure. */
 static enum refusal serve_client(struct service *service, const struct rdma_cm_event *event,
 	const struct mode *mode, const struct request *request)
 {
@@ -310,7 +313,7 @@ static void listener_removed(struct service *service)
 	service_stop_listening(service);
 }
 
-/* Handles an event about a connection that was not established, or that broke. */
+/* Handles an event for a connection that was not established or that broke. */
 static void connection_failed(
 	struct service *service, struct client *client, const struct rdma_cm_event *event)
 {
@@ -319,7 +322,7 @@ static void connection_failed(
 	if (client->connected || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		failure_from_event(
 			&failure, event, PHASE_EXCHANGE, connection_peer(client->connection));
-	else /* explanations of events address the active side */
+	else /* explanations of events are written for the active side */
 		failure_set(&failure, FAILURE_GONE, PHASE_CONNECT, event->status,
 			rdma_event_str(event->event), "%s", rdma_event_str(event->event));
 	client->gone = true;
@@ -424,7 +427,7 @@ void service_deadlines(struct service *service)
 	/* The outcome is the eviction, whether or not the reason was sent. */
 	while ((client = overdue(service, CLIENT_EVICTED)))
 		close_client(service, client, NULL);
-	/* The client does not confirm the disconnect. */
+	/* The client has not confirmed the disconnect. */
 	failure_set(&disconnect, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "");
 	while ((client = overdue(service, CLIENT_CLOSING))) {
 		abandon_client(service, client, &disconnect);

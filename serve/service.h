@@ -3,9 +3,9 @@
  * their devices. Everything here runs on the main thread.
  *
  * A client owns its connection, which owns its rdma_cm_id. A device belongs to serve/devices.h
- * until its driver removes it. Drivers of adapters revoke a device from its users; those of
- * soft-RoCE and soft-iWARP wait until no process has it open. As librdmacm keeps it open until the
- * process exits, the server must stop then.
+ * until its driver removes it. Drivers of hardware adapters revoke a device from its users;
+ * soft-RoCE and soft-iWARP wait until no process has it open. Because librdmacm keeps it open until
+ * the process exits, the server must then stop.
  *
  * A client that is connecting or exchanging holds a slot (serve/slots.h). If no slot is free for a
  * new client, a client that has moved no data for longer than the handshake timeout is evicted.
@@ -53,7 +53,7 @@ struct service {
 	struct client_queue clients[CLIENT_STATES];
 	struct admission admission;
 	uint64_t admitted;            /* clients so far, for --count */
-	uint64_t bytes_before;        /* moved by clients that are gone */
+	uint64_t bytes_before;        /* moved by clients that have been freed */
 	enum exit_status first_error; /* of the first client that failed */
 	bool stuck;                   /* a device was removed, and the server must stop */
 };
@@ -64,7 +64,7 @@ void service_init(struct service *service);
 /* Handles one rdmacm event, which is already acknowledged. rdma_get_cm_event(3). */
 void service_event(struct service *service, const struct rdma_cm_event *event);
 
-/* Handles a wakeup by a CQ thread or a control session about wakeup->about. */
+/* Handles a wakeup from a CQ thread or a control session about wakeup->about. */
 void service_wakeup(struct service *service, const struct wakeup *wakeup, unsigned int events);
 
 /* Closes clients whose deadline has passed, and completes the removal of devices. */
@@ -76,22 +76,22 @@ int service_next_deadline(const struct service *service);
 /* True while a client is exchanging data. */
 bool service_is_exchanging(const struct service *service);
 
-/* Bytes that clients have moved so far, and the total with what exchanging clients will move. */
+/* Bytes moved by clients so far, and the total once the running exchanges are complete. */
 void service_progress(const struct service *service, uint64_t *bytes, uint64_t *total);
 
 /* Stops accepting clients; connected clients may finish. */
 void service_stop_listening(struct service *service);
 
 /*
- * Ends all clients for this reason. With events_lost, no rdmacm events will arrive, so clients are
- * freed as soon as their queue pairs are drained.
+ * Ends all clients for this reason. If events_lost is true, no more rdmacm events will arrive, so
+ * clients are freed as soon as their queue pairs are drained.
  */
 void service_end_clients(struct service *service, const struct failure *reason, bool events_lost);
 
 /* True if there are no clients and none can connect. */
 bool service_over(const struct service *service);
 
-/* Frees the devices, after all clients are gone. */
+/* Frees the devices. All clients must have been freed. */
 void service_free(struct service *service);
 
 #endif

@@ -1,13 +1,13 @@
-/* Slots of a server: a list whose entries belong to the holders. One thread. */
+/* The server's slots: a list whose entries belong to the holders. One thread. */
 #include <netinet/in.h>
 #include <string.h>
 
 #include "serve/slots.h"
 
-/* Leading bytes of an IPv6 address that a host cannot choose for itself. */
+/* Leading bytes of an IPv6 address, which are assigned by the network, not by the host. */
 #define PREFIX_SIZE 8
 
-/* The part of the address that is counted, in IPv6 form. */
+/* The part of the address by which clients are counted, in IPv6 form. */
 static void counted(const struct sockaddr *address, uint8_t part[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};

@@ -1,10 +1,10 @@
 /*
- * Slots of a server: which client holds one, from which address, and when it was last active. They
- * decide whether another client is admitted and, if not, which client may be evicted: only one that
- * has moved no data for longer than the idle timeout.
+ * The server's slots record which clients hold them, from which addresses, and when each client was
+ * last active. They determine whether another client is admitted and, if not, which client may be
+ * evicted: only a client that has moved no data for longer than the idle timeout.
  *
- * Clients are counted by the part of their address that a host cannot choose itself: all of an IPv4
- * address, even if mapped into IPv6; the first 64 bits of an IPv6 address.
+ * Clients are counted by the network-assigned part of their address: all of an IPv4 address, even
+ * if mapped into IPv6; the first 64 bits of an IPv6 address.
  *
  * Each struct slot belongs to its holder. serve/service.c accepts, evicts and frees clients.
  * Nothing here reads the clock. One thread.
@@ -25,7 +25,7 @@ struct slot {
 	bool taken;
 	bool evictable;         /* set by the caller when the handshake is done */
 	deadline_t last_active; /* when data last moved, or the slot was taken */
-	uint8_t address[16];    /* the counted part */
+	uint8_t address[16];    /* the part that is counted */
 };
 
 struct slots {
@@ -45,12 +45,12 @@ enum slots_state {
 void slots_init(struct slots *slots, unsigned int capacity, unsigned int capacity_per_address,
 	int64_t idle_timeout);
 
-/* Whether a slot is free for a client from that address. */
+/* Returns whether a slot is free for a client from that address. */
 enum slots_state slots_state(const struct slots *slots, const struct sockaddr *address);
 
 /*
- * For a client without a free slot: the least recently active slot that may be evicted and whose
- * release would admit a client from that address. NULL if there is none.
+ * Returns the least recently active slot that may be evicted and whose release would admit a client
+ * from that address, or NULL if there is none.
  */
 struct slot *slots_evictable(
 	const struct slots *slots, const struct sockaddr *address, deadline_t now);
@@ -62,7 +62,7 @@ void slots_take(
 /* Releases the slot if it is taken. */
 void slots_release(struct slots *slots, struct slot *slot);
 
-/* Records activity of the holder; times before the last one are ignored. */
+/* Records activity by the holder; earlier timestamps are ignored. */
 void slot_active(struct slot *slot, deadline_t when);
 
 #endif
