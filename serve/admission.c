@@ -1,4 +1,4 @@
-/* Decides about connection requests. Owns the slots, and the id of each refused request. */
+/* Accepts or refuses connection requests. Owns the slots, and the id of each refused request. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "stream/sink.h"
 #include "stream/source.h"
 
-/* Clients that may be closing in addition to those in slots: they hold no slot, but memory. */
+/* Closing clients allowed in addition to the number of slots. They hold memory but no slot. */
 #define ENDING_MORE 16
 
 /* True if the input is standard input and a client has consumed it. */
@@ -20,7 +20,7 @@ static bool input_is_used(const struct admission *admission)
 	       (strcmp(input, "-") == 0 || strcmp(input, "/dev/stdin") == 0);
 }
 
-/* True if another client uses the input or output, and it cannot be shared. */
+/* True if another client is using an input or output that cannot be shared. */
 static bool is_busy(const struct admission *admission)
 {
 	const struct options *options = admission->options;
@@ -36,7 +36,7 @@ static bool too_large(const struct options *options, uint64_t size)
 	return options->max_size && size != STREAM_SIZE_UNKNOWN && size > options->max_size;
 }
 
-/* Returns REFUSAL_NONE, or why the server cannot serve the peer's hello. */
+/* Returns REFUSAL_NONE, or the reason to refuse the peer's hello. */
 static enum refusal check_hello(const struct admission *admission, const struct hello *theirs)
 {
 	const struct mode *mode = admission->options->mode;
@@ -95,7 +95,7 @@ static struct slot *evictable_for(struct admission *admission, const struct sock
 {
 	struct slot *slot;
 
-	/* An authenticated client is not evicted for one that has not authenticated yet. */
+	/* Do not evict an authenticated client for one that has not authenticated yet. */
 	if (admission->settings->secret)
 		return NULL;
 	TAILQ_FOREACH (slot, &admission->slots.all, next)
@@ -125,7 +125,9 @@ enum refusal admission_admit(
 {
 	if (!is_busy(admission))
 		return admission_capacity(admission, peer, evict);
-	/* The evicted client holds the input and output until it is gone; the new one retries. */
+	/*
+	 * The evicted client holds the input and output until it is freed; the new client retries.
+	 */
 	*evict = evictable_for(admission, peer);
 	return REFUSAL_BUSY;
 }

@@ -9,30 +9,30 @@
 #include "rdma-common.h"
 #include "serve/slots.h"
 
-/* The state that decides about a request. The service keeps it up to date. */
+/* The state on which admission depends. The service keeps it up to date. */
 struct admission {
 	const struct options *options;
 	const struct exchange_settings *settings;
 	struct slots slots;   /* of clients that are connecting or exchanging */
-	unsigned int clients; /* all of them, including those that are closing */
+	unsigned int clients; /* all clients, including those that are closing */
 	bool used_input;      /* a client was sent data from the input */
 };
 
-/* Returns REFUSAL_NONE, or why the request cannot be served. Sets the mode and the request. */
+/* Returns REFUSAL_NONE, or the reason to refuse the request. Sets the mode and the request. */
 enum refusal admission_check(const struct admission *admission, const struct rdma_cm_event *event,
 	const struct mode **mode, struct request *request);
 
 /*
- * Returns REFUSAL_NONE, or why there is no slot for a client from that address. *evict is the slot
- * to release first, whose holder is a struct connection, or NULL.
+ * Returns REFUSAL_NONE, or the reason why no slot is available to a client from that address.
+ * *evict is the slot to release first, whose holder is a struct connection, or NULL.
  */
 enum refusal admission_capacity(
 	struct admission *admission, const struct sockaddr *peer, struct slot **evict);
 
 /*
  * Like admission_capacity(), for a client that exchanges data and so needs the input and output. If
- * another client uses one that cannot be shared, *evict may be set, but the result is REFUSAL_BUSY
- * until that client is gone.
+ * another client is using either of them and it cannot be shared, *evict may be set, but the result
+ * is REFUSAL_BUSY until that client is freed.
  */
 enum refusal admission_admit(
 	struct admission *admission, const struct sockaddr *peer, struct slot **evict);

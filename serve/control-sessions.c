@@ -14,14 +14,17 @@
 /* Wakeup event: a session has ended. Distinct from the events of connections. */
 #define CONTROL_SESSION_ENDED (1U << 16)
 
-/* Bounds in milliseconds of the client's idle timeout, which --timeout sets. */
+/* Bounds on the client's idle timeout, which --timeout sets, in milliseconds. */
 #define IDLE_MIN 5000
 #define IDLE_MAX 30000
 
-/* Minimum handshake timeout, milliseconds: a short --timeout, its default, is for exchanges. */
+/*
+ * Minimum handshake timeout in milliseconds. The default, --timeout, is meant for exchanges and may
+ * be short.
+ */
 #define HANDSHAKE_MIN 5000
 
-/* Limits on a test of a diagnosis. */
+/* Limits on the tests in a diagnosis. */
 #define DIAGNOSIS_MS_MAX         5000
 #define DIAGNOSIS_OPERATIONS_MAX 16
 
@@ -47,7 +50,10 @@ struct control_session {
 	bool received_command; /* the first command has arrived */
 };
 
-/* The client's idle timeout in milliseconds: it sends no messages while it moves data alone. */
+/*
+ * The client's idle timeout in milliseconds: while only the client moves data, it sends no
+ * messages.
+ */
 static int64_t idle_timeout(const struct control_session *session)
 {
 	int64_t timeout = session->settings->timeout;
@@ -101,7 +107,7 @@ static void refuse(struct control_session *session)
 	rdma_reject(session->control.id, hello, HELLO_SIZE);
 }
 
-/* Texts are written to `private`, which is otherwise unused then, and sent from there. */
+/* Texts are written to `private`, which is not otherwise in use, and sent from there. */
 static char *text_of(struct control_session *session, struct command *reply)
 {
 	reply->text = (char *)session->control.private.start;
@@ -135,7 +141,7 @@ static void reply_facts(struct control_session *session, struct command *reply)
 		(uint16_t)facts_encode(&facts, text_of(session, reply), COMMAND_TEXT_MAX);
 }
 
-/* Reports to the client that there is no memory for a region, and ends the session. */
+/* Reports to the client that no memory is available for a region, and ends the session. */
 static int refuse_region(struct control_session *session, struct command *reply)
 {
 	struct control *control = &session->control;
@@ -241,7 +247,7 @@ static int carry_out(
 	return 0;
 }
 
-/* Receives one command, replies to it, and runs the test that it begins. */
+/* Receives one command, replies to it, and runs the test, if it begins one. */
 static int take_command(struct control_session *session)
 {
 	struct control *control = &session->control;

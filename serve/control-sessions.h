@@ -1,8 +1,8 @@
 /*
- * Server half of diagnoses and measurements: executes the client's commands (protocol/command.h)
- * one after another, on one thread per session, concurrently with the rest of the server. The
- * thread owns the connection from the request on, with its own event channel; the main thread only
- * starts and joins it.
+ * The server side of diagnoses and measurements: executes the client's commands
+ * (protocol/command.h) one after another, on one thread per session, concurrently with the rest of
+ * the server. The thread owns the connection from the request on, with its own event channel; the
+ * main thread only starts and joins it.
  */
 #ifndef SERVE_CONTROL_SESSIONS_H
 #define SERVE_CONTROL_SESSIONS_H
@@ -21,8 +21,8 @@ struct control_session;
 /* The server's state when a session begins: its thread must not read the main thread's data. */
 struct control_server {
 	const char *mode;           /* "any", "write" or "read"; static */
-	unsigned int clients, most; /* client slots taken, and their maximum */
-	enum refusal full;          /* why an exchange would be refused, or REFUSAL_NONE */
+	unsigned int clients, most; /* client slots taken and available in total */
+	enum refusal full;          /* the reason to refuse an exchange, or REFUSAL_NONE */
 };
 
 /* All sessions of a server. They have separate slots, so that a full server can be diagnosed. */
@@ -31,7 +31,7 @@ struct control_sessions {
 	struct slots slots;
 };
 
-/* Each address gets at most this many slots; 0: all. Main thread, like all functions here. */
+/* Limits each address to this many slots; 0: no limit. Main thread, like all functions here. */
 void control_sessions_init(
 	struct control_sessions *control_sessions, unsigned int most_per_address);
 
@@ -44,7 +44,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	const struct exchange_settings *settings, const struct control_server *server,
 	const struct rdma_cm_event *request, const struct hello *theirs);
 
-/* Handles wakeups from the settings' queue. Returns false if this one is not about a session. */
+/* Handles a wakeup from the settings' queue. Returns false if it does not concern a session. */
 bool control_sessions_take_event(struct control_sessions *control_sessions,
 	const struct wakeup *wakeup, unsigned int events);
 
