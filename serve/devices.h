@@ -32,7 +32,7 @@ struct served_device *devices_get(struct served_devices *devices,
 /* Returns the device whose bound_id this is, or NULL. */
 struct served_device *devices_of(const struct served_devices *devices, const struct rdma_cm_id *id);
 
-/* Returns a removed device that no client uses any more, or NULL. */
+/* Returns a removed device that no client uses any longer, or NULL. */
 struct served_device *devices_removed(const struct served_devices *devices);
 
 /* Frees one device, which no client uses, or all. */

@@ -48,7 +48,7 @@ static bool is_wildcard(const struct sockaddr_storage *address)
 					      : v4->sin_addr.s_addr == INADDR_ANY;
 }
 
-/* Listens on one address: the wildcard, or one of an RDMA device (--device's, if given). */
+/* Listens on one address: the wildcard, or an address of an RDMA device (of --device, if given). */
 static int listen_on(const struct options *options, struct rdma_cm_id *listener,
 	const struct sockaddr_storage *address, struct failure *failure)
 {
@@ -86,7 +86,7 @@ int listen_start(const struct options *options, const struct listen_addresses *a
 			return failure_errno(failure, PHASE_OPEN, "rdma_create_id", errno);
 		if (listen_on(options, id, &addresses->all[i], failure) == 0) {
 			*listener = id;
-			*failure = (struct failure){0}; /* of a previous address */
+			*failure = (struct failure){0}; /* from a previous address */
 			return 0;
 		}
 		rdma_destroy_id(id);

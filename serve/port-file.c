@@ -1,4 +1,7 @@
-/* Writes and removes the port file. Keeps no state between calls: each closes what it opens. */
+/*
+ * Writes and removes the port file. Keeps no state between calls: each call closes the files that
+ * it opens.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +13,7 @@
 
 #include "serve/port-file.h"
 
-/* True if the path exists and is not a regular file: it must not be replaced by one. */
+/* True if the path exists and is not a regular file: it must not be replaced by a regular file. */
 static bool is_special(const char *path)
 {
 	struct stat status;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Removes the port file of an earlier run, so that its port is not used by mistake. Any thread. */
+/* Removes the port file of an earlier run, so that no script uses the old port. Any thread. */
 void port_file_remove(const char *path);
 
 /*
