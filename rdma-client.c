@@ -76,7 +76,7 @@ static void take_event(void *user, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_ESTABLISHED:      /* likewise, unless it timed out first */
+	case RDMA_CM_EVENT_ESTABLISHED:      /* handled too, unless dial_server() timed out */
 	case RDMA_CM_EVENT_CONNECT_RESPONSE: /* only if rdmacm does not own the queue pair */
 	case RDMA_CM_EVENT_CONNECT_REQUEST:  /* only on a listener */
 	case RDMA_CM_EVENT_MULTICAST_JOIN:   /* only for datagrams */

@@ -20,7 +20,7 @@
 /* Chunks of written data per piece, unless less data is available. */
 #define FLOW_TOGETHER 2
 
-/* The parameters of a stream at one end; constant once both MSG_MR have been exchanged. */
+/* The parameters of a stream at one end; constant once both MSG_MR messages are exchanged. */
 struct flow {
 	uint64_t exposed; /* size of the exposed ring in bytes */
 	uint64_t local;   /* size of the local ring in bytes */

@@ -37,7 +37,7 @@ struct mover {
 	void (*describe_region)(struct connection *connection, struct message *message);
 	/* Handles the peer's MSG_MR. Returns EVENT_RECEIVED_MR, or the failure. */
 	enum exchange_event (*prepare)(struct connection *connection);
-	/* Starts our data: both MSG_MR have been exchanged. */
+	/* Starts sending our data, after both MSG_MR messages have been exchanged. */
 	enum exchange_event (*start)(struct connection *connection);
 	/*
 	 * Streams: moves or announces our data within the credit. Returns true if it stopped after

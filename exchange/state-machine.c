@@ -1,6 +1,6 @@
 /*
  * The MSG_MR/MSG_DONE state machine: one table for our messages, one for the peer's, and the rules
- * that combine the two states. Owns nothing; the caller serialises.
+ * that combine the two states. Owns nothing; the caller serialises access.
  */
 #include <stddef.h>
 

@@ -10,8 +10,8 @@
  * `received` is RECEIVED_MR, the streams run under the rules of exchange/flow-control.h.
  *
  * With a secret, MSG_PROOF precedes everything else: first the active side's, then the passive
- * side's, and only then the two MSG_MR, the active side's first. The caller verifies the proof.
- * Without a secret, both sides start as if the proofs had been exchanged.
+ * side's, and only then the two MSG_MR messages, the active side's first. The caller verifies the
+ * proof. Without a secret, both sides start as if the proofs had been exchanged.
  *
  * A tutorial peer has only one receive posted at a time and posts the second after receiving our
  * MSG_MR. Its MSG_DONE shows that this receive is posted, so our data and MSG_DONE are held back

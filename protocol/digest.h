@@ -1,7 +1,8 @@
 /*
  * The digest that verifies transferred data: 128 bits of XXH3 (libxxhash) in canonical, big-endian
- * form. XXH3 detects accidental corruption, not attacks. With a key the digest is 128 bits of keyed
- * BLAKE2b (libsodium): without the key, an attacker who changes the data cannot compute its digest.
+ * form. XXH3 detects accidental corruption, not attacks. With a key, the digest is 128 bits of
+ * keyed BLAKE2b (libsodium): without the key, an attacker who changes the data cannot compute its
+ * digest.
  */
 #ifndef PROTOCOL_DIGEST_H
 #define PROTOCOL_DIGEST_H

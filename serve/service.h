@@ -61,7 +61,7 @@ struct service {
 /* Initialises the service. The caller has set options and output. */
 void service_init(struct service *service);
 
-/* Handles one rdmacm event, which is already acknowledged. rdma_get_cm_event(3). */
+/* Handles one rdmacm event that has been acknowledged. rdma_get_cm_event(3). */
 void service_event(struct service *service, const struct rdma_cm_event *event);
 
 /* Handles a wakeup from a CQ thread or a control session about wakeup->about. */
