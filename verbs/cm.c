@@ -77,7 +77,7 @@ int channel_create(struct rdma_event_channel **result)
 
 struct rdma_event_channel *channel_open(struct failure *failure)
 {
-	struct rdma_event_channel *channel;
+	struct rdma_event_channel *channel = NULL;
 	char evidence[sizeof(failure->evidence)];
 	enum readiness lacking;
 	int error = -channel_create(&channel);
