@@ -30,7 +30,7 @@ static void read_back(FILE *file, char text[65536])
 	fclose(file);
 }
 
-/* Forks with these as the child's standard output and error. Returns like fork(2). */
+/* Forks a child with these descriptors as its standard output and error. Returns like fork(2). */
 static pid_t begin(int out, int error)
 {
 	pid_t child;
@@ -73,7 +73,7 @@ void run(int (*body)(void), const char *where)
 	read_back(error, printed.error);
 }
 
-/* Opens a raw pseudoterminal of this width, with its slave in *other. Returns the master. */
+/* Opens a raw pseudoterminal of this width. Returns the master and stores the slave in *other. */
 static int open_terminal(unsigned short columns, int *other)
 {
 	const struct winsize window = {.ws_row = 24, .ws_col = columns};
@@ -103,7 +103,7 @@ void run_on_terminal(int (*body)(void), bool both, unsigned short columns)
 		_exit(body());
 	close(nowhere);
 	close(terminal);
-	/* EIO: no process has the slave open any longer. */
+	/* EIO means that no process has the slave open anymore. */
 	while ((got = read(master, printed.error + size, sizeof(printed.error) - 1 - size)) > 0)
 		size += (size_t)got;
 	assert_true(got < 0 && errno == EIO);

@@ -1,6 +1,6 @@
 /*
- * The fixture of the output tests. Each test prints from a child process, whose standard output and
- * error are files that are read afterwards, a terminal, or a full pipe.
+ * Fixture for the output tests. Each test prints from a child process whose standard output and
+ * error are files to be read afterwards, a terminal or a full pipe.
  */
 #ifndef TESTS_UNIT_BASE_OUTPUT_FIXTURE_H
 #define TESTS_UNIT_BASE_OUTPUT_FIXTURE_H
@@ -9,11 +9,11 @@
 
 #include "base/output.h"
 
-/* For tests that print concurrently: the number of threads, and of iterations per thread. */
+/* The number of threads in tests that print concurrently, and of iterations per thread. */
 #define THREADS 4
 #define LINES   500
 
-/* The output of the child process, and its exit status. */
+/* The output and exit status of the child process. */
 extern struct printed {
 	char out[65536], error[131072];
 	int status;
@@ -21,7 +21,10 @@ extern struct printed {
 
 extern const struct output plain, quiet, verbose;
 
-/* Runs body in a child process with standard output to the path `where`; NULL: a temporary file. */
+/*
+ * Runs body in a child process with standard output redirected to the path `where`, or to a
+ * temporary file if it is NULL.
+ */
 void run(int (*body)(void), const char *where);
 
 /*
@@ -31,12 +34,12 @@ void run(int (*body)(void), const char *where);
  */
 void run_on_terminal(int (*body)(void), bool both, unsigned short columns);
 
-/* Replaces the descriptor with the write end of a full pipe. Returns the read end, nonblocking. */
+/* Replaces the descriptor with the write end of a full pipe. Returns the nonblocking read end. */
 int fill(int descriptor);
 
 /*
- * Reads from a pipe that fill() filled until the text has arrived this many times. Returns 0, or 1
- * if the pipe contains anything but the filling followed by the text.
+ * Reads a pipe that was filled by fill(), until `text` has arrived `times` times. Returns 1 if the
+ * pipe contains anything but the filling followed by the text, otherwise 0.
  */
 int read_after_filling(int pipe, const char *text, unsigned int times);
 

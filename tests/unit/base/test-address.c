@@ -1,4 +1,7 @@
-/* Converting addresses between text and binary: IPv4 and IPv6, with and without a scope ID. */
+/*
+ * Tests converting addresses between text and binary form: IPv4 and IPv6, with and without a scope
+ * ID.
+ */
 #include <netinet/in.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Deadlines: the remaining time is never negative and always fits the timeout of poll(2). */
+/* Deadlines: the remaining time is never negative and always fits in the timeout of poll(2). */
 #include <limits.h>
 #include <poll.h>
 

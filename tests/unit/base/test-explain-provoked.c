@@ -1,8 +1,8 @@
 /*
- * Maps every row of the explanation table to the test, over soft-RoCE or between two hosts, that
- * provokes the failure and checks for these words of its message, or to the reason why no test
- * exists. Fails if a new row has no entry here, or if a test is renamed or no longer checks for the
- * words. Run from the top of the tree, as `make check` does.
+ * Maps every row of the explanation table to the soft-RoCE or two-host test that provokes the
+ * failure and checks for these words in its message, or to the reason why no test exists. Fails if
+ * a row has no entry here, or if a test has been renamed or no longer checks for the words. Must be
+ * run from the top of the source tree, as `make check` does.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -19,7 +19,7 @@
 /* No test exists; `words` is the reason. */
 #define NO_TEST NULL
 
-/* Reasons that several rows share. */
+/* Reasons shared by several rows. */
 #define UNFORESEEN \
 	"an error that nobody has foreseen: whatever can be provoked has a row of its own"
 #define OF_IWARP  "iWARP speaks of TCP's errors, RoCE of reasons for which it rejects"
@@ -304,7 +304,7 @@ static void every_row_has_an_entry(void **state)
 	assert_int_equal(i, COUNT(rows));
 }
 
-/* True if one test file contains both the test and the words. */
+/* True if a single test file contains both the test and the words. */
 static bool is_tested(const glob_t *files, const char *test, const char *words)
 {
 	char title[256];

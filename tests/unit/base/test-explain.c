@@ -1,5 +1,5 @@
 /*
- * The explanation table: no row is shadowed by an earlier one, every row fits into a sentence, code
+ * The explanation table: no row is shadowed by an earlier row, every row fits into a sentence, code
  * names match the headers and the specification, and known symptoms map to the right cause and exit
  * status.
  */
@@ -16,10 +16,10 @@
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 
-/* Characters allowed in a command: `;` is the only one that is special to a shell. */
+/* Characters allowed in a command; only `;` is special to a shell. */
 #define COMMAND_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-/;"
 
-/* A code that no row lists, to reach the rows with EXPLAIN_ANY. */
+/* A code listed in no row, to reach the rows with EXPLAIN_ANY. */
 #define OTHER_CODE 9999
 
 static bool is_reached(const struct explanation *row)
@@ -66,7 +66,9 @@ static void every_project_code_has_its_own_row(void **state)
 	(void)state;
 	for (int code = HOST_NO_DEVICE; code <= HOST_LOCKED_MEMORY; code++)
 		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
-	/* 5 belonged to protocol version 1. Tutorial programs, refused with 11, parse no reason. */
+	/*
+	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.
+	 */
 	for (int code = REFUSAL_MODE; code <= REFUSAL_SIZE; code++)
 		if (code != 5 && code != REFUSAL_FILES && code != 14)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
@@ -109,7 +111,7 @@ static void every_row_is_part_of_a_sentence(void **state)
 	}
 }
 
-/* A command is printed on its own line to be pasted into a shell; the peer replaces HOST. */
+/* Each command is printed on its own line to be pasted into a shell. HOST stands for the peer. */
 static void assert_is_a_command(const struct explanation *row)
 {
 	const char *command = row->command, *host;
@@ -117,12 +119,12 @@ static void assert_is_a_command(const struct explanation *row)
 	check_case(command, *command && strlen(command) < 100 && islower(command[0]));
 	check_case(command, strspn(command, COMMAND_LETTERS) == strlen(command));
 	check_case(command, !strstr(command, "  ") && command[strlen(command) - 1] != ' ');
-	/* HOST, at most once, is the only placeholder and the only word in capitals. */
+	/* HOST is the only placeholder and the only uppercase word, and occurs at most once. */
 	host = strstr(command, "HOST");
 	for (const char *letter = command; *letter; letter++)
 		if (!host || letter < host || letter >= host + strlen("HOST"))
 			check_case(command, !isupper(*letter));
-	/* A fault of the local host is inspected without the peer, unless the path is at fault. */
+	/* A command that inspects a fault of the local host does not involve the peer. */
 	if (host)
 		check_case(command, row->kind != FAILURE_HOST);
 }
@@ -159,8 +161,8 @@ static void guesses_are_marked_as_guesses(void **state)
 			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
 			assert_false(row->guess);
 		/*
-		 * A timeout is caused by the peer or the path, never by the local host. Why the
-		 * peer is silent is a guess; that it stopped responding is a fact.
+		 * A timeout is caused by the peer or the path, never by the local host. That the
+		 * peer stopped responding is a fact; why it did is a guess.
 		 */
 		if (row->kind == FAILURE_DEADLINE) {
 			assert_true(row->guess || strstr(row->cause, "stopped responding"));

@@ -118,7 +118,7 @@ static void writes_whole_sentences(void **state)
 	}
 }
 
-/* Checks any failure's sentence; with names, it ends with the call and code in brackets. */
+/* Checks the sentence for any failure. With names, it ends with the call and code in brackets. */
 static void assert_is_a_line(const char *text, bool names)
 {
 	size_t length = strlen(text);

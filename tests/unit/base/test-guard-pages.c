@@ -1,4 +1,4 @@
-/* Memory between two guard pages: it is zeroed, and access to either guard page faults. */
+/* Memory between two guard pages: it is zeroed, and accessing either guard page faults. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>

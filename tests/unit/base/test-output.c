@@ -10,7 +10,7 @@
 #include "tests/unit/base/output-fixture.h"
 #include "tests/unit/unit.h"
 
-/* The length of a line that no stream accepts in one write. */
+/* The length of a line too long for any stream to accept in one write. */
 #define MUCH 20000
 
 static const struct output aside = {.program = "prog", .lines_on_stderr = true};
@@ -72,7 +72,9 @@ static void prints_only_selected_lines(void **state)
 	}
 }
 
-/* Waits until each line is in its file, without output_finish(). Returns the size of stderr. */
+/*
+ * Waits, without output_finish(), until all lines are in their files. Returns the size of stderr.
+ */
 static int print_and_wait(void)
 {
 	struct stat status;
@@ -209,7 +211,7 @@ static void does_not_mix_lines_from_threads(void **state)
 	assert_only(printed.error, "prog: a detail");
 }
 
-/* Returns 0 if unread lines do not block the printing thread and arrive once they are read. */
+/* Returns 0 if a reader that pauses does not block the printing thread and later gets all lines. */
 static int print_to_a_paused_reader(void)
 {
 	int pipe = fill(STDOUT_FILENO);

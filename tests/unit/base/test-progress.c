@@ -18,7 +18,7 @@ static char line[PROGRESS_COLUMNS_MAX + 1];
 /* Returns the line at this time after the start. */
 static const char *line_at(int64_t ms, uint64_t bytes, uint64_t total)
 {
-	/* Larger than the longest valid line, so that a longer one is detected. */
+	/* Larger than the longest valid line, to detect overlong lines. */
 	char text[200];
 
 	progress_line(&progress, START_MS + ms, bytes, total, text, sizeof(text));
@@ -32,7 +32,7 @@ static void start(void)
 	progress_start(&progress, START_MS);
 }
 
-/* Formats a line every 250 ms until this time, at a constant rate in bytes per millisecond. */
+/* Formats a line every 250 ms until `ms`, at a constant rate in bytes per millisecond. */
 static void run_steadily(int64_t ms, uint64_t rate, uint64_t total)
 {
 	for (int64_t now = 0; now < ms; now += 250)
@@ -76,12 +76,12 @@ static void shows_a_stall_and_its_end(void **state)
 	start();
 	run_steadily(5000, 10000, 100 * MB);
 	line_at(5000, 50 * MB, 100 * MB);
-	/* The rate drops while the window still contains progress ... */
+	/* The rate drops while the window still contains progress. */
 	assert_string_equal(line_at(6250, 50 * MB, 100 * MB),
 		"50.0 MB of 100.0 MB  50 %  5.0 MB/s now, 8.0 MB/s average, 0:10 left");
 	for (int64_t now = 6500; now < 10000; now += 250)
 		line_at(now, 50 * MB, 100 * MB);
-	/* ... and is 0 once it contains none. */
+	/* The rate is 0 once the window contains no progress. */
 	assert_string_equal(line_at(10000, 50 * MB, 100 * MB),
 		"50.0 MB of 100.0 MB  50 %  0 B/s now, 5.0 MB/s average, -- left");
 	for (int64_t now = 0; now <= 2250; now += 250)
@@ -90,7 +90,7 @@ static void shows_a_stall_and_its_end(void **state)
 		"75.0 MB of 100.0 MB  75 %  10.0 MB/s now, 6.0 MB/s average, 0:03 left");
 }
 
-/* Output to a file gets one line a minute; the current rate then covers that minute. */
+/* A file receives one line per minute, so the current rate covers that minute. */
 static void shows_the_rate_since_the_previous_line_if_lines_are_rare(void **state)
 {
 	(void)state;

@@ -49,7 +49,7 @@ static void escapes_an_empty_text(void **state)
 	assert_string_equal(text, "");
 }
 
-/* AddressSanitizer detects a write past the promised size, the assertion an unused byte. */
+/* AddressSanitizer detects a write past the promised size; the assertion detects an unused byte. */
 static void needs_exactly_the_promised_size(void **state)
 {
 	static const size_t lengths[] = {0, 1, 2, 1023, 1024};
@@ -91,7 +91,10 @@ static void keeps_utf8_and_escapes_the_rest(void **state)
 		{"\xc3", "\\xc3"},
 		{"\xe2\x82", "\\xe2\\x82"},
 		{"\xf0\x9f\x98!", "\\xf0\\x9f\\x98!"},
-		/* Overlong forms, surrogates, beyond U+10FFFF; each next to a valid neighbour. */
+		/*
+		 * Overlong forms, surrogates and values beyond U+10FFFF, each next to a valid
+		 * neighbour.
+		 */
 		{"\xc0\xaf \xc1\xbf", "\\xc0\\xaf \\xc1\\xbf"},
 		{"\xe0\x9f\xbf \xe0\xa0\x80", "\\xe0\\x9f\\xbf \xe0\xa0\x80"},
 		{"\xed\xa0\x80 \xed\x9f\xbf", "\\xed\\xa0\\x80 \xed\x9f\xbf"},

@@ -1,4 +1,4 @@
-/* Tests events between threads: none is lost or duplicated, and the receiver wakes up. */
+/* Tests passing events between threads: none is lost or duplicated, and the receiver wakes up. */
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -119,7 +119,7 @@ static void discards_withdrawn_bits(void **state)
 	assert_empty(queue);
 }
 
-/* A receiver that is still handling the bits it took. */
+/* A receiver that is still handling the bits that it has taken. */
 struct receiver {
 	struct wakeup_queue *queue;
 	sem_t taken;
@@ -140,7 +140,7 @@ static void *receive_slowly(void *argument)
 	return NULL;
 }
 
-/* Otherwise the receiver could use an object after the withdrawing thread frees it. */
+/* Otherwise the receiver could use an object that the withdrawing thread has already freed. */
 static void withdraw_waits_for_the_receiver(void **state)
 {
 	struct receiver receiver = {.queue = *state};
@@ -158,7 +158,7 @@ static void withdraw_waits_for_the_receiver(void **state)
 	sem_destroy(&receiver.taken);
 }
 
-/* A receiver that withdraws the wakeup it took must not wait for itself. */
+/* A receiver that withdraws the wakeup it is handling must not wait for itself. */
 static void the_receiver_withdraws_without_waiting(void **state)
 {
 	struct wakeup_queue *queue = *state;
@@ -186,7 +186,7 @@ static void closes_a_queue_that_was_never_opened(void **state)
 
 /*
  * A poster passes one number at a time and waits until it is taken, so a lost event or wakeup
- * stalls the test. `number` has no lock: taking the event must make it visible.
+ * stalls the test. No lock protects `number`: taking the event must make it visible.
  */
 struct poster {
 	struct wakeup_queue *queue, taken;
@@ -252,7 +252,7 @@ static void loses_no_wakeup_between_threads(void **state)
 	assert_empty(queue);
 }
 
-/* Posts without waiting: bits may be ORed together, but the last event of each wakeup arrives. */
+/* Posts without waiting. Bits may be ORed together, but each wakeup's last event must arrive. */
 struct flood {
 	struct wakeup_queue *queue;
 	struct wakeup *wakeups;

@@ -18,7 +18,7 @@ struct job {
 	int pipe[2];
 	int result;
 	unsigned int runs;
-	unsigned int ended_before; /* calls of `ended` while it ran */
+	unsigned int ended_before; /* calls to `ended` while it ran */
 };
 
 static void run(void *argument)
