@@ -1,4 +1,7 @@
-/* Sets of words: find one, suggest the nearest one for a typing error, list them in a sentence. */
+/*
+ * Sets of words: finding a word, suggesting the nearest word after a typing error, and listing all
+ * words in a sentence.
+ */
 #include <string.h>
 
 #include "cli/choice.h"

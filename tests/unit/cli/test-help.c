@@ -1,5 +1,5 @@
 /*
- * Output of --help: the commands of the client, and for each command exactly its options, in a
+ * The output of --help lists the client's commands and, for each command, exactly its options, in a
  * table that fits the screen.
  */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Options of a measurement: the value that each one sets, and the error for each invalid value. */
+/* Measurement options: the value that each option sets, and the error for each invalid value. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #define WORDS_MAX 12
 
 /*
- * Parses a command line: the command, the mode, host and port of a server, then the words up to
+ * Parses a command line: the command, the mode, a server's host and port, then the words up to
  * NULL.
  */
 static enum options_result parse(struct options *options, const char *const words[])
