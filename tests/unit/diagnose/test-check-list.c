@@ -189,7 +189,7 @@ static void commands_are_safe_to_paste(void **state)
 		end = strstr(lines(&list, CHECK_NAME), "\n                    look: ");
 		check_case(cases[i].host, end && strcmp(end, expected) == 0);
 	}
-	/* The longest host that fits. */
+	/* The longest host name that fits. */
 	memset(many, '\'', 255);
 	many[255] = '\0';
 	check_list_set_host(&list, many);
@@ -219,8 +219,8 @@ static void verdicts_follow_from_the_checks(void **state)
 }
 
 /*
- * After impairments alone RDMA works; any other failure means that it does not, wherever it is in
- * the list.
+ * RDMA works if all failures are impairments. Any other failure, wherever it is in the list, means
+ * that it does not.
  */
 static void warnings_differ_from_failures(void **state)
 {
@@ -254,13 +254,13 @@ static void warnings_differ_from_failures(void **state)
 		assert_int_equal(check_list_status(&list), STATUS_PEER);
 		if (cases[i].check >= CHECK_DATA)
 			continue;
-		/* An impairment explains a later failure of the data check ... */
+		/* An impairment explains a later failure of the data check. */
 		check_list_fail(&list, CHECK_DATA, &gone);
 		check_case(diagnose_checks[cases[i].check].name,
 			strncmp(verdict(&list), not, strlen(not )) == 0);
 		assert_null(strstr(verdict(&list), "acknowledging"));
 		assert_int_equal(check_list_broken(&list), cases[i].check);
-		/* ... but not a failed connection or message check. */
+		/* It does not explain a failed connection or message check. */
 		check_list_fail(&list, CHECK_MESSAGE, &gone);
 		assert_int_equal(check_list_broken(&list), CHECK_MESSAGE);
 	}

@@ -1,6 +1,6 @@
 /*
- * The search for the largest datagram that arrives, in simulated networks and between two
- * namespaces.
+ * The search for the largest datagram that gets through, in simulated networks and between two
+ * network namespaces.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -60,8 +60,8 @@ static void finds_the_largest_datagram(void **state)
 		{.mtu = 1450, .told = 1450, .proven = 1450, .verdict = REACH_BAD},
 		{.mtu = 1450, .told = 1450, .lost = 2, .proven = 1450, .verdict = REACH_BAD},
 		/*
-		 * Routers that report a wrong MTU, or first the MTU of the larger of two small
-		 * links.
+		 * Routers that report a wrong MTU, or first that of a link which is not the
+		 * smallest.
 		 */
 		{.mtu = 1450, .told = 65000, .proven = 1400, .verdict = REACH_BAD},
 		{.mtu = 1450, .told = 1, .proven = 1400, .verdict = REACH_BAD},
@@ -80,7 +80,7 @@ static void finds_the_largest_datagram(void **state)
 	}
 }
 
-/* One datagram suffices if it arrives; a silent host gets only a few. */
+/* One datagram suffices if it arrives; a silent host is sent only a few. */
 static void sends_no_more_than_needed(void **state)
 {
 	static const struct network well = {.mtu = 1500}, silent = {.mtu = 1500, .silent = true};
@@ -185,7 +185,7 @@ static void probes_paths_without_loss(void **state)
 	}
 }
 
-/* Like a switch, the link drops frames that are too large, without an error. */
+/* Like a switch, the link silently drops frames that are too large. */
 static void probes_paths_that_lose_large_datagrams(void **state)
 {
 	static const char *const hosts[] = {FAR, "fd09::2"};
@@ -232,7 +232,7 @@ static void lost_replies_prove_nothing(void **state)
 	assert_string_equal(path.evidence, "the host does not reply to probes (many do not)");
 	path = probe("10.9.0.9", 0);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
-	/* Nor does an absent neighbour; an earlier check reports it. */
+	/* An absent neighbour does not reply either; an earlier check reports it. */
 	path = probe("10.9.0.7", MINUTE);
 	assert_int_equal(path.verdict, REACH_UNKNOWN);
 	assert_string_equal(path.evidence, "10.9.0.1 reports: No route to host");

@@ -1,4 +1,6 @@
-/* The checks below RDMA: verdicts on synthetic facts, and probes between two network namespaces. */
+/*
+ * The checks below RDMA: verdicts for synthetic facts, and probes between two network namespaces.
+ */
 #include <net/if.h>
 
 #include <errno.h>
@@ -336,7 +338,7 @@ static void finds_present_neighbours(void **state)
 		check_case(hosts[i], neighbour.gateway == (i > 1));
 		check_case(hosts[i], strstr(neighbour.evidence, neighbour.entry.hardware));
 	}
-	/* A stale entry is confirmed by a reply of the host. */
+	/* A stale entry is confirmed by a reply from the host. */
 	snprintf(command, sizeof(command),
 		"neighbour replace " FAR " lladdr %s nud stale dev near0",
 		neighbour.entry.hardware);

@@ -1,7 +1,6 @@
 /*
- * The JSON document of a diagnosis: with synthetic checks, facts and inventories it is valid
- * according to docs/diagnosis.schema.json. Must run at the top of the source tree, as `make check`
- * does.
+ * The JSON document of a diagnosis matches docs/diagnosis.schema.json for synthetic checks, facts
+ * and inventories. Must be run from the top of the source tree, as `make check` does.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -182,7 +181,7 @@ static void print(FILE *stream, const struct made_up *made_up)
 	free(text);
 }
 
-/* Every explanation at every check, and a failure without an explanation. */
+/* Every explanation for every check, and a failure without an explanation. */
 static void print_broken(FILE *stream)
 {
 	const struct explanation *row;

@@ -1,6 +1,6 @@
 /*
- * Replies to a UDP probe and what they prove: synthetic errors, and real ones on the loopback
- * interface.
+ * The conclusions drawn from replies to a UDP probe: synthetic errors, and real errors on the
+ * loopback interface.
  */
 #include <time.h>
 
