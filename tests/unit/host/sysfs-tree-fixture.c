@@ -33,7 +33,7 @@ int remove_tree(void **state)
 	return nftw(tree->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Creates the parent folders of path. full receives the path prefixed with the root folder. */
+/* Creates the parent folders of path. Stores the path, prefixed with the root folder, in full. */
 static void make_parents(const struct tree *tree, const char *path, char full[512])
 {
 	snprintf(full, 512, "%s%s", tree->path, path);

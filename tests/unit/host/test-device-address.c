@@ -1,6 +1,6 @@
 /*
  * Addresses of RDMA devices in a fake sysfs tree. The devices use the loopback interface, the only
- * one that exists on every test machine with known addresses.
+ * interface with known addresses on every test machine.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -106,7 +106,7 @@ static void lists_the_addresses_of_all_devices(void **state)
 	assert_string_equal(text, "--source x; RDMA addresses of this host: none");
 	put_gid(root, "rxe0", 0, "lo\n");
 	put_gid(root, "rxe0", 1, "lo\n");
-	/* VLAN entries may lie in between; PCI devices also list their interfaces in net/. */
+	/* VLAN entries may be in between; PCI devices also list their interfaces in net/. */
 	put_gid(root, "rxe0", 2, "gone0\n");
 	put_gid(root, "rxe0", 3, "lo\n");
 	put_folder(root, DEVICES "/rxe0/ports/2");

@@ -52,7 +52,7 @@ static void add_address(struct addresses *addresses, const char *interface, cons
 		assert_int_equal(inet_pton(AF_INET, text, &four->sin_addr), 1);
 }
 
-/* Creates a file in the folder of a port; port is DEVICE/ports/NUMBER. */
+/* Creates a file in a port's folder; port is DEVICE/ports/NUMBER. */
 static void put_port(
 	const struct tree *tree, const char *port, const char *file, const char *content)
 {
@@ -88,7 +88,7 @@ static void put_interface(
 	put(tree, path, mtu);
 }
 
-/* Creates the state files of a port. */
+/* Creates a port's state files. */
 static void put_state(const struct tree *tree, const char *port, const char *state,
 	const char *physical_state, const char *link_layer, const char *rate)
 {
@@ -460,7 +460,10 @@ static void survives_malformed_files(void **state)
 	assert_int_equal(port->gid_count, 2);
 	assert_int_equal(port->gids[0].index, 2);
 	assert_int_equal(port->gids[1].index, 3);
-	/* The long name is truncated to the maximum interface name; invalid names are ignored. */
+	/*
+	 * The long name is truncated to the maximum length of an interface name; invalid names are
+	 * ignored.
+	 */
 	assert_int_equal(port->interface_count, 2);
 	assert_string_equal(port->interfaces[0].name, "xxxxxxxxxxxxxxx");
 	assert_string_equal(port->interfaces[1].name, "eth9");

@@ -26,7 +26,7 @@ static void parses_bus_speed(void **state)
 		assert_int_equal((int)(link_speed_of_bus(cases[i].bus) + 0.5), cases[i].megabytes);
 }
 
-/* Facts that one end reports; NULL: not reported. */
+/* Facts reported by one end; NULL: not reported. */
 struct end {
 	const char *driver, *rate, *bus;
 };
@@ -70,7 +70,9 @@ static void slower_end_sets_expected_bandwidth(void **state)
 		{{"mlx5_core", FAST, NULL}, {"mlx5_core", FAST, NULL}, 3500, 12000, IMPAIRED_SPEED,
 			"3500.0 MB/s to the server, 12000.0 MB/s from it; link rate 12500 MB/s; "
 			"bus: local unknown, remote unknown"},
-		/* The slower port sets the expected rate, and its bus is fast enough for that. */
+		/*
+		 * The slower port sets the expected rate, and its bus is fast enough for that rate.
+		 */
 		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 1100, 1100, GOOD, NULL},
 		{{"mlx5_core", FAST, WIDE}, {"mlx4_core", SLOW, SMALL}, 600, 600, IMPAIRED_SPEED,
 			NULL},
@@ -141,7 +143,7 @@ static void link_speed_excludes_headers(void **state)
 			3972841901},
 		{{"mlx4_core", CODED, "4096", ETHERNET}, {"mlx4_core", CODED, "4096", ETHERNET},
 			4901866922},
-		/* The slower port limits, local or remote. */
+		/* The slower port, local or remote, is the limit. */
 		{{"mlx5_core", FAST, "1024", ETHERNET}, {"mlx5_core", SLOW, "1024", ETHERNET},
 			1157323689},
 		{{"mlx5_core", SLOW, "1024", ETHERNET}, {"mlx5_core", FAST, "1024", ETHERNET},

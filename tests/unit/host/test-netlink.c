@@ -1,4 +1,4 @@
-/* Netlink lookups of routes, interfaces and neighbours: loopback and network namespaces. */
+/* Netlink lookups of routes, interfaces and neighbours, on loopback and in network namespaces. */
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>

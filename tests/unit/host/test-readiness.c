@@ -109,7 +109,7 @@ static void one_good_port_is_enough(void **state)
 	assert_lacks(&host, HOST_READY, "");
 	strcpy(host.ports[2].state, "ACTIVE_DEFER");
 	assert_lacks(&host, HOST_READY, "");
-	/* Port 2 of the first device is closest to ready, so its problem is reported. */
+	/* Port 2 of the first device is the closest to being ready, so its problem is reported. */
 	host.devices[1].access = SYSFS_DENIED;
 	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port mlx5_0/2 has no network interface");
 }
