@@ -130,8 +130,8 @@ static bool execute(struct fixture_qp *qp)
 }
 
 /*
- * Executes some of the posted work requests at random; all of them if the caller may not poll
- * again.
+ * Executes some of the posted work requests, chosen at random, or all of them if the caller may not
+ * poll again.
  */
 static void advance(bool all)
 {
@@ -178,7 +178,9 @@ static bool is_armed(const struct ibv_cq *cq)
 	return ((const struct fixture_cq *)cq)->armed;
 }
 
-/* Simulates a peer that sees the last byte of a WRITE immediately and answers with the next one. */
+/*
+ * Simulates a peer that sees the last byte of a WRITE immediately and answers with the next value.
+ */
 static void reply(const struct ibv_sge *piece)
 {
 	const uint8_t *bytes = at(piece->addr);
@@ -358,7 +360,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 	return 0;
 }
 
-/* A channel holds exactly one CQ. */
+/* Each channel has exactly one CQ. */
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *cq_context,
 	struct ibv_comp_channel *channel, int vector)
 {

@@ -18,7 +18,7 @@ struct fixture_cq {
 	bool armed;
 };
 
-/* A completion channel with the only CQ of its end. */
+/* A completion channel with the only CQ at its end of the test. */
 struct fixture_channel {
 	struct ibv_comp_channel channel;
 	struct fixture_cq queue;

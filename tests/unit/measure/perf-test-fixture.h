@@ -34,18 +34,18 @@ struct perf_test_fixture {
 void perf_test_fixture_start(
 	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth);
 
-/* Injects the fault into one RDMA operation, after `after` others. */
+/* Injects the fault into one RDMA operation, after `after` other operations. */
 void perf_test_fixture_fault(unsigned int after, enum fault fault);
 
 /*
- * From now on each WRITE is answered immediately: the last byte of the expected reply is stored at
- * `place`, the other bytes are not.
+ * Answers each later WRITE immediately by storing the last byte of the expected reply, but no other
+ * bytes, at `place`.
  */
 void perf_test_fixture_reply(uint8_t *place);
 
 /*
- * Runs the test at both ends as the programs do: the client sends COMMAND_END when its part is
- * finished, and the server replies when its own part is. Returns the client's result.
+ * Runs the test at both ends as the programs do: the client sends COMMAND_END when it has finished
+ * its part, and the server replies when it has finished its own. Returns the client's result.
  */
 int perf_test_fixture_run(struct perf_test_fixture *fixture,
 	const struct test_parameters *parameters, struct histogram *latency);

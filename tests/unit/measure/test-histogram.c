@@ -9,7 +9,7 @@
 
 static const double parts[] = {0, 0.0001, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 0.9999, 1};
 
-/* Too large for a stack. */
+/* Too large for the stack. */
 static struct histogram latency;
 
 static uint64_t next_random(uint64_t *random)
@@ -26,7 +26,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /*
- * Nearest-rank percentile: the smallest time that at least this part of the samples does not
+ * Nearest-rank percentile: the smallest time that at least this fraction of the samples does not
  * exceed.
  */
 static uint64_t exact(const uint64_t *sorted, size_t count, double part)
@@ -54,7 +54,7 @@ static void assert_bars_hold_all(void)
 		all += count;
 		/* The end of the last bar wraps to 0. */
 		assert_true(from >= before && (to > from || to == 0));
-		/* A bar is at most an eighth wide. */
+		/* A bar wider than 64 spans at most an eighth of its start. */
 		assert_true(to == 0 || to - from <= 64 || (to - from) * 8 <= from);
 		before = to;
 	}
@@ -70,7 +70,7 @@ static void check_samples(unsigned int bits, uint64_t seed)
 	histogram_init(&latency);
 	for (size_t i = 0; i < SAMPLES; i++) {
 		samples[i] = next_random(&seed) << 32 | next_random(&seed);
-		/* As many short times as long ones. */
+		/* Equal numbers of short and long times. */
 		samples[i] >>= 64 - 1 - next_random(&seed) % bits;
 		histogram_add(&latency, samples[i]);
 	}

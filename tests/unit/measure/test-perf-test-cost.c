@@ -4,7 +4,7 @@
 
 #define OPERATIONS 120
 
-/* Too large for a stack. */
+/* Too large for the stack. */
 static struct histogram latency;
 
 static struct test_parameters parameters_of(bool reads, uint32_t size, uint32_t depth)
@@ -19,7 +19,10 @@ static struct test_parameters parameters_of(bool reads, uint32_t size, uint32_t 
 	};
 }
 
-/* A list holds a quarter of the depth, limited in bytes; only its last work request is signaled. */
+/*
+ * A list contains a quarter of the queue depth, up to a size limit; only its last work request is
+ * signaled.
+ */
 static void operations_share_a_call_and_a_signal(void **state)
 {
 	static const struct {
@@ -124,7 +127,7 @@ static void waiting_for_an_event_sleeps(void **state)
 	}
 }
 
-/* A run that is long enough reports its slowest and its fastest interval. */
+/* A sufficiently long run reports its slowest and its fastest interval. */
 static void interval_rates_are_reported(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* Bandwidth and latency tests, both ends of them, on a fake device. */
+/* Both ends of bandwidth and latency tests on a fake device. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -9,7 +9,7 @@
 #define OPERATIONS 120
 #define MEMORY     COMMAND_REGION_MIN
 
-/* Too large for a stack. */
+/* Too large for the stack. */
 static struct histogram latency;
 
 static struct test_parameters parameters_of(bool reads, enum test_direction direction, bool verify)
@@ -129,8 +129,8 @@ static void a_time_limit_ends_a_run(void **state)
 		result = parameters.direction == TEST_SERVER ? &fixture.server.result
 							     : &fixture.client.result;
 		/*
-		 * If the peer generates the data to READ too slowly, no operation may finish in
-		 * time.
+		 * If the peer is too slow to generate data for READs, possibly no operation
+		 * finishes in time.
 		 */
 		assert_true(result->operations > 0 || (parameters.reads && parameters.verify));
 		assert_true(result->nanoseconds >= 20000000);
@@ -177,7 +177,9 @@ static void wrong_data_is_found(void **state)
 					slots[j], faults[i]);
 }
 
-/* Without verification the damage goes unnoticed: shows that the fixture's faults are real. */
+/*
+ * Without verification the damage goes unnoticed, which shows that the fixture's faults are real.
+ */
 static void wrong_data_is_ignored_without_verify(void **state)
 {
 	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, false);
@@ -274,7 +276,7 @@ static void impossible_notices_are_refused(void **state)
 		assert_impossible(&parameters, true, 1, &done);
 		assert_impossible(&parameters, false, 0, &ready_ahead);
 		assert_impossible(&parameters, false, 0, &done);
-		/* From an end that has not sent its final notice. */
+		/* A confirmation from an end that has not sent its final notice. */
 		assert_impossible(&parameters, false, 0, &confirmed);
 		assert_impossible(&parameters, false, 1, &confirmed);
 		parameters.direction = TEST_BOTH;
@@ -437,7 +439,7 @@ static void a_latency_test_times_each_operation(void **state)
 	run_latencies(4096, 1);
 }
 
-/* Also for single-byte messages, whose arrival a sleeping end learns from an event. */
+/* Also with single-byte messages, whose arrival an event signals to a sleeping end. */
 static void a_latency_test_finds_wrong_data(void **state)
 {
 	static const enum fault faults[] = {DAMAGED, LOST};
@@ -486,7 +488,7 @@ static void refuses_unsupported_parameters(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
-/* Refuses the wrong count of queue pair numbers, and parameters before any queue pair exists. */
+/* Refuses a wrong number of queue pair numbers, and parameters before any queue pair exists. */
 static void requires_the_agreed_number_of_queue_pairs(void **state)
 {
 	static const size_t wrong[] = {0, 1, 3, 5, 8, 256};

@@ -11,7 +11,7 @@
 #include "tests/unit/common/schema-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Too large for a stack. */
+/* Too large for the stack. */
 static struct histogram latency;
 static struct counters counters = {
 	.count = 2, .list = {{"duplicate_request", 3}, {"sent_pkts", UINT64_MAX}}};
@@ -37,8 +37,8 @@ static struct options options_of(bool of_latency)
 }
 
 /*
- * Returns the report as text, which the caller frees. theirs may hold values that no honest peer
- * sends; a non-NULL error reports a test that failed.
+ * Returns the report as text, which the caller frees. theirs may contain values that no honest peer
+ * sends; a non-NULL error reports a failed test.
  */
 static char *document(bool of_latency, const struct test_result *theirs, const char *error)
 {

@@ -6,7 +6,7 @@
 #include "measure/report.h"
 #include "tests/unit/unit.h"
 
-/* Too large for a stack. */
+/* Too large for the stack. */
 static struct histogram latency;
 
 /* 2 s: 1000 operations of 64 KiB to the peer, 500 back. */
@@ -209,7 +209,7 @@ static void a_histogram_counts_all_operations(void **state)
 		assert_true(strlen(line) <= 100);
 		all += operations;
 		parts += part;
-		/* One # is a sixtieth of all operations. */
+		/* Each # represents a sixtieth of all operations. */
 		assert_in_range(strspn(strstr(line, "% ") + 2, "#"), (unsigned long)(part * 0.6),
 			(unsigned long)(part * 0.6) + 1);
 	}

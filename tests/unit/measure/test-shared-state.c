@@ -139,7 +139,10 @@ static void the_bytes_of_all_threads_count(void **state)
 	assert_int_equal(shared.bytes, 4000);
 }
 
-/* A thread that waited for the lock passes an older time. It counts as now and ends no interval. */
+/*
+ * A thread that waited for the lock passes an older time, which counts as the current time and ends
+ * no interval.
+ */
 static void an_older_time_counts_as_now(void **state)
 {
 	struct test_shared shared;
