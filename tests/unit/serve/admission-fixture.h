@@ -1,6 +1,6 @@
 /*
  * One end of a connection, with a secret, on the fake device. The test plays the peer, which has
- * the same secret, another one or none.
+ * the same secret, a different secret or none.
  */
 #ifndef TESTS_UNIT_SERVE_ADMISSION_FIXTURE_H
 #define TESTS_UNIT_SERVE_ADMISSION_FIXTURE_H
@@ -11,8 +11,8 @@
 #include "tests/unit/exchange/fixture.h"
 
 /*
- * True if a peer that knows or guesses the rkey can access this region; any region of the
- * connection.
+ * True if a peer that knows or guesses the rkey can access this region or, respectively, any region
+ * of the connection.
  */
 bool region_is_reachable(const struct region *region);
 bool fixture_is_reachable(const struct fixture *fixture);

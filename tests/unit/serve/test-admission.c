@@ -141,7 +141,7 @@ static void a_replayed_proof_is_refused(void **state)
 		fixture_end(&before);
 		fixture_start_passive(&after, &replayer, secret);
 		fixture_receive(&after, &recorded);
-		/* After a wrong proof, even a correct one is not accepted. */
+		/* After a wrong proof, even a correct proof is rejected. */
 		recorded = fixture_proof(&replayer);
 		fixture_receive(&after, &recorded);
 		assert_false(fixture_events(&after) & CONNECTION_AUTHENTICATED);

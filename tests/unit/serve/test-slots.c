@@ -1,4 +1,4 @@
-/* The server's slots: which clients get one, and which holder may be evicted. */
+/* The server's slots: which clients get a slot, and which client may be evicted. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static void the_least_recently_active_holder_is_evictable(void **state)
 	slot_active(&held[0], 50);
 	assert_null(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT + 50));
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), IDLE_TIMEOUT + 51), &held[0]);
-	/* Evicts the holder that was inactive longest, not the oldest one. */
+	/* Evicts the holder that has been inactive longest, not the oldest holder. */
 	slot_active(&held[0], 300);
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.9"), 100000), &held[1]);
 	slot_active(&held[1], 99999);
@@ -166,10 +166,10 @@ static void an_address_at_its_limit_evicts_its_own_slot(void **state)
 	slot_active(&held[1], 5000);
 	slot_active(&held[2], 5000);
 	assert_null(slots_evictable(&slots, from("10.0.0.2"), 5000));
-	/* Nor would it when all slots are taken. */
+	/* Nor would it help when all slots are taken. */
 	take(&slots, &held[3], "10.0.0.3", 5000);
 	assert_null(slots_evictable(&slots, from("10.0.0.2"), 5000));
-	/* An address below its limit may evict any other one. */
+	/* An address below its limit may evict a holder at any other address. */
 	assert_ptr_equal(slots_evictable(&slots, from("10.0.0.3"), 5000), &held[0]);
 }
 
