@@ -36,7 +36,7 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 	return error;
 }
 
-/* Sleeps by the fake clock, until a descriptor is readable or fake_pass() wakes the thread. */
+/* Sleeps on the fake clock until a descriptor is readable or fake_pass() wakes the thread. */
 static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 {
 	struct pollfd all[3] = {waiting[0], waiting[1], {.fd = fake.tick, .events = POLLIN}};
@@ -68,8 +68,7 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/* The CQ thread is the only one that polls the completion channel, or -1 in its place once that is
- * closed. */
+/* Only the CQ thread polls the completion channel, or -1 in its place once it is closed. */
 static bool is_cq_thread(const struct pollfd *waiting, nfds_t count)
 {
 	static _Thread_local bool it_is;
@@ -123,7 +122,7 @@ static long sleeps_of(int thread)
 	return thread_state == 'S' ? sleeping : -1;
 }
 
-/* Returns the sum over all other threads, or -1 if one of them is awake. */
+/* Returns the sum over all other threads, or -1 if any of them is awake. */
 static long sleeps_of_all(void)
 {
 	DIR *threads = opendir("/proc/self/task");

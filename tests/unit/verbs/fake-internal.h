@@ -91,7 +91,7 @@ extern struct fake {
 /* The functions that ibv_post_send() and similar inline functions call through a context. */
 extern const struct ibv_context_ops fake_ops;
 
-/* Prints what and aborts the process unless kept. For misuse that no hardware accepts. */
+/* Unless `kept` is true, prints `what` and aborts. For misuse that no hardware accepts. */
 void fake_rule(bool kept, const char *what);
 
 void fake_lock(void);
@@ -110,7 +110,7 @@ size_t fake_pages(size_t bytes);
 struct fake_connection *fake_of_qp(struct ibv_qp *qp);
 struct fake_connection *fake_of_id(struct rdma_cm_id *id);
 
-/* Returns the region of this lkey or rkey, NULL if there is none. Called with the lock. */
+/* Returns the region with this lkey or rkey, or NULL. Called with the lock. */
 const struct fake_mr *fake_find(uint32_t key);
 
 /* Accept one work request. Called with the lock. */
@@ -130,7 +130,7 @@ void fake_deliver(struct fake_connection *connection, const void *bytes, const s
 /* Delivers the messages of a flood while receives are posted. Called with the lock. */
 void fake_pour(struct fake_connection *connection);
 
-/* Frees the queue slot of a polled completion and all before it. Called with the lock. */
+/* Frees the queue slot of a polled completion and all earlier slots. Called with the lock. */
 void fake_polled(const struct fake_completion *polled);
 
 /* Enters the error state: everything posted completes as flushed. Called with the lock. */

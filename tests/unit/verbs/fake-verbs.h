@@ -9,10 +9,10 @@
  *
  * The device is as strict as hardware. It prints a message and aborts the process where hardware
  * would fail: a work request addresses memory outside its region, with the wrong key or without the
- * access flag; a queue overflows, where a slot is free only after its completion or a later one was
- * polled; a message arrives without a posted receive; memory changes while it is being sent. An
- * unsignaled send that succeeds generates no completion. A completion event is raised only after it
- * was requested. */
+ * access flag; a queue overflows (a slot becomes free only after its completion or a later
+ * completion has been polled); a message arrives without a posted receive; memory changes while it
+ * is being sent. An unsignaled send that succeeds generates no completion. A completion event is
+ * raised only after it was requested. */
 #ifndef TESTS_UNIT_VERBS_FAKE_VERBS_H
 #define TESTS_UNIT_VERBS_FAKE_VERBS_H
 
@@ -56,10 +56,11 @@ void fake_start(enum ibv_transport_type transport);
 
 struct ibv_context *fake_context(void);
 
-/* The result of ibv_query_device(). Change it before the code under test calls that. */
+/* The result of ibv_query_device(). Change it before the code under test calls that function. */
 struct ibv_device_attr *fake_attributes(void);
 
-/* Returns a new id as after route resolution or a connection request, with peer 192.0.2.9:7471. */
+/* Returns a new id, in the state after route resolution or a connection request, with the peer
+ * 192.0.2.9:7471. */
 struct rdma_cm_id *fake_id(void);
 
 /* Makes one call of this function fail, after `after` calls that succeed. */
@@ -69,13 +70,13 @@ void fake_fail(const char *function, unsigned int after, int error);
 bool fake_fail_is_due(void);
 
 /* Limits registered memory, in bytes rounded up to whole pages, per protection domain, as if its
- * connection were the only one of the process; 0: no limit. */
+ * connection were the only connection of the process; 0: no limit. */
 void fake_limit_memory(size_t bytes);
 
 /* Sets the RLIMIT_MEMLOCK that getrlimit() reports, in bytes; 0: unlimited, the default. */
 void fake_announce_limit(size_t bytes);
 
-/* Returns the bytes registered now in all protection domains, in whole pages. */
+/* Returns the number of bytes currently registered in all protection domains, in whole pages. */
 size_t fake_registered(void);
 
 /* Returns the number of live objects: ids, queues, domains, regions, channels. */
@@ -87,24 +88,24 @@ void fake_expose(void *memory, size_t length, uint32_t rkey);
 /* Limits the READs in flight from now on, as negotiated by rdmacm. */
 void fake_agree(struct rdma_cm_id *id, uint8_t reads);
 
-/* Number of work requests posted to the send queue so far, without drain work requests, and one of
- * them. */
+/* Number of work requests posted to the send queue so far, excluding drain work requests; and one
+ * of those work requests. */
 unsigned int fake_sends(struct rdma_cm_id *id);
 struct fake_send fake_send(struct rdma_cm_id *id, unsigned int index);
 
-/* Number of sends posted and not complete. */
+/* Number of outstanding sends. */
 unsigned int fake_waiting(struct rdma_cm_id *id);
 
-/* Number of receives posted and not complete. */
+/* Number of outstanding receives. */
 unsigned int fake_receives(struct rdma_cm_id *id);
 
 /* Completes the oldest outstanding send. With IBV_WC_SUCCESS it is also executed. */
 void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status);
 
-/* Flips a bit in the data of one RDMA operation, after `after` undamaged ones. */
+/* Flips a bit in the data of one RDMA operation, after `after` undamaged operations. */
 void fake_damage(unsigned int after);
 
-/* Joins two connections: what one sends and completes, the other receives. */
+/* Joins two connections: each receives the sends that complete on the other. */
 void fake_join(struct rdma_cm_id *a, struct rdma_cm_id *b);
 
 /* Delivers a message to the oldest receive, or fails that receive. */
@@ -117,10 +118,11 @@ void fake_flood(struct rdma_cm_id *id, unsigned int messages);
 /* Returns the largest number of completions polled between two calls of poll(2). */
 unsigned int fake_longest_turn(void);
 
-/* Delivers the immediate data of the peer's WRITE of length bytes. */
+/* Delivers the immediate data of a peer's WRITE of `length` bytes. */
 void fake_arrive_immediate(struct rdma_cm_id *id, uint32_t length, uint32_t immediate);
 
-/* Moves the queue pair to the error state: posted work requests are flushed, later ones at once. */
+/* Moves the queue pair to the error state: posted work requests are flushed, and later work
+ * requests are flushed at once. */
 void fake_break(struct rdma_cm_id *id);
 
 /* Selects whether a local disconnect flushes posted work requests at once, which is the default. */
@@ -128,7 +130,7 @@ void fake_flush_on_disconnect(bool flush);
 
 struct fake_requests fake_requests(struct rdma_cm_id *id);
 
-/* Returns the region registered under this lkey or rkey, NULL if there is none. */
+/* Returns the region registered under this lkey or rkey, or NULL. */
 const struct ibv_mr *fake_region(uint32_t key, int *access);
 
 /* True if any registered region is remotely readable or writable. */

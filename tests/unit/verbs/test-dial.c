@@ -20,7 +20,7 @@
 enum fate {
 	ACCEPTS,
 	SILENT,        /* address resolution times out */
-	WITHOUT_RDMA,  /* no RDMA device leads to it */
+	WITHOUT_RDMA,  /* not reachable through an RDMA device */
 	WITHOUT_ROUTE, /* no route to it */
 	REJECTS,       /* no listener */
 	FULL,          /* the server is full, see full_for */
@@ -34,7 +34,7 @@ static struct network {
 	int64_t now;
 	enum fate fates[HOSTS];
 	unsigned int attempts[HOSTS];
-	unsigned int full_for; /* requests until a full server accepts; 0: forever */
+	unsigned int full_for; /* the request that a full server accepts, from 1; 0: none */
 	const char *fails;     /* function that fails once; NULL: none */
 	int stop_at;           /* phase in which a signal arrives; -1: none */
 	bool stopped;
@@ -411,7 +411,7 @@ static void silent_addresses_have_four_rounds(void **state)
 	assert_int_equal(network.now, 1000000 + 2500);
 }
 
-/* A failure after route resolution takes precedence. Among equal failures the first one does. */
+/* A failure after route resolution takes precedence; among equal failures, the first does. */
 static void the_most_relevant_failure_is_reported(void **state)
 {
 	struct dial dial = START(WITHOUT_RDMA, WITHOUT_ROUTE);
@@ -485,8 +485,7 @@ static void a_full_server_is_retried(void **state)
 	assert_in_range(network.now, 1000000 + 9400, 1000000 + 10000);
 }
 
-/* After a refusal by a full server, the refusal is reported and not the timeout of a later
- * attempt. */
+/* After a refusal by a full server, the refusal is reported, not the timeout of a later attempt. */
 static void a_full_server_is_the_reason(void **state)
 {
 	struct dial dial = START(FULL);
@@ -578,7 +577,7 @@ static void source_and_device_are_respected(void **state)
 	dial.server.sources = sources;
 	dial.server.device = "fake1";
 	assert_fails(&dial, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE);
-	/* No source address of the server's address family. */
+	/* There is no source address of the server's address family. */
 	dial = START(ACCEPTS);
 	sources[0].ai_next = NULL;
 	dial.server.source = "here.test";

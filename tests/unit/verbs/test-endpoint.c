@@ -53,7 +53,7 @@ static void close_end(struct end *end)
 	assert_int_equal(fake_objects(), 0);
 }
 
-/* Posts count empty messages as one list. Returns 0 or -errno. */
+/* Posts `count` empty messages as one list. Returns 0 or -errno. */
 static int post(struct end *end, unsigned int count, unsigned int flags)
 {
 	struct ibv_send_wr requests[SENDS] = {0};
@@ -83,7 +83,7 @@ static unsigned int signaled(struct end *end)
 	return numbers;
 }
 
-/* Otherwise the send queue would never drain. Sends that the caller signals count as well. */
+/* Otherwise the send queue would never drain. Sends signaled by the caller count as well. */
 static void a_send_in_each_quarter_is_signaled(void **state)
 {
 	struct end end;
