@@ -1,4 +1,4 @@
-/* What of its memory a test may touch. */
+/* Checks whether memory is readable. */
 #ifndef TESTS_UNIT_READABLE_H
 #define TESTS_UNIT_READABLE_H
 
@@ -8,7 +8,7 @@
 
 #include "tests/unit/unit.h"
 
-/* True if that byte may be read: asked of the kernel, which does not die of it. */
+/* Returns whether the byte is readable, without risking a fault. */
 static inline bool is_there(const uint8_t *byte)
 {
 	int ends[2];

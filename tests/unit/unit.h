@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Fails the test if the condition is false, and names the case of the table. */
+/* Fails the test if the condition is false, naming the table entry and the condition. */
 #define check_case(name, condition) \
 	do { \
 		if (!(condition)) \
