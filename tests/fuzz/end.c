@@ -100,7 +100,7 @@ void end_break(struct end *end)
 	fake_break(end->id);
 }
 
-/* Steps of the peer. A message that finds no posted receive is lost, instead of retried. */
+/* Steps of the peer. A message for which no receive is posted is lost, not retried. */
 
 static bool is_credit(const void *bytes, size_t length)
 {
@@ -157,7 +157,7 @@ void peer_sends_region(struct end *end)
 	receive(end, &message);
 }
 
-/* Reads a number: a limit, or any value. */
+/* Reads a number, either a limit or an arbitrary value. */
 static uint64_t any_number(struct end *end)
 {
 	static const uint64_t limits[] = {0, 1, PEER_MEMORY, PEER_MEMORY + 1, UINT32_MAX,
@@ -197,7 +197,7 @@ static void announce(struct end *end, uint64_t position, uint32_t length)
 	fake_arrive_immediate(end->id, length, (uint32_t)position);
 }
 
-/* True if the connection is over for the peer. */
+/* True if the connection has ended from the peer's point of view. */
 static bool is_over(const struct end *end)
 {
 	return end->closed || end->events & (CONNECTION_FINISHED | CONNECTION_DRAINED);
@@ -217,7 +217,7 @@ void peer_sends_data(struct end *end)
 		return;
 	if (!oracle->writes && (ring > PEER_MEMORY || oracle->region.rkey != PEER_RKEY))
 		return;
-	/* The stream has ended: announce more without changing it. */
+	/* The stream has ended, so announce more bytes without changing it. */
 	if (oracle->received[MSG_DONE]) {
 		announce(end, oracle->streamed + size, (uint32_t)size);
 		return;
@@ -293,7 +293,7 @@ void peer_sends_verdict(struct end *end)
 	receive(end, &message);
 }
 
-/* Sends any bytes, possibly more than a receive can hold. */
+/* Sends arbitrary bytes, possibly more than a receive can hold. */
 void peer_sends_any_message(struct end *end)
 {
 	uint8_t bytes[2 * UINT8_MAX] = {0};

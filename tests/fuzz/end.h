@@ -43,7 +43,7 @@ void end_break(struct end *end);
 /* Makes some library call fail once. */
 void end_fail_some_call(struct end *end);
 
-/* Steps of a peer that follows the protocol, or almost. */
+/* Steps of a peer that follows the protocol, or nearly does. */
 void peer_sends_proof(struct end *end);
 void peer_sends_region(struct end *end);
 void peer_sends_data(struct end *end);
@@ -52,7 +52,7 @@ void peer_sends_verdict(struct end *end);
 void peer_gives_credit(struct end *end);
 void peer_sends_keepalive(struct end *end);
 
-/* Steps of a peer that does not. */
+/* Steps of a peer that violates the protocol. */
 void peer_sends_any_region(struct end *end);
 void peer_announces_anything(struct end *end);
 void peer_writes_memory(struct end *end);

@@ -1,4 +1,4 @@
-/* Commands and replies: accepted ones are in range, and encode to the same bytes again. */
+/* Accepted commands and replies are in range, and encode to the same bytes again. */
 #include <errno.h>
 
 #include "protocol/command.h"

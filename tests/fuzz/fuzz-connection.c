@@ -38,7 +38,7 @@ static uint8_t nonces;
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/* Deterministic, so that a run can be repeated. */
+/* Deterministic, so that runs are reproducible. */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 {
 	memset(nonce, nonces++, SECRET_NONCE_SIZE);
@@ -236,7 +236,7 @@ static void (*const steps[])(struct end *end) = {end_complete, peer_sends_region
 	peer_sends_type, establish, end_break, disconnect, cancel, leave, abandon, end_fail_send,
 	end_fail_receive, end_fail_some_call, peer_sends_proof};
 
-/* Does a step, after which the threads run unless the highest bit of its byte is set. */
+/* Executes a step, then runs the threads unless the highest bit of the step's byte is set. */
 static void take_step(struct end *end)
 {
 	uint8_t step = fuzz_byte(&end->input);
@@ -283,7 +283,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			take_step(&end);
 		stop(&end);
 	}
-	/* No timer may refer to the connection any more. */
+	/* No timer may still refer to the connection. */
 	threads_pass(LONG_PAUSE);
 	device_stop(end.device);
 	wakeup_queue_close(&end.wakeups);

@@ -1,8 +1,9 @@
 /*
  * The server's half of a diagnosis or a measurement (serve/control-sessions.c), with a client that
- * sends arbitrary commands. Replaces the connection (control/control.h) by one that reads commands
- * from the input and checks how they are executed, and the tests (measure/perf-test.h) by stubs
- * that check what is run. The linker makes the worker thread run at once (ld(1), --wrap).
+ * sends arbitrary commands. Replaces the connection (control/control.h) with stubs that read
+ * commands from the input and check how they are executed, and the tests (measure/perf-test.h) with
+ * stubs that check their parameters. The linker makes the worker thread run at once (ld(1),
+ * --wrap).
  */
 #include <errno.h>
 
@@ -12,11 +13,11 @@
 #include "serve/control-sessions.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The longest test of a diagnosis. */
+/* The longest test in a diagnosis. */
 #define MS_MAX         5000
 #define OPERATIONS_MAX 16
 
-/* Limit of commands per input. */
+/* Maximum number of commands per input. */
 #define COMMANDS_MAX 16
 
 static struct fuzz_input input;
@@ -50,7 +51,7 @@ int __wrap_worker_start(struct worker *worker, const char *name, void (*run)(voi
 
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/* Deterministic, so that a run can be repeated. */
+/* Deterministic, so that runs are reproducible. */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 {
 	memset(nonce, 'n', SECRET_NONCE_SIZE);
@@ -59,7 +60,7 @@ void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 void __wrap_output_failure(
 	const struct output *output, const struct failure *failure, const char *peer);
 
-/* The only failure is a client without the secret. */
+/* The only possible failure is a client without the secret. */
 void __wrap_output_failure(
 	const struct output *output, const struct failure *failure, const char *peer)
 {
@@ -109,7 +110,10 @@ int control_enlarge(struct control *control, size_t size)
 	return 0;
 }
 
-/* Reads a size: a limit, or any; few are large, because every byte of the memory is touched. */
+/*
+ * Reads a size, either a limit or an arbitrary value. Few sizes are large, because every byte of
+ * the memory is accessed.
+ */
 static uint32_t read_size(void)
 {
 	static const uint32_t limits[] = {0, 1, 64, COMMAND_REGION_MIN, COMMAND_REGION_MIN + 1,
@@ -165,7 +169,7 @@ static bool is_sensible(const struct command *command)
 		return command->type == COMMAND_PROOF && !command->reply && right;
 	if (command->reply || command->type == COMMAND_PROOF)
 		return false;
-	/* The memory must come first, and the queue pairs only once. */
+	/* The memory must be announced first, and the queue pairs only once. */
 	if (command->type == COMMAND_QUEUE_PAIRS)
 		return !has_queue_pairs;
 	if (command->type == COMMAND_REGION)
@@ -189,7 +193,7 @@ int control_receive_message(struct control *control, struct command *message, de
 		.type = types[fuzz_byte(&input) % FUZZ_COUNT(types)], .text = last_text};
 	uint8_t how = fuzz_byte(&input);
 
-	/* The previous command was answered, and its test has run. */
+	/* The previous command has been answered, and its test has run. */
 	fuzz_check(!unanswered && !due && !gone && deadline > deadline_now());
 	/* After a wrong proof nothing is received. */
 	fuzz_check(!with_secret || opened || last.number == 0);
@@ -376,7 +380,7 @@ int control_send_message(
 	fuzz_check(unanswered && deadline > deadline_now() && control->private.start == private);
 	fuzz_check(message->reply && message->type == last.type);
 	fuzz_check(message->number == last.number);
-	/* Texts are in our private memory, except a proof. */
+	/* All texts except a proof are in our private memory. */
 	fuzz_check(message->text_size <= COMMAND_TEXT_MAX);
 	fuzz_check(message->text_size == 0 || last.type == COMMAND_PROOF ||
 		   message->text == (char *)private);
@@ -386,7 +390,7 @@ int control_send_message(
 	return 0;
 }
 
-/* The last reply was sent. */
+/* The last reply has been sent. */
 int control_await_sent(struct control *control, deadline_t deadline)
 {
 	fuzz_check(!unanswered && deadline > deadline_now() && control->private.start == private);

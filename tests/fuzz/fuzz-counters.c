@@ -1,5 +1,5 @@
 /*
- * The peer's counters: decoded ones are sorted and survive encoding and decoding again; and the
+ * The peer's counters are sorted after decoding, and survive encoding and decoding again. The
  * increase from the text before a zero byte to the text after it is correct.
  */
 #include <errno.h>
@@ -43,7 +43,7 @@ static void check_encoding(const struct counters *counters, size_t size)
 	}
 }
 
-/* Describes the difference in memory of exactly this size. */
+/* Writes the difference to a buffer of exactly this size. */
 static void check_text(const struct counters *difference, size_t size)
 {
 	char *text = calloc(1, size);

@@ -1,6 +1,6 @@
 /*
- * Facts about the peer: accepted ones are safe to print, and survive encoding and decoding again;
- * and the facts of two sides, separated by a zero byte, are compared.
+ * Accepted facts about the peer are safe to print, and survive encoding and decoding again. The
+ * facts of two sides, separated by a zero byte, are also compared.
  */
 #include <errno.h>
 
@@ -24,7 +24,7 @@ static void check_texts(const struct facts *facts)
 	}
 }
 
-/* Encoding into memory of exactly `room` bytes writes as many whole lines as fit, and a zero. */
+/* Encoding into a buffer of exactly `room` bytes writes as many whole lines as fit, and a zero. */
 static void check_cut(const struct facts *facts, const char *text, size_t size, size_t room)
 {
 	char *cut = malloc(room);
@@ -74,7 +74,7 @@ static void check_comparison(const struct facts *ours, const struct facts *their
 	fuzz_check(index >= ours->count && index <= ours->count + theirs->count);
 }
 
-/* Decodes facts from memory of exactly this size. Returns false if they are invalid. */
+/* Decodes facts from a buffer of exactly this size. Returns false if they are invalid. */
 static bool read_facts(struct facts *facts, const uint8_t *data, size_t size)
 {
 	char *copy = fuzz_copy(data, size);
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t first = zero ? (size_t)(zero - data) : size;
 	struct facts ours = {0}, theirs = {0};
 
-	/* Also decode the input with the zero byte in it. */
+	/* Also decode the input including the zero byte. */
 	read_facts(&ours, data, size);
 	if (read_facts(&ours, data, first) && read_facts(&theirs, data + first, size - first) &&
 		theirs.count > 0)

@@ -1,4 +1,4 @@
-/* A peer's file name, sanitised: it stays in the folder, is not hidden, and is safe to list. */
+/* A sanitised file name from a peer stays in the folder, is not hidden, and is safe to list. */
 #include <errno.h>
 
 #include "stream/file-name.h"

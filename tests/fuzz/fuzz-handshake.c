@@ -14,7 +14,7 @@ static struct secret *ours, *another;
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE]);
 
-/* Deterministic, so that a run can be repeated. */
+/* Deterministic, so that runs are reproducible. */
 void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 {
 	memset(nonce, 'n', SECRET_NONCE_SIZE);
@@ -31,7 +31,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* True if a peer with this hello is accepted; then all required parts of it are present. */
+/* True if a peer with this hello is accepted, in which case all required parts are present. */
 static bool is_let_on(const struct secret *secret, const void *bytes, size_t size)
 {
 	struct hello theirs;
@@ -57,7 +57,7 @@ static void check_hello(
 	fuzz_check(received.mode == said->mode && received.timeout == said->timeout);
 }
 
-/* True if the other side accepts the proof of the first. */
+/* True if the other side accepts the first side's proof. */
 static bool convinces(const struct handshake *one, const struct handshake *other)
 {
 	uint8_t proof[SECRET_PROOF_SIZE];
@@ -66,7 +66,7 @@ static bool convinces(const struct handshake *one, const struct handshake *other
 	return handshake_is_proved(other, proof);
 }
 
-/* The two sides of a connection; the second has sent the hello of the input. */
+/* The two sides of a connection; the second has sent the hello from the input. */
 struct sides {
 	struct handshake first, second;
 };
@@ -94,7 +94,7 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 	fuzz_check(convinces(&sides->second, &sides->first));
 	/* Our own proof, reflected. */
 	fuzz_check(!convinces(&sides->first, &sides->first));
-	/* A side that received a different hello, or has a different secret. */
+	/* A side that has received a different hello, or has a different secret. */
 	((uint8_t *)unauthenticated.hello_bytes)[byte] ^= bit;
 	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
 		   !convinces(&sides->first, &unauthenticated));
@@ -102,7 +102,7 @@ static void check_proofs(struct sides *sides, struct fuzz_input *input)
 	unauthenticated.secret = another;
 	fuzz_check(!convinces(&unauthenticated, &sides->first) &&
 		   !convinces(&sides->first, &unauthenticated));
-	/* Any bytes, and a valid proof with a flipped bit. */
+	/* Arbitrary bytes, and a valid proof with a flipped bit. */
 	fuzz_bytes(input, any, sizeof(any));
 	fuzz_check(!handshake_is_proved(&sides->first, any));
 	handshake_prove(&sides->second, proof);
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(handshake_peer(&sides.first) != sides.first.role);
 	check_hello(&hello, handshake_hello(&sides.first, &hello, &hello_size), hello_size, secret);
 	taken = fuzz_bytes(&input, bytes, length % (sizeof(bytes) + 1));
-	/* Memory of exactly this size. */
+	/* A buffer of exactly this size. */
 	theirs = fuzz_copy(bytes, taken);
 	if (is_let_on(secret, theirs, taken)) {
 		if (secret) {

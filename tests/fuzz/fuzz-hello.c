@@ -1,4 +1,4 @@
-/* Private data of any peer: hellos are recognised, and survive encoding and decoding again. */
+/* Private data from any peer: hellos are recognised, and survive encoding and decoding again. */
 #include <errno.h>
 
 #include "protocol/hello.h"

@@ -1,4 +1,4 @@
-/* Messages from a peer: accepted ones are in range, and survive encoding and decoding again. */
+/* Accepted messages from a peer are in range, and survive encoding and decoding again. */
 #include <errno.h>
 
 #include "protocol/message.h"

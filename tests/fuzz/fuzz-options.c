@@ -1,6 +1,6 @@
 /*
- * Command lines of both programs, as arguments that end with zero bytes. Accepted values are in the
- * documented range, and errors are one line that is safe to print.
+ * Command lines of both programs, as zero-terminated arguments. Accepted values are in the
+ * documented range, and each error is a single line that is safe to print.
  */
 #include "cli/parse.h"
 #include "protocol/test-parameters.h"

@@ -1,7 +1,7 @@
 /*
- * A sysfs with arbitrary contents: each file that is read and each folder that is listed returns
- * the next bytes of the input, up to a zero byte; after its end, no file exists. The linker
- * replaces the C library's functions (ld(1), --wrap).
+ * A sysfs with arbitrary contents: reading a file or listing a folder returns the next bytes of the
+ * input, up to a zero byte. After the end of the input, no file exists. The linker replaces the C
+ * library's functions (ld(1), --wrap).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 /* The descriptor of the open file; only one is open at a time. */
 #define DESCRIPTOR 1000
 
-/* The maximum number of entries of a folder. */
+/* The maximum number of entries in a folder. */
 #define ENTRIES_MAX 4
 
 static struct fuzz_input tree;
@@ -86,7 +86,7 @@ ssize_t __wrap_readlink(const char *path, char *text, size_t size)
 	return (ssize_t)fuzz_bytes(&file, text, size);
 }
 
-/* Reads the next of the names separated by blanks. "" at the end. */
+/* Reads the next of the names separated by blanks, or "" at the end. */
 static void next_name(struct fuzz_input *names, char name[], size_t size)
 {
 	size_t length = 0;
@@ -97,7 +97,7 @@ static void next_name(struct fuzz_input *names, char name[], size_t size)
 	name[length] = '\0';
 }
 
-/* True if the name is not empty and not in the folder yet. */
+/* True if the name is not empty and not yet in the folder. */
 static bool is_new(struct dirent *const *entries, int count, const char *name)
 {
 	for (int i = 0; i < count; i++)
@@ -221,7 +221,7 @@ static void check_inventory(const struct inventory *inventory)
 	check_json(inventory);
 }
 
-/* A number is only digits, and equals what strtoull(3) reads. */
+/* A number consists only of digits, and equals the result of strtoull(3). */
 static void check_number(const struct fuzz_input *text)
 {
 	uint64_t number;

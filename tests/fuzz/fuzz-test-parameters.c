@@ -1,4 +1,4 @@
-/* Parameters and results of tests: accepted ones are valid, and encode to the same bytes again. */
+/* Accepted test parameters and results are valid, and encode to the same bytes again. */
 #include <errno.h>
 
 #include "protocol/test-parameters.h"

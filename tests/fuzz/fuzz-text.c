@@ -15,7 +15,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Reads the next byte of a text from text_escape(). */
+/* Reads the next byte of a text that text_escape() has escaped. */
 static uint8_t unescape(const char **text)
 {
 	unsigned int byte;

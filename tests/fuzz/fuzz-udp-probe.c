@@ -64,7 +64,7 @@ ssize_t __wrap_recv(int socket, void *bytes, size_t size, int flags)
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* Reads an address; often it is the probed host's. */
+/* Reads an address, often that of the probed host. */
 static struct sockaddr_storage read_address(
 	struct fuzz_input *input, uint8_t kind, const struct sockaddr_storage *host)
 {
@@ -118,7 +118,7 @@ static bool proves_arrival(const struct queued *queued_error, const struct socka
 		       (const struct sockaddr *)&queued_error->from, (const struct sockaddr *)host);
 }
 
-/* Returns the decisive error of the queue: the first conclusive one, otherwise the last. */
+/* Returns the decisive error in the queue: the first conclusive error, otherwise the last. */
 static const struct queued *telling(const struct sockaddr_storage *host)
 {
 	for (size_t i = 0; i < queued; i++)

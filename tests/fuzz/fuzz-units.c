@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Anything larger than 64 bits. */
+/* Stands for any value larger than 64 bits. */
 #define TOO_MUCH ((unsigned __int128)1 << 64)
 
 /* Returns the bytes of a unit, or 0 if the name is invalid. */
@@ -69,7 +69,7 @@ static void check_parse(const char *text, uint64_t minimum, uint64_t maximum)
 	fuzz_check(error == 0 || bytes == 42);
 }
 
-/* The formatted number is accurate to half a unit of its last digit. */
+/* The formatted number is accurate to half a unit in its last digit. */
 static void check_format(uint64_t bytes)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};

@@ -1,5 +1,5 @@
 /*
- * Common parts of the fuzz targets: the function that libFuzzer calls, a check that aborts the
+ * Code shared by the fuzz targets: the function that libFuzzer calls, a check that aborts the
  * process, and an input reader. A target is one file, fuzz-NAME.c, which the Makefile finds. See
  * docs/fuzzing.md.
  */
@@ -58,7 +58,7 @@ static inline uint64_t fuzz_number(struct fuzz_input *input, size_t bytes)
 	return number;
 }
 
-/* Copies the next bytes to `to`, at most `most`. Returns how many there were. */
+/* Copies at most `most` of the next bytes to `to`. Returns the number of bytes copied. */
 static inline size_t fuzz_bytes(struct fuzz_input *input, void *to, size_t most)
 {
 	size_t taken = input->left < most ? input->left : most;
@@ -71,7 +71,7 @@ static inline size_t fuzz_bytes(struct fuzz_input *input, void *to, size_t most)
 }
 
 /*
- * Copies bytes to memory of exactly their size, so that AddressSanitizer detects reads past the
+ * Copies bytes to a buffer of exactly their size, so that AddressSanitizer detects reads past the
  * end. The caller frees it.
  */
 static inline void *fuzz_copy(const void *bytes, size_t size)

@@ -116,7 +116,7 @@ bool oracle_reaches(const struct oracle *oracle, const struct fake_send *send)
 		       oracle->memory_size);
 }
 
-/* Announces a piece of our stream, for which the peer must have a receive. */
+/* Records the announcement of a piece of our stream, for which the peer must have a receive. */
 static void check_sent_piece(struct oracle *oracle, uint64_t position)
 {
 	fuzz_check(position > oracle->announced);
@@ -164,7 +164,7 @@ static void check_region(const struct oracle *oracle, const struct message *mess
 				     IBV_ACCESS_REMOTE_ATOMIC)) == wanted);
 }
 
-/* The offered region is registered, unless the peer no longer needs it. */
+/* The offered region must be registered unless the peer no longer needs it. */
 static void check_sent_region(struct oracle *oracle, const struct message *message)
 {
 	int access = 0;
@@ -221,7 +221,7 @@ static void check_sent_message(struct oracle *oracle, const struct fake_send *se
 {
 	struct message message;
 
-	/* A keepalive has no bytes. */
+	/* A keepalive is empty. */
 	if (send->piece.length == 0)
 		return;
 	fuzz_check(message_decode(&message, send->bytes, send->piece.length) == 0);
@@ -271,7 +271,7 @@ void oracle_check_sends(struct oracle *oracle)
 	}
 }
 
-/* At the end, the peer's memory contains the last bytes that we sent. */
+/* At the end, the peer's memory must contain the last bytes that we sent. */
 static void check_memory(const struct oracle *oracle)
 {
 	const struct message *region = &oracle->region;

@@ -47,7 +47,7 @@ struct oracle {
 	uint64_t written, announced, pieces_announced;
 };
 
-/* Returns the digest of the peer's stream, as a correct MSG_DONE contains it. */
+/* Returns the digest of the peer's stream, which a correct MSG_DONE contains. */
 struct digest oracle_digest(const struct oracle *oracle);
 
 /* Records a message from the peer, before it arrives. */

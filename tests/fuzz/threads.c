@@ -190,7 +190,7 @@ int __wrap_pthread_join(pthread_t handle, void **result)
 
 	fuzz_check(!running && !result && thread->state != STATE_NONE);
 	threads_settle(0);
-	/* Joining a thread that waits for ever would never return. */
+	/* Joining a thread that waits forever would never return. */
 	fuzz_check(thread->state == STATE_ENDED);
 	thread->state = STATE_NONE;
 	return 0;
@@ -204,7 +204,7 @@ int __wrap_pthread_setname_np(pthread_t handle, const char *name)
 
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
-	/* In the target itself this would block for ever. */
+	/* In the target itself this would block forever. */
 	fuzz_check(running);
 	running->condition = condition;
 	pthread_mutex_unlock(mutex);

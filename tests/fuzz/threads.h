@@ -1,7 +1,7 @@
 /*
  * Runs the threads of the verbs module as coroutines on one thread, so that runs are reproducible
  * and take microseconds. Each coroutine has its own stack and runs until it would block on a
- * descriptor or a condition; then another one continues. The linker replaces the C library's
+ * descriptor or a condition; then another coroutine continues. The linker replaces the C library's
  * functions (ld(1), --wrap: the Makefile lists them).
  *
  * makecontext(3) and related functions are obsolescent in favour of threads, which they emulate.
@@ -20,7 +20,7 @@ void threads_settle(unsigned int first);
 /* Advances the clock by this many milliseconds, and wakes each thread at its deadline. */
 void threads_pass(int64_t milliseconds);
 
-/* Returns how many threads were started and not joined. */
+/* Returns the number of threads that have been started and not joined. */
 unsigned int threads_alive(void);
 
 #endif
