@@ -31,7 +31,9 @@ inline step_after_end()
 	fi
 }
 
-/* is_premature(): with a secret, each message except the active side's first replies to another. */
+/*
+ * is_premature(): with a secret, each message replies to another, except the active side's first.
+ */
 #ifdef SECRET
 #define PREMATURE (me == ACTIVE -> 1 : 0)
 #else
@@ -142,7 +144,7 @@ inline exchange_step()
 	:: event == EVENT_ABORTED && !ME.ended ->
 		ME.aborted = true;
 		give_up()
-	/* turn_away(): the peer has sent a message, so it can receive MSG_ABORT. */
+	/* turn_away(): the peer has sent a message, so it is able to receive MSG_ABORT. */
 	:: event == EVENT_UNAUTHENTICATED && !ME.ended && ME.received == RECEIVED_NOTHING &&
 		ME.sent >= SENDING_PROOF * PREMATURE ->
 		ME.ended = true;

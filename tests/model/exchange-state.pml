@@ -68,11 +68,11 @@ typedef side {
 
 side sides[2];
 bool broken;       /* the link is broken */
-bool needy;        /* streams cannot finish without the peer: its credit, or its memory for READs */
+bool needy;        /* to finish, streams need the peer's credit, or its memory for READs */
 bool hostile;      /* one side is a hostile peer */
 bool all_ended;
 
-/* Posted sends; sends that arrived and are not complete; the completion queue. */
+/* Posted sends; sends that have arrived but are not complete; the completion queue. */
 chan posted[2] = [6] of { mtype:messages, byte };
 chan arrived[2] = [6] of { mtype:messages };
 chan queue[2] = [14] of { mtype:completions, mtype:messages, byte };

@@ -5,7 +5,7 @@
  *
  * Each side models its CQ thread and its main thread, one event at a time. Between them is a
  * reliable connection: messages arrive in the order of posting, and complete at any later time.
- * Both may stop for ever when the link breaks or a side crashes.
+ * Both may stop forever when the link breaks or a side crashes.
  *
  *   -DABORTS    either side may abort or time out at any time
  *   -DCRASHES   either side may crash at any time
@@ -18,7 +18,7 @@
 #include "exchange-state.pml"
 #include "exchange-machine.pml"
 
-/* True if a proof is the peer's and of this session. */
+/* True if a proof is the peer's and belongs to this session. */
 #if defined(MUTANT_PROOF_UNCHECKED)
 #define PROOF_IS_RIGHT true
 #elif defined(MUTANT_ROLE_UNCHECKED)
@@ -176,7 +176,9 @@ inline forget_more()
 	fi
 }
 
-/* Possibly no further message or completion arrives; only the idle timeout detects that. */
+/*
+ * True if further messages and completions may never arrive, which only the idle timeout detects.
+ */
 #ifdef MUTANT_NO_IDLE_TIMEOUT
 #define UNREACHABLE false
 #else
@@ -251,7 +253,7 @@ end:	do
 			:: !IS_DEAF(1 - x) -> queue[1 - x]!RECEIVED, message, content
 			:: else
 			fi
-		/* The acknowledgement arrives, even if the peer has disconnected since. */
+		/* The acknowledgement arrives even if the peer has disconnected in the meantime. */
 		:: !broken && sides[x].up && nempty(arrived[x]) ->
 			arrived[x]?message;
 			if
@@ -284,8 +286,8 @@ end:	do
 
 #ifdef HOSTILE
 /*
- * Sends any messages, one after another: it has no key, but the messages of this session, and the
- * proofs of both roles from an earlier one. It may also send nothing, or disconnect.
+ * Sends arbitrary messages, one after another. It has no key, only the messages of this session and
+ * the proofs of both roles from an earlier session. It may also send nothing, or disconnect.
  */
 #define INJECT(message, content) queue[1 - me]!RECEIVED, message, content
 
@@ -388,7 +390,7 @@ init {
 		run Device(0);
 		run Device(1)
 	}
-	/* No side blocks for ever. */
+	/* No side blocks forever. */
 	atomic {
 		ENDED(0) && ENDED(1) ->
 		all_ended = true;
@@ -402,7 +404,7 @@ init {
 		check_secret(0);
 		check_secret(1);
 #ifdef CLAIM_TOO_MUCH
-		/* Must fail: the two ends of an unreliable link cannot always agree. */
+		/* Must fail, because the two ends of an unreliable link cannot always agree. */
 		assert(ANY_CRASHED || ANY_ABORTED || SUCCEEDED(0) == SUCCEEDED(1));
 #endif
 		/* Without aborts, crashes and link failures, both succeed or both report damage. */

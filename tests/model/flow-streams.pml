@@ -18,8 +18,9 @@
 #define FLOW_CHUNK(x)  SMALLER(CHUNK, LEAST_MOST(x))
 
 /*
- * connection_post(). A message must find a posted receive at once, even if the peer processes none:
- * there are no retries. Its time in transit and the time until the peer processes it are one.
+ * connection_post(). Each message needs a posted receive at once, even if the peer processes no
+ * messages, because there are no retries. Time in transit and time until processing are modeled as
+ * one delay.
  */
 inline post(operation, reaches, stands, flag)
 {

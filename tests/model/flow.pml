@@ -3,7 +3,7 @@
  * exchange/stream.c, exchange/write.c, exchange/read.c, stream/ring.c, the send queue, and the
  * wakeups of the CQ thread by source and sink. docs/model.md lists the assumptions and assertions.
  *
- * Stream x is sent by side x: from its source through its ring, through its send queue or the other
+ * Side x sends stream x from its source through its ring, through its send queue or the other
  * side's READs, to the other side's ring and sink. A byte represents any amount of data.
  *
  *   -DMODE_READ            read mode (default: write mode)
@@ -221,7 +221,7 @@ proctype Sink(bit me)
 	(empty(coming[x]) && !(posted[x]??[_, _, _, true]) && \
 		!sides[x].moved)
 
-/* No credit is lost in transit. Credit that was not sent by the end was not due. */
+/* No credit is lost in transit. Any credit not sent by the end was not due. */
 inline check_credit(x)
 {
 	assert(streams[x].in_freed == streams[x].size);
