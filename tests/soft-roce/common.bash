@@ -1,9 +1,9 @@
 # Common functions of the soft-RoCE tests, which run inside a guest of scripts/vm, as root, from the
-# top of the tree. PAIR_BIN is the folder of the programs under test, PAIR_BUILD that of their
-# variants that corrupt data; set both to test another build (sanitizers). PAIR_PEERS is the build
-# folder of the test peers. PAIR_SCALE divides the numbers of clients.
+# top of the tree. PAIR_BIN is the folder of the programs under test, and PAIR_BUILD the folder of
+# their variants that corrupt data; set both to test another build (sanitizers). PAIR_PEERS is the
+# build folder of the test peers. PAIR_SCALE divides the numbers of clients.
 #
-# Tests wait for lines and states; the deadline is long, because only a failure reaches it. An
+# Tests wait for lines and states. The deadline is long, because only a failing test reaches it. An
 # emulated guest takes 10 ms to start the smallest program, a hundred times as long as a shell
 # builtin, so these functions avoid starting programs.
 
@@ -51,11 +51,11 @@ pause() {
 
 wait_line() { wait_until grep -q -e "$2" "$1"; }
 
-# has FILE PATTERN: a line of the file matches.
+# has FILE PATTERN: a line in the file matches.
 has() { grep -q -e "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"; }
 has_not() { ! grep -q -e "$2" "$1" || fail "'$2' in $1: $(cat "$1")"; }
 
-# count FILE PATTERN N: exactly N lines of the file match.
+# count FILE PATTERN N: exactly N lines in the file match.
 count() {
 	local n
 	n=$(grep -c -e "$2" "$1" || true)
@@ -98,7 +98,7 @@ exits_with() {
 		fail "process $2 exited with $got, not $1: $(output_so_far)"
 }
 
-# Prints the output of the programs so far.
+# Prints the programs' output so far.
 output_so_far() { tail -v -n 50 "$OUT" "$ERR" "$LOG" "$ERRORS" "$DIR/peer" 2>/dev/null; }
 
 gone() { ! kill -0 "$1"; }
@@ -125,8 +125,8 @@ stop_server() {
 }
 
 # start_good CLIENT-ARGUMENT...: starts a well-behaved client that stays connected while other peers
-# misbehave, and sends the bytes from feed_good. Its input is descriptor 7, which no process that
-# outlives it may inherit.
+# misbehave, and sends the bytes from feed_good. Its input is descriptor 7, which must not be
+# inherited by any process that outlives it.
 start_good() {
 	head -c 2000 /dev/urandom >"$DIR/good"
 	rm -f "$DIR/good-fifo"
@@ -188,8 +188,8 @@ processor_ticks() {
 	read -r -a fields <"/proc/$1/stat" && echo $((fields[13] + fields[14]))
 }
 
-# has_waited SECONDS: that much time has passed since the test set MARK to $SECONDS. For events that
-# must not happen.
+# has_waited SECONDS: this time has passed since the test set MARK to $SECONDS. For events that must
+# not happen.
 has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
 
 # At most 15 s, the limit of a diagnosis, have passed since the test set MARK to $SECONDS.
@@ -208,8 +208,8 @@ count_files() { # FOLDER
 	echo ${#files[@]}
 }
 
-# bats records the location of each command before it runs, to report failures. In an emulated guest that takes ten
-# times as long as the command, so record the location only when a command fails.
+# bats records the location of each command before it runs, to report failures. In an emulated
+# guest, recording takes ten times as long as the command, so do it only when a command fails.
 note_failures_only() {
 	trap - DEBUG
 	trap note_failure ERR
@@ -231,7 +231,7 @@ setup() {
 	CLIENTS=() PEER='' PEER_PORT='' UNDO=()
 }
 
-# Kills processes that a failed test left, and checks that no RDMA resource is left.
+# Kills processes that a failed test left behind, and checks that no RDMA resources remain.
 teardown() { clean_up; }
 
 clean_up() {
@@ -253,7 +253,8 @@ undo_all() {
 	UNDO=()
 }
 
-# kill_named NAME...: kills all processes with these names, of which the kernel stores 15 bytes.
+# kill_named NAME...: kills all processes with these names, of which the kernel stores only 15
+# bytes.
 kill_named() {
 	local folder running name
 	for folder in /proc/[0-9]*; do

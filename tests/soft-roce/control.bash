@@ -25,7 +25,7 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 	local steps pattern before disconnects=0 files tasks lines
 	start_server "$@" any
 	start_good write
-	# The first client makes the server open the device, which stays open.
+	# The first client causes the server to open the device, which then stays open.
 	control_peer command:region receive disconnect >"$OUT"
 	wait_until no_control_session
 	files=$(descriptors "$SERVER") tasks=$(threads)

@@ -4,7 +4,7 @@
  * environment variable DAMAGE is the offset of the byte in the stream; if it is unset, nothing is
  * flipped.
  *
- * The linker replaces the functions of protocol/digest.c by these (ld(1), --wrap). A message is
+ * The linker replaces the functions of protocol/digest.c with these (ld(1), --wrap). A message is
  * digested in one call; a stream in pieces, by the thread "source", while the thread "sink" digests
  * the received data.
  *
@@ -53,7 +53,7 @@ struct digest __wrap_digest_of(const void *data, size_t size)
 	return digest;
 }
 
-/* With a secret, a message is digested again in the memory that it is sent from. */
+/* With a secret, a message is digested again in the memory from which it is sent. */
 struct digest __wrap_digest_of_keyed(
 	const uint8_t key[DIGEST_KEY_SIZE], const void *data, size_t size)
 {

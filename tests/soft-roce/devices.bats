@@ -51,8 +51,8 @@ cq_threads() { threads_named 'cq-*'; }
 	stop_server
 }
 
-# Deletes the device while it is in use, and creates it again. The deletion returns when no process
-# has the device open any more.
+# Deletes the device while it is in use, and creates it again. The deletion returns once no process
+# has the device open.
 delete_second() {
 	timeout 60 rdma link delete rxe2
 	rdma link add rxe2 type rxe netdev second0

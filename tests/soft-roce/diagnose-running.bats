@@ -4,7 +4,7 @@
 load common
 load diagnose
 
-# start_diagnosis PORT: starts a diagnosis in the background, and returns when it moves data.
+# start_diagnosis PORT: starts a diagnosis in the background, and returns once it transfers data.
 start_diagnosis() {
 	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$1" >"$OUT" 2>"$ERR" &
 	CLIENTS+=($!)
@@ -19,7 +19,8 @@ diagnosis_fails() {
 	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
 }
 
-# The kernel may free the server's memory before its connection: the device denies access first.
+# The kernel may free the server's memory before its connection, so accessing the memory fails
+# first.
 @test "the server is killed during a diagnosis" {
 	local i
 	for i in 1 2 3 4 5; do

@@ -20,7 +20,7 @@ diagnose_as() { # STATUS COMMAND...
 	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "the last line is no verdict: $(cat "$OUT")"
 }
 
-# check_failed CHECK CAUSE SIDE: only this check failed, with this cause at this side.
+# check_failed CHECK CAUSE SIDE: only this check failed, with this cause on this side.
 check_failed() {
 	count "$OUT" '^............failed ' 1 && has "$OUT" "^$1 *failed  .*$2" &&
 		has "$OUT" "^ *where: $3\$" &&

@@ -7,8 +7,8 @@ load control
 
 KIND=diagnosis
 
-# The steps before a test at the server; and tests in which only the server initiates operations: 16
-# of them, and for 100 ms.
+# The steps before a test at the server, and two tests in which only the server initiates
+# operations: 16 operations, and for 100 ms.
 READY='command:region receive queue-pairs receive'
 SERVER_TEST='begin:direction=2:depth=16:ops=16'
 TIMED_TEST='begin:direction=2:depth=16:ms=100'
@@ -137,8 +137,8 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	$READY $SERVER_TEST receive keepalive command:end receive closed => the peer stopped responding
 	$READY $SERVER_TEST:verify receive keepalive closed => the peer stopped responding
 	END
-	# A peer without posted receives: the deadline or, at about the same time, the transport's
-	# retry limit; or the peer's own RNR retry limit.
+	# If the peer has no receives posted, the deadline or, at about the same time, the
+	# transport's retry limit is reached; with --rnr, the peer's own RNR retry limit.
 	start_server --timeout 2 any
 	control_peer --receives 0 command:facts closed
 	wait_line "$ERRORS" 'the peer \(stopped responding\|stopped acknowledging\)'

@@ -101,7 +101,9 @@ void endpoint_event(struct endpoint *end, enum rdma_cm_event_type type)
 			event->status, heard->private_data_len, rdma_event_str(type));
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		end->id = event->id;
-	/* The passive side gets the parameters in the request; its ESTABLISHED event has none. */
+	/*
+	 * The passive side receives the parameters in the request; its ESTABLISHED event has none.
+	 */
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST ||
 		(type == RDMA_CM_EVENT_ESTABLISHED && !end->listener))
 		keep(end, heard);
@@ -127,7 +129,7 @@ static void start(struct endpoint *end, struct rdma_cm_id **id)
 		die("rdma_create_id: %s", strerror(errno));
 }
 
-/* Resolves address and route. */
+/* Resolves the address and the route. */
 static void resolve(struct endpoint *end, const char *host, const char *port)
 {
 	struct addrinfo *list = find(host, port);
@@ -163,7 +165,7 @@ static void set_out(struct endpoint *end, const struct addrinfo *to)
 		die("rdma_resolve_addr: %s", strerror(errno));
 }
 
-/* Does the next step of a request: address, route, connect. A reply starts a new request. */
+/* Performs the next step of a request: address, route, connect. A reply starts a new request. */
 static void go_on(struct endpoint *end, struct rdma_cm_id *id, enum rdma_cm_event_type event,
 	const struct addrinfo *to)
 {

@@ -45,7 +45,7 @@ void endpoint_accept(
 void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file,
 	const void *words, uint8_t length);
 
-/* Requests a connection, and never confirms it after the server has accepted. */
+/* Requests a connection, but does not confirm it after the server has accepted. */
 void endpoint_half_open(struct endpoint *end, const char *host, const char *port);
 
 /* Keeps this many connection requests outstanding, replacing each that is refused. */

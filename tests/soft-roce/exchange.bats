@@ -301,7 +301,7 @@ client_is_refused() {
 	wait_until test -s "$DIR/port"
 	generate_load write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
 	has "$OUT" "^$((400 / PAIR_SCALE)) verified, 0 failed\$"
-	# Only the unscaled number of clients writes more lines than the pipe holds.
+	# Only with the unscaled number of clients are there more lines than the pipe can hold.
 	stop_server $((PAIR_SCALE > 1 ? 0 : 1))
 	kill "$reader"
 }

@@ -5,7 +5,7 @@
 load common
 
 # Each case: the steps of the peer, and the reason that the server must report. A good client stays
-# connected and is not affected; another one is served after them.
+# connected and is not affected; another client is served afterwards.
 server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
 	local steps pattern before mode=${!#}
 	start_server --timeout 3 "$@"
@@ -218,7 +218,7 @@ two_peers() {
 }
 
 @test "a sender that ignores flow control" {
-	# No process reads the FIFO, so no data leaves the ring.
+	# No process reads from the FIFO, so no data leaves the ring.
 	mkfifo "$DIR/fifo"
 	start_server --timeout 60 --chunk 4K --buffer 16K --count 1 --output "$DIR/fifo" write
 	misbehaving_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
@@ -276,7 +276,7 @@ two_peers() {
 	stop_server
 }
 
-# Keepalives prevent the idle timeout, because a peer may wait for its own files for any time.
+# Keepalives prevent the idle timeout, because a peer may wait for its own files indefinitely.
 @test "a peer that only sends keepalives delays no other client" {
 	start_server --timeout 1 any
 	misbehaving_peer "$ADDRESS" "$PORT" mr get say:here keepalives >"$OUT" 2>&1 &

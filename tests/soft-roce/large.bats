@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Large files. They take long, and with sanitizers would show no more than smaller ones, so only the
-# release build runs them.
+# Large files. They take long and, with sanitizers, would reveal no more than smaller files, so only
+# the release build runs these tests.
 
 load common
 load streams

@@ -5,7 +5,7 @@
 load common
 load streams
 
-# --handshake-timeout of tests in which a handshake times out; valid handshakes must be faster.
+# --handshake-timeout for tests in which a handshake times out; valid handshakes must be faster.
 HANDSHAKE=$((PAIR_SCALE > 1 ? 15 : 4))
 
 # occupy_slot STEP...: starts a client that does these steps, and appends it to ${CLIENTS[@]}.
@@ -149,7 +149,7 @@ all_slots_work() {
 	count "$ERRORS" 'exchange with .* failed' 2
 	[ "$(tr '\0' '\n' <"$LOG")" = "$(printf 'good\ngood')" ]
 	# With a secret, an unauthenticated client cannot keep the output longer either; an
-	# authenticated one may keep it.
+	# authenticated client may.
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --secret-file "$secret" --output - any
 	start_misbehaving_peer --secret "$secret" "$ADDRESS" "$PORT" say:here closed
 	succeeds_after_retry --secret-file "$secret"
@@ -230,7 +230,7 @@ feed() {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 1 \
 		--max-clients-per-address 1 any
 	occupy_slot mr get say:here keepalives
-	# A full server can be diagnosed; the only failed check is that it is full.
+	# A full server can be diagnosed; the only check that fails reports that it is full.
 	expect 4 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^both ends   failed  the server has no slot for another client$'
 	has "$OUT" '^ *seen: clients: 1 of 1, full'

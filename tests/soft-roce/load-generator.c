@@ -1,12 +1,13 @@
 /*
- * Many clients in one process, on the project's own verbs module, because starting a process per
- * exchange would take too long.
+ * Runs many clients in one process, using the project's own verbs module, because starting a
+ * process per exchange would take too long.
  *
  *     load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]
  *
- * Runs TOTAL exchanges, AT-ONCE of them concurrently. If TOTAL equals AT-ONCE, all start at once.
+ * Runs TOTAL exchanges, up to AT-ONCE concurrently. If TOTAL equals AT-ONCE, all start at once.
  * With INPUT each client sends this file; if it is a FIFO without a writer, the clients stay idle.
- * Prints "N verified, N failed", and each failure on standard error. Exits with 0 if none failed.
+ * Prints "N verified, N failed", and each failure on standard error. Exits with 0 if no exchange
+ * failed.
  */
 #include <errno.h>
 #include <poll.h>

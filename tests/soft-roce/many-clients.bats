@@ -76,7 +76,7 @@ has_not_grown() {
 	wait_until enough_served
 	stop_server
 	wait "$PEER" || true
-	# Clients failed only to connect, never during an exchange.
+	# Clients failed only while connecting, never during an exchange.
 	has_not "$ERR" 'exchange with .* failed'
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }

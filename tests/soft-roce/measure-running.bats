@@ -140,7 +140,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	expect 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" bandwidth write --iterations 9 \
 		"$ADDRESS" "$PORT"
 	stop_server
-	# Not enough locked memory for the server to accept a connection, or for the data.
+	# There is not enough locked memory for the server to accept a connection, or for the data.
 	for kib in 1024 8192; do
 		rm -f $file
 		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" \

@@ -18,7 +18,7 @@ load measure
 		done
 		# With several threads, the intervals of the reverse direction are unknown.
 		assert_json '.results[0].there | .operations > 0 and .best_interval_bytes_per_second == null'
-		# Each thread takes a slot of the server, which is soon free again.
+		# Each thread occupies a slot of the server, which is soon free again.
 		measure 0 bandwidth --duration 0.05 --threads 4
 		measure 0 bandwidth --duration 0.05 --threads 4
 		has "$OUT" '^local counters: '

@@ -9,8 +9,8 @@ measure() {
 	expect "$status" client "$command" "$MODE" --warm-up 0 --poll event "$@" "$ADDRESS" "$PORT"
 }
 
-# The documents of a test and the claims about them are collected, and checked all at once at its
-# end, because jq and the validator take longer to start than most measurements run.
+# A test's documents and the claims about them are collected and checked together when it ends,
+# because jq and the validator take longer to start than most measurements run.
 DOCUMENTS=() CLAIMS=()
 
 # document STATUS bandwidth|latency OPTION...: measures with a JSON document in $OUT, which must
@@ -56,7 +56,7 @@ teardown() {
 }
 
 # start_measurement bandwidth|latency OPTION...: starts a long measurement in the background,
-# appends it to ${CLIENTS[@]}, and returns while it runs. Its output is in $DIR/running.
+# appends it to ${CLIENTS[@]}, and returns once it is running. Its output is in $DIR/running.
 start_measurement() {
 	local command=$1
 	shift
@@ -64,7 +64,7 @@ start_measurement() {
 	"$PAIR_BIN/rdma-client" "$command" "$MODE" --warm-up 0 --poll event --duration 100 "$@" \
 		"$ADDRESS" "$PORT" >"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)
-	# The head of the table is printed when both ends are ready.
+	# The table header is printed once both ends are ready.
 	wait_line "$DIR/running" '^ *bytes  *operations '
 }
 

@@ -235,7 +235,7 @@ damaged() {
 	stop_server
 }
 
-# refused COMMAND OPTION...: exit 2, with a line that names the first option.
+# refused COMMAND OPTION...: exits with 2 and a line that names the first option.
 refused() {
 	local command=$1
 	shift

@@ -167,7 +167,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 }
 
 @test "impossible notices" {
-	# When a message after the last notice arrives, the test may be over.
+	# When a message arrives after the last notice, the test may have ended.
 	server_survives <<-END
 	$READY begin:both receive keepalive notice:1 closed => $IMPOSSIBLE
 	$READY begin:both receive keepalive notice:1:mover closed => $IMPOSSIBLE
@@ -431,7 +431,7 @@ GONE='the peer closed the connection'
 	one_line "$ERR"
 }
 
-# reports_result HOW: starts a server that is correct except for the result that it reports.
+# reports_result HOW: starts a server that behaves correctly except for the result that it reports.
 reports_result() {
 	# shellcheck disable=SC2086 # several words
 	listening_peer --hello measurement -- $BEGUN receive "reply:$1" receive reply closed

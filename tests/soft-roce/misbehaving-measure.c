@@ -11,7 +11,7 @@
 
 #define NOTICE_SIZE 8
 
-/* The first of the numbers of queue pairs that do not exist. */
+/* The first of the nonexistent queue pair numbers. */
 #define NOBODYS 0xf00001
 
 /* How often to check the connection while waiting for a WRITE. */
@@ -60,7 +60,7 @@ static void set_field(uint8_t *parameters, const char *word, size_t length)
 
 void misbehaving_begin(struct peer *peer, const char *how)
 {
-	/* Fits into our memory, and into the queue limits that we request by default. */
+	/* Fits our memory and the queue limits that we request by default. */
 	static const struct test_parameters usual = {
 		.size = 64, .queue_pairs = 1, .depth = 32, .slots = 4, .milliseconds = 60000};
 	uint8_t parameters[TEST_PARAMETERS_SIZE];
@@ -113,7 +113,7 @@ void misbehaving_receive_notice(struct peer *peer, const char *how)
 		notice & 1 ? " last" : "");
 }
 
-/* Checks the connection with WRITEs of no bytes, which consume no receive. */
+/* Checks the connection with zero-length WRITEs, which consume no receives. */
 static void await_mark(struct peer *peer, const uint8_t *place, uint8_t mark)
 {
 	while (__atomic_load_n(place, __ATOMIC_ACQUIRE) != mark && !peer->failed) {

@@ -1,13 +1,13 @@
 /*
- * A peer that executes a list of steps, valid or not, to provoke every way in which a peer can fail
- * or violate the protocol.
+ * A peer that executes a list of steps, valid or not, to provoke every kind of peer failure and
+ * protocol violation.
  *
  *     misbehaving-peer [OPTION VALUE]... HOST PORT STEP...
  *     misbehaving-peer [OPTION VALUE]... --listen ADDRESS PORT-FILE STEP...
  *     misbehaving-peer --refuse REASON ADDRESS PORT-FILE
  * refuses one request with this reason of protocol/hello.h; 0: without private data.
  *     misbehaving-peer --half-open HOST PORT
- * prints "here" when its request is accepted, and never confirms the connection.
+ * prints "here" when its request is accepted, but does not confirm the connection.
  *     misbehaving-peer --hello version --flood-requests HOST PORT N
  * keeps N requests outstanding forever, replacing each that is refused; prints "here" after the
  * first.
@@ -26,14 +26,13 @@
  *
  * Steps of a control session (--hello diagnosis, measurement):
  *   command:NAME command:NAME:HOW
- *                    send a command: region, facts, counters, queue-pairs, begin, end, or a
- *                    number. HOW: wrap, empty, long, large (larger than its memory), larger
- *                    (larger than a diagnosis may use), key: a region with this fault; answer
- *                    (marked as a reply); number (a wrong sequence number); status (an undefined
- *                    status)
+ *                    send a command: region, facts, counters, queue-pairs, begin, end, or a number.
+ *                    HOW: wrap, empty, long, large (larger than its memory), larger (larger than a
+ *                    diagnosis may use), key: a region with that fault; answer (marked as a reply);
+ *                    number (a wrong sequence number); status (an undefined status)
  *   receive          wait for the next command or reply, and print it
  *   reply reply:HOW  reply to the last command received: done, or with HOW as above; refused;
- *                    garbage (a text); zeros or ones (64 such bytes: an empty or an impossible
+ *                    garbage (a text); zeros or ones (64 bytes of them: an empty or an impossible
  *                    result); wrong (a result with one wrong operation)
  *   command:proof command:proof:HOW
  *                    send our proof: valid; with a flipped bit (flip); for another nonce of ours
@@ -41,13 +40,14 @@
  *
  * Steps of a test:
  *   queue-pairs queue-pairs:N
- *                    COMMAND_QUEUE_PAIRS with N bytes of numbers of queue pairs that do not exist
+ *                    COMMAND_QUEUE_PAIRS with N bytes of nonexistent queue pair numbers
  *   begin begin:NAME:NAME=N...
  *                    COMMAND_BEGIN with these parameters: WRITEs of 64 bytes, 4 slots, depth 32,
  *                    one queue pair, 60 s. Each NAME becomes 1 or N: latency, spin, read, both,
  *                    direction, verify, size, qps, depth, slots, ms, ops
  *   notice:N:mover:last
- *                    send a notice: `mover` as the initiator, `last` as the last one; or neither
+ *                    send a notice: as the initiator (`mover`), as the last notice (`last`), or
+ *                    neither
  *   receive-notice   wait for the next notice, and print it
  *   pings            send WRITEs of a spinning latency test forever, with only the last byte right
  *

@@ -1,4 +1,6 @@
-/* Sends and receives the messages of an exchange, valid or not, and does the RDMA operations. */
+/*
+ * Sends and receives valid and invalid messages of an exchange, and performs the RDMA operations.
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -39,10 +39,10 @@ struct peer {
 /* Sends these bytes as a message. */
 void misbehaving_send(struct peer *peer, const void *bytes, size_t length);
 
-/* Replaces our nonce, or the other side's, in the transcript, as of another connection. */
+/* Replaces our nonce, or the other side's, in the transcript, as if from another connection. */
 void misbehaving_other_nonce(struct handshake *handshake, bool ours);
 
-/* Waits until all posted sends are complete, or one has failed. */
+/* Waits until all posted sends are complete or a send has failed. */
 void misbehaving_finish(struct peer *peer);
 
 /*
@@ -51,7 +51,7 @@ void misbehaving_finish(struct peer *peer);
  */
 bool misbehaving_next(struct peer *peer, const uint8_t **bytes, size_t *length);
 
-/* Does the step NAME or NAME:HOW. */
+/* Executes the step NAME or NAME:HOW. */
 void misbehaving_step(struct peer *peer, const char *word);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The systemd unit with all its restrictions: systemd runs as process 1 of a PID namespace in this
-# guest and starts the unit.
+# The systemd unit with all its restrictions, started by systemd as process 1 of a PID namespace in
+# this guest.
 
 load common
 load systemd

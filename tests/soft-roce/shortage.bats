@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# A server that runs out of memory or descriptors: further clients are refused with the reason,
-# connected ones are served, and afterwards new clients are admitted again.
+# A server that runs out of memory or descriptors refuses further clients and reports the reason,
+# serves connected clients, and later admits new clients again.
 
 load common
 
-# start_idle_clients N PATTERN: starts N idle clients, more than the server can serve. Returns when a
-# refused one has printed a line that matches.
+# start_idle_clients N PATTERN: starts N idle clients, more than the server can serve. Returns once
+# a refused client has printed a matching line.
 start_idle_clients() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
@@ -15,7 +15,7 @@ start_idle_clients() {
 	wait_line "$DIR/idle" "$2"
 }
 
-# The early client finishes, and a new one is served when the idle ones have gone.
+# The early client finishes, and a new client is served once the idle clients have left.
 serves_other_clients() {
 	printf 'to the end' >&8
 	exec 8>&-

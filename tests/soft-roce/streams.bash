@@ -2,7 +2,7 @@
 
 # shellcheck shell=bash
 
-# Options for small rings, which wrap often.
+# Options for small rings, which wrap around often.
 SMALL=(--chunk 4K --buffer 64K)
 
 # make_file FILE SIZE: fills it with random bytes that repeat with a prime period, so that data

@@ -30,7 +30,7 @@ exchange_sizes() {
 	done
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
-	# The server's line for the last file.
+	# This must be the server's line for the last file.
 	has "$LOG" "^received ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}"): up\.${!n}\.\$"
 }
 
@@ -146,7 +146,7 @@ one_way() {
 		misbehaving_peer --name "$name" "$ADDRESS" "$PORT" mr get write 'done' get verdict get \
 			disconnect
 	done
-	# Two of them have no usable name: their files are named after the peer.
+	# Two of them have no usable name, so their files are named after the peer.
 	wait_until count "$LOG" '^peer disconnected.$' 11
 	find "$DIR/a/b/in" -name "$ADDRESS-*" -delete -print >"$DIR/nameless"
 	count "$DIR/nameless" . 2
@@ -179,7 +179,7 @@ one_way() {
 		one_line "$ERRORS"
 		folder_is "$DIR/in" file
 		[ "$(cat "$DIR/in/file")" = old ]
-		# The same for the client's output.
+		# The same applies to the client's output.
 		expect 1 client --output "$DIR/in/file" $mode "$ADDRESS" "$PORT"
 		has "$ERR" 'cannot write file: File exists (--force replaces it)'
 		[ "$(cat "$DIR/in/file")" = old ]
@@ -280,7 +280,7 @@ one_way() {
 	wait_until has_size "$LOG" 4
 	expect_error 3 "the server's input or output serves one client at a time" \
 		client --timeout 2 --message two write "$ADDRESS" "$PORT"
-	# A client with a longer timeout gets it.
+	# A client with a longer timeout is served.
 	"$PAIR_BIN/rdma-client" --timeout 60 --message two write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
 	CLIENTS+=($!)
 	wait_line "$OUT" 'server is full; retrying.'

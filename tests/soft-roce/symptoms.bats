@@ -50,7 +50,7 @@ load diagnose
 	diagnose_as 3 "${AS_NOBODY[@]}" 4 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	check_failed 'this host' 'the locked-memory limit is too low for a queue pair' 'this host'
 	has "$OUT" '^ *next: raise .ulimit -l.'
-	# Sufficient for a queue pair, but not for the data.
+	# This is sufficient for a queue pair, but not for the data.
 	diagnose_as 1 "${AS_NOBODY[@]}" 1024 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	check_failed connection 'the locked-memory limit is too low' 'this host'
 	has "$OUT" '^ *seen: .*needed .* KiB more, the limit is 1024 KiB'

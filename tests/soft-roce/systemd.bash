@@ -8,7 +8,7 @@ INSTANCE=rdma-server@7471.service
 # The root folder of the namespace; empty: the guest's own.
 ROOT=''
 SYSTEMD=''
-# Units that a namespace does not need.
+# Units that are not needed in a namespace.
 MASKED=(dbus.service dbus.socket kmod-static-nodes.service local-fs.target networking.service
 	swap.target systemd-journal-flush.service systemd-logind.service systemd-modules-load.service
 	systemd-random-seed.service systemd-remount-fs.service systemd-resolved.service

@@ -1,7 +1,7 @@
 /*
  * A peer that speaks only the tutorial's protocol and behaves like its programs: no private data,
  * one posted receive at a time (the next one after MSG_MR), MSG_DONE posted after the RDMA
- * operation without a fence, and a disconnect when its own MSG_DONE is complete and the peer's has
+ * operation without a fence, and a disconnect once its own MSG_DONE is complete and the peer's has
  * been received. It is stricter than those programs: bytes of a message or region that the protocol
  * does not use must be zero, and the connection parameters must request retries.
  *

@@ -41,7 +41,7 @@ with_our_client() { # MODE
 
 @test "our memory stays readable until a tutorial peer disconnects, because its MSG_DONE is not fenced" {
 	start_server --message 'read me late' read
-	# Its READ executes after both MSG_DONE, as an unfenced one may.
+	# Its READ executes after both MSG_DONE, which is allowed because it is unfenced.
 	misbehaving_peer --hello none-read "$ADDRESS" "$PORT" mr get 'done' get sent read disconnect >"$OUT"
 	has "$OUT" '^read: read me late$'
 	stop_server
