@@ -20,7 +20,7 @@ in_bash() {
 }
 
 # in_zsh PROGRAM [WORD]...: prints the long options that zsh offers after the words, sorted. The
-# completion describes them to _arguments, which is replaced.
+# completion passes them to _arguments, which is replaced here.
 in_zsh() {
 	zsh -f -c '
 		_arguments() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The checks of scripts/lint, each on a generated tree with one fault.
+# The checks of scripts/lint, each tested on a generated tree with one fault.
 
 setup() {
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

@@ -38,7 +38,7 @@ new_version() { sed -i 's/PROJECT_VERSION ".*"/PROJECT_VERSION "7.8.9"/' base/ve
 	grep -q -a -F 7.8.9 build/version/cli/startup.o
 }
 
-# dpkg-buildpackage and dh are replaced by the little that the test needs.
+# dpkg-buildpackage and dh are replaced with minimal stubs.
 @test "Debian's changelog has the version of base/version.h" {
 	new_version
 	mkdir bin

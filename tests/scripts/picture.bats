@@ -3,7 +3,7 @@
 
 setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 
-# Prints the texts of the drawing in order.
+# Prints the text elements of the drawing in order.
 texts() { sed -n 's/.*xml:space="preserve">\(.*\)<\/text>$/\1/p'; }
 
 @test "the lines of both hosts are drawn in their order, commands in another colour" {
