@@ -19,8 +19,8 @@ until [ -e "$VM_SHARED/end" ]; do
 		mv "$base.status.new" "$base.status"
 		polls=0
 	done
-	# The two kernels share no event to wait for. Requests arrive in bursts; between them poll
-	# less often, because polling takes processor time that the emulated test needs.
+	# The two kernels share no event to wait for. Requests arrive in bursts. Poll less often
+	# between bursts, because polling uses processor time that the emulated test needs.
 	polls=$((polls + 1))
 	if [ $polls -lt 20 ]; then
 		read -r -t 0.05 <>/tmp/nothing

@@ -47,7 +47,7 @@ start_far_server() { # ARGUMENT...
 	PORT=$(cat "$FAR/port")
 }
 
-# Undoes all changes to the network: packet loss and other disturbances at both hosts, and MTUs.
+# Undoes all changes to the network: packet loss and other disturbances on both hosts, and MTUs.
 repair_network() {
 	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; ip link set $VM_INTERFACE mtu $MTU"
 	on_host1 "$all"

@@ -154,7 +154,7 @@ vlans_down() {
 	repair_and_diagnose
 }
 
-# start_diagnosis: starts a diagnosis, and returns when it moves data.
+# start_diagnosis: starts a diagnosis, and returns once it transfers data.
 start_diagnosis() {
 	"$PAIR_BIN/rdma-client" diagnose "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS=($!)
@@ -188,7 +188,7 @@ diagnosis_fails() {
 	repair_and_diagnose
 }
 
-# ended_by SIGNAL: prints the cause that a diagnosis reports for a server that received it.
+# ended_by SIGNAL: prints the cause that a diagnosis reports when its server receives SIGNAL.
 ended_by() {
 	case $1 in
 	KILL) echo 'the peer closed the connection' ;;

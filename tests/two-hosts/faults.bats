@@ -33,7 +33,7 @@ all_arrived() {
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
 }
 
-# disturb WORD...: applies this to the packets that both hosts send: tc-netem(8).
+# disturb WORD...: applies this tc-netem(8) setting to the packets that both hosts send.
 disturb() {
 	on_host1 "tc qdisc replace dev $VM_INTERFACE root netem $*"
 	tc qdisc replace dev "$VM_INTERFACE" root netem "$@"
@@ -63,7 +63,7 @@ disturbed() {
 	disturbed loss 2% delay 10ms corrupt 0.5% duplicate 2%
 }
 
-# Starts a slow transfer, which can be disturbed, and waits until data moves in both directions.
+# Starts a transfer slow enough to be disturbed, and waits until data flows in both directions.
 is_moving() {
 	disturb rate 4mbit
 	move "$@"
@@ -117,7 +117,7 @@ nothing_left() {
 	[ -z "$(find "$DIR" -name '.down.*')" ] && [ -z "$(on_host1 "ls -A $FILES/in")" ]
 }
 
-# To this host, a permanent link failure looks the same as a crash of the other host.
+# To this host, a permanent link failure looks like a crash of the other host.
 @test "permanent link failure: both ends give up" {
 	local mode
 	start_files 6000001 --timeout 5

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The other host's kernel is reset, so that it sends nothing more, not even a disconnect. Host 1
-# does not come back, so this file has a single test and runs last.
+# The other host's kernel is reset, so it sends nothing more, not even a disconnect. Host 1 does not
+# come back, so this file has a single test and runs last.
 
 load common
 
@@ -18,7 +18,7 @@ teardown() {
 
 @test "the other host disappears: local client and server give up, and the server serves the next" {
 	local far_port mine
-	# Endless streams in both directions: slow, and with little data in flight.
+	# Endless streams in both directions, slow and with little data in flight.
 	tc qdisc replace dev "$VM_INTERFACE" root netem rate 20mbit
 	on_host1 "tc qdisc replace dev $VM_INTERFACE root netem rate 20mbit; mkdir -p /tmp/in"
 	start_far_server --timeout 5 --buffer 64K --output /tmp/in/ any

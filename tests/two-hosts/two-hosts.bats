@@ -37,7 +37,7 @@ start_far_peer() { # STEP...
 	PORT=$(cat "$FAR/port")
 }
 
-# The idle timeout expires, or a local keepalive is not acknowledged, whichever is first.
+# Either the idle timeout expires or a local keepalive is not acknowledged, whichever comes first.
 NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 
 @test "the link is cut during an exchange: the client reports it within its timeout, exit 4" {
