@@ -562,7 +562,7 @@ static bool is_explained(const struct connection *connection)
 }
 
 /* Adds the event that the exchange was waiting for, if there is no better evidence. */
-static void add_what_was_awaited(struct failure *failure, const struct exchange *exchange)
+static void add_awaited_event(struct failure *failure, const struct exchange *exchange)
 {
 	const char *how;
 
@@ -607,7 +607,7 @@ static void decide(struct connection *connection)
 		*outcome = connection->reason;
 	if (!complete)
 		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
-	add_what_was_awaited(outcome, exchange);
+	add_awaited_event(outcome, exchange);
 	if (failure_is_set(outcome) && failure_is_set(&effect) && !is_flush(&effect))
 		add_refusal(outcome, &effect);
 }

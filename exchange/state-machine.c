@@ -183,7 +183,7 @@ static unsigned int act(struct exchange *exchange, enum exchange_event event)
  * Refuses a peer that does not hold our secret. Its message shows that it can receive the
  * MSG_ABORT.
  */
-static unsigned int turn_away(struct exchange *exchange)
+static unsigned int reject_peer(struct exchange *exchange)
 {
 	exchange->ended = true;
 	exchange->sent = SENDING_ABORT;
@@ -191,7 +191,7 @@ static unsigned int turn_away(struct exchange *exchange)
 }
 
 /* Aborts: the peer is notified, if it understands MSG_ABORT, before the connection ends. */
-static unsigned int give_up(struct exchange *exchange)
+static unsigned int abort_exchange(struct exchange *exchange)
 {
 	exchange->ended = true;
 	if (!exchange->rules->verdicts || !may_send(exchange))
@@ -224,12 +224,12 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 		exchange->ended = true;
 		return ACTION_FINISH;
 	case EVENT_ABORTED:
-		return give_up(exchange);
+		return abort_exchange(exchange);
 	case EVENT_UNAUTHENTICATED:
 		/* A proof out of order is a violation, whether or not it is valid. */
 		if (exchange_violation(exchange, EVENT_RECEIVED_PROOF))
-			return ACTION_VIOLATION | give_up(exchange);
-		return turn_away(exchange);
+			return ACTION_VIOLATION | abort_exchange(exchange);
+		return reject_peer(exchange);
 	case EVENT_ESTABLISHED:
 	case EVENT_SENT_PROOF:
 	case EVENT_SENT_MR:
@@ -245,7 +245,7 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
 		break;
 	}
 	if (!advance(exchange, event))
-		return ACTION_VIOLATION | give_up(exchange);
+		return ACTION_VIOLATION | abort_exchange(exchange);
 	return act(exchange, event);
 }
 

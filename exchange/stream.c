@@ -292,7 +292,7 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 {
 	if (!connection->streaming ||
 		!flow_receive_credit(&connection->sender, credit->length, credit->pieces))
-		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_credited",
 			"received invalid credit up to byte %" PRIu64, credit->length);
 	/*
 	 * The peer has READ this data, so its space is free. In write mode, the completion of the
@@ -308,10 +308,10 @@ enum exchange_event stream_peer_done(struct connection *connection)
 	uint64_t announced = connection->receiver.announced, promised = connection->theirs.size;
 
 	if (connection->peer_done.length != announced)
-		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
 			"MSG_DONE does not match the %" PRIu64 " bytes received", announced);
 	if (promised != STREAM_SIZE_UNKNOWN && promised != announced)
-		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
 			"received less than the announced %" PRIu64 " bytes", promised);
 	return EVENT_RECEIVED_DONE;
 }

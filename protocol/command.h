@@ -19,7 +19,7 @@
 
 /* A reply has the type of its command. The values are used on the wire; 3 to 7 are retired. */
 enum command_type {
-	COMMAND_REGION = 0,   /* the sender's memory; in the reply, the same size at the server */
+	COMMAND_REGION = 0,   /* the sender's memory; the server's is at least as large */
 	COMMAND_FACTS = 1,    /* text of the reply: facts about the server */
 	COMMAND_COUNTERS = 2, /* text of the reply: the counters of the server's port */
 	COMMAND_PROOF = 8, /* text: proof of the secret, the client's; in the reply, the server's */
