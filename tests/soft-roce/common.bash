@@ -101,7 +101,13 @@ exits_with() {
 # Prints the programs' output so far.
 output_so_far() { tail -v -n 50 "$OUT" "$ERR" "$LOG" "$ERRORS" "$DIR/peer" 2>/dev/null; }
 
-gone() { ! kill -0 "$1"; }
+# gone PID: the process has exited. bash may leave a child that has exited as a zombie until it waits
+# for it.
+gone() {
+	local state
+	kill -0 "$1" || return 0
+	read -r _ _ state _ <"/proc/$1/stat" && [ "$state" = Z ] && [ "$(count_files "/proc/$1/task")" -eq 1 ]
+}
 
 # stacks PID: prints the kernel stack of each thread.
 stacks() {
