@@ -12,7 +12,7 @@
 
 #include "exchange/internal.h"
 
-_Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "digest keys have the size of secret keys");
+_Static_assert(DIGEST_KEY_SIZE == SECRET_KEY_SIZE, "digest keys and secret keys are the same size");
 _Static_assert(DIGEST_SIZE == SECRET_TAG_SIZE, "a tag has the size of a digest");
 
 /*

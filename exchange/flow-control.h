@@ -59,9 +59,9 @@ size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t 
 
 /*
  * Returns whether to announce the written data now. The local ring is filled up to position
- * `filled`. Not every WRITE is announced, because each piece consumes one of the receiver's
- * receives and may wake it, but the last WRITE currently possible is always announced. If true, the
- * data up to sender->announced counts as announced.
+ * `filled`. An announcement consumes one of the receiver's receives and may wake it, so not every
+ * WRITE is announced; the last WRITE that is possible for now always is. If true, the data up to
+ * sender->announced counts as announced.
  */
 bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 

@@ -82,7 +82,7 @@ size_t fake_registered(void);
 /* Returns the number of live objects: ids, queues, domains, regions, channels. */
 unsigned int fake_objects(void);
 
-/* Sets the memory that RDMA operations access if the test plays the peer. */
+/* Sets the memory that RDMA operations access when the test acts as the peer. */
 void fake_expose(void *memory, size_t length, uint32_t rkey);
 
 /* Limits the READs in flight from now on, as negotiated by rdmacm. */
