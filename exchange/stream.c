@@ -312,6 +312,6 @@ enum exchange_event stream_peer_done(struct connection *connection)
 			"MSG_DONE does not match the %" PRIu64 " bytes received", announced);
 	if (promised != STREAM_SIZE_UNKNOWN && promised != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
-			"received less than the announced %" PRIu64 " bytes", promised);
+			"received fewer than the announced %" PRIu64 " bytes", promised);
 	return EVENT_RECEIVED_DONE;
 }

@@ -174,7 +174,7 @@ static bool is_sensible(const struct command *command)
 		return !has_queue_pairs;
 	if (command->type == COMMAND_REGION)
 		return !has_queue_pairs && (measures || command->length <= COMMAND_REGION_MIN);
-	/* perf_test_can() below decides the rest. */
+	/* perf_test_can() below checks the rest. */
 	if (command->type == COMMAND_BEGIN)
 		return test_parameters_decode(&parameters, command->text, command->text_size) ==
 			       0 &&

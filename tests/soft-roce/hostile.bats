@@ -182,7 +182,7 @@ two_peers() {
 	mr get write write closed => received more than the announced 25 bytes
 	mr get write:26 closed => received more than the announced 25 bytes
 	mr get write:immediate closed => received more than the announced 25 bytes
-	mr get write:10 done closed => received less than the announced 25 bytes
+	mr get write:10 done closed => received fewer than the announced 25 bytes
 	data:5 closed => received unexpected data
 	mr get write done data:25 closed => received unexpected data
 	mr get write data:25 closed => received an invalid announcement up to byte 25

@@ -186,7 +186,7 @@ no_route() {
 		ip route add $kind
 		undo ip route delete "$kind"
 	done
-	no_route 10.98.0.1 "a route on this host prohibits this address" 'this host'
+	no_route 10.98.0.1 "a prohibit route on this host blocks this address" 'this host'
 	no_route 10.97.0.1 'this address cannot be used' 'this host'
 	no_route 10.92.0.1 'the network reports this address as unreachable' \
 		'the other host or the path to it'

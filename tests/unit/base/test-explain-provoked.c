@@ -98,7 +98,7 @@ static const struct {
 		"this address cannot be used"},
 	{FAILURE_ERRNO, PHASE_ADDRESS, EACCES,
 		"no network route, and routes that prohibit, discard or are unreachable",
-		"a route on this host prohibits this address"},
+		"a prohibit route on this host blocks this address"},
 	{FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, NO_TEST,
 		"the check before waits longer for the neighbour, and the kernel's own time is as long"},
 	{FAILURE_DEADLINE, PHASE_ADDRESS, EXPLAIN_ANY,

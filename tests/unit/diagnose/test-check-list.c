@@ -98,7 +98,7 @@ static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 		"                    seen: 10.9.0.2 on eth0: FAILED\n"
 		"                    after: 3021 ms\n"
 		"                    where: the other host or the path to it\n"
-		"                    next: check that it is up and in the same subnet and VLAN\n"
+		"                    next: check that it is up and on the same subnet and VLAN\n"
 		"                    look: ip neighbour show to 10.9.0.2");
 	assert_string_equal(lines(&list, CHECK_CONNECTION), "connection  skipped not reached");
 }

@@ -18,9 +18,9 @@ static void inconsistent_sizes_are_refused(void **state)
 		{5, 6, "does not match the 5 bytes received"},
 		{5, UINT64_MAX, "does not match the 5 bytes received"},
 		{5, (uint64_t)1 << 32, "does not match the 5 bytes received"},
-		{6, 5, "received less than the announced 6 bytes"},
+		{6, 5, "received fewer than the announced 6 bytes"},
 		{6, 6, "does not match the 5 bytes received"},
-		{UINT64_MAX - 1, 5, "received less than the announced"},
+		{UINT64_MAX - 1, 5, "received fewer than the announced"},
 	};
 
 	(void)state;

@@ -396,7 +396,7 @@ static void every_class_has_counters(void **state)
 		assert_true(seen[i]);
 }
 
-/* Error counters that are all zero differ from a port without error counters. */
+/* A port whose error counters are all zero is not a port without error counters. */
 static void distinguishes_no_errors_from_no_counters(void **state)
 {
 	struct counters counters = {0};

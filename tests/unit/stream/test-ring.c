@@ -18,7 +18,7 @@ static const uint64_t starts[] = {0, 1, 63, 4095, 4 * GIB - 1, 4 * GIB, 4 * GIB 
 
 static uint8_t memory[4096];
 
-/* Initializes an empty ring whose stream has reached this position. */
+/* Initializes an empty ring for a stream that has reached this position. */
 static void ring_from(struct ring *ring, size_t size, uint64_t position)
 {
 	ring_init(ring, memory, size);
