@@ -26,10 +26,14 @@ static const struct unit {
 	{"G", UINT64_C(1) << 30},
 	{"g", UINT64_C(1) << 30},
 	{"GiB", UINT64_C(1) << 30},
+	{"T", UINT64_C(1) << 40},
+	{"t", UINT64_C(1) << 40},
+	{"TiB", UINT64_C(1) << 40},
 	{"KB", 1000},
 	{"kB", 1000},
 	{"MB", 1000000},
 	{"GB", 1000000000},
+	{"TB", UINT64_C(1000000000000)},
 };
 
 static const struct unit *unit_by_name(const char *name)

@@ -20,44 +20,44 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 		{
 			.program = PROGRAM_CLIENT,
 			.names = "write|read",
-			.words = "write|read HOST PORT",
+			.words = "write|read HOST [PORT]",
 			.summary = "exchange a message, files or pipes",
 			.about =
-				"Exchange data with the rdma-server at HOST and PORT and verify every byte. Both\n"
-				"sides send: a short message or, with --input, a file or a pipe. 'write' uses\n"
-				"RDMA WRITE, 'read' RDMA READ.\n",
+				"Exchange data with the rdma-server at HOST and PORT (default 7471), and verify\n"
+				"every byte. Both sides send: a short message or, with --input, a file or a pipe.\n"
+				"'write' uses RDMA WRITE, 'read' RDMA READ.\n",
 			.example = "write 192.0.2.1 7471",
 			.mode = 0,
 			.host = 1,
-			.words_min = 3,
+			.words_min = 2,
 			.words_max = 3,
 		},
 	[CLI_BANDWIDTH] =
 		{
 			.program = PROGRAM_CLIENT,
 			.names = "bandwidth",
-			.words = "bandwidth write|read HOST PORT",
+			.words = "bandwidth write|read HOST [PORT]",
 			.summary = "measure the bandwidth of WRITE or READ",
 			.about =
-				"Measure the bandwidth of RDMA WRITE or READ to the rdma-server at HOST and PORT.\n",
+				"Measure the bandwidth of WRITE or READ to an rdma-server. The default PORT is 7471.\n",
 			.example = "bandwidth write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,
-			.words_min = 4,
+			.words_min = 3,
 			.words_max = 4,
 		},
 	[CLI_LATENCY] =
 		{
 			.program = PROGRAM_CLIENT,
 			.names = "latency",
-			.words = "latency write|read HOST PORT",
+			.words = "latency write|read HOST [PORT]",
 			.summary = "measure the latency of WRITE or READ",
 			.about =
-				"Measure the latency of RDMA WRITE or READ to the rdma-server at HOST and PORT.\n",
+				"Measure the latency of WRITE or READ to an rdma-server. The default PORT is 7471.\n",
 			.example = "latency write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,
-			.words_min = 4,
+			.words_min = 3,
 			.words_max = 4,
 		},
 	[CLI_DIAGNOSE] =
@@ -65,11 +65,11 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.program = PROGRAM_CLIENT,
 			.names = "diagnose",
 			.words = "diagnose [HOST [PORT]]",
-			.summary = "find what is broken, where, and how to fix it",
+			.summary = "find what is broken and how to fix it",
 			.about =
 				"Find what is broken between this host and the rdma-server at HOST and PORT, on\n"
-				"which side, and how to fix it. Without PORT, no server is needed. Without HOST,\n"
-				"only this host is checked.\n",
+				"which side, and how to fix it. Without PORT, 7471 is tried, but no server is\n"
+				"needed. Without HOST, only this host is checked.\n",
 			.example = "diagnose 192.0.2.1 7471",
 			.mode = -1,
 			.host = 1,

@@ -26,7 +26,7 @@ static const char server_text[] = "\nExamples:\n"
 				  "  rdma-server --count 1 --output - write | tar -xf -\n";
 
 static const char size_text[] =
-	"SIZE is a number of bytes, or of KiB (64K), MiB (1M), GiB (1G), kB, MB or GB.\n";
+	"SIZE is in bytes, or with a suffix: K, M, G, T (powers of 1024), kB, MB, GB, TB.\n";
 
 /* Enough for options with long arguments, such as "SIZE[..SIZE]" or "FILE|DIRECTORY/|-". */
 #define LEFT_MAX 40

@@ -275,7 +275,7 @@ const struct option_row option_rows[] = {
 		take_text, FIELD(output)},
 	{MEASUREMENTS, 0, "poll", "auto|spin|event", "wait this way; default: whichever is faster",
 		take_choice, FIELD(measure.poll), 0, 0, "auto, spin or event"},
-	{SERVER, 'p', "port", "N", "listen on this port; default: any free port", take_number,
+	{SERVER, 'p', "port", "N", "listen on this port, 0: any; default 7471", take_number,
 		FIELD(port), 0, UINT16_MAX},
 	{SERVER, 0, "port-file", "FILE", "write the port number to FILE when ready", take_text,
 		FIELD(port_file)},

@@ -15,6 +15,12 @@
 /* Maximum length of --message: the tutorial's 1,024 bytes minus the terminator. */
 #define OPTIONS_MESSAGE_MAX 1023
 
+/* The default port of both programs, also that of rping and rcopy. */
+#define OPTIONS_PORT 7471
+
+/* Size of the longest HOST: a host name of 255 bytes and the terminator. */
+#define OPTIONS_HOST_SIZE 256
+
 /* Maximum --threads: each has a connection, and a server has slots for this many measurements. */
 #define OPTIONS_THREADS_MAX 4
 
@@ -105,9 +111,11 @@ struct options {
 	/* client */
 	const char *source; /* NULL: the route's source address */
 	const char *host;   /* NULL: diagnose only this host */
+	bool port_given;    /* PORT is on the command line */
 	struct options_measure measure;
 
-	uint16_t port; /* 0: any free port (server), no port (`diagnose`) */
+	uint16_t port;                     /* 0: any free port (server) */
+	char host_text[OPTIONS_HOST_SIZE]; /* what host points to */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
 	bool advised; /* the error includes advice */
 };

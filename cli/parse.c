@@ -171,6 +171,11 @@ static enum options_result take_line(
 			continue;
 		if (is_known(option == ':' || option == '?' ? optopt : option, letters)) {
 			row = row_of(option == ':' || option == '?' ? optopt : option);
+			if (line->given >> row & 1 && option_rows[row].argument) {
+				result = options_wrong(
+					options, "--%s is given twice", option_rows[row].name);
+				continue;
+			}
 			line->given |= UINT64_C(1) << row;
 			/* check_given() reports it; whether its value is valid does not matter. */
 			if (is_foreign(line, row))
@@ -278,12 +283,48 @@ static enum options_result report_command(struct options *options, const struct 
 	return report_word(options, "command", line->words[0], choices);
 }
 
-/* Returns the name of a missing word. */
-static const char *word_name(const struct cli_command *command, int position)
+/*
+ * Splits "HOST:PORT" and "[ADDRESS]:PORT" into options->host_text and *port, which is NULL without
+ * a port. An IPv6 address without brackets has more than one colon, so it has no port. Returns
+ * false if the host is too long or a bracket is misplaced.
+ */
+static bool split_server(struct options *options, const char *word, const char **port)
 {
-	if (position == command->mode)
-		return "the mode";
-	return position == command->host ? "HOST" : "PORT";
+	const char *start = word, *end = strchr(word, ':'), *after;
+
+	if (*word == '[') {
+		start = word + 1;
+		end = strchr(start, ']');
+		after = end ? end + 1 : "?";
+	} else {
+		if (!end || strchr(end + 1, ':'))
+			end = word + strlen(word);
+		after = end;
+	}
+	*port = *after == ':' ? after + 1 : NULL;
+	if (!end || (*after && !*port) || (size_t)(end - start) >= sizeof(options->host_text))
+		return false;
+	snprintf(options->host_text, sizeof(options->host_text), "%.*s", (int)(end - start), start);
+	return true;
+}
+
+/* Takes HOST, HOST:PORT or [ADDRESS]:PORT, and the word after it, NULL if there is none. */
+static enum options_result take_server(struct options *options, const char *word, const char *next)
+{
+	const char *port;
+
+	if (!split_server(options, word, &port))
+		return options_advise(options,
+			"invalid HOST '%s'; for example: 192.0.2.1, host:7471 or [2001:db8::1]:7471",
+			word);
+	options->host = options->host_text;
+	if (*options->host == '\0')
+		return options_wrong(options, "HOST must not be empty");
+	if (port && next)
+		return options_wrong(options, "two ports: %s in '%s', and '%s'", port, word, next);
+	port = port ? port : next;
+	options->port_given = port != NULL;
+	return !port || options_take_port(options, port) ? OPTIONS_RUN : OPTIONS_WRONG;
 }
 
 /* Reads the words of the command: mode, host and port. */
@@ -302,20 +343,15 @@ static enum options_result take_words(struct options *options, const struct line
 	}
 	if (line->word_count < command->words_min)
 		return options_advise(options, "%s is missing; for example: %s %s",
-			word_name(command, line->word_count), program_name(line->program),
-			command->example);
+			line->word_count == command->mode ? "the mode" : "HOST",
+			program_name(line->program), command->example);
 	if (line->word_count > command->words_max)
 		return options_wrong(
 			options, "unexpected argument '%s'", line->words[command->words_max]);
 	if (command->host < 0 || command->host >= line->word_count)
 		return OPTIONS_RUN;
-	options->host = line->words[command->host];
-	if (*options->host == '\0')
-		return options_wrong(options, "HOST must not be empty");
-	if (command->host + 1 < line->word_count &&
-		!options_take_port(options, line->words[command->host + 1]))
-		return OPTIONS_WRONG;
-	return OPTIONS_RUN;
+	return take_server(options, line->words[command->host],
+		command->host + 1 < line->word_count ? line->words[command->host + 1] : NULL);
 }
 
 /* Reports an option that the command does not accept, and lists the commands that do. */
@@ -412,6 +448,7 @@ enum options_result parse_command_line(
 
 	*options = (struct options){
 		.command = CLI_COMMANDS,
+		.port = OPTIONS_PORT,
 		.timeout = TIMEOUT_DEFAULT,
 		.buffer = BUFFER_DEFAULT,
 		.max_clients = CLIENTS_DEFAULT,

@@ -20,14 +20,14 @@
  */
 #define FIRST_CONNECT_MS 2500
 
-/* A port on which no RDMA program can listen, so the connection manager itself replies. */
-#define NO_PORT 1
-
 /* RDMA READs in flight that we request and offer. */
 #define READS 4
 
-/* Nothing can listen on NO_PORT, so a rejection proves that the peer responds to RDMA. */
-static int answered_without_port(
+/*
+ * The user named no port, so there may be no server: a rejection proves that the peer responds to
+ * RDMA.
+ */
+static int answered_without_server(
 	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
 {
 	/* iWARP reports the errno of TCP instead of a reject reason. */
@@ -35,7 +35,7 @@ static int answered_without_port(
 		!(failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED))
 		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, failure);
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
-		"RDMA responds (in %d ms); to continue, give the PORT of an rdma-server",
+		"RDMA responds (in %d ms); to continue, start rdma-server there, or give its PORT",
 		milliseconds);
 	return -1;
 }
@@ -59,7 +59,6 @@ int check_connection(struct diagnosis *diagnosis)
 {
 	struct sockaddr_storage address = diagnosis->route.address;
 	const struct sockaddr *server = (struct sockaddr *)&address;
-	uint16_t port = diagnosis->options->port;
 	char peer[ADDRESS_TEXT_SIZE];
 	struct dial dial = {
 		.peer = peer,
@@ -83,15 +82,16 @@ int check_connection(struct diagnosis *diagnosis)
 		.stop_fd = -1,
 	};
 	diagnosis->control.request = &diagnosis->request;
-	address_set_port(&address, port ? port : NO_PORT);
+	address_set_port(&address, diagnosis->options->port);
 	address_port_text(server, peer);
 	error = try_to_connect(diagnosis, &dial, server, FIRST_CONNECT_MS, &resolved, &reply);
 	if (error && dial.failure.kind == FAILURE_DEADLINE && dial.failure.phase == PHASE_CONNECT)
 		error = try_to_connect(diagnosis, &dial, server, CONNECT_MS, &resolved, &reply);
 	if (error)
-		return port ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)
-			    : answered_without_port(
-				      diagnosis, &dial.failure, (int)(deadline_now() - resolved));
+		return diagnosis->options->port_given
+			       ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)
+			       : answered_without_server(diagnosis, &dial.failure,
+					 (int)(deadline_now() - resolved));
 	if (control_client_admission(
 		    &diagnosis->control, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_CONNECTION);

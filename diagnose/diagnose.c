@@ -60,9 +60,10 @@ static const char *why_skipped(const struct diagnosis *diagnosis)
 {
 	if (!diagnosis->options->host)
 		return "no HOST given";
-	/* Without a port, the connection is the last check. */
-	if (!diagnosis->options->port && diagnosis->list.checks[CHECK_CONNECTION].state == CHECK_OK)
-		return "no PORT given";
+	/* Without a server, the connection is the last check. */
+	if (!diagnosis->control.connected &&
+		diagnosis->list.checks[CHECK_CONNECTION].state == CHECK_OK)
+		return "no rdma-server found";
 	return "not reached";
 }
 

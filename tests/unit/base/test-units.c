@@ -33,6 +33,11 @@ static void parses_every_unit(void **state)
 		{"2g", 2 * GIB},
 		{"2GiB", 2 * GIB},
 		{"2GB", 2000000000},
+		{"3T", 3072 * GIB},
+		{"3t", 3072 * GIB},
+		{"3TiB", 3072 * GIB},
+		{"3TB", UINT64_C(3000000000000)},
+		{"16777215T", 16777215 * 1024 * GIB},
 		{"18446744073709551615", UINT64_MAX},
 		{"17179869183G", 17179869183 * GIB},
 		{"00000000000000000000000000001", 1},
@@ -50,7 +55,7 @@ static void parses_every_unit(void **state)
 static void rejects_malformed_sizes(void **state)
 {
 	static const char *const cases[] = {"", " ", "K", "KiB", "-1", "+1", " 1", "1 ", "1 K",
-		"1K ", "1\n", "0x10", "1.5M", "1,5M", "1e6", "one", "1B", "1T", "1Ki", "1kiB",
+		"1K ", "1\n", "0x10", "1.5M", "1,5M", "1e6", "one", "1B", "1P", "1Ki", "1kiB",
 		"1kib", "1Kib", "1kb", "1Mb", "1mB", "1gb", "1KK", "1KM", "1M1", "-1K",
 		"99999999999999999999X"};
 
