@@ -79,11 +79,14 @@ one_line() {
 }
 
 # start_server ARGUMENT...: starts rdma-server (or the variant $PAIR_SERVER) with standard input
-# from $STDIN, and waits for its port. Guests are slow and loaded, so handshakes get more time.
+# from $STDIN, and waits for its port: any free one, unless the arguments name one. Guests are slow
+# and loaded, so handshakes get more time.
 start_server() {
+	local defaults=(--port-file "$DIR/port")
+	[[ " $* " == *' --port '* || " $* " == *' -p '* ]] || defaults+=(--port 0)
+	[[ " $* " == *' --handshake-timeout '* ]] || defaults+=(--handshake-timeout 60)
 	[ ! -e "$DIR/port" ] || rm "$DIR/port"
-	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" --handshake-timeout 60 --port-file "$DIR/port" "$@" <"${STDIN:-/dev/null}" >"$LOG" \
-		2>"$ERRORS" &
+	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" "${defaults[@]}" "$@" <"${STDIN:-/dev/null}" >"$LOG" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
 	PORT=$(<"$DIR/port")

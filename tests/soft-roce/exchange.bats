@@ -296,7 +296,7 @@ client_is_refused() {
 	sleep 500 <>"$DIR/fifo" &
 	local reader=$!
 	rm -f "$DIR/port"
-	"$PAIR_BIN/rdma-server" --timeout 60 --port-file "$DIR/port" any >"$DIR/fifo" 2>"$ERRORS" &
+	"$PAIR_BIN/rdma-server" --timeout 60 --port 0 --port-file "$DIR/port" any >"$DIR/fifo" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port"
 	generate_load write "$ADDRESS" "$(cat "$DIR/port")" $((400 / PAIR_SCALE)) 10 >"$OUT"
@@ -308,7 +308,7 @@ client_is_refused() {
 
 @test "closed standard descriptors are not reused for other files" {
 	rm -f "$DIR/port"
-	"$PAIR_BIN/rdma-server" --port-file "$DIR/port" --count 1 any <&- >&- 2>&- &
+	"$PAIR_BIN/rdma-server" --port 0 --port-file "$DIR/port" --count 1 any <&- >&- 2>&- &
 	SERVER=$!
 	wait_until test -s "$DIR/port"
 	expect 0 client write "$ADDRESS" "$(cat "$DIR/port")"
@@ -336,6 +336,6 @@ client_is_refused() {
 }
 
 @test "a port file that cannot be written is reported, exit 1" {
-	expect 1 "$PAIR_BIN/rdma-server" --port-file /nowhere/port write
+	expect 1 "$PAIR_BIN/rdma-server" --port 0 --port-file /nowhere/port write
 	has "$ERR" 'cannot write the port file /nowhere/port: No such file or directory'
 }

@@ -143,7 +143,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	# There is not enough locked memory for the server to accept a connection, or for the data.
 	for kib in 1024 8192; do
 		rm -f $file
-		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" \
+		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port 0 --port-file $file any >"$LOG" \
 			2>"$ERRORS" &
 		SERVER=$!
 		wait_until test -s $file

@@ -41,7 +41,7 @@ start_early_client() {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
 	(
 		ulimit -v 400000
-		exec "$PAIR_BIN/rdma-server" --port-file "$DIR/port" any >"$LOG" 2>"$ERRORS"
+		exec "$PAIR_BIN/rdma-server" --port 0 --port-file "$DIR/port" any >"$LOG" 2>"$ERRORS"
 	) &
 	SERVER=$!
 	wait_until test -s "$DIR/port"
@@ -56,7 +56,7 @@ start_early_client() {
 	mkdir "$DIR/in"
 	(
 		ulimit -n 40
-		exec "$PAIR_BIN/rdma-server" --port-file "$DIR/port" --output "$DIR/in/" any \
+		exec "$PAIR_BIN/rdma-server" --port 0 --port-file "$DIR/port" --output "$DIR/in/" any \
 			>"$LOG" 2>"$ERRORS"
 	) &
 	SERVER=$!

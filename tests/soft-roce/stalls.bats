@@ -289,7 +289,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		has "$ERRORS" 'registered 1000000 bytes for outgoing data, 1024 for incoming'
 		cmp "$folder/data" "$folder/got"
 		stop_server
-		"${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-server" --verbose --port-file "$folder/port" \
+		"${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-server" --verbose --port 0 --port-file "$folder/port" \
 			--force --output "$folder/in/" $mode >"$LOG" 2>"$ERRORS" &
 		SERVER=$!
 		wait_until test -s "$folder/port"

@@ -59,7 +59,7 @@ load diagnose
 	stop_server
 	for kib in 4 1024; do
 		rm -f $file
-		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port-file $file any >"$LOG" 2>"$ERRORS" &
+		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port 0 --port-file $file any >"$LOG" 2>"$ERRORS" &
 		SERVER=$!
 		wait_until test -s $file
 		[ $kib -ne 4 ] || {
@@ -79,7 +79,7 @@ load diagnose
 @test "8 MiB of locked memory let an ordinary user serve 1,000 clients at once" {
 	local file=/tmp/port-of-nobody n=$((1000 / PAIR_SCALE))
 	rm -f $file
-	"${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-server" --quiet --timeout 120 --handshake-timeout 120 --port-file $file any \
+	"${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-server" --quiet --timeout 120 --handshake-timeout 120 --port 0 --port-file $file any \
 		2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s $file

@@ -42,7 +42,7 @@ stop_on_host1() {
 far_hash() { on_host1 "xxhsum -H2 '$1' 2>/dev/null" | sed 's/ .*//'; }
 
 start_far_server() { # ARGUMENT...
-	start_on_host1 server "$PAIR_BIN/rdma-server --handshake-timeout 60 --port-file '$FAR/port' $*"
+	start_on_host1 server "$PAIR_BIN/rdma-server --handshake-timeout 60 --port 0 --port-file '$FAR/port' $*"
 	wait_until test -s "$FAR/port"
 	PORT=$(cat "$FAR/port")
 }
