@@ -304,7 +304,7 @@ static void report(struct client *client)
 	bool exchanged = client->connection && client->failure.kind != FAILURE_REFUSED;
 
 	if (exchanged && client->disconnected)
-		output_line(&client->output, "disconnected.");
+		output_transcript(&client->output, "disconnected.");
 	output_progress(&client->output, NULL);
 	error = output_outcome(&client->output, &client->failure, client->peer, text);
 	if (exchanged)

@@ -307,6 +307,15 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 
 /* Settings. */
 
+/* Returns what the user wants to send and to store, for the hello. */
+static uint8_t plans_of(const struct options *options)
+{
+	return (uint8_t)(HELLO_PLANS | (options->input || options->message ? HELLO_SENDS_DATA : 0) |
+			 (options->input ? HELLO_SENDS_FILE : 0) |
+			 (options->output || options->discard ? HELLO_TAKES_FILE : 0) |
+			 (options->output ? HELLO_WANTS_DATA : 0));
+}
+
 void settings_init(struct exchange_settings *settings, const struct options *options,
 	const struct output *output, struct wakeup_queue *wakeups, const char *greeting)
 {
@@ -316,6 +325,7 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.message = options->message ? options->message : greeting,
 		.input = options->input,
 		.output_file = {.output = options->output, .force = options->force},
+		.plans = plans_of(options),
 		.buffer = options->buffer,
 		.chunk = options->chunk,
 		.depth = options->depth,

@@ -79,6 +79,12 @@ enum refusal {
 	REFUSAL_CLIENTS = 15,  /* --max-clients is reached */
 	REFUSAL_ADDRESS = 16,  /* --max-clients-per-address is reached for this address */
 	REFUSAL_SIZE = 17,     /* the stream exceeds --max-size, which is in `size` of the hello */
+	REFUSAL_NO_OUTPUT =
+		18, /* the client sends a file; the server neither stores nor discards it */
+	REFUSAL_UNWANTED =
+		19, /* the server sends a file; the client neither stores nor discards it */
+	REFUSAL_NO_DATA = 20,  /* the client stores data; the server sends none */
+	REFUSAL_NO_INPUT = 21, /* the server stores data; the client sends none */
 };
 
 /*

@@ -335,6 +335,17 @@ void output_line(const struct output *output, const char *format, ...)
 	va_end(args);
 }
 
+void output_transcript(const struct output *output, const char *format, ...)
+{
+	va_list args;
+
+	if (output->quiet || output->brief)
+		return;
+	va_start(args, format);
+	print(output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO, "", format, args);
+	va_end(args);
+}
+
 void output_detail(const struct output *output, const char *format, ...)
 {
 	va_list args;

@@ -19,6 +19,7 @@ struct output {
 	const char *program;  /* prefix of lines on standard error */
 	bool quiet;           /* omit the lines of the exchange */
 	bool verbose;         /* print details to standard error */
+	bool brief;           /* omit the transcript: one line for each file */
 	bool lines_on_stderr; /* lines of the exchange go to standard error, without prefix */
 };
 
@@ -36,6 +37,10 @@ bool output_is_standard(const char *path);
  * output_finish().
  */
 void output_line(const struct output *output, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Prints a line of the tutorial's transcript, which is omitted if files are exchanged. */
+void output_transcript(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Prints a line that only --verbose shows. */

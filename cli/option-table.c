@@ -245,6 +245,8 @@ const struct option_row option_rows[] = {
 		take_number, FIELD(depth), 1, DEPTH_MAX},
 	{SERVER | CLIENT, 'd', "device", "NAME", "use only this RDMA device (see `rdma link`)",
 		take_text, FIELD(device)},
+	{EXCHANGE, 0, "discard", NULL, "accept data without storing it, to test the path",
+		take_flag, FIELD(discard)},
 	{MEASUREMENTS, 0, "duration", "SECONDS", "measure each size this long; default 2",
 		take_seconds, FIELD(measure.duration), 1, DAY, "0.001 to 86400 seconds"},
 	{BANDWIDTH, 0, "expect", "RATE|PERCENT", "exit with 1 if slower: 11GB/s, 90Gb/s, 90%",

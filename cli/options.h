@@ -93,6 +93,7 @@ struct options {
 	const char *input;  /* a file; "-": standard input; NULL: send the message */
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
 	bool force;         /* replace output files */
+	bool discard;       /* accept data that is not stored */
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
 	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */
 	uint32_t depth;     /* operations in flight; 0: the device's default */

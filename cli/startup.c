@@ -55,6 +55,8 @@ struct output startup_output(const char *program, const struct options *options)
 		.program = program,
 		.quiet = options->quiet,
 		.verbose = options->verbose,
+		.brief = !options->verbose &&
+			 (options->input || options->output || options->discard),
 		.lines_on_stderr =
 			options->json || (options->output && output_is_standard(options->output)),
 	};

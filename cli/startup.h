@@ -14,7 +14,10 @@
 bool startup_options(struct options *options, enum program program, int argc, char *argv[],
 	const struct output *output, enum exit_status *status);
 
-/* Directs lines to standard error if standard output is used for data or JSON. */
+/*
+ * Directs lines to standard error if standard output is used for data or JSON, and omits the
+ * transcript if the options name files.
+ */
 struct output startup_output(const char *program, const struct options *options);
 
 /*

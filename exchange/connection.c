@@ -126,6 +126,9 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	return 0;
 }
 
+/* For a greeting, which is shown instead of stored. */
+static const struct output_file_options no_output_file;
+
 /* Starts the threads that access files. They wait until the peer is ready. */
 static int start_workers(struct connection *connection, struct failure *failure)
 {
@@ -137,8 +140,10 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		(struct worker_listener){worker_progressed, source_ended, connection};
 	connection->sink_listener =
 		(struct worker_listener){worker_progressed, sink_ended, connection};
-	error = sink_open(
-		&connection->sink, &connection->settings->output_file, connection->theirs.size);
+	error = sink_open(&connection->sink,
+		hello_is_greeting(&connection->theirs) ? &no_output_file
+						       : &connection->settings->output_file,
+		connection->theirs.size);
 	if (!error)
 		error = source_start(connection->source, out,
 			flow_chunk(chunk, out->size, source_size(connection->source)),
@@ -214,6 +219,7 @@ static void make_hello(struct connection *connection)
 		.kind = HELLO_EXCHANGE,
 		.size = source_size(connection->source),
 		.timeout = (uint32_t)connection->settings->timeout,
+		.flags = connection->settings->plans,
 	};
 
 	connection->hello_bytes =

@@ -52,7 +52,7 @@ static enum exchange_event send_region(struct connection *connection)
 
 static enum exchange_event start_data(struct connection *connection)
 {
-	output_line(connection->settings->output, "received MSG_MR. %s remote memory...",
+	output_transcript(connection->settings->output, "received MSG_MR. %s remote memory...",
 		connection->mode->doing);
 	output_detail(connection->settings->output, "%s exposes %llu bytes at %#llx, rkey %#x",
 		connection->peer, (unsigned long long)connection->peer_mr.length,
@@ -393,7 +393,7 @@ static void take_sent(struct connection *connection, const struct completion *co
 	if (operation == OPERATION_WRITE || operation == OPERATION_READ)
 		connection->mover->completed(connection, completion->number);
 	if (operations[operation].printed)
-		output_line(connection->settings->output, "send completed successfully.");
+		output_transcript(connection->settings->output, "send completed successfully.");
 	drive(connection, operations[operation].event);
 }
 

@@ -16,8 +16,8 @@
 #include "exchange/internal.h"
 #include "exchange/report.h"
 
-/* The longest file name, NAME_MAX on Linux; the summary truncates longer names. */
-#define NAME_SIZE_MAX 255
+/* Bytes of a path shown in the summary. */
+#define PATH_SHOWN_MAX 4096
 
 /* An implausible duration, which no clock should produce, becomes 0. */
 static double sane(double seconds)
@@ -45,6 +45,7 @@ static struct json_object *stream_json(const struct report_stream *stream, doubl
 	document_add_text(object, "hash", stream->complete ? hash : NULL);
 	document_add_number_if(object, "rate", rate >= 0, rate < 0 ? 0 : (uint64_t)rate);
 	document_add_text(object, "name", stream->name);
+	document_add_text(object, "path", stream->path);
 	return object;
 }
 
@@ -82,11 +83,14 @@ struct json_object *report_json(const struct report *report)
 int report_summary(char *text, size_t size, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;
+	const char *verb = sent ? "sent" : stream->discarded ? "discarded" : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
 	char end[DIGEST_TEXT_SIZE + 16] = "incomplete", hash[DIGEST_TEXT_SIZE];
-	char name[2 + TEXT_ESCAPED_SIZE(NAME_SIZE_MAX)] = "";
+	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(stream, report->seconds);
 
+	if (stream->path)
+		text_escape_utf8(path, stream->path, strnlen(stream->path, PATH_SHOWN_MAX));
 	if (stream->bytes >= 1000)
 		snprintf(moved, sizeof(moved), " (%s)", units_format(part, stream->bytes));
 	if (bytes_per_second >= 0)
@@ -96,14 +100,10 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		digest_text(hash, &stream->digest);
 		snprintf(end, sizeof(end), "%s %s", digest_name(report->secret), hash);
 	}
-	if (stream->name) {
-		strcpy(name, ": ");
-		text_escape_utf8(name + 2, stream->name, strnlen(stream->name, NAME_SIZE_MAX));
-	}
-	return snprintf(text, size, "%s %" PRIu64 " byte%s%s in %s%s, %s%s",
-		sent ? "sent" : "received", stream->bytes, stream->bytes == 1 ? "" : "s", moved,
-		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, end,
-		name);
+	return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s%s in %s%s, %s", verb, path,
+		sent ? "to" : "from", report->peer ? report->peer : "the peer", stream->bytes,
+		stream->bytes == 1 ? "" : "s", moved,
+		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, end);
 }
 
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total)
@@ -145,12 +145,22 @@ static double seconds(const struct connection *connection)
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;
-	char text[512];
+	char text[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX) + 512];
 
 	if (!stream->complete && stream->bytes == 0)
 		return;
 	report_summary(text, sizeof(text), report, sent);
 	output_line(output, "%s.", text);
+}
+
+void connection_print_text(const struct connection *connection, const char *text, bool greeting)
+{
+	const struct output *output = connection->settings->output;
+
+	if (!output->brief)
+		output_line(output, "remote buffer: %s", text);
+	else if (!greeting)
+		output_line(output, "message from %s: %s", connection->peer, text);
 }
 
 void connection_report(
@@ -161,6 +171,7 @@ void connection_report(
 	bool complete = connection->exchange_end && !failure_is_set(&connection->failure);
 	const char *why, *sent = source_name(connection->source);
 	const char *received = connection->sink ? sink_name(connection->sink) : "";
+	const char *path = connection->sink ? sink_path(connection->sink) : "";
 	bool named = *received && strcmp(received, "-") != 0;
 	struct report report = {
 		.program = settings->output->program,
@@ -175,10 +186,13 @@ void connection_report(
 		.depth = connection->limits.depth,
 		.sent = {.bytes = connection->sender.announced,
 			.name = *sent ? sent : NULL,
+			.path = *sent ? settings->input : NULL,
 			.complete = complete},
 		.received = {.bytes = connection->receiver.arrived,
 			.digest = connection->peer_done.digest,
 			.name = named ? received : NULL,
+			.path = *path ? path : NULL,
+			.discarded = connection->sink && !sink_has_output(connection->sink),
 			.complete = complete},
 	};
 
@@ -189,7 +203,7 @@ void connection_report(
 	if (connection->streaming && !source_is_text(connection->source))
 		print_summary(settings->output, &report, true);
 	if (connection->streaming &&
-		(settings->output_file.output || connection->theirs.size > SINK_TEXT_SIZE))
+		(sink_has_output(connection->sink) || connection->theirs.size > SINK_TEXT_SIZE))
 		print_summary(settings->output, &report, false);
 }
 

@@ -17,13 +17,15 @@
  * Version of the document. Even adding a member requires a new version, because the schema allows
  * no unknown members.
  */
-#define REPORT_SCHEMA 2
+#define REPORT_SCHEMA 3
 
 /* One direction of an exchange. */
 struct report_stream {
 	uint64_t bytes;       /* moved so far, even if not complete */
 	struct digest digest; /* of all bytes, if complete */
 	const char *name;     /* base name of the file, NULL: none */
+	const char *path;     /* its path on this host, NULL: none */
+	bool discarded;       /* received, but not stored */
 	bool complete;        /* all bytes were moved, and the digest is known */
 };
 
@@ -51,9 +53,10 @@ struct json_object *report_json(const struct report *report);
 /*
  * Formats the summary of one direction, without the final period:
  *
- *   received 209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 0123...cdef: big.iso
+ *   received in/big.iso from 192.0.2.1:40312: 209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3
+ *   0123...cdef
  *
- * If there is no digest, "incomplete" replaces it. `sent` selects the direction. Returns the length
+ * on one line. If there is no digest, "incomplete" replaces it. `sent` selects the direction. Returns the length
  * like snprintf(3). Any thread.
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);

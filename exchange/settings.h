@@ -25,6 +25,7 @@ struct exchange_settings {
 	size_t message_size;          /* including the terminating zero, at most SINK_TEXT_SIZE */
 	const char *input;            /* path of the data to send; NULL: the message */
 	struct output_file_options output_file; /* for the peer's data; output NULL: print it */
+	uint8_t plans;             /* what we send and store: enum hello_flag; 0: unknown */
 	uint64_t buffer;           /* registered bytes for data per connection, both directions */
 	uint32_t chunk, depth;     /* 0: chosen for the device */
 	int64_t timeout;           /* idle timeout of the peer, milliseconds */

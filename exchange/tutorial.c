@@ -61,7 +61,7 @@ static void completed(struct connection *connection, uint64_t number)
 {
 	(void)number;
 	/* The tutorial prints this line for its RDMA operation as well. */
-	output_line(connection->settings->output, "send completed successfully.");
+	output_transcript(connection->settings->output, "send completed successfully.");
 }
 
 static enum exchange_event peer_done(struct connection *connection)
@@ -77,7 +77,7 @@ static void deliver(struct connection *connection)
 
 	memcpy(copy, connection->incoming.start, sizeof(copy));
 	text_escape(text, copy, strnlen(copy, sizeof(copy)));
-	output_line(connection->settings->output, "remote buffer: %s", text);
+	connection_print_text(connection, text, false);
 }
 
 const struct mover tutorial_write_mover = {

@@ -17,6 +17,7 @@ enum {
 	AT_SIZE = 16,
 	AT_TIMEOUT = 24,
 	AT_SECRET = 28,
+	AT_FLAGS = 29,
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
@@ -30,6 +31,7 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 	le_put64(buffer + AT_SIZE, hello->size);
 	le_put32(buffer + AT_TIMEOUT, hello->timeout);
 	buffer[AT_SECRET] = hello->secret;
+	buffer[AT_FLAGS] = hello->flags;
 }
 
 int hello_decode(struct hello *hello, const void *data, size_t length)
@@ -48,7 +50,31 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 	hello->size = le_get64(bytes + AT_SIZE);
 	hello->timeout = le_get32(bytes + AT_TIMEOUT);
 	hello->secret = bytes[AT_SECRET] == 1;
+	hello->flags = bytes[AT_FLAGS];
 	return 0;
+}
+
+enum refusal hello_check_plans(const struct hello *server, const struct hello *client)
+{
+	unsigned int ours = server->flags, theirs = client->flags;
+
+	if (!(ours & theirs & HELLO_PLANS))
+		return REFUSAL_NONE;
+	if ((theirs & HELLO_SENDS_FILE) && !(ours & HELLO_TAKES_FILE))
+		return REFUSAL_NO_OUTPUT;
+	if ((ours & HELLO_SENDS_FILE) && !(theirs & HELLO_TAKES_FILE))
+		return REFUSAL_UNWANTED;
+	if ((theirs & HELLO_WANTS_DATA) && !(ours & HELLO_SENDS_DATA))
+		return REFUSAL_NO_DATA;
+	/* A client that only fetches the server's file sends nothing to store. */
+	if ((ours & HELLO_WANTS_DATA) && !(theirs & (HELLO_SENDS_DATA | HELLO_WANTS_DATA)))
+		return REFUSAL_NO_INPUT;
+	return REFUSAL_NONE;
+}
+
+bool hello_is_greeting(const struct hello *hello)
+{
+	return (hello->flags & (HELLO_PLANS | HELLO_SENDS_DATA)) == HELLO_PLANS;
 }
 
 bool hello_is_control(const struct hello *hello)

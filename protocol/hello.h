@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/failure.h"
+
 #define HELLO_SIZE    32
 #define HELLO_VERSION 2
 
@@ -17,6 +19,17 @@ enum hello_kind {
 	HELLO_EXCHANGE = 0,    /* each side sends data to the other */
 	HELLO_DIAGNOSIS = 1,   /* commands and replies: protocol/command.h */
 	HELLO_MEASUREMENT = 2, /* a diagnosis with tests: protocol/test-parameters.h */
+};
+
+/*
+ * What the sender does with data, in an exchange. Version 0.1 sends 0.
+ */
+enum hello_flag {
+	HELLO_PLANS = 1 << 0,      /* the other flags are valid */
+	HELLO_SENDS_DATA = 1 << 1, /* its stream is a file or a given message, not the greeting */
+	HELLO_SENDS_FILE = 1 << 2, /* its stream is a file, which cannot be shown */
+	HELLO_TAKES_FILE = 1 << 3, /* it stores the peer's data, or discards it on request */
+	HELLO_WANTS_DATA = 1 << 4, /* it stores the peer's data */
 };
 
 struct hello {
@@ -27,6 +40,7 @@ struct hello {
 	uint64_t size;    /* bytes to be sent, UINT64_MAX if unknown; measurement: hello_shape() */
 	uint32_t timeout; /* idle timeout of the sender, milliseconds */
 	bool secret;      /* the sender has a secret; a nonce follows */
+	uint8_t flags;    /* enum hello_flag */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);
@@ -37,6 +51,15 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);
  * does but is too short. The caller checks version, mode and kind.
  */
 int hello_decode(struct hello *hello, const void *data, size_t length);
+
+/*
+ * Returns REFUSAL_NONE if both sides' plans agree, or the reason for the server to refuse: data
+ * would be verified and lost, or a side would store something other than data.
+ */
+enum refusal hello_check_plans(const struct hello *server, const struct hello *client);
+
+/* True if the sender announced that its stream is only the greeting, which is never stored. */
+bool hello_is_greeting(const struct hello *hello);
 
 /* True for a control session (protocol/command.h): a diagnosis or a measurement. */
 bool hello_is_control(const struct hello *hello);

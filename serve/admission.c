@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "protocol/handshake.h"
 #include "protocol/message.h"
 #include "serve/admission.h"
@@ -85,6 +86,9 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 	*mode = mode_by_number(theirs->mode);
 	if ((*mode)->reads && asked->initiator_depth == 0)
 		return REFUSAL_DEPTH;
+	refusal = hello_check_plans(&(struct hello){.flags = admission->settings->plans}, theirs);
+	if (refusal != REFUSAL_NONE)
+		return refusal;
 	if (too_large(options, theirs->size))
 		return REFUSAL_SIZE;
 	return input_is_used(admission) ? REFUSAL_INPUT : REFUSAL_NONE;
@@ -132,9 +136,48 @@ enum refusal admission_admit(
 	return REFUSAL_BUSY;
 }
 
-/* Reports a refusal that the server's operator needs to know about. */
+/* The cause of a refusal that clients do not retry; NULL for the others. */
+static const char *cause_of(enum refusal refusal)
+{
+	switch (refusal) {
+	case REFUSAL_BUSY:
+	case REFUSAL_FULL:
+	case REFUSAL_CLIENTS:
+	case REFUSAL_ADDRESS:
+	case REFUSAL_NONE:
+		return NULL;
+	case REFUSAL_MODE:
+		return "it requested the other mode";
+	case REFUSAL_VERSION:
+		return "it speaks another version of the protocol";
+	case REFUSAL_SESSION:
+		return "it requested an unknown kind of session";
+	case REFUSAL_SIZE:
+		return "its data exceeds --max-size";
+	case REFUSAL_DEPTH:
+		return "its RDMA device does not accept RDMA READs";
+	case REFUSAL_FILES:
+		return "it is a tutorial program, which cannot exchange files";
+	case REFUSAL_RESOURCES:
+	case REFUSAL_DEVICE:
+	case REFUSAL_MALFORMED:
+	case REFUSAL_STOPPING:
+	case REFUSAL_INPUT:
+	case REFUSAL_SECRET:
+	case REFUSAL_NO_OUTPUT:
+	case REFUSAL_UNWANTED:
+	case REFUSAL_NO_DATA:
+	case REFUSAL_NO_INPUT:
+		break;
+	}
+	return explain(FAILURE_REFUSED, PHASE_CONNECT, refusal)->cause;
+}
+
+/* Reports a refusal. The server's operator must act on some. */
 static void report(const struct admission *admission, enum refusal refusal, const char *peer)
 {
+	const struct output *output = admission->settings->output;
+	const char *cause = cause_of(refusal);
 	struct failure failure = {0};
 
 	if (refusal == REFUSAL_SECRET && admission->settings->secret)
@@ -143,7 +186,9 @@ static void report(const struct admission *admission, enum refusal refusal, cons
 		failure_set(&failure, FAILURE_FILE, PHASE_EXCHANGE, -ENODATA, "--input",
 			"another client has consumed standard input");
 	if (failure_is_set(&failure))
-		output_failure(admission->settings->output, &failure, peer);
+		output_failure(output, &failure, peer);
+	else if (cause)
+		output_line(output, "refused %s: %s.", peer, cause);
 }
 
 void admission_refuse(

@@ -311,8 +311,13 @@ static void report(struct control_session *session)
 {
 	struct failure *failure = &session->control.failure;
 
-	if (session->control.disconnected && !session->unauthenticated)
+	if (session->control.disconnected && !session->unauthenticated) {
+		if (session->settings->output->brief)
+			output_line(session->settings->output, "%s by %s.",
+				session->kind == HELLO_MEASUREMENT ? "measurement" : "diagnosis",
+				session->control.peer);
 		return;
+	}
 	if (failure->kind == FAILURE_DEADLINE && !session->received_command) {
 		*failure = (struct failure){0};
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
@@ -339,7 +344,7 @@ static void serve(void *argument)
 			;
 	report(session);
 	if (control->connected)
-		output_line(session->settings->output, "peer disconnected.");
+		output_transcript(session->settings->output, "peer disconnected.");
 }
 
 static void ended(void *about)

@@ -140,7 +140,7 @@ static void free_client(struct service *service, struct client *client)
 	if (failure_is_set(outcome) && client->admitted && service->first_error == STATUS_OK)
 		service->first_error = explain_status(outcome);
 	if (client->connected)
-		output_line(service->output, "peer disconnected.");
+		output_transcript(service->output, "peer disconnected.");
 	TAILQ_REMOVE(&service->clients[client->state], client, next);
 	connection_destroy(connection);
 	client->served->clients--;
@@ -272,7 +272,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	struct slot *evicted = NULL;
 	enum refusal refusal = REFUSAL_STOPPING;
 
-	output_line(service->output, "received connection request.");
+	output_transcript(service->output, "received connection request.");
 	if (service->listener)
 		refusal = admission_check(&service->admission, event, &mode, &request);
 	if (refusal == REFUSAL_NONE && hello_is_control(&request.theirs)) {

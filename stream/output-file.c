@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct output_file {
 	int error;                      /* first failed write; 0: none */
 	char name[FILE_NAME_MAX + 1];   /* the final name; "-": standard output */
 	char hidden[FILE_NAME_MAX + 1]; /* "": renamed, or no hidden file */
+	char path[PATH_MAX];            /* as the user would name it; truncated if too long */
 };
 
 /* The kinds of --output. */
@@ -152,7 +154,11 @@ static int open_in_directory(struct output_file *file, const char *path,
 {
 	int error = file_name_from_peer(file->name, offer->name, offer->size, offer->fallback);
 
-	return error ? refuse(file, error, "", why) : open_in(file, path, why);
+	if (error)
+		return refuse(file, error, "", why);
+	snprintf(file->path, sizeof(file->path), "%s%s%s", path,
+		path[strlen(path) - 1] == '/' ? "" : "/", file->name);
+	return open_in(file, path, why);
 }
 
 /* Creates the hidden file in the directory of path. */
@@ -184,6 +190,7 @@ static int open_path(
 	int error;
 
 	snprintf(file->name, sizeof(file->name), "%s", slash ? slash + 1 : final);
+	snprintf(file->path, sizeof(file->path), "%s", path);
 	if (kind == KIND_FILE) {
 		error = open_file(file, final, why);
 	} else {
@@ -287,6 +294,11 @@ int output_file_check(const struct output_file_options *options, char why[OUTPUT
 		break;
 	}
 	return error;
+}
+
+const char *output_file_path(const struct output_file *file)
+{
+	return file->path;
 }
 
 const char *output_file_name(const struct output_file *file)

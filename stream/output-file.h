@@ -62,6 +62,12 @@ bool output_file_is_shared(const char *path);
  */
 int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE]);
 
+/*
+ * The path of the file: --output or, if that is a directory, the file in it; "" for standard output.
+ * Valid until the file is closed.
+ */
+const char *output_file_path(const struct output_file *file);
+
 /* The file name without directories; "-" for standard output. Valid until the file is closed. */
 const char *output_file_name(const struct output_file *file);
 

@@ -4,6 +4,7 @@
  * read them afterwards.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ struct sink {
 	int error;
 	char why[OUTPUT_FILE_WHY_SIZE];
 	char kept[FILE_NAME_MAX + 1];
+	char path[PATH_MAX];
 
 	_Atomic enum sink_state state;
 };
@@ -134,6 +136,7 @@ static enum sink_state verify(struct sink *sink)
 	if (sink->error)
 		return SINK_FAILED;
 	snprintf(sink->kept, sizeof(sink->kept), "%s", output_file_name(sink->file));
+	snprintf(sink->path, sizeof(sink->path), "%s", output_file_path(sink->file));
 	return SINK_VERIFIED;
 }
 
@@ -221,6 +224,16 @@ const char *sink_error(const struct sink *sink, int *error)
 const char *sink_name(const struct sink *sink)
 {
 	return sink->kept;
+}
+
+const char *sink_path(const struct sink *sink)
+{
+	return sink->path;
+}
+
+bool sink_has_output(const struct sink *sink)
+{
+	return sink->options->output;
 }
 
 const uint8_t *sink_text(const struct sink *sink, size_t *size)

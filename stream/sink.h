@@ -72,6 +72,12 @@ const char *sink_error(const struct sink *sink, int *error);
 /* The base name of the output file, "" if there is none. Valid in state SINK_VERIFIED. */
 const char *sink_name(const struct sink *sink);
 
+/* The path of the stored file, "" if none was stored. Valid in state SINK_VERIFIED. */
+const char *sink_path(const struct sink *sink);
+
+/* True if the data goes to an output file, false if it is displayed or discarded. Any thread. */
+bool sink_has_output(const struct sink *sink);
+
 /* The data and its size if it is a text to display, else NULL. Valid in state SINK_VERIFIED. */
 const uint8_t *sink_text(const struct sink *sink, size_t *size);
 

@@ -87,7 +87,7 @@ static int await_event(struct dial *dial, enum rdma_cm_event_type wanted, enum p
 static void show_step(const struct dial *dial, const char *step)
 {
 	if (dial->shows_steps)
-		output_line(dial->output, "%s", step);
+		output_transcript(dial->output, "%s", step);
 }
 
 static int resolve(struct dial *dial, const struct sockaddr *source, int milliseconds)

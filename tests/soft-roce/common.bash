@@ -133,15 +133,15 @@ stop_server() {
 	server_exits "${1:-0}"
 }
 
-# start_good CLIENT-ARGUMENT...: starts a well-behaved client that stays connected while other peers
-# misbehave, and sends the bytes from feed_good. Its input is descriptor 7, which must not be
-# inherited by any process that outlives it.
+# start_good CLIENT-ARGUMENT...: starts a well-behaved client of a server with --discard that stays
+# connected while other peers misbehave, and sends the bytes from feed_good. Its input is descriptor
+# 7, which must not be inherited by any process that outlives it.
 start_good() {
 	head -c 2000 /dev/urandom >"$DIR/good"
 	rm -f "$DIR/good-fifo"
 	mkfifo "$DIR/good-fifo"
 	exec 7<>"$DIR/good-fifo"
-	"$PAIR_BIN/rdma-client" --timeout 60 --input "$DIR/good-fifo" "$@" "$ADDRESS" "$PORT" \
+	"$PAIR_BIN/rdma-client" --verbose --timeout 60 --input "$DIR/good-fifo" "$@" "$ADDRESS" "$PORT" \
 		>"$DIR/good-out" 2>&1 7>&- &
 	GOOD_CLIENT=$!
 	cat "$DIR/good" >&7
@@ -158,7 +158,7 @@ good_was_served() {
 	kill -0 "$GOOD_CLIENT" || fail "the good client exited: $(cat "$DIR/good-out")"
 	exec 7>&-
 	exits_with 0 "$GOOD_CLIENT" || fail "$(cat "$DIR/good-out")"
-	wait_line "$LOG" "^remote buffer: $(stat -c %s "$DIR/good") bytes, "
+	wait_line "$LOG" "^discarded data from $ADDRESS:[0-9]*: $(stat -c %s "$DIR/good") bytes "
 }
 
 # start_peer PROGRAM...: starts a peer that listens, and waits for its port.

@@ -19,11 +19,15 @@ control_peer() {
 	misbehaving_peer "${options[@]}" "$ADDRESS" "$PORT" "$@"
 }
 
+# Each session ends with a line: on standard output or, if it failed, on standard error.
+sessions_ended() { cat "$LOG" "$ERRORS" | grep -c -e " by $ADDRESS:" -e "^rdma-server: $KIND with "; }
+more_sessions_ended() { [ "$(sessions_ended)" -gt "$1" ]; }
+
 # Each case: the steps of the peer, and a pattern that the server's line on standard error must
 # match; "-": no line; "?": at most one line.
 server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
-	local steps pattern before disconnects=0 files tasks lines
-	start_server "$@" any
+	local steps pattern before ended files tasks lines
+	start_server --discard "$@" any
 	start_good write
 	# The first client causes the server to open the device, which then stays open.
 	control_peer command:region receive disconnect >"$OUT"
@@ -32,11 +36,10 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 	while IFS='>' read -r steps pattern; do
 		steps=${steps%=} pattern=${pattern# }
 		before=$(wc -l <"$ERRORS")
-		disconnects=$(grep -c '^peer disconnected.$' "$LOG")
+		ended=$(sessions_ended)
 		# shellcheck disable=SC2086 # several words
 		control_peer $steps >"$OUT" 2>&1 || fail "$steps: $(cat "$OUT")"
-		wait_until count "$LOG" '^peer disconnected.$' $((disconnects + 1)) ||
-			fail "$steps: $(output_so_far)"
+		wait_until more_sessions_ended "$ended" || fail "$steps: $(output_so_far)"
 		wait_until no_control_session || return 1
 		lines=$(($(wc -l <"$ERRORS") - before))
 		case $pattern in

@@ -8,7 +8,7 @@ load common
 # connected and is not affected; another client is served afterwards.
 server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTERN
 	local steps pattern before mode=${!#}
-	start_server --timeout 3 "$@"
+	start_server --timeout 3 --discard "$@"
 	start_good "${mode/any/write}"
 	while IFS='>' read -r steps pattern; do
 		steps=${steps%=}
@@ -70,12 +70,12 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 # A server verifies only when the client can no longer write, and a client that has sent MSG_VERDICT
 # no longer needs to read the server's data.
 @test "remote access to memory is revoked as soon as it is no longer needed" {
-	start_server any
+	start_server --discard any
 	start_good write
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write:silent closed >"$OUT"
 	has "$OUT" '^completion remote access error$'
 	wait_line "$ERRORS" 'the connection broke before the exchange was complete'
-	has "$LOG" '^remote buffer: message from a test peer$'
+	has "$LOG" "^message from $ADDRESS:[0-9]*: message from a test peer\$"
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write closed >"$OUT"
 	has "$OUT" '^completion remote access error$'
 	wait_line "$ERRORS" 'received a WRITE to memory that is not exposed'

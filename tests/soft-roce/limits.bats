@@ -182,7 +182,7 @@ feed() {
 	local feeder=$! fed=${CLIENTS[0]} got=0
 	MARK=$SECONDS
 	wait_until has_waited $((HANDSHAKE + 2))
-	client --timeout 3 write "$ADDRESS" "$PORT" >"$DIR/full" 2>&1 7>&- || got=$?
+	client --timeout 3 --message late write "$ADDRESS" "$PORT" >"$DIR/full" 2>&1 7>&- || got=$?
 	[ $got -eq 3 ] || fail "exit $got: $(cat "$DIR/full")"
 	has "$DIR/full" "$FULL"
 	[ ! -s "$ERRORS" ]
@@ -213,7 +213,8 @@ feed() {
 
 @test "an address at its limit evicts only its own idle clients" {
 	second_address_up
-	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients-per-address 1 any
+	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients-per-address 1 \
+		--discard any
 	occupy_slot mr get say:here keepalives
 	"$PAIR_BIN/rdma-client" --source "$SECOND" --input /dev/zero --quiet write "$ADDRESS" "$PORT" \
 		>"$DIR/other" 2>&1 &

@@ -23,7 +23,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 
 @test "impossible queue limits are refused, the largest possible are accepted" {
 	local shape refused=0
-	start_server -v any
+	start_server -v --discard any
 	start_good write
 	for shape in 0:0 0:64 1:0 65:1 1:1025 64:129 4294967295:1 1:4294967295 4294967295:4294967295; do
 		if control_peer --shape $shape closed >"$OUT" 2>&1; then
@@ -45,7 +45,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 # In each case the reply refuses the last command, and the next command is executed.
 @test "commands out of place are refused, and the measurement continues" {
 	local steps
-	start_server any
+	start_server --discard any
 	start_good write
 	while read -r steps; do
 		# shellcheck disable=SC2086 # several words

@@ -44,7 +44,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		has "$OUT" '"secret":true,"digest":"BLAKE2b keyed"'
 	done
 	tests/validate-report "$DIR/documents"
-	wait_until count "$LOG" '^sent 5000000 bytes .*, BLAKE2b keyed [0-9a-f]*: down\.$' 2
+	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, BLAKE2b keyed [0-9a-f]*\.$' 2
 	stop_server
 	[ ! -s "$ERRORS" ]
 }
@@ -105,7 +105,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 
 @test "replayed, reflected and wrong proofs, and messages before the proof" {
 	local steps pattern before
-	start_server --timeout 3 --secret-file "$OURS" any
+	start_server --timeout 3 --discard --secret-file "$OURS" any
 	start_good --secret-file "$OURS" write
 	while IFS='>' read -r steps pattern; do
 		before=$(wc -l <"$ERRORS")

@@ -25,13 +25,13 @@ serves_other_clients() {
 	wait_until accepts_clients
 	stop_server
 }
-accepts_clients() { client write "$ADDRESS" "$PORT"; }
+accepts_clients() { client --message late write "$ADDRESS" "$PORT"; }
 
 # Starts the early client, which connects before the shortage.
 start_early_client() {
 	mkfifo "$DIR/early"
 	exec 8<>"$DIR/early"
-	"$PAIR_BIN/rdma-client" --input "$DIR/early" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 8>&- &
+	"$PAIR_BIN/rdma-client" --verbose --input "$DIR/early" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 8>&- &
 	CLIENTS=($!)
 	printf 'from the beginning ' >&8
 	wait_line "$OUT" '^received MSG_MR'
@@ -41,7 +41,7 @@ start_early_client() {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
 	(
 		ulimit -v 400000
-		exec "$PAIR_BIN/rdma-server" --port 0 --port-file "$DIR/port" any >"$LOG" 2>"$ERRORS"
+		exec "$PAIR_BIN/rdma-server" --port 0 --port-file "$DIR/port" --discard any >"$LOG" 2>"$ERRORS"
 	) &
 	SERVER=$!
 	wait_until test -s "$DIR/port"

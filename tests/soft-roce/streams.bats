@@ -14,8 +14,9 @@ exchange_files() {
 	expect 0 client "${RING_OPTIONS[@]}" --input "$up" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
 	cmp "$down" "$DIR/got"
 	cmp "$up" "$DIR/in/${up##*/}"
-	has "$OUT" "^sent $2 byte.*, XXH3 $(hash_of "$up"): ${up##*/}\.\$"
-	has "$OUT" "^received $3 byte.*, XXH3 $(hash_of "$down"): got\.\$"
+	has "$OUT" "^sent $up to $ADDRESS:$PORT: $2 byte.*, XXH3 $(hash_of "$up")\.\$"
+	has "$OUT" "^received $DIR/got from $ADDRESS:$PORT: $3 byte.*, XXH3 $(hash_of "$down")\.\$"
+	count "$OUT" . 2
 }
 
 # exchange_sizes SIZE...: sends files of these sizes, and receives them in reverse order.
@@ -31,7 +32,7 @@ exchange_sizes() {
 	stop_server
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	# This must be the server's line for the last file.
-	has "$LOG" "^received ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}"): up\.${!n}\.\$"
+	has "$LOG" "^received $DIR/in/up.${!n} from $ADDRESS:[0-9]*: ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}")\.\$"
 }
 
 @test "sizes around chunk, ring and buffer, both directions and modes, small rings" {
@@ -92,18 +93,82 @@ one_way() {
 	[ ! -s "$ERRORS" ]
 }
 
-@test "without --output a short file is printed as text, a longer one as size and hash" {
-	printf 'two\nlines' >"$DIR/short"
-	make_file "$DIR/long" 1025
-	local mode
-	start_server --input "$DIR/long" any
+# refused_plans PATTERN CLIENT-ARGUMENT...: the server refuses the client in both modes before data
+# moves, and prints why.
+refused_plans() {
+	local pattern=$1 mode
+	shift
 	for mode in write read; do
-		expect 0 client --input "$DIR/short" $mode "$ADDRESS" "$PORT"
-		has "$OUT" "^remote buffer: 1025 bytes, XXH3 $(hash_of "$DIR/long")\$"
+		: >"$LOG"
+		expect_error 3 "$pattern" client "$@" $mode "$ADDRESS" "$PORT"
+		wait_line "$LOG" "^refused $ADDRESS:[0-9]*: $pattern"
 	done
-	wait_until count "$LOG" '^remote buffer: two\\x0alines$' 2
+	[ ! -e "$DIR/got" ]
+}
+
+@test "no data is verified and thrown away, and no greeting is stored" {
+	make_file "$DIR/data" 5000
+	mkdir "$DIR/in"
+	start_server any
+	refused_plans 'the server has no --output' --input "$DIR/data"
+	refused_plans 'the server has no --input' --output "$DIR/got"
+	stop_server
+	start_server --input "$DIR/data" any
+	refused_plans 'the server sends a file, but the client has no --output'
+	refused_plans 'the server has no --output' --input "$DIR/data" --output "$DIR/got"
+	stop_server
+	start_server --output "$DIR/in/" any
+	refused_plans 'the server only receives data, but the client has no --input'
+	refused_plans 'the server has no --input' --output "$DIR/got"
+	is_empty "$DIR/in"
+	expect 0 client --message 'a note' write "$ADDRESS" "$PORT"
+	printf 'a note\0' | cmp - "$DIR/in/"*
 	stop_server
 	[ ! -s "$ERRORS" ]
+	# A client that only fetches the server's file stores nothing there.
+	rm "$DIR/in/"*
+	start_server --input "$DIR/data" --output "$DIR/in/" any
+	expect 0 client --output "$DIR/got" write "$ADDRESS" "$PORT"
+	cmp "$DIR/data" "$DIR/got"
+	stop_server
+	is_empty "$DIR/in"
+}
+
+@test "--discard accepts data without storing it, and says so" {
+	local mode hash
+	make_file "$DIR/data" 5000
+	hash=$(hash_of "$DIR/data")
+	for mode in write read; do
+		start_server --discard --input "$DIR/data" $mode
+		expect 0 client --discard --input "$DIR/data" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "^sent $DIR/data to $ADDRESS:$PORT: 5000 bytes .*, XXH3 $hash\.\$"
+		has "$OUT" "^discarded data from $ADDRESS:$PORT: 5000 bytes .*, XXH3 $hash\.\$"
+		stop_server
+		has "$LOG" "^discarded data from $ADDRESS:[0-9]*: 5000 bytes .*, XXH3 $hash\.\$"
+	done
+	# A text is printed.
+	printf 'two\nlines' >"$DIR/short"
+	start_server --discard any
+	expect 0 client --input "$DIR/short" write "$ADDRESS" "$PORT"
+	wait_line "$LOG" "^message from $ADDRESS:[0-9]*: two\\\\x0alines\$"
+	stop_server
+	[ ! -s "$ERRORS" ]
+}
+
+@test "one line for each file; --verbose adds the tutorial's lines" {
+	make_file "$DIR/data" 5000
+	mkdir "$DIR/in"
+	start_server --output "$DIR/in/" write
+	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
+	[ "$(wc -l <"$OUT")" -eq 1 ]
+	stop_server
+	[ "$(wc -l <"$LOG")" -eq 2 ] # and "listening on port"
+	start_server --force --output "$DIR/in/" write
+	expect 0 client --verbose --input "$DIR/data" write "$ADDRESS" "$PORT"
+	has "$OUT" '^received MSG_MR\. writing message to remote memory\.\.\.$'
+	has "$OUT" '^remote buffer: message from passive/server side'
+	has "$OUT" '^disconnected\.$'
+	stop_server
 }
 
 @test "a pipe from client to server carries tar, both modes" {
@@ -118,7 +183,7 @@ one_way() {
 		diff -r exchange "$DIR/$mode/exchange"
 		diff -r tests "$DIR/$mode/tests"
 		# The program's own lines are on standard error.
-		has "$ERRORS" '^received .*, XXH3'
+		has "$ERRORS" '^received data from .*, XXH3'
 	done
 }
 
@@ -131,9 +196,9 @@ one_way() {
 		STDIN=$DIR/fifo start_server --input - --count 1 $mode
 		expect 0 client "${SMALL[@]}" --output - $mode "$ADDRESS" "$PORT"
 		cmp "$OUT" "$DIR/data"
-		has "$ERR" "^received 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
+		has "$ERR" "^received data from .*: 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
 		server_exits 0
-		has "$LOG" "^sent 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
+		has "$LOG" "^sent data to .*: 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
 	done
 }
 
@@ -147,7 +212,7 @@ one_way() {
 			disconnect
 	done
 	# Two of them have no usable name, so their files are named after the peer.
-	wait_until count "$LOG" '^peer disconnected.$' 11
+	wait_until count "$LOG" "^received $DIR/a/b/in/.* from " 11
 	find "$DIR/a/b/in" -name "$ADDRESS-*" -delete -print >"$DIR/nameless"
 	count "$DIR/nameless" . 2
 	folder_is "$DIR/a" b b/in b/in/{plain,up,_hidden,absolute,_rf,"$long",new_line,'_[31m','sp ace'}
@@ -159,7 +224,7 @@ one_way() {
 	mkdir "$DIR/in"
 	start_server --output "$DIR/in" any
 	echo hello | expect 0 client --input - write "$ADDRESS" "$PORT"
-	wait_line "$LOG" 'peer disconnected'
+	wait_line "$LOG" "^received $DIR/in/$ADDRESS-[0-9]* from "
 	[ "$(cat "$DIR/in/$ADDRESS-"*)" = hello ]
 	stop_server
 }
@@ -228,11 +293,11 @@ one_way() {
 	make_file "$DIR/data" 5
 	start_server --input "$DIR/data" write
 	rm "$DIR/data"
-	expect 3 client write "$ADDRESS" "$PORT"
+	expect 3 client --discard write "$ADDRESS" "$PORT"
 	has "$ERR" 'the server cannot read its input'
 	has "$ERRORS" 'cannot read data: No such file or directory'
 	make_file "$DIR/data" 2000
-	expect 0 client write "$ADDRESS" "$PORT"
+	expect 0 client --discard write "$ADDRESS" "$PORT"
 	stop_server
 }
 
@@ -294,11 +359,10 @@ one_way() {
 	STDIN=$DIR/three start_server --input - any
 	misbehaving_peer "$ADDRESS" "$PORT" disconnect
 	wait_line "$ERRORS" 'connection closed by the peer while waiting for MSG_MR'
-	wait_line "$LOG" '^peer disconnected.$'
-	expect 0 client write "$ADDRESS" "$PORT"
-	has "$OUT" '^remote buffer: three'
+	expect 0 client --timeout 60 --discard write "$ADDRESS" "$PORT"
+	has "$OUT" "^message from $ADDRESS:$PORT: three"
 	[ "$(wc -l <"$ERRORS")" -eq 1 ]
-	expect_error 3 'the server cannot read its input' client write "$ADDRESS" "$PORT"
+	expect_error 3 'the server cannot read its input' client --discard write "$ADDRESS" "$PORT"
 	wait_line "$ERRORS" 'another client has consumed standard input'
 	stop_server
 }

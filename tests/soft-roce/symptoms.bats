@@ -343,7 +343,7 @@ refusing_peer() { # REASON
 }
 
 @test "our server refuses incompatible clients" {
-	start_server any
+	start_server --discard any
 	start_good write
 	local kind
 	for kind in version mode session garbage; do

@@ -118,7 +118,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 	start_far_server --timeout 90 --input "$folder/down" --output "$folder/in/" --force any
 	lose 2 delay 20ms
 	for mode in write read; do
-		expect 0 client --timeout 90 --input "$DIR/up" "$mode" "$HOST1" "$PORT"
+		expect 0 client --timeout 90 --discard --input "$DIR/up" "$mode" "$HOST1" "$PORT"
 		expect 0 client --timeout 90 --force --output "$DIR/got" "$mode" "$HOST1" "$PORT"
 	done
 	repair_network

@@ -31,7 +31,11 @@ static const struct report verified = {
 	.chunk = 1048576,
 	.depth = 16,
 	.sent = {.bytes = 0, .digest = DIGEST, .complete = true},
-	.received = {.bytes = 209715200, .digest = DIGEST, .name = "big.iso", .complete = true},
+	.received = {.bytes = 209715200,
+		.digest = DIGEST,
+		.name = "big.iso",
+		.path = "in/big.iso",
+		.complete = true},
 };
 
 /* Failed early: only the use of a secret is known. */
@@ -78,13 +82,14 @@ static void contains_every_member(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"{\"schema\":2,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
+		"{\"schema\":3,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"write\",\"device\":\"rxe_eth0\",\"peer\":\"10.77.0.1:7471\","
 		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
 		"\"chunk\":1048576,\"depth\":16,"
-		"\"sent\":{\"bytes\":0,\"hash\":\"" HASH "\",\"rate\":0,\"name\":null},"
+		"\"sent\":{\"bytes\":0,\"hash\":\"" HASH
+		"\",\"rate\":0,\"name\":null,\"path\":null},"
 		"\"received\":{\"bytes\":209715200,\"hash\":\"" HASH "\",\"rate\":83886080,"
-		"\"name\":\"big.iso\"}}");
+		"\"name\":\"big.iso\",\"path\":\"in/big.iso\"}}");
 	free(text);
 }
 
@@ -94,12 +99,12 @@ static void reports_null_for_unknown_values(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"{\"schema\":2,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
+		"{\"schema\":3,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
 		"\"secret\":true,\"digest\":\"BLAKE2b keyed\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
-		"\"sent\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null},"
-		"\"received\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null}}");
+		"\"sent\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null},"
+		"\"received\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null}}");
 	free(text);
 }
 
@@ -227,17 +232,19 @@ static void prints_summary_lines(void **state)
 		struct report_stream stream;
 		bool secret;
 		double seconds;
-		const char *text;
+		const char *path, *text;
 	} cases[] = {
-		{{209715200, DIGEST, "big.iso", true}, false, 2.51,
-			"209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH ": big.iso"},
-		{{1048576, DIGEST, NULL, false}, false, 0.25,
+		{{209715200, DIGEST, "big.iso", "in/big.iso", false, true}, false, 2.51,
+			"in/big.iso", "209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH},
+		{{1048576, DIGEST, NULL, NULL, false, false}, false, 0.25, "data",
 			"1048576 bytes (1.0 MB) in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, DIGEST, NULL, true}, false, 0, "1 byte in 0 ms, XXH3 " HASH},
-		{{1, DIGEST, NULL, true}, true, 0, "1 byte in 0 ms, BLAKE2b keyed " HASH},
-		{{0, DIGEST, "a\xff\n\xc3\xb6", false}, false, NAN,
-			"0 bytes in 0 ms, incomplete: a\\xff\\x0a\xc3\xb6"},
-		{{UINT64_MAX, DIGEST, NULL, false}, false, 1e6,
+		{{1, DIGEST, NULL, NULL, false, true}, false, 0, "data",
+			"1 byte in 0 ms, XXH3 " HASH},
+		{{1, DIGEST, NULL, NULL, false, true}, true, 0, "data",
+			"1 byte in 0 ms, BLAKE2b keyed " HASH},
+		{{0, DIGEST, "b", "a\xff\n\xc3\xb6", false, false}, false, NAN,
+			"a\\xff\\x0a\xc3\xb6", "0 bytes in 0 ms, incomplete"},
+		{{UINT64_MAX, DIGEST, NULL, NULL, false, false}, false, 1e6, "data",
 			"18446744073709551615 bytes (18.45 EB) in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};
@@ -248,12 +255,14 @@ static void prints_summary_lines(void **state)
 		int length;
 
 		for (int sent = 0; sent < 2; sent++) {
-			struct report report = {
-				.secret = cases[i].secret, .seconds = cases[i].seconds};
+			struct report report = {.peer = "192.0.2.1:7471",
+				.secret = cases[i].secret,
+				.seconds = cases[i].seconds};
 
 			*(sent ? &report.sent : &report.received) = cases[i].stream;
 			length = report_summary(text, sizeof(text), &report, sent);
-			snprintf(expected, sizeof(expected), "%s %s", sent ? "sent" : "received",
+			snprintf(expected, sizeof(expected), "%s %s %s 192.0.2.1:7471: %s",
+				sent ? "sent" : "received", cases[i].path, sent ? "to" : "from",
 				cases[i].text);
 			assert_string_equal(text, expected);
 			assert_int_equal(length, strlen(expected));
@@ -261,16 +270,29 @@ static void prints_summary_lines(void **state)
 	}
 }
 
-static void truncates_a_summary_to_the_buffer(void **state)
+static void says_that_data_was_discarded(void **state)
 {
-	char name[1000], text[10];
-	struct report report = {.seconds = 1, .sent = {.bytes = 5, .name = name}};
+	const struct report report = {.peer = "192.0.2.1:7471",
+		.seconds = 1,
+		.received = {.bytes = 5, .digest = DIGEST, .discarded = true, .complete = true}};
+	char text[200];
 
 	(void)state;
-	memset(name, '\n', sizeof(name));
-	name[sizeof(name) - 1] = '\0';
+	report_summary(text, sizeof(text), &report, false);
+	assert_string_equal(
+		text, "discarded data from 192.0.2.1:7471: 5 bytes in 1.0 s, 5 B/s, XXH3 " HASH);
+}
+
+static void truncates_a_summary_to_the_buffer(void **state)
+{
+	char path[1000], text[10];
+	struct report report = {.seconds = 1, .sent = {.bytes = 5, .path = path}};
+
+	(void)state;
+	memset(path, '\n', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
 	assert_true(report_summary(text, sizeof(text), &report, true) > (int)sizeof(text));
-	assert_string_equal(text, "sent 5 by");
+	assert_string_equal(text, "sent \\x0a");
 }
 
 int main(void)
@@ -284,6 +306,7 @@ int main(void)
 		cmocka_unit_test(matches_the_schema),
 		cmocka_unit_test(schema_rejects_invalid_documents),
 		cmocka_unit_test(prints_summary_lines),
+		cmocka_unit_test(says_that_data_was_discarded),
 		cmocka_unit_test(truncates_a_summary_to_the_buffer),
 	};
 

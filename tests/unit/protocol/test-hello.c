@@ -15,6 +15,7 @@ static const struct hello example = {
 	.size = 0x1112131415161718,
 	.timeout = 0x21222324,
 	.secret = true,
+	.flags = 0x31,
 };
 
 static const uint8_t example_bytes[HELLO_SIZE] = {
@@ -23,7 +24,7 @@ static const uint8_t example_bytes[HELLO_SIZE] = {
 	0x08, 0x07, 0x06, 0x05,                         /* refusal */
 	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* size */
 	0x24, 0x23, 0x22, 0x21,                         /* timeout */
-	0x01,                                           /* secret; the remaining bytes are zero */
+	0x01, 0x31,                                     /* secret, flags; the rest is zero */
 };
 
 static void assert_is_example(const struct hello *hello)
@@ -35,6 +36,7 @@ static void assert_is_example(const struct hello *hello)
 	assert_int_equal(hello->size, example.size);
 	assert_int_equal(hello->timeout, example.timeout);
 	assert_int_equal(hello->secret, example.secret);
+	assert_int_equal(hello->flags, example.flags);
 }
 
 static void encodes_exact_bytes_and_nothing_else(void **state)
@@ -143,6 +145,10 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(REFUSAL_BUSY, 10);
 	assert_int_equal(REFUSAL_FILES, 11);
 	assert_int_equal(REFUSAL_SECRET, 14);
+	assert_int_equal(REFUSAL_NO_OUTPUT, 18);
+	assert_int_equal(REFUSAL_UNWANTED, 19);
+	assert_int_equal(REFUSAL_NO_DATA, 20);
+	assert_int_equal(REFUSAL_NO_INPUT, 21);
 	assert_int_equal(HELLO_EXCHANGE, 0);
 	assert_int_equal(HELLO_DIAGNOSIS, 1);
 	assert_int_equal(HELLO_MEASUREMENT, 2);
@@ -181,6 +187,63 @@ static void carries_the_shape_of_a_test(void **state)
 	}
 }
 
+/* The plans of the option combinations of one side. */
+enum {
+	GREETS = HELLO_PLANS,
+	SAYS = HELLO_PLANS | HELLO_SENDS_DATA,
+	SENDS = SAYS | HELLO_SENDS_FILE,
+	STORES = HELLO_TAKES_FILE | HELLO_WANTS_DATA,
+	DISCARDS = HELLO_TAKES_FILE,
+};
+
+static void compares_plans(void **state)
+{
+	static const struct {
+		uint8_t server, client;
+		enum refusal refusal;
+	} cases[] = {
+		{GREETS, GREETS, REFUSAL_NONE},
+		{GREETS, SAYS, REFUSAL_NONE},
+		{SAYS, GREETS, REFUSAL_NONE},
+		{GREETS, SENDS, REFUSAL_NO_OUTPUT},
+		{GREETS | DISCARDS, SENDS, REFUSAL_NONE},
+		{GREETS | STORES, SENDS, REFUSAL_NONE},
+		{SENDS, GREETS, REFUSAL_UNWANTED},
+		{SENDS, GREETS | DISCARDS, REFUSAL_NONE},
+		{SENDS, GREETS | STORES, REFUSAL_NONE},
+		{SENDS, SENDS | STORES, REFUSAL_NO_OUTPUT},
+		{SENDS | STORES, SENDS, REFUSAL_UNWANTED},
+		{SENDS | STORES, SENDS | STORES, REFUSAL_NONE},
+		{GREETS, GREETS | STORES, REFUSAL_NO_DATA},
+		{SAYS, GREETS | STORES, REFUSAL_NONE},
+		{GREETS | STORES, GREETS, REFUSAL_NO_INPUT},
+		{GREETS | STORES, SAYS, REFUSAL_NONE},
+		/* This client only fetches the server's file. */
+		{SENDS | STORES, GREETS | STORES, REFUSAL_NONE},
+		/* Version 0.1 announces no plans. */
+		{GREETS, SENDS & ~HELLO_PLANS, REFUSAL_NONE},
+		{SENDS & ~HELLO_PLANS, GREETS, REFUSAL_NONE},
+		{0, 0, REFUSAL_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct hello server = {.flags = cases[i].server};
+		const struct hello client = {.flags = cases[i].client};
+
+		assert_int_equal(hello_check_plans(&server, &client), cases[i].refusal);
+	}
+}
+
+static void recognizes_greetings(void **state)
+{
+	(void)state;
+	assert_true(hello_is_greeting(&(struct hello){.flags = GREETS | STORES}));
+	assert_false(hello_is_greeting(&(struct hello){.flags = SAYS}));
+	assert_false(hello_is_greeting(&(struct hello){.flags = SENDS}));
+	assert_false(hello_is_greeting(&(struct hello){.flags = 0}));
+}
+
 static void recognizes_control_sessions(void **state)
 {
 	struct hello hello = {0};
@@ -203,6 +266,8 @@ int main(void)
 		cmocka_unit_test(keeps_its_numbers),
 		cmocka_unit_test(treats_missing_private_data_as_a_tutorial_peer),
 		cmocka_unit_test(carries_the_shape_of_a_test),
+		cmocka_unit_test(compares_plans),
+		cmocka_unit_test(recognizes_greetings),
 		cmocka_unit_test(recognizes_control_sessions),
 	};
 
