@@ -319,9 +319,8 @@ static enum exit_status run(struct client *client)
 {
 	struct event_copy reply;
 
-	if (settings_prepare(&client->settings))
-		return STATUS_FAILED;
-	if (connect_to_server(client, &reply) == 0) {
+	if (settings_prepare(&client->settings, &client->failure) == 0 &&
+		connect_to_server(client, &reply) == 0) {
 		exchange(client, &reply);
 		if (!failure_is_set(&client->failure))
 			await_disconnect(client);

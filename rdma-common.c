@@ -337,25 +337,33 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 	settings->message_size = strlen(settings->message) + 1;
 }
 
-int settings_prepare(struct exchange_settings *settings)
+/* Records that a file cannot be used. */
+static int file_failed(
+	struct failure *failure, int error, const char *option, const char *path, const char *why)
 {
+	failure_set(failure, FAILURE_FILE, PHASE_START, -error, option, "%s", why);
+	failure->path = path;
+	return -1;
+}
+
+int settings_prepare(struct exchange_settings *settings, struct failure *failure)
+{
+	const char *input = settings->input, *output = settings->output_file.output;
 	char why[WORKER_WHY_SIZE];
 	struct source *source;
+	int error = 0;
 
-	if (startup_secret(&settings->secret, settings->secret_file, settings->output))
+	if (startup_secret(&settings->secret, settings->secret_file, failure))
 		return -1;
-	if (settings->input && !output_file_is_shared(settings->input)) {
-		if (source_open(&source, settings->input, NULL, 0, why)) {
-			output_error(settings->output, "%s", why);
-			return -1;
-		}
+	if (input && !output_file_is_shared(input)) {
+		error = source_open(&source, input, NULL, 0, why);
+		if (error)
+			return file_failed(failure, error, "--input", input, why);
 		source_close(source);
 	}
-	if (settings->output_file.output && output_file_check(&settings->output_file, why)) {
-		output_error(settings->output, "%s", why);
-		return -1;
-	}
-	return 0;
+	if (output)
+		error = output_file_check(&settings->output_file, why);
+	return error ? file_failed(failure, error, "--output", output, why) : 0;
 }
 
 void settings_end(struct exchange_settings *settings)

@@ -65,10 +65,10 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 /*
  * Loads the secret, and checks that the input can be read and the output written, before any peer
  * is involved. A shared input (output_file_is_shared()) is not opened, because the process at its
- * other end would notice. Returns 0, or -1 after printing the error. Input and output may still
+ * other end would notice. Returns 0, or -1 with the failure recorded. Input and output may still
  * fail later.
  */
-int settings_prepare(struct exchange_settings *settings);
+int settings_prepare(struct exchange_settings *settings, struct failure *failure);
 
 /* Frees the secret. All connections must have been destroyed. */
 void settings_end(struct exchange_settings *settings);

@@ -12,6 +12,7 @@
 #include "base/signals.h"
 #include "cli/meter.h"
 #include "cli/startup.h"
+#include "exchange/report.h"
 #include "serve/listen.h"
 #include "serve/port-file.h"
 #include "serve/service.h"
@@ -162,6 +163,18 @@ static void serve(struct server *server)
 	output_progress(&server->output, NULL);
 }
 
+/* Prints why the server cannot start and, with --json, the document. */
+static void report_start(struct server *server, const struct failure *failure)
+{
+	const struct options *options = &server->options;
+	char text[OUTPUT_FAILURE_SIZE];
+	const char *error = output_outcome(&server->output, failure, listen_name(options), text);
+
+	if (options->json)
+		report_without_connection(
+			&server->service.settings, options->mode, NULL, STATUS_FAILED, error);
+}
+
 /*
  * Checks the files named by the options, then listens and serves clients. Returns the exit status.
  */
@@ -173,10 +186,9 @@ static enum exit_status run(struct server *server)
 
 	if (options->port_file)
 		port_file_remove(options->port_file);
-	if (settings_prepare(&service->settings))
-		return STATUS_FAILED;
-	if (start_listening(server, &failure)) {
-		output_failure(&server->output, &failure, listen_name(options));
+	if (settings_prepare(&service->settings, &failure) || start_listening(server, &failure) ||
+		listen_check_host(options, &server->output, &failure)) {
+		report_start(server, &failure);
 		return STATUS_FAILED;
 	}
 	if (announce(server))

@@ -79,6 +79,11 @@ static const struct explanation rows[] = {
 		"the RDMA device's uverbs file is missing",
 		"modprobe ib_uverbs; in a container, also pass the file in",
 		"ls -l /dev/infiniband"},
+	{FAILURE_HOST, PHASE_EXCHANGE, HOST_PORT_DOWN, STATUS_FAILED, SIDE_HERE, FACT,
+		"this host's RDMA port is down",
+		"bring up its network interface (ip link set INTERFACE up), and check the cable "
+		"and the far end",
+		"ip -br link; rdma link"},
 	{FAILURE_HOST, PHASE_ANY, HOST_PORT_DOWN, STATUS_CONNECT, SIDE_HERE, FACT,
 		"no usable RDMA port is active",
 		"bring up its network interface (ip link set INTERFACE up), and check the cable "
@@ -96,6 +101,22 @@ static const struct explanation rows[] = {
 		"raise `ulimit -l`, or grant CAP_IPC_LOCK", "ulimit -l"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL,
 		"check the name and the name service, or use an IP address", "getent ahosts HOST"},
+
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NO_INTERFACE, STATUS_CONNECT, SIDE_HERE, FACT,
+		"this host has no network interface of that name",
+		"list the interfaces with `ip -br link`", "ip -br link"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NO_SCOPE, STATUS_CONNECT, SIDE_HERE, FACT,
+		"a link-local address needs the name of a local interface",
+		"append it: ADDRESS%INTERFACE", "ip -br link"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_MULTICAST, STATUS_CONNECT, SIDE_HERE, FACT,
+		"this is a multicast address", "use an address of the server's RDMA interface",
+		NULL},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_BROADCAST, STATUS_CONNECT, SIDE_HERE, FACT,
+		"this is a broadcast address", "use an address of the server's RDMA interface",
+		"ip -br address"},
+	{FAILURE_DEADLINE, PHASE_ANY, CODE_SHORT_TIMEOUT, STATUS_CONNECT, SIDE_HERE, GUESS,
+		"--timeout is shorter than connecting usually takes",
+		"raise it to a second or more", NULL},
 
 	{FAILURE_ERRNO, PHASE_OPEN, EMFILE, STATUS_FAILED, SIDE_HERE, FACT,
 		"this process has reached its open-file limit", "raise `ulimit -n`", "ulimit -n"},
@@ -292,9 +313,10 @@ static const struct explanation rows[] = {
 	{FAILURE_COMPLETION, PHASE_ANY, WC_LOC_PROT, STATUS_FAILED, SIDE_HERE, FACT,
 		"the local device rejected a local memory buffer",
 		"this is a bug: please report it", NULL},
-	{FAILURE_COMPLETION, PHASE_ANY, WC_LOC_QP_OP, STATUS_FAILED, SIDE_HERE, FACT,
-		"the local device rejected a work request", "this is a bug: please report it",
-		NULL},
+	{FAILURE_COMPLETION, PHASE_ANY, WC_LOC_QP_OP, STATUS_FAILED, SIDE_HERE, GUESS,
+		"the local device could not send",
+		"check whether its link went down; otherwise this is a bug: please report it",
+		"dmesg"},
 	{FAILURE_COMPLETION, PHASE_ANY, WC_FLUSH, STATUS_PEER, SIDE_BEYOND, GUESS,
 		"the connection broke before the exchange was complete", CHECK_PEER, NULL},
 	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, SIDE_HERE, FACT,
@@ -474,6 +496,7 @@ static const struct attempt {
 	const char *link; /* NULL: do not mention the peer */
 	const char *end;
 } attempts[PHASE_COUNT] = {
+	[PHASE_START] = {"cannot start", NULL, ""},
 	[PHASE_OPEN] = {"cannot use RDMA", NULL, ""},
 	[PHASE_NAME] = {"cannot resolve", " ", ""},
 	[PHASE_LISTEN] = {"cannot listen", " on ", ""},
@@ -498,7 +521,7 @@ void explain_failure(
 
 	if (!cause) {
 		cause = evidence;
-		evidence = "";
+		evidence = failure->path && strchr(failure->path, '/') ? failure->path : "";
 	}
 	if (names)
 		snprintf(library, sizeof(library), " [%s: %s %d]", failure->call,

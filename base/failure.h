@@ -40,6 +40,7 @@ enum failure_kind {
 	FAILURE_INTERRUPTED,   /* a signal */
 	FAILURE_LIMIT,         /* the peer reached a local limit: enum limit */
 	FAILURE_NO_HELLO,      /* the accepting program sent no hello: it is not rdma-server */
+	FAILURE_ADDRESS,       /* the address cannot be that of a host: enum address_fault */
 	FAILURE_IMPAIRED,      /* RDMA works, but not as it should: enum impairment */
 };
 
@@ -58,6 +59,15 @@ enum readiness {
 	HOST_NO_SUBNET,         /* no subnet manager has configured the InfiniBand port */
 	HOST_LINK_LOCAL,        /* all addresses are link-local IPv6 addresses */
 	HOST_LOCKED_MEMORY,     /* the limit on locked memory is too low */
+};
+
+/* Why an address cannot be that of a host. */
+enum address_fault {
+	ADDRESS_FINE = 0,
+	ADDRESS_NO_INTERFACE, /* its scope is not an interface of this host */
+	ADDRESS_NO_SCOPE,     /* a link-local address without its interface */
+	ADDRESS_MULTICAST,
+	ADDRESS_BROADCAST,
 };
 
 /* Why a server refuses a connection. The numbers are part of the protocol and never change. */
@@ -117,11 +127,15 @@ enum impairment {
  */
 #define CODE_DIAGNOSIS 2001
 
+/* The code of a FAILURE_DEADLINE if --timeout leaves too little time to connect. */
+#define CODE_SHORT_TIMEOUT 2002
+
 /* The code of a FAILURE_PROTOCOL if the peer does not have the local secret. */
 #define PROTOCOL_UNAUTHENTICATED (-EKEYREJECTED)
 
 /* What the program was doing. */
 enum phase {
+	PHASE_START,      /* read the files that the options name */
 	PHASE_OPEN,       /* open RDMA on this host */
 	PHASE_NAME,       /* host name to address */
 	PHASE_LISTEN,     /* bind and listen */
@@ -144,6 +158,7 @@ struct failure {
 	int code;           /* its meaning depends on kind */
 	const char *call;   /* the function or event that reported it; static text */
 	char evidence[320]; /* what was observed; may be empty */
+	const char *path;   /* FAILURE_FILE: path of the file, never sent to the peer; NULL: none */
 };
 
 /*

@@ -306,14 +306,21 @@ print(int descriptor, const char *program, const char *format, va_list args)
 	print_text(descriptor, false, text);
 }
 
+/* Set by output_start(). */
+static bool was_closed[STDERR_FILENO + 1];
+
+bool output_was_closed(int descriptor)
+{
+	return was_closed[descriptor];
+}
+
 void output_start(void)
 {
 	int descriptor;
 
 	/* open(2) returns the lowest free number, so this fills gaps; writes to them are lost. */
-	do {
-		descriptor = open("/dev/null", O_RDONLY);
-	} while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+	while ((descriptor = open("/dev/null", O_RDONLY)) >= 0 && descriptor <= STDERR_FILENO)
+		was_closed[descriptor] = true;
 	if (descriptor >= 0)
 		close(descriptor);
 }

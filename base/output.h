@@ -29,6 +29,9 @@ struct output {
  */
 void output_start(void);
 
+/* True if this descriptor, 0 to 2, was closed when the program started. Any thread. */
+bool output_was_closed(int descriptor);
+
 /* True if the path names standard output: "-" or "/dev/stdout". Any thread. */
 bool output_is_standard(const char *path);
 
@@ -52,7 +55,7 @@ void output_error(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Size of the line that explains a failure, in bytes. */
-#define OUTPUT_FAILURE_SIZE 1024
+#define OUTPUT_FAILURE_SIZE (1024 + 4096)
 
 /* Prints the line that explains a failure (base/explain.h). peer may be NULL. */
 void output_failure(const struct output *output, const struct failure *failure, const char *peer);

@@ -62,14 +62,17 @@ struct output startup_output(const char *program, const struct options *options)
 	};
 }
 
-int startup_secret(struct secret **secret, const char *path, const struct output *output)
+int startup_secret(struct secret **secret, const char *path, struct failure *failure)
 {
 	char why[SECRET_WHY_SIZE];
+	int error;
 
-	if (!path || secret_load(secret, path, why) == 0)
+	if (!path)
 		return 0;
-	output_error(output, "%s", why);
-	return -1;
+	error = secret_load(secret, path, why);
+	return error ? failure_set(failure, FAILURE_FILE, PHASE_START, -error, "--secret-file",
+			       "%s", why)
+		     : 0;
 }
 
 void startup_server_name(const struct options *options, char text[SERVER_NAME_SIZE])

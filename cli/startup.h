@@ -22,9 +22,9 @@ struct output startup_output(const char *program, const struct options *options)
 
 /*
  * Reads the secret from a file; does nothing if path is NULL. The caller frees it. Returns 0, or -1
- * after printing the error.
+ * with the failure recorded.
  */
-int startup_secret(struct secret **secret, const char *path, const struct output *output);
+int startup_secret(struct secret **secret, const char *path, struct failure *failure);
 
 /* Writes the server as named on the command line: "host:port". */
 #define SERVER_NAME_SIZE (ADDRESS_TEXT_SIZE + 64)

@@ -107,10 +107,6 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	diagnosis->output = output;
 	diagnosis->server.source = options->source;
 	diagnosis->server.device = options->device;
-	if (startup_secret(&diagnosis->secret, options->secret_file, &output)) {
-		free(diagnosis);
-		return output_finish(&output, STATUS_FAILED);
-	}
 	diagnosis->end = deadline_in(CHECKS_MS);
 	check_list_init(&diagnosis->list, diagnose_checks, options->host ? options->host : "");
 	run_checks(diagnosis);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "cli/startup.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/path-mtu.h"
 #include "diagnose/udp-probe.h"
@@ -72,6 +73,7 @@ static void name_ports(const struct inventory *inventory, char *text, size_t siz
 
 int check_host(struct diagnosis *diagnosis)
 {
+	struct failure failure = {0};
 	char text[256];
 	enum readiness lacking;
 	int error;
@@ -85,6 +87,8 @@ int check_host(struct diagnosis *diagnosis)
 	if (lacking != HOST_READY)
 		return check_failed(
 			diagnosis, CHECK_HOST, FAILURE_HOST, PHASE_OPEN, (int)lacking, "%s", text);
+	if (startup_secret(&diagnosis->secret, diagnosis->options->secret_file, &failure))
+		return check_list_fail(&diagnosis->list, CHECK_HOST, &failure);
 	find_mtus(&diagnosis->inventory);
 	name_ports(&diagnosis->inventory, text, sizeof(text));
 	check_list_ok(&diagnosis->list, CHECK_HOST, "%s", text);

@@ -166,9 +166,11 @@ static int open_source(struct connection *connection, struct failure *failure)
 	int error = source_open(&connection->source, settings->input, settings->message,
 		settings->message_size, why);
 
-	return error ? failure_set(failure, FAILURE_FILE, PHASE_EXCHANGE, -error, "source_open",
-			       "%s", why)
-		     : 0;
+	if (!error)
+		return 0;
+	failure_set(failure, FAILURE_FILE, PHASE_EXCHANGE, -error, "source_open", "%s", why);
+	failure->path = settings->input;
+	return -1;
 }
 
 /* Creates the resources for the first message or, on the passive side, all resources. */
@@ -419,8 +421,11 @@ bool connection_drained(struct connection *connection, unsigned int events)
 					? CONNECTION_ABANDONED
 					: CONNECTION_DRAINED;
 
-	if (events & released)
+	if (events & released) {
 		connection->main_life = CONNECTION_RELEASED;
+		device_blame_port(
+			connection->device->verbs, connection->id->port_num, &connection->failure);
+	}
 	connection->workers &= ~events;
 	return connection->main_life == CONNECTION_RELEASED && connection->workers == 0;
 }

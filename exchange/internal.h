@@ -216,6 +216,10 @@ bool connection_is_unacknowledged(const struct connection *connection);
 enum exchange_event connection_fail(struct connection *connection, enum failure_kind kind, int code,
 	const char *call, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* The same for the file at this path, which the peer does not learn. */
+enum exchange_event connection_fail_file(struct connection *connection, int code, const char *call,
+	const char *path, const char *why);
+
 /* Records a failed work request with its operation, addresses and remote region. */
 void connection_record_completion(struct connection *connection, int status, const char *doing);
 

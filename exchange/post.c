@@ -89,6 +89,14 @@ enum exchange_event connection_fail(struct connection *connection, enum failure_
 	return EVENT_ABORTED;
 }
 
+enum exchange_event connection_fail_file(struct connection *connection, int code, const char *call,
+	const char *path, const char *why)
+{
+	if (!failure_is_set(&connection->failure))
+		connection->failure.path = path;
+	return connection_fail(connection, FAILURE_FILE, code, call, "%s", why);
+}
+
 void connection_record_completion(struct connection *connection, int status, const char *doing)
 {
 	const struct rdma_addr *route = &connection->id->route.addr;

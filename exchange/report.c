@@ -212,7 +212,7 @@ void report_without_connection(const struct exchange_settings *settings, const s
 {
 	const struct report report = {
 		.program = settings->output->program,
-		.mode = mode->name,
+		.mode = mode ? mode->name : "any",
 		.peer = peer,
 		.secret = settings->secret_file,
 		.status = status,

@@ -61,7 +61,10 @@ struct json_object *report_json(const struct report *report);
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);
 
-/* Prints to standard output the JSON document of an exchange that never began. */
+/*
+ * Prints to standard output the JSON document of an exchange that never began. A NULL mode is any;
+ * peer may be NULL.
+ */
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
 	const char *peer, enum exit_status status, const char *error);
 

@@ -117,8 +117,8 @@ enum exchange_event stream_end_sending(struct connection *connection)
 		return EVENT_NONE;
 	error = source_result(connection->source, &digest, &why);
 	if (error)
-		return connection_fail(
-			connection, FAILURE_FILE, -error, "source_result", "%s", why);
+		return connection_fail_file(
+			connection, -error, "source_result", connection->settings->input, why);
 	return connection->sender.announced == level.filled ? EVENT_DATA_POSTED : EVENT_NONE;
 }
 
@@ -181,8 +181,8 @@ static enum exchange_event take_verdict(struct connection *connection)
 		return EVENT_NONE;
 	case SINK_FAILED:
 		why = sink_error(connection->sink, &error);
-		return connection_fail(
-			connection, FAILURE_FILE, -error, "output_file_write", "%s", why);
+		return connection_fail_file(connection, -error, "output_file_write",
+			connection->settings->output_file.output, why);
 	case SINK_DAMAGED:
 		connection->damaged = true;
 		failure_set(&connection->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,

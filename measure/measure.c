@@ -286,7 +286,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 {
 	struct measurement *measurement = calloc(1, sizeof(*measurement));
 	struct output output = startup_output(program, options);
-	enum exit_status status = STATUS_FAILED;
+	enum exit_status status;
 
 	if (!measurement) {
 		output_error(&output, "out of memory");
@@ -298,11 +298,11 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	startup_server_name(options, measurement->peer);
 	test_threads_init(&measurement->threads, options, &measurement->output, measurement->peer,
 		depth_max(measurement));
-	if (startup_secret(&measurement->threads.secret, options->secret_file, &output) == 0) {
+	if (startup_secret(&measurement->threads.secret, options->secret_file,
+		    &measurement->threads.failure) == 0)
 		measure_all(measurement);
-		report(measurement);
-		status = explain_status(&measurement->threads.failure);
-	}
+	report(measurement);
+	status = explain_status(&measurement->threads.failure);
 	test_threads_close(&measurement->threads);
 	secret_free(measurement->threads.secret);
 	json_object_put(measurement->results);

@@ -5,6 +5,7 @@
 
 #include "base/address.h"
 #include "host/device-address.h"
+#include "host/readiness.h"
 #include "serve/listen.h"
 
 /* Maximum number of pending connection requests; the kernel allows at most max_backlog, 1024. */
@@ -92,6 +93,31 @@ int listen_start(const struct options *options, const struct listen_addresses *a
 		rdma_destroy_id(id);
 	}
 	return -1;
+}
+
+int listen_check_host(
+	const struct options *options, const struct output *output, struct failure *failure)
+{
+	struct failure found = {0};
+	struct inventory inventory;
+	enum readiness lacking;
+	char evidence[sizeof(found.evidence)];
+
+	if (inventory_take("", NULL, &inventory))
+		return 0;
+	lacking = readiness_check(&inventory, options->device, evidence, sizeof(evidence));
+	inventory_free(&inventory);
+	if (lacking == HOST_READY)
+		return 0;
+	failure_set(
+		&found, FAILURE_HOST, PHASE_OPEN, (int)lacking, "readiness_check", "%s", evidence);
+	if (lacking == HOST_NO_ACCESS || lacking == HOST_NO_UVERBS ||
+		lacking == HOST_LOCKED_MEMORY) {
+		*failure = found;
+		return -1;
+	}
+	output_failure(output, &found, NULL);
+	return 0;
 }
 
 const char *listen_name(const struct options *options)

@@ -5,6 +5,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "base/failure.h"
+#include "base/output.h"
 #include "cli/options.h"
 
 /* Maximum number of addresses of a --bind host name. */
@@ -30,6 +31,14 @@ int listen_find_addresses(
  */
 int listen_start(const struct options *options, const struct listen_addresses *addresses,
 	struct rdma_event_channel *channel, struct rdma_cm_id **listener, struct failure *failure);
+
+/*
+ * Checks whether this host can serve clients at all: access to a device, and enough locked memory.
+ * Prints what may still change, such as a link that is down. Returns 0, or -1 with the failure
+ * recorded.
+ */
+int listen_check_host(
+	const struct options *options, const struct output *output, struct failure *failure);
 
 /* The listening address, for messages. */
 const char *listen_name(const struct options *options);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "stream/source.h"
 
@@ -89,7 +90,10 @@ static int open_input(struct source *source, const char *input, char why[WORKER_
 	const char *slash = strrchr(input, '/'), *shown = "";
 	struct stat status;
 
-	if (strcmp(input, "-") != 0) {
+	if (strcmp(input, "-") == 0) {
+		if (output_was_closed(STDIN_FILENO))
+			return cannot_read(why, "", "it is closed", -EBADF);
+	} else {
 		snprintf(source->name, sizeof(source->name), "%s", slash ? slash + 1 : input);
 		/* A path that ends in a slash has no base name, but is not standard input. */
 		shown = *source->name ? source->name : input;

@@ -102,3 +102,28 @@ uint32_t device_message_max(const struct device *device, uint8_t port)
 		       ? attributes.max_msg_sz
 		       : device->traits->chunk;
 }
+
+/* True if a failure may be a consequence of this host's port being down. */
+static bool may_be_port(const struct failure *failure)
+{
+	if (failure->kind == FAILURE_COMPLETION)
+		return failure->code == IBV_WC_LOC_QP_OP_ERR ||
+		       failure->code == IBV_WC_RETRY_EXC_ERR ||
+		       failure->code == IBV_WC_WR_FLUSH_ERR || failure->code == IBV_WC_GENERAL_ERR;
+	return failure->kind == FAILURE_DEADLINE ||
+	       (failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT);
+}
+
+void device_blame_port(struct ibv_context *verbs, uint8_t port, struct failure *failure)
+{
+	struct ibv_port_attr attributes = {0};
+	struct failure down = {0};
+
+	if (!may_be_port(failure) || failure->phase != PHASE_EXCHANGE ||
+		ibv_query_port(verbs, port, &attributes) || attributes.state != IBV_PORT_DOWN)
+		return;
+	failure_set(&down, FAILURE_HOST, PHASE_EXCHANGE, HOST_PORT_DOWN, failure->call,
+		"%s port %u%s%s", ibv_get_device_name(verbs->device), port,
+		*failure->evidence ? "; " : "", failure->evidence);
+	*failure = down;
+}

@@ -52,6 +52,13 @@ const struct device_traits *device_traits(
 /* The device's name, as in `rdma link`. Any thread. */
 const char *device_name(const struct device *device);
 
+/*
+ * Records in the failure that this port is down, if it is and if that explains the failure: a work
+ * request that failed locally or was not acknowledged, or a timeout. The previous evidence is kept.
+ * Any thread. ibv_query_port(3).
+ */
+void device_blame_port(struct ibv_context *verbs, uint8_t port, struct failure *failure);
+
 /* The maximum message size on this port, in bytes. Any thread. ibv_query_port(3). */
 uint32_t device_message_max(const struct device *device, uint8_t port);
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "protocol/hello.h"
 #include "verbs/dial.h"
@@ -12,6 +13,9 @@
  */
 #define RESOLVE_MS 1000
 
+/* With a --timeout below this number of milliseconds, a timeout shows only that it was too short. */
+#define SHORT_TIMEOUT_MS 1000
+
 /* Milliseconds between attempts to connect to a full server. */
 #define RETRY_WHEN_FULL_MS 500
 
@@ -19,10 +23,15 @@
 static int attempt_failed(struct dial *dial, enum phase phase, const char *call, int error)
 {
 	char evidence[sizeof(dial->failure.evidence)];
+	enum address_fault fault;
 
 	/* Only the first failure is kept: no evidence is collected for later failures. */
 	if (failure_is_set(&dial->failure))
 		return -1;
+	fault = phase == PHASE_ADDRESS ? server_addresses_fault(dial->address) : ADDRESS_FINE;
+	if (fault != ADDRESS_FINE)
+		return failure_set(&dial->failure, FAILURE_ADDRESS, phase, (int)fault, call, "%s",
+			strerror(error));
 	server_addresses_evidence(&dial->server, dial->address, error, evidence, sizeof(evidence));
 	return failure_set(&dial->failure, FAILURE_ERRNO, phase, error, call, "%s", evidence);
 }
@@ -32,7 +41,8 @@ static int timed_out(struct dial *dial, enum phase phase)
 	if (dial->timeout == 0)
 		return failure_set(
 			&dial->failure, FAILURE_DEADLINE, phase, CODE_DIAGNOSIS, "poll", "");
-	return failure_set(&dial->failure, FAILURE_DEADLINE, phase, ETIMEDOUT, "--timeout",
+	return failure_set(&dial->failure, FAILURE_DEADLINE, phase,
+		dial->timeout < SHORT_TIMEOUT_MS ? CODE_SHORT_TIMEOUT : ETIMEDOUT, "--timeout",
 		"no answer within %g s", (double)dial->timeout / 1000);
 }
 

@@ -1,9 +1,13 @@
 /* Addresses of the server and of this host: see verbs/server-addresses.h. */
 #include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/device-address.h"
+#include "host/netlink.h"
 #include "verbs/server-addresses.h"
 
 /* ARP makes three attempts; after one more round, the host is considered absent. */
@@ -22,12 +26,26 @@ int server_addresses_find_source(
 		     : 0;
 }
 
+/* Returns the scope of an IPv6 address if it does not name an interface of this host, or NULL. */
+static const char *find_unknown_scope(const char *host)
+{
+	const char *scope = strchr(host, '%');
+
+	if (!scope || strspn(scope + 1, "0123456789") == strlen(scope + 1))
+		return NULL;
+	return if_nametoindex(scope + 1) ? NULL : scope + 1;
+}
+
 int server_addresses_find(struct server_addresses *server, const char *host, uint16_t port,
 	deadline_t deadline, struct failure *failure)
 {
+	const char *scope = find_unknown_scope(host);
 	int error =
 		address_find(host, port, AF_UNSPEC, deadline_left(deadline), &server->addresses);
 
+	if (error && scope)
+		return failure_set(failure, FAILURE_ADDRESS, PHASE_NAME, ADDRESS_NO_INTERFACE,
+			"if_nametoindex", "%s", scope);
 	if (error)
 		return failure_set(failure, FAILURE_NAME, PHASE_NAME, error, "getaddrinfo", "%s",
 			gai_strerror(error));
@@ -75,6 +93,26 @@ int server_addresses_check_device(
 		return 0;
 	return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE, "--device",
 		"the route uses %s", name);
+}
+
+enum address_fault server_addresses_fault(const struct sockaddr *address)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+	struct netlink_route route;
+
+	if (address->sa_family == AF_INET6) {
+		if (IN6_IS_ADDR_MULTICAST(&v6->sin6_addr))
+			return ADDRESS_MULTICAST;
+		return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) && v6->sin6_scope_id == 0
+			       ? ADDRESS_NO_SCOPE
+			       : ADDRESS_FINE;
+	}
+	if (IN_MULTICAST(ntohl(v4->sin_addr.s_addr)))
+		return ADDRESS_MULTICAST;
+	return netlink_find_route(address, NULL, &route) == 0 && route.type == RTN_BROADCAST
+		       ? ADDRESS_BROADCAST
+		       : ADDRESS_FINE;
 }
 
 void server_addresses_evidence(const struct server_addresses *server,

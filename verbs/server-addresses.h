@@ -55,6 +55,12 @@ int server_addresses_source(const struct server_addresses *server, int family,
 int server_addresses_check_device(const struct server_addresses *server,
 	const struct rdma_cm_id *id, struct failure *failure);
 
+/*
+ * Returns why an address that failed cannot be that of a host, or ADDRESS_FINE. Asks the kernel for
+ * its route.
+ */
+enum address_fault server_addresses_fault(const struct sockaddr *address);
+
 /* Describes the errno of a failed call that used this server address. */
 void server_addresses_evidence(const struct server_addresses *server,
 	const struct sockaddr *address, int error, char *evidence, size_t size);

@@ -314,6 +314,11 @@ client_is_refused() {
 	expect 0 client write "$ADDRESS" "$(cat "$DIR/port")"
 	# Its lines were lost, so its exit status is 1.
 	server_exits 1
+	# A closed standard input is not an empty file.
+	start_server --output "$DIR/" any
+	expect_error 1 'cannot start: cannot read standard input: it is closed' \
+		bash -c 'exec "$@" <&-' sh "$PAIR_BIN/rdma-client" --input - write "$ADDRESS" "$PORT"
+	stop_server
 }
 
 @test "--bind with a host name: the first address with RDMA; a loopback address is refused" {

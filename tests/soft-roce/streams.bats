@@ -240,7 +240,7 @@ refused_plans() {
 		has "$ERR" 'the peer aborted: cannot write file: File exists (--force replaces it)'
 		one_line "$ERR"
 		server_exits 1
-		has "$ERRORS" 'cannot write file: File exists (--force replaces it)'
+		has "$ERRORS" "cannot write file: File exists (--force replaces it) ($DIR/in/)"
 		one_line "$ERRORS"
 		folder_is "$DIR/in" file
 		[ "$(cat "$DIR/in/file")" = old ]
@@ -279,8 +279,11 @@ refused_plans() {
 }
 
 @test "an output that cannot be written is reported before connecting" {
-	expect 1 client --output "$DIR/nowhere/file" write "$ADDRESS" 7471
-	has "$ERR" 'cannot write file: No such file or directory'
+	expect_error 1 "cannot start: cannot write file: No such file or directory ($DIR/nowhere/file)" \
+		client --output "$DIR/nowhere/file" write "$ADDRESS" 7471
+	expect 1 client --json --output "$DIR/nowhere/file" write "$ADDRESS" 7471
+	has "$OUT" '"verdict":"failed","status":1,"error":"cannot start: cannot write file: '
+	tests/validate-report "$OUT"
 	expect 1 "$PAIR_BIN/rdma-server" --output "$DIR/nowhere/" write
 	one_line "$ERR"
 	expect 1 client --input "$DIR/nothing" write "$ADDRESS" 7471

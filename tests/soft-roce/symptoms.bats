@@ -38,8 +38,20 @@ load diagnose
 	chmod 600 /dev/infiniband/rdma_cm
 	expect_error 3 'this user cannot open the RDMA device files' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
+	expect_error 1 'this user cannot open the RDMA device files' \
+		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 0
 	diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471
 	check_failed 'this host' 'this user cannot open the RDMA device files' 'this host'
+	undo_all
+	local file
+	file=$(echo /dev/infiniband/uverbs*)
+	undo chmod "$(stat -c %a "$file")" "$file"
+	chmod 600 "$file"
+	expect_error 1 "cannot use RDMA: this user cannot open the RDMA device files (no read/write permission on $file)" \
+		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 0
+	expect 1 "${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --json --port 0
+	has "$OUT" '"mode":"any".*"verdict":"failed","status":1,"error":"cannot use RDMA: this user cannot open'
+	tests/validate-report "$OUT"
 }
 
 @test "the locked memory limit: too low at the client, too low at the server, sufficient at 8 MiB" {
@@ -57,22 +69,21 @@ load diagnose
 	diagnose_as 0 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
 	clean
 	stop_server
-	for kib in 4 1024; do
-		rm -f $file
-		"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port 0 --port-file $file any >"$LOG" 2>"$ERRORS" &
-		SERVER=$!
-		wait_until test -s $file
-		[ $kib -ne 4 ] || {
-			expect_error 3 'the server could not allocate memory or a queue pair for another client' \
-				client write "$ADDRESS" "$(cat $file)"
-			has "$ERRORS" 'the locked-memory limit is too low'
-			: >"$ERRORS"
-		}
-		diagnose 3 "$ADDRESS" "$(cat $file)"
-		check_failed connection 'the server could not allocate memory or a queue pair' 'the other host'
-		wait_line "$ERRORS" 'the locked-memory limit is too low'
-		stop_server
+	for kib in 0 4; do
+		expect_error 1 'the locked-memory limit is too low for a queue pair (the limit is .*B); raise .ulimit -l' \
+			"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port 0 any
 	done
+	# Sufficient to start, but not to serve.
+	rm -f $file
+	"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 0 --port-file $file any >"$LOG" 2>"$ERRORS" &
+	SERVER=$!
+	wait_until test -s $file
+	diagnose 3 "$ADDRESS" "$(cat $file)"
+	check_failed connection 'the server could not allocate memory or a queue pair' 'the other host'
+	wait_line "$ERRORS" 'the locked-memory limit is too low'
+	expect_error 3 'the server could not allocate memory or a queue pair for another client' \
+		client write "$ADDRESS" "$(cat $file)"
+	stop_server
 	rm -f $file
 }
 
@@ -132,6 +143,10 @@ plain_up() {
 	check_failed 'this host' 'no usable RDMA port is active' 'this host'
 	diagnose 3 10.96.0.2 7471
 	has "$OUT" '^route       failed  '
+	# A server starts, because the link may come up later.
+	start_server --device rxe3
+	has "$ERRORS" 'no usable RDMA port is active'
+	stop_server
 }
 
 @test "the uverbs device file is missing" {
@@ -141,6 +156,7 @@ plain_up() {
 	undo mv /dev/infiniband/away "$file"
 	diagnose 3 "$ADDRESS" 7471
 	check_failed 'this host' "the RDMA device's uverbs file is missing" 'this host'
+	expect_error 1 "the RDMA device's uverbs file is missing" "$PAIR_BIN/rdma-server" --port 0
 	has "$OUT" "^ *seen: found $VM_DEVICE, but $file is missing\$"
 	undo_all
 	diagnose 0
@@ -226,6 +242,8 @@ no_route() {
 	expect_error 3 'the host does not reply to ARP or neighbour discovery' client write 10.95.0.9 7471
 	expect_error 3 'ARP or neighbour discovery in time (no answer within 1 s)' \
 		client --timeout 1 write 10.95.0.8 7471
+	expect_error 3 '--timeout is shorter than connecting usually takes (no answer within 0.01 s); raise it' \
+		client --timeout 0.01 write 10.95.0.7 7471
 	diagnose 3 10.95.0.7 7471
 	check_failed neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
 	has "$OUT" '^ *look: ip neighbour show to 10.95.0.7$'
@@ -254,6 +272,12 @@ no_route() {
 @test "multicast and broadcast addresses, a link-local address without scope, an absent gateway" {
 	ethernet_up
 	ip route add 10.93.0.0/24 via 10.95.0.77
+	expect_error 3 'cannot reach 10.95.0.255:7471: this is a broadcast address' client write 10.95.0.255
+	expect_error 3 'cannot reach 224.0.0.5:7471: this is a multicast address' client write 224.0.0.5
+	expect_error 3 'cannot reach .ff02::1.:7471: this is a multicast address' client write ff02::1
+	expect_error 3 'cannot reach .fe80::1.:7471: a link-local address needs the name of a local interface.*append it' \
+		client write fe80::1
+	expect_error 3 'this host has no network interface of that name (eth9)' client write 'fe80::1%eth9'
 	diagnose 3 10.95.0.255 7471
 	check_failed route 'a broadcast or multicast address' 'this host'
 	diagnose 3 fe80::1 7471

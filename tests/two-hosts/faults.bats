@@ -132,6 +132,29 @@ nothing_left() {
 	stop_on_host1 server
 }
 
+own_link() { ip link set "$VM_INTERFACE" "$1"; }
+
+@test "the link of this host goes down during an exchange" {
+	local mode
+	start_files 6000001 --timeout 5
+	for mode in write read; do
+		is_moving "$mode" --timeout 5
+		own_link down
+		undo own_link up
+		exits_with 1 "${CLIENTS[0]}"
+		one_line "$ERR"
+		has "$ERR" "this host's RDMA port is down ($VM_DEVICE port 1.*bring up its network interface"
+		wait_line "$FAR/server.err" "^rdma-server: exchange with $VM_ADDRESS:.* failed:"
+		undo_all
+		repair_network
+		wait_until nothing_left
+		: >"$FAR/server.err"
+	done
+	move write
+	all_arrived
+	stop_on_host1 server
+}
+
 @test "large packets no longer get through: both ends give up" {
 	start_files 6000001 --timeout 5
 	is_moving write --timeout 5

@@ -26,6 +26,8 @@
 #define OF_SUBNET "of InfiniBand: RoCE asks no subnet manager for a path"
 #define OF_OTHERS \
 	"Linux rejects for other reasons, so a peer with another connection manager is needed"
+#define OF_ADDRESSES \
+	"multicast and broadcast addresses, a link-local address without scope, an absent gateway"
 #define OUR_BUG "a fault of our own, of which none is known"
 
 /* In the order of the table in base/explain.c. */
@@ -51,6 +53,8 @@ static const struct {
 		"this network namespace has no RDMA device, and none is shared"},
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_UVERBS, "the uverbs device file is missing",
 		"the RDMA device's uverbs file is missing"},
+	{FAILURE_HOST, PHASE_EXCHANGE, HOST_PORT_DOWN,
+		"the link of this host goes down during an exchange", "this host's RDMA port is down"},
 	{FAILURE_HOST, PHASE_ANY, HOST_PORT_DOWN, "the interface is down",
 		"no usable RDMA port is active"},
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_SUBNET, NO_TEST, OF_SUBNET},
@@ -62,6 +66,17 @@ static const struct {
 		"the locked-memory limit is too low for a queue pair"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, "a host name that does not exist",
 		"cannot resolve no.such.host.invalid"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NO_INTERFACE, OF_ADDRESSES,
+		"this host has no network interface of that name"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NO_SCOPE, OF_ADDRESSES,
+		"a link-local address needs the name of a local interface"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_MULTICAST, OF_ADDRESSES,
+		"this is a multicast address"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_BROADCAST, OF_ADDRESSES,
+		"this is a broadcast address"},
+	{FAILURE_DEADLINE, PHASE_ANY, CODE_SHORT_TIMEOUT,
+		"an absent host, a host without RDMA, a smaller MTU on the path",
+		"--timeout is shorter than connecting usually takes"},
 
 	{FAILURE_ERRNO, PHASE_OPEN, EMFILE, "too few file descriptors",
 		"this process has reached its open-file limit"},
