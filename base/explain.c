@@ -115,7 +115,7 @@ static const struct explanation rows[] = {
 		"this is a broadcast address", "use an address of the server's RDMA interface",
 		"ip -br address"},
 	{FAILURE_DEADLINE, PHASE_ANY, CODE_SHORT_TIMEOUT, STATUS_CONNECT, SIDE_HERE, GUESS,
-		"--timeout is shorter than connecting usually takes",
+		"the --timeout is shorter than connecting usually takes",
 		"raise it to a second or more", NULL},
 
 	{FAILURE_ERRNO, PHASE_OPEN, EMFILE, STATUS_FAILED, SIDE_HERE, FACT,

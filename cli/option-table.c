@@ -245,7 +245,7 @@ const struct option_row option_rows[] = {
 		take_number, FIELD(depth), 1, DEPTH_MAX},
 	{SERVER | CLIENT, 'd', "device", "NAME", "use only this RDMA device (see `rdma link`)",
 		take_text, FIELD(device)},
-	{EXCHANGE, 0, "discard", NULL, "accept data without storing it, to test the path",
+	{EXCHANGE, 0, "discard", NULL, "verify received data, but do not store it",
 		take_flag, FIELD(discard)},
 	{MEASUREMENTS, 0, "duration", "SECONDS", "measure each size this long; default 2",
 		take_seconds, FIELD(measure.duration), 1, DAY, "0.001 to 86400 seconds"},

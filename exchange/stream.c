@@ -154,18 +154,25 @@ static bool is_all_here(const struct connection *connection)
 	       connection->receiver.arrived == connection->peer_done.length;
 }
 
-/* Prints the received text. The report prints the digest of longer data. */
+/* Prints the received text, or the digest of longer data. */
 static void show(struct connection *connection)
 {
-	char text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)];
+	char text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)], digest[DIGEST_TEXT_SIZE];
 	const uint8_t *bytes;
 	size_t size;
 
-	bytes = sink_text(connection->sink, &size);
-	if (!bytes)
+	if (sink_has_output(connection->sink))
 		return;
-	text_escape(text, bytes, strnlen((const char *)bytes, size));
-	connection_print_text(connection, text, hello_is_greeting(&connection->theirs));
+	bytes = sink_text(connection->sink, &size);
+	if (bytes) {
+		text_escape(text, bytes, strnlen((const char *)bytes, size));
+		connection_print_text(connection, text, hello_is_greeting(&connection->theirs));
+		return;
+	}
+	digest_text(digest, &connection->peer_done.digest);
+	output_transcript(connection->settings->output, "remote buffer: %llu bytes, %s %s",
+		(unsigned long long)connection->peer_done.length,
+		digest_name(connection->handshake.secret), digest);
 }
 
 /* Acts on the state of the sink. */

@@ -242,7 +242,7 @@ no_route() {
 	expect_error 3 'the host does not reply to ARP or neighbour discovery' client write 10.95.0.9 7471
 	expect_error 3 'ARP or neighbour discovery in time (no answer within 1 s)' \
 		client --timeout 1 write 10.95.0.8 7471
-	expect_error 3 '--timeout is shorter than connecting usually takes (no answer within 0.01 s); raise it' \
+	expect_error 3 'the --timeout is shorter than connecting usually takes (no answer within 0.01 s); raise it' \
 		client --timeout 0.01 write 10.95.0.7 7471
 	diagnose 3 10.95.0.7 7471
 	check_failed neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'

@@ -23,6 +23,7 @@ static const struct listed {
 	{"S", "      --count N "},
 	{"SXB", "      --depth N "},
 	{"SXBLD", "  -d, --device NAME "},
+	{"SX", "      --discard "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
 	{"SXBLD", "  -h, --help "},

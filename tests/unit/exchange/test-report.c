@@ -210,7 +210,7 @@ static void schema_rejects_invalid_documents(void **state)
 		{"\"rate\":0,", ""},
 		{"\"rate\":0,", "\"rate\":0,\"speed\":0,"},
 		{"\"rate\":0,", "\"rate\":NaN,"},
-		{"\"schema\":2", "\"schema\":1"},
+		{"\"schema\":3", "\"schema\":2"},
 		{"\"secret\":false", "\"secret\":true"},
 		{"\"status\":0", "\"status\":4"},
 		{"\"verified\"", "\"damaged\""},

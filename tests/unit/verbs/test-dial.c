@@ -67,16 +67,32 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
-void output_line(const struct output *output, const char *format, ...)
+static void add_line(const char *format, va_list args)
 {
 	size_t used = strlen(network.lines);
+
+	vsnprintf(network.lines + used, sizeof(network.lines) - used, format, args);
+	strncat(network.lines, "\n", sizeof(network.lines) - strlen(network.lines) - 1);
+}
+
+void output_line(const struct output *output, const char *format, ...)
+{
 	va_list args;
 
 	(void)output;
 	va_start(args, format);
-	vsnprintf(network.lines + used, sizeof(network.lines) - used, format, args);
+	add_line(format, args);
 	va_end(args);
-	strncat(network.lines, "\n", sizeof(network.lines) - strlen(network.lines) - 1);
+}
+
+void output_transcript(const struct output *output, const char *format, ...)
+{
+	va_list args;
+
+	(void)output;
+	va_start(args, format);
+	add_line(format, args);
+	va_end(args);
 }
 
 void output_detail(const struct output *output, const char *format, ...)
