@@ -13,11 +13,13 @@
  * except to acknowledge an event that was raised earlier: ibv_destroy_cq() waits for that
  * acknowledgement.
  */
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/signals.h"
 #include "base/worker.h"
@@ -355,6 +357,9 @@ int settings_prepare(struct exchange_settings *settings, struct failure *failure
 
 	if (startup_secret(&settings->secret, settings->secret_file, failure))
 		return -1;
+	if (input && strcmp(input, "-") == 0 && output_was_closed(STDIN_FILENO))
+		return file_failed(failure, -EBADF, "--input", input,
+			"cannot read standard input: it is closed");
 	if (input && !output_file_is_shared(input)) {
 		error = source_open(&source, input, NULL, 0, why);
 		if (error)

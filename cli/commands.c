@@ -39,8 +39,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words = "bandwidth write|read HOST [PORT]",
 			.summary = "measure the bandwidth of WRITE or READ",
 			.about =
-				"Measure the bandwidth of WRITE or READ to the rdma-server at HOST and PORT\n"
-				"(default 7471).\n",
+				"Measure the bandwidth of WRITE or READ to an rdma-server; default PORT 7471.\n",
 			.example = "bandwidth write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,
@@ -54,8 +53,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words = "latency write|read HOST [PORT]",
 			.summary = "measure the latency of WRITE or READ",
 			.about =
-				"Measure the latency of WRITE or READ to the rdma-server at HOST and PORT\n"
-				"(default 7471).\n",
+				"Measure the latency of WRITE or READ to an rdma-server; default PORT 7471.\n",
 			.example = "latency write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,

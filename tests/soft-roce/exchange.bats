@@ -258,7 +258,9 @@ client_is_refused() {
 	client bandwidth $ADDRESS 1
 	client diagnose --depth 4 $ADDRESS 1
 	client write --iput f $ADDRESS 1
-	client write $ADDRESS
+	client write
+	client write $ADDRESS:1 1
+	client write $ADDRESS --timeout 1 --timeout 2
 	client write $ADDRESS 0
 	client write $ADDRESS 99999
 	client write $ADDRESS 1 2
