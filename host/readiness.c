@@ -223,6 +223,12 @@ enum readiness readiness_of_host(const char *root, char *evidence, size_t size)
 
 	if (inventory_take(root, NULL, &inventory) == 0) {
 		finding = check_host(&inventory);
+		if (finding.code == HOST_READY) {
+			finding = check_devices(&inventory, NULL);
+			/* The state of the ports matters later. */
+			if (finding.code != HOST_NO_UVERBS && finding.code != HOST_NO_ACCESS)
+				finding = ready;
+		}
 		inventory_free(&inventory);
 	}
 	return report(&finding, evidence, size);

@@ -19,8 +19,8 @@ enum readiness readiness_check(
 	const struct inventory *inventory, const char *device, char *evidence, size_t size);
 
 /*
- * Takes an inventory and checks only the requirements common to all devices: at least one device,
- * and the connection manager's device file. Returns HOST_READY if the inventory cannot be taken.
+ * Takes an inventory and checks only what a program needs to start: at least one device, the
+ * connection manager's device file, and access to both. Returns HOST_READY if the inventory cannot be taken.
  * root: see host/sysfs.h.
  */
 enum readiness readiness_of_host(const char *root, char *evidence, size_t size);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "protocol/hello.h"
 #include "verbs/dial.h"
@@ -23,15 +22,10 @@
 static int attempt_failed(struct dial *dial, enum phase phase, const char *call, int error)
 {
 	char evidence[sizeof(dial->failure.evidence)];
-	enum address_fault fault;
 
 	/* Only the first failure is kept: no evidence is collected for later failures. */
 	if (failure_is_set(&dial->failure))
 		return -1;
-	fault = phase == PHASE_ADDRESS ? server_addresses_fault(dial->address) : ADDRESS_FINE;
-	if (fault != ADDRESS_FINE)
-		return failure_set(&dial->failure, FAILURE_ADDRESS, phase, (int)fault, call, "%s",
-			strerror(error));
 	server_addresses_evidence(&dial->server, dial->address, error, evidence, sizeof(evidence));
 	return failure_set(&dial->failure, FAILURE_ERRNO, phase, error, call, "%s", evidence);
 }
@@ -102,9 +96,14 @@ static void show_step(const struct dial *dial, const char *step)
 
 static int resolve(struct dial *dial, const struct sockaddr *source, int milliseconds)
 {
+	enum address_fault fault = server_addresses_fault(dial->address);
 	struct event_copy event;
 	int left;
 
+	/* The kernel resolves a broadcast address, to which no host would reply. */
+	if (fault != ADDRESS_FINE)
+		return failure_set(&dial->failure, FAILURE_ADDRESS, PHASE_ADDRESS, (int)fault,
+			"rdma_resolve_addr", "");
 	/* rdma_resolve_addr(3) modifies neither address. */
 	if (rdma_resolve_addr(dial->id, (struct sockaddr *)source, (struct sockaddr *)dial->address,
 		    milliseconds))

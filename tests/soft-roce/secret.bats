@@ -237,7 +237,9 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
 	has "$OUT" 'failed *client and server do not have the same secret'
 	expect 1 client --secret-file "$DIR/none" diagnose "$ADDRESS" "$PORT"
-	one_line "$ERR"
+	has "$OUT" '^this host   failed  .*none: No such file or directory'
+	expect 1 client --secret-file "$DIR/none" diagnose --json "$ADDRESS" "$PORT"
+	tests/validate-report --diagnosis "$OUT"
 	stop_server
 	[ ! -s "$ERRORS" ]
 	listening_peer --hello diagnosis --secret "$OURS" -- receive reply closed
