@@ -62,6 +62,8 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -MMD -MP $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) -c -o $@ $<
 
+$(BUILD)/cli/explanations.o: docs/troubleshooting.md
+
 # Rebuilds everything when the compiler or the flags change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
@@ -148,6 +150,7 @@ remove = $(if $1,cd "$(DESTDIR)$2" && rm -f $(notdir $1))
 install: all
 	$(INSTALL) -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(UNITDIR)"
 	$(INSTALL) $(programs:%=$(BIN)/%) "$(DESTDIR)$(PREFIX)/bin"
+	$(INSTALL) scripts/softroce "$(DESTDIR)$(PREFIX)/bin/rdma-softroce"
 	$(call install_data,$(manuals_1),$(man_folder)/man1)
 	$(call install_data,$(manuals_7),$(man_folder)/man7)
 	$(call install_data,$(bash_completions),$(bash_folder))
@@ -155,7 +158,7 @@ install: all
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' 'systemd/rdma-server@.service' > "$(unit)"
 
 uninstall:
-	$(call remove,$(programs),$(PREFIX)/bin)
+	$(call remove,$(programs) rdma-softroce,$(PREFIX)/bin)
 	$(call remove,$(manuals_1),$(man_folder)/man1)
 	$(call remove,$(manuals_7),$(man_folder)/man7)
 	$(call remove,$(bash_completions),$(bash_folder))

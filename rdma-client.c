@@ -11,6 +11,7 @@
 
 #include "base/explain.h"
 #include "base/signals.h"
+#include "cli/explanations.h"
 #include "cli/meter.h"
 #include "cli/startup.h"
 #include "diagnose/diagnose.h"
@@ -339,6 +340,22 @@ static void tear_down(struct client *client)
 		close(client->dial.stop_fd);
 }
 
+/* The command `explain`. Returns the exit status. */
+static enum exit_status explain_query(const struct client *client)
+{
+	enum exit_status status = STATUS_OK;
+
+	if (explanations_print(stdout, client->options.query) == 0) {
+		output_error(&client->output,
+			"no explanation of '%s'; list all: rdma-client explain",
+			client->options.query);
+		status = STATUS_FAILED;
+	}
+	if (fflush(stdout))
+		status = STATUS_FAILED;
+	return output_finish(&client->output, status);
+}
+
 int main(int argc, char *argv[])
 {
 	struct client client = {0};
@@ -355,6 +372,8 @@ int main(int argc, char *argv[])
 	case CLI_BANDWIDTH:
 	case CLI_LATENCY:
 		return (int)measure_server(&client.options, client.output.program);
+	case CLI_EXPLAIN:
+		return (int)explain_query(&client);
 	case CLI_EXCHANGE:
 	case CLI_SERVE: /* the server's command */
 	case CLI_COMMANDS:

@@ -76,6 +76,21 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words_min = 1,
 			.words_max = 3,
 		},
+	[CLI_EXPLAIN] =
+		{
+			.program = PROGRAM_CLIENT,
+			.names = "explain",
+			.words = "explain [CAUSE]",
+			.summary = "explain an error message",
+			.about =
+				"Explain an error message of either program: its cause, how to find it and what to\n"
+				"do. CAUSE is the message or a part of it. Without CAUSE, list all explanations.\n",
+			.example = "explain nothing is listening",
+			.mode = -1,
+			.host = -1,
+			.words_min = 1,
+			.words_max = CLI_WORDS_MAX - 1,
+		},
 };
 
 const char *program_name(enum program program)

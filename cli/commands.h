@@ -15,6 +15,9 @@ enum program {
 /* The name of a program. */
 const char *program_name(enum program program);
 
+/* Maximum number of words in a command, plus one to detect an extra word. */
+#define CLI_WORDS_MAX 64
+
 struct cli_command {
 	enum program program;
 	const char *names;   /* choices for its first word; NULL: the program's only command */

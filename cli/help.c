@@ -8,9 +8,9 @@ static const char client_text[] =
 	"\n'rdma-client COMMAND --help' lists the options of a command, and 'rdma-client\n"
 	"--version' prints the version. Start rdma-server on the other host first.\n"
 	"\nExamples:\n"
-	"  rdma-server --port 7471 --output ./                   (on host 192.0.2.1)\n"
-	"  rdma-client write --input big.iso 192.0.2.1 7471\n"
-	"  rdma-client diagnose 192.0.2.1 7471\n";
+	"  rdma-server --output ./                       (on host 192.0.2.1)\n"
+	"  rdma-client write --input big.iso 192.0.2.1\n"
+	"  rdma-client diagnose 192.0.2.1\n";
 
 static const char status_text[] =
 	"\nExit status: 0 success, 1 failure on this host, 2 wrong usage, 3 cannot connect\n"
@@ -21,8 +21,8 @@ static const char server_status_text[] =
 	"client decides: 3 cannot connect, 4 failure of the peer or path, 5 damaged data.\n";
 
 static const char server_text[] = "\nExamples:\n"
-				  "  rdma-server --port 7471\n"
-				  "  rdma-server --port 7471 --output ./ --secret-file secret\n"
+				  "  rdma-server\n"
+				  "  rdma-server --output ./ --secret-file secret\n"
 				  "  rdma-server --count 1 --output - write | tar -xf -\n";
 
 static const char size_text[] =
@@ -80,6 +80,7 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 		fputs(size_text, stream);
 		break;
 	case CLI_DIAGNOSE:
+	case CLI_EXPLAIN:
 	case CLI_COMMANDS:
 		break;
 	}

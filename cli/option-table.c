@@ -227,6 +227,7 @@ static bool take_expectation(
 #define BANDWIDTH    (1U << CLI_BANDWIDTH)
 #define MEASUREMENTS (BANDWIDTH | 1U << CLI_LATENCY)
 #define DIAGNOSE     (1U << CLI_DIAGNOSE)
+#define EXPLAIN      (1U << CLI_EXPLAIN)
 #define CLIENT       (1U << CLI_EXCHANGE | MEASUREMENTS | DIAGNOSE)
 
 #define FIELD(member) \
@@ -245,8 +246,8 @@ const struct option_row option_rows[] = {
 		take_number, FIELD(depth), 1, DEPTH_MAX},
 	{SERVER | CLIENT, 'd', "device", "NAME", "use only this RDMA device (see `rdma link`)",
 		take_text, FIELD(device)},
-	{EXCHANGE, 0, "discard", NULL, "verify received data, but do not store it",
-		take_flag, FIELD(discard)},
+	{EXCHANGE, 0, "discard", NULL, "verify received data, but do not store it", take_flag,
+		FIELD(discard)},
 	{MEASUREMENTS, 0, "duration", "SECONDS", "measure each size this long; default 2",
 		take_seconds, FIELD(measure.duration), 1, DAY, "0.001 to 86400 seconds"},
 	{BANDWIDTH, 0, "expect", "RATE|PERCENT", "exit with 1 if slower: 11GB/s, 90Gb/s, 90%",
@@ -255,7 +256,7 @@ const struct option_row option_rows[] = {
 	{EXCHANGE, 'f', "force", NULL, "replace existing output files", take_flag, FIELD(force)},
 	{SERVER, 0, "handshake-timeout", "SECONDS", "limit the time of a handshake; default 8",
 		take_seconds, FIELD(handshake_timeout), 1, DAY, "0.001 to 86400 seconds"},
-	{SERVER | CLIENT, 'h', "help", NULL, "print this help and exit", .take = NULL},
+	{SERVER | CLIENT | EXPLAIN, 'h', "help", NULL, "print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
 	{EXCHANGE, 'i', "input", "FILE|-", "send this file, or standard input (-)", take_text,
@@ -305,7 +306,8 @@ const struct option_row option_rows[] = {
 		take_flag, FIELD(verbose)},
 	{MEASUREMENTS, 0, "verify", NULL, "verify every byte at both ends", take_flag,
 		FIELD(measure.verify)},
-	{SERVER | CLIENT, 'V', "version", NULL, "print the version and exit", .take = NULL},
+	{SERVER | CLIENT | EXPLAIN, 'V', "version", NULL, "print the version and exit",
+		.take = NULL},
 	{MEASUREMENTS, 0, "warm-up", "SECONDS", "warm up before each size; default 0.2",
 		take_seconds, FIELD(measure.warm_up), 0, DAY, "0 to 86400 seconds"},
 };

@@ -21,6 +21,9 @@
 /* Size of the longest HOST: a host name of 255 bytes and the terminator. */
 #define OPTIONS_HOST_SIZE 256
 
+/* Size of the longest CAUSE to explain; a longer one is truncated. */
+#define OPTIONS_QUERY_SIZE 1024
+
 /* Maximum --threads: each has a connection, and a server has slots for this many measurements. */
 #define OPTIONS_THREADS_MAX 4
 
@@ -34,6 +37,7 @@ enum cli_command_id {
 	CLI_BANDWIDTH,
 	CLI_LATENCY,
 	CLI_DIAGNOSE,
+	CLI_EXPLAIN,
 	CLI_COMMANDS /* in struct options: no command is known */
 };
 
@@ -117,6 +121,7 @@ struct options {
 
 	uint16_t port;                     /* 0: any free port (server) */
 	char host_text[OPTIONS_HOST_SIZE]; /* what host points to */
+	char query[OPTIONS_QUERY_SIZE];    /* `explain`: the CAUSE; "": list all */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];
 	bool advised; /* the error includes advice */
 };

@@ -33,13 +33,10 @@
 /* Size of a list of a command's options. */
 #define CHOICES_SIZE 512
 
-/* Maximum number of words in a command, plus one to detect an extra word. */
-#define WORDS_MAX 5
-
 /* A command line being parsed. */
 struct line {
 	enum program program;
-	const char *words[WORDS_MAX]; /* arguments that are neither options nor values */
+	const char *words[CLI_WORDS_MAX]; /* arguments that are neither options nor values */
 	int word_count;
 	uint64_t given;      /* one bit per row of the option table */
 	const char *unknown; /* the first unknown or ambiguous option */
@@ -106,7 +103,7 @@ static bool is_known(int option, const char *letters)
 
 static void add_word(struct line *line, const char *word)
 {
-	if (line->word_count < WORDS_MAX)
+	if (line->word_count < CLI_WORDS_MAX)
 		line->words[line->word_count++] = word;
 }
 
@@ -327,7 +324,17 @@ static enum options_result take_server(struct options *options, const char *word
 	return !port || options_take_port(options, port) ? OPTIONS_RUN : OPTIONS_WRONG;
 }
 
-/* Reads the words of the command: mode, host and port. */
+/* Joins the words that `explain` looks for. */
+static void take_query(struct options *options, const struct line *line)
+{
+	size_t used = 0;
+
+	for (int i = 1; i < line->word_count && used < sizeof(options->query); i++)
+		used += (size_t)snprintf(options->query + used, sizeof(options->query) - used,
+			"%s%s", i > 1 ? " " : "", line->words[i]);
+}
+
+/* Reads the words of the command: mode, host and port, or what to explain. */
 static enum options_result take_words(struct options *options, const struct line *line)
 {
 	const struct cli_command *command = &cli_commands[options->command];
@@ -348,6 +355,8 @@ static enum options_result take_words(struct options *options, const struct line
 	if (line->word_count > command->words_max)
 		return options_wrong(
 			options, "unexpected argument '%s'", line->words[command->words_max]);
+	if (options->command == CLI_EXPLAIN)
+		take_query(options, line);
 	if (command->host < 0 || command->host >= line->word_count)
 		return OPTIONS_RUN;
 	return take_server(options, line->words[command->host],
@@ -435,6 +444,7 @@ static enum options_result check_together(struct options *options)
 	case CLI_LATENCY:
 		return check_measurement(options);
 	case CLI_DIAGNOSE:
+	case CLI_EXPLAIN:
 	case CLI_COMMANDS:
 		break;
 	}

@@ -64,7 +64,7 @@ static void check_words(
 	fuzz_check(is_of_words(options->bind, words, size));
 	fuzz_check(is_of_words(options->port_file, words, size));
 	fuzz_check(is_of_words(options->source, words, size));
-	fuzz_check(is_of_words(options->host, words, size));
+	fuzz_check(!options->host || options->host == options->host_text);
 	fuzz_check(!options->message || !options->input);
 	if (program == PROGRAM_SERVER) {
 		fuzz_check(!options->host && options->command == CLI_SERVE && !options->source);
@@ -72,9 +72,10 @@ static void check_words(
 	}
 	fuzz_check(!options->bind && !options->port_file && options->count == 0);
 	fuzz_check(options->command != CLI_SERVE);
-	fuzz_check(
-		options->command == CLI_DIAGNOSE ? !options->mode : options->mode && options->host);
-	fuzz_check(options->command == CLI_DIAGNOSE || options->port > 0);
+	fuzz_check(options->command == CLI_DIAGNOSE || options->command == CLI_EXPLAIN
+			   ? !options->mode
+			   : options->mode && options->host);
+	fuzz_check(options->command == CLI_SERVE || options->port > 0);
 	fuzz_check(!options->host || *options->host);
 }
 

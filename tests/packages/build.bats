@@ -40,6 +40,7 @@ mode_of() {
 		[ "$(mode_of "usr/bin/$file")" = -rwxr-xr-x ]
 		[ "$(mode_of "usr/share/bash-completion/completions/$file")" = -rw-r--r-- ]
 	done
+	[ "$(mode_of usr/bin/rdma-softroce)" = -rwxr-xr-x ]
 	for file in man/*.[0-9]; do
 		[ "$(mode_of "usr/share/man/man${file##*.}/${file#man/}.gz")" = -rw-r--r-- ]
 	done

@@ -56,6 +56,9 @@ offers() {
 		offers "$expected" "$(in_bash rdma-client "rdma-client --device rxe0 $command host 7471 --")"
 		offers "$expected" "$(in_zsh rdma-client "$command")"
 	done
+	offers --help "$(help_of rdma-client explain)"
+	offers --help "$(in_bash rdma-client 'rdma-client explain --')"
+	offers --help "$(in_zsh rdma-client explain)"
 }
 
 @test "completion: before the command, bash and zsh offer the options of all commands of the client" {
@@ -74,7 +77,7 @@ offers() {
 }
 
 @test "completion: bash offers commands, modes and values" {
-	offers $'bandwidth\ndiagnose\nlatency\nread\nwrite' "$(in_bash rdma-client 'rdma-client ')"
+	offers $'bandwidth\ndiagnose\nexplain\nlatency\nread\nwrite' "$(in_bash rdma-client 'rdma-client ')"
 	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
 	offers $'read\nwrite' "$(in_bash rdma-client 'rdma-client latency ')"
 	offers $'any\nread\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"

@@ -26,7 +26,7 @@ static const struct listed {
 	{"SX", "      --discard "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
-	{"SXBLD", "  -h, --help "},
+	{"SXBLDE", "  -h, --help "},
 	{"SX", "  -i, --input FILE|- "},
 	{"SXBLD", "      --json "},
 	{"S", "      --max-clients N "},
@@ -64,6 +64,7 @@ static const char letters[CLI_COMMANDS] = {
 	[CLI_BANDWIDTH] = 'B',
 	[CLI_LATENCY] = 'L',
 	[CLI_DIAGNOSE] = 'D',
+	[CLI_EXPLAIN] = 'E',
 };
 
 /* Formats the help of a command, or of the client itself if NULL. */
