@@ -83,8 +83,8 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words = "explain [CAUSE]",
 			.summary = "explain an error message",
 			.about =
-				"Explain an error message of either program: its cause, how to find it and what to\n"
-				"do. CAUSE is the message or a part of it. Without CAUSE, list all explanations.\n",
+				"Explain an error message of either program: what it means and what to do. CAUSE\n"
+				"is the message or a part of it. Without CAUSE, list all explanations.\n",
 			.example = "explain nothing is listening",
 			.mode = -1,
 			.host = -1,

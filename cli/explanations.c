@@ -120,8 +120,8 @@ static unsigned int print_matching(FILE *stream, const char *query, bool exact, 
 		count++;
 		if (!stream)
 			continue;
-		fprintf(stream, "%s%.*s\n", in_full && count > 1 ? "\n" : "",
-			(int)section.title_length, section.title);
+		fprintf(stream, "%s%.*s%s", in_full && count > 1 ? "\n" : "",
+			(int)section.title_length, section.title, in_full ? "" : "\n");
 		if (in_full)
 			print_text(stream, section.text);
 	}

@@ -20,13 +20,13 @@
 #define DEPTH_MAX 64
 
 /*
- * In addition to the pieces that its depth allows, a peer sends MSG_MR, MSG_DONE, MSG_VERDICT,
- * MSG_ABORT, up to three keepalives before the idle timeout expires, and up to eight MSG_CREDIT
+ * In addition to the pieces that its depth allows, a peer sends MSG_MR, MSG_HAVE, MSG_START,
+ * MSG_DONE, MSG_VERDICT, MSG_ABORT, up to three keepalives before the idle timeout expires, and up to eight MSG_CREDIT
  * messages that we have not processed (docs/protocol.md, "Flow control"). One more receive is
  * posted so that an excess message arrives and can be reported. The send queue has the same
  * allowance.
  */
-#define MESSAGES 16
+#define MESSAGES 18
 
 /* Limits for an exchange of two texts: one piece in each direction and few credit messages. */
 #define TEXT_DEPTH    1

@@ -185,7 +185,8 @@ static int make_all(
 		return -1;
 	/* The active side learns the size of the peer's data only from the reply. */
 	streams = !request || !source_is_text(connection->source) ||
-		  connection->theirs.size > SINK_TEXT_SIZE;
+		  connection->theirs.size > SINK_TEXT_SIZE ||
+		  (connection->theirs.flags & HELLO_SENDS_FILE);
 	queue_limits_choose(limits, connection->settings, connection->device,
 		connection->id->port_num, streams);
 	connection->marks = calloc(limits->sends, sizeof(*connection->marks));

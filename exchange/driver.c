@@ -181,8 +181,8 @@ static enum exchange_event send_data(struct connection *connection)
 {
 	enum exchange_event event = EVENT_NONE;
 
-	if (connection->exchange.sent != SENDING_DATA)
-		return EVENT_NONE;
+	if (connection->exchange.sent != SENDING_DATA || !stream_has_started(connection, &event))
+		return event;
 	connection->more |= connection->mover->send(connection, &event);
 	return event == EVENT_NONE ? stream_end_sending(connection) : event;
 }
@@ -205,8 +205,10 @@ static enum exchange_event move_streams(struct connection *connection)
 	if (!connection->streaming || connection->exchange.ended || connection->cause_due ||
 		connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
-	/* Send credit first, so that it does not queue behind data. */
-	event = stream_give_credit(connection);
+	event = stream_send_have(connection);
+	/* Send credit before data, so that it does not queue behind it. */
+	if (event == EVENT_NONE)
+		event = stream_give_credit(connection);
 	if (event == EVENT_NONE)
 		event = send_data(connection);
 	if (event == EVENT_NONE)
@@ -307,6 +309,10 @@ static enum exchange_event take_message(
 		return stream_announced(connection, message->length);
 	case MSG_CREDIT:
 		return stream_credited(connection, message);
+	case MSG_HAVE:
+		return stream_peer_has(connection, message);
+	case MSG_START:
+		return stream_peer_starts(connection, message);
 	case MSG_ABORT:
 		return take_abort(connection, message);
 	}
@@ -382,6 +388,8 @@ static const struct {
 	[OPERATION_DATA] = {"sending MSG_DATA", EVENT_NONE, false},
 	[OPERATION_CREDIT] = {"sending MSG_CREDIT", EVENT_NONE, false},
 	[OPERATION_KEEPALIVE] = {"sending a keepalive", EVENT_NONE, false},
+	[OPERATION_HAVE] = {"sending MSG_HAVE", EVENT_NONE, false},
+	[OPERATION_START] = {"sending MSG_START", EVENT_NONE, false},
 	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
 };
 

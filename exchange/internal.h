@@ -58,6 +58,8 @@ enum operation {
 	OPERATION_DATA,      /* MSG_DATA */
 	OPERATION_CREDIT,    /* MSG_CREDIT */
 	OPERATION_KEEPALIVE, /* an empty message */
+	OPERATION_HAVE,      /* MSG_HAVE */
+	OPERATION_START,     /* MSG_START */
 	OPERATION_DRAIN = ENDPOINT_DRAIN,
 	OPERATION_RECEIVE = ENDPOINT_RECEIVE,
 };
@@ -74,6 +76,17 @@ struct queue_limits {
 struct mark {
 	uint64_t position; /* position in its stream */
 	uint64_t reads;    /* READs posted up to this position */
+};
+
+/*
+ * Where a stream starts in its file. If it may resume, the receiver sends MSG_HAVE after the MSG_MR
+ * that names the file, and the sender sends MSG_START before its data.
+ */
+struct resumption {
+	bool possible;
+	bool have, start; /* MSG_HAVE, MSG_START was sent or received */
+	uint64_t offered; /* bytes of MSG_HAVE */
+	uint64_t from;    /* bytes of MSG_START */
 };
 
 /* Size in bytes of a slot for a message with text in the `control` region. */
@@ -121,23 +134,26 @@ struct connection {
 	enum connection_life life;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
-	bool running;                  /* established, or the peer's MSG_MR arrived */
-	bool streaming;                /* each side knows the other's region */
-	bool more;                     /* the streams yielded to other connections */
-	struct flow outflow, inflow;   /* our stream, and the peer's */
-	struct flow_sender sender;     /* our stream */
-	struct flow_receiver receiver; /* the peer's stream */
-	struct mark *marks;            /* by send number */
-	bool sink_knows_end;           /* sink_finish() was called */
-	bool damaged;                  /* the peer's data does not match its digest */
-	deadline_t cause_due;          /* deadline for rdmacm to explain `failure`; 0: none */
-	deadline_t last_receive;       /* when the peer last sent something */
-	deadline_t last_send;          /* when we last posted a send */
-	deadline_t last_acknowledged;  /* when a signaled send completed, or the next was posted */
-	deadline_t aborted;            /* when we aborted; 0: not aborted */
-	deadline_t stream_start;       /* 0: not started */
-	deadline_t exchange_end;       /* 0: not complete */
-	struct failure failure;        /* the first on the CQ thread; finally the outcome */
+	bool running;                                /* established, or the peer's MSG_MR arrived */
+	bool streaming;                              /* each side knows the other's region */
+	bool more;                                   /* the streams yielded to other connections */
+	struct flow outflow, inflow;                 /* our stream, and the peer's */
+	struct flow_sender sender;                   /* our stream */
+	struct flow_receiver receiver;               /* the peer's stream */
+	struct resumption resuming_out, resuming_in; /* our stream, and the peer's */
+	bool data_due;                               /* both MSG_MR messages have been exchanged */
+	struct digest peer_has;                      /* of its MSG_HAVE */
+	struct mark *marks;                          /* by send number */
+	bool sink_knows_end;                         /* sink_finish() was called */
+	bool damaged;                                /* the peer's data does not match its digest */
+	deadline_t cause_due;         /* deadline for rdmacm to explain `failure`; 0: none */
+	deadline_t last_receive;      /* when the peer last sent something */
+	deadline_t last_send;         /* when we last posted a send */
+	deadline_t last_acknowledged; /* when a signaled send completed, or the next was posted */
+	deadline_t aborted;           /* when we aborted; 0: not aborted */
+	deadline_t stream_start;      /* 0: not started */
+	deadline_t exchange_end;      /* 0: not complete */
+	struct failure failure;       /* the first on the CQ thread; finally the outcome */
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* read by any thread */
 	uint64_t progress;                               /* increases whenever data moves */
 	atomic_int_fast64_t last_progress; /* when `progress` last changed: deadline_now() */
@@ -235,6 +251,11 @@ enum exchange_event connection_revoke(struct connection *connection);
 enum exchange_event stream_announced(struct connection *connection, uint64_t position);
 enum exchange_event stream_announced_immediate(struct connection *connection, uint32_t immediate);
 enum exchange_event stream_credited(struct connection *connection, const struct message *credit);
+
+/* Handle what the peer already has of our file, and where its file starts. */
+enum exchange_event stream_peer_has(struct connection *connection, const struct message *message);
+enum exchange_event stream_peer_starts(
+	struct connection *connection, const struct message *message);
 
 /* idle.c. CQ thread. */
 

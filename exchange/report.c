@@ -42,6 +42,7 @@ static struct json_object *stream_json(const struct report_stream *stream, doubl
 
 	digest_text(hash, &stream->digest);
 	document_add_number(object, "bytes", stream->bytes);
+	document_add_number(object, "resumed_at", stream->from);
 	document_add_text(object, "hash", stream->complete ? hash : NULL);
 	document_add_number_if(object, "rate", rate >= 0, rate < 0 ? 0 : (uint64_t)rate);
 	document_add_text(object, "name", stream->name);
@@ -83,9 +84,14 @@ struct json_object *report_json(const struct report *report)
 int report_summary(char *text, size_t size, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;
-	const char *verb = sent ? "sent" : stream->discarded ? "discarded" : "received";
+	bool there = stream->complete && stream->from > 0 && stream->bytes == 0;
+	const char *verb = there               ? "already there:"
+			   : sent              ? "sent"
+			   : stream->discarded ? "discarded"
+					       : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
 	char end[DIGEST_TEXT_SIZE + 16] = "incomplete", hash[DIGEST_TEXT_SIZE];
+	char resumed[48] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(stream, report->seconds);
 
@@ -100,10 +106,17 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		digest_text(hash, &stream->digest);
 		snprintf(end, sizeof(end), "%s %s", digest_name(report->secret), hash);
 	}
-	return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s%s in %s%s, %s", verb, path,
+	if (there)
+		return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s, %s", verb, path,
+			sent ? "at" : "from", report->peer ? report->peer : "the peer",
+			stream->from, stream->from == 1 ? "" : "s", end);
+	if (stream->from > 0)
+		snprintf(resumed, sizeof(resumed), ", resumed at byte %" PRIu64, stream->from);
+	return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s%s in %s%s%s, %s", verb, path,
 		sent ? "to" : "from", report->peer ? report->peer : "the peer", stream->bytes,
 		stream->bytes == 1 ? "" : "s", moved,
-		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, end);
+		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, resumed,
+		end);
 }
 
 void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total)
@@ -147,7 +160,7 @@ static void print_summary(const struct output *output, const struct report *repo
 	const struct report_stream *stream = sent ? &report->sent : &report->received;
 	char text[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX) + 512];
 
-	if (!stream->complete && stream->bytes == 0)
+	if (!stream->complete && stream->bytes == 0 && stream->from == 0)
 		return;
 	report_summary(text, sizeof(text), report, sent);
 	output_line(output, "%s.", text);
@@ -185,10 +198,12 @@ void connection_report(
 		.chunk = out->chunk > in->chunk ? out->chunk : in->chunk,
 		.depth = connection->limits.depth,
 		.sent = {.bytes = connection->sender.announced,
+			.from = connection->resuming_out.from,
 			.name = *sent ? sent : NULL,
 			.path = *sent ? settings->input : NULL,
 			.complete = complete},
 		.received = {.bytes = connection->receiver.arrived,
+			.from = connection->resuming_in.from,
 			.digest = connection->peer_done.digest,
 			.name = named ? received : NULL,
 			.path = *path ? path : NULL,

@@ -22,7 +22,8 @@
 /* One direction of an exchange. */
 struct report_stream {
 	uint64_t bytes;       /* moved so far, even if not complete */
-	struct digest digest; /* of all bytes, if complete */
+	uint64_t from;        /* bytes of the file that the receiver already had */
+	struct digest digest; /* of the whole file, if complete */
 	const char *name;     /* base name of the file, NULL: none */
 	const char *path;     /* its path on this host, NULL: none */
 	bool discarded;       /* received, but not stored */
@@ -56,7 +57,8 @@ struct json_object *report_json(const struct report *report);
  *   received in/big.iso from 192.0.2.1:40312: 209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3
  *   0123...cdef
  *
- * on one line. If there is no digest, "incomplete" replaces it. `sent` selects the direction. Returns the length
+ * on one line. If there is no digest, "incomplete" replaces it. A resumed transfer adds where it
+ * started; "already there" replaces the verb if the receiver had the whole file. `sent` selects the direction. Returns the length
  * like snprintf(3). Any thread.
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);

@@ -55,26 +55,98 @@ void stream_describe_region(struct connection *connection, struct message *messa
 
 enum exchange_event stream_prepare(struct connection *connection)
 {
+	const struct hello ours = {.flags = connection->settings->plans};
+	const struct hello *theirs = &connection->theirs;
 	const struct message *peer = &connection->peer_mr;
 	char name[ADDRESS_TEXT_SIZE];
 
 	if (peer->depth == 0)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received MSG_MR with a depth of 0");
+	connection->resuming_out.possible = hello_resumes(&ours, theirs);
+	connection->resuming_in.possible = hello_resumes(theirs, &ours);
 	connection->outflow = make_flow(connection, true);
 	connection->inflow = make_flow(connection, false);
 	connection->streaming = true;
 	connection->stream_start = deadline_now();
 	name_after_peer(connection, name);
 	authentication_key_sink(connection);
-	sink_begin(connection->sink, peer->text, peer->text_size, name);
+	sink_begin(connection->sink, peer->text, peer->text_size, name,
+		connection->resuming_in.possible);
 	return EVENT_RECEIVED_MR;
+}
+
+/* Lets the source start once the data is due and the peer has told what it already has. */
+static void begin_source(struct connection *connection)
+{
+	const struct resumption *resuming = &connection->resuming_out;
+
+	if (connection->data_due && (!resuming->possible || resuming->have))
+		source_begin_after(connection->source, resuming->offered, &connection->peer_has);
 }
 
 enum exchange_event stream_start(struct connection *connection)
 {
 	authentication_key_source(connection);
-	source_begin(connection->source);
+	connection->data_due = true;
+	begin_source(connection);
+	return EVENT_NONE;
+}
+
+enum exchange_event stream_send_have(struct connection *connection)
+{
+	struct resumption *resuming = &connection->resuming_in;
+	struct message message = {.type = MSG_HAVE};
+
+	if (!resuming->possible || resuming->have || connection_capacity(connection) == 0 ||
+		!sink_have(connection->sink, &message.length, &message.digest))
+		return EVENT_NONE;
+	resuming->have = true;
+	resuming->offered = message.length;
+	return connection_send(connection, OPERATION_HAVE, &message, 0);
+}
+
+enum exchange_event stream_peer_has(struct connection *connection, const struct message *message)
+{
+	struct resumption *resuming = &connection->resuming_out;
+
+	if (!connection->streaming || !resuming->possible || resuming->have)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_has",
+			"received an unexpected MSG_HAVE");
+	resuming->have = true;
+	resuming->offered = message->length;
+	connection->peer_has = message->digest;
+	begin_source(connection);
+	return EVENT_NONE;
+}
+
+bool stream_has_started(struct connection *connection, enum exchange_event *event)
+{
+	struct resumption *resuming = &connection->resuming_out;
+	struct message message = {.type = MSG_START};
+
+	if (!resuming->possible || resuming->start)
+		return true;
+	if (connection_capacity(connection) == 0 ||
+		!source_start_of(connection->source, &message.length))
+		return false;
+	resuming->start = true;
+	resuming->from = message.length;
+	*event = connection_send(connection, OPERATION_START, &message, 0);
+	return *event == EVENT_NONE;
+}
+
+enum exchange_event stream_peer_starts(struct connection *connection, const struct message *message)
+{
+	struct resumption *resuming = &connection->resuming_in;
+
+	if (!resuming->have || resuming->start ||
+		(message->length != 0 && message->length != resuming->offered))
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_starts",
+			"received an unexpected MSG_START at byte %" PRIu64, message->length);
+	resuming->start = true;
+	resuming->from = message->length;
+	sink_continue(connection->sink, message->length);
 	return EVENT_NONE;
 }
 
@@ -144,7 +216,8 @@ void stream_arrived(struct connection *connection)
 
 	if (arrived > filled)
 		ring_fill(&connection->incoming_ring, (size_t)(arrived - filled));
-	atomic_store_explicit(&connection->received_bytes, arrived, memory_order_relaxed);
+	atomic_store_explicit(&connection->received_bytes, connection->resuming_in.from + arrived,
+		memory_order_relaxed);
 }
 
 /* True if all of the peer's data and its MSG_DONE have arrived. */
@@ -236,11 +309,12 @@ void stream_record_progress(struct connection *connection)
 	if (progress != connection->progress)
 		atomic_store(&connection->last_progress, deadline_now());
 	connection->progress = progress;
-	atomic_store_explicit(
-		&connection->sent_bytes, connection->sender.announced, memory_order_relaxed);
+	atomic_store_explicit(&connection->sent_bytes,
+		connection->resuming_out.from + connection->sender.announced, memory_order_relaxed);
 	atomic_store(&connection->waits_for_source, connection->exchange.sent == SENDING_DATA);
 	atomic_store(&connection->waits_for_sink,
-		connection->sink_knows_end && !connection->exchange.delivered);
+		(connection->sink_knows_end && !connection->exchange.delivered) ||
+			(connection->resuming_in.possible && !connection->resuming_in.have));
 }
 
 /*
@@ -249,16 +323,18 @@ void stream_record_progress(struct connection *connection)
  */
 static enum exchange_event refuse_announcement(struct connection *connection, uint64_t position)
 {
+	const struct resumption *resuming = &connection->resuming_in;
 	uint64_t most = connection->settings->max_size;
 
-	if (!connection->streaming || connection->exchange.received != RECEIVED_MR)
+	if (!connection->streaming || connection->exchange.received != RECEIVED_MR ||
+		(resuming->possible && !resuming->start))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received unexpected data");
-	if (position > connection->theirs.size)
+	if (position > connection->theirs.size - resuming->from)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received more than the announced %" PRIu64 " bytes",
 			connection->theirs.size);
-	if (most && position > most)
+	if (most && position > most - (resuming->from < most ? resuming->from : most))
 		return connection_fail(connection, FAILURE_LIMIT, LIMIT_SIZE, "stream_announced",
 			"received more than the %" PRIu64 " bytes that --max-size allows", most);
 	return EVENT_NONE;
@@ -304,12 +380,16 @@ enum exchange_event stream_credited(struct connection *connection, const struct 
 
 enum exchange_event stream_peer_done(struct connection *connection)
 {
+	const struct resumption *resuming = &connection->resuming_in;
 	uint64_t announced = connection->receiver.announced, promised = connection->theirs.size;
 
+	if (resuming->possible && !resuming->start)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
+			"received MSG_DONE before MSG_START");
 	if (connection->peer_done.length != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
 			"MSG_DONE does not match the %" PRIu64 " bytes received", announced);
-	if (promised != STREAM_SIZE_UNKNOWN && promised != announced)
+	if (promised != STREAM_SIZE_UNKNOWN && promised - resuming->from != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
 			"received fewer than the announced %" PRIu64 " bytes", promised);
 	return EVENT_RECEIVED_DONE;

@@ -36,6 +36,15 @@ void stream_arrived(struct connection *connection);
 
 /* Functions for the driver. */
 
+/* Once it is known, tells the peer what is already here of its file. */
+enum exchange_event stream_send_have(struct connection *connection);
+
+/*
+ * Once it is known, tells the peer where our file starts. Returns true if our data may follow;
+ * otherwise *event may be a failure.
+ */
+bool stream_has_started(struct connection *connection, enum exchange_event *event);
+
 /* Sends credit if it is due. */
 enum exchange_event stream_give_credit(struct connection *connection);
 

@@ -77,6 +77,18 @@ void digester_free(struct digester *digester)
 	free(digester);
 }
 
+struct digester *digester_copy(const struct digester *digester)
+{
+	struct digester *copy = digester_new();
+
+	if (!copy)
+		return NULL;
+	copy->keyed = digester->keyed;
+	copy->has_key = digester->has_key;
+	XXH3_copyState(copy->plain, digester->plain);
+	return copy;
+}
+
 void digester_set_key(struct digester *digester, const uint8_t key[DIGEST_KEY_SIZE])
 {
 	digester->has_key = true;

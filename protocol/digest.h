@@ -37,6 +37,9 @@ struct digester;
 struct digester *digester_new(void);
 void digester_free(struct digester *digester);
 
+/* Returns a copy with its key and data, or NULL if out of memory. The caller frees it. */
+struct digester *digester_copy(const struct digester *digester);
+
 /*
  * Switches to a keyed digest. The key is copied, and wiped when the digester is freed. Call it
  * before adding data.

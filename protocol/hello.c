@@ -77,6 +77,12 @@ bool hello_is_greeting(const struct hello *hello)
 	return (hello->flags & (HELLO_PLANS | HELLO_SENDS_DATA)) == HELLO_PLANS;
 }
 
+bool hello_resumes(const struct hello *sender, const struct hello *receiver)
+{
+	return (sender->flags & receiver->flags & HELLO_RESUMES) &&
+	       (sender->flags & HELLO_SENDS_FILE) && (receiver->flags & HELLO_WANTS_DATA);
+}
+
 bool hello_is_control(const struct hello *hello)
 {
 	return hello->kind == HELLO_DIAGNOSIS || hello->kind == HELLO_MEASUREMENT;

@@ -30,6 +30,7 @@ enum hello_flag {
 	HELLO_SENDS_FILE = 1 << 2, /* its stream is a file, which cannot be shown */
 	HELLO_TAKES_FILE = 1 << 3, /* it stores the peer's data, or discards it on request */
 	HELLO_WANTS_DATA = 1 << 4, /* it stores the peer's data */
+	HELLO_RESUMES = 1 << 5,    /* it understands MSG_HAVE and MSG_START */
 };
 
 struct hello {
@@ -60,6 +61,9 @@ enum refusal hello_check_plans(const struct hello *server, const struct hello *c
 
 /* True if the sender announced that its stream is only the greeting, which is never stored. */
 bool hello_is_greeting(const struct hello *hello);
+
+/* True if the sender's file may resume at the receiver: MSG_HAVE and MSG_START precede its data. */
+bool hello_resumes(const struct hello *sender, const struct hello *receiver);
 
 /* True for a control session (protocol/command.h): a diagnosis or a measurement. */
 bool hello_is_control(const struct hello *hello);

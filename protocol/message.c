@@ -40,6 +40,7 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 		le_put32(buffer + AT_DEPTH, message->depth);
 		break;
 	case MSG_DONE:
+	case MSG_HAVE:
 		memcpy(buffer + AT_DIGEST, message->digest.bytes, DIGEST_SIZE);
 		le_put64(buffer + AT_LENGTH, message->length);
 		break;
@@ -48,6 +49,7 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 		memcpy(buffer + AT_DIGEST, message->digest.bytes, DIGEST_SIZE);
 		break;
 	case MSG_DATA:
+	case MSG_START:
 		le_put64(buffer + AT_LENGTH, message->length);
 		break;
 	case MSG_CREDIT:
@@ -80,6 +82,7 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 			return -EPROTO;
 		return 0;
 	case MSG_DONE:
+	case MSG_HAVE:
 		memcpy(message->digest.bytes, bytes + AT_DIGEST, DIGEST_SIZE);
 		message->length = le_get64(bytes + AT_LENGTH);
 		return 0;
@@ -88,6 +91,7 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		memcpy(message->digest.bytes, bytes + AT_DIGEST, DIGEST_SIZE);
 		return message->verdict > VERDICT_DAMAGED ? -EPROTO : 0;
 	case MSG_DATA:
+	case MSG_START:
 		message->length = le_get64(bytes + AT_LENGTH);
 		return 0;
 	case MSG_CREDIT:
@@ -135,6 +139,8 @@ const char *message_name(unsigned int type)
 		[MSG_CREDIT] = "MSG_CREDIT",
 		[MSG_ABORT] = "MSG_ABORT",
 		[MSG_PROOF] = "MSG_PROOF",
+		[MSG_HAVE] = "MSG_HAVE",
+		[MSG_START] = "MSG_START",
 	};
 
 	return type < MSG_TYPES ? names[type] : "an unknown message";

@@ -35,10 +35,12 @@ enum message_type {
 	MSG_CREDIT = 4,  /* the recipient's stream is consumed up to this position and piece */
 	MSG_ABORT = 5,   /* the sender aborts (reason); `refusal` set if because of the secret */
 	MSG_PROOF = 6,   /* proof that the sender holds the secret */
+	MSG_HAVE = 7,    /* the sender already has so many bytes of the recipient's file: digest */
+	MSG_START = 8,   /* the sender's data starts after this many bytes of its file */
 };
 
 /* Not in the enum, so that the compiler reports a switch that omits a message type. */
-#define MSG_TYPES (MSG_PROOF + 1)
+#define MSG_TYPES (MSG_START + 1)
 
 enum message_verdict {
 	VERDICT_VERIFIED = 0,
@@ -47,12 +49,13 @@ enum message_verdict {
 
 struct message {
 	enum message_type type;
-	uint64_t address;     /* MSG_MR: start of the region that the recipient may access */
-	uint64_t length;      /* bytes of the region (MSG_MR) or of the stream (others) */
+	uint64_t address; /* MSG_MR: start of the region that the recipient may access */
+	uint64_t
+		length; /* bytes of the region (MSG_MR), the file (MSG_HAVE, MSG_START), the stream */
 	uint32_t rkey;        /* MSG_MR: key of the region */
 	uint32_t depth;       /* MSG_MR: pieces for which the sender has posted receives */
 	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
-	struct digest digest; /* MSG_DONE: of the data; MSG_VERDICT: authentication tag */
+	struct digest digest; /* MSG_DONE, MSG_HAVE: of the data; MSG_VERDICT: authentication tag */
 	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
 	uint32_t refusal;     /* MSG_ABORT: REFUSAL_SECRET, or 0 */
 	uint8_t proof[SECRET_PROOF_SIZE]; /* MSG_PROOF */

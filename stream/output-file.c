@@ -6,13 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "stream/file-name.h"
+#include "stream/hidden-file.h"
 #include "stream/holes.h"
 #include "stream/output-file.h"
 #include "stream/writer.h"
@@ -31,10 +30,13 @@ static const char force_hint[] = " (--force replaces it)";
 
 struct output_file {
 	struct writer writer;
-	int directory; /* of a regular file, O_PATH; -1: uses the writer */
-	int file;      /* the hidden file, until it is committed */
-	off_t size;    /* bytes written so far */
+	int directory;  /* of a regular file, O_PATH; -1: uses the writer */
+	int file;       /* the hidden file, until it is committed */
+	int there;      /* the file of the final name, if it may be the same; otherwise -1 */
+	uint64_t total; /* bytes of the whole file, if the transfer can resume; otherwise 0 */
+	off_t size;     /* bytes in the hidden file */
 	bool force;
+	bool spoiled;                   /* the data is damaged */
 	int error;                      /* first failed write; 0: none */
 	char name[FILE_NAME_MAX + 1];   /* the final name; "-": standard output */
 	char hidden[FILE_NAME_MAX + 1]; /* "": renamed, or no hidden file */
@@ -97,44 +99,41 @@ static int check_name(const struct output_file *file, char *why)
 	return file->force ? 0 : refuse(file, -EEXIST, force_hint, why);
 }
 
-/* Bytes of the name that fit into the hidden name, without splitting a UTF-8 character. */
-static int kept_length(const char *name)
-{
-	const size_t most = FILE_NAME_MAX - (sizeof("..xxxxxx") - 1);
-	size_t length = strlen(name);
-
-	if (length > most)
-		for (length = most; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;)
-			length--;
-	return (int)length;
-}
-
-/*
- * Creates the hidden file. mkostemp(3) is not used, so that the umask and the directory's default
- * ACL determine the permissions, as for any file that open(2) creates with mode 0666.
- */
+/* Opens the hidden file. From then on, output_file_close() removes it. Returns 0 or -errno. */
 static int open_hidden(struct output_file *file)
 {
-	char name[sizeof(file->hidden)];
-	uint32_t number = 0;
-	int error = -EEXIST;
+	uint64_t most = file->total >= OUTPUT_FILE_RESUMED ? file->total : 0, size;
+	int opened = hidden_file_open(file->directory, file->name, most, file->hidden, &size);
 
-	for (int tries = 0; error == -EEXIST && tries < 100; tries++) {
-		if (getrandom(&number, sizeof(number), 0) < 0)
-			return -errno;
-		snprintf(name, sizeof(name), ".%.*s.%06" PRIx32, kept_length(file->name),
-			file->name, number & 0xffffff);
-		file->file = openat(
-			file->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		error = file->file < 0 ? -errno : 0;
+	if (opened < 0) {
+		file->hidden[0] = '\0';
+		return opened;
 	}
-	/* From now on, output_file_close() removes it. */
-	if (!error)
-		memcpy(file->hidden, name, sizeof(name));
-	return error;
+	file->file = opened;
+	file->size = (off_t)size;
+	return 0;
 }
 
-/* Creates the hidden file in the directory at path. */
+/* Opens the file of the final name if it may be the one that the peer sends. */
+static bool open_there(struct output_file *file)
+{
+	struct stat status;
+
+	if (!file->total)
+		return false;
+	file->there =
+		openat(file->directory, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (file->there < 0)
+		return false;
+	if (fstat(file->there, &status) == 0 && S_ISREG(status.st_mode) &&
+		(uint64_t)status.st_size == file->total)
+		return true;
+	close(file->there);
+	file->there = -1;
+	return false;
+}
+
+/* Opens the existing or the hidden file in the directory at path. */
 static int open_in(struct output_file *file, const char *path, char *why)
 {
 	int error;
@@ -142,6 +141,8 @@ static int open_in(struct output_file *file, const char *path, char *why)
 	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (file->directory < 0)
 		return refuse(file, -errno, "", why);
+	if (open_there(file))
+		return 0;
 	error = check_name(file, why);
 	if (error)
 		return error;
@@ -253,8 +254,9 @@ int output_file_open(struct output_file **file, const struct output_file_options
 		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot open the output: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	made->writer.descriptor = made->directory = made->file = -1;
+	made->writer.descriptor = made->directory = made->file = made->there = -1;
 	made->force = options->force;
+	made->total = offer->total;
 	error = open_output(made, options->output, offer, stop_fd, why);
 	if (error) {
 		output_file_close(made);
@@ -278,6 +280,7 @@ static int check_directory(const char *path, char *why)
 int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE])
 {
 	const struct output_file_offer offer = {0};
+	struct output_file_options probe = *options;
 	struct output_file *file = NULL;
 	int error = 0;
 
@@ -289,11 +292,50 @@ int output_file_check(const struct output_file_options *options, char why[OUTPUT
 		error = check_directory(options->output, why);
 		break;
 	case KIND_FILE:
-		error = output_file_open(&file, options, &offer, -1, why);
+		/* Whether an existing file is the same is not known yet. */
+		probe.force = true;
+		error = output_file_open(&file, &probe, &offer, -1, why);
 		output_file_close(file);
 		break;
 	}
 	return error;
+}
+
+int output_file_existing(const struct output_file *file, uint64_t *size)
+{
+	*size = file->there >= 0 ? file->total : (uint64_t)file->size;
+	return file->there >= 0 ? file->there : file->size > 0 ? file->file : -1;
+}
+
+int output_file_start(struct output_file *file, uint64_t start, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	int error = 0;
+
+	if (file->there >= 0 && start == file->total)
+		return 0;
+	if (file->there >= 0) {
+		close(file->there);
+		file->there = -1;
+		file->total = 0; /* its leftover data is not the peer's either */
+		error = check_name(file, why);
+		if (error)
+			return error;
+		error = open_hidden(file);
+	} else if (ftruncate(file->file, (off_t)start)) {
+		error = -errno;
+	}
+	file->size = (off_t)start;
+	return error ? refuse(file, error, "", why) : 0;
+}
+
+bool output_file_is_there(const struct output_file *file)
+{
+	return file->there >= 0;
+}
+
+void output_file_spoil(struct output_file *file)
+{
+	file->spoiled = true;
 }
 
 const char *output_file_path(const struct output_file *file)
@@ -397,10 +439,13 @@ static int finish_file(struct output_file *file)
 
 static int commit_file(struct output_file *file)
 {
-	int error = finish_file(file);
+	/* The copy keeps the file locked until it has its final name. */
+	int lock = fcntl(file->file, F_DUPFD_CLOEXEC, 0), error = finish_file(file);
 
 	if (!error)
 		error = file->force ? replace(file) : take_name(file);
+	if (lock >= 0)
+		close(lock);
 	if (error)
 		return error;
 	file->hidden[0] = '\0';
@@ -426,15 +471,25 @@ int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE])
 	return refuse(file, error, error == -EEXIST ? force_hint : "", why);
 }
 
+/* True if the data may be of use to the next transfer. */
+static bool can_resume(const struct output_file *file)
+{
+	return file->file >= 0 && file->size > 0 && file->total >= OUTPUT_FILE_RESUMED &&
+	       !file->spoiled && !file->error;
+}
+
 void output_file_close(struct output_file *file)
 {
 	if (!file)
 		return;
 	writer_close(&file->writer);
+	/* It stays locked until it is closed. */
+	if (file->hidden[0] && !can_resume(file))
+		unlinkat(file->directory, file->hidden, 0);
 	if (file->file >= 0)
 		close(file->file);
-	if (file->hidden[0])
-		unlinkat(file->directory, file->hidden, 0);
+	if (file->there >= 0)
+		close(file->there);
 	if (file->directory >= 0)
 		close(file->directory);
 	free(file);

@@ -2,9 +2,13 @@
  * The output file: the target of --output, which receives the peer's data.
  *
  * A regular file appears under its name complete and verified, or not at all. Until then the data
- * is in a hidden file in the same directory, ".NAME.xxxxxx", which is all that remains if the
- * process is killed. Blocks of zeros become holes. Without --force, an existing file is kept, even
- * if it was created while the data arrived.
+ * is in a hidden file in the same directory (stream/hidden-file.h). Blocks of zeros become holes.
+ * Without --force, an existing file is kept, even if it was created while the data arrived.
+ *
+ * A transfer can resume. If the size of the data is known, output_file_existing() returns data that
+ * may already be there: the file itself, if it has this size, or the beginning, in a hidden file
+ * that an interrupted transfer of at least OUTPUT_FILE_RESUMED bytes left. The peer decides whether
+ * its data begins alike, and output_file_start() continues from there.
  *
  * Standard output, a FIFO or a device receives the data as it arrives, before it is verified, like
  * a shell redirection: see stream/writer.h.
@@ -18,9 +22,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Size of a failure message in bytes; long names are truncated. */
 enum { OUTPUT_FILE_WHY_SIZE = 320 };
+
+/* Sizes from which an interrupted transfer leaves its data to be resumed, in bytes. */
+#define OUTPUT_FILE_RESUMED (UINT64_C(64) << 20)
 
 struct output_file;
 
@@ -39,6 +47,7 @@ struct output_file_offer {
 	const void *name; /* not terminated; may be NULL if size is 0 */
 	size_t size;
 	const char *fallback; /* local name, if the peer gives none */
+	uint64_t total;       /* bytes, if the transfer can resume; otherwise 0 */
 };
 
 /*
@@ -57,8 +66,27 @@ int output_file_open(struct output_file **file, const struct output_file_options
 bool output_file_is_shared(const char *path);
 
 /*
+ * Returns a descriptor of the data that is already there, which belongs to the output file, and
+ * stores its size; -1 if there is none. Call it before output_file_start().
+ */
+int output_file_existing(const struct output_file *file, uint64_t *size);
+
+/*
+ * Continues after this many bytes: 0, or the size of the existing data. Returns 0 or -errno:
+ * -EEXIST if another file has the name. Call it before output_file_write(), if output_file_existing()
+ * returned a descriptor.
+ */
+int output_file_start(struct output_file *file, uint64_t start, char why[OUTPUT_FILE_WHY_SIZE]);
+
+/* True if the file is the one that was already there: nothing is written or committed. */
+bool output_file_is_there(const struct output_file *file);
+
+/* Removes the data when the file is closed, even if it could be resumed, because it is damaged. */
+void output_file_spoil(struct output_file *file);
+
+/*
  * Checks, without a peer, that the output can currently be opened: its directory exists, and its
- * name is unused. Returns 0 or -errno. Any thread.
+ * name is unused, or may turn out to belong to the same file. Returns 0 or -errno. Any thread.
  */
 int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE]);
 
@@ -86,7 +114,10 @@ int output_file_write(
  */
 int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE]);
 
-/* Frees the output file, and removes the data if it was not committed. NULL is allowed. */
+/*
+ * Frees the output file, and removes the data if it was neither committed nor can be resumed. NULL
+ * is allowed.
+ */
 void output_file_close(struct output_file *file);
 
 #endif

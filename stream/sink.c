@@ -5,16 +5,22 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "stream/file-name.h"
 #include "stream/sink.h"
+#include "stream/source.h"
 
 /* Bytes copied at a time if the digest is keyed. */
 #define COPY_SIZE ((size_t)128 << 10)
+
+/* Bytes read at a time from a file that is already here. */
+#define READ_SIZE ((size_t)256 << 10)
 
 /* The CQ thread is woken when 1/RING_PARTS of the ring is free again. */
 #define RING_PARTS 4
@@ -29,7 +35,13 @@ struct sink {
 	/* set before the ring begins */
 	char name[FILE_NAME_MAX], fallback[FILE_NAME_MAX + 1];
 	size_t name_size;
-	bool has_key;
+	bool has_key, resumes;
+
+	/* what is already here, set by the emptying thread before `knows_have` */
+	uint64_t have_size;
+	struct digest have_digest;
+	atomic_bool knows_have;
+	uint64_t start; /* where the data continues, set before there is data in the ring */
 
 	/* set before the ring ends */
 	uint64_t expected_size;
@@ -38,8 +50,11 @@ struct sink {
 	/* owned by the emptying thread until it sets `state` */
 	struct output_file *file;
 	struct digester *digester;
-	uint8_t *copy; /* if keyed: COPY_SIZE bytes */
-	uint64_t size;
+	struct digester *unused; /* the digester without the data that is already here, or NULL */
+	uint8_t *copy;           /* if keyed: COPY_SIZE bytes */
+	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
+	uint64_t size;           /* bytes taken from the ring */
+	bool there;              /* the whole file was already here */
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
 	int error;
 	char why[OUTPUT_FILE_WHY_SIZE];
@@ -57,6 +72,7 @@ int sink_open(struct sink **result, const struct output_file_options *options, u
 		return -ENOMEM;
 	sink->worker.stop_fd = -1;
 	sink->options = options;
+	sink->total = size;
 	sink->threaded = options->output || size > SINK_TEXT_SIZE;
 	sink->digester = digester_new();
 	if (!sink->digester) {
@@ -74,6 +90,7 @@ void sink_close(struct sink *sink)
 	worker_join(&sink->worker);
 	output_file_close(sink->file);
 	digester_free(sink->digester);
+	digester_free(sink->unused);
 	free(sink->copy);
 	free(sink);
 }
@@ -128,11 +145,16 @@ static enum sink_state verify(struct sink *sink)
 {
 	struct digest digest = digester_result(sink->digester);
 
-	if (sink->size != sink->expected_size || !digest_equal(&digest, &sink->expected))
+	if (sink->size != sink->expected_size || !digest_equal(&digest, &sink->expected)) {
+		if (sink->file)
+			output_file_spoil(sink->file);
 		return SINK_DAMAGED;
+	}
 	if (!sink->file)
 		return SINK_VERIFIED;
-	sink->error = output_file_commit(sink->file, sink->why);
+	sink->there = output_file_is_there(sink->file);
+	if (!sink->there)
+		sink->error = output_file_commit(sink->file, sink->why);
 	if (sink->error)
 		return SINK_FAILED;
 	snprintf(sink->kept, sizeof(sink->kept), "%s", output_file_name(sink->file));
@@ -142,12 +164,85 @@ static enum sink_state verify(struct sink *sink)
 
 static int open_output_file(struct sink *sink)
 {
-	const struct output_file_offer offer = {sink->name, sink->name_size, sink->fallback};
+	struct output_file_offer offer = {sink->name, sink->name_size, sink->fallback, 0};
 
 	if (!sink->options->output)
 		return 0;
+	if (sink->resumes && sink->total != STREAM_SIZE_UNKNOWN)
+		offer.total = sink->total;
 	return output_file_open(
 		&sink->file, sink->options, &offer, sink->worker.stop_fd, sink->why);
+}
+
+/* Adds a file to the digest. Returns 0, -ECANCELED, or -EIO if it cannot be read as a whole. */
+static int digest_file(struct sink *sink, int file, uint64_t size)
+{
+	struct pollfd stop = {.fd = sink->worker.stop_fd, .events = POLLIN};
+	uint8_t *bytes = malloc(READ_SIZE);
+	uint64_t position = 0;
+	ssize_t got = 1;
+
+	while (bytes && got > 0 && position < size) {
+		uint64_t left = size - position;
+
+		if (poll(&stop, 1, 0) > 0) {
+			free(bytes);
+			return -ECANCELED;
+		}
+		got = pread(
+			file, bytes, left < READ_SIZE ? (size_t)left : READ_SIZE, (off_t)position);
+		if (got > 0)
+			digester_add(sink->digester, bytes, (size_t)got);
+		position += got > 0 ? (uint64_t)got : 0;
+	}
+	free(bytes);
+	return position == size ? 0 : -EIO;
+}
+
+/* Starts the digest anew, without the data that is already here. */
+static void forget_existing(struct sink *sink)
+{
+	digester_free(sink->digester);
+	sink->digester = sink->unused;
+	sink->unused = NULL;
+}
+
+/* Finds and digests the data that is already here. Returns 0 or -ECANCELED. */
+static int find_existing(struct sink *sink)
+{
+	uint64_t size = 0;
+	int file = sink->file ? output_file_existing(sink->file, &size) : -1, error;
+
+	if (file < 0)
+		return 0;
+	sink->unused = digester_copy(sink->digester);
+	if (!sink->unused)
+		return 0;
+	error = digest_file(sink, file, size);
+	if (error == -ECANCELED)
+		return error;
+	if (error) { /* the peer sends everything */
+		forget_existing(sink);
+		return 0;
+	}
+	sink->have_size = size;
+	sink->have_digest = digester_result(sink->digester);
+	return 0;
+}
+
+/* Waits until the peer's data starts, and continues where it does. Returns 0 or -errno. */
+static int continue_file(struct sink *sink)
+{
+	uint64_t size;
+	struct span span;
+
+	if (ring_await_data(sink->ring, 1, &span) == RING_STOPPED)
+		return -ECANCELED;
+	if (sink->start == 0 && sink->unused)
+		forget_existing(sink);
+	if (!sink->file || output_file_existing(sink->file, &size) < 0)
+		return 0;
+	return output_file_start(sink->file, sink->start, sink->why);
 }
 
 static int make_copy(struct sink *sink)
@@ -168,6 +263,13 @@ static void run(void *argument)
 		ring_await_begin(sink->ring) == RING_READY ? open_output_file(sink) : -ECANCELED;
 	if (!sink->error && sink->has_key)
 		sink->error = make_copy(sink);
+	if (!sink->error && sink->resumes) {
+		sink->error = find_existing(sink);
+		sink->knows_have = true;
+		sink->worker.listener->moved(sink->worker.listener->about);
+	}
+	if (!sink->error && sink->resumes)
+		sink->error = continue_file(sink);
 	if (!sink->error)
 		sink->error = empty_ring(sink);
 	if (!sink->error)
@@ -193,12 +295,33 @@ void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE])
 	sink->has_key = true;
 }
 
-void sink_begin(struct sink *sink, const void *name, size_t name_size, const char *fallback)
+void sink_begin(
+	struct sink *sink, const void *name, size_t name_size, const char *fallback, bool resumes)
 {
+	sink->resumes = resumes;
 	sink->name_size = name_size < sizeof(sink->name) ? name_size : sizeof(sink->name);
 	memcpy(sink->name, name, sink->name_size);
 	snprintf(sink->fallback, sizeof(sink->fallback), "%s", fallback);
 	ring_begin(sink->ring);
+}
+
+bool sink_have(struct sink *sink, uint64_t *size, struct digest *digest)
+{
+	if (!sink->knows_have)
+		return false;
+	*size = sink->have_size;
+	*digest = sink->have_digest;
+	return true;
+}
+
+void sink_continue(struct sink *sink, uint64_t start)
+{
+	sink->start = start;
+}
+
+bool sink_is_there(const struct sink *sink)
+{
+	return sink->there;
 }
 
 void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest)

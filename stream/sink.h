@@ -54,8 +54,24 @@ int sink_start(
  */
 void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE]);
 
-/* Lets the thread start. name is the peer's name for its data, fallback the local name. */
-void sink_begin(struct sink *sink, const void *name, size_t name_size, const char *fallback);
+/*
+ * Lets the thread start. name is the peer's name for its data, fallback the local name. If the
+ * transfer can resume, the data may begin with what is already here: sink_have().
+ */
+void sink_begin(
+	struct sink *sink, const void *name, size_t name_size, const char *fallback, bool resumes);
+
+/*
+ * Returns true once it is known what is already here, and stores its size and digest: 0 bytes if
+ * there is nothing. Any thread.
+ */
+bool sink_have(struct sink *sink, uint64_t *size, struct digest *digest);
+
+/* The data in the ring continues after this many bytes: 0, or all that is here. Before any data. */
+void sink_continue(struct sink *sink, uint64_t start);
+
+/* True if the whole file was already here. Valid in state SINK_VERIFIED. */
+bool sink_is_there(const struct sink *sink);
 
 /*
  * Ends the ring, which holds the rest of the stream; size and digest are the values that the peer

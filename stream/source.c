@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,14 @@ struct source {
 	size_t most; /* bytes per read */
 	struct worker worker;
 	struct digester *digester; /* NULL for a text */
+
+	/* set before the ring begins */
+	uint64_t have_size; /* bytes that the peer already has */
+	struct digest have_digest;
+
+	/* set by the filling thread before `knows_start` */
+	uint64_t start; /* where the data in the ring starts */
+	atomic_bool knows_start;
 
 	/* set before the ring ends, constant afterwards */
 	int error;
@@ -195,11 +204,62 @@ static bool should_wake(const struct source *source, uint64_t unseen)
 	       (!source->regular && poll(&input, 1, 0) == 0);
 }
 
+/*
+ * Digests the first bytes of the file. Returns true if they have the peer's digest; otherwise
+ * starts anew.
+ */
+static bool skip_existing(struct source *source)
+{
+	off_t begin = lseek(source->descriptor, 0, SEEK_CUR);
+	struct digester *unused = digester_copy(source->digester);
+	struct pollfd stop = {.fd = source->worker.stop_fd, .events = POLLIN};
+	uint64_t position = 0;
+	struct span space;
+	struct digest digest;
+	ssize_t got = 1;
+
+	if (!unused)
+		return false;
+	/* The ring is empty, so its memory is free. */
+	while (got > 0 && position < source->have_size && poll(&stop, 1, 0) == 0) {
+		uint64_t left = source->have_size - position;
+
+		if (ring_await_space(source->ring, source->most, &space) != RING_READY)
+			break;
+		got = read(source->descriptor, space.start,
+			space.size < left ? space.size : (size_t)left);
+		if (got > 0)
+			digester_add(source->digester, space.start, (size_t)got);
+		position += got > 0 ? (uint64_t)got : 0;
+	}
+	digest = digester_result(source->digester);
+	if (position == source->have_size && digest_equal(&digest, &source->have_digest)) {
+		digester_free(unused);
+		return true;
+	}
+	digester_free(source->digester);
+	source->digester = unused;
+	lseek(source->descriptor, begin, SEEK_SET);
+	return false;
+}
+
+/* Determines where the data starts. */
+static void find_start(struct source *source)
+{
+	const struct worker_listener *listener = source->worker.listener;
+
+	if (source->have_size > 0 && source->regular && source->size != STREAM_SIZE_UNKNOWN &&
+		source->have_size <= source->size && skip_existing(source))
+		source->start = source->have_size;
+	source->knows_start = true;
+	listener->moved(listener->about);
+}
+
 /* Fills the ring until the end of the input. Returns 0 or -errno. */
 static int fill_ring(struct source *source)
 {
 	const struct worker_listener *listener = source->worker.listener;
-	uint64_t position = 0, seen = 0;
+	uint64_t position, seen;
 	struct span space;
 	ssize_t got;
 	int error;
@@ -209,7 +269,9 @@ static int fill_ring(struct source *source)
 	error = source->descriptor < 0 ? open_fifo(source) : 0;
 	if (error)
 		return error;
-	do {
+	find_start(source);
+	position = seen = source->start;
+	while (position < source->size) {
 		if (ring_await_space(source->ring, source->most, &space) != RING_READY)
 			return -ECANCELED;
 		got = read_once(source, &space, position);
@@ -222,7 +284,7 @@ static int fill_ring(struct source *source)
 			listener->moved(listener->about);
 			seen = position;
 		}
-	} while (position < source->size);
+	}
 	return 0;
 }
 
@@ -231,6 +293,7 @@ static void run(void *argument)
 	struct source *source = argument;
 
 	source->error = fill_ring(source);
+	source->knows_start = true; /* after a failure, too */
 	source->digest = digester_result(source->digester);
 	ring_end(source->ring);
 	source->worker.listener->moved(source->worker.listener->about);
@@ -269,6 +332,21 @@ void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE])
 void source_begin(struct source *source)
 {
 	ring_begin(source->ring);
+}
+
+void source_begin_after(struct source *source, uint64_t size, const struct digest *digest)
+{
+	source->have_size = size;
+	source->have_digest = *digest;
+	source_begin(source);
+}
+
+bool source_start_of(const struct source *source, uint64_t *start)
+{
+	if (!source->text && !source->knows_start)
+		return false;
+	*start = source->start;
+	return true;
 }
 
 int source_result(struct source *source, struct digest *digest, const char **why)

@@ -11,6 +11,7 @@
 #ifndef STREAM_SOURCE_H
 #define STREAM_SOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/worker.h"
@@ -57,6 +58,15 @@ void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 
 /* Lets the thread fill the ring. */
 void source_begin(struct source *source);
+
+/*
+ * Does the same, but the peer already has this many bytes with this digest. If the file begins with
+ * them, the thread fills the ring with the rest; otherwise, or for other inputs, with everything.
+ */
+void source_begin_after(struct source *source, uint64_t size, const struct digest *digest);
+
+/* Returns true once it is known where the data in the ring starts, and stores that. Any thread. */
+bool source_start_of(const struct source *source, uint64_t *start);
 
 /*
  * Stores the digest of the data once the ring has ended. Returns 0, or -errno with a message in

@@ -245,7 +245,7 @@ static const struct wrong {
 	{C, {"bandwith", "write", "h", "1"},
 		"unknown command 'bandwith'; did you mean 'bandwidth'?"},
 	{C, {"wirte", "h", "1"}, "did you mean 'write'?"},
-	{C, {"x", "h", "1"}, "expected write, read, bandwidth, latency or diagnose"},
+	{C, {"x", "h", "1"}, "expected write, read, bandwidth, latency, diagnose or explain"},
 	{C, {"bandwith", "--help"}, "did you mean 'bandwidth'?"},
 	{C, {"bandwidth"}, "the mode is missing; for example: rdma-client bandwidth write"},
 	{C, {"bandwidth", "h", "7"}, "unknown mode 'h'; expected write or read"},

@@ -43,9 +43,9 @@ static void chunk_and_depth_depend_on_the_device(void **state)
 		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 5000, 256 * KIB, 5000},
 		/* Limited by the device's maximum message size and queue size. */
 		{0x2c9, 16384, 4096 * KIB, 64U << 20, 0, FAKE_MESSAGE_MAX, 16},
-		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 65535, 256 * KIB, 8184},
-		{FAKE_SOFT_VENDOR, 40, 4096 * KIB, 0, 0, 256 * KIB, 12},
-		{FAKE_SOFT_VENDOR, 18, 4096 * KIB, 0, 0, 256 * KIB, 1},
+		{FAKE_SOFT_VENDOR, 16384, 4096 * KIB, 0, 65535, 256 * KIB, 8183},
+		{FAKE_SOFT_VENDOR, 40, 4096 * KIB, 0, 0, 256 * KIB, 11},
+		{FAKE_SOFT_VENDOR, 20, 4096 * KIB, 0, 0, 256 * KIB, 1},
 	};
 
 	(void)state;

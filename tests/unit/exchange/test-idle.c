@@ -207,8 +207,8 @@ static void keepalives_do_not_fill_the_queue(void **state)
 	for (unsigned int i = 0; i < 75; i++)
 		fake_pass(TIMEOUT / 80);
 	fake_settle();
-	/* Five of the 18 slots are reserved for the messages of the exchange. */
-	assert_int_equal(fake_waiting(fixture.id), 13);
+	/* Five of the 20 slots are reserved for the messages of the exchange. */
+	assert_int_equal(fake_waiting(fixture.id), 15);
 	fixture_complete_all(&fixture);
 	fake_pass(TIMEOUT / 80 + LATE);
 	assert_true(fake_waiting(fixture.id) > 0);

@@ -86,9 +86,10 @@ static void contains_every_member(void **state)
 		"\",\"mode\":\"write\",\"device\":\"rxe_eth0\",\"peer\":\"10.77.0.1:7471\","
 		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
 		"\"chunk\":1048576,\"depth\":16,"
-		"\"sent\":{\"bytes\":0,\"hash\":\"" HASH
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
 		"\",\"rate\":0,\"name\":null,\"path\":null},"
-		"\"received\":{\"bytes\":209715200,\"hash\":\"" HASH "\",\"rate\":83886080,"
+		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
+		"\",\"rate\":83886080,"
 		"\"name\":\"big.iso\",\"path\":\"in/big.iso\"}}");
 	free(text);
 }
@@ -103,8 +104,8 @@ static void reports_null_for_unknown_values(void **state)
 		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
 		"\"secret\":true,\"digest\":\"BLAKE2b keyed\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
-		"\"sent\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null},"
-		"\"received\":{\"bytes\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null}}");
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null},"
+		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null}}");
 	free(text);
 }
 
@@ -234,17 +235,17 @@ static void prints_summary_lines(void **state)
 		double seconds;
 		const char *path, *text;
 	} cases[] = {
-		{{209715200, DIGEST, "big.iso", "in/big.iso", false, true}, false, 2.51,
+		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", false, true}, false, 2.51,
 			"in/big.iso", "209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH},
-		{{1048576, DIGEST, NULL, NULL, false, false}, false, 0.25, "data",
+		{{1048576, 0, DIGEST, NULL, NULL, false, false}, false, 0.25, "data",
 			"1048576 bytes (1.0 MB) in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, DIGEST, NULL, NULL, false, true}, false, 0, "data",
+		{{1, 0, DIGEST, NULL, NULL, false, true}, false, 0, "data",
 			"1 byte in 0 ms, XXH3 " HASH},
-		{{1, DIGEST, NULL, NULL, false, true}, true, 0, "data",
+		{{1, 0, DIGEST, NULL, NULL, false, true}, true, 0, "data",
 			"1 byte in 0 ms, BLAKE2b keyed " HASH},
-		{{0, DIGEST, "b", "a\xff\n\xc3\xb6", false, false}, false, NAN,
+		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", false, false}, false, NAN,
 			"a\\xff\\x0a\xc3\xb6", "0 bytes in 0 ms, incomplete"},
-		{{UINT64_MAX, DIGEST, NULL, NULL, false, false}, false, 1e6, "data",
+		{{UINT64_MAX, 0, DIGEST, NULL, NULL, false, false}, false, 1e6, "data",
 			"18446744073709551615 bytes (18.45 EB) in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};
@@ -283,6 +284,26 @@ static void says_that_data_was_discarded(void **state)
 		text, "discarded data from 192.0.2.1:7471: 5 bytes in 1.0 s, 5 B/s, XXH3 " HASH);
 }
 
+static void says_where_a_transfer_resumed(void **state)
+{
+	struct report report = {.peer = "192.0.2.1:7471",
+		.seconds = 1,
+		.received = {
+			.bytes = 5, .from = 7, .digest = DIGEST, .path = "f", .complete = true}};
+	char text[200];
+
+	(void)state;
+	report_summary(text, sizeof(text), &report, false);
+	assert_string_equal(text, "received f from 192.0.2.1:7471: 5 bytes in 1.0 s, 5 B/s, "
+				  "resumed at byte 7, XXH3 " HASH);
+	report.received.bytes = 0;
+	report_summary(text, sizeof(text), &report, false);
+	assert_string_equal(text, "already there: f from 192.0.2.1:7471: 7 bytes, XXH3 " HASH);
+	report.sent = report.received;
+	report_summary(text, sizeof(text), &report, true);
+	assert_string_equal(text, "already there: f at 192.0.2.1:7471: 7 bytes, XXH3 " HASH);
+}
+
 static void truncates_a_summary_to_the_buffer(void **state)
 {
 	char path[1000], text[10];
@@ -307,6 +328,7 @@ int main(void)
 		cmocka_unit_test(schema_rejects_invalid_documents),
 		cmocka_unit_test(prints_summary_lines),
 		cmocka_unit_test(says_that_data_was_discarded),
+		cmocka_unit_test(says_where_a_transfer_resumed),
 		cmocka_unit_test(truncates_a_summary_to_the_buffer),
 	};
 

@@ -40,8 +40,7 @@ static void finds_missing_parts(void **state)
 	assert_host_lacks(
 		root, HOST_NO_RDMA_CM, "found rxe0, but /dev/infiniband/rdma_cm is missing");
 	put(root, "/dev/infiniband/rdma_cm", "");
-	assert_host_lacks(
-		root, HOST_NO_UVERBS, "no entry for rxe0 in /sys/class/infiniband_verbs");
+	assert_host_lacks(root, HOST_NO_UVERBS, "no entry for rxe0 in /sys/class/infiniband_verbs");
 	put(root, "/sys/class/infiniband_verbs/uverbs0/ibdev", "rxe0\n");
 	assert_host_lacks(
 		root, HOST_NO_UVERBS, "found rxe0, but /dev/infiniband/uverbs0 is missing");

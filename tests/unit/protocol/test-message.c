@@ -52,6 +52,13 @@ static const struct layout {
 			 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 0xff}},
 		{{0, 4, 6}, {24, 8, 0x0706050403020100}, {32, 8, 0x0f0e0d0c0b0a0908},
 			{40, 8, 0x1716151413121110}, {48, 8, 0xff1e1d1c1b1a1918}}},
+	{{.type = MSG_HAVE,
+		 .length = 0x1112131415161718,
+		 .digest = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff}}},
+		{{0, 4, 7}, {8, 8, 0x0706050403020100}, {16, 8, 0xff0e0d0c0b0a0908},
+			{32, 8, 0x1112131415161718}}},
+	{{.type = MSG_START, .length = 0x1112131415161718},
+		{{0, 4, 8}, {32, 8, 0x1112131415161718}}},
 };
 
 static bool may_have_text(unsigned int type)
@@ -147,6 +154,8 @@ static void encodes_no_field_of_another_type(void **state)
 		[MSG_CREDIT] = 8,
 		[MSG_ABORT] = 4 + 1,
 		[MSG_PROOF] = SECRET_PROOF_SIZE,
+		[MSG_HAVE] = DIGEST_SIZE,
+		[MSG_START] = 0,
 	};
 	uint8_t buffer[MESSAGE_MAX];
 
@@ -265,7 +274,7 @@ static void accepts_texts_and_refuses_every_other_length(void **state)
 static void refuses_unknown_types(void **state)
 {
 	static const uint32_t types[] = {
-		MSG_TYPES, 7, 0xff, 0x100, 0x10000, 0x01000000, 0x80000000, 0xffffffff};
+		MSG_TYPES, 10, 0xff, 0x100, 0x10000, 0x01000000, 0x80000000, 0xffffffff};
 	struct message message;
 
 	(void)state;
@@ -336,7 +345,7 @@ static void refuses_unknown_verdicts(void **state)
 static void names_each_type(void **state)
 {
 	static const char *const names[MSG_TYPES] = {"MSG_MR", "MSG_DONE", "MSG_VERDICT",
-		"MSG_DATA", "MSG_CREDIT", "MSG_ABORT", "MSG_PROOF"};
+		"MSG_DATA", "MSG_CREDIT", "MSG_ABORT", "MSG_PROOF", "MSG_HAVE", "MSG_START"};
 
 	(void)state;
 	for (unsigned int type = 0; type < MSG_TYPES; type++)

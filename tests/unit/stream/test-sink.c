@@ -143,7 +143,7 @@ static void truncates_long_names(void **state)
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	drain_start("./", 1);
-	sink_begin(drain.sink, name, sizeof(name) - 1, name);
+	sink_begin(drain.sink, name, sizeof(name) - 1, name, false);
 	assert_true(drain_arrive(1));
 	drain_finish(1, 1);
 	drain_assert_ends(SINK_VERIFIED);
