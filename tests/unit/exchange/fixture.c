@@ -116,6 +116,7 @@ static struct exchange_settings settings_of(struct fixture *fixture)
 		.message = fixture->message ? fixture->message : "ours",
 		.input = fixture->input,
 		.output_file = {.output = fixture->output_path},
+		.plans = fixture->plans,
 		.buffer = fixture->buffer ? fixture->buffer : 65536,
 		.chunk = fixture->chunk,
 		.depth = fixture->depth,
@@ -169,6 +170,7 @@ static struct hello hello_of_peer(const struct fixture *fixture)
 		.mode = (uint8_t)fixture->mode,
 		.size = fixture->peer_size ? fixture->peer_size : sizeof(PEER_TEXT),
 		.timeout = fixture->peer_timeout ? fixture->peer_timeout : 10000,
+		.flags = fixture->peer_plans,
 	};
 }
 

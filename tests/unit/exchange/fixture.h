@@ -22,6 +22,7 @@ struct fixture {
 	bool active, tutorial;
 	const char *message;               /* default "ours" */
 	const char *input, *output_path;   /* paths of --input and --output; NULL: none */
+	uint8_t plans, peer_plans;         /* enum hello_flag */
 	uint64_t buffer;                   /* ring size in bytes, default 64 KiB */
 	uint32_t chunk, depth;             /* 0: chosen from the device's limits */
 	int64_t timeout;                   /* ms, default 10 s */

@@ -318,6 +318,92 @@ static void progress_is_counted(void **state)
 	close(stream.file);
 }
 
+/* The plans of an end that sends or stores a file. */
+#define SENDS  (HELLO_PLANS | HELLO_RESUMES | HELLO_SENDS_DATA | HELLO_SENDS_FILE)
+#define STORES (HELLO_PLANS | HELLO_RESUMES | HELLO_TAKES_FILE | HELLO_WANTS_DATA)
+
+/* Stores a copy of the stream's data, with this byte changed unless it is beyond the end. */
+static void store_copy(const char *path, const struct stream *stream, size_t changed)
+{
+	uint8_t *data = malloc(stream->size);
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(data && file >= 0);
+	assert_int_equal(pread(stream->file, data, stream->size, 0), stream->size);
+	if (changed < stream->size)
+		data[changed] ^= 1;
+	assert_int_equal(write(file, data, stream->size), stream->size);
+	close(file);
+	free(data);
+}
+
+static void assert_same_file(const char *path, const struct stream *stream)
+{
+	uint8_t *data = malloc(stream->size + 1);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct digest digest;
+
+	assert_true(data && file >= 0);
+	assert_int_equal(read(file, data, stream->size + 1), stream->size);
+	digest = digest_of(data, stream->size);
+	assert_true(digest_equal(&digest, &stream->digest));
+	close(file);
+	free(data);
+}
+
+/*
+ * The receiver has nothing, the same file or a different one of the same size. i selects the mode
+ * and which end sends.
+ */
+static void a_file_that_is_there_is_not_sent_again(void **state)
+{
+	char output[] = "/tmp/test-stream.XXXXXX";
+	int made = mkstemp(output);
+
+	(void)state;
+	assert_true(made >= 0);
+	close(made);
+	for (unsigned int i = 0; i < 12; i++) {
+		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct fixture *sender = i & 2 ? &pair.passive : &pair.active;
+		struct fixture *receiver = i & 2 ? &pair.active : &pair.passive;
+		struct stream stream;
+
+		make_stream(&stream, sender, 50000, i);
+		sender->plans = SENDS;
+		receiver->plans = STORES;
+		receiver->output_path = output;
+		if (i / 4 == 0)
+			unlink(output);
+		else
+			store_copy(output, &stream, i / 4 == 1 ? SIZE_MAX : 49999);
+		pair_start(&pair);
+		pair_run(&pair);
+		assert_int_equal(fixture_count(receiver, MSG_HAVE), 1);
+		assert_int_equal(fixture_count(sender, MSG_START), 1);
+		assert_int_equal(fixture_last(receiver, MSG_HAVE).length, i / 4 ? 50000 : 0);
+		assert_int_equal(fixture_last(sender, MSG_START).length, i / 4 == 1 ? 50000 : 0);
+		pair_close(&pair);
+		connection_report(pair.active.connection, STATUS_OK, NULL, false);
+		connection_report(pair.passive.connection, STATUS_OK, NULL, false);
+		pair_stop(&pair);
+		/* Both ends print to the same output. */
+		if (i / 4 == 2) {
+			assert_int_equal(receiver->outcome.kind, FAILURE_FILE);
+			assert_int_equal(sender->outcome.kind, FAILURE_ABORTED);
+			assert_non_null(strstr(sender->outcome.evidence, "File exists"));
+		} else {
+			assert_false(failure_is_set(&pair.active.outcome));
+			assert_false(failure_is_set(&pair.passive.outcome));
+			assert_same_file(output, &stream);
+			assert_int_equal(
+				strstr(pair.active.printed, "\nalready there: ") != NULL, i / 4);
+		}
+		close(stream.file);
+	}
+	unlink(output);
+}
+
 /* The report at the end covers streams but not texts, and is also printed as JSON. */
 static void the_end_is_reported(void **state)
 {
@@ -356,6 +442,7 @@ int main(void)
 		with_fixture(a_stream_may_exceed_4_gib),
 		with_fixture(the_verdict_waits_for_the_output),
 		with_fixture(progress_is_counted),
+		with_fixture(a_file_that_is_there_is_not_sent_again),
 		with_fixture(the_end_is_reported),
 	};
 

@@ -44,6 +44,51 @@ static void inconsistent_sizes_are_refused(void **state)
 	}
 }
 
+/* MSG_HAVE and MSG_START are refused unless they are due, and MSG_START anywhere else. */
+static void unexpected_resumptions_are_refused(void **state)
+{
+	static const uint8_t stores =
+		HELLO_PLANS | HELLO_RESUMES | HELLO_TAKES_FILE | HELLO_WANTS_DATA;
+	static const uint8_t sends =
+		HELLO_PLANS | HELLO_RESUMES | HELLO_SENDS_DATA | HELLO_SENDS_FILE;
+	static const struct {
+		uint8_t plans, peer_plans;
+		struct message messages[2];
+		const char *says;
+	} cases[] = {
+		{0, 0, {{.type = MSG_HAVE}}, "unexpected MSG_HAVE"},
+		{0, 0, {{.type = MSG_START}}, "unexpected MSG_START"},
+		{stores, sends, {{.type = MSG_HAVE}}, "unexpected MSG_HAVE"},
+		{stores, sends, {{.type = MSG_START, .length = 1}},
+			"unexpected MSG_START at byte 1"},
+		{stores, sends, {{.type = MSG_START}, {.type = MSG_START}},
+			"unexpected MSG_START at byte 0"},
+		{stores, sends, {{.type = MSG_DATA, .length = 5}}, "received unexpected data"},
+		{stores, sends, {{.type = MSG_DONE}}, "received MSG_DONE before MSG_START"},
+		{sends, stores, {{.type = MSG_START}}, "unexpected MSG_START"},
+		{sends, stores, {{.type = MSG_HAVE}, {.type = MSG_HAVE}}, "unexpected MSG_HAVE"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
+		struct fixture fixture = {.mode = i & 1,
+			.active = i & 2,
+			.plans = cases[i / 4].plans,
+			.peer_plans = cases[i / 4].peer_plans,
+			.output_path = cases[i / 4].plans == stores ? "/dev/null" : NULL,
+			.input = cases[i / 4].plans == sends ? "/dev/null" : NULL};
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		/* A sink has a thread, which may not have looked yet. */
+		while (cases[i / 4].plans == stores && fixture_count(&fixture, MSG_HAVE) == 0)
+			fake_settle();
+		fixture_receive(&fixture, &cases[i / 4].messages[0]);
+		if (cases[i / 4].messages[1].type)
+			fixture_receive(&fixture, &cases[i / 4].messages[1]);
+		fixture_expect_violation(&fixture, cases[i / 4].says);
+	}
+}
+
 /* Impossible announcements by the peer. */
 static void unexpected_data_is_refused(void **state)
 {
@@ -245,6 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(inconsistent_sizes_are_refused),
+		with_fixture(unexpected_resumptions_are_refused),
 		with_fixture(unexpected_data_is_refused),
 		with_fixture(data_out_of_order_is_refused),
 		with_fixture(pieces_beyond_credit_are_refused),

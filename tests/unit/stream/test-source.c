@@ -239,6 +239,67 @@ static void waits_until_it_is_started(void **state)
 	oracle_await_end(&feed.oracle);
 }
 
+/* Runs the source for a peer that already has `have` bytes, whose digest is that of these bytes. */
+static void run_after(uint64_t have, const void *bytes, size_t size)
+{
+	struct digest digest = digest_of(bytes, size);
+	uint64_t start;
+
+	assert_false(source_start_of(feed.source, &start));
+	feed_start();
+	source_begin_after(feed.source, have, &digest);
+	while (feed_take())
+		;
+	oracle_await_end(&feed.oracle);
+}
+
+static void continues_after_what_the_peer_has(void **state)
+{
+	static const size_t sizes[] = {1, FEED_MOST, FEED_RING + 1, FEED_DATA - 1, FEED_DATA};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		const struct digest all = digest_of(feed_data, FEED_DATA);
+		struct digest digest;
+		uint64_t start = 0;
+		const char *reason;
+
+		close(feed_make_file("data.bin", FEED_DATA));
+		feed_open(feed.path);
+		run_after(sizes[i], feed_data, sizes[i]);
+		assert_true(source_start_of(feed.source, &start));
+		assert_int_equal(start, sizes[i]);
+		assert_int_equal(source_result(feed.source, &digest, &reason), 0);
+		assert_true(digest_equal(&digest, &all));
+		assert_int_equal(feed.size, FEED_DATA - sizes[i]);
+		assert_memory_equal(feed.taken, feed_data + sizes[i], feed.size);
+		feed_tear_down(state);
+		feed_set_up(state);
+	}
+}
+
+/* What the peer has is not the beginning of the file, or longer than the file. */
+static void sends_everything_if_the_peer_has_other_data(void **state)
+{
+	uint64_t start = 1;
+
+	(void)state;
+	close(feed_make_file("data.bin", FEED_DATA));
+	feed_open(feed.path);
+	run_after(100, feed_data + 1, 100);
+	assert_true(source_start_of(feed.source, &start));
+	assert_int_equal(start, 0);
+	feed_assert_sent(feed_data, FEED_DATA);
+	feed_tear_down(state);
+	feed_set_up(state);
+	close(feed_make_file("data.bin", 99));
+	feed_open(feed.path);
+	run_after(100, feed_data, 100);
+	assert_true(source_start_of(feed.source, &start));
+	assert_int_equal(start, 0);
+	feed_assert_sent(feed_data, 99);
+}
+
 /* Only the announced size is sent. */
 static void ignores_growth_of_a_file(void **state)
 {
@@ -267,6 +328,8 @@ int main(void)
 		TEST(sends_a_slow_pipe),
 		TEST(sends_a_fifo_when_it_gets_a_writer),
 		TEST(waits_until_it_is_started),
+		TEST(continues_after_what_the_peer_has),
+		TEST(sends_everything_if_the_peer_has_other_data),
 		TEST(ignores_growth_of_a_file),
 	};
 

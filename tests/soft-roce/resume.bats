@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# Retries: a file that is already there is not sent again, and an interrupted transfer resumes.
+
+load common
+load streams
+
+@test "the same file again: already there, and no data moves; a different file is refused" {
+	local mode hash
+	mkdir "$DIR/in"
+	make_file "$DIR/data" 300000
+	hash=$(hash_of "$DIR/data")
+	start_server --output "$DIR/in/" any
+	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
+	for mode in write read; do
+		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "^already there: $DIR/data at $ADDRESS:$PORT: 300000 bytes, XXH3 $hash\\.\$"
+		expect 0 client --json --input "$DIR/data" $mode "$ADDRESS" "$PORT"
+		has "$OUT" '"sent":{"bytes":0,"resumed_at":300000,"hash":"'"$hash"'"'
+	done
+	wait_until count "$LOG" "^already there: $DIR/in/data from $ADDRESS:[0-9]*: 300000 bytes, XXH3 $hash\\.\$" 4
+	# A different file of the same name, of the same size or not.
+	printf x >>"$DIR/data"
+	expect_error 4 'the peer aborted: cannot write data: File exists (--force replaces it)' \
+		client --input "$DIR/data" write "$ADDRESS" "$PORT"
+	truncate -s 299999 "$DIR/data"
+	printf x >>"$DIR/data"
+	expect_error 4 'the peer aborted: cannot write data: File exists (--force replaces it)' \
+		client --input "$DIR/data" write "$ADDRESS" "$PORT"
+	folder_is "$DIR/in" data
+	[ "$(hash_of "$DIR/in/data")" = "$hash" ]
+	stop_server
+	start_server --force --output "$DIR/in/" any
+	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
+	has "$OUT" "^sent $DIR/data to $ADDRESS:$PORT: 300000 bytes "
+	cmp "$DIR/data" "$DIR/in/data"
+	stop_server
+}
+
+@test "the same file from the server: already there at the client" {
+	local mode
+	make_file "$DIR/data" 300000
+	start_server --input "$DIR/data" any
+	expect 0 client --output "$DIR/got" write "$ADDRESS" "$PORT"
+	for mode in write read; do
+		expect 0 client --output "$DIR/got" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "^already there: $DIR/got from $ADDRESS:$PORT: 300000 bytes, XXH3 "
+	done
+	echo different >"$DIR/got"
+	expect_error 1 "cannot write got: File exists (--force replaces it) ($DIR/got)" \
+		client --output "$DIR/got" write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+# The size of the hidden file of $DIR/big, 0 if there is none.
+partial_size() { find "$DIR/in" -name '.big.??????' -printf '%s\n' | sort -n | tail -n 1; }
+partial_exceeds() { [ "$(partial_size)" -gt "$1" ] 2>/dev/null; }
+
+start_big() { # MODE
+	"$PAIR_BIN/rdma-client" --timeout 60 --json --input "$DIR/big" "$1" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+}
+
+# resumed_after BYTES: the last transfer succeeded, and continued at this position or later.
+resumed_after() {
+	exits_with 0 "${CLIENTS[0]}" || fail "$(cat "$ERR")"
+	local at
+	at=$(sed 's/.*"sent":{"bytes":[0-9]*,"resumed_at":\([0-9]*\),.*/\1/' "$OUT")
+	[ "$at" -ge "$1" ] || fail "resumed at $at, not after $1"
+	cmp "$DIR/big" "$DIR/in/big"
+	folder_is "$DIR/in" big
+	rm "$DIR/in/big"
+}
+
+# Only files of 64 MiB resume, which takes long with sanitizers.
+@test "a transfer whose client or server is killed resumes where it stopped" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
+	local i modes=(write read) kept
+	mkdir "$DIR/in"
+	head -c 80000000 /dev/urandom >"$DIR/big"
+	start_server --timeout 60 --output "$DIR/in/" any
+	for i in 0 1 2 3 4 5; do
+		start_big "${modes[i % 2]}"
+		wait_until partial_exceeds $((RANDOM % 60 * 1000000))
+		if [ $((i % 3)) -eq 0 ]; then
+			kill -KILL "$SERVER"
+			exits_with 4 "${CLIENTS[0]}" || exits_with 3 "${CLIENTS[0]}"
+			kept=$(partial_size)
+			start_server --timeout 60 --output "$DIR/in/" any
+		else
+			kill -KILL "${CLIENTS[0]}"
+			wait_until no_clients
+			kept=$(partial_size)
+		fi
+		start_big "${modes[i % 2]}"
+		resumed_after "$kept"
+	done
+	stop_server
+}
+
+@test "a source that changed is sent anew, and a smaller transfer leaves nothing" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
+	mkdir "$DIR/in"
+	head -c 80000000 /dev/urandom >"$DIR/big"
+	start_server --timeout 60 --output "$DIR/in/" any
+	start_big write
+	wait_until partial_exceeds 10000000
+	kill -KILL "${CLIENTS[0]}"
+	wait_until no_clients
+	printf changed | dd of="$DIR/big" conv=notrunc status=none
+	start_big read
+	exits_with 0 "${CLIENTS[0]}"
+	has "$OUT" '"sent":{"bytes":80000000,"resumed_at":0,'
+	cmp "$DIR/big" "$DIR/in/big"
+	folder_is "$DIR/in" big
+	rm "$DIR/in/big"
+	truncate -s 60M "$DIR/big"
+	start_big write
+	wait_until partial_exceeds 1000000
+	kill -KILL "${CLIENTS[0]}"
+	wait_until is_empty "$DIR/in"
+	stop_server
+}

@@ -1,0 +1,217 @@
+/* Transfers that resume: what the receiver already has, and where the sender continues. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/stream/output-file-fixture.h"
+#include "tests/unit/stream/sink-fixture.h"
+#include "tests/unit/unit.h"
+
+/* The size of an interrupted transfer, which contains only zeros. */
+#define LEFT OUTPUT_FILE_RESUMED
+
+/* The digest of `zeros` zeros and the first `size` bytes of the data. */
+static struct digest digest_after_zeros(uint64_t zeros, size_t size)
+{
+	static const uint8_t block[65536];
+	struct digester *digester = digester_new();
+	struct digest digest;
+
+	assert_non_null(digester);
+	for (uint64_t done = 0; done < zeros; done += sizeof(block))
+		digester_add(digester, block, sizeof(block));
+	digester_add(digester, drain_data, size);
+	digest = digester_result(digester);
+	digester_free(digester);
+	return digest;
+}
+
+/* Starts a sink for the file "big", and waits until it knows what is there. */
+static void start(bool force, uint64_t total, uint64_t *have, struct digest *digest)
+{
+	drain.options.force = force;
+	drain_start("big", total);
+	sink_begin(drain.sink, "", 0, "fallback", true);
+	while (!sink_have(drain.sink, have, digest) && sink_state(drain.sink) == SINK_WORKING)
+		usleep(1000);
+}
+
+/* Leaves what an interrupted transfer leaves. */
+static void leave(const char *name, uint64_t size)
+{
+	put(name, "");
+	assert_int_equal(truncate(name, (off_t)size), 0);
+}
+
+static uint64_t size_of(const char *name)
+{
+	struct stat status;
+
+	return stat(name, &status) ? UINT64_MAX : (uint64_t)status.st_size;
+}
+
+static void continues_an_interrupted_transfer(void **state)
+{
+	struct digest digest, zeros = digest_after_zeros(LEFT, 0),
+			      all = digest_after_zeros(LEFT, DRAIN_DATA);
+	uint64_t have = 0;
+
+	(void)state;
+	leave(".big.123456", LEFT);
+	start(false, LEFT + DRAIN_DATA, &have, &digest);
+	assert_int_equal(have, LEFT);
+	assert_true(digest_equal(&digest, &zeros));
+	sink_continue(drain.sink, LEFT);
+	assert_true(drain_arrive(DRAIN_DATA));
+	sink_finish(drain.sink, DRAIN_DATA, &all);
+	drain_assert_ends(SINK_VERIFIED);
+	assert_false(sink_is_there(drain.sink));
+	assert_string_equal(sink_path(drain.sink), "big");
+	assert_int_equal(size_of("big"), LEFT + DRAIN_DATA);
+	assert_int_equal(count_entries(NULL), 1);
+}
+
+/* The sender's file does not begin with it. */
+static void starts_anew_if_the_source_changed(void **state)
+{
+	struct digest digest, all = digest_after_zeros(0, DRAIN_DATA);
+	uint64_t have = 0;
+
+	(void)state;
+	leave(".big.123456", LEFT);
+	start(false, LEFT + DRAIN_DATA, &have, &digest);
+	sink_continue(drain.sink, 0);
+	assert_true(drain_arrive(DRAIN_DATA));
+	sink_finish(drain.sink, DRAIN_DATA, &all);
+	drain_assert_ends(SINK_VERIFIED);
+	drain_assert_kept("big", DRAIN_DATA);
+}
+
+/* Data that does not match its digest is not resumed again. */
+static void removes_damaged_data(void **state)
+{
+	struct digest digest, wrong = digest_after_zeros(LEFT, 1);
+	uint64_t have = 0;
+
+	(void)state;
+	leave(".big.123456", LEFT);
+	start(false, LEFT + DRAIN_DATA, &have, &digest);
+	sink_continue(drain.sink, LEFT);
+	assert_true(drain_arrive(DRAIN_DATA));
+	sink_finish(drain.sink, DRAIN_DATA, &wrong);
+	drain_assert_ends(SINK_DAMAGED);
+	assert_int_equal(count_entries(NULL), 0);
+}
+
+/* Stopped at any time, it leaves what it has. */
+static void leaves_a_large_interrupted_transfer(void **state)
+{
+	char hidden[FILE_NAME_MAX + 1] = "";
+	struct digest digest;
+	uint64_t have = 1;
+
+	(void)state;
+	start(false, LEFT, &have, &digest);
+	assert_int_equal(have, 0);
+	sink_continue(drain.sink, 0);
+	assert_true(drain_arrive(DRAIN_DATA));
+	while (ring_level(&drain.ring).freed < DRAIN_DATA)
+		usleep(1000);
+	sink_stop(drain.sink);
+	drain_assert_ends(SINK_FAILED);
+	assert_int_equal(count_entries(hidden), 1);
+	drain_assert_kept(hidden, DRAIN_DATA);
+}
+
+static void removes_a_small_interrupted_transfer(void **state)
+{
+	struct digest digest;
+	uint64_t have = 1;
+
+	(void)state;
+	start(false, LEFT - 1, &have, &digest);
+	assert_int_equal(have, 0);
+	sink_continue(drain.sink, 0);
+	assert_true(drain_arrive(DRAIN_DATA));
+	sink_stop(drain.sink);
+	drain_assert_ends(SINK_FAILED);
+	assert_int_equal(count_entries(NULL), 0);
+}
+
+static void recognises_a_file_that_is_already_there(void **state)
+{
+	struct digest digest, zeros = digest_after_zeros(65536, 0);
+	uint64_t have = 0;
+	struct stat before, after;
+
+	(void)state;
+	leave("big", 65536);
+	assert_int_equal(stat("big", &before), 0);
+	start(false, 65536, &have, &digest);
+	assert_int_equal(have, 65536);
+	assert_true(digest_equal(&digest, &zeros));
+	sink_continue(drain.sink, 65536);
+	sink_finish(drain.sink, 0, &zeros);
+	drain_assert_ends(SINK_VERIFIED);
+	assert_true(sink_is_there(drain.sink));
+	assert_string_equal(sink_path(drain.sink), "big");
+	assert_int_equal(stat("big", &after), 0);
+	assert_int_equal(after.st_ino, before.st_ino);
+	assert_int_equal(count_entries(NULL), 1);
+}
+
+static void keeps_a_different_file_of_the_same_size(void **state)
+{
+	struct digest digest, all = digest_after_zeros(0, 65536);
+	uint64_t have = 0;
+
+	(void)state;
+	leave("big", 65536);
+	start(false, 65536, &have, &digest);
+	assert_int_equal(have, 65536);
+	sink_continue(drain.sink, 0);
+	drain_arrive(65536);
+	drain_assert_failed(-EEXIST, "cannot write big: File exists (--force replaces it)");
+	assert_int_equal(size_of("big"), 65536);
+	assert_int_equal(count_entries(NULL), 1);
+	drain_again();
+	/* With --force, it is replaced. */
+	start(true, 65536, &have, &digest);
+	assert_int_equal(have, 65536);
+	sink_continue(drain.sink, 0);
+	assert_true(drain_arrive(65536));
+	sink_finish(drain.sink, 65536, &all);
+	drain_assert_ends(SINK_VERIFIED);
+	assert_false(sink_is_there(drain.sink));
+	drain_assert_kept("big", 65536);
+}
+
+static void refuses_a_file_of_another_size_at_once(void **state)
+{
+	struct digest digest;
+	uint64_t have = 1;
+
+	(void)state;
+	leave("big", 65535);
+	start(false, 65536, &have, &digest);
+	drain_assert_failed(-EEXIST, "cannot write big: File exists (--force replaces it)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SINK_TEST(continues_an_interrupted_transfer),
+		SINK_TEST(starts_anew_if_the_source_changed),
+		SINK_TEST(removes_damaged_data),
+		SINK_TEST(leaves_a_large_interrupted_transfer),
+		SINK_TEST(removes_a_small_interrupted_transfer),
+		SINK_TEST(recognises_a_file_that_is_already_there),
+		SINK_TEST(keeps_a_different_file_of_the_same_size),
+		SINK_TEST(refuses_a_file_of_another_size_at_once),
+	};
+
+	return cmocka_run_group_tests_name("resume", tests, NULL, NULL);
+}
