@@ -173,6 +173,10 @@ clean:
 $(BUILD)/tests/soft-roce/misbehaving-peer: $(call objects,tests/soft-roce/misbehaving-measure.c \
 	tests/soft-roce/misbehaving-commands.c tests/soft-roce/misbehaving-steps.c)
 
+# These look up host names.
+$(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachability: \
+	$(call objects,tests/unit/common/resolver-fixture.c)
+
 # These use a fake device instead of libibverbs and librdmacm.
 serve_tests := tests/unit/serve/test-admission tests/unit/serve/test-isolation
 on_fake_device := $(serve_tests) $(filter-out %/test-flow-control %/test-report \
