@@ -26,7 +26,7 @@
 /* Maximum bytes of a name shown in an error. */
 #define SHOWN_MAX 200
 
-static const char force_hint[] = " (--force replaces it)";
+static const char force_hint[] = " (--force at the receiver replaces it)";
 
 struct output_file {
 	struct writer writer;

@@ -20,11 +20,11 @@ load streams
 	wait_until count "$LOG" "^already there: $DIR/in/data from $ADDRESS:[0-9]*: 300000 bytes, XXH3 $hash\\.\$" 4
 	# A different file of the same name, of the same size or not.
 	printf x >>"$DIR/data"
-	expect_error 4 'the peer aborted: cannot write data: File exists (--force replaces it)' \
+	expect_error 4 'the peer aborted: cannot write data: File exists (--force at the receiver replaces it)' \
 		client --input "$DIR/data" write "$ADDRESS" "$PORT"
 	truncate -s 299999 "$DIR/data"
 	printf x >>"$DIR/data"
-	expect_error 4 'the peer aborted: cannot write data: File exists (--force replaces it)' \
+	expect_error 4 'the peer aborted: cannot write data: File exists (--force at the receiver replaces it)' \
 		client --input "$DIR/data" write "$ADDRESS" "$PORT"
 	folder_is "$DIR/in" data
 	[ "$(hash_of "$DIR/in/data")" = "$hash" ]
@@ -46,7 +46,7 @@ load streams
 		has "$OUT" "^already there: $DIR/got from $ADDRESS:$PORT: 300000 bytes, XXH3 "
 	done
 	echo different >"$DIR/got"
-	expect_error 1 "cannot write got: File exists (--force replaces it) ($DIR/got)" \
+	expect_error 1 "cannot write got: File exists (--force at the receiver replaces it) ($DIR/got)" \
 		client --output "$DIR/got" write "$ADDRESS" "$PORT"
 	stop_server
 }

@@ -237,16 +237,16 @@ refused_plans() {
 	for mode in write read; do
 		start_server --count 1 --output "$DIR/in/" $mode
 		expect 4 client --input "$DIR/file" $mode "$ADDRESS" "$PORT"
-		has "$ERR" 'the peer aborted: cannot write file: File exists (--force replaces it)'
+		has "$ERR" 'the peer aborted: cannot write file: File exists (--force at the receiver replaces it)'
 		one_line "$ERR"
 		server_exits 1
-		has "$ERRORS" "cannot write file: File exists (--force replaces it) ($DIR/in/)"
+		has "$ERRORS" "cannot write file: File exists (--force at the receiver replaces it) ($DIR/in/)"
 		one_line "$ERRORS"
 		folder_is "$DIR/in" file
 		[ "$(cat "$DIR/in/file")" = old ]
 		# The same applies to the client's output.
 		expect 1 client --output "$DIR/in/file" $mode "$ADDRESS" "$PORT"
-		has "$ERR" 'cannot write file: File exists (--force replaces it)'
+		has "$ERR" 'cannot write file: File exists (--force at the receiver replaces it)'
 		[ "$(cat "$DIR/in/file")" = old ]
 	done
 	start_server --force --count 1 --output "$DIR/in/" write

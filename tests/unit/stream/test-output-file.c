@@ -139,7 +139,7 @@ static void keeps_existing_files(void **state)
 	(void)state;
 	put("big.iso", "old");
 	assert_int_equal(receive("big.iso", false, "new"), -EEXIST);
-	assert_string_equal(why, "cannot write big.iso: File exists (--force replaces it)");
+	assert_string_equal(why, "cannot write big.iso: File exists (--force at the receiver replaces it)");
 	assert_contents("big.iso", "old");
 	assert_int_equal(receive("big.iso", true, "new"), 0);
 	assert_contents("big.iso", "new");
@@ -258,7 +258,7 @@ static void takes_names_of_255_bytes(void **state)
 	assert_int_equal(access(name, F_OK), 0);
 	/* An error message that escaping made too long still ends with the reason. */
 	assert_int_equal(open_named(&output_file, ".", false, name, FILE_NAME_MAX), -EEXIST);
-	assert_non_null(strstr(why, "...: File exists (--force replaces it)"));
+	assert_non_null(strstr(why, "...: File exists (--force at the receiver replaces it)"));
 	/* The same limit applies to a name that the user specifies. */
 	name[FILE_NAME_MAX] = 'a';
 	name[FILE_NAME_MAX + 1] = '\0';
