@@ -106,8 +106,12 @@ load diagnose
 	count "$OUT" ' skipped no HOST given$' 10
 	diagnose 0 "$ADDRESS"
 	has "$OUT" '^connection  ok      RDMA responds (in [0-9]* ms)'
-	count "$OUT" ' skipped no PORT given$' 5
+	count "$OUT" ' skipped no rdma-server found$' 5
 	has "$OUT" '^verdict: No problems found in the checks up to connection\.$'
+	start_server --port 7471
+	diagnose 0 "$ADDRESS"
+	clean
+	stop_server
 }
 
 @test "a host name with several addresses: the first that responds is used, as for an exchange" {
