@@ -312,7 +312,8 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 /* Returns what the user wants to send and to store, for the hello. */
 static uint8_t plans_of(const struct options *options)
 {
-	return (uint8_t)(HELLO_PLANS | HELLO_RESUMES | (options->input || options->message ? HELLO_SENDS_DATA : 0) |
+	return (uint8_t)(HELLO_PLANS | HELLO_RESUMES |
+			 (options->input || options->message ? HELLO_SENDS_DATA : 0) |
 			 (options->input ? HELLO_SENDS_FILE : 0) |
 			 (options->output || options->discard ? HELLO_TAKES_FILE : 0) |
 			 (options->output ? HELLO_WANTS_DATA : 0));

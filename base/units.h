@@ -15,10 +15,10 @@
 
 /*
  * Parses a size: decimal digits followed by nothing (bytes); K, M, G or T in either case, or KiB,
- * MiB, GiB or TiB (powers of 1024); or kB, KB, MB, GB or TB (powers of 1000). Rejects signs, blanks, fractions
- * and other units, including "Mb", which may mean bits. Returns 0 and the size in bytes, -EINVAL if
- * the text is not a size, or -ERANGE if it is below the minimum, above the maximum or overflows. On
- * error *bytes is unchanged.
+ * MiB, GiB or TiB (powers of 1024); or kB, KB, MB, GB or TB (powers of 1000). Rejects signs,
+ * blanks, fractions and other units, including "Mb", which may mean bits. Returns 0 and the size in
+ * bytes, -EINVAL if the text is not a size, or -ERANGE if it is below the minimum, above the
+ * maximum or overflows. On error *bytes is unchanged.
  */
 int units_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes);
 

@@ -21,10 +21,10 @@
 
 /*
  * In addition to the pieces that its depth allows, a peer sends MSG_MR, MSG_HAVE, MSG_START,
- * MSG_DONE, MSG_VERDICT, MSG_ABORT, up to three keepalives before the idle timeout expires, and up to eight MSG_CREDIT
- * messages that we have not processed (docs/protocol.md, "Flow control"). One more receive is
- * posted so that an excess message arrives and can be reported. The send queue has the same
- * allowance.
+ * MSG_DONE, MSG_VERDICT, MSG_ABORT, up to three keepalives before the idle timeout expires, and up
+ * to eight MSG_CREDIT messages that we have not processed (docs/protocol.md, "Flow control"). One
+ * more receive is posted so that an excess message arrives and can be reported. The send queue has
+ * the same allowance.
  */
 #define MESSAGES 18
 

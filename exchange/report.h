@@ -58,8 +58,8 @@ struct json_object *report_json(const struct report *report);
  *   0123...cdef
  *
  * on one line. If there is no digest, "incomplete" replaces it. A resumed transfer adds where it
- * started; "already there" replaces the verb if the receiver had the whole file. `sent` selects the direction. Returns the length
- * like snprintf(3). Any thread.
+ * started; "already there" replaces the verb if the receiver had the whole file. `sent` selects the
+ * direction. Returns the length like snprintf(3). Any thread.
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);
 

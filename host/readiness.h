@@ -20,8 +20,8 @@ enum readiness readiness_check(
 
 /*
  * Takes an inventory and checks only what a program needs to start: at least one device, the
- * connection manager's device file, and access to both. Returns HOST_READY if the inventory cannot be taken.
- * root: see host/sysfs.h.
+ * connection manager's device file, and access to both. Returns HOST_READY if the inventory cannot
+ * be taken. root: see host/sysfs.h.
  */
 enum readiness readiness_of_host(const char *root, char *evidence, size_t size);
 

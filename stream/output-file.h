@@ -73,8 +73,8 @@ int output_file_existing(const struct output_file *file, uint64_t *size);
 
 /*
  * Continues after this many bytes: 0, or the size of the existing data. Returns 0 or -errno:
- * -EEXIST if another file has the name. Call it before output_file_write(), if output_file_existing()
- * returned a descriptor.
+ * -EEXIST if another file has the name. Call it before output_file_write(), if
+ * output_file_existing() returned a descriptor.
  */
 int output_file_start(struct output_file *file, uint64_t start, char why[OUTPUT_FILE_WHY_SIZE]);
 
@@ -91,8 +91,8 @@ void output_file_spoil(struct output_file *file);
 int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE]);
 
 /*
- * The path of the file: --output or, if that is a directory, the file in it; "" for standard output.
- * Valid until the file is closed.
+ * The path of the file: --output or, if that is a directory, the file in it; "" for standard
+ * output. Valid until the file is closed.
  */
 const char *output_file_path(const struct output_file *file);
 

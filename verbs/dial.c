@@ -12,7 +12,9 @@
  */
 #define RESOLVE_MS 1000
 
-/* With a --timeout below this number of milliseconds, a timeout shows only that it was too short. */
+/*
+ * With a --timeout below this number of milliseconds, a timeout shows only that it was too short.
+ */
 #define SHORT_TIMEOUT_MS 1000
 
 /* Milliseconds between attempts to connect to a full server. */

@@ -56,8 +56,8 @@ int server_addresses_check_device(const struct server_addresses *server,
 	const struct rdma_cm_id *id, struct failure *failure);
 
 /*
- * Returns why an address cannot be that of a host, or ADDRESS_FINE. Asks the kernel for the route of
- * an IPv4 address.
+ * Returns why an address cannot be that of a host, or ADDRESS_FINE. Asks the kernel for the route
+ * of an IPv4 address.
  */
 enum address_fault server_addresses_fault(const struct sockaddr *address);
 

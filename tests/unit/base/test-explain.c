@@ -161,8 +161,8 @@ static void guesses_are_marked_as_guesses(void **state)
 			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
 			assert_false(row->guess);
 		/*
-		 * A timeout is caused by the peer or the path, never by the local host, unless it is
-		 * too short. That the peer stopped responding is a fact; why it did is a guess.
+		 * A timeout is caused by the peer or the path, never by the local host, unless it
+		 * is too short. That the peer stopped responding is a fact; why it did is a guess.
 		 */
 		if (row->kind == FAILURE_DEADLINE && row->code != CODE_SHORT_TIMEOUT) {
 			assert_true(row->guess || strstr(row->cause, "stopped responding"));

@@ -106,7 +106,8 @@ static void keeps_a_file_that_appears_during_the_transfer(void **state)
 		assert_int_equal(output_file_write(file, "new", 3, why), 0);
 		put("big.iso", "old");
 		assert_int_equal(output_file_commit(file, why), -EEXIST);
-		assert_string_equal(why, "cannot write big.iso: File exists (--force at the receiver replaces it)");
+		assert_string_equal(why,
+			"cannot write big.iso: File exists (--force at the receiver replaces it)");
 		output_file_close(file);
 		assert_contents("big.iso", "old");
 		unlink("big.iso");

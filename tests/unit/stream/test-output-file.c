@@ -139,7 +139,8 @@ static void keeps_existing_files(void **state)
 	(void)state;
 	put("big.iso", "old");
 	assert_int_equal(receive("big.iso", false, "new"), -EEXIST);
-	assert_string_equal(why, "cannot write big.iso: File exists (--force at the receiver replaces it)");
+	assert_string_equal(
+		why, "cannot write big.iso: File exists (--force at the receiver replaces it)");
 	assert_contents("big.iso", "old");
 	assert_int_equal(receive("big.iso", true, "new"), 0);
 	assert_contents("big.iso", "new");

@@ -174,7 +174,8 @@ static void keeps_a_different_file_of_the_same_size(void **state)
 	assert_int_equal(have, 65536);
 	sink_continue(drain.sink, 0);
 	drain_arrive(65536);
-	drain_assert_failed(-EEXIST, "cannot write big: File exists (--force at the receiver replaces it)");
+	drain_assert_failed(
+		-EEXIST, "cannot write big: File exists (--force at the receiver replaces it)");
 	assert_int_equal(size_of("big"), 65536);
 	assert_int_equal(count_entries(NULL), 1);
 	drain_again();
@@ -197,7 +198,8 @@ static void refuses_a_file_of_another_size_at_once(void **state)
 	(void)state;
 	leave("big", 65535);
 	start(false, 65536, &have, &digest);
-	drain_assert_failed(-EEXIST, "cannot write big: File exists (--force at the receiver replaces it)");
+	drain_assert_failed(
+		-EEXIST, "cannot write big: File exists (--force at the receiver replaces it)");
 }
 
 int main(void)
