@@ -156,8 +156,8 @@ plain_up() {
 	undo mv /dev/infiniband/away "$file"
 	diagnose 3 "$ADDRESS" 7471
 	check_failed 'this host' "the RDMA device's uverbs file is missing" 'this host'
-	expect_error 1 "the RDMA device's uverbs file is missing" "$PAIR_BIN/rdma-server" --port 0
 	has "$OUT" "^ *seen: found $VM_DEVICE, but $file is missing\$"
+	expect_error 1 "the RDMA device's uverbs file is missing" "$PAIR_BIN/rdma-server" --port 0
 	undo_all
 	diagnose 0
 }
