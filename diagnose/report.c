@@ -35,7 +35,8 @@ struct json_object *diagnosis_report_json(const struct diagnosis *diagnosis)
 	document_add_text(object, "program", diagnosis->output.program);
 	document_add_text(object, "version", PROJECT_VERSION);
 	document_add_text(object, "host", diagnosis->options->host);
-	document_add_number(object, "port", diagnosis->options->port);
+	document_add_number(
+		object, "port", diagnosis->options->host ? diagnosis->options->port : 0);
 	document_add_text(object, "verdict", verdict);
 	document_add_number(object, "status", check_list_status(list));
 	document_add(object, "checks", check_list_json(list));

@@ -20,7 +20,7 @@ control_peer() {
 }
 
 # Each session ends with a line: on standard output or, if it failed, on standard error.
-sessions_ended() { cat "$LOG" "$ERRORS" | grep -c -e " by $ADDRESS:" -e "^rdma-server: $KIND with "; }
+sessions_ended() { cat "$LOG" "$ERRORS" | grep -c -e " by $ADDRESS:" -e "^rdma-server: .* $ADDRESS:"; }
 more_sessions_ended() { [ "$(sessions_ended)" -gt "$1" ]; }
 
 # Each case: the steps of the peer, and a pattern that the server's line on standard error must

@@ -2,11 +2,24 @@
 
 # shellcheck shell=bash
 
+# defaults OPTION VALUE... -- ARGUMENT...: sets `options` to the options that are not among the
+# arguments.
+defaults() {
+	local given=" ${*} "
+	given=${given#* -- }
+	options=()
+	while [ "$1" != -- ]; do
+		[[ " $given" == *" $1 "* ]] || options+=("$1" "$2")
+		shift 2
+	done
+}
+
 # measure STATUS bandwidth|latency OPTION...: measures in mode $MODE; prints to $OUT and $ERR.
 measure() {
-	local status=$1 command=$2
+	local status=$1 command=$2 options
 	shift 2
-	expect "$status" client "$command" "$MODE" --warm-up 0 --poll event "$@" "$ADDRESS" "$PORT"
+	defaults --warm-up 0 --poll event -- "$@"
+	expect "$status" client "$command" "$MODE" "${options[@]}" "$@" "$ADDRESS" "$PORT"
 }
 
 # A test's documents and the claims about them are collected and checked together when it ends,
@@ -58,11 +71,12 @@ teardown() {
 # start_measurement bandwidth|latency OPTION...: starts a long measurement in the background,
 # appends it to ${CLIENTS[@]}, and returns once it is running. Its output is in $DIR/running.
 start_measurement() {
-	local command=$1
+	local command=$1 options
 	shift
 	rm -f "$DIR/running"
-	"$PAIR_BIN/rdma-client" "$command" "$MODE" --warm-up 0 --poll event --duration 100 "$@" \
-		"$ADDRESS" "$PORT" >"$DIR/running" 2>"$ERR" &
+	defaults --warm-up 0 --poll event --duration 100 -- "$@"
+	"$PAIR_BIN/rdma-client" "$command" "$MODE" "${options[@]}" "$@" "$ADDRESS" "$PORT" \
+		>"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)
 	# The table header is printed once both ends are ready.
 	wait_line "$DIR/running" '^ *bytes  *operations '

@@ -10,7 +10,7 @@ exchange_files() {
 	local mode=$1 up=$DIR/up.$2 down=$DIR/down
 	[ -e "$up" ] || make_file "$up" "$2"
 	make_file "$down" "$3"
-	rm -f "$DIR/got"
+	rm -f "$DIR/got" "$DIR/in/${up##*/}"
 	expect 0 client "${RING_OPTIONS[@]}" --input "$up" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
 	cmp "$down" "$DIR/got"
 	cmp "$up" "$DIR/in/${up##*/}"
@@ -245,7 +245,9 @@ refused_plans() {
 		folder_is "$DIR/in" file
 		[ "$(cat "$DIR/in/file")" = old ]
 		# The same applies to the client's output.
+		start_server --count 1 --message data $mode
 		expect 1 client --output "$DIR/in/file" $mode "$ADDRESS" "$PORT"
+		server_exits 4
 		has "$ERR" 'cannot write file: File exists (--force at the receiver replaces it)'
 		[ "$(cat "$DIR/in/file")" = old ]
 	done
@@ -372,21 +374,22 @@ refused_plans() {
 
 @test "--json prints one valid document per connection at both ends" {
 	local hash mode
-	make_file "$DIR/data" 200000
 	mkdir "$DIR/in"
-	hash=$(hash_of "$DIR/data")
 	start_server --json --force --message 'good bye' --output "$DIR/in/" any
 	for mode in write read; do
+		make_file "$DIR/data" 200000
+		hash=$(hash_of "$DIR/data")
 		expect 0 client --json --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		cat "$OUT" >>"$DIR/documents"
 		has "$OUT" '"mode":"'$mode'".*"verdict":"verified","status":0'
-		has "$OUT" '"sent":{"bytes":200000,"hash":"'"$hash"'"'
+		has "$OUT" '"sent":{"bytes":200000,"resumed_at":0,"hash":"'"$hash"'"'
 	done
 	misbehaving_peer "$ADDRESS" "$PORT" mr mr closed
 	expect 3 client --json write "$ADDRESS" 7471
 	cat "$OUT" >>"$DIR/documents"
 	wait_until count "$LOG" . 3
-	count "$LOG" '"received":{"bytes":200000,"hash":"'"$hash"'"' 2
+	count "$LOG" '"received":{"bytes":200000,"resumed_at":0,"hash":"[0-9a-f]*"' 2
+	has "$LOG" '"hash":"'"$hash"'"'
 	count "$LOG" '"verdict":"failed","status":4' 1
 	stop_server
 	cat "$LOG" >>"$DIR/documents"

@@ -53,6 +53,14 @@ repair_network() {
 	on_host1 "$all"
 	bash -c "$all"
 }
+# The kernel's connection manager for soft-RoCE may not survive that a link goes down, so the device
+# is made anew.
+renew_link() {
+	ip link set "$VM_INTERFACE" up
+	rdma link delete "$VM_DEVICE"
+	rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
+}
+
 cut_host1() { on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss 100%"; }
 lose() { # PERCENT [MORE-FOR-NETEM]
 	on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss $1% ${*:2}"
@@ -74,6 +82,7 @@ same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]
 teardown() { clean_up; }
 
 clean_up() {
+	ip link show "$VM_INTERFACE" | grep -q '[<,]UP[,>]' || renew_link
 	repair_network
 	local name
 	for name in "$FAR"/*.pid; do

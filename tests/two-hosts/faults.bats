@@ -30,6 +30,7 @@ all_arrived() {
 	same_digest "$FILES/in/up" "$DIR/up"
 	same_digest "$FILES/down" "$DIR/down"
 	rm "$DIR/down"
+	on_host1 "rm $FILES/in/up"
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
 }
 
@@ -132,20 +133,17 @@ nothing_left() {
 	stop_on_host1 server
 }
 
-own_link() { ip link set "$VM_INTERFACE" "$1"; }
-
 @test "the link of this host goes down during an exchange" {
 	local mode
 	start_files 6000001 --timeout 5
 	for mode in write read; do
 		is_moving "$mode" --timeout 5
-		own_link down
-		undo own_link up
+		ip link set "$VM_INTERFACE" down
 		exits_with 1 "${CLIENTS[0]}"
 		one_line "$ERR"
 		has "$ERR" "this host's RDMA port is down ($VM_DEVICE port 1.*bring up its network interface"
 		wait_line "$FAR/server.err" "^rdma-server: exchange with $VM_ADDRESS:.* failed:"
-		undo_all
+		renew_link
 		repair_network
 		wait_until nothing_left
 		: >"$FAR/server.err"
