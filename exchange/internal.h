@@ -294,7 +294,7 @@ void authentication_key_sink(struct connection *connection);
 void authentication_sign(struct connection *connection, struct message *verdict);
 bool authentication_is_signed(struct connection *connection, const struct message *verdict);
 
-/* report.c. CQ thread. */
+/* peer-text.c. CQ thread. */
 
 /* Prints the peer's text; in brief output, not a greeting. */
 void connection_print_text(const struct connection *connection, const char *text, bool greeting);

@@ -166,16 +166,6 @@ static void print_summary(const struct output *output, const struct report *repo
 	output_line(output, "%s.", text);
 }
 
-void connection_print_text(const struct connection *connection, const char *text, bool greeting)
-{
-	const struct output *output = connection->settings->output;
-
-	if (!output->brief)
-		output_line(output, "remote buffer: %s", text);
-	else if (!greeting)
-		output_line(output, "message from %s: %s", connection->peer, text);
-}
-
 void connection_report(
 	struct connection *connection, enum exit_status status, const char *error, bool json)
 {
