@@ -138,6 +138,7 @@ nothing_left() {
 	start_files 6000001 --timeout 5
 	for mode in write read; do
 		is_moving "$mode" --timeout 5
+		sysctl -qw "net.ipv6.conf.$VM_INTERFACE.keep_addr_on_down=1"
 		ip link set "$VM_INTERFACE" down
 		exits_with 1 "${CLIENTS[0]}"
 		one_line "$ERR"
