@@ -94,7 +94,6 @@ enum refusal {
 	REFUSAL_UNWANTED =
 		19, /* the server sends a file; the client neither stores nor discards it */
 	REFUSAL_NO_DATA = 20,  /* the client stores data; the server sends none */
-	REFUSAL_NO_INPUT = 21, /* the server stores data; the client sends none */
 };
 
 /*

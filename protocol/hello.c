@@ -66,9 +66,6 @@ enum refusal hello_check_plans(const struct hello *server, const struct hello *c
 		return REFUSAL_UNWANTED;
 	if ((theirs & HELLO_WANTS_DATA) && !(ours & HELLO_SENDS_DATA))
 		return REFUSAL_NO_DATA;
-	/* A client that only fetches the server's file sends nothing to store. */
-	if ((ours & HELLO_WANTS_DATA) && !(theirs & (HELLO_SENDS_DATA | HELLO_WANTS_DATA)))
-		return REFUSAL_NO_INPUT;
 	return REFUSAL_NONE;
 }
 

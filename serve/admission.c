@@ -167,10 +167,9 @@ static const char *cause_of(enum refusal refusal)
 	case REFUSAL_NO_OUTPUT:
 	case REFUSAL_UNWANTED:
 	case REFUSAL_NO_DATA:
-	case REFUSAL_NO_INPUT:
 		break;
 	}
-	return explain(FAILURE_REFUSED, PHASE_CONNECT, refusal)->cause;
+	return explain(FAILURE_REFUSED, PHASE_CONNECT, (int)refusal)->cause;
 }
 
 /* Reports a refusal. The server's operator must act on some. */

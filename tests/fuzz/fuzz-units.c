@@ -15,13 +15,13 @@ static uint64_t unit_of(const char *name)
 {
 	static const struct {
 		uint64_t base;
-		const char *names[3]; /* to the power of 1, 2 and 3 */
+		const char *names[4]; /* to the power of 1 to 4 */
 	} systems[] = {
-		{1024, {"K", "M", "G"}},
-		{1024, {"k", "m", "g"}},
-		{1024, {"KiB", "MiB", "GiB"}},
-		{1000, {"KB", "MB", "GB"}},
-		{1000, {"kB", "MB", "GB"}},
+		{1024, {"K", "M", "G", "T"}},
+		{1024, {"k", "m", "g", "t"}},
+		{1024, {"KiB", "MiB", "GiB", "TiB"}},
+		{1000, {"KB", "MB", "GB", "TB"}},
+		{1000, {"kB", "MB", "GB", "TB"}},
 	};
 
 	for (size_t i = 0; i < FUZZ_COUNT(systems); i++) {

@@ -67,6 +67,8 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return 0;
 }
 
+static void add_line(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
 static void add_line(const char *format, va_list args)
 {
 	size_t used = strlen(network.lines);
