@@ -36,7 +36,7 @@ static void start(bool force, uint64_t total, uint64_t *have, struct digest *dig
 	drain_start("big", total);
 	sink_begin(drain.sink, "", 0, "fallback", true);
 	while (!sink_have(drain.sink, have, digest) && sink_state(drain.sink) == SINK_WORKING)
-		usleep(1000);
+		a_moment();
 }
 
 /* Leaves what an interrupted transfer leaves. */
@@ -119,7 +119,7 @@ static void leaves_a_large_interrupted_transfer(void **state)
 	sink_continue(drain.sink, 0);
 	assert_true(drain_arrive(DRAIN_DATA));
 	while (ring_level(&drain.ring).freed < DRAIN_DATA)
-		usleep(1000);
+		a_moment();
 	sink_stop(drain.sink);
 	drain_assert_ends(SINK_FAILED);
 	assert_int_equal(count_entries(hidden), 1);
