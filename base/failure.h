@@ -73,27 +73,25 @@ enum address_fault {
 /* Why a server refuses a connection. The numbers are part of the protocol and never change. */
 enum refusal {
 	REFUSAL_NONE = 0,
-	REFUSAL_MODE = 1,      /* it runs in another mode, which is in `mode` of the hello */
-	REFUSAL_VERSION = 2,   /* it speaks another protocol version, which is in `version` */
-	REFUSAL_SESSION = 3,   /* it does not recognize the requested session type */
-	REFUSAL_RESOURCES = 4, /* it could not allocate memory or a queue pair */
-	REFUSAL_DEVICE = 6,    /* it does not use the device through which the request arrived */
-	REFUSAL_MALFORMED = 7, /* it cannot parse the hello */
-	REFUSAL_STOPPING = 8,  /* it is shutting down */
-	REFUSAL_DEPTH = 9,     /* the mode needs READs, but the client's device allows none */
-	REFUSAL_BUSY = 10,     /* another client is using its input or output */
-	REFUSAL_FILES = 11,    /* it exchanges files, which the tutorial's programs cannot do */
-	REFUSAL_INPUT = 12,    /* it cannot read its input */
-	REFUSAL_FULL = 13,     /* all slots for control sessions are in use */
-	REFUSAL_SECRET = 14,   /* the secrets differ, or only one side has a secret */
-	REFUSAL_CLIENTS = 15,  /* --max-clients is reached */
-	REFUSAL_ADDRESS = 16,  /* --max-clients-per-address is reached for this address */
-	REFUSAL_SIZE = 17,     /* the stream exceeds --max-size, which is in `size` of the hello */
-	REFUSAL_NO_OUTPUT =
-		18, /* the client sends a file; the server neither stores nor discards it */
-	REFUSAL_UNWANTED =
-		19, /* the server sends a file; the client neither stores nor discards it */
-	REFUSAL_NO_DATA = 20,  /* the client stores data; the server sends none */
+	REFUSAL_MODE = 1,       /* it runs in another mode, which is in `mode` of the hello */
+	REFUSAL_VERSION = 2,    /* it speaks another protocol version, which is in `version` */
+	REFUSAL_SESSION = 3,    /* it does not recognize the requested session type */
+	REFUSAL_RESOURCES = 4,  /* it could not allocate memory or a queue pair */
+	REFUSAL_DEVICE = 6,     /* it does not use the device through which the request arrived */
+	REFUSAL_MALFORMED = 7,  /* it cannot parse the hello */
+	REFUSAL_STOPPING = 8,   /* it is shutting down */
+	REFUSAL_DEPTH = 9,      /* the mode needs READs, but the client's device allows none */
+	REFUSAL_BUSY = 10,      /* another client is using its input or output */
+	REFUSAL_FILES = 11,     /* it exchanges files, which the tutorial's programs cannot do */
+	REFUSAL_INPUT = 12,     /* it cannot read its input */
+	REFUSAL_FULL = 13,      /* all slots for control sessions are in use */
+	REFUSAL_SECRET = 14,    /* the secrets differ, or only one side has a secret */
+	REFUSAL_CLIENTS = 15,   /* --max-clients is reached */
+	REFUSAL_ADDRESS = 16,   /* --max-clients-per-address is reached for this address */
+	REFUSAL_SIZE = 17,      /* the stream exceeds --max-size, which is in `size` of the hello */
+	REFUSAL_NO_OUTPUT = 18, /* the client sends a file, which the server would not keep */
+	REFUSAL_UNWANTED = 19,  /* the server sends a file, which the client would not keep */
+	REFUSAL_NO_DATA = 20,   /* the client stores data; the server sends none */
 };
 
 /*
