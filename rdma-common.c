@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/signals.h"
@@ -309,6 +310,21 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 
 /* Settings. */
 
+/* True if the user sends a folder or several files. */
+static bool sends_tree(const struct options *options)
+{
+	struct stat status;
+
+	return options->input_count > 1 ||
+	       (options->input && stat(options->input, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+/* True if the user's output can be a folder or several files. */
+static bool takes_tree(const struct options *options)
+{
+	return options->discard || (options->output && output_file_takes_tree(options->output));
+}
+
 /* Returns what the user wants to send and to store, for the hello. */
 static uint8_t plans_of(const struct options *options)
 {
@@ -316,7 +332,9 @@ static uint8_t plans_of(const struct options *options)
 			 (options->input || options->message ? HELLO_SENDS_DATA : 0) |
 			 (options->input ? HELLO_SENDS_FILE : 0) |
 			 (options->output || options->discard ? HELLO_TAKES_FILE : 0) |
-			 (options->output ? HELLO_WANTS_DATA : 0));
+			 (options->output ? HELLO_WANTS_DATA : 0) |
+			 (sends_tree(options) ? HELLO_SENDS_TREE : 0) |
+			 (takes_tree(options) ? HELLO_TAKES_TREE : 0));
 }
 
 void settings_init(struct exchange_settings *settings, const struct options *options,
@@ -327,6 +345,8 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.wakeups = wakeups,
 		.message = options->message ? options->message : greeting,
 		.input = options->input,
+		.inputs = options->inputs,
+		.input_count = options->input_count,
 		.output_file = {.output = options->output, .force = options->force},
 		.plans = plans_of(options),
 		.buffer = options->buffer,
@@ -362,7 +382,7 @@ int settings_prepare(struct exchange_settings *settings, struct failure *failure
 		return file_failed(failure, -EBADF, "--input", input,
 			"cannot read standard input: it is closed");
 	if (input && !output_file_is_shared(input)) {
-		error = source_open(&source, input, NULL, 0, why);
+		error = settings_open_source(settings, &source, why);
 		if (error)
 			return file_failed(failure, error, "--input", input, why);
 		source_close(source);

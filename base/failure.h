@@ -92,6 +92,8 @@ enum refusal {
 	REFUSAL_NO_OUTPUT = 18, /* the client sends a file, which the server would not keep */
 	REFUSAL_UNWANTED = 19,  /* the server sends a file, which the client would not keep */
 	REFUSAL_NO_DATA = 20,   /* the client stores data; the server sends none */
+	REFUSAL_NO_FOLDER = 21, /* the client sends a tree; the server's output is not a folder */
+	REFUSAL_TREE = 22,      /* the server sends a tree; the client's output is not a folder */
 };
 
 /*

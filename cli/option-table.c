@@ -126,6 +126,17 @@ static bool take_text(struct options *options, const struct option_row *row, con
 	return true;
 }
 
+static bool take_input(struct options *options, const struct option_row *row, const char *value)
+{
+	if (options->input_count == OPTIONS_INPUTS_MAX) {
+		options_wrong(options, "at most %d --input are allowed; use a folder",
+			OPTIONS_INPUTS_MAX);
+		return false;
+	}
+	options->inputs[options->input_count++] = value;
+	return options->input ? true : take_text(options, row, value);
+}
+
 static bool take_message(struct options *options, const struct option_row *row, const char *value)
 {
 	if (strlen(value) <= OPTIONS_MESSAGE_MAX)
@@ -259,8 +270,8 @@ const struct option_row option_rows[] = {
 	{SERVER | CLIENT | EXPLAIN, 'h', "help", NULL, "print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
-	{EXCHANGE, 'i', "input", "FILE|-", "send this file, or standard input (-)", take_text,
-		FIELD(input)},
+	{EXCHANGE, 'i', "input", "PATH|-", "send this file or folder, or standard input (-)",
+		take_input, FIELD(input), .repeats = true},
 	{MEASUREMENTS, 0, "iterations", "N", "stop after N operations per queue pair", take_number,
 		FIELD(measure.iterations), 1, UINT32_MAX},
 	{SERVER | CLIENT, 0, "json", NULL, "print JSON instead of text", take_flag, FIELD(json)},

@@ -18,6 +18,9 @@
 /* The default port of both programs, also that of rping and rcopy. */
 #define OPTIONS_PORT 7471
 
+/* Maximum number of --input. */
+#define OPTIONS_INPUTS_MAX 256
+
 /* Size of the longest HOST: a host name of 255 bytes and the terminator. */
 #define OPTIONS_HOST_SIZE 256
 
@@ -94,7 +97,9 @@ struct options {
 	bool verbose, quiet;
 
 	/* streams */
-	const char *input;  /* a file; "-": standard input; NULL: send the message */
+	const char *input;  /* a file or folder; "-": standard input; NULL: send the message */
+	const char *inputs[OPTIONS_INPUTS_MAX]; /* several files and folders; the first is input */
+	unsigned int input_count;
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
 	bool force;         /* replace output files */
 	bool discard;       /* accept data that is not stored */

@@ -168,7 +168,8 @@ static enum options_result take_line(
 			continue;
 		if (is_known(option == ':' || option == '?' ? optopt : option, letters)) {
 			row = row_of(option == ':' || option == '?' ? optopt : option);
-			if (line->given >> row & 1 && option_rows[row].argument) {
+			if (line->given >> row & 1 && option_rows[row].argument &&
+				!option_rows[row].repeats) {
 				result = options_wrong(
 					options, "--%s is given twice", option_rows[row].name);
 				continue;
@@ -391,6 +392,10 @@ static enum options_result check_exchange(struct options *options)
 {
 	if (options->message && options->input)
 		return options_wrong(options, "--message and --input are mutually exclusive");
+	for (unsigned int i = 0; i < options->input_count && options->input_count > 1; i++)
+		if (strcmp(options->inputs[i], "-") == 0)
+			return options_wrong(
+				options, "--input - cannot be combined with other --input");
 	if (options->json && options->output && output_is_standard(options->output))
 		return options_wrong(options,
 			"--json and --output - are mutually exclusive: both use standard output");

@@ -163,8 +163,7 @@ static int open_source(struct connection *connection, struct failure *failure)
 {
 	const struct exchange_settings *settings = connection->settings;
 	char why[WORKER_WHY_SIZE];
-	int error = source_open(&connection->source, settings->input, settings->message,
-		settings->message_size, why);
+	int error = settings_open_source(settings, &connection->source, why);
 
 	if (!error)
 		return 0;
@@ -335,6 +334,9 @@ static int read_answer(
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED",
 			"the server is a tutorial program, which cannot exchange files");
+	if ((settings->plans & HELLO_SENDS_TREE) && !(theirs->flags & HELLO_TAKES_TREE))
+		return failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_NO_FOLDER,
+			"RDMA_CM_EVENT_ESTABLISHED", "");
 	if (error == -ENOMSG) {
 		output_detail(settings->output, "%s is a tutorial program", connection->peer);
 		theirs->size = SINK_TEXT_SIZE;

@@ -47,6 +47,7 @@ static struct json_object *stream_json(const struct report_stream *stream, doubl
 	document_add_number_if(object, "rate", rate >= 0, rate < 0 ? 0 : (uint64_t)rate);
 	document_add_text(object, "name", stream->name);
 	document_add_text(object, "path", stream->path);
+	document_add_number_if(object, "entries", stream->entries > 0, stream->entries);
 	return object;
 }
 
@@ -91,12 +92,14 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 					       : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
 	char end[DIGEST_TEXT_SIZE + 16] = "incomplete", hash[DIGEST_TEXT_SIZE];
-	char resumed[48] = "";
+	char resumed[48] = "", more[40] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(stream, report->seconds);
 
 	if (stream->path)
 		text_escape_utf8(path, stream->path, strnlen(stream->path, PATH_SHOWN_MAX));
+	if (stream->entries > 1)
+		snprintf(more, sizeof(more), " and %lu more", stream->entries - 1);
 	if (stream->bytes >= 1000)
 		snprintf(moved, sizeof(moved), " (%s)", units_format(part, stream->bytes));
 	if (bytes_per_second >= 0)
@@ -112,8 +115,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			stream->from, stream->from == 1 ? "" : "s", end);
 	if (stream->from > 0)
 		snprintf(resumed, sizeof(resumed), ", resumed at byte %" PRIu64, stream->from);
-	return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s%s in %s%s%s, %s", verb, path,
-		sent ? "to" : "from", report->peer ? report->peer : "the peer", stream->bytes,
+	return snprintf(text, size, "%s %s%s %s %s: %" PRIu64 " byte%s%s in %s%s%s, %s", verb, path,
+		more, sent ? "to" : "from", report->peer ? report->peer : "the peer", stream->bytes,
 		stream->bytes == 1 ? "" : "s", moved,
 		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, resumed,
 		end);
@@ -191,12 +194,14 @@ void connection_report(
 			.from = connection->resuming_out.from,
 			.name = *sent ? sent : NULL,
 			.path = *sent ? settings->input : NULL,
+			.entries = settings->plans & HELLO_SENDS_TREE ? settings->input_count : 0,
 			.complete = complete},
 		.received = {.bytes = connection->receiver.arrived,
 			.from = connection->resuming_in.from,
 			.digest = connection->peer_done.digest,
 			.name = named ? received : NULL,
 			.path = *path ? path : NULL,
+			.entries = connection->sink ? sink_entries(connection->sink) : 0,
 			.discarded = connection->sink && !sink_has_output(connection->sink),
 			.complete = complete},
 	};

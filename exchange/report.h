@@ -26,6 +26,7 @@ struct report_stream {
 	struct digest digest; /* of the whole file, if complete */
 	const char *name;     /* base name of the file, NULL: none */
 	const char *path;     /* its path on this host, NULL: none */
+	unsigned long entries; /* if a tree: its files and folders, the first of which path names */
 	bool discarded;       /* received, but not stored */
 	bool complete;        /* all bytes were moved, and the digest is known */
 };

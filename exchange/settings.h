@@ -16,6 +16,7 @@
 #include "protocol/mode.h"
 #include "protocol/secret.h"
 #include "stream/output-file.h"
+#include "stream/source.h"
 
 /* The settings for all exchanges of a process. Constant while connections exist. */
 struct exchange_settings {
@@ -24,6 +25,8 @@ struct exchange_settings {
 	const char *message;          /* text to send if there is no input */
 	size_t message_size;          /* including the terminating zero, at most SINK_TEXT_SIZE */
 	const char *input;            /* path of the data to send; NULL: the message */
+	const char *const *inputs;    /* all paths, if the plans say that we send a tree */
+	unsigned int input_count;
 	struct output_file_options output_file; /* for the peer's data; output NULL: print it */
 	uint8_t plans;             /* what we send and store: enum hello_flag; 0: unknown */
 	uint64_t buffer;           /* registered bytes for data per connection, both directions */
@@ -35,6 +38,13 @@ struct exchange_settings {
 	uint64_t max_size;         /* bytes that the peer may send; 0: unlimited */
 	bool active;               /* client side */
 };
+
+/*
+ * Opens what to send: the input, the inputs or the message. Returns 0, or -errno with a message in
+ * why. Main thread.
+ */
+int settings_open_source(const struct exchange_settings *settings, struct source **source,
+	char why[WORKER_WHY_SIZE]);
 
 /* A client's request, as the passive side receives it. */
 struct request {

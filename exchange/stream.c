@@ -50,6 +50,7 @@ static void name_after_peer(const struct connection *connection, char name[ADDRE
 void stream_describe_region(struct connection *connection, struct message *message)
 {
 	message->depth = connection->limits.depth;
+	message->storage = source_storage(connection->source);
 	message_set_text(message, source_name(connection->source));
 }
 
@@ -59,6 +60,13 @@ enum exchange_event stream_prepare(struct connection *connection)
 	const struct hello *theirs = &connection->theirs;
 	const struct message *peer = &connection->peer_mr;
 	char name[ADDRESS_TEXT_SIZE];
+	const struct output_file_offer offer = {
+		.name = peer->text,
+		.size = peer->text_size,
+		.fallback = name,
+		.storage = peer->storage,
+		.tree = theirs->flags & HELLO_SENDS_TREE,
+	};
 
 	if (peer->depth == 0)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
@@ -71,8 +79,7 @@ enum exchange_event stream_prepare(struct connection *connection)
 	connection->stream_start = deadline_now();
 	name_after_peer(connection, name);
 	authentication_key_sink(connection);
-	sink_begin(connection->sink, peer->text, peer->text_size, name,
-		connection->resuming_in.possible);
+	sink_begin(connection->sink, &offer, connection->resuming_in.possible);
 	return EVENT_RECEIVED_MR;
 }
 

@@ -58,10 +58,15 @@ enum refusal hello_check_plans(const struct hello *server, const struct hello *c
 {
 	unsigned int ours = server->flags, theirs = client->flags;
 
+	/* Version 0.1 would store a tree stream as one file. */
+	if ((ours & HELLO_SENDS_TREE) && !(theirs & HELLO_TAKES_TREE))
+		return theirs & HELLO_TAKES_FILE ? REFUSAL_TREE : REFUSAL_UNWANTED;
 	if (!(ours & theirs & HELLO_PLANS))
 		return REFUSAL_NONE;
 	if ((theirs & HELLO_SENDS_FILE) && !(ours & HELLO_TAKES_FILE))
 		return REFUSAL_NO_OUTPUT;
+	if ((theirs & HELLO_SENDS_TREE) && !(ours & HELLO_TAKES_TREE))
+		return REFUSAL_NO_FOLDER;
 	if ((ours & HELLO_SENDS_FILE) && !(theirs & HELLO_TAKES_FILE))
 		return REFUSAL_UNWANTED;
 	if ((theirs & HELLO_WANTS_DATA) && !(ours & HELLO_SENDS_DATA))
@@ -77,7 +82,8 @@ bool hello_is_greeting(const struct hello *hello)
 bool hello_resumes(const struct hello *sender, const struct hello *receiver)
 {
 	return (sender->flags & receiver->flags & HELLO_RESUMES) &&
-	       (sender->flags & HELLO_SENDS_FILE) && (receiver->flags & HELLO_WANTS_DATA);
+	       (sender->flags & HELLO_SENDS_FILE) && !(sender->flags & HELLO_SENDS_TREE) &&
+	       (receiver->flags & HELLO_WANTS_DATA);
 }
 
 bool hello_is_control(const struct hello *hello)

@@ -31,6 +31,8 @@ enum hello_flag {
 	HELLO_TAKES_FILE = 1 << 3, /* it stores the peer's data, or discards it on request */
 	HELLO_WANTS_DATA = 1 << 4, /* it stores the peer's data */
 	HELLO_RESUMES = 1 << 5,    /* it understands MSG_HAVE and MSG_START */
+	HELLO_SENDS_TREE = 1 << 6, /* its stream is a tree stream: protocol/tree.h */
+	HELLO_TAKES_TREE = 1 << 7, /* it stores tree streams in a folder, or discards them */
 };
 
 struct hello {

@@ -18,6 +18,7 @@ enum {
 	AT_PROOF = 24,
 	AT_LENGTH = 32,
 	AT_PIECES = 40,
+	AT_STORAGE = 40,
 	AT_RKEY = 48,
 	AT_DEPTH = 52,
 	AT_TEXT = 56,
@@ -38,6 +39,7 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 		le_put64(buffer + AT_LENGTH, message->length);
 		le_put32(buffer + AT_RKEY, message->rkey);
 		le_put32(buffer + AT_DEPTH, message->depth);
+		le_put64(buffer + AT_STORAGE, message->storage);
 		break;
 	case MSG_DONE:
 	case MSG_HAVE:
@@ -78,6 +80,7 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		message->length = le_get64(bytes + AT_LENGTH);
 		message->rkey = le_get32(bytes + AT_RKEY);
 		message->depth = le_get32(bytes + AT_DEPTH);
+		message->storage = le_get64(bytes + AT_STORAGE);
 		if (message->length == 0 || message->length - 1 > UINT64_MAX - message->address)
 			return -EPROTO;
 		return 0;

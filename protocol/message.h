@@ -53,6 +53,7 @@ struct message {
 	uint64_t
 		length; /* bytes of the region (MSG_MR), the file (MSG_HAVE, MSG_START), the stream */
 	uint32_t rkey;        /* MSG_MR: key of the region */
+	uint64_t storage;     /* MSG_MR: bytes of storage that the sender's file needs, or 0 */
 	uint32_t depth;       /* MSG_MR: pieces for which the sender has posted receives */
 	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
 	struct digest digest; /* MSG_DONE, MSG_HAVE: of the data; MSG_VERDICT: authentication tag */

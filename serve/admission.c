@@ -167,6 +167,8 @@ static const char *cause_of(enum refusal refusal)
 	case REFUSAL_NO_OUTPUT:
 	case REFUSAL_UNWANTED:
 	case REFUSAL_NO_DATA:
+	case REFUSAL_NO_FOLDER:
+	case REFUSAL_TREE:
 		break;
 	}
 	return explain(FAILURE_REFUSED, PHASE_CONNECT, (int)refusal)->cause;

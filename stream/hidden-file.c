@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "protocol/tree.h"
 #include "stream/hidden-file.h"
 
 /* Hexadecimal digits of a hidden name. */
@@ -110,47 +111,135 @@ static int adopt(int directory, const char *name, uint64_t most, char hidden[FIL
 	return best;
 }
 
-/* Creates and locks a hidden file. Returns the descriptor or -errno; -EEXIST: try another name. */
-static int create(int directory, const char *name)
+/*
+ * Locks a new hidden file or folder. Before that, another thread may have taken it for a leftover
+ * one. Some file systems cannot lock; there, nothing is taken for a leftover. Returns false if it
+ * was removed or is about to be.
+ */
+static bool lock_new(int directory, const char *name, int file)
 {
-	int file = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	struct stat status;
 
-	if (file < 0)
-		return -errno;
-	/*
-	 * Before it was locked, another thread may have taken it for a leftover file. Some file
-	 * systems cannot lock; there, no file is taken for a leftover file.
-	 */
-	if (flock(file, LOCK_EX | LOCK_NB)
-			? errno == EWOULDBLOCK
-			: fstat(file, &status) == 0 && !is_linked(directory, name, &status)) {
-		close(file);
-		return -EEXIST;
-	}
-	return file;
+	if (flock(file, LOCK_EX | LOCK_NB))
+		return errno != EWOULDBLOCK;
+	return fstat(file, &status) || is_linked(directory, name, &status);
+}
+
+static int create_file(int directory, const char *name)
+{
+	return openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static int create_folder(int directory, const char *name)
+{
+	if (mkdirat(directory, name, 0700))
+		return -1;
+	return openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /*
+ * Creates and locks a hidden file or folder under an unused name, which it stores. Returns the
+ * descriptor or -errno.
+ *
  * mkostemp(3) is not used, so that the umask and the directory's default ACL determine the
- * permissions, as for any file that open(2) creates with mode 0666.
+ * permissions of a file, as for any file that open(2) creates with mode 0666.
  */
-int hidden_file_open(int directory, const char *name, uint64_t most, char hidden[FILE_NAME_MAX + 1],
-	uint64_t *size)
+static int create_hidden(int directory, const char *name, char hidden[FILE_NAME_MAX + 1],
+	int (*create)(int directory, const char *name))
 {
-	int file = adopt(directory, name, most, hidden, size);
 	uint32_t number;
+	int file;
 
-	if (file >= 0)
-		return file;
-	*size = 0;
-	file = -EEXIST;
-	for (int tries = 0; file == -EEXIST && tries < TRIES; tries++) {
+	for (int tries = 0; tries < TRIES; tries++) {
 		if (getrandom(&number, sizeof(number), 0) < 0)
 			return -errno;
 		snprintf(hidden, FILE_NAME_MAX + 1, ".%.*s.%06" PRIx32, kept_length(name), name,
 			number & 0xffffff);
 		file = create(directory, hidden);
+		if (file < 0 && errno != EEXIST)
+			return -errno;
+		if (file >= 0 && lock_new(directory, hidden, file))
+			return file;
+		if (file >= 0)
+			close(file);
 	}
-	return file;
+	return -EEXIST;
+}
+
+int hidden_file_open(int directory, const char *name, uint64_t most, char hidden[FILE_NAME_MAX + 1],
+	uint64_t *size)
+{
+	int file = adopt(directory, name, most, hidden, size);
+
+	if (file >= 0)
+		return file;
+	*size = 0;
+	return create_hidden(directory, name, hidden, create_file);
+}
+
+/* Removes everything in an open folder, and in its folders up to this depth. */
+static void empty_folder(int folder, unsigned int depth)
+{
+	DIR *stream = fdopendir(folder);
+	const struct dirent *entry;
+
+	if (!stream) {
+		close(folder);
+		return;
+	}
+	while ((entry = readdir(stream))) {
+		const char *name = entry->d_name;
+		int inner;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+			unlinkat(folder, name, 0) == 0 || depth == 0)
+			continue;
+		/* Without these permissions, its entries could not be removed. */
+		fchmodat(folder, name, 0700, 0);
+		inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (inner < 0)
+			continue;
+		empty_folder(inner, depth - 1);
+		unlinkat(folder, name, AT_REMOVEDIR);
+	}
+	closedir(stream);
+}
+
+void hidden_folder_remove(int directory, const char *hidden)
+{
+	int folder = openat(directory, hidden, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder >= 0)
+		empty_folder(folder, TREE_DEPTH_MAX);
+	unlinkat(directory, hidden, AT_REMOVEDIR);
+}
+
+/* Removes a hidden folder unless it is in use, or not ours to touch. */
+static void remove_leftover_folder(int directory, const char *name)
+{
+	int folder = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+
+	if (folder < 0)
+		return;
+	if (fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+		flock(folder, LOCK_EX | LOCK_NB) == 0 && is_linked(directory, name, &status))
+		hidden_folder_remove(directory, name);
+	close(folder);
+}
+
+int hidden_folder_open(int directory, const char *name, char hidden[FILE_NAME_MAX + 1])
+{
+	int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
+	const struct dirent *entry;
+
+	if (!stream && listed >= 0)
+		close(listed);
+	while (stream && (entry = readdir(stream)))
+		if (is_hidden_name(entry->d_name, name))
+			remove_leftover_folder(directory, entry->d_name);
+	if (stream)
+		closedir(stream);
+	return create_hidden(directory, name, hidden, create_folder);
 }

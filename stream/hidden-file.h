@@ -1,8 +1,8 @@
 /*
- * Hidden files, ".NAME.xxxxxx", which hold received data until it is complete and verified. Their
- * owner keeps them locked (flock(2)), so an unlocked one is left over from a process that was
- * killed, or from an exchange that failed: it can be resumed, and is otherwise removed when data of
- * the same name is received again. Any thread.
+ * Hidden files and folders, ".NAME.xxxxxx", which hold received data until it is complete and
+ * verified. Their owner keeps them locked (flock(2)), so an unlocked one is left over from a
+ * process that was killed, or from an exchange that failed: a file can be resumed; anything else is
+ * removed when data of the same name is received again. Any thread.
  */
 #ifndef STREAM_HIDDEN_FILE_H
 #define STREAM_HIDDEN_FILE_H
@@ -19,5 +19,15 @@
  */
 int hidden_file_open(int directory, const char *name, uint64_t most, char hidden[FILE_NAME_MAX + 1],
 	uint64_t *size);
+
+/*
+ * Creates the hidden folder for a name, which only its owner can access, and stores its own name.
+ * Removes all leftover folders of this name. The caller closes the descriptor, which unlocks the
+ * folder. Returns the descriptor or -errno.
+ */
+int hidden_folder_open(int directory, const char *name, char hidden[FILE_NAME_MAX + 1]);
+
+/* Removes a hidden folder and what a tree output (stream/tree-output.h) stored in it. */
+void hidden_folder_remove(int directory, const char *hidden);
 
 #endif

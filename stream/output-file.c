@@ -18,22 +18,25 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "stream/file-name.h"
+#include "stream/final-name.h"
 #include "stream/hidden-file.h"
 #include "stream/holes.h"
 #include "stream/output-file.h"
+#include "stream/storage.h"
+#include "stream/tree-output.h"
 #include "stream/writer.h"
 
 /* Maximum bytes of a name shown in an error. */
 #define SHOWN_MAX 200
 
-static const char force_hint[] = " (--force at the receiver replaces it)";
-
 struct output_file {
 	struct writer writer;
+	struct tree_output *tree; /* or NULL; it uses `directory` */
 	int directory;  /* of a regular file, O_PATH; -1: uses the writer */
 	int file;       /* the hidden file, until it is committed */
 	int there;      /* the file of the final name, if it may be the same; otherwise -1 */
 	uint64_t total; /* bytes of the whole file, if the transfer can resume; otherwise 0 */
+	uint64_t storage; /* bytes of storage that it needs, 0 if unknown */
 	off_t size;     /* bytes in the hidden file */
 	bool force;
 	bool spoiled;                   /* the data is damaged */
@@ -67,6 +70,11 @@ static enum kind kind_of(const char *output)
 					 : KIND_STREAM;
 }
 
+bool output_file_takes_tree(const char *output)
+{
+	return kind_of(output) == KIND_DIRECTORY;
+}
+
 /* Formats the failure message. Returns the error. */
 static int refuse(const struct output_file *file, int error, const char *hint, char *why)
 {
@@ -88,30 +96,29 @@ static int refuse(const struct output_file *file, int error, const char *hint, c
 /* Checks, before the peer sends anything, that the final name is currently available. */
 static int check_name(const struct output_file *file, char *why)
 {
-	struct stat status;
+	const char *hint;
+	int error = final_name_check(file->directory, file->name, file->force, &hint);
 
-	if (fstatat(file->directory, file->name, &status, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : refuse(file, -errno, "", why);
-	if (S_ISDIR(status.st_mode))
-		return refuse(file, -EISDIR, "", why);
-	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-		return refuse(file, -EEXIST, " (not a regular file)", why);
-	return file->force ? 0 : refuse(file, -EEXIST, force_hint, why);
+	return error ? refuse(file, error, hint, why) : 0;
 }
 
 /* Opens the hidden file. From then on, output_file_close() removes it. Returns 0 or -errno. */
-static int open_hidden(struct output_file *file)
+static int open_hidden(struct output_file *file, char *why)
 {
 	uint64_t most = file->total >= OUTPUT_FILE_RESUMED ? file->total : 0, size;
 	int opened = hidden_file_open(file->directory, file->name, most, file->hidden, &size);
+	char hint[STORAGE_HINT_SIZE] = "";
+	int error = 0;
 
 	if (opened < 0) {
 		file->hidden[0] = '\0';
-		return opened;
+		return refuse(file, opened, "", why);
 	}
 	file->file = opened;
 	file->size = (off_t)size;
-	return 0;
+	if (file->storage > size)
+		error = storage_check(file->directory, file->storage - size, hint);
+	return error ? refuse(file, error, hint, why) : 0;
 }
 
 /* Opens the file of the final name if it may be the one that the peer sends. */
@@ -146,8 +153,15 @@ static int open_in(struct output_file *file, const char *path, char *why)
 	error = check_name(file, why);
 	if (error)
 		return error;
-	error = open_hidden(file);
-	return error ? refuse(file, error, "", why) : 0;
+	return open_hidden(file, why);
+}
+
+static int open_tree(struct output_file *file, const char *path, char *why)
+{
+	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (file->directory < 0)
+		return refuse(file, -errno, "", why);
+	return tree_output_open(&file->tree, file->directory, file->name, file->force, why);
 }
 
 static int open_in_directory(struct output_file *file, const char *path,
@@ -159,7 +173,7 @@ static int open_in_directory(struct output_file *file, const char *path,
 		return refuse(file, error, "", why);
 	snprintf(file->path, sizeof(file->path), "%s%s%s", path,
 		path[strlen(path) - 1] == '/' ? "" : "/", file->name);
-	return open_in(file, path, why);
+	return offer->tree ? open_tree(file, path, why) : open_in(file, path, why);
 }
 
 /* Creates the hidden file in the directory of path. */
@@ -216,6 +230,9 @@ static int open_output(struct output_file *file, const char *output,
 {
 	enum kind kind = kind_of(output);
 
+	/* The plans in the hello have announced otherwise. */
+	if (offer->tree && kind != KIND_DIRECTORY)
+		return refuse(file, -ENOTDIR, "", why);
 	switch (kind) {
 	case KIND_STANDARD_OUTPUT:
 		return open_standard_output(file, stop_fd, why);
@@ -257,6 +274,7 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	made->writer.descriptor = made->directory = made->file = made->there = -1;
 	made->force = options->force;
 	made->total = offer->total;
+	made->storage = offer->storage;
 	error = open_output(made, options->output, offer, stop_fd, why);
 	if (error) {
 		output_file_close(made);
@@ -320,12 +338,17 @@ int output_file_start(struct output_file *file, uint64_t start, char why[OUTPUT_
 		error = check_name(file, why);
 		if (error)
 			return error;
-		error = open_hidden(file);
+		return open_hidden(file, why);
 	} else if (ftruncate(file->file, (off_t)start)) {
 		error = -errno;
 	}
 	file->size = (off_t)start;
 	return error ? refuse(file, error, "", why) : 0;
+}
+
+unsigned long output_file_entries(const struct output_file *file)
+{
+	return file->tree ? tree_output_count(file->tree) : 0;
 }
 
 bool output_file_is_there(const struct output_file *file)
@@ -360,6 +383,8 @@ static int write_file(struct output_file *file, const void *data, size_t size)
 int output_file_write(
 	struct output_file *file, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE])
 {
+	if (file->tree)
+		return tree_output_write(file->tree, data, size, why);
 	if (!file->error)
 		file->error = file->directory < 0 ? writer_write(&file->writer, data, size)
 						  : write_file(file, data, size);
@@ -386,46 +411,6 @@ static int sync_directory(const struct output_file *file)
 	return error;
 }
 
-/* True for errors that mean that the file system does not support this kind of rename or link. */
-static bool is_unsupported(int error)
-{
-	return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
-}
-
-static int replace(const struct output_file *file)
-{
-	return renameat(file->directory, file->hidden, file->directory, file->name) ? -errno : 0;
-}
-
-/*
- * Gives the hidden file its final name, unless that exists, by a method that the file system
- * supports.
- */
-static int take_name(const struct output_file *file)
-{
-	int directory = file->directory, placeholder, error;
-
-	if (renameat2(directory, file->hidden, directory, file->name, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (!is_unsupported(errno))
-		return -errno;
-	if (linkat(directory, file->hidden, directory, file->name, 0) == 0) {
-		unlinkat(directory, file->hidden, 0);
-		return 0;
-	}
-	if (!is_unsupported(errno))
-		return -errno;
-	/* An empty file reserves the name briefly. */
-	placeholder = openat(directory, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (placeholder < 0)
-		return -errno;
-	close(placeholder);
-	error = replace(file);
-	if (error)
-		unlinkat(directory, file->name, 0);
-	return error;
-}
-
 /* Closes the hidden file once all of its data is on disk. */
 static int finish_file(struct output_file *file)
 {
@@ -443,7 +428,8 @@ static int commit_file(struct output_file *file)
 	int lock = fcntl(file->file, F_DUPFD_CLOEXEC, 0), error = finish_file(file);
 
 	if (!error)
-		error = file->force ? replace(file) : take_name(file);
+		error = final_name_take(
+			file->directory, file->hidden, file->directory, file->name, file->force);
 	if (lock >= 0)
 		close(lock);
 	if (error)
@@ -464,11 +450,13 @@ int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE])
 {
 	int error = file->error;
 
+	if (file->tree)
+		return tree_output_commit(file->tree, why);
 	if (!error)
 		error = file->directory < 0 ? commit_writer(file) : commit_file(file);
 	if (!error)
 		return 0;
-	return refuse(file, error, error == -EEXIST ? force_hint : "", why);
+	return refuse(file, error, final_name_hint(error), why);
 }
 
 /* True if the data may be of use to the next transfer. */
@@ -483,6 +471,7 @@ void output_file_close(struct output_file *file)
 	if (!file)
 		return;
 	writer_close(&file->writer);
+	tree_output_close(file->tree);
 	/* It stays locked until it is closed. */
 	if (file->hidden[0] && !can_resume(file))
 		unlinkat(file->directory, file->hidden, 0);

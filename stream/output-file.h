@@ -10,6 +10,8 @@
  * that an interrupted transfer of at least OUTPUT_FILE_RESUMED bytes left. The peer decides whether
  * its data begins alike, and output_file_start() continues from there.
  *
+ * A tree stream can only be stored in a directory: stream/tree-output.h.
+ *
  * Standard output, a FIFO or a device receives the data as it arrives, before it is verified, like
  * a shell redirection: see stream/writer.h.
  *
@@ -48,6 +50,8 @@ struct output_file_offer {
 	size_t size;
 	const char *fallback; /* local name, if the peer gives none */
 	uint64_t total;       /* bytes, if the transfer can resume; otherwise 0 */
+	uint64_t storage;     /* bytes of storage that the file needs, 0 if unknown */
+	bool tree;            /* a tree stream (protocol/tree.h) instead of a file */
 };
 
 /*
@@ -98,6 +102,12 @@ const char *output_file_path(const struct output_file *file);
 
 /* The file name without directories; "-" for standard output. Valid until the file is closed. */
 const char *output_file_name(const struct output_file *file);
+
+/* The number of files and folders in the directory that a tree stream has brought; 0 for a file. */
+unsigned long output_file_entries(const struct output_file *file);
+
+/* True if the output can store a tree stream. Any thread. */
+bool output_file_takes_tree(const char *output);
 
 /*
  * Appends all of the bytes. Returns 0 or -errno: -ENOSPC, -EPIPE, -ECANCELED... After a failure,

@@ -33,8 +33,8 @@ struct sink {
 	struct worker worker;
 
 	/* set before the ring begins */
+	struct output_file_offer offer; /* its names point to: */
 	char name[FILE_NAME_MAX], fallback[FILE_NAME_MAX + 1];
-	size_t name_size;
 	bool has_key, resumes;
 
 	/* what is already here, set by the emptying thread before `knows_have` */
@@ -60,6 +60,7 @@ struct sink {
 	char why[OUTPUT_FILE_WHY_SIZE];
 	char kept[FILE_NAME_MAX + 1];
 	char path[PATH_MAX];
+	unsigned long entries; /* of a tree stream */
 
 	_Atomic enum sink_state state;
 };
@@ -159,19 +160,16 @@ static enum sink_state verify(struct sink *sink)
 		return SINK_FAILED;
 	snprintf(sink->kept, sizeof(sink->kept), "%s", output_file_name(sink->file));
 	snprintf(sink->path, sizeof(sink->path), "%s", output_file_path(sink->file));
+	sink->entries = output_file_entries(sink->file);
 	return SINK_VERIFIED;
 }
 
 static int open_output_file(struct sink *sink)
 {
-	struct output_file_offer offer = {sink->name, sink->name_size, sink->fallback, 0};
-
 	if (!sink->options->output)
 		return 0;
-	if (sink->resumes && sink->total != STREAM_SIZE_UNKNOWN)
-		offer.total = sink->total;
 	return output_file_open(
-		&sink->file, sink->options, &offer, sink->worker.stop_fd, sink->why);
+		&sink->file, sink->options, &sink->offer, sink->worker.stop_fd, sink->why);
 }
 
 /* Adds a file to the digest. Returns 0, -ECANCELED, or -EIO if it cannot be read as a whole. */
@@ -295,13 +293,19 @@ void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE])
 	sink->has_key = true;
 }
 
-void sink_begin(
-	struct sink *sink, const void *name, size_t name_size, const char *fallback, bool resumes)
+void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool resumes)
 {
+	bool knows_size = sink->total != STREAM_SIZE_UNKNOWN;
+
 	sink->resumes = resumes;
-	sink->name_size = name_size < sizeof(sink->name) ? name_size : sizeof(sink->name);
-	memcpy(sink->name, name, sink->name_size);
-	snprintf(sink->fallback, sizeof(sink->fallback), "%s", fallback);
+	sink->offer = *offer;
+	sink->offer.name = sink->name;
+	if (sink->offer.size > sizeof(sink->name))
+		sink->offer.size = sizeof(sink->name);
+	memcpy(sink->name, offer->name, sink->offer.size);
+	sink->offer.fallback = sink->fallback;
+	snprintf(sink->fallback, sizeof(sink->fallback), "%s", offer->fallback);
+	sink->offer.total = resumes && knows_size ? sink->total : 0;
 	ring_begin(sink->ring);
 }
 
@@ -347,6 +351,11 @@ const char *sink_error(const struct sink *sink, int *error)
 const char *sink_name(const struct sink *sink)
 {
 	return sink->kept;
+}
+
+unsigned long sink_entries(const struct sink *sink)
+{
+	return sink->entries;
 }
 
 const char *sink_path(const struct sink *sink)

@@ -55,11 +55,11 @@ int sink_start(
 void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE]);
 
 /*
- * Lets the thread start. name is the peer's name for its data, fallback the local name. If the
- * transfer can resume, the data may begin with what is already here: sink_have().
+ * Lets the thread start with what the peer offers, which is copied, except `total`: it is the size
+ * given to sink_open(). If the transfer can resume, the data may begin with what is already here:
+ * sink_have().
  */
-void sink_begin(
-	struct sink *sink, const void *name, size_t name_size, const char *fallback, bool resumes);
+void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool resumes);
 
 /*
  * Returns true once it is known what is already here, and stores its size and digest: 0 bytes if
@@ -87,6 +87,12 @@ const char *sink_error(const struct sink *sink, int *error);
 
 /* The base name of the output file, "" if there is none. Valid in state SINK_VERIFIED. */
 const char *sink_name(const struct sink *sink);
+
+/*
+ * The number of files and folders stored from a tree stream, otherwise 0. Valid in state
+ * SINK_VERIFIED.
+ */
+unsigned long sink_entries(const struct sink *sink);
 
 /* The path of the stored file, "" if none was stored. Valid in state SINK_VERIFIED. */
 const char *sink_path(const struct sink *sink);

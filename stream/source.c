@@ -1,5 +1,5 @@
 /*
- * A source owns its descriptor, its digester and, for a file, the thread that fills the ring. That
+ * A source owns its descriptor or tree input, its digester and, for a file or a tree, the thread that fills the ring. That
  * thread writes the members of the result before it ends the ring; other threads read them
  * afterwards.
  */
@@ -16,16 +16,20 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "stream/source.h"
+#include "stream/storage.h"
+#include "stream/tree-input.h"
 
 /* Full reads per wakeup of the CQ thread. */
 #define READS_PER_WAKEUP 8
 
 struct source {
 	const void *text; /* NULL: the input is a file */
+	struct tree_input *tree; /* the input is a tree, or NULL */
 	const char *fifo; /* path of a FIFO that is not open yet, or NULL */
 	int descriptor;   /* -1: not open yet */
 	bool regular;     /* reads never wait for a writer */
 	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
+	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
 	char name[256];   /* base name */
 	struct ring *ring;
 	size_t most; /* bytes per read */
@@ -69,6 +73,8 @@ static void find_size(struct source *source, const struct stat *status)
 		source->size = status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
 	else
 		source->size = STREAM_SIZE_UNKNOWN;
+	if (source->regular && offset == 0)
+		source->storage = storage_of(status);
 }
 
 /*
@@ -120,16 +126,47 @@ static int open_input(struct source *source, const char *input, char why[WORKER_
 	return 0;
 }
 
-int source_open(struct source **result, const char *input, const void *text, size_t text_size,
-	char why[WORKER_WHY_SIZE])
+static struct source *new_source(void)
 {
 	struct source *source = calloc(1, sizeof(*source));
+
+	if (source) {
+		source->worker.stop_fd = -1;
+		source->descriptor = STDIN_FILENO;
+	}
+	return source;
+}
+
+int source_open_tree(struct source **result, const char *const paths[], unsigned int count,
+	char why[WORKER_WHY_SIZE])
+{
+	struct source *source = new_source();
 	int error;
 
 	if (!source)
 		return cannot_read(why, "", strerror(ENOMEM), -ENOMEM);
-	source->worker.stop_fd = -1;
-	source->descriptor = STDIN_FILENO;
+	source->size = STREAM_SIZE_UNKNOWN;
+	source->regular = true;
+	source->digester = digester_new();
+	error = source->digester ? tree_input_open(&source->tree, paths, count, why)
+				 : cannot_read(why, "", strerror(ENOMEM), -ENOMEM);
+	if (error) {
+		source_close(source);
+		return error;
+	}
+	snprintf(source->name, sizeof(source->name), "%s", tree_input_name(source->tree));
+	*result = source;
+	return 0;
+}
+
+int source_open(struct source **result, const char *input, const void *text, size_t text_size,
+	char why[WORKER_WHY_SIZE])
+{
+	struct source *source = new_source();
+	int error;
+
+	if (!source)
+		return cannot_read(why, "", strerror(ENOMEM), -ENOMEM);
 	if (input) {
 		source->digester = digester_new();
 		error = source->digester ? open_input(source, input, why)
@@ -154,6 +191,7 @@ void source_close(struct source *source)
 	worker_join(&source->worker);
 	if (source->descriptor > STDIN_FILENO)
 		close(source->descriptor);
+	tree_input_close(source->tree);
 	digester_free(source->digester);
 	free(source);
 }
@@ -161,6 +199,11 @@ void source_close(struct source *source)
 uint64_t source_size(const struct source *source)
 {
 	return source->size;
+}
+
+uint64_t source_storage(const struct source *source)
+{
+	return source->storage;
 }
 
 const char *source_name(const struct source *source)
@@ -180,6 +223,9 @@ static ssize_t read_once(struct source *source, const struct span *space, uint64
 	size_t most = space->size < left ? space->size : (size_t)left;
 	ssize_t got;
 
+	if (source->tree)
+		return tree_input_read(source->tree, space->start, space->size,
+			source->worker.stop_fd, source->why);
 	do {
 		if (!source->regular && worker_await(&source->worker, source->descriptor, POLLIN))
 			return -ECANCELED;
@@ -316,7 +362,7 @@ int source_start(struct source *source, struct ring *ring, size_t most,
 		put_text(source);
 		return 0;
 	}
-	if (source->regular)
+	if (source->regular && !source->tree)
 		posix_fadvise(source->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return worker_start(&source->worker, "source", run, source, listener);
 }

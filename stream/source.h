@@ -32,6 +32,13 @@ int source_open(struct source **source, const char *input, const void *text, siz
 	char why[WORKER_WHY_SIZE]);
 
 /*
+ * Opens several files and folders, which are sent as a tree stream (protocol/tree.h). The paths
+ * belong to the caller and must outlive the source. Returns 0, or -errno with a message in why.
+ */
+int source_open_tree(struct source **source, const char *const paths[], unsigned int count,
+	char why[WORKER_WHY_SIZE]);
+
+/*
  * Joins the thread, which must have ended or been stopped, and frees the source. NULL is allowed.
  */
 void source_close(struct source *source);
@@ -39,7 +46,10 @@ void source_close(struct source *source);
 /* Bytes to send, or STREAM_SIZE_UNKNOWN. For a file, its size at source_open(). */
 uint64_t source_size(const struct source *source);
 
-/* The base name of the file; "" if there is none. */
+/* Bytes of storage that the file needs at the peer, 0 if unknown. */
+uint64_t source_storage(const struct source *source);
+
+/* The base name of the file, or of the first file or folder of a tree; "" if there is none. */
 const char *source_name(const struct source *source);
 
 /* True if the source is a text. */

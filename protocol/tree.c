@@ -1,0 +1,66 @@
+/* Encodes and decodes the entries of a tree stream. Received headers are validated here. */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "protocol/little-endian.h"
+#include "protocol/tree.h"
+
+enum {
+	AT_KIND = 0,
+	AT_NAME_SIZE = 1,
+	AT_MODE = 2,
+	AT_NANOSECONDS = 4,
+	AT_SECONDS = 8,
+	AT_SIZE = 16,
+};
+
+void tree_encode(const struct tree_entry *entry, uint8_t header[TREE_HEADER_SIZE])
+{
+	header[AT_KIND] = (uint8_t)entry->kind;
+	header[AT_NAME_SIZE] = entry->name_size;
+	le_put16(header + AT_MODE, entry->mode);
+	le_put32(header + AT_NANOSECONDS, entry->nanoseconds);
+	le_put64(header + AT_SECONDS, (uint64_t)entry->seconds);
+	le_put64(header + AT_SIZE, entry->size);
+}
+
+static bool is_valid(const struct tree_entry *entry)
+{
+	if (entry->mode > 0777 || entry->nanoseconds >= 1000000000 || entry->size > INT64_MAX)
+		return false;
+	switch (entry->kind) {
+	case TREE_START:
+		return entry->name_size == 0;
+	case TREE_FOLDER:
+		return entry->name_size > 0 && entry->size == 0;
+	case TREE_FILE:
+		return entry->name_size > 0;
+	case TREE_LINK:
+		return entry->name_size > 0 && entry->size > 0 && entry->size <= TREE_LINK_MAX;
+	case TREE_LEAVE:
+		return entry->name_size == 0 && entry->size == 0;
+	}
+	return false;
+}
+
+int tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADER_SIZE])
+{
+	*entry = (struct tree_entry){
+		.kind = header[AT_KIND],
+		.mode = le_get16(header + AT_MODE),
+		.nanoseconds = le_get32(header + AT_NANOSECONDS),
+		.seconds = (int64_t)le_get64(header + AT_SECONDS),
+		.size = le_get64(header + AT_SIZE),
+		.name_size = header[AT_NAME_SIZE],
+	};
+	return is_valid(entry) ? 0 : -EPROTO;
+}
+
+int tree_check_name(const char *name, size_t size)
+{
+	bool dots = size <= 2 && name[0] == '.' && name[size - 1] == '.';
+
+	return size == 0 || dots || memchr(name, '/', size) || memchr(name, '\0', size) ? -EPROTO
+											: 0;
+}

@@ -1,0 +1,45 @@
+/*
+ * A tree stream carries several files and folders in one stream. It is a sequence of entries, each
+ * a header of TREE_HEADER_SIZE bytes, a name and contents. See docs/protocol.md, "Tree streams".
+ * Any thread.
+ *
+ * Names have one component, and folders nest by order: what follows a folder is in it, up to
+ * TREE_LEAVE. So no entry can name a place outside the folder that receives the stream.
+ */
+#ifndef PROTOCOL_TREE_H
+#define PROTOCOL_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TREE_HEADER_SIZE 24
+#define TREE_NAME_MAX    255  /* bytes */
+#define TREE_LINK_MAX    4095 /* bytes of a symbolic link's target */
+#define TREE_DEPTH_MAX   128  /* nested folders */
+
+enum tree_kind {
+	TREE_START = 1,  /* the first entry; size: bytes of storage that the tree needs */
+	TREE_FOLDER = 2, /* its entries follow, up to TREE_LEAVE */
+	TREE_FILE = 3,   /* contents: its data */
+	TREE_LINK = 4,   /* a symbolic link; contents: its target */
+	TREE_LEAVE = 5,  /* the end of the folder */
+};
+
+struct tree_entry {
+	enum tree_kind kind;
+	uint16_t mode;        /* permissions, at most 0777 */
+	uint32_t nanoseconds; /* of the modification time */
+	int64_t seconds;      /* of the modification time, since 1970 */
+	uint64_t size;        /* bytes of the contents, at most INT64_MAX */
+	uint8_t name_size;    /* bytes */
+};
+
+void tree_encode(const struct tree_entry *entry, uint8_t header[TREE_HEADER_SIZE]);
+
+/* Decodes a header. Returns 0, or -EPROTO if a field is invalid for its kind. */
+int tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADER_SIZE]);
+
+/* Checks the peer's name of an entry. Returns 0, or -EPROTO if it is not a single component. */
+int tree_check_name(const char *name, size_t size);
+
+#endif

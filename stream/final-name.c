@@ -1,0 +1,93 @@
+/* See stream/final-name.h. It keeps no state. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stream/final-name.h"
+
+static const char force_hint[] = " (--force at the receiver replaces it)";
+
+const char *final_name_hint(int error)
+{
+	return error == -EEXIST ? force_hint : "";
+}
+
+int final_name_check(int directory, const char *name, bool force, const char **hint)
+{
+	struct stat status;
+
+	*hint = "";
+	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISDIR(status.st_mode)) {
+		*hint = " (a folder is never replaced)";
+		return -EISDIR;
+	}
+	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+		*hint = " (not a regular file)";
+		return -EEXIST;
+	}
+	*hint = force_hint;
+	return force ? 0 : -EEXIST;
+}
+
+/* True for errors that mean that the file system does not support this kind of rename or link. */
+static bool is_unsupported(int error)
+{
+	return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
+}
+
+static bool is_folder(int directory, const char *name)
+{
+	struct stat status;
+
+	return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(status.st_mode);
+}
+
+/* Reserves the name briefly with an empty file or folder. Returns 0 or -errno. */
+static int reserve(int directory, const char *name, bool folder)
+{
+	int file;
+
+	if (folder)
+		return mkdirat(directory, name, 0700) ? -errno : 0;
+	file = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (file < 0)
+		return -errno;
+	close(file);
+	return 0;
+}
+
+static int replace(int from, const char *hidden, int directory, const char *name)
+{
+	return renameat(from, hidden, directory, name) ? -errno : 0;
+}
+
+int final_name_take(int from, const char *hidden, int directory, const char *name, bool force)
+{
+	bool folder = is_folder(from, hidden);
+	int error;
+
+	if (force && !folder)
+		return replace(from, hidden, directory, name);
+	if (renameat2(from, hidden, directory, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (!is_unsupported(errno))
+		return -errno;
+	if (!folder && linkat(from, hidden, directory, name, 0) == 0) {
+		unlinkat(from, hidden, 0);
+		return 0;
+	}
+	if (!folder && !is_unsupported(errno))
+		return -errno;
+	error = reserve(directory, name, folder);
+	if (error)
+		return error;
+	error = replace(from, hidden, directory, name);
+	if (error)
+		unlinkat(directory, name, folder ? AT_REMOVEDIR : 0);
+	return error;
+}

@@ -1,0 +1,40 @@
+/*
+ * Reads several files and folders as one tree stream (protocol/tree.h). Regular files, folders and
+ * symbolic links are sent; anything else is an error. A symbolic link that is itself an input is
+ * followed. Hard links are sent as separate files.
+ *
+ * One thread at a time uses a tree input. A function that fails returns -errno and stores a message
+ * in `why`, which is safe to send to the peer: paths in it start at the base name of an input.
+ */
+#ifndef STREAM_TREE_INPUT_H
+#define STREAM_TREE_INPUT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/worker.h"
+
+struct tree_input;
+
+/*
+ * Opens the inputs, which must exist and have different names. The paths belong to the caller and
+ * must outlive the tree input. Returns 0 or -errno: -EEXIST if two names are equal.
+ */
+int tree_input_open(struct tree_input **input, const char *const paths[], unsigned int count,
+	char why[WORKER_WHY_SIZE]);
+
+/* Closes everything. NULL is allowed. */
+void tree_input_close(struct tree_input *input);
+
+/* The name of the first input. */
+const char *tree_input_name(const struct tree_input *input);
+
+/*
+ * Reads the next bytes of the stream; the first call walks all inputs to sum up the storage that
+ * they need, unless stop_fd becomes readable. Returns the number of bytes, 0 at the end, or -errno:
+ * -ECANCELED...
+ */
+ssize_t tree_input_read(struct tree_input *input, void *buffer, size_t size, int stop_fd,
+	char why[WORKER_WHY_SIZE]);
+
+#endif

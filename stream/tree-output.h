@@ -1,0 +1,48 @@
+/*
+ * Stores a tree stream (protocol/tree.h) in a folder. Until it is verified, everything is in a
+ * hidden folder there (stream/hidden-file.h); then its files and folders get their final names.
+ * Existing folders are never replaced, existing files only with force. Permissions (without setuid,
+ * setgid and sticky bit), modification times and symbolic links are kept; blocks of zeros become
+ * holes.
+ *
+ * The stream is untrusted. Each entry is created in a folder that the tree output holds open, under
+ * a name of one component, and never through a symbolic link, so nothing is created outside the
+ * hidden folder.
+ *
+ * One thread at a time uses a tree output. A function that fails returns -errno and stores a
+ * message in `why`, which is safe to print and to send to the peer; -EPROTO: the stream is invalid.
+ */
+#ifndef STREAM_TREE_OUTPUT_H
+#define STREAM_TREE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "stream/output-file.h"
+
+struct tree_output;
+
+/*
+ * Creates the hidden folder in the directory, which must stay open. The name, for the hidden
+ * folder, must be a safe one: stream/file-name.h.
+ */
+int tree_output_open(struct tree_output **output, int directory, const char *name, bool force,
+	char why[OUTPUT_FILE_WHY_SIZE]);
+
+/* Takes the next bytes of the stream. After a failure, the output can only be closed. */
+int tree_output_write(struct tree_output *output, const void *data, size_t size,
+	char why[OUTPUT_FILE_WHY_SIZE]);
+
+/*
+ * Makes the files and folders durable under their final names. If a name was taken in the meantime,
+ * those before it stay. Call it once, after the whole stream.
+ */
+int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE]);
+
+/* The number of files and folders in the stream that are not in a folder of it. */
+unsigned long tree_output_count(const struct tree_output *output);
+
+/* Frees the output, and removes what was not committed. NULL is allowed. */
+void tree_output_close(struct tree_output *output);
+
+#endif

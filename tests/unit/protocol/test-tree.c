@@ -1,0 +1,107 @@
+/* The wire format of a tree stream's entries, and the entries and names that are refused. */
+#include <errno.h>
+#include <string.h>
+
+#include "protocol/tree.h"
+#include "tests/unit/unit.h"
+
+static const struct tree_entry entries[] = {
+	{.kind = TREE_START, .size = 0x0102030405060708},
+	{.kind = TREE_FOLDER, .mode = 0755, .seconds = -1, .nanoseconds = 999999999, .name_size = 255},
+	{.kind = TREE_FILE, .mode = 0640, .seconds = INT64_MAX, .size = INT64_MAX, .name_size = 1},
+	{.kind = TREE_LINK, .mode = 0777, .size = TREE_LINK_MAX, .name_size = 9},
+	{.kind = TREE_LEAVE},
+};
+
+static void an_entry_survives_encoding(void **state)
+{
+	uint8_t header[TREE_HEADER_SIZE];
+	struct tree_entry got;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(entries); i++) {
+		memset(header, 0xee, sizeof(header));
+		tree_encode(&entries[i], header);
+		assert_int_equal(tree_decode(&got, header), 0);
+		assert_int_equal(got.kind, entries[i].kind);
+		assert_int_equal(got.mode, entries[i].mode);
+		assert_int_equal(got.seconds, entries[i].seconds);
+		assert_int_equal(got.nanoseconds, entries[i].nanoseconds);
+		assert_int_equal(got.size, entries[i].size);
+		assert_int_equal(got.name_size, entries[i].name_size);
+	}
+}
+
+static void the_layout_is_the_published_one(void **state)
+{
+	static const uint8_t published[TREE_HEADER_SIZE] = {3, 4, 0xa4, 1, 0x15, 0xcd, 0x5b, 7, 0x88,
+		0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0, 0x10};
+	const struct tree_entry entry = {.kind = TREE_FILE,
+		.name_size = 4,
+		.mode = 0644,
+		.nanoseconds = 123456789,
+		.seconds = 0x1122334455667788,
+		.size = 4096};
+	uint8_t header[TREE_HEADER_SIZE];
+
+	(void)state;
+	tree_encode(&entry, header);
+	assert_memory_equal(header, published, sizeof(header));
+}
+
+static void invalid_entries_are_refused(void **state)
+{
+	static const struct tree_entry invalid[] = {
+		{.kind = 0},
+		{.kind = TREE_LEAVE + 1},
+		{.kind = TREE_START, .name_size = 1},
+		{.kind = TREE_START, .size = (uint64_t)INT64_MAX + 1},
+		{.kind = TREE_FOLDER},
+		{.kind = TREE_FOLDER, .name_size = 1, .size = 1},
+		{.kind = TREE_FOLDER, .name_size = 1, .mode = 01000},
+		{.kind = TREE_FOLDER, .name_size = 1, .nanoseconds = 1000000000},
+		{.kind = TREE_FILE, .size = 1},
+		{.kind = TREE_FILE, .name_size = 1, .mode = 04755},
+		{.kind = TREE_FILE, .name_size = 1, .size = UINT64_MAX},
+		{.kind = TREE_LINK, .name_size = 1},
+		{.kind = TREE_LINK, .size = 1},
+		{.kind = TREE_LINK, .name_size = 1, .size = TREE_LINK_MAX + 1},
+		{.kind = TREE_LEAVE, .name_size = 1},
+		{.kind = TREE_LEAVE, .size = 1},
+	};
+	uint8_t header[TREE_HEADER_SIZE];
+	struct tree_entry got;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(invalid); i++) {
+		tree_encode(&invalid[i], header);
+		assert_int_equal(tree_decode(&got, header), -EPROTO);
+	}
+}
+
+static void a_name_has_a_single_component(void **state)
+{
+	(void)state;
+	assert_int_equal(tree_check_name("a", 1), 0);
+	assert_int_equal(tree_check_name("...", 3), 0);
+	assert_int_equal(tree_check_name(".x", 2), 0);
+	assert_int_equal(tree_check_name("..x", 3), 0);
+	assert_int_equal(tree_check_name("", 0), -EPROTO);
+	assert_int_equal(tree_check_name(".", 1), -EPROTO);
+	assert_int_equal(tree_check_name("..", 2), -EPROTO);
+	assert_int_equal(tree_check_name("a/b", 3), -EPROTO);
+	assert_int_equal(tree_check_name("/", 1), -EPROTO);
+	assert_int_equal(tree_check_name("a\0b", 3), -EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_entry_survives_encoding),
+		cmocka_unit_test(the_layout_is_the_published_one),
+		cmocka_unit_test(invalid_entries_are_refused),
+		cmocka_unit_test(a_name_has_a_single_component),
+	};
+
+	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
+}

@@ -1,0 +1,500 @@
+/*
+ * Tree streams from end to end: what a tree input reads, a tree output stores. And the streams,
+ * names and places that a tree output refuses.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol/tree.h"
+#include "stream/tree-input.h"
+#include "stream/tree-output.h"
+#include "tests/unit/stream/output-file-fixture.h"
+#include "tests/unit/unit.h"
+
+/* The last error of a tree input. */
+static char input_why[WORKER_WHY_SIZE];
+
+/* A stream under construction. */
+static struct {
+	uint8_t bytes[1 << 18];
+	size_t size;
+} stream;
+
+static int output_folder = -1;
+static struct tree_output *output;
+
+/* Opens a tree output in the folder "in". */
+static int open_tree(bool force)
+{
+	int error;
+
+	output_folder = open("in", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(output_folder >= 0);
+	error = tree_output_open(&output, output_folder, "name", force, why);
+	if (error)
+		output = NULL;
+	return error;
+}
+
+static void close_tree(void)
+{
+	tree_output_close(output);
+	output = NULL;
+	close(output_folder);
+}
+
+/* Writes the bytes to a tree output in the folder "in", in pieces, and commits. */
+static int store(const uint8_t *bytes, size_t size, size_t piece, bool force)
+{
+	int error = open_tree(force);
+
+	for (size_t at = 0; !error && at < size; at += piece)
+		error = tree_output_write(
+			output, bytes + at, size - at < piece ? size - at : piece, why);
+	if (!error)
+		error = tree_output_commit(output, why);
+	close_tree();
+	return error;
+}
+
+/* Reads the inputs into the stream, in pieces. Returns 0 or -errno. */
+static int load(const char *const paths[], unsigned int count, size_t piece)
+{
+	struct tree_input *input;
+	ssize_t got = tree_input_open(&input, paths, count, input_why);
+
+	if (got)
+		return (int)got;
+	stream.size = 0;
+	do {
+		got = tree_input_read(input, stream.bytes + stream.size, piece, -1, input_why);
+		assert_true(got <= (ssize_t)piece);
+		stream.size += got > 0 ? (size_t)got : 0;
+		assert_true(stream.size + piece <= sizeof(stream.bytes));
+	} while (got > 0);
+	tree_input_close(input);
+	return (int)got;
+}
+
+static void set_time(const char *path, time_t seconds)
+{
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {seconds, 123456789}};
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+/* Checks that both paths have the same type, permissions, time, size and target. */
+static void assert_alike(const char *from, const char *to)
+{
+	char targets[2][64] = {"", ""};
+	struct stat a, b;
+
+	assert_int_equal(lstat(from, &a), 0);
+	assert_int_equal(lstat(to, &b), 0);
+	assert_int_equal(a.st_mode, b.st_mode);
+	assert_int_equal(a.st_mtim.tv_sec, b.st_mtim.tv_sec);
+	assert_int_equal(a.st_mtim.tv_nsec, b.st_mtim.tv_nsec);
+	if (!S_ISDIR(a.st_mode))
+		assert_int_equal(a.st_size, b.st_size);
+	if (!S_ISLNK(a.st_mode))
+		return;
+	assert_true(readlink(from, targets[0], sizeof(targets[0]) - 1) > 0);
+	assert_true(readlink(to, targets[1], sizeof(targets[1]) - 1) > 0);
+	assert_string_equal(targets[0], targets[1]);
+}
+
+/* Creates a tree with everything that can be sent. */
+static void make_tree(void)
+{
+	int sparse;
+
+	assert_int_equal(mkdir("in", 0755), 0);
+	assert_int_equal(mkdir("a", 0755), 0);
+	assert_int_equal(mkdir("a/inner", 0755), 0);
+	assert_int_equal(mkdir("a/empty", 0700), 0);
+	put("a/file", "contents");
+	put("a/nothing", "");
+	put("a/inner/.hidden", "also");
+	put("a/inner/-dash\n", "odd");
+	assert_int_equal(symlink("inner/.hidden", "a/link"), 0);
+	assert_int_equal(symlink("/nonexistent", "a/dangling"), 0);
+	put("b", "solo");
+	sparse = open("sparse", O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+	assert_true(sparse >= 0);
+	assert_int_equal(pwrite(sparse, "x", 1, 99999), 1);
+	close(sparse);
+	assert_int_equal(chmod("a/file", 0751), 0);
+	assert_int_equal(chmod("a/nothing", 0400), 0);
+	set_time("a/link", 1000000000);
+	set_time("a/inner/.hidden", -5);
+	assert_int_equal(chmod("a/inner", 0500), 0);
+	set_time("a/inner", 1234567890);
+	set_time("a", 1);
+	set_time("b", 4102444800);
+}
+
+static void everything_arrives_as_it_was(void **state)
+{
+	static const char *const paths[] = {"a", "./b", "sparse"};
+	static const char *const all[] = {"a", "a/inner", "a/empty", "a/file", "a/nothing",
+		"a/inner/.hidden", "a/inner/-dash\n", "a/link", "a/dangling", "b", "sparse"};
+	static const size_t pieces[] = {1, 7, 4096, 100000};
+	char to[64];
+	struct stat status;
+
+	(void)state;
+	make_tree();
+	for (size_t i = 0; i < COUNT(pieces); i++) {
+		assert_int_equal(load(paths, COUNT(paths), pieces[i]), 0);
+		assert_int_equal(store(stream.bytes, stream.size, pieces[COUNT(pieces) - 1 - i], false), 0);
+		for (size_t k = 0; k < COUNT(all); k++) {
+			snprintf(to, sizeof(to), "in/%s", all[k]);
+			assert_alike(all[k], to);
+		}
+		assert_contents("in/a/file", "contents");
+		assert_contents("in/a/inner/-dash\n", "odd");
+		assert_contents("in/b", "solo");
+		assert_int_equal(stat("in/sparse", &status), 0);
+		assert_true(status.st_blocks * 512 < 99999);
+		assert_int_equal(chmod("in/a/inner", 0700), 0);
+		assert_int_equal(system("rm -r in/a in/b in/sparse && rmdir in && mkdir in"), 0);
+	}
+	chmod("a/inner", 0700);
+}
+
+static void special_bits_are_not_sent(void **state)
+{
+	static const char *const paths[] = {"f"};
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	put("f", "data");
+	assert_int_equal(chmod("f", 07711), 0);
+	assert_int_equal(load(paths, 1, 4096), 0);
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
+	assert_int_equal(stat("in/f", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0711);
+}
+
+static void a_folder_is_named_after_its_path(void **state)
+{
+	static const char *const cases[] = {"a/", "./a//", "a/inner/..", "a/."};
+
+	(void)state;
+	make_tree();
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(load(&cases[i], 1, 4096), 0);
+		assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
+		assert_contents("in/a/file", "contents");
+		chmod("in/a/inner", 0700);
+		assert_int_equal(system("rm -r in/a && rmdir in && mkdir in"), 0);
+	}
+	chmod("a/inner", 0700);
+}
+
+static void inputs_that_cannot_be_sent_are_named(void **state)
+{
+	static const struct {
+		const char *paths[2];
+		unsigned int count;
+		int error;
+		const char *why;
+	} cases[] = {
+		{{"missing"}, 1, -ENOENT, "cannot read missing: No such file or directory"},
+		{{"d/x", "e/x"}, 2, -EEXIST,
+			"cannot read x: two --input have this name, and would be stored as one"},
+		{{"d", "d/"}, 2, -EEXIST,
+			"cannot read d: two --input have this name, and would be stored as one"},
+		{{"/"}, 1, -EINVAL, "cannot read /: it has no name to send"},
+		{{"fifo"}, 1, -EINVAL,
+			"cannot read fifo: only files and folders can be sent together"},
+		{{"with"}, 1, -EINVAL,
+			"cannot read with/fifo: it is neither a file, a folder nor a symbolic link"},
+	};
+
+	(void)state;
+	assert_int_equal(mkdir("d", 0755), 0);
+	assert_int_equal(mkdir("e", 0755), 0);
+	assert_int_equal(mkdir("with", 0755), 0);
+	put("d/x", "1");
+	put("e/x", "2");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(mkfifo("with/fifo", 0600), 0);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(load(cases[i].paths, cases[i].count, 4096), cases[i].error);
+		assert_string_equal(input_why, cases[i].why);
+	}
+}
+
+static void a_walk_can_be_stopped(void **state)
+{
+	static const char *const paths[] = {"a"};
+	struct tree_input *input;
+	uint8_t byte;
+	int stop[2];
+
+	(void)state;
+	make_tree();
+	assert_int_equal(pipe(stop), 0);
+	assert_int_equal(write(stop[1], "", 1), 1);
+	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+	assert_int_equal(tree_input_read(input, &byte, 1, stop[0], input_why), -ECANCELED);
+	tree_input_close(input);
+	close(stop[0]);
+	close(stop[1]);
+	chmod("a/inner", 0700);
+}
+
+/* Appends an entry to the stream. */
+static void add(struct tree_entry entry, const char *name, const char *contents)
+{
+	entry.name_size = (uint8_t)strlen(name);
+	entry.mode = 0755;
+	if (entry.kind == TREE_FILE || entry.kind == TREE_LINK)
+		entry.size = strlen(contents);
+	tree_encode(&entry, stream.bytes + stream.size);
+	stream.size += TREE_HEADER_SIZE;
+	memcpy(stream.bytes + stream.size, name, strlen(name));
+	stream.size += strlen(name);
+	memcpy(stream.bytes + stream.size, contents, strlen(contents));
+	stream.size += strlen(contents);
+}
+
+static void start(uint64_t storage)
+{
+	stream.size = 0;
+	add((struct tree_entry){.kind = TREE_START, .size = storage}, "", "");
+}
+
+static void add_folder(const char *name)
+{
+	add((struct tree_entry){.kind = TREE_FOLDER}, name, "");
+}
+
+static void add_file(const char *name, const char *contents)
+{
+	add((struct tree_entry){.kind = TREE_FILE}, name, contents);
+}
+
+static void add_link(const char *name, const char *target)
+{
+	add((struct tree_entry){.kind = TREE_LINK}, name, target);
+}
+
+static void leave(void)
+{
+	add((struct tree_entry){.kind = TREE_LEAVE}, "", "");
+}
+
+/* Checks that the stream is refused with this message, and that nothing remains. */
+static void assert_refused(int error, const char *message)
+{
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), error);
+	assert_string_equal(why, message);
+}
+
+static void invalid_streams_are_refused(void **state)
+{
+	static const char prefix[] = "the peer's files are not a valid stream: ";
+	char message[128];
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+#define assert_invalid(reason) \
+	do { \
+		snprintf(message, sizeof(message), "%s%s", prefix, reason); \
+		assert_refused(-EPROTO, message); \
+		assert_int_equal(count_entries(NULL), 1); \
+		assert_int_equal(rmdir("in"), 0); \
+		assert_int_equal(mkdir("in", 0755), 0); \
+	} while (0)
+	stream.size = 0;
+	assert_invalid("it is incomplete");
+	add_file("f", "data");
+	assert_invalid("its first entry is misplaced");
+	start(0);
+	start(0);
+	add((struct tree_entry){.kind = TREE_START}, "", "");
+	assert_invalid("its first entry is misplaced");
+	start(0);
+	add_folder("d");
+	assert_invalid("it is incomplete");
+	start(0);
+	add_file("f", "data");
+	stream.size--;
+	assert_invalid("it is incomplete");
+	start(0);
+	add_file("f", "data");
+	stream.size -= 5;
+	assert_invalid("it is incomplete");
+	start(0);
+	leave();
+	assert_invalid("it leaves more folders than it enters");
+	start(0);
+	add_file("../f", "data");
+	assert_invalid("a name is not a single component");
+	start(0);
+	add_folder("..");
+	assert_invalid("a name is not a single component");
+	start(0);
+	memset(stream.bytes + stream.size, 0xff, TREE_HEADER_SIZE);
+	stream.size += TREE_HEADER_SIZE;
+	assert_invalid("an entry is invalid");
+	start(0);
+	add_link("l", "target");
+	stream.bytes[stream.size - 2] = '\0';
+	assert_invalid("the target of a symbolic link contains a zero byte");
+	start(0);
+	for (int i = 0; i < TREE_DEPTH_MAX + 1; i++)
+		add_folder("d");
+	assert_invalid("its folders are nested too deeply");
+}
+
+static void nothing_is_created_through_a_link(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	assert_int_equal(mkdir("outside", 0755), 0);
+	put("victim", "safe");
+	start(0);
+	add_link("d", "../../outside");
+	add_folder("d");
+	assert_refused(-EEXIST, "cannot write d: File exists");
+	start(0);
+	add_link("f", "../../victim");
+	add_file("f", "overwritten");
+	assert_refused(-EEXIST, "cannot write f: File exists");
+	start(0);
+	add_folder("d");
+	add_link("up", "../../..");
+	add_folder("up");
+	assert_refused(-EEXIST, "cannot write d/up: File exists");
+	assert_contents("victim", "safe");
+	assert_int_equal(rmdir("outside"), 0);
+	assert_int_equal(rmdir("in"), 0);
+}
+
+static void names_at_the_top_are_made_safe(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	start(0);
+	add_file(".bashrc", "1");
+	add_file("-rf", "2");
+	add_folder("a\nb");
+	add_file(".kept", "3");
+	leave();
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
+	assert_contents("in/_bashrc", "1");
+	assert_contents("in/_rf", "2");
+	assert_contents("in/a_b/.kept", "3");
+}
+
+static void existing_files_and_folders_are_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	assert_int_equal(mkdir("in/d", 0755), 0);
+	put("in/f", "old");
+	start(0);
+	add_file("f", "new");
+	assert_refused(-EEXIST, "cannot write f: File exists (--force at the receiver replaces it)");
+	start(0);
+	add_folder("d");
+	leave();
+	assert_refused(-EISDIR, "cannot write d: Is a directory (a folder is never replaced)");
+	assert_int_equal(store(stream.bytes, stream.size, 4096, true), -EISDIR);
+	start(0);
+	add_folder("f");
+	leave();
+	assert_refused(-EEXIST, "cannot write f: File exists (--force at the receiver replaces it)");
+	assert_int_equal(store(stream.bytes, stream.size, 4096, true), -EEXIST);
+	assert_contents("in/f", "old");
+	start(0);
+	add_file("f", "new");
+	assert_int_equal(store(stream.bytes, stream.size, 4096, true), 0);
+	assert_contents("in/f", "new");
+}
+
+static void a_name_taken_meanwhile_is_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	start(0);
+	add_file("f", "new");
+	assert_int_equal(open_tree(false), 0);
+	assert_int_equal(tree_output_write(output, stream.bytes, stream.size, why), 0);
+	put("in/f", "theirs");
+	assert_int_equal(tree_output_commit(output, why), -EEXIST);
+	close_tree();
+	assert_contents("in/f", "theirs");
+	assert_int_equal(unlink("in/f"), 0);
+	assert_int_equal(rmdir("in"), 0);
+}
+
+static void free_space_is_checked_first(void **state)
+{
+	static const char wanted[] = "cannot write name: No space left on device (9.22 EB needed, ";
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	start(INT64_MAX);
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), -ENOSPC);
+	assert_memory_equal(why, wanted, strlen(wanted));
+	assert_int_equal(rmdir("in"), 0);
+}
+
+static void a_leftover_folder_is_removed(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	assert_int_equal(mkdir("in/.name.00beef", 0700), 0);
+	assert_int_equal(mkdir("in/.name.00beef/d", 0700), 0);
+	put("in/.name.00beef/d/f", "partial");
+	assert_int_equal(chmod("in/.name.00beef/d", 0), 0);
+	/* The folder of another transfer in progress stays. */
+	start(0);
+	add_file("f", "one");
+	assert_int_equal(open_tree(false), 0);
+	assert_int_equal(access("in/.name.00beef", F_OK), -1);
+	assert_int_equal(tree_output_write(output, stream.bytes, stream.size, why), 0);
+	struct tree_output *first = output;
+	int first_folder = output_folder;
+
+	start(0);
+	add_file("g", "two");
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
+	assert_int_equal(tree_output_commit(first, why), 0);
+	tree_output_close(first);
+	close(first_folder);
+	assert_contents("in/f", "one");
+	assert_contents("in/g", "two");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OUTPUT_FILE_TEST(everything_arrives_as_it_was),
+		OUTPUT_FILE_TEST(special_bits_are_not_sent),
+		OUTPUT_FILE_TEST(a_folder_is_named_after_its_path),
+		OUTPUT_FILE_TEST(inputs_that_cannot_be_sent_are_named),
+		OUTPUT_FILE_TEST(a_walk_can_be_stopped),
+		OUTPUT_FILE_TEST(invalid_streams_are_refused),
+		OUTPUT_FILE_TEST(nothing_is_created_through_a_link),
+		OUTPUT_FILE_TEST(names_at_the_top_are_made_safe),
+		OUTPUT_FILE_TEST(existing_files_and_folders_are_kept),
+		OUTPUT_FILE_TEST(a_name_taken_meanwhile_is_kept),
+		OUTPUT_FILE_TEST(free_space_is_checked_first),
+		OUTPUT_FILE_TEST(a_leftover_folder_is_removed),
+	};
+
+	return cmocka_run_group_tests_name("tree-stream", tests, NULL, NULL);
+}
