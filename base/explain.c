@@ -284,11 +284,11 @@ static const struct explanation rows[] = {
 		"the server has no --input, so there is nothing to store in --output",
 		"start rdma-server with --input FILE, or omit the client's --output", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_NO_FOLDER, STATUS_CONNECT, SIDE_THERE, FACT,
-		"the server cannot store a folder or several files: its --output is not a folder",
+		"the server cannot store a directory or several files: its --output is a file",
 		"start rdma-server with --output DIRECTORY/", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_TREE, STATUS_CONNECT, SIDE_HERE, FACT,
-		"the server sends a folder or several files, but the client's --output is not a "
-		"folder",
+		"the server sends a directory or several files, but the client's --output is a "
+		"file",
 		"use --output DIRECTORY/", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"the server refused for a reason unknown to this version",

@@ -129,7 +129,7 @@ static bool take_text(struct options *options, const struct option_row *row, con
 static bool take_input(struct options *options, const struct option_row *row, const char *value)
 {
 	if (options->input_count == OPTIONS_INPUTS_MAX) {
-		options_wrong(options, "at most %d --input are allowed; use a folder",
+		options_wrong(options, "at most %d --input are allowed; use a directory",
 			OPTIONS_INPUTS_MAX);
 		return false;
 	}
@@ -270,8 +270,9 @@ const struct option_row option_rows[] = {
 	{SERVER | CLIENT | EXPLAIN, 'h', "help", NULL, "print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
-	{EXCHANGE, 'i', "input", "PATH|-", "send this file or folder, or standard input (-)",
-		take_input, FIELD(input), .repeats = true},
+	{EXCHANGE, 'i', "input", "FILE|DIRECTORY|-",
+		"send this; may be repeated; -: standard input", take_input, FIELD(input),
+		.repeats = true},
 	{MEASUREMENTS, 0, "iterations", "N", "stop after N operations per queue pair", take_number,
 		FIELD(measure.iterations), 1, UINT32_MAX},
 	{SERVER | CLIENT, 0, "json", NULL, "print JSON instead of text", take_flag, FIELD(json)},

@@ -30,7 +30,7 @@ struct option_row {
 	uint64_t minimum, maximum;
 	const char
 		*expected; /* completes "--NAME must be"; NULL: a number from minimum to maximum */
-	bool repeats;              /* it may be given more than once */
+	bool repeats;      /* it may be given more than once */
 };
 
 extern const struct option_row option_rows[];

@@ -97,7 +97,7 @@ struct options {
 	bool verbose, quiet;
 
 	/* streams */
-	const char *input;  /* a file or folder; "-": standard input; NULL: send the message */
+	const char *input; /* a file or folder; "-": standard input; NULL: send the message */
 	const char *inputs[OPTIONS_INPUTS_MAX]; /* several files and folders; the first is input */
 	unsigned int input_count;
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */

@@ -21,14 +21,14 @@
 
 /* One direction of an exchange. */
 struct report_stream {
-	uint64_t bytes;       /* moved so far, even if not complete */
-	uint64_t from;        /* bytes of the file that the receiver already had */
-	struct digest digest; /* of the whole file, if complete */
-	const char *name;     /* base name of the file, NULL: none */
-	const char *path;     /* its path on this host, NULL: none */
+	uint64_t bytes;        /* moved so far, even if not complete */
+	uint64_t from;         /* bytes of the file that the receiver already had */
+	struct digest digest;  /* of the whole file, if complete */
+	const char *name;      /* base name of the file, NULL: none */
+	const char *path;      /* its path on this host, NULL: none */
 	unsigned long entries; /* if a tree: its files and folders, the first of which path names */
-	bool discarded;       /* received, but not stored */
-	bool complete;        /* all bytes were moved, and the digest is known */
+	bool discarded;        /* received, but not stored */
+	bool complete;         /* all bytes were moved, and the digest is known */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */

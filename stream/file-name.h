@@ -10,6 +10,9 @@
 /* Maximum length of a file name in bytes, without terminator: NAME_MAX of limits.h. */
 enum { FILE_NAME_MAX = 255 };
 
+/* Size in bytes of an output's failure message; long names are truncated. */
+enum { OUTPUT_FILE_WHY_SIZE = 320 };
+
 /*
  * Writes the name for a file that a peer calls `offered` (size bytes, not terminated, untrusted;
  * NULL if size is 0). Only the part after the last '/' is used; if it is empty, "." or "..", the

@@ -22,7 +22,7 @@ int final_name_check(int directory, const char *name, bool force, const char **h
 	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(status.st_mode)) {
-		*hint = " (a folder is never replaced)";
+		*hint = " (a directory is never replaced)";
 		return -EISDIR;
 	}
 	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {

@@ -32,12 +32,12 @@
 struct output_file {
 	struct writer writer;
 	struct tree_output *tree; /* or NULL; it uses `directory` */
-	int directory;  /* of a regular file, O_PATH; -1: uses the writer */
-	int file;       /* the hidden file, until it is committed */
-	int there;      /* the file of the final name, if it may be the same; otherwise -1 */
-	uint64_t total; /* bytes of the whole file, if the transfer can resume; otherwise 0 */
+	int directory;            /* of a regular file, O_PATH; -1: uses the writer */
+	int file;                 /* the hidden file, until it is committed */
+	int there;        /* the file of the final name, if it may be the same; otherwise -1 */
+	uint64_t total;   /* bytes of the whole file, if the transfer can resume; otherwise 0 */
 	uint64_t storage; /* bytes of storage that it needs, 0 if unknown */
-	off_t size;     /* bytes in the hidden file */
+	off_t size;       /* bytes in the hidden file */
 	bool force;
 	bool spoiled;                   /* the data is damaged */
 	int error;                      /* first failed write; 0: none */

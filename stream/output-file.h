@@ -26,8 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Size of a failure message in bytes; long names are truncated. */
-enum { OUTPUT_FILE_WHY_SIZE = 320 };
+#include "stream/file-name.h"
 
 /* Sizes from which an interrupted transfer leaves its data to be resumed, in bytes. */
 #define OUTPUT_FILE_RESUMED (UINT64_C(64) << 20)

@@ -1,7 +1,7 @@
 /*
- * A source owns its descriptor or tree input, its digester and, for a file or a tree, the thread that fills the ring. That
- * thread writes the members of the result before it ends the ring; other threads read them
- * afterwards.
+ * A source owns its descriptor or tree input, its digester and, for a file or a tree, the thread
+ * that fills the ring. That thread writes the members of the result before it ends the ring; other
+ * threads read them afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +23,14 @@
 #define READS_PER_WAKEUP 8
 
 struct source {
-	const void *text; /* NULL: the input is a file */
+	const void *text;        /* NULL: the input is a file */
 	struct tree_input *tree; /* the input is a tree, or NULL */
-	const char *fifo; /* path of a FIFO that is not open yet, or NULL */
-	int descriptor;   /* -1: not open yet */
-	bool regular;     /* reads never wait for a writer */
-	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
-	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
-	char name[256];   /* base name */
+	const char *fifo;        /* path of a FIFO that is not open yet, or NULL */
+	int descriptor;          /* -1: not open yet */
+	bool regular;            /* reads never wait for a writer */
+	uint64_t size;           /* or STREAM_SIZE_UNKNOWN */
+	uint64_t storage;        /* bytes that the file needs at the peer, 0 if unknown */
+	char name[256];          /* base name */
 	struct ring *ring;
 	size_t most; /* bytes per read */
 	struct worker worker;

@@ -9,7 +9,7 @@
 /* Size of the hint of storage_check() in bytes. */
 #define STORAGE_HINT_SIZE 96
 
-/* Bytes of storage that a copy of the regular file needs: a sparse file needs less than its size. */
+/* Bytes of storage that a copy of the file needs: less than its size if the file is sparse. */
 uint64_t storage_of(const struct stat *status);
 
 /*

@@ -94,7 +94,7 @@ static int check_root(const struct tree_input *input, const struct root *root, c
 		return cannot_read(why, root->path + root->shown, strerror(errno), -errno);
 	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
 		return cannot_read(why, root->path + root->shown,
-			"only files and folders can be sent together", -EINVAL);
+			"only files and directories can be sent together", -EINVAL);
 	if (access(root->path, R_OK | (S_ISDIR(status.st_mode) ? X_OK : 0)))
 		return cannot_read(why, root->path + root->shown, strerror(errno), -errno);
 	for (const struct root *other = input->roots; other < root; other++)
@@ -194,10 +194,10 @@ static int check_found(const FTSENT *found, const struct root *root, char *why)
 	case FTS_NS:
 		return cannot_read(why, path, strerror(found->fts_errno), -found->fts_errno);
 	case FTS_DC:
-		return cannot_read(why, path, "the folder contains itself", -ELOOP);
+		return cannot_read(why, path, "the directory contains itself", -ELOOP);
 	default:
-		return cannot_read(
-			why, path, "it is neither a file, a folder nor a symbolic link", -EINVAL);
+		return cannot_read(why, path,
+			"it is neither a file, a directory nor a symbolic link", -EINVAL);
 	}
 }
 
@@ -276,8 +276,8 @@ static struct tree_entry entry_of(enum tree_kind kind, const char *name, const s
 }
 
 /* Opens the file. Its size is taken from the open file, because it may have changed. */
-static int send_file(
-	struct tree_input *input, const FTSENT *found, const char *name, const char *path, char *why)
+static int send_file(struct tree_input *input, const FTSENT *found, const char *name,
+	const char *path, char *why)
 {
 	/* O_NONBLOCK: by now it may be a FIFO. Only an input itself may be a symbolic link. */
 	int follow = found->fts_level == FTS_ROOTLEVEL ? 0 : O_NOFOLLOW;
@@ -297,8 +297,8 @@ static int send_file(
 	return 0;
 }
 
-static int send_link(
-	struct tree_input *input, const FTSENT *found, const char *name, const char *path, char *why)
+static int send_link(struct tree_input *input, const FTSENT *found, const char *name,
+	const char *path, char *why)
 {
 	struct tree_entry entry = entry_of(TREE_LINK, name, found->fts_statp);
 	char target[TREE_LINK_MAX + 1];
@@ -313,13 +313,14 @@ static int send_link(
 	return 0;
 }
 
-static int send_folder(
-	struct tree_input *input, const FTSENT *found, const char *name, const char *path, char *why)
+static int send_folder(struct tree_input *input, const FTSENT *found, const char *name,
+	const char *path, char *why)
 {
 	struct tree_entry entry = entry_of(TREE_FOLDER, name, found->fts_statp);
 
 	if (++input->depth > TREE_DEPTH_MAX)
-		return cannot_read(why, path, "its folders are nested too deeply", -ENAMETOOLONG);
+		return cannot_read(
+			why, path, "its directories are nested too deeply", -ENAMETOOLONG);
 	send_entry(input, &entry, name, NULL);
 	return 0;
 }
@@ -372,8 +373,8 @@ static ssize_t read_file(struct tree_input *input, void *buffer, size_t size, ch
 		if (got < 0)
 			return cannot_read(why, input->file_name, strerror(errno), -errno);
 		if (got == 0)
-			return cannot_read(why, input->file_name,
-				"file was truncated while being read", -EIO);
+			return cannot_read(
+				why, input->file_name, "file was truncated while being read", -EIO);
 		input->left -= (uint64_t)got;
 	}
 	if (input->left == 0) {
@@ -393,8 +394,8 @@ static size_t take_pending(struct tree_input *input, void *buffer, size_t size)
 	return most;
 }
 
-ssize_t tree_input_read(struct tree_input *input, void *buffer, size_t size, int stop_fd,
-	char why[WORKER_WHY_SIZE])
+ssize_t tree_input_read(
+	struct tree_input *input, void *buffer, size_t size, int stop_fd, char why[WORKER_WHY_SIZE])
 {
 	uint8_t *bytes = buffer;
 	size_t used = 0;

@@ -46,7 +46,7 @@ struct tree_output {
 	bool force;
 
 	struct level levels[TREE_DEPTH_MAX + 1];
-	unsigned int depth; /* of the current level */
+	unsigned int depth;  /* of the current level */
 	char path[PATH_MAX]; /* of the current entry, for errors; truncated if too long */
 
 	enum part part;
@@ -72,7 +72,7 @@ static int refuse(const struct tree_output *output, int error, const char *hint,
 
 	text_escape_utf8(shown, output->path, size < SHOWN_MAX ? size : SHOWN_MAX);
 	snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write %.*s%s: %s%s", SHOWN_MAX,
-		*shown ? shown : "the folder", size > SHOWN_MAX ? "..." : "", strerror(-error),
+		*shown ? shown : "the directory", size > SHOWN_MAX ? "..." : "", strerror(-error),
 		hint);
 	return error;
 }
@@ -130,11 +130,11 @@ static int enter_folder(struct tree_output *output, char *why)
 	struct level *level = &output->levels[output->depth + 1];
 
 	if (output->depth == TREE_DEPTH_MAX)
-		return refuse_stream("its folders are nested too deeply", why);
+		return refuse_stream("its directories are nested too deeply", why);
 	if (mkdirat(folder_of(output), output->name, 0700))
 		return refuse(output, -errno, "", why);
-	level->folder = openat(folder_of(output), output->name,
-		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	level->folder = openat(
+		folder_of(output), output->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (level->folder < 0)
 		return refuse(output, -errno, "", why);
 	level->entry = output->entry;
@@ -148,7 +148,7 @@ static int leave_folder(struct tree_output *output, char *why)
 	const struct level *level = &output->levels[output->depth];
 
 	if (output->depth == 0)
-		return refuse_stream("it leaves more folders than it enters", why);
+		return refuse_stream("it leaves more directories than it enters", why);
 	set_attributes(level->folder, &level->entry);
 	close(level->folder);
 	output->depth--;
@@ -335,8 +335,8 @@ static ssize_t take_data(struct tree_output *output, const uint8_t *bytes, size_
 	return error ? error : (ssize_t)most;
 }
 
-int tree_output_write(struct tree_output *output, const void *data, size_t size,
-	char why[OUTPUT_FILE_WHY_SIZE])
+int tree_output_write(
+	struct tree_output *output, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE])
 {
 	const uint8_t *bytes = data;
 

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "stream/output-file.h"
+#include "stream/file-name.h"
 
 struct tree_output;
 
@@ -30,8 +30,8 @@ int tree_output_open(struct tree_output **output, int directory, const char *nam
 	char why[OUTPUT_FILE_WHY_SIZE]);
 
 /* Takes the next bytes of the stream. After a failure, the output can only be closed. */
-int tree_output_write(struct tree_output *output, const void *data, size_t size,
-	char why[OUTPUT_FILE_WHY_SIZE]);
+int tree_output_write(
+	struct tree_output *output, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE]);
 
 /*
  * Makes the files and folders durable under their final names. If a name was taken in the meantime,

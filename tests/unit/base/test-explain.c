@@ -69,7 +69,7 @@ static void every_project_code_has_its_own_row(void **state)
 	/*
 	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.
 	 */
-	for (int code = REFUSAL_MODE; code <= REFUSAL_NO_DATA; code++)
+	for (int code = REFUSAL_MODE; code <= REFUSAL_TREE; code++)
 		if (code != 5 && code != REFUSAL_FILES && code != 14)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
 	assert_int_equal(
@@ -340,6 +340,10 @@ static const struct symptom {
 		"the client has no --output"},
 	{"9 no data", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_NO_DATA, STATUS_CONNECT,
 		"the server has no --input"},
+	{"9 no directory", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_NO_FOLDER, STATUS_CONNECT,
+		"the server cannot store a directory"},
+	{"9 tree", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_TREE, STATUS_CONNECT,
+		"the server sends a directory or several files"},
 	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT,
 		"unknown to this version"},
 	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},

@@ -27,7 +27,7 @@ static const struct listed {
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
 	{"SXBLDE", "  -h, --help "},
-	{"SX", "  -i, --input FILE|- "},
+	{"SX", "  -i, --input FILE|DIRECTORY|- "},
 	{"SXBLD", "      --json "},
 	{"S", "      --max-clients N "},
 	{"S", "      --max-clients-per-address N "},

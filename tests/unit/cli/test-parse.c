@@ -48,6 +48,10 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_int_equal(got->verbose, wanted->verbose);
 	assert_int_equal(got->quiet, wanted->quiet);
 	assert_same_text(got->input, wanted->input);
+	for (unsigned int i = 0; i < COUNT(wanted->inputs) && wanted->inputs[i]; i++)
+		assert_same_text(got->inputs[i], wanted->inputs[i]);
+	if (wanted->input_count)
+		assert_int_equal(got->input_count, wanted->input_count);
 	assert_same_text(got->output, wanted->output);
 	assert_int_equal(got->force, wanted->force);
 	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 7340032);
@@ -191,6 +195,8 @@ static const struct right {
 	{C, {"read", "h", "7", "--output", "-"}, "read", {H, .output = "-"}},
 	{C, {"--input=-", "--output=d/", "--force", "write", "h", "7"}, "write",
 		{H, .input = "-", .output = "d/", .force = true}},
+	{C, {"write", "-i", "a", "h", "--input=b", "7", "--input", "c"}, "write",
+		{H, .input = "a", .inputs = {"a", "b", "c"}, .input_count = 3}},
 	{C, {"--buffer", "1M", "--chunk", "512K", "--depth", "2", "read", "h", "7"}, "read",
 		{H, .buffer = 1048576, .chunk = 524288, .depth = 2}},
 	{C, {"--json", "--progress", "write", "h", "7"}, "write",

@@ -87,10 +87,10 @@ static void contains_every_member(void **state)
 		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
 		"\"chunk\":1048576,\"depth\":16,"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
-		"\",\"rate\":0,\"name\":null,\"path\":null},"
+		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null},"
 		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
 		"\",\"rate\":83886080,"
-		"\"name\":\"big.iso\",\"path\":\"in/big.iso\"}}");
+		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null}}");
 	free(text);
 }
 
@@ -104,8 +104,8 @@ static void reports_null_for_unknown_values(void **state)
 		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
 		"\"secret\":true,\"digest\":\"BLAKE2b keyed\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
-		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null},"
-		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null}}");
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null},"
+		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null}}");
 	free(text);
 }
 
@@ -235,17 +235,21 @@ static void prints_summary_lines(void **state)
 		double seconds;
 		const char *path, *text;
 	} cases[] = {
-		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", false, true}, false, 2.51,
+		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true}, false, 2.51,
 			"in/big.iso", "209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH},
-		{{1048576, 0, DIGEST, NULL, NULL, false, false}, false, 0.25, "data",
+		{{1048576, 0, DIGEST, NULL, NULL, 0, false, false}, false, 0.25, "data",
 			"1048576 bytes (1.0 MB) in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, 0, DIGEST, NULL, NULL, false, true}, false, 0, "data",
+		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, false, 0, "data",
 			"1 byte in 0 ms, XXH3 " HASH},
-		{{1, 0, DIGEST, NULL, NULL, false, true}, true, 0, "data",
+		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, true, 0, "data",
 			"1 byte in 0 ms, BLAKE2b keyed " HASH},
-		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", false, false}, false, NAN,
+		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false}, false, NAN,
 			"a\\xff\\x0a\xc3\xb6", "0 bytes in 0 ms, incomplete"},
-		{{UINT64_MAX, 0, DIGEST, NULL, NULL, false, false}, false, 1e6, "data",
+		{{5, 0, DIGEST, "a", "in/a", 3, false, true}, false, 0, "in/a and 2 more",
+			"5 bytes in 0 ms, XXH3 " HASH},
+		{{5, 0, DIGEST, "a", "in/a", 1, false, true}, false, 0, "in/a",
+			"5 bytes in 0 ms, XXH3 " HASH},
+		{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false}, false, 1e6, "data",
 			"18446744073709551615 bytes (18.45 EB) in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};

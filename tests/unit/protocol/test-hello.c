@@ -148,6 +148,8 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(REFUSAL_NO_OUTPUT, 18);
 	assert_int_equal(REFUSAL_UNWANTED, 19);
 	assert_int_equal(REFUSAL_NO_DATA, 20);
+	assert_int_equal(REFUSAL_NO_FOLDER, 21);
+	assert_int_equal(REFUSAL_TREE, 22);
 	assert_int_equal(HELLO_EXCHANGE, 0);
 	assert_int_equal(HELLO_DIAGNOSIS, 1);
 	assert_int_equal(HELLO_MEASUREMENT, 2);
@@ -192,7 +194,9 @@ enum {
 	SAYS = HELLO_PLANS | HELLO_SENDS_DATA,
 	SENDS = SAYS | HELLO_SENDS_FILE,
 	STORES = HELLO_TAKES_FILE | HELLO_WANTS_DATA,
-	DISCARDS = HELLO_TAKES_FILE,
+	DISCARDS = HELLO_TAKES_FILE | HELLO_TAKES_TREE,
+	SENDS_TREE = SENDS | HELLO_SENDS_TREE,
+	STORES_TREE = STORES | HELLO_TAKES_TREE,
 };
 
 static void compares_plans(void **state)
@@ -219,7 +223,16 @@ static void compares_plans(void **state)
 		{GREETS | STORES, SAYS, REFUSAL_NONE},
 		/* This client only fetches the server's file. */
 		{SENDS | STORES, GREETS | STORES, REFUSAL_NONE},
+		{GREETS | STORES_TREE, SENDS_TREE, REFUSAL_NONE},
+		{GREETS | STORES, SENDS_TREE, REFUSAL_NO_FOLDER},
+		{GREETS | DISCARDS, SENDS_TREE, REFUSAL_NONE},
+		{GREETS, SENDS_TREE, REFUSAL_NO_OUTPUT},
+		{SENDS_TREE, GREETS | STORES_TREE, REFUSAL_NONE},
+		{SENDS_TREE, GREETS | STORES, REFUSAL_TREE},
+		{SENDS_TREE, GREETS | DISCARDS, REFUSAL_NONE},
+		{SENDS_TREE, GREETS, REFUSAL_UNWANTED},
 		/* Version 0.1 announces no plans. */
+		{SENDS_TREE, 0, REFUSAL_UNWANTED},
 		{GREETS, SENDS & ~HELLO_PLANS, REFUSAL_NONE},
 		{SENDS & ~HELLO_PLANS, GREETS, REFUSAL_NONE},
 		{0, 0, REFUSAL_NONE},
@@ -232,6 +245,19 @@ static void compares_plans(void **state)
 
 		assert_int_equal(hello_check_plans(&server, &client), cases[i].refusal);
 	}
+}
+
+static void only_a_single_file_resumes(void **state)
+{
+	const struct hello file = {.flags = SENDS | HELLO_RESUMES};
+	const struct hello tree = {.flags = SENDS_TREE | HELLO_RESUMES};
+	const struct hello receiver = {.flags = GREETS | STORES_TREE | HELLO_RESUMES};
+
+	(void)state;
+	assert_true(hello_resumes(&file, &receiver));
+	assert_false(hello_resumes(&tree, &receiver));
+	assert_false(hello_resumes(&file, &(struct hello){.flags = GREETS | STORES_TREE}));
+	assert_false(hello_resumes(&file, &(struct hello){.flags = GREETS | HELLO_RESUMES}));
 }
 
 static void recognizes_greetings(void **state)
@@ -266,6 +292,7 @@ int main(void)
 		cmocka_unit_test(treats_missing_private_data_as_a_tutorial_peer),
 		cmocka_unit_test(carries_the_shape_of_a_test),
 		cmocka_unit_test(compares_plans),
+		cmocka_unit_test(only_a_single_file_resumes),
 		cmocka_unit_test(recognizes_greetings),
 		cmocka_unit_test(recognizes_control_sessions),
 	};

@@ -17,16 +17,17 @@ struct field {
 
 static const struct layout {
 	struct message message;
-	struct field fields[5];
+	struct field fields[6];
 } layouts[] = {
 	{
 		{.type = MSG_MR,
 			.address = 0x0102030405060708,
 			.length = 0x1112131415161718,
+			.storage = 0x4142434445464748,
 			.rkey = 0x21222324,
 			.depth = 0x31323334},
 		{{0, 4, 0}, {24, 8, 0x0102030405060708}, {32, 8, 0x1112131415161718},
-			{48, 4, 0x21222324}, {52, 4, 0x31323334}},
+			{40, 8, 0x4142434445464748}, {48, 4, 0x21222324}, {52, 4, 0x31323334}},
 	},
 	{
 		{.type = MSG_DONE,

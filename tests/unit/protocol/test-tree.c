@@ -7,7 +7,11 @@
 
 static const struct tree_entry entries[] = {
 	{.kind = TREE_START, .size = 0x0102030405060708},
-	{.kind = TREE_FOLDER, .mode = 0755, .seconds = -1, .nanoseconds = 999999999, .name_size = 255},
+	{.kind = TREE_FOLDER,
+		.mode = 0755,
+		.seconds = -1,
+		.nanoseconds = 999999999,
+		.name_size = 255},
 	{.kind = TREE_FILE, .mode = 0640, .seconds = INT64_MAX, .size = INT64_MAX, .name_size = 1},
 	{.kind = TREE_LINK, .mode = 0777, .size = TREE_LINK_MAX, .name_size = 9},
 	{.kind = TREE_LEAVE},
@@ -34,8 +38,8 @@ static void an_entry_survives_encoding(void **state)
 
 static void the_layout_is_the_published_one(void **state)
 {
-	static const uint8_t published[TREE_HEADER_SIZE] = {3, 4, 0xa4, 1, 0x15, 0xcd, 0x5b, 7, 0x88,
-		0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0, 0x10};
+	static const uint8_t published[TREE_HEADER_SIZE] = {3, 4, 0xa4, 1, 0x15, 0xcd, 0x5b, 7,
+		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0, 0x10};
 	const struct tree_entry entry = {.kind = TREE_FILE,
 		.name_size = 4,
 		.mode = 0644,

@@ -61,7 +61,10 @@ void drain_start(const char *output, uint64_t size)
 
 void drain_begin(const char *name)
 {
-	sink_begin(drain.sink, &(struct output_file_offer){.name = name, .size = strlen(name), .fallback = "10.0.0.1-45678"}, false);
+	sink_begin(drain.sink,
+		&(struct output_file_offer){
+			.name = name, .size = strlen(name), .fallback = "10.0.0.1-45678"},
+		false);
 }
 
 /*

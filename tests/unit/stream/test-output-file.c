@@ -154,7 +154,8 @@ static void replaces_no_directory(void **state)
 	(void)state;
 	assert_int_equal(mkdir("offered", 0700), 0);
 	assert_int_equal(receive(".", true, "data"), -EISDIR);
-	assert_string_equal(why, "cannot write offered: Is a directory (a folder is never replaced)");
+	assert_string_equal(
+		why, "cannot write offered: Is a directory (a directory is never replaced)");
 	rmdir("offered");
 	assert_int_equal(open_output(&output_file, "file", true), 0);
 	assert_int_equal(mkdir("file", 0700), 0);

@@ -34,7 +34,8 @@ static void start(bool force, uint64_t total, uint64_t *have, struct digest *dig
 {
 	drain.options.force = force;
 	drain_start("big", total);
-	sink_begin(drain.sink, &(struct output_file_offer){.name = "", .fallback = "fallback"}, true);
+	sink_begin(
+		drain.sink, &(struct output_file_offer){.name = "", .fallback = "fallback"}, true);
 	while (!sink_have(drain.sink, have, digest) && sink_state(drain.sink) == SINK_WORKING)
 		a_moment();
 }

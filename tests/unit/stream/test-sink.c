@@ -143,7 +143,10 @@ static void truncates_long_names(void **state)
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	drain_start("./", 1);
-	sink_begin(drain.sink, &(struct output_file_offer){.name = name, .size = sizeof(name) - 1, .fallback = name}, false);
+	sink_begin(drain.sink,
+		&(struct output_file_offer){
+			.name = name, .size = sizeof(name) - 1, .fallback = name},
+		false);
 	assert_true(drain_arrive(1));
 	drain_finish(1, 1);
 	drain_assert_ends(SINK_VERIFIED);

@@ -153,7 +153,8 @@ static void everything_arrives_as_it_was(void **state)
 	make_tree();
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		assert_int_equal(load(paths, COUNT(paths), pieces[i]), 0);
-		assert_int_equal(store(stream.bytes, stream.size, pieces[COUNT(pieces) - 1 - i], false), 0);
+		assert_int_equal(
+			store(stream.bytes, stream.size, pieces[COUNT(pieces) - 1 - i], false), 0);
 		for (size_t k = 0; k < COUNT(all); k++) {
 			snprintf(to, sizeof(to), "in/%s", all[k]);
 			assert_alike(all[k], to);
@@ -215,9 +216,9 @@ static void inputs_that_cannot_be_sent_are_named(void **state)
 			"cannot read d: two --input have this name, and would be stored as one"},
 		{{"/"}, 1, -EINVAL, "cannot read /: it has no name to send"},
 		{{"fifo"}, 1, -EINVAL,
-			"cannot read fifo: only files and folders can be sent together"},
+			"cannot read fifo: only files and directories can be sent together"},
 		{{"with"}, 1, -EINVAL,
-			"cannot read with/fifo: it is neither a file, a folder nor a symbolic link"},
+			"cannot read with/fifo: it is neither a file, a directory nor a symbolic link"},
 	};
 
 	(void)state;
@@ -337,7 +338,7 @@ static void invalid_streams_are_refused(void **state)
 	assert_invalid("it is incomplete");
 	start(0);
 	leave();
-	assert_invalid("it leaves more folders than it enters");
+	assert_invalid("it leaves more directories than it enters");
 	start(0);
 	add_file("../f", "data");
 	assert_invalid("a name is not a single component");
@@ -355,7 +356,7 @@ static void invalid_streams_are_refused(void **state)
 	start(0);
 	for (int i = 0; i < TREE_DEPTH_MAX + 1; i++)
 		add_folder("d");
-	assert_invalid("its folders are nested too deeply");
+	assert_invalid("its directories are nested too deeply");
 }
 
 static void nothing_is_created_through_a_link(void **state)
@@ -406,16 +407,18 @@ static void existing_files_and_folders_are_kept(void **state)
 	put("in/f", "old");
 	start(0);
 	add_file("f", "new");
-	assert_refused(-EEXIST, "cannot write f: File exists (--force at the receiver replaces it)");
+	assert_refused(
+		-EEXIST, "cannot write f: File exists (--force at the receiver replaces it)");
 	start(0);
 	add_folder("d");
 	leave();
-	assert_refused(-EISDIR, "cannot write d: Is a directory (a folder is never replaced)");
+	assert_refused(-EISDIR, "cannot write d: Is a directory (a directory is never replaced)");
 	assert_int_equal(store(stream.bytes, stream.size, 4096, true), -EISDIR);
 	start(0);
 	add_folder("f");
 	leave();
-	assert_refused(-EEXIST, "cannot write f: File exists (--force at the receiver replaces it)");
+	assert_refused(
+		-EEXIST, "cannot write f: File exists (--force at the receiver replaces it)");
 	assert_int_equal(store(stream.bytes, stream.size, 4096, true), -EEXIST);
 	assert_contents("in/f", "old");
 	start(0);

@@ -1,0 +1,141 @@
+/*
+ * A tree output that receives the input as a stream, in pieces: whatever it contains, nothing is
+ * created outside the target folder; if it is refused, nothing remains there; if it is accepted,
+ * a tree input can read what was stored.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "protocol/tree.h"
+#include "stream/tree-input.h"
+#include "stream/tree-output.h"
+#include "tests/fuzz/fuzz.h"
+
+/* In memory, because each commit syncs the file system. */
+static char folder[] = "/dev/shm/fuzz-tree.XXXXXX";
+static char target[64], outside[64];
+static unsigned int entries;
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+	(void)status;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+static void clean_up(void)
+{
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	fuzz_check(mkdtemp(folder));
+	snprintf(target, sizeof(target), "%s/target", folder);
+	snprintf(outside, sizeof(outside), "%s/outside", folder);
+	fuzz_check(mkdir(target, 0700) == 0 && mkdir(outside, 0700) == 0);
+	fuzz_check(atexit(clean_up) == 0);
+	return 0;
+}
+
+static int count_one(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+	(void)path;
+	(void)kind;
+	(void)where;
+	fuzz_check((status->st_mode & 07000) == 0);
+	entries++;
+	return 0;
+}
+
+/* Makes a folder readable before it is visited. */
+static int open_up(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+	(void)where;
+	if (kind == FTW_D || kind == FTW_DNR)
+		chmod(path, 0700);
+	else if (S_ISREG(status->st_mode))
+		chmod(path, 0600);
+	return 0;
+}
+
+static unsigned int count_entries(const char *path)
+{
+	entries = 0;
+	fuzz_check(nftw(path, count_one, 8, FTW_PHYS) == 0);
+	return entries;
+}
+
+/* Feeds the stream in pieces of sizes that its first byte determines. */
+static int feed(struct tree_output *output, struct fuzz_input *input)
+{
+	char why[OUTPUT_FILE_WHY_SIZE] = "";
+	size_t piece = fuzz_byte(input) + 1U;
+	int error = 0;
+
+	while (!error && input->left > 0) {
+		size_t most = input->left < piece ? input->left : piece;
+		uint8_t *copy = fuzz_copy(input->at, most);
+
+		error = tree_output_write(output, copy, most, why);
+		free(copy);
+		input->at += most;
+		input->left -= most;
+	}
+	if (!error)
+		error = tree_output_commit(output, why);
+	fuzz_check(!error || *why);
+	for (const char *byte = why; *byte; byte++)
+		fuzz_check((unsigned char)*byte >= 0x20 && *byte != 0x7f);
+	return error;
+}
+
+/* Reads everything that was stored. */
+static void read_back(void)
+{
+	const char *const paths[] = {target};
+	char why[WORKER_WHY_SIZE];
+	struct tree_input *input;
+	uint8_t bytes[4096];
+	ssize_t got;
+
+	fuzz_check(tree_input_open(&input, paths, 1, why) == 0);
+	do {
+		got = tree_input_read(input, bytes, sizeof(bytes), -1, why);
+	} while (got > 0);
+	/* The stream may nest as deeply as allowed without the folder that is read here. */
+	fuzz_check(got == 0 || got == -ENAMETOOLONG);
+	tree_input_close(input);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input input = {data, size};
+	char why[OUTPUT_FILE_WHY_SIZE];
+	struct tree_output *output;
+	bool force = fuzz_byte(&input) & 1;
+	int directory = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC), error;
+
+	fuzz_check(directory >= 0);
+	fuzz_check(tree_output_open(&output, directory, "name", force, why) == 0);
+	error = feed(output, &input);
+	tree_output_close(output);
+	fuzz_check(count_entries(outside) == 1);
+	fuzz_check(count_entries(folder) == count_entries(target) + 2);
+	/* A folder may be unreadable, and then its contents are not counted. */
+	if (error)
+		fuzz_check(count_entries(target) == 1);
+	nftw(target, open_up, 8, FTW_PHYS);
+	if (!error)
+		read_back();
+	close(directory);
+	fuzz_check(nftw(target, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0);
+	fuzz_check(mkdir(target, 0700) == 0);
+	return 0;
+}

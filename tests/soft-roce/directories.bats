@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# Directories and several files in one exchange.
+
+load common
+load streams
+
+# make_tree FOLDER: creates files, directories and links with unusual permissions and times.
+make_tree() {
+	mkdir -p "$1/inner/deep" "$1/empty"
+	make_file "$1/big" 3000000
+	printf 'one\n' >"$1/inner/one"
+	: >"$1/inner/deep/nothing"
+	printf 'secret\n' >"$1/.hidden"
+	ln -s inner/one "$1/link"
+	ln -s /nonexistent "$1/dangling"
+	truncate -s 20M "$1/sparse"
+	chmod 640 "$1/inner/one"
+	chmod 555 "$1/inner/deep"
+	touch -d '2001-02-03 04:05:06.789' "$1/inner/one" "$1/inner"
+	touch -h -d '1999-12-31 23:59:59' "$1/link"
+}
+
+# Lists names, types, permissions, times, sizes and targets of everything below a folder.
+list() {
+	(cd "$1" && find . -mindepth 1 \
+		\( -type d -printf '%p %y %m %T@\n' -o -printf '%p %y %m %T@ %s %l\n' \) | sort)
+}
+
+# same_tree A B
+same_tree() {
+	diff <(list "$1") <(list "$2") || fail "$1 and $2 differ"
+	diff -r --no-dereference "$1" "$2" || fail "the contents of $1 and $2 differ"
+}
+
+@test "a directory and two files arrive with permissions, times and links, in both modes and directions" {
+	local mode
+	make_tree "$DIR/from/tree"
+	make_file "$DIR/from/file" 12345
+	: >"$DIR/from/empty file"
+	mkdir "$DIR/in"
+	for mode in write read; do
+		start_server --output "$DIR/in" --count 1 $mode
+		expect 0 client --input "$DIR/from/tree" --input "$DIR/from/file" -i "$DIR/from/empty file" \
+			$mode "$ADDRESS" "$PORT"
+		has "$OUT" "^sent $DIR/from/tree and 2 more to $ADDRESS:$PORT: [0-9]* bytes .*, XXH3 [0-9a-f]*\\.\$"
+		server_exits 0
+		has "$LOG" "^received $DIR/in/tree and 2 more from $ADDRESS:[0-9]*: [0-9]* bytes "
+		same_tree "$DIR/from" "$DIR/in"
+		[ "$(stat -c %b "$DIR/in/tree/sparse")" -eq 0 ]
+		rm -r "$DIR/in"
+		mkdir "$DIR/in"
+		start_server --input "$DIR/from/tree/" --input "$DIR/from/file" --input "$DIR/from/empty file" --count 1 $mode
+		expect 0 client --json --output "$DIR/in/" $mode "$ADDRESS" "$PORT"
+		has "$OUT" '"name":"tree","path":"'"$DIR/in/tree"'","entries":3}}'
+		tests/validate-report "$OUT"
+		server_exits 0
+		same_tree "$DIR/from" "$DIR/in"
+		rm -r "$DIR/in"
+		mkdir "$DIR/in"
+	done
+}
+
+@test "directories and several files need a directory at the receiver" {
+	mkdir -p "$DIR/a" "$DIR/in"
+	printf 1 >"$DIR/a/f"
+	printf 2 >"$DIR/b"
+	start_server --output "$DIR/file" any
+	expect_error 3 'the server cannot store a directory or several files: its --output is a file; start rdma-server with --output DIRECTORY/' \
+		client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	wait_until has "$LOG" "^refused $ADDRESS:[0-9]*: the server cannot store a directory or several files"
+	expect_error 3 'the server cannot store a directory or several files' \
+		client --input "$DIR/b" --input "$DIR/a/f" read "$ADDRESS" "$PORT"
+	[ ! -e "$DIR/file" ]
+	stop_server
+	start_server any
+	expect_error 3 'the server has no --output' client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	stop_server
+	start_server --discard any
+	expect 0 client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	wait_until has "$LOG" "^discarded data from $ADDRESS"
+	stop_server
+	start_server --input "$DIR/a" any
+	expect_error 3 "the server sends a directory or several files, but the client's --output is a file; use --output DIRECTORY/" \
+		client --output "$DIR/file" write "$ADDRESS" "$PORT"
+	expect_error 3 'the server sends a file, but the client has no --output' client write "$ADDRESS" "$PORT"
+	expect 0 client --output "$DIR/in/" write "$ADDRESS" "$PORT"
+	diff -r "$DIR/a" "$DIR/in/a"
+	stop_server
+}
+
+@test "an existing directory is kept, and a failed transfer leaves nothing" {
+	mkdir -p "$DIR/a" "$DIR/in/a"
+	make_file "$DIR/a/data" 2000000
+	printf old >"$DIR/in/a/data"
+	start_server --output "$DIR/in/" any
+	expect_error 4 'the peer aborted: cannot write a: Is a directory (a directory is never replaced)' \
+		client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	[ "$(cat "$DIR/in/a/data")" = old ]
+	rm -r "$DIR/in/a"
+	mkfifo "$DIR/a/fifo"
+	expect_error 1 'cannot read a/fifo: it is neither a file, a directory nor a symbolic link' \
+		client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	wait_until is_empty "$DIR/in"
+	rm "$DIR/a/fifo"
+	expect 0 client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	cmp "$DIR/a/data" "$DIR/in/a/data"
+	stop_server
+}
+
+# arrives PATTERN: a path below the output matches.
+arrives() { [ -n "$(find "$DIR/in" -path "$DIR/in/$1")" ]; }
+
+@test "a client that is killed while it sends a directory leaves nothing, and a retry succeeds" {
+	mkdir -p "$DIR/a" "$DIR/in"
+	make_file "$DIR/a/1" 1000000
+	cp "$DIR/a/1" "$DIR/a/2"
+	truncate -s 300M "$DIR/a/3"
+	start_server --output "$DIR/in/" any
+	"$PAIR_BIN/rdma-client" --input "$DIR/a" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	wait_until arrives .a.??????/a/3
+	kill -KILL "${CLIENTS[0]}"
+	wait_until is_empty "$DIR/in"
+	rm "$DIR/a/3"
+	expect 0 client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	diff -r "$DIR/a" "$DIR/in/a"
+	stop_server
+}
+
+@test "what does not fit is refused before any data is stored" {
+	mkdir "$DIR/small" "$DIR/a"
+	mount -t tmpfs -o size=1M tmpfs "$DIR/small"
+	undo umount "$DIR/small"
+	make_file "$DIR/data" 2000000
+	make_file "$DIR/a/data" 2000000
+	start_server --output "$DIR/small/" any
+	expect_error 4 'the peer aborted: cannot write data: No space left on device (2.0 MB needed, ' \
+		client --input "$DIR/data" write "$ADDRESS" "$PORT"
+	expect_error 4 'the peer aborted: cannot write a: No space left on device (2.0 MB needed, ' \
+		client --input "$DIR/a" write "$ADDRESS" "$PORT"
+	# A sparse file needs less than its size.
+	truncate -s 100M "$DIR/sparse"
+	expect 0 client --input "$DIR/sparse" write "$ADDRESS" "$PORT"
+	wait_until has_size "$DIR/small/sparse" 104857600
+	stop_server
+}
