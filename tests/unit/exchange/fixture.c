@@ -115,6 +115,8 @@ static struct exchange_settings settings_of(struct fixture *fixture)
 		.wakeups = &fixture->wakeups,
 		.message = fixture->message ? fixture->message : "ours",
 		.input = fixture->input,
+		.inputs = (const char *const *)&fixture->input,
+		.input_count = 1,
 		.output_file = {.output = fixture->output_path},
 		.plans = fixture->plans,
 		.buffer = fixture->buffer ? fixture->buffer : 65536,

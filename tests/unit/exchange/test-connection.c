@@ -301,6 +301,36 @@ static void refuses_a_reply_that_does_not_match(void **state)
 	}
 }
 
+/* A server of version 0.1 would store a tree stream as a file. */
+static void a_tree_needs_a_server_that_takes_it(void **state)
+{
+	static const uint8_t plans[] = {0, HELLO_PLANS | HELLO_TAKES_FILE | HELLO_WANTS_DATA};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(plans); i++) {
+		struct fixture fixture = {.mode = MODE_WRITE,
+			.active = true,
+			.input = "/proc/self/task",
+			.plans = HELLO_PLANS | HELLO_SENDS_DATA | HELLO_SENDS_FILE |
+				 HELLO_SENDS_TREE};
+		const struct hello theirs = {
+			.version = HELLO_VERSION, .mode = MODE_WRITE, .size = 7, .flags = plans[i]};
+		uint8_t hello[HELLO_SIZE];
+		struct rdma_conn_param reply = {.private_data = hello,
+			.private_data_len = HELLO_SIZE,
+			.initiator_depth = 1};
+		struct failure failure = {0};
+
+		fixture_start(&fixture);
+		hello_encode(&theirs, hello);
+		assert_int_equal(connection_established(fixture.connection, &reply, &failure), -1);
+		assert_int_equal(failure.kind, FAILURE_REFUSED);
+		assert_int_equal(failure.code, REFUSAL_NO_FOLDER);
+		fixture_close(&fixture, &failure);
+		fixture_stop(&fixture);
+	}
+}
+
 static void a_closed_connection_is_not_established(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -342,6 +372,7 @@ int main(void)
 		with_fixture(accepts_with_the_limits_of_both_ends),
 		with_fixture(reports_what_rdmacm_refuses),
 		with_fixture(refuses_a_reply_that_does_not_match),
+		with_fixture(a_tree_needs_a_server_that_takes_it),
 		with_fixture(a_closed_connection_is_not_established),
 		with_fixture(keeps_events_for_the_main_thread),
 	};
