@@ -4,6 +4,7 @@
  * docs/architecture.md.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "cli/startup.h"
 #include "diagnose/diagnose.h"
 #include "exchange/report.h"
+#include "host/retransmissions.h"
 #include "measure/measure.h"
 #include "rdma-common.h"
 #include "verbs/dial.h"
@@ -37,12 +39,13 @@ struct client {
 	struct rdma_cm_id *id;              /* NULL once the connection owns it */
 	struct device *device;
 	struct connection *connection;
-	deadline_t deadline; /* for closing the connection */
-	bool closing;        /* the CQ thread was asked to close it */
-	bool abandoned;      /* only its file threads remain to be joined */
-	bool drained;        /* the CQ thread has released it */
-	bool disconnected;   /* rdmacm reported the disconnect */
-	bool interrupted;    /* a signal was received */
+	deadline_t deadline;                    /* for closing the connection */
+	bool closing;                           /* the CQ thread was asked to close it */
+	bool abandoned;                         /* only its file threads remain to be joined */
+	bool drained;                           /* the CQ thread has released it */
+	bool disconnected;                      /* rdmacm reported the disconnect */
+	bool interrupted;                       /* a signal was received */
+	struct retransmissions retransmissions; /* while files are transferred */
 
 	struct failure failure;
 };
@@ -182,6 +185,24 @@ static void free_connection(struct client *client)
 	client->channel = NULL;
 }
 
+/* True if both ends are on this host, where packets cannot be lost. */
+static bool is_local(struct rdma_cm_id *id)
+{
+	char ours[ADDRESS_TEXT_SIZE], theirs[ADDRESS_TEXT_SIZE];
+
+	address_text(rdma_get_local_addr(id), ours);
+	address_text(rdma_get_peer_addr(id), theirs);
+	return strcmp(ours, theirs) == 0;
+}
+
+/* Counts retransmissions from now on, unless only messages are exchanged. */
+static void count_retransmissions(struct client *client, struct rdma_cm_id *id)
+{
+	if ((client->options.input || client->options.output) && !is_local(id))
+		retransmissions_begin(&client->retransmissions,
+			ibv_get_device_name(id->verbs->device), id->port_num);
+}
+
 /* Called by dial_server() when the route is resolved: creates the connection. */
 static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure)
@@ -195,6 +216,7 @@ static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_c
 			&client->connection, failure))
 		return -1;
 	client->id = NULL;
+	count_retransmissions(client, id);
 	*parameters = connection_parameters(client->connection);
 	return 0;
 }
@@ -295,6 +317,20 @@ static void await_disconnect(struct client *client)
 		output_detail(&client->output, "the server did not confirm the disconnect");
 }
 
+/* Refers to the diagnosis if many packets of the transfer were sent again. */
+static void report_retransmissions(struct client *client)
+{
+	uint64_t bytes, total, count;
+
+	connection_progress(client->connection, &bytes, &total);
+	count = retransmissions_excess(&client->retransmissions, bytes);
+	if (count > 0)
+		output_line(&client->output,
+			"packets were sent again %" PRIu64 " times; to find the cause: rdma-client "
+			"diagnose %s",
+			count, client->peer);
+}
+
 /* Prints the outcome and, with --json, the JSON document. */
 static void report(struct client *client)
 {
@@ -308,11 +344,13 @@ static void report(struct client *client)
 		output_transcript(&client->output, "disconnected.");
 	output_progress(&client->output, NULL);
 	error = output_outcome(&client->output, &client->failure, client->peer, text);
-	if (exchanged)
+	if (exchanged) {
 		connection_report(client->connection, status, error, client->options.json);
-	else if (client->options.json)
+		report_retransmissions(client);
+	} else if (client->options.json) {
 		report_without_connection(
 			&client->settings, client->options.mode, client->peer, status, error);
+	}
 }
 
 /* Exchanges data with the server and reports the outcome. Returns the exit status. */

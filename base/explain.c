@@ -68,7 +68,7 @@ static const struct explanation rows[] = {
 		"the RDMA device's network interface has no suitable address",
 		"add one: ip address add ADDRESS/PREFIX dev INTERFACE", "ip -br address"},
 	{FAILURE_HOST, PHASE_ANY, HOST_OTHER_DEVICE, STATUS_CONNECT, SIDE_HERE, FACT,
-		"this address does not use the RDMA device given with --device",
+		"this address does not belong to the RDMA device given with --device",
 		"change --device or the address", "rdma link"},
 	{FAILURE_HOST, PHASE_ANY, HOST_DEVICES_HIDDEN, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this network namespace has no RDMA device, and none is shared",
@@ -99,6 +99,12 @@ static const struct explanation rows[] = {
 	{FAILURE_HOST, PHASE_ANY, HOST_LOCKED_MEMORY, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the locked-memory limit is too low for a queue pair",
 		"raise `ulimit -l`, or grant CAP_IPC_LOCK", "ulimit -l"},
+	{FAILURE_HOST, PHASE_ANY, HOST_MANAGER_DEAD, STATUS_CONNECT, SIDE_HERE, FACT,
+		"this host's soft-RoCE device no longer answers connection requests, not even its "
+		"own",
+		"make it anew: `rdma link delete DEVICE`, then `rdma link add DEVICE type rxe "
+		"netdev INTERFACE`",
+		"rdma link"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL,
 		"check the name and the name service, or use an IP address", "getent ahosts HOST"},
 
@@ -384,6 +390,30 @@ static const struct explanation rows[] = {
 		"check for drops and errors at both ends and on every switch between them: cables, "
 		"flow control (PFC), overloaded receivers",
 		"ip -s link"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_LOSS_TO, STATUS_PEER, SIDE_TO, FACT,
+		"packets from this host to the other host are lost",
+		"check for drops and errors on this host, on every switch between them, and in the "
+		"other host's receive direction: cables, flow control (PFC), overloaded receivers",
+		"ip -s link"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_LOSS_FROM, STATUS_PEER, SIDE_FROM, FACT,
+		"packets from the other host to this host are lost",
+		"check for drops and errors on the other host, on every switch between them, and in "
+		"this host's receive direction: cables, flow control (PFC), overloaded receivers",
+		"ip -s link"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_SLOW_TO, STATUS_PEER, SIDE_TO, FACT,
+		"data to the other host is several times slower than data from it",
+		"check this host's sending direction: link speed, rate limits (tc), a congested or "
+		"slower link on the way",
+		"tc -s qdisc"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_SLOW_FROM, STATUS_PEER, SIDE_FROM, FACT,
+		"data from the other host is several times slower than data to it",
+		"check the other host's sending direction: link speed, rate limits (tc), a congested "
+		"or slower link on the way",
+		"tc -s qdisc"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_DELAY, STATUS_PEER, SIDE_EITHER, FACT,
+		"each message takes long, although none is lost",
+		"check for a long route, a VPN, traffic shaping (tc) or full queues on the way",
+		"ping HOST"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_LINK, STATUS_PEER, SIDE_BEYOND, GUESS,
 		"a cable, connector or transceiver is faulty",
 		"clean or replace it, and check the same counters on the switch", "rdma statistic"},
@@ -393,7 +423,7 @@ static const struct explanation rows[] = {
 		"lspci -vv"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_BUS, STATUS_PEER, SIDE_EITHER, FACT,
 		"the adapter's PCIe slot is slower than its link",
-		"use a slot of full width and speed", "lspci -vv"},
+		"use a full-width, full-speed slot", "lspci -vv"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_EXPECTED, STATUS_FAILED, SIDE_EITHER, FACT,
 		"the rate is lower than expected",
 		"try other values of --size, --depth, --qps and --threads, or run rdma-client "

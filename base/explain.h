@@ -13,6 +13,8 @@ enum side {
 	SIDE_THERE,
 	SIDE_BEYOND, /* at the peer or on the path */
 	SIDE_EITHER,
+	SIDE_TO,   /* this host's sending side, or the path from it */
+	SIDE_FROM, /* the peer's sending side, or the path from it */
 };
 
 struct explanation {

@@ -59,6 +59,7 @@ enum readiness {
 	HOST_NO_SUBNET,         /* no subnet manager has configured the InfiniBand port */
 	HOST_LINK_LOCAL,        /* all addresses are link-local IPv6 addresses */
 	HOST_LOCKED_MEMORY,     /* the limit on locked memory is too low */
+	HOST_MANAGER_DEAD,      /* the device does not answer connection requests of its own host */
 };
 
 /* Why an address cannot be that of a host. */
@@ -108,16 +109,21 @@ enum limit {
 
 /* Impairments that a diagnosis or measurement finds even though RDMA works. */
 enum impairment {
-	IMPAIRED_MTU,      /* the interfaces at the two ends have different MTUs */
-	IMPAIRED_PATH,     /* IP packets as large as the interface MTU do not arrive */
-	IMPAIRED_RDMA_MTU, /* the devices at the two ends have different active MTUs */
-	IMPAIRED_LOSS,     /* packets were retransmitted */
-	IMPAIRED_LINK,     /* the port counted link errors */
-	IMPAIRED_SPEED,    /* bandwidth far below the link rate */
-	IMPAIRED_BUS,      /* the same, with a host's bus slower than the link */
-	IMPAIRED_EXPECTED, /* bandwidth below --expect */
-	IMPAIRED_UNKNOWN,  /* --expect is a percentage of an unknown link rate */
-	IMPAIRED_FULL,     /* the server has no slot for another client */
+	IMPAIRED_MTU,       /* the interfaces at the two ends have different MTUs */
+	IMPAIRED_PATH,      /* IP packets as large as the interface MTU do not arrive */
+	IMPAIRED_RDMA_MTU,  /* the devices at the two ends have different active MTUs */
+	IMPAIRED_LOSS,      /* packets were lost, in an unknown direction or in both */
+	IMPAIRED_LOSS_TO,   /* packets to the other host were lost */
+	IMPAIRED_LOSS_FROM, /* packets from the other host were lost */
+	IMPAIRED_SLOW_TO,   /* the rate to the other host is a fraction of that from it */
+	IMPAIRED_SLOW_FROM, /* the other way round */
+	IMPAIRED_DELAY,     /* the round trip takes long */
+	IMPAIRED_LINK,      /* the port counted link errors */
+	IMPAIRED_SPEED,     /* bandwidth far below the link rate */
+	IMPAIRED_BUS,       /* the same, with a host's bus slower than the link */
+	IMPAIRED_EXPECTED,  /* bandwidth below --expect */
+	IMPAIRED_UNKNOWN,   /* --expect is a percentage of an unknown link rate */
+	IMPAIRED_FULL,      /* the server has no slot for another client */
 };
 
 /*

@@ -22,6 +22,8 @@ static const char *const sides[] = {
 	[SIDE_THERE] = "the other host",
 	[SIDE_BEYOND] = "the other host or the path to it",
 	[SIDE_EITHER] = "either host",
+	[SIDE_TO] = "this host or the path from it",
+	[SIDE_FROM] = "the other host or the path from it",
 };
 
 /* Indents the detail lines of a failed check. */
@@ -70,10 +72,11 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
 	return -1;
 }
 
-/* A full server cannot cause any other failure. */
-static bool is_full_server(const struct failure *failure)
+/* A full server or a long delay does not cause any other failure. */
+static bool is_harmless(const struct failure *failure)
 {
-	return failure->kind == FAILURE_IMPAIRED && failure->code == IMPAIRED_FULL;
+	return failure->kind == FAILURE_IMPAIRED &&
+	       (failure->code == IMPAIRED_FULL || failure->code == IMPAIRED_DELAY);
 }
 
 enum check check_list_broken(const struct check_list *list)
@@ -83,7 +86,7 @@ enum check check_list_broken(const struct check_list *list)
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
 		if (list->checks[check].state != CHECK_FAILED)
 			continue;
-		if (is_full_server(&list->checks[check].failure)) {
+		if (is_harmless(&list->checks[check].failure)) {
 			alone = check;
 			continue;
 		}
@@ -202,6 +205,17 @@ static bool works(const struct check_list *list)
 	return on;
 }
 
+/* True if the check found nothing but a low rate or a long delay. */
+static bool is_slow(const struct check_list *list, enum check check)
+{
+	const struct failure *failure = &list->checks[check].failure;
+
+	return failure->kind == FAILURE_IMPAIRED &&
+	       (failure->code == IMPAIRED_SLOW_TO || failure->code == IMPAIRED_SLOW_FROM ||
+		       failure->code == IMPAIRED_DELAY || failure->code == IMPAIRED_SPEED ||
+		       failure->code == IMPAIRED_BUS);
+}
+
 void check_list_verdict(const struct check_list *list, char *text, size_t size)
 {
 	enum check broken = check_list_broken(list), last = last_ok(list);
@@ -210,7 +224,9 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 	if (broken < CHECKS) {
 		account = account_for(list, broken);
 		snprintf(text, size, "%s: %s%s; look at %s.",
-			works(list) ? "RDMA works, but not well" : "RDMA does not work",
+			!works(list)            ? "RDMA does not work"
+			: is_slow(list, broken) ? "RDMA works, but slowly"
+						: "RDMA works, but not well",
 			account.guess ? "probably " : "", account.cause, account.side);
 	} else if (last == CHECKS || last < CHECK_NAME) {
 		snprintf(text, size, "This host is ready for RDMA.");

@@ -12,6 +12,7 @@
 
 enum check {
 	CHECK_HOST,       /* RDMA on this host */
+	CHECK_MANAGER,    /* the connection manager of this host answers */
 	CHECK_NAME,       /* resolve the host name */
 	CHECK_ROUTE,      /* the outgoing interface, and whether it has RDMA */
 	CHECK_NEIGHBOUR,  /* the next hop replies */
@@ -73,8 +74,8 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
 /*
  * Returns the failed check that determines the verdict and the exit status, or CHECKS if none
  * failed. This is the first failed check, with two exceptions: an impairment found before the data
- * check does not explain a later check up to CHECK_ENDS that fails outright, and a full server does
- * not explain any other failure.
+ * check does not explain a later check up to CHECK_ENDS that fails outright, and a full server or
+ * a long delay does not explain any other failure.
  */
 enum check check_list_broken(const struct check_list *list);
 

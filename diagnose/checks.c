@@ -4,6 +4,7 @@
 
 const struct check_row diagnose_checks[CHECKS] = {
 	[CHECK_HOST] = {"this host", check_host},
+	[CHECK_MANAGER] = {"manager", check_manager},
 	[CHECK_NAME] = {"name", check_name},
 	[CHECK_ROUTE] = {"route", check_route},
 	[CHECK_NEIGHBOUR] = {"neighbour", check_neighbour},

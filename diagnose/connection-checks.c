@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "measure/shared-state.h"
 #include "verbs/dial.h"
 
 /* Time limits of the steps, in milliseconds. */
@@ -19,6 +20,10 @@
  * s, so a path that loses packets needs the second attempt.
  */
 #define FIRST_CONNECT_MS 2500
+
+/* A shortest round trip of this length is reported, in nanoseconds; and the number of messages. */
+#define SLOW_NS  20000000
+#define MESSAGES 5
 
 /* RDMA READs in flight that we request and offer. */
 #define READS 4
@@ -102,14 +107,30 @@ int check_connection(struct diagnosis *diagnosis)
 	return 0;
 }
 
+/*
+ * The shortest of several round trips is compared with the limit, because a lost packet or a busy
+ * host delays single messages.
+ */
 int check_message(struct diagnosis *diagnosis)
 {
-	deadline_t start = deadline_now();
+	uint64_t start, took, shortest = UINT64_MAX;
 
-	if (control_client_region(&diagnosis->control, check_deadline(diagnosis, COMMAND_MS, 0)))
-		return check_control_failed(diagnosis, CHECK_MESSAGE);
-	check_list_ok(&diagnosis->list, CHECK_MESSAGE, "round trip in %d ms",
-		(int)(deadline_now() - start));
+	for (int i = 0; i < MESSAGES && shortest >= SLOW_NS; i++) {
+		start = test_now();
+		if (control_client_region(
+			    &diagnosis->control, check_deadline(diagnosis, COMMAND_MS, 0)))
+			return check_control_failed(diagnosis, CHECK_MESSAGE);
+		took = test_now() - start;
+		shortest = took < shortest ? took : shortest;
+	}
+	diagnosis->round_trip = shortest;
+	if (shortest >= SLOW_NS)
+		check_failed(diagnosis, CHECK_MESSAGE, FAILURE_IMPAIRED, PHASE_EXCHANGE,
+			IMPAIRED_DELAY, "shortest of %d round trips: %.1f ms", MESSAGES,
+			(double)shortest / 1e6);
+	else
+		check_list_ok(&diagnosis->list, CHECK_MESSAGE, "round trip in %.3g ms",
+			(double)shortest / 1e6);
 	return 0;
 }
 

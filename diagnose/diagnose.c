@@ -77,7 +77,7 @@ static void run_checks(struct diagnosis *diagnosis)
 	bool continues = true;
 
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
-		if (!diagnosis->options->host && check > CHECK_HOST)
+		if (!diagnosis->options->host && check > CHECK_MANAGER)
 			continues = false;
 		if (!continues)
 			check_list_skip(&diagnosis->list, check, "%s", why_skipped(diagnosis));

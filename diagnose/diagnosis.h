@@ -1,6 +1,7 @@
 /*
  * State and functions shared by the checks of a diagnosis. diagnose/host-checks.c implements the
- * checks below RDMA, diagnose/connection-checks.c those from the connection on, and
+ * checks below RDMA, diagnose/manager-check.c that of the local connection manager,
+ * diagnose/connection-checks.c those from the connection on, and
  * diagnose/data-checks.c those that move data. Main thread.
  */
 #ifndef DIAGNOSE_DIAGNOSIS_H
@@ -34,6 +35,8 @@ struct diagnosis {
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* before the data checks */
 	uint64_t moved;                               /* bytes transferred by the bandwidth check */
+	uint64_t round_trip; /* shortest, of a message and its reply, in nanoseconds; 0: unknown */
+	bool bottleneck;     /* packets were lost only because a bottleneck's queue overflowed */
 	unsigned int path_mtu;          /* size of the largest IP packet that arrived; 0: unknown */
 	uint64_t rate_there, rate_back; /* bytes per second, 0: not measured */
 	struct counters counted_here, counted_there; /* during the diagnosis; empty: unknown */
@@ -45,6 +48,7 @@ struct diagnosis {
  * check_connection() sets up; the facts of both ends are available after check_ends().
  */
 int check_host(struct diagnosis *diagnosis);
+int check_manager(struct diagnosis *diagnosis);
 int check_name(struct diagnosis *diagnosis);
 int check_route(struct diagnosis *diagnosis);
 int check_neighbour(struct diagnosis *diagnosis);

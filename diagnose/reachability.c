@@ -270,7 +270,7 @@ static void describe_unconfirmed(struct reach_neighbour *neighbour, const char *
 		reach_evidence(neighbour->evidence, "%s was last at %s; not confirmed after %d ms",
 			name, hardware, neighbour->milliseconds);
 	else
-		reach_evidence(neighbour->evidence, "%s did not answer %s after %d ms", name,
+		reach_evidence(neighbour->evidence, "%s did not answer %s within %d ms", name,
 			protocol, neighbour->milliseconds);
 }
 

@@ -41,6 +41,7 @@ struct json_object *diagnosis_report_json(const struct diagnosis *diagnosis)
 	document_add_number(object, "status", check_list_status(list));
 	document_add(object, "checks", check_list_json(list));
 	document_add_known(object, "path_mtu", diagnosis->path_mtu);
+	document_add_known(object, "round_trip", diagnosis->round_trip);
 	document_add(object, "bandwidth", bandwidth_json(diagnosis));
 	document_add(object, "counters",
 		counters_of_both_json(

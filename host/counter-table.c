@@ -107,12 +107,25 @@ static bool is_among(const char *name, const char *names)
 	return false;
 }
 
-enum counter_class counter_class(const char *name)
+/* Skips the prefix of a virtual port's counter. */
+static const char *base_name(const char *name)
 {
 	static const char virtual_port[] = "vport_";
 
-	if (strncmp(name, virtual_port, strlen(virtual_port)) == 0)
-		name += strlen(virtual_port);
+	return strncmp(name, virtual_port, strlen(virtual_port)) == 0 ? name + strlen(virtual_port)
+								      : name;
+}
+
+bool counter_is_nak(const char *name)
+{
+	/* rxe, mlx5, mlx4, bnxt_re, irdma, mana */
+	return is_among(base_name(name), "rcvd_seq_err packet_seq_err sq_num_oos "
+					 "seq_err_naks_rcvd Nak_Sequence_Error requester_oos_nak");
+}
+
+enum counter_class counter_class(const char *name)
+{
+	name = base_name(name);
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (is_among(name, rows[i].names))
 			return rows[i].class;

@@ -4,6 +4,7 @@
 #ifndef HOST_COUNTER_TABLE_H
 #define HOST_COUNTER_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What an increase indicates. */
@@ -23,6 +24,9 @@ enum counter_class {
  * Returns the class of a counter. A "vport_" prefix (mlx5, virtual ports) is ignored. Any thread.
  */
 enum counter_class counter_class(const char *name);
+
+/* True if the counter counts replies by which the peer reported missing packets. Any thread. */
+bool counter_is_nak(const char *name);
 
 /* The counters of one driver that belong to one class. */
 struct counter_row {

@@ -156,6 +156,17 @@ uint64_t counters_total(const struct counters *difference, enum counter_class cl
 	return total;
 }
 
+uint64_t counters_missed_by_peer(const struct counters *difference)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < difference->count; i++)
+		if (counter_is_nak(difference->list[i].name) &&
+			__builtin_add_overflow(total, difference->list[i].value, &total))
+			return UINT64_MAX;
+	return total;
+}
+
 bool counters_include_faults(const struct counters *counters)
 {
 	for (size_t i = 0; i < counters->count; i++)

@@ -46,6 +46,13 @@ void counters_difference(
 /* Returns the sum of all counters of a class, saturating at UINT64_MAX. */
 uint64_t counters_total(const struct counters *difference, enum counter_class class);
 
+/*
+ * Returns the sum of the counters of NAKs and similar replies by which the peer reported that
+ * packets sent from here did not arrive. They are of class COUNTER_OUT_OF_ORDER, whose others count
+ * packets from the peer that did not arrive here.
+ */
+uint64_t counters_missed_by_peer(const struct counters *difference);
+
 /* True if the list contains fault counters, so that an increase of 0 is meaningful. */
 bool counters_include_faults(const struct counters *counters);
 

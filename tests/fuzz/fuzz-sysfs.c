@@ -57,7 +57,7 @@ int __wrap_open64(const char *path, int flags)
 ssize_t __wrap_read(int descriptor, void *bytes, size_t size)
 {
 	fuzz_check(descriptor == DESCRIPTOR);
-	/* Return few bytes per read, as a device driver may. */
+	/* Return only a few bytes per read, as a device driver may. */
 	return (ssize_t)fuzz_bytes(&file, bytes, size > 7 ? 7 : size);
 }
 

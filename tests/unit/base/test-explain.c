@@ -64,7 +64,7 @@ static void every_kind_is_explained(void **state)
 static void every_project_code_has_its_own_row(void **state)
 {
 	(void)state;
-	for (int code = HOST_NO_DEVICE; code <= HOST_LOCKED_MEMORY; code++)
+	for (int code = HOST_NO_DEVICE; code <= HOST_MANAGER_DEAD; code++)
 		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
 	/*
 	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.
@@ -153,7 +153,7 @@ static void guesses_are_marked_as_guesses(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; (row = explain_row(i)); i++) {
-		assert_in_range(row->side, SIDE_HERE, SIDE_EITHER);
+		assert_in_range(row->side, SIDE_HERE, SIDE_FROM);
 		if (row->guess && !row->cause)
 			assert_int_equal(row->kind, FAILURE_DEADLINE);
 		/* The local host, the resolver or the peer reported these, so they are facts. */
@@ -192,6 +192,8 @@ static void every_side_is_named(void **state)
 		[SIDE_THERE] = "where: the other host\n",
 		[SIDE_BEYOND] = "where: the other host or the path to it\n",
 		[SIDE_EITHER] = "where: either host\n",
+		[SIDE_TO] = "where: this host or the path from it\n",
+		[SIDE_FROM] = "where: the other host or the path from it\n",
 	};
 	bool seen[COUNT(words)] = {false};
 	const struct explanation *row;
@@ -411,6 +413,15 @@ static const struct symptom {
 	{"MTU of the devices", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_RDMA_MTU, STATUS_PEER,
 		"active MTUs"},
 	{"loss", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, STATUS_PEER, "lost"},
+	{"loss to", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS_TO, STATUS_PEER,
+		"packets from this host"},
+	{"loss from", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS_FROM, STATUS_PEER,
+		"packets from the other host"},
+	{"slow to", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SLOW_TO, STATUS_PEER,
+		"data to the other host"},
+	{"slow from", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SLOW_FROM, STATUS_PEER,
+		"data from the other host"},
+	{"delay", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_DELAY, STATUS_PEER, "takes long"},
 	{"bad cable", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LINK, STATUS_PEER, "cable"},
 	{"slow", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_SPEED, STATUS_PEER, "slows"},
 	{"slow bus", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_BUS, STATUS_PEER, "slot"},

@@ -227,17 +227,21 @@ static void warnings_differ_from_failures(void **state)
 	static const struct {
 		enum check check;
 		enum impairment impairment;
-		bool guess;
+		bool guess, slow;
 	} cases[] = {
-		{CHECK_PATH, IMPAIRED_PATH, false},
-		{CHECK_ENDS, IMPAIRED_MTU, false},
-		{CHECK_ENDS, IMPAIRED_RDMA_MTU, false},
-		{CHECK_BANDWIDTH, IMPAIRED_SPEED, true},
-		{CHECK_COUNTERS, IMPAIRED_LOSS, true},
-		{CHECK_COUNTERS, IMPAIRED_LINK, true},
+		{CHECK_PATH, IMPAIRED_PATH, false, false},
+		{CHECK_ENDS, IMPAIRED_MTU, false, false},
+		{CHECK_ENDS, IMPAIRED_RDMA_MTU, false, false},
+		{CHECK_BANDWIDTH, IMPAIRED_SPEED, true, true},
+		{CHECK_BANDWIDTH, IMPAIRED_SLOW_TO, false, true},
+		{CHECK_BANDWIDTH, IMPAIRED_SLOW_FROM, false, true},
+		{CHECK_COUNTERS, IMPAIRED_LOSS, true, false},
+		{CHECK_COUNTERS, IMPAIRED_LOSS_TO, false, false},
+		{CHECK_COUNTERS, IMPAIRED_LINK, true, false},
 	};
 	struct failure gone = made(FAILURE_COMPLETION, PHASE_EXCHANGE, WC_RETRY_EXC, "");
 	static const char well[] = "RDMA works, but not well: ";
+	static const char slow[] = "RDMA works, but slowly: ";
 	static const char not [] = "RDMA does not work: ";
 
 	(void)state;
@@ -248,7 +252,8 @@ static void warnings_differ_from_failures(void **state)
 
 		check_list_fail(&list, cases[i].check, &failure);
 		check_case(diagnose_checks[cases[i].check].name,
-			strncmp(verdict(&list), well, strlen(well)) == 0);
+			strncmp(verdict(&list), cases[i].slow ? slow : well,
+				strlen(cases[i].slow ? slow : well)) == 0);
 		check_case(diagnose_checks[cases[i].check].name,
 			!strstr(verdict(&list), ": probably ") == !cases[i].guess);
 		assert_int_equal(check_list_status(&list), STATUS_PEER);
@@ -401,6 +406,21 @@ static void nothing_overruns_its_buffer(void **state)
 	}
 }
 
+/* Unlike other impairments, a long delay does not explain that data does not arrive. */
+static void a_delay_explains_no_other_failure(void **state)
+{
+	struct failure delay = made(FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_DELAY, "numbers");
+	struct failure gone = made(FAILURE_COMPLETION, PHASE_EXCHANGE, WC_RETRY_EXC, "");
+	struct check_list list = checked_up_to(CHECKS);
+
+	(void)state;
+	check_list_fail(&list, CHECK_MESSAGE, &delay);
+	assert_non_null(strstr(verdict(&list), "RDMA works, but slowly: each message takes long"));
+	check_list_fail(&list, CHECK_DATA, &gone);
+	assert_int_equal(check_list_broken(&list), CHECK_DATA);
+	assert_non_null(strstr(verdict(&list), "RDMA does not work: "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +433,7 @@ int main(void)
 		cmocka_unit_test(commands_are_safe_to_paste),
 		cmocka_unit_test(verdicts_follow_from_the_checks),
 		cmocka_unit_test(warnings_differ_from_failures),
+		cmocka_unit_test(a_delay_explains_no_other_failure),
 		cmocka_unit_test(a_full_server_is_the_only_cause),
 		cmocka_unit_test(total_loss_is_a_failure),
 		cmocka_unit_test(statuses_are_those_of_an_exchange),

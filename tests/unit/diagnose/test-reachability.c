@@ -200,8 +200,8 @@ static void judges_neighbours(void **state)
 		{NUD_FAILED, false, 0, "", REACH_BAD, "10.9.0.2 does not answer ARP"},
 		{NUD_FAILED, false, 0, "52:54", REACH_BAD, "10.9.0.2 does not answer ARP"},
 		{NUD_INCOMPLETE, false, 0, "", REACH_UNKNOWN,
-			"10.9.0.2 did not answer ARP after 7 ms"},
-		{0, false, 0, "", REACH_UNKNOWN, "10.9.0.2 did not answer ARP after 7 ms"},
+			"10.9.0.2 did not answer ARP within 7 ms"},
+		{0, false, 0, "", REACH_UNKNOWN, "10.9.0.2 did not answer ARP within 7 ms"},
 		{0, false, EPERM, "", REACH_UNKNOWN, "10.9.0.2: Operation not permitted"},
 	};
 	struct reach_route route = made_up_route(RTN_UNICAST, 0);

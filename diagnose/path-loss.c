@@ -1,0 +1,25 @@
+/* See diagnose/path-loss.h. It keeps no state. */
+#include "diagnose/path-loss.h"
+
+/* The other direction's part of the loss in one direction. */
+#define OTHER_PART 4
+
+struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs)
+{
+	uint64_t missed_there = counters_missed_by_peer(ours);
+	uint64_t missed_here = counters_missed_by_peer(theirs);
+
+	return (struct path_loss){
+		.to = missed_there + counters_total(theirs, COUNTER_OUT_OF_ORDER) - missed_here,
+		.from = missed_here + counters_total(ours, COUNTER_OUT_OF_ORDER) - missed_there,
+	};
+}
+
+enum impairment path_loss_impairment(const struct path_loss *loss)
+{
+	if (loss->to / OTHER_PART >= loss->from && loss->to > 0)
+		return IMPAIRED_LOSS_TO;
+	if (loss->from / OTHER_PART >= loss->to && loss->from > 0)
+		return IMPAIRED_LOSS_FROM;
+	return IMPAIRED_LOSS;
+}

@@ -1,0 +1,30 @@
+/*
+ * Packets that were lost between the two hosts, by direction, as the counters of both ends show.
+ * Any thread.
+ */
+#ifndef DIAGNOSE_PATH_LOSS_H
+#define DIAGNOSE_PATH_LOSS_H
+
+#include <stdint.h>
+
+#include "base/failure.h"
+#include "host/counters.h"
+
+struct path_loss {
+	uint64_t to, from; /* the other host: how often packets were found missing */
+};
+
+/*
+ * Returns the loss that the increases of the counters of both ends show. Either end sees both
+ * directions: what is missing from the peer, and what the peer reports missing. An empty list means
+ * unknown.
+ */
+struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs);
+
+/*
+ * Returns the impairment that describes the loss: in one direction if at most a quarter of it was
+ * in the other.
+ */
+enum impairment path_loss_impairment(const struct path_loss *loss);
+
+#endif
