@@ -206,16 +206,6 @@ static int try_bandwidth(
 }
 
 /*
- * Counts retransmissions and out-of-order packets. Duplicates are excluded: a single timeout, for
- * example on a busy host, retransmits a whole window of packets that have already arrived.
- */
-static uint64_t lost(const struct counters *difference)
-{
-	return counters_total(difference, COUNTER_RETRANSMISSION) +
-	       counters_total(difference, COUNTER_OUT_OF_ORDER);
-}
-
-/*
  * True if both ends are the same port, so no packet can be lost. Soft-RoCE still retransmits: its
  * timers expire while a queue pair is too busy to process acknowledgements.
  */
@@ -339,7 +329,7 @@ static void assess_counters(struct diagnosis *diagnosis)
 	struct path_loss loss = path_loss_of(ours, theirs);
 	char here[160], there[160];
 	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
-	uint64_t packet = mtu ? strtoul(mtu, NULL, 10) : 0, again = lost(ours) + lost(theirs);
+	uint64_t packet = mtu ? strtoul(mtu, NULL, 10) : 0, again = path_loss_total(ours, theirs);
 	uint64_t broken_packets =
 		counters_total(ours, COUNTER_LINK) + counters_total(theirs, COUNTER_LINK);
 

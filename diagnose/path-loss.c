@@ -15,6 +15,22 @@ struct path_loss path_loss_of(const struct counters *ours, const struct counters
 	};
 }
 
+/* Packets that one end sent again and the other had not received before. */
+static uint64_t resent(const struct counters *from, const struct counters *to)
+{
+	uint64_t sent = counters_total(from, COUNTER_RETRANSMISSION);
+	uint64_t twice = counters_total(to, COUNTER_DUPLICATE);
+
+	return sent > twice ? sent - twice : 0;
+}
+
+uint64_t path_loss_total(const struct counters *ours, const struct counters *theirs)
+{
+	return resent(ours, theirs) + resent(theirs, ours) +
+	       counters_total(ours, COUNTER_OUT_OF_ORDER) +
+	       counters_total(theirs, COUNTER_OUT_OF_ORDER);
+}
+
 enum impairment path_loss_impairment(const struct path_loss *loss)
 {
 	if (loss->to / OTHER_PART >= loss->from && loss->to > 0)

@@ -22,6 +22,12 @@ struct path_loss {
 struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs);
 
 /*
+ * Returns how often packets were found missing or sent again, in both directions. What arrived
+ * twice is not counted: on a slow path or a busy host, timers expire although nothing is lost.
+ */
+uint64_t path_loss_total(const struct counters *ours, const struct counters *theirs);
+
+/*
  * Returns the impairment that describes the loss: in one direction if at most a quarter of it was
  * in the other.
  */

@@ -30,6 +30,6 @@ check_failed() {
 # clean [FILE]: every check of the diagnosis passed.
 clean() {
 	local file=${1:-$OUT}
-	count "$file" '^[a-z ]\{11\} ok ' 11 && has_not "$file" '^[a-z ]\{11\} failed ' &&
+	count "$file" '^[a-z ]\{11\} ok ' 12 && has_not "$file" '^[a-z ]\{11\} failed ' &&
 		has "$file" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s to the server, [0-9.]* MB/s from it'
 }

@@ -64,8 +64,8 @@ load diagnose
 	start_server any
 	expect 0 client --json diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
-	jq -e '.status == 0 and .program == "rdma-client" and .schema == 2 and (.checks | length) == 11
-		and ([.checks[] | select(.state == "ok")] | length) == 11
+	jq -e '.status == 0 and .program == "rdma-client" and .schema == 2 and (.checks | length) == 12
+		and ([.checks[] | select(.state == "ok")] | length) == 12
 		and .here.device == .there.device and (.inventory.devices | length) == 1
 		and (.verdict | startswith("RDMA works between the two hosts"))
 		and .bandwidth.there > 0 and .bandwidth.back > 0 and .path_mtu >= 4200

@@ -171,8 +171,11 @@ SLOW_THERE='RDMA works, but slowly: data from the other host is several times sl
 DELAY='RDMA works, but slowly: each message takes long, although none is lost; look at either host'
 
 @test "loss, a low rate and delay: the cause and the direction are named" {
-	start_far_server any
+	start_far_server --discard any
 	impaired here "$LOSS_HERE" netem loss 5%
+	head -c 3000000 /dev/urandom >"$DIR/up"
+	expect 0 client --timeout 60 --input "$DIR/up" write "$HOST1" "$PORT"
+	has "$OUT" "^packets were sent again [0-9]* times; to find the cause: rdma-client diagnose $HOST1:$PORT\$"
 	impaired there "$SLOW_THERE" netem rate 20mbit
 	impaired here "$DELAY" netem delay 200ms
 	has "$OUT" '^message     failed  each message takes long'

@@ -47,6 +47,30 @@ static void each_end_sees_both_directions(void **state)
 	}
 }
 
+static void what_arrives_twice_was_not_lost(void **state)
+{
+	static const struct {
+		const char *ours, *theirs;
+		uint64_t total;
+	} cases[] = {
+		{"", "", 0},
+		{"completer_retry_err 11\nduplicate_request 140\n",
+			"completer_retry_err 10\nduplicate_request 139\n", 0},
+		{"completer_retry_err 11\n", "duplicate_request 4\n", 7},
+		{"duplicate_request 4\n", "completer_retry_err 11\n", 7},
+		{"local_ack_timeout_err 3\n", "", 3},
+		{"completer_retry_err 2\nrcvd_seq_err 5\n",
+			"out_of_seq_request 5\nduplicate_request 9\n", 10},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct counters ours = counted(cases[i].ours), theirs = counted(cases[i].theirs);
+
+		assert_int_equal(path_loss_total(&ours, &theirs), cases[i].total);
+	}
+}
+
 static void a_direction_is_named_if_it_is_clear(void **state)
 {
 	static const struct {
@@ -73,6 +97,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_end_sees_both_directions),
+		cmocka_unit_test(what_arrives_twice_was_not_lost),
 		cmocka_unit_test(a_direction_is_named_if_it_is_clear),
 	};
 
