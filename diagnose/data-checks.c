@@ -58,7 +58,7 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 	if (ended_by_loss(&failure, counters)) {
 		loss = path_loss_of(counters, &unknown);
 		failure.kind = FAILURE_IMPAIRED;
-		failure.code = path_loss_impairment(&loss);
+		failure.code = (int)path_loss_impairment(&loss);
 	}
 	counters_describe(counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; local counters: %s",
@@ -219,7 +219,7 @@ static bool is_one_port(const struct diagnosis *diagnosis)
  * Reads the counters of both ends and stores their increases since the data check began. Returns 0,
  * or -1 with the check failed.
  */
-static int count(struct diagnosis *diagnosis, enum check check)
+static int read_counters(struct diagnosis *diagnosis, enum check check)
 {
 	struct counters after;
 
@@ -266,7 +266,7 @@ static int loses_at_any_time(struct diagnosis *diagnosis, enum test_direction di
 	parameters.direction = direction;
 	if (run_test(diagnosis, &parameters, &ours, &theirs))
 		return test_failed(diagnosis, CHECK_BANDWIDTH, "WRITEs one at a time");
-	if (count(diagnosis, CHECK_BANDWIDTH))
+	if (read_counters(diagnosis, CHECK_BANDWIDTH))
 		return -1;
 	after = path_loss_of(&diagnosis->counted_here, &diagnosis->counted_there);
 	return direction == TEST_CLIENT ? after.to > before.to : after.from > before.from;
@@ -301,7 +301,7 @@ int check_bandwidth(struct diagnosis *diagnosis)
 	enum impairment slow;
 	int lossy;
 
-	if (measure_both(diagnosis) || count(diagnosis, CHECK_BANDWIDTH))
+	if (measure_both(diagnosis) || read_counters(diagnosis, CHECK_BANDWIDTH))
 		return -1;
 	slow = slow_direction(diagnosis);
 	if (slow == IMPAIRED_SPEED || is_one_port(diagnosis)) {
@@ -349,7 +349,7 @@ static void assess_counters(struct diagnosis *diagnosis)
 
 int check_counters(struct diagnosis *diagnosis)
 {
-	if (count(diagnosis, CHECK_COUNTERS))
+	if (read_counters(diagnosis, CHECK_COUNTERS))
 		return -1;
 	if (counters_include_faults(&diagnosis->counted_here) ||
 		counters_include_faults(&diagnosis->counted_there))
