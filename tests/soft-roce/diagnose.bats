@@ -83,9 +83,9 @@ load diagnose
 	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
 	stop_server
 	expect 3 client --json --quiet diagnose "$ADDRESS" "$PORT"
-	jq -e '.status == 3 and .checks[5].state == "failed" and .checks[5].guess == false
-		and .checks[5].side == "the other host" and .checks[6].state == "skipped"
-		and .there == {} and (.checks[5].cause | contains("nothing is listening"))
+	jq -e '.status == 3 and .checks[6].state == "failed" and .checks[6].guess == false
+		and .checks[6].side == "the other host" and .checks[7].state == "skipped"
+		and .there == {} and (.checks[6].cause | contains("nothing is listening"))
 		and .bandwidth == {"there": null, "back": null}
 		and .counters == {"here": null, "there": null}' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
