@@ -223,9 +223,9 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	exits_with 0 "$PEER"
 	# shellcheck disable=SC2086 # several words
 	listening_peer --hello diagnosis -- $BEGUN receive-notice notice:1:last receive reply:zeros \
-		receive reply notice:1 receive-notice notice:1:last receive reply:zeros closed
+		receive reply notice:1:mover:last receive-notice receive reply:zeros closed
 	expect 5 client diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" "^data        failed  probably: data from the peer arrived corrupted"
-	has "$OUT" '^ *seen: client READ of 1 bytes: first wrong byte at offset 0'
+	has "$OUT" '^ *seen: server WRITE of 1 bytes: first wrong byte at offset 0'
 	exits_with 0 "$PEER"
 }
