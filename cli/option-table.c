@@ -271,7 +271,7 @@ const struct option_row option_rows[] = {
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
 	{EXCHANGE, 'i', "input", "FILE|DIRECTORY|-",
-		"send this; may be repeated; -: standard input", take_input, FIELD(input),
+		"send this (repeatable), or standard input (-)", take_input, FIELD(input),
 		.repeats = true},
 	{MEASUREMENTS, 0, "iterations", "N", "stop after N operations per queue pair", take_number,
 		FIELD(measure.iterations), 1, UINT32_MAX},

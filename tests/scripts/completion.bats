@@ -34,7 +34,7 @@ in_zsh() {
 		set --
 		source "completions/_$program"
 		print -lr -- $offered
-	' zsh "$@" | sed -n -E 's/^(\([^)]*\))?(--[a-z-]+).*/\2/p' | sort
+	' zsh "$@" | sed -n -E 's/^(\([^)]*\))?\*?(--[a-z-]+).*/\2/p' | sort
 }
 
 # help_of PROGRAM [COMMAND]: prints the long options that --help lists, sorted.
