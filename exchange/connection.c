@@ -322,7 +322,7 @@ static int read_answer(
 	connection->initiator_depth = smaller(connection->initiator_depth, reply->initiator_depth);
 	if (connection->mode->reads && connection->initiator_depth == 0)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
-			"RDMA_CM_EVENT_ESTABLISHED", "the server allows no RDMA READ");
+			"RDMA_CM_EVENT_ESTABLISHED", "the server does not allow RDMA READ");
 	/*
 	 * Use the same message for all causes, so that an impostor does not learn which check
 	 * failed.

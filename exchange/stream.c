@@ -356,7 +356,7 @@ enum exchange_event stream_announced(struct connection *connection, uint64_t pos
 		return event;
 	if (!flow_receive_announcement(&connection->inflow, receiver, position))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"received an invalid announcement up to byte %" PRIu64, position);
+			"received an invalid announcement of data up to byte %" PRIu64, position);
 	stream_arrived(connection);
 	return EVENT_NONE;
 }

@@ -56,7 +56,7 @@ const char *source_name(const struct source *source);
 bool source_is_text(const struct source *source);
 
 /*
- * Puts a text into the ring, which is large enough for it, or starts the thread, which reads at
+ * Puts text into the ring, which is large enough for it, or starts the thread, which reads at
  * most `most` bytes at a time. The ring and the listener must outlive the source. Returns 0 or
  * -errno.
  */

@@ -1,6 +1,6 @@
 /*
- * A tree output parses the stream as it arrives, a header, a name and contents at a time, and holds
- * the folders open that it is in.
+ * A tree output parses the stream as it arrives: the header of an entry, its name, its contents. It
+ * keeps open the directories that lead to the current entry.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -185,24 +185,24 @@ two_peers() {
 	mr get write:10 done closed => received fewer than the announced 25 bytes
 	data:5 closed => received unexpected data
 	mr get write done data:25 closed => received unexpected data
-	mr get write data:25 closed => received an invalid announcement up to byte 25
-	mr get write data:3 closed => received an invalid announcement up to byte 3
+	mr get write data:25 closed => received an invalid announcement of data up to byte 25
+	mr get write data:3 closed => received an invalid announcement of data up to byte 3
 	END
 	PEER_OPTIONS='--size unknown' server_survives any <<-END
 	mr get write:immediate done closed => MSG_DONE does not match the 32 bytes received
-	mr get data:99999999 closed => received an invalid announcement up to byte 99999999
-	mr get data:18446744073709551615 closed => an invalid announcement up to byte 18446744073709551615
-	mr get data:0 closed => received an invalid announcement up to byte 0
+	mr get data:99999999 closed => received an invalid announcement of data up to byte 99999999
+	mr get data:18446744073709551615 closed => an invalid announcement of data up to byte 18446744073709551615
+	mr get data:0 closed => received an invalid announcement of data up to byte 0
 	END
 	PEER_OPTIONS='--hello none' server_survives write <<-END
 	mr get data:5 closed => received unexpected data
 	mr get credit:0 closed => received invalid credit up to byte 0
 	END
 	PEER_OPTIONS='--hello read --size unknown' server_survives read <<-END
-	mr get data:1025 closed => received an invalid announcement up to byte 1025
+	mr get data:1025 closed => received an invalid announcement of data up to byte 1025
 	mr:key get data closed => the peer's memory region denied access
 	mr:all get data closed => the peer's memory region denied access
-	mr get data:4 data:4 closed => received an invalid announcement up to byte 4
+	mr get data:4 data:4 closed => received an invalid announcement of data up to byte 4
 	END
 }
 
@@ -224,7 +224,7 @@ two_peers() {
 	misbehaving_peer --size unknown "$ADDRESS" "$PORT" mr get write:4096 write:4096 write:4096 write:4096 \
 		closed
 	server_exits 4
-	has "$ERRORS" 'received an invalid announcement up to byte 16384'
+	has "$ERRORS" 'received an invalid announcement of data up to byte 16384'
 	one_line "$ERRORS"
 }
 
@@ -402,7 +402,7 @@ two_peers() {
 @test "read mode: a server that permits no RDMA READ is refused with the reason" {
 	listening_peer --hello read --depth 0 -- closed
 	expect 4 client read "$ADDRESS" "$PEER_PORT"
-	has "$ERR" 'the server allows no RDMA READ'
+	has "$ERR" 'the server does not allow RDMA READ'
 	wait "$PEER"
 }
 

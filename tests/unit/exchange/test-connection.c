@@ -266,8 +266,8 @@ static void refuses_a_reply_that_does_not_match(void **state)
 		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false, 0}, HELLO_SIZE - 1, 1, NULL,
 			"does not match ours"},
 		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false, 0}, HELLO_SIZE, 0, NULL,
-			"the server allows no RDMA READ"},
-		{MODE_READ, {0}, 0, 0, NULL, "the server allows no RDMA READ"},
+			"the server does not allow RDMA READ"},
+		{MODE_READ, {0}, 0, 0, NULL, "the server does not allow RDMA READ"},
 		/* The tutorial's programs exchange only texts. */
 		{MODE_WRITE, {0}, 0, 1, "/dev/zero", "which cannot exchange files"},
 	};

@@ -98,7 +98,7 @@ static void unexpected_data_is_refused(void **state)
 	} cases[] = {
 		{7, 8, "received more than the announced 7 bytes"},
 		{7, UINT64_MAX, "received more than the announced 7 bytes"},
-		{100000, 0, "received an invalid announcement up to byte 0"},
+		{100000, 0, "received an invalid announcement of data up to byte 0"},
 		{100000, 3 * PEER_MEMORY, "announcement up to byte 12288"},
 		{STREAM_SIZE_UNKNOWN, UINT64_MAX, "received an invalid announcement"},
 		{STREAM_SIZE_UNKNOWN, (uint64_t)1 << 32, "received an invalid announcement"},
