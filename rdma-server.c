@@ -115,13 +115,13 @@ static int start_listening(struct server *server, struct failure *failure)
 	server->loop.channel = service->channel = channel_open(failure);
 	if (!service->channel)
 		return -1;
-	return listen_start(options, &addresses, service->channel, &service->listener, failure);
+	return listen_start(options, &addresses, service->channel, &service->listeners, failure);
 }
 
 /* Prints the port and writes the port file. Returns 0, or -1 after printing the error. */
 static int announce(const struct server *server)
 {
-	uint16_t port = ntohs(rdma_get_src_port(server->service.listener));
+	uint16_t port = listeners_port(&server->service.listeners);
 	const char *file = server->options.port_file;
 	int error = file ? port_file_write(file, port) : 0;
 

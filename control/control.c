@@ -51,8 +51,8 @@ static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t
 
 	if (device_open(&control->device, control->id->verbs, &control->failure))
 		return -1;
-	return endpoint_open(&control->endpoint, control->id, control->device.channel, &size,
-		queue_pairs, &control->failure);
+	return endpoint_open(&control->endpoint, control->id, &control->device, &size, queue_pairs,
+		&control->failure);
 }
 
 int control_offer(struct control *control)

@@ -27,8 +27,8 @@ static int make_endpoint(struct connection *connection, struct failure *failure)
 		.receives = connection->limits.receives,
 	};
 
-	if (endpoint_open(&connection->endpoint, connection->id, connection->device->channel, &size,
-		    1, failure))
+	if (endpoint_open(
+		    &connection->endpoint, connection->id, connection->device, &size, 1, failure))
 		return -1;
 	return endpoint_arm(&connection->endpoint)
 		       ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EIO,

@@ -11,6 +11,9 @@
 /* Maximum number of pending connection requests; the kernel allows at most max_backlog, 1024. */
 #define BACKLOG 1024
 
+/* Ports that the system chose for IPv6 and that may turn out to be in use for IPv4. */
+#define PORT_TRIES 16
+
 int listen_find_addresses(
 	const struct options *options, struct listen_addresses *addresses, struct failure *failure)
 {
@@ -49,16 +52,24 @@ static bool is_wildcard(const struct sockaddr_storage *address)
 					      : v4->sin_addr.s_addr == INADDR_ANY;
 }
 
-/* Listens on one address: the wildcard, or an address of an RDMA device (of --device, if given). */
-static int listen_on(const struct options *options, struct rdma_cm_id *listener,
-	const struct sockaddr_storage *address, struct failure *failure)
+/*
+ * Adds a listener on one address: a wildcard for its own family, or an address of an RDMA device
+ * (of --device, if given).
+ */
+static int listen_on(const struct options *options, struct rdma_event_channel *channel,
+	const struct sockaddr_storage *address, struct listeners *listeners,
+	struct failure *failure)
 {
-	int both_families = 0, error;
+	struct rdma_cm_id *listener;
+	int one_family = 1, error;
 	const char *device;
 
-	/* "::" also accepts IPv4 clients, regardless of net.ipv6.bindv6only. */
-	rdma_set_option(listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both_families,
-		sizeof(both_families));
+	if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
+		return failure_errno(failure, PHASE_OPEN, "rdma_create_id", errno);
+	listeners->all[listeners->count++] = listener;
+	/* Otherwise, a RoCE listener on "::" takes the port for both families. */
+	rdma_set_option(
+		listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &one_family, sizeof(one_family));
 	error = rdma_bind_addr(listener, (struct sockaddr *)address) ? errno : 0;
 	/* For the wildcard, the kernel reports a port in use as an unavailable address. */
 	if (error == EADDRNOTAVAIL && is_wildcard(address))
@@ -77,22 +88,63 @@ static int listen_on(const struct options *options, struct rdma_cm_id *listener,
 	return 0;
 }
 
-int listen_start(const struct options *options, const struct listen_addresses *addresses,
-	struct rdma_event_channel *channel, struct rdma_cm_id **listener, struct failure *failure)
+/* Listens on the IPv6 wildcard with this address and port, and on the IPv4 wildcard. */
+static int listen_on_all(const struct options *options, struct rdma_event_channel *channel,
+	const struct sockaddr_storage *address, struct listeners *listeners,
+	struct failure *failure)
 {
-	struct rdma_cm_id *id;
+	struct sockaddr_storage v4 = {.ss_family = AF_INET};
 
-	for (unsigned int i = 0; i < addresses->count; i++) {
-		if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
-			return failure_errno(failure, PHASE_OPEN, "rdma_create_id", errno);
-		if (listen_on(options, id, &addresses->all[i], failure) == 0) {
-			*listener = id;
-			*failure = (struct failure){0}; /* from a previous address */
+	for (int tries = PORT_TRIES; tries > 0; tries--) {
+		if (listen_on(options, channel, address, listeners, failure))
+			return -1;
+		address_set_port(&v4, listeners_port(listeners));
+		if (listen_on(options, channel, &v4, listeners, failure) == 0)
 			return 0;
-		}
-		rdma_destroy_id(id);
+		if (options->port || failure->code != EADDRINUSE)
+			return -1;
+		listeners_stop(listeners);
+		*failure = (struct failure){0};
 	}
-	return -1;
+	return failure_errno(failure, PHASE_LISTEN, "rdma_bind_addr", EADDRINUSE);
+}
+
+int listen_start(const struct options *options, const struct listen_addresses *addresses,
+	struct rdma_event_channel *channel, struct listeners *listeners, struct failure *failure)
+{
+	const struct sockaddr_storage *address;
+	int error = -1;
+
+	for (unsigned int i = 0; error && i < addresses->count; i++) {
+		address = &addresses->all[i];
+		error = address->ss_family == AF_INET6 && is_wildcard(address)
+				? listen_on_all(options, channel, address, listeners, failure)
+				: listen_on(options, channel, address, listeners, failure);
+		if (error)
+			listeners_stop(listeners);
+		else
+			*failure = (struct failure){0}; /* from a previous address */
+	}
+	return error;
+}
+
+void listeners_stop(struct listeners *listeners)
+{
+	while (listeners->count > 0)
+		rdma_destroy_id(listeners->all[--listeners->count]);
+}
+
+bool listeners_include(const struct listeners *listeners, const struct rdma_cm_id *id)
+{
+	for (unsigned int i = 0; i < listeners->count; i++)
+		if (listeners->all[i] == id)
+			return true;
+	return false;
+}
+
+uint16_t listeners_port(const struct listeners *listeners)
+{
+	return ntohs(rdma_get_src_port(listeners->all[0]));
 }
 
 int listen_check_host(

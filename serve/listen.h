@@ -1,8 +1,9 @@
-/* The addresses that a server listens on, and its listener. Main thread. */
+/* The addresses that a server listens on, and its listeners. Main thread. */
 #ifndef SERVE_LISTEN_H
 #define SERVE_LISTEN_H
 
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 
 #include "base/failure.h"
 #include "base/output.h"
@@ -18,6 +19,16 @@ struct listen_addresses {
 };
 
 /*
+ * One listener, or two for the wildcard, one for each address family: on iWARP, a listener on [::]
+ * does not accept IPv4 clients. None: the server accepts no more clients.
+ */
+#define LISTENERS_MAX 2
+struct listeners {
+	struct rdma_cm_id *all[LISTENERS_MAX];
+	unsigned int count;
+};
+
+/*
  * Finds the addresses of --bind or of --device, or the wildcard for IPv6 and IPv4. May block in the
  * resolver. Returns 0, or -1 with the failure recorded. getaddrinfo(3).
  */
@@ -26,11 +37,20 @@ int listen_find_addresses(
 
 /*
  * Listens on the first address that works; if none does, records the first failure. Events go to
- * the channel. The caller destroys *listener. Returns 0, or -1 with the failure recorded.
+ * the channel. listeners_stop() ends it. Returns 0, or -1 with the failure recorded.
  * rdma_listen(3).
  */
 int listen_start(const struct options *options, const struct listen_addresses *addresses,
-	struct rdma_event_channel *channel, struct rdma_cm_id **listener, struct failure *failure);
+	struct rdma_event_channel *channel, struct listeners *listeners, struct failure *failure);
+
+/* Destroys the listeners. Connections that they accepted are not affected. rdma_destroy_id(3). */
+void listeners_stop(struct listeners *listeners);
+
+/* True if the id is one of the listeners. */
+bool listeners_include(const struct listeners *listeners, const struct rdma_cm_id *id);
+
+/* The port that they listen on, which is the same for all. At least one must exist. */
+uint16_t listeners_port(const struct listeners *listeners);
 
 /*
  * Checks whether this host can serve clients at all: access to a device, and enough locked memory.

@@ -189,9 +189,7 @@ static struct client *make_client(struct service *service, const struct rdma_cm_
 
 void service_stop_listening(struct service *service)
 {
-	if (service->listener)
-		rdma_destroy_id(service->listener);
-	service->listener = NULL;
+	listeners_stop(&service->listeners);
 }
 
 /* Counts the client for --count, which counts authenticated clients only. */
@@ -273,7 +271,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	enum refusal refusal = REFUSAL_STOPPING;
 
 	output_transcript(service->output, "received connection request.");
-	if (service->listener)
+	if (service->listeners.count > 0)
 		refusal = admission_check(&service->admission, event, &mode, &request);
 	if (refusal == REFUSAL_NONE && hello_is_control(&request.theirs)) {
 		refusal = start_control_session(service, event, &request.theirs);
@@ -366,7 +364,7 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
 		return;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		if (event->id == service->listener)
+		if (listeners_include(&service->listeners, event->id))
 			listener_removed(service);
 		served = devices_of(&service->devices, event->id);
 		if (served)
@@ -490,7 +488,7 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 
 bool service_over(const struct service *service)
 {
-	return !service->listener && service->admission.clients == 0 &&
+	return service->listeners.count == 0 && service->admission.clients == 0 &&
 	       service->control_sessions.slots.taken == 0;
 }
 

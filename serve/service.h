@@ -22,6 +22,7 @@
 #include "serve/admission.h"
 #include "serve/control-sessions.h"
 #include "serve/devices.h"
+#include "serve/listen.h"
 
 /*
  * States of a client, in order. All clients in a state with a deadline get the same time, so the
@@ -40,14 +41,14 @@ struct client;
 
 TAILQ_HEAD(client_queue, client);
 
-/* The caller sets options, output, settings, wakeups, channel and listener; it reads the rest. */
+/* The caller sets options, output, settings, wakeups, channel and listeners; it reads the rest. */
 struct service {
 	const struct options *options;
 	const struct output *output;
 	struct exchange_settings settings;
 	struct wakeup_queue wakeups;
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *listener; /* NULL: accepts no more clients */
+	struct listeners listeners; /* none: accepts no more clients */
 	struct served_devices devices;
 	struct control_sessions control_sessions; /* not counted as clients */
 	struct client_queue clients[CLIENT_STATES];

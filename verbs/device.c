@@ -22,6 +22,7 @@ static const struct device_traits rows[] = {
 		.transport = IBV_TRANSPORT_IB,
 		.immediate = true,
 		.own_queue_pairs = true,
+		.drains = true,
 		.chunk = 256 * KIB,
 	},
 	{

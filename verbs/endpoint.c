@@ -80,15 +80,18 @@ static int create_first(
 	return 0;
 }
 
-int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
-	struct ibv_comp_channel *channel, const struct queue_size *size, unsigned int pairs,
-	struct failure *failure)
+int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct device *device,
+	const struct queue_size *size, unsigned int pairs, struct failure *failure)
 {
 	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
 
 	/* Older kernels and other transports lack this option; their default applies. */
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
-	*endpoint = (struct endpoint){.id = id, .pair_count = 1};
+	*endpoint = (struct endpoint){
+		.id = id,
+		.pair_count = 1,
+		.drains = device->traits->drains,
+	};
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
 	if (!endpoint->pairs)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
@@ -96,8 +99,8 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
 	if (!endpoint->pd)
 		return queue_pair_failed(
 			failure, "ibv_alloc_pd", errno, "cannot allocate a protection domain");
-	endpoint->cq = ibv_create_cq(
-		id->verbs, (int)(pairs * (size->sends + size->receives)), endpoint, channel, 0);
+	endpoint->cq = ibv_create_cq(id->verbs, (int)(pairs * (size->sends + size->receives)),
+		endpoint, device->channel, 0);
 	if (!endpoint->cq)
 		return queue_pair_failed(
 			failure, "ibv_create_cq", errno, "cannot create a completion queue");
@@ -330,7 +333,8 @@ bool endpoint_is_outstanding(const struct endpoint *endpoint)
 {
 	const struct queue_pair *pair = &endpoint->pairs[0];
 
-	return pair->receives_posted > 0 || pair->sends_posted > pair->sends_completed;
+	return endpoint->drains &&
+	       (pair->receives_posted > 0 || pair->sends_posted > pair->sends_completed);
 }
 
 /* Posts the drain work request, which completes after all others. Returns 0 or -errno. */
@@ -350,7 +354,7 @@ bool endpoint_is_drained(struct endpoint *endpoint)
 	bool sends = pair->sends_posted > pair->sends_completed;
 	bool idle = !sends && pair->receives_posted == 0;
 
-	if (idle && !endpoint->armed)
+	if (!endpoint->drains || (idle && !endpoint->armed))
 		return true;
 	if (endpoint->drain > pair->sends_completed)
 		return false;

@@ -12,9 +12,9 @@
  * thread: both call the same functions. Only one thread at a time may use an endpoint.
  *
  * Draining: endpoint_flush() moves the queue pairs to the error state, which flushes everything
- * posted. An endpoint may be closed when endpoint_is_drained() returns true. A completion queue
- * that is still armed is not drained: soft-RoCE raises the event without checking whether the queue
- * still exists, so one more work request is posted to trigger the event that disarms it.
+ * posted. An endpoint may be closed when endpoint_is_drained() returns true, on most devices at
+ * once. Only soft-RoCE raises the event of an armed completion queue without checking whether the
+ * queue still exists; there, one more work request is posted to trigger the event that disarms it.
  */
 #ifndef VERBS_ENDPOINT_H
 #define VERBS_ENDPOINT_H
@@ -26,6 +26,7 @@
 
 #include "base/deadline.h"
 #include "base/failure.h"
+#include "verbs/device.h"
 
 /* Completions per call of ibv_poll_cq(3). */
 #define ENDPOINT_BATCH 16
@@ -57,6 +58,7 @@ struct endpoint {
 	struct ibv_cq *cq;
 	bool armed;               /* the completion queue will raise an event */
 	bool abandoned;           /* no longer polled: its events are only acknowledged */
+	bool drains;              /* must be drained before it is closed */
 	uint64_t drain;           /* number of the last drain work request, plus 1; 0: none */
 	struct queue_pair *pairs; /* the first is rdmacm's */
 	unsigned int pair_count;  /* created so far */
@@ -88,12 +90,11 @@ bool completion_is_refusal(const struct completion *completion);
 /*
  * Sets the ACK timeout of an id that is bound to a device, and creates its protection domain,
  * completion queue and rdmacm queue pair. The endpoint has room for `pairs` queue pairs of this
- * size in total. Completion events go to the channel. Returns 0, or -1 with the failure recorded;
+ * size in total. Completion events go to the device's channel. Returns 0, or -1 with the failure recorded;
  * endpoint_close() frees everything in either case. rdma_create_qp(3), ibv_create_cq(3).
  */
-int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id,
-	struct ibv_comp_channel *channel, const struct queue_size *size, unsigned int pairs,
-	struct failure *failure);
+int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct device *device,
+	const struct queue_size *size, unsigned int pairs, struct failure *failure);
 
 /*
  * Creates another queue pair like the first, in state INIT, for the caller to connect. Returns NULL
@@ -159,13 +160,13 @@ struct endpoint *endpoint_take_event(struct ibv_comp_channel *channel, int *erro
 /* Moves all queue pairs to the error state: everything posted is flushed. ibv_modify_qp(3). */
 void endpoint_flush(struct endpoint *endpoint);
 
-/* True while a work request of the first queue pair is outstanding. */
+/* True while a work request of the first queue pair is outstanding that must complete first. */
 bool endpoint_is_outstanding(const struct endpoint *endpoint);
 
 /*
- * Call this after endpoint_flush() and after each poll. Returns true if nothing is outstanding on
- * the first queue pair and the completion queue is not armed or will raise no event. Otherwise
- * ensures that one more event arrives.
+ * Call this after endpoint_flush() and after each poll. Returns true if the device need not be
+ * drained, or if nothing is outstanding on the first queue pair and the completion queue is not
+ * armed or will raise no event. Otherwise ensures that one more event arrives.
  */
 bool endpoint_is_drained(struct endpoint *endpoint);
 

@@ -99,7 +99,7 @@ static void unexpected_data_is_refused(void **state)
 		{7, 8, "received more than the announced 7 bytes"},
 		{7, UINT64_MAX, "received more than the announced 7 bytes"},
 		{100000, 0, "received an invalid announcement of data up to byte 0"},
-		{100000, 3 * PEER_MEMORY, "announcement up to byte 12288"},
+		{100000, 3 * PEER_MEMORY, "announcement of data up to byte 12288"},
 		{STREAM_SIZE_UNKNOWN, UINT64_MAX, "received an invalid announcement"},
 		{STREAM_SIZE_UNKNOWN, (uint64_t)1 << 32, "received an invalid announcement"},
 	};
@@ -177,10 +177,10 @@ static void wrong_immediate_data_is_refused(void **state)
 		uint32_t immediate;
 		const char *says;
 	} cases[] = {
-		{MODE_WRITE, false, 0, "announcement up to byte 0"},
-		{MODE_READ, false, 0, "announcement up to byte 0"},
-		{MODE_WRITE, false, 99999, "announcement up to byte 99999"},
-		{MODE_READ, false, 99999, "announcement up to byte 99999"},
+		{MODE_WRITE, false, 0, "announcement of data up to byte 0"},
+		{MODE_READ, false, 0, "announcement of data up to byte 0"},
+		{MODE_WRITE, false, 99999, "announcement of data up to byte 99999"},
+		{MODE_READ, false, 99999, "announcement of data up to byte 99999"},
 		{MODE_WRITE, false, 100001, "received more than the announced 100000 bytes"},
 		{MODE_WRITE, false, UINT32_MAX, "received more than the announced 100000 bytes"},
 		{MODE_WRITE, true, 3, "received unexpected data"},

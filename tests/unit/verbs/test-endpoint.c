@@ -18,7 +18,7 @@
 
 struct end {
 	struct rdma_cm_id *id;
-	struct ibv_comp_channel *channel;
+	struct device device;
 	struct endpoint endpoint;
 	struct queue_pair *pair;
 	struct region region;
@@ -32,10 +32,9 @@ static void open_end(struct end *end)
 	*end = (struct end){0};
 	fake_start(IBV_TRANSPORT_IB);
 	end->id = fake_id();
-	end->channel = ibv_create_comp_channel(fake_context());
-	assert_int_equal(fcntl(end->channel->fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(device_open(&end->device, fake_context(), &failure), 0);
 	assert_int_equal(
-		endpoint_open(&end->endpoint, end->id, end->channel, &size, 1, &failure), 0);
+		endpoint_open(&end->endpoint, end->id, &end->device, &size, 1, &failure), 0);
 	assert_int_equal(region_create(&end->region, end->endpoint.pd, SLOT_SIZE * RECEIVES,
 				 IBV_ACCESS_LOCAL_WRITE, NULL, &failure),
 		0);
@@ -49,7 +48,7 @@ static void close_end(struct end *end)
 	region_free(&end->region);
 	endpoint_close(&end->endpoint);
 	rdma_destroy_id(end->id);
-	ibv_destroy_comp_channel(end->channel);
+	device_close(&end->device);
 	assert_int_equal(fake_objects(), 0);
 }
 
@@ -234,13 +233,30 @@ static void an_endpoint_is_drained_when_everything_has_completed(void **state)
 	endpoint_flush(&end.endpoint);
 	for (unsigned int polls = 0; !endpoint_is_drained(&end.endpoint); polls++) {
 		assert_true(polls < 8);
-		endpoint_take_event(end.channel, &error);
+		endpoint_take_event(end.device.channel, &error);
 		endpoint_poll(&end.endpoint, &batch);
 		while (endpoint_next_completion(&end.endpoint, &batch, &completion))
 			assert_true(completion.wc->status == IBV_WC_WR_FLUSH_ERR);
 	}
 	assert_false(endpoint_is_outstanding(&end.endpoint));
 	assert_false(end.endpoint.armed);
+	close_end(&end);
+}
+
+/* Only soft-RoCE is drained: on other devices, destroying the queues is enough. */
+static void other_devices_need_no_draining(void **state)
+{
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	end.endpoint.drains = false;
+	assert_int_equal(queue_pair_post_receives(end.pair), 0);
+	assert_int_equal(post(&end, 2, 0), 0);
+	assert_int_equal(endpoint_arm(&end.endpoint), 0);
+	endpoint_flush(&end.endpoint);
+	assert_true(endpoint_is_drained(&end.endpoint));
+	assert_false(endpoint_is_outstanding(&end.endpoint));
 	close_end(&end);
 }
 
@@ -253,15 +269,15 @@ static void events_name_their_endpoint(void **state)
 	(void)state;
 	for (unsigned int abandoned = 0; abandoned < 2; abandoned++) {
 		open_end(&end);
-		assert_null(endpoint_take_event(end.channel, &error));
+		assert_null(endpoint_take_event(end.device.channel, &error));
 		assert_int_equal(error, 0);
 		assert_int_equal(queue_pair_post_receives(end.pair), 0);
 		assert_int_equal(endpoint_arm(&end.endpoint), 0);
 		assert_true(end.endpoint.armed);
 		fake_arrive(end.id, "message", 7);
 		end.endpoint.abandoned = abandoned;
-		assert_ptr_equal(
-			endpoint_take_event(end.channel, &error), abandoned ? NULL : &end.endpoint);
+		assert_ptr_equal(endpoint_take_event(end.device.channel, &error),
+			abandoned ? NULL : &end.endpoint);
 		assert_int_equal(error, 0);
 		assert_int_equal(end.endpoint.armed, abandoned);
 		close_end(&end);
@@ -278,6 +294,7 @@ int main(void)
 		cmocka_unit_test(a_broken_queue_returns_no_completions),
 		cmocka_unit_test(refusals_are_recognised),
 		cmocka_unit_test(an_endpoint_is_drained_when_everything_has_completed),
+		cmocka_unit_test(other_devices_need_no_draining),
 		cmocka_unit_test(events_name_their_endpoint),
 	};
 
