@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "host/inventory.h"
+#include "host/rdma-netlink.h"
 
 #define DEVICES "/sys/class/infiniband"
 #define VERBS   "/sys/class/infiniband_verbs"
@@ -25,6 +26,7 @@ struct origin {
 	const char *root;
 	const char *device;              /* the only device to read; NULL: all */
 	const struct ifaddrs *addresses; /* of the network interfaces */
+	bool netlink;                    /* ask the kernel for what sysfs does not show */
 };
 
 /*
@@ -200,6 +202,30 @@ static int read_siblings(
 	return error;
 }
 
+/* Adds the interface of a port for which sysfs shows none: software iWARP. rdma-link(8). */
+static int read_netlink(
+	const struct origin *origin, const char *device, struct inventory_port *port)
+{
+	char name[IF_NAMESIZE];
+
+	if (!origin->netlink || port->interface_count > 0 ||
+		rdma_netlink_interface(device, port->number, name))
+		return 0;
+	return add_interface(origin, port, name);
+}
+
+static bool is_iwarp(const struct inventory_device *device)
+{
+	return strcmp(device->type, "RNIC") == 0;
+}
+
+/* The GID of an iWARP port contains its MAC address; the kernel calls its type "IB/RoCE v1". */
+static void name_iwarp_gids(struct inventory_port *port)
+{
+	for (size_t i = 0; i < port->gid_count; i++)
+		snprintf(port->gids[i].type, sizeof(port->gids[i].type), "iWARP");
+}
+
 /* Reads the name from "4: ACTIVE": sysfs prefixes a state with its number. */
 static void read_state(const char *folder, const char *file, char *text, size_t size)
 {
@@ -224,14 +250,14 @@ uint64_t inventory_megabits(const char *text)
 	return strncmp(text, " Gb/sec", 7) == 0 ? whole * 1000 + tenth * 100 : 0;
 }
 
-/* Reads a port of the device in this directory. */
-static int read_port(const struct origin *origin, const char *device, const char *parent,
-	bool several, struct inventory_port *port)
+/* Reads a port of the device, which has this directory. */
+static int read_port(const struct origin *origin, const char *directory,
+	const struct inventory_device *device, bool several, struct inventory_port *port)
 {
 	char folder[PATH_MAX + sizeof("/ports/4294967295")];
 	int error;
 
-	snprintf(folder, sizeof(folder), "%s/ports/%u", device, port->number);
+	snprintf(folder, sizeof(folder), "%s/ports/%u", directory, port->number);
 	read_state(folder, "state", port->state, sizeof(port->state));
 	read_state(folder, "phys_state", port->physical_state, sizeof(port->physical_state));
 	sysfs_line(folder, port->link_layer, sizeof(port->link_layer), "/link_layer");
@@ -240,10 +266,14 @@ static int read_port(const struct origin *origin, const char *device, const char
 	port->lid = read_number(folder, "lid");
 	port->sm_lid = read_number(folder, "sm_lid");
 	error = read_gids(origin, folder, port);
+	if (is_iwarp(device))
+		name_iwarp_gids(port);
 	if (!error)
-		error = add_interface(origin, port, parent);
+		error = add_interface(origin, port, device->parent);
 	if (!error)
-		error = read_siblings(origin, device, several, port);
+		error = read_siblings(origin, directory, several, port);
+	if (!error)
+		error = read_netlink(origin, device->name, port);
 	return error;
 }
 
@@ -262,7 +292,7 @@ static int read_ports(
 
 		if (name_number(entries[i]->d_name, &port->number)) {
 			device->port_count++;
-			error = read_port(origin, folder, device->parent, count > 1, port);
+			error = read_port(origin, folder, device, count > 1, port);
 		}
 	}
 	sysfs_free(entries, count);
@@ -301,6 +331,9 @@ static int read_device(const struct origin *origin, struct inventory_device *dev
 		strcpy(device->driver, "rdma_rxe");
 	else
 		sysfs_link(folder, device->driver, sizeof(device->driver), "/device/driver");
+	/* An adapter always has a driver. */
+	if (device->driver[0] == '\0' && is_iwarp(device))
+		strcpy(device->driver, "siw");
 	read_uverbs(origin->root, device);
 	return read_ports(origin, folder, device);
 }
@@ -371,22 +404,29 @@ static void read_host(const char *root, struct inventory *inventory)
 	inventory->ipc_lock = has_ipc_lock(root);
 }
 
-int inventory_take_with(const char *root, const char *device, const struct ifaddrs *addresses,
-	struct inventory *inventory)
+static int take(const struct origin *origin, struct inventory *inventory)
 {
-	const struct origin origin = {.root = root, .device = device, .addresses = addresses};
 	int error;
 
 	memset(inventory, 0, sizeof(*inventory));
-	read_host(root, inventory);
-	error = read_devices(&origin, inventory);
+	read_host(origin->root, inventory);
+	error = read_devices(origin, inventory);
 	if (error)
 		inventory_free(inventory);
 	return error;
 }
 
+int inventory_take_with(const char *root, const char *device, const struct ifaddrs *addresses,
+	struct inventory *inventory)
+{
+	const struct origin origin = {.root = root, .device = device, .addresses = addresses};
+
+	return take(&origin, inventory);
+}
+
 int inventory_take(const char *root, const char *device, struct inventory *inventory)
 {
+	struct origin origin = {.root = root, .device = device, .netlink = *root == '\0'};
 	struct ifaddrs *addresses;
 	int error;
 
@@ -394,7 +434,8 @@ int inventory_take(const char *root, const char *device, struct inventory *inven
 		memset(inventory, 0, sizeof(*inventory));
 		return -errno;
 	}
-	error = inventory_take_with(root, device, addresses, inventory);
+	origin.addresses = addresses;
+	error = take(&origin, inventory);
 	freeifaddrs(addresses);
 	return error;
 }

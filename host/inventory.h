@@ -21,7 +21,7 @@
 struct inventory_gid {
 	unsigned int index;
 	char text[INET6_ADDRSTRLEN]; /* "fe80::1", "::ffff:10.0.0.1" */
-	char type[24];               /* "RoCE v2", "IB/RoCE v1" */
+	char type[24];               /* "RoCE v2", "IB/RoCE v1", "iWARP" */
 	char interface[IF_NAMESIZE]; /* network interface */
 	bool link_local;             /* fe80::/10: not a routable IP address */
 };
@@ -60,7 +60,7 @@ struct inventory_device {
 	char type[24];            /* node_type: "CA", "RNIC" */
 	char description[65];     /* node_desc: usually host and device name */
 	char firmware[48];        /* fw_ver */
-	char driver[32];          /* kernel driver: "mlx5_core"; soft-RoCE: "rdma_rxe" */
+	char driver[32];          /* "mlx5_core"; soft-RoCE "rdma_rxe", software iWARP "siw" */
 	char parent[IF_NAMESIZE]; /* soft-RoCE: the underlying network interface */
 	char uverbs[32];          /* its file in /dev/infiniband: "uverbs0" */
 	enum sysfs_access access; /* to that file */
