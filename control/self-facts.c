@@ -45,6 +45,9 @@ static const struct inventory_gid *gid_in_use(
 	char text[INET6_ADDRSTRLEN];
 	int index = gid_index(id);
 
+	/* The ids of iWARP have no GID, and its ports have one each. */
+	if (port->gid_count == 1)
+		return port->gids;
 	inet_ntop(AF_INET6, id->route.addr.addr.ibaddr.sgid.raw, text, sizeof(text));
 	for (size_t i = 0; i < port->gid_count; i++)
 		if (index < 0 ? strcmp(port->gids[i].text, text) == 0
@@ -60,16 +63,21 @@ static void add_port(
 	const struct inventory_interface *interface =
 		gid ? inventory_interface(port, gid->interface) : NULL;
 
+	/* The GIDs of InfiniBand and iWARP name no interface. */
+	if (!interface && port->interface_count == 1)
+		interface = port->interfaces;
+
 	facts_add(facts, "state", "%s", port->state);
 	facts_add(facts, "link layer", "%s", port->link_layer);
 	facts_add(facts, "rate", "%s", port->rate);
 	if (gid) {
 		facts_add(facts, "gid", "%s", gid->text);
 		facts_add(facts, "gid type", "%s", gid->type);
-		facts_add(facts, "interface", "%s", gid->interface);
 	}
-	if (interface)
+	if (interface) {
+		facts_add(facts, "interface", "%s", interface->name);
 		facts_add(facts, "interface mtu", "%u", interface->mtu);
+	}
 }
 
 /* Adds the speed of the adapter's slot, a common cause of low bandwidth. Soft-RoCE has no slot. */
