@@ -9,6 +9,9 @@
 
 # shellcheck shell=bash
 
+# The guest has software iWARP instead of soft-RoCE.
+iwarp() { [[ $VM_DEVICE == siw* ]]; }
+
 # "${AS_NOBODY[@]}" KIB COMMAND...: runs COMMAND as an unprivileged user with KIB of locked memory.
 # shellcheck disable=SC2016 # for the inner shell
 AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
@@ -19,6 +22,11 @@ PAIR_BUILD=${PAIR_BUILD:-build}
 PAIR_PEERS=${PAIR_PEERS:-$PAIR_BUILD}
 PAIR_SCALE=${PAIR_SCALE:-1}
 WAIT_SECONDS=60
+
+# What a program says if the other one refuses its connection: iWARP's connection manager reports
+# an error number, InfiniBand's a reason.
+REJECTED='REJECTED, status 28'
+! iwarp || REJECTED='REJECTED, status -104'
 ADDRESS=$VM_ADDRESS
 SERVER='' PORT=''
 

@@ -411,7 +411,7 @@ two_peers() {
 	if misbehaving_peer --hello read --depth 0 "$ADDRESS" "$PORT" closed 2>"$ERR"; then
 		fail 'it was accepted'
 	fi
-	has "$ERR" 'REJECTED, status 28'
+	has "$ERR" "$REJECTED"
 	stop_server
 }
 

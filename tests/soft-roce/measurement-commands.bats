@@ -29,7 +29,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 		if control_peer --shape $shape closed >"$OUT" 2>&1; then
 			fail "$shape was accepted"
 		fi
-		has "$OUT" 'REJECTED, status 28'
+		has "$OUT" "$REJECTED"
 		refused=$((refused + 1))
 		wait_until count "$ERRORS" 'refused .*, reason 7$' $refused
 		feed_good

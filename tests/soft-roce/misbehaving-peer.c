@@ -59,7 +59,7 @@
  *                    send MSG_MR: valid, or with that fault; all: the whole address space
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
  *                    RDMA WRITE our text, or N bytes, into the offered region, with the position
- *                    as immediate data (none without a hello); beyond that region; with another
+ *                    as immediate data, or in MSG_DATA on iWARP (none without a hello); beyond that region; with another
  *                    rkey; with other immediate data; 1,024 unterminated bytes full of control
  *                    characters; without immediate data. Wait for the completion
  *   data data:N      send MSG_DATA: our text, or up to byte N, may be READ

@@ -289,7 +289,9 @@ static void rdma_write(struct peer *peer, const char *how)
 {
 	uint64_t address = peer->theirs.address + peer->position % peer->theirs.length;
 	uint32_t rkey = peer->theirs.rkey, immediate;
-	enum ibv_wr_opcode opcode = peer->tutorial ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_WRITE_WITH_IMM;
+	bool announce = !peer->tutorial && strcmp(how, "silent") != 0;
+	bool immediates = peer->end.id->verbs->device->transport_type == IBV_TRANSPORT_IB;
+	struct message notice = {.type = MSG_DATA};
 	size_t length = fill(peer->end.local, how);
 
 	digester_add(peer->digester, peer->end.local, length);
@@ -301,10 +303,13 @@ static void rdma_write(struct peer *peer, const char *how)
 		rkey ^= 0x1;
 	else if (strcmp(how, "immediate") == 0)
 		immediate += 7;
-	else if (strcmp(how, "silent") == 0)
-		opcode = IBV_WR_RDMA_WRITE;
-	endpoint_rdma(&peer->end, opcode, address, rkey, (uint32_t)length, immediate);
+	endpoint_rdma(&peer->end,
+		announce && immediates ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, address,
+		rkey, (uint32_t)length, immediate);
 	peer->sends++;
+	notice.length = immediate;
+	if (announce && !immediates)
+		send_message(peer, &notice);
 	misbehaving_finish(peer);
 }
 

@@ -97,7 +97,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	if misbehaving_peer --hello none "$ADDRESS" "$PORT" closed 2>"$ERR"; then
 		fail 'it was accepted'
 	fi
-	has "$ERR" 'REJECTED, status 28'
+	has "$ERR" "$REJECTED"
 	wait_line "$ERRORS" 'the peer does not have the same secret'
 	expect 0 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
 	stop_server

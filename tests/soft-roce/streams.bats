@@ -332,7 +332,7 @@ refused_plans() {
 	if tutorial_peer write "$ADDRESS" "$PORT" 2>"$ERR"; then
 		fail 'it was accepted'
 	fi
-	has "$ERR" 'REJECTED, status 28'
+	has "$ERR" "$REJECTED"
 	has "$ERRORS" 'refused .*, reason 11'
 	stop_server
 	listening_peer --hello none -- closed

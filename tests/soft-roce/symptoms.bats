@@ -374,7 +374,7 @@ refusing_peer() { # REASON
 		if misbehaving_peer --hello "$kind" "$ADDRESS" "$PORT" closed 2>"$ERR"; then
 			fail "$kind was accepted"
 		fi
-		has "$ERR" 'REJECTED, status 28'
+		has "$ERR" "$REJECTED"
 		feed_good
 	done
 	good_was_served
