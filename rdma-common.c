@@ -169,6 +169,17 @@ static bool take_wakeups(struct device_context *context)
 	return true;
 }
 
+/*
+ * Polls a connection before its peer is judged to be idle: if this process was stopped for longer
+ * than --timeout, the peer's messages are still in the queue.
+ */
+static void poll_if_late(
+	struct device_context *context, struct connection *connection, deadline_t now)
+{
+	if (connection_is_late(connection, now))
+		update(context, connection, connection_poll(connection));
+}
+
 /* Runs the idle checks when they are due. Returns the time until the next check, for poll(2). */
 static int check_idle(struct device_context *context)
 {
@@ -180,6 +191,7 @@ static int check_idle(struct device_context *context)
 	if (now < context->next_check)
 		return deadline_left(context->next_check);
 	TAILQ_FOREACH (connection, &context->watched, next_watched) {
+		poll_if_late(context, connection, now);
 		again = connection_check_idle(connection, now);
 		if (again < next)
 			next = again;

@@ -346,6 +346,7 @@ static void take_receive(struct connection *connection, const struct completion 
 	enum exchange_event event;
 
 	connection->last_receive = deadline_now();
+	connection->keepalives = 0;
 	/* Once the exchange has ended, late messages must not change the outcome. */
 	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
 		return;
@@ -501,6 +502,11 @@ void connection_arm(struct connection *connection)
 	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_req_notify_cq",
 		"cannot request completion events");
 	drive(connection, EVENT_FAILED);
+}
+
+bool connection_is_late(const struct connection *connection, deadline_t now)
+{
+	return connection->life == CONNECTION_OPEN && idle_is_late(connection, now);
 }
 
 deadline_t connection_check_idle(struct connection *connection, deadline_t now)

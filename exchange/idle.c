@@ -10,6 +10,12 @@
 /* Keepalives sent within the shorter of the two timeouts. */
 #define KEEPALIVES 4
 
+/*
+ * Keepalives in a row without anything from the peer, which has this many receives for them: iWARP
+ * ends a connection on which a message finds no receive. A peer that responds sends its own.
+ */
+#define UNANSWERED_MAX (KEEPALIVES - 1)
+
 /* How long to wait for the completion of MSG_ABORT, in milliseconds. */
 #define ABORT_MS 1000
 
@@ -42,9 +48,26 @@ static bool is_over(const struct connection *connection)
 	       connection->exchange.sent == SENT_ALL;
 }
 
+/* The deadline for hearing from the peer, in milliseconds. */
+static int64_t patience(const struct connection *connection)
+{
+	int64_t ours = connection->settings->timeout;
+
+	return is_over(connection) && ours > DISCONNECT_MS ? DISCONNECT_MS : ours;
+}
+
+bool idle_is_late(const struct connection *connection, deadline_t now)
+{
+	int64_t ours = patience(connection);
+
+	return now - connection->last_receive >= ours ||
+	       (connection_is_unacknowledged(connection) &&
+		       now - connection->last_acknowledged >= ours);
+}
+
 enum exchange_event idle_check(struct connection *connection, deadline_t now, deadline_t *again)
 {
-	int64_t ours = connection->settings->timeout, theirs = connection->theirs.timeout;
+	int64_t ours = patience(connection), theirs = connection->theirs.timeout;
 	int64_t interval = (theirs && theirs < ours ? theirs : ours) / KEEPALIVES;
 	bool over = is_over(connection);
 
@@ -54,16 +77,15 @@ enum exchange_event idle_check(struct connection *connection, deadline_t now, de
 				       now - connection->aborted >= ABORT_MS
 			       ? EVENT_FAILED
 			       : EVENT_NONE;
-	if (over && ours > DISCONNECT_MS)
-		ours = DISCONNECT_MS;
 	if (interval < ABORT_MS)
 		*again = now + interval;
 	if (now - connection->last_receive >= ours)
 		return time_out(connection, true);
 	if (connection_is_unacknowledged(connection) && now - connection->last_acknowledged >= ours)
 		return time_out(connection, false);
-	if (!over && connection->streaming && now - connection->last_send >= interval &&
-		connection_capacity(connection) > 0)
-		return connection_send_keepalive(connection);
-	return EVENT_NONE;
+	if (over || !connection->streaming || now - connection->last_send < interval ||
+		connection->keepalives == UNANSWERED_MAX || connection_capacity(connection) == 0)
+		return EVENT_NONE;
+	connection->keepalives++;
+	return connection_send_keepalive(connection);
 }

@@ -149,6 +149,7 @@ struct connection {
 	deadline_t cause_due;         /* deadline for rdmacm to explain `failure`; 0: none */
 	deadline_t last_receive;      /* when the peer last sent something */
 	deadline_t last_send;         /* when we last posted a send */
+	unsigned int keepalives;      /* sent since last_receive */
 	deadline_t last_acknowledged; /* when a signaled send completed, or the next was posted */
 	deadline_t aborted;           /* when we aborted; 0: not aborted */
 	deadline_t stream_start;      /* 0: not started */
@@ -260,6 +261,12 @@ enum exchange_event stream_peer_starts(
 /* idle.c. CQ thread. */
 
 /*
+ * True if the peer seems to have been idle for too long. Its messages may not have been polled yet
+ * if this process was stopped.
+ */
+bool idle_is_late(const struct connection *connection, deadline_t now);
+
+/*
  * Checks whether the peer has been idle for too long, and sends a keepalive if we have. Returns the
  * resulting event; *again is the time of the next check.
  */
@@ -315,6 +322,9 @@ bool connection_advance(struct connection *connection);
 
 /* Requests an event for the next completion. Poll once more afterwards. */
 void connection_arm(struct connection *connection);
+
+/* True if the peer seems to be idle; the caller polls before it checks. */
+bool connection_is_late(const struct connection *connection, deadline_t now);
 
 /* Checks for idleness. Returns the time of the next check. */
 deadline_t connection_check_idle(struct connection *connection, deadline_t now);

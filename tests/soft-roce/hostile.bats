@@ -23,6 +23,19 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 	stop_server
 }
 
+# Reasons of the device that executes a peer's request. iWARP reports none: it ends the connection.
+NOT_EXPOSED='received a WRITE to memory that is not exposed'
+DENIED="the peer's memory region denied access"
+NO_ACKNOWLEDGEMENT='timed out waiting for the acknowledgement of MSG_MR'
+NO_RECEIVE='the peer had no receive posted for a message'
+if iwarp; then
+	NOT_EXPOSED='connection closed by the peer\|the connection broke' DENIED=$NOT_EXPOSED
+	NO_ACKNOWLEDGEMENT=$DENIED NO_RECEIVE=$DENIED
+fi
+
+# denied FILE: a request of the peer that wrote this file was denied, which iWARP does not report.
+denied() { iwarp || has "$1" '^completion remote access error$'; }
+
 printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
 @test "messages out of order" {
@@ -56,14 +69,14 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
 @test "memory accesses that either end does not permit" {
 	server_survives any <<-END
-	mr:key get closed => the peer's memory region denied access
-	mr:all get closed => the peer's memory region denied access
-	mr get write:beyond closed => received a WRITE to memory that is not exposed
-	mr get write:key closed => received a WRITE to memory that is not exposed
+	mr:key get closed => $DENIED
+	mr:all get closed => $DENIED
+	mr get write:beyond closed => $NOT_EXPOSED
+	mr get write:key closed => $NOT_EXPOSED
 	mr get read closed => the connection broke before the exchange was complete
 	END
 	PEER_OPTIONS='--hello read' server_survives read <<-END
-	mr get write closed => received a WRITE to memory that is not exposed
+	mr get write closed => $NOT_EXPOSED
 	END
 }
 
@@ -73,15 +86,15 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	start_server --discard any
 	start_good write
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write:silent closed >"$OUT"
-	has "$OUT" '^completion remote access error$'
+	denied "$OUT"
 	wait_line "$ERRORS" 'the connection broke before the exchange was complete'
 	has "$LOG" "^message from $ADDRESS:[0-9]*: message from a test peer\$"
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write closed >"$OUT"
-	has "$OUT" '^completion remote access error$'
-	wait_line "$ERRORS" 'received a WRITE to memory that is not exposed'
+	denied "$OUT"
+	wait_line "$ERRORS" "$NOT_EXPOSED"
 	misbehaving_peer --hello read "$ADDRESS" "$PORT" mr get read data 'done' get:MSG_VERDICT read verdict \
 		reads closed >"$OUT"
-	count "$OUT" '^completion remote access error$' 1
+	iwarp || count "$OUT" '^completion remote access error$' 1
 	[ "$(grep -c '^read: message from passive' "$OUT")" -ge 2 ]
 	good_was_served
 	expect 0 client write "$ADDRESS" "$PORT"
@@ -101,7 +114,7 @@ two_peers() {
 	wait_line "$DIR/first" '^region '
 	region=$(sed -n 's/^region //p' "$DIR/first")
 	misbehaving_peer --hello "${mode/write/ours}" "$ADDRESS" "$PORT" mr get "use:$region" "$@" closed >"$OUT"
-	has "$OUT" '^completion remote access error$'
+	denied "$OUT"
 	wait_until one_line "$ERRORS"
 	touch "$DIR/go"
 	exits_with 0 "$PEER"
@@ -115,7 +128,7 @@ two_peers() {
 @test "the rkey of another connection is rejected, and its owner is unaffected" {
 	GOOD='write done get:MSG_VERDICT verdict disconnect'
 	two_peers write write
-	has "$ERRORS" 'received a WRITE to memory that is not exposed'
+	has "$ERRORS" "$NOT_EXPOSED"
 	two_peers write write:silent
 	two_peers write read
 	GOOD='read data done get:MSG_VERDICT verdict disconnect'
@@ -146,10 +159,10 @@ two_peers() {
 
 @test "a peer without a posted receive: idle timeout or RNR retries exhausted" {
 	PEER_OPTIONS='--receives 0' server_survives any <<-END
-	mr closed => timed out waiting for the acknowledgement of MSG_MR
+	mr closed => $NO_ACKNOWLEDGEMENT
 	END
 	PEER_OPTIONS='--receives 0 --rnr 1' server_survives any <<-END
-	mr closed => the peer had no receive posted for a message
+	mr closed => $NO_RECEIVE
 	END
 }
 
@@ -200,8 +213,8 @@ two_peers() {
 	END
 	PEER_OPTIONS='--hello read --size unknown' server_survives read <<-END
 	mr get data:1025 closed => received an invalid announcement of data up to byte 1025
-	mr:key get data closed => the peer's memory region denied access
-	mr:all get data closed => the peer's memory region denied access
+	mr:key get data closed => $DENIED
+	mr:all get data closed => $DENIED
 	mr get data:4 data:4 closed => received an invalid announcement of data up to byte 4
 	END
 }
@@ -302,7 +315,8 @@ two_peers() {
 	for mode in write read; do
 		expect 0 client "$mode" "$ADDRESS" "$PORT"
 	done
-	[ ! -s "$ERRORS" ]
+	# On iWARP, the flood ends their own connections.
+	iwarp || [ ! -s "$ERRORS" ]
 	kill_peers
 	stop_server
 }

@@ -301,3 +301,28 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 	done
 	rm -r "$folder"
 }
+
+# Their messages arrived while the server was stopped, and it must read them before it judges.
+@test "a server that was stopped for longer than --timeout keeps its clients" {
+	local i clients=()
+	start_server --verbose --timeout 1 --discard write
+	mkfifo "$DIR/in"
+	exec 7<>"$DIR/in"
+	for i in 1 2 3 4 5 6; do
+		client --timeout 60 --input "$DIR/in" write "$ADDRESS" "$PORT" >>"$OUT" 2>>"$ERR" 7>&- &
+		clients+=($!)
+	done
+	wait_until count "$LOG" '^received MSG_MR' 6
+	kill -STOP "$SERVER"
+	MARK=$SECONDS
+	wait_until has_waited 3
+	kill -CONT "$SERVER"
+	MARK=$SECONDS
+	wait_until has_waited 2
+	exec 7>&-
+	for i in "${clients[@]}"; do
+		exits_with 0 "$i" || fail "$(cat "$ERR" "$ERRORS")"
+	done
+	stop_server
+	has_not "$ERRORS" failed
+}
