@@ -26,11 +26,12 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 # Reasons of the device that executes a peer's request. iWARP reports none: it ends the connection.
 NOT_EXPOSED='received a WRITE to memory that is not exposed'
 DENIED="the peer's memory region denied access"
+BROKEN='the connection broke before the exchange was complete'
 NO_ACKNOWLEDGEMENT='timed out waiting for the acknowledgement of MSG_MR'
 NO_RECEIVE='the peer had no receive posted for a message'
 if iwarp; then
 	NOT_EXPOSED='connection closed by the peer\|the connection broke' DENIED=$NOT_EXPOSED
-	NO_ACKNOWLEDGEMENT=$DENIED NO_RECEIVE=$DENIED
+	NO_ACKNOWLEDGEMENT=$DENIED NO_RECEIVE=$DENIED BROKEN=$DENIED
 fi
 
 # denied FILE: a request of the peer that wrote this file was denied, which iWARP does not report.
@@ -73,6 +74,9 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	mr:all get closed => $DENIED
 	mr get write:beyond closed => $NOT_EXPOSED
 	mr get write:key closed => $NOT_EXPOSED
+	END
+	# Linux 6.1's siw does not check whether a region allows READ.
+	iwarp || server_survives any <<-END
 	mr get read closed => the connection broke before the exchange was complete
 	END
 	PEER_OPTIONS='--hello read' server_survives read <<-END
@@ -87,7 +91,7 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	start_good write
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write:silent closed >"$OUT"
 	denied "$OUT"
-	wait_line "$ERRORS" 'the connection broke before the exchange was complete'
+	wait_line "$ERRORS" "$BROKEN"
 	has "$LOG" "^message from $ADDRESS:[0-9]*: message from a test peer\$"
 	misbehaving_peer "$ADDRESS" "$PORT" mr get write 'done' get:MSG_VERDICT write closed >"$OUT"
 	denied "$OUT"
