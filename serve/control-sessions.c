@@ -40,7 +40,7 @@ struct control_session {
 	struct perf_test test;
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
-	uint8_t initiator_depth, responder_resources; /* requested by the client */
+	uint8_t initiator_depth, responder_resources; /* at this end: rdma_get_cm_event(3) */
 	bool unauthenticated;                         /* the client does not hold the secret */
 	struct worker worker;
 	struct worker_listener listener;
@@ -84,7 +84,7 @@ static int accept_client(struct control_session *session)
 	struct control *control = &session->control;
 
 	control_limit_reads(
-		control, &parameters, session->responder_resources, session->initiator_depth);
+		control, &parameters, session->initiator_depth, session->responder_resources);
 	parameters.private_data =
 		handshake_hello(&control->handshake, &ours, &parameters.private_data_len);
 	if (rdma_accept(control->id, &parameters))

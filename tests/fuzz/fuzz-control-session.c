@@ -20,6 +20,10 @@
 /* Maximum number of commands per input. */
 #define COMMANDS_MAX 16
 
+/* READs that the client offers and asks for, as an event reports them. */
+#define INITIATOR_DEPTH     3
+#define RESPONDER_RESOURCES 5
+
 static struct fuzz_input input;
 static struct command last; /* the last command */
 static char last_text[COMMAND_TEXT_MAX];
@@ -219,6 +223,8 @@ void control_limit_reads(const struct control *control, struct rdma_conn_param *
 	uint8_t asks, uint8_t answers)
 {
 	(void)control;
+	/* The values of an event are already those of its receiver. */
+	fuzz_check(asks == INITIATOR_DEPTH && answers == RESPONDER_RESOURCES);
 	accepted->initiator_depth = asks;
 	accepted->responder_resources = answers;
 }
@@ -411,7 +417,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rdma_cm_id id = {0};
 	static const uint8_t hello_bytes[SECRET_HELLO_SIZE];
 	static const struct control_server server = {.mode = "any", .clients = 1, .most = 2};
-	struct rdma_cm_event request = {.id = &id, .param.conn.private_data = hello_bytes};
+	struct rdma_cm_event request = {
+		.id = &id,
+		.param.conn =
+			{
+				.private_data = hello_bytes,
+				.initiator_depth = INITIATOR_DEPTH,
+				.responder_resources = RESPONDER_RESOURCES,
+			},
+	};
 	struct hello theirs = {.kind = HELLO_DIAGNOSIS};
 	struct control_sessions control_sessions;
 	unsigned int events = 0;
