@@ -105,7 +105,8 @@ static int warm_up(struct measurement *measurement, struct test_parameters *para
 
 	trial.operations = 0;
 	trial.milliseconds = (uint32_t)measure->warm_up;
-	if (measure->latency && !measurement->threads.members[0].control.device.traits->immediate)
+	if (measure->latency && !parameters->reads &&
+		!measurement->threads.members[0].control.device.traits->immediate)
 		trial.wait = parameters->wait = TEST_SPIN;
 	if (measure->poll != POLL_AUTO || trial.wait == TEST_SPIN)
 		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;

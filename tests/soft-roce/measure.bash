@@ -14,11 +14,25 @@ defaults() {
 	done
 }
 
+# The ways in which a latency test in mode $MODE can wait: on iWARP, a WRITE cannot wake up its
+# receiver.
+polls() {
+	if iwarp && [ "$MODE" = write ]; then echo spin; else echo spin event; fi
+}
+
+# queue_pairs N...: prints those of these numbers that the device supports: on iWARP, only rdmacm
+# connects queue pairs, one for each connection.
+queue_pairs() {
+	if iwarp; then echo 1; else echo "$@"; fi
+}
+
 # measure STATUS bandwidth|latency OPTION...: measures in mode $MODE; prints to $OUT and $ERR.
 measure() {
-	local status=$1 command=$2 options
+	local status=$1 command=$2 options poll
 	shift 2
-	defaults --warm-up 0 --poll event -- "$@"
+	poll=$(polls)
+	[ "$command" = latency ] || poll=event
+	defaults --warm-up 0 --poll "${poll##* }" -- "$@"
 	expect "$status" client "$command" "$MODE" "${options[@]}" "$@" "$ADDRESS" "$PORT"
 }
 
