@@ -15,7 +15,13 @@
 
 #define KIB 1024
 
-/* The first match applies. Soft-RoCE slows down above 256 KiB; adapters need larger chunks. */
+/*
+ * The first match applies. Soft-RoCE slows down above 256 KiB; adapters need larger chunks.
+ *
+ * Linux's software iWARP is disordered: it completes a request without waiting for earlier READs,
+ * and still reads the memory of an unsignaled WRITE of a page or more after a later request has
+ * completed. So each request is signaled, and waits for the READs before it.
+ */
 static const struct device_traits rows[] = {
 	{
 		.driver = "rdma_rxe",
@@ -24,6 +30,13 @@ static const struct device_traits rows[] = {
 		.own_queue_pairs = true,
 		.drains = true,
 		.chunk = 256 * KIB,
+	},
+	{
+		.driver = "siw",
+		.transport = IBV_TRANSPORT_IWARP,
+		.read_needs_remote_write = true,
+		.disordered = true,
+		.chunk = 512 * KIB,
 	},
 	{
 		.transport = IBV_TRANSPORT_IWARP,
@@ -38,7 +51,10 @@ static const struct device_traits rows[] = {
 	},
 };
 
-/* Finds the driver's name, empty if unknown. Only soft-RoCE lacks a link to its driver. */
+/*
+ * Finds the driver's name, empty if unknown. Only soft-RoCE and software iWARP lack a link to their
+ * driver.
+ */
 static void find_driver(const struct ibv_context *verbs, const struct ibv_device_attr *attributes,
 	char *driver, size_t size)
 {
@@ -49,6 +65,8 @@ static void find_driver(const struct ibv_context *verbs, const struct ibv_device
 		snprintf(driver, size, "rdma_rxe");
 	else
 		sysfs_link("", driver, size, "/sys/class/infiniband/%s/device/driver", name);
+	if (*driver == '\0' && verbs->device->transport_type == IBV_TRANSPORT_IWARP)
+		snprintf(driver, size, "siw");
 }
 
 const struct device_traits *device_traits(

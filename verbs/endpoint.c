@@ -66,6 +66,7 @@ static int create_first(
 	struct ibv_qp_init_attr attributes;
 
 	pair->size = *size;
+	pair->disordered = endpoint->traits->disordered;
 	for (;; pair->size.inline_max /= 2) {
 		attributes = queue_pair_attributes(endpoint, &pair->size);
 		if (rdma_create_qp(endpoint->id, endpoint->pd, &attributes) == 0)
@@ -90,7 +91,7 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct
 	*endpoint = (struct endpoint){
 		.id = id,
 		.pair_count = 1,
-		.drains = device->traits->drains,
+		.traits = device->traits,
 	};
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
 	if (!endpoint->pairs)
@@ -128,6 +129,7 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	}
 	pair->index = (uint8_t)endpoint->pair_count++;
 	pair->size = first->size;
+	pair->disordered = first->disordered;
 	attributes.qp_state = IBV_QPS_INIT;
 	error = ibv_modify_qp(pair->qp, &attributes, IBV_QP_STATE | mask);
 	if (error) {
@@ -214,7 +216,9 @@ int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_
 
 	for (struct ibv_send_wr *request = first; request; request = request->next) {
 		request->wr_id = WR_ID(kind, pair->index, number);
-		if (++number - signaled >= pair->size.sends / SIGNALED_PARTS)
+		if (pair->disordered && request->opcode != IBV_WR_RDMA_READ)
+			request->send_flags |= IBV_SEND_FENCE;
+		if (++number - signaled >= pair->size.sends / SIGNALED_PARTS || pair->disordered)
 			request->send_flags |= IBV_SEND_SIGNALED;
 		if (request->send_flags & IBV_SEND_SIGNALED)
 			signaled = number;
@@ -333,7 +337,7 @@ bool endpoint_is_outstanding(const struct endpoint *endpoint)
 {
 	const struct queue_pair *pair = &endpoint->pairs[0];
 
-	return endpoint->drains &&
+	return endpoint->traits->drains &&
 	       (pair->receives_posted > 0 || pair->sends_posted > pair->sends_completed);
 }
 
@@ -354,7 +358,7 @@ bool endpoint_is_drained(struct endpoint *endpoint)
 	bool sends = pair->sends_posted > pair->sends_completed;
 	bool idle = !sends && pair->receives_posted == 0;
 
-	if (!endpoint->drains || (idle && !endpoint->armed))
+	if (!endpoint->traits->drains || (idle && !endpoint->armed))
 		return true;
 	if (endpoint->drain > pair->sends_completed)
 		return false;

@@ -44,6 +44,7 @@ struct queue_size {
 struct queue_pair {
 	struct ibv_qp *qp; /* NULL: none */
 	uint8_t index;     /* in its endpoint */
+	bool disordered;   /* the device's trait */
 	struct queue_size size;
 	uint64_t sends_posted, sends_completed;
 	uint64_t last_signaled;       /* number of the last signaled send, plus 1 */
@@ -56,9 +57,9 @@ struct endpoint {
 	struct rdma_cm_id *id; /* the caller's; owns the first queue pair */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
-	bool armed;               /* the completion queue will raise an event */
-	bool abandoned;           /* no longer polled: its events are only acknowledged */
-	bool drains;              /* must be drained before it is closed */
+	bool armed;     /* the completion queue will raise an event */
+	bool abandoned; /* no longer polled: its events are only acknowledged */
+	const struct device_traits *traits;
 	uint64_t drain;           /* number of the last drain work request, plus 1; 0: none */
 	struct queue_pair *pairs; /* the first is rdmacm's */
 	unsigned int pair_count;  /* created so far */
@@ -120,7 +121,8 @@ int queue_pair_post_receives(struct queue_pair *pair);
 /*
  * Numbers and posts a list of work requests of the same kind; the caller fills in the rest of each
  * request. At least one request in every quarter of the send queue is signaled, so that entries
- * become free. Returns 0 or -errno. ibv_post_send(3).
+ * become free; on a disordered device, each request is signaled and waits for earlier READs.
+ * Returns 0 or -errno. ibv_post_send(3).
  */
 int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_wr *first);
 

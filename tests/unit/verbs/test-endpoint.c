@@ -97,6 +97,28 @@ static void a_send_in_each_quarter_is_signaled(void **state)
 	close_end(&end);
 }
 
+/* Otherwise a completion could account for an earlier READ that is still in progress. */
+static void disordered_devices_signal_and_fence(void **state)
+{
+	struct ibv_sge piece = {.length = SLOT_SIZE};
+	struct ibv_send_wr requests[] = {
+		{.opcode = IBV_WR_RDMA_READ, .sg_list = &piece, .num_sge = 1, .next = &requests[1]},
+		{.opcode = IBV_WR_SEND},
+	};
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	fake_agree(end.id, 1);
+	piece.addr = (uintptr_t)end.region.start;
+	piece.lkey = end.region.mr->lkey;
+	end.pair->disordered = true;
+	assert_int_equal(queue_pair_post(end.pair, KIND, requests), 0);
+	assert_int_equal(requests[0].send_flags, IBV_SEND_SIGNALED);
+	assert_int_equal(requests[1].send_flags, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+	close_end(&end);
+}
+
 /* A completion accounts for all sends before it, but only once it is taken from the batch. */
 static void a_batch_accounts_for_taken_completions(void **state)
 {
@@ -246,11 +268,12 @@ static void an_endpoint_is_drained_when_everything_has_completed(void **state)
 /* Only soft-RoCE is drained: on other devices, destroying the queues is enough. */
 static void other_devices_need_no_draining(void **state)
 {
+	static const struct device_traits other = {.transport = IBV_TRANSPORT_IB};
 	struct end end;
 
 	(void)state;
 	open_end(&end);
-	end.endpoint.drains = false;
+	end.endpoint.traits = &other;
 	assert_int_equal(queue_pair_post_receives(end.pair), 0);
 	assert_int_equal(post(&end, 2, 0), 0);
 	assert_int_equal(endpoint_arm(&end.endpoint), 0);
@@ -288,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_send_in_each_quarter_is_signaled),
+		cmocka_unit_test(disordered_devices_signal_and_fence),
 		cmocka_unit_test(a_batch_accounts_for_taken_completions),
 		cmocka_unit_test(a_list_may_be_posted_in_part),
 		cmocka_unit_test(receives_land_in_their_slots),
