@@ -291,14 +291,15 @@ struct rdma_conn_param connection_parameters(const struct connection *connection
 }
 
 /*
- * Sets the RNR timer, which rdmacm leaves at 0. Transports without it (iWARP) reject the attribute,
- * which is harmless.
+ * Sets the RNR timer, which rdmacm leaves at 0. iWARP has none, and a driver might apply the state
+ * alone to the live connection.
  */
 static void set_rnr_timer(struct connection *connection)
 {
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = RNR_TIMER};
 
-	ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
+	if (connection->device->traits->retries_receives)
+		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 }
 
 int connection_accept(struct connection *connection)

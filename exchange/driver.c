@@ -276,7 +276,7 @@ static enum exchange_event take_verdict(
 		failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
 			message_name(MSG_VERDICT), "");
 	if (connection->mover->done_with == RECEIVED_VERDICT)
-		event = connection_revoke(connection);
+		event = connection_revoke(connection, connection_exposed(connection));
 	return first(event, EVENT_RECEIVED_VERDICT);
 }
 

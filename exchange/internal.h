@@ -244,7 +244,7 @@ void connection_record_completion(struct connection *connection, int status, con
  * Deregisters the exposed region as soon as the peer no longer needs it. The device refuses later
  * accesses, which ends this connection. Returns EVENT_NONE or EVENT_ABORTED.
  */
-enum exchange_event connection_revoke(struct connection *connection);
+enum exchange_event connection_revoke(struct connection *connection, struct region *region);
 
 /* stream.c. CQ thread. */
 

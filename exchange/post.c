@@ -111,9 +111,9 @@ void connection_record_completion(struct connection *connection, int status, con
 		(unsigned long long)peer->address);
 }
 
-enum exchange_event connection_revoke(struct connection *connection)
+enum exchange_event connection_revoke(struct connection *connection, struct region *region)
 {
-	int error = region_revoke(connection_exposed(connection));
+	int error = region_revoke(region);
 
 	return error ? connection_fail(connection, FAILURE_ERRNO, -error, "ibv_dereg_mr",
 			       "cannot deregister memory: %s", strerror(-error))

@@ -289,8 +289,10 @@ static enum exchange_event finish_sink(struct connection *connection)
 
 	if (connection->sink_knows_end || !is_all_here(connection))
 		return EVENT_NONE;
-	if (connection->mover->done_with == RECEIVED_DONE)
-		event = connection_revoke(connection);
+	/* A peer that was READ from over iWARP knows the key of this memory. */
+	if (connection->mover->done_with == RECEIVED_DONE ||
+		connection->device->traits->read_needs_remote_write)
+		event = connection_revoke(connection, &connection->incoming);
 	if (event != EVENT_NONE)
 		return event;
 	connection->sink_knows_end = true;

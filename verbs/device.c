@@ -28,6 +28,7 @@ static const struct device_traits rows[] = {
 		.transport = IBV_TRANSPORT_IB,
 		.immediate = true,
 		.own_queue_pairs = true,
+		.retries_receives = true,
 		.drains = true,
 		.chunk = 256 * KIB,
 	},
@@ -47,6 +48,7 @@ static const struct device_traits rows[] = {
 		.transport = IBV_TRANSPORT_IB,
 		.immediate = true,
 		.own_queue_pairs = true,
+		.retries_receives = true,
 		.chunk = 512 * KIB,
 	},
 };

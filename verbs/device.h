@@ -22,6 +22,7 @@ struct device_traits {
 	bool immediate;               /* supports RDMA WRITE with immediate data */
 	bool read_needs_remote_write; /* the local buffer of a READ needs IBV_ACCESS_REMOTE_WRITE */
 	bool own_queue_pairs;         /* can connect queue pairs without rdmacm */
+	bool retries_receives; /* sends again if no receive is posted (RNR); else disconnects */
 	bool drains;     /* may raise the event of a destroyed completion queue: drain it first */
 	bool disordered; /* as software iWARP: see verbs/device.c */
 	uint32_t chunk;  /* efficient size of a WRITE or READ in bytes */

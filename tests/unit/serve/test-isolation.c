@@ -113,6 +113,28 @@ static void memory_is_deregistered_when_the_peer_is_done(void **state)
 	for_each_fixture(false, check_revoked_after_done);
 }
 
+/*
+ * Each READ request over iWARP contains the key of the memory that the data goes to, which allows
+ * remote WRITE. The peer must not change that memory while it is verified.
+ */
+static void a_ring_for_reads_is_deregistered_before_it_is_verified(void **state)
+{
+	(void)state;
+	for (unsigned int active = 0; active < 2; active++) {
+		struct fixture fixture = {
+			.mode = MODE_READ, .active = active, .transport = IBV_TRANSPORT_IWARP};
+		struct message done = fixture_peer_done(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+
+		fixture_start_data(&fixture, 1024);
+		fixture_receive_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
+		fixture_complete_all(&fixture);
+		assert_true(region_is_reachable(&fixture.connection->incoming));
+		fixture_receive(&fixture, &done);
+		assert_null(fixture.connection->incoming.mr);
+		fixture_end(&fixture);
+	}
+}
+
 /* A tutorial peer's READ may still be in flight when its MSG_DONE arrives. */
 static void a_tutorial_peer_keeps_its_region(void **state)
 {
@@ -232,6 +254,7 @@ int main(void)
 		with_fixture(memory_lies_between_guard_pages_and_is_zero),
 		with_fixture(one_region_has_the_only_right_of_the_mode),
 		with_fixture(memory_is_deregistered_when_the_peer_is_done),
+		with_fixture(a_ring_for_reads_is_deregistered_before_it_is_verified),
 		with_fixture(a_tutorial_peer_keeps_its_region),
 		with_fixture(a_ring_for_reads_waits_for_the_proof),
 		with_fixture(a_late_registration_failure_is_reported),
