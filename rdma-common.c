@@ -36,6 +36,9 @@
 /* Maximum number of rdmacm events handled before wakeups and signals get their turn. */
 #define EVENTS 64
 
+/* Wakeups handled before completions get their turn. */
+#define WAKEUPS_PER_TURN 64
+
 /* cppcheck-suppress unusedStructMember ; the macros of sys/queue.h use them */
 TAILQ_HEAD(connections, connection);
 
@@ -142,13 +145,17 @@ static void backlog_advance(struct device_context *context)
 		update(context, connection, connection_advance(connection));
 }
 
-/* Handles the main thread's requests. Returns false if the thread must end. */
+/*
+ * Handles requests of the main thread and of file threads. The latter may keep coming, so their
+ * number is bounded. Returns false if the thread must end.
+ */
 static bool take_wakeups(struct device_context *context)
 {
-	unsigned int events;
+	unsigned int events, count = 0;
 	struct wakeup *wakeup;
 
-	while ((wakeup = wakeup_queue_take(&context->device.wakeups, &events))) {
+	while (count++ < WAKEUPS_PER_TURN &&
+		(wakeup = wakeup_queue_take(&context->device.wakeups, &events))) {
 		struct connection *connection = wakeup->about;
 
 		if (events & THREAD_STOP)

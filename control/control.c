@@ -63,11 +63,11 @@ int control_offer(struct control *control)
 static int map_offered(struct control *control, size_t size)
 {
 	return region_map(&control->offered, size,
-		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, NULL,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
 		&control->failure);
 }
 
-/* The rkey is never sent to a peer, even if the device requires remote write access. */
+/* On iWARP, a READ request tells the peer the rkey; no other message contains it. */
 static int create_private(struct control *control, size_t size)
 {
 	int access =
@@ -75,7 +75,7 @@ static int create_private(struct control *control, size_t size)
 		(control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
 
 	return region_create(
-		&control->private, control->endpoint.pd, size, access, NULL, &control->failure);
+		&control->private, control->endpoint.pd, size, access, &control->failure);
 }
 
 static int post_receives(
@@ -101,7 +101,7 @@ int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t dept
 			       create_private(control, COMMAND_REGION_MIN) ||
 			       region_create(&control->messages, control->endpoint.pd,
 				       NOTICES_OFFSET + queue_pairs * PAIR_NOTICES,
-				       IBV_ACCESS_LOCAL_WRITE, NULL, &control->failure) ||
+				       IBV_ACCESS_LOCAL_WRITE, &control->failure) ||
 			       post_receives(
 				       control, control->endpoint.pairs, SLOTS_OFFSET, COMMAND_MAX)
 		       ? -1

@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/guard-pages.h"
 #include "exchange/internal.h"
@@ -36,10 +35,9 @@
 int connection_create_region(struct connection *connection, struct region *region, size_t size,
 	int access, struct failure *failure)
 {
-	uint64_t *locked = &connection->device->locked;
 	struct failure attempt = {0};
 
-	while (region_create(region, connection->endpoint.pd, size, access, locked, &attempt)) {
+	while (region_create(region, connection->endpoint.pd, size, access, &attempt)) {
 		if (size <= guard_pages_round(1)) {
 			*failure = attempt;
 			return -1;
@@ -99,13 +97,12 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 static uint64_t budget(const struct connection *connection)
 {
 	const struct exchange_settings *settings = connection->settings;
-	uint64_t locked = connection->device->locked, left;
-	struct rlimit limit;
+	uint64_t lockable = memory_lockable();
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+	if (lockable == UINT64_MAX)
 		return settings->buffer;
-	left = limit.rlim_cur > locked ? (limit.rlim_cur - locked) / (settings->active ? 2 : 4) : 0;
-	return left < settings->buffer ? left : settings->buffer;
+	lockable /= settings->active ? 2 : 4;
+	return lockable < settings->buffer ? lockable : settings->buffer;
 }
 
 size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other)

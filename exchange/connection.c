@@ -74,7 +74,7 @@ static int make_ring(struct connection *connection, struct region *region, struc
 	bool reachable = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	bool later = reachable && connection->settings->secret;
 
-	if (later ? region_map(region, size, access, &connection->device->locked, failure)
+	if (later ? region_map(region, size, access, failure)
 		  : connection_create_region(connection, region, size, access, failure))
 		return -1;
 	ring_init(ring, region->start, region->size);
@@ -195,7 +195,7 @@ static int make_all(
 		region_create(&connection->control, connection->endpoint.pd,
 			control_size(limits) +
 				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
-			IBV_ACCESS_LOCAL_WRITE, &connection->device->locked, failure))
+			IBV_ACCESS_LOCAL_WRITE, failure))
 		return -1;
 	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
 		return -1;

@@ -36,7 +36,6 @@ struct device {
 
 	/* Used by the exchange in rdma-common.c, not by control connections. */
 	struct wakeup_queue wakeups; /* of the thread that polls the channel */
-	uint64_t locked;             /* bytes registered on it; main thread */
 };
 
 /*

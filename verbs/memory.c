@@ -1,13 +1,40 @@
 /* Maps, registers and revokes memory. The caller owns each region. */
 #include <errno.h>
+#include <linux/capability.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/guard-pages.h"
 #include "verbs/memory.h"
 
-int region_map(
-	struct region *region, size_t size, int access, uint64_t *locked, struct failure *failure)
+/* Total size of all regions. The kernel counts locked memory for the process. */
+static _Atomic uint64_t total;
+
+/* In the C library, but in none of its headers. capget(2). */
+int capget(cap_user_header_t header, cap_user_data_t data);
+
+static bool has_ipc_lock(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return capget(&header, data) == 0 &&
+	       (data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK));
+}
+
+uint64_t memory_lockable(void)
+{
+	uint64_t locked = atomic_load(&total);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY || has_ipc_lock())
+		return UINT64_MAX;
+	return limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
+}
+
+int region_map(struct region *region, size_t size, int access, struct failure *failure)
 {
 	void *start = guard_pages_map(size);
 
@@ -18,10 +45,8 @@ int region_map(
 		.size = size,
 		.mapped = guard_pages_round(size),
 		.access = access,
-		.locked = locked,
 	};
-	if (locked)
-		*locked += region->mapped;
+	atomic_fetch_add(&total, region->mapped);
 	return 0;
 }
 
@@ -40,10 +65,10 @@ int region_register(struct region *region, struct ibv_pd *pd, struct failure *fa
 		region->mapped / 1024, (unsigned long long)limit.rlim_cur / 1024);
 }
 
-int region_create(struct region *region, struct ibv_pd *pd, size_t size, int access,
-	uint64_t *locked, struct failure *failure)
+int region_create(
+	struct region *region, struct ibv_pd *pd, size_t size, int access, struct failure *failure)
 {
-	if (region_map(region, size, access, locked, failure) == 0 &&
+	if (region_map(region, size, access, failure) == 0 &&
 		region_register(region, pd, failure) == 0)
 		return 0;
 	region_free(region);
@@ -63,8 +88,7 @@ void region_free(struct region *region)
 {
 	if (region->mapped > 0) {
 		region_revoke(region);
-		if (region->locked)
-			*region->locked -= region->mapped;
+		atomic_fetch_sub(&total, region->mapped);
 		guard_pages_unmap(region->start, region->size);
 	}
 	*region = (struct region){0};

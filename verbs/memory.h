@@ -18,22 +18,23 @@ struct region {
 	size_t mapped;     /* bytes in whole pages; 0: part of another region */
 	int access;        /* access rights, enum ibv_access_flags */
 	struct ibv_mr *mr; /* NULL: not registered */
-	uint64_t *locked;  /* total that includes this mapping; NULL: none */
 };
 
 /*
- * Maps size bytes and adds them to *locked; locked may be NULL. Returns 0, or -1 with the failure
- * recorded and nothing kept. mmap(2).
+ * Bytes that this process may still lock, besides all its regions: UINT64_MAX if there is no limit
+ * or the process has CAP_IPC_LOCK. Any thread. getrlimit(2), capabilities(7).
  */
-int region_map(
-	struct region *region, size_t size, int access, uint64_t *locked, struct failure *failure);
+uint64_t memory_lockable(void);
+
+/* Maps size bytes. Returns 0, or -1 with the failure recorded and nothing kept. mmap(2). */
+int region_map(struct region *region, size_t size, int access, struct failure *failure);
 
 /* Registers the mapping. Returns 0, or -1 with the failure recorded. ibv_reg_mr(3). */
 int region_register(struct region *region, struct ibv_pd *pd, struct failure *failure);
 
 /* Maps and registers. Returns 0, or -1 with the failure recorded and nothing kept. */
-int region_create(struct region *region, struct ibv_pd *pd, size_t size, int access,
-	uint64_t *locked, struct failure *failure);
+int region_create(
+	struct region *region, struct ibv_pd *pd, size_t size, int access, struct failure *failure);
 
 /*
  * Deregisters the region; the mapping remains. Once it returns 0, the peer can neither read nor

@@ -248,6 +248,25 @@ static void an_exhausted_limit_leaves_a_small_ring(void **state)
 	fixture_end(&fixture);
 }
 
+/* A process with CAP_IPC_LOCK may exceed the limit. */
+static void the_limit_does_not_bind_privileged_processes(void **state)
+{
+	struct fixture fixture = {
+		.mode = MODE_WRITE,
+		.buffer = 4096 * KIB,
+		.peer_size = STREAM_SIZE_UNKNOWN,
+		.input = "/dev/zero",
+	};
+
+	(void)state;
+	fixture_start_device(&fixture);
+	fake_announce_limit(4096);
+	fake_grant_locking();
+	fixture_start_connection(&fixture);
+	assert_in_range(fake_registered(), 3584 * KIB, 4224 * KIB);
+	fixture_end(&fixture);
+}
+
 /* A ring is never smaller than a page. */
 static void lack_of_memory_is_reported(void **state)
 {
@@ -336,6 +355,7 @@ int main(void)
 		with_fixture(a_lower_limit_shrinks_the_rings),
 		with_fixture(a_limit_is_shared),
 		with_fixture(an_exhausted_limit_leaves_a_small_ring),
+		with_fixture(the_limit_does_not_bind_privileged_processes),
 		with_fixture(lack_of_memory_is_reported),
 		with_fixture(short_queues_suffice),
 		with_fixture(a_lost_request_is_not_blamed_on_the_queue),

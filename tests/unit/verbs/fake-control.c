@@ -2,6 +2,7 @@
  * clock. */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -34,6 +35,15 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 	if (!error && resource == RLIMIT_MEMLOCK && fake.announced)
 		limit->rlim_cur = fake.announced;
 	return error;
+}
+
+/* Overrides the libc function: no capabilities, unless the test grants CAP_IPC_LOCK. */
+int capget(cap_user_header_t header, cap_user_data_t data)
+{
+	(void)header;
+	if (fake.may_lock)
+		data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective = CAP_TO_MASK(CAP_IPC_LOCK);
+	return 0;
 }
 
 /* Sleeps on the fake clock until a descriptor is readable or fake_pass() wakes the thread. */
@@ -205,6 +215,7 @@ void fake_start(enum ibv_transport_type transport)
 	fake.registered = fake.registered_most = fake.announced = 0;
 	fake.damage = fake.turn = fake.longest_turn = 0;
 	fake.flush_on_disconnect = true;
+	fake.may_lock = false;
 	fake.asleep = false;
 	fake_unlock();
 }
@@ -266,6 +277,13 @@ void fake_announce_limit(size_t bytes)
 {
 	fake_lock();
 	fake.announced = bytes;
+	fake_unlock();
+}
+
+void fake_grant_locking(void)
+{
+	fake_lock();
+	fake.may_lock = true;
 	fake_unlock();
 }
 

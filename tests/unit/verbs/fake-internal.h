@@ -72,6 +72,7 @@ extern struct fake {
 	struct fake_mr regions[OBJECT_MAX];
 	size_t registered, registered_most; /* bytes in whole pages */
 	size_t announced;                   /* RLIMIT_MEMLOCK; 0: unlimited */
+	bool may_lock;                      /* CAP_IPC_LOCK */
 	unsigned int objects;
 	struct {
 		const char *function;

@@ -76,6 +76,9 @@ void fake_limit_memory(size_t bytes);
 /* Sets the RLIMIT_MEMLOCK that getrlimit() reports, in bytes; 0: unlimited, the default. */
 void fake_announce_limit(size_t bytes);
 
+/* Grants CAP_IPC_LOCK, which lifts the limit. */
+void fake_grant_locking(void);
+
 /* Returns the number of bytes currently registered in all protection domains, in whole pages. */
 size_t fake_registered(void);
 

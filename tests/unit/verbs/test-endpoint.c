@@ -36,7 +36,7 @@ static void open_end(struct end *end)
 	assert_int_equal(
 		endpoint_open(&end->endpoint, end->id, &end->device, &size, 1, &failure), 0);
 	assert_int_equal(region_create(&end->region, end->endpoint.pd, SLOT_SIZE * RECEIVES,
-				 IBV_ACCESS_LOCAL_WRITE, NULL, &failure),
+				 IBV_ACCESS_LOCAL_WRITE, &failure),
 		0);
 	end->pair = end->endpoint.pairs;
 	queue_pair_set_slots(end->pair, end->region.start, SLOT_SIZE, end->region.mr->lkey);
