@@ -23,7 +23,7 @@
 #include "verbs/dial.h"
 
 /* Time limit for the server to confirm a disconnect, and for the device to flush the queue pair. */
-#define DISCONNECT_MS 2000
+#define DISCONNECT_MS 1500
 
 struct client {
 	struct options options;

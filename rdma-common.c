@@ -75,6 +75,8 @@ static void backlog_remove(struct device_context *context, struct connection *co
 /* Updates the lists after work on the connection. */
 static void update(struct device_context *context, struct connection *connection, bool more)
 {
+	deadline_t due;
+
 	if (more && connection->life == CONNECTION_OPEN)
 		backlog_add(context, connection);
 	if (connection->running && !connection->watched) {
@@ -82,8 +84,9 @@ static void update(struct device_context *context, struct connection *connection
 		TAILQ_INSERT_TAIL(&context->watched, connection, next_watched);
 		context->next_check = deadline_in(CHECK_MIN);
 	}
-	if (connection->cause_due && connection->cause_due < context->next_check)
-		context->next_check = connection->cause_due;
+	due = connection_next_check(connection);
+	if (connection->watched && due < context->next_check)
+		context->next_check = due;
 }
 
 /* Releases the connection: this thread does not access it afterwards. */
@@ -190,7 +193,7 @@ static void poll_if_late(
 /* Runs the idle checks when they are due. Returns the time until the next check, for poll(2). */
 static int check_idle(struct device_context *context)
 {
-	deadline_t now = deadline_now(), next = now + CHECK_MAX, again;
+	deadline_t now = deadline_now(), next = now + CHECK_MAX, due;
 	struct connection *connection;
 
 	if (TAILQ_EMPTY(&context->watched))
@@ -199,9 +202,10 @@ static int check_idle(struct device_context *context)
 		return deadline_left(context->next_check);
 	TAILQ_FOREACH (connection, &context->watched, next_watched) {
 		poll_if_late(context, connection, now);
-		again = connection_check_idle(connection, now);
-		if (again < next)
-			next = again;
+		connection_check_idle(connection, now);
+		due = connection_next_check(connection);
+		if (due < next)
+			next = due;
 	}
 	context->next_check = next > now + CHECK_MIN ? next : now + CHECK_MIN;
 	return deadline_left(context->next_check);

@@ -509,18 +509,20 @@ bool connection_is_late(const struct connection *connection, deadline_t now)
 	return connection->life == CONNECTION_OPEN && idle_is_late(connection, now);
 }
 
-deadline_t connection_check_idle(struct connection *connection, deadline_t now)
+deadline_t connection_next_check(const struct connection *connection)
 {
-	deadline_t again = now;
+	return connection->cause_due ? connection->cause_due : idle_next_check(connection);
+}
 
-	if (connection->cause_due > now)
-		return connection->cause_due;
+void connection_check_idle(struct connection *connection, deadline_t now)
+{
+	if (now < connection_next_check(connection))
+		return;
 	if (connection->cause_due) {
 		connection->cause_due = 0;
 		drive(connection, EVENT_FAILED);
 	}
-	drive(connection, idle_check(connection, now, &again));
-	return again;
+	drive(connection, idle_check(connection, now));
 }
 
 /* Moves the queue pair to the error state, which flushes all posted work requests. */

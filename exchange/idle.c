@@ -65,27 +65,47 @@ bool idle_is_late(const struct connection *connection, deadline_t now)
 		       now - connection->last_acknowledged >= ours);
 }
 
-enum exchange_event idle_check(struct connection *connection, deadline_t now, deadline_t *again)
+/* How long we may send nothing: a fraction of the shorter of the two timeouts. */
+static int64_t interval(const struct connection *connection)
 {
 	int64_t ours = patience(connection), theirs = connection->theirs.timeout;
-	int64_t interval = (theirs && theirs < ours ? theirs : ours) / KEEPALIVES;
-	bool over = is_over(connection);
 
-	*again = now + ABORT_MS;
+	return (theirs && theirs < ours ? theirs : ours) / KEEPALIVES;
+}
+
+static bool may_send_keepalive(const struct connection *connection)
+{
+	return connection->streaming && !is_over(connection) &&
+	       connection->keepalives < UNANSWERED_MAX && connection_capacity(connection) > 0;
+}
+
+static deadline_t earlier(deadline_t one, deadline_t other)
+{
+	return one < other ? one : other;
+}
+
+deadline_t idle_next_check(const struct connection *connection)
+{
+	deadline_t next = connection->last_receive + patience(connection);
+
 	if (connection->exchange.ended)
-		return connection->exchange.sent == SENDING_ABORT &&
-				       now - connection->aborted >= ABORT_MS
-			       ? EVENT_FAILED
-			       : EVENT_NONE;
-	if (interval < ABORT_MS)
-		*again = now + interval;
-	if (now - connection->last_receive >= ours)
-		return time_out(connection, true);
-	if (connection_is_unacknowledged(connection) && now - connection->last_acknowledged >= ours)
-		return time_out(connection, false);
-	if (over || !connection->streaming || now - connection->last_send < interval ||
-		connection->keepalives == UNANSWERED_MAX || connection_capacity(connection) == 0)
+		return connection->exchange.sent == SENDING_ABORT ? connection->aborted + ABORT_MS
+								  : INT64_MAX;
+	if (connection_is_unacknowledged(connection))
+		next = earlier(next, connection->last_acknowledged + patience(connection));
+	if (may_send_keepalive(connection))
+		next = earlier(next, connection->last_send + interval(connection));
+	return next;
+}
+
+enum exchange_event idle_check(struct connection *connection, deadline_t now)
+{
+	if (now < idle_next_check(connection))
 		return EVENT_NONE;
+	if (connection->exchange.ended)
+		return EVENT_FAILED;
+	if (idle_is_late(connection, now))
+		return time_out(connection, now - connection->last_receive >= patience(connection));
 	connection->keepalives++;
 	return connection_send_keepalive(connection);
 }

@@ -266,11 +266,14 @@ enum exchange_event stream_peer_starts(
  */
 bool idle_is_late(const struct connection *connection, deadline_t now);
 
+/* When the next check is due; INT64_MAX: never. Each message sent or received may change it. */
+deadline_t idle_next_check(const struct connection *connection);
+
 /*
- * Checks whether the peer has been idle for too long, and sends a keepalive if we have. Returns the
- * resulting event; *again is the time of the next check.
+ * Ends the exchange if the peer has been idle for too long, and sends a keepalive if we have.
+ * Returns the resulting event.
  */
-enum exchange_event idle_check(struct connection *connection, deadline_t now, deadline_t *again);
+enum exchange_event idle_check(struct connection *connection, deadline_t now);
 
 /* authentication.c. CQ thread. Without a secret, these functions do nothing. */
 
@@ -326,8 +329,11 @@ void connection_arm(struct connection *connection);
 /* True if the peer seems to be idle; the caller polls before it checks. */
 bool connection_is_late(const struct connection *connection, deadline_t now);
 
-/* Checks for idleness. Returns the time of the next check. */
-deadline_t connection_check_idle(struct connection *connection, deadline_t now);
+/* When connection_check_idle() is due. */
+deadline_t connection_next_check(const struct connection *connection);
+
+/* Checks for idleness. */
+void connection_check_idle(struct connection *connection, deadline_t now);
 
 /* Decides the outcome of a drained or abandoned connection. The CQ thread's last call. */
 void connection_release(struct connection *connection);

@@ -15,7 +15,7 @@
 #define EVICTED_MS 2000
 
 /* Time limit for disconnecting and draining a client, in milliseconds. */
-#define CLOSING_MS 2000
+#define CLOSING_MS 1500
 
 /* Time limit for the kernel to remove a device, and interval between checks, in milliseconds. */
 #define REMOVAL_MS       2000

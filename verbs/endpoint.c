@@ -290,6 +290,9 @@ bool endpoint_next_completion(
 		pair->receives_posted--;
 		completion->data = pair->slots + completion->number * pair->slot_size;
 	} else {
+		/* Software iWARP's status if the connection ends while it sends. */
+		if (pair->disordered && wc->status == IBV_WC_LOC_QP_OP_ERR)
+			wc->status = IBV_WC_WR_FLUSH_ERR;
 		completion->sends = completion->number + 1 - pair->sends_completed;
 		pair->sends_completed = completion->number + 1;
 	}

@@ -145,11 +145,11 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	bytes:63 closed => $MALFORMED
 	bytes:64:12 closed => $MALFORMED
 	$READY bytes:8 closed => $MALFORMED
-	$READY write:64 closed => unexpected immediate data
+	$READY write:64 closed => $IMMEDIATE
 	$READY begin receive bytes:9 closed => $MALFORMED
 	$READY begin receive notice:1:mover closed => $MALFORMED
 	$READY begin receive bytes:4097:1 closed => $TOO_LONG
-	$READY begin receive write:64 closed => unexpected immediate data
+	$READY begin receive write:64 closed => $IMMEDIATE
 	$READY begin:both receive keepalive bytes:9 closed => $MALFORMED
 	$READY begin:both receive keepalive bytes:4097:1 closed => $TOO_LONG
 	$READY begin:both receive keepalive write:64 closed => $UNEXPECTED
@@ -162,7 +162,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:latency receive bytes:4097:1 closed => $TOO_LONG
 	$READY begin:latency:spin receive bytes:9 closed => $MALFORMED
 	$READY begin:latency:spin receive write:64 closed => $UNEXPECTED
-	$READY begin:latency:read receive write:64 closed => unexpected immediate data
+	$READY begin:latency:read receive write:64 closed => $IMMEDIATE
 	END
 }
 
@@ -215,13 +215,13 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 
 @test "peers that send invalid or inaccessible memory regions" {
 	server_survives <<-END
-	command:region:key receive queue-pairs receive begin:both receive keepalive closed => the peer's memory region denied access
-	command:region:key receive queue-pairs receive begin:both:read receive keepalive closed => the peer's memory region denied access
-	command:region:large receive queue-pairs receive begin:both:size=65536 receive keepalive closed => the peer's memory region denied access
-	command:region:key receive queue-pairs receive begin:latency receive write:64 closed => the peer's memory region denied access
-	$READY begin:both receive keepalive deny closed => \\(denied access\\|rejected the request\\)
-	$READY begin:latency receive write:key closed => \\(denied access\\|broke before\\)
-	$READY begin:verify receive write:beyond closed => \\(denied access\\|broke before\\)
+	command:region:key receive queue-pairs receive begin:both receive keepalive closed => $DENIED
+	command:region:key receive queue-pairs receive begin:both:read receive keepalive closed => $DENIED
+	command:region:large receive queue-pairs receive begin:both:size=65536 receive keepalive closed => $DENIED
+	command:region:key receive queue-pairs receive begin:latency receive write:64 closed => $DENIED
+	$READY begin:both receive keepalive deny closed => denied access\\|rejected the request\\|$ENDED
+	$READY begin:latency receive write:key closed => denied access\\|broke before\\|$ENDED
+	$READY begin:verify receive write:beyond closed => denied access\\|broke before\\|$ENDED
 	END
 }
 
@@ -352,8 +352,8 @@ GONE='the peer closed the connection'
 	$BEGUN write:64 closed => $UNEXPECTED
 	$BEGUN exit => $GONE
 	$BEGUN disconnect => $GONE
-	$BEGUN deny closed => \\(denied access\\|rejected the request\\)
-	receive reply receive reply:key receive reply receive reply receive reply closed => the peer's memory region denied access
+	$BEGUN deny closed => denied access\\|rejected the request\\|$ENDED
+	receive reply receive reply:key receive reply receive reply receive reply closed => $DENIED
 	END
 	server_breaks bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
 	$BEGUN notice:9 closed => $IMPOSSIBLE
@@ -397,7 +397,7 @@ GONE='the peer closed the connection'
 	$BEGUN keepalive closed => $UNEXPECTED
 	$BEGUN write:64 closed => $UNEXPECTED
 	$BEGUN exit => $GONE
-	$BEGUN deny closed => \\(denied access\\|rejected the request\\)
+	$BEGUN deny closed => denied access\\|rejected the request\\|$ENDED
 	END
 }
 
