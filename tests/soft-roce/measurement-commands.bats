@@ -13,7 +13,7 @@ NOT_RESPONDING='the peer stopped responding'
 QUEUE_PAIR_MISMATCH='the peer has a different number of queue pairs'
 
 # Another operation in flight may fail first.
-TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol allows\\)"
+TOO_LONG="\\(broke before the exchange\\|the peer sent a message longer than the protocol allows\\|$ENDED\\)"
 
 # The steps before COMMAND_BEGIN at the server, and the kinds of tests.
 READY='command:region receive queue-pairs receive'
@@ -21,6 +21,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	begin:both:read:verify begin:spin:both begin:spin:verify begin:latency begin:latency:spin
 	begin:latency:read begin:latency:spin:verify begin:direction=2 begin:direction=2:read:verify)
 
+# bats test_tags=roce
 @test "impossible queue limits are refused, the largest possible are accepted" {
 	local shape refused=0
 	start_server -v --discard any
@@ -43,6 +44,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 }
 
 # In each case the reply refuses the last command, and the next command is executed.
+# bats test_tags=roce
 @test "commands out of place are refused, and the measurement continues" {
 	local steps
 	start_server --discard any
@@ -127,6 +129,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	stop_server
 }
 
+# bats test_tags=roce
 @test "a wrong number of queue pairs, and queue pairs without a test" {
 	server_survives <<-END
 	command:region receive queue-pairs:4 closed => $QUEUE_PAIR_MISMATCH
@@ -140,6 +143,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	END
 }
 
+# bats test_tags=roce
 @test "messages of the wrong length, and unexpected immediate data" {
 	server_survives <<-END
 	bytes:63 closed => $MALFORMED
@@ -193,6 +197,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	END
 }
 
+# bats test_tags=roce
 @test "missing or wrong data is counted as wrong" {
 	start_server any
 	# shellcheck disable=SC2086 # several words
@@ -376,6 +381,7 @@ GONE='the peer closed the connection'
 	END
 }
 
+# bats test_tags=roce
 @test "a server that violates the protocol of a latency test: the client reports it, exit 4" {
 	local poll
 	MODE='write'
