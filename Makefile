@@ -109,18 +109,18 @@ wrapped =
 $(BUILD)/tests/fuzz/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(library)
 	$(link) -lcmocka -fsanitize=fuzzer $(wrapped:%=-Wl,--wrap=%)
 
-# Test peers for the soft-RoCE tests; they are not installed.
-$(peers:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/%: $(BUILD)/%.o \
-		$(call objects,tests/soft-roce/endpoint.c) $(library)
+# Test peers for the tests in guests; they are not installed.
+$(peers:%=$(BUILD)/tests/one-host/%): $(BUILD)/%: $(BUILD)/%.o \
+		$(call objects,tests/one-host/endpoint.c) $(library)
 	$(link)
 
 # Variants of the programs that corrupt data after computing its digest.
 damaging := damaging-server damaging-client
-$(damaging:%=$(BUILD)/tests/soft-roce/%): $(BUILD)/tests/soft-roce/damaging-%: $(BUILD)/rdma-%.o \
-		$(call objects,tests/soft-roce/damage.c) $(library)
+$(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(BUILD)/rdma-%.o \
+		$(call objects,tests/one-host/damage.c) $(library)
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
 
-test-programs: $(addprefix $(BUILD)/tests/soft-roce/,$(peers) $(damaging))
+test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging))
 
 lint:
 	./scripts/lint
@@ -170,8 +170,8 @@ clean:
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
 
-$(BUILD)/tests/soft-roce/misbehaving-peer: $(call objects,tests/soft-roce/misbehaving-measure.c \
-	tests/soft-roce/misbehaving-commands.c tests/soft-roce/misbehaving-steps.c)
+$(BUILD)/tests/one-host/misbehaving-peer: $(call objects,tests/one-host/misbehaving-measure.c \
+	tests/one-host/misbehaving-commands.c tests/one-host/misbehaving-steps.c)
 
 # These look up host names.
 $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachability: \

@@ -91,8 +91,8 @@ bool completion_is_refusal(const struct completion *completion);
 /*
  * Sets the ACK timeout of an id that is bound to a device, and creates its protection domain,
  * completion queue and rdmacm queue pair. The endpoint has room for `pairs` queue pairs of this
- * size in total. Completion events go to the device's channel. Returns 0, or -1 with the failure recorded;
- * endpoint_close() frees everything in either case. rdma_create_qp(3), ibv_create_cq(3).
+ * size in total. Completion events go to the device's channel. Returns 0, or -1 with the failure
+ * recorded; endpoint_close() frees everything in either case. rdma_create_qp(3), ibv_create_cq(3).
  */
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure);

@@ -2,8 +2,8 @@
 # The Debian package on a bare system, in a guest: installed, running as a service, removed. PAIR_BARE is the
 # archive of the system (tests/packages/bare-debian), PAIR_DEB the package.
 
-load ../soft-roce/common
-load ../soft-roce/systemd
+load ../one-host/common
+load ../one-host/systemd
 
 # Unpacks the system into memory, with the devices and the kernel's files of the guest.
 unpack_bare() {

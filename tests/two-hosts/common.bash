@@ -4,7 +4,7 @@
 
 # shellcheck shell=bash
 
-load ../soft-roce/common
+load ../one-host/common
 
 # shellcheck disable=SC2034 # the tests use HOST1
 read -r HOST1 _ <<<"$VM_ADDRESSES"

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034 # variables that measure.bash reads
 
 load common
-load ../soft-roce/measure
+load ../one-host/measure
 
 setup_far() {
 	ADDRESS=$HOST1

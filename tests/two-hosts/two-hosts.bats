@@ -32,7 +32,7 @@ load common
 
 # Starts a listening misbehaving peer on host 1.
 start_far_peer() { # STEP...
-	start_on_host1 peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer --listen $HOST1 '$FAR/port' $*"
+	start_on_host1 peer "$PAIR_PEERS/tests/one-host/misbehaving-peer --listen $HOST1 '$FAR/port' $*"
 	wait_until test -s "$FAR/port"
 	PORT=$(cat "$FAR/port")
 }

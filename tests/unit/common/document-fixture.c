@@ -27,6 +27,6 @@ char *document_read(const char *path)
 void document_tests(glob_t *files)
 {
 	*files = (glob_t){0};
-	assert_int_equal(glob("tests/soft-roce/*.bats", 0, NULL, files), 0);
+	assert_int_equal(glob("tests/one-host/*.bats", 0, NULL, files), 0);
 	assert_int_equal(glob("tests/two-hosts/*.bats", GLOB_APPEND, NULL, files), 0);
 }

@@ -150,7 +150,7 @@ load diagnose
 }
 
 @test "a tutorial program listens on the port" {
-	start_peer "$PAIR_PEERS/tests/soft-roce/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
+	start_peer "$PAIR_PEERS/tests/one-host/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
 	check_failed connection 'the program on this port is not rdma-server' 'the other host'
 	kill -KILL "$PEER"

@@ -1,8 +1,8 @@
 /* The steps of a misbehaving peer in a measurement, listed at the top of misbehaving-peer.c. */
-#ifndef TESTS_SOFT_ROCE_MISBEHAVING_MEASURE_H
-#define TESTS_SOFT_ROCE_MISBEHAVING_MEASURE_H
+#ifndef TESTS_ONE_HOST_MISBEHAVING_MEASURE_H
+#define TESTS_ONE_HOST_MISBEHAVING_MEASURE_H
 
-#include "tests/soft-roce/misbehaving-steps.h"
+#include "tests/one-host/misbehaving-steps.h"
 
 /* `how` is the part of the step after the colon. */
 void misbehaving_queue_pairs(struct peer *peer, const char *how);

@@ -1,4 +1,4 @@
-# Common functions of the soft-RoCE tests, which run inside a guest of scripts/vm, as root, from the
+# Common functions of the tests on one host, which run inside a guest of scripts/vm, as root, from the
 # top of the tree. PAIR_BIN is the folder of the programs under test, and PAIR_BUILD the folder of
 # their variants that corrupt data; set both to test another build (sanitizers). PAIR_PEERS is the
 # build folder of the test peers. PAIR_SCALE divides the numbers of clients.
@@ -39,9 +39,9 @@ fi
 ADDRESS=$VM_ADDRESS
 SERVER='' PORT=''
 
-misbehaving_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@"; }
-tutorial_peer() { timeout 90 "$PAIR_PEERS/tests/soft-roce/tutorial-peer" "$@"; }
-generate_load() { timeout 500 "$PAIR_PEERS/tests/soft-roce/load-generator" "$@"; }
+misbehaving_peer() { timeout 90 "$PAIR_PEERS/tests/one-host/misbehaving-peer" "$@"; }
+tutorial_peer() { timeout 90 "$PAIR_PEERS/tests/one-host/tutorial-peer" "$@"; }
+generate_load() { timeout 500 "$PAIR_PEERS/tests/one-host/load-generator" "$@"; }
 client() { timeout 120 "$PAIR_BIN/rdma-client" "$@"; }
 
 fail() {
@@ -194,7 +194,7 @@ listening_peer() { # [OPTION VALUE]... -- STEP...
 		shift
 	done
 	shift
-	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "${options[@]}" --listen "$ADDRESS" \
+	start_peer "$PAIR_PEERS/tests/one-host/misbehaving-peer" "${options[@]}" --listen "$ADDRESS" \
 		"$DIR/peer-port" "$@"
 }
 

@@ -401,7 +401,7 @@ refused_plans() {
 # damaged MODE OPTION...: first the client, then the server corrupts one bit of its data after
 # computing the digest. Both sides report it and exit with 5, and no file is written.
 damaged() {
-	local mode=$1 variant=$PAIR_BUILD/tests/soft-roce/damaging
+	local mode=$1 variant=$PAIR_BUILD/tests/one-host/damaging
 	shift
 	start_server "${SMALL[@]}" --count 1 --output "$DIR/in/" "$mode"
 	expect 5 timeout 120 "$variant-client" "$@" "$mode" "$ADDRESS" "$PORT"
@@ -433,7 +433,7 @@ damaged() {
 	done
 	# Without damage the same programs succeed.
 	start_server --count 1 --output "$DIR/in/" write
-	expect 0 "$PAIR_BUILD/tests/soft-roce/damaging-client" --input "$DIR/data" write "$ADDRESS" \
+	expect 0 "$PAIR_BUILD/tests/one-host/damaging-client" --input "$DIR/data" write "$ADDRESS" \
 		"$PORT"
 	cmp "$DIR/data" "$DIR/in/data"
 	server_exits 0

@@ -5,7 +5,7 @@
 
 #include "protocol/command.h"
 #include "protocol/test-parameters.h"
-#include "tests/soft-roce/misbehaving-commands.h"
+#include "tests/one-host/misbehaving-commands.h"
 
 static const char *const names[COMMAND_TYPES] = {
 	[COMMAND_REGION] = "region",

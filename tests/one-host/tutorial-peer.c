@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/soft-roce/endpoint.h"
+#include "tests/one-host/endpoint.h"
 
 #define MESSAGE 56
 

@@ -3,8 +3,8 @@
  * test, synchronous, one connection, one thread. Any error prints a message and exits with
  * EXIT_FAILURE. SIGALRM kills the process after ENDPOINT_SECONDS.
  */
-#ifndef TESTS_SOFT_ROCE_ENDPOINT_H
-#define TESTS_SOFT_ROCE_ENDPOINT_H
+#ifndef TESTS_ONE_HOST_ENDPOINT_H
+#define TESTS_ONE_HOST_ENDPOINT_H
 
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>

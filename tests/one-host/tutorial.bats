@@ -18,7 +18,7 @@ with_our_server() { # MODE
 
 with_our_client() { # MODE
 	for _ in 1 2 3; do
-		start_peer "$PAIR_PEERS/tests/soft-roce/tutorial-peer" "$1" --listen "$ADDRESS" \
+		start_peer "$PAIR_PEERS/tests/one-host/tutorial-peer" "$1" --listen "$ADDRESS" \
 			"$DIR/peer-port"
 		expect 0 client "$1" "$ADDRESS" "$PEER_PORT"
 		has "$OUT" '^remote buffer: message from a tutorial peer with pid'

@@ -16,7 +16,7 @@ occupy_slot() {
 
 start_misbehaving_peer() {
 	local before=${#CLIENTS[@]}
-	"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$@" >"$DIR/peer.$before" 2>&1 &
+	"$PAIR_PEERS/tests/one-host/misbehaving-peer" "$@" >"$DIR/peer.$before" 2>&1 &
 	CLIENTS+=($!)
 	wait_line "$DIR/peer.$before" '^here$'
 }
@@ -293,7 +293,7 @@ feed() {
 	start_misbehaving_peer --half-open "$ADDRESS" "$PORT"
 	# Further misbehaving clients compete with the good ones for free slots.
 	for i in 1 2 3 4; do
-		"$PAIR_PEERS/tests/soft-roce/misbehaving-peer" "$ADDRESS" "$PORT" mr get keepalives \
+		"$PAIR_PEERS/tests/one-host/misbehaving-peer" "$ADDRESS" "$PORT" mr get keepalives \
 			>>"$DIR/more" 2>&1 &
 		CLIENTS+=($!)
 		expect 0 client --timeout 60 write "$ADDRESS" "$PORT"

@@ -6,8 +6,8 @@
 
 #include "protocol/little-endian.h"
 #include "protocol/test-parameters.h"
-#include "tests/soft-roce/misbehaving-commands.h"
-#include "tests/soft-roce/misbehaving-measure.h"
+#include "tests/one-host/misbehaving-commands.h"
+#include "tests/one-host/misbehaving-measure.h"
 
 #define NOTICE_SIZE 8
 

@@ -112,7 +112,7 @@ server_has_stopped() {
 }
 
 @test "the device of a waiting client is removed: exit 1 with the cause" {
-	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --listen "$SECOND" "$DIR/peer-port" \
+	start_peer "$PAIR_PEERS/tests/one-host/misbehaving-peer" --listen "$SECOND" "$DIR/peer-port" \
 		get say:here pause
 	"$PAIR_BIN/rdma-client" --timeout 60 write "$SECOND" "$PEER_PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!

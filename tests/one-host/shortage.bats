@@ -9,7 +9,7 @@ load common
 start_idle_clients() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
-	"$PAIR_PEERS/tests/soft-roce/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
+	"$PAIR_PEERS/tests/one-host/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
 		>"$DIR/idle" 2>&1 7>&- 8>&- &
 	PEER=$!
 	wait_line "$DIR/idle" "$2"

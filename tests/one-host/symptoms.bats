@@ -297,7 +297,7 @@ no_route() {
 }
 
 refusing_peer() { # REASON
-	start_peer "$PAIR_PEERS/tests/soft-roce/misbehaving-peer" --refuse "$1" "$ADDRESS" "$DIR/peer-port"
+	start_peer "$PAIR_PEERS/tests/one-host/misbehaving-peer" --refuse "$1" "$ADDRESS" "$DIR/peer-port"
 }
 
 # Each case: the refused session, the reason, the message.

@@ -59,9 +59,9 @@
  *                    send MSG_MR: valid, or with that fault; all: the whole address space
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
  *                    RDMA WRITE our text, or N bytes, into the offered region, with the position
- *                    as immediate data, or in MSG_DATA on iWARP (none without a hello); beyond that region; with another
- *                    rkey; with other immediate data; 1,024 unterminated bytes full of control
- *                    characters; without immediate data. Wait for the completion
+ *                    as immediate data, or in MSG_DATA on iWARP (none without a hello); beyond
+ *                    that region; with another rkey; with another position; 1,024 unterminated
+ *                    bytes full of control characters; without a position. Wait for the completion
  *   data data:N      send MSG_DATA: our text, or up to byte N, may be READ
  *   credit:N credit:N:P
  *                    send MSG_CREDIT up to byte N and for P pieces
@@ -101,7 +101,7 @@
 
 #include "protocol/hello.h"
 #include "protocol/mode.h"
-#include "tests/soft-roce/misbehaving-steps.h"
+#include "tests/one-host/misbehaving-steps.h"
 
 #define RECEIVES   32
 #define TIMEOUT_MS 60000

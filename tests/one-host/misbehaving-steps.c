@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/soft-roce/misbehaving-commands.h"
-#include "tests/soft-roce/misbehaving-measure.h"
-#include "tests/soft-roce/misbehaving-steps.h"
+#include "tests/one-host/misbehaving-commands.h"
+#include "tests/one-host/misbehaving-measure.h"
+#include "tests/one-host/misbehaving-steps.h"
 
 #define DEPTH   8
 #define BEAT_MS 100

@@ -38,7 +38,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 		iwarp || assert_json '.counters.here.all.sent_pkts > 0 and .counters.there.all.sent_pkts > 0'
 		assert_json ".here.device == \"$VM_DEVICE\" and .there.device == \"$VM_DEVICE\""
 		for poll in $(polls); do
-			document 0 latency --iterations $((400 / PAIR_SCALE)) --poll $poll
+			document 0 latency --iterations $((400 / PAIR_SCALE)) --poll "$poll"
 			assert_json ".asked.poll == \"$poll\" and .results[0].poll == \"$poll\""
 			assert_json '.measured == "latency" and .results[0].size_bytes == 8 and
 				.results[0].here.operations == .asked.iterations'
@@ -73,9 +73,9 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	start_server any
 	for MODE in write read; do
 		for pairs in $(queue_pairs 1 2 3 4); do
-			document 0 bandwidth --qps $pairs --depth 5 --iterations 21 --size 5000
+			document 0 bandwidth --qps "$pairs" --depth 5 --iterations 21 --size 5000
 			assert_json ".results[0] | .queue_pairs == $pairs and .here.operations == 21 * $pairs"
-			document 0 bandwidth --qps $pairs --bidirectional --iterations 21 --size 5000
+			document 0 bandwidth --qps "$pairs" --bidirectional --iterations 21 --size 5000
 			assert_json ".results[0] | .bidirectional and .here.operations == 21 * $pairs and
 				.there.operations == 21 * $pairs and .there.bytes == 105000 * $pairs"
 		done
@@ -95,7 +95,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	for MODE in write read; do
 		for size in 1 3 4097 1M; do
 			for pairs in $(queue_pairs 1 3); do
-				document 0 bandwidth --verify --size $size --qps $pairs --iterations 33
+				document 0 bandwidth --verify --size $size --qps "$pairs" --iterations 33
 				assert_json ".results[0] | .verified and .here.operations == 33 * $pairs"
 				assert_json "$NONE_WRONG"
 			done
@@ -117,7 +117,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	for MODE in write read; do
 		for poll in $(polls); do
 			for size in 1 3 4097 1M; do
-				document 0 latency --verify --poll $poll --size $size --iterations 12
+				document 0 latency --verify --poll "$poll" --size $size --iterations 12
 				assert_json '.results[0] | .verified and .here.operations == 12'
 				assert_json "$NONE_WRONG"
 			done
@@ -131,7 +131,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 damaged() {
 	local who=$1 wanted=$2 server=
 	shift 2
-	[ "$who" = client ] || server=$PAIR_BUILD/tests/soft-roce/damaging-server
+	[ "$who" = client ] || server=$PAIR_BUILD/tests/one-host/damaging-server
 	DAMAGE_PATTERN=5000 PAIR_SERVER=$server start_server any
 	if [ "$who" = client ]; then
 		DAMAGE_PATTERN=5000 PAIR_BIN=$DIR/damaging document 5 "$@"
@@ -146,7 +146,7 @@ damaged() {
 @test "--verify detects one flipped bit: exit 5, both modes and directions" {
 	local options=(--verify --size 4097 --iterations 4)
 	mkdir "$DIR/damaging"
-	ln -s "$PWD/$PAIR_BUILD/tests/soft-roce/damaging-client" "$DIR/damaging/rdma-client"
+	ln -s "$PWD/$PAIR_BUILD/tests/one-host/damaging-client" "$DIR/damaging/rdma-client"
 	MODE='write'
 	damaged client '[0,1]' bandwidth "${options[@]}"
 	damaged server '[1,0]' bandwidth "${options[@]}" --bidirectional

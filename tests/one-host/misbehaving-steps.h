@@ -1,12 +1,12 @@
 /* The steps of a connected misbehaving peer, listed at the top of misbehaving-peer.c. */
-#ifndef TESTS_SOFT_ROCE_MISBEHAVING_STEPS_H
-#define TESTS_SOFT_ROCE_MISBEHAVING_STEPS_H
+#ifndef TESTS_ONE_HOST_MISBEHAVING_STEPS_H
+#define TESTS_ONE_HOST_MISBEHAVING_STEPS_H
 
 #include "protocol/command.h"
 #include "protocol/digest.h"
 #include "protocol/handshake.h"
 #include "protocol/message.h"
-#include "tests/soft-roce/endpoint.h"
+#include "tests/one-host/endpoint.h"
 
 #define MISBEHAVING_TEXT  "message from a test peer"
 #define MISBEHAVING_INBOX 16

@@ -167,16 +167,16 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	head -c 3000000 /dev/urandom >"$DIR/data"
 	for mode in write read; do
 		start_server --secret-file "$OURS" --count 1 "$mode"
-		DAMAGE=3 expect 5 "$PAIR_BUILD/tests/soft-roce/damaging-client" --secret-file "$OURS" \
+		DAMAGE=3 expect 5 "$PAIR_BUILD/tests/one-host/damaging-client" --secret-file "$OURS" \
 			"$mode" "$ADDRESS" "$PORT"
 		server_exits 5
 		mkdir "$DIR/in"
 		start_server --secret-file "$OURS" --count 1 --output "$DIR/in/" "$mode"
-		DAMAGE=2999999 expect 5 "$PAIR_BUILD/tests/soft-roce/damaging-client" \
+		DAMAGE=2999999 expect 5 "$PAIR_BUILD/tests/one-host/damaging-client" \
 			--secret-file "$OURS" --input "$DIR/data" "$mode" "$ADDRESS" "$PORT"
 		server_exits 5
 		rmdir "$DIR/in"
-		DAMAGE=1000000 PAIR_SERVER=$PAIR_BUILD/tests/soft-roce/damaging-server \
+		DAMAGE=1000000 PAIR_SERVER=$PAIR_BUILD/tests/one-host/damaging-server \
 			start_server --secret-file "$OURS" --count 1 --input "$DIR/data" "$mode"
 		expect 5 client --secret-file "$OURS" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
 		server_exits 5

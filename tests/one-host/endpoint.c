@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/soft-roce/endpoint.h"
+#include "tests/one-host/endpoint.h"
 
 void die(const char *format, ...)
 {
