@@ -26,6 +26,16 @@
 #define DISCONNECT_MS 5000
 
 /*
+ * False if a send has been waiting for its acknowledgement for so long that MSG_ABORT would not
+ * arrive either.
+ */
+static bool reaches_peer(const struct connection *connection)
+{
+	return !connection_is_unacknowledged(connection) ||
+	       deadline_now() - connection->last_acknowledged < ABORT_MS;
+}
+
+/*
  * Ends an exchange whose peer was idle for too long. acknowledging is false if the peer has not
  * acknowledged our sends.
  */
@@ -37,8 +47,9 @@ static enum exchange_event time_out(struct connection *connection, bool acknowle
 	if (!acknowledging)
 		connection_record_completion(
 			connection, IBV_WC_RETRY_EXC_ERR, "no acknowledgement within --timeout");
-	return connection_fail(connection, FAILURE_DEADLINE, ETIMEDOUT, "--timeout",
+	connection_fail(connection, FAILURE_DEADLINE, ETIMEDOUT, "--timeout",
 		"timed out waiting for %s", exchange_awaits(&connection->exchange));
+	return reaches_peer(connection) ? EVENT_ABORTED : EVENT_FAILED;
 }
 
 /* True if everything has been exchanged and only the disconnect is missing. */
