@@ -261,11 +261,11 @@ static int loses_at_any_time(struct diagnosis *diagnosis, enum test_direction di
 		.slots = 1,
 		.milliseconds = BANDWIDTH_MS,
 	};
-	const struct counters *here = &diagnosis->counted_here, *there = &diagnosis->counted_there;
+	struct counters here = diagnosis->counted_here, there = diagnosis->counted_there;
 	struct test_parameters parameters = gentle;
 	struct test_result ours, theirs;
-	struct path_loss loss = path_loss_of(here, there);
-	uint64_t before = path_loss_total(here, there), bytes = 0;
+	struct path_loss loss = path_loss_of(&here, &there);
+	uint64_t bytes = 0;
 
 	if ((direction == TEST_CLIENT ? loss.to : loss.from) == 0)
 		return 0;
@@ -275,9 +275,13 @@ static int loses_at_any_time(struct diagnosis *diagnosis, enum test_direction di
 			return test_failed(diagnosis, CHECK_BANDWIDTH, "WRITEs one at a time");
 		if (read_counters(diagnosis, CHECK_BANDWIDTH))
 			return -1;
+		counters_difference(&here, &diagnosis->counted_here, &here);
+		counters_difference(&there, &diagnosis->counted_there, &there);
 		/* A lost packet that nothing followed was sent again, but not reported missing. */
-		if (path_loss_total(here, there) > before)
+		if (path_loss_total(&here, &there) > 0)
 			return 1;
+		here = diagnosis->counted_here;
+		there = diagnosis->counted_there;
 		bytes += direction == TEST_CLIENT ? ours.bytes : theirs.bytes;
 	}
 	return 0;
