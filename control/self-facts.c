@@ -13,6 +13,7 @@
 #include "host/counters.h"
 #include "host/inventory.h"
 #include "host/sysfs.h"
+#include "verbs/device-events.h"
 
 unsigned int control_mtu_bytes(enum ibv_mtu mtu)
 {
@@ -158,4 +159,5 @@ void control_counters(const struct control *control, struct counters *counters)
 
 	if (counters_read("", ibv_get_device_name(id->verbs->device), id->port_num, counters))
 		*counters = (struct counters){0};
+	device_events_count(ibv_get_device_name(id->verbs->device), id->port_num, counters);
 }

@@ -79,6 +79,12 @@ static const struct counter_row rows[] = {
 	{COUNTER_RNR, "requester_rnr_nak responder_rnr_nak"},
 	{COUNTER_ERROR, "responder_rem_access_error"},
 
+	/* events: verbs/device-events.c */
+	{COUNTER_LINK, "event_port_error"},
+	{COUNTER_ERROR, "event_device_fatal event_queue_pair_fatal event_invalid_request "
+			"event_access_violation event_completion_queue_error "
+			"event_shared_receive_queue_error"},
+
 	/*
 	 * Port counters: Documentation/ABI/stable/sysfs-class-infiniband. port_xmit_wait is a time
 	 * in device ticks, VL15 carries management packets, a constraint is a filter or partition.

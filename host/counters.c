@@ -112,6 +112,18 @@ int counters_read(
 	return 0;
 }
 
+void counters_add(struct counters *counters, const char *name, uint64_t value)
+{
+	struct counter *counter = &counters->list[counters->count];
+
+	if (counters->count == COUNTERS_MAX || strlen(name) >= sizeof(counter->name))
+		return;
+	strcpy(counter->name, name);
+	counter->value = value;
+	counters->count++;
+	qsort(counters->list, counters->count, sizeof(counters->list[0]), compare_names);
+}
+
 void counters_difference(
 	const struct counters *before, const struct counters *after, struct counters *difference)
 {

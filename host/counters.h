@@ -36,6 +36,12 @@ int counters_read(
 	const char *root, const char *device, unsigned int port, struct counters *counters);
 
 /*
+ * Inserts a counter whose name is not in the list. Drops it if the list is full or the name is
+ * longer than COUNTER_NAME_SIZE.
+ */
+void counters_add(struct counters *counters, const char *name, uint64_t value);
+
+/*
  * Sets difference to the increase of each counter that is in both lists. For a counter that
  * decreased, because it was reset or wrapped, uses its value in `after`. difference may alias
  * either list.

@@ -7,13 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "host/sysfs.h"
+#include "verbs/device-events.h"
 #include "verbs/device.h"
 
 /* Soft-RoCE has no vendor ID and reports this number instead. */
 #define NO_VENDOR 0xffffff
 
 #define KIB 1024
+
+/* An event explains a failure if it is at most this old, in milliseconds. */
+#define EVENT_MS 60000
 
 /*
  * The first match applies. Soft-RoCE slows down above 256 KiB; adapters need larger chunks.
@@ -92,6 +97,8 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 	device->verbs = verbs;
 	ibv_query_device(verbs, &device->attributes);
 	device->traits = device_traits(verbs, &device->attributes);
+	/* Without them, failures are explained less well. */
+	device_events_watch(verbs);
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel)
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_comp_channel", errno);
@@ -137,11 +144,17 @@ static bool may_be_port(const struct failure *failure)
 
 void device_blame_port(struct ibv_context *verbs, uint8_t port, struct failure *failure)
 {
+	const char *name = ibv_get_device_name(verbs->device);
 	struct ibv_port_attr attributes = {0};
 	struct failure down = {0};
+	char event[64];
 
-	if (!may_be_port(failure) || failure->phase != PHASE_EXCHANGE ||
-		ibv_query_port(verbs, port, &attributes) || attributes.state != IBV_PORT_DOWN)
+	if (!may_be_port(failure) || failure->phase != PHASE_EXCHANGE)
+		return;
+	if (device_events_describe(name, port, deadline_now() - EVENT_MS, event, sizeof(event)))
+		text_append(failure->evidence, sizeof(failure->evidence), "%s%s port %u: %s",
+			*failure->evidence ? "; " : "", name, port, event);
+	if (ibv_query_port(verbs, port, &attributes) || attributes.state != IBV_PORT_DOWN)
 		return;
 	failure_set(&down, FAILURE_HOST, PHASE_EXCHANGE, HOST_PORT_DOWN, failure->call,
 		"%s port %u%s%s", ibv_get_device_name(verbs->device), port,

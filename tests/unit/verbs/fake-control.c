@@ -200,6 +200,7 @@ void fake_start(enum ibv_transport_type transport)
 	fake.context = (struct ibv_context){
 		.device = &fake.device,
 		.ops = fake_ops,
+		.async_fd = -1,
 	};
 	fake.attributes = (struct ibv_device_attr){
 		.vendor_id = FAKE_SOFT_VENDOR,
@@ -223,6 +224,40 @@ void fake_start(enum ibv_transport_type transport)
 struct ibv_context *fake_context(void)
 {
 	return &fake.context;
+}
+
+void fake_open_events(void)
+{
+	if (fake.events_fd == 0)
+		fake.events_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	fake.context.async_fd = fake.events_fd;
+}
+
+void fake_raise(enum ibv_event_type type, unsigned int port)
+{
+	fake_lock();
+	fake.events[fake.events_raised++ % EVENT_MAX] =
+		(struct ibv_async_event){.element.port_num = (int)port, .event_type = type};
+	fake_unlock();
+	eventfd_write(fake.context.async_fd, 1);
+}
+
+void fake_remove(void)
+{
+	fake_lock();
+	fake.removed = true;
+	fake_unlock();
+	eventfd_write(fake.context.async_fd, 1);
+}
+
+unsigned int fake_unacknowledged_events(void)
+{
+	unsigned int count;
+
+	fake_lock();
+	count = fake.events_raised - fake.events_acknowledged;
+	fake_unlock();
+	return count;
 }
 
 struct ibv_device_attr *fake_attributes(void)

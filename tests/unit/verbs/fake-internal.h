@@ -12,6 +12,7 @@
 #include "tests/unit/verbs/fake-verbs.h"
 
 #define OBJECT_MAX 32
+#define EVENT_MAX  256
 
 struct fake_completion {
 	struct ibv_wc completion;
@@ -87,6 +88,10 @@ extern struct fake {
 	unsigned int turn, longest_turn; /* completions polled since the CQ thread last slept */
 	unsigned int damage; /* RDMA operations up to the one that is corrupted; 0: none */
 	bool flush_on_disconnect;
+	struct ibv_async_event events[EVENT_MAX]; /* a ring */
+	unsigned int events_raised, events_read, events_acknowledged;
+	int events_fd; /* readable once for each event; 0: none yet */
+	bool removed;  /* reading events fails */
 } fake;
 
 /* The functions that ibv_post_send() and similar inline functions call through a context. */

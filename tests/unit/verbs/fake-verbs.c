@@ -284,6 +284,30 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 	return 0;
 }
 
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	eventfd_t ignored;
+	int error = EAGAIN;
+
+	if (eventfd_read(context->async_fd, &ignored) == 0) {
+		fake_lock();
+		error = fake.removed ? EIO : 0;
+		if (!error)
+			*event = fake.events[fake.events_read++ % EVENT_MAX];
+		fake_unlock();
+	}
+	errno = error;
+	return error ? -1 : 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+	fake_lock();
+	fake.events_acknowledged++;
+	fake_unlock();
+}
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
 	(void)context;

@@ -56,6 +56,16 @@ void fake_start(enum ibv_transport_type transport);
 
 struct ibv_context *fake_context(void);
 
+/* Gives the context a descriptor of asynchronous events, which it lacks by default. */
+void fake_open_events(void);
+
+/* Raises an asynchronous event; removes the device, so that reading events fails. */
+void fake_raise(enum ibv_event_type type, unsigned int port);
+void fake_remove(void);
+
+/* Returns the number of events that were not read and acknowledged. */
+unsigned int fake_unacknowledged_events(void);
+
 /* The result of ibv_query_device(). Change it before the code under test calls that function. */
 struct ibv_device_attr *fake_attributes(void);
 

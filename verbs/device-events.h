@@ -1,0 +1,57 @@
+/*
+ * Asynchronous events of RDMA devices: port errors, address changes, failed queue pairs and
+ * devices. One thread of the process reads the events of all devices in use, so that none pile up
+ * in the kernel, and keeps the latest, because they explain the failures that follow.
+ * ibv_get_async_event(3).
+ */
+#ifndef VERBS_DEVICE_EVENTS_H
+#define VERBS_DEVICE_EVENTS_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/deadline.h"
+#include "host/counters.h"
+
+/* Number of events kept. */
+#define DEVICE_EVENTS_KEPT 64
+
+struct device_event {
+	char device[IBV_SYSFS_NAME_MAX];
+	unsigned int port; /* 0: the event concerns no port */
+	enum ibv_event_type type;
+	deadline_t time;
+};
+
+/*
+ * Starts reading the events of a device, whose context stays open until the process exits. Does
+ * nothing for a device that is already watched. Returns 0 or -errno. Any thread.
+ */
+int device_events_watch(struct ibv_context *verbs);
+
+/*
+ * Copies the event at this position, which starts at 0 and is then advanced, and skips events that
+ * are no longer kept. Returns false if there is no later event yet. Any thread.
+ */
+bool device_events_next(uint64_t *position, struct device_event *event);
+
+/*
+ * Adds the number of events of each type so far, of this port or of the whole device, as counters
+ * named event_port_error and so on. Events of queues are added only if there were any. Any thread.
+ */
+void device_events_count(const char *device, unsigned int port, struct counters *counters);
+
+/*
+ * Describes the latest event of this port or of its device that can explain a failure, unless it is
+ * older than `since`: "port error 0.4 s ago". Returns false, and an empty text, if there is none.
+ * Any thread.
+ */
+bool device_events_describe(
+	const char *device, unsigned int port, deadline_t since, char *text, size_t size);
+
+/* The name of a type of events: "port error". Static. */
+const char *device_event_name(enum ibv_event_type type);
+
+#endif
