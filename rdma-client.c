@@ -16,6 +16,7 @@
 #include "cli/meter.h"
 #include "cli/startup.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/watch.h"
 #include "exchange/report.h"
 #include "host/retransmissions.h"
 #include "measure/measure.h"
@@ -406,7 +407,9 @@ int main(int argc, char *argv[])
 		return (int)status;
 	switch (client.options.command) {
 	case CLI_DIAGNOSE:
-		return (int)diagnose(&client.options, client.output.program);
+		return (int)(client.options.watch
+				     ? watch_devices(&client.options, client.output.program)
+				     : diagnose(&client.options, client.output.program));
 	case CLI_BANDWIDTH:
 	case CLI_LATENCY:
 		return (int)measure_server(&client.options, client.output.program);

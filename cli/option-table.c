@@ -322,6 +322,8 @@ const struct option_row option_rows[] = {
 		.take = NULL},
 	{MEASUREMENTS, 0, "warm-up", "SECONDS", "warm up before each size; default 0.2",
 		take_seconds, FIELD(measure.warm_up), 0, DAY, "0 to 86400 seconds"},
+	{DIAGNOSE, 0, "watch", NULL, "print device events until interrupted", take_flag,
+		FIELD(watch)},
 };
 
 const unsigned int option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);

@@ -122,6 +122,7 @@ struct options {
 	const char *source; /* NULL: the route's source address */
 	const char *host;   /* NULL: diagnose only this host */
 	bool port_given;    /* PORT is on the command line */
+	bool watch;         /* diagnose: print events of this host's devices */
 	struct options_measure measure;
 
 	uint16_t port;                     /* 0: any free port (server) */

@@ -449,6 +449,12 @@ static enum options_result check_together(struct options *options)
 	case CLI_LATENCY:
 		return check_measurement(options);
 	case CLI_DIAGNOSE:
+		if (options->watch && options->host)
+			return options_wrong(
+				options, "--watch takes no HOST: it watches this host");
+		if (options->watch && options->json)
+			return options_wrong(options, "--watch cannot be combined with --json");
+		break;
 	case CLI_EXPLAIN:
 	case CLI_COMMANDS:
 		break;

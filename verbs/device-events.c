@@ -108,19 +108,29 @@ static void add_to_total(const struct device_event *event, size_t kind)
 	total->count++;
 }
 
-static void keep(const struct ibv_context *verbs, const struct ibv_async_event *read)
+bool device_event_decode(const struct ibv_context *verbs, const struct ibv_async_event *read,
+	struct device_event *event)
 {
 	size_t kind = kind_of(read->event_type);
-	struct device_event event = {.type = read->event_type, .time = deadline_now()};
 
 	if (kind == COUNT(kinds))
-		return;
-	snprintf(event.device, sizeof(event.device), "%s", ibv_get_device_name(verbs->device));
+		return false;
+	*event = (struct device_event){.type = read->event_type, .time = deadline_now()};
+	snprintf(event->device, sizeof(event->device), "%s", ibv_get_device_name(verbs->device));
 	if (kinds[kind].subject == SUBJECT_PORT)
-		event.port = (unsigned int)read->element.port_num;
+		event->port = (unsigned int)read->element.port_num;
+	return true;
+}
+
+static void keep(const struct ibv_context *verbs, const struct ibv_async_event *read)
+{
+	struct device_event event;
+
+	if (!device_event_decode(verbs, read, &event))
+		return;
 	pthread_mutex_lock(&state.lock);
 	state.kept[state.events++ % DEVICE_EVENTS_KEPT] = event;
-	add_to_total(&event, kind);
+	add_to_total(&event, kind_of(event.type));
 	pthread_mutex_unlock(&state.lock);
 }
 

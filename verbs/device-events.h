@@ -51,6 +51,13 @@ void device_events_count(const char *device, unsigned int port, struct counters 
 bool device_events_describe(
 	const char *device, unsigned int port, deadline_t since, char *text, size_t size);
 
+/*
+ * Converts an event of this device. Returns false for events that belong to normal operation, which
+ * are not kept. Any thread.
+ */
+bool device_event_decode(const struct ibv_context *verbs, const struct ibv_async_event *read,
+	struct device_event *event);
+
 /* The name of a type of events: "port error". Static. */
 const char *device_event_name(enum ibv_event_type type);
 

@@ -56,6 +56,7 @@ static const struct listed {
 	{"B", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},
 	{"BL", "      --warm-up SECONDS "},
+	{"D", "      --watch "},
 };
 
 static const char letters[CLI_COMMANDS] = {
