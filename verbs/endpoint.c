@@ -141,35 +141,35 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 }
 
 /*
+ * Moves an added queue pair to this state with the attributes that rdmacm uses for the first one.
+ * ibv_query_qp() would not do: drivers leave out some of them (irdma).
+ *
  * Each end uses its queue pair number as its initial packet sequence number; any value would do.
  * InfiniBand specification, volume 1, 10.3.1.
  */
+static int advance_queue_pair(const struct endpoint *endpoint, struct queue_pair *pair,
+	enum ibv_qp_state to, uint32_t number_of_peer, struct failure *failure)
+{
+	struct ibv_qp_attr attributes = {.qp_state = to};
+	int error, mask;
+
+	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask))
+		return failure_errno(failure, PHASE_QUEUE_PAIR, "rdma_init_qp_attr", errno);
+	attributes.dest_qp_num = number_of_peer;
+	attributes.rq_psn = number_of_peer & 0xffffff;
+	attributes.sq_psn = pair->qp->qp_num & 0xffffff;
+	error = ibv_modify_qp(pair->qp, &attributes, mask);
+	return error ? failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error) : 0;
+}
+
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure)
 {
-	const int to_receive =
-		IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	const int to_send =
-		IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-	struct ibv_qp_init_attr ignored;
-	struct ibv_qp_attr attributes;
-	int error =
-		ibv_query_qp(endpoint->pairs[0].qp, &attributes, to_receive | to_send, &ignored);
-
-	if (error)
-		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_query_qp", error);
-	attributes.qp_state = IBV_QPS_RTR;
-	attributes.dest_qp_num = number_of_peer;
-	attributes.rq_psn = number_of_peer & 0xffffff;
-	error = ibv_modify_qp(
-		pair->qp, &attributes, IBV_QP_STATE | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | to_receive);
-	if (!error) {
-		attributes.qp_state = IBV_QPS_RTS;
-		attributes.sq_psn = pair->qp->qp_num & 0xffffff;
-		error = ibv_modify_qp(
-			pair->qp, &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN | to_send);
-	}
-	return error ? failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error) : 0;
+	return advance_queue_pair(endpoint, pair, IBV_QPS_RTR, number_of_peer, failure) ||
+			       advance_queue_pair(
+				       endpoint, pair, IBV_QPS_RTS, number_of_peer, failure)
+		       ? -1
+		       : 0;
 }
 
 void queue_pair_set_slots(

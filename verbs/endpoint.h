@@ -105,7 +105,8 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 
 /*
  * Connects an added queue pair to the peer's queue pair with this number, over the path of the
- * first queue pair. Returns 0, or -1 with the failure recorded. ibv_modify_qp(3).
+ * first queue pair, which is connected. Returns 0, or -1 with the failure recorded.
+ * rdma_init_qp_attr(3), ibv_modify_qp(3).
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure);
