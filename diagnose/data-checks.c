@@ -35,7 +35,7 @@
  * without a loss, the path does not lose 1 % of its packets; a few tests are enough to send them.
  */
 #define GENTLE_SIZE  16384
-#define GENTLE_BYTES (400 * GENTLE_SIZE)
+#define GENTLE_BYTES (UINT64_C(400) * GENTLE_SIZE)
 #define GENTLE_TESTS 3
 
 #define RATES "%.1f MB/s to the server, %.1f MB/s from it"

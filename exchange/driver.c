@@ -525,15 +525,17 @@ void connection_check_idle(struct connection *connection, deadline_t now)
 	drive(connection, idle_check(connection, now));
 }
 
-/* Moves the queue pair to the error state, which flushes all posted work requests. */
+/* rdma_disconnect() has been called, and flushes all posted work requests. */
 static void close_queue_pair(struct connection *connection)
 {
 	connection->life = CONNECTION_CLOSING;
 	/*
 	 * The queue pair is already in the error state, but soft-RoCE flushes a receive that was
-	 * posted in that state only when the queue pair is moved to it again.
+	 * posted in that state only when the queue pair is moved to it again. On iWARP, where a
+	 * completed send may not have arrived, the error state would reset the TCP connection.
 	 */
-	endpoint_flush(&connection->endpoint);
+	if (connection->device->traits->drains)
+		endpoint_flush(&connection->endpoint);
 	connection_poll(connection);
 }
 

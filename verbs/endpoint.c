@@ -378,6 +378,8 @@ void endpoint_drain(
 	struct completion completion;
 	int count = 0, ignored;
 
+	if (!endpoint->traits->drains)
+		return;
 	endpoint_flush(endpoint);
 	while (count >= 0 && !endpoint_is_drained(endpoint) && deadline_left(deadline) > 0) {
 		while (endpoint_take_event(channel, &ignored))

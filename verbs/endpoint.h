@@ -174,8 +174,9 @@ bool endpoint_is_outstanding(const struct endpoint *endpoint);
 bool endpoint_is_drained(struct endpoint *endpoint);
 
 /*
- * Flushes the queue pairs and waits, until the deadline, for everything posted to complete, so that
- * no event arrives for a destroyed completion queue. No other endpoint may use the channel.
+ * If the device must be drained, flushes the queue pairs and waits, until the deadline, for
+ * everything posted to complete, so that no event arrives for a destroyed completion queue. No
+ * other endpoint may use the channel.
  */
 void endpoint_drain(
 	struct endpoint *endpoint, struct ibv_comp_channel *channel, deadline_t deadline);

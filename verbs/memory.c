@@ -12,9 +12,6 @@
 /* Total size of all regions. The kernel counts locked memory for the process. */
 static _Atomic uint64_t total;
 
-/* In the C library, but in none of its headers. capget(2). */
-int capget(cap_user_header_t header, cap_user_data_t data);
-
 static bool has_ipc_lock(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

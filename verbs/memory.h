@@ -7,10 +7,14 @@
 #define VERBS_MEMORY_H
 
 #include <infiniband/verbs.h>
+#include <linux/capability.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/failure.h"
+
+/* In the C library, but in none of its headers. capget(2). */
+int capget(cap_user_header_t header, cap_user_data_t data);
 
 struct region {
 	uint8_t *start;    /* NULL: none */

@@ -415,21 +415,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct exchange_settings settings = {
 		.output = &output, .wakeups = &wakeups, .timeout = 1000, .handshake_timeout = 1000};
 	struct rdma_cm_id id = {0};
-	static const uint8_t hello_bytes[SECRET_HELLO_SIZE];
+	static const uint8_t hello_bytes[SECRET_HELLO_SIZE] = {0};
 	static const struct control_server server = {.mode = "any", .clients = 1, .most = 2};
-	struct rdma_cm_event request = {
-		.id = &id,
-		.param.conn =
-			{
-				.private_data = hello_bytes,
-				.initiator_depth = INITIATOR_DEPTH,
-				.responder_resources = RESPONDER_RESOURCES,
-			},
-	};
+	struct rdma_cm_event request = {.id = &id};
 	struct hello theirs = {.kind = HELLO_DIAGNOSIS};
 	struct control_sessions control_sessions;
 	unsigned int events = 0;
 
+	request.param.conn = (struct rdma_conn_param){.private_data = hello_bytes,
+		.initiator_depth = INITIATOR_DEPTH,
+		.responder_resources = RESPONDER_RESOURCES};
 	input = (struct fuzz_input){data, size};
 	last = (struct command){0};
 	unanswered = opened = has_queue_pairs = due = starved = gone = measures = false;

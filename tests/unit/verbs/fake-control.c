@@ -2,7 +2,6 @@
  * clock. */
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/unit/verbs/fake-internal.h"
+#include "verbs/memory.h"
 
 /* Overrides the libc function. CLOCK_MONOTONIC, which base/deadline.c reads, advances only in
  * fake_pass(). */

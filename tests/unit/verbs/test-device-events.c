@@ -1,7 +1,7 @@
 /* Asynchronous events of the fake device. The state lasts as long as the process, so the tests
  * build on each other. */
+#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "tests/unit/verbs/fake-verbs.h"
@@ -20,7 +20,7 @@ static struct device_event next_event(void)
 
 	for (int tries = 0; !device_events_next(&position, &event); tries++) {
 		assert_true(tries < 5000);
-		usleep(1000);
+		poll(NULL, 0, 1);
 	}
 	return event;
 }
@@ -131,7 +131,7 @@ static void a_removed_device_is_no_longer_read(void **state)
 	watch();
 	fake_remove();
 	fake_raise(IBV_EVENT_PORT_ERR, 1);
-	usleep(20000);
+	poll(NULL, 0, 20);
 	assert_false(device_events_next(&position, &event));
 }
 
