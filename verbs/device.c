@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 
 /* Soft-RoCE has no vendor ID and reports this number instead. */
 #define NO_VENDOR 0xffffff
+
+/* Software iWARP's: drivers/infiniband/sw/siw/siw.h of Linux. */
+#define SIW_VENDOR 0x626d74
 
 #define KIB 1024
 
@@ -70,10 +74,10 @@ static void find_driver(const struct ibv_context *verbs, const struct ibv_device
 	*driver = '\0';
 	if (attributes->vendor_id == NO_VENDOR && verbs->device->transport_type == IBV_TRANSPORT_IB)
 		snprintf(driver, size, "rdma_rxe");
+	else if (attributes->vendor_id == SIW_VENDOR)
+		snprintf(driver, size, "siw");
 	else
 		sysfs_link("", driver, size, "/sys/class/infiniband/%s/device/driver", name);
-	if (*driver == '\0' && verbs->device->transport_type == IBV_TRANSPORT_IWARP)
-		snprintf(driver, size, "siw");
 }
 
 const struct device_traits *device_traits(
@@ -92,11 +96,35 @@ const struct device_traits *device_traits(
 	return row;
 }
 
+/*
+ * libsiw takes the address of the first object that the kernel places 0x90 pages into a context for
+ * an error: with small queues, the 25th connection of a process fails. So the first object is a
+ * completion queue that covers this place, and is never destroyed. The kernel has 32 bytes per entry.
+ */
+#define SIW_ENTRIES 32768
+#define SIW_DEVICES 16
+
+static void cover_invalid_key(struct ibv_context *verbs)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct ibv_context *covered[SIW_DEVICES];
+	size_t i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < SIW_DEVICES && covered[i] && covered[i] != verbs)
+		i++;
+	if (i < SIW_DEVICES && !covered[i] && ibv_create_cq(verbs, SIW_ENTRIES, NULL, NULL, 0))
+		covered[i] = verbs;
+	pthread_mutex_unlock(&lock);
+}
+
 int device_open(struct device *device, struct ibv_context *verbs, struct failure *failure)
 {
 	device->verbs = verbs;
 	ibv_query_device(verbs, &device->attributes);
 	device->traits = device_traits(verbs, &device->attributes);
+	if (device->traits->disordered)
+		cover_invalid_key(verbs);
 	/* Without them, failures are explained less well. */
 	device_events_watch(verbs);
 	device->channel = ibv_create_comp_channel(verbs);
