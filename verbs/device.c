@@ -16,7 +16,7 @@
 /* Soft-RoCE has no vendor ID and reports this number instead. */
 #define NO_VENDOR 0xffffff
 
-/* Software iWARP's: drivers/infiniband/sw/siw/siw.h of Linux. */
+/* Software iWARP's vendor ID. */
 #define SIW_VENDOR 0x626d74
 
 #define KIB 1024
@@ -99,7 +99,8 @@ const struct device_traits *device_traits(
 /*
  * libsiw takes the address of the first object that the kernel places 0x90 pages into a context for
  * an error: with small queues, the 25th connection of a process fails. So the first object is a
- * completion queue that covers this place, and is never destroyed. The kernel has 32 bytes per entry.
+ * completion queue that covers this place, and is never destroyed. The kernel has 32 bytes per
+ * entry.
  */
 #define SIW_ENTRIES 32768
 #define SIW_DEVICES 16
