@@ -108,14 +108,14 @@ const struct device_traits *device_traits(
 static void cover_invalid_key(struct ibv_context *verbs)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct ibv_context *covered[SIW_DEVICES];
+	static struct ibv_cq *covered[SIW_DEVICES];
 	size_t i = 0;
 
 	pthread_mutex_lock(&lock);
-	while (i < SIW_DEVICES && covered[i] && covered[i] != verbs)
+	while (i < SIW_DEVICES && covered[i] && covered[i]->context != verbs)
 		i++;
-	if (i < SIW_DEVICES && !covered[i] && ibv_create_cq(verbs, SIW_ENTRIES, NULL, NULL, 0))
-		covered[i] = verbs;
+	if (i < SIW_DEVICES && !covered[i])
+		covered[i] = ibv_create_cq(verbs, SIW_ENTRIES, NULL, NULL, 0);
 	pthread_mutex_unlock(&lock);
 }
 
