@@ -21,7 +21,7 @@
 #include "cli/startup.h"
 #include "diagnose/watch.h"
 #include "host/device-address.h"
-#include "host/inventory.h"
+#include "host/sysfs.h"
 #include "verbs/cm.h"
 #include "verbs/device-events.h"
 
@@ -200,7 +200,8 @@ static void start(struct watch *watch, const char *name)
 
 	if (watch->count == DEVICES_MAX)
 		return;
-	snprintf(device->name, sizeof(device->name), "%s", name);
+	/* The kernel allows no longer names. */
+	snprintf(device->name, sizeof(device->name), "%.63s", name);
 	device->process = fork();
 	if (device->process == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -224,17 +225,18 @@ static struct watched *find(struct watch *watch, const char *name)
 /* Forgets removed devices, and starts watching devices that have appeared. */
 static void look_at_devices(struct watch *watch)
 {
-	struct inventory inventory;
+	const char *only = watch->options->device;
+	struct dirent **entries;
+	int count = sysfs_list("", &entries, "/sys/class/infiniband");
 
-	if (inventory_take("", watch->options->device, &inventory))
-		return;
 	for (size_t i = 0; i < watch->count; i++)
 		if (watch->devices[i].process == 0 && deadline_left(watch->devices[i].until) == 0)
 			watch->devices[i--] = watch->devices[--watch->count];
-	for (size_t i = 0; i < inventory.device_count; i++)
-		if (!find(watch, inventory.devices[i].name))
-			start(watch, inventory.devices[i].name);
-	inventory_free(&inventory);
+	for (int i = 0; i < count; i++)
+		if (!find(watch, entries[i]->d_name) &&
+			(!only || strcmp(only, entries[i]->d_name) == 0))
+			start(watch, entries[i]->d_name);
+	sysfs_free(entries, count);
 }
 
 /* Takes the exit of processes whose device was removed. */

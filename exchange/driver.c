@@ -531,11 +531,9 @@ static void close_queue_pair(struct connection *connection)
 	connection->life = CONNECTION_CLOSING;
 	/*
 	 * The queue pair is already in the error state, but soft-RoCE flushes a receive that was
-	 * posted in that state only when the queue pair is moved to it again. On iWARP, where a
-	 * completed send may not have arrived, the error state would reset the TCP connection.
+	 * posted in that state only when the queue pair is moved to it again.
 	 */
-	if (connection->device->traits->drains)
-		endpoint_flush(&connection->endpoint);
+	endpoint_flush(&connection->endpoint);
 	connection_poll(connection);
 }
 

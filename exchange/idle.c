@@ -25,10 +25,7 @@
  */
 #define DISCONNECT_MS 5000
 
-/*
- * False if a send has been waiting for its acknowledgement for so long that MSG_ABORT would not
- * arrive either.
- */
+/* False if the peer has acknowledged nothing for ABORT_MS: MSG_ABORT would not reach it either. */
 static bool reaches_peer(const struct connection *connection)
 {
 	return !connection_is_unacknowledged(connection) ||

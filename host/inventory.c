@@ -214,7 +214,7 @@ static int read_netlink(
 	return add_interface(origin, port, name);
 }
 
-static bool is_iwarp(const struct inventory_device *device)
+bool inventory_is_iwarp(const struct inventory_device *device)
 {
 	return strcmp(device->type, "RNIC") == 0;
 }
@@ -266,7 +266,7 @@ static int read_port(const struct origin *origin, const char *directory,
 	port->lid = read_number(folder, "lid");
 	port->sm_lid = read_number(folder, "sm_lid");
 	error = read_gids(origin, folder, port);
-	if (is_iwarp(device))
+	if (inventory_is_iwarp(device))
 		name_iwarp_gids(port);
 	if (!error)
 		error = add_interface(origin, port, device->parent);
@@ -332,7 +332,7 @@ static int read_device(const struct origin *origin, struct inventory_device *dev
 	else
 		sysfs_link(folder, device->driver, sizeof(device->driver), "/device/driver");
 	/* An adapter always has a driver. */
-	if (device->driver[0] == '\0' && is_iwarp(device))
+	if (device->driver[0] == '\0' && inventory_is_iwarp(device))
 		strcpy(device->driver, "siw");
 	read_uverbs(origin->root, device);
 	return read_ports(origin, folder, device);

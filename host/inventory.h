@@ -106,6 +106,9 @@ void inventory_free(struct inventory *inventory);
 const struct inventory_device *inventory_device(
 	const struct inventory *inventory, const char *name);
 
+/* True if the device uses iWARP. */
+bool inventory_is_iwarp(const struct inventory_device *device);
+
 /* Returns the port of the named device, owned by the inventory, or NULL. */
 const struct inventory_port *inventory_port(
 	const struct inventory *inventory, const char *device, unsigned int port);

@@ -135,7 +135,7 @@ static bool has_gid(const struct inventory_port *port)
 static struct finding check_addresses(
 	const struct inventory_device *device, const struct inventory_port *port)
 {
-	bool iwarp = strcmp(device->type, "RNIC") == 0;
+	bool iwarp = inventory_is_iwarp(device);
 	const char *address = find_address(port, false), *local = find_address(port, true);
 
 	if (address && !iwarp && !is_infiniband(port) && !has_gid(port))

@@ -331,7 +331,7 @@ void endpoint_flush(struct endpoint *endpoint)
 {
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
 
-	for (unsigned int i = 0; i < endpoint->pair_count; i++)
+	for (unsigned int i = 0; endpoint->traits->drains && i < endpoint->pair_count; i++)
 		if (endpoint->pairs[i].qp)
 			ibv_modify_qp(endpoint->pairs[i].qp, &attributes, IBV_QP_STATE);
 }
@@ -378,8 +378,6 @@ void endpoint_drain(
 	struct completion completion;
 	int count = 0, ignored;
 
-	if (!endpoint->traits->drains)
-		return;
 	endpoint_flush(endpoint);
 	while (count >= 0 && !endpoint_is_drained(endpoint) && deadline_left(deadline) > 0) {
 		while (endpoint_take_event(channel, &ignored))

@@ -160,7 +160,11 @@ int endpoint_arm(struct endpoint *endpoint);
  */
 struct endpoint *endpoint_take_event(struct ibv_comp_channel *channel, int *error);
 
-/* Moves all queue pairs to the error state: everything posted is flushed. ibv_modify_qp(3). */
+/*
+ * If the device must be drained, moves all queue pairs to the error state: everything posted is
+ * flushed. On iWARP, where a completed send may not have arrived, that would reset the TCP
+ * connection. ibv_modify_qp(3).
+ */
 void endpoint_flush(struct endpoint *endpoint);
 
 /* True while a work request of the first queue pair is outstanding that must complete first. */
