@@ -108,8 +108,9 @@ enum connection_life {
  */
 struct connection {
 	const struct exchange_settings *settings;
+	/* Both are replaced if the peer is a tutorial program and the mode is not known yet. */
 	const struct mode *mode;
-	const struct mover *mover; /* replaced if the server is a tutorial program */
+	const struct mover *mover;
 	struct device *device;
 	struct rdma_cm_id *id;
 	struct endpoint endpoint;

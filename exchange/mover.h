@@ -61,6 +61,6 @@ struct mover {
 
 /* The movers; the table is in exchange/movers.c. */
 extern const struct mover write_mover, read_mover;
-extern const struct mover tutorial_write_mover, tutorial_read_mover;
+extern const struct mover tutorial_write_mover, tutorial_read_mover, tutorial_any_mover;
 
 #endif

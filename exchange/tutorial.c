@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "exchange/internal.h"
+#include "exchange/movers.h"
 
 static enum exchange_event prepare(struct connection *connection)
 {
@@ -80,6 +81,41 @@ static void deliver(struct connection *connection)
 	connection_print_text(connection, text, false);
 }
 
+/*
+ * A tutorial client does not say which mode it uses, but its MSG_DONE follows its RDMA operation:
+ * its WRITE has changed the exposed region by then, and its READ has not. So a server that accepts
+ * any mode exposes a region with both rights, which contains our text, and keeps a copy in memory
+ * that the client cannot access.
+ */
+static enum exchange_event prepare_any(struct connection *connection)
+{
+	uint8_t *exposed = connection->outgoing.start;
+
+	/* A WRITE of a whole region that happens to contain our text changes this byte. */
+	if (source_size(connection->source) < SINK_TEXT_SIZE)
+		exposed[SINK_TEXT_SIZE - 1] = UINT8_MAX;
+	memcpy(connection->incoming.start, exposed, SINK_TEXT_SIZE);
+	return EVENT_RECEIVED_MR;
+}
+
+/* Continues in the mode that the client has shown. */
+static enum exchange_event find_mode(struct connection *connection)
+{
+	uint8_t *exposed = connection->outgoing.start, *copy = connection->incoming.start;
+	uint8_t theirs[SINK_TEXT_SIZE];
+	bool written;
+
+	memcpy(theirs, exposed, sizeof(theirs));
+	written = memcmp(theirs, copy, sizeof(theirs)) != 0;
+	connection->mode = mode_by_number(written ? MODE_WRITE : MODE_READ);
+	connection->mover = mover_find(connection->mode, true);
+	if (written) {
+		memcpy(exposed, copy, sizeof(theirs));
+		memcpy(copy, theirs, sizeof(theirs));
+	}
+	return EVENT_RECEIVED_DONE;
+}
+
 const struct mover tutorial_write_mover = {
 	.rules = &exchange_rules_tutorial,
 	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
@@ -104,4 +140,15 @@ const struct mover tutorial_read_mover = {
 	.done_flags = IBV_SEND_FENCE,
 	.peer_done = peer_done,
 	.deliver = deliver,
+};
+
+/* Replaced by one of the others when MSG_DONE arrives, before our data may be sent. */
+const struct mover tutorial_any_mover = {
+	.rules = &exchange_rules_tutorial,
+	.exposes = EXPOSES_OUTGOING,
+	.outgoing_access =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+	.incoming_access = IBV_ACCESS_LOCAL_WRITE,
+	.prepare = prepare_any,
+	.peer_done = find_mode,
 };

@@ -9,6 +9,8 @@ static const struct mode modes[MODE_COUNT] = {
 	[MODE_READ] = {MODE_READ, "read", true, "reading message from"},
 };
 
+const struct mode mode_any = {MODE_ANY, "any", false, NULL};
+
 const struct mode *mode_by_name(const char *name)
 {
 	for (size_t i = 0; i < MODE_COUNT; i++)

@@ -15,7 +15,8 @@
 enum mode_number {
 	MODE_WRITE = 0, /* each side WRITEs its data into the other's memory */
 	MODE_READ = 1,  /* each side READs the data from the other's memory */
-	MODE_COUNT
+	MODE_COUNT,
+	MODE_ANY = MODE_COUNT, /* never on the wire */
 };
 
 struct mode {
@@ -28,5 +29,11 @@ struct mode {
 /* Returns the mode with this name or wire number, or NULL if there is none. Static. */
 const struct mode *mode_by_name(const char *name);
 const struct mode *mode_by_number(unsigned int number);
+
+/*
+ * The mode of a tutorial program's exchange with a server that accepts any mode, until the client
+ * has shown which mode it uses.
+ */
+extern const struct mode mode_any;
 
 #endif

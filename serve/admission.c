@@ -65,7 +65,7 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 		memcpy(request->hello_bytes, asked->private_data, SECRET_HELLO_SIZE);
 	request->initiator_depth = asked->initiator_depth;
 	request->responder_resources = asked->responder_resources;
-	*mode = options->mode ? options->mode : mode_by_number(MODE_WRITE);
+	*mode = options->mode ? options->mode : &mode_any;
 	if (options->device &&
 		strcmp(options->device, ibv_get_device_name(event->id->verbs->device)) != 0)
 		return REFUSAL_DEVICE;

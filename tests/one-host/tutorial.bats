@@ -4,14 +4,15 @@
 
 load common
 
-with_our_server() { # MODE
-	start_server "$1"
-	for _ in 1 2 3; do
+with_our_server() { # MODE [MODE-OF-THE-SERVER [CLIENTS]]
+	local clients=${3:-3}
+	start_server "${2:-$1}"
+	for ((i = 0; i < clients; i++)); do
 		tutorial_peer "$1" "$ADDRESS" "$PORT" >"$OUT"
 		has "$OUT" "^remote buffer: message from passive/server side with pid $SERVER\$"
 	done
-	wait_until count "$LOG" '^remote buffer: message from a tutorial peer' 3
-	wait_until count "$LOG" '^peer disconnected.$' 3
+	wait_until count "$LOG" '^remote buffer: message from a tutorial peer' "$clients"
+	wait_until count "$LOG" '^peer disconnected.$' "$clients"
 	stop_server
 	[ ! -s "$ERRORS" ]
 }
@@ -33,11 +34,8 @@ with_our_client() { # MODE
 @test "a tutorial server and our client, write" { with_our_client write; }
 @test "a tutorial server and our client, read" { with_our_client read; }
 
-@test "an 'any' server treats a tutorial client as write mode" {
-	start_server any
-	tutorial_peer write "$ADDRESS" "$PORT"
-	stop_server
-}
+@test "tutorial clients in write mode and an 'any' server" { with_our_server write any 25; }
+@test "tutorial clients in read mode and an 'any' server" { with_our_server read any 25; }
 
 @test "our memory stays readable until a tutorial peer disconnects, because its MSG_DONE is not fenced" {
 	start_server --message 'read me late' read

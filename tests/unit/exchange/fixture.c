@@ -191,6 +191,11 @@ struct request fixture_request(const struct fixture *fixture)
 	return request;
 }
 
+static const struct mode *mode_of(const struct fixture *fixture)
+{
+	return fixture->mode == MODE_ANY ? &mode_any : mode_by_number(fixture->mode);
+}
+
 void fixture_start_connection(struct fixture *fixture)
 {
 	struct request request = fixture_request(fixture);
@@ -198,8 +203,8 @@ void fixture_start_connection(struct fixture *fixture)
 
 	fixture->id = fake_id();
 	fake_agree(fixture->id, reads_of(fixture));
-	assert_int_equal(connection_create(&fixture->settings, mode_by_number(fixture->mode),
-				 fixture->id, fixture->device, fixture->active ? NULL : &request,
+	assert_int_equal(connection_create(&fixture->settings, mode_of(fixture), fixture->id,
+				 fixture->device, fixture->active ? NULL : &request,
 				 &fixture->connection, &failure),
 		0);
 }
