@@ -120,6 +120,10 @@ $(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(B
 		$(call objects,tests/one-host/damage.c) $(library)
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
 
+# For scripts/compare.
+$(BUILD)/tests/compare/digest-speed: %: %.o $(library)
+	$(link)
+
 test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging))
 
 lint:
