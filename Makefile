@@ -120,6 +120,10 @@ $(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(B
 		$(call objects,tests/one-host/damage.c) $(library)
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
 
+# For scripts/compare.
+$(BUILD)/tests/compare/digest-speed: %: %.o $(library)
+	$(link)
+
 test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging))
 
 lint:
@@ -189,7 +193,8 @@ $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 $(BUILD)/tests/fuzz/fuzz-control-session: $(call objects,tests/fuzz/library.c)
 $(BUILD)/tests/fuzz/fuzz-control-session: wrapped := output_failure secret_nonce worker_start
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(addprefix tests/fuzz/,end.c threads.c oracle.c) \
-	$(wildcard tests/unit/verbs/fake-*.c) tests/unit/common/secret-fixture.c)
+	$(wildcard tests/unit/verbs/fake-*.c) \
+	$(addprefix tests/unit/common/,digest-fixture.c secret-fixture.c))
 $(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll secret_nonce $(addprefix pthread_, \
 	cond_broadcast cond_signal cond_wait create join setname_np)
 $(BUILD)/tests/fuzz/fuzz-udp-probe: wrapped := recv recvmsg

@@ -103,7 +103,7 @@ static void reports_null_for_unknown_values(void **state)
 		"{\"schema\":3,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
-		"\"secret\":true,\"digest\":\"BLAKE2b keyed\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
+		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null},"
 		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null}}");
 	free(text);
@@ -242,7 +242,7 @@ static void prints_summary_lines(void **state)
 		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, false, 0, "data",
 			"1 byte in 0 ms, XXH3 " HASH},
 		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, true, 0, "data",
-			"1 byte in 0 ms, BLAKE2b keyed " HASH},
+			"1 byte in 0 ms, Poly1305-BLAKE2b " HASH},
 		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false}, false, NAN,
 			"a\\xff\\x0a\xc3\xb6", "0 bytes in 0 ms, incomplete"},
 		{{5, 0, DIGEST, "a", "in/a", 3, false, true}, false, 0, "in/a and 2 more",
