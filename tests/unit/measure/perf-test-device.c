@@ -353,8 +353,8 @@ static struct fixture_qp *find(uint32_t number)
 }
 
 /*
- * The transition to RTR names the peer's queue pair and the way to it, without which the kernel
- * refuses it: core/uverbs_cmd.c, modify_qp().
+ * The transition to RTR names the peer's queue pair and, in the address vector, a valid port:
+ * core/uverbs_cmd.c, modify_qp().
  */
 static int connect_to(struct fixture_qp *qp, const struct ibv_qp_attr *attributes, int mask)
 {

@@ -167,6 +167,8 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	fake_lock();
 	fake_rule(
 		queue->got == queue->acknowledged, "a queue is freed before its events are known");
+	fake_rule(!fake.personality || !fake.personality->late_events || !queue->armed,
+		"a queue is freed that will raise an event");
 	while (queue->events-- > 0)
 		eventfd_read(cq->channel->fd, &ignored);
 	for (size_t i = 0; i < OBJECT_MAX; i++)
