@@ -46,8 +46,8 @@ struct scenario {
 };
 
 /*
- * Runs each scenario on each personality, as a test named "PERSONALITY: SCENARIO". Returns the
- * number of failed tests.
+ * Runs each scenario on each personality, in a process of its own, as a test named "PERSONALITY:
+ * SCENARIO". Returns the number of failed tests.
  */
 int personality_run(const char *group, const struct scenario *scenarios, size_t count);
 

@@ -519,8 +519,6 @@ void perf_test_device_start(const struct personality *personality)
 	context->ops.post_recv = post_receive;
 	context->device = &perf_test_device.device;
 	perf_test_device.seed = 1;
-	/* What a failed test has left. */
-	perf_test_device.queue_pair_count = perf_test_device.resources = 0;
 	perf_test_device.resets = perf_test_device.timeouts = 0;
 	perf_test_device.operations = perf_test_device.inlined = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;

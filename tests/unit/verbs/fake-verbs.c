@@ -277,7 +277,7 @@ static void modify_state(struct fake_connection *connection, enum ibv_qp_state s
 {
 	bool resets = fake.personality && fake.personality->modify_resets;
 
-	if (resets && !connection->broken && (state == IBV_QPS_RTS || state == IBV_QPS_ERR)) {
+	if (resets && (state == IBV_QPS_RTS || state == IBV_QPS_ERR)) {
 		fake.resets++;
 		fake_flush(connection);
 		if (connection->peer)
