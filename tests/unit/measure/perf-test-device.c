@@ -354,7 +354,7 @@ static struct fixture_qp *find(uint32_t number)
 
 /*
  * The transition to RTR names the peer's queue pair and, in the address vector, a valid port:
- * core/uverbs_cmd.c, modify_qp().
+ * Linux: modify_qp() in uverbs_cmd.c.
  */
 static int connect_to(struct fixture_qp *qp, const struct ibv_qp_attr *attributes, int mask)
 {

@@ -203,7 +203,7 @@ struct rdma_cm_event perf_test_manager_reply(struct rdma_cm_id *client)
 	event = event_of(of(client)->peer, of(client), RDMA_CM_EVENT_ESTABLISHED);
 	/*
 	 * The kernel takes over what the server initiates for the client's queue pair, whatever the
-	 * client asked for: core/cm.c, cm_init_qp_rtr_attr(). Its driver then returns EINVAL.
+	 * client asked for: cm_init_qp_rtr_attr() in cm.c. Its driver then returns EINVAL.
 	 */
 	assert_true(event.param.conn.responder_resources <=
 		    perf_test_device.personality->reads_answered);

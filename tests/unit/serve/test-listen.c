@@ -1,6 +1,6 @@
 /*
  * Listening on all addresses, on devices with each personality. The test replaces the functions of
- * rdmacm: the kernel's rules for ports (core/cma.c, cma_check_port()) and the device's choice of
+ * rdmacm: the kernel's rules for ports (cma_check_port() in cma.c) and the device's choice of
  * clients.
  */
 #include <arpa/inet.h>
