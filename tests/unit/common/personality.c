@@ -92,7 +92,7 @@ static const struct personality rows[] = {
 	},
 };
 
-const struct personality *personality(size_t index)
+const struct personality *personality_at(size_t index)
 {
 	return index < COUNT(rows) ? &rows[index] : NULL;
 }

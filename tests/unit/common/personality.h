@@ -38,7 +38,7 @@ struct personality {
 };
 
 /* Returns the personality at this index, NULL past the last. */
-const struct personality *personality(size_t index);
+const struct personality *personality_at(size_t index);
 
 struct scenario {
 	const char *name;

@@ -53,7 +53,7 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 
 void perf_test_fixture_start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth)
 {
-	perf_test_device_start(personality(0));
+	perf_test_device_start(personality_at(0));
 	*fixture = (struct perf_test_fixture){0};
 	start_end(&fixture->client, false, count, depth);
 	start_end(&fixture->server, true, count, depth);

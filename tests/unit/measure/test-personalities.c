@@ -138,14 +138,14 @@ static void stop(struct ends *ends)
 
 static void run_both(struct perf_test *test, const struct test_parameters *parameters)
 {
-	static struct histogram latency;
+	static struct histogram histogram;
 	struct test_result ours, theirs;
 	struct test_shared shared;
 
-	memset(&latency, 0, sizeof(latency));
+	memset(&histogram, 0, sizeof(histogram));
 	assert_int_equal(test_run_begin_both(test, parameters, TIMEOUT_MS), 0);
 	test_shared_init(&shared, test_now());
-	assert_int_equal(test_run(test, &shared, &ours, &latency), 0);
+	assert_int_equal(test_run(test, &shared, &ours, &histogram), 0);
 	assert_int_equal(test_run_end(test, &theirs, soon()), 0);
 	assert_int_equal(ours.operations, parameters->operations * parameters->queue_pairs);
 	assert_int_equal(ours.wrong, 0);
