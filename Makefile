@@ -85,13 +85,14 @@ endef
 $(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_tests_in,$(folder))))
 
 # With -j several tests run at a time; the output of each stays together. All tests run; then the
-# failed ones are listed.
+# table of personalities and the failed tests are printed.
 MAKEFLAGS += --output-sync
 .PHONY: $(unit_tests:%=run-%)
 $(unit_tests:%=run-%): run-%: $(BUILD)/%
 	@rm -f $<.failed; $< >$<.log 2>&1 || echo "exit status $$?" >$<.failed; cat $<.log
 
 check: $(unit_tests:%=run-%)
+	@awk -f tests/unit/personalities.awk $(unit_tests:%=$(BUILD)/%.log)
 	@cat $(unit_tests:%=$(BUILD)/%.log) | awk ' \
 		/^\[       OK \]/ { passed++ } \
 		/^\[  FAILED  \] [0-9]+ test/ { failed += $$4 } \

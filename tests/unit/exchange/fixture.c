@@ -143,7 +143,10 @@ void fixture_start_device(struct fixture *fixture)
 {
 	struct failure failure = {0};
 
-	fake_start(fixture->transport ? fixture->transport : IBV_TRANSPORT_IB);
+	if (fixture->personality)
+		fake_start_as(fixture->personality);
+	else
+		fake_start(fixture->transport ? fixture->transport : IBV_TRANSPORT_IB);
 	if (fixture->attributes)
 		*fake_attributes() = *fixture->attributes;
 	fake_expose(fixture->peer_memory, PEER_MEMORY, PEER_RKEY);

@@ -33,6 +33,7 @@ struct fixture {
 	uint8_t reads;                     /* READs in flight per direction, default 4 */
 	enum ibv_transport_type transport; /* default InfiniBand */
 	const struct ibv_device_attr *attributes; /* default: those of soft-RoCE */
+	const struct personality *personality;    /* instead of both; default: none */
 	struct secret *secret;                    /* local secret; NULL: none */
 	struct output output;
 

@@ -218,7 +218,18 @@ void fake_start(enum ibv_transport_type transport)
 	fake.flush_on_disconnect = true;
 	fake.may_lock = false;
 	fake.asleep = false;
+	fake.personality = NULL;
+	fake.resets = 0;
 	fake_unlock();
+}
+
+void fake_start_as(const struct personality *personality)
+{
+	fake_start(personality->transport);
+	fake.personality = personality;
+	fake.attributes.vendor_id = personality->vendor;
+	fake.attributes.max_qp_rd_atom = personality->reads_answered;
+	fake.attributes.max_qp_init_rd_atom = personality->reads_asked;
 }
 
 struct ibv_context *fake_context(void)
@@ -492,6 +503,16 @@ void fake_flush_on_disconnect(bool flushes)
 	fake_lock();
 	fake.flush_on_disconnect = flushes;
 	fake_unlock();
+}
+
+unsigned int fake_resets(void)
+{
+	unsigned int resets;
+
+	fake_lock();
+	resets = fake.resets;
+	fake_unlock();
+	return resets;
 }
 
 struct fake_requests fake_requests(struct rdma_cm_id *id)

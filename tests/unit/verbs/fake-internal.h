@@ -27,6 +27,7 @@ struct fake_cq {
 	unsigned int added, polled;
 	unsigned int events, got, acknowledged; /* events pending, retrieved, acknowledged */
 	bool armed;
+	struct fake_connection *flushing; /* its work requests are flushed when polled */
 };
 
 struct fake_receive {
@@ -69,6 +70,8 @@ extern struct fake {
 	struct ibv_device device;
 	struct ibv_context context;
 	struct ibv_device_attr attributes;
+	const struct personality *personality; /* NULL: none in particular */
+	unsigned int resets;
 	struct fake_cq *cqs[OBJECT_MAX];
 	struct fake_mr regions[OBJECT_MAX];
 	size_t registered, registered_most; /* bytes in whole pages */
@@ -141,5 +144,9 @@ void fake_polled(const struct fake_completion *polled);
 
 /* Enters the error state: everything posted completes as flushed. Called with the lock. */
 void fake_flush(struct fake_connection *connection);
+
+/* Completes what is posted on the queue pair in the error state, without an event. Called with the
+ * lock. */
+void fake_flush_in_poll(struct fake_cq *cq);
 
 #endif

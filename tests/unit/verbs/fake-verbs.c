@@ -47,6 +47,7 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	if (!fake_make("ibv_poll_cq", 0))
 		return -1;
 	fake_lock();
+	fake_flush_in_poll(queue);
 	while (taken < count && queue->polled < queue->added) {
 		const struct fake_completion *next =
 			&queue->queue[queue->polled++ % (unsigned int)cq->cqe];
@@ -166,6 +167,8 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	fake_lock();
 	fake_rule(
 		queue->got == queue->acknowledged, "a queue is freed before its events are known");
+	fake_rule(!fake.personality || !fake.personality->late_events || !queue->armed,
+		"a queue is freed that will raise an event");
 	while (queue->events-- > 0)
 		eventfd_read(cq->channel->fd, &ignored);
 	for (size_t i = 0; i < OBJECT_MAX; i++)
@@ -269,6 +272,21 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return 0;
 }
 
+/* Resets the connection, as far as the device does so. Called with the lock. */
+static void modify_state(struct fake_connection *connection, enum ibv_qp_state state)
+{
+	bool resets = fake.personality && fake.personality->modify_resets;
+
+	if (resets && (state == IBV_QPS_RTS || state == IBV_QPS_ERR)) {
+		fake.resets++;
+		fake_flush(connection);
+		if (connection->peer)
+			fake_flush(connection->peer);
+	}
+	if (state == IBV_QPS_ERR && fake.flush_on_disconnect)
+		fake_flush(connection);
+}
+
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 {
 	struct fake_connection *connection = fake_of_qp(qp);
@@ -278,8 +296,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 	fake_lock();
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		connection->requests.rnr_timer = attributes->min_rnr_timer;
-	if (attributes->qp_state == IBV_QPS_ERR && fake.flush_on_disconnect)
-		fake_flush(connection);
+	modify_state(connection, attributes->qp_state);
 	fake_unlock();
 	return 0;
 }
@@ -382,10 +399,21 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int option, void *value, s
 	return 0;
 }
 
+/* librdmacm, cma.c: ucma_valid_param(). 255 stands for the limit. */
+static bool is_above(uint8_t reads, int most)
+{
+	return reads != UINT8_MAX && reads > most;
+}
+
 static int keep_parameters(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
 {
 	struct fake_requests *requests = &fake_of_id(id)->requests;
 
+	if (is_above(parameters->responder_resources, fake.attributes.max_qp_rd_atom) ||
+		is_above(parameters->initiator_depth, fake.attributes.max_qp_init_rd_atom)) {
+		errno = EINVAL;
+		return -1;
+	}
 	requests->connect = *parameters;
 	requests->connect.private_data = NULL;
 	fake_agree(id, parameters->initiator_depth);

@@ -24,6 +24,7 @@
 
 #include "protocol/hello.h"
 #include "protocol/message.h"
+#include "tests/unit/common/personality.h"
 
 /* Defaults of the fake device, those of soft-RoCE. */
 #define FAKE_SOFT_VENDOR 0xffffff
@@ -53,6 +54,9 @@ struct fake_requests {
 
 /* Resets the device; no call fails. Objects of an earlier test must have been freed. */
 void fake_start(enum ibv_transport_type transport);
+
+/* Starts the device as fake_start() does, with this personality. */
+void fake_start_as(const struct personality *personality);
 
 struct ibv_context *fake_context(void);
 
@@ -140,6 +144,9 @@ void fake_break(struct rdma_cm_id *id);
 
 /* Selects whether a local disconnect flushes posted work requests at once, which is the default. */
 void fake_flush_on_disconnect(bool flush);
+
+/* Returns how many connections were reset because their queue pairs were modified. */
+unsigned int fake_resets(void);
 
 struct fake_requests fake_requests(struct rdma_cm_id *id);
 
