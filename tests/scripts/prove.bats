@@ -33,12 +33,14 @@ refused() {
 }
 
 @test "without a connection the other checks are skipped, and the report says why" {
-	! prove --no-ssh --output "$DIR/report" someone@192.0.2.77
+	local status=0
+	prove --no-ssh --output "$DIR/report" someone@192.0.2.77 || status=$?
+	[ $status -eq 1 ]
 	[ ! -s "$DIR/err" ]
 	jq -c . "$DIR/report.json" | tests/validate-report --proof
 	jq -e '.verdict == "failed" and .host == "192.0.2.77" and (.checks[0].documents | length) == 1 and
 		.checks[0].result == "failed" and all(.checks[1:][]; .result == "skipped")' "$DIR/report.json"
 	grep -q '^diagnosis  *failed .*RDMA does not work: ' "$DIR/report.txt"
 	grep -q '192.0.2.77: 0 passed, 1 failed, [0-9]* skipped' "$DIR/report.txt"
-	! grep -r someone "$DIR"/report.*
+	[ "$(cat "$DIR"/report.* | grep -c someone)" -eq 0 ]
 }

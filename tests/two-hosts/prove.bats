@@ -72,7 +72,7 @@ valid() {
 	expect 0 client read --output "$DIR/" "$HOST1" 7502
 	has "$DIR/inbox/facts" '^host.host1$'
 	on_host1 'pkill -f -- "--port 7500 "'
-	! (prove --no-ssh "$HOST1" >"$OUT" 2>"$ERR") || fail "$(cat "$OUT")"
+	(prove --no-ssh "$HOST1" >"$OUT" 2>"$ERR") && fail "$(cat "$OUT")"
 	report_has '.verdict == "failed" and .checks[0].result == "failed" and all(.checks[1:][]; .result == "skipped")'
 	has "$DIR/report.txt" '^diagnosis  *failed .*nothing is listening on this port'
 	jq -c . "$DIR/report.json" | tests/validate-report --proof
