@@ -7,6 +7,7 @@
 #define VERBS_DEVICE_H
 
 #include <infiniband/verbs.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct device {
 	struct ibv_device_attr attributes;
 	const struct device_traits *traits;
 	struct ibv_comp_channel *channel; /* for all completion queues of the device */
+	atomic_uint queues;               /* counts completion queues: device_next_vector() */
 
 	/* Used by the exchange in rdma-common.c, not by control connections. */
 	struct wakeup_queue wakeups; /* of the thread that polls the channel */
@@ -46,6 +48,12 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 
 /* Destroys the completion channel, if any. Its completion queues must be destroyed first. */
 void device_close(struct device *device);
+
+/*
+ * Chooses the completion vector of another completion queue: each vector in turn, so that all
+ * processors that handle the device's interrupts share the work. Any thread. ibv_create_cq(3).
+ */
+int device_next_vector(struct device *device);
 
 /* Returns the traits of this device, which are static. Any thread. ibv_query_device(3). */
 const struct device_traits *device_traits(

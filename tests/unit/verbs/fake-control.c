@@ -201,6 +201,7 @@ void fake_start(enum ibv_transport_type transport)
 		.device = &fake.device,
 		.ops = fake_ops,
 		.async_fd = -1,
+		.num_comp_vectors = FAKE_VECTORS,
 	};
 	fake.attributes = (struct ibv_device_attr){
 		.vendor_id = FAKE_SOFT_VENDOR,
@@ -387,6 +388,11 @@ unsigned int fake_waiting(struct rdma_cm_id *id)
 	waiting = fake_of_id(id)->posted - fake_of_id(id)->completed;
 	fake_unlock();
 	return waiting;
+}
+
+int fake_vector(struct rdma_cm_id *id)
+{
+	return fake_of_id(id)->cq->vector;
 }
 
 unsigned int fake_receives(struct rdma_cm_id *id)

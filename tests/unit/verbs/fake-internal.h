@@ -23,6 +23,7 @@ struct fake_completion {
 
 struct fake_cq {
 	struct ibv_cq cq;
+	int vector;
 	struct fake_completion *queue; /* cq.cqe slots */
 	unsigned int added, polled;
 	unsigned int events, got, acknowledged; /* events pending, retrieved, acknowledged */

@@ -135,7 +135,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	struct fake_cq *cq = calloc(1, sizeof(*cq));
 	size_t place = 0;
 
-	fake_rule(vector == 0 && entries > 0, "a queue of vector 0 is expected");
+	fake_rule(entries > 0, "an empty queue");
+	fake_rule(vector >= 0 && vector < context->num_comp_vectors, "no such completion vector");
 	if (!cq || !fake_make("ibv_create_cq", 1)) {
 		free(cq);
 		return NULL;
@@ -146,6 +147,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	cq->cq.channel = channel;
 	cq->cq.cq_context = cq_context;
 	cq->cq.cqe = entries;
+	cq->vector = vector;
 	fake_lock();
 	channel->refcnt++;
 	while (fake.cqs[place])

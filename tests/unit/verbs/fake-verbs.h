@@ -28,6 +28,7 @@
 /* Defaults of the fake device, those of soft-RoCE. */
 #define FAKE_SOFT_VENDOR 0xffffff
 #define FAKE_MESSAGE_MAX (1U << 23)
+#define FAKE_VECTORS     4
 
 /* A send work request as posted. */
 struct fake_send {
@@ -108,6 +109,9 @@ struct fake_send fake_send(struct rdma_cm_id *id, unsigned int index);
 
 /* Number of outstanding sends. */
 unsigned int fake_waiting(struct rdma_cm_id *id);
+
+/* The completion vector of the id's completion queue. */
+int fake_vector(struct rdma_cm_id *id);
 
 /* Number of outstanding receives. */
 unsigned int fake_receives(struct rdma_cm_id *id);

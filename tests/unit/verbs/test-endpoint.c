@@ -209,6 +209,17 @@ static void a_broken_queue_returns_no_completions(void **state)
 	close_end(&end);
 }
 
+static void an_endpoint_uses_the_next_completion_vector(void **state)
+{
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	assert_int_equal(fake_vector(end.id), end.endpoint.vector);
+	assert_int_equal(device_next_vector(&end.device), (end.endpoint.vector + 1) % FAKE_VECTORS);
+	close_end(&end);
+}
+
 /* The two statuses that may mean that the peer's process has exited and freed its memory. */
 static void refusals_are_recognised(void **state)
 {
@@ -316,6 +327,7 @@ int main(void)
 		cmocka_unit_test(a_list_may_be_posted_in_part),
 		cmocka_unit_test(receives_land_in_their_slots),
 		cmocka_unit_test(a_broken_queue_returns_no_completions),
+		cmocka_unit_test(an_endpoint_uses_the_next_completion_vector),
 		cmocka_unit_test(refusals_are_recognised),
 		cmocka_unit_test(an_endpoint_is_drained_when_everything_has_completed),
 		cmocka_unit_test(other_devices_need_no_draining),
