@@ -376,6 +376,7 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.chunk = options->chunk,
 		.depth = options->depth,
 		.timeout = options->timeout,
+		.dscp = options->dscp,
 		.secret_file = options->secret_file,
 		.handshake_timeout = options->handshake_timeout,
 		.max_size = options->max_size,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dscp.h"
 #include "base/units.h"
 #include "cli/choice.h"
 #include "cli/option-table.h"
@@ -182,6 +183,13 @@ static bool take_seconds(struct options *options, const struct option_row *row, 
 	       store(options, row, (uint64_t)(seconds * 1000 + 0.5));
 }
 
+static bool take_dscp(struct options *options, const struct option_row *row, const char *value)
+{
+	(void)row;
+	options->dscp = dscp_parse(value);
+	return options->dscp >= 0;
+}
+
 /* Reads the operation sizes of a measurement: a single size, or a range "SIZE..SIZE". */
 static bool take_sizes(struct options *options, const struct option_row *row, const char *value)
 {
@@ -312,6 +320,8 @@ const struct option_row option_rows[] = {
 	{EXCHANGE | MEASUREMENTS, 0, "timeout", "SECONDS",
 		"wait this long for the peer; default 10", take_seconds, FIELD(timeout), 1, DAY,
 		"0.001 to 86400 seconds"},
+	{SERVER | CLIENT, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)", take_dscp,
+		FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
 	{BANDWIDTH, 0, "unit", "MB/s|MiB/s|Gb/s", "print rates in this unit; default MB/s",
 		take_choice, FIELD(measure.unit), 0, 0, "MB/s, MiB/s or Gb/s"},
 	{EXCHANGE | MEASUREMENTS, 'v', "verbose", NULL, "print details to standard error",

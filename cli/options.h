@@ -94,6 +94,7 @@ struct options {
 	const char *device;      /* NULL: any RDMA device */
 	int64_t timeout;         /* idle timeout of the peer, milliseconds */
 	const char *secret_file; /* NULL: none */
+	int dscp;                /* of the packets, 0 to 63; -1: as the system chooses */
 	bool verbose, quiet;
 
 	/* streams */

@@ -107,6 +107,14 @@ static void add_nodes(struct facts *facts, const char *device)
 		facts_add(facts, "thread numa node", "%u", thread);
 }
 
+static void add_dscp(struct facts *facts, const struct endpoint *endpoint)
+{
+	int dscp = endpoint_dscp(endpoint);
+
+	if (dscp >= 0)
+		facts_add(facts, "dscp", "%d", dscp);
+}
+
 static void add_limits(struct facts *facts, const struct inventory *inventory,
 	const struct ibv_device_attr *device)
 {
@@ -137,6 +145,7 @@ void control_facts(const struct control *control, struct facts *facts)
 	facts_add(facts, "port", "%u", id->port_num);
 	ibv_query_port(id->verbs, id->port_num, &attributes);
 	facts_add(facts, "rdma mtu", "%u", control_mtu_bytes(attributes.active_mtu));
+	add_dscp(facts, &control->endpoint);
 	if (inventory_take("", name, &inventory))
 		return;
 	device = inventory_device(&inventory, name);

@@ -353,6 +353,19 @@ static int read_answer(
 	return 0;
 }
 
+/* Reads the DSCP of the packets, which may not be what a server was asked for. */
+static void find_dscp(struct connection *connection)
+{
+	const struct exchange_settings *settings = connection->settings;
+
+	connection->dscp = endpoint_dscp(&connection->endpoint);
+	if (settings->dscp >= 0 && connection->dscp >= 0 && connection->dscp != settings->dscp)
+		output_line(settings->output,
+			"%s: packets carry DSCP %d, not %d: on RoCE, the client's --tos applies to "
+			"both directions",
+			connection->peer, connection->dscp, settings->dscp);
+}
+
 int connection_established(
 	struct connection *connection, const struct rdma_conn_param *reply, struct failure *failure)
 {
@@ -360,6 +373,7 @@ int connection_established(
 
 	if (connection->main_life != CONNECTION_OPEN)
 		return 0;
+	find_dscp(connection);
 	if (connection->settings->active) {
 		set_rnr_timer(connection);
 		events = read_answer(connection, reply, failure);

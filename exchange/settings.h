@@ -32,6 +32,7 @@ struct exchange_settings {
 	uint64_t buffer;           /* registered bytes for data per connection, both directions */
 	uint32_t chunk, depth;     /* 0: chosen for the device */
 	int64_t timeout;           /* idle timeout of the peer, milliseconds */
+	int dscp;                  /* requested for packets; -1: none */
 	const char *secret_file;   /* NULL: none */
 	struct secret *secret;     /* loaded from secret_file */
 	int64_t handshake_timeout; /* passive side: from request to MSG_MR, milliseconds */

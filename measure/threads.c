@@ -24,6 +24,7 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 		.dial =
 			{
 				.stop_fd = -1,
+				.dscp = options->dscp,
 				.server = {.source = options->source, .device = options->device},
 				.peer = peer,
 				.output = output,

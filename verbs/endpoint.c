@@ -173,6 +173,18 @@ int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pa
 		       : 0;
 }
 
+/* The upper six bits of the traffic class are the DSCP, the lower two are for congestion (ECN). */
+int endpoint_dscp(const struct endpoint *endpoint)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
+	int mask = 0;
+
+	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask) || !(mask & IBV_QP_AV) ||
+		!attributes.ah_attr.is_global)
+		return -1;
+	return attributes.ah_attr.grh.traffic_class >> 2;
+}
+
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey)
 {

@@ -112,6 +112,12 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure);
 
+/*
+ * Returns the DSCP of a connected endpoint's packets, or -1 if it is unknown, as on iWARP and on
+ * InfiniBand. rdma_init_qp_attr(3).
+ */
+int endpoint_dscp(const struct endpoint *endpoint);
+
 /* Sets the receive buffers of a queue pair: one slot of this many bytes per receive. */
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey);

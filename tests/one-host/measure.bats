@@ -26,7 +26,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	start_server any
 	for MODE in write read; do
 		document 0 bandwidth --duration 0.4 --warm-up 0.1 --size 3K --depth 7
-		assert_json ".schema == 1 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
+		assert_json ".schema == 2 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
 		assert_json '.asked | [.smallest_bytes, .largest_bytes, .iterations, .duration_seconds,
 			.warm_up_seconds, .queue_pairs, .depth, .poll] == [3072, 3072, null, 0.4, 0.1,
 			1, 7, "event"]'

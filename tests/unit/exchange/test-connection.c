@@ -331,6 +331,39 @@ static void a_tree_needs_a_server_that_takes_it(void **state)
 	}
 }
 
+/* On RoCE, a server takes the traffic class from the client's request. */
+static void an_ineffective_dscp_is_reported(void **state)
+{
+	static const struct {
+		enum ibv_transport_type transport;
+		int asked;
+		uint8_t traffic_class;
+		bool reported;
+	} cases[] = {
+		{IBV_TRANSPORT_IB, 0, 0, false},
+		{IBV_TRANSPORT_IB, 0, 26 << 2, false},
+		{IBV_TRANSPORT_IB, 26, 26 << 2, false},
+		{IBV_TRANSPORT_IB, 26, 10 << 2, true},
+		{IBV_TRANSPORT_IWARP, 26, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {
+			.mode = MODE_WRITE,
+			.transport = cases[i].transport,
+			.dscp = cases[i].asked,
+		};
+
+		fixture_start(&fixture);
+		fake_set_traffic_class(cases[i].traffic_class);
+		fixture_establish(&fixture);
+		fixture_end(&fixture);
+		assert_int_equal(strstr(fixture.printed, "packets carry DSCP 10, not 26") != NULL,
+			cases[i].reported);
+	}
+}
+
 static void a_closed_connection_is_not_established(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -373,6 +406,7 @@ int main(void)
 		with_fixture(reports_what_rdmacm_refuses),
 		with_fixture(refuses_a_reply_that_does_not_match),
 		with_fixture(a_tree_needs_a_server_that_takes_it),
+		with_fixture(an_ineffective_dscp_is_reported),
 		with_fixture(a_closed_connection_is_not_established),
 		with_fixture(keeps_events_for_the_main_thread),
 	};

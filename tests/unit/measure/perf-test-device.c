@@ -294,7 +294,11 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask)
 {
 	(void)id;
-	*mask = IBV_QP_STATE | (attributes->qp_state == IBV_QPS_RTR ? IBV_QP_DEST_QPN : 0);
+	*mask = IBV_QP_STATE;
+	if (attributes->qp_state != IBV_QPS_RTR)
+		return 0;
+	*mask |= IBV_QP_DEST_QPN | IBV_QP_AV;
+	attributes->ah_attr.grh.traffic_class = TRAFFIC_CLASS;
 	return 0;
 }
 
@@ -322,6 +326,9 @@ int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mas
 	}
 	if (mask & IBV_QP_DEST_QPN)
 		((struct fixture_qp *)ibv_qp)->wanted_peer = attributes->dest_qp_num;
+	if (mask & IBV_QP_AV)
+		((struct fixture_qp *)ibv_qp)->traffic_class =
+			attributes->ah_attr.grh.traffic_class;
 	return 0;
 }
 

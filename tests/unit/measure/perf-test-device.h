@@ -11,6 +11,9 @@
 #define COMPLETIONS     4096
 #define INLINE_MAX      32
 
+/* Of the path that rdmacm resolved. */
+#define TRAFFIC_CLASS 104
+
 struct fixture_cq {
 	struct ibv_cq cq;
 	struct ibv_wc queue[COMPLETIONS];
@@ -33,7 +36,8 @@ struct fixture_send {
 struct fixture_qp {
 	struct ibv_qp qp;
 	struct fixture_qp *peer;
-	uint32_t wanted_peer; /* its queue pair number */
+	uint32_t wanted_peer;  /* its queue pair number */
+	uint8_t traffic_class; /* set by the program */
 	struct ibv_recv_wr receives[CONTROL_RECEIVES];
 	struct ibv_sge pieces[CONTROL_RECEIVES];
 	unsigned int receives_posted, received;

@@ -48,6 +48,7 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 		ours->peer = (struct fixture_qp *)other->test.queue_pairs[i].pair->qp;
 		/* rdmacm connects the first queue pair, so it has no number to compare. */
 		assert_true(i == 0 || ours->wanted_peer == ours->peer->qp.qp_num);
+		assert_true(i == 0 || ours->traffic_class == TRAFFIC_CLASS);
 	}
 }
 

@@ -146,7 +146,7 @@ static void a_failed_test_matches_the_schema(void **state)
 static void the_schema_rejects_corrupted_reports(void **state)
 {
 	static const struct schema_case cases[] = {
-		{"\"schema\":1", "\"schema\":2"},
+		{"\"schema\":2", "\"schema\":1"},
 		{"\"measured\":\"bandwidth\"", "\"measured\":\"speed\""},
 		{"\"status\":0", "\"status\":2"},
 		{"\"error\":null", "\"error\":\"\""},

@@ -217,6 +217,7 @@ void fake_start(enum ibv_transport_type transport)
 	fake.registered = fake.registered_most = fake.announced = 0;
 	fake.damage = fake.turn = fake.longest_turn = 0;
 	fake.flush_on_disconnect = true;
+	fake.traffic_class = 0;
 	fake.may_lock = false;
 	fake.asleep = false;
 	fake_unlock();
@@ -349,6 +350,13 @@ void fake_expose(void *memory, size_t length, uint32_t rkey)
 	fake.peer.start = (uintptr_t)memory;
 	fake.peer.length = length;
 	fake.peer.rkey = rkey;
+	fake_unlock();
+}
+
+void fake_set_traffic_class(uint8_t traffic_class)
+{
+	fake_lock();
+	fake.traffic_class = traffic_class;
 	fake_unlock();
 }
 

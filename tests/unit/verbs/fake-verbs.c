@@ -384,6 +384,22 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int option, void *value, s
 	return 0;
 }
 
+/* The ids of iWARP have no address vector. */
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask)
+{
+	(void)id;
+	fake_rule(attributes->qp_state == IBV_QPS_RTR, "attributes of RTR are expected");
+	*mask = IBV_QP_STATE;
+	if (fake.device.transport_type == IBV_TRANSPORT_IWARP)
+		return 0;
+	*mask |= IBV_QP_AV;
+	attributes->ah_attr = (struct ibv_ah_attr){
+		.is_global = 1,
+		.grh.traffic_class = fake.traffic_class,
+	};
+	return 0;
+}
+
 static int keep_parameters(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
 {
 	struct fake_requests *requests = &fake_of_id(id)->requests;

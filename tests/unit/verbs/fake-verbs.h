@@ -99,6 +99,9 @@ unsigned int fake_objects(void);
 /* Sets the memory that RDMA operations access when the test acts as the peer. */
 void fake_expose(void *memory, size_t length, uint32_t rkey);
 
+/* Sets the traffic class of the paths that rdmacm resolved. */
+void fake_set_traffic_class(uint8_t traffic_class);
+
 /* Limits the READs in flight from now on, as negotiated by rdmacm. */
 void fake_agree(struct rdma_cm_id *id, uint8_t reads);
 
