@@ -375,6 +375,7 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.buffer = options->buffer,
 		.chunk = options->chunk,
 		.depth = options->depth,
+		.ordering = options->ordering,
 		.timeout = options->timeout,
 		.dscp = options->dscp,
 		.secret_file = options->secret_file,

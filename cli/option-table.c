@@ -121,6 +121,13 @@ static bool take_choice(struct options *options, const struct option_row *row, c
 	return position >= 0 && store(options, row, (uint64_t)position);
 }
 
+static bool take_ordering(struct options *options, const struct option_row *row, const char *value)
+{
+	int position = choice_find("auto|on|off", value);
+
+	return position >= 0 && store(options, row, (uint64_t)position);
+}
+
 static bool take_text(struct options *options, const struct option_row *row, const char *value)
 {
 	*(const char **)((char *)options + row->field) = value;
@@ -307,6 +314,9 @@ const struct option_row option_rows[] = {
 	{BANDWIDTH, 0, "qps", "N", "use N queue pairs per thread; default 1", take_number,
 		FIELD(measure.queue_pairs), 1, TEST_QUEUE_PAIRS_MAX},
 	{SERVER | CLIENT, 'q', "quiet", NULL, "print only errors", take_flag, FIELD(quiet)},
+	{EXCHANGE | BANDWIDTH, 0, "relaxed-ordering", "WHEN",
+		"relax PCI write order: auto, on or off", take_ordering, FIELD(ordering), 0, 0,
+		"auto, on or off"},
 	{SERVER | CLIENT, 0, "secret-file", "FILE", "require a peer that has the same secret",
 		take_text, FIELD(secret_file)},
 	{MEASUREMENTS, 0, "size", "SIZE[..SIZE]",

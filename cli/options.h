@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ordering.h"
 #include "base/text.h"
 #include "protocol/mode.h"
 
@@ -107,6 +108,7 @@ struct options {
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
 	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */
 	uint32_t depth;     /* operations in flight; 0: the device's default */
+	enum ordering ordering;
 	enum progress_wanted progress;
 	bool json; /* print a JSON document for each connection on standard output */
 

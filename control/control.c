@@ -34,7 +34,8 @@ struct kept_receive {
 void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
-	*control = (struct control){.events = events, .id = id, .stop_fd = -1};
+	*control = (struct control){
+		.events = events, .id = id, .stop_fd = -1, .ordering = ORDERING_STRICT};
 	handshake_init(&control->handshake, secret, role);
 	address_port_text(peer, control->peer);
 }
@@ -63,7 +64,8 @@ int control_offer(struct control *control)
 static int map_offered(struct control *control, size_t size)
 {
 	return region_map(&control->offered, size,
-		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			device_data_access(&control->device, control->ordering),
 		&control->failure);
 }
 
@@ -71,7 +73,7 @@ static int map_offered(struct control *control, size_t size)
 static int create_private(struct control *control, size_t size)
 {
 	int access =
-		IBV_ACCESS_LOCAL_WRITE |
+		IBV_ACCESS_LOCAL_WRITE | device_data_access(&control->device, control->ordering) |
 		(control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
 
 	return region_create(

@@ -65,7 +65,8 @@ static void sink_ended(void *about)
 }
 
 /*
- * Creates a ring. With a secret, memory that the peer can access is registered only after the peer
+ * Creates a ring, whose data is read only after the completion that announces it, so the device may
+ * write it in any order. With a secret, memory that the peer can access is registered only after the peer
  * has proved that it holds the secret.
  */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
@@ -74,6 +75,7 @@ static int make_ring(struct connection *connection, struct region *region, struc
 	bool reachable = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	bool later = reachable && connection->settings->secret;
 
+	access |= device_data_access(connection->device, connection->settings->ordering);
 	if (later ? region_map(region, size, access, failure)
 		  : connection_create_region(connection, region, size, access, failure))
 		return -1;

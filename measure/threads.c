@@ -114,6 +114,8 @@ int test_threads_connect(struct test_threads *threads)
 		.timeout = (uint32_t)options->timeout,
 		.queue_pairs = options->measure.queue_pairs,
 		.depth = threads->depth,
+		.bandwidth = options->measure.bandwidth,
+		.ordering = options->ordering,
 		.reads = READS,
 		.secret = threads->secret,
 		.stop_fd = dial->stop_fd,

@@ -40,6 +40,7 @@ static const struct device_traits rows[] = {
 		.own_queue_pairs = true,
 		.retries_receives = true,
 		.drains = true,
+		.software = true,
 		.chunk = 256 * KIB,
 	},
 	{
@@ -47,6 +48,7 @@ static const struct device_traits rows[] = {
 		.transport = IBV_TRANSPORT_IWARP,
 		.read_needs_remote_write = true,
 		.disordered = true,
+		.software = true,
 		.chunk = 512 * KIB,
 	},
 	{
@@ -137,6 +139,14 @@ int device_next_vector(struct device *device)
 	int vectors = device->verbs->num_comp_vectors;
 
 	return vectors > 0 ? (int)(queue % (unsigned int)vectors) : 0;
+}
+
+int device_data_access(const struct device *device, enum ordering ordering)
+{
+	bool relaxed = ordering == ORDERING_AUTO ? !device->traits->software
+						 : ordering == ORDERING_RELAXED;
+
+	return relaxed ? IBV_ACCESS_RELAXED_ORDERING : 0;
 }
 
 int device_open(struct device *device, struct ibv_context *verbs, struct failure *failure)

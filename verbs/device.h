@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "base/ordering.h"
 #include "base/wakeup-queue.h"
 
 /*
@@ -26,6 +27,7 @@ struct device_traits {
 	bool retries_receives; /* sends again if no receive is posted (RNR); else disconnects */
 	bool drains;     /* may raise the event of a destroyed completion queue: drain it first */
 	bool disordered; /* as software iWARP: see verbs/device.c */
+	bool software;   /* no hardware, so no PCI bus */
 	uint32_t chunk;  /* efficient size of a WRITE or READ in bytes */
 };
 
@@ -54,6 +56,14 @@ void device_close(struct device *device);
  * processors that handle the device's interrupts share the work. Any thread. ibv_create_cq(3).
  */
 int device_next_vector(struct device *device);
+
+/*
+ * Returns IBV_ACCESS_RELAXED_ORDERING if regions for data should have it, otherwise 0. The device
+ * may then write the data in any order, so only a completion shows that data has arrived: memory
+ * that is polled must not have it. The flag is optional: libibverbs removes it if the kernel is too
+ * old, and drivers ignore it if the device lacks it; neither says so. Any thread. ibv_reg_mr(3).
+ */
+int device_data_access(const struct device *device, enum ordering ordering);
 
 /* Returns the traits of this device, which are static. Any thread. ibv_query_device(3). */
 const struct device_traits *device_traits(

@@ -39,6 +39,7 @@ static const struct listed {
 	{"S", "      --port-file FILE "},
 	{"SX", "      --progress "},
 	{"SXBLD", "  -q, --quiet "},
+	{"SXB", "      --relaxed-ordering WHEN "},
 	{"SXBLD", "      --secret-file FILE "},
 	{"XBLD", "      --source ADDRESS "},
 	{"SXBL", "      --timeout SECONDS "},

@@ -124,6 +124,7 @@ static struct exchange_settings settings_of(struct fixture *fixture)
 		.depth = fixture->depth,
 		.timeout = fixture->timeout ? fixture->timeout : 10000,
 		.dscp = fixture->dscp ? fixture->dscp : -1,
+		.ordering = fixture->ordering,
 		.secret = fixture->secret,
 		.max_size = fixture->max_size,
 		.active = fixture->active,

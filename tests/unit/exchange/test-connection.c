@@ -51,12 +51,42 @@ static void the_peer_has_only_the_access_rights_of_the_mode(void **state)
 	}
 }
 
+/* Completions order the data of both rings. The messages need no relaxed ordering. */
+static void only_the_rings_may_be_written_in_relaxed_order(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {
+			.mode = i / 2,
+			.active = true,
+			.ordering = i % 2 ? ORDERING_RELAXED : ORDERING_STRICT,
+		};
+		int wanted = i % 2 ? IBV_ACCESS_RELAXED_ORDERING : 0, access;
+		unsigned int relaxed = 0;
+
+		fixture_start(&fixture);
+		fixture_establish(&fixture);
+		assert_non_null(fake_region(fixture_sent(&fixture, 0).rkey, &access));
+		assert_int_equal(access & IBV_ACCESS_RELAXED_ORDERING, wanted);
+		assert_non_null(fake_region(fake_send(fixture.id, 0).piece.lkey, &access));
+		assert_int_equal(access & IBV_ACCESS_RELAXED_ORDERING, 0);
+		for (uint32_t key = FAKE_LKEY; fake_region(key, &access); key++)
+			relaxed += (access & IBV_ACCESS_RELAXED_ORDERING) != 0;
+		assert_int_equal(relaxed, wanted ? 2 : 0);
+		fixture_end(&fixture);
+	}
+}
+
 /* On iWARP the target of a READ must allow REMOTE_WRITE, so its region must contain nothing
  * else. */
 static void iwarp_reads_into_its_own_region(void **state)
 {
 	struct fixture fixture = {
-		.mode = MODE_READ, .active = true, .transport = IBV_TRANSPORT_IWARP};
+		.mode = MODE_READ,
+		.active = true,
+		.ordering = ORDERING_STRICT,
+		.transport = IBV_TRANSPORT_IWARP,
+	};
 	const struct ibv_mr *sink, *control;
 	int access, read;
 
@@ -397,6 +427,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(the_peer_has_only_the_access_rights_of_the_mode),
+		with_fixture(only_the_rings_may_be_written_in_relaxed_order),
 		with_fixture(iwarp_reads_into_its_own_region),
 		with_fixture(a_ring_for_reads_is_not_remote_accessible),
 		with_fixture(each_connection_has_its_own_protection_domain),

@@ -46,6 +46,11 @@ struct fixture_qp {
 	bool broken; /* in the error state */
 };
 
+struct fixture_mr {
+	struct ibv_mr mr;
+	unsigned int access;
+};
+
 /* The only device of a test. Both ends share it. */
 extern struct perf_test_device {
 	pthread_mutex_t lock;

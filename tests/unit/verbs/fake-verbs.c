@@ -247,7 +247,7 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	region->mr.addr = address;
 	region->mr.length = length;
 	/* lkey and rkey always differ, so that confusing them is detected. */
-	region->mr.lkey = 0x1000 + (uint32_t)(region - fake.regions);
+	region->mr.lkey = FAKE_LKEY + (uint32_t)(region - fake.regions);
 	region->mr.rkey = 0x2000 + (uint32_t)(region - fake.regions);
 	fake_unlock();
 	return &region->mr;

@@ -30,6 +30,9 @@
 #define FAKE_MESSAGE_MAX (1U << 23)
 #define FAKE_VECTORS     4
 
+/* The lkey of the first region; those of later regions follow. */
+#define FAKE_LKEY 0x1000
+
 /* A send work request as posted. */
 struct fake_send {
 	uint64_t wr_id;
