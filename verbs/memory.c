@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/guard-pages.h"
+#include "host/sysfs.h"
 #include "verbs/memory.h"
 
 /* Total size of all regions. The kernel counts locked memory for the process. */
@@ -31,6 +32,16 @@ uint64_t memory_lockable(void)
 	return limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
 }
 
+/* True unless the administrator has disabled transparent huge pages. */
+static bool has_huge_pages(void)
+{
+	char enabled[64];
+
+	return sysfs_line("", enabled, sizeof(enabled),
+		       "/sys/kernel/mm/transparent_hugepage/enabled") == 0 &&
+	       !strstr(enabled, "[never]");
+}
+
 int region_map(struct region *region, size_t size, int access, struct failure *failure)
 {
 	void *start = guard_pages_map(size);
@@ -41,6 +52,7 @@ int region_map(struct region *region, size_t size, int access, struct failure *f
 		.start = start,
 		.size = size,
 		.mapped = guard_pages_round(size),
+		.huge = guard_pages_are_huge(size) && has_huge_pages(),
 		.access = access,
 	};
 	atomic_fetch_add(&total, region->mapped);

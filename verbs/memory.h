@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct region {
 	uint8_t *start;    /* NULL: none */
 	size_t size;       /* bytes in use */
 	size_t mapped;     /* bytes in whole pages; 0: part of another region */
+	bool huge;         /* it asked for huge pages, and the system has them */
 	int access;        /* access rights, enum ibv_access_flags */
 	struct ibv_mr *mr; /* NULL: not registered */
 };
