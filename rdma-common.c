@@ -220,6 +220,7 @@ static void *poll_completions(void *argument)
 	};
 	bool running = true;
 
+	locality_bind(locality_processors(&context->device.locality));
 	while (running) {
 		int time = check_idle(context);
 

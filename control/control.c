@@ -63,7 +63,7 @@ int control_offer(struct control *control)
 
 static int map_offered(struct control *control, size_t size)
 {
-	return region_map(&control->offered, size,
+	return region_map(&control->offered, &control->device, size,
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			device_data_access(&control->device, control->ordering),
 		&control->failure);
@@ -76,8 +76,8 @@ static int create_private(struct control *control, size_t size)
 		IBV_ACCESS_LOCAL_WRITE | device_data_access(&control->device, control->ordering) |
 		(control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
 
-	return region_create(
-		&control->private, control->endpoint.pd, size, access, &control->failure);
+	return region_create(&control->private, &control->device, control->endpoint.pd, size,
+		access, &control->failure);
 }
 
 static int post_receives(
@@ -101,7 +101,8 @@ int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t dept
 			       map_offered(control, COMMAND_REGION_MIN) ||
 			       (!control->handshake.secret && control_offer(control)) ||
 			       create_private(control, COMMAND_REGION_MIN) ||
-			       region_create(&control->messages, control->endpoint.pd,
+			       region_create(&control->messages, &control->device,
+				       control->endpoint.pd,
 				       NOTICES_OFFSET + queue_pairs * PAIR_NOTICES,
 				       IBV_ACCESS_LOCAL_WRITE, &control->failure) ||
 			       post_receives(

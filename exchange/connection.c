@@ -76,7 +76,7 @@ static int make_ring(struct connection *connection, struct region *region, struc
 	bool later = reachable && connection->settings->secret;
 
 	access |= device_data_access(connection->device, connection->settings->ordering);
-	if (later ? region_map(region, size, access, failure)
+	if (later ? region_map(region, connection->device, size, access, failure)
 		  : connection_create_region(connection, region, size, access, failure))
 		return -1;
 	ring_init(ring, region->start, region->size);
@@ -135,13 +135,14 @@ static const struct output_file_options no_output_file;
 static int start_workers(struct connection *connection, struct failure *failure)
 {
 	struct ring *out = &connection->outgoing_ring, *in = &connection->incoming_ring;
+	const cpu_set_t *processors = locality_processors(&connection->device->locality);
 	uint32_t chunk = connection->limits.chunk;
 	int error;
 
 	connection->source_listener =
-		(struct worker_listener){worker_progressed, source_ended, connection};
+		(struct worker_listener){worker_progressed, source_ended, connection, processors};
 	connection->sink_listener =
-		(struct worker_listener){worker_progressed, sink_ended, connection};
+		(struct worker_listener){worker_progressed, sink_ended, connection, processors};
 	error = sink_open(&connection->sink,
 		hello_is_greeting(&connection->theirs) ? &no_output_file
 						       : &connection->settings->output_file,
@@ -194,7 +195,7 @@ static int make_all(
 	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	if (make_endpoint(connection, failure) ||
-		region_create(&connection->control, connection->endpoint.pd,
+		region_create(&connection->control, connection->device, connection->endpoint.pd,
 			control_size(limits) +
 				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, failure))

@@ -331,6 +331,15 @@ static void report(struct control_session *session)
 	output_failure(session->settings->output, failure, session->control.peer);
 }
 
+/* Serves the client on the processors of the device's node. */
+static void serve_client(struct control_session *session)
+{
+	locality_bind(locality_processors(&session->control.device.locality));
+	if (accept_client(session) == 0 && admit(session) == 0)
+		while (take_command(session) == 0)
+			;
+}
+
 /* The thread's main function. */
 static void serve(void *argument)
 {
@@ -341,9 +350,8 @@ static void serve(void *argument)
 	perf_test_init(&session->test, control, session->depth, true);
 	if (control_prepare(control, session->queue_pairs, session->depth))
 		refuse(session);
-	else if (accept_client(session) == 0 && admit(session) == 0)
-		while (take_command(session) == 0)
-			;
+	else
+		serve_client(session);
 	report(session);
 	if (control->connected)
 		output_transcript(session->settings->output, "peer disconnected.");
@@ -419,7 +427,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->initiator_depth = request->param.conn.initiator_depth;
 	session->responder_resources = request->param.conn.responder_resources;
 	session->to_main.about = session;
-	session->listener = (struct worker_listener){NULL, ended, session};
+	session->listener = (struct worker_listener){.ended = ended, .about = session};
 	session->worker.stop_fd = -1;
 
 	if (start(session, request)) {

@@ -152,6 +152,7 @@ int device_data_access(const struct device *device, enum ordering ordering)
 int device_open(struct device *device, struct ibv_context *verbs, struct failure *failure)
 {
 	device->verbs = verbs;
+	locality_find("", device_name(device), &device->locality);
 	atomic_init(&device->queues, first_vector());
 	ibv_query_device(verbs, &device->attributes);
 	device->traits = device_traits(verbs, &device->attributes);

@@ -14,6 +14,7 @@
 #include "base/failure.h"
 #include "base/ordering.h"
 #include "base/wakeup-queue.h"
+#include "host/locality.h"
 
 /*
  * The requirements and limitations of a transport or driver. verbs/device.c has one row for each.
@@ -35,6 +36,7 @@ struct device {
 	struct ibv_context *verbs; /* librdmacm's: open until the process exits */
 	struct ibv_device_attr attributes;
 	const struct device_traits *traits;
+	struct locality locality;         /* where its threads run and its memory is placed */
 	struct ibv_comp_channel *channel; /* for all completion queues of the device */
 	atomic_uint queues;               /* counts completion queues: device_next_vector() */
 

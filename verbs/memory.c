@@ -42,12 +42,15 @@ static bool has_huge_pages(void)
 	       !strstr(enabled, "[never]");
 }
 
-int region_map(struct region *region, size_t size, int access, struct failure *failure)
+int region_map(struct region *region, const struct device *device, size_t size, int access,
+	struct failure *failure)
 {
 	void *start = guard_pages_map(size);
 
 	if (!start)
 		return failure_errno(failure, PHASE_MEMORY, "mmap", errno);
+	/* Pages are allocated at registration, or when a file's data arrives before that. */
+	locality_place(&device->locality, start, guard_pages_round(size));
 	*region = (struct region){
 		.start = start,
 		.size = size,
@@ -74,10 +77,10 @@ int region_register(struct region *region, struct ibv_pd *pd, struct failure *fa
 		region->mapped / 1024, (unsigned long long)limit.rlim_cur / 1024);
 }
 
-int region_create(
-	struct region *region, struct ibv_pd *pd, size_t size, int access, struct failure *failure)
+int region_create(struct region *region, const struct device *device, struct ibv_pd *pd,
+	size_t size, int access, struct failure *failure)
 {
-	if (region_map(region, size, access, failure) == 0 &&
+	if (region_map(region, device, size, access, failure) == 0 &&
 		region_register(region, pd, failure) == 0)
 		return 0;
 	region_free(region);

@@ -35,8 +35,8 @@ static void open_end_of(struct end *end, enum ibv_transport_type transport)
 	assert_int_equal(device_open(&end->device, fake_context(), &failure), 0);
 	assert_int_equal(
 		endpoint_open(&end->endpoint, end->id, &end->device, &size, 1, &failure), 0);
-	assert_int_equal(region_create(&end->region, end->endpoint.pd, SLOT_SIZE * RECEIVES,
-				 IBV_ACCESS_LOCAL_WRITE, &failure),
+	assert_int_equal(region_create(&end->region, &end->device, end->endpoint.pd,
+				 SLOT_SIZE * RECEIVES, IBV_ACCESS_LOCAL_WRITE, &failure),
 		0);
 	end->pair = end->endpoint.pairs;
 	queue_pair_set_slots(end->pair, end->region.start, SLOT_SIZE, end->region.mr->lkey);
