@@ -14,6 +14,7 @@
 #include "exchange/connection.h"
 #include "exchange/internal.h"
 #include "exchange/movers.h"
+#include "exchange/tuning.h"
 #include "verbs/cm.h"
 
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
@@ -66,8 +67,8 @@ static void sink_ended(void *about)
 
 /*
  * Creates a ring, whose data is read only after the completion that announces it, so the device may
- * write it in any order. With a secret, memory that the peer can access is registered only after the peer
- * has proved that it holds the secret.
+ * write it in any order. With a secret, memory that the peer can access is registered only after
+ * the peer has proved that it holds the secret.
  */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
 	size_t size, int access, struct failure *failure)
@@ -241,6 +242,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	connection->settings = settings;
 	connection->mode = mode;
+	connection->dscp = -1;
 	connection->mover = mover_find(mode, request && request->tutorial);
 	connection->device = device;
 	connection->id = id;
@@ -369,6 +371,15 @@ static void find_dscp(struct connection *connection)
 			connection->peer, connection->dscp, settings->dscp);
 }
 
+static void show_tuning(const struct connection *connection)
+{
+	const struct tuning tuning = tuning_of(connection);
+	char text[TUNING_TEXT];
+
+	tuning_text(text, &tuning);
+	output_detail(connection->settings->output, "%s: %s", connection->peer, text);
+}
+
 int connection_established(
 	struct connection *connection, const struct rdma_conn_param *reply, struct failure *failure)
 {
@@ -384,6 +395,7 @@ int connection_established(
 			start_workers(connection, failure))
 			return -1;
 	}
+	show_tuning(connection);
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread,
 		THREAD_ESTABLISHED | (unsigned int)events);
 	return 0;
