@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "exchange/internal.h"
-#include "exchange/movers.h"
 
 static enum exchange_event prepare(struct connection *connection)
 {
@@ -81,6 +80,32 @@ static void deliver(struct connection *connection)
 	connection_print_text(connection, text, false);
 }
 
+const struct mover tutorial_write_mover = {
+	.rules = &exchange_rules_tutorial,
+	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
+	.incoming_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+	.exposes = EXPOSES_INCOMING,
+	.prepare = prepare,
+	.start = write_text,
+	.completed = completed,
+	.peer_done = peer_done,
+	.deliver = deliver,
+};
+
+const struct mover tutorial_read_mover = {
+	.rules = &exchange_rules_tutorial,
+	.exposes = EXPOSES_OUTGOING,
+	.outgoing_access = IBV_ACCESS_REMOTE_READ,
+	.incoming_access = IBV_ACCESS_LOCAL_WRITE,
+	.prepare = prepare,
+	.start = read_region,
+	.completed = completed,
+	/* MSG_DONE states that our READ is complete, so it must not overtake the READ. */
+	.done_flags = IBV_SEND_FENCE,
+	.peer_done = peer_done,
+	.deliver = deliver,
+};
+
 /*
  * A tutorial client does not say which mode it uses, but its MSG_DONE follows its RDMA operation:
  * its WRITE has changed the exposed region by then, and its READ has not. So a server that accepts
@@ -108,39 +133,13 @@ static enum exchange_event find_mode(struct connection *connection)
 	memcpy(theirs, exposed, sizeof(theirs));
 	written = memcmp(theirs, copy, sizeof(theirs)) != 0;
 	connection->mode = mode_by_number(written ? MODE_WRITE : MODE_READ);
-	connection->mover = mover_find(connection->mode, true);
+	connection->mover = written ? &tutorial_write_mover : &tutorial_read_mover;
 	if (written) {
 		memcpy(exposed, copy, sizeof(theirs));
 		memcpy(copy, theirs, sizeof(theirs));
 	}
 	return EVENT_RECEIVED_DONE;
 }
-
-const struct mover tutorial_write_mover = {
-	.rules = &exchange_rules_tutorial,
-	.outgoing_access = IBV_ACCESS_LOCAL_WRITE,
-	.incoming_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-	.exposes = EXPOSES_INCOMING,
-	.prepare = prepare,
-	.start = write_text,
-	.completed = completed,
-	.peer_done = peer_done,
-	.deliver = deliver,
-};
-
-const struct mover tutorial_read_mover = {
-	.rules = &exchange_rules_tutorial,
-	.exposes = EXPOSES_OUTGOING,
-	.outgoing_access = IBV_ACCESS_REMOTE_READ,
-	.incoming_access = IBV_ACCESS_LOCAL_WRITE,
-	.prepare = prepare,
-	.start = read_region,
-	.completed = completed,
-	/* MSG_DONE states that our READ is complete, so it must not overtake the READ. */
-	.done_flags = IBV_SEND_FENCE,
-	.peer_done = peer_done,
-	.deliver = deliver,
-};
 
 /* Replaced by one of the others when MSG_DONE arrives, before our data may be sent. */
 const struct mover tutorial_any_mover = {

@@ -123,6 +123,8 @@ static struct exchange_settings settings_of(struct fixture *fixture)
 		.chunk = fixture->chunk,
 		.depth = fixture->depth,
 		.timeout = fixture->timeout ? fixture->timeout : 10000,
+		.dscp = fixture->dscp ? fixture->dscp : -1,
+		.ordering = fixture->ordering,
 		.secret = fixture->secret,
 		.max_size = fixture->max_size,
 		.active = fixture->active,

@@ -377,6 +377,8 @@ int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mas
 		perf_test_device_break(qp);
 	if (mask & IBV_QP_DEST_QPN)
 		error = connect_to(qp, attributes, mask);
+	if (mask & IBV_QP_AV)
+		qp->traffic_class = attributes->ah_attr.grh.traffic_class;
 	pthread_mutex_unlock(&perf_test_device.lock);
 	return error;
 }
@@ -450,13 +452,14 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
-	struct ibv_mr *mr = calloc(1, sizeof(*mr));
+	struct fixture_mr *region = calloc(1, sizeof(*region));
+	struct ibv_mr *mr = &region->mr;
 
-	(void)access;
-	assert_true(mr && iova == (uintptr_t)address);
+	assert_true(region && iova == (uintptr_t)address);
 	perf_test_device.resources++;
 	*mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length};
 	mr->lkey = mr->rkey = ++perf_test_device.keys;
+	region->access = access;
 	return mr;
 }
 

@@ -12,6 +12,9 @@
 #define COMPLETIONS     4096
 #define INLINE_MAX      32
 
+/* Of the path that rdmacm resolved. */
+#define TRAFFIC_CLASS 104
+
 struct fixture_cq {
 	struct ibv_cq cq;
 	struct ibv_wc queue[COMPLETIONS];
@@ -34,12 +37,18 @@ struct fixture_send {
 struct fixture_qp {
 	struct ibv_qp qp;
 	struct fixture_qp *peer;
+	uint8_t traffic_class; /* set by the program */
 	struct ibv_recv_wr receives[CONTROL_RECEIVES];
 	struct ibv_sge pieces[CONTROL_RECEIVES];
 	unsigned int receives_posted, received;
 	struct fixture_send *sends; /* ring of REQUESTS entries */
 	unsigned int posted, done, most;
 	bool broken; /* in the error state */
+};
+
+struct fixture_mr {
+	struct ibv_mr mr;
+	unsigned int access;
 };
 
 /* The only device of a test. Both ends share it. */

@@ -48,6 +48,7 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 		if (i == 0)
 			ours->peer = theirs;
 		assert_ptr_equal(ours->peer, theirs);
+		assert_true(i == 0 || ours->traffic_class == TRAFFIC_CLASS);
 	}
 }
 

@@ -216,6 +216,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int
 	if (attributes->qp_state == IBV_QPS_RTR) {
 		*mask |= IBV_QP_DEST_QPN | IBV_QP_AV;
 		attributes->ah_attr.port_num = id->port_num;
+		attributes->ah_attr.grh.traffic_class = TRAFFIC_CLASS;
 	}
 	return 0;
 }

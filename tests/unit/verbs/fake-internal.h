@@ -23,6 +23,7 @@ struct fake_completion {
 
 struct fake_cq {
 	struct ibv_cq cq;
+	int vector;
 	struct fake_completion *queue; /* cq.cqe slots */
 	unsigned int added, polled;
 	unsigned int events, got, acknowledged; /* events pending, retrieved, acknowledged */
@@ -91,6 +92,7 @@ extern struct fake {
 	unsigned int turn, longest_turn; /* completions polled since the CQ thread last slept */
 	unsigned int damage; /* RDMA operations up to the one that is corrupted; 0: none */
 	bool flush_on_disconnect;
+	uint8_t traffic_class;                    /* of every path; 0 after fake_start() */
 	struct ibv_async_event events[EVENT_MAX]; /* a ring */
 	unsigned int events_raised, events_read, events_acknowledged;
 	int events_fd; /* readable once for each event; 0: none yet */

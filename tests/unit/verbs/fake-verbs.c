@@ -136,7 +136,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	struct fake_cq *cq = calloc(1, sizeof(*cq));
 	size_t place = 0;
 
-	fake_rule(vector == 0 && entries > 0, "a queue of vector 0 is expected");
+	fake_rule(entries > 0, "an empty queue");
+	fake_rule(vector >= 0 && vector < context->num_comp_vectors, "no such completion vector");
 	if (!cq || !fake_make("ibv_create_cq", 1)) {
 		free(cq);
 		return NULL;
@@ -147,6 +148,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	cq->cq.channel = channel;
 	cq->cq.cq_context = cq_context;
 	cq->cq.cqe = entries;
+	cq->vector = vector;
 	fake_lock();
 	channel->refcnt++;
 	while (fake.cqs[place])
@@ -248,7 +250,7 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	region->mr.addr = address;
 	region->mr.length = length;
 	/* lkey and rkey always differ, so that confusing them is detected. */
-	region->mr.lkey = 0x1000 + (uint32_t)(region - fake.regions);
+	region->mr.lkey = FAKE_LKEY + (uint32_t)(region - fake.regions);
 	region->mr.rkey = 0x2000 + (uint32_t)(region - fake.regions);
 	fake_unlock();
 	return &region->mr;
@@ -396,6 +398,22 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int option, void *value, s
 	fake_rule(level == RDMA_OPTION_ID && option == RDMA_OPTION_ID_ACK_TIMEOUT && size == 1,
 		"only the timeout of acknowledgements is expected");
 	fake_of_id(id)->requests.ack_timeout = *(uint8_t *)value;
+	return 0;
+}
+
+/* The ids of iWARP have no address vector. */
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask)
+{
+	(void)id;
+	fake_rule(attributes->qp_state == IBV_QPS_RTR, "attributes of RTR are expected");
+	*mask = IBV_QP_STATE;
+	if (fake.device.transport_type == IBV_TRANSPORT_IWARP)
+		return 0;
+	*mask |= IBV_QP_AV;
+	attributes->ah_attr = (struct ibv_ah_attr){
+		.is_global = 1,
+		.grh.traffic_class = fake.traffic_class,
+	};
 	return 0;
 }
 

@@ -29,6 +29,10 @@
 /* Defaults of the fake device, those of soft-RoCE. */
 #define FAKE_SOFT_VENDOR 0xffffff
 #define FAKE_MESSAGE_MAX (1U << 23)
+#define FAKE_VECTORS     4
+
+/* The lkey of the first region; those of later regions follow. */
+#define FAKE_LKEY 0x1000
 
 /* A send work request as posted. */
 struct fake_send {
@@ -102,6 +106,9 @@ unsigned int fake_objects(void);
 /* Sets the memory that RDMA operations access when the test acts as the peer. */
 void fake_expose(void *memory, size_t length, uint32_t rkey);
 
+/* Sets the traffic class of the paths that rdmacm resolved. */
+void fake_set_traffic_class(uint8_t traffic_class);
+
 /* Limits the READs in flight from now on, as negotiated by rdmacm. */
 void fake_agree(struct rdma_cm_id *id, uint8_t reads);
 
@@ -112,6 +119,9 @@ struct fake_send fake_send(struct rdma_cm_id *id, unsigned int index);
 
 /* Number of outstanding sends. */
 unsigned int fake_waiting(struct rdma_cm_id *id);
+
+/* The completion vector of the id's completion queue. */
+int fake_vector(struct rdma_cm_id *id);
 
 /* Number of outstanding receives. */
 unsigned int fake_receives(struct rdma_cm_id *id);
