@@ -38,7 +38,7 @@ static void check(const struct control_request *request, bool relaxed)
 	assert_true(events && id);
 	events->fd = eventfd(0, EFD_NONBLOCK);
 	id->verbs = &perf_test_device.context;
-	perf_test_device_start();
+	perf_test_device_start(personality_at(0));
 	assert_int_equal(control_client_prepare(&control, events, id, &parameters, &failure), 0);
 	assert_int_equal(
 		hello_decode(&hello, parameters.private_data, parameters.private_data_len), 0);

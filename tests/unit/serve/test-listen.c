@@ -114,7 +114,7 @@ static unsigned int accepting(sa_family_t family, uint16_t port)
 
 static void listen_on_port(uint16_t port)
 {
-	const struct options options = {.port = port, .timeout = 1000};
+	const struct options options = {.port = port, .timeout = 1000, .dscp = -1};
 	struct listen_addresses addresses;
 	struct listeners listeners = {0};
 	struct failure failure = {0};
