@@ -15,9 +15,12 @@
 
 int id_set_dscp(struct rdma_cm_id *id, int dscp, struct failure *failure)
 {
-	uint8_t tos = (uint8_t)(dscp << 2);
+	uint8_t tos;
 
-	if (dscp < 0 || !rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)))
+	if (dscp < 0)
+		return 0;
+	tos = (uint8_t)(dscp << 2);
+	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)) == 0)
 		return 0;
 	return failure_errno(failure, PHASE_OPEN, "rdma_set_option", errno);
 }

@@ -2,11 +2,8 @@
  * Which regions of a control connection may be written in relaxed order: only the data of bandwidth
  * tests, in which neither end polls memory.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-
 #include "control/client.h"
+#include "tests/unit/common/personality.h"
 #include "tests/unit/measure/perf-test-device.h"
 
 /* Larger than the first regions. */
@@ -28,16 +25,13 @@ static void assert_ordering(const struct control *control, bool relaxed)
 
 static void check(const struct control_request *request, bool relaxed)
 {
-	struct rdma_event_channel *events = calloc(1, sizeof(*events));
-	struct rdma_cm_id *id = calloc(1, sizeof(*id));
+	struct rdma_event_channel *events = rdma_create_event_channel();
+	struct rdma_cm_id *id = perf_test_manager_id(events);
 	struct control control = {.request = request};
 	struct rdma_conn_param parameters;
 	struct failure failure = {0};
 	struct hello hello;
 
-	assert_true(events && id);
-	events->fd = eventfd(0, EFD_NONBLOCK);
-	id->verbs = &perf_test_device.context;
 	perf_test_device_start(personality_at(0));
 	assert_int_equal(control_client_prepare(&control, events, id, &parameters, &failure), 0);
 	assert_int_equal(
