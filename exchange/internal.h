@@ -108,9 +108,8 @@ enum connection_life {
  */
 struct connection {
 	const struct exchange_settings *settings;
-	/* Both are replaced if the peer is a tutorial program and the mode is not known yet. */
-	const struct mode *mode;
-	const struct mover *mover;
+	const struct mode *mode;   /* replaced if a tutorial client shows its mode */
+	const struct mover *mover; /* replaced then, and if the server is a tutorial program */
 	struct device *device;
 	struct rdma_cm_id *id;
 	struct endpoint endpoint;
