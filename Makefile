@@ -85,13 +85,14 @@ endef
 $(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_tests_in,$(folder))))
 
 # With -j several tests run at a time; the output of each stays together. All tests run; then the
-# failed ones are listed.
+# table of personalities and the failed tests are printed.
 MAKEFLAGS += --output-sync
 .PHONY: $(unit_tests:%=run-%)
 $(unit_tests:%=run-%): run-%: $(BUILD)/%
 	@rm -f $<.failed; $< >$<.log 2>&1 || echo "exit status $$?" >$<.failed; cat $<.log
 
 check: $(unit_tests:%=run-%)
+	@awk -f tests/unit/personalities.awk $(unit_tests:%=$(BUILD)/%.log)
 	@cat $(unit_tests:%=$(BUILD)/%.log) | awk ' \
 		/^\[       OK \]/ { passed++ } \
 		/^\[  FAILED  \] [0-9]+ test/ { failed += $$4 } \
@@ -119,6 +120,10 @@ damaging := damaging-server damaging-client
 $(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/one-host/damage.c) $(library)
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
+
+# For scripts/compare.
+$(BUILD)/tests/compare/digest-speed: %: %.o $(library)
+	$(link)
 
 test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging))
 
@@ -189,7 +194,8 @@ $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 $(BUILD)/tests/fuzz/fuzz-control-session: $(call objects,tests/fuzz/library.c)
 $(BUILD)/tests/fuzz/fuzz-control-session: wrapped := output_failure secret_nonce worker_start
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(addprefix tests/fuzz/,end.c threads.c oracle.c) \
-	$(wildcard tests/unit/verbs/fake-*.c) tests/unit/common/secret-fixture.c)
+	$(wildcard tests/unit/verbs/fake-*.c) \
+	$(addprefix tests/unit/common/,digest-fixture.c secret-fixture.c))
 $(BUILD)/tests/fuzz/fuzz-connection: wrapped := poll secret_nonce $(addprefix pthread_, \
 	cond_broadcast cond_signal cond_wait create join setname_np)
 $(BUILD)/tests/fuzz/fuzz-udp-probe: wrapped := recv recvmsg

@@ -264,6 +264,7 @@ static int set_up(struct client *client, char greeting[64])
 		.shows_steps = true,
 		.timeout = options->timeout,
 		.stop_fd = -1,
+		.dscp = options->dscp,
 		.prepare = prepare,
 		.discard = discard,
 		.user = client,

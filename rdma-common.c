@@ -220,6 +220,7 @@ static void *poll_completions(void *argument)
 	};
 	bool running = true;
 
+	locality_bind(locality_processors(&context->device.locality));
 	while (running) {
 		int time = check_idle(context);
 
@@ -375,7 +376,9 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.buffer = options->buffer,
 		.chunk = options->chunk,
 		.depth = options->depth,
+		.ordering = options->ordering,
 		.timeout = options->timeout,
+		.dscp = options->dscp,
 		.secret_file = options->secret_file,
 		.handshake_timeout = options->handshake_timeout,
 		.max_size = options->max_size,

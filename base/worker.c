@@ -12,7 +12,11 @@
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
+	const cpu_set_t *processors = worker->listener->processors;
 
+	/* A failure only costs speed. */
+	if (processors)
+		pthread_setaffinity_np(pthread_self(), sizeof(*processors), processors);
 	worker->run(worker->argument);
 	worker->listener->ended(worker->listener->about);
 	return NULL;

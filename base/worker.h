@@ -6,6 +6,7 @@
 #define BASE_WORKER_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 
 /* Size of an error message, including the terminator. */
@@ -16,6 +17,7 @@ struct worker_listener {
 	void (*moved)(void *about); /* the worker made progress */
 	void (*ended)(void *about); /* the thread is about to return and can be joined */
 	void *about;
+	const cpu_set_t *processors; /* on which it may run; NULL: all */
 };
 
 struct worker {

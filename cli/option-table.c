@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dscp.h"
 #include "base/units.h"
 #include "cli/choice.h"
 #include "cli/option-table.h"
@@ -120,6 +121,13 @@ static bool take_choice(struct options *options, const struct option_row *row, c
 	return position >= 0 && store(options, row, (uint64_t)position);
 }
 
+static bool take_ordering(struct options *options, const struct option_row *row, const char *value)
+{
+	int position = choice_find("auto|on|off", value);
+
+	return position >= 0 && store(options, row, (uint64_t)position);
+}
+
 static bool take_text(struct options *options, const struct option_row *row, const char *value)
 {
 	*(const char **)((char *)options + row->field) = value;
@@ -180,6 +188,13 @@ static bool take_seconds(struct options *options, const struct option_row *row, 
 	return end > value && *end == '\0' && seconds >= 0.001 &&
 	       seconds <= (double)row->maximum / 1000 &&
 	       store(options, row, (uint64_t)(seconds * 1000 + 0.5));
+}
+
+static bool take_dscp(struct options *options, const struct option_row *row, const char *value)
+{
+	(void)row;
+	options->dscp = dscp_parse(value);
+	return options->dscp >= 0;
 }
 
 /* Reads the operation sizes of a measurement: a single size, or a range "SIZE..SIZE". */
@@ -299,6 +314,9 @@ const struct option_row option_rows[] = {
 	{BANDWIDTH, 0, "qps", "N", "use N queue pairs per thread; default 1", take_number,
 		FIELD(measure.queue_pairs), 1, TEST_QUEUE_PAIRS_MAX},
 	{SERVER | CLIENT, 'q', "quiet", NULL, "print only errors", take_flag, FIELD(quiet)},
+	{EXCHANGE | BANDWIDTH, 0, "relaxed-ordering", "WHEN",
+		"relax PCI write order: auto, on or off", take_ordering, FIELD(ordering), 0, 0,
+		"auto, on or off"},
 	{SERVER | CLIENT, 0, "secret-file", "FILE", "require a peer that has the same secret",
 		take_text, FIELD(secret_file)},
 	{MEASUREMENTS, 0, "size", "SIZE[..SIZE]",
@@ -312,6 +330,8 @@ const struct option_row option_rows[] = {
 	{EXCHANGE | MEASUREMENTS, 0, "timeout", "SECONDS",
 		"wait this long for the peer; default 10", take_seconds, FIELD(timeout), 1, DAY,
 		"0.001 to 86400 seconds"},
+	{SERVER | CLIENT, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)", take_dscp,
+		FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
 	{BANDWIDTH, 0, "unit", "MB/s|MiB/s|Gb/s", "print rates in this unit; default MB/s",
 		take_choice, FIELD(measure.unit), 0, 0, "MB/s, MiB/s or Gb/s"},
 	{EXCHANGE | MEASUREMENTS, 'v', "verbose", NULL, "print details to standard error",

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ordering.h"
 #include "base/text.h"
 #include "protocol/mode.h"
 
@@ -94,6 +95,7 @@ struct options {
 	const char *device;      /* NULL: any RDMA device */
 	int64_t timeout;         /* idle timeout of the peer, milliseconds */
 	const char *secret_file; /* NULL: none */
+	int dscp;                /* of the packets, 0 to 63; -1: as the system chooses */
 	bool verbose, quiet;
 
 	/* streams */
@@ -106,6 +108,7 @@ struct options {
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
 	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */
 	uint32_t depth;     /* operations in flight; 0: the device's default */
+	enum ordering ordering;
 	enum progress_wanted progress;
 	bool json; /* print a JSON document for each connection on standard output */
 

@@ -474,6 +474,7 @@ enum options_result parse_command_line(
 		.port = OPTIONS_PORT,
 		.timeout = TIMEOUT_DEFAULT,
 		.buffer = BUFFER_DEFAULT,
+		.dscp = -1,
 		.max_clients = CLIENTS_DEFAULT,
 		.measure = {.warm_up = WARM_UP_DEFAULT, .queue_pairs = 1, .threads = 1},
 	};

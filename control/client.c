@@ -18,11 +18,14 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 				? hello_shape(request->queue_pairs, request->depth)
 				: 0,
 		.timeout = request->timeout,
+		.flags = request->bandwidth ? HELLO_BANDWIDTH : 0,
 	};
 
 	control_init(control, channel, id, rdma_get_peer_addr(id), request->secret, SECRET_CLIENT);
 	control->request = request;
 	control->stop_fd = request->stop_fd;
+	if (request->bandwidth)
+		control->ordering = request->ordering;
 	if (control_prepare(control, request->queue_pairs, request->depth)) {
 		*failure = control->failure;
 		return -1;

@@ -17,6 +17,8 @@ struct control_request {
 	enum hello_kind kind;
 	uint32_t timeout;            /* our idle timeout in milliseconds, sent in the hello */
 	uint32_t queue_pairs, depth; /* endpoint capacity; a measurement also sends it */
+	bool bandwidth;              /* a measurement of bandwidth only */
+	enum ordering ordering;      /* of a bandwidth test's data; all other data is ordered */
 	uint8_t reads;               /* RDMA READs in flight, in either direction */
 	const struct secret *secret; /* owned by the caller; NULL: none */
 	int stop_fd;                 /* when readable, interrupts every wait; -1: none */

@@ -34,7 +34,8 @@ struct kept_receive {
 void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
-	*control = (struct control){.events = events, .id = id, .stop_fd = -1};
+	*control = (struct control){
+		.events = events, .id = id, .stop_fd = -1, .ordering = ORDERING_STRICT};
 	handshake_init(&control->handshake, secret, role);
 	address_port_text(peer, control->peer);
 }
@@ -62,8 +63,9 @@ int control_offer(struct control *control)
 
 static int map_offered(struct control *control, size_t size)
 {
-	return region_map(&control->offered, size,
-		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+	return region_map(&control->offered, &control->device, size,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			device_data_access(&control->device, control->ordering),
 		&control->failure);
 }
 
@@ -71,11 +73,11 @@ static int map_offered(struct control *control, size_t size)
 static int create_private(struct control *control, size_t size)
 {
 	int access =
-		IBV_ACCESS_LOCAL_WRITE |
+		IBV_ACCESS_LOCAL_WRITE | device_data_access(&control->device, control->ordering) |
 		(control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
 
-	return region_create(
-		&control->private, control->endpoint.pd, size, access, &control->failure);
+	return region_create(&control->private, &control->device, control->endpoint.pd, size,
+		access, &control->failure);
 }
 
 static int post_receives(
@@ -99,7 +101,8 @@ int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t dept
 			       map_offered(control, COMMAND_REGION_MIN) ||
 			       (!control->handshake.secret && control_offer(control)) ||
 			       create_private(control, COMMAND_REGION_MIN) ||
-			       region_create(&control->messages, control->endpoint.pd,
+			       region_create(&control->messages, &control->device,
+				       control->endpoint.pd,
 				       NOTICES_OFFSET + queue_pairs * PAIR_NOTICES,
 				       IBV_ACCESS_LOCAL_WRITE, &control->failure) ||
 			       post_receives(

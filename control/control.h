@@ -59,6 +59,7 @@ struct control {
 	int stop_fd;          /* -1: none */
 	struct device device; /* its completion channel is used by this connection only */
 	struct endpoint endpoint;
+	enum ordering ordering; /* of `offered` and `private`; strict by default */
 	struct region offered, private, messages;
 	struct handshake handshake;
 	uint64_t peer_address; /* memory offered by the peer */

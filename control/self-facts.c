@@ -107,6 +107,29 @@ static void add_nodes(struct facts *facts, const char *device)
 		facts_add(facts, "thread numa node", "%u", thread);
 }
 
+static const char *on_or_off(bool on)
+{
+	return on ? "on" : "off";
+}
+
+/* Adds how the connection uses the hardware. */
+static void add_tuning(struct facts *facts, const struct control *control)
+{
+	const struct region *region = &control->private;
+	char processors[FACT_VALUE_SIZE];
+	int dscp = endpoint_dscp(&control->endpoint);
+
+	if (dscp >= 0)
+		facts_add(facts, "dscp", "%d", dscp);
+	facts_add(facts, "relaxed ordering", "%s",
+		on_or_off(region->access & IBV_ACCESS_RELAXED_ORDERING));
+	facts_add(facts, "huge pages", "%s", on_or_off(region->huge));
+	locality_text(&control->device.locality, processors, sizeof(processors));
+	if (*processors)
+		facts_add(facts, "processors", "%s", processors);
+	facts_add(facts, "completion vector", "%d", control->endpoint.vector);
+}
+
 static void add_limits(struct facts *facts, const struct inventory *inventory,
 	const struct ibv_device_attr *device)
 {
@@ -149,6 +172,7 @@ void control_facts(const struct control *control, struct facts *facts)
 		add_port(facts, port, id);
 	add_bus(facts, name);
 	add_nodes(facts, name);
+	add_tuning(facts, control);
 	add_limits(facts, &inventory, &control->device.attributes);
 	inventory_free(&inventory);
 }

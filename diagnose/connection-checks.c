@@ -69,6 +69,7 @@ int check_connection(struct diagnosis *diagnosis)
 		.peer = peer,
 		.output = &diagnosis->output,
 		.stop_fd = -1,
+		.dscp = diagnosis->options->dscp,
 		.prepare = control_client_prepare,
 		.discard = control_client_discard,
 		.user = &diagnosis->control,

@@ -40,19 +40,25 @@
 
 #define RATES "%.1f MB/s to the server, %.1f MB/s from it"
 
-/* A timeout, disconnect or retry limit combined with out-of-order packets means packet loss. */
-static bool ended_by_loss(const struct failure *failure, const struct counters *counted)
+/* True if the local counters alone show that packets are missing. */
+static bool is_lossy(const struct counters *counted, struct path_loss *loss)
 {
-	return counters_total(counted, COUNTER_OUT_OF_ORDER) > 0 &&
-	       (failure->kind == FAILURE_DEADLINE || failure->kind == FAILURE_GONE ||
-		       (failure->kind == FAILURE_COMPLETION &&
-			       failure->code == IBV_WC_RETRY_EXC_ERR));
+	static const struct counters unknown;
+
+	*loss = path_loss_of(counted, &unknown);
+	return loss->to > 0 || loss->from > 0;
+}
+
+/* A timeout, disconnect or retry limit combined with missing packets means packet loss. */
+static bool may_be_loss(const struct failure *failure)
+{
+	return failure->kind == FAILURE_DEADLINE || failure->kind == FAILURE_GONE ||
+	       (failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_RETRY_EXC_ERR);
 }
 
 /* Records a failed test, with the operation and the local counters as evidence. */
 static int test_failed(struct diagnosis *diagnosis, enum check check, const char *doing)
 {
-	static const struct counters unknown;
 	struct failure failure = diagnosis->control.failure;
 	struct counters after, *counters = &diagnosis->counted_here;
 	struct path_loss loss;
@@ -60,8 +66,7 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 
 	control_counters(&diagnosis->control, &after);
 	counters_difference(&diagnosis->our_counters, &after, counters);
-	if (ended_by_loss(&failure, counters)) {
-		loss = path_loss_of(counters, &unknown);
+	if (may_be_loss(&failure) && is_lossy(counters, &loss)) {
 		failure.kind = FAILURE_IMPAIRED;
 		failure.code = (int)path_loss_impairment(&loss);
 	}
@@ -73,12 +78,11 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 }
 
 /*
- * Ends a slow check if the local device has seen out-of-order packets: each step may still be in
+ * Ends a slow check if the local device has missed packets: each step may still be in
  * time, but all of them together would take much longer to come to the same conclusion.
  */
 static int check_loss(struct diagnosis *diagnosis, const char *doing)
 {
-	static const struct counters unknown;
 	struct counters now, counters;
 	struct path_loss loss;
 	char counted[120];
@@ -87,11 +91,10 @@ static int check_loss(struct diagnosis *diagnosis, const char *doing)
 		return 0;
 	control_counters(&diagnosis->control, &now);
 	counters_difference(&diagnosis->our_counters, &now, &counters);
-	if (counters_total(&counters, COUNTER_OUT_OF_ORDER) == 0)
+	if (!is_lossy(&counters, &loss))
 		return 0;
 	diagnosis->counted_here = counters;
 	counters_describe(&counters, counted, sizeof(counted));
-	loss = path_loss_of(&counters, &unknown);
 	return check_failed(diagnosis, CHECK_DATA, FAILURE_IMPAIRED, PHASE_EXCHANGE,
 		(int)path_loss_impairment(&loss), "%s ended late; local counters: %s", doing,
 		counted);

@@ -61,6 +61,7 @@ static enum answer ask_once(struct diagnosis *diagnosis, const struct sockaddr *
 		.peer = "this host",
 		.output = &diagnosis->output,
 		.stop_fd = -1,
+		.dscp = -1,
 		.deadline = deadline_in(INT64_C(2) * ANSWER_MS),
 		.prepare = prepare,
 		.discard = discard,

@@ -4,17 +4,6 @@
 /* The other direction's part of the loss in one direction. */
 #define OTHER_PART 4
 
-struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs)
-{
-	uint64_t missed_there = counters_missed_by_peer(ours);
-	uint64_t missed_here = counters_missed_by_peer(theirs);
-
-	return (struct path_loss){
-		.to = missed_there + counters_total(theirs, COUNTER_OUT_OF_ORDER) - missed_here,
-		.from = missed_here + counters_total(ours, COUNTER_OUT_OF_ORDER) - missed_there,
-	};
-}
-
 /* Packets that one end sent again and the other had not received before. */
 static uint64_t resent(const struct counters *from, const struct counters *to)
 {
@@ -24,11 +13,39 @@ static uint64_t resent(const struct counters *from, const struct counters *to)
 	return sent > twice ? sent - twice : 0;
 }
 
+/* The losses that counters show which do not increase otherwise. */
+static uint64_t certain(const struct counters *ours, const struct counters *theirs)
+{
+	return resent(ours, theirs) + resent(theirs, ours) + counters_missing(ours) +
+	       counters_missing(theirs);
+}
+
+/* Packets out of order are a loss only as often as other counters confirm it. */
+static uint64_t confirmed(const struct counters *counters, uint64_t certain)
+{
+	uint64_t reordered = counters_reordered(counters);
+
+	return reordered < certain ? reordered : certain;
+}
+
+struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs)
+{
+	uint64_t missed_there = counters_missed_by_peer(ours);
+	uint64_t missed_here = counters_missed_by_peer(theirs);
+	uint64_t lost = certain(ours, theirs);
+
+	return (struct path_loss){
+		.to = missed_there + counters_missing(theirs) - missed_here +
+		      confirmed(theirs, lost),
+		.from = missed_here + counters_missing(ours) - missed_there + confirmed(ours, lost),
+	};
+}
+
 uint64_t path_loss_total(const struct counters *ours, const struct counters *theirs)
 {
-	return resent(ours, theirs) + resent(theirs, ours) +
-	       counters_total(ours, COUNTER_OUT_OF_ORDER) +
-	       counters_total(theirs, COUNTER_OUT_OF_ORDER);
+	uint64_t lost = certain(ours, theirs);
+
+	return lost + confirmed(ours, lost) + confirmed(theirs, lost);
 }
 
 enum impairment path_loss_impairment(const struct path_loss *loss)

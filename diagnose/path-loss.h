@@ -18,6 +18,9 @@ struct path_loss {
  * Returns the loss that the increases of the counters of both ends show. Either end sees both
  * directions: what is missing from the peer, and what the peer reports missing. An empty list means
  * unknown.
+ *
+ * A device that accepts packets in any order (mlx5) counts those out of order. They are a loss only
+ * as often as another counter, at either end, shows one: adaptive routing reorders packets.
  */
 struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs);
 

@@ -38,7 +38,8 @@ int connection_create_region(struct connection *connection, struct region *regio
 {
 	struct failure attempt = {0};
 
-	while (region_create(region, connection->endpoint.pd, size, access, &attempt)) {
+	while (region_create(
+		region, connection->device, connection->endpoint.pd, size, access, &attempt)) {
 		if (size <= guard_pages_round(1)) {
 			*failure = attempt;
 			return -1;

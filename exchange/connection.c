@@ -14,6 +14,7 @@
 #include "exchange/connection.h"
 #include "exchange/internal.h"
 #include "exchange/movers.h"
+#include "exchange/tuning.h"
 #include "verbs/cm.h"
 
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
@@ -65,8 +66,9 @@ static void sink_ended(void *about)
 }
 
 /*
- * Creates a ring. With a secret, memory that the peer can access is registered only after the peer
- * has proved that it holds the secret.
+ * Creates a ring, whose data is read only after the completion that announces it, so the device may
+ * write it in any order. With a secret, memory that the peer can access is registered only after
+ * the peer has proved that it holds the secret.
  */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
 	size_t size, int access, struct failure *failure)
@@ -74,7 +76,8 @@ static int make_ring(struct connection *connection, struct region *region, struc
 	bool reachable = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	bool later = reachable && connection->settings->secret;
 
-	if (later ? region_map(region, size, access, failure)
+	access |= device_data_access(connection->device, connection->settings->ordering);
+	if (later ? region_map(region, connection->device, size, access, failure)
 		  : connection_create_region(connection, region, size, access, failure))
 		return -1;
 	ring_init(ring, region->start, region->size);
@@ -133,13 +136,14 @@ static const struct output_file_options no_output_file;
 static int start_workers(struct connection *connection, struct failure *failure)
 {
 	struct ring *out = &connection->outgoing_ring, *in = &connection->incoming_ring;
+	const cpu_set_t *processors = locality_processors(&connection->device->locality);
 	uint32_t chunk = connection->limits.chunk;
 	int error;
 
 	connection->source_listener =
-		(struct worker_listener){worker_progressed, source_ended, connection};
+		(struct worker_listener){worker_progressed, source_ended, connection, processors};
 	connection->sink_listener =
-		(struct worker_listener){worker_progressed, sink_ended, connection};
+		(struct worker_listener){worker_progressed, sink_ended, connection, processors};
 	error = sink_open(&connection->sink,
 		hello_is_greeting(&connection->theirs) ? &no_output_file
 						       : &connection->settings->output_file,
@@ -192,7 +196,7 @@ static int make_all(
 	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	if (make_endpoint(connection, failure) ||
-		region_create(&connection->control, connection->endpoint.pd,
+		region_create(&connection->control, connection->device, connection->endpoint.pd,
 			control_size(limits) +
 				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, failure))
@@ -238,6 +242,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
 	connection->settings = settings;
 	connection->mode = mode;
+	connection->dscp = -1;
 	connection->mover = mover_find(mode, request && request->tutorial);
 	connection->device = device;
 	connection->id = id;
@@ -353,6 +358,28 @@ static int read_answer(
 	return 0;
 }
 
+/* Reads the DSCP of the packets, which may not be what a server was asked for. */
+static void find_dscp(struct connection *connection)
+{
+	const struct exchange_settings *settings = connection->settings;
+
+	connection->dscp = endpoint_dscp(&connection->endpoint);
+	if (settings->dscp >= 0 && connection->dscp >= 0 && connection->dscp != settings->dscp)
+		output_line(settings->output,
+			"%s: packets carry DSCP %d, not %d: on RoCE, the client's --tos applies to "
+			"both directions",
+			connection->peer, connection->dscp, settings->dscp);
+}
+
+static void show_tuning(const struct connection *connection)
+{
+	const struct tuning tuning = tuning_of(connection);
+	char text[TUNING_TEXT];
+
+	tuning_text(text, &tuning);
+	output_detail(connection->settings->output, "%s: %s", connection->peer, text);
+}
+
 int connection_established(
 	struct connection *connection, const struct rdma_conn_param *reply, struct failure *failure)
 {
@@ -360,6 +387,7 @@ int connection_established(
 
 	if (connection->main_life != CONNECTION_OPEN)
 		return 0;
+	find_dscp(connection);
 	if (connection->settings->active) {
 		set_rnr_timer(connection);
 		events = read_answer(connection, reply, failure);
@@ -367,6 +395,7 @@ int connection_established(
 			start_workers(connection, failure))
 			return -1;
 	}
+	show_tuning(connection);
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread,
 		THREAD_ESTABLISHED | (unsigned int)events);
 	return 0;

@@ -126,6 +126,7 @@ struct connection {
 	uint8_t hello_size;
 	uint8_t initiator_depth;     /* READs in flight that the peer accepts */
 	uint8_t responder_resources; /* READs in flight that we accept */
+	int dscp;                    /* of its packets; -1: unknown */
 	char peer[ADDRESS_TEXT_SIZE];
 	struct worker_listener source_listener, sink_listener;
 

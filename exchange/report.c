@@ -15,6 +15,7 @@
 #include "exchange/connection.h"
 #include "exchange/internal.h"
 #include "exchange/report.h"
+#include "exchange/tuning.h"
 
 /* Bytes of a path shown in the summary. */
 #define PATH_SHOWN_MAX 4096
@@ -51,6 +52,23 @@ static struct json_object *stream_json(const struct report_stream *stream, doubl
 	return object;
 }
 
+static struct json_object *tuning_json(const struct tuning *tuning)
+{
+	struct json_object *object = json_object_new_object();
+	int node = tuning->locality->node;
+	char processors[TUNING_PROCESSORS];
+
+	locality_text(tuning->locality, processors, sizeof(processors));
+	document_add_number_if(object, "dscp", tuning->dscp >= 0, (uint64_t)tuning->dscp);
+	document_add_boolean(object, "relaxed_ordering", tuning->relaxed_ordering);
+	document_add_boolean(object, "outgoing_huge_pages", tuning->huge_outgoing);
+	document_add_boolean(object, "incoming_huge_pages", tuning->huge_incoming);
+	document_add_number_if(object, "numa_node", node >= 0, (uint64_t)node);
+	document_add_known_text(object, "processors", processors);
+	document_add_number(object, "completion_vector", (uint64_t)tuning->vector);
+	return object;
+}
+
 static const char *verdict(enum exit_status status)
 {
 	if (status == STATUS_OK)
@@ -77,6 +95,10 @@ struct json_object *report_json(const struct report *report)
 	document_add_decimal(object, "seconds", sane(report->seconds), 6);
 	document_add_number(object, "chunk", report->chunk);
 	document_add_number(object, "depth", report->depth);
+	if (report->tuning)
+		document_add(object, "tuning", tuning_json(report->tuning));
+	else
+		document_add_null(object, "tuning");
 	document_add(object, "sent", stream_json(&report->sent, report->seconds));
 	document_add(object, "received", stream_json(&report->received, report->seconds));
 	return document_filled(object);
@@ -91,7 +113,7 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			   : stream->discarded ? "discarded"
 					       : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
-	char end[DIGEST_TEXT_SIZE + 16] = "incomplete", hash[DIGEST_TEXT_SIZE];
+	char end[DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
 	char resumed[48] = "", more[40] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(stream, report->seconds);
@@ -178,6 +200,7 @@ void connection_report(
 	const char *why, *sent = source_name(connection->source);
 	const char *received = connection->sink ? sink_name(connection->sink) : "";
 	const char *path = connection->sink ? sink_path(connection->sink) : "";
+	const struct tuning tuning = tuning_of(connection);
 	bool named = *received && strcmp(received, "-") != 0;
 	struct report report = {
 		.program = settings->output->program,
@@ -190,6 +213,7 @@ void connection_report(
 		.seconds = seconds(connection),
 		.chunk = out->chunk > in->chunk ? out->chunk : in->chunk,
 		.depth = connection->limits.depth,
+		.tuning = &tuning,
 		.sent = {.bytes = connection->sender.announced,
 			.from = connection->resuming_out.from,
 			.name = *sent ? sent : NULL,

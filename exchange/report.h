@@ -11,6 +11,7 @@
 
 #include "base/failure.h"
 #include "exchange/settings.h"
+#include "exchange/tuning.h"
 #include "protocol/digest.h"
 
 /*
@@ -36,11 +37,12 @@ struct report {
 	const char *program, *mode;
 	const char *device, *peer; /* NULL if unknown */
 	enum exit_status status;
-	bool secret;       /* both sides hold a secret, which keys the digests */
-	const char *error; /* the error message; NULL on success */
-	double seconds;    /* duration of the streams */
-	uint32_t chunk;    /* maximum bytes of one operation */
-	uint32_t depth;    /* maximum chunks in flight */
+	bool secret;                 /* both sides hold a secret, which keys the digests */
+	const char *error;           /* the error message; NULL on success */
+	double seconds;              /* duration of the streams */
+	uint32_t chunk;              /* maximum bytes of one operation */
+	uint32_t depth;              /* maximum chunks in flight */
+	const struct tuning *tuning; /* NULL: there was no connection */
 	struct report_stream sent, received;
 };
 

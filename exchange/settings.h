@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "base/ordering.h"
 #include "base/output.h"
 #include "base/wakeup-queue.h"
 #include "protocol/hello.h"
@@ -31,7 +32,9 @@ struct exchange_settings {
 	uint8_t plans;             /* what we send and store: enum hello_flag; 0: unknown */
 	uint64_t buffer;           /* registered bytes for data per connection, both directions */
 	uint32_t chunk, depth;     /* 0: chosen for the device */
+	enum ordering ordering;    /* of the data */
 	int64_t timeout;           /* idle timeout of the peer, milliseconds */
+	int dscp;                  /* requested for packets; -1: none */
 	const char *secret_file;   /* NULL: none */
 	struct secret *secret;     /* loaded from secret_file */
 	int64_t handshake_timeout; /* passive side: from request to MSG_MR, milliseconds */

@@ -28,6 +28,12 @@ enum counter_class counter_class(const char *name);
 /* True if the counter counts replies by which the peer reported missing packets. Any thread. */
 bool counter_is_nak(const char *name);
 
+/*
+ * True if the counter counts packets that arrived out of order even if none is missing, because
+ * packets take different paths (adaptive routing). Any thread.
+ */
+bool counter_is_reordering(const char *name);
+
 /* The counters of one driver that belong to one class. */
 struct counter_row {
 	enum counter_class class;

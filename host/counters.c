@@ -168,15 +168,35 @@ uint64_t counters_total(const struct counters *difference, enum counter_class cl
 	return total;
 }
 
-uint64_t counters_missed_by_peer(const struct counters *difference)
+static uint64_t total_if(const struct counters *counters, bool (*matches)(const char *name))
 {
 	uint64_t total = 0;
 
-	for (size_t i = 0; i < difference->count; i++)
-		if (counter_is_nak(difference->list[i].name) &&
-			__builtin_add_overflow(total, difference->list[i].value, &total))
+	for (size_t i = 0; i < counters->count; i++)
+		if (matches(counters->list[i].name) &&
+			__builtin_add_overflow(total, counters->list[i].value, &total))
 			return UINT64_MAX;
 	return total;
+}
+
+uint64_t counters_missed_by_peer(const struct counters *difference)
+{
+	return total_if(difference, counter_is_nak);
+}
+
+static bool is_missing(const char *name)
+{
+	return counter_class(name) == COUNTER_OUT_OF_ORDER && !counter_is_reordering(name);
+}
+
+uint64_t counters_missing(const struct counters *difference)
+{
+	return total_if(difference, is_missing);
+}
+
+uint64_t counters_reordered(const struct counters *difference)
+{
+	return total_if(difference, counter_is_reordering);
 }
 
 bool counters_include_faults(const struct counters *counters)

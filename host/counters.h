@@ -59,6 +59,14 @@ uint64_t counters_total(const struct counters *difference, enum counter_class cl
  */
 uint64_t counters_missed_by_peer(const struct counters *difference);
 
+/*
+ * Return the increase of class COUNTER_OUT_OF_ORDER in two parts: how often packets were missing,
+ * here or at the peer; and packets out of order that show a loss only together with another
+ * counter.
+ */
+uint64_t counters_missing(const struct counters *difference);
+uint64_t counters_reordered(const struct counters *difference);
+
 /* True if the list contains fault counters, so that an increase of 0 is meaningful. */
 bool counters_include_faults(const struct counters *counters);
 

@@ -21,7 +21,8 @@ static const char *const common[] = {"version", "protocol", "link layer", "rate"
 
 /* Facts that are numbers in a JSON document; `megabits` is derived from the rate. */
 static const char *const numbers[] = {"port", "rdma mtu", "interface mtu", "reads answered",
-	"reads asked", "max size", "megabits", "numa node", "thread numa node"};
+	"reads asked", "max size", "megabits", "dscp", "numa node", "thread numa node",
+	"completion vector"};
 
 void facts_add(struct facts *facts, const char *name, const char *format, ...)
 {

@@ -29,7 +29,6 @@ uint64_t retransmissions_excess(const struct retransmissions *retransmissions, u
 		counters_read("", retransmissions->device, retransmissions->port, &counters))
 		return 0;
 	counters_difference(&retransmissions->before, &counters, &counters);
-	count = counters_total(&counters, COUNTER_RETRANSMISSION) +
-		counters_total(&counters, COUNTER_OUT_OF_ORDER);
+	count = counters_total(&counters, COUNTER_RETRANSMISSION) + counters_missing(&counters);
 	return count > NORMAL_COUNT + bytes / PACKET_SIZE / NORMAL_DIVISOR ? count : 0;
 }

@@ -160,12 +160,26 @@ static void show_end(
 		value(facts, "numa node"), value(facts, "thread numa node"));
 }
 
+static void show_tuning(
+	const struct measurement *measurement, const char *where, const struct facts *facts)
+{
+	output_detail(&measurement->output,
+		"%s DSCP %s, relaxed ordering %s, huge pages %s, processors %s, completion vector "
+		"%s",
+		where, value(facts, "dscp"), value(facts, "relaxed ordering"),
+		value(facts, "huge pages"),
+		facts_value(facts, "processors") ? value(facts, "processors") : "all",
+		value(facts, "completion vector"));
+}
+
 static void show_head(const struct measurement *measurement)
 {
 	char line[MEASUREMENT_LINE];
 
 	show_end(measurement, "local: ", &measurement->ours);
 	show_end(measurement, "remote:", &measurement->theirs);
+	show_tuning(measurement, "local: ", &measurement->ours);
+	show_tuning(measurement, "remote:", &measurement->theirs);
 	for (unsigned int i = 0; measurement_head(line, measurement->options, i); i++)
 		output_line(&measurement->output, "%s", line);
 }
@@ -231,11 +245,11 @@ static int prepare(struct measurement *measurement)
 
 	if (test_threads_connect(threads))
 		return -1;
+	if (test_threads_prepare(threads))
+		return -1;
 	if (control_client_facts(
 		    control, &measurement->theirs, deadline_in(measurement->options->timeout)))
 		return test_threads_failed(threads, control);
-	if (test_threads_prepare(threads))
-		return -1;
 	control_facts(control, &measurement->ours);
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }

@@ -339,7 +339,7 @@ struct json_object *measurement_document(const struct measurement *measurement, 
 	bool counted = measurement->counted;
 	struct json_object *object = json_object_new_object();
 
-	document_add_number(object, "schema", 1);
+	document_add_number(object, "schema", 2);
 	document_add_text(object, "program", measurement->output.program);
 	document_add_text(object, "version", PROJECT_VERSION);
 	document_add_text(object, "measured", options->measure.latency ? "latency" : "bandwidth");

@@ -24,6 +24,7 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 		.dial =
 			{
 				.stop_fd = -1,
+				.dscp = options->dscp,
 				.server = {.source = options->source, .device = options->device},
 				.peer = peer,
 				.output = output,
@@ -113,6 +114,8 @@ int test_threads_connect(struct test_threads *threads)
 		.timeout = (uint32_t)options->timeout,
 		.queue_pairs = options->measure.queue_pairs,
 		.depth = threads->depth,
+		.bandwidth = options->measure.bandwidth,
+		.ordering = options->ordering,
 		.reads = READS,
 		.secret = threads->secret,
 		.stop_fd = dial->stop_fd,
@@ -203,14 +206,14 @@ static int end(struct test_thread *member, struct measured *measured)
 	return 0;
 }
 
-/* Binds the calling thread to a CPU. pthread_setaffinity_np(3). */
+/* Binds the calling thread to a CPU. */
 static void bind_to(int processor)
 {
 	cpu_set_t here;
 
 	CPU_ZERO(&here);
 	CPU_SET((unsigned int)processor, &here);
-	pthread_setaffinity_np(pthread_self(), sizeof(here), &here);
+	locality_bind(&here);
 }
 
 static void *carry_out(void *argument)
@@ -227,23 +230,26 @@ static void *carry_out(void *argument)
 }
 
 /*
- * The calling thread keeps its CPU; the others get the next CPUs in *allowed. Soft-RoCE processes
- * packets on the CPU of the thread that posts, so the other CPUs look idle and the scheduler would
- * keep migrating the thread. pthread_getaffinity_np(3).
+ * The calling thread keeps its CPU if it is on the device's NUMA node; the others get the next CPUs
+ * on that node, or of *allowed if no node is known. Soft-RoCE processes packets on the CPU of the
+ * thread that posts, so the other CPUs look idle and the scheduler would keep migrating the thread.
+ * pthread_getaffinity_np(3).
  */
 static bool choose_processors(struct test_threads *threads, cpu_set_t *allowed)
 {
+	const cpu_set_t *close = locality_processors(&threads->members[0].control.device.locality);
+	const cpu_set_t *usable = close ? close : allowed;
 	int processor = sched_getcpu();
 	bool known = processor >= 0 &&
 		     !pthread_getaffinity_np(pthread_self(), sizeof(*allowed), allowed) &&
 		     CPU_ISSET((unsigned int)processor, allowed);
 
+	if (known && !CPU_ISSET((unsigned int)processor, usable))
+		processor = locality_next(usable, processor);
 	for (uint32_t i = 0; i < threads->options->measure.threads; i++) {
 		threads->members[i].processor = known ? processor : -1;
 		if (known)
-			do
-				processor = (processor + 1) % CPU_SETSIZE;
-			while (!CPU_ISSET((unsigned int)processor, allowed));
+			processor = locality_next(usable, processor);
 	}
 	return known;
 }

@@ -1,19 +1,21 @@
 /*
- * Digests from two libraries: XXH3 (libxxhash) without a key, BLAKE2b (libsodium) with a key. A
- * digester belongs to its creator; it wipes its copy of the key when it is freed.
+ * Digests: XXH3 (libxxhash) without a key, protocol/keyed-digest.h with a key. A digester belongs
+ * to its creator; it wipes its copy of the key when it is freed.
  */
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "protocol/digest.h"
+#include "protocol/keyed-digest.h"
 
 _Static_assert(sizeof(XXH128_canonical_t) == DIGEST_SIZE, "XXH3 has 128 bits");
+_Static_assert(KEYED_DIGEST_SIZE == DIGEST_SIZE, "a keyed digest has 128 bits");
+_Static_assert(KEYED_DIGEST_KEY_SIZE == DIGEST_KEY_SIZE, "the header has the size of its key");
 
 struct digester {
-	crypto_generichash_state keyed; /* with a key; over-aligned for malloc(3) */
+	struct keyed_digester keyed; /* with a key; over-aligned for malloc(3) */
 	bool has_key;
 	XXH3_state_t *plain; /* without a key */
 };
@@ -35,15 +37,19 @@ struct digest digest_of(const void *data, size_t size)
 
 struct digest digest_of_keyed(const uint8_t key[DIGEST_KEY_SIZE], const void *data, size_t size)
 {
-	struct digest digest;
+	struct keyed_digester digester;
+	struct digest digest = {0};
 
-	crypto_generichash(digest.bytes, DIGEST_SIZE, data, size, key, DIGEST_KEY_SIZE);
+	keyed_digester_init(&digester, key);
+	keyed_digester_add(&digester, data, size);
+	keyed_digester_result(&digester, DIGEST_STREAM, digest.bytes);
+	keyed_digester_wipe(&digester);
 	return digest;
 }
 
 const char *digest_name(bool keyed)
 {
-	return keyed ? "BLAKE2b keyed" : "XXH3";
+	return keyed ? "Poly1305-BLAKE2b" : "XXH3";
 }
 
 bool digest_equal(const struct digest *a, const struct digest *b)
@@ -72,7 +78,7 @@ void digester_free(struct digester *digester)
 	if (!digester)
 		return;
 	if (digester->has_key)
-		sodium_memzero(&digester->keyed, sizeof(digester->keyed));
+		keyed_digester_wipe(&digester->keyed);
 	XXH3_freeState(digester->plain);
 	free(digester);
 }
@@ -83,8 +89,9 @@ struct digester *digester_copy(const struct digester *digester)
 
 	if (!copy)
 		return NULL;
-	copy->keyed = digester->keyed;
 	copy->has_key = digester->has_key;
+	if (digester->has_key)
+		copy->keyed = digester->keyed;
 	XXH3_copyState(copy->plain, digester->plain);
 	return copy;
 }
@@ -92,28 +99,24 @@ struct digester *digester_copy(const struct digester *digester)
 void digester_set_key(struct digester *digester, const uint8_t key[DIGEST_KEY_SIZE])
 {
 	digester->has_key = true;
-	crypto_generichash_init(&digester->keyed, key, DIGEST_KEY_SIZE, DIGEST_SIZE);
+	keyed_digester_init(&digester->keyed, key);
 }
 
 void digester_add(struct digester *digester, const void *data, size_t size)
 {
 	if (digester->has_key)
-		crypto_generichash_update(&digester->keyed, data, size);
+		keyed_digester_add(&digester->keyed, data, size);
 	else
 		XXH3_128bits_update(digester->plain, data, size);
 }
 
-struct digest digester_result(const struct digester *digester)
+struct digest digester_result(const struct digester *digester, enum digest_use use)
 {
-	crypto_generichash_state copy;
-	struct digest digest;
+	struct digest digest = {0};
 
 	if (!digester->has_key)
 		return canonical(XXH3_128bits_digest(digester->plain));
-	/* The caller may add more data, so a copy is finalised. */
-	copy = digester->keyed;
-	crypto_generichash_final(&copy, digest.bytes, DIGEST_SIZE);
-	sodium_memzero(&copy, sizeof(copy));
+	keyed_digester_result(&digester->keyed, (uint8_t)use, digest.bytes);
 	return digest;
 }
 

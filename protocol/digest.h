@@ -1,7 +1,7 @@
 /*
  * The digest that verifies transferred data: 128 bits of XXH3 (libxxhash) in canonical, big-endian
- * form. XXH3 detects accidental corruption, not attacks. With a key, the digest is 128 bits of
- * keyed BLAKE2b (libsodium): without the key, an attacker who changes the data cannot compute its
+ * form. XXH3 detects accidental corruption, not attacks. With a key, it is the digest of
+ * protocol/keyed-digest.h: without the key, an attacker who changes the data cannot compute its
  * digest.
  */
 #ifndef PROTOCOL_DIGEST_H
@@ -24,10 +24,20 @@ bool digest_equal(const struct digest *a, const struct digest *b);
 /* Size of a key in bytes. */
 #define DIGEST_KEY_SIZE 32
 
-/* Computes the keyed digest. Any thread. */
+/*
+ * What a digest is for. A keyed digest for one use is not valid for another, so an attacker cannot
+ * move it to another message.
+ */
+enum digest_use {
+	DIGEST_STREAM = 0,   /* in MSG_DONE: a whole stream, including what the receiver has */
+	DIGEST_EXISTING = 1, /* in MSG_HAVE: what the receiver has */
+};
+
+/* Computes the keyed digest of a whole stream. Any thread. */
 struct digest digest_of_keyed(const uint8_t key[DIGEST_KEY_SIZE], const void *data, size_t size);
 
-/* Returns "XXH3" or "BLAKE2b keyed". */
+/* Returns "XXH3" or "Poly1305-BLAKE2b": at most DIGEST_NAME_SIZE bytes with the terminator. */
+#define DIGEST_NAME_SIZE 20
 const char *digest_name(bool keyed);
 
 /* Computes the digest of data that arrives in parts. Used by one thread at a time. */
@@ -47,8 +57,8 @@ struct digester *digester_copy(const struct digester *digester);
 void digester_set_key(struct digester *digester, const uint8_t key[DIGEST_KEY_SIZE]);
 void digester_add(struct digester *digester, const void *data, size_t size);
 
-/* Returns the digest of all data added so far. */
-struct digest digester_result(const struct digester *digester);
+/* Returns the digest of all data added so far. More data may follow. */
+struct digest digester_result(const struct digester *digester, enum digest_use use);
 
 /* Size of a digest as text in bytes: two hex digits per byte, and the terminator. */
 #define DIGEST_TEXT_SIZE (2 * DIGEST_SIZE + 1)

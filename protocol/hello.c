@@ -8,6 +8,9 @@
 
 static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
 
+/* Announces a secret with the digests of docs/protocol.md. 1 announced those of version 0.1. */
+#define HAS_SECRET 2
+
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 8,
@@ -30,7 +33,7 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 	le_put32(buffer + AT_REFUSAL, hello->refusal);
 	le_put64(buffer + AT_SIZE, hello->size);
 	le_put32(buffer + AT_TIMEOUT, hello->timeout);
-	buffer[AT_SECRET] = hello->secret;
+	buffer[AT_SECRET] = hello->secret ? HAS_SECRET : 0;
 	buffer[AT_FLAGS] = hello->flags;
 }
 
@@ -49,7 +52,7 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 	hello->refusal = le_get32(bytes + AT_REFUSAL);
 	hello->size = le_get64(bytes + AT_SIZE);
 	hello->timeout = le_get32(bytes + AT_TIMEOUT);
-	hello->secret = bytes[AT_SECRET] == 1;
+	hello->secret = bytes[AT_SECRET] == HAS_SECRET;
 	hello->flags = bytes[AT_FLAGS];
 	return 0;
 }

@@ -37,6 +37,7 @@ struct control_session {
 	struct control control;
 	enum hello_kind kind;
 	uint32_t queue_pairs, depth; /* requested by the client */
+	bool bandwidth;              /* it announced only bandwidth tests */
 	struct perf_test test;
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
@@ -207,6 +208,7 @@ static void begin_test(
 	session->begun =
 		test_parameters_decode(&parameters, command->text, command->text_size) == 0 &&
 		perf_test_can(&session->test, &parameters) &&
+		(!session->bandwidth || parameters.kind == TEST_BANDWIDTH) &&
 		(session->kind == HELLO_MEASUREMENT || is_short(&parameters));
 	if (session->begun)
 		test_run_begin(&session->test, &parameters, idle_timeout(session));
@@ -329,6 +331,15 @@ static void report(struct control_session *session)
 	output_failure(session->settings->output, failure, session->control.peer);
 }
 
+/* Serves the client on the processors of the device's node. */
+static void serve_client(struct control_session *session)
+{
+	locality_bind(locality_processors(&session->control.device.locality));
+	if (accept_client(session) == 0 && admit(session) == 0)
+		while (take_command(session) == 0)
+			;
+}
+
 /* The thread's main function. */
 static void serve(void *argument)
 {
@@ -339,9 +350,8 @@ static void serve(void *argument)
 	perf_test_init(&session->test, control, session->depth, true);
 	if (control_prepare(control, session->queue_pairs, session->depth))
 		refuse(session);
-	else if (accept_client(session) == 0 && admit(session) == 0)
-		while (take_command(session) == 0)
-			;
+	else
+		serve_client(session);
 	report(session);
 	if (control->connected)
 		output_transcript(session->settings->output, "peer disconnected.");
@@ -369,6 +379,8 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 	}
 	control_init(&session->control, events, id, rdma_get_peer_addr(id),
 		session->settings->secret, SECRET_SERVER);
+	if (session->bandwidth)
+		session->control.ordering = session->settings->ordering;
 	handshake_receive_hello(&session->control.handshake, request->param.conn.private_data);
 	error = worker_start(&session->worker, "control", serve, session, &session->listener);
 	if (!error)
@@ -408,13 +420,14 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->kind = (enum hello_kind)theirs->kind;
 	session->queue_pairs = queue_pairs;
 	session->depth = depth;
+	session->bandwidth = theirs->kind == HELLO_MEASUREMENT && (theirs->flags & HELLO_BANDWIDTH);
 	session->handshake = deadline_in(settings->handshake_timeout > HANDSHAKE_MIN
 						 ? settings->handshake_timeout
 						 : HANDSHAKE_MIN);
 	session->initiator_depth = request->param.conn.initiator_depth;
 	session->responder_resources = request->param.conn.responder_resources;
 	session->to_main.about = session;
-	session->listener = (struct worker_listener){NULL, ended, session};
+	session->listener = (struct worker_listener){.ended = ended, .about = session};
 	session->worker.stop_fd = -1;
 
 	if (start(session, request)) {

@@ -7,6 +7,7 @@
 #include "host/device-address.h"
 #include "host/readiness.h"
 #include "serve/listen.h"
+#include "verbs/cm.h"
 
 /* Maximum number of pending connection requests; the kernel allows at most max_backlog, 1024. */
 #define BACKLOG 1024
@@ -83,6 +84,8 @@ static int listen_on(const struct options *options, struct rdma_event_channel *c
 	if (options->device && device && strcmp(options->device, device) != 0)
 		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, HOST_OTHER_DEVICE,
 			"--device", "it belongs to %s", device);
+	if (id_set_dscp(listener, options->dscp, failure))
+		return -1;
 	if (rdma_listen(listener, BACKLOG))
 		return failure_errno(failure, PHASE_LISTEN, "rdma_listen", errno);
 	return 0;

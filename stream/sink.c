@@ -144,7 +144,7 @@ static int empty_ring(struct sink *sink)
 /* Verifies the complete data; commits the output file if the data is intact. */
 static enum sink_state verify(struct sink *sink)
 {
-	struct digest digest = digester_result(sink->digester);
+	struct digest digest = digester_result(sink->digester, DIGEST_STREAM);
 
 	if (sink->size != sink->expected_size || !digest_equal(&digest, &sink->expected)) {
 		if (sink->file)
@@ -224,7 +224,7 @@ static int find_existing(struct sink *sink)
 		return 0;
 	}
 	sink->have_size = size;
-	sink->have_digest = digester_result(sink->digester);
+	sink->have_digest = digester_result(sink->digester, DIGEST_EXISTING);
 	return 0;
 }
 

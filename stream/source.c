@@ -278,7 +278,7 @@ static bool skip_existing(struct source *source)
 			digester_add(source->digester, space.start, (size_t)got);
 		position += got > 0 ? (uint64_t)got : 0;
 	}
-	digest = digester_result(source->digester);
+	digest = digester_result(source->digester, DIGEST_EXISTING);
 	if (position == source->have_size && digest_equal(&digest, &source->have_digest)) {
 		digester_free(unused);
 		return true;
@@ -340,7 +340,7 @@ static void run(void *argument)
 
 	source->error = fill_ring(source);
 	source->knows_start = true; /* after a failure, too */
-	source->digest = digester_result(source->digester);
+	source->digest = digester_result(source->digester, DIGEST_STREAM);
 	ring_end(source->ring);
 	source->worker.listener->moved(source->worker.listener->about);
 }

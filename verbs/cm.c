@@ -13,6 +13,18 @@
 #include "protocol/secret.h"
 #include "verbs/cm.h"
 
+int id_set_dscp(struct rdma_cm_id *id, int dscp, struct failure *failure)
+{
+	uint8_t tos;
+
+	if (dscp < 0)
+		return 0;
+	tos = (uint8_t)(dscp << 2);
+	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)) == 0)
+		return 0;
+	return failure_errno(failure, PHASE_OPEN, "rdma_set_option", errno);
+}
+
 /* Records a refusal and the details from the server's hello. */
 static void refusal(struct failure *failure, const struct hello *theirs, const char *peer)
 {

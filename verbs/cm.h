@@ -31,6 +31,15 @@ int channel_create(struct rdma_event_channel **channel);
  */
 struct rdma_event_channel *channel_open(struct failure *failure);
 
+/*
+ * Requests this DSCP for the packets of an id that has resolved no route yet, or of a listener; -1:
+ * the system's choice. On RoCE, the client's request tells the server the traffic class of both
+ * directions. On iWARP, each end marks its own packets, a listener those of the connections that it
+ * accepts, if the driver supports it. On InfiniBand, the subnet manager chooses the service level.
+ * Returns 0, or -1 with the failure recorded. rdma_set_option(3).
+ */
+int id_set_dscp(struct rdma_cm_id *id, int dscp, struct failure *failure);
+
 /* A copy of an event and its private data that remains valid after the acknowledgement. */
 struct event_copy {
 	struct rdma_cm_event event;

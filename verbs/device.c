@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "host/sysfs.h"
@@ -39,6 +40,7 @@ static const struct device_traits rows[] = {
 		.own_queue_pairs = true,
 		.retries_receives = true,
 		.drains = true,
+		.software = true,
 		.chunk = 256 * KIB,
 	},
 	{
@@ -46,6 +48,7 @@ static const struct device_traits rows[] = {
 		.transport = IBV_TRANSPORT_IWARP,
 		.read_needs_remote_write = true,
 		.disordered = true,
+		.software = true,
 		.chunk = 512 * KIB,
 	},
 	{
@@ -119,9 +122,38 @@ static void cover_invalid_key(struct ibv_context *verbs)
 	pthread_mutex_unlock(&lock);
 }
 
+/*
+ * The first vector: a client has only one completion queue, and a control connection has a device
+ * of its own, so neither processes nor devices may all begin with the same one.
+ */
+static unsigned int first_vector(void)
+{
+	static atomic_uint opened;
+
+	return (unsigned int)getpid() + atomic_fetch_add(&opened, 1);
+}
+
+int device_next_vector(struct device *device)
+{
+	unsigned int queue = atomic_fetch_add(&device->queues, 1);
+	int vectors = device->verbs->num_comp_vectors;
+
+	return vectors > 0 ? (int)(queue % (unsigned int)vectors) : 0;
+}
+
+int device_data_access(const struct device *device, enum ordering ordering)
+{
+	bool relaxed = ordering == ORDERING_AUTO ? !device->traits->software
+						 : ordering == ORDERING_RELAXED;
+
+	return relaxed ? IBV_ACCESS_RELAXED_ORDERING : 0;
+}
+
 int device_open(struct device *device, struct ibv_context *verbs, struct failure *failure)
 {
 	device->verbs = verbs;
+	locality_find("", device_name(device), &device->locality);
+	atomic_init(&device->queues, first_vector());
 	ibv_query_device(verbs, &device->attributes);
 	device->traits = device_traits(verbs, &device->attributes);
 	if (device->traits->disordered)

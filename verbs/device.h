@@ -7,11 +7,14 @@
 #define VERBS_DEVICE_H
 
 #include <infiniband/verbs.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "base/ordering.h"
 #include "base/wakeup-queue.h"
+#include "host/locality.h"
 
 /*
  * The requirements and limitations of a transport or driver. verbs/device.c has one row for each.
@@ -25,6 +28,7 @@ struct device_traits {
 	bool retries_receives; /* sends again if no receive is posted (RNR); else disconnects */
 	bool drains;     /* may raise the event of a destroyed completion queue: drain it first */
 	bool disordered; /* as software iWARP: see verbs/device.c */
+	bool software;   /* no hardware, so no PCI bus */
 	uint32_t chunk;  /* efficient size of a WRITE or READ in bytes */
 };
 
@@ -32,7 +36,9 @@ struct device {
 	struct ibv_context *verbs; /* librdmacm's: open until the process exits */
 	struct ibv_device_attr attributes;
 	const struct device_traits *traits;
+	struct locality locality;         /* where its threads run and its memory is placed */
 	struct ibv_comp_channel *channel; /* for all completion queues of the device */
+	atomic_uint queues;               /* counts completion queues: device_next_vector() */
 
 	/* Used by the exchange in rdma-common.c, not by control connections. */
 	struct wakeup_queue wakeups; /* of the thread that polls the channel */
@@ -46,6 +52,20 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 
 /* Destroys the completion channel, if any. Its completion queues must be destroyed first. */
 void device_close(struct device *device);
+
+/*
+ * Chooses the completion vector of another completion queue: each vector in turn, so that all
+ * processors that handle the device's interrupts share the work. Any thread. ibv_create_cq(3).
+ */
+int device_next_vector(struct device *device);
+
+/*
+ * Returns IBV_ACCESS_RELAXED_ORDERING if regions for data should have it, otherwise 0. The device
+ * may then write the data in any order, so only a completion shows that data has arrived: memory
+ * that is polled must not have it. The flag is optional: libibverbs removes it if the kernel is too
+ * old, and drivers ignore it if the device lacks it; neither says so. Any thread. ibv_reg_mr(3).
+ */
+int device_data_access(const struct device *device, enum ordering ordering);
 
 /* Returns the traits of this device, which are static. Any thread. ibv_query_device(3). */
 const struct device_traits *device_traits(

@@ -136,7 +136,8 @@ int dial_resolve(struct dial *dial, const struct sockaddr *address, const struct
 		failure_errno(&dial->failure, PHASE_OPEN, "rdma_create_id", errno);
 		goto destroy_channel;
 	}
-	if (resolve(dial, source, milliseconds) == 0)
+	if (id_set_dscp(dial->id, dial->dscp, &dial->failure) == 0 &&
+		resolve(dial, source, milliseconds) == 0)
 		return 0;
 	rdma_destroy_id(dial->id);
 destroy_channel:

@@ -27,6 +27,7 @@ struct dial {
 	deadline_t deadline; /* for all attempts together */
 	int64_t timeout;     /* of the option that set the deadline, in milliseconds; 0: none */
 	int stop_fd;         /* -1: none */
+	int dscp;            /* id_set_dscp() */
 
 	/*
 	 * Creates the connection's objects on the id, posts the receives, and sets the parameters

@@ -81,7 +81,7 @@ static int create_first(
 	return 0;
 }
 
-int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct device *device,
+int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure)
 {
 	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
@@ -92,6 +92,7 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct
 		.id = id,
 		.pair_count = 1,
 		.traits = device->traits,
+		.vector = device_next_vector(device),
 	};
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
 	if (!endpoint->pairs)
@@ -101,7 +102,7 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct
 		return queue_pair_failed(
 			failure, "ibv_alloc_pd", errno, "cannot allocate a protection domain");
 	endpoint->cq = ibv_create_cq(id->verbs, (int)(pairs * (size->sends + size->receives)),
-		endpoint, device->channel, 0);
+		endpoint, device->channel, endpoint->vector);
 	if (!endpoint->cq)
 		return queue_pair_failed(
 			failure, "ibv_create_cq", errno, "cannot create a completion queue");
@@ -170,6 +171,18 @@ int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pa
 				       endpoint, pair, IBV_QPS_RTS, number_of_peer, failure)
 		       ? -1
 		       : 0;
+}
+
+/* The upper six bits of the traffic class are the DSCP, the lower two are for congestion (ECN). */
+int endpoint_dscp(const struct endpoint *endpoint)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
+	int mask = 0;
+
+	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask) || !(mask & IBV_QP_AV) ||
+		!attributes.ah_attr.is_global)
+		return -1;
+	return attributes.ah_attr.grh.traffic_class >> 2;
 }
 
 void queue_pair_set_slots(

@@ -57,6 +57,7 @@ struct endpoint {
 	struct rdma_cm_id *id; /* the caller's; owns the first queue pair */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
+	int vector;     /* completion vector of the queue */
 	bool armed;     /* the completion queue will raise an event */
 	bool abandoned; /* no longer polled: its events are only acknowledged */
 	const struct device_traits *traits;
@@ -94,7 +95,7 @@ bool completion_is_refusal(const struct completion *completion);
  * size in total. Completion events go to the device's channel. Returns 0, or -1 with the failure
  * recorded; endpoint_close() frees everything in either case. rdma_create_qp(3), ibv_create_cq(3).
  */
-int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, const struct device *device,
+int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure);
 
 /*
@@ -110,6 +111,12 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure);
+
+/*
+ * Returns the DSCP of a connected endpoint's packets, or -1 if it is unknown, as on iWARP and on
+ * InfiniBand. rdma_init_qp_attr(3).
+ */
+int endpoint_dscp(const struct endpoint *endpoint);
 
 /* Sets the receive buffers of a queue pair: one slot of this many bytes per receive. */
 void queue_pair_set_slots(

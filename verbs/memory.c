@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/guard-pages.h"
+#include "host/sysfs.h"
 #include "verbs/memory.h"
 
 /* Total size of all regions. The kernel counts locked memory for the process. */
@@ -31,16 +32,30 @@ uint64_t memory_lockable(void)
 	return limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
 }
 
-int region_map(struct region *region, size_t size, int access, struct failure *failure)
+/* True unless the administrator has disabled transparent huge pages. */
+static bool has_huge_pages(void)
+{
+	char enabled[64];
+
+	return sysfs_line("", enabled, sizeof(enabled),
+		       "/sys/kernel/mm/transparent_hugepage/enabled") == 0 &&
+	       !strstr(enabled, "[never]");
+}
+
+int region_map(struct region *region, const struct device *device, size_t size, int access,
+	struct failure *failure)
 {
 	void *start = guard_pages_map(size);
 
 	if (!start)
 		return failure_errno(failure, PHASE_MEMORY, "mmap", errno);
+	/* Pages are allocated at registration, or when a file's data arrives before that. */
+	locality_place(&device->locality, start, guard_pages_round(size));
 	*region = (struct region){
 		.start = start,
 		.size = size,
 		.mapped = guard_pages_round(size),
+		.huge = guard_pages_are_huge(size) && has_huge_pages(),
 		.access = access,
 	};
 	atomic_fetch_add(&total, region->mapped);
@@ -62,10 +77,10 @@ int region_register(struct region *region, struct ibv_pd *pd, struct failure *fa
 		region->mapped / 1024, (unsigned long long)limit.rlim_cur / 1024);
 }
 
-int region_create(
-	struct region *region, struct ibv_pd *pd, size_t size, int access, struct failure *failure)
+int region_create(struct region *region, const struct device *device, struct ibv_pd *pd,
+	size_t size, int access, struct failure *failure)
 {
-	if (region_map(region, size, access, failure) == 0 &&
+	if (region_map(region, device, size, access, failure) == 0 &&
 		region_register(region, pd, failure) == 0)
 		return 0;
 	region_free(region);

@@ -8,10 +8,12 @@
 
 #include <infiniband/verbs.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "verbs/device.h"
 
 /* In the C library, but in none of its headers. capget(2). */
 int capget(cap_user_header_t header, cap_user_data_t data);
@@ -20,6 +22,7 @@ struct region {
 	uint8_t *start;    /* NULL: none */
 	size_t size;       /* bytes in use */
 	size_t mapped;     /* bytes in whole pages; 0: part of another region */
+	bool huge;         /* it asked for huge pages, and the system has them */
 	int access;        /* access rights, enum ibv_access_flags */
 	struct ibv_mr *mr; /* NULL: not registered */
 };
@@ -30,15 +33,19 @@ struct region {
  */
 uint64_t memory_lockable(void);
 
-/* Maps size bytes. Returns 0, or -1 with the failure recorded and nothing kept. mmap(2). */
-int region_map(struct region *region, size_t size, int access, struct failure *failure);
+/*
+ * Maps size bytes, on the NUMA node of this device. Returns 0, or -1 with the failure recorded and
+ * nothing kept. mmap(2).
+ */
+int region_map(struct region *region, const struct device *device, size_t size, int access,
+	struct failure *failure);
 
 /* Registers the mapping. Returns 0, or -1 with the failure recorded. ibv_reg_mr(3). */
 int region_register(struct region *region, struct ibv_pd *pd, struct failure *failure);
 
 /* Maps and registers. Returns 0, or -1 with the failure recorded and nothing kept. */
-int region_create(
-	struct region *region, struct ibv_pd *pd, size_t size, int access, struct failure *failure);
+int region_create(struct region *region, const struct device *device, struct ibv_pd *pd,
+	size_t size, int access, struct failure *failure);
 
 /*
  * Deregisters the region; the mapping remains. Once it returns 0, the peer can neither read nor

@@ -10,6 +10,7 @@
 
 #include "diagnose/inventory-report.h"
 #include "host/counters.h"
+#include "host/locality.h"
 #include "host/readiness.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -242,6 +243,23 @@ static void check_number(const struct fuzz_input *text)
 	}
 }
 
+/* Processors outside the process's own set are never used. */
+static void check_locality(void)
+{
+	struct locality locality;
+	cpu_set_t all, both;
+	char text[256];
+
+	locality_find("", "rxe0", &locality);
+	locality_text(&locality, text, sizeof(text));
+	fuzz_check(locality.node >= -1 && locality.restricted == (*text != '\0'));
+	if (!locality.restricted)
+		return;
+	fuzz_check(sched_getaffinity(0, sizeof(all), &all) == 0);
+	CPU_AND(&both, &all, &locality.processors);
+	fuzz_check(CPU_COUNT(&both) > 0 && CPU_EQUAL(&both, &locality.processors));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct inventory inventory;
@@ -254,6 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(error == 0 || (error == -ENODEV && counters.count == 0));
 		for (size_t i = 1; i < counters.count; i++)
 			fuzz_check(strcmp(counters.list[i - 1].name, counters.list[i].name) < 0);
+		check_locality();
 		check_number(&tree);
 		return 0;
 	}

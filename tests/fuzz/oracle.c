@@ -4,6 +4,7 @@
 
 #include "stream/sink.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/common/digest-fixture.h"
 
 /* Returns the digest of a stream whose sender sent this MSG_MR. */
 static struct digest digest_by(const struct oracle *oracle, enum secret_role role,
@@ -15,7 +16,7 @@ static struct digest digest_by(const struct oracle *oracle, enum secret_role rol
 	if (!peer->secret)
 		return digest_of(bytes, size);
 	handshake_stream_key(peer, role, region->text, region->text_size, key);
-	return digest_of_keyed(key, bytes, size);
+	return reference_digest(key, bytes, size, DIGEST_STREAM);
 }
 
 struct digest oracle_digest(const struct oracle *oracle)

@@ -26,7 +26,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	start_server any
 	for MODE in write read; do
 		document 0 bandwidth --duration 0.4 --warm-up 0.1 --size 3K --depth 7
-		assert_json ".schema == 1 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
+		assert_json ".schema == 2 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
 		assert_json '.asked | [.smallest_bytes, .largest_bytes, .iterations, .duration_seconds,
 			.warm_up_seconds, .queue_pairs, .depth, .poll] == [3072, 3072, null, 0.4, 0.1,
 			1, 7, "event"]'
@@ -50,6 +50,25 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 		assert_json '.results[0].poll | . == "spin" or . == "event"'
 	done
 	stop_server
+}
+
+@test "the tuning of exchanges and bandwidth tests is reported by both ends" {
+	local dscp='DSCP 0, '
+	! iwarp || dscp=''
+	start_server --verbose --relaxed-ordering on any
+	for MODE in write read; do
+		document 0 bandwidth --size 4M --iterations 4 --verify --relaxed-ordering on --verbose
+		has "$ERR" '^rdma-client: remote: DSCP .*, relaxed ordering on, .* completion vector [0-9]'
+		assert_json '[.here, .there] | all(.relaxed_ordering == "on" and .completion_vector >= 0)'
+		[[ $(</sys/kernel/mm/transparent_hugepage/enabled) == *'[never]'* ]] ||
+			assert_json '[.here, .there] | all(.huge_pages == "on")'
+		document 0 latency --iterations 10
+		assert_json '[.here, .there] | all(.relaxed_ordering == "off")'
+		expect 0 client "$MODE" --relaxed-ordering on --json "$ADDRESS" "$PORT"
+		jq -e '.tuning | .relaxed_ordering and .processors == null' "$OUT"
+	done
+	stop_server
+	count "$ERRORS" ": ${dscp}relaxed ordering, completion vector" 2
 }
 
 @test "every size runs exactly --iterations operations" {

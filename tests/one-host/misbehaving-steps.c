@@ -173,7 +173,7 @@ static void send_done(struct peer *peer, const char *how)
 	struct message message = {
 		.type = MSG_DONE,
 		.length = peer->position,
-		.digest = digester_result(peer->digester),
+		.digest = digester_result(peer->digester, DIGEST_STREAM),
 	};
 
 	if (strcmp(how, "digest") == 0)

@@ -41,10 +41,10 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		cmp "$DIR/up" "$DIR/in/up"
 		rm "$DIR/in/up"
 		cat "$OUT" >>"$DIR/documents"
-		has "$OUT" '"secret":true,"digest":"BLAKE2b keyed"'
+		has "$OUT" '"secret":true,"digest":"Poly1305-BLAKE2b"'
 	done
 	tests/validate-report "$DIR/documents"
-	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, BLAKE2b keyed [0-9a-f]*\.$' 2
+	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, Poly1305-BLAKE2b [0-9a-f]*\.$' 2
 	stop_server
 	[ ! -s "$ERRORS" ]
 }
@@ -63,7 +63,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	expect 3 client --json read "$ADDRESS" "$PORT"
 	sed 's/"secret":false,"digest":"XXH3"/SECRET/' "$OUT" >"$DIR/missing"
 	expect 3 client --json --secret-file "$THEIRS" read "$ADDRESS" "$PORT"
-	sed 's/"secret":true,"digest":"BLAKE2b keyed"/SECRET/' "$OUT" | diff "$DIR/missing" -
+	sed 's/"secret":true,"digest":"Poly1305-BLAKE2b"/SECRET/' "$OUT" | diff "$DIR/missing" -
 	has "$DIR/missing" SECRET
 	expect 0 client --secret-file "$OURS" write "$ADDRESS" "$PORT"
 	server_exits 0

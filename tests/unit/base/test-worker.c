@@ -19,6 +19,7 @@ struct job {
 	int result;
 	unsigned int runs;
 	unsigned int ended_before; /* calls to `ended` while it ran */
+	cpu_set_t processors;      /* on which it ran */
 };
 
 static void run(void *argument)
@@ -26,6 +27,7 @@ static void run(void *argument)
 	struct job *job = argument;
 
 	job->runs++;
+	sched_getaffinity(0, sizeof(job->processors), &job->processors);
 	job->result = worker_await(&job->worker, job->pipe[0], POLLIN);
 	job->worker.listener->moved(job->worker.listener->about);
 	pthread_mutex_lock(&job->oracle.lock);
@@ -124,6 +126,32 @@ static void stops_before_it_waits(void **state)
 	finish(job, job->result);
 }
 
+/* By default all, otherwise those of its listener, here only the last one. */
+static void runs_on_its_processors(void **state)
+{
+	struct job *job = *state;
+	cpu_set_t all, last;
+	unsigned int processor = CPU_SETSIZE - 1;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	worker_start(&job->worker, "a worker", run, job, &job->oracle.listener);
+	worker_stop(&job->worker);
+	oracle_await_end(&job->oracle);
+	worker_join(&job->worker);
+	assert_true(CPU_EQUAL(&job->processors, &all));
+	while (!CPU_ISSET(processor, &all))
+		processor--;
+	CPU_ZERO(&last);
+	CPU_SET(processor, &last);
+	job->oracle.listener.processors = &last;
+	job->oracle.ended = job->oracle.moved = job->runs = 0;
+	start(job);
+	worker_stop(&job->worker);
+	oracle_await_end(&job->oracle);
+	finish(job, job->result);
+	assert_true(CPU_EQUAL(&job->processors, &last));
+}
+
 static void sets_the_thread_name(void **state)
 {
 	struct job *job = *state;
@@ -196,6 +224,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wakes_up_on_a_hang_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stops_while_it_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stops_before_it_waits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(runs_on_its_processors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_the_thread_name, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keeps_waiting_after_a_signal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -9,7 +9,7 @@
 #include "cli/option-table.h"
 #include "tests/unit/unit.h"
 
-#define SCREEN_LINES   24
+#define SCREEN_LINES   26
 #define SCREEN_COLUMNS 80
 #define HELP_MAX       8192
 
@@ -39,9 +39,11 @@ static const struct listed {
 	{"S", "      --port-file FILE "},
 	{"SX", "      --progress "},
 	{"SXBLD", "  -q, --quiet "},
+	{"SXB", "      --relaxed-ordering WHEN "},
 	{"SXBLD", "      --secret-file FILE "},
 	{"XBLD", "      --source ADDRESS "},
 	{"SXBL", "      --timeout SECONDS "},
+	{"SXBLD", "      --tos DSCP "},
 	{"SXBL", "  -v, --verbose "},
 	{"S", "  -V, --version "},
 	{"B", "      --bidirectional "},

@@ -244,6 +244,8 @@ static const struct {
 	{{"write", "--expect", "1GB/s"}, "write does not accept --expect" BANDWIDTH},
 	{{"write", "--histogram"}, "write does not accept --histogram; latency does"},
 	{{"write", "--iterations", "1"}, "write does not accept --iterations" BOTH},
+	{{"latency", "--relaxed-ordering", "on"},
+		"latency does not accept --relaxed-ordering; write, read and bandwidth do"},
 	{{"write", "--poll", "spin"}, "write does not accept --poll" BOTH},
 	{{"write", "--qps", "1"}, "write does not accept --qps" BANDWIDTH},
 	{{"write", "--threads", "1"}, "write does not accept --threads" BANDWIDTH},

@@ -15,6 +15,9 @@ static const enum program programs[] = {PROGRAM_SERVER, PROGRAM_CLIENT};
 /* Stands for port 0 in the cases, where 0 stands for the default. */
 #define ANY_PORT 65534
 
+/* Stands for DSCP 0 likewise. */
+#define DSCP_0 64
+
 /* Parses the words up to NULL as the command line of a program. */
 static enum options_result parse(
 	struct options *options, enum program program, const char *const words[])
@@ -45,6 +48,8 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_same_text(got->message, wanted->message);
 	assert_same_text(got->device, wanted->device);
 	assert_int_equal(got->timeout, wanted->timeout ? wanted->timeout : 10000);
+	assert_int_equal(got->ordering, wanted->ordering);
+	assert_int_equal(got->dscp, wanted->dscp == DSCP_0 ? 0 : wanted->dscp ? wanted->dscp : -1);
 	assert_int_equal(got->verbose, wanted->verbose);
 	assert_int_equal(got->quiet, wanted->quiet);
 	assert_same_text(got->input, wanted->input);
@@ -167,6 +172,12 @@ static const struct right {
 	{S, {"--timeout", ".25", "any"}, NULL, {.timeout = 250}},
 	{S, {"--timeout", "3.", "any"}, NULL, {.timeout = 3000}},
 	{S, {"--timeout", "86400", "any"}, NULL, {.timeout = 86400000}},
+	{S, {"--relaxed-ordering", "auto", "any"}, NULL, {0}},
+	{C, {"--relaxed-ordering=on", "read", "h", "7"}, "read", {H, .ordering = ORDERING_RELAXED}},
+	{S, {"--relaxed-ordering", "off"}, NULL, {.ordering = ORDERING_STRICT}},
+	{S, {"--tos", "0", "any"}, NULL, {.dscp = DSCP_0}},
+	{C, {"--tos", "63", "write", "h", "7"}, "write", {H, .dscp = 63}},
+	{C, {"diagnose", "h", "7", "--tos=AF31"}, NULL, {H, D, .dscp = 26}},
 	{S, {"--verbose", "any"}, NULL, {.verbose = true}},
 	{S, {"-v", "any"}, NULL, {.verbose = true}},
 	{S, {"-vd", "rxe0", "-p1", "any"}, NULL, {.verbose = true, .device = "rxe0", .port = 1}},
@@ -380,6 +391,11 @@ static const struct wrong {
 	{S, {"--depth", "0", "any"}, "'0'"},
 	{S, {"--depth", "1025", "any"}, "'1025'"},
 	{S, {"--depth", "1K", "any"}, "'1K'"},
+	{S, {"--relaxed-ordering", "yes", "any"},
+		"--relaxed-ordering must be auto, on or off, not 'yes'"},
+	{S, {"--tos", "64", "any"},
+		"--tos must be 0 to 63, CS0 to CS7, AF11 to AF43 or EF, not '64'"},
+	{S, {"--tos", "AF14", "any"}, "'AF14'"},
 	{S, {"--input", "", "any"}, "--input"},
 	{S, {"--output=", "any"}, "--output"},
 	{S, {"any", "--input"}, "--input"},

@@ -64,7 +64,7 @@ static void ended(void *about)
 
 void oracle_init(struct oracle *oracle)
 {
-	*oracle = (struct oracle){.listener = {moved, ended, oracle}};
+	*oracle = (struct oracle){.listener = {moved, ended, oracle, NULL}};
 	pthread_mutex_init(&oracle->lock, NULL);
 	pthread_cond_init(&oracle->changed, NULL);
 }

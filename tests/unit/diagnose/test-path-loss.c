@@ -32,6 +32,10 @@ static void each_end_sees_both_directions(void **state)
 		/* mlx5, with another driver at the other end. */
 		{"out_of_sequence 5\npacket_seq_err 6\n", "Nak_Sequence_Error 1\n", 6, 6},
 		{"implied_nak_seq_err 2\n", "", 0, 2},
+		/* Adaptive routing: most packets arrive out of order, and few or none are lost. */
+		{"out_of_sequence 5000\n", "vport_out_of_sequence 70\n", 0, 0},
+		{"out_of_sequence 5000\n", "local_ack_timeout_err 2\n", 0, 2},
+		{"out_of_sequence 5000\n", "packet_seq_err 40\n", 0, 80},
 		{"vport_packet_seq_err 2\n", "", 2, 0},
 		/* Timeouts and duplicates show no direction. */
 		{"completer_retry_err 9\nduplicate_request 9\n", "local_ack_timeout_err 9\n", 0, 0},
@@ -59,6 +63,9 @@ static void what_arrives_twice_was_not_lost(void **state)
 		{"completer_retry_err 11\n", "duplicate_request 4\n", 7},
 		{"duplicate_request 4\n", "completer_retry_err 11\n", 7},
 		{"local_ack_timeout_err 3\n", "", 3},
+		{"out_of_sequence 5000\n", "out_of_sequence 3000\n", 0},
+		{"out_of_sequence 5000\n", "out_of_sequence 3000\nlocal_ack_timeout_err 1\n", 3},
+		{"out_of_sequence 40\n", "packet_seq_err 41\n", 81},
 		{"completer_retry_err 2\nrcvd_seq_err 5\n",
 			"out_of_seq_request 5\nduplicate_request 9\n", 10},
 	};

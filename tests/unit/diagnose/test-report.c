@@ -116,12 +116,16 @@ static void add_facts(struct facts *facts)
 		"locked memory"};
 
 	static const struct fact numbers[] = {{"port", "1"}, {"rdma mtu", "4096"},
-		{"interface mtu", "4200"}, {"reads answered", "16"}, {"reads asked", "0"}};
+		{"interface mtu", "4200"}, {"reads answered", "16"}, {"reads asked", "0"},
+		{"dscp", "26"}, {"completion vector", "3"}};
 
 	for (size_t i = 0; i < COUNT(names); i++)
 		facts_add(facts, names[i], "%s of \xc3\xa4\n\"%zu\"", names[i], i);
 	for (size_t i = 0; i < COUNT(numbers); i++)
 		facts_add(facts, numbers[i].name, "%s", numbers[i].value);
+	facts_add(facts, "relaxed ordering", "off");
+	facts_add(facts, "huge pages", "on");
+	facts_add(facts, "processors", "0-7,16-23");
 	facts_add(facts, "firmware", "");
 }
 

@@ -123,6 +123,8 @@ static struct exchange_settings settings_of(struct fixture *fixture)
 		.chunk = fixture->chunk,
 		.depth = fixture->depth,
 		.timeout = fixture->timeout ? fixture->timeout : 10000,
+		.dscp = fixture->dscp ? fixture->dscp : -1,
+		.ordering = fixture->ordering,
 		.secret = fixture->secret,
 		.max_size = fixture->max_size,
 		.active = fixture->active,
@@ -143,7 +145,10 @@ void fixture_start_device(struct fixture *fixture)
 {
 	struct failure failure = {0};
 
-	fake_start(fixture->transport ? fixture->transport : IBV_TRANSPORT_IB);
+	if (fixture->personality)
+		fake_start_as(fixture->personality);
+	else
+		fake_start(fixture->transport ? fixture->transport : IBV_TRANSPORT_IB);
 	if (fixture->attributes)
 		*fake_attributes() = *fixture->attributes;
 	fake_expose(fixture->peer_memory, PEER_MEMORY, PEER_RKEY);

@@ -26,6 +26,8 @@ struct fixture {
 	uint64_t buffer;                   /* ring size in bytes, default 64 KiB */
 	uint32_t chunk, depth;             /* 0: chosen from the device's limits */
 	int64_t timeout;                   /* ms, default 10 s */
+	int dscp;                          /* of --tos; 0: none */
+	enum ordering ordering;            /* of --relaxed-ordering */
 	uint64_t max_size;                 /* limit for the peer's data, bytes; 0: none */
 	uint64_t peer_size;                /* announced by the peer, default sizeof(PEER_TEXT) */
 	uint32_t peer_timeout;             /* ms, default 10 s */
@@ -33,6 +35,7 @@ struct fixture {
 	uint8_t reads;                     /* READs in flight per direction, default 4 */
 	enum ibv_transport_type transport; /* default InfiniBand */
 	const struct ibv_device_attr *attributes; /* default: those of soft-RoCE */
+	const struct personality *personality;    /* instead of both; default: none */
 	struct secret *secret;                    /* local secret; NULL: none */
 	struct output output;
 

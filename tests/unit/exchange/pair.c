@@ -65,8 +65,9 @@ void pair_establish(struct pair *pair)
 	struct rdma_conn_param reply = seen_by_the_other(&answered);
 	struct failure failure = {0};
 
-	/* The kernel limits READs in flight to the depth in the reply. */
+	/* The kernel takes over both depths in the reply; the driver refuses what is too deep. */
 	fake_agree(pair->active.id, reply.initiator_depth);
+	assert_true(reply.responder_resources <= fake_attributes()->max_qp_rd_atom);
 	assert_int_equal(connection_established(pair->active.connection, &reply, &failure), 0);
 	assert_int_equal(connection_established(pair->passive.connection, &reply, &failure), 0);
 	fake_settle();

@@ -51,12 +51,42 @@ static void the_peer_has_only_the_access_rights_of_the_mode(void **state)
 	}
 }
 
+/* Completions order the data of both rings. The messages need no relaxed ordering. */
+static void only_the_rings_may_be_written_in_relaxed_order(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {
+			.mode = i / 2,
+			.active = true,
+			.ordering = i % 2 ? ORDERING_RELAXED : ORDERING_STRICT,
+		};
+		int wanted = i % 2 ? IBV_ACCESS_RELAXED_ORDERING : 0, access;
+		unsigned int relaxed = 0;
+
+		fixture_start(&fixture);
+		fixture_establish(&fixture);
+		assert_non_null(fake_region(fixture_sent(&fixture, 0).rkey, &access));
+		assert_int_equal(access & IBV_ACCESS_RELAXED_ORDERING, wanted);
+		assert_non_null(fake_region(fake_send(fixture.id, 0).piece.lkey, &access));
+		assert_int_equal(access & IBV_ACCESS_RELAXED_ORDERING, 0);
+		for (uint32_t key = FAKE_LKEY; fake_region(key, &access); key++)
+			relaxed += (access & IBV_ACCESS_RELAXED_ORDERING) != 0;
+		assert_int_equal(relaxed, wanted ? 2 : 0);
+		fixture_end(&fixture);
+	}
+}
+
 /* On iWARP the target of a READ must allow REMOTE_WRITE, so its region must contain nothing
  * else. */
 static void iwarp_reads_into_its_own_region(void **state)
 {
 	struct fixture fixture = {
-		.mode = MODE_READ, .active = true, .transport = IBV_TRANSPORT_IWARP};
+		.mode = MODE_READ,
+		.active = true,
+		.ordering = ORDERING_STRICT,
+		.transport = IBV_TRANSPORT_IWARP,
+	};
 	const struct ibv_mr *sink, *control;
 	int access, read;
 
@@ -331,6 +361,39 @@ static void a_tree_needs_a_server_that_takes_it(void **state)
 	}
 }
 
+/* On RoCE, a server takes the traffic class from the client's request. */
+static void an_ineffective_dscp_is_reported(void **state)
+{
+	static const struct {
+		enum ibv_transport_type transport;
+		int asked;
+		uint8_t traffic_class;
+		bool reported;
+	} cases[] = {
+		{IBV_TRANSPORT_IB, 0, 0, false},
+		{IBV_TRANSPORT_IB, 0, 26 << 2, false},
+		{IBV_TRANSPORT_IB, 26, 26 << 2, false},
+		{IBV_TRANSPORT_IB, 26, 10 << 2, true},
+		{IBV_TRANSPORT_IWARP, 26, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = {
+			.mode = MODE_WRITE,
+			.transport = cases[i].transport,
+			.dscp = cases[i].asked,
+		};
+
+		fixture_start(&fixture);
+		fake_set_traffic_class(cases[i].traffic_class);
+		fixture_establish(&fixture);
+		fixture_end(&fixture);
+		assert_int_equal(strstr(fixture.printed, "packets carry DSCP 10, not 26") != NULL,
+			cases[i].reported);
+	}
+}
+
 static void a_closed_connection_is_not_established(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
@@ -364,6 +427,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(the_peer_has_only_the_access_rights_of_the_mode),
+		with_fixture(only_the_rings_may_be_written_in_relaxed_order),
 		with_fixture(iwarp_reads_into_its_own_region),
 		with_fixture(a_ring_for_reads_is_not_remote_accessible),
 		with_fixture(each_connection_has_its_own_protection_domain),
@@ -373,6 +437,7 @@ int main(void)
 		with_fixture(reports_what_rdmacm_refuses),
 		with_fixture(refuses_a_reply_that_does_not_match),
 		with_fixture(a_tree_needs_a_server_that_takes_it),
+		with_fixture(an_ineffective_dscp_is_reported),
 		with_fixture(a_closed_connection_is_not_established),
 		with_fixture(keeps_events_for_the_main_thread),
 	};

@@ -22,6 +22,21 @@
 	}
 #define HASH "0123456789abcdef0123456789abcdef"
 
+/* Processors 0 to 3 and 6 of node 1. */
+static const struct locality locality = {.node = 1, .restricted = true, .processors = {{0x4f}}};
+
+static const struct tuning tuning = {
+	.dscp = 26,
+	.relaxed_ordering = true,
+	.huge_incoming = true,
+	.locality = &locality,
+	.vector = 3,
+};
+
+static const struct locality anywhere = {.node = -1};
+
+static const struct tuning untuned = {.dscp = -1, .locality = &anywhere};
+
 static const struct report verified = {
 	.program = "rdma-client",
 	.mode = "write",
@@ -30,6 +45,7 @@ static const struct report verified = {
 	.seconds = 2.5,
 	.chunk = 1048576,
 	.depth = 16,
+	.tuning = &tuning,
 	.sent = {.bytes = 0, .digest = DIGEST, .complete = true},
 	.received = {.bytes = 209715200,
 		.digest = DIGEST,
@@ -57,6 +73,7 @@ static const struct report damaged = {
 	.seconds = 86400.123456,
 	.chunk = UINT32_MAX,
 	.depth = 1,
+	.tuning = &untuned,
 	/* A digest of an incomplete stream, which is not valid. */
 	.sent = {.bytes = UINT64_MAX, .digest = DIGEST, .name = "\xff\n\"gr\xc3\xb6\xc3\x9fter/\\"},
 	.received = {.bytes = 1, .digest = DIGEST, .name = "", .complete = true},
@@ -86,6 +103,9 @@ static void contains_every_member(void **state)
 		"\",\"mode\":\"write\",\"device\":\"rxe_eth0\",\"peer\":\"10.77.0.1:7471\","
 		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
 		"\"chunk\":1048576,\"depth\":16,"
+		"\"tuning\":{\"dscp\":26,\"relaxed_ordering\":true,\"outgoing_huge_pages\":false,"
+		"\"incoming_huge_pages\":true,\"numa_node\":1,\"processors\":\"0-3,6\","
+		"\"completion_vector\":3},"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
 		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null},"
 		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
@@ -103,7 +123,7 @@ static void reports_null_for_unknown_values(void **state)
 		"{\"schema\":3,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
-		"\"secret\":true,\"digest\":\"BLAKE2b keyed\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,"
+		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,\"tuning\":null,"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null},"
 		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null}}");
 	free(text);
@@ -208,6 +228,9 @@ static void schema_rejects_invalid_documents(void **state)
 	static const struct schema_case cases[] = {
 		{"\"depth\":16,", ""},
 		{"\"depth\":16,", "\"depth\":16,\"width\":3,"},
+		{"\"dscp\":26", "\"dscp\":64"},
+		{"\"processors\":\"0-3,6\"", "\"processors\":\"\""},
+		{"\"completion_vector\":3", "\"completion_vector\":null"},
 		{"\"rate\":0,", ""},
 		{"\"rate\":0,", "\"rate\":0,\"speed\":0,"},
 		{"\"rate\":0,", "\"rate\":NaN,"},
@@ -242,7 +265,7 @@ static void prints_summary_lines(void **state)
 		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, false, 0, "data",
 			"1 byte in 0 ms, XXH3 " HASH},
 		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, true, 0, "data",
-			"1 byte in 0 ms, BLAKE2b keyed " HASH},
+			"1 byte in 0 ms, Poly1305-BLAKE2b " HASH},
 		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false}, false, NAN,
 			"a\\xff\\x0a\xc3\xb6", "0 bytes in 0 ms, incomplete"},
 		{{5, 0, DIGEST, "a", "in/a", 3, false, true}, false, 0, "in/a and 2 more",

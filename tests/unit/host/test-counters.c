@@ -159,6 +159,8 @@ static void sums_by_class(void **state)
 	assert_int_equal(counters_total(&counters, COUNTER_RETRANSMISSION), 4);
 	assert_int_equal(counters_total(&counters, COUNTER_DUPLICATE), 3);
 	assert_int_equal(counters_total(&counters, COUNTER_OUT_OF_ORDER), 5);
+	assert_int_equal(counters_reordered(&counters), 5);
+	assert_int_equal(counters_missing(&counters), 0);
 	assert_int_equal(counters_total(&counters, COUNTER_OTHER), 13);
 	assert_int_equal(counters_total(&counters, COUNTER_CONGESTION), UINT64_MAX);
 	assert_int_equal(counters_total(&counters, COUNTER_RNR), 0);

@@ -3,9 +3,11 @@
  * of its state.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/measure/perf-test-device.h"
@@ -18,17 +20,24 @@ static unsigned int dice(unsigned int sides)
 	return (perf_test_device.seed >> 16 & 0x7fff) % sides;
 }
 
+static void raise_event(struct ibv_cq *cq)
+{
+	struct fixture_cq *queue = (struct fixture_cq *)cq;
+
+	if (!queue->armed)
+		return;
+	queue->armed = false;
+	queue->events++;
+	eventfd_write(cq->channel->fd, 1);
+}
+
 static void complete(struct ibv_cq *cq, const struct ibv_wc *completion)
 {
 	struct fixture_cq *queue = (struct fixture_cq *)cq;
 
 	assert_true(queue->added - queue->polled < COMPLETIONS);
 	queue->queue[queue->added++ % COMPLETIONS] = *completion;
-	if (!queue->armed)
-		return;
-	queue->armed = false;
-	queue->events++;
-	eventfd_write(cq->channel->fd, 1);
+	raise_event(cq);
 }
 
 static void *at(uint64_t address)
@@ -95,6 +104,31 @@ static void flush(struct fixture_qp *qp)
 				.wr_id = qp->receives[qp->received % CONTROL_RECEIVES].wr_id});
 }
 
+void perf_test_device_break(struct fixture_qp *qp)
+{
+	bool first = !qp->broken;
+
+	qp->broken = true;
+	if (!perf_test_device.personality->flushes_in_poll)
+		flush(qp);
+	else if (first)
+		raise_event(qp->qp.send_cq);
+}
+
+/* Completes what is posted on the broken queue pairs of this CQ, without an event. */
+static void flush_in_poll(struct ibv_cq *cq)
+{
+	struct fixture_cq *queue = (struct fixture_cq *)cq;
+	bool armed = queue->armed;
+
+	queue->armed = false;
+	for (unsigned int i = 0; i < perf_test_device.queue_pair_count; i++)
+		if (perf_test_device.queue_pairs[i]->broken &&
+			perf_test_device.queue_pairs[i]->qp.send_cq == cq)
+			flush(perf_test_device.queue_pairs[i]);
+	queue->armed = armed;
+}
+
 /* Executes the oldest work request of the send queue. Returns false if it cannot proceed yet. */
 static bool execute(struct fixture_qp *qp)
 {
@@ -156,6 +190,8 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	pthread_mutex_lock(&perf_test_device.lock);
 	perf_test_device.polls++;
 	advance(false);
+	if (perf_test_device.personality->flushes_in_poll)
+		flush_in_poll(cq);
 	while (taken < count && queue->polled < queue->added)
 		completions[taken++] = queue->queue[queue->polled++ % COMPLETIONS];
 	pthread_mutex_unlock(&perf_test_device.lock);
@@ -202,6 +238,8 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 
 		/* Counts unsignaled work requests as well, as the program does. */
 		assert_true(qp->posted - qp->done < qp->most);
+		assert_true(request->opcode != IBV_WR_RDMA_WRITE_WITH_IMM ||
+			    perf_test_device.personality->transport != IBV_TRANSPORT_IWARP);
 		send->request = *request;
 		send->piece = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
 		perf_test_device.operations += request->opcode != IBV_WR_SEND;
@@ -217,7 +255,7 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 		qp->posted++;
 	}
 	if (qp->broken)
-		flush(qp);
+		perf_test_device_break(qp);
 	advance(is_armed(ibv_qp->send_cq) || (qp->peer && is_armed(qp->peer->qp.recv_cq)));
 	pthread_mutex_unlock(&perf_test_device.lock);
 	return 0;
@@ -271,15 +309,14 @@ int ibv_destroy_qp(struct ibv_qp *ibv_qp)
 		if (perf_test_device.queue_pairs[i] == qp)
 			perf_test_device.queue_pairs[i--] =
 				perf_test_device.queue_pairs[--perf_test_device.queue_pair_count];
-	pthread_mutex_unlock(&perf_test_device.lock);
 	if (qp->peer)
 		qp->peer->peer = NULL;
+	pthread_mutex_unlock(&perf_test_device.lock);
 	free(qp->sends);
 	free(qp);
 	return 0;
 }
 
-/* As irdma's, it fills neither the address vector nor the timeout. */
 /* cppcheck-suppress constParameter ; the library defines the signature */
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 	struct ibv_qp_init_attr *initial)
@@ -288,13 +325,8 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 	(void)mask;
 	(void)initial;
 	*attributes = (struct ibv_qp_attr){.port_num = 1};
-	return 0;
-}
-
-int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask)
-{
-	(void)id;
-	*mask = IBV_QP_STATE | (attributes->qp_state == IBV_QPS_RTR ? IBV_QP_DEST_QPN : 0);
+	if (!perf_test_device.personality->queries_in_part)
+		attributes->ah_attr.port_num = 1;
 	return 0;
 }
 
@@ -311,24 +343,54 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 	id->qp = NULL;
 }
 
-/* The transition to RTR names the peer's queue pair. */
+/* The queue pair with this number, or NULL. */
+static struct fixture_qp *find(uint32_t number)
+{
+	for (unsigned int i = 0; i < perf_test_device.queue_pair_count; i++)
+		if (perf_test_device.queue_pairs[i]->qp.qp_num == number)
+			return perf_test_device.queue_pairs[i];
+	return NULL;
+}
+
+/*
+ * The transition to RTR names the peer's queue pair and, in the address vector, a valid port:
+ * Linux: modify_qp() in uverbs_cmd.c.
+ */
+static int connect_to(struct fixture_qp *qp, const struct ibv_qp_attr *attributes, int mask)
+{
+	if (!(mask & IBV_QP_AV) || attributes->ah_attr.port_num != 1)
+		return EINVAL;
+	qp->peer = find(attributes->dest_qp_num);
+	return qp->peer ? 0 : EINVAL;
+}
+
 int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mask)
 {
-	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_ERR) {
-		pthread_mutex_lock(&perf_test_device.lock);
-		((struct fixture_qp *)ibv_qp)->broken = true;
-		flush((struct fixture_qp *)ibv_qp);
-		pthread_mutex_unlock(&perf_test_device.lock);
-	}
+	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
+	bool modifies = mask & IBV_QP_STATE && (attributes->qp_state == IBV_QPS_RTS ||
+						       attributes->qp_state == IBV_QPS_ERR);
+	int error = 0;
+
+	pthread_mutex_lock(&perf_test_device.lock);
+	perf_test_device.resets += modifies && perf_test_device.personality->modify_resets;
+	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_ERR)
+		perf_test_device_break(qp);
 	if (mask & IBV_QP_DEST_QPN)
-		((struct fixture_qp *)ibv_qp)->wanted_peer = attributes->dest_qp_num;
-	return 0;
+		error = connect_to(qp, attributes, mask);
+	if (mask & IBV_QP_AV)
+		qp->traffic_class = attributes->ah_attr.grh.traffic_class;
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return error;
 }
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
 	(void)context;
-	*attributes = (struct ibv_device_attr){.vendor_id = 0xffffff};
+	*attributes = (struct ibv_device_attr){
+		.vendor_id = perf_test_device.personality->vendor,
+		.max_qp_rd_atom = perf_test_device.personality->reads_answered,
+		.max_qp_init_rd_atom = perf_test_device.personality->reads_asked,
+	};
 	return 0;
 }
 
@@ -381,26 +443,23 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *cq_con
 	return &queue->cq;
 }
 
-/*
- * Soft-RoCE raises an event without checking that the CQ still exists: an armed CQ must not be
- * destroyed.
- */
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
-	assert_false(((struct fixture_cq *)cq)->armed);
+	assert_false(perf_test_device.personality->late_events && ((struct fixture_cq *)cq)->armed);
 	return 0;
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
-	struct ibv_mr *mr = calloc(1, sizeof(*mr));
+	struct fixture_mr *region = calloc(1, sizeof(*region));
+	struct ibv_mr *mr = &region->mr;
 
-	(void)access;
-	assert_true(mr && iova == (uintptr_t)address);
+	assert_true(region && iova == (uintptr_t)address);
 	perf_test_device.resources++;
 	*mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length};
 	mr->lkey = mr->rkey = ++perf_test_device.keys;
+	region->access = access;
 	return mr;
 }
 
@@ -438,36 +497,24 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 	(void)count;
 }
 
-int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t size)
+/* Counts the calls that end at their timeout. */
+int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 {
-	(void)id, (void)level, (void)name, (void)value, (void)size;
-	return 0;
+	const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+	int result = ppoll(waiting, count, milliseconds < 0 ? NULL : &time, NULL);
+
+	if (result == 0 && milliseconds > 0)
+		__atomic_fetch_add(&perf_test_device.timeouts, 1, __ATOMIC_RELAXED);
+	return result;
 }
 
-int rdma_destroy_id(struct rdma_cm_id *id)
-{
-	assert_null(id->qp);
-	free(id);
-	return 0;
-}
-
-void rdma_destroy_event_channel(struct rdma_event_channel *channel)
-{
-	close(channel->fd);
-	free(channel);
-}
-
-int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
-{
-	(void)channel;
-	(void)event;
-	errno = EAGAIN;
-	return -1;
-}
-
-void perf_test_device_start(void)
+void perf_test_device_start(const struct personality *personality)
 {
 	struct ibv_context *context = &perf_test_device.context;
+
+	perf_test_device.personality = personality;
+	perf_test_device.device.transport_type = personality->transport;
+	context->async_fd = -1;
 
 	context->ops.poll_cq = poll_cq;
 	context->ops.req_notify_cq = request_event;
@@ -475,6 +522,7 @@ void perf_test_device_start(void)
 	context->ops.post_recv = post_receive;
 	context->device = &perf_test_device.device;
 	perf_test_device.seed = 1;
+	perf_test_device.resets = perf_test_device.timeouts = 0;
 	perf_test_device.operations = perf_test_device.inlined = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
 	perf_test_device.fault = NO_FAULT;

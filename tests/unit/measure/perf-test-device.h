@@ -4,12 +4,16 @@
 
 #include <pthread.h>
 
+#include "tests/unit/common/personality.h"
 #include "tests/unit/measure/perf-test-fixture.h"
 
 #define QUEUE_PAIRS_MAX (2 * TEST_QUEUE_PAIRS_MAX)
 #define REQUESTS        256
 #define COMPLETIONS     4096
 #define INLINE_MAX      32
+
+/* Of the path that rdmacm resolved. */
+#define TRAFFIC_CLASS 104
 
 struct fixture_cq {
 	struct ibv_cq cq;
@@ -33,13 +37,18 @@ struct fixture_send {
 struct fixture_qp {
 	struct ibv_qp qp;
 	struct fixture_qp *peer;
-	uint32_t wanted_peer; /* its queue pair number */
+	uint8_t traffic_class; /* set by the program */
 	struct ibv_recv_wr receives[CONTROL_RECEIVES];
 	struct ibv_sge pieces[CONTROL_RECEIVES];
 	unsigned int receives_posted, received;
 	struct fixture_send *sends; /* ring of REQUESTS entries */
 	unsigned int posted, done, most;
 	bool broken; /* in the error state */
+};
+
+struct fixture_mr {
+	struct ibv_mr mr;
+	unsigned int access;
 };
 
 /* The only device of a test. Both ends share it. */
@@ -55,10 +64,28 @@ extern struct perf_test_device {
 	unsigned int lists, polls; /* calls that posted operations; calls to ibv_poll_cq() */
 	unsigned int fault_after;
 	enum fault fault;
-	uint8_t *reply; /* where the peer's answer is written; NULL: no answer */
+	const struct personality *personality;
+	unsigned int resets;   /* queue pairs whose connection was reset by modifying them */
+	unsigned int timeouts; /* calls to poll() that ended at their timeout */
+	uint8_t *reply;        /* where the peer's answer is written; NULL: no answer */
 } perf_test_device;
 
-/* Resets the counters and faults, and installs the device's operations. */
-void perf_test_device_start(void);
+/* Resets the counters and faults, and installs the device's operations with this personality. */
+void perf_test_device_start(const struct personality *personality);
+
+/* Moves a queue pair to the error state. Called with the lock. */
+void perf_test_device_break(struct fixture_qp *qp);
+
+/*
+ * The connection manager (perf-test-manager.c). Creates an id in the state after route resolution,
+ * which uses the channel, if any.
+ */
+struct rdma_cm_id *perf_test_manager_id(struct rdma_event_channel *channel);
+
+/* Returns the request that the server receives after the client has called rdma_connect(). */
+struct rdma_cm_event perf_test_manager_request(struct rdma_cm_id *client);
+
+/* Waits until the server has accepted. Returns the event that the client receives. */
+struct rdma_cm_event perf_test_manager_reply(struct rdma_cm_id *client);
 
 #endif

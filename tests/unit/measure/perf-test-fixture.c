@@ -17,12 +17,9 @@
 static void start_end(struct perf_test_end *end, bool server, uint32_t count, uint32_t depth)
 {
 	static const struct sockaddr_in peer = {.sin_family = AF_INET};
-	struct rdma_event_channel *events = calloc(1, sizeof(*events));
-	struct rdma_cm_id *id = calloc(1, sizeof(*id));
+	struct rdma_event_channel *events = rdma_create_event_channel();
+	struct rdma_cm_id *id = perf_test_manager_id(events);
 
-	assert_true(events && id);
-	events->fd = eventfd(0, EFD_NONBLOCK);
-	id->verbs = &perf_test_device.context;
 	control_init(&end->control, events, id, (const struct sockaddr *)&peer, NULL,
 		server ? SECRET_SERVER : SECRET_CLIENT);
 	end->control.stop_fd = eventfd(0, EFD_NONBLOCK);
@@ -44,16 +41,20 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 		0);
 	for (uint32_t i = 0; i < end->test.queue_pair_count; i++) {
 		struct fixture_qp *ours = (struct fixture_qp *)end->test.queue_pairs[i].pair->qp;
+		struct fixture_qp *theirs =
+			(struct fixture_qp *)other->test.queue_pairs[i].pair->qp;
 
-		ours->peer = (struct fixture_qp *)other->test.queue_pairs[i].pair->qp;
-		/* rdmacm connects the first queue pair, so it has no number to compare. */
-		assert_true(i == 0 || ours->wanted_peer == ours->peer->qp.qp_num);
+		/* rdmacm connects the first queue pair. */
+		if (i == 0)
+			ours->peer = theirs;
+		assert_ptr_equal(ours->peer, theirs);
+		assert_true(i == 0 || ours->traffic_class == TRAFFIC_CLASS);
 	}
 }
 
 void perf_test_fixture_start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth)
 {
-	perf_test_device_start();
+	perf_test_device_start(personality_at(0));
 	*fixture = (struct perf_test_fixture){0};
 	start_end(&fixture->client, false, count, depth);
 	start_end(&fixture->server, true, count, depth);

@@ -64,6 +64,11 @@ static char *document(bool of_latency, const struct test_result *theirs, const c
 	facts_add(&facts, "link layer", "Ethernet");
 	facts_add(&facts, "driver", "mlx5_core");
 	facts_add(&facts, "numa node", "1");
+	facts_add(&facts, "dscp", "26");
+	facts_add(&facts, "relaxed ordering", "on");
+	facts_add(&facts, "huge pages", "off");
+	facts_add(&facts, "processors", "0-7,16-23");
+	facts_add(&facts, "completion vector", "3");
 	measurement = (struct measurement){
 		.options = &options,
 		.output.program = "rdma-client",
@@ -146,7 +151,7 @@ static void a_failed_test_matches_the_schema(void **state)
 static void the_schema_rejects_corrupted_reports(void **state)
 {
 	static const struct schema_case cases[] = {
-		{"\"schema\":1", "\"schema\":2"},
+		{"\"schema\":2", "\"schema\":1"},
 		{"\"measured\":\"bandwidth\"", "\"measured\":\"speed\""},
 		{"\"status\":0", "\"status\":2"},
 		{"\"error\":null", "\"error\":\"\""},
@@ -158,6 +163,8 @@ static void the_schema_rejects_corrupted_reports(void **state)
 		{"\"poll\":\"event\"", "\"poll\":\"auto\""},
 		{"\"latency_ns\":null", "\"latency_ns\":{}"},
 		{"\"seconds\":0.0", "\"seconds\":-0.0001"},
+		{"\"dscp\":26", "\"dscp\":64"},
+		{"\"relaxed_ordering\":\"on\"", "\"relaxed_ordering\":\"maybe\""},
 		{"\"numa_node\":1", "\"numa_node\":\"1\""},
 		{"\"wrong_operations\":0", "\"wrong_operations\":null"},
 		{"\"retransmissions\":", "\"retransmission\":"},

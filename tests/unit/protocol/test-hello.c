@@ -24,7 +24,7 @@ static const uint8_t example_bytes[HELLO_SIZE] = {
 	0x08, 0x07, 0x06, 0x05,                         /* refusal */
 	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* size */
 	0x24, 0x23, 0x22, 0x21,                         /* timeout */
-	0x01, 0x31,                                     /* secret, flags; the rest is zero */
+	0x02, 0x31,                                     /* secret, flags; the rest is zero */
 };
 
 static void assert_is_example(const struct hello *hello)
@@ -83,6 +83,22 @@ static void ignores_the_padding(void **state)
 		assert_is_example(&hello);
 		assert_int_equal(decode(&hello, lengths[i], 0xa5), 0);
 		assert_is_example(&hello);
+	}
+}
+
+/* 1 announces a secret of version 0.1, whose digests are different. */
+static void knows_one_kind_of_secret(void **state)
+{
+	struct hello hello;
+
+	(void)state;
+	for (unsigned int kind = 0; kind <= UINT8_MAX; kind++) {
+		uint8_t data[HELLO_SIZE];
+
+		memcpy(data, example_bytes, sizeof(data));
+		data[28] = (uint8_t)kind;
+		assert_int_equal(hello_decode(&hello, data, sizeof(data)), 0);
+		assert_int_equal(hello.secret, kind == 2);
 	}
 }
 
@@ -286,6 +302,7 @@ int main(void)
 		cmocka_unit_test(encodes_exact_bytes_and_nothing_else),
 		cmocka_unit_test(fits_the_private_data),
 		cmocka_unit_test(ignores_the_padding),
+		cmocka_unit_test(knows_one_kind_of_secret),
 		cmocka_unit_test(refuses_truncated_hellos),
 		cmocka_unit_test(treats_any_other_magic_as_a_tutorial_peer),
 		cmocka_unit_test(keeps_its_numbers),

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/common/digest-fixture.h"
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/stream/sink-fixture.h"
 #include "tests/unit/unit.h"
@@ -24,20 +25,26 @@ static struct digest digest_after_zeros(uint64_t zeros, size_t size)
 	for (uint64_t done = 0; done < zeros; done += sizeof(block))
 		digester_add(digester, block, sizeof(block));
 	digester_add(digester, drain_data, size);
-	digest = digester_result(digester);
+	digest = digester_result(digester, DIGEST_STREAM);
 	digester_free(digester);
 	return digest;
 }
 
-/* Starts a sink for the file "big", and waits until it knows what is there. */
-static void start(bool force, uint64_t total, uint64_t *have, struct digest *digest)
+/* Lets the started sink begin, and waits until it knows what is there. */
+static void begin(uint64_t *have, struct digest *digest)
 {
-	drain.options.force = force;
-	drain_start("big", total);
 	sink_begin(
 		drain.sink, &(struct output_file_offer){.name = "", .fallback = "fallback"}, true);
 	while (!sink_have(drain.sink, have, digest) && sink_state(drain.sink) == SINK_WORKING)
 		a_moment();
+}
+
+/* Starts a sink for the file "big". */
+static void start(bool force, uint64_t total, uint64_t *have, struct digest *digest)
+{
+	drain.options.force = force;
+	drain_start("big", total);
+	begin(have, digest);
 }
 
 /* Leaves what an interrupted transfer leaves. */
@@ -164,6 +171,34 @@ static void recognises_a_file_that_is_already_there(void **state)
 	assert_int_equal(count_entries(NULL), 1);
 }
 
+/*
+ * With a secret, an attacker who turns MSG_HAVE into MSG_DONE cannot pass a stale file for the
+ * sender's.
+ */
+static void the_keyed_digest_of_existing_data_ends_no_stream(void **state)
+{
+	static const uint8_t key[DIGEST_KEY_SIZE] = {1}, zeros[1000];
+	const struct digest existing = reference_digest(key, zeros, sizeof(zeros), DIGEST_EXISTING),
+			    stream = reference_digest(key, zeros, sizeof(zeros), DIGEST_STREAM);
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct digest digest;
+		uint64_t have = 0;
+
+		leave("big", sizeof(zeros));
+		drain_start("big", sizeof(zeros));
+		sink_set_key(drain.sink, key);
+		begin(&have, &digest);
+		sink_continue(drain.sink, have);
+		sink_finish(drain.sink, 0, i == 0 ? &digest : &stream);
+		drain_assert_ends(i == 0 ? SINK_DAMAGED : SINK_VERIFIED);
+		assert_int_equal(have, sizeof(zeros));
+		assert_true(digest_equal(&digest, &existing));
+		drain_again();
+	}
+}
+
 static void keeps_a_different_file_of_the_same_size(void **state)
 {
 	struct digest digest, all = digest_after_zeros(0, 65536);
@@ -212,6 +247,7 @@ int main(void)
 		SINK_TEST(leaves_a_large_interrupted_transfer),
 		SINK_TEST(removes_a_small_interrupted_transfer),
 		SINK_TEST(recognises_a_file_that_is_already_there),
+		SINK_TEST(the_keyed_digest_of_existing_data_ends_no_stream),
 		SINK_TEST(keeps_a_different_file_of_the_same_size),
 		SINK_TEST(refuses_a_file_of_another_size_at_once),
 	};

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/common/digest-fixture.h"
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/stream/sink-fixture.h"
 #include "tests/unit/unit.h"
@@ -221,8 +222,9 @@ static void verifies_keyed_digests(void **state)
 	for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
 		size_t size = sizes[i / 2];
 		/* An unkeyed digest does not match. */
-		const struct digest digest = i & 1 ? digest_of(drain_data, size)
-						   : digest_of_keyed(key, drain_data, size);
+		const struct digest digest =
+			i & 1 ? digest_of(drain_data, size)
+			      : reference_digest(key, drain_data, size, DIGEST_STREAM);
 
 		drain_start("data.bin", size);
 		sink_set_key(drain.sink, key);
@@ -265,7 +267,7 @@ static void writes_the_digested_bytes(void **state)
 		at += (size_t)got;
 	assert_int_equal(at, PIPE);
 	assert_memory_not_equal(found, drain_data, at);
-	digest = digest_of_keyed(key, found, at);
+	digest = reference_digest(key, found, at, DIGEST_STREAM);
 	sink_finish(drain.sink, at, &digest);
 	drain_assert_ends(SINK_VERIFIED);
 	close(reading);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/common/digest-fixture.h"
 #include "tests/unit/stream/source-fixture.h"
 #include "tests/unit/unit.h"
 
@@ -278,6 +279,36 @@ static void continues_after_what_the_peer_has(void **state)
 	}
 }
 
+/* With a secret, a digest that was made for MSG_DONE is not that of what the peer has. */
+static void a_keyed_digest_must_be_for_existing_data(void **state)
+{
+	static const uint8_t key[DIGEST_KEY_SIZE] = {1};
+	const struct digest all = reference_digest(key, feed_data, FEED_DATA, DIGEST_STREAM);
+
+	(void)state;
+	for (unsigned int use = DIGEST_STREAM; use <= DIGEST_EXISTING; use++) {
+		const struct digest have = reference_digest(key, feed_data, FEED_RING, use);
+		struct digest digest;
+		uint64_t start = 1;
+		const char *reason;
+
+		close(feed_make_file("data.bin", FEED_DATA));
+		feed_open(feed.path);
+		feed_start();
+		source_set_key(feed.source, key);
+		source_begin_after(feed.source, FEED_RING, &have);
+		while (feed_take())
+			;
+		oracle_await_end(&feed.oracle);
+		assert_true(source_start_of(feed.source, &start));
+		assert_int_equal(start, use == DIGEST_EXISTING ? FEED_RING : 0);
+		assert_int_equal(source_result(feed.source, &digest, &reason), 0);
+		assert_true(digest_equal(&digest, &all));
+		feed_tear_down(state);
+		feed_set_up(state);
+	}
+}
+
 /* What the peer has is not the beginning of the file, or longer than the file. */
 static void sends_everything_if_the_peer_has_other_data(void **state)
 {
@@ -329,6 +360,7 @@ int main(void)
 		TEST(sends_a_fifo_when_it_gets_a_writer),
 		TEST(waits_until_it_is_started),
 		TEST(continues_after_what_the_peer_has),
+		TEST(a_keyed_digest_must_be_for_existing_data),
 		TEST(sends_everything_if_the_peer_has_other_data),
 		TEST(ignores_growth_of_a_file),
 	};

@@ -201,6 +201,7 @@ void fake_start(enum ibv_transport_type transport)
 		.device = &fake.device,
 		.ops = fake_ops,
 		.async_fd = -1,
+		.num_comp_vectors = FAKE_VECTORS,
 	};
 	fake.attributes = (struct ibv_device_attr){
 		.vendor_id = FAKE_SOFT_VENDOR,
@@ -216,9 +217,21 @@ void fake_start(enum ibv_transport_type transport)
 	fake.registered = fake.registered_most = fake.announced = 0;
 	fake.damage = fake.turn = fake.longest_turn = 0;
 	fake.flush_on_disconnect = true;
+	fake.traffic_class = 0;
 	fake.may_lock = false;
 	fake.asleep = false;
+	fake.personality = NULL;
+	fake.resets = 0;
 	fake_unlock();
+}
+
+void fake_start_as(const struct personality *personality)
+{
+	fake_start(personality->transport);
+	fake.personality = personality;
+	fake.attributes.vendor_id = personality->vendor;
+	fake.attributes.max_qp_rd_atom = personality->reads_answered;
+	fake.attributes.max_qp_init_rd_atom = personality->reads_asked;
 }
 
 struct ibv_context *fake_context(void)
@@ -351,6 +364,13 @@ void fake_expose(void *memory, size_t length, uint32_t rkey)
 	fake_unlock();
 }
 
+void fake_set_traffic_class(uint8_t traffic_class)
+{
+	fake_lock();
+	fake.traffic_class = traffic_class;
+	fake_unlock();
+}
+
 void fake_agree(struct rdma_cm_id *id, uint8_t reads)
 {
 	fake_lock();
@@ -387,6 +407,11 @@ unsigned int fake_waiting(struct rdma_cm_id *id)
 	waiting = fake_of_id(id)->posted - fake_of_id(id)->completed;
 	fake_unlock();
 	return waiting;
+}
+
+int fake_vector(struct rdma_cm_id *id)
+{
+	return fake_of_id(id)->cq->vector;
 }
 
 unsigned int fake_receives(struct rdma_cm_id *id)
@@ -492,6 +517,16 @@ void fake_flush_on_disconnect(bool flushes)
 	fake_lock();
 	fake.flush_on_disconnect = flushes;
 	fake_unlock();
+}
+
+unsigned int fake_resets(void)
+{
+	unsigned int resets;
+
+	fake_lock();
+	resets = fake.resets;
+	fake_unlock();
+	return resets;
 }
 
 struct fake_requests fake_requests(struct rdma_cm_id *id)

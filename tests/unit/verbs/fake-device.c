@@ -68,6 +68,15 @@ struct fake_connection *fake_of_id(struct rdma_cm_id *id)
 	return (struct fake_connection *)id;
 }
 
+static void raise_event(struct fake_cq *cq)
+{
+	if (!cq->armed)
+		return;
+	cq->armed = false;
+	cq->events++;
+	eventfd_write(cq->cq.channel->fd, 1);
+}
+
 static void add_completion(struct fake_connection *connection, const struct ibv_wc *completion,
 	bool receive, unsigned int send)
 {
@@ -77,11 +86,7 @@ static void add_completion(struct fake_connection *connection, const struct ibv_
 		"the completion queue overflows");
 	cq->queue[cq->added++ % (unsigned int)cq->cq.cqe] =
 		(struct fake_completion){*completion, connection, receive, send};
-	if (!cq->armed)
-		return;
-	cq->armed = false;
-	cq->events++;
-	eventfd_write(cq->cq.channel->fd, 1);
+	raise_event(cq);
 }
 
 const struct fake_mr *fake_find(uint32_t key)
@@ -141,15 +146,37 @@ void fake_complete_receive(struct fake_connection *connection, const struct ibv_
 	add_completion(connection, &completion, true, 0);
 }
 
-void fake_flush(struct fake_connection *connection)
+static void flush(struct fake_connection *connection)
 {
 	const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV};
 
-	connection->broken = true;
 	while (connection->completed < connection->posted)
 		fake_complete_send(connection, IBV_WC_WR_FLUSH_ERR);
 	while (connection->received < connection->receives_posted)
 		fake_complete_receive(connection, &flushed);
+}
+
+void fake_flush(struct fake_connection *connection)
+{
+	connection->broken = true;
+	if (!fake.personality || !fake.personality->flushes_in_poll) {
+		flush(connection);
+	} else if (!connection->cq->flushing) {
+		/* One event for the error, and none for what is flushed or posted later. */
+		connection->cq->flushing = connection;
+		raise_event(connection->cq);
+	}
+}
+
+void fake_flush_in_poll(struct fake_cq *cq)
+{
+	bool armed = cq->armed;
+
+	if (!cq->flushing)
+		return;
+	cq->armed = false;
+	flush(cq->flushing);
+	cq->armed = armed;
 }
 
 static void *at(const struct ibv_sge *piece)

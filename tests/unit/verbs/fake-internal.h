@@ -23,10 +23,12 @@ struct fake_completion {
 
 struct fake_cq {
 	struct ibv_cq cq;
+	int vector;
 	struct fake_completion *queue; /* cq.cqe slots */
 	unsigned int added, polled;
 	unsigned int events, got, acknowledged; /* events pending, retrieved, acknowledged */
 	bool armed;
+	struct fake_connection *flushing; /* its work requests are flushed when polled */
 };
 
 struct fake_receive {
@@ -69,6 +71,8 @@ extern struct fake {
 	struct ibv_device device;
 	struct ibv_context context;
 	struct ibv_device_attr attributes;
+	const struct personality *personality; /* NULL: none in particular */
+	unsigned int resets;
 	struct fake_cq *cqs[OBJECT_MAX];
 	struct fake_mr regions[OBJECT_MAX];
 	size_t registered, registered_most; /* bytes in whole pages */
@@ -88,6 +92,7 @@ extern struct fake {
 	unsigned int turn, longest_turn; /* completions polled since the CQ thread last slept */
 	unsigned int damage; /* RDMA operations up to the one that is corrupted; 0: none */
 	bool flush_on_disconnect;
+	uint8_t traffic_class;                    /* of every path; 0 after fake_start() */
 	struct ibv_async_event events[EVENT_MAX]; /* a ring */
 	unsigned int events_raised, events_read, events_acknowledged;
 	int events_fd; /* readable once for each event; 0: none yet */
@@ -141,5 +146,9 @@ void fake_polled(const struct fake_completion *polled);
 
 /* Enters the error state: everything posted completes as flushed. Called with the lock. */
 void fake_flush(struct fake_connection *connection);
+
+/* Completes what is posted on the queue pair in the error state, without an event. Called with the
+ * lock. */
+void fake_flush_in_poll(struct fake_cq *cq);
 
 #endif

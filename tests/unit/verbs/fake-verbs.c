@@ -47,6 +47,7 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	if (!fake_make("ibv_poll_cq", 0))
 		return -1;
 	fake_lock();
+	fake_flush_in_poll(queue);
 	while (taken < count && queue->polled < queue->added) {
 		const struct fake_completion *next =
 			&queue->queue[queue->polled++ % (unsigned int)cq->cqe];
@@ -135,7 +136,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	struct fake_cq *cq = calloc(1, sizeof(*cq));
 	size_t place = 0;
 
-	fake_rule(vector == 0 && entries > 0, "a queue of vector 0 is expected");
+	fake_rule(entries > 0, "an empty queue");
+	fake_rule(vector >= 0 && vector < context->num_comp_vectors, "no such completion vector");
 	if (!cq || !fake_make("ibv_create_cq", 1)) {
 		free(cq);
 		return NULL;
@@ -146,6 +148,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	cq->cq.channel = channel;
 	cq->cq.cq_context = cq_context;
 	cq->cq.cqe = entries;
+	cq->vector = vector;
 	fake_lock();
 	channel->refcnt++;
 	while (fake.cqs[place])
@@ -166,6 +169,8 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	fake_lock();
 	fake_rule(
 		queue->got == queue->acknowledged, "a queue is freed before its events are known");
+	fake_rule(!fake.personality || !fake.personality->late_events || !queue->armed,
+		"a queue is freed that will raise an event");
 	while (queue->events-- > 0)
 		eventfd_read(cq->channel->fd, &ignored);
 	for (size_t i = 0; i < OBJECT_MAX; i++)
@@ -245,7 +250,7 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	region->mr.addr = address;
 	region->mr.length = length;
 	/* lkey and rkey always differ, so that confusing them is detected. */
-	region->mr.lkey = 0x1000 + (uint32_t)(region - fake.regions);
+	region->mr.lkey = FAKE_LKEY + (uint32_t)(region - fake.regions);
 	region->mr.rkey = 0x2000 + (uint32_t)(region - fake.regions);
 	fake_unlock();
 	return &region->mr;
@@ -269,6 +274,21 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return 0;
 }
 
+/* Resets the connection, as far as the device does so. Called with the lock. */
+static void modify_state(struct fake_connection *connection, enum ibv_qp_state state)
+{
+	bool resets = fake.personality && fake.personality->modify_resets;
+
+	if (resets && (state == IBV_QPS_RTS || state == IBV_QPS_ERR)) {
+		fake.resets++;
+		fake_flush(connection);
+		if (connection->peer)
+			fake_flush(connection->peer);
+	}
+	if (state == IBV_QPS_ERR && fake.flush_on_disconnect)
+		fake_flush(connection);
+}
+
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 {
 	struct fake_connection *connection = fake_of_qp(qp);
@@ -278,8 +298,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 	fake_lock();
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		connection->requests.rnr_timer = attributes->min_rnr_timer;
-	if (attributes->qp_state == IBV_QPS_ERR && fake.flush_on_disconnect)
-		fake_flush(connection);
+	modify_state(connection, attributes->qp_state);
 	fake_unlock();
 	return 0;
 }
@@ -382,10 +401,37 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int option, void *value, s
 	return 0;
 }
 
+/* The ids of iWARP have no address vector. */
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask)
+{
+	(void)id;
+	fake_rule(attributes->qp_state == IBV_QPS_RTR, "attributes of RTR are expected");
+	*mask = IBV_QP_STATE;
+	if (fake.device.transport_type == IBV_TRANSPORT_IWARP)
+		return 0;
+	*mask |= IBV_QP_AV;
+	attributes->ah_attr = (struct ibv_ah_attr){
+		.is_global = 1,
+		.grh.traffic_class = fake.traffic_class,
+	};
+	return 0;
+}
+
+/* librdmacm, cma.c: ucma_valid_param(). 255 stands for the limit. */
+static bool is_above(uint8_t reads, int most)
+{
+	return reads != UINT8_MAX && reads > most;
+}
+
 static int keep_parameters(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
 {
 	struct fake_requests *requests = &fake_of_id(id)->requests;
 
+	if (is_above(parameters->responder_resources, fake.attributes.max_qp_rd_atom) ||
+		is_above(parameters->initiator_depth, fake.attributes.max_qp_init_rd_atom)) {
+		errno = EINVAL;
+		return -1;
+	}
 	requests->connect = *parameters;
 	requests->connect.private_data = NULL;
 	fake_agree(id, parameters->initiator_depth);

@@ -24,10 +24,15 @@
 
 #include "protocol/hello.h"
 #include "protocol/message.h"
+#include "tests/unit/common/personality.h"
 
 /* Defaults of the fake device, those of soft-RoCE. */
 #define FAKE_SOFT_VENDOR 0xffffff
 #define FAKE_MESSAGE_MAX (1U << 23)
+#define FAKE_VECTORS     4
+
+/* The lkey of the first region; those of later regions follow. */
+#define FAKE_LKEY 0x1000
 
 /* A send work request as posted. */
 struct fake_send {
@@ -53,6 +58,9 @@ struct fake_requests {
 
 /* Resets the device; no call fails. Objects of an earlier test must have been freed. */
 void fake_start(enum ibv_transport_type transport);
+
+/* Starts the device as fake_start() does, with this personality. */
+void fake_start_as(const struct personality *personality);
 
 struct ibv_context *fake_context(void);
 
@@ -98,6 +106,9 @@ unsigned int fake_objects(void);
 /* Sets the memory that RDMA operations access when the test acts as the peer. */
 void fake_expose(void *memory, size_t length, uint32_t rkey);
 
+/* Sets the traffic class of the paths that rdmacm resolved. */
+void fake_set_traffic_class(uint8_t traffic_class);
+
 /* Limits the READs in flight from now on, as negotiated by rdmacm. */
 void fake_agree(struct rdma_cm_id *id, uint8_t reads);
 
@@ -108,6 +119,9 @@ struct fake_send fake_send(struct rdma_cm_id *id, unsigned int index);
 
 /* Number of outstanding sends. */
 unsigned int fake_waiting(struct rdma_cm_id *id);
+
+/* The completion vector of the id's completion queue. */
+int fake_vector(struct rdma_cm_id *id);
 
 /* Number of outstanding receives. */
 unsigned int fake_receives(struct rdma_cm_id *id);
@@ -140,6 +154,9 @@ void fake_break(struct rdma_cm_id *id);
 
 /* Selects whether a local disconnect flushes posted work requests at once, which is the default. */
 void fake_flush_on_disconnect(bool flush);
+
+/* Returns how many connections were reset because their queue pairs were modified. */
+unsigned int fake_resets(void);
 
 struct fake_requests fake_requests(struct rdma_cm_id *id);
 

@@ -64,10 +64,66 @@ static void a_device_without_a_channel_cannot_be_opened(void **state)
 	assert_int_equal(fake_objects(), 0);
 }
 
+/* Software devices write with the CPU, so there is nothing to relax. */
+static void data_is_written_in_relaxed_order_on_adapters(void **state)
+{
+	static const struct {
+		uint32_t vendor;
+		enum ordering ordering;
+		int access;
+	} cases[] = {
+		{SOME_VENDOR, ORDERING_AUTO, IBV_ACCESS_RELAXED_ORDERING},
+		{SOME_VENDOR, ORDERING_RELAXED, IBV_ACCESS_RELAXED_ORDERING},
+		{SOME_VENDOR, ORDERING_STRICT, 0},
+		{FAKE_SOFT_VENDOR, ORDERING_AUTO, 0},
+		{FAKE_SOFT_VENDOR, ORDERING_RELAXED, IBV_ACCESS_RELAXED_ORDERING},
+		{FAKE_SOFT_VENDOR, ORDERING_STRICT, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct device device = {0};
+		struct failure failure = {0};
+
+		fake_start(IBV_TRANSPORT_IB);
+		fake_attributes()->vendor_id = cases[i].vendor;
+		assert_int_equal(device_open(&device, fake_context(), &failure), 0);
+		assert_int_equal(device_data_access(&device, cases[i].ordering), cases[i].access);
+		device_close(&device);
+	}
+}
+
+/* No vector is used again before the others; a second opening begins with another one. */
+static void completion_vectors_take_turns(void **state)
+{
+	struct failure failure = {0};
+	struct device devices[2];
+	int first[2];
+
+	(void)state;
+	fake_start(IBV_TRANSPORT_IB);
+	for (size_t i = 0; i < COUNT(devices); i++) {
+		devices[i] = (struct device){0};
+		assert_int_equal(device_open(&devices[i], fake_context(), &failure), 0);
+		first[i] = device_next_vector(&devices[i]);
+		for (int j = 1; j <= 2 * FAKE_VECTORS; j++)
+			assert_int_equal(
+				device_next_vector(&devices[i]), (first[i] + j) % FAKE_VECTORS);
+	}
+	assert_int_equal(first[1], (first[0] + 1) % FAKE_VECTORS);
+	fake_context()->num_comp_vectors = 0;
+	assert_int_equal(device_next_vector(&devices[0]), 0);
+	for (size_t i = 0; i < COUNT(devices); i++)
+		device_close(&devices[i]);
+	assert_int_equal(fake_objects(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_matching_entry_describes_a_device),
+		cmocka_unit_test(data_is_written_in_relaxed_order_on_adapters),
+		cmocka_unit_test(completion_vectors_take_turns),
 		cmocka_unit_test(a_device_without_a_channel_cannot_be_opened),
 	};
 

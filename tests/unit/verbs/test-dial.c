@@ -50,6 +50,7 @@ static struct network {
 	struct failure reason; /* of the last discard */
 	char lines[1024];
 	struct sockaddr_storage source; /* last requested source address */
+	int tos_set, tos;               /* set on the id; when its address was resolved; -1: none */
 } network;
 
 static struct ibv_device device = {.name = "fake0"};
@@ -167,6 +168,16 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
+int rdma_set_option(struct rdma_cm_id *id, int level, int option, void *value, size_t size)
+{
+	(void)id;
+	assert_true(level == RDMA_OPTION_ID && option == RDMA_OPTION_ID_TOS && size == 1);
+	if (fails("rdma_set_option"))
+		return -1;
+	network.tos_set = *(uint8_t *)value;
+	return 0;
+}
+
 static unsigned int host_of(const struct sockaddr *address)
 {
 	return (ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) & 0xff) - 1;
@@ -182,6 +193,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct soc
 	if (source)
 		memcpy(&network.source, source, sizeof(struct sockaddr_in));
 	network.attempts[host]++;
+	network.tos = network.tos_set;
 	if (fails("rdma_resolve_addr"))
 		return -1;
 	if (network.fates[host] == WITHOUT_RDMA) {
@@ -324,12 +336,13 @@ static struct dial start(unsigned int hosts, const enum fate fates[])
 		.shows_steps = true,
 		.timeout = 10000,
 		.stop_fd = 0,
+		.dscp = -1,
 		.prepare = prepare,
 		.discard = discard,
 		.user = &network,
 	};
 
-	network = (struct network){.now = 1000000, .stop_at = -1};
+	network = (struct network){.now = 1000000, .stop_at = -1, .tos_set = -1};
 	dial.deadline = deadline_in(dial.timeout);
 	for (unsigned int i = 0; i < hosts; i++) {
 		network.fates[i] = fates[i];
@@ -604,6 +617,23 @@ static void source_and_device_are_respected(void **state)
 	assert_int_equal(network.attempts[0], 0);
 }
 
+/* rdmacm chooses the traffic class when it resolves the route. */
+static void the_dscp_is_set_before_resolving(void **state)
+{
+	static const struct {
+		int dscp, tos;
+	} cases[] = {{-1, -1}, {0, 0}, {26, 104}, {63, 252}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct dial dial = START(ACCEPTS);
+
+		dial.dscp = cases[i].dscp;
+		assert_connects(&dial);
+		assert_int_equal(network.tos, cases[i].tos);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -618,6 +648,7 @@ int main(void)
 		cmocka_unit_test(failed_calls_are_reported),
 		cmocka_unit_test(a_removed_device_is_reported),
 		cmocka_unit_test(source_and_device_are_respected),
+		cmocka_unit_test(the_dscp_is_set_before_resolving),
 	};
 
 	return cmocka_run_group_tests_name("dial", tests, NULL, NULL);

@@ -24,22 +24,27 @@ struct end {
 	struct region region;
 };
 
-static void open_end(struct end *end)
+static void open_end_of(struct end *end, enum ibv_transport_type transport)
 {
 	const struct queue_size size = {.sends = SENDS, .receives = RECEIVES};
 	struct failure failure = {0};
 
 	*end = (struct end){0};
-	fake_start(IBV_TRANSPORT_IB);
+	fake_start(transport);
 	end->id = fake_id();
 	assert_int_equal(device_open(&end->device, fake_context(), &failure), 0);
 	assert_int_equal(
 		endpoint_open(&end->endpoint, end->id, &end->device, &size, 1, &failure), 0);
-	assert_int_equal(region_create(&end->region, end->endpoint.pd, SLOT_SIZE * RECEIVES,
-				 IBV_ACCESS_LOCAL_WRITE, &failure),
+	assert_int_equal(region_create(&end->region, &end->device, end->endpoint.pd,
+				 SLOT_SIZE * RECEIVES, IBV_ACCESS_LOCAL_WRITE, &failure),
 		0);
 	end->pair = end->endpoint.pairs;
 	queue_pair_set_slots(end->pair, end->region.start, SLOT_SIZE, end->region.mr->lkey);
+}
+
+static void open_end(struct end *end)
+{
+	open_end_of(end, IBV_TRANSPORT_IB);
 }
 
 static void close_end(struct end *end)
@@ -209,6 +214,33 @@ static void a_broken_queue_returns_no_completions(void **state)
 	close_end(&end);
 }
 
+static void an_endpoint_uses_the_next_completion_vector(void **state)
+{
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	assert_int_equal(fake_vector(end.id), end.endpoint.vector);
+	assert_int_equal(device_next_vector(&end.device), (end.endpoint.vector + 1) % FAKE_VECTORS);
+	close_end(&end);
+}
+
+/* The lower two bits of the traffic class do not belong to it. */
+static void the_dscp_is_that_of_the_path(void **state)
+{
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	assert_int_equal(endpoint_dscp(&end.endpoint), 0);
+	fake_set_traffic_class(26 << 2 | 2);
+	assert_int_equal(endpoint_dscp(&end.endpoint), 26);
+	close_end(&end);
+	open_end_of(&end, IBV_TRANSPORT_IWARP);
+	assert_int_equal(endpoint_dscp(&end.endpoint), -1);
+	close_end(&end);
+}
+
 /* The two statuses that may mean that the peer's process has exited and freed its memory. */
 static void refusals_are_recognised(void **state)
 {
@@ -316,6 +348,8 @@ int main(void)
 		cmocka_unit_test(a_list_may_be_posted_in_part),
 		cmocka_unit_test(receives_land_in_their_slots),
 		cmocka_unit_test(a_broken_queue_returns_no_completions),
+		cmocka_unit_test(an_endpoint_uses_the_next_completion_vector),
+		cmocka_unit_test(the_dscp_is_that_of_the_path),
 		cmocka_unit_test(refusals_are_recognised),
 		cmocka_unit_test(an_endpoint_is_drained_when_everything_has_completed),
 		cmocka_unit_test(other_devices_need_no_draining),

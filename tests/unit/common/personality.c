@@ -1,0 +1,145 @@
+/* The table of personalities: see personality.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/common/personality.h"
+#include "tests/unit/unit.h"
+
+static const struct personality rows[] = {
+	{
+		.name = "soft-RoCE",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0xffffff,
+		.reads_answered = 128,
+		.reads_asked = 128,
+		.late_events = true, /* sw/rxe/rxe_cq.c: rxe_send_complete() */
+		.healthy = "duplicate_request 9\n",
+		.receiver = "out_of_seq_request 60\n",
+		.sender = "rcvd_seq_err 60\ncompleter_retry_err 5\n",
+	},
+	{
+		.name = "mlx4",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0x02c9,
+		/* hw/mlx4/main.c: mlx4_ib_query_device(); checked by qp.c: _mlx4_ib_modify_qp() */
+		.reads_answered = 16,
+		.reads_asked = 128,
+		.healthy = "rq_num_dup 9\n",
+		.receiver = "rq_num_oos 60\n",
+		.sender = "sq_num_oos 60\nsq_num_to 5\n",
+	},
+	{
+		.name = "mlx5",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0x15b3,
+		.reads_answered = 16,
+		.reads_asked = 16,
+		/* hw/mlx5/counters.c: out_of_seq_q_cnts, retrans_q_cnts; with adaptive routing */
+		.healthy = "out_of_sequence 5000\nduplicate_request 9\n",
+		.receiver = "out_of_sequence 60\n",
+		.sender = "packet_seq_err 60\nlocal_ack_timeout_err 5\n",
+	},
+	{
+		.name = "bnxt_re",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0x14e4,
+		.reads_answered = 126,
+		.reads_asked = 126,
+		/* libbnxt_re, verbs.c: bnxt_re_poll_term_cqe(), bnxt_re_poll_flush_lists() */
+		.flushes_in_poll = true,
+		.healthy = "dup_req 9\n",
+		.receiver = "oos_drop_count 60\n",
+		.sender = "seq_err_naks_rcvd 60\nto_retransmits 5\n",
+	},
+	{
+		.name = "irdma-RoCE",
+		.transport = IBV_TRANSPORT_IB,
+		.vendor = 0x8086,
+		/* hw/irdma/icrdma_hw.c: icrdma_init_hw() */
+		.reads_answered = 127,
+		.reads_asked = 255,
+		.queries_in_part = true, /* hw/irdma/verbs.c: irdma_query_qp() */
+		.healthy = "RxECNMrkd 9\n",
+		.receiver = "Rcvd_Out_of_order_packets 60\n",
+		.sender = "Nak_Sequence_Error 60\nRetransSegs 60\n",
+	},
+	{
+		.name = "irdma-iWARP",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x8086,
+		.reads_answered = 127,
+		.reads_asked = 255,
+		.queries_in_part = true,
+		/* hw/irdma/verbs.c: irdma_modify_qp() repeats RTS, and resets TCP for ERR */
+		.modify_resets = true,
+		.one_family = true, /* hw/irdma/cm.c: irdma_create_listen() */
+		.healthy = "ip4InDiscards 0\n",
+		.receiver = "ip4InDiscards 60\n",
+		.sender = "tcpRetransSegs 60\n",
+	},
+	{
+		.name = "cxgb4",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x1425,
+		.reads_answered = 32,
+		.reads_asked = 32,
+		.one_family = true, /* hw/cxgb4/cm.c: c4iw_create_listen() */
+		.healthy = "ip4InSegs 9\nip4RetransSegs 0\n",
+		.receiver = "ip4InSegs 9\n",
+		.sender = "ip4RetransSegs 60\n",
+	},
+};
+
+const struct personality *personality_at(size_t index)
+{
+	return index < COUNT(rows) ? &rows[index] : NULL;
+}
+
+/* One test: a scenario on a personality. */
+struct cell {
+	const struct personality *personality;
+	const struct scenario *scenario;
+};
+
+static void run_cell(void **state)
+{
+	const struct cell *cell = *state;
+
+	cell->scenario->run(cell->personality);
+}
+
+/* Runs one test in a process of its own. Returns whether it has failed. */
+static bool run_apart(const char *group, const struct cell *cell)
+{
+	struct CMUnitTest test = {.test_func = run_cell, .initial_state = (void *)cell};
+	char name[64];
+	int status;
+	pid_t child;
+
+	snprintf(name, sizeof(name), "%s: %s", cell->personality->name, cell->scenario->name);
+	test.name = name;
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		exit(_cmocka_run_group_tests(group, &test, 1, NULL, NULL));
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		abort();
+	/* cmocka reports the failures that do not end the process. */
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
+		printf("[  FAILED  ] %s\n[  FAILED  ] 1 test(s)\n", name);
+	return status != 0;
+}
+
+int personality_run(const char *group, const struct scenario *scenarios, size_t count)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < COUNT(rows) * count; i++) {
+		const struct cell cell = {&rows[i / count], &scenarios[i % count]};
+
+		failed += run_apart(group, &cell);
+	}
+	return failed;
+}

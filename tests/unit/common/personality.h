@@ -1,0 +1,54 @@
+/*
+ * Personalities: what the programs must cope with on adapters that no test machine has, as read
+ * from the sources of rdma-core and of Linux. The fake devices of the unit tests
+ * (tests/unit/verbs/fake-*.c, tests/unit/measure/perf-test-device.c) and the tests of listeners and
+ * counters take on one of them. The scenarios run on each: test-personalities.c in exchange,
+ * measure and serve, which `make check` prints as a table.
+ *
+ * To add a personality, add a row. To add a behaviour, add a member here and have the fake devices
+ * imitate it; name the source file and the function that it follows.
+ */
+#ifndef TESTS_UNIT_COMMON_PERSONALITY_H
+#define TESTS_UNIT_COMMON_PERSONALITY_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct personality {
+	const char *name;
+	enum ibv_transport_type transport;
+	uint32_t vendor;
+	int reads_answered, reads_asked; /* max_qp_rd_atom, max_qp_init_rd_atom */
+
+	/* Raises the event of an armed completion queue that was destroyed. */
+	bool late_events;
+	/* Flushed work requests complete only inside ibv_poll_cq(), and raise no event. */
+	bool flushes_in_poll;
+	/* ibv_query_qp() returns neither the address vector nor the timeouts. */
+	bool queries_in_part;
+	/* Modifying a live queue pair to RTS or ERR resets its connection. */
+	bool modify_resets;
+	/* A listener on a wildcard accepts clients of its own address family only. */
+	bool one_family;
+
+	/* Increases of the counters of a port as lines "name value". */
+	const char *healthy;           /* of each end, while no packet is lost */
+	const char *receiver, *sender; /* of the two ends of a direction that loses packets */
+};
+
+/* Returns the personality at this index, NULL past the last. */
+const struct personality *personality_at(size_t index);
+
+struct scenario {
+	const char *name;
+	void (*run)(const struct personality *personality);
+};
+
+/*
+ * Runs each scenario on each personality, in a process of its own, as a test named "PERSONALITY:
+ * SCENARIO". Returns the number of failed tests.
+ */
+int personality_run(const char *group, const struct scenario *scenarios, size_t count);
+
+#endif

@@ -1,0 +1,263 @@
+/*
+ * Measurements and diagnoses on a fake device with each personality: the client's functions against
+ * a session of the server (serve/control-sessions.c), which runs on its own thread.
+ */
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/diagnosis.h"
+#include "measure/test-run.h"
+#include "serve/control-sessions.h"
+#include "tests/unit/common/personality.h"
+#include "tests/unit/measure/perf-test-device.h"
+
+#define TIMEOUT_MS  60000
+#define READS       255 /* as measure/threads.c asks for */
+#define QUEUE_PAIRS 4
+#define DEPTH       PERF_TEST_OUTSTANDING_MAX
+
+/* The counters of the two ends, and whether they have increased. */
+static struct {
+	const char *client, *server;
+	_Atomic bool increased;
+} counted;
+
+/* Stands in for control/self-facts.c, which reads the counters of a real device. */
+void control_counters(const struct control *control, struct counters *counters)
+{
+	const char *text = control->request ? counted.client : counted.server;
+
+	assert_int_equal(counters_decode(text, strlen(text), counters), 0);
+	for (size_t i = 0; !counted.increased && i < counters->count; i++)
+		counters->list[i].value = 0;
+}
+
+void control_facts(const struct control *control, struct facts *facts)
+{
+	*facts = (struct facts){0};
+	facts_add(facts, "device", "%s", control->request ? "client" : "server");
+	facts_add(facts, "rdma mtu", "4096");
+}
+
+/* Both ends: the client's, a diagnosis or a measurement, and the server's. */
+struct ends {
+	struct diagnosis diagnosis;
+	struct control *client; /* in the diagnosis */
+	struct control_request request;
+	struct output output;
+	struct wakeup_queue wakeups;
+	struct exchange_settings settings;
+	struct control_sessions sessions;
+};
+
+static deadline_t soon(void)
+{
+	return deadline_in(TIMEOUT_MS);
+}
+
+static void connect_client(struct ends *ends)
+{
+	struct rdma_event_channel *events;
+	struct rdma_conn_param parameters;
+	struct failure failure = {0};
+
+	assert_int_equal(channel_create(&events), 0);
+	ends->client->request = &ends->request;
+	assert_int_equal(control_client_prepare(ends->client, events, perf_test_manager_id(events),
+				 &parameters, &failure),
+		0);
+	assert_int_equal(rdma_connect(ends->client->id, &parameters), 0);
+}
+
+static void accept_client(struct ends *ends)
+{
+	static const struct control_server server = {.mode = "any", .most = 1};
+	struct rdma_cm_event request = perf_test_manager_request(ends->client->id);
+	struct hello theirs;
+
+	assert_int_equal(hello_decode(&theirs, request.param.conn.private_data, HELLO_SIZE), 0);
+	assert_int_equal(
+		control_sessions_take(&ends->sessions, &ends->settings, &server, &request, &theirs),
+		REFUSAL_NONE);
+}
+
+static struct ends *start(
+	const struct personality *personality, enum hello_kind kind, uint32_t queue_pairs)
+{
+	struct ends *ends = calloc(1, sizeof(*ends));
+	struct event_copy reply = {0};
+
+	assert_non_null(ends);
+	perf_test_device_start(personality);
+	ends->client = &ends->diagnosis.control;
+	ends->output.quiet = true;
+	ends->request = (struct control_request){
+		.kind = kind,
+		.timeout = TIMEOUT_MS,
+		.queue_pairs = queue_pairs,
+		.depth = kind == HELLO_DIAGNOSIS ? TEST_DIAGNOSIS_DEPTH : DEPTH,
+		.reads = READS,
+		.stop_fd = -1,
+	};
+	assert_int_equal(wakeup_queue_open(&ends->wakeups), 0);
+	ends->settings = (struct exchange_settings){
+		.output = &ends->output,
+		.wakeups = &ends->wakeups,
+		.timeout = TIMEOUT_MS,
+		.handshake_timeout = TIMEOUT_MS,
+	};
+	control_sessions_init(&ends->sessions, 0);
+	connect_client(ends);
+	accept_client(ends);
+	reply.event = perf_test_manager_reply(ends->client->id);
+	assert_int_equal(control_client_admission(ends->client, &reply, soon()), 0);
+	assert_int_equal(control_client_region(ends->client, soon()), 0);
+	return ends;
+}
+
+/* Neither end waits for anything that does not happen, nor resets the connection. */
+static void stop(struct ends *ends)
+{
+	struct pollfd ended = {.fd = ends->wakeups.eventfd, .events = POLLIN};
+	struct wakeup *wakeup;
+	unsigned int events;
+
+	control_close(ends->client);
+	assert_int_equal(poll(&ended, 1, -1), 1);
+	wakeup = wakeup_queue_take(&ends->wakeups, &events);
+	assert_true(control_sessions_take_event(&ends->sessions, wakeup, events));
+	assert_int_equal(perf_test_device.timeouts, 0);
+	assert_int_equal(perf_test_device.resets, 0);
+	assert_int_equal(perf_test_device.queue_pair_count, 0);
+	assert_int_equal(perf_test_device.resources, 0);
+	wakeup_queue_close(&ends->wakeups);
+	free(ends);
+}
+
+static void run_both(struct perf_test *test, const struct test_parameters *parameters)
+{
+	static struct histogram histogram;
+	struct test_result ours, theirs;
+	struct test_shared shared;
+
+	memset(&histogram, 0, sizeof(histogram));
+	assert_int_equal(test_run_begin_both(test, parameters, TIMEOUT_MS), 0);
+	test_shared_init(&shared, test_now());
+	assert_int_equal(test_run(test, &shared, &ours, &histogram), 0);
+	assert_int_equal(test_run_end(test, &theirs, soon()), 0);
+	assert_int_equal(ours.operations, parameters->operations * parameters->queue_pairs);
+	assert_int_equal(ours.wrong, 0);
+	assert_int_equal(theirs.wrong, 0);
+}
+
+/* Measures WRITEs and READs on several queue pairs, or one if that is all that iWARP has. */
+static void measure(const struct personality *personality, enum test_kind kind, bool verify)
+{
+	uint32_t count = personality->transport == IBV_TRANSPORT_IB ? QUEUE_PAIRS : 1;
+	struct ends *ends = start(personality, HELLO_MEASUREMENT, count);
+	struct perf_test *test = &ends->diagnosis.test;
+	struct test_parameters parameters = {
+		.kind = kind,
+		.wait = TEST_SPIN,
+		.direction = TEST_CLIENT,
+		.verify = verify,
+		.size = 1000,
+		.queue_pairs = kind == TEST_LATENCY ? 1 : count,
+		.depth = kind == TEST_LATENCY ? 1 : DEPTH,
+		.slots = verify ? DEPTH : 1,
+		.operations = 60,
+		.seed = 42,
+	};
+
+	perf_test_init(test, ends->client, DEPTH, false);
+	if (test_run_connect(test, count, soon()))
+		fail_msg("%s: %s", ends->client->failure.call, ends->client->failure.evidence);
+	run_both(test, &parameters);
+	parameters.reads = true;
+	run_both(test, &parameters);
+	stop(ends);
+}
+
+static void bandwidth(const struct personality *personality)
+{
+	measure(personality, TEST_BANDWIDTH, true);
+}
+
+static void latency(const struct personality *personality)
+{
+	measure(personality, TEST_LATENCY, false);
+}
+
+static void expect_ok(struct ends *ends, enum check check)
+{
+	if (ends->diagnosis.list.checks[check].state != CHECK_OK)
+		fail_msg("%s", ends->diagnosis.list.checks[check].failure.evidence);
+}
+
+/* Starts a diagnosis whose counters increase by these values. */
+static struct ends *start_diagnosis(
+	const struct personality *personality, const char *client, const char *server)
+{
+	struct ends *ends = start(personality, HELLO_DIAGNOSIS, 1);
+
+	counted.client = client;
+	counted.server = server;
+	counted.increased = false;
+	ends->diagnosis.end = soon();
+	/* Packets can be lost: this is not a connection from a port to itself. */
+	ends->diagnosis.route.route.type = RTN_UNICAST;
+	assert_int_equal(check_ends(&ends->diagnosis), 0);
+	expect_ok(ends, CHECK_ENDS);
+	return ends;
+}
+
+static void diagnose_data(const struct personality *personality)
+{
+	struct ends *ends = start_diagnosis(personality, personality->healthy, "");
+
+	check_data(&ends->diagnosis);
+	expect_ok(ends, CHECK_DATA);
+	stop(ends);
+}
+
+/* The counters of a healthy path are no loss; those of a path that loses packets are. */
+static void diagnose_counters(const struct personality *personality)
+{
+	struct ends *ends =
+		start_diagnosis(personality, personality->healthy, personality->healthy);
+	const struct failure *failure;
+
+	counted.increased = true;
+	assert_int_equal(check_counters(&ends->diagnosis), 0);
+	expect_ok(ends, CHECK_COUNTERS);
+	stop(ends);
+	ends = start_diagnosis(personality, personality->receiver, personality->sender);
+	counted.increased = true;
+	assert_int_equal(check_counters(&ends->diagnosis), 0);
+	failure = &ends->diagnosis.list.checks[CHECK_COUNTERS].failure;
+	assert_int_equal(ends->diagnosis.list.checks[CHECK_COUNTERS].state, CHECK_FAILED);
+	assert_int_equal(failure->kind, FAILURE_IMPAIRED);
+	assert_true(failure->code == IMPAIRED_LOSS || failure->code == IMPAIRED_LOSS_FROM);
+	stop(ends);
+}
+
+/* The server learns of a client that leaves while it waits for a command. */
+static void close_session(const struct personality *personality)
+{
+	stop(start(personality, HELLO_DIAGNOSIS, 1));
+}
+
+int main(void)
+{
+	static const struct scenario scenarios[] = {
+		{"bandwidth", bandwidth},
+		{"latency", latency},
+		{"diagnose data", diagnose_data},
+		{"diagnose counters", diagnose_counters},
+		{"session close", close_session},
+	};
+
+	return personality_run("measure and diagnose", scenarios, COUNT(scenarios));
+}
