@@ -48,11 +48,19 @@ start_far_server() { # ARGUMENT...
 }
 
 # Undoes all changes to the network: packet loss and other disturbances on both hosts, and MTUs.
+#
+# A host that sends a packet larger than its interface's MTU sends itself an ICMP error and remembers
+# the MTU for ten minutes. A retransmitting queue pair produces many such errors. Those that are still
+# queued when the MTU is repaired teach the host the old MTU again, so packets are refused as
+# before. Hence, flush the routes until they stay whole; the ping is queued behind the errors.
 repair_network() {
-	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; ip link set $VM_INTERFACE mtu $MTU"
-	on_host1 "$all"
-	bash -c "$all"
+	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; ip link set $VM_INTERFACE mtu $MTU
+		whole() { ! ip route get \$1 | grep -q 'mtu [0-9]'; }
+		until ip route flush cache; ping -c 1 -W 1 \$VM_ADDRESS >/dev/null; whole \$peer; do :; done"
+	on_host1 "peer=$VM_ADDRESS; $all"
+	bash -c "peer=$HOST1; $all"
 }
+
 # The kernel's connection manager for soft-RoCE may not survive that a link goes down, so the device
 # is made anew.
 renew_link() {
