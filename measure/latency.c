@@ -2,9 +2,12 @@
  * Latency test: one operation at a time. A READ ends with its completion. A WRITE ends when the
  * peer's reply, also a WRITE, arrives; half of that time is the one-way latency.
  *
- * A spinning end polls the last byte of the data, which contains the operation's number: adapters
- * write in ascending address order. A sleeping end is woken by immediate data.
+ * A spinning end polls the last byte of the data, which contains the operation's number. If the data
+ * takes several packets, no specification promises that the last byte arrives last: packets may take
+ * different paths and, with relaxed ordering, reach memory in any order. Then, and if it sleeps, an
+ * end waits for immediate data, where the transport supports it.
  */
+#include <sched.h>
 #include <string.h>
 
 #include "measure/perf-test.h"
@@ -13,9 +16,16 @@
 /* One in SIGNALED WRITEs is signaled: at least one per PERF_TEST_OUTSTANDING_MAX. */
 #define SIGNALED UINT64_C(16)
 
-/* Iterations after which a spinning thread polls for commands, and checks whether to stop. */
-#define TURNS_COMMAND 256
-#define TURNS_CHECK   8192
+/*
+ * Iterations after which a thread that spins for data polls for commands, any spinning thread checks
+ * whether to stop, and both kinds of spinning thread yield the processor. An adapter replies before
+ * the first yield. A software device may need this processor for its own threads or for the peer's,
+ * which would otherwise wait for the end of our time slice.
+ */
+#define TURNS_COMMAND    256
+#define TURNS_CHECK      8192
+#define TURNS_YIELD      4096
+#define TURNS_YIELD_POLL 256
 
 /* The server reads the clock once per this many replies. */
 #define ANSWERS_CHECK 64
@@ -44,7 +54,7 @@ void latency_prepare(struct perf_test *test)
 static int take(struct perf_test *test, const struct completion *completion)
 {
 	struct test_queue_pair *queue_pair = test->queue_pairs;
-	bool awaits_immediate = test->parameters.wait == TEST_EVENT && !test->parameters.reads;
+	bool awaits_immediate = test_parameters_immediate(&test->parameters);
 	struct notice notice;
 	int received;
 
@@ -88,7 +98,7 @@ static bool is_marked(const struct perf_test *test, uint64_t number)
 /* True if the peer's WRITE with this number has arrived. */
 static bool is_here(const struct perf_test *test, uint64_t number)
 {
-	if (test->parameters.wait == TEST_EVENT)
+	if (test_parameters_immediate(&test->parameters))
 		return test->queue_pairs->received > number;
 	return is_marked(test, number);
 }
@@ -101,17 +111,32 @@ static bool is_complete(const struct perf_test *test, uint64_t number)
 /* Spins until the peer's WRITE with this number arrives or, at the server, a command. */
 static int spin_for_data(struct perf_test *test, uint64_t number)
 {
+	unsigned int turns = test_parameters_immediate(&test->parameters) ? 1 : TURNS_COMMAND;
 	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !is_here(test, number); turn++) {
-		if (turn % TURNS_COMMAND == 0 && take_completed(test) < 0)
+		if (turn % turns == 0 && take_completed(test) < 0)
 			return -1;
 		if (test->end_received)
 			return 0;
+		if (turn % TURNS_YIELD == 0)
+			sched_yield();
 		if (turn % TURNS_CHECK == 0 && perf_test_check_idle(test, &deadline))
 			return -1;
 	}
 	return 0;
+}
+
+/* One iteration of a thread that spins for completions. Returns their number, or -1. */
+static int poll_once(struct perf_test *test, unsigned int turn, deadline_t *deadline)
+{
+	int count = take_completed(test);
+
+	if (turn % TURNS_YIELD_POLL == 0)
+		sched_yield();
+	if (count >= 0 && turn % TURNS_CHECK == 0 && perf_test_check_idle(test, deadline))
+		return -1;
+	return count;
 }
 
 /* Spins until the operation with this number completes. */
@@ -120,9 +145,28 @@ static int spin_for_completion(struct perf_test *test, uint64_t number)
 	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !is_complete(test, number); turn++)
-		if (take_completed(test) < 0 ||
-			(turn % TURNS_CHECK == 0 && perf_test_check_idle(test, &deadline)))
+		if (poll_once(test, turn, &deadline) < 0)
 			return -1;
+	return 0;
+}
+
+/*
+ * The server's half of a test of READs, which its device performs. If the client spins, so does the
+ * server, because waking a sleeping processor takes longer than a READ. The client's keepalives
+ * show that it is still there.
+ */
+static int spin_for_end(struct perf_test *test)
+{
+	deadline_t deadline = 0;
+
+	for (unsigned int turn = 1; !test->end_received; turn++) {
+		int count = poll_once(test, turn, &deadline);
+
+		if (count < 0)
+			return -1;
+		if (count > 0)
+			deadline = 0;
+	}
 	return 0;
 }
 
@@ -143,14 +187,14 @@ static int sleep_until(struct perf_test *test,
 
 static int await_data(struct perf_test *test, uint64_t number)
 {
-	return test->parameters.wait == TEST_SPIN ? spin_for_data(test, number)
-						  : sleep_until(test, is_here, number);
+	return test->parameters.wait == TEST_EVENT ? sleep_until(test, is_here, number)
+						   : spin_for_data(test, number);
 }
 
 static int await_completion(struct perf_test *test, uint64_t number)
 {
-	return test->parameters.wait == TEST_SPIN ? spin_for_completion(test, number)
-						  : sleep_until(test, is_complete, number);
+	return test->parameters.wait == TEST_EVENT ? sleep_until(test, is_complete, number)
+						   : spin_for_completion(test, number);
 }
 
 /* The work request shared by all operations of a test, except for its number and signaling. */
@@ -278,7 +322,7 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 	int checked;
 
 	if (test->server && parameters->reads)
-		return 0;
+		return parameters->wait == TEST_EVENT ? 0 : spin_for_end(test);
 	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.sge);
 	if (test->server)
 		return answer(test, &form);

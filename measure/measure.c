@@ -71,11 +71,24 @@ static void make_parameters(
 	choose_depth(measurement, parameters);
 }
 
+/* True if the end of a WRITE of this size is not known from its last byte: see measure/latency.c. */
+static bool needs_immediate(const struct measurement *measurement, uint32_t size)
+{
+	const char *mtu = facts_value(&measurement->ours, "rdma mtu");
+
+	return mtu && size > strtoul(mtu, NULL, 10) &&
+	       measurement->threads.members[0].control.device.traits->immediate;
+}
+
 /* Runs a test and counts its operations with wrong data. */
 static int run(struct measurement *measurement, const struct test_parameters *parameters,
 	struct measured *measured)
 {
-	if (test_threads_run(&measurement->threads, parameters, measured, &measurement->latency))
+	struct test_parameters own = *parameters;
+
+	if (own.wait == TEST_SPIN && needs_immediate(measurement, own.size))
+		own.wait = TEST_SPIN_IMMEDIATE;
+	if (test_threads_run(&measurement->threads, &own, measured, &measurement->latency))
 		return -1;
 	measurement->wrong_here += measured->ours.wrong;
 	measurement->wrong_there += measured->theirs.wrong;

@@ -76,14 +76,12 @@ uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pa
 	       ((uint64_t)(queue_pair - test->queue_pairs) << 40) + number;
 }
 
-/* Immediate data wakes a sleeping peer. */
 static enum ibv_wr_opcode opcode_of(const struct test_parameters *parameters)
 {
 	if (parameters->reads)
 		return IBV_WR_RDMA_READ;
-	return parameters->kind == TEST_LATENCY && parameters->wait == TEST_EVENT
-		       ? IBV_WR_RDMA_WRITE_WITH_IMM
-		       : IBV_WR_RDMA_WRITE;
+	return test_parameters_immediate(parameters) ? IBV_WR_RDMA_WRITE_WITH_IMM
+						     : IBV_WR_RDMA_WRITE;
 }
 
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,

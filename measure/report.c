@@ -93,7 +93,7 @@ void measurement_rate_text(
 
 static const char *waiting(const struct test_parameters *parameters)
 {
-	return parameters->wait == TEST_SPIN ? "spin" : "event";
+	return parameters->wait == TEST_EVENT ? "event" : "spin";
 }
 
 /* CPU seconds used by one end per GB transferred in both directions. */

@@ -45,6 +45,12 @@ bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
 	       depth <= TEST_DEPTH_MAX && queue_pairs * depth <= TEST_REQUESTS_MAX;
 }
 
+bool test_parameters_immediate(const struct test_parameters *parameters)
+{
+	return parameters->kind == TEST_LATENCY && !parameters->reads &&
+	       parameters->wait != TEST_SPIN;
+}
+
 static bool is_possible(const struct test_parameters *parameters)
 {
 	return parameters->kind < TEST_KINDS && parameters->wait < TEST_WAITS &&

@@ -26,10 +26,11 @@ enum test_kind {
 	TEST_KINDS
 };
 
-/* How one end waits for completions. */
+/* How both ends wait for completions and, in a latency test of WRITEs, for data. */
 enum test_wait {
-	TEST_EVENT = 0, /* sleep until the device raises an event */
-	TEST_SPIN = 1,  /* poll continuously */
+	TEST_EVENT = 0,          /* sleep until the device raises an event */
+	TEST_SPIN = 1,           /* poll continuously: the completion queue, or the last byte */
+	TEST_SPIN_IMMEDIATE = 2, /* in a latency test of WRITEs: poll for immediate data */
 	TEST_WAITS
 };
 
@@ -53,6 +54,9 @@ struct test_parameters {
 	uint32_t milliseconds; /* the time limit if operations is 0 */
 	uint64_t seed;         /* of the patterns */
 };
+
+/* True if the WRITEs of this test carry immediate data, whose completion shows that all data is there. */
+bool test_parameters_immediate(const struct test_parameters *parameters);
 
 /* The result at one end. */
 struct test_result {
