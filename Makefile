@@ -183,7 +183,7 @@ $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachabi
 	$(call objects,tests/unit/common/resolver-fixture.c)
 
 # These use a fake device instead of libibverbs and librdmacm.
-serve_tests := tests/unit/serve/test-admission tests/unit/serve/test-isolation
+serve_tests := $(addprefix tests/unit/serve/test-,admission isolation service)
 on_fake_device := $(serve_tests) $(filter-out %/test-flow-control %/test-report \
 	%/test-state-machine,$(filter tests/unit/exchange/%,$(unit_tests)))
 $(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-*.c))

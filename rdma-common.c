@@ -398,7 +398,7 @@ static int file_failed(
 int settings_prepare(struct exchange_settings *settings, struct failure *failure)
 {
 	const char *input = settings->input, *output = settings->output_file.output;
-	char why[WORKER_WHY_SIZE];
+	char why[OUTPUT_FILE_WHY_SIZE];
 	struct source *source;
 	int error = 0;
 
@@ -408,9 +408,8 @@ int settings_prepare(struct exchange_settings *settings, struct failure *failure
 		return file_failed(failure, -EBADF, "--input", input,
 			"cannot read standard input: it is closed");
 	if (input && !output_file_is_shared(input)) {
-		error = settings_open_source(settings, &source, why);
-		if (error)
-			return file_failed(failure, error, "--input", input, why);
+		if (settings_open_source(settings, &source, PHASE_START, failure))
+			return -1;
 		source_close(source);
 	}
 	if (output)

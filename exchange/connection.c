@@ -163,19 +163,6 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		     : 0;
 }
 
-static int open_source(struct connection *connection, struct failure *failure)
-{
-	const struct exchange_settings *settings = connection->settings;
-	char why[WORKER_WHY_SIZE];
-	int error = settings_open_source(settings, &connection->source, why);
-
-	if (!error)
-		return 0;
-	failure_set(failure, FAILURE_FILE, PHASE_EXCHANGE, -error, "source_open", "%s", why);
-	failure->path = settings->input;
-	return -1;
-}
-
 /* Creates the resources for the first message or, on the passive side, all resources. */
 static int make_all(
 	struct connection *connection, const struct request *request, struct failure *failure)
@@ -184,7 +171,8 @@ static int make_all(
 	bool streams;
 	int error;
 
-	if (open_source(connection, failure))
+	if (!connection->source && settings_open_source(connection->settings, &connection->source,
+					   PHASE_EXCHANGE, failure))
 		return -1;
 	/* The active side learns the size of the peer's data only from the reply. */
 	streams = !request || !source_is_text(connection->source) ||
@@ -238,8 +226,10 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 
-	if (!connection)
+	if (!connection) {
+		source_close(request ? request->source : NULL);
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+	}
 	connection->settings = settings;
 	connection->mode = mode;
 	connection->dscp = -1;
@@ -256,6 +246,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	connection->responder_resources = smaller(device->attributes.max_qp_rd_atom, UINT8_MAX);
 	if (request) {
 		connection->theirs = request->theirs;
+		connection->source = request->source;
 		handshake_receive_hello(&connection->handshake, request->hello_bytes);
 		connection->initiator_depth =
 			smaller(connection->initiator_depth, request->initiator_depth);

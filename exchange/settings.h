@@ -43,11 +43,11 @@ struct exchange_settings {
 };
 
 /*
- * Opens what to send: the input, the inputs or the message. Returns 0, or -errno with a message in
- * why. Main thread.
+ * Opens what to send: the input, the inputs or the message. Returns 0, or -1 with the failure of
+ * this phase recorded. Waits for the input's file system. Any thread.
  */
 int settings_open_source(const struct exchange_settings *settings, struct source **source,
-	char why[WORKER_WHY_SIZE]);
+	enum phase phase, struct failure *failure);
 
 /* A client's request, as the passive side receives it. */
 struct request {
@@ -55,6 +55,7 @@ struct request {
 	struct hello theirs;                          /* otherwise, its hello */
 	uint8_t hello_bytes[SECRET_HELLO_SIZE];       /* as received, if the client has a secret */
 	uint8_t initiator_depth, responder_resources; /* rdmacm's parameters, as received */
+	struct source *source;                        /* our opened input; NULL: not opened */
 };
 
 /* Events for the main thread. */

@@ -24,11 +24,7 @@ static bool input_is_used(const struct admission *admission)
 /* True if another client is using an input or output that cannot be shared. */
 static bool is_busy(const struct admission *admission)
 {
-	const struct options *options = admission->options;
-
-	return admission->clients > 0 &&
-	       ((options->input && output_file_is_shared(options->input)) ||
-		       (options->output && output_file_is_shared(options->output)));
+	return admission->exclusive && admission->clients > 0;
 }
 
 /* True if the announced size exceeds --max-size. The size of a pipe is unknown until its end. */
@@ -103,7 +99,8 @@ static struct slot *evictable_for(struct admission *admission, const struct sock
 	if (admission->settings->secret)
 		return NULL;
 	TAILQ_FOREACH (slot, &admission->slots.all, next)
-		slot_active(slot, connection_last_progress(slot->holder));
+		if (slot->evictable)
+			slot_active(slot, connection_last_progress(slot->holder));
 	return slots_evictable(&admission->slots, peer, deadline_now());
 }
 

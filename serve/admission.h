@@ -15,6 +15,7 @@ struct admission {
 	const struct exchange_settings *settings;
 	struct slots slots;   /* of clients that are connecting or exchanging */
 	unsigned int clients; /* all clients, including those that are closing */
+	bool exclusive;       /* input or output can serve only one client at a time */
 	bool used_input;      /* a client was sent data from the input */
 };
 

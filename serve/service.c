@@ -26,7 +26,11 @@ struct client {
 	enum client_state state;
 	deadline_t deadline; /* if the state has one */
 	struct served_device *served;
-	struct connection *connection;
+	struct rdma_cm_id *id;         /* owned until the connection exists */
+	const struct mode *mode;       /* requested */
+	struct request request;        /* of the client */
+	struct opening opening;        /* of the input */
+	struct connection *connection; /* NULL until the input has been opened */
 	struct slot slot;
 	bool connected; /* rdmacm reported RDMA_CM_EVENT_ESTABLISHED */
 	bool admitted;  /* counts for --count: authenticated, if there is a secret */
@@ -43,6 +47,9 @@ void service_init(struct service *service)
 		TAILQ_INIT(&service->clients[state]);
 	admission->options = options;
 	admission->settings = &service->settings;
+	/* Determined once: later, the file system might not respond. */
+	admission->exclusive = (options->input && output_file_is_shared(options->input)) ||
+			       (options->output && output_file_is_shared(options->output));
 	slots_init(&admission->slots, options->max_clients, options->max_clients_per_address,
 		options->handshake_timeout);
 	control_sessions_init(&service->control_sessions, options->max_clients_per_address);
@@ -89,6 +96,41 @@ static void close_client(
 	connection_close(client->connection, reason);
 }
 
+/* Frees the client, which has no connection any longer or never had one. */
+static void forget_client(struct service *service, struct client *client)
+{
+	TAILQ_REMOVE(&service->clients[client->state], client, next);
+	slots_release(&service->admission.slots, &client->slot);
+	client->served->clients--;
+	/* Bytes of finished clients count as progress while others are connected. */
+	if (--service->admission.clients == 0)
+		service->bytes_before = 0;
+	free(client);
+}
+
+/* Refuses a client that has no connection yet, and frees it. */
+static void refuse_client(struct service *service, struct client *client, enum refusal refusal)
+{
+	struct rdma_cm_id *id = client->id;
+
+	if (client->state == CLIENT_OPENING)
+		opener_cancel(service->opener, &client->opening);
+	forget_client(service, client);
+	admission_refuse(&service->admission, id, refusal);
+}
+
+/* Reports why a client that has no connection yet cannot be served, and refuses it. */
+static void fail_client(
+	struct service *service, struct client *client, const struct failure *failure)
+{
+	char peer[ADDRESS_TEXT_SIZE];
+
+	address_port_text(rdma_get_peer_addr(client->id), peer);
+	output_failure(service->output, failure, peer);
+	refuse_client(
+		service, client, failure->kind == FAILURE_FILE ? REFUSAL_INPUT : REFUSAL_RESOURCES);
+}
+
 /*
  * Stops waiting for rdmacm events and work requests: the CQ thread releases the connection next.
  * Only its file threads may take longer.
@@ -96,6 +138,10 @@ static void close_client(
 static void abandon_client(
 	struct service *service, struct client *client, const struct failure *reason)
 {
+	if (client->state == CLIENT_OPENING) {
+		fail_client(service, client, reason);
+		return;
+	}
 	client->gone = true;
 	set_state(service, client, CLIENT_ABANDONED, 0);
 	connection_abandon(client->connection, reason);
@@ -141,13 +187,8 @@ static void free_client(struct service *service, struct client *client)
 		service->first_error = explain_status(outcome);
 	if (client->connected)
 		output_transcript(service->output, "peer disconnected.");
-	TAILQ_REMOVE(&service->clients[client->state], client, next);
 	connection_destroy(connection);
-	client->served->clients--;
-	/* Bytes of finished clients count as progress while others are connected. */
-	if (--service->admission.clients == 0)
-		service->bytes_before = 0;
-	free(client);
+	forget_client(service, client);
 }
 
 static void free_if_over(struct service *service, struct client *client)
@@ -156,12 +197,15 @@ static void free_if_over(struct service *service, struct client *client)
 		free_client(service, client);
 }
 
-/* Creates a client for an admitted request. Returns NULL with the failure recorded on error. */
-static struct client *make_client(struct service *service, const struct rdma_cm_event *event,
+/*
+ * Creates a client, which holds a slot, for an admitted request. Returns NULL with the failure
+ * recorded on error.
+ */
+static struct client *make_client(struct service *service, struct rdma_cm_id *id,
 	const struct mode *mode, const struct request *request, struct failure *failure)
 {
 	struct served_device *served =
-		devices_get(&service->devices, service->channel, event->id, failure);
+		devices_get(&service->devices, service->channel, id, failure);
 	struct client *client = served ? calloc(1, sizeof(*client)) : NULL;
 
 	if (!client) {
@@ -169,19 +213,14 @@ static struct client *make_client(struct service *service, const struct rdma_cm_
 		return NULL;
 	}
 	client->served = served;
-	if (connection_create(&service->settings, mode, event->id, served->device, request,
-		    &client->connection, failure)) {
-		free(client);
-		return NULL;
-	}
-	event->id->context = client;
-	connection_set_owner(client->connection, client);
-	client->slot.holder = client->connection;
-	client->state = CLIENT_CONNECTING;
+	client->id = id;
+	client->mode = mode;
+	client->request = *request;
+	client->state = service->settings.input ? CLIENT_OPENING : CLIENT_CONNECTING;
 	client->deadline = deadline_in(service->options->handshake_timeout);
-	TAILQ_INSERT_TAIL(&service->clients[CLIENT_CONNECTING], client, next);
-	slots_take(&service->admission.slots, &client->slot, rdma_get_peer_addr(event->id),
-		deadline_now());
+	TAILQ_INSERT_TAIL(&service->clients[client->state], client, next);
+	slots_take(
+		&service->admission.slots, &client->slot, rdma_get_peer_addr(id), deadline_now());
 	served->clients++;
 	service->admission.clients++;
 	return client;
@@ -189,7 +228,11 @@ static struct client *make_client(struct service *service, const struct rdma_cm_
 
 void service_stop_listening(struct service *service)
 {
+	struct client *client;
+
 	listeners_stop(&service->listeners);
+	while ((client = TAILQ_FIRST(&service->clients[CLIENT_OPENING])))
+		refuse_client(service, client, REFUSAL_STOPPING);
 }
 
 /* Counts the client for --count, which counts authenticated clients only. */
@@ -238,20 +281,20 @@ static enum refusal start_control_session(
 	return REFUSAL_RESOURCES;
 }
 
-/* Serves an admitted client. Returns REFUSAL_NONE, or the reason for the failure. */
-static enum refusal serve_client(struct service *service, const struct rdma_cm_event *event,
-	const struct mode *mode, const struct request *request)
+/* Creates the connection of a client whose input has been opened, and accepts it. */
+static void accept_client(struct service *service, struct client *client)
 {
 	struct failure failure = {0};
-	struct client *client = make_client(service, event, mode, request, &failure);
-	char peer[ADDRESS_TEXT_SIZE];
 	int error;
 
-	if (!client) {
-		address_port_text(rdma_get_peer_addr(event->id), peer);
-		output_failure(service->output, &failure, peer);
-		return failure.kind == FAILURE_FILE ? REFUSAL_INPUT : REFUSAL_RESOURCES;
+	if (connection_create(&service->settings, client->mode, client->id, client->served->device,
+		    &client->request, &client->connection, &failure)) {
+		fail_client(service, client, &failure);
+		return;
 	}
+	client->id->context = client;
+	connection_set_owner(client->connection, client);
+	client->slot.holder = client->connection;
 	error = connection_accept(client->connection);
 	if (error) {
 		failure_errno(&failure, PHASE_CONNECT, "rdma_accept", -error);
@@ -260,6 +303,51 @@ static enum refusal serve_client(struct service *service, const struct rdma_cm_e
 	}
 	if (!service->settings.secret)
 		count(service, client);
+}
+
+/* Has the input opened for the client. */
+static void open_input(struct service *service, struct client *client)
+{
+	struct failure failure = {0};
+
+	if (!service->opener && opener_start(&service->opener, &service->settings, &failure))
+		fail_client(service, client, &failure);
+	else
+		opener_open(service->opener, &client->opening, client);
+}
+
+/* The opener has opened the input, or could not. */
+static void input_opened(struct service *service, struct client *client)
+{
+	struct opening *opening = &client->opening;
+
+	if (failure_is_set(&opening->failure)) {
+		fail_client(service, client, &opening->failure);
+		return;
+	}
+	client->request.source = opening->source;
+	opening->source = NULL;
+	set_state(service, client, CLIENT_CONNECTING, deadline_left(client->deadline));
+	accept_client(service, client);
+}
+
+/* Serves an admitted client. Returns REFUSAL_NONE, or the reason for the failure. */
+static enum refusal serve_client(struct service *service, const struct rdma_cm_event *event,
+	const struct mode *mode, const struct request *request)
+{
+	struct failure failure = {0};
+	struct client *client = make_client(service, event->id, mode, request, &failure);
+	char peer[ADDRESS_TEXT_SIZE];
+
+	if (!client) {
+		address_port_text(rdma_get_peer_addr(event->id), peer);
+		output_failure(service->output, &failure, peer);
+		return REFUSAL_RESOURCES;
+	}
+	if (client->state == CLIENT_OPENING)
+		open_input(service, client);
+	else
+		accept_client(service, client);
 	return REFUSAL_NONE;
 }
 
@@ -387,6 +475,10 @@ void service_wakeup(struct service *service, const struct wakeup *wakeup, unsign
 
 	if (control_sessions_take_event(&service->control_sessions, wakeup, events))
 		return;
+	if (events & OPENING_DONE) {
+		input_opened(service, wakeup->about);
+		return;
+	}
 	client = connection_owner(wakeup->about);
 	if (events & CONNECTION_AUTHENTICATED)
 		count(service, client);
@@ -414,10 +506,15 @@ static struct client *overdue(const struct service *service, enum client_state s
 
 void service_deadlines(struct service *service)
 {
-	struct failure handshake = {0}, disconnect = {0};
+	struct failure opening = {0}, handshake = {0}, disconnect = {0};
 	struct served_device *served;
 	struct client *client;
 
+	failure_set(&opening, FAILURE_FILE, PHASE_EXCHANGE, ETIMEDOUT, "--handshake-timeout",
+		"opening the input took longer than --handshake-timeout");
+	opening.path = service->settings.input;
+	while ((client = overdue(service, CLIENT_OPENING)))
+		fail_client(service, client, &opening);
 	failure_set(&handshake, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
 		"--handshake-timeout", "");
 	while ((client = overdue(service, CLIENT_CONNECTING)))
@@ -439,7 +536,7 @@ void service_deadlines(struct service *service)
 int service_next_deadline(const struct service *service)
 {
 	static const enum client_state states[] = {
-		CLIENT_CONNECTING, CLIENT_EVICTED, CLIENT_CLOSING};
+		CLIENT_OPENING, CLIENT_CONNECTING, CLIENT_EVICTED, CLIENT_CLOSING};
 	int next = devices_removed(&service->devices) && !service->stuck ? REMOVAL_CHECK_MS : -1;
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
@@ -495,5 +592,6 @@ bool service_over(const struct service *service)
 void service_free(struct service *service)
 {
 	service_stop_listening(service);
+	opener_stop(service->opener);
 	devices_free_all(&service->devices);
 }

@@ -2,7 +2,9 @@
  * The service: the clients of a server, from their request until they are freed, and the removal of
  * their devices. Everything here runs on the main thread.
  *
- * A client owns its connection, which owns its rdma_cm_id. A device belongs to serve/devices.h
+ * A client owns its connection, which owns its rdma_cm_id. If there is an input, the connection is
+ * created only after the opener (serve/opener.h) has opened the input; until then the client owns
+ * the rdma_cm_id. A device belongs to serve/devices.h
  * until its driver removes it. Drivers of hardware adapters revoke a device from its users;
  * soft-RoCE and soft-iWARP wait until no process has it open. Because librdmacm keeps it open until
  * the process exits, the server must then stop.
@@ -23,13 +25,15 @@
 #include "serve/control-sessions.h"
 #include "serve/devices.h"
 #include "serve/listen.h"
+#include "serve/opener.h"
 
 /*
  * States of a client, in order. All clients in a state with a deadline get the same time, so the
  * first client in the state's queue is always due first.
  */
 enum client_state {
-	CLIENT_CONNECTING, /* accepted; MSG_MR is due within --handshake-timeout */
+	CLIENT_OPENING,    /* not accepted yet: the input is being opened; --handshake-timeout */
+	CLIENT_CONNECTING, /* accepted; MSG_MR is due within --handshake-timeout of the request */
 	CLIENT_EXCHANGING, /* no deadline; the CQ thread enforces the idle timeout */
 	CLIENT_EVICTED,    /* being sent the reason: EVICTED_MS */
 	CLIENT_CLOSING,    /* being disconnected and drained: CLOSING_MS */
@@ -51,6 +55,7 @@ struct service {
 	struct listeners listeners; /* none: accepts no more clients */
 	struct served_devices devices;
 	struct control_sessions control_sessions; /* not counted as clients */
+	struct opener *opener; /* started for the first client that is sent the input */
 	struct client_queue clients[CLIENT_STATES];
 	struct admission admission;
 	uint64_t admitted;            /* clients so far, for --count */
@@ -65,7 +70,7 @@ void service_init(struct service *service);
 /* Handles one rdmacm event that has been acknowledged. rdma_get_cm_event(3). */
 void service_event(struct service *service, const struct rdma_cm_event *event);
 
-/* Handles a wakeup from a CQ thread or a control session about wakeup->about. */
+/* Handles a wakeup from a CQ thread, the opener or a control session about wakeup->about. */
 void service_wakeup(struct service *service, const struct wakeup *wakeup, unsigned int events);
 
 /* Closes clients whose deadline has passed, and completes the removal of devices. */
@@ -80,7 +85,7 @@ bool service_is_exchanging(const struct service *service);
 /* Bytes moved by clients so far, and the total once the running exchanges are complete. */
 void service_progress(const struct service *service, uint64_t *bytes, uint64_t *total);
 
-/* Stops accepting clients; connected clients may finish. */
+/* Stops accepting clients and refuses those whose input is being opened; others may finish. */
 void service_stop_listening(struct service *service);
 
 /*
