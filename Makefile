@@ -37,7 +37,7 @@ folders := base cli control diagnose exchange host measure protocol serve stream
 library := $(BUILD)/librdma-pair.a
 programs := rdma-server rdma-client
 unit_tests := $(patsubst %.c,%,$(wildcard tests/unit/*/test-*.c))
-peers := tutorial-peer misbehaving-peer load-generator
+peers := tutorial-peer misbehaving-peer load-generator stoppable-files
 fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 
 everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLAGS) $(LDLIBS)

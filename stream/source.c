@@ -184,14 +184,21 @@ int source_open(struct source **result, const char *input, const void *text, siz
 	return 0;
 }
 
+static void close_input(struct source *source)
+{
+	if (source->descriptor > STDIN_FILENO)
+		close(source->descriptor);
+	source->descriptor = -1;
+	tree_input_close(source->tree);
+	source->tree = NULL;
+}
+
 void source_close(struct source *source)
 {
 	if (!source)
 		return;
 	worker_join(&source->worker);
-	if (source->descriptor > STDIN_FILENO)
-		close(source->descriptor);
-	tree_input_close(source->tree);
+	close_input(source);
 	digester_free(source->digester);
 	free(source);
 }
@@ -343,6 +350,8 @@ static void run(void *argument)
 	source->digest = digester_result(source->digester, DIGEST_STREAM);
 	ring_end(source->ring);
 	source->worker.listener->moved(source->worker.listener->about);
+	/* Not left to source_close(): it may wait for the file system, and the main thread must not. */
+	close_input(source);
 }
 
 /* A text is in the ring from the start: a tutorial peer may READ it before its MSG_MR arrives. */

@@ -262,7 +262,7 @@ teardown() { clean_up; }
 
 clean_up() {
 	kill_named rdma-server rdma-client damaging-server damaging-client misbehaving-peer tutorial-peer \
-		load-generator
+		load-generator stoppable-files
 	undo_all
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"

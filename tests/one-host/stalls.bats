@@ -326,3 +326,49 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 	stop_server
 	has_not "$ERRORS" failed
 }
+
+# start_waiting_clients: two clients request the input, and the server waits for its file system.
+start_waiting_clients() {
+	local before i
+	before=$(grep -c '^received connection request' "$LOG")
+	CLIENTS=()
+	for i in 1 2; do
+		client --output "$DIR/none" write "$ADDRESS" "$PORT" >>"$DIR/waiting" 2>&1 &
+		CLIENTS+=($!)
+	done
+	wait_until count "$LOG" '^received connection request' $((before + 2))
+	wait_until grep -q fuse_ "/proc/$SERVER"/task/*/stack
+}
+
+@test "an input whose file system does not respond delays only the clients that wait for it" {
+	local files i
+	modprobe fuse
+	mkdir "$DIR/mount"
+	"$PAIR_PEERS/tests/one-host/stoppable-files" "$DIR/mount" &
+	files=$!
+	undo umount "$DIR/mount"
+	wait_until test -s "$DIR/mount/data"
+	start_server --verbose --handshake-timeout 5 --input "$DIR/mount/data" write
+	expect 0 client --output "$DIR/got" write "$ADDRESS" "$PORT"
+	cmp "$DIR/mount/data" "$DIR/got"
+	kill -STOP $files
+	start_waiting_clients
+	expect 3 client --output "$DIR/none" read "$ADDRESS" "$PORT"
+	has "$ERR" 'same mode at both ends'
+	for i in "${CLIENTS[@]}"; do
+		exits_with 3 "$i"
+	done
+	count "$DIR/waiting" 'the server cannot read its input' 2
+	count "$ERRORS" 'opening the input took longer than --handshake-timeout' 2
+	grep -q fuse_ "/proc/$SERVER"/task/*/stack
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	kill -CONT $files
+	expect 0 client --force --output "$DIR/got" write "$ADDRESS" "$PORT"
+	kill -STOP $files
+	start_waiting_clients
+	stop_server
+	for i in "${CLIENTS[@]}"; do
+		exits_with 3 "$i"
+	done
+	count "$DIR/waiting" 'shutting down' 2
+}

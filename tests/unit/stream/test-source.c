@@ -223,6 +223,9 @@ static void sends_a_fifo_when_it_gets_a_writer(void **state)
 	pthread_join(thread, NULL);
 	oracle_await_end(&feed.oracle);
 	feed_assert_sent(feed_data, FEED_DATA);
+	/* The thread has closed it. */
+	assert_int_equal(open(feed.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), -1);
+	assert_int_equal(errno, ENXIO);
 }
 
 static void waits_until_it_is_started(void **state)
