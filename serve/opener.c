@@ -122,6 +122,8 @@ void opener_open(struct opener *opener, struct opening *opening, void *about)
 
 void opener_cancel(struct opener *opener, struct opening *opening)
 {
+	if (!opener)
+		return;
 	pthread_mutex_lock(&opener->lock);
 	if (opening->waiting)
 		TAILQ_REMOVE(&opener->waiting, opening, next);

@@ -44,10 +44,16 @@ int opener_start(
 /* Opens the input, and then posts OPENING_DONE about this object to settings->wakeups. */
 void opener_open(struct opener *opener, struct opening *opening, void *about);
 
-/* Ends the request, whatever its state: no event follows, and a source not taken is closed. */
+/*
+ * Ends the request, whatever its state: no event follows, and a source not taken is closed. The
+ * opener may be NULL if it could not be started.
+ */
 void opener_cancel(struct opener *opener, struct opening *opening);
 
-/* Ends the thread, or abandons it while it opens the input. No request may exist. NULL is allowed. */
+/*
+ * Ends the thread, or abandons it if it is opening the input. No request may exist. NULL is
+ * allowed.
+ */
 void opener_stop(struct opener *opener);
 
 #endif

@@ -350,7 +350,7 @@ static void run(void *argument)
 	source->digest = digester_result(source->digester, DIGEST_STREAM);
 	ring_end(source->ring);
 	source->worker.listener->moved(source->worker.listener->about);
-	/* Not left to source_close(): it may wait for the file system, and the main thread must not. */
+	/* This may wait for the file system, so it is not left to the main thread. */
 	close_input(source);
 }
 

@@ -149,11 +149,12 @@ static void a_thread_in_a_system_call_is_abandoned(void **state)
 	assert_false(has_events(fixture));
 }
 
-static void stopping_without_an_opener_does_nothing(void **state)
+static void without_an_opener_there_is_nothing_to_stop(void **state)
 {
 	struct fixture *fixture = *state;
 
 	opener_stop(fixture->opener);
+	opener_cancel(NULL, &fixture->openings[0]);
 	opener_stop(NULL);
 }
 
@@ -166,7 +167,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_thread_in_a_system_call_is_abandoned, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			stopping_without_an_opener_does_nothing, set_up, tear_down),
+			without_an_opener_there_is_nothing_to_stop, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests_name("opener", tests, NULL, NULL);
