@@ -9,11 +9,14 @@
 
 #include "serve/opener.h"
 
+/* cppcheck-suppress unusedStructMember ; the macros of sys/queue.h use them */
+TAILQ_HEAD(opening_queue, opening);
+
 struct opener {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t thread;
-	TAILQ_HEAD(opening_queue, opening) waiting;
+	struct opening_queue waiting;
 	struct opening *current; /* being opened; NULL: none, or it was cancelled */
 	bool busy;               /* the thread may be in a system call */
 	bool stopping;
