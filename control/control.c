@@ -15,6 +15,9 @@
 /* Requested inline size in bytes, for sends without registered memory. */
 #define INLINE_MAX 256
 
+/* Interval of writes until the server has read the client's first message, in milliseconds. */
+#define FIRST_MESSAGE_MS 100
+
 /* Time limit for draining the queues, in milliseconds. */
 #define DRAIN_MS 1000
 
@@ -183,18 +186,35 @@ static int take_events(struct control *control)
 	return failure_is_set(&control->failure) ? -1 : 0;
 }
 
+/*
+ * The server may not read the client's first message before more data arrives (verbs/device.c), so
+ * the client writes 0 bytes, which needs no memory.
+ */
+static int write_nothing(struct control *control)
+{
+	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
+	int error = queue_pair_post(control->endpoint.pairs, CONTROL_KEEPALIVE, &request);
+
+	return error ? failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
+		     : 0;
+}
+
 /* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
 static int wait_for_any(struct control *control, deadline_t deadline)
 {
+	bool unread = control->request && !control->heard && control->device.traits->wakes_late &&
+		      !queue_pair_is_unacknowledged(control->endpoint.pairs);
+	int left = deadline_left(deadline);
 	struct pollfd waiting[] = {
 		{.fd = control->events->fd, .events = POLLIN},
 		{.fd = control->stop_fd, .events = POLLIN},
 		{.fd = control->device.channel->fd, .events = POLLIN},
 	};
 
-	if (poll(waiting, 3, deadline_left(deadline)) == 0)
-		return failure_set(&control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
-			CODE_DIAGNOSIS, "poll", "");
+	if (poll(waiting, 3, unread && left > FIRST_MESSAGE_MS ? FIRST_MESSAGE_MS : left) == 0)
+		return unread && left > 0 ? write_nothing(control)
+					  : failure_set(&control->failure, FAILURE_DEADLINE,
+						    PHASE_EXCHANGE, CODE_DIAGNOSIS, "poll", "");
 	if (waiting[1].revents)
 		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
 			ECANCELED, "stop", "");
@@ -386,6 +406,7 @@ int control_receive_message(struct control *control, struct command *message, de
 	if (completion->pair->index > 0)
 		return failure_protocol(
 			&control->failure, "ibv_poll_cq", "unexpected message on this queue pair");
+	control->heard = true;
 	control->held = completion->pair;
 	control->held_slot = completion->number;
 	if (completion->wc->byte_len == 0)

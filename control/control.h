@@ -67,6 +67,7 @@ struct control {
 	struct kept_receive *kept; /* ring of completed receives not yet processed */
 	unsigned int kept_first, kept_count, kept_max;
 	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
+	bool heard;              /* received a message */
 	uint64_t held_slot;
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */

@@ -16,6 +16,9 @@
  */
 #define UNANSWERED_MAX (KEEPALIVES - 1)
 
+/* Interval of keepalives until the peer has read our first message, in milliseconds. */
+#define FIRST_MESSAGE_MS 100
+
 /* How long to wait for the completion of MSG_ABORT, in milliseconds. */
 #define ABORT_MS 1000
 
@@ -73,18 +76,29 @@ bool idle_is_late(const struct connection *connection, deadline_t now)
 		       now - connection->last_acknowledged >= ours);
 }
 
+/* True if the peer may not have read our first message, and will not before more data arrives. */
+static bool may_be_unread(const struct connection *connection)
+{
+	return connection->device->traits->wakes_late && connection->settings->active &&
+	       connection->running && !connection->streaming;
+}
+
 /* How long we may send nothing: a fraction of the shorter of the two timeouts. */
 static int64_t interval(const struct connection *connection)
 {
 	int64_t ours = patience(connection), theirs = connection->theirs.timeout;
 
+	if (may_be_unread(connection))
+		return FIRST_MESSAGE_MS;
 	return (theirs && theirs < ours ? theirs : ours) / KEEPALIVES;
 }
 
 static bool may_send_keepalive(const struct connection *connection)
 {
-	return connection->streaming && !is_over(connection) &&
-	       connection->keepalives < UNANSWERED_MAX && connection_capacity(connection) > 0;
+	if (connection_capacity(connection) == 0)
+		return false;
+	return may_be_unread(connection) || (connection->streaming && !is_over(connection) &&
+						    connection->keepalives < UNANSWERED_MAX);
 }
 
 static deadline_t earlier(deadline_t one, deadline_t other)

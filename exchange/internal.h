@@ -218,7 +218,10 @@ enum exchange_event connection_post(
 enum exchange_event connection_send(struct connection *connection, enum operation operation,
 	const struct message *message, unsigned int flags);
 
-/* Sends an empty message. Returns EVENT_NONE or EVENT_FAILED. */
+/*
+ * Sends an empty message or, before the peer has receives for it, writes 0 bytes, which needs no
+ * memory. Returns EVENT_NONE or EVENT_FAILED.
+ */
 enum exchange_event connection_send_keepalive(struct connection *connection);
 
 /* Free send queue entries, not counting those reserved for messages. */

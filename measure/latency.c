@@ -2,10 +2,10 @@
  * Latency test: one operation at a time. A READ ends with its completion. A WRITE ends when the
  * peer's reply, also a WRITE, arrives; half of that time is the one-way latency.
  *
- * A spinning end polls the last byte of the data, which contains the operation's number. If the data
- * takes several packets, no specification promises that the last byte arrives last: packets may take
- * different paths and, with relaxed ordering, reach memory in any order. Then, and if it sleeps, an
- * end waits for immediate data, where the transport supports it.
+ * A spinning end polls the last byte of the data, which contains the operation's number. If the
+ * data takes several packets, no specification promises that the last byte arrives last: packets
+ * may take different paths and, with relaxed ordering, reach memory in any order. Then, and if it
+ * sleeps, an end waits for immediate data, where the transport supports it.
  */
 #include <sched.h>
 #include <string.h>
@@ -17,10 +17,10 @@
 #define SIGNALED UINT64_C(16)
 
 /*
- * Iterations after which a thread that spins for data polls for commands, any spinning thread checks
- * whether to stop, and both kinds of spinning thread yield the processor. An adapter replies before
- * the first yield. A software device may need this processor for its own threads or for the peer's,
- * which would otherwise wait for the end of our time slice.
+ * Iterations after which a thread that spins for data polls for commands, any spinning thread
+ * checks whether to stop, and both kinds of spinning thread yield the processor. An adapter
+ * replies before the first yield. A software device may need this processor for its own threads
+ * or for the peer's, which would otherwise wait for the end of our time slice.
  */
 #define TURNS_COMMAND    256
 #define TURNS_CHECK      8192

@@ -71,7 +71,7 @@ static void make_parameters(
 	choose_depth(measurement, parameters);
 }
 
-/* True if the end of a WRITE of this size is not known from its last byte: see measure/latency.c. */
+/* True if the last byte of a WRITE of this size may not arrive last: see measure/latency.c. */
 static bool needs_immediate(const struct measurement *measurement, uint32_t size)
 {
 	const char *mtu = facts_value(&measurement->ours, "rdma mtu");

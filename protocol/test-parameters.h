@@ -55,7 +55,7 @@ struct test_parameters {
 	uint64_t seed;         /* of the patterns */
 };
 
-/* True if the WRITEs of this test carry immediate data, whose completion shows that all data is there. */
+/* True if the WRITEs of this test carry immediate data, which arrives after all other data. */
 bool test_parameters_immediate(const struct test_parameters *parameters);
 
 /* The result at one end. */

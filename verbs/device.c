@@ -30,7 +30,9 @@
  *
  * Linux's software iWARP is disordered: it completes a request without waiting for earlier READs,
  * and still reads the memory of an unsignaled WRITE of a page or more after a later request has
- * completed. So each request is signaled, and waits for the READs before it.
+ * completed. So each request is signaled, and waits for the READs before it. Its passive side may
+ * not read the first message until more data arrives, because siw_accept() replies to the peer
+ * before it receives. So the active side sends data until something comes back.
  */
 static const struct device_traits rows[] = {
 	{
@@ -48,6 +50,7 @@ static const struct device_traits rows[] = {
 		.transport = IBV_TRANSPORT_IWARP,
 		.read_needs_remote_write = true,
 		.disordered = true,
+		.wakes_late = true,
 		.software = true,
 		.chunk = 512 * KIB,
 	},

@@ -28,6 +28,7 @@ struct device_traits {
 	bool retries_receives; /* sends again if no receive is posted (RNR); else disconnects */
 	bool drains;     /* may raise the event of a destroyed completion queue: drain it first */
 	bool disordered; /* as software iWARP: see verbs/device.c */
+	bool wakes_late; /* may not read the first message until more data arrives: same place */
 	bool software;   /* no hardware, so no PCI bus */
 	uint32_t chunk;  /* efficient size of a WRITE or READ in bytes */
 };

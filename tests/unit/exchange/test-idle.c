@@ -190,6 +190,48 @@ static void an_idle_connection_sends_keepalives(void **state)
 	}
 }
 
+/* Software iWARP may not read the first message before more data arrives. */
+static void software_iwarp_gets_data_until_it_replies(void **state)
+{
+	(void)state;
+	for (unsigned int active = 0; active < 2; active++) {
+		struct fixture fixture = {
+			.mode = MODE_WRITE,
+			.active = active,
+			.transport = IBV_TRANSPORT_IWARP,
+		};
+		struct device_traits traits;
+		struct message mr;
+		unsigned int before;
+
+		fixture_start_device(&fixture);
+		traits = *fixture.device->traits;
+		traits.wakes_late = true;
+		fixture.device->traits = &traits;
+		fixture_start_connection(&fixture);
+		mr = fixture_peer_region(&fixture, PEER_MEMORY);
+		fixture_establish(&fixture);
+		fixture_complete_all(&fixture);
+		before = fake_sends(fixture.id);
+		for (unsigned int i = 0; i < 20 * active; i++) {
+			struct fake_send last;
+
+			fake_pass(100);
+			fixture_complete_all(&fixture);
+			assert_int_equal(fake_sends(fixture.id), before + i + 1);
+			last = fake_send(fixture.id, before + i);
+			assert_int_equal(last.opcode, IBV_WR_RDMA_WRITE);
+			assert_int_equal(last.piece.length, 0);
+		}
+		fixture_receive(&fixture, &mr);
+		fixture_complete_all(&fixture);
+		before = fake_sends(fixture.id);
+		fake_pass(1000);
+		assert_int_equal(fake_sends(fixture.id), before);
+		fixture_end(&fixture);
+	}
+}
+
 /* A peer that is stopped has receives for three keepalives. Anything from it allows more. */
 static void a_silent_peer_gets_three_keepalives(void **state)
 {
@@ -342,6 +384,7 @@ int main(void)
 		with_fixture(unacknowledged_sends_time_out),
 		with_fixture(a_complete_exchange_does_not_time_out),
 		with_fixture(an_idle_connection_sends_keepalives),
+		with_fixture(software_iwarp_gets_data_until_it_replies),
 		with_fixture(a_silent_peer_gets_three_keepalives),
 		with_fixture(a_tutorial_peer_gets_no_keepalives),
 		with_fixture(an_unacknowledged_abort_times_out_soon),

@@ -399,8 +399,8 @@ static void a_signal_ends_a_run_with_damaged_data(void **state)
 }
 
 /*
- * Runs every kind of latency test in sequence on one connection. The fake device copies data of more
- * than 32 bytes in any order, so their last byte says nothing.
+ * Runs every kind of latency test in sequence on one connection. The fake device copies data of
+ * more than 32 bytes in any order, so their last byte says nothing.
  */
 static void run_latencies(uint32_t size)
 {

@@ -218,11 +218,12 @@ static void check_send(const struct fake_connection *connection, const struct ib
 
 	fake_rule(connection->posted - connection->freed < connection->capacity.max_send_wr,
 		"the send queue overflows");
-	fake_rule(request->num_sge == 1 || (sends && request->num_sge == 0),
-		"one piece is expected, or an empty message");
+	fake_rule(request->num_sge == 1 || (!reads && request->num_sge == 0),
+		"one piece is expected, or an empty SEND or WRITE");
 	if (request->num_sge > 0)
 		check_piece(connection, request->sg_list, reads ? sink : 0);
-	fake_rule(sends || request->sg_list->length > 0, "RDMA of no bytes");
+	fake_rule(
+		sends || request->num_sge == 0 || request->sg_list->length > 0, "RDMA of no bytes");
 	fake_rule(!sends || !request->num_sge || request->sg_list->length <= MESSAGE_MAX,
 		"a message is longer than any");
 	fake_rule(request->num_sge == 0 || request->sg_list->length <= FAKE_MESSAGE_MAX,
@@ -365,7 +366,8 @@ void fake_execute(struct fake_connection *connection)
 	uint8_t *from = at(&send->piece), *to;
 
 	check_unchanged(send);
-	if (send->opcode != IBV_WR_SEND) {
+	/* A device checks no key for a WRITE of no bytes. */
+	if (send->opcode != IBV_WR_SEND && send->piece.length > 0) {
 		to = reach(connection, send);
 		if (send->opcode == IBV_WR_RDMA_READ) {
 			from = to;
