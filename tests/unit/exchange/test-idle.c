@@ -193,6 +193,13 @@ static void an_idle_connection_sends_keepalives(void **state)
 /* Software iWARP may not read the first message before more data arrives. */
 static void software_iwarp_gets_data_until_it_replies(void **state)
 {
+	static const struct device_traits traits = {
+		.transport = IBV_TRANSPORT_IWARP,
+		.read_needs_remote_write = true,
+		.wakes_late = true,
+		.chunk = 65536,
+	};
+
 	(void)state;
 	for (unsigned int active = 0; active < 2; active++) {
 		struct fixture fixture = {
@@ -200,13 +207,10 @@ static void software_iwarp_gets_data_until_it_replies(void **state)
 			.active = active,
 			.transport = IBV_TRANSPORT_IWARP,
 		};
-		struct device_traits traits;
 		struct message mr;
 		unsigned int before;
 
 		fixture_start_device(&fixture);
-		traits = *fixture.device->traits;
-		traits.wakes_late = true;
 		fixture.device->traits = &traits;
 		fixture_start_connection(&fixture);
 		mr = fixture_peer_region(&fixture, PEER_MEMORY);
