@@ -75,7 +75,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:latency:both
 	$READY begin:both=3
 	$READY begin:both=255
-	$READY begin:spin=2
+	$READY begin:spin=3
 	$READY begin:size=0
 	$READY begin:size=257
 	$READY begin:size=1025:slots=1
