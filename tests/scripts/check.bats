@@ -3,6 +3,8 @@
 
 setup() {
 	cp "$BATS_TEST_DIRNAME/../../Makefile" "$BATS_TEST_TMPDIR"
+	mkdir -p "$BATS_TEST_TMPDIR/tests/unit"
+	cp "$BATS_TEST_DIRNAME/../unit/personalities.awk" "$BATS_TEST_TMPDIR/tests/unit"
 	cd "$BATS_TEST_TMPDIR" || return
 	mkdir -p tests/unit/some tests/unit/common
 	echo 'int common;' >rdma-common.c
