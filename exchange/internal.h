@@ -96,7 +96,7 @@ struct registration {
 	bool pending; /* our MSG_MR waits for it */
 	struct worker worker;
 	struct worker_listener listener;
-	struct failure failure;
+	struct failure failure; /* belongs to the worker while pending */
 };
 
 /* Size in bytes of a slot for a message with text in the `control` region. */
