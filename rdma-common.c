@@ -149,7 +149,7 @@ static void backlog_advance(struct device_context *context)
 }
 
 /*
- * Handles requests of the main thread and of file threads. The latter may keep coming, so their
+ * Handles requests of the main thread and of worker threads. The latter may keep coming, so their
  * number is bounded. Returns false if the thread must end.
  */
 static bool take_wakeups(struct device_context *context)

@@ -1,6 +1,6 @@
 /*
- * A thread that reads or writes a file for a stream, so that no other thread blocks on the file. It
- * can be stopped at any time: every poll() in the thread includes an eventfd for this purpose.
+ * A thread for work that may take long, such as reading or writing a file, so that no other thread
+ * waits for it. Its poll() calls include an eventfd, so they can be stopped at any time.
  */
 #ifndef BASE_WORKER_H
 #define BASE_WORKER_H
@@ -31,7 +31,7 @@ struct worker {
 
 /*
  * Starts a thread with this name that calls run(argument) and then listener->ended(). Returns 0 or
- * -errno. Main thread. eventfd(2), pthread_create(3).
+ * -errno. Any thread. eventfd(2), pthread_create(3).
  */
 int worker_start(struct worker *worker, const char *name, void (*run)(void *), void *argument,
 	const struct worker_listener *listener);

@@ -4,8 +4,9 @@
  * functions do nothing.
  *
  * The main thread maps all regions, including the one that the mover exposes. With a secret, the
- * exposed region is registered only when our MSG_MR is due, after the peer's proof has been
- * verified, so an unauthenticated peer cannot access any memory. Runs on the CQ thread.
+ * exposed region is registered (exchange/registration.c) only when our MSG_MR is due, after the
+ * peer's proof has been verified, so an unauthenticated peer cannot access any memory. Runs on the
+ * CQ thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -46,17 +47,6 @@ enum exchange_event authentication_take_proof(
 	wakeup_queue_post(
 		connection->settings->wakeups, &connection->to_main, CONNECTION_AUTHENTICATED);
 	return EVENT_RECEIVED_PROOF;
-}
-
-enum exchange_event authentication_open_memory(struct connection *connection)
-{
-	struct region *regions[] = {&connection->outgoing, &connection->incoming};
-
-	for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++)
-		if (!regions[i]->mr &&
-			region_register(regions[i], connection->endpoint.pd, &connection->failure))
-			return EVENT_ABORTED;
-	return EVENT_NONE;
 }
 
 bool authentication_is_refusal(const struct connection *connection, const struct message *message)

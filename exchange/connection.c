@@ -156,8 +156,6 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		error = sink_start(connection->sink, in,
 			flow_chunk(chunk, in->size, connection->theirs.size),
 			&connection->sink_listener);
-	connection->workers |= source_is_running(connection->source) ? CONNECTION_SOURCE_ENDED : 0;
-	connection->workers |= sink_is_running(connection->sink) ? CONNECTION_SINK_ENDED : 0;
 	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
 			       "cannot start a thread: %s", strerror(-error))
 		     : 0;
@@ -233,6 +231,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	connection->settings = settings;
 	connection->mode = mode;
 	connection->dscp = -1;
+	connection->registration.worker.stop_fd = -1;
 	connection->mover = mover_find(mode, request && request->tutorial);
 	connection->device = device;
 	connection->id = id;
@@ -435,6 +434,17 @@ void connection_abandon(struct connection *connection, const struct failure *rea
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_ABANDON);
 }
 
+/*
+ * The events of the worker threads that were started and not joined. Valid once the CQ thread,
+ * which may start one, has released the connection.
+ */
+static unsigned int workers_of(const struct connection *connection)
+{
+	return (source_is_running(connection->source) ? CONNECTION_SOURCE_ENDED : 0) |
+	       (sink_is_running(connection->sink) ? CONNECTION_SINK_ENDED : 0) |
+	       (connection->registration.worker.running ? CONNECTION_REGISTRATION_ENDED : 0);
+}
+
 bool connection_drained(struct connection *connection, unsigned int events)
 {
 	/*
@@ -450,8 +460,9 @@ bool connection_drained(struct connection *connection, unsigned int events)
 		device_blame_port(
 			connection->device->verbs, connection->id->port_num, &connection->failure);
 	}
-	connection->workers &= ~events;
-	return connection->main_life == CONNECTION_RELEASED && connection->workers == 0;
+	connection->ended |= events;
+	return connection->main_life == CONNECTION_RELEASED &&
+	       (workers_of(connection) & ~connection->ended) == 0;
 }
 
 const struct failure *connection_outcome(const struct connection *connection)
@@ -465,12 +476,13 @@ void connection_destroy(struct connection *connection)
 	 * If the exchange never began, its workers are still waiting for source_begin() and
 	 * sink_begin().
 	 */
-	if (connection->workers) {
+	if (source_is_running(connection->source))
 		source_stop(connection->source);
+	if (sink_is_running(connection->sink))
 		sink_stop(connection->sink);
-	}
 	source_close(connection->source);
 	sink_close(connection->sink);
+	worker_join(&connection->registration.worker);
 	wakeup_queue_withdraw(connection->settings->wakeups, &connection->to_main);
 	wakeup_queue_withdraw(&connection->device->wakeups, &connection->to_thread);
 	endpoint_close_queues(&connection->endpoint);

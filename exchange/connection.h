@@ -93,7 +93,7 @@ void connection_abandon(struct connection *connection, const struct failure *rea
 
 /*
  * Handles the events of the connection's wakeup. Returns true if the connection may be destroyed:
- * the CQ thread has released it and its file threads have ended, however long that takes. Main
+ * the CQ thread has released it and its worker threads have ended, however long that takes. Main
  * thread.
  */
 bool connection_drained(struct connection *connection, unsigned int events);

@@ -38,16 +38,22 @@ static enum exchange_event send_region(struct connection *connection)
 {
 	const struct region *exposed = connection_exposed(connection);
 	struct message message = {.type = MSG_MR};
-	enum exchange_event event = authentication_open_memory(connection);
 
-	if (event != EVENT_NONE)
-		return event;
 	message.address = (uintptr_t)exposed->start;
 	message.length = exposed->size;
 	message.rkey = exposed->mr->rkey;
 	if (connection->mover->describe_region)
 		connection->mover->describe_region(connection, &message);
 	return connection_send(connection, OPERATION_MR, &message, IBV_SEND_SIGNALED);
+}
+
+/* Registers the region and sends MSG_MR, unless a thread registers it: end_registration(). */
+static enum exchange_event expose_region(struct connection *connection)
+{
+	enum exchange_event event = registration_begin(connection);
+
+	return event != EVENT_NONE || connection->registration.pending ? event
+								       : send_region(connection);
 }
 
 static enum exchange_event start_data(struct connection *connection)
@@ -112,7 +118,7 @@ static enum exchange_event act(struct connection *connection, unsigned int actio
 	if (actions & ACTION_SEND_PROOF)
 		event = first(event, authentication_send_proof(connection));
 	if (actions & ACTION_SEND_MR)
-		event = first(event, send_region(connection));
+		event = first(event, expose_region(connection));
 	if (actions & ACTION_SEND_DATA)
 		event = first(event, start_data(connection));
 	if (actions & ACTION_SEND_DONE)
@@ -202,7 +208,9 @@ static enum exchange_event move_streams(struct connection *connection)
 {
 	enum exchange_event event;
 
-	if (!connection->streaming || connection->exchange.ended || connection->cause_due ||
+	/* MSG_MR precedes the other messages of a stream. */
+	if (!connection->streaming || connection->registration.pending ||
+		connection->exchange.ended || connection->cause_due ||
 		connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
 	event = stream_send_have(connection);
@@ -537,6 +545,16 @@ static void close_queue_pair(struct connection *connection)
 	connection_poll(connection);
 }
 
+/* The memory has been registered, or that failed: sends the MSG_MR that is due. */
+static void end_registration(struct connection *connection)
+{
+	enum exchange_event event = registration_end(connection);
+
+	if (connection->exchange.ended || connection->life != CONNECTION_OPEN)
+		return;
+	drive(connection, event == EVENT_NONE ? send_region(connection) : event);
+}
+
 bool connection_take_events(struct connection *connection, unsigned int events)
 {
 	bool more = false;
@@ -549,7 +567,10 @@ bool connection_take_events(struct connection *connection, unsigned int events)
 		start_running(connection);
 		drive(connection, EVENT_ESTABLISHED);
 	}
-	if (events & THREAD_MOVED)
+	if (events & THREAD_REGISTERED)
+		end_registration(connection);
+	/* What a file thread reported during the registration is handled now. */
+	if (events & (THREAD_MOVED | THREAD_REGISTERED))
 		more = advance(connection);
 	if ((events & THREAD_CANCEL) && !exchange_complete(&connection->exchange)) {
 		if (!failure_is_set(&connection->failure))

@@ -97,8 +97,10 @@ static bool may_send_keepalive(const struct connection *connection)
 {
 	if (connection_capacity(connection) == 0)
 		return false;
-	return may_be_unread(connection) || (connection->streaming && !is_over(connection) &&
-						    connection->keepalives < UNANSWERED_MAX);
+	if (may_be_unread(connection))
+		return true;
+	return connection->streaming && !connection->registration.pending && !is_over(connection) &&
+	       connection->keepalives < UNANSWERED_MAX;
 }
 
 static deadline_t earlier(deadline_t one, deadline_t other)

@@ -34,16 +34,18 @@ enum cq_thread_event {
 	THREAD_ESTABLISHED = 1 << 1,
 	THREAD_CLOSE = 1 << 2,
 	THREAD_ABANDON = 1 << 3,
-	THREAD_TUTORIAL = 1 << 4, /* with THREAD_ESTABLISHED: the peer is a tutorial program */
-	THREAD_CANCEL = 1 << 5,   /* abort and notify the peer */
-	THREAD_MOVED = 1 << 6,    /* a source or sink made progress */
-	THREAD_STOP = 1 << 7,     /* for the device: end the thread */
+	THREAD_TUTORIAL = 1 << 4,   /* with THREAD_ESTABLISHED: the peer is a tutorial program */
+	THREAD_CANCEL = 1 << 5,     /* abort and notify the peer */
+	THREAD_MOVED = 1 << 6,      /* a source or sink made progress */
+	THREAD_STOP = 1 << 7,       /* for the device: end the thread */
+	THREAD_REGISTERED = 1 << 8, /* the memory is registered, or that failed */
 };
 
 /* Events for the main thread that connection.c handles. */
 enum internal_event {
 	CONNECTION_SOURCE_ENDED = 1 << 8,
 	CONNECTION_SINK_ENDED = 1 << 9,
+	CONNECTION_REGISTRATION_ENDED = 1 << 10,
 };
 
 /* The purpose of a work request: part of its wr_id, and the `kind` of its completion. */
@@ -87,6 +89,14 @@ struct resumption {
 	bool have, start; /* MSG_HAVE, MSG_START was sent or received */
 	uint64_t offered; /* bytes of MSG_HAVE */
 	uint64_t from;    /* bytes of MSG_START */
+};
+
+/* A registration of memory by a worker thread: exchange/registration.c. */
+struct registration {
+	bool pending; /* our MSG_MR waits for it */
+	struct worker worker;
+	struct worker_listener listener;
+	struct failure failure; /* belongs to the worker while pending */
 };
 
 /* Size in bytes of a slot for a message with text in the `control` region. */
@@ -145,6 +155,7 @@ struct connection {
 	bool data_due;                               /* both MSG_MR messages have been exchanged */
 	struct digest peer_has;                      /* of its MSG_HAVE */
 	struct mark *marks;                          /* by send number */
+	struct registration registration;            /* of the memory that the peer may access */
 	bool sink_knows_end;                         /* sink_finish() was called */
 	bool damaged;                                /* the peer's data does not match its digest */
 	deadline_t cause_due;         /* deadline for rdmacm to explain `failure`; 0: none */
@@ -164,7 +175,7 @@ struct connection {
 
 	void *owner;
 	enum connection_life main_life;
-	unsigned int workers;                 /* events of the worker threads still running */
+	unsigned int ended;                   /* events of the worker threads that have ended */
 	struct failure reason, cancel_reason; /* passed with THREAD_CLOSE, THREAD_CANCEL */
 
 	struct wakeup to_thread, to_main;
@@ -291,12 +302,6 @@ enum exchange_event authentication_send_proof(struct connection *connection);
 enum exchange_event authentication_take_proof(
 	struct connection *connection, const struct message *message);
 
-/*
- * Registers the remaining regions: our MSG_MR is due, so the peer may access our memory. Returns
- * EVENT_NONE or EVENT_ABORTED.
- */
-enum exchange_event authentication_open_memory(struct connection *connection);
-
 /* True if this MSG_ABORT is the server's refusal because of the secret. */
 bool authentication_is_refusal(const struct connection *connection, const struct message *message);
 
@@ -307,6 +312,18 @@ void authentication_key_sink(struct connection *connection);
 /* Sign our verdict; verify the signature of the peer's. */
 void authentication_sign(struct connection *connection, struct message *verdict);
 bool authentication_is_signed(struct connection *connection, const struct message *verdict);
+
+/* registration.c. CQ thread. */
+
+/*
+ * Registers the regions that are not registered yet: our MSG_MR is due, so the peer may access our
+ * memory. If `registration.pending` is true afterwards, a worker thread registers them, and
+ * THREAD_REGISTERED follows. Returns EVENT_NONE, or EVENT_ABORTED with the failure recorded.
+ */
+enum exchange_event registration_begin(struct connection *connection);
+
+/* Ends a pending registration on THREAD_REGISTERED. Same result. */
+enum exchange_event registration_end(struct connection *connection);
 
 /* peer-text.c. CQ thread. */
 

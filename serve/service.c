@@ -133,7 +133,7 @@ static void fail_client(
 
 /*
  * Stops waiting for rdmacm events and work requests: the CQ thread releases the connection next.
- * Only its file threads may take longer.
+ * Only its worker threads may take longer.
  */
 static void abandon_client(
 	struct service *service, struct client *client, const struct failure *reason)

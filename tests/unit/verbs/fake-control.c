@@ -78,20 +78,20 @@ static int sleep_of_cq_thread(struct pollfd *waiting, int milliseconds)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-/* Only the CQ thread polls the completion channel, or -1 in its place once it is closed. */
-static bool is_cq_thread(const struct pollfd *waiting, nfds_t count)
-{
-	static _Thread_local bool it_is;
+static _Thread_local bool is_cq_thread;
 
-	it_is = it_is || (count == 2 && waiting[1].fd == fake.channel);
-	return it_is;
+bool fake_is_cq_thread(void)
+{
+	return is_cq_thread;
 }
 
 int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 {
 	const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
 
-	if (is_cq_thread(waiting, count))
+	/* Only the CQ thread polls the completion channel, or -1 in its place once it is closed. */
+	is_cq_thread = is_cq_thread || (count == 2 && waiting[1].fd == fake.channel);
+	if (is_cq_thread)
 		return sleep_of_cq_thread(waiting, milliseconds);
 	return ppoll(waiting, count, milliseconds < 0 ? NULL : &time, NULL);
 }
@@ -219,6 +219,7 @@ void fake_start(enum ibv_transport_type transport)
 	fake.flush_on_disconnect = true;
 	fake.traffic_class = 0;
 	fake.may_lock = false;
+	fake.held = 0;
 	fake.asleep = false;
 	fake.personality = NULL;
 	fake.resets = 0;
@@ -318,6 +319,14 @@ void fake_limit_memory(size_t bytes)
 {
 	fake_lock();
 	fake.registered_most = bytes;
+	fake_unlock();
+}
+
+void fake_hold_registrations(size_t bytes)
+{
+	fake_lock();
+	fake.held = bytes;
+	pthread_cond_broadcast(&fake.unheld);
 	fake_unlock();
 }
 

@@ -6,7 +6,12 @@
 
 #include "tests/unit/verbs/fake-internal.h"
 
-struct fake fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .tick = -1, .channel = -1};
+struct fake fake = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.unheld = PTHREAD_COND_INITIALIZER,
+	.tick = -1,
+	.channel = -1,
+};
 
 void fake_rule(bool kept, const char *what)
 {

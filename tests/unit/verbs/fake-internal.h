@@ -78,6 +78,8 @@ extern struct fake {
 	size_t registered, registered_most; /* bytes in whole pages */
 	size_t announced;                   /* RLIMIT_MEMLOCK; 0: unlimited */
 	bool may_lock;                      /* CAP_IPC_LOCK */
+	size_t held;                        /* registrations of this size wait; 0: none */
+	pthread_cond_t unheld;
 	unsigned int objects;
 	struct {
 		const char *function;
@@ -114,6 +116,9 @@ bool fake_make(const char *function, unsigned int objects);
 
 /* Counts a freed object. Called without the lock. */
 void fake_unmake(void);
+
+/* True on the CQ thread, once it has polled. */
+bool fake_is_cq_thread(void);
 
 /* Rounds bytes up to whole pages, as registration does. */
 size_t fake_pages(size_t bytes);

@@ -224,12 +224,24 @@ static size_t registered_in(const struct ibv_pd *pd)
 	return bytes;
 }
 
+/* Waits while the test holds registrations of this size. Called with the lock. */
+static void wait_while_held(size_t length)
+{
+	while (fake.held && length >= fake.held) {
+		fake_rule(!fake_is_cq_thread(), "the CQ thread waits for a registration");
+		pthread_cond_wait(&fake.unheld, &fake.lock);
+	}
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
 	struct fake_mr *region = fake.regions;
 
 	fake_rule(iova == (uintptr_t)address, "a region is known by its own address");
+	fake_lock();
+	wait_while_held(length);
+	fake_unlock();
 	if (!fake_make("ibv_reg_mr", 1))
 		return NULL;
 	fake_lock();

@@ -91,6 +91,10 @@ bool fake_fail_is_due(void);
  * connection were the only connection of the process; 0: no limit. */
 void fake_limit_memory(size_t bytes);
 
+/* From now on, registrations of at least this many bytes wait, as if they took long; 0: none does,
+ * and those that wait continue. The CQ thread must not wait. */
+void fake_hold_registrations(size_t bytes);
+
 /* Sets the RLIMIT_MEMLOCK that getrlimit() reports, in bytes; 0: unlimited, the default. */
 void fake_announce_limit(size_t bytes);
 
