@@ -307,7 +307,7 @@ server_breaks() {
 	done
 }
 
-# Replies to facts, region, queue pairs and counters, and to the beginning of the test.
+# Replies to region, queue pairs, facts and counters, and to the beginning of the test.
 PREPARED='receive reply receive reply receive reply receive reply'
 BEGUN="$PREPARED receive reply"
 SILENT='no answer within 3 s'
@@ -326,13 +326,13 @@ GONE='the peer closed the connection'
 	receive command:region closed => the reply does not match the request
 	receive reply:refused closed => the peer refused a command
 	receive reply:status closed => $MALFORMED
-	receive reply:garbage closed => the peer sent malformed facts
-	receive reply receive reply:wrap closed => $MALFORMED
-	receive reply receive reply:empty closed => $MALFORMED
+	receive reply:wrap closed => $MALFORMED
+	receive reply:empty closed => $MALFORMED
+	receive reply receive reply:garbage closed => $QUEUE_PAIR_MISMATCH
 	receive reply receive reply:refused closed => the peer refused a command
-	receive reply receive reply receive reply:garbage closed => $QUEUE_PAIR_MISMATCH
+	receive reply receive closed => $SILENT
+	receive reply receive reply receive reply:garbage closed => the peer sent malformed facts
 	receive reply receive reply receive reply:refused closed => the peer refused a command
-	receive reply receive reply receive closed => $SILENT
 	receive reply receive reply receive reply receive reply:garbage closed => the peer sent malformed counters
 	$PREPARED receive reply:refused closed => the peer refused a command
 	$PREPARED receive reply:number closed => the reply does not match the request
@@ -340,8 +340,8 @@ GONE='the peer closed the connection'
 	$PREPARED receive exit => $GONE
 	END
 	server_breaks bandwidth --size 64 --depth 4 --qps 2 <<-END
-	receive reply receive reply receive reply closed => $QUEUE_PAIR_MISMATCH
-	receive reply receive reply receive reply:ones closed => $QUEUE_PAIR_MISMATCH
+	receive reply receive reply closed => $QUEUE_PAIR_MISMATCH
+	receive reply receive reply:ones closed => $QUEUE_PAIR_MISMATCH
 	END
 }
 
@@ -358,7 +358,7 @@ GONE='the peer closed the connection'
 	$BEGUN exit => $GONE
 	$BEGUN disconnect => $GONE
 	$BEGUN deny closed => denied access\\|rejected the request\\|$ENDED
-	receive reply receive reply:key receive reply receive reply receive reply closed => $DENIED
+	receive reply:key receive reply receive reply receive reply receive reply closed => $DENIED
 	END
 	server_breaks bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
 	$BEGUN notice:9 closed => $IMPOSSIBLE
