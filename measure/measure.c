@@ -34,6 +34,15 @@ static uint32_t depth_max(const struct measurement *measurement)
 	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
 }
 
+/* Software iWARP would stop if READs in both directions waited for each other (verbs/device.c). */
+static uint32_t reads_max(const struct measurement *measurement)
+{
+	const struct device *device = &measurement->threads.members[0].control.device;
+
+	return device->traits->disordered ? (uint32_t)device->attributes.max_qp_init_rd_atom
+					  : UINT32_MAX;
+}
+
 /* Chooses a depth that fills the link and fits in the memory of both ends. */
 static void choose_depth(const struct measurement *measurement, struct test_parameters *parameters)
 {
@@ -43,6 +52,8 @@ static void choose_depth(const struct measurement *measurement, struct test_para
 	if (!measurement->options->depth && fitting < parameters->depth &&
 		!measurement->options->measure.latency)
 		parameters->depth = fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
+	if (parameters->reads && parameters->depth > reads_max(measurement))
+		parameters->depth = reads_max(measurement);
 	parameters->slots = 1;
 	if (!parameters->verify || measurement->options->measure.latency)
 		return;

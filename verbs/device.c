@@ -30,9 +30,13 @@
  *
  * Linux's software iWARP is disordered: it completes a request without waiting for earlier READs,
  * and still reads the memory of an unsignaled WRITE of a page or more after a later request has
- * completed. So each request is signaled, and waits for the READs before it. Its passive side may
- * not read the first message until more data arrives, because siw_accept() replies to the peer
- * before it receives. So the active side sends data until something comes back.
+ * completed. So each request is signaled, and completions are sorted. IBV_SEND_FENCE would keep
+ * the order, but siw_activate_tx() answers no READ while a request waits for READs, so two ends
+ * that wait for each other would wait forever. It answers none either while more READs are posted
+ * than may be in flight.
+ *
+ * Its passive side may not read the first message until more data arrives, because siw_accept()
+ * replies to the peer before it receives. So the active side sends data until something comes back.
  */
 static const struct device_traits rows[] = {
 	{

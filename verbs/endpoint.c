@@ -58,6 +58,15 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 		strerror(error), size->sends, size->receives, allowed.max_qp_wr, allowed.max_qp);
 }
 
+/* Makes room for completions that must wait for their turn. Returns 0 or -1. */
+static int hold_completions(const struct endpoint *endpoint, struct queue_pair *pair)
+{
+	if (!endpoint->traits->disordered)
+		return 0;
+	pair->held = calloc(pair->size.sends, sizeof(*pair->held));
+	return pair->held ? 0 : -1;
+}
+
 /* Devices reject requests for too much inline data: halve the size until one is accepted. */
 static int create_first(
 	struct endpoint *endpoint, const struct queue_size *size, struct failure *failure)
@@ -66,7 +75,8 @@ static int create_first(
 	struct ibv_qp_init_attr attributes;
 
 	pair->size = *size;
-	pair->disordered = endpoint->traits->disordered;
+	if (hold_completions(endpoint, pair))
+		return queue_pair_failed(failure, "calloc", ENOMEM, "cannot create a queue pair");
 	for (;; pair->size.inline_max /= 2) {
 		attributes = queue_pair_attributes(endpoint, &pair->size);
 		if (rdma_create_qp(endpoint->id, endpoint->pd, &attributes) == 0)
@@ -130,7 +140,10 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	}
 	pair->index = (uint8_t)endpoint->pair_count++;
 	pair->size = first->size;
-	pair->disordered = first->disordered;
+	if (hold_completions(endpoint, pair)) {
+		queue_pair_failed(failure, "calloc", ENOMEM, "cannot create another queue pair");
+		return NULL;
+	}
 	attributes.qp_state = IBV_QPS_INIT;
 	error = ibv_modify_qp(pair->qp, &attributes, IBV_QP_STATE | mask);
 	if (error) {
@@ -229,9 +242,7 @@ int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_
 
 	for (struct ibv_send_wr *request = first; request; request = request->next) {
 		request->wr_id = WR_ID(kind, pair->index, number);
-		if (pair->disordered && request->opcode != IBV_WR_RDMA_READ)
-			request->send_flags |= IBV_SEND_FENCE;
-		if (++number - signaled >= pair->size.sends / SIGNALED_PARTS || pair->disordered)
+		if (++number - signaled >= pair->size.sends / SIGNALED_PARTS || pair->held)
 			request->send_flags |= IBV_SEND_SIGNALED;
 		if (request->send_flags & IBV_SEND_SIGNALED)
 			signaled = number;
@@ -277,18 +288,53 @@ int endpoint_poll(struct endpoint *endpoint, struct completion_batch *batch)
 
 	batch->count = count > 0 ? count : 0;
 	batch->next = 0;
+	batch->last = NULL;
 	return count < 0 ? -EIO : count;
+}
+
+/* Returns the held completion that is next on the queue pair, or NULL. */
+static struct ibv_wc *release_held(struct queue_pair *pair)
+{
+	struct held_completion *next = &pair->held[pair->sends_completed % pair->size.sends];
+
+	if (!next->held)
+		return NULL;
+	next->held = false;
+	return &next->wc;
+}
+
+/* Holds the completion of a send until the sends before it have completed. */
+static void hold(struct queue_pair *pair, const struct ibv_wc *wc)
+{
+	pair->held[WR_NUMBER(wc->wr_id) % pair->size.sends] = (struct held_completion){true, *wc};
+}
+
+/* Returns the next completion, in posting order on each queue pair, or NULL after the last one. */
+static struct ibv_wc *next_in_order(struct endpoint *endpoint, struct completion_batch *batch)
+{
+	struct ibv_wc *wc = batch->last && batch->last->held ? release_held(batch->last) : NULL;
+	struct queue_pair *pair;
+
+	while (!wc && batch->next < batch->count) {
+		wc = &batch->wcs[batch->next++];
+		pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
+		if (WR_KIND(wc->wr_id) == ENDPOINT_RECEIVE || !pair->held ||
+			WR_NUMBER(wc->wr_id) == pair->sends_completed)
+			break;
+		hold(pair, wc);
+		wc = NULL;
+	}
+	return wc;
 }
 
 bool endpoint_next_completion(
 	struct endpoint *endpoint, struct completion_batch *batch, struct completion *completion)
 {
-	struct ibv_wc *wc = &batch->wcs[batch->next];
+	struct ibv_wc *wc = next_in_order(endpoint, batch);
 	struct queue_pair *pair;
 
-	if (batch->next == batch->count)
+	if (!wc)
 		return false;
-	batch->next++;
 	pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
 	*completion = (struct completion){
 		.wc = wc,
@@ -304,10 +350,11 @@ bool endpoint_next_completion(
 		completion->data = pair->slots + completion->number * pair->slot_size;
 	} else {
 		/* Software iWARP's status if the connection ends while it sends. */
-		if (pair->disordered && wc->status == IBV_WC_LOC_QP_OP_ERR)
+		if (pair->held && wc->status == IBV_WC_LOC_QP_OP_ERR)
 			wc->status = IBV_WC_WR_FLUSH_ERR;
 		completion->sends = completion->number + 1 - pair->sends_completed;
 		pair->sends_completed = completion->number + 1;
+		batch->last = pair;
 	}
 	return true;
 }
@@ -412,6 +459,8 @@ void endpoint_close_queues(struct endpoint *endpoint)
 			ibv_destroy_qp(endpoint->pairs[i].qp);
 	if (endpoint->pairs && endpoint->pairs[0].qp)
 		rdma_destroy_qp(endpoint->id);
+	for (unsigned int i = 0; endpoint->pairs && i < endpoint->pair_count; i++)
+		free(endpoint->pairs[i].held);
 	if (endpoint->cq)
 		ibv_destroy_cq(endpoint->cq);
 	free(endpoint->pairs);

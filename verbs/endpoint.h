@@ -3,9 +3,10 @@
  * connects and, for a measurement, additional queue pairs.
  *
  * On each queue pair, sends are numbered in posting order, which is also completion order: a
- * completion covers its own send and every unsignaled send before it. Receives use slots of equal
- * size in the caller's memory; a slot belongs to the device from posting to completion. The
- * completion queue has room for everything that can be posted, so it cannot overflow.
+ * completion covers its own send and every unsignaled send before it. On a disordered device, a
+ * completion that overtakes another is held until its turn. Receives use slots of equal size in
+ * the caller's memory; a slot belongs to the device from posting to completion. The completion
+ * queue has room for everything that can be posted, so it cannot overflow.
  *
  * The endpoint only posts and polls; only endpoint_drain() waits. An exchange is driven by
  * completion events on the CQ thread of its device, while a control connection waits on its own
@@ -41,13 +42,19 @@ struct queue_size {
 	uint32_t inline_max; /* bytes of inline data; reduced if the device rejects it */
 };
 
+/* The completion of a send that overtook the completion of an earlier one. */
+struct held_completion {
+	bool held;
+	struct ibv_wc wc;
+};
+
 struct queue_pair {
 	struct ibv_qp *qp; /* NULL: none */
 	uint8_t index;     /* in its endpoint */
-	bool disordered;   /* the device's trait */
 	struct queue_size size;
 	uint64_t sends_posted, sends_completed;
 	uint64_t last_signaled;       /* number of the last signaled send, plus 1 */
+	struct held_completion *held; /* on a disordered device: by number, modulo size.sends */
 	unsigned int receives_posted; /* outstanding */
 	uint8_t *slots;               /* receive buffers, registered with slot_key */
 	uint32_t slot_size, slot_key;
@@ -70,10 +77,11 @@ struct endpoint {
 struct completion_batch {
 	struct ibv_wc wcs[ENDPOINT_BATCH];
 	int count, next;
+	struct queue_pair *last; /* of the last send that completed, or NULL */
 };
 
 struct completion {
-	const struct ibv_wc *wc; /* in its batch */
+	const struct ibv_wc *wc; /* valid until the next poll */
 	struct queue_pair *pair;
 	unsigned int kind;   /* the caller's, ENDPOINT_RECEIVE or ENDPOINT_DRAIN */
 	uint64_t number;     /* of a send: its number; of a receive: its slot */
@@ -129,8 +137,8 @@ int queue_pair_post_receives(struct queue_pair *pair);
 /*
  * Numbers and posts a list of work requests of the same kind; the caller fills in the rest of each
  * request. At least one request in every quarter of the send queue is signaled, so that entries
- * become free; on a disordered device, each request is signaled and waits for earlier READs.
- * Returns 0 or -errno. ibv_post_send(3).
+ * become free; on a disordered device, each request is signaled. Returns 0 or -errno.
+ * ibv_post_send(3).
  */
 int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_wr *first);
 
