@@ -33,7 +33,9 @@ valid() {
 	report_has '.verdict == "passed" and all(.checks[]; .result == "passed")'
 	report_has '.here.host == "host2" and .there.host == "host1" and .host == "host1"'
 	report_has "[.here, .there | .rdma_core, .kernel, .devices.$VM_DEVICE.limits.max_qp] | all(length > 0)"
-	report_has '[.checks[].figures | select(.) | .ours, .perftest] | length == 8 and all(. > 0)'
+	report_has '[.checks[].figures | select(.) | .ours] | length == 4 and all(. > 0)'
+	# Over software iWARP, some tests of perftest do not finish.
+	[ "$VM_DEVICE" = siw0 ] || report_has '[.checks[].figures | select(.) | .perftest] | all(. > 0)'
 	has "$DIR/report.txt" "^driver  *[a-z_]*  *[a-z_]*$"
 	has "$DIR/report.txt" '^6 clients at once  .*[0-6] connected at once, 6 of 6 verified'
 	has "$DIR/report.txt" '^killed server  *passed .*exit status 4: '
