@@ -297,12 +297,12 @@ static void set_rnr_timer(struct connection *connection)
 		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 }
 
-int connection_accept(struct connection *connection)
+int connection_accept(struct connection *connection, struct failure *failure)
 {
 	struct rdma_conn_param granted = connection_parameters(connection);
 
-	if (rdma_accept(connection->id, &granted))
-		return -errno;
+	if (id_accept(connection->id, &granted, failure))
+		return -1;
 	set_rnr_timer(connection);
 	return 0;
 }

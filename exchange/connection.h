@@ -54,8 +54,11 @@ int connection_create(const struct exchange_settings *settings, const struct mod
  */
 struct rdma_conn_param connection_parameters(const struct connection *connection);
 
-/* Accepts the connection request. Returns 0 or -errno. Main thread. rdma_accept(3). */
-int connection_accept(struct connection *connection);
+/*
+ * Accepts the connection request. Returns 0, or -1 with the failure recorded. Main thread.
+ * rdma_accept(3).
+ */
+int connection_accept(struct connection *connection, struct failure *failure);
 
 /*
  * Hands the connection to the CQ thread when rdmacm reports it established with these parameters.

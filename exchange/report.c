@@ -246,7 +246,7 @@ void report_without_connection(const struct exchange_settings *settings, const s
 {
 	const struct report report = {
 		.program = settings->output->program,
-		.mode = mode ? mode->name : "any",
+		.mode = mode ? mode->name : mode_any.name,
 		.peer = peer,
 		.secret = settings->secret_file,
 		.status = status,

@@ -88,8 +88,8 @@ static int accept_client(struct control_session *session)
 		control, &parameters, session->initiator_depth, session->responder_resources);
 	parameters.private_data =
 		handshake_hello(&control->handshake, &ours, &parameters.private_data_len);
-	if (rdma_accept(control->id, &parameters))
-		return failure_errno(&control->failure, PHASE_CONNECT, "rdma_accept", errno);
+	if (id_accept(control->id, &parameters, &control->failure))
+		return -1;
 	control->connected = true;
 	return 0;
 }

@@ -265,7 +265,7 @@ static enum refusal start_control_session(
 	const struct mode *mode = service->options->mode;
 	struct slot *least_active;
 	const struct control_server server = {
-		.mode = mode ? mode->name : "any",
+		.mode = mode ? mode->name : mode_any.name,
 		.clients = service->admission.slots.taken,
 		.most = service->admission.slots.capacity,
 		.full = admission_capacity(&service->admission, address, &least_active),
@@ -285,7 +285,6 @@ static enum refusal start_control_session(
 static void accept_client(struct service *service, struct client *client)
 {
 	struct failure failure = {0};
-	int error;
 
 	if (connection_create(&service->settings, client->mode, client->id, client->served->device,
 		    &client->request, &client->connection, &failure)) {
@@ -295,9 +294,7 @@ static void accept_client(struct service *service, struct client *client)
 	client->id->context = client;
 	connection_set_owner(client->connection, client);
 	client->slot.holder = client->connection;
-	error = connection_accept(client->connection);
-	if (error) {
-		failure_errno(&failure, PHASE_CONNECT, "rdma_accept", -error);
+	if (connection_accept(client->connection, &failure)) {
 		client->gone = true; /* it was never connected */
 		close_client(service, client, &failure);
 	}

@@ -71,6 +71,16 @@ void failure_from_event(struct failure *failure, const struct rdma_cm_event *eve
 		failure_errno(failure, phase, name, abs(event->status));
 }
 
+int id_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, struct failure *failure)
+{
+	if (rdma_accept(id, parameters) == 0)
+		return 0;
+	if (errno == EINVAL)
+		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, errno, "rdma_accept",
+			"the connection request was abandoned before it was processed");
+	return failure_errno(failure, PHASE_CONNECT, "rdma_accept", errno);
+}
+
 int channel_create(struct rdma_event_channel **result)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();

@@ -40,6 +40,12 @@ struct rdma_event_channel *channel_open(struct failure *failure);
  */
 int id_set_dscp(struct rdma_cm_id *id, int dscp, struct failure *failure);
 
+/*
+ * Accepts a connection request. Returns 0, or -1 with the failure recorded; EINVAL means that the
+ * client has given up, so the request no longer exists. rdma_accept(3).
+ */
+int id_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, struct failure *failure);
+
 /* A copy of an event and its private data that remains valid after the acknowledgement. */
 struct event_copy {
 	struct rdma_cm_event event;

@@ -132,7 +132,7 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 		rdma_destroy_id(end->id);
 		return false;
 	}
-	if (active ? connect_end(end) : connection_accept(end->connection)) {
+	if (active ? connect_end(end) : connection_accept(end->connection, &failure)) {
 		fuzz_check(end->failing);
 		connection_destroy(end->connection);
 		return false;

@@ -56,7 +56,7 @@ void pair_make(struct pair *pair)
 		connection_create(&passive->settings, mode_by_number(passive->mode), passive->id,
 			passive->device, &request, &passive->connection, &failure),
 		0);
-	assert_int_equal(connection_accept(passive->connection), 0);
+	assert_int_equal(connection_accept(passive->connection, &failure), 0);
 }
 
 void pair_establish(struct pair *pair)

@@ -194,7 +194,7 @@ static void optional_device_attributes_are_not_needed(void **state)
 			connection_create(&fixture.settings, mode_by_number(MODE_WRITE), fixture.id,
 				fixture.device, &request, &fixture.connection, &failure),
 			0);
-		assert_int_equal(connection_accept(fixture.connection), 0);
+		assert_int_equal(connection_accept(fixture.connection, &failure), 0);
 		assert_false(fake_fail_is_due());
 		fixture_end(&fixture);
 	}

@@ -249,7 +249,7 @@ static void accepts_with_the_limits_of_both_ends(void **state)
 			connection_create(&fixture.settings, mode_by_number(MODE_WRITE), fixture.id,
 				fixture.device, &request, &fixture.connection, &failure),
 			0);
-		assert_int_equal(connection_accept(fixture.connection), 0);
+		assert_int_equal(connection_accept(fixture.connection, &failure), 0);
 		requests = fake_requests(fixture.id);
 		assert_retries(&requests);
 		assert_int_not_equal(requests.rnr_timer, 0);
@@ -267,13 +267,21 @@ static void accepts_with_the_limits_of_both_ends(void **state)
 static void reports_what_rdmacm_refuses(void **state)
 {
 	struct fixture fixture = {.mode = MODE_WRITE, .active = true};
+	struct failure failure = {0};
 
 	(void)state;
 	fixture_start(&fixture);
 	fake_fail("rdma_connect", 0, EADDRNOTAVAIL);
 	assert_int_equal(fixture_connect(&fixture), -EADDRNOTAVAIL);
+	fake_fail("rdma_accept", 0, ENOMEM);
+	assert_int_equal(connection_accept(fixture.connection, &failure), -1);
+	assert_int_equal(failure.kind, FAILURE_ERRNO);
+	assert_int_equal(failure.code, ENOMEM);
+	/* The client has given up. */
+	failure = (struct failure){0};
 	fake_fail("rdma_accept", 0, EINVAL);
-	assert_int_equal(connection_accept(fixture.connection), -EINVAL);
+	assert_int_equal(connection_accept(fixture.connection, &failure), -1);
+	assert_int_equal(failure.kind, FAILURE_GONE);
 	fixture_end(&fixture);
 }
 
