@@ -187,8 +187,8 @@ static int take_events(struct control *control)
 }
 
 /*
- * The server may not read the client's first message before more data arrives (verbs/device.c), so
- * the client writes 0 bytes, which needs no memory.
+ * The server might leave the client's first message unread until more data arrives
+ * (verbs/device.c), so the client writes 0 bytes, which needs no memory.
  */
 static int write_nothing(struct control *control)
 {

@@ -13,14 +13,14 @@ static uint64_t resent(const struct counters *from, const struct counters *to)
 	return sent > twice ? sent - twice : 0;
 }
 
-/* The losses that counters show which do not increase otherwise. */
+/* Losses according to counters that increase only when a packet is lost. */
 static uint64_t certain(const struct counters *ours, const struct counters *theirs)
 {
 	return resent(ours, theirs) + resent(theirs, ours) + counters_missing(ours) +
 	       counters_missing(theirs);
 }
 
-/* Packets out of order are a loss only as often as other counters confirm it. */
+/* Out-of-order packets count as lost only up to the number of losses that other counters show. */
 static uint64_t confirmed(const struct counters *counters, uint64_t certain)
 {
 	uint64_t reordered = counters_reordered(counters);

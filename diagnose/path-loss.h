@@ -19,8 +19,9 @@ struct path_loss {
  * directions: what is missing from the peer, and what the peer reports missing. An empty list means
  * unknown.
  *
- * A device that accepts packets in any order (mlx5) counts those out of order. They are a loss only
- * as often as another counter, at either end, shows one: adaptive routing reorders packets.
+ * A device that accepts packets in any order (mlx5) counts those out of order. They count as lost
+ * only up to the number of losses that other counters at either end show, because adaptive routing
+ * reorders packets, too.
  */
 struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs);
 

@@ -200,7 +200,7 @@ static void start(struct watch *watch, const char *name)
 
 	if (watch->count == DEVICES_MAX)
 		return;
-	/* The kernel allows no longer names. */
+	/* The kernel limits names to 63 characters. */
 	snprintf(device->name, sizeof(device->name), "%.63s", name);
 	device->process = fork();
 	if (device->process == 0) {

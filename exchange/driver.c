@@ -545,7 +545,7 @@ static void close_queue_pair(struct connection *connection)
 	connection_poll(connection);
 }
 
-/* The memory has been registered, or that failed: sends the MSG_MR that is due. */
+/* Registration has ended: sends the pending MSG_MR, or aborts if the registration failed. */
 static void end_registration(struct connection *connection)
 {
 	enum exchange_event event = registration_end(connection);

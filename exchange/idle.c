@@ -76,7 +76,7 @@ bool idle_is_late(const struct connection *connection, deadline_t now)
 		       now - connection->last_acknowledged >= ours);
 }
 
-/* True if the peer may not have read our first message, and will not before more data arrives. */
+/* True if our first message might still be unread, and more data is needed to have it read. */
 static bool may_be_unread(const struct connection *connection)
 {
 	return connection->device->traits->wakes_late && connection->settings->active &&

@@ -38,7 +38,7 @@ enum cq_thread_event {
 	THREAD_CANCEL = 1 << 5,     /* abort and notify the peer */
 	THREAD_MOVED = 1 << 6,      /* a source or sink made progress */
 	THREAD_STOP = 1 << 7,       /* for the device: end the thread */
-	THREAD_REGISTERED = 1 << 8, /* the memory is registered, or that failed */
+	THREAD_REGISTERED = 1 << 8, /* memory registration succeeded or failed */
 };
 
 /* Events for the main thread that connection.c handles. */

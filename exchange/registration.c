@@ -1,13 +1,13 @@
 /*
- * Registers the memory that was only mapped when the connection was created, because the peer may
- * access it (exchange/authentication.c).
+ * Registers the memory that the peer will access. It was only mapped when the connection was
+ * created, because the peer was not yet authenticated (exchange/authentication.c).
  *
  * The kernel allocates, clears and pins every page, which takes about a second for a few gigabytes.
- * The CQ thread registers a little memory itself. It leaves more to a worker thread of this
- * connection, because it serves all exchanges on the device. From registration_begin() to
- * THREAD_REGISTERED, the regions' registrations and `registration.failure` belong to the worker,
- * the rest of the connection stays with the CQ thread. The main thread joins the worker in
- * connection_destroy(), so the memory is not freed meanwhile, whatever happens to the exchange.
+ * More than INLINE_MAX bytes are registered by a worker thread, so that they do not block the CQ
+ * thread, which serves all exchanges on the device. From registration_begin() to THREAD_REGISTERED,
+ * the regions' registrations and `registration.failure` belong to the worker; the CQ thread owns
+ * the rest of the connection. The main thread joins the worker in connection_destroy(), so the
+ * memory is not freed before the worker has ended, whatever happens to the exchange.
  */
 #include "exchange/internal.h"
 

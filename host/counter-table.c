@@ -129,7 +129,7 @@ bool counter_is_nak(const char *name)
 					 "seq_err_naks_rcvd Nak_Sequence_Error requester_oos_nak");
 }
 
-/* mlx5 queue pairs can accept packets out of order; other drivers request them again. */
+/* mlx5 queue pairs can accept out-of-order packets; other adapters answer with a sequence NAK. */
 bool counter_is_reordering(const char *name)
 {
 	return is_among(base_name(name), "out_of_sequence");

@@ -61,8 +61,8 @@ uint64_t counters_missed_by_peer(const struct counters *difference);
 
 /*
  * Return the increase of class COUNTER_OUT_OF_ORDER in two parts: how often packets were missing,
- * here or at the peer; and packets out of order that show a loss only together with another
- * counter.
+ * here or at the peer; and out-of-order packets, which count as lost only if other counters show a
+ * loss.
  */
 uint64_t counters_missing(const struct counters *difference);
 uint64_t counters_reordered(const struct counters *difference);

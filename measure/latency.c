@@ -4,8 +4,8 @@
  *
  * A spinning end polls the last byte of the data, which contains the operation's number. If the
  * data takes several packets, no specification promises that the last byte arrives last: packets
- * may take different paths and, with relaxed ordering, reach memory in any order. Then, and if it
- * sleeps, an end waits for immediate data, where the transport supports it.
+ * may take different paths and, with relaxed ordering, reach memory in any order. In that case, and
+ * when waiting for events, each end writes with immediate data if the transport supports it.
  */
 #include <sched.h>
 #include <string.h>
@@ -17,15 +17,14 @@
 #define SIGNALED UINT64_C(16)
 
 /*
- * Iterations after which a thread that spins for data polls for commands, any spinning thread
- * checks whether to stop, and both kinds of spinning thread yield the processor. An adapter
- * replies before the first yield. A software device may need this processor for its own threads
- * or for the peer's, which would otherwise wait for the end of our time slice.
+ * Iterations of a spinning thread. An adapter replies before the first yield. A software device may
+ * need this processor for its own threads or for the peer's, which would otherwise wait for the end
+ * of our time slice.
  */
-#define TURNS_COMMAND    256
-#define TURNS_CHECK      8192
-#define TURNS_YIELD      4096
-#define TURNS_YIELD_POLL 256
+#define TURNS_COMMAND    256  /* between polls for commands, while spinning on data */
+#define TURNS_CHECK      8192 /* between checks whether to stop */
+#define TURNS_YIELD      4096 /* between yields, while spinning on data */
+#define TURNS_YIELD_POLL 256  /* between yields, while polling the completion queue */
 
 /* The server reads the clock once per this many replies. */
 #define ANSWERS_CHECK 64
@@ -275,7 +274,10 @@ static int read_once(struct perf_test *test, struct form *form, uint64_t number,
 	return 0;
 }
 
-/* Clears the target of a READ, which would otherwise still contain the previous READ's data. */
+/*
+ * Fills the source buffer of a WRITE, or clears the local buffer of a READ, so that stale data
+ * cannot pass verification.
+ */
 static void prepare(struct perf_test *test, uint64_t number)
 {
 	if (!test->parameters.reads)

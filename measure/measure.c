@@ -39,8 +39,9 @@ static uint32_t reads_max(const struct measurement *measurement)
 {
 	const struct device *device = &measurement->threads.members[0].control.device;
 
-	return device->traits->disordered ? (uint32_t)device->attributes.max_qp_init_rd_atom
-					  : UINT32_MAX;
+	return device->traits->completes_out_of_order
+		       ? (uint32_t)device->attributes.max_qp_init_rd_atom
+		       : UINT32_MAX;
 }
 
 /* Chooses a depth that fills the link and fits in the memory of both ends. */

@@ -4,8 +4,8 @@
 #include "protocol/keyed-digest.h"
 
 /*
- * The chance that two messages have the same hashes is at most 2^-91, however long they are,
- * because it depends only on the size of a block. Larger blocks are not faster.
+ * Two different messages have the same hashes with a probability of at most 2^-91, which depends
+ * only on the size of a block, not on the length of the messages. Larger blocks are not faster.
  */
 #define BLOCK_SIZE ((size_t)64 << 10)
 

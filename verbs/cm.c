@@ -77,7 +77,7 @@ int id_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, struct 
 		return 0;
 	if (errno == EINVAL)
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, errno, "rdma_accept",
-			"the connection request was abandoned before it was processed");
+			"the client gave up before the server accepted the connection");
 	return failure_errno(failure, PHASE_CONNECT, "rdma_accept", errno);
 }
 

@@ -28,15 +28,16 @@
 /*
  * The first match applies. Soft-RoCE slows down above 256 KiB; adapters need larger chunks.
  *
- * Linux's software iWARP is disordered: it completes a request without waiting for earlier READs,
- * and still reads the memory of an unsignaled WRITE of a page or more after a later request has
- * completed. So each request is signaled, and completions are sorted. IBV_SEND_FENCE would keep
- * the order, but siw_activate_tx() answers no READ while a request waits for READs, so two ends
- * that wait for each other would wait forever. It answers none either while more READs are posted
- * than may be in flight.
+ * Linux's software iWARP completes work requests out of order: it completes one without waiting for
+ * earlier READs, and still reads the memory of an unsignaled WRITE of a page or more after a later
+ * request has completed. So each request is signaled, and completions are sorted. IBV_SEND_FENCE
+ * would keep the order, but siw_activate_tx() answers no READ while a request waits for READs, so
+ * two ends that wait for each other would wait forever. Nor does it answer READs while a posted
+ * READ waits because of the limit of outstanding READs.
  *
- * Its passive side may not read the first message until more data arrives, because siw_accept()
- * replies to the peer before it receives. So the active side sends data until something comes back.
+ * Its passive side might leave the first message unread until more data arrives, because
+ * siw_accept() replies to the peer before it starts to receive. The active side therefore sends
+ * data until it receives something.
  */
 static const struct device_traits rows[] = {
 	{
@@ -53,7 +54,7 @@ static const struct device_traits rows[] = {
 		.driver = "siw",
 		.transport = IBV_TRANSPORT_IWARP,
 		.read_needs_remote_write = true,
-		.disordered = true,
+		.completes_out_of_order = true,
 		.wakes_late = true,
 		.software = true,
 		.chunk = 512 * KIB,
@@ -107,10 +108,10 @@ const struct device_traits *device_traits(
 }
 
 /*
- * libsiw takes the address of the first object that the kernel places 0x90 pages into a context for
- * an error: with small queues, the 25th connection of a process fails. So the first object is a
- * completion queue that covers this place, and is never destroyed. The kernel has 32 bytes per
- * entry.
+ * libsiw treats the mmap key 0x90000 (SIW_INVAL_UOBJ_KEY) as an error, but the kernel assigns keys
+ * in order of creation, so with small queues, the 25th connection of a process fails. So the first
+ * object is a completion queue that spans this key, and is never destroyed. An entry takes 32 bytes
+ * in the kernel.
  */
 #define SIW_ENTRIES 32768
 #define SIW_DEVICES 16
@@ -130,8 +131,8 @@ static void cover_invalid_key(struct ibv_context *verbs)
 }
 
 /*
- * The first vector: a client has only one completion queue, and a control connection has a device
- * of its own, so neither processes nor devices may all begin with the same one.
+ * The first vector of a device. If every process and every control connection began with vector 0,
+ * all clients, which create only one completion queue, would share it.
  */
 static unsigned int first_vector(void)
 {
@@ -163,9 +164,9 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 	atomic_init(&device->queues, first_vector());
 	ibv_query_device(verbs, &device->attributes);
 	device->traits = device_traits(verbs, &device->attributes);
-	if (device->traits->disordered)
+	if (device->traits->completes_out_of_order)
 		cover_invalid_key(verbs);
-	/* Without them, failures are explained less well. */
+	/* Best effort: events only add evidence to the causes of failures. */
 	device_events_watch(verbs);
 	device->channel = ibv_create_comp_channel(verbs);
 	if (!device->channel)

@@ -26,11 +26,11 @@ struct device_traits {
 	bool read_needs_remote_write; /* the local buffer of a READ needs IBV_ACCESS_REMOTE_WRITE */
 	bool own_queue_pairs;         /* can connect queue pairs without rdmacm */
 	bool retries_receives; /* sends again if no receive is posted (RNR); else disconnects */
-	bool drains;     /* may raise the event of a destroyed completion queue: drain it first */
-	bool disordered; /* as software iWARP: see verbs/device.c */
-	bool wakes_late; /* may not read the first message until more data arrives: same place */
-	bool software;   /* no hardware, so no PCI bus */
-	uint32_t chunk;  /* efficient size of a WRITE or READ in bytes */
+	bool drains; /* may raise the event of a destroyed completion queue: drain it first */
+	bool completes_out_of_order; /* as software iWARP: see verbs/device.c */
+	bool wakes_late; /* might leave the first message unread until more data arrives: same place */
+	bool software;  /* no hardware, so no PCI bus */
+	uint32_t chunk; /* efficient size of a WRITE or READ in bytes */
 };
 
 struct device {

@@ -52,7 +52,7 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 	if (error == EINVAL && allowed.max_qp_wr >= (int)size->sends)
 		/* The size is allowed, so the request must have been abandoned. */
 		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_create_qp",
-			"the connection request was abandoned before it was processed");
+			"the client gave up before the server accepted the connection");
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, "rdma_create_qp",
 		"%s; requested %u+%u work requests, the device allows %d each and %d queue pairs",
 		strerror(error), size->sends, size->receives, allowed.max_qp_wr, allowed.max_qp);
@@ -61,7 +61,7 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 /* Makes room for completions that must wait for their turn. Returns 0 or -1. */
 static int hold_completions(const struct endpoint *endpoint, struct queue_pair *pair)
 {
-	if (!endpoint->traits->disordered)
+	if (!endpoint->traits->completes_out_of_order)
 		return 0;
 	pair->held = calloc(pair->size.sends, sizeof(*pair->held));
 	return pair->held ? 0 : -1;

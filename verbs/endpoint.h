@@ -3,10 +3,10 @@
  * connects and, for a measurement, additional queue pairs.
  *
  * On each queue pair, sends are numbered in posting order, which is also completion order: a
- * completion covers its own send and every unsignaled send before it. On a disordered device, a
- * completion that overtakes another is held until its turn. Receives use slots of equal size in
- * the caller's memory; a slot belongs to the device from posting to completion. The completion
- * queue has room for everything that can be posted, so it cannot overflow.
+ * completion covers its own send and every unsignaled send before it. If the device completes out
+ * of order, a completion that overtakes another is held until its turn. Receives use slots of equal
+ * size in the caller's memory; a slot belongs to the device from posting to completion. The
+ * completion queue has room for everything that can be posted, so it cannot overflow.
  *
  * The endpoint only posts and polls; only endpoint_drain() waits. An exchange is driven by
  * completion events on the CQ thread of its device, while a control connection waits on its own
@@ -53,8 +53,9 @@ struct queue_pair {
 	uint8_t index;     /* in its endpoint */
 	struct queue_size size;
 	uint64_t sends_posted, sends_completed;
-	uint64_t last_signaled;       /* number of the last signaled send, plus 1 */
-	struct held_completion *held; /* on a disordered device: by number, modulo size.sends */
+	uint64_t last_signaled; /* number of the last signaled send, plus 1 */
+	struct held_completion
+		*held; /* if the device completes out of order: in a ring, by number */
 	unsigned int receives_posted; /* outstanding */
 	uint8_t *slots;               /* receive buffers, registered with slot_key */
 	uint32_t slot_size, slot_key;
@@ -137,7 +138,7 @@ int queue_pair_post_receives(struct queue_pair *pair);
 /*
  * Numbers and posts a list of work requests of the same kind; the caller fills in the rest of each
  * request. At least one request in every quarter of the send queue is signaled, so that entries
- * become free; on a disordered device, each request is signaled. Returns 0 or -errno.
+ * become free; if the device completes out of order, each request is signaled. Returns 0 or -errno.
  * ibv_post_send(3).
  */
 int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_wr *first);

@@ -351,7 +351,7 @@ refusing_peer() { # REASON
 	kill -CONT "$SERVER"
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
-	has "$ERRORS" 'the peer went away during the connection handshake (the connection request was abandoned before'
+	has "$ERRORS" 'the peer went away during the connection handshake (the client gave up before'
 }
 
 @test "mode mismatch in both directions" {

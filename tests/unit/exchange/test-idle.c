@@ -190,7 +190,7 @@ static void an_idle_connection_sends_keepalives(void **state)
 	}
 }
 
-/* Software iWARP may not read the first message before more data arrives. */
+/* Software iWARP might leave the first message unread until more data arrives. */
 static void software_iwarp_gets_data_until_it_replies(void **state)
 {
 	static const struct device_traits traits = {
