@@ -21,24 +21,32 @@ struct tuning tuning_of(const struct connection *connection)
 	};
 }
 
+/* Appends the name and the number, or "unknown" if it is negative. */
+static void append_number(char *text, const char *name, int number)
+{
+	if (number >= 0)
+		text_append(text, TUNING_TEXT, "%s %d, ", name, number);
+	else
+		text_append(text, TUNING_TEXT, "%s unknown, ", name);
+}
+
+static const char *huge_pages(const struct tuning *tuning)
+{
+	if (tuning->huge_outgoing)
+		return tuning->huge_incoming ? "on" : "for outgoing data";
+	return tuning->huge_incoming ? "for incoming data" : "off";
+}
+
 void tuning_text(char text[TUNING_TEXT], const struct tuning *tuning)
 {
 	char processors[TUNING_PROCESSORS];
 
-	*text = '\0';
-	if (tuning->dscp >= 0)
-		text_append(text, TUNING_TEXT, "DSCP %d, ", tuning->dscp);
-	if (tuning->relaxed_ordering)
-		text_append(text, TUNING_TEXT, "relaxed ordering, ");
-	if (tuning->huge_outgoing || tuning->huge_incoming)
-		text_append(text, TUNING_TEXT, "huge pages for %s data, ",
-			!tuning->huge_outgoing   ? "incoming"
-			: !tuning->huge_incoming ? "outgoing"
-						 : "all");
-	if (tuning->locality->node >= 0)
-		text_append(text, TUNING_TEXT, "NUMA node %d, ", tuning->locality->node);
 	locality_text(tuning->locality, processors, sizeof(processors));
-	if (*processors)
-		text_append(text, TUNING_TEXT, "processors %s, ", processors);
-	text_append(text, TUNING_TEXT, "completion vector %d", tuning->vector);
+	*text = '\0';
+	append_number(text, "DSCP", tuning->dscp);
+	text_append(text, TUNING_TEXT, "relaxed ordering %s, huge pages %s, ",
+		tuning->relaxed_ordering ? "on" : "off", huge_pages(tuning));
+	append_number(text, "NUMA node", tuning->locality->node);
+	text_append(text, TUNING_TEXT, "processors %s, completion vector %d",
+		*processors ? processors : "all", tuning->vector);
 }

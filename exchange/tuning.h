@@ -30,8 +30,8 @@ struct tuning {
 struct tuning tuning_of(const struct connection *connection);
 
 /*
- * Formats the tuning: "DSCP 26, relaxed ordering, huge pages for incoming data, NUMA node 1,
- * processors 0-7, completion vector 3". What does not apply is left out. Any thread.
+ * Formats the tuning: "DSCP 26, relaxed ordering on, huge pages for incoming data, NUMA node 1,
+ * processors 0-7, completion vector 3". Any thread.
  */
 void tuning_text(char text[TUNING_TEXT], const struct tuning *tuning);
 
