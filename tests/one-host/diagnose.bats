@@ -160,3 +160,9 @@ load diagnose
 	check_failed connection 'the program on this port is not rdma-server' 'the other host'
 	exits_with 0 "$PEER"
 }
+
+# libibverbs reads this variable only if it loads the providers itself.
+@test "RDMAV_DRIVERS adds a provider" {
+	RDMAV_DRIVERS=absent client diagnose >"$OUT" 2>"$ERR"
+	has "$ERR" "couldn't load driver 'libabsent"
+}

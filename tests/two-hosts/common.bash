@@ -87,7 +87,16 @@ setup() {
 
 same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]; }
 
-teardown() { clean_up; }
+# Prints the state of a host's network, and the end of its kernel log.
+describe_host='ip -s link show eth0; tc -s qdisc show dev eth0; ip neigh; ip route; grep virtio /proc/interrupts; dmesg | tail'
+
+teardown() {
+	if [ -z "$BATS_TEST_COMPLETED" ]; then
+		printf 'host 2: %s\n' "$(bash -c "$describe_host")"
+		printf 'host 1: %s\n' "$(on_host1 "$describe_host")"
+	fi
+	clean_up
+}
 
 clean_up() {
 	ip link show "$VM_INTERFACE" | grep -q '[<,]UP[,>]' || renew_link
