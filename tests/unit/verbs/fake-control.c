@@ -354,6 +354,11 @@ size_t fake_registered(void)
 	return registered;
 }
 
+unsigned int fake_unused_entries(void)
+{
+	return fake.unused_entries;
+}
+
 unsigned int fake_objects(void)
 {
 	unsigned int objects;

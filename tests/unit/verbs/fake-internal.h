@@ -80,7 +80,7 @@ extern struct fake {
 	bool may_lock;                      /* CAP_IPC_LOCK */
 	size_t held;                        /* registrations of this size wait; 0: none */
 	pthread_cond_t unheld;
-	unsigned int objects;
+	unsigned int objects, unused_entries;
 	struct {
 		const char *function;
 		unsigned int after;

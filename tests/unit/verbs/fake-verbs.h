@@ -28,6 +28,7 @@
 
 /* Defaults of the fake device, those of soft-RoCE. */
 #define FAKE_SOFT_VENDOR 0xffffff
+#define FAKE_SIW_VENDOR  0x626d74 /* software iWARP */
 #define FAKE_MESSAGE_MAX (1U << 23)
 #define FAKE_VECTORS     4
 
@@ -103,6 +104,9 @@ void fake_grant_locking(void);
 
 /* Returns the number of bytes currently registered in all protection domains, in whole pages. */
 size_t fake_registered(void);
+
+/* Returns the total size of the completion queues without a channel, which are never destroyed. */
+unsigned int fake_unused_entries(void);
 
 /* Returns the number of live objects: ids, queues, domains, regions, channels. */
 unsigned int fake_objects(void);
