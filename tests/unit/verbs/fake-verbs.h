@@ -46,6 +46,7 @@ struct fake_send {
 	uint32_t rkey;
 	struct digest digest;       /* of the piece, not set for a READ */
 	uint8_t bytes[MESSAGE_MAX]; /* payload of a SEND */
+	bool completed, polled;
 };
 
 /* Parameters that the code under test passed to rdmacm and ibv_modify_qp() for a connection. */
@@ -134,7 +135,8 @@ int fake_vector(struct rdma_cm_id *id);
 /* Number of outstanding receives. */
 unsigned int fake_receives(struct rdma_cm_id *id);
 
-/* Completes the oldest outstanding send. With IBV_WC_SUCCESS it is also executed. */
+/* Completes the oldest outstanding send or, if the personality overtakes, sometimes a later one that
+ * is no READ. With IBV_WC_SUCCESS it is also executed. */
 void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status);
 
 /* Flips a bit in the data of one RDMA operation, after `after` undamaged operations. */
