@@ -68,9 +68,10 @@ extern struct perf_test_device {
 	unsigned int fault_after;
 	enum fault fault;
 	const struct personality *personality;
-	unsigned int resets;   /* queue pairs whose connection was reset by modifying them */
-	unsigned int timeouts; /* calls to poll() that ended at their timeout */
-	uint8_t *reply;        /* where the peer's answer is written; NULL: no answer */
+	unsigned int resets;    /* queue pairs whose connection was reset by modifying them */
+	unsigned int timeouts;  /* calls to poll() that ended at their timeout */
+	unsigned int reminders; /* those after which a client writes 0 bytes */
+	uint8_t *reply;         /* where the peer's answer is written; NULL: no answer */
 } perf_test_device;
 
 /* Resets the counters and faults, and installs the device's operations with this personality. */
