@@ -41,8 +41,8 @@
  * bytes until it receives something.
  *
  * A client does not know the server's driver, so the traits limits_reads and peer_wakes_late are
- * those of all iWARP devices. This is harmless: a device checks no key for a WRITE of 0 bytes, which
- * RFC 6581 even uses as the first message of a connection.
+ * those of all iWARP devices. This is harmless: a device checks no key for a WRITE of 0 bytes, with
+ * which drivers may even begin a connection (RFC 6581).
  *
  * If the connection ends during a send, siw_qp_sq_process() completes it with the status
  * IBV_WC_LOC_QP_OP_ERR.

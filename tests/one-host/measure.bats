@@ -306,7 +306,7 @@ refused() {
 	! iwarp || has "$ERR" '^rdma-client: .*iWARP does not support --qps'
 	measure $status latency --poll event --iterations 5
 	! iwarp || has "$ERR" '^rdma-client: .*iWARP does not support --poll event'
-	MODE=read
+	MODE='read'
 	measure 0 latency --poll event --iterations 5
 	stop_server
 }

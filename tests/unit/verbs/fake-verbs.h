@@ -135,8 +135,8 @@ int fake_vector(struct rdma_cm_id *id);
 /* Number of outstanding receives. */
 unsigned int fake_receives(struct rdma_cm_id *id);
 
-/* Completes the oldest outstanding send or, if the personality overtakes, sometimes a later one that
- * is no READ. With IBV_WC_SUCCESS it is also executed. */
+/* Completes the oldest outstanding send or, if the personality overtakes, sometimes a later WRITE
+ * or SEND. With IBV_WC_SUCCESS it is also executed. */
 void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status);
 
 /* Flips a bit in the data of one RDMA operation, after `after` undamaged operations. */
