@@ -6,6 +6,14 @@
 
 #include "control/client.h"
 
+/* The smaller of both directions: on iWARP, rdmacm swaps them in the server's reply. */
+static uint8_t reads_of(const struct rdma_conn_param *parameters)
+{
+	return parameters->initiator_depth < parameters->responder_resources
+		       ? parameters->initiator_depth
+		       : parameters->responder_resources;
+}
+
 int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure)
 {
@@ -35,6 +43,7 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 		.rnr_retry_count = TRANSPORT_RNR_RETRIES,
 	};
 	control_limit_reads(control, parameters, request->reads, request->reads);
+	control->reads = reads_of(parameters);
 	parameters->private_data =
 		handshake_hello(&control->handshake, &ours, &parameters->private_data_len);
 	return 0;
@@ -81,6 +90,8 @@ int control_client_admission(
 	int error = hello_decode(&theirs, said->private_data, said->private_data_len);
 
 	control->connected = true;
+	if (reads_of(said) < control->reads)
+		control->reads = reads_of(said);
 	/* With a secret, a malformed hello is treated as an authentication failure. */
 	if (secret && (error || !handshake_fits(secret, &theirs, said->private_data_len)))
 		return secret_refused(&control->failure);

@@ -202,7 +202,8 @@ static int write_nothing(struct control *control)
 /* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
 static int wait_for_any(struct control *control, deadline_t deadline)
 {
-	bool unread = control->request && !control->heard && control->device.traits->wakes_late &&
+	bool unread = control->request && !control->heard &&
+		      control->device.traits->peer_wakes_late &&
 		      !queue_pair_is_unacknowledged(control->endpoint.pairs);
 	int left = deadline_left(deadline);
 	struct pollfd waiting[] = {

@@ -62,6 +62,7 @@ struct control {
 	enum ordering ordering; /* of `offered` and `private`; strict by default */
 	struct region offered, private, messages;
 	struct handshake handshake;
+	uint8_t reads;         /* client only: READs that each end may have outstanding */
 	uint64_t peer_address; /* memory offered by the peer */
 	uint32_t peer_length, peer_rkey;
 	struct kept_receive *kept; /* ring of completed receives not yet processed */

@@ -79,7 +79,7 @@ bool idle_is_late(const struct connection *connection, deadline_t now)
 /* True if our first message might still be unread, and more data is needed to have it read. */
 static bool may_be_unread(const struct connection *connection)
 {
-	return connection->device->traits->wakes_late && connection->settings->active &&
+	return connection->device->traits->peer_wakes_late && connection->settings->active &&
 	       connection->running && !connection->streaming;
 }
 

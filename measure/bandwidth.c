@@ -214,18 +214,6 @@ static int take(struct perf_test *test, const struct completion *completion)
 	return 0;
 }
 
-/* Processes completions. Returns their number, or -1. */
-static int take_completed(struct perf_test *test)
-{
-	struct completion completion;
-	int count = perf_test_poll(test), status = 0;
-
-	while (perf_test_next_completion(test, &completion))
-		if (status == 0)
-			status = take(test, &completion);
-	return status ? -1 : count;
-}
-
 /* True if this queue pair has finished. */
 static bool is_done(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
@@ -274,7 +262,7 @@ static int take_completions(struct perf_test *test)
 {
 	struct test_shared *shared = test->shared;
 	uint64_t before = test->operations, now;
-	int taken = take_completed(test);
+	int taken = perf_test_take_completed(test, take);
 
 	if (taken <= 0)
 		return taken;

@@ -74,18 +74,6 @@ static int take(struct perf_test *test, const struct completion *completion)
 	return 0;
 }
 
-/* Processes completions. Returns their number, or -1. */
-static int take_completed(struct perf_test *test)
-{
-	struct completion completion;
-	int count = perf_test_poll(test), status = 0;
-
-	while (perf_test_next_completion(test, &completion))
-		if (status == 0)
-			status = take(test, &completion);
-	return status ? -1 : count;
-}
-
 /* True if the last byte belongs to the peer's WRITE with this number. */
 static bool is_marked(const struct perf_test *test, uint64_t number)
 {
@@ -114,7 +102,7 @@ static int spin_for_data(struct perf_test *test, uint64_t number)
 	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !is_here(test, number); turn++) {
-		if (turn % turns == 0 && take_completed(test) < 0)
+		if (turn % turns == 0 && perf_test_take_completed(test, take) < 0)
 			return -1;
 		if (test->end_received)
 			return 0;
@@ -129,7 +117,7 @@ static int spin_for_data(struct perf_test *test, uint64_t number)
 /* One iteration of a thread that spins for completions. Returns their number, or -1. */
 static int poll_once(struct perf_test *test, unsigned int turn, deadline_t *deadline)
 {
-	int count = take_completed(test);
+	int count = perf_test_take_completed(test, take);
 
 	if (turn % TURNS_YIELD_POLL == 0)
 		sched_yield();
@@ -176,7 +164,7 @@ static int sleep_until(struct perf_test *test,
 	deadline_t deadline = deadline_in(test->timeout);
 
 	while (!condition(test, number) && !test->end_received) {
-		int count = take_completed(test);
+		int count = perf_test_take_completed(test, take);
 
 		if (count < 0 || (count == 0 && control_sleep(test->control, deadline)))
 			return -1;

@@ -10,87 +10,12 @@
 #include "base/json-document.h"
 #include "cli/startup.h"
 #include "measure/measure.h"
-#include "measure/report.h"
-
-/*
- * Operations in flight without --depth: limits on their number and bytes, and the depth of a
- * latency test.
- */
-#define DEPTH_MAX     128
-#define DEPTH_MIN     16
-#define DEPTH_BYTES   (4 << 20)
-#define DEPTH_LATENCY 64
+#include "measure/parameters.h"
 
 /* Minimum duration in milliseconds of a trial that compares spinning with sleeping. */
 #define TRIAL_MS 50
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* The maximum number of work requests in flight on a queue pair, for any message size. */
-static uint32_t depth_max(const struct measurement *measurement)
-{
-	if (measurement->options->measure.latency)
-		return DEPTH_LATENCY;
-	return measurement->options->depth ? measurement->options->depth : DEPTH_MAX;
-}
-
-/* Software iWARP would stop if READs in both directions waited for each other (verbs/device.c). */
-static uint32_t reads_max(const struct measurement *measurement)
-{
-	const struct device *device = &measurement->threads.members[0].control.device;
-
-	return device->traits->completes_out_of_order
-		       ? (uint32_t)device->attributes.max_qp_init_rd_atom
-		       : UINT32_MAX;
-}
-
-/* Chooses a depth that fills the link and fits in the memory of both ends. */
-static void choose_depth(const struct measurement *measurement, struct test_parameters *parameters)
-{
-	uint64_t fitting = DEPTH_BYTES / parameters->size, pieces;
-
-	parameters->depth = depth_max(measurement);
-	if (!measurement->options->depth && fitting < parameters->depth &&
-		!measurement->options->measure.latency)
-		parameters->depth = fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
-	if (parameters->reads && parameters->depth > reads_max(measurement))
-		parameters->depth = reads_max(measurement);
-	parameters->slots = 1;
-	if (!parameters->verify || measurement->options->measure.latency)
-		return;
-	pieces = measurement->threads.members[0].control.private.size / parameters->size /
-		 parameters->queue_pairs;
-	parameters->slots = pieces < parameters->depth ? (uint32_t)pieces : parameters->depth;
-	parameters->depth = parameters->slots; /* at most one operation per slot */
-}
-
-static void make_parameters(
-	const struct measurement *measurement, uint64_t size, struct test_parameters *parameters)
-{
-	const struct options_measure *measure = &measurement->options->measure;
-
-	*parameters = (struct test_parameters){
-		.kind = measure->latency ? TEST_LATENCY : TEST_BANDWIDTH,
-		.wait = measure->poll == POLL_SPIN ? TEST_SPIN : TEST_EVENT,
-		.reads = measurement->options->mode->reads,
-		.direction = measure->bidirectional ? TEST_BOTH : TEST_CLIENT,
-		.verify = measure->verify,
-		.size = (uint32_t)size,
-		.queue_pairs = measure->queue_pairs,
-		.operations = measure->iterations,
-		.milliseconds = (uint32_t)measure->duration,
-	};
-	choose_depth(measurement, parameters);
-}
-
-/* True if the last byte of a WRITE of this size may not arrive last: see measure/latency.c. */
-static bool needs_immediate(const struct measurement *measurement, uint32_t size)
-{
-	const char *mtu = facts_value(&measurement->ours, "rdma mtu");
-
-	return mtu && size > strtoul(mtu, NULL, 10) &&
-	       measurement->threads.members[0].control.device.traits->immediate;
-}
 
 /* Runs a test and counts its operations with wrong data. */
 static int run(struct measurement *measurement, const struct test_parameters *parameters,
@@ -98,7 +23,7 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 {
 	struct test_parameters own = *parameters;
 
-	if (own.wait == TEST_SPIN && needs_immediate(measurement, own.size))
+	if (parameters_need_immediate(measurement, parameters))
 		own.wait = TEST_SPIN_IMMEDIATE;
 	if (test_threads_run(&measurement->threads, &own, measured, &measurement->latency))
 		return -1;
@@ -303,7 +228,7 @@ static int measure_all(struct measurement *measurement)
 		return -1;
 	show_head(measurement);
 	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
-		make_parameters(measurement, size, &parameters);
+		parameters_choose(measurement, size, &parameters);
 		if (warm_up(measurement, &parameters) || run(measurement, &parameters, &measured))
 			return -1;
 		show(measurement, &measured);
@@ -337,7 +262,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	measurement->results = json_object_new_array();
 	startup_server_name(options, measurement->peer);
 	test_threads_init(&measurement->threads, options, &measurement->output, measurement->peer,
-		depth_max(measurement));
+		parameters_depth_max(options));
 	if (startup_secret(&measurement->threads.secret, options->secret_file,
 		    &measurement->threads.failure) == 0)
 		measure_all(measurement);

@@ -213,7 +213,7 @@ int perf_test_take_receive(
 	return 0;
 }
 
-int perf_test_poll(struct perf_test *test)
+static int poll_endpoint(struct perf_test *test)
 {
 	int count = endpoint_poll(&test->control->endpoint, &test->polled);
 
@@ -222,7 +222,7 @@ int perf_test_poll(struct perf_test *test)
 		       : count + (int)test->kept;
 }
 
-bool perf_test_next_completion(struct perf_test *test, struct completion *completion)
+static bool next_completion(struct perf_test *test, struct completion *completion)
 {
 	if (test->kept == 0)
 		return endpoint_next_completion(
@@ -230,4 +230,16 @@ bool perf_test_next_completion(struct perf_test *test, struct completion *comple
 	test->kept--;
 	*completion = *control_take_kept(test->control);
 	return true;
+}
+
+int perf_test_take_completed(
+	struct perf_test *test, int (*take)(struct perf_test *, const struct completion *))
+{
+	struct completion completion;
+	int count = poll_endpoint(test), status = 0;
+
+	while (next_completion(test, &completion))
+		if (status == 0)
+			status = take(test, &completion);
+	return status ? -1 : count;
 }

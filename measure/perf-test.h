@@ -107,16 +107,12 @@ uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pa
 	uint64_t number, bool server);
 
 /*
- * Polls the endpoint. Returns the number of completions now available from
- * perf_test_next_completion(), or -1 with the failure recorded. Receives that completed before the
- * test are returned first.
+ * Polls the endpoint, and calls `take`, which returns 0 or -1 with the failure recorded, for each
+ * completion until it fails. Receives that completed before the test come first. Returns the number
+ * of completions, or -1.
  */
-int perf_test_poll(struct perf_test *test);
-
-/*
- * Returns the next completion, or false after the last one. Must be called until it returns false.
- */
-bool perf_test_next_completion(struct perf_test *test, struct completion *completion);
+int perf_test_take_completed(
+	struct perf_test *test, int (*take)(struct perf_test *, const struct completion *));
 
 /* Records that the peer sent an unexpected message. */
 int perf_test_unexpected(struct perf_test *test);

@@ -33,11 +33,19 @@
  * request has completed. So each request is signaled, and completions are sorted. IBV_SEND_FENCE
  * would keep the order, but siw_activate_tx() answers no READ while a request waits for READs, so
  * two ends that wait for each other would wait forever. Nor does it answer READs while a posted
- * READ waits because of the limit of outstanding READs.
+ * READ waits because of the limit of outstanding READs, so that limit must not be exceeded at
+ * either end.
  *
  * Its passive side might leave the first message unread until more data arrives, because
- * siw_accept() replies to the peer before it starts to receive. The active side therefore sends
- * data until it receives something.
+ * siw_accept() replies to the peer before it starts to receive. The active side therefore writes 0
+ * bytes until it receives something.
+ *
+ * A client does not know the server's driver, so the traits limits_reads and peer_wakes_late are
+ * those of all iWARP devices. This is harmless: a device checks no key for a WRITE of 0 bytes, with
+ * which drivers may even begin a connection (RFC 6581).
+ *
+ * If the connection ends during a send, siw_qp_sq_process() completes it with the status
+ * IBV_WC_LOC_QP_OP_ERR.
  */
 static const struct device_traits rows[] = {
 	{
@@ -54,14 +62,19 @@ static const struct device_traits rows[] = {
 		.driver = "siw",
 		.transport = IBV_TRANSPORT_IWARP,
 		.read_needs_remote_write = true,
+		.peer_wakes_late = true,
+		.limits_reads = true,
 		.completes_out_of_order = true,
-		.wakes_late = true,
+		.flushes_as_local_error = true,
+		.invalid_mmap_key = true,
 		.software = true,
 		.chunk = 512 * KIB,
 	},
 	{
 		.transport = IBV_TRANSPORT_IWARP,
 		.read_needs_remote_write = true,
+		.peer_wakes_late = true,
+		.limits_reads = true,
 		.chunk = 512 * KIB,
 	},
 	{
@@ -164,7 +177,7 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 	atomic_init(&device->queues, first_vector());
 	ibv_query_device(verbs, &device->attributes);
 	device->traits = device_traits(verbs, &device->attributes);
-	if (device->traits->completes_out_of_order)
+	if (device->traits->invalid_mmap_key)
 		cover_invalid_key(verbs);
 	/* Best effort: events only add evidence to the causes of failures. */
 	device_events_watch(verbs);

@@ -17,7 +17,8 @@
 #include "host/locality.h"
 
 /*
- * The requirements and limitations of a transport or driver. verbs/device.c has one row for each.
+ * The requirements and limitations of a transport or driver. verbs/device.c has one row for each,
+ * and explains those of software iWARP.
  */
 struct device_traits {
 	const char *driver; /* kernel driver; NULL: any */
@@ -27,10 +28,13 @@ struct device_traits {
 	bool own_queue_pairs;         /* can connect queue pairs without rdmacm */
 	bool retries_receives; /* sends again if no receive is posted (RNR); else disconnects */
 	bool drains; /* may raise the event of a destroyed completion queue: drain it first */
-	bool completes_out_of_order; /* as software iWARP: see verbs/device.c */
-	bool wakes_late; /* might leave the first message unread until more data arrives: same place */
-	bool software;  /* no hardware, so no PCI bus */
-	uint32_t chunk; /* efficient size of a WRITE or READ in bytes */
+	bool peer_wakes_late; /* a server might not read the first message until more data arrives */
+	bool limits_reads;    /* do not post more READs than the two ends allow to be outstanding */
+	bool completes_out_of_order; /* signal every send, and hold completions that overtake */
+	bool flushes_as_local_error; /* a flushed send may have the status IBV_WC_LOC_QP_OP_ERR */
+	bool invalid_mmap_key;       /* its library rejects a key that the kernel assigns */
+	bool software;               /* no hardware, so no PCI bus */
+	uint32_t chunk;              /* efficient size of a WRITE or READ in bytes */
 };
 
 struct device {

@@ -59,7 +59,7 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 }
 
 /* Makes room for completions that must wait for their turn. Returns 0 or -1. */
-static int hold_completions(const struct endpoint *endpoint, struct queue_pair *pair)
+static int make_room_for_held(const struct endpoint *endpoint, struct queue_pair *pair)
 {
 	if (!endpoint->traits->completes_out_of_order)
 		return 0;
@@ -75,7 +75,7 @@ static int create_first(
 	struct ibv_qp_init_attr attributes;
 
 	pair->size = *size;
-	if (hold_completions(endpoint, pair))
+	if (make_room_for_held(endpoint, pair))
 		return queue_pair_failed(failure, "calloc", ENOMEM, "cannot create a queue pair");
 	for (;; pair->size.inline_max /= 2) {
 		attributes = queue_pair_attributes(endpoint, &pair->size);
@@ -140,7 +140,7 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	}
 	pair->index = (uint8_t)endpoint->pair_count++;
 	pair->size = first->size;
-	if (hold_completions(endpoint, pair)) {
+	if (make_room_for_held(endpoint, pair)) {
 		queue_pair_failed(failure, "calloc", ENOMEM, "cannot create another queue pair");
 		return NULL;
 	}
@@ -297,9 +297,9 @@ static struct ibv_wc *release_held(struct queue_pair *pair)
 {
 	struct held_completion *next = &pair->held[pair->sends_completed % pair->size.sends];
 
-	if (!next->held)
+	if (!next->present)
 		return NULL;
-	next->held = false;
+	next->present = false;
 	return &next->wc;
 }
 
@@ -349,8 +349,8 @@ bool endpoint_next_completion(
 		pair->receives_posted--;
 		completion->data = pair->slots + completion->number * pair->slot_size;
 	} else {
-		/* Software iWARP's status if the connection ends while it sends. */
-		if (pair->held && wc->status == IBV_WC_LOC_QP_OP_ERR)
+		/* Software iWARP's status if the connection ends during the send. */
+		if (endpoint->traits->flushes_as_local_error && wc->status == IBV_WC_LOC_QP_OP_ERR)
 			wc->status = IBV_WC_WR_FLUSH_ERR;
 		completion->sends = completion->number + 1 - pair->sends_completed;
 		pair->sends_completed = completion->number + 1;

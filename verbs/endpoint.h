@@ -44,7 +44,7 @@ struct queue_size {
 
 /* The completion of a send that overtook the completion of an earlier one. */
 struct held_completion {
-	bool held;
+	bool present;
 	struct ibv_wc wc;
 };
 

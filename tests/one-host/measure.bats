@@ -297,3 +297,16 @@ refused() {
 	expect 2 client --bandwidth write "$ADDRESS" 7471
 	has "$ERR" 'bandwidth is a command'
 }
+
+@test "iWARP refuses several queue pairs, and events in a latency test of WRITEs" {
+	local status=0 MODE=write
+	! iwarp || status=1
+	start_server any
+	measure $status bandwidth --qps 2 --iterations 5
+	! iwarp || has "$ERR" '^rdma-client: .*iWARP does not support --qps'
+	measure $status latency --poll event --iterations 5
+	! iwarp || has "$ERR" '^rdma-client: .*iWARP does not support --poll event'
+	MODE='read'
+	measure 0 latency --poll event --iterations 5
+	stop_server
+}

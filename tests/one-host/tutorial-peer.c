@@ -118,8 +118,9 @@ static void check_parameters(const struct endpoint *end, bool active)
 	for (size_t i = 0; i < end->heard.private_data_len; i++)
 		if (active && end->words[i] != 0)
 			die("private data in the reply to a tutorial peer");
-	/* Only the passive side receives the active side's parameters. */
-	if (!active && (end->heard.retry_count == 0 || end->heard.rnr_retry_count == 0))
+	/* Only the passive side receives the active side's parameters. iWARP has no such counts. */
+	if (!active && end->id->verbs->device->transport_type == IBV_TRANSPORT_IB &&
+		(end->heard.retry_count == 0 || end->heard.rnr_retry_count == 0))
 		die("no retries requested: retry_count %u, rnr_retry_count %u",
 			end->heard.retry_count, end->heard.rnr_retry_count);
 }

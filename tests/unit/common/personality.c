@@ -90,6 +90,24 @@ static const struct personality rows[] = {
 		.receiver = "ip4InSegs 9\n",
 		.sender = "ip4RetransSegs 60\n",
 	},
+	{
+		.name = "siw",
+		.transport = IBV_TRANSPORT_IWARP,
+		.vendor = 0x626d74,
+		/* sw/siw/siw.h: SIW_MAX_IRD_QP, SIW_MAX_ORD_QP */
+		.reads_answered = 128,
+		.reads_asked = 128,
+		/*
+		 * sw/siw/siw_qp_tx.c: siw_qp_sq_process() completes WRITEs and SENDs as soon as
+		 * they are sent; a fenced one or too many READs stop the answers to the peer's
+		 * READs (siw_qp.c: siw_activate_tx())
+		 */
+		.overtakes = true,
+		.wakes_late = true, /* sw/siw/siw_cm.c: siw_accept() */
+		.healthy = "",
+		.receiver = "",
+		.sender = "",
+	},
 };
 
 const struct personality *personality_at(size_t index)

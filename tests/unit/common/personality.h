@@ -29,10 +29,14 @@ struct personality {
 	bool queries_in_part;
 	/* Modifying a live queue pair to RTS or ERR resets its connection. */
 	bool modify_resets;
+	/* Completes later WRITEs and SENDs before earlier READs. */
+	bool overtakes;
+	/* The server reads the client's first message when more data arrives. */
+	bool wakes_late;
 	/* A listener on a wildcard accepts clients of its own address family only. */
 	bool one_family;
 
-	/* Increases of the counters of a port as lines "name value". */
+	/* Increases of the counters of a port as lines "name value". Empty: there are none. */
 	const char *healthy;           /* of each end, while no packet is lost */
 	const char *receiver, *sender; /* of the two ends of a direction that loses packets */
 };

@@ -2,7 +2,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "control/control.h"
+#include "control/client.h"
 #include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/unit.h"
 
@@ -75,6 +75,34 @@ static void the_device_limits_reads(void **state)
 	}
 }
 
+/* The server's reply can lower the number, but not raise it. */
+static void the_server_limits_reads(void **state)
+{
+	static const struct {
+		uint8_t requested, initiator_depth, responder_resources, reads;
+	} cases[] = {{16, 16, 16, 16}, {16, 4, 16, 4}, {16, 16, 4, 4}, {4, 16, 16, 4}};
+	const struct control_request request = {.kind = HELLO_MEASUREMENT};
+	const struct hello hello = {.version = HELLO_VERSION, .kind = HELLO_MEASUREMENT};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct event_copy reply = {0};
+		struct rdma_conn_param *said = &reply.event.param.conn;
+		struct control server, client;
+
+		begin(&server, NULL, SECRET_SERVER);
+		begin(&client, NULL, SECRET_CLIENT);
+		client.request = &request;
+		client.reads = cases[i].requested;
+		said->private_data =
+			handshake_hello(&server.handshake, &hello, &said->private_data_len);
+		said->initiator_depth = cases[i].initiator_depth;
+		said->responder_resources = cases[i].responder_resources;
+		assert_int_equal(control_client_admission(&client, &reply, 0), 0);
+		assert_int_equal(client.reads, cases[i].reads);
+	}
+}
+
 /* Prepares both ends with the same two hellos. */
 static void begin_pair(struct control *client, struct control *server, const struct secret *theirs,
 	const struct secret *ours)
@@ -125,6 +153,7 @@ int main(void)
 		cmocka_unit_test(formats_the_peer_address),
 		cmocka_unit_test(the_peer_stores_the_described_region),
 		cmocka_unit_test(the_device_limits_reads),
+		cmocka_unit_test(the_server_limits_reads),
 		cmocka_unit_test(checks_proofs),
 	};
 

@@ -53,8 +53,11 @@ static bool has_fault(enum fault which)
 /* Writes the last byte last, because a peer that spins on it reads the preceding bytes next. */
 static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
 {
-	uint8_t last = from[length - 1];
+	uint8_t last;
 
+	if (length == 0)
+		return;
+	last = from[length - 1];
 	if (has_fault(MISPLACED)) {
 		memcpy(to + 1, from, length - 1);
 		to[0] = last;
@@ -95,9 +98,10 @@ static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool
 static void flush(struct fixture_qp *qp)
 {
 	for (; qp->done < qp->posted; qp->done++)
-		complete(qp->qp.send_cq,
-			&(struct ibv_wc){.status = IBV_WC_WR_FLUSH_ERR,
-				.wr_id = qp->sends[qp->done % REQUESTS].request.wr_id});
+		if (!qp->sends[qp->done % REQUESTS].done)
+			complete(qp->qp.send_cq,
+				&(struct ibv_wc){.status = IBV_WC_WR_FLUSH_ERR,
+					.wr_id = qp->sends[qp->done % REQUESTS].request.wr_id});
 	for (; qp->received < qp->receives_posted; qp->received++)
 		complete(qp->qp.recv_cq,
 			&(struct ibv_wc){.status = IBV_WC_WR_FLUSH_ERR,
@@ -129,10 +133,23 @@ static void flush_in_poll(struct ibv_cq *cq)
 	queue->armed = armed;
 }
 
-/* Executes the oldest work request of the send queue. Returns false if it cannot proceed yet. */
-static bool execute(struct fixture_qp *qp)
+/*
+ * Delivers a message. A peer that wakes late reads the first message of its client later, but the
+ * message counts as sent.
+ */
+static bool send_message(struct fixture_qp *qp, const struct fixture_send *send)
 {
-	struct fixture_send *send = &qp->sends[qp->done % REQUESTS];
+	if (perf_test_device.personality->wakes_late && send == qp->sends && qp->posted == 1 &&
+		qp->received == 0) {
+		qp->unread = true;
+		return true;
+	}
+	return deliver(qp->peer, send, false);
+}
+
+/* Executes a work request of the send queue. Returns false if it cannot proceed yet. */
+static bool execute(struct fixture_qp *qp, struct fixture_send *send)
+{
 	const struct ibv_send_wr *request = &send->request;
 	uint8_t *remote = at(request->wr.rdma.remote_addr), *ours = at(send->piece.addr);
 	struct ibv_wc completion = {.wr_id = request->wr_id, .status = IBV_WC_SUCCESS};
@@ -140,7 +157,10 @@ static bool execute(struct fixture_qp *qp)
 
 	if (!qp->peer || qp->peer->broken)
 		return false;
-	if (request->opcode == IBV_WR_SEND && !deliver(qp->peer, send, false))
+	if (qp->unread && !deliver(qp->peer, qp->sends, false))
+		return false;
+	qp->unread = false;
+	if (request->opcode == IBV_WR_SEND && !send_message(qp, send))
 		return false;
 	if (immediate && qp->peer->received == qp->peer->receives_posted)
 		return false;
@@ -157,10 +177,33 @@ static bool execute(struct fixture_qp *qp)
 	}
 	if (immediate)
 		deliver(qp->peer, send, true);
-	qp->done++;
+	send->done = true;
+	while (qp->done < qp->posted && qp->sends[qp->done % REQUESTS].done)
+		qp->done++;
+	qp->reading -= request->opcode == IBV_WR_RDMA_READ;
 	if (request->send_flags & IBV_SEND_SIGNALED || completion.status != IBV_WC_SUCCESS)
 		complete(qp->qp.send_cq, &completion);
 	return true;
+}
+
+/* Executes the oldest WRITE or SEND, before READs. Returns false if there is none. */
+static bool overtake(struct fixture_qp *qp)
+{
+	for (unsigned int number = qp->done; number < qp->posted; number++) {
+		struct fixture_send *send = &qp->sends[number % REQUESTS];
+
+		if (!send->done && send->request.opcode != IBV_WR_RDMA_READ)
+			return execute(qp, send);
+	}
+	return false;
+}
+
+/* Executes the next work request. Returns false if none can proceed yet. */
+static bool execute_next(struct fixture_qp *qp)
+{
+	if (perf_test_device.personality->overtakes && dice(3) > 0 && overtake(qp))
+		return true;
+	return execute(qp, &qp->sends[qp->done % REQUESTS]);
 }
 
 /*
@@ -176,7 +219,7 @@ static void advance(bool all)
 		for (unsigned int i = 0; i < perf_test_device.queue_pair_count; i++) {
 			struct fixture_qp *qp = perf_test_device.queue_pairs[i];
 
-			while (qp->done < qp->posted && (all || dice(4) > 0) && execute(qp))
+			while (qp->done < qp->posted && (all || dice(4) > 0) && execute_next(qp))
 				moved = true;
 		}
 	}
@@ -224,6 +267,20 @@ static void reply(const struct ibv_sge *piece)
 	*perf_test_device.reply = (uint8_t)(bytes[piece->length - 1] + 1);
 }
 
+/*
+ * The rules of software iWARP. A completion does not account for earlier sends, and two ends with
+ * READs above the limit wait for each other forever.
+ */
+static void check_like_siw(struct fixture_qp *qp, const struct ibv_send_wr *request)
+{
+	qp->reading += request->opcode == IBV_WR_RDMA_READ;
+	if (!perf_test_device.personality->overtakes)
+		return;
+	assert_true(request->send_flags & IBV_SEND_SIGNALED);
+	assert_false(request->send_flags & IBV_SEND_FENCE);
+	assert_true(qp->reading <= (unsigned int)perf_test_device.personality->reads_asked);
+}
+
 static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct ibv_send_wr **bad)
 {
 	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
@@ -240,6 +297,8 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 		assert_true(qp->posted - qp->done < qp->most);
 		assert_true(request->opcode != IBV_WR_RDMA_WRITE_WITH_IMM ||
 			    perf_test_device.personality->transport != IBV_TRANSPORT_IWARP);
+		check_like_siw(qp, request);
+		send->done = false;
 		send->request = *request;
 		send->piece = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
 		perf_test_device.operations += request->opcode != IBV_WR_SEND;
@@ -434,8 +493,16 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *cq_context,
 	struct ibv_comp_channel *channel, int vector)
 {
-	struct fixture_cq *queue = &((struct fixture_channel *)channel)->queue;
+	struct fixture_cq *queue;
 
+	/* Without a channel, it only takes up space, and is never destroyed. */
+	if (!channel) {
+		queue = calloc(1, sizeof(*queue));
+		assert_non_null(queue);
+		queue->cq.context = context;
+		return &queue->cq;
+	}
+	queue = &((struct fixture_channel *)channel)->queue;
 	assert_true(size <= COMPLETIONS && vector == 0 && !queue->cq.context);
 	queue->cq.context = context;
 	queue->cq.channel = channel;
@@ -497,6 +564,9 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 	(void)count;
 }
 
+/* Until the server replies, an iWARP client waits this long: control/control.c. */
+#define FIRST_MESSAGE_MS 100
+
 /* Counts the calls that end at their timeout. */
 int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 {
@@ -504,7 +574,9 @@ int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 	int result = ppoll(waiting, count, milliseconds < 0 ? NULL : &time, NULL);
 
 	if (result == 0 && milliseconds > 0)
-		__atomic_fetch_add(&perf_test_device.timeouts, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(milliseconds == FIRST_MESSAGE_MS ? &perf_test_device.reminders
+								    : &perf_test_device.timeouts,
+			1, __ATOMIC_RELAXED);
 	return result;
 }
 
@@ -522,7 +594,7 @@ void perf_test_device_start(const struct personality *personality)
 	context->ops.post_recv = post_receive;
 	context->device = &perf_test_device.device;
 	perf_test_device.seed = 1;
-	perf_test_device.resets = perf_test_device.timeouts = 0;
+	perf_test_device.resets = perf_test_device.timeouts = perf_test_device.reminders = 0;
 	perf_test_device.operations = perf_test_device.inlined = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
 	perf_test_device.fault = NO_FAULT;

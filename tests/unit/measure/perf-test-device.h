@@ -32,6 +32,7 @@ struct fixture_send {
 	struct ibv_send_wr request;
 	struct ibv_sge piece;
 	uint8_t bytes[COMMAND_MAX]; /* payload of a SEND or an inline WRITE */
+	bool done;
 };
 
 struct fixture_qp {
@@ -41,9 +42,11 @@ struct fixture_qp {
 	struct ibv_recv_wr receives[CONTROL_RECEIVES];
 	struct ibv_sge pieces[CONTROL_RECEIVES];
 	unsigned int receives_posted, received;
-	struct fixture_send *sends; /* ring of REQUESTS entries */
-	unsigned int posted, done, most;
-	bool broken; /* in the error state */
+	struct fixture_send *sends;      /* ring of REQUESTS entries */
+	unsigned int posted, done, most; /* done: before the oldest that is outstanding */
+	unsigned int reading;            /* outstanding READs */
+	bool unread;                     /* the peer has not read the first message */
+	bool broken;                     /* in the error state */
 };
 
 struct fixture_mr {
@@ -65,9 +68,10 @@ extern struct perf_test_device {
 	unsigned int fault_after;
 	enum fault fault;
 	const struct personality *personality;
-	unsigned int resets;   /* queue pairs whose connection was reset by modifying them */
-	unsigned int timeouts; /* calls to poll() that ended at their timeout */
-	uint8_t *reply;        /* where the peer's answer is written; NULL: no answer */
+	unsigned int resets;    /* queue pairs whose connection was reset by modifying them */
+	unsigned int timeouts;  /* calls to poll() that ended at their timeout */
+	unsigned int reminders; /* those after which a client writes 0 bytes */
+	uint8_t *reply;         /* where the peer's answer is written; NULL: no answer */
 } perf_test_device;
 
 /* Resets the counters and faults, and installs the device's operations with this personality. */

@@ -354,6 +354,11 @@ size_t fake_registered(void)
 	return registered;
 }
 
+unsigned int fake_unused_entries(void)
+{
+	return fake.unused_entries;
+}
+
 unsigned int fake_objects(void)
 {
 	unsigned int objects;
@@ -436,12 +441,14 @@ unsigned int fake_receives(struct rdma_cm_id *id)
 void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status)
 {
 	struct fake_connection *connection = fake_of_id(id);
+	unsigned int number;
 
 	fake_lock();
 	fake_rule(connection->completed < connection->posted, "nothing is there to complete");
+	number = fake_next_send(connection);
 	if (status == IBV_WC_SUCCESS)
-		fake_execute(connection);
-	fake_complete_send(connection, status);
+		fake_execute(connection, number);
+	fake_complete_send(connection, number, status);
 	fake_unlock();
 }
 

@@ -124,16 +124,39 @@ static void check_piece(
 	fake_rule((region->access & access) == access, "the region does not allow that");
 }
 
-void fake_complete_send(struct fake_connection *connection, enum ibv_wc_status status)
+static bool overtakes(void)
 {
-	unsigned int number = connection->completed++;
-	const struct fake_send *send = &connection->sends[number];
+	return fake.personality && fake.personality->overtakes;
+}
+
+unsigned int fake_next_send(const struct fake_connection *connection)
+{
+	unsigned int next = connection->first;
+
+	if (!overtakes() || ++fake.overtakes % 3 == 0)
+		return next;
+	while (next < connection->posted &&
+		(connection->sends[next].completed ||
+			connection->sends[next].opcode == IBV_WR_RDMA_READ))
+		next++;
+	return next < connection->posted ? next : connection->first;
+}
+
+void fake_complete_send(
+	struct fake_connection *connection, unsigned int number, enum ibv_wc_status status)
+{
+	struct fake_send *send = &connection->sends[number];
 	const struct ibv_wc completion = {
 		.wr_id = send->wr_id,
 		.status = status,
 		.qp_num = connection->qp.qp_num,
 	};
 
+	send->completed = true;
+	connection->completed++;
+	while (connection->first < connection->posted &&
+		connection->sends[connection->first].completed)
+		connection->first++;
 	connection->reading -= send->opcode == IBV_WR_RDMA_READ;
 	if (send->flags & IBV_SEND_SIGNALED || status != IBV_WC_SUCCESS)
 		add_completion(connection, &completion, false, number);
@@ -156,7 +179,7 @@ static void flush(struct fake_connection *connection)
 	const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV};
 
 	while (connection->completed < connection->posted)
-		fake_complete_send(connection, IBV_WC_WR_FLUSH_ERR);
+		fake_complete_send(connection, connection->first, IBV_WC_WR_FLUSH_ERR);
 	while (connection->received < connection->receives_posted)
 		fake_complete_receive(connection, &flushed);
 }
@@ -201,6 +224,15 @@ static void check_unchanged(const struct fake_send *send)
 		digest_equal(&digest, &send->digest), "memory was changed while it was being sent");
 }
 
+/* True if the program knows that this send has completed. */
+static bool is_known(
+	const struct fake_connection *connection, unsigned int number, unsigned int last)
+{
+	if (overtakes())
+		return number < connection->posted && connection->sends[number].polled;
+	return number <= last;
+}
+
 void fake_polled(const struct fake_completion *polled)
 {
 	struct fake_connection *connection = polled->connection;
@@ -209,7 +241,8 @@ void fake_polled(const struct fake_completion *polled)
 		connection->receives_freed++;
 		return;
 	}
-	for (; connection->freed <= polled->send; connection->freed++)
+	connection->sends[polled->send].polled = true;
+	for (; is_known(connection, connection->freed, polled->send); connection->freed++)
 		if (!connection->broken)
 			check_unchanged(&connection->sends[connection->freed]);
 }
@@ -235,6 +268,10 @@ static void check_send(const struct fake_connection *connection, const struct ib
 		"a work request is longer than the device's messages");
 	fake_rule(!iwarp || request->opcode != IBV_WR_RDMA_WRITE_WITH_IMM,
 		"iWARP has no immediate data");
+	fake_rule(!overtakes() || request->send_flags & IBV_SEND_SIGNALED,
+		"a later completion does not account for an unsignaled send");
+	fake_rule(!overtakes() || !(request->send_flags & IBV_SEND_FENCE),
+		"a fenced send stops the READs of the peer");
 	fake_rule(!reads || connection->reading < connection->reads,
 		"more READs than were agreed are in flight");
 }
@@ -365,9 +402,9 @@ static void tell_peer(struct fake_connection *connection, const struct fake_send
 	}
 }
 
-void fake_execute(struct fake_connection *connection)
+void fake_execute(struct fake_connection *connection, unsigned int number)
 {
-	const struct fake_send *send = &connection->sends[connection->completed];
+	const struct fake_send *send = &connection->sends[number];
 	uint8_t *from = at(&send->piece), *to;
 
 	check_unchanged(send);

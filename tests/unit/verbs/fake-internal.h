@@ -46,7 +46,8 @@ struct fake_connection {
 	unsigned int receives_posted, received, receives_freed;
 	struct fake_send *sends; /* all sends ever posted */
 	size_t room;
-	unsigned int posted, completed, freed, drains;
+	unsigned int posted, freed, drains;
+	unsigned int first, completed; /* the oldest outstanding send; how many have completed */
 	unsigned int reading, reads;
 	unsigned int flood; /* empty messages that arrive as soon as a receive is posted */
 	bool broken;
@@ -72,7 +73,7 @@ extern struct fake {
 	struct ibv_context context;
 	struct ibv_device_attr attributes;
 	const struct personality *personality; /* NULL: none in particular */
-	unsigned int resets;
+	unsigned int resets, overtakes;        /* the second counts chances to overtake */
 	struct fake_cq *cqs[OBJECT_MAX];
 	struct fake_mr regions[OBJECT_MAX];
 	size_t registered, registered_most; /* bytes in whole pages */
@@ -80,7 +81,7 @@ extern struct fake {
 	bool may_lock;                      /* CAP_IPC_LOCK */
 	size_t held;                        /* registrations of this size wait; 0: none */
 	pthread_cond_t unheld;
-	unsigned int objects;
+	unsigned int objects, unused_entries;
 	struct {
 		const char *function;
 		unsigned int after;
@@ -133,12 +134,16 @@ const struct fake_mr *fake_find(uint32_t key);
 void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr *request);
 void fake_take_receive(struct fake_connection *connection, const struct ibv_recv_wr *request);
 
-/* Complete the oldest work request. Called with the lock. */
-void fake_complete_send(struct fake_connection *connection, enum ibv_wc_status status);
+/* Returns the number of the outstanding send that completes next. Called with the lock. */
+unsigned int fake_next_send(const struct fake_connection *connection);
+
+/* Complete this send, or the oldest receive. Called with the lock. */
+void fake_complete_send(
+	struct fake_connection *connection, unsigned int number, enum ibv_wc_status status);
 void fake_complete_receive(struct fake_connection *connection, const struct ibv_wc *completion);
 
-/* Executes the oldest outstanding send. Called with the lock. */
-void fake_execute(struct fake_connection *connection);
+/* Executes this send. Called with the lock. */
+void fake_execute(struct fake_connection *connection, unsigned int number);
 
 /* Delivers a message, or immediate data if bytes is NULL. Called with the lock. */
 void fake_deliver(struct fake_connection *connection, const void *bytes, const struct ibv_wc *how);

@@ -28,6 +28,7 @@
 
 /* Defaults of the fake device, those of soft-RoCE. */
 #define FAKE_SOFT_VENDOR 0xffffff
+#define FAKE_SIW_VENDOR  0x626d74 /* software iWARP */
 #define FAKE_MESSAGE_MAX (1U << 23)
 #define FAKE_VECTORS     4
 
@@ -45,6 +46,7 @@ struct fake_send {
 	uint32_t rkey;
 	struct digest digest;       /* of the piece, not set for a READ */
 	uint8_t bytes[MESSAGE_MAX]; /* payload of a SEND */
+	bool completed, polled;
 };
 
 /* Parameters that the code under test passed to rdmacm and ibv_modify_qp() for a connection. */
@@ -104,6 +106,9 @@ void fake_grant_locking(void);
 /* Returns the number of bytes currently registered in all protection domains, in whole pages. */
 size_t fake_registered(void);
 
+/* Returns the total size of the completion queues without a channel, which are never destroyed. */
+unsigned int fake_unused_entries(void);
+
 /* Returns the number of live objects: ids, queues, domains, regions, channels. */
 unsigned int fake_objects(void);
 
@@ -130,7 +135,8 @@ int fake_vector(struct rdma_cm_id *id);
 /* Number of outstanding receives. */
 unsigned int fake_receives(struct rdma_cm_id *id);
 
-/* Completes the oldest outstanding send. With IBV_WC_SUCCESS it is also executed. */
+/* Completes the oldest outstanding send or, if the personality overtakes, sometimes a later WRITE
+ * or SEND. With IBV_WC_SUCCESS it is also executed. */
 void fake_complete(struct rdma_cm_id *id, enum ibv_wc_status status);
 
 /* Flips a bit in the data of one RDMA operation, after `after` undamaged operations. */

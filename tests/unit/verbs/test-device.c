@@ -15,12 +15,19 @@ static void the_first_matching_entry_describes_a_device(void **state)
 		enum ibv_transport_type transport;
 		uint32_t vendor;
 		const char *driver;
-		bool immediate, own_queue_pairs, read_needs_remote_write;
+		bool immediate, own_queue_pairs, read_needs_remote_write, peer_wakes_late;
+		bool completes_out_of_order, flushes_as_local_error;
 	} cases[] = {
-		{IBV_TRANSPORT_IB, FAKE_SOFT_VENDOR, "rdma_rxe", true, true, false},
-		{IBV_TRANSPORT_IB, SOME_VENDOR, NULL, true, true, false},
-		{IBV_TRANSPORT_IWARP, SOME_VENDOR, NULL, false, false, true},
-		{IBV_TRANSPORT_IWARP, FAKE_SOFT_VENDOR, NULL, false, false, true},
+		{IBV_TRANSPORT_IB, FAKE_SOFT_VENDOR, "rdma_rxe", .immediate = true,
+			.own_queue_pairs = true},
+		{IBV_TRANSPORT_IB, SOME_VENDOR, .immediate = true, .own_queue_pairs = true},
+		{IBV_TRANSPORT_IWARP, SOME_VENDOR, .read_needs_remote_write = true,
+			.peer_wakes_late = true},
+		{IBV_TRANSPORT_IWARP, FAKE_SOFT_VENDOR, .read_needs_remote_write = true,
+			.peer_wakes_late = true},
+		{IBV_TRANSPORT_IWARP, FAKE_SIW_VENDOR, "siw", .read_needs_remote_write = true,
+			.peer_wakes_late = true, .completes_out_of_order = true,
+			.flushes_as_local_error = true},
 	};
 
 	(void)state;
@@ -40,12 +47,42 @@ static void the_first_matching_entry_describes_a_device(void **state)
 		assert_int_equal(device.traits->own_queue_pairs, cases[i].own_queue_pairs);
 		assert_int_equal(
 			device.traits->read_needs_remote_write, cases[i].read_needs_remote_write);
+		assert_int_equal(device.traits->peer_wakes_late, cases[i].peer_wakes_late);
+		assert_int_equal(device.traits->limits_reads, cases[i].peer_wakes_late);
+		assert_int_equal(
+			device.traits->completes_out_of_order, cases[i].completes_out_of_order);
+		assert_int_equal(
+			device.traits->flushes_as_local_error, cases[i].flushes_as_local_error);
+		assert_int_equal(device.traits->invalid_mmap_key, cases[i].flushes_as_local_error);
 		assert_int_equal(device.attributes.vendor_id, cases[i].vendor);
 		assert_string_equal(device_name(&device), "fake0");
 		device_close(&device);
 		device_close(&device);
 		assert_int_equal(fake_objects(), 0);
 	}
+}
+
+/* The kernel assigns mmap keys in order, one per page; libsiw rejects 0x90000. */
+static void the_invalid_mmap_key_is_covered_once(void **state)
+{
+	static const uint32_t vendors[] = {SOME_VENDOR, FAKE_SIW_VENDOR, FAKE_SIW_VENDOR};
+	unsigned int entries = 0;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(vendors); i++) {
+		struct device device = {0};
+		struct failure failure = {0};
+
+		fake_start(IBV_TRANSPORT_IWARP);
+		fake_attributes()->vendor_id = vendors[i];
+		assert_int_equal(device_open(&device, fake_context(), &failure), 0);
+		if (i == 1)
+			entries = fake_unused_entries();
+		assert_int_equal(fake_unused_entries(), entries);
+		device_close(&device);
+	}
+	/* An entry takes 32 bytes. */
+	assert_true(entries * 32 > 0x90000);
 }
 
 static void a_device_without_a_channel_cannot_be_opened(void **state)
@@ -121,6 +158,7 @@ static void completion_vectors_take_turns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_invalid_mmap_key_is_covered_once), /* before others */
 		cmocka_unit_test(the_first_matching_entry_describes_a_device),
 		cmocka_unit_test(data_is_written_in_relaxed_order_on_adapters),
 		cmocka_unit_test(completion_vectors_take_turns),

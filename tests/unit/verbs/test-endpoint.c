@@ -25,13 +25,14 @@ struct end {
 	struct region region;
 };
 
-static void open_end_of(struct end *end, enum ibv_transport_type transport)
+static void open_end_of(struct end *end, enum ibv_transport_type transport, uint32_t vendor)
 {
 	const struct queue_size size = {.sends = SENDS, .receives = RECEIVES};
 	struct failure failure = {0};
 
 	*end = (struct end){0};
 	fake_start(transport);
+	fake_attributes()->vendor_id = vendor;
 	end->id = fake_id();
 	assert_int_equal(device_open(&end->device, fake_context(), &failure), 0);
 	assert_int_equal(
@@ -45,7 +46,7 @@ static void open_end_of(struct end *end, enum ibv_transport_type transport)
 
 static void open_end(struct end *end)
 {
-	open_end_of(end, IBV_TRANSPORT_IB);
+	open_end_of(end, IBV_TRANSPORT_IB, FAKE_SOFT_VENDOR);
 }
 
 static void close_end(struct end *end)
@@ -126,9 +127,7 @@ static void completions_that_overtake_others_are_held(void **state)
 	struct end end;
 
 	(void)state;
-	open_end(&end);
-	end.pair->held = calloc(SENDS, sizeof(*end.pair->held));
-	assert_non_null(end.pair->held);
+	open_end_of(&end, IBV_TRANSPORT_IWARP, FAKE_SIW_VENDOR);
 	for (uint64_t first = 0; first < 3UL * 6; first += 6) {
 		const uint64_t overtaking[] = {first + 2, first + 1};
 		const uint64_t mixed[] = {first + 4, first + 3, first, first + 5};
@@ -143,6 +142,35 @@ static void completions_that_overtake_others_are_held(void **state)
 	}
 	assert_int_equal(signaled(&end), (1 << 3 * 6) - 1);
 	close_end(&end);
+}
+
+/* Software iWARP reports a send that is cut off as a local error; others mean it. */
+static void a_send_that_is_cut_off_is_flushed(void **state)
+{
+	static const struct {
+		enum ibv_transport_type transport;
+		uint32_t vendor;
+		enum ibv_wc_status status;
+	} cases[] = {
+		{IBV_TRANSPORT_IWARP, FAKE_SIW_VENDOR, IBV_WC_WR_FLUSH_ERR},
+		{IBV_TRANSPORT_IWARP, FAKE_SOFT_VENDOR, IBV_WC_LOC_QP_OP_ERR},
+		{IBV_TRANSPORT_IB, FAKE_SOFT_VENDOR, IBV_WC_LOC_QP_OP_ERR},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct completion_batch batch;
+		struct completion completion;
+		struct end end;
+
+		open_end_of(&end, cases[i].transport, cases[i].vendor);
+		assert_int_equal(post(&end, 1, 0), 0);
+		fake_complete(end.id, IBV_WC_LOC_QP_OP_ERR);
+		assert_int_equal(endpoint_poll(&end.endpoint, &batch), 1);
+		assert_true(endpoint_next_completion(&end.endpoint, &batch, &completion));
+		assert_int_equal(completion.wc->status, cases[i].status);
+		close_end(&end);
+	}
 }
 
 /* A completion accounts for all sends before it, but only once it is taken from the batch. */
@@ -257,7 +285,7 @@ static void the_dscp_is_that_of_the_path(void **state)
 	fake_set_traffic_class(26 << 2 | 2);
 	assert_int_equal(endpoint_dscp(&end.endpoint), 26);
 	close_end(&end);
-	open_end_of(&end, IBV_TRANSPORT_IWARP);
+	open_end_of(&end, IBV_TRANSPORT_IWARP, FAKE_SOFT_VENDOR);
 	assert_int_equal(endpoint_dscp(&end.endpoint), -1);
 	close_end(&end);
 }
@@ -365,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_send_in_each_quarter_is_signaled),
 		cmocka_unit_test(completions_that_overtake_others_are_held),
+		cmocka_unit_test(a_send_that_is_cut_off_is_flushed),
 		cmocka_unit_test(a_batch_accounts_for_taken_completions),
 		cmocka_unit_test(a_list_may_be_posted_in_part),
 		cmocka_unit_test(receives_land_in_their_slots),

@@ -1,0 +1,155 @@
+/* The choice of a test's parameters. */
+#include <stdlib.h>
+
+#include "measure/parameters.h"
+#include "tests/unit/unit.h"
+
+#define MEMORY (1U << 20)
+
+/* The opcodes of operations with each wait and mode. */
+static void only_latency_that_waits_or_must_uses_immediate_data(void **state)
+{
+	static const struct {
+		enum test_kind kind;
+		enum test_wait wait;
+		bool reads;
+		enum ibv_wr_opcode opcode;
+	} cases[] = {
+		{TEST_LATENCY, TEST_SPIN, false, IBV_WR_RDMA_WRITE},
+		{TEST_LATENCY, TEST_SPIN_IMMEDIATE, false, IBV_WR_RDMA_WRITE_WITH_IMM},
+		{TEST_LATENCY, TEST_EVENT, false, IBV_WR_RDMA_WRITE_WITH_IMM},
+		{TEST_LATENCY, TEST_SPIN_IMMEDIATE, true, IBV_WR_RDMA_READ},
+		{TEST_BANDWIDTH, TEST_EVENT, false, IBV_WR_RDMA_WRITE},
+		{TEST_BANDWIDTH, TEST_SPIN, true, IBV_WR_RDMA_READ},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct ibv_mr mr = {0};
+		struct control control = {.private.mr = &mr};
+		struct queue_pair pair = {0};
+		struct perf_test test = {
+			.control = &control,
+			.parameters = {.kind = cases[i].kind,
+				.wait = cases[i].wait,
+				.reads = cases[i].reads,
+				.size = 8,
+				.slots = 1},
+			.queue_pairs = {{.pair = &pair}},
+		};
+		struct ibv_send_wr request;
+		struct ibv_sge sge;
+
+		perf_test_describe(&test, test.queue_pairs, 0, &request, &sge);
+		assert_int_equal(request.opcode, cases[i].opcode);
+	}
+}
+
+static bool needs_immediate(const char *ours, const char *theirs, bool immediate,
+	const struct test_parameters *parameters)
+{
+	const struct device_traits traits = {.immediate = immediate};
+	struct measurement *measurement = calloc(1, sizeof(*measurement));
+	bool needed;
+
+	assert_non_null(measurement);
+	measurement->threads.members[0].control.device.traits = &traits;
+	facts_add(&measurement->ours, "rdma mtu", "%s", ours);
+	if (theirs)
+		facts_add(&measurement->theirs, "rdma mtu", "%s", theirs);
+	needed = parameters_need_immediate(measurement, parameters);
+	free(measurement);
+	return needed;
+}
+
+/* The last byte of a WRITE of several packets may arrive first. The smaller MTU is the path's. */
+static void spinning_on_several_packets_needs_immediate_data(void **state)
+{
+	static const struct {
+		const char *ours, *theirs;
+		uint32_t size;
+		bool immediate, needed;
+	} cases[] = {
+		{"4096", "4096", 4096, true, false},
+		{"4096", "4096", 4097, true, true},
+		{"4096", "1024", 1025, true, true},
+		{"1024", "4096", 1025, true, true},
+		{"1024", "4096", 1024, true, false},
+		{"1024", NULL, 1, true, true},
+		{"4096", "1024", 8192, false, false},
+	};
+	static const struct test_parameters others[] = {
+		{.size = 8192, .kind = TEST_LATENCY, .wait = TEST_SPIN, .reads = true},
+		{.size = 8192, .kind = TEST_LATENCY, .wait = TEST_EVENT},
+		{.size = 8192, .kind = TEST_BANDWIDTH, .wait = TEST_SPIN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct test_parameters parameters = {
+			.size = cases[i].size, .kind = TEST_LATENCY, .wait = TEST_SPIN};
+
+		assert_int_equal(needs_immediate(cases[i].ours, cases[i].theirs, cases[i].immediate,
+					 &parameters),
+			cases[i].needed);
+	}
+	for (size_t i = 0; i < COUNT(others); i++)
+		assert_false(needs_immediate("4096", "1024", true, &others[i]));
+}
+
+/* The number of READs that both ends allow limits the depth only if the device requires it. */
+static void the_depth_is_limited(void **state)
+{
+	static const struct {
+		struct options options;
+		bool reads, limits;
+		uint8_t granted;
+		uint64_t size;
+		uint32_t depth;
+	} cases[] = {
+		{{.depth = 100}, true, true, 16, 64, 16},
+		{{.depth = 100}, true, true, 200, 64, 100},
+		{{.depth = 100}, true, true, 0, 64, 1},
+		{{.depth = 100}, true, false, 16, 64, 100},
+		{{.depth = 100}, false, true, 16, 64, 100},
+		{{.measure.bidirectional = true}, true, true, 16, 64, 16},
+		{{.depth = 0}, false, false, 16, 64, 128},
+		{{.depth = 0}, false, false, 16, 1 << 17, 32},
+		{{.depth = 0}, false, false, 16, 1 << 24, 16},
+		{{.measure.latency = true}, false, false, 16, 64, 64},
+		{{.measure.verify = true}, false, false, 16, MEMORY / 4, 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct device_traits traits = {.limits_reads = cases[i].limits};
+		const struct mode mode = {.reads = cases[i].reads};
+		struct measurement *measurement = calloc(1, sizeof(*measurement));
+		struct control *control;
+		struct options options = cases[i].options;
+		struct test_parameters parameters;
+
+		assert_non_null(measurement);
+		options.mode = &mode;
+		options.measure.queue_pairs = 1;
+		measurement->options = &options;
+		control = &measurement->threads.members[0].control;
+		control->device.traits = &traits;
+		control->reads = cases[i].granted;
+		control->private.size = MEMORY;
+		parameters_choose(measurement, cases[i].size, &parameters);
+		assert_int_equal(parameters.depth, cases[i].depth);
+		free(measurement);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_latency_that_waits_or_must_uses_immediate_data),
+		cmocka_unit_test(spinning_on_several_packets_needs_immediate_data),
+		cmocka_unit_test(the_depth_is_limited),
+	};
+
+	return cmocka_run_group_tests_name("parameters", tests, NULL, NULL);
+}
