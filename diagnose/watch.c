@@ -252,7 +252,7 @@ __attribute__((noreturn)) static void end_process(enum ending ending)
 }
 
 /* Returns the device of this name, which is added if it is new, or NULL if there are too many. */
-static struct watched *find(struct watch *watch, const char *name)
+static struct watched *find_or_add(struct watch *watch, const char *name)
 {
 	struct watched *device = watch->devices;
 
@@ -272,7 +272,7 @@ static struct watched *find(struct watch *watch, const char *name)
 /* Starts watching the device, unless it is being watched or has just stopped. */
 static void start(struct watch *watch, const char *name)
 {
-	struct watched *device = find(watch, name);
+	struct watched *device = find_or_add(watch, name);
 
 	if (!device || device->process > 0 || deadline_left(device->until) > 0)
 		return;
