@@ -454,15 +454,29 @@ bool output_drain(void)
 	return drain(STDERR_FILENO) && out;
 }
 
+bool output_is_lost(void)
+{
+	bool lost;
+
+	pthread_mutex_lock(&printer.lock);
+	lost = printer.lost;
+	pthread_mutex_unlock(&printer.lock);
+	return lost;
+}
+
+void output_set_lost(void)
+{
+	pthread_mutex_lock(&printer.lock);
+	printer.lost = true;
+	pthread_mutex_unlock(&printer.lock);
+}
+
 enum exit_status output_finish(const struct output *output, enum exit_status status)
 {
 	bool lost;
 
 	output_progress(output, NULL);
-	lost = !drain(STDOUT_FILENO);
-	pthread_mutex_lock(&printer.lock);
-	lost |= printer.lost;
-	pthread_mutex_unlock(&printer.lock);
+	lost = !drain(STDOUT_FILENO) || output_is_lost();
 	/* --help and --version print with stdio. */
 	if (fflush(stdout) || ferror(stdout))
 		lost = true;

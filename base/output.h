@@ -85,6 +85,12 @@ void output_document(const char *line);
  */
 bool output_drain(void);
 
+/* True if lines for standard output were lost: closed pipe, full disk. Any thread. */
+bool output_is_lost(void);
+
+/* Reports that lines were lost; for a process whose child has lost some. */
+void output_set_lost(void);
+
 /*
  * Erases the progress line and waits for the remaining lines. main() calls it last. If lines for
  * standard output were lost (closed pipe, full disk, stalled reader), prints an error and turns

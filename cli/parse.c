@@ -438,8 +438,23 @@ static enum options_result check_measurement(struct options *options)
 	return OPTIONS_RUN;
 }
 
+/* Rejects everything that has no effect on --watch. */
+static enum options_result check_watch(struct options *options, const struct line *line)
+{
+	if (options->host)
+		return options_wrong(options, "--watch takes no HOST: it watches this host");
+	for (unsigned int i = 0; i < option_row_count; i++) {
+		const char *name = option_rows[i].name;
+
+		if (line->given >> i & 1 && strcmp(name, "watch") != 0 &&
+			strcmp(name, "device") != 0)
+			return options_wrong(options, "--watch cannot be combined with --%s", name);
+	}
+	return OPTIONS_RUN;
+}
+
 /* Checks the combination of options after each has been checked alone. */
-static enum options_result check_together(struct options *options)
+static enum options_result check_together(struct options *options, const struct line *line)
 {
 	switch (options->command) {
 	case CLI_SERVE:
@@ -449,12 +464,7 @@ static enum options_result check_together(struct options *options)
 	case CLI_LATENCY:
 		return check_measurement(options);
 	case CLI_DIAGNOSE:
-		if (options->watch && options->host)
-			return options_wrong(
-				options, "--watch takes no HOST: it watches this host");
-		if (options->watch && options->json)
-			return options_wrong(options, "--watch cannot be combined with --json");
-		break;
+		return options->watch ? check_watch(options, line) : OPTIONS_RUN;
 	case CLI_EXPLAIN:
 	case CLI_COMMANDS:
 		break;
@@ -495,6 +505,6 @@ enum options_result parse_command_line(
 	if (result == OPTIONS_RUN)
 		result = check_given(options, &line);
 	if (result == OPTIONS_RUN)
-		result = check_together(options);
+		result = check_together(options, &line);
 	return result;
 }

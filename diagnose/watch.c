@@ -1,8 +1,9 @@
 /*
  * Watching: one process for each device, because the kernel cannot remove a software device while a
  * process has it open, and librdmacm keeps devices open until the process exits. A process exits
- * when its device is removed. The parent opens no device; it starts a process for each device that
- * appears, and stops them all at the end.
+ * when its device fails or is removed, which it cannot tell apart. The parent opens no device and
+ * prints no lines, which would start a thread. It starts a process for each device that appears or
+ * is still there after a failure, and stops them all at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,10 @@
 
 #include "base/signals.h"
 #include "cli/startup.h"
+#include "diagnose/path-loss.h"
 #include "diagnose/watch.h"
 #include "host/device-address.h"
+#include "host/readiness.h"
 #include "host/sysfs.h"
 #include "verbs/cm.h"
 #include "verbs/device-events.h"
@@ -34,10 +37,18 @@
 /* Maximum number of devices watched at a time. */
 #define DEVICES_MAX 64
 
+/* How a process ends: its exit status. */
+enum ending {
+	ENDED,      /* the device failed or was removed */
+	NOT_OPENED, /* the device cannot be opened */
+	OUTPUT_LOST,
+};
+
 struct watched {
 	char name[64];
 	pid_t process;    /* 0: it has exited */
-	deadline_t until; /* then a device of this name is a new one */
+	deadline_t until; /* then it may be started again */
+	bool unopened;    /* the last process could not open the device */
 };
 
 struct watch {
@@ -45,6 +56,7 @@ struct watch {
 	struct output output;
 	struct watched devices[DEVICES_MAX];
 	size_t count;
+	bool lost; /* output was lost */
 };
 
 /* A device that this process watches. */
@@ -81,7 +93,7 @@ __attribute__((format(printf, 4, 5))) static void say(
 
 /* Watching one device, in its own process. */
 
-/* Returns false once the device is being removed. */
+/* Returns false once the device has failed or is being removed. */
 static bool take_events(const struct device_watch *device)
 {
 	struct ibv_async_event read;
@@ -89,11 +101,11 @@ static bool take_events(const struct device_watch *device)
 	bool fatal = false;
 
 	while (ibv_get_async_event(device->verbs, &read) == 0) {
+		if (device_event_decode(device->verbs, &read, &event))
+			say(device->watch, device->name, event.port, "%s",
+				device_event_name(event.type));
+		fatal |= read.event_type == IBV_EVENT_DEVICE_FATAL;
 		ibv_ack_async_event(&read);
-		if (!device_event_decode(device->verbs, &read, &event))
-			continue;
-		say(device->watch, device->name, event.port, "%s", device_event_name(event.type));
-		fatal |= event.type == IBV_EVENT_DEVICE_FATAL;
 	}
 	return !fatal && errno == EAGAIN;
 }
@@ -111,15 +123,16 @@ static bool take_cm_events(const struct device_watch *device)
 	return !removed;
 }
 
-static bool has_faults(const struct counters *increase)
+bool watch_is_fault(const struct counters *increase)
 {
-	for (enum counter_class class = 0; class < COUNTER_OTHER; class ++)
-		if (counters_total(increase, class) > 0)
-			return true;
-	return false;
+	static const struct counters unknown;
+
+	return path_loss_total(increase, &unknown) > 0 ||
+	       counters_total(increase, COUNTER_LINK) > 0 ||
+	       counters_total(increase, COUNTER_ERROR) > 0;
 }
 
-/* Prints the error counters that have increased. */
+/* Prints the error counters that have increased, if any of them shows a fault. */
 static void look_at_counters(struct device_watch *device)
 {
 	struct counters after, increase;
@@ -130,7 +143,7 @@ static void look_at_counters(struct device_watch *device)
 			continue;
 		counters_difference(&device->before[port - 1], &after, &increase);
 		device->before[port - 1] = after;
-		if (!has_faults(&increase))
+		if (!watch_is_fault(&increase))
 			continue;
 		counters_describe(&increase, text, sizeof(text));
 		say(device->watch, device->name, port, "counters: %s", text);
@@ -152,74 +165,140 @@ static void bind_to_device(struct device_watch *device)
 		device->channel = NULL;
 }
 
-static struct ibv_context *open_device(const char *name)
+/* Returns NULL, with the error stored, if the device cannot be opened. */
+static struct ibv_context *open_device(const char *name, int *error)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *verbs = NULL;
 
+	*error = list ? ENODEV : errno;
 	for (size_t i = 0; list && list[i]; i++)
-		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+		if (strcmp(ibv_get_device_name(list[i]), name) == 0) {
 			verbs = ibv_open_device(list[i]);
+			*error = errno;
+		}
 	if (list)
 		ibv_free_device_list(list);
 	return verbs;
 }
 
-/* Watches until the device is removed. Everything is freed when the process exits. */
-static void watch_device(const struct watch *watch, const char *name)
+/* libibverbs reports a lack of permission as ENOENT, so the device's file is checked. */
+static void say_why_unopened(const struct watch *watch, const char *name, int error)
 {
-	struct device_watch device = {.watch = watch, .name = name, .verbs = open_device(name)};
+	const struct inventory_device *device = NULL;
+	struct inventory inventory;
+	char evidence[320] = "";
+
+	if (inventory_take("", name, &inventory) == 0) {
+		device = inventory_device(&inventory, name);
+		if (device)
+			readiness_of_access(device, evidence, sizeof(evidence));
+		inventory_free(&inventory);
+	}
+	say(watch, name, 0, "cannot open the device: %s", *evidence ? evidence : strerror(error));
+}
+
+/* Watches until the device fails or is removed. Everything is freed when the process exits. */
+static enum ending watch_device(const struct watch *watch, const struct watched *watched)
+{
+	struct device_watch device = {.watch = watch, .name = watched->name};
 	struct ibv_device_attr attributes = {0};
 	struct pollfd waiting[2];
+	int error;
 
-	if (!device.verbs || fcntl(device.verbs->async_fd, F_SETFL, O_NONBLOCK)) {
-		say(watch, name, 0, "cannot open the device: %s", strerror(errno));
-		return;
+	device.verbs = open_device(device.name, &error);
+	if (!device.verbs) {
+		if (!watched->unopened)
+			say_why_unopened(watch, device.name, error);
+		return NOT_OPENED;
 	}
+	fcntl(device.verbs->async_fd, F_SETFL, O_NONBLOCK);
 	bind_to_device(&device);
 	ibv_query_device(device.verbs, &attributes);
 	for (; device.ports < attributes.phys_port_cnt && device.ports < 8; device.ports++)
-		counters_read("", name, device.ports + 1, &device.before[device.ports]);
-	say(watch, name, 0, "watching");
+		counters_read("", device.name, device.ports + 1, &device.before[device.ports]);
+	say(watch, device.name, 0, "watching");
 	waiting[0] = (struct pollfd){.fd = device.verbs->async_fd, .events = POLLIN};
 	waiting[1] =
 		(struct pollfd){.fd = device.channel ? device.channel->fd : -1, .events = POLLIN};
 	do {
 		look_at_counters(&device);
 		poll(waiting, 2, LOOK_MS);
-	} while (take_events(&device) && take_cm_events(&device));
-	say(watch, name, 0, "removed");
+	} while (!output_is_lost() && take_events(&device) && take_cm_events(&device));
+	return ENDED;
 }
 
 /* The parent. */
 
-static void start(struct watch *watch, const char *name)
+/* Forks. The child has no blocked signals and ends with its parent. */
+static pid_t start_process(void)
 {
-	struct watched *device = &watch->devices[watch->count];
+	pid_t process = fork();
 	sigset_t none;
 
-	if (watch->count == DEVICES_MAX)
-		return;
-	/* The kernel limits names to 63 characters. */
-	snprintf(device->name, sizeof(device->name), "%.63s", name);
-	device->process = fork();
-	if (device->process == 0) {
+	if (process == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		watch_device(watch, name);
-		_exit((int)output_finish(&watch->output, STATUS_OK));
 	}
-	if (device->process > 0)
-		watch->count++;
+	return process;
 }
 
-static struct watched *find(struct watch *watch, const char *name)
+__attribute__((noreturn)) static void end_process(enum ending ending)
 {
-	for (size_t i = 0; i < watch->count; i++)
-		if (strcmp(watch->devices[i].name, name) == 0)
-			return &watch->devices[i];
-	return NULL;
+	if (!output_drain() || output_is_lost())
+		ending = OUTPUT_LOST;
+	_exit((int)ending);
+}
+
+/* Returns the device of this name, which is added if it is new, or NULL if there are too many. */
+static struct watched *find_or_add(struct watch *watch, const char *name)
+{
+	struct watched *device = watch->devices;
+
+	while (device < watch->devices + watch->count && strcmp(device->name, name) != 0)
+		device++;
+	if (device == watch->devices + DEVICES_MAX)
+		return NULL;
+	if (device == watch->devices + watch->count) {
+		*device = (struct watched){0};
+		/* The kernel limits names to 63 characters. */
+		snprintf(device->name, sizeof(device->name), "%.63s", name);
+		watch->count++;
+	}
+	return device;
+}
+
+/* Starts watching the device, unless it is being watched or has just stopped. */
+static void start(struct watch *watch, const char *name)
+{
+	struct watched *device = find_or_add(watch, name);
+
+	if (!device || device->process > 0 || deadline_left(device->until) > 0)
+		return;
+	device->process = start_process();
+	if (device->process == 0)
+		end_process(watch_device(watch, device));
+	if (device->process < 0)
+		device->process = 0;
+}
+
+/* Forgets a device that no longer exists. */
+static void forget(struct watch *watch, struct watched *device)
+{
+	if (start_process() == 0) {
+		say(watch, device->name, 0, "removed");
+		end_process(ENDED);
+	}
+	*device = watch->devices[--watch->count];
+}
+
+static bool is_listed(struct dirent **entries, int count, const char *name)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(entries[i]->d_name, name) == 0)
+			return true;
+	return false;
 }
 
 /* Forgets removed devices, and starts watching devices that have appeared. */
@@ -229,27 +308,42 @@ static void look_at_devices(struct watch *watch)
 	struct dirent **entries;
 	int count = sysfs_list("", &entries, "/sys/class/infiniband");
 
-	for (size_t i = 0; i < watch->count; i++)
-		if (watch->devices[i].process == 0 && deadline_left(watch->devices[i].until) == 0)
-			watch->devices[i--] = watch->devices[--watch->count];
+	for (size_t i = watch->count; i-- > 0;)
+		if (watch->devices[i].process == 0 &&
+			!is_listed(entries, count, watch->devices[i].name))
+			forget(watch, &watch->devices[i]);
 	for (int i = 0; i < count; i++)
-		if (!find(watch, entries[i]->d_name) &&
-			(!only || strcmp(only, entries[i]->d_name) == 0))
+		if (!only || strcmp(only, entries[i]->d_name) == 0)
 			start(watch, entries[i]->d_name);
 	sysfs_free(entries, count);
 }
 
-/* Takes the exit of processes whose device was removed. */
-static void reap(struct watch *watch)
+/* Records the exit of a process. */
+static void record_exit(struct watch *watch, pid_t process, int status)
 {
-	pid_t process;
+	watch->lost |= WIFEXITED(status) && WEXITSTATUS(status) == OUTPUT_LOST;
+	for (size_t i = 0; i < watch->count; i++)
+		if (watch->devices[i].process == process) {
+			watch->devices[i].process = 0;
+			watch->devices[i].until = deadline_in(REMOVAL_MS);
+			watch->devices[i].unopened =
+				WIFEXITED(status) && WEXITSTATUS(status) == NOT_OPENED;
+		}
+}
 
-	while ((process = waitpid(-1, NULL, WNOHANG)) > 0)
-		for (size_t i = 0; i < watch->count; i++)
-			if (watch->devices[i].process == process) {
-				watch->devices[i].process = 0;
-				watch->devices[i].until = deadline_in(REMOVAL_MS);
-			}
+/* Waits, then returns true unless watching must end: a signal arrived, or output was lost. */
+static bool wait_to_look(struct watch *watch, int signals)
+{
+	/* Without any events, poll(2) reports that nobody reads standard output any more. */
+	struct pollfd waiting[] = {{.fd = signals, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+	pid_t process;
+	int status;
+
+	poll(waiting, 2, LOOK_MS);
+	while ((process = waitpid(-1, &status, WNOHANG)) > 0)
+		record_exit(watch, process, status);
+	watch->lost |= waiting[1].revents != 0;
+	return waiting[0].revents == 0 && !watch->lost;
 }
 
 static void stop_all(const struct watch *watch)
@@ -267,11 +361,11 @@ enum exit_status watch_devices(const struct options *options, const char *progra
 		.options = options,
 		.output = startup_output(program, options),
 	};
-	struct pollfd signals = {.fd = signals_open(), .events = POLLIN};
+	int signals = signals_open();
 	struct failure failure = {0};
 	char text[OUTPUT_FAILURE_SIZE];
 
-	if (signals.fd >= 0)
+	if (signals >= 0)
 		look_at_devices(&watch);
 	if (watch.count == 0) {
 		failure_set(&failure, FAILURE_HOST, PHASE_OPEN,
@@ -281,10 +375,10 @@ enum exit_status watch_devices(const struct options *options, const char *progra
 		output_outcome(&watch.output, &failure, "", text);
 		return output_finish(&watch.output, STATUS_FAILED);
 	}
-	while (poll(&signals, 1, LOOK_MS) <= 0) {
-		reap(&watch);
+	while (wait_to_look(&watch, signals))
 		look_at_devices(&watch);
-	}
 	stop_all(&watch);
+	if (watch.lost)
+		output_set_lost();
 	return output_finish(&watch.output, STATUS_OK);
 }

@@ -5,12 +5,23 @@
 #ifndef DIAGNOSE_WATCH_H
 #define DIAGNOSE_WATCH_H
 
+#include <stdbool.h>
+
 #include "cli/options.h"
+#include "host/counters.h"
 
 /*
  * Watches all devices, or that of --device, including devices that appear later, until SIGINT or
- * SIGTERM. Returns the exit status: STATUS_FAILED if there is no device at the start.
+ * SIGTERM, or until output is lost. Returns the exit status: STATUS_FAILED if there is no device at
+ * the start or output was lost.
  */
 enum exit_status watch_devices(const struct options *options, const char *program);
+
+/*
+ * True if the increases of a port's counters show a fault: packets lost, damaged or sent again, or
+ * failed work requests. Congestion, duplicates, receivers that are not ready and packets that
+ * arrive out of order also occur on a healthy network. Any thread.
+ */
+bool watch_is_fault(const struct counters *increase);
 
 #endif

@@ -457,8 +457,7 @@ bool connection_drained(struct connection *connection, unsigned int events)
 
 	if (events & released) {
 		connection->main_life = CONNECTION_RELEASED;
-		device_blame_port(
-			connection->device->verbs, connection->id->port_num, &connection->failure);
+		device_blame(connection->id, &connection->failure);
 	}
 	connection->ended |= events;
 	return connection->main_life == CONNECTION_RELEASED &&

@@ -216,6 +216,14 @@ static enum readiness report(const struct finding *finding, char *evidence, size
 	return finding->code;
 }
 
+enum readiness readiness_of_access(
+	const struct inventory_device *device, char *evidence, size_t size)
+{
+	struct finding finding = check_access(device);
+
+	return report(&finding, evidence, size);
+}
+
 enum readiness readiness_of_host(const char *root, char *evidence, size_t size)
 {
 	struct finding finding = ready;

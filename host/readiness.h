@@ -18,6 +18,10 @@
 enum readiness readiness_check(
 	const struct inventory *inventory, const char *device, char *evidence, size_t size);
 
+/* Checks only whether this process may open the device's file. */
+enum readiness readiness_of_access(
+	const struct inventory_device *device, char *evidence, size_t size);
+
 /*
  * Takes an inventory and checks only what a program needs to start: at least one device, the
  * connection manager's device file, and access to both. Returns HOST_READY if the inventory cannot

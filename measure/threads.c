@@ -48,7 +48,7 @@ int test_threads_failed(struct test_threads *threads, const struct control *cont
 	struct failure failure = control->failure;
 
 	if (control->id)
-		device_blame_port(control->id->verbs, control->id->port_num, &failure);
+		device_blame(control->id, &failure);
 	if (failure.phase == PHASE_EXCHANGE)
 		failure.phase = PHASE_MEASUREMENT;
 	if (failure.kind == FAILURE_DEADLINE && failure.code == CODE_DIAGNOSIS)

@@ -19,6 +19,9 @@
 /* Maximum number of devices watched; events of further devices are not read. */
 #define DEVICES_MAX 256
 
+/* Pause after a poll(2) that failed, for example because of a lack of memory, in milliseconds. */
+#define PAUSE_MS 1000
+
 /* Maximum number of pairs of a port and a type that are counted. */
 #define TOTALS_MAX 256
 
@@ -26,10 +29,11 @@
 enum subject {
 	SUBJECT_DEVICE,
 	SUBJECT_PORT,
-	SUBJECT_QUEUE, /* a queue pair, completion queue or shared receive queue */
+	SUBJECT_QUEUE_PAIR,
+	SUBJECT_OTHER_QUEUE, /* a completion queue or shared receive queue */
 };
 
-/* The events that are kept; others belong to normal operation. */
+/* The events that are counted; others belong to normal operation. */
 static const struct {
 	enum ibv_event_type type;
 	enum subject subject;
@@ -44,13 +48,14 @@ static const struct {
 	{IBV_EVENT_CLIENT_REREGISTER, SUBJECT_PORT, "subnet manager restart",
 		"event_client_reregister"},
 	{IBV_EVENT_DEVICE_FATAL, SUBJECT_DEVICE, "device failure or removal", "event_device_fatal"},
-	{IBV_EVENT_QP_FATAL, SUBJECT_QUEUE, "queue pair failure", "event_queue_pair_fatal"},
-	{IBV_EVENT_QP_REQ_ERR, SUBJECT_QUEUE, "invalid request", "event_invalid_request"},
-	{IBV_EVENT_QP_ACCESS_ERR, SUBJECT_QUEUE, "access violation", "event_access_violation"},
-	{IBV_EVENT_CQ_ERR, SUBJECT_QUEUE, "completion queue error", "event_completion_queue_error"},
-	{IBV_EVENT_SRQ_ERR, SUBJECT_QUEUE, "shared receive queue error",
+	{IBV_EVENT_QP_FATAL, SUBJECT_QUEUE_PAIR, "queue pair failure", "event_queue_pair_fatal"},
+	{IBV_EVENT_QP_REQ_ERR, SUBJECT_QUEUE_PAIR, "invalid request", "event_invalid_request"},
+	{IBV_EVENT_QP_ACCESS_ERR, SUBJECT_QUEUE_PAIR, "access violation", "event_access_violation"},
+	{IBV_EVENT_CQ_ERR, SUBJECT_OTHER_QUEUE, "completion queue error",
+		"event_completion_queue_error"},
+	{IBV_EVENT_SRQ_ERR, SUBJECT_OTHER_QUEUE, "shared receive queue error",
 		"event_shared_receive_queue_error"},
-	{IBV_EVENT_SRQ_LIMIT_REACHED, SUBJECT_QUEUE, "shared receive queue limit",
+	{IBV_EVENT_SRQ_LIMIT_REACHED, SUBJECT_OTHER_QUEUE, "shared receive queue limit",
 		"event_shared_receive_queue_limit"},
 };
 
@@ -61,19 +66,29 @@ struct total {
 	uint64_t count;
 };
 
+/* The latest events. */
+struct ring {
+	struct device_event kept[DEVICE_EVENTS_KEPT];
+	uint64_t count; /* events so far */
+};
+
+/*
+ * Peers can cause any number of events of their queue pairs, which must not displace the others. So
+ * each kind has its own ring. Events of other queues are only counted.
+ */
 static struct {
 	pthread_mutex_t lock;
 	bool started;
 	int changed; /* eventfd: a device was added */
 	struct ibv_context *devices[DEVICES_MAX];
 	unsigned int device_count;
-	struct device_event kept[DEVICE_EVENTS_KEPT]; /* a ring */
-	uint64_t events;                              /* read so far */
+	struct ring ports;       /* events of ports and devices */
+	struct ring queue_pairs; /* events of queue pairs */
 	struct total totals[TOTALS_MAX];
 	size_t total_count;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = -1};
 
-/* Returns the index in `kinds`, or COUNT(kinds) for an event that is not kept. */
+/* Returns the index in `kinds`, or COUNT(kinds) for an event that is not counted. */
 static size_t kind_of(enum ibv_event_type type)
 {
 	size_t kind = 0;
@@ -119,18 +134,32 @@ bool device_event_decode(const struct ibv_context *verbs, const struct ibv_async
 	snprintf(event->device, sizeof(event->device), "%s", ibv_get_device_name(verbs->device));
 	if (kinds[kind].subject == SUBJECT_PORT)
 		event->port = (unsigned int)read->element.port_num;
+	if (kinds[kind].subject == SUBJECT_QUEUE_PAIR)
+		event->queue_pair = read->element.qp->qp_num;
 	return true;
+}
+
+/* Returns the ring that keeps these events, NULL if none does. */
+static struct ring *ring_of(enum subject subject)
+{
+	if (subject == SUBJECT_OTHER_QUEUE)
+		return NULL;
+	return subject == SUBJECT_QUEUE_PAIR ? &state.queue_pairs : &state.ports;
 }
 
 static void keep(const struct ibv_context *verbs, const struct ibv_async_event *read)
 {
+	size_t kind = kind_of(read->event_type);
 	struct device_event event;
+	struct ring *ring;
 
 	if (!device_event_decode(verbs, read, &event))
 		return;
 	pthread_mutex_lock(&state.lock);
-	state.kept[state.events++ % DEVICE_EVENTS_KEPT] = event;
-	add_to_total(&event, kind_of(event.type));
+	ring = ring_of(kinds[kind].subject);
+	if (ring)
+		ring->kept[ring->count++ % DEVICE_EVENTS_KEPT] = event;
+	add_to_total(&event, kind);
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -173,8 +202,11 @@ static void *read_events(void *argument)
 		for (unsigned int i = 0; i < count; i++)
 			waiting[i + 1] =
 				(struct pollfd){.fd = devices[i]->async_fd, .events = POLLIN};
-		if (poll(waiting, count + 1, -1) < 0)
-			continue; /* EINTR */
+		if (poll(waiting, count + 1, -1) < 0) {
+			if (errno != EINTR)
+				poll(NULL, 0, PAUSE_MS);
+			continue;
+		}
 		if (waiting[0].revents)
 			eventfd_read(state.changed, &ignored);
 		for (unsigned int i = 0; i < count; i++)
@@ -229,18 +261,30 @@ int device_events_watch(struct ibv_context *verbs)
 	return error;
 }
 
-bool device_events_next(uint64_t *position, struct device_event *event)
+void device_events_forget(const struct ibv_qp *qp)
 {
-	bool found;
+	const char *device = ibv_get_device_name(qp->context->device);
 
 	pthread_mutex_lock(&state.lock);
-	if (state.events > *position + DEVICE_EVENTS_KEPT)
-		*position = state.events - DEVICE_EVENTS_KEPT;
-	found = *position < state.events;
-	if (found)
-		*event = state.kept[(*position)++ % DEVICE_EVENTS_KEPT];
+	for (size_t i = 0; i < DEVICE_EVENTS_KEPT; i++) {
+		struct device_event *event = &state.queue_pairs.kept[i];
+
+		if (event->queue_pair == qp->qp_num && strcmp(event->device, device) == 0)
+			*event = (struct device_event){0};
+	}
 	pthread_mutex_unlock(&state.lock);
-	return found;
+}
+
+static bool is_of_queue(size_t kind)
+{
+	return kinds[kind].subject == SUBJECT_QUEUE_PAIR ||
+	       kinds[kind].subject == SUBJECT_OTHER_QUEUE;
+}
+
+/* True if the events of this total are counted on this port. */
+static bool counts_on(const struct total *total, unsigned int port)
+{
+	return is_of_queue(total->kind) ? port == 1 : !total->port || total->port == port;
 }
 
 void device_events_count(const char *device, unsigned int port, struct counters *counters)
@@ -251,33 +295,58 @@ void device_events_count(const char *device, unsigned int port, struct counters 
 	for (size_t i = 0; i < state.total_count; i++) {
 		const struct total *total = &state.totals[i];
 
-		if (strcmp(total->device, device) == 0 && (!total->port || total->port == port))
+		if (strcmp(total->device, device) == 0 && counts_on(total, port))
 			counts[total->kind] += total->count;
 	}
 	pthread_mutex_unlock(&state.lock);
 	for (size_t kind = 0; kind < COUNT(kinds); kind++)
-		if (kinds[kind].subject != SUBJECT_QUEUE || counts[kind] > 0)
+		if (!is_of_queue(kind) || counts[kind] > 0)
 			counters_add(counters, kinds[kind].counter, counts[kind]);
 }
 
-/* True if the event explains why a connection through this port failed. */
-static bool explains(const struct device_event *event, const char *device, unsigned int port)
+/* True if the event concerns the wanted port or queue pair and can explain its failure. */
+static bool explains(const struct device_event *event, const struct device_event *wanted)
 {
-	return strcmp(event->device, device) == 0 && (!event->port || event->port == port) &&
-	       event->type != IBV_EVENT_PORT_ACTIVE && event->type != IBV_EVENT_SRQ_LIMIT_REACHED;
+	return strcmp(event->device, wanted->device) == 0 &&
+	       event->queue_pair == wanted->queue_pair &&
+	       (!event->port || event->port == wanted->port) && event->time >= wanted->time &&
+	       event->type != IBV_EVENT_PORT_ACTIVE;
+}
+
+/* Describes the latest event that explains a failure. Returns false if there is none. */
+static bool describe_latest(
+	const struct ring *ring, const struct device_event *wanted, char *text, size_t size)
+{
+	const struct device_event *event;
+	bool found = false;
+
+	*text = '\0';
+	pthread_mutex_lock(&state.lock);
+	for (uint64_t i = 1; !found && i <= DEVICE_EVENTS_KEPT && i <= ring->count; i++) {
+		event = &ring->kept[(ring->count - i) % DEVICE_EVENTS_KEPT];
+		found = explains(event, wanted);
+		if (found)
+			snprintf(text, size, "%s %.1f s ago", device_event_name(event->type),
+				(double)(deadline_now() - event->time) / 1000);
+	}
+	pthread_mutex_unlock(&state.lock);
+	return found;
 }
 
 bool device_events_describe(
 	const char *device, unsigned int port, deadline_t since, char *text, size_t size)
 {
-	deadline_t now = deadline_now();
-	struct device_event event;
-	uint64_t position = 0;
+	struct device_event wanted = {.port = port, .time = since};
 
-	*text = '\0';
-	while (device_events_next(&position, &event))
-		if (event.time >= since && explains(&event, device, port))
-			snprintf(text, size, "%s %.1f s ago", device_event_name(event.type),
-				(double)(now - event.time) / 1000);
-	return *text != '\0';
+	snprintf(wanted.device, sizeof(wanted.device), "%s", device);
+	return describe_latest(&state.ports, &wanted, text, size);
+}
+
+bool device_events_describe_queue_pair(const struct ibv_qp *qp, char *text, size_t size)
+{
+	struct device_event wanted = {.queue_pair = qp->qp_num};
+
+	snprintf(wanted.device, sizeof(wanted.device), "%s",
+		ibv_get_device_name(qp->context->device));
+	return describe_latest(&state.queue_pairs, &wanted, text, size);
 }

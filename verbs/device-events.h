@@ -15,12 +15,13 @@
 #include "base/deadline.h"
 #include "host/counters.h"
 
-/* Number of events kept. */
+/* Number of events of ports and devices that are kept, and of queue pairs. */
 #define DEVICE_EVENTS_KEPT 64
 
 struct device_event {
 	char device[IBV_SYSFS_NAME_MAX];
-	unsigned int port; /* 0: the event concerns no port */
+	unsigned int port;   /* 0: the event concerns no port */
+	uint32_t queue_pair; /* its number; 0: the event concerns no queue pair */
 	enum ibv_event_type type;
 	deadline_t time;
 };
@@ -32,28 +33,32 @@ struct device_event {
 int device_events_watch(struct ibv_context *verbs);
 
 /*
- * Copies the event at this position, which starts at 0 and is then advanced, and skips events that
- * are no longer kept. Returns false if there is no later event yet. Any thread.
+ * Forgets the events of earlier queue pairs that had the same number. Call it when a queue pair has
+ * been created. Any thread.
  */
-bool device_events_next(uint64_t *position, struct device_event *event);
+void device_events_forget(const struct ibv_qp *qp);
 
 /*
  * Adds the number of events of each type so far, of this port or of the whole device, as counters
- * named event_port_error and so on. Events of queues are added only if there were any. Any thread.
+ * named event_port_error and so on. Events of queues are added only if there were any, and only to
+ * port 1, because their port is unknown. Any thread.
  */
 void device_events_count(const char *device, unsigned int port, struct counters *counters);
 
 /*
  * Describes the latest event of this port or of its device that can explain a failure, unless it is
- * older than `since`: "port error 0.4 s ago". Returns false, and an empty text, if there is none.
- * Any thread.
+ * older than `since`: "port error 0.4 s ago". Events of queues are ignored: they explain only
+ * failures of their own connection. Returns false, and an empty text, if there is none. Any thread.
  */
 bool device_events_describe(
 	const char *device, unsigned int port, deadline_t since, char *text, size_t size);
 
+/* Does the same for the latest event of this queue pair. */
+bool device_events_describe_queue_pair(const struct ibv_qp *qp, char *text, size_t size);
+
 /*
- * Converts an event of this device. Returns false for events that belong to normal operation, which
- * are not kept. Any thread.
+ * Converts an event of this device that has not been acknowledged. Returns false for events that
+ * belong to normal operation. Any thread.
  */
 bool device_event_decode(const struct ibv_context *verbs, const struct ibv_async_event *read,
 	struct device_event *event);

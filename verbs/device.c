@@ -224,22 +224,34 @@ static bool may_be_port(const struct failure *failure)
 	       (failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT);
 }
 
-void device_blame_port(struct ibv_context *verbs, uint8_t port, struct failure *failure)
+static const char *separator(const struct failure *failure)
 {
-	const char *name = ibv_get_device_name(verbs->device);
+	return *failure->evidence ? "; " : "";
+}
+
+void device_blame(const struct rdma_cm_id *id, struct failure *failure)
+{
+	const char *name = ibv_get_device_name(id->verbs->device);
 	struct ibv_port_attr attributes = {0};
 	struct failure down = {0};
+	unsigned int port = id->port_num;
 	char event[64];
 
-	if (!may_be_port(failure) || failure->phase != PHASE_EXCHANGE)
+	if (failure->phase != PHASE_EXCHANGE ||
+		(!may_be_port(failure) && failure->kind != FAILURE_GONE))
+		return;
+	if (id->qp && device_events_describe_queue_pair(id->qp, event, sizeof(event)))
+		text_append(failure->evidence, sizeof(failure->evidence), "%s%s queue pair %u: %s",
+			separator(failure), name, id->qp->qp_num, event);
+	if (!may_be_port(failure))
 		return;
 	if (device_events_describe(name, port, deadline_now() - EVENT_MS, event, sizeof(event)))
 		text_append(failure->evidence, sizeof(failure->evidence), "%s%s port %u: %s",
-			*failure->evidence ? "; " : "", name, port, event);
-	if (ibv_query_port(verbs, port, &attributes) || attributes.state != IBV_PORT_DOWN)
+			separator(failure), name, port, event);
+	if (ibv_query_port(id->verbs, id->port_num, &attributes) ||
+		attributes.state != IBV_PORT_DOWN)
 		return;
 	failure_set(&down, FAILURE_HOST, PHASE_EXCHANGE, HOST_PORT_DOWN, failure->call,
-		"%s port %u%s%s", ibv_get_device_name(verbs->device), port,
-		*failure->evidence ? "; " : "", failure->evidence);
+		"%s port %u%s%s", name, port, separator(failure), failure->evidence);
 	*failure = down;
 }

@@ -7,6 +7,7 @@
 #define VERBS_DEVICE_H
 
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,11 +81,12 @@ const struct device_traits *device_traits(
 const char *device_name(const struct device *device);
 
 /*
- * Records in the failure that this port is down, if it is and if that explains the failure: a work
- * request that failed locally or was not acknowledged, or a timeout. The previous evidence is kept.
- * Any thread. ibv_query_port(3).
+ * Adds events of the connection's queue pair and port to the evidence of a failure that they can
+ * explain, and records that the port is down, if it is: for a work request that failed locally or
+ * was not acknowledged, and for a timeout. If the peer disconnected, adds only events of the queue
+ * pair. Any thread. ibv_query_port(3).
  */
-void device_blame_port(struct ibv_context *verbs, uint8_t port, struct failure *failure);
+void device_blame(const struct rdma_cm_id *id, struct failure *failure);
 
 /* The maximum message size on this port, in bytes. Any thread. ibv_query_port(3). */
 uint32_t device_message_max(const struct device *device, uint8_t port);

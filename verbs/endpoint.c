@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "verbs/cm.h"
+#include "verbs/device-events.h"
 #include "verbs/endpoint.h"
 
 /* Encodes a wr_id: kind, queue pair index, and number or slot. */
@@ -88,6 +89,7 @@ static int create_first(
 	if (pair->size.inline_max > 0)
 		pair->size.inline_max = attributes.cap.max_inline_data;
 	pair->qp = endpoint->id->qp;
+	device_events_forget(pair->qp);
 	return 0;
 }
 

@@ -53,6 +53,46 @@ says() {
 	stop_watching
 }
 
+# Prints the page faults of the watcher's processes that have exited, which each exit increases.
+exited() { cut -d ' ' -f 11 "/proc/$WATCHER/stat"; }
+
+has_exited_since() { [ "$(exited)" != "$1" ]; }
+
+@test "--watch says once that it may not open a device, and watches it when it may" {
+	local file faults
+	file=$(grep -l -x watched1 /sys/class/infiniband_verbs/*/ibdev)
+	file=/dev/infiniband/$(basename "${file%/ibdev}")
+	chmod 600 "$file"
+	undo chmod 666 "$file"
+	setpriv --reuid 65534 --regid 65534 --clear-groups \
+		"$PAIR_BIN/rdma-client" diagnose --watch --device watched1 >"$OUT" 2>"$ERR" &
+	WATCHER=$!
+	CLIENTS+=("$WATCHER")
+	says 1 ": cannot open the device: no read/write permission on $file"
+	for ((i = 0; i < 2; i++)); do
+		faults=$(exited)
+		wait_until has_exited_since "$faults"
+	done
+	[ "$(wc -l <"$OUT")" -eq 1 ]
+	chmod 666 "$file"
+	says 1 ': watching'
+	[ "$(wc -l <"$OUT")" -eq 2 ]
+	stop_watching
+}
+
+@test "--watch ends when its output is lost" {
+	local status=0
+	client diagnose --watch >/dev/full 2>"$ERR" || status=$?
+	[ "$status" -eq 1 ]
+	one_line "$ERR"
+	has "$ERR" '^rdma-client: cannot write to standard output'
+	# The reader ends after the first line.
+	{ client diagnose --watch 2>"$ERR" || echo $? >"$DIR/status"; } | head -n 1 >"$OUT"
+	has "$OUT" ': watching$'
+	[ "$(cat "$DIR/status")" -eq 1 ]
+	one_line "$ERR"
+}
+
 @test "--watch without a device, or with another command's options" {
 	expect 1 client diagnose --watch --device nothing
 	has "$ERR" 'no such RDMA device'
@@ -60,4 +100,6 @@ says() {
 	has "$ERR" '^rdma-client: --watch takes no HOST'
 	expect 2 client diagnose --watch --json
 	has "$ERR" '^rdma-client: --watch cannot be combined with --json'
+	expect 2 client diagnose --watch --quiet
+	has "$ERR" '^rdma-client: --watch cannot be combined with --quiet'
 }

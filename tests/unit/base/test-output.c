@@ -144,9 +144,29 @@ static int lose_after_failure(void)
 	return lose_output(STATUS_PEER);
 }
 
+/* The loss is known before the end, to this process and to its parent. */
+static int notice_loss(void)
+{
+	if (output_is_lost())
+		return STATUS_OK;
+	output_line(&plain, "lost");
+	output_drain();
+	return output_is_lost() ? STATUS_FAILED : STATUS_OK;
+}
+
+static int lose_in_child(void)
+{
+	output_set_lost();
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
 static void reports_lost_output(void **state)
 {
 	(void)state;
+	run(notice_loss, "/dev/full");
+	assert_int_equal(printed.status, STATUS_FAILED);
+	run(lose_in_child, NULL);
+	assert_int_equal(printed.status, STATUS_FAILED);
 	run(lose_after_success, "/dev/full");
 	assert_int_equal(printed.status, STATUS_FAILED);
 	assert_non_null(strstr(printed.error, "prog: cannot write to standard output"));

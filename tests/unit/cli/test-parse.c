@@ -64,6 +64,7 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_int_equal(got->depth, wanted->depth);
 	assert_int_equal(got->progress, wanted->progress);
 	assert_int_equal(got->json, wanted->json);
+	assert_int_equal(got->watch, wanted->watch);
 	assert_same_text(got->bind, wanted->bind);
 	assert_same_text(got->port_file, wanted->port_file);
 	assert_int_equal(got->count, wanted->count);
@@ -222,6 +223,7 @@ static const struct right {
 	{C, {"--json", "diagnose", "h", "7"}, NULL, {D, H, .json = true}},
 	{C, {"--source", "10.0.0.1", "diagnose", "h", "7"}, NULL, {D, H, .source = "10.0.0.1"}},
 	{C, {"diagnose", "--json", "--quiet"}, NULL, {D, .json = true, .quiet = true}},
+	{C, {"diagnose", "--watch", "-d", "d"}, NULL, {D, .watch = true, .device = "d"}},
 	{C, {"diagnose", "h", "--device", "rxe0"}, NULL, {D, .host = "h", .device = "rxe0"}},
 	{C, {"-qd", "rxe0", "diagnose", "h", "7"}, NULL, {D, H, .quiet = true, .device = "rxe0"}},
 	{C, {"-d", "write", "diagnose", "h", "--", "7"}, NULL, {D, H, .device = "write"}},
@@ -291,6 +293,12 @@ static const struct wrong {
 	{C, {"diagnose", "--depth", "0", "h", "1"}, "diagnose does not accept --depth"},
 	{C, {"diagnose", "--verbose=1", "h"}, "diagnose does not accept --verbose"},
 	{C, {"diagnose", "--dpeth", "4", "h", "1"}, "did you mean '--depth'?"},
+	{C, {"diagnose", "--watch", "h"}, "--watch takes no HOST"},
+	{C, {"diagnose", "--watch", "--json"}, "--watch cannot be combined with --json"},
+	{C, {"diagnose", "-q", "--watch"}, "--watch cannot be combined with --quiet"},
+	{C, {"diagnose", "--watch", "--source", "::1"}, "cannot be combined with --source"},
+	{C, {"diagnose", "--tos", "26", "--watch"}, "--watch cannot be combined with --tos"},
+	{C, {"diagnose", "--watch", "--secret-file", "s"}, "combined with --secret-file"},
 	{C, {"write", "h", "1", "--port", "7471"},
 		"rdma-client does not accept --port; rdma-server does"},
 	{C, {"write", "h", "--port=7471"}, "rdma-client does not accept --port; rdma-server does"},

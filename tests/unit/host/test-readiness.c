@@ -154,6 +154,25 @@ static void a_device_needs_its_uverbs_file(void **state)
 	assert_lacks(&host, HOST_NO_UVERBS, "no entry for rxe0 in /sys/class/infiniband_verbs");
 }
 
+/* Without the other requirements, such as an active port. */
+static void access_is_checked_alone(void **state)
+{
+	struct host host;
+	char evidence[128];
+
+	(void)state;
+	make_small_host(&host);
+	host.inventory.rdma_cm = SYSFS_DENIED;
+	host.devices[1].port_count = 0;
+	assert_int_equal(
+		readiness_of_access(&host.devices[1], evidence, sizeof(evidence)), HOST_READY);
+	assert_string_equal(evidence, "");
+	host.devices[1].access = SYSFS_DENIED;
+	assert_int_equal(
+		readiness_of_access(&host.devices[1], evidence, sizeof(evidence)), HOST_NO_ACCESS);
+	assert_string_equal(evidence, "no read/write permission on /dev/infiniband/uverbs1");
+}
+
 static void a_port_must_be_active(void **state)
 {
 	struct host host;
@@ -281,6 +300,7 @@ int main(void)
 		cmocka_unit_test(one_good_port_is_enough),
 		cmocka_unit_test(missing_host_parts_come_first),
 		cmocka_unit_test(a_device_needs_its_uverbs_file),
+		cmocka_unit_test(access_is_checked_alone),
 		cmocka_unit_test(a_port_must_be_active),
 		cmocka_unit_test(infiniband_needs_a_subnet_manager),
 		cmocka_unit_test(a_port_needs_an_address),

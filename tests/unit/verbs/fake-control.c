@@ -247,13 +247,22 @@ void fake_open_events(void)
 	fake.context.async_fd = fake.events_fd;
 }
 
-void fake_raise(enum ibv_event_type type, unsigned int port)
+static void raise_event(const struct ibv_async_event *event)
 {
 	fake_lock();
-	fake.events[fake.events_raised++ % EVENT_MAX] =
-		(struct ibv_async_event){.element.port_num = (int)port, .event_type = type};
+	fake.events[fake.events_raised++ % EVENT_MAX] = *event;
 	fake_unlock();
 	eventfd_write(fake.context.async_fd, 1);
+}
+
+void fake_raise(enum ibv_event_type type, unsigned int port)
+{
+	raise_event(&(struct ibv_async_event){.element.port_num = (int)port, .event_type = type});
+}
+
+void fake_raise_for(enum ibv_event_type type, struct ibv_qp *qp)
+{
+	raise_event(&(struct ibv_async_event){.element.qp = qp, .event_type = type});
 }
 
 void fake_remove(void)

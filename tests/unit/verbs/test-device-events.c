@@ -2,6 +2,8 @@
  * build on each other. */
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include "tests/unit/unit.h"
 #include "tests/unit/verbs/fake-verbs.h"
@@ -10,22 +12,7 @@
 
 #define OTHER_PORT 2
 
-/* The position after the events of earlier tests. */
-static uint64_t position;
-
-/* Waits for the next event. */
-static struct device_event next_event(void)
-{
-	struct device_event event;
-
-	for (int tries = 0; !device_events_next(&position, &event); tries++) {
-		assert_true(tries < 5000);
-		poll(NULL, 0, 1);
-	}
-	return event;
-}
-
-/* Returns the counter of this name, or fails. */
+/* Returns the counter of this name, 0 if there is none. */
 static uint64_t counted(unsigned int port, const char *name)
 {
 	struct counters counters = {0};
@@ -34,7 +21,6 @@ static uint64_t counted(unsigned int port, const char *name)
 	for (size_t i = 0; i < counters.count; i++)
 		if (strcmp(counters.list[i].name, name) == 0)
 			return counters.list[i].value;
-	fail_msg("no counter %s", name);
 	return 0;
 }
 
@@ -46,28 +32,90 @@ static void watch(void)
 	assert_int_equal(device_events_watch(fake_context()), 0);
 }
 
+/* Waits until this counter of port 1 has this value. */
+static void wait_count(const char *name, uint64_t value)
+{
+	for (int tries = 0; counted(1, name) < value; tries++) {
+		assert_true(tries < 5000);
+		poll(NULL, 0, 1);
+	}
+	assert_int_equal(counted(1, name), value);
+}
+
+/* Raises an event of port 1 and waits until it has been counted. */
+static void raise_port(enum ibv_event_type type, const char *name)
+{
+	uint64_t before = counted(1, name);
+
+	fake_raise(type, 1);
+	wait_count(name, before + 1);
+}
+
+/* The access violations so far. */
+static uint64_t violations;
+
+/* Raises an access violation of this queue pair and waits until it has been counted. */
+static void raise_violation(uint32_t queue_pair)
+{
+	struct ibv_qp qp = {.context = fake_context(), .qp_num = queue_pair};
+
+	fake_raise_for(IBV_EVENT_QP_ACCESS_ERR, &qp);
+	wait_count("event_access_violation", ++violations);
+}
+
 static void events_are_read_acknowledged_and_counted(void **state)
 {
+	(void)state;
+	watch();
+	assert_int_equal(counted(1, "event_port_error"), 0);
+	fake_raise(IBV_EVENT_COMM_EST, 0); /* normal operation: not counted */
+	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
+	raise_violation(77);
+	assert_int_equal(counted(1, "event_port_error"), 1);
+	assert_int_equal(counted(OTHER_PORT, "event_port_error"), 0);
+	fake_raise(IBV_EVENT_DEVICE_FATAL, 0);
+	wait_count("event_device_fatal", 1);
+	assert_int_equal(counted(OTHER_PORT, "event_device_fatal"), 1);
+	assert_int_equal(fake_unacknowledged_events(), 0);
+}
+
+/* The port of a queue is unknown. */
+static void events_of_queues_are_counted_once(void **state)
+{
+	struct counters counters = {0};
+
+	(void)state;
+	watch();
+	raise_violation(77);
+	fake_raise(IBV_EVENT_CQ_ERR, 0);
+	wait_count("event_completion_queue_error", 1);
+	device_events_count("fake0", OTHER_PORT, &counters);
+	for (size_t i = 0; i < counters.count; i++) {
+		assert_string_not_equal(counters.list[i].name, "event_access_violation");
+		assert_string_not_equal(counters.list[i].name, "event_completion_queue_error");
+	}
+}
+
+static void events_are_decoded(void **state)
+{
+	struct ibv_qp qp = {.qp_num = 77};
+	struct ibv_async_event read = {.event_type = IBV_EVENT_PORT_ERR, .element.port_num = 1};
 	struct device_event event;
 
 	(void)state;
 	watch();
-	assert_false(device_events_next(&position, &event));
-	assert_int_equal(counted(1, "event_port_error"), 0);
-	fake_raise(IBV_EVENT_COMM_EST, 0); /* normal operation: not kept */
-	fake_raise(IBV_EVENT_PORT_ERR, 1);
-	event = next_event();
+	assert_true(device_event_decode(fake_context(), &read, &event));
 	assert_int_equal(event.type, IBV_EVENT_PORT_ERR);
 	assert_int_equal(event.port, 1);
+	assert_int_equal(event.queue_pair, 0);
 	assert_string_equal(event.device, "fake0");
 	assert_string_equal(device_event_name(event.type), "port error");
-	fake_raise(IBV_EVENT_QP_ACCESS_ERR, 77); /* the number is not a port */
-	event = next_event();
+	read = (struct ibv_async_event){.event_type = IBV_EVENT_QP_ACCESS_ERR, .element.qp = &qp};
+	assert_true(device_event_decode(fake_context(), &read, &event));
 	assert_int_equal(event.port, 0);
-	assert_int_equal(counted(1, "event_port_error"), 1);
-	assert_int_equal(counted(1, "event_access_violation"), 1);
-	assert_int_equal(counted(OTHER_PORT, "event_port_error"), 0);
-	assert_int_equal(fake_unacknowledged_events(), 0);
+	assert_int_equal(event.queue_pair, 77);
+	read.event_type = IBV_EVENT_COMM_EST;
+	assert_false(device_event_decode(fake_context(), &read, &event));
 }
 
 static void the_latest_event_is_described(void **state)
@@ -76,10 +124,8 @@ static void the_latest_event_is_described(void **state)
 
 	(void)state;
 	watch();
-	fake_raise(IBV_EVENT_GID_CHANGE, 1);
-	next_event();
-	fake_raise(IBV_EVENT_PORT_ACTIVE, 1); /* explains nothing */
-	next_event();
+	raise_port(IBV_EVENT_GID_CHANGE, "event_gid_change");
+	raise_port(IBV_EVENT_PORT_ACTIVE, "event_port_active"); /* explains nothing */
 	assert_true(device_events_describe("fake0", 1, deadline_now() - 1000, text, sizeof(text)));
 	assert_string_equal(text, "address change 0.0 s ago");
 	assert_false(device_events_describe("fake0", 1, deadline_now() + 1, text, sizeof(text)));
@@ -87,61 +133,122 @@ static void the_latest_event_is_described(void **state)
 	assert_false(device_events_describe("fake1", 1, deadline_now() - 1000, text, sizeof(text)));
 }
 
-/* A reader that falls behind continues with the oldest event that is kept. */
-static void old_events_are_skipped(void **state)
+/* A hostile peer can cause any number of events of its own queue pair. */
+static void a_queue_pair_does_not_displace_the_events_of_a_port(void **state)
 {
-	uint64_t reader, before;
-	struct device_event event;
-	unsigned int count = 0;
+	char text[64];
 
 	(void)state;
 	watch();
-	reader = position;
-	before = counted(1, "event_port_error");
-	for (unsigned int i = 0; i < DEVICE_EVENTS_KEPT + 10; i++) {
-		fake_raise(IBV_EVENT_PORT_ERR, 1);
-		next_event();
-	}
-	while (device_events_next(&reader, &event))
-		count++;
-	assert_int_equal(count, DEVICE_EVENTS_KEPT);
-	assert_int_equal(counted(1, "event_port_error"), before + DEVICE_EVENTS_KEPT + 10);
+	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
+	for (unsigned int i = 0; i < DEVICE_EVENTS_KEPT + 1; i++)
+		raise_violation(77);
+	assert_true(device_events_describe("fake0", 1, deadline_now() - 5000, text, sizeof(text)));
+	assert_memory_equal(text, "port error ", strlen("port error "));
+}
+
+/* A connection that fails in this way. */
+static struct failure blamed(enum failure_kind kind, uint32_t queue_pair)
+{
+	struct ibv_qp qp = {.context = fake_context(), .qp_num = queue_pair};
+	struct rdma_cm_id id = {.verbs = fake_context(), .port_num = 1, .qp = &qp};
+	struct failure failure = {0};
+
+	failure_set(&failure, kind, PHASE_EXCHANGE, 0, "call", "waited");
+	device_blame(&id, &failure);
+	return failure;
 }
 
 /* The evidence of a failure that a port may have caused names its latest event. */
 static void an_event_explains_a_failure(void **state)
 {
-	struct failure failure = {0};
+	struct failure failure;
 
 	(void)state;
 	watch();
-	fake_raise(IBV_EVENT_GID_CHANGE, 1);
-	next_event();
-	failure_set(&failure, FAILURE_DEADLINE, PHASE_EXCHANGE, ETIMEDOUT, "--timeout", "waited");
-	device_blame_port(fake_context(), 1, &failure);
-	assert_non_null(strstr(failure.evidence, "waited; fake0 port 1: address change 0.0 s ago"));
+	raise_port(IBV_EVENT_GID_CHANGE, "event_gid_change");
+	failure = blamed(FAILURE_DEADLINE, 5);
+	assert_string_equal(failure.evidence, "waited; fake0 port 1: address change 0.0 s ago");
+	failure = blamed(FAILURE_GONE, 5);
+	assert_string_equal(failure.evidence, "waited");
+}
+
+/* One client's failure must not be explained by what another client did. */
+static void an_event_of_a_queue_pair_explains_only_its_failure(void **state)
+{
+	static const char own[] = "waited; fake0 queue pair 78: access violation 0.0 s ago";
+	struct ibv_qp next = {.context = fake_context(), .qp_num = 78};
+	struct failure failure;
+
+	(void)state;
+	watch();
+	raise_violation(78);
+	failure = blamed(FAILURE_GONE, 78);
+	assert_string_equal(failure.evidence, own);
+	failure = blamed(FAILURE_DEADLINE, 78);
+	assert_memory_equal(failure.evidence, own, strlen(own));
+	failure = blamed(FAILURE_DEADLINE, 79);
+	assert_null(strstr(failure.evidence, "access violation"));
+	/* The next queue pair of this number is another client's. */
+	device_events_forget(&next);
+	failure = blamed(FAILURE_GONE, 78);
+	assert_string_equal(failure.evidence, "waited");
+}
+
+/* The processor time of this process so far, in milliseconds. */
+static int64_t processor_time(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* Otherwise the thread would run without a pause. */
+static void a_failing_poll_is_not_repeated_at_once(void **state)
+{
+	struct rlimit before, none;
+	int64_t used;
+
+	(void)state;
+	watch();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	raise_port(IBV_EVENT_PORT_ERR, "event_port_error"); /* ends the current poll(2) */
+	used = processor_time();
+	poll(NULL, 0, 200);
+	used = processor_time() - used;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(used < 100);
+	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
 }
 
 /* Otherwise the thread would run without a pause. */
 static void a_removed_device_is_no_longer_read(void **state)
 {
-	struct device_event event;
+	uint64_t before;
 
 	(void)state;
 	watch();
+	before = counted(1, "event_port_error");
 	fake_remove();
 	fake_raise(IBV_EVENT_PORT_ERR, 1);
 	poll(NULL, 0, 20);
-	assert_false(device_events_next(&position, &event));
+	assert_int_equal(counted(1, "event_port_error"), before);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_read_acknowledged_and_counted),
+		cmocka_unit_test(events_of_queues_are_counted_once),
+		cmocka_unit_test(events_are_decoded),
 		cmocka_unit_test(the_latest_event_is_described),
-		cmocka_unit_test(old_events_are_skipped),
+		cmocka_unit_test(a_queue_pair_does_not_displace_the_events_of_a_port),
 		cmocka_unit_test(an_event_explains_a_failure),
+		cmocka_unit_test(an_event_of_a_queue_pair_explains_only_its_failure),
+		cmocka_unit_test(a_failing_poll_is_not_repeated_at_once),
 		cmocka_unit_test(a_removed_device_is_no_longer_read),
 	};
 
