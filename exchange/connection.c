@@ -149,19 +149,22 @@ static int start_workers(struct connection *connection, struct failure *failure)
 						       : &connection->settings->output_file,
 		connection->theirs.size);
 	if (!error)
-		error = source_start(connection->source, out,
-			flow_chunk(chunk, out->size, source_size(connection->source)),
-			&connection->source_listener);
-	if (!error)
 		error = sink_start(connection->sink, in,
 			flow_chunk(chunk, in->size, connection->theirs.size),
 			&connection->sink_listener);
+	if (!error)
+		error = source_start(connection->source, out,
+			flow_chunk(chunk, out->size, source_size(connection->source)),
+			&connection->source_listener);
 	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
 			       "cannot start a thread: %s", strerror(-error))
 		     : 0;
 }
 
-/* Creates the resources for the first message or, on the passive side, all resources. */
+/*
+ * Creates the resources for the first message or, on the passive side, all resources. The source
+ * starts last: on failure, it may belong to the caller.
+ */
 static int make_all(
 	struct connection *connection, const struct request *request, struct failure *failure)
 {
@@ -187,12 +190,14 @@ static int make_all(
 				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, failure))
 		return -1;
-	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
-		return -1;
 	queue_pair_set_slots(connection->endpoint.pairs, control_receives(connection), LONG_SLOT,
 		connection->control.mr->lkey);
 	error = queue_pair_post_receives(connection->endpoint.pairs);
-	return error ? failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", -error) : 0;
+	if (error)
+		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", -error);
+	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
+		return -1;
+	return 0;
 }
 
 static uint8_t smaller(int a, int b)
@@ -224,10 +229,8 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 
-	if (!connection) {
-		source_close(request ? request->source : NULL);
+	if (!connection)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
-	}
 	connection->settings = settings;
 	connection->mode = mode;
 	connection->dscp = -1;
@@ -253,7 +256,10 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 			smaller(connection->responder_resources, request->responder_resources);
 	}
 	if (make_all(connection, request, failure)) {
-		connection->id = NULL; /* the caller still owns it */
+		/* The caller still owns these. */
+		connection->id = NULL;
+		if (request && request->source)
+			connection->source = NULL;
 		connection_destroy(connection);
 		return -1;
 	}

@@ -39,10 +39,10 @@ struct connection;
 /*
  * Creates the resources for an exchange in this mode on id, and posts the receives. request is NULL
  * on the active side, which creates the remaining resources in connection_established(), once it
- * knows the peer. If request->source is set, takes it over, even if the call fails; otherwise opens
- * the input, which may wait for its file system. settings and device must outlive the connection,
- * which owns id after success. Returns 0, or -1 with the failure recorded and everything freed.
- * Main thread. rdma_create_qp(3), ibv_reg_mr(3).
+ * knows the peer. If request->source is NULL, opens the input, which may wait for its file system.
+ * settings and device must outlive the connection, which owns id and request->source after success.
+ * Returns 0, or -1 with the failure recorded and everything else freed. Main thread.
+ * rdma_create_qp(3), ibv_reg_mr(3).
  */
 int connection_create(const struct exchange_settings *settings, const struct mode *mode,
 	struct rdma_cm_id *id, struct device *device, const struct request *request,

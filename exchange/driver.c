@@ -334,8 +334,8 @@ static enum exchange_event take_bytes(
 	struct message message;
 	int error = message_decode(&message, bytes, length);
 
-	if (length == 0 && connection->streaming)
-		return EVENT_NONE; /* a keepalive; invalid before streaming */
+	if (length == 0 && exchange_allows_keepalives(&connection->exchange))
+		return EVENT_NONE;
 	if (error)
 		return refuse_message(connection, error, &message, length);
 	/* After our abort, only the peer's abort matters. */
@@ -599,7 +599,7 @@ static bool is_explained(const struct connection *connection)
 }
 
 /* Adds the event that the exchange was waiting for, if there is no better evidence. */
-static void add_awaited_event(struct failure *failure, const struct exchange *exchange)
+static void add_awaited_event(struct failure *failure, const struct connection *connection)
 {
 	const char *how;
 
@@ -614,7 +614,7 @@ static void add_awaited_event(struct failure *failure, const struct exchange *ex
 	else
 		return;
 	snprintf(failure->evidence, sizeof(failure->evidence), "%s %s", how,
-		exchange_awaits(exchange));
+		idle_awaits(connection));
 }
 
 /* Adds to the evidence that the disconnect followed an access refused by the peer's device. */
@@ -644,7 +644,7 @@ static void decide(struct connection *connection)
 		*outcome = connection->reason;
 	if (!complete)
 		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
-	add_awaited_event(outcome, exchange);
+	add_awaited_event(outcome, connection);
 	if (failure_is_set(outcome) && failure_is_set(&effect) && !is_flush(&effect))
 		add_refusal(outcome, &effect);
 }

@@ -28,6 +28,12 @@
  */
 #define DISCONNECT_MS 5000
 
+const char *idle_awaits(const struct connection *connection)
+{
+	return connection->registration.pending ? "a message during memory registration"
+						: exchange_awaits(&connection->exchange);
+}
+
 /* False if the peer has acknowledged nothing for ABORT_MS: MSG_ABORT would not reach it either. */
 static bool reaches_peer(const struct connection *connection)
 {
@@ -48,7 +54,7 @@ static enum exchange_event time_out(struct connection *connection, bool acknowle
 		connection_record_completion(
 			connection, IBV_WC_RETRY_EXC_ERR, "no acknowledgement within --timeout");
 	connection_fail(connection, FAILURE_DEADLINE, ETIMEDOUT, "--timeout",
-		"timed out waiting for %s", exchange_awaits(&connection->exchange));
+		"timed out waiting for %s", idle_awaits(connection));
 	return reaches_peer(connection) ? EVENT_ABORTED : EVENT_FAILED;
 }
 
@@ -80,7 +86,7 @@ bool idle_is_late(const struct connection *connection, deadline_t now)
 static bool may_be_unread(const struct connection *connection)
 {
 	return connection->device->traits->peer_wakes_late && connection->settings->active &&
-	       connection->running && !connection->streaming;
+	       connection->running && !exchange_allows_keepalives(&connection->exchange);
 }
 
 /* How long we may send nothing: a fraction of the shorter of the two timeouts. */
@@ -99,7 +105,7 @@ static bool may_send_keepalive(const struct connection *connection)
 		return false;
 	if (may_be_unread(connection))
 		return true;
-	return connection->streaming && !connection->registration.pending && !is_over(connection) &&
+	return exchange_allows_keepalives(&connection->exchange) && !is_over(connection) &&
 	       connection->keepalives < UNANSWERED_MAX;
 }
 

@@ -230,8 +230,8 @@ enum exchange_event connection_send(struct connection *connection, enum operatio
 	const struct message *message, unsigned int flags);
 
 /*
- * Sends an empty message or, before the peer has receives for it, writes 0 bytes, which needs no
- * memory. Returns EVENT_NONE or EVENT_FAILED.
+ * Sends an empty message or, before the peer accepts that, writes 0 bytes, which needs no memory.
+ * Returns EVENT_NONE or EVENT_FAILED.
  */
 enum exchange_event connection_send_keepalive(struct connection *connection);
 
@@ -274,6 +274,12 @@ enum exchange_event stream_peer_starts(
 	struct connection *connection, const struct message *message);
 
 /* idle.c. CQ thread. */
+
+/*
+ * The same as exchange_awaits(), but while our memory is being registered, MSG_MR has not been
+ * sent.
+ */
+const char *idle_awaits(const struct connection *connection);
 
 /*
  * True if the peer seems to have been idle for too long. Its messages may not have been polled yet

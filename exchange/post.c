@@ -72,7 +72,8 @@ enum exchange_event connection_send(struct connection *connection, enum operatio
 enum exchange_event connection_send_keepalive(struct connection *connection)
 {
 	struct ibv_send_wr request = {
-		.opcode = connection->streaming ? IBV_WR_SEND : IBV_WR_RDMA_WRITE,
+		.opcode = exchange_allows_keepalives(&connection->exchange) ? IBV_WR_SEND
+									    : IBV_WR_RDMA_WRITE,
 	};
 
 	return connection_post(connection, OPERATION_KEEPALIVE, &request);

@@ -113,6 +113,17 @@ static bool advance(struct exchange *exchange, enum exchange_event event)
 	return true;
 }
 
+/* True if the peer's first message has arrived. */
+static bool has_first_message(const struct exchange *exchange)
+{
+	return exchange->received >= (exchange->secret ? RECEIVED_PROOF : RECEIVED_MR);
+}
+
+bool exchange_allows_keepalives(const struct exchange *exchange)
+{
+	return exchange->rules->hello && has_first_message(exchange);
+}
+
 /*
  * True if the queue pair can send. The active side can send once rdmacm reports the connection
  * established, even if the peer's message arrives earlier. The passive side only replies: iWARP
@@ -120,9 +131,7 @@ static bool advance(struct exchange *exchange, enum exchange_event event)
  */
 static bool may_send(const struct exchange *exchange)
 {
-	enum exchange_received first = exchange->secret ? RECEIVED_PROOF : RECEIVED_MR;
-
-	return exchange->active ? exchange->established : exchange->received >= first;
+	return exchange->active ? exchange->established : has_first_message(exchange);
 }
 
 /*

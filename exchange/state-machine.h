@@ -122,6 +122,12 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
  */
 bool exchange_complete(const struct exchange *exchange);
 
+/*
+ * True once the peer has sent its first message, so that both sides may send keepalives. A tutorial
+ * peer does not understand them.
+ */
+bool exchange_allows_keepalives(const struct exchange *exchange);
+
 /* Returns the end of the sentence "timed out waiting for ...". Static text. */
 const char *exchange_awaits(const struct exchange *exchange);
 

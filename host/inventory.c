@@ -6,20 +6,17 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "host/inventory.h"
+#include "host/locked-memory.h"
 #include "host/rdma-netlink.h"
 
 #define DEVICES "/sys/class/infiniband"
 #define VERBS   "/sys/class/infiniband_verbs"
-
-/* The CapEff line is within the first two KiB of /proc/self/status. */
-#define STATUS_SIZE 8192
 
 /* The source of an inventory. */
 struct origin {
@@ -372,19 +369,6 @@ static bool has_folder(const char *root, const char *path)
 	return count >= 0;
 }
 
-/* CapEff of the process, in hexadecimal: proc(5), capabilities(7). */
-static bool has_ipc_lock(const char *root)
-{
-	static const char field[] = "\nCapEff:\t";
-	char status[STATUS_SIZE];
-	const char *found;
-
-	if (sysfs_text(root, status, sizeof(status), "/proc/self/status"))
-		return false;
-	found = strstr(status, field);
-	return found && (strtoull(found + strlen(field), NULL, 16) >> CAP_IPC_LOCK & 1);
-}
-
 static void read_host(const char *root, struct inventory *inventory)
 {
 	struct rlimit limit;
@@ -401,7 +385,7 @@ static void read_host(const char *root, struct inventory *inventory)
 	inventory->locked_max = UINT64_MAX;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		inventory->locked_max = limit.rlim_cur;
-	inventory->ipc_lock = has_ipc_lock(root);
+	inventory->ipc_lock = locked_memory_is_exempt(root);
 }
 
 static int take(const struct origin *origin, struct inventory *inventory)

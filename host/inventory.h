@@ -80,7 +80,7 @@ struct inventory {
 	bool ib_core, rdma_ucm;    /* these kernel modules are loaded */
 	enum inventory_netns netns;
 	uint64_t locked_max; /* lockable memory in bytes, UINT64_MAX: no limit. getrlimit(2) */
-	bool ipc_lock;       /* the process has CAP_IPC_LOCK, which lifts the limit */
+	bool ipc_lock;       /* CAP_IPC_LOCK lifts the limit: locked_memory_is_exempt() */
 	size_t device_count;
 	struct inventory_device *devices; /* by name */
 };

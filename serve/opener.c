@@ -18,9 +18,10 @@ struct opener {
 	pthread_t thread;
 	struct opening_queue waiting;
 	struct opening *current; /* being opened; NULL: none, or it was cancelled */
+	struct source *unused;   /* to be closed */
 	bool busy;               /* the thread may be in a system call */
 	bool stopping;
-	bool abandoned; /* stopped while busy: the thread frees the opener */
+	bool abandoned; /* stopped while not idle: the thread frees the opener */
 	struct exchange_settings settings;
 	const char *inputs[];
 };
@@ -32,15 +33,35 @@ static void free_opener(struct opener *opener)
 	free(opener);
 }
 
-/* Waits for a request and makes it the current one. Returns false if the thread must end. */
+/* Closes all unused sources. Called and returns with the lock. */
+static void close_unused(struct opener *opener)
+{
+	struct source *source;
+
+	while ((source = opener->unused)) {
+		opener->unused = source_next(source);
+		opener->busy = true;
+		pthread_mutex_unlock(&opener->lock);
+		source_close(source);
+		pthread_mutex_lock(&opener->lock);
+	}
+	opener->busy = false;
+}
+
+/*
+ * Closes unused sources until there is a request, and makes that the current one. Returns false if
+ * the thread must end.
+ */
 static bool begin_next(struct opener *opener)
 {
 	struct opening *opening;
 
 	pthread_mutex_lock(&opener->lock);
-	opener->busy = false;
-	while (!opener->stopping && TAILQ_EMPTY(&opener->waiting))
+	close_unused(opener);
+	while (!opener->stopping && TAILQ_EMPTY(&opener->waiting)) {
 		pthread_cond_wait(&opener->changed, &opener->lock);
+		close_unused(opener);
+	}
 	opening = opener->stopping ? NULL : TAILQ_FIRST(&opener->waiting);
 	if (opening) {
 		TAILQ_REMOVE(&opener->waiting, opening, next);
@@ -135,8 +156,19 @@ void opener_cancel(struct opener *opener, struct opening *opening)
 	opening->waiting = false;
 	pthread_mutex_unlock(&opener->lock);
 	wakeup_queue_withdraw(opener->settings.wakeups, &opening->wakeup);
-	source_close(opening->source);
+	opener_close(opener, opening->source);
 	opening->source = NULL;
+}
+
+void opener_close(struct opener *opener, struct source *source)
+{
+	if (!source)
+		return;
+	pthread_mutex_lock(&opener->lock);
+	source_set_next(source, opener->unused);
+	opener->unused = source;
+	pthread_cond_signal(&opener->changed);
+	pthread_mutex_unlock(&opener->lock);
 }
 
 void opener_stop(struct opener *opener)
@@ -147,7 +179,7 @@ void opener_stop(struct opener *opener)
 		return;
 	pthread_mutex_lock(&opener->lock);
 	opener->stopping = true;
-	opener->abandoned = abandoned = opener->busy;
+	opener->abandoned = abandoned = opener->busy || opener->unused;
 	if (abandoned)
 		pthread_detach(opener->thread);
 	pthread_cond_signal(&opener->changed);

@@ -2,10 +2,10 @@
  * The opener opens the server's input for one client after another on its own thread, so that a
  * file system that does not respond delays only the clients that wait for the input. There is one
  * thread, however many clients wait or have given up waiting, because all of them get the same
- * input.
+ * input. It also closes what it opened for a client that no longer needs it.
  *
  * A system call that waits for such a file system cannot be stopped. The thread is therefore not
- * joined while it opens the input: it frees the opener once the call returns.
+ * joined while it opens or closes the input: it frees the opener once the call returns.
  *
  * Only the main thread calls these functions. None of them waits for a file.
  */
@@ -45,14 +45,17 @@ int opener_start(
 void opener_open(struct opener *opener, struct opening *opening, void *about);
 
 /*
- * Ends the request, whatever its state: no event follows, and a source not taken is closed. The
- * opener may be NULL if it could not be started.
+ * Ends the request, whatever its state: no event follows, and the thread closes a source not
+ * taken. The opener may be NULL if it could not be started.
  */
 void opener_cancel(struct opener *opener, struct opening *opening);
 
+/* The thread closes a source that was taken but never started. NULL is allowed. */
+void opener_close(struct opener *opener, struct source *source);
+
 /*
- * Ends the thread, or abandons it if it is opening the input. No request may exist. NULL is
- * allowed.
+ * Ends the thread, or abandons it while it has the input to open or to close. No request may exist.
+ * NULL is allowed.
  */
 void opener_stop(struct opener *opener);
 

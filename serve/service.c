@@ -288,6 +288,7 @@ static void accept_client(struct service *service, struct client *client)
 
 	if (connection_create(&service->settings, client->mode, client->id, client->served->device,
 		    &client->request, &client->connection, &failure)) {
+		opener_close(service->opener, client->request.source);
 		fail_client(service, client, &failure);
 		return;
 	}

@@ -35,6 +35,7 @@ struct source {
 	size_t most; /* bytes per read */
 	struct worker worker;
 	struct digester *digester; /* NULL for a text */
+	struct source *next;       /* in a list of the owner */
 
 	/* set before the ring begins */
 	uint64_t have_size; /* bytes that the peer already has */
@@ -182,6 +183,16 @@ int source_open(struct source **result, const char *input, const void *text, siz
 	}
 	*result = source;
 	return 0;
+}
+
+struct source *source_next(const struct source *source)
+{
+	return source->next;
+}
+
+void source_set_next(struct source *source, struct source *next)
+{
+	source->next = next;
 }
 
 static void close_input(struct source *source)

@@ -38,6 +38,10 @@ int source_open(struct source **source, const char *input, const void *text, siz
 int source_open_tree(struct source **source, const char *const paths[], unsigned int count,
 	char why[WORKER_WHY_SIZE]);
 
+/* The next source of a list that the owner keeps. It is NULL at first. */
+struct source *source_next(const struct source *source);
+void source_set_next(struct source *source, struct source *next);
+
 /*
  * Joins the thread, which must have ended or been stopped, and frees the source. NULL is allowed.
  */

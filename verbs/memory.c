@@ -1,33 +1,25 @@
 /* Maps, registers and revokes memory. The caller owns each region. */
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/guard-pages.h"
+#include "host/locked-memory.h"
 #include "host/sysfs.h"
 #include "verbs/memory.h"
 
 /* Total size of all regions. The kernel counts locked memory for the process. */
 static _Atomic uint64_t total;
 
-static bool has_ipc_lock(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	return capget(&header, data) == 0 &&
-	       (data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK));
-}
-
 uint64_t memory_lockable(void)
 {
 	uint64_t locked = atomic_load(&total);
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY || has_ipc_lock())
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+		locked_memory_is_exempt(""))
 		return UINT64_MAX;
 	return limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
 }

@@ -7,16 +7,12 @@
 #define VERBS_MEMORY_H
 
 #include <infiniband/verbs.h>
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/failure.h"
 #include "verbs/device.h"
-
-/* In the C library, but in none of its headers. capget(2). */
-int capget(cap_user_header_t header, cap_user_data_t data);
 
 struct region {
 	uint8_t *start;    /* NULL: none */
@@ -29,7 +25,7 @@ struct region {
 
 /*
  * Bytes that this process may still lock, besides all its regions: UINT64_MAX if there is no limit
- * or the process has CAP_IPC_LOCK. Any thread. getrlimit(2), capabilities(7).
+ * or CAP_IPC_LOCK lifts it (host/locked-memory.h). Any thread. getrlimit(2).
  */
 uint64_t memory_lockable(void);
 

@@ -1,6 +1,7 @@
 /* Failures while a connection is created and established, on the fake device. Each is reported and
  * leaks nothing. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,6 +25,50 @@ static void expect_no_connection(struct fixture *fixture, const struct request *
 	/* The caller still owns the id. */
 	assert_null(id->qp);
 	rdma_destroy_id(id);
+}
+
+static bool is_open(int descriptor)
+{
+	return fcntl(descriptor, F_GETFD) >= 0;
+}
+
+static int lowest_free_descriptor(void)
+{
+	int lowest = 0;
+
+	while (is_open(lowest))
+		lowest++;
+	return lowest;
+}
+
+/* Closing it may wait for its file system. */
+static void a_failed_set_up_does_not_close_the_source(void **state)
+{
+	static const struct {
+		const char *function;
+		unsigned int after;
+	} cases[] = {{"rdma_create_qp", 0}, {"ibv_reg_mr", 0}, {"ibv_post_recv", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases) * 2; i++) {
+		struct fixture fixture = {.mode = i & 1, .output_path = "/dev/null"};
+		struct failure failure = {0};
+		struct request request = fixture_request(&fixture);
+		char why[WORKER_WHY_SIZE];
+		int descriptor;
+
+		fixture_start_device(&fixture);
+		descriptor = lowest_free_descriptor();
+		assert_int_equal(source_open(&request.source, "/dev/zero", NULL, 0, why), 0);
+		expect_no_connection(&fixture, &request, cases[i / 2].function, cases[i / 2].after,
+			ENOMEM, &failure);
+		assert_false(source_is_running(request.source));
+		assert_true(is_open(descriptor));
+		source_close(request.source);
+		assert_false(is_open(descriptor));
+		fixture.connection = NULL;
+		fixture_stop(&fixture);
+	}
 }
 
 static void a_failed_set_up_leaves_nothing(void **state)
@@ -237,6 +282,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(a_failed_set_up_leaves_nothing),
+		with_fixture(a_failed_set_up_does_not_close_the_source),
 		with_fixture(a_failed_start_leaves_no_thread),
 		with_fixture(a_lack_of_descriptors_leaves_nothing),
 		with_fixture(an_unreadable_input_is_reported),

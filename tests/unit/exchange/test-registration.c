@@ -136,11 +136,23 @@ static void little_memory_is_registered_at_once(void **state)
 	}
 }
 
+/* True if the end has sent only keepalives since it had posted this number of sends. */
+static bool sent_only_keepalives(const struct fixture *fixture, unsigned int from)
+{
+	for (; from < fake_sends(fixture->id); from++) {
+		struct fake_send send = fake_send(fixture->id, from);
+
+		if (send.opcode != IBV_WR_SEND || send.piece.length != 0)
+			return false;
+	}
+	return true;
+}
+
 /*
- * A passive end knows the peer's region by then, so its keepalives are due, and it knows what it
- * already has of the peer's file. The peer would refuse both before MSG_MR.
+ * A passive end knows the peer's region by then, and what it already has of the peer's file. The
+ * peer would refuse MSG_HAVE before MSG_MR.
  */
-static void nothing_is_sent_before_msg_mr(void **state)
+static void only_keepalives_precede_msg_mr(void **state)
 {
 	char folder[] = "/tmp/registration-XXXXXX";
 	struct setup setup;
@@ -158,11 +170,54 @@ static void nothing_is_sent_before_msg_mr(void **state)
 		run_up_to_registration(&setup);
 		sends = fake_sends(setup.large->id);
 		fake_pass(setup.large->settings.timeout / 2);
-		assert_int_equal(fake_sends(setup.large->id), sends);
+		assert_true(sent_only_keepalives(setup.large, sends));
 		expect_success(&setup);
 		unlink(setup.output);
 	}
 	rmdir(folder);
+}
+
+/* Both ends send keepalives meanwhile. One of them has a short timeout. */
+static void registration_may_take_longer_than_the_timeout(void **state)
+{
+	struct setup setup;
+	unsigned int sends[2];
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * SETUPS; i++) {
+		init(&setup, i);
+		(i < SETUPS ? setup.large : setup.other)->timeout = 700;
+		run_up_to_registration(&setup);
+		sends[0] = fake_sends(setup.large->id);
+		sends[1] = fake_sends(setup.other->id);
+		for (int64_t time = 0; time < 2 * setup.large->settings.timeout; time += 100) {
+			fake_pass(100);
+			pair_run(&setup.pair);
+		}
+		assert_true(setup.large->connection->registration.pending);
+		assert_true(sent_only_keepalives(setup.large, sends[0]));
+		assert_true(sent_only_keepalives(setup.other, sends[1]));
+		expect_success(&setup);
+	}
+}
+
+/* The failure does not name MSG_MR, which has not been sent. */
+static void a_peer_may_be_idle_during_registration(void **state)
+{
+	struct setup setup;
+
+	(void)state;
+	for (unsigned int i = 0; i < SETUPS; i++) {
+		init(&setup, i);
+		run_up_to_registration(&setup);
+		fake_pass(setup.large->settings.timeout);
+		pair_run(&setup.pair);
+		assert_string_equal(connection_outcome(setup.large->connection)->evidence,
+			"timed out waiting for a message during memory registration");
+		continue_registration();
+		pair_close(&setup.pair);
+		stop(&setup);
+	}
 }
 
 /* An authenticated peer that announces data too early: there is no memory for a READ yet. */
@@ -347,7 +402,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(other_exchanges_are_not_delayed),
 		with_fixture(little_memory_is_registered_at_once),
-		with_fixture(nothing_is_sent_before_msg_mr),
+		with_fixture(only_keepalives_precede_msg_mr),
+		with_fixture(registration_may_take_longer_than_the_timeout),
+		with_fixture(a_peer_may_be_idle_during_registration),
 		with_fixture(early_data_waits_for_the_memory),
 		with_fixture(a_failed_registration_is_reported),
 		with_fixture(a_connection_outlives_its_registration),

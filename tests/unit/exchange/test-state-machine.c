@@ -406,6 +406,29 @@ static void names_the_awaited_message(void **state)
 	}
 }
 
+static void keepalives_follow_the_first_message(void **state)
+{
+	static const struct {
+		struct exchange machine;
+		bool allowed;
+	} table[] = {
+		{{.received = RECEIVED_PROOF}, false},
+		{{.received = RECEIVED_MR}, true},
+		{{.received = RECEIVED_NOTHING, .secret = true}, false},
+		{{.received = RECEIVED_PROOF, .secret = true}, true},
+		{{.received = RECEIVED_MR, .rules = &exchange_rules_tutorial}, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct exchange machine = table[i].machine;
+
+		if (!machine.rules)
+			machine.rules = &exchange_rules_ours;
+		assert_int_equal(exchange_allows_keepalives(&machine), table[i].allowed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +441,7 @@ int main(void)
 		cmocka_unit_test(completes_with_a_secret),
 		cmocka_unit_test(unauthenticated_peers_receive_nothing),
 		cmocka_unit_test(ends_after_any_abort_or_break),
+		cmocka_unit_test(keepalives_follow_the_first_message),
 		cmocka_unit_test(every_state_was_reached),
 		cmocka_unit_test(names_proof_violations),
 		cmocka_unit_test(names_the_awaited_message),

@@ -29,7 +29,8 @@ int settings_open_source(const struct exchange_settings *settings, struct source
 	pthread_mutex_unlock(&slow.lock);
 	if (error)
 		return failure_set(failure, FAILURE_FILE, phase, error, "--input", "cannot read");
-	return source_open(source, NULL, settings->message, settings->message_size, why);
+	return source_open(source, settings->message ? NULL : settings->input, settings->message,
+		settings->message_size, why);
 }
 
 void slow_input_await(void)

@@ -2,12 +2,57 @@
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "serve/opener.h"
 #include "tests/unit/serve/slow-input.h"
 #include "tests/unit/unit.h"
+
+/* A thread that closes the input waits while `held`. The lock guards both. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool held, closing;
+} slow_close = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Overrides the libc function. The input is the only character device. */
+int close(int descriptor)
+{
+	struct stat status;
+
+	if (fstat(descriptor, &status) == 0 && S_ISCHR(status.st_mode)) {
+		assert_int_not_equal(gettid(), getpid());
+		pthread_mutex_lock(&slow_close.lock);
+		slow_close.closing = true;
+		pthread_cond_broadcast(&slow_close.changed);
+		while (slow_close.held)
+			pthread_cond_wait(&slow_close.changed, &slow_close.lock);
+		slow_close.closing = false;
+		pthread_mutex_unlock(&slow_close.lock);
+	}
+	return (int)syscall(SYS_close, descriptor);
+}
+
+static void hold_close(bool held)
+{
+	pthread_mutex_lock(&slow_close.lock);
+	slow_close.held = held;
+	pthread_cond_broadcast(&slow_close.changed);
+	pthread_mutex_unlock(&slow_close.lock);
+}
+
+static void await_close(void)
+{
+	pthread_mutex_lock(&slow_close.lock);
+	while (!slow_close.closing)
+		pthread_cond_wait(&slow_close.changed, &slow_close.lock);
+	pthread_mutex_unlock(&slow_close.lock);
+}
 
 /* The settings, the main thread's queue, and requests whose owners are their numbers. */
 struct fixture {
@@ -19,15 +64,13 @@ struct fixture {
 
 static int set_up(void **state)
 {
-	static const char *const inputs[] = {"/input"};
+	static const char *const inputs[] = {"/dev/null"};
 	static struct fixture fixture;
 	struct failure failure = {0};
 
 	fixture = (struct fixture){0};
 	fixture.settings = (struct exchange_settings){
 		.wakeups = &fixture.wakeups,
-		.message = "text",
-		.message_size = 5,
 		.input = inputs[0],
 		.inputs = inputs,
 		.input_count = 1,
@@ -73,6 +116,28 @@ static bool has_events(struct fixture *fixture)
 	return wakeup_queue_take(&fixture->wakeups, &events);
 }
 
+static unsigned int threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned int count = 0;
+
+	assert_non_null(tasks);
+	while (readdir(tasks))
+		count++;
+	closedir(tasks);
+	return count;
+}
+
+/* Stops the opener, and waits until its thread has ended even if it was abandoned. */
+static void stop(struct fixture *fixture)
+{
+	unsigned int before = threads();
+
+	opener_stop(fixture->opener);
+	while (threads() == before)
+		sched_yield();
+}
+
 static void requests_are_served_in_order(void **state)
 {
 	struct fixture *fixture = *state;
@@ -87,10 +152,10 @@ static void requests_are_served_in_order(void **state)
 		assert_ptr_equal(next_done(fixture), opening);
 		assert_int_equal(failure_is_set(&opening->failure), i == 1);
 		assert_int_equal(opening->source != NULL, i != 1);
-		source_close(opening->source);
+		opener_close(fixture->opener, opening->source);
 		opening->source = NULL;
 	}
-	opener_stop(fixture->opener);
+	stop(fixture);
 }
 
 /* One is being opened, one waits, and one is done but its event has not been taken. */
@@ -117,19 +182,34 @@ static void a_cancelled_request_gets_no_event(void **state)
 	/* Its source was not taken, so cancelling closes it. */
 	opener_cancel(fixture->opener, &openings[2]);
 	assert_false(has_events(fixture));
-	opener_stop(fixture->opener);
+	stop(fixture);
 }
 
-static unsigned int threads(void)
+/* close(2) of one waits for its file system, and another follows. One is taken, one is not. */
+static void unused_inputs_are_closed_by_the_thread(void **state)
 {
-	DIR *tasks = opendir("/proc/self/task");
-	unsigned int count = 0;
+	struct fixture *fixture = *state;
+	struct opening *openings = fixture->openings;
+	unsigned int before = threads();
 
-	assert_non_null(tasks);
-	while (readdir(tasks))
-		count++;
-	closedir(tasks);
-	return count;
+	open_all(fixture);
+	for (size_t i = 0; i < COUNT(fixture->openings); i++) {
+		slow_input_release(0);
+		assert_ptr_equal(next_done(fixture), &openings[i]);
+		assert_false(has_events(fixture));
+	}
+	hold_close(true);
+	opener_close(fixture->opener, openings[0].source);
+	openings[0].source = NULL;
+	await_close();
+	for (size_t i = 0; i < COUNT(fixture->openings); i++)
+		opener_cancel(fixture->opener, &openings[i]);
+	assert_null(openings[1].source);
+	opener_stop(fixture->opener);
+	assert_int_equal(threads(), before);
+	hold_close(false);
+	while (threads() == before)
+		sched_yield();
 }
 
 /* A sanitizer reports the opener as leaked unless the thread frees it. */
@@ -153,8 +233,9 @@ static void without_an_opener_there_is_nothing_to_stop(void **state)
 {
 	struct fixture *fixture = *state;
 
-	opener_stop(fixture->opener);
+	stop(fixture);
 	opener_cancel(NULL, &fixture->openings[0]);
+	opener_close(NULL, NULL);
 	opener_stop(NULL);
 }
 
@@ -164,6 +245,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(requests_are_served_in_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_cancelled_request_gets_no_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			unused_inputs_are_closed_by_the_thread, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_thread_in_a_system_call_is_abandoned, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -170,7 +170,7 @@ static void a_client_is_refused_if_the_input_cannot_be_opened(void **state)
 	stop(&server);
 }
 
-/* A sanitizer reports the source as leaked unless the connection that failed has freed it. */
+/* A sanitizer reports the source as leaked unless the opener has freed it. */
 static void a_client_is_refused_if_its_connection_cannot_be_created(void **state)
 {
 	struct server server;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/locked-memory.h"
 #include "tests/unit/verbs/fake-internal.h"
 #include "verbs/memory.h"
 
@@ -37,13 +38,11 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 	return error;
 }
 
-/* Overrides the libc function: no capabilities, unless the test grants CAP_IPC_LOCK. */
-int capget(cap_user_header_t header, cap_user_data_t data)
+/* Overrides host/locked-memory.c: no capabilities, unless the test grants CAP_IPC_LOCK. */
+bool locked_memory_is_exempt(const char *root)
 {
-	(void)header;
-	if (fake.may_lock)
-		data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective = CAP_TO_MASK(CAP_IPC_LOCK);
-	return 0;
+	(void)root;
+	return fake.may_lock;
 }
 
 /* Sleeps on the fake clock until a descriptor is readable or fake_pass() wakes the thread. */
