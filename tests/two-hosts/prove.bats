@@ -31,6 +31,7 @@ valid() {
 	(prove --ssh tests/two-hosts/far-shell host1 >"$OUT" 2>"$ERR") || fail "$(cat "$OUT" "$ERR")"
 	[ ! -s "$ERR" ]
 	report_has '.verdict == "passed" and all(.checks[]; .result == "passed")'
+	report_has '[.checks[].documents[] | select(.sent) | .secret] | length > 4 and all'
 	report_has '.here.host == "host2" and .there.host == "host1" and .host == "host1"'
 	report_has "[.here, .there | .rdma_core, .kernel, .devices.$VM_DEVICE.limits.max_qp] | all(length > 0)"
 	report_has '[.checks[].figures | select(.) | .ours] | length == 4 and all(. > 0)'
@@ -64,8 +65,8 @@ valid() {
 	start_on_host1 hand "bash -c 'exec <>/tmp/never scripts/prove --serve --programs $PAIR_BIN --size 10'"
 	wait_line "$FAR/hand.out" '^ready'
 	has "$FAR/hand.out" 'scripts/prove --no-ssh --port 7500 HOST$'
-	expect 0 client read --output "$DIR/" "$HOST1" 7502
-	has "$DIR/inbox/facts" '^host.host1$'
+	expect 0 client read --output "$DIR/" "$HOST1" 7504
+	has "$DIR/about/facts" '^host.host1$'
 	on_host1 'pkill -f -- "--port 7500 "'
 	(prove --no-ssh "$HOST1" >"$OUT" 2>"$ERR") && fail "$(cat "$OUT")"
 	report_has '.verdict == "failed" and .checks[0].result == "failed" and all(.checks[1:][]; .result == "skipped")'
