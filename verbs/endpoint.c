@@ -294,21 +294,28 @@ int endpoint_poll(struct endpoint *endpoint, struct completion_batch *batch)
 	return count < 0 ? -EIO : count;
 }
 
+/* Returns the entry of the queue pair for the completion of a send. */
+static struct held_completion *held_completion(struct queue_pair *pair, uint64_t number)
+{
+	return &pair->held[number % pair->size.sends];
+}
+
+/* True if this is the completion of a send, and an earlier send has not completed. */
+static bool overtakes(const struct queue_pair *pair, const struct ibv_wc *wc)
+{
+	return pair->held && WR_KIND(wc->wr_id) != ENDPOINT_RECEIVE &&
+	       WR_NUMBER(wc->wr_id) != pair->sends_completed;
+}
+
 /* Returns the held completion that is next on the queue pair, or NULL. */
 static struct ibv_wc *release_held(struct queue_pair *pair)
 {
-	struct held_completion *next = &pair->held[pair->sends_completed % pair->size.sends];
+	struct held_completion *next = held_completion(pair, pair->sends_completed);
 
 	if (!next->present)
 		return NULL;
 	next->present = false;
 	return &next->wc;
-}
-
-/* Holds the completion of a send until the sends before it have completed. */
-static void hold(struct queue_pair *pair, const struct ibv_wc *wc)
-{
-	pair->held[WR_NUMBER(wc->wr_id) % pair->size.sends] = (struct held_completion){true, *wc};
 }
 
 /* Returns the next completion, in posting order on each queue pair, or NULL after the last one. */
@@ -317,16 +324,16 @@ static struct ibv_wc *next_in_order(struct endpoint *endpoint, struct completion
 	struct ibv_wc *wc = batch->last && batch->last->held ? release_held(batch->last) : NULL;
 	struct queue_pair *pair;
 
-	while (!wc && batch->next < batch->count) {
+	if (wc)
+		return wc;
+	while (batch->next < batch->count) {
 		wc = &batch->wcs[batch->next++];
 		pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
-		if (WR_KIND(wc->wr_id) == ENDPOINT_RECEIVE || !pair->held ||
-			WR_NUMBER(wc->wr_id) == pair->sends_completed)
-			break;
-		hold(pair, wc);
-		wc = NULL;
+		if (!overtakes(pair, wc))
+			return wc;
+		*held_completion(pair, WR_NUMBER(wc->wr_id)) = (struct held_completion){true, *wc};
 	}
-	return wc;
+	return NULL;
 }
 
 bool endpoint_next_completion(
