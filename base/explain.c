@@ -537,6 +537,7 @@ static const struct attempt {
 	[PHASE_ADDRESS] = {"cannot reach", " ", ""},
 	[PHASE_ROUTE] = {"cannot find an RDMA path", " to ", ""},
 	[PHASE_QUEUE_PAIR] = {"cannot create a queue pair", " for ", ""},
+	[PHASE_ALLOCATION] = {"cannot allocate memory", " for ", ""},
 	[PHASE_MEMORY] = {"cannot register memory", " for ", ""},
 	[PHASE_CONNECT] = {"cannot connect", " to ", ""},
 	[PHASE_EXCHANGE] = {"exchange", " with ", " failed"},

@@ -147,6 +147,7 @@ enum phase {
 	PHASE_ADDRESS,    /* address to RDMA device and neighbour */
 	PHASE_ROUTE,      /* path to the peer */
 	PHASE_QUEUE_PAIR, /* create queue pair, completion queue, protection domain */
+	PHASE_ALLOCATION, /* allocate or map memory */
 	PHASE_MEMORY,     /* register memory */
 	PHASE_CONNECT,    /* connect or accept */
 	PHASE_EXCHANGE,   /* messages and data */

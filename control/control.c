@@ -99,7 +99,7 @@ int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t dept
 	control->kept_max = queue_pairs * CONTROL_RECEIVES;
 	control->kept = calloc(control->kept_max, sizeof(*control->kept));
 	if (!control->kept)
-		return failure_errno(&control->failure, PHASE_MEMORY, "calloc", ENOMEM);
+		return failure_errno(&control->failure, PHASE_ALLOCATION, "calloc", ENOMEM);
 	return open_endpoint(control, queue_pairs, depth) ||
 			       map_offered(control, COMMAND_REGION_MIN) ||
 			       (!control->handshake.secret && control_offer(control)) ||

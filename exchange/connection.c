@@ -183,7 +183,7 @@ static int make_all(
 		connection->id->port_num, streams);
 	connection->marks = calloc(limits->sends, sizeof(*connection->marks));
 	if (!connection->marks)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
 	if (make_endpoint(connection, failure) ||
 		region_create(&connection->control, connection->device, connection->endpoint.pd,
 			control_size(limits) +
@@ -230,7 +230,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	struct connection *connection = calloc(1, sizeof(*connection));
 
 	if (!connection)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
 	connection->settings = settings;
 	connection->mode = mode;
 	connection->dscp = -1;

@@ -6,6 +6,9 @@
 
 #include "measure/parameters.h"
 
+/* The smallest RDMA MTU in bytes: IBV_MTU_256. */
+#define MTU_MIN 256
+
 /*
  * Operations in flight without --depth: limits on their number and bytes, and the depth of a
  * latency test.
@@ -70,15 +73,20 @@ void parameters_choose(
 	choose_depth(measurement, parameters);
 }
 
-/* The smaller RDMA MTU of the two ends in bytes; 0: unknown. */
+/* The RDMA MTU in bytes; if it is unknown, the smallest that exists. */
+static unsigned long mtu(const struct facts *facts)
+{
+	const char *value = facts_value(facts, "rdma mtu");
+	unsigned long bytes = value ? strtoul(value, NULL, 10) : 0;
+
+	return bytes > MTU_MIN ? bytes : MTU_MIN;
+}
+
 static unsigned long path_mtu(const struct measurement *measurement)
 {
-	const char *ours = facts_value(&measurement->ours, "rdma mtu");
-	const char *theirs = facts_value(&measurement->theirs, "rdma mtu");
-	unsigned long here = ours ? strtoul(ours, NULL, 10) : 0;
-	unsigned long there = theirs ? strtoul(theirs, NULL, 10) : 0;
+	unsigned long ours = mtu(&measurement->ours), theirs = mtu(&measurement->theirs);
 
-	return here < there ? here : there;
+	return ours < theirs ? ours : theirs;
 }
 
 bool parameters_need_immediate(

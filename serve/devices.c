@@ -59,7 +59,7 @@ struct served_device *devices_get(struct served_devices *devices,
 		return served;
 	served = calloc(1, sizeof(*served));
 	if (!served) {
-		failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+		failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
 		return NULL;
 	}
 	served->verbs = id->verbs;

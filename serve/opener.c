@@ -115,7 +115,7 @@ int opener_start(
 	int error;
 
 	if (!opener)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
 	pthread_mutex_init(&opener->lock, NULL);
 	pthread_cond_init(&opener->changed, NULL);
 	TAILQ_INIT(&opener->waiting);

@@ -209,7 +209,7 @@ static struct client *make_client(struct service *service, struct rdma_cm_id *id
 	struct client *client = served ? calloc(1, sizeof(*client)) : NULL;
 
 	if (!client) {
-		failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+		failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
 		return NULL;
 	}
 	client->served = served;

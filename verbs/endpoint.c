@@ -108,7 +108,7 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct devic
 	};
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
 	if (!endpoint->pairs)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, "calloc", "");
+		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
 	endpoint->pd = ibv_alloc_pd(id->verbs);
 	if (!endpoint->pd)
 		return queue_pair_failed(

@@ -40,7 +40,7 @@ int region_map(struct region *region, const struct device *device, size_t size, 
 	void *start = guard_pages_map(size);
 
 	if (!start)
-		return failure_errno(failure, PHASE_MEMORY, "mmap", errno);
+		return failure_errno(failure, PHASE_ALLOCATION, "mmap", errno);
 	/* Pages are allocated at registration, or when a file's data arrives before that. */
 	locality_place(&device->locality, start, guard_pages_round(size));
 	*region = (struct region){

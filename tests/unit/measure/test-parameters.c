@@ -75,7 +75,8 @@ static void spinning_on_several_packets_needs_immediate_data(void **state)
 		{"4096", "1024", 1025, true, true},
 		{"1024", "4096", 1025, true, true},
 		{"1024", "4096", 1024, true, false},
-		{"1024", NULL, 1, true, true},
+		{"1024", NULL, 256, true, false},
+		{"1024", NULL, 257, true, true},
 		{"4096", "1024", 8192, false, false},
 	};
 	static const struct test_parameters others[] = {
