@@ -36,9 +36,6 @@
 /* Maximum number of rdmacm events handled before wakeups and signals get their turn. */
 #define EVENTS 64
 
-/* Wakeups handled before completions get their turn. */
-#define WAKEUPS_PER_TURN 64
-
 /* cppcheck-suppress unusedStructMember ; the macros of sys/queue.h use them */
 TAILQ_HEAD(connections, connection);
 
@@ -149,16 +146,17 @@ static void backlog_advance(struct device_context *context)
 }
 
 /*
- * Handles requests of the main thread and of worker threads. The latter may keep coming, so their
- * number is bounded. Returns false if the thread must end.
+ * Handles requests of the main thread and of worker threads. Those that arrive meanwhile wait until
+ * completions have had their turn. Returns false if the thread must end.
  */
 static bool take_wakeups(struct device_context *context)
 {
-	unsigned int events, count = 0;
+	struct wakeup_queue *wakeups = &context->device.wakeups;
 	struct wakeup *wakeup;
+	unsigned int events;
 
-	while (count++ < WAKEUPS_PER_TURN &&
-		(wakeup = wakeup_queue_take(&context->device.wakeups, &events))) {
+	for (size_t left = wakeup_queue_length(wakeups) + 1;
+		left > 0 && (wakeup = wakeup_queue_take(wakeups, &events)); left--) {
 		struct connection *connection = wakeup->about;
 
 		if (events & THREAD_STOP)
@@ -312,6 +310,16 @@ static void take_cm_events(struct main_loop *loop)
 	loop->take_failure(loop->user, &failure);
 }
 
+static void take_main_wakeups(struct main_loop *loop)
+{
+	struct wakeup *wakeup;
+	unsigned int events;
+
+	for (size_t left = wakeup_queue_length(loop->wakeups) + 1;
+		left > 0 && (wakeup = wakeup_queue_take(loop->wakeups, &events)); left--)
+		loop->take_wakeup(loop->user, wakeup, events);
+}
+
 void main_loop_turn(struct main_loop *loop, int milliseconds)
 {
 	struct pollfd waiting[] = {
@@ -319,13 +327,10 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 		{.fd = loop->channel ? loop->channel->fd : -1, .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 	};
-	struct wakeup *wakeup;
-	unsigned int events;
 
 	poll(waiting, 3, milliseconds);
 	if (waiting[0].revents)
-		while ((wakeup = wakeup_queue_take(loop->wakeups, &events)))
-			loop->take_wakeup(loop->user, wakeup, events);
+		take_main_wakeups(loop);
 	if (waiting[1].revents)
 		take_cm_events(loop);
 	if (waiting[2].revents && signals_read(loop->signals))

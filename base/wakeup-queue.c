@@ -16,6 +16,7 @@ int wakeup_queue_open(struct wakeup_queue *wakeups)
 	if (wakeups->eventfd < 0)
 		return -errno;
 	STAILQ_INIT(&wakeups->wakeups);
+	wakeups->length = 0;
 	wakeups->taken = NULL;
 	pthread_cond_init(&wakeups->done, NULL);
 	return -pthread_mutex_init(&wakeups->lock, NULL);
@@ -37,8 +38,10 @@ void wakeup_queue_post(struct wakeup_queue *wakeups, struct wakeup *wakeup, unsi
 
 	pthread_mutex_lock(&wakeups->lock);
 	wake = STAILQ_EMPTY(&wakeups->wakeups);
-	if (wakeup->bits == 0)
+	if (wakeup->bits == 0) {
 		STAILQ_INSERT_TAIL(&wakeups->wakeups, wakeup, next);
+		wakeups->length++;
+	}
 	wakeup->bits |= bits;
 	pthread_mutex_unlock(&wakeups->lock);
 	/* The counter cannot overflow: it increases by 1 only when the queue was empty. */
@@ -58,6 +61,7 @@ struct wakeup *wakeup_queue_take(struct wakeup_queue *wakeups, unsigned int *bit
 	pthread_cond_broadcast(&wakeups->done);
 	if (wakeup) {
 		STAILQ_REMOVE_HEAD(&wakeups->wakeups, next);
+		wakeups->length--;
 		*bits = wakeup->bits;
 		wakeup->bits = 0;
 	} else {
@@ -67,11 +71,23 @@ struct wakeup *wakeup_queue_take(struct wakeup_queue *wakeups, unsigned int *bit
 	return wakeup;
 }
 
+size_t wakeup_queue_length(struct wakeup_queue *wakeups)
+{
+	size_t length;
+
+	pthread_mutex_lock(&wakeups->lock);
+	length = wakeups->length;
+	pthread_mutex_unlock(&wakeups->lock);
+	return length;
+}
+
 void wakeup_queue_withdraw(struct wakeup_queue *wakeups, struct wakeup *wakeup)
 {
 	pthread_mutex_lock(&wakeups->lock);
-	if (wakeup->bits != 0)
+	if (wakeup->bits != 0) {
 		STAILQ_REMOVE(&wakeups->wakeups, wakeup, wakeup, next);
+		wakeups->length--;
+	}
 	wakeup->bits = 0;
 	while (wakeups->taken == wakeup && !pthread_equal(wakeups->receiver, pthread_self()))
 		pthread_cond_wait(&wakeups->done, &wakeups->lock);

@@ -8,6 +8,7 @@
 #define BASE_WAKEUP_QUEUE_H
 
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/queue.h>
 
 struct wakeup {
@@ -19,6 +20,7 @@ struct wakeup {
 struct wakeup_queue {
 	pthread_mutex_t lock;
 	STAILQ_HEAD(, wakeup) wakeups;
+	size_t length;              /* of the list */
 	const struct wakeup *taken; /* the receiver is handling its bits; NULL: none */
 	pthread_t receiver;         /* the receiving thread */
 	pthread_cond_t done;        /* signals that `taken` has changed */
@@ -44,6 +46,12 @@ void wakeup_queue_post(struct wakeup_queue *wakeups, struct wakeup *wakeup, unsi
  * readable until the next post. Receiving thread.
  */
 struct wakeup *wakeup_queue_take(struct wakeup_queue *wakeups, unsigned int *bits);
+
+/*
+ * Returns the number of wakeups in the queue. A receiver with other work to do takes only one more
+ * than that before it does the other work, because handling a wakeup may post the next one.
+ */
+size_t wakeup_queue_length(struct wakeup_queue *wakeups);
 
 /*
  * Removes the wakeup's pending bits and, if the receiver is handling bits of this wakeup, waits

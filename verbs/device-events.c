@@ -1,7 +1,7 @@
 /*
  * Reads asynchronous events on one thread, which is started with the first device and runs until
- * the process exits. One lock guards everything. Each event is acknowledged at once: destroying an
- * object waits for that.
+ * the process exits. A thread that needs to know why a connection has failed reads those that are
+ * still pending itself. Each event is acknowledged at once: destroying an object waits for that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,8 @@ struct ring {
  * each kind has its own ring. Events of other queues are only counted.
  */
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t reading; /* held while events are read; taken before `lock` */
+	pthread_mutex_t lock;    /* guards the fields below */
 	bool started;
 	int changed; /* eventfd: a device was added */
 	struct ibv_context *devices[DEVICES_MAX];
@@ -86,7 +87,11 @@ static struct {
 	struct ring queue_pairs; /* events of queue pairs */
 	struct total totals[TOTALS_MAX];
 	size_t total_count;
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = -1};
+} state = {
+	.reading = PTHREAD_MUTEX_INITIALIZER,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.changed = -1,
+};
 
 /* Returns the index in `kinds`, or COUNT(kinds) for an event that is not counted. */
 static size_t kind_of(enum ibv_event_type type)
@@ -167,12 +172,16 @@ static void keep(const struct ibv_context *verbs, const struct ibv_async_event *
 static bool read_all(struct ibv_context *verbs)
 {
 	struct ibv_async_event event;
+	int error;
 
+	pthread_mutex_lock(&state.reading);
 	while (ibv_get_async_event(verbs, &event) == 0) {
 		keep(verbs, &event);
 		ibv_ack_async_event(&event);
 	}
-	return errno == EAGAIN || errno == EINTR;
+	error = errno;
+	pthread_mutex_unlock(&state.reading);
+	return error == EAGAIN || error == EINTR;
 }
 
 static void forget(const struct ibv_context *verbs)
@@ -261,6 +270,18 @@ int device_events_watch(struct ibv_context *verbs)
 	return error;
 }
 
+/* Reads the events that the thread has not read yet. An unwatched device might block. */
+static void read_pending(struct ibv_context *verbs)
+{
+	bool watched;
+
+	pthread_mutex_lock(&state.lock);
+	watched = is_watched(verbs);
+	pthread_mutex_unlock(&state.lock);
+	if (watched)
+		read_all(verbs);
+}
+
 void device_events_forget(const struct ibv_qp *qp)
 {
 	const char *device = ibv_get_device_name(qp->context->device);
@@ -334,11 +355,12 @@ static bool describe_latest(
 }
 
 bool device_events_describe(
-	const char *device, unsigned int port, deadline_t since, char *text, size_t size)
+	struct ibv_context *verbs, unsigned int port, deadline_t since, char *text, size_t size)
 {
 	struct device_event wanted = {.port = port, .time = since};
 
-	snprintf(wanted.device, sizeof(wanted.device), "%s", device);
+	read_pending(verbs);
+	snprintf(wanted.device, sizeof(wanted.device), "%s", ibv_get_device_name(verbs->device));
 	return describe_latest(&state.ports, &wanted, text, size);
 }
 
@@ -346,6 +368,7 @@ bool device_events_describe_queue_pair(const struct ibv_qp *qp, char *text, size
 {
 	struct device_event wanted = {.queue_pair = qp->qp_num};
 
+	read_pending(qp->context);
 	snprintf(wanted.device, sizeof(wanted.device), "%s",
 		ibv_get_device_name(qp->context->device));
 	return describe_latest(&state.queue_pairs, &wanted, text, size);

@@ -48,10 +48,11 @@ void device_events_count(const char *device, unsigned int port, struct counters 
 /*
  * Describes the latest event of this port or of its device that can explain a failure, unless it is
  * older than `since`: "port error 0.4 s ago". Events of queues are ignored: they explain only
- * failures of their own connection. Returns false, and an empty text, if there is none. Any thread.
+ * failures of their own connection. Events that the device has raised but nobody has read are taken
+ * into account. Returns false, and an empty text, if there is none. Any thread.
  */
 bool device_events_describe(
-	const char *device, unsigned int port, deadline_t since, char *text, size_t size);
+	struct ibv_context *verbs, unsigned int port, deadline_t since, char *text, size_t size);
 
 /* Does the same for the latest event of this queue pair. */
 bool device_events_describe_queue_pair(const struct ibv_qp *qp, char *text, size_t size);

@@ -245,7 +245,8 @@ void device_blame(const struct rdma_cm_id *id, struct failure *failure)
 			separator(failure), name, id->qp->qp_num, event);
 	if (!may_be_port(failure))
 		return;
-	if (device_events_describe(name, port, deadline_now() - EVENT_MS, event, sizeof(event)))
+	if (device_events_describe(
+		    id->verbs, port, deadline_now() - EVENT_MS, event, sizeof(event)))
 		text_append(failure->evidence, sizeof(failure->evidence), "%s%s port %u: %s",
 			separator(failure), name, port, event);
 	if (ibv_query_port(id->verbs, id->port_num, &attributes) ||

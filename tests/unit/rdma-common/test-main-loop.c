@@ -62,6 +62,10 @@ static void take_event(void *user, const struct rdma_cm_event *event)
 	record('e');
 }
 
+/* Where each handled wakeup posts the next one; NULL: nowhere. */
+static struct wakeup_queue *reposted;
+static struct wakeup reposting = {.about = &seen.wakeups};
+
 static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int events)
 {
 	assert_ptr_equal(user, &seen);
@@ -69,6 +73,8 @@ static void take_wakeup(void *user, const struct wakeup *wakeup, unsigned int ev
 	assert_int_equal(events, 5);
 	seen.wakeups++;
 	record('w');
+	if (reposted)
+		wakeup_queue_post(reposted, &reposting, events);
 }
 
 static void take_signal(void *user)
@@ -96,6 +102,7 @@ static void start(struct fixture *fixture)
 	seen = (struct seen){0};
 	waiting_events = unacknowledged = 0;
 	broken = 0;
+	reposted = NULL;
 	assert_int_equal(wakeup_queue_open(&fixture->wakeups), 0);
 	assert_int_equal(pipe(fixture->signals), 0);
 	/* Always readable, usually with no event to get: the loop must not block on it. */
@@ -150,6 +157,25 @@ static void events_do_not_starve_the_rest(void **state)
 	stop(&fixture);
 }
 
+/* Nor do wakeups that are posted whenever one is handled. */
+static void wakeups_do_not_starve_the_rest(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture);
+	waiting_events = 1;
+	reposted = &fixture.wakeups;
+	wakeup_queue_post(&fixture.wakeups, &reposting, 5);
+	send_signal(&fixture);
+	main_loop_turn(&fixture.loop, -1);
+	assert_string_equal(seen.order, "wes");
+	assert_in_range(seen.wakeups, 1, 2);
+	main_loop_turn(&fixture.loop, -1);
+	assert_string_equal(seen.order, "wesw");
+	stop(&fixture);
+}
+
 static void returns_after_the_timeout(void **state)
 {
 	struct fixture fixture;
@@ -184,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_do_not_starve_the_rest),
+		cmocka_unit_test(wakeups_do_not_starve_the_rest),
 		cmocka_unit_test(returns_after_the_timeout),
 		cmocka_unit_test(a_broken_channel_is_reported_once),
 	};

@@ -120,17 +120,21 @@ static void events_are_decoded(void **state)
 
 static void the_latest_event_is_described(void **state)
 {
+	struct ibv_device device = {.name = "fake1"};
+	struct ibv_context another = {.device = &device};
 	char text[64];
 
 	(void)state;
 	watch();
 	raise_port(IBV_EVENT_GID_CHANGE, "event_gid_change");
 	raise_port(IBV_EVENT_PORT_ACTIVE, "event_port_active"); /* explains nothing */
-	assert_true(device_events_describe("fake0", 1, deadline_now() - 1000, text, sizeof(text)));
+	assert_true(device_events_describe(
+		fake_context(), 1, deadline_now() - 1000, text, sizeof(text)));
 	assert_string_equal(text, "address change 0.0 s ago");
-	assert_false(device_events_describe("fake0", 1, deadline_now() + 1, text, sizeof(text)));
+	assert_false(
+		device_events_describe(fake_context(), 1, deadline_now() + 1, text, sizeof(text)));
 	assert_string_equal(text, "");
-	assert_false(device_events_describe("fake1", 1, deadline_now() - 1000, text, sizeof(text)));
+	assert_false(device_events_describe(&another, 1, deadline_now() - 1000, text, sizeof(text)));
 }
 
 /* A hostile peer can cause any number of events of its own queue pair. */
@@ -143,7 +147,8 @@ static void a_queue_pair_does_not_displace_the_events_of_a_port(void **state)
 	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
 	for (unsigned int i = 0; i < DEVICE_EVENTS_KEPT + 1; i++)
 		raise_violation(77);
-	assert_true(device_events_describe("fake0", 1, deadline_now() - 5000, text, sizeof(text)));
+	assert_true(device_events_describe(
+		fake_context(), 1, deadline_now() - 5000, text, sizeof(text)));
 	assert_memory_equal(text, "port error ", strlen("port error "));
 }
 
@@ -204,10 +209,16 @@ static int64_t processor_time(void)
 	return used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* Otherwise the thread would run without a pause. */
+/*
+ * Otherwise the thread would run without a pause. During the pause, a failure is still explained by
+ * an event that the thread has not read.
+ */
 static void a_failing_poll_is_not_repeated_at_once(void **state)
 {
+	static const char own[] = "waited; fake0 queue pair 80: access violation 0.0 s ago";
+	struct ibv_qp qp = {.context = fake_context(), .qp_num = 80};
 	struct rlimit before, none;
+	struct failure failure;
 	int64_t used;
 
 	(void)state;
@@ -219,8 +230,11 @@ static void a_failing_poll_is_not_repeated_at_once(void **state)
 	used = processor_time();
 	poll(NULL, 0, 200);
 	used = processor_time() - used;
+	fake_raise_for(IBV_EVENT_QP_ACCESS_ERR, &qp);
+	failure = blamed(FAILURE_GONE, 80);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_true(used < 100);
+	assert_string_equal(failure.evidence, own);
 	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
 }
 
