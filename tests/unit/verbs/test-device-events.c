@@ -134,7 +134,8 @@ static void the_latest_event_is_described(void **state)
 	assert_false(
 		device_events_describe(fake_context(), 1, deadline_now() + 1, text, sizeof(text)));
 	assert_string_equal(text, "");
-	assert_false(device_events_describe(&another, 1, deadline_now() - 1000, text, sizeof(text)));
+	assert_false(
+		device_events_describe(&another, 1, deadline_now() - 1000, text, sizeof(text)));
 }
 
 /* A hostile peer can cause any number of events of its own queue pair. */
