@@ -86,7 +86,7 @@ bool idle_is_late(const struct connection *connection, deadline_t now)
 static bool may_be_unread(const struct connection *connection)
 {
 	return connection->device->traits->peer_wakes_late && connection->settings->active &&
-	       connection->running && !exchange_allows_keepalives(&connection->exchange);
+	       connection->running && !exchange_has_first_message(&connection->exchange);
 }
 
 /* How long we may send nothing: a fraction of the shorter of the two timeouts. */

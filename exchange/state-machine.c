@@ -113,15 +113,14 @@ static bool advance(struct exchange *exchange, enum exchange_event event)
 	return true;
 }
 
-/* True if the peer's first message has arrived. */
-static bool has_first_message(const struct exchange *exchange)
+bool exchange_has_first_message(const struct exchange *exchange)
 {
 	return exchange->received >= (exchange->secret ? RECEIVED_PROOF : RECEIVED_MR);
 }
 
 bool exchange_allows_keepalives(const struct exchange *exchange)
 {
-	return exchange->rules->hello && has_first_message(exchange);
+	return exchange->rules->hello && exchange_has_first_message(exchange);
 }
 
 /*
@@ -131,7 +130,7 @@ bool exchange_allows_keepalives(const struct exchange *exchange)
  */
 static bool may_send(const struct exchange *exchange)
 {
-	return exchange->active ? exchange->established : has_first_message(exchange);
+	return exchange->active ? exchange->established : exchange_has_first_message(exchange);
 }
 
 /*

@@ -122,10 +122,10 @@ unsigned int exchange_step(struct exchange *exchange, enum exchange_event event)
  */
 bool exchange_complete(const struct exchange *exchange);
 
-/*
- * True once the peer has sent its first message, so that both sides may send keepalives. A tutorial
- * peer does not understand them.
- */
+/* True once the peer's first message has arrived. */
+bool exchange_has_first_message(const struct exchange *exchange);
+
+/* True once both sides may send keepalives, which a tutorial peer does not understand. */
 bool exchange_allows_keepalives(const struct exchange *exchange);
 
 /* Returns the end of the sentence "timed out waiting for ...". Static text. */

@@ -6,6 +6,7 @@
 
 #include "host/device-address.h"
 #include "serve/devices.h"
+#include "verbs/device-events.h"
 
 static struct served_device *find(
 	const struct served_devices *devices, const struct ibv_context *verbs)
@@ -42,9 +43,11 @@ static int bind_id(struct served_device *served, struct rdma_event_channel *chan
 		"cannot bind to %s: %s", device, strerror(errno));
 }
 
+/* librdmacm closes a removed device with the last id. */
 static void release(struct served_device *served)
 {
 	device_stop(served->device);
+	device_events_unwatch(served->verbs);
 	if (served->bound_id)
 		rdma_destroy_id(served->bound_id);
 	free(served);

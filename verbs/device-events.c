@@ -66,6 +66,12 @@ struct total {
 	uint64_t count;
 };
 
+/* A device whose events are read. librdmacm may close a removed device at any time. */
+struct watched {
+	struct ibv_context *verbs;
+	int fd; /* its async_fd */
+};
+
 /* The latest events. */
 struct ring {
 	struct device_event kept[DEVICE_EVENTS_KEPT];
@@ -81,7 +87,7 @@ static struct {
 	pthread_mutex_t lock;    /* guards the fields below */
 	bool started;
 	int changed; /* eventfd: a device was added */
-	struct ibv_context *devices[DEVICES_MAX];
+	struct watched devices[DEVICES_MAX];
 	unsigned int device_count;
 	struct ring ports;       /* events of ports and devices */
 	struct ring queue_pairs; /* events of queue pairs */
@@ -168,49 +174,74 @@ static void keep(const struct ibv_context *verbs, const struct ibv_async_event *
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* Reads all pending events. Returns false if the device no longer has any: it was removed. */
-static bool read_all(struct ibv_context *verbs)
+static struct watched *find(const struct ibv_context *verbs)
 {
-	struct ibv_async_event event;
-	int error;
-
-	pthread_mutex_lock(&state.reading);
-	while (ibv_get_async_event(verbs, &event) == 0) {
-		keep(verbs, &event);
-		ibv_ack_async_event(&event);
-	}
-	error = errno;
-	pthread_mutex_unlock(&state.reading);
-	return error == EAGAIN || error == EINTR;
+	for (unsigned int i = 0; i < state.device_count; i++)
+		if (state.devices[i].verbs == verbs)
+			return &state.devices[i];
+	return NULL;
 }
 
-static void forget(const struct ibv_context *verbs)
+static bool is_watched(const struct ibv_context *verbs)
 {
+	bool watched;
+
 	pthread_mutex_lock(&state.lock);
-	for (unsigned int i = 0; i < state.device_count; i++)
-		if (state.devices[i] == verbs) {
-			state.devices[i] = state.devices[--state.device_count];
-			break;
-		}
+	watched = find(verbs);
 	pthread_mutex_unlock(&state.lock);
+	return watched;
+}
+
+/* With `reading` held. */
+static void stop_watching(const struct ibv_context *verbs)
+{
+	struct watched *device;
+
+	pthread_mutex_lock(&state.lock);
+	device = find(verbs);
+	if (device)
+		*device = state.devices[--state.device_count];
+	pthread_mutex_unlock(&state.lock);
+}
+
+/*
+ * Reads all pending events of a device that is still watched; of another one, the context may be
+ * closed, or reading might block. A device that was removed raises a last event and remains open,
+ * without any more events, until it is closed.
+ */
+static void read_pending(struct ibv_context *verbs)
+{
+	struct ibv_async_event event;
+	bool fatal = false;
+
+	pthread_mutex_lock(&state.reading);
+	if (is_watched(verbs)) {
+		while (ibv_get_async_event(verbs, &event) == 0) {
+			keep(verbs, &event);
+			fatal |= event.event_type == IBV_EVENT_DEVICE_FATAL;
+			ibv_ack_async_event(&event);
+		}
+		if (fatal || (errno != EAGAIN && errno != EINTR))
+			stop_watching(verbs);
+	}
+	pthread_mutex_unlock(&state.reading);
 }
 
 static void *read_events(void *argument)
 {
 	static struct pollfd waiting[DEVICES_MAX + 1];
-	static struct ibv_context *devices[DEVICES_MAX];
+	static struct watched devices[DEVICES_MAX];
 	unsigned int count;
 	eventfd_t ignored;
 
 	for (;;) {
 		pthread_mutex_lock(&state.lock);
 		count = state.device_count;
-		memcpy(devices, state.devices, count * sizeof(struct ibv_context *));
+		memcpy(devices, state.devices, count * sizeof(devices[0]));
 		pthread_mutex_unlock(&state.lock);
 		waiting[0] = (struct pollfd){.fd = state.changed, .events = POLLIN};
 		for (unsigned int i = 0; i < count; i++)
-			waiting[i + 1] =
-				(struct pollfd){.fd = devices[i]->async_fd, .events = POLLIN};
+			waiting[i + 1] = (struct pollfd){.fd = devices[i].fd, .events = POLLIN};
 		if (poll(waiting, count + 1, -1) < 0) {
 			if (errno != EINTR)
 				poll(NULL, 0, PAUSE_MS);
@@ -219,8 +250,8 @@ static void *read_events(void *argument)
 		if (waiting[0].revents)
 			eventfd_read(state.changed, &ignored);
 		for (unsigned int i = 0; i < count; i++)
-			if (waiting[i + 1].revents && !read_all(devices[i]))
-				forget(devices[i]);
+			if (waiting[i + 1].revents)
+				read_pending(devices[i].verbs);
 	}
 	return argument;
 }
@@ -246,23 +277,16 @@ static int start(void)
 	return 0;
 }
 
-static bool is_watched(const struct ibv_context *verbs)
-{
-	for (unsigned int i = 0; i < state.device_count; i++)
-		if (state.devices[i] == verbs)
-			return true;
-	return false;
-}
-
 int device_events_watch(struct ibv_context *verbs)
 {
 	int error = 0;
 
 	pthread_mutex_lock(&state.lock);
-	if (!is_watched(verbs) && state.device_count < DEVICES_MAX) {
+	if (!find(verbs) && state.device_count < DEVICES_MAX) {
 		error = fcntl(verbs->async_fd, F_SETFL, O_NONBLOCK) ? -errno : start();
 		if (!error) {
-			state.devices[state.device_count++] = verbs;
+			state.devices[state.device_count++] =
+				(struct watched){.verbs = verbs, .fd = verbs->async_fd};
 			eventfd_write(state.changed, 1);
 		}
 	}
@@ -270,16 +294,11 @@ int device_events_watch(struct ibv_context *verbs)
 	return error;
 }
 
-/* Reads the events that the thread has not read yet. An unwatched device might block. */
-static void read_pending(struct ibv_context *verbs)
+void device_events_unwatch(const struct ibv_context *verbs)
 {
-	bool watched;
-
-	pthread_mutex_lock(&state.lock);
-	watched = is_watched(verbs);
-	pthread_mutex_unlock(&state.lock);
-	if (watched)
-		read_all(verbs);
+	pthread_mutex_lock(&state.reading);
+	stop_watching(verbs);
+	pthread_mutex_unlock(&state.reading);
 }
 
 void device_events_forget(const struct ibv_qp *qp)

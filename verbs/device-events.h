@@ -27,10 +27,13 @@ struct device_event {
 };
 
 /*
- * Starts reading the events of a device, whose context stays open until the process exits. Does
- * nothing for a device that is already watched. Returns 0 or -errno. Any thread.
+ * Starts reading the events of a device, until it fails or is removed. Does nothing for a device
+ * that is already watched. Returns 0 or -errno. Any thread.
  */
 int device_events_watch(struct ibv_context *verbs);
+
+/* Stops reading the events of a device. Call it before the device may be closed. Any thread. */
+void device_events_unwatch(const struct ibv_context *verbs);
 
 /*
  * Forgets the events of earlier queue pairs that had the same number. Call it when a queue pair has

@@ -264,14 +264,6 @@ void fake_raise_for(enum ibv_event_type type, struct ibv_qp *qp)
 	raise_event(&(struct ibv_async_event){.element.qp = qp, .event_type = type});
 }
 
-void fake_remove(void)
-{
-	fake_lock();
-	fake.removed = true;
-	fake_unlock();
-	eventfd_write(fake.context.async_fd, 1);
-}
-
 unsigned int fake_unacknowledged_events(void)
 {
 	unsigned int count;

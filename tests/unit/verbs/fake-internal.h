@@ -99,7 +99,6 @@ extern struct fake {
 	struct ibv_async_event events[EVENT_MAX]; /* a ring */
 	unsigned int events_raised, events_read, events_acknowledged;
 	int events_fd; /* readable once for each event; 0: none yet */
-	bool removed;  /* reading events fails */
 } fake;
 
 /* The functions that ibv_post_send() and similar inline functions call through a context. */

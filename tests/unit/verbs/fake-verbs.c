@@ -332,17 +332,13 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	eventfd_t ignored;
-	int error = EAGAIN;
 
-	if (eventfd_read(context->async_fd, &ignored) == 0) {
-		fake_lock();
-		error = fake.removed ? EIO : 0;
-		if (!error)
-			*event = fake.events[fake.events_read++ % EVENT_MAX];
-		fake_unlock();
-	}
-	errno = error;
-	return error ? -1 : 0;
+	if (eventfd_read(context->async_fd, &ignored))
+		return -1;
+	fake_lock();
+	*event = fake.events[fake.events_read++ % EVENT_MAX];
+	fake_unlock();
+	return 0;
 }
 
 void ibv_ack_async_event(struct ibv_async_event *event)

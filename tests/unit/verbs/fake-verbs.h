@@ -69,11 +69,9 @@ struct ibv_context *fake_context(void);
 /* Gives the context a descriptor of asynchronous events, which it lacks by default. */
 void fake_open_events(void);
 
-/* Raises an asynchronous event of a port or a queue pair; removes the device, so that reading
- * events fails. */
+/* Raises an asynchronous event of a port, or of the device if `port` is 0, or of a queue pair. */
 void fake_raise(enum ibv_event_type type, unsigned int port);
 void fake_raise_for(enum ibv_event_type type, struct ibv_qp *qp);
-void fake_remove(void);
 
 /* Returns the number of events that were not read and acknowledged. */
 unsigned int fake_unacknowledged_events(void);

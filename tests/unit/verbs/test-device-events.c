@@ -1,5 +1,6 @@
 /* Asynchronous events of the fake device. The state lasts as long as the process, so the tests
  * build on each other. */
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -239,18 +240,52 @@ static void a_failing_poll_is_not_repeated_at_once(void **state)
 	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
 }
 
-/* Otherwise the thread would run without a pause. */
+/* Waits until the thread has read all events that it reads at once. */
+static void wait_until_read(void)
+{
+	char text[64];
+
+	device_events_describe(fake_context(), 1, deadline_now(), text, sizeof(text));
+}
+
+/*
+ * The kernel keeps a removed device open, and librdmacm may close it at any time. The next device
+ * may have the same address.
+ */
 static void a_removed_device_is_no_longer_read(void **state)
 {
-	uint64_t before;
+	uint64_t errors, removals;
 
 	(void)state;
 	watch();
-	before = counted(1, "event_port_error");
-	fake_remove();
+	errors = counted(1, "event_port_error");
+	removals = counted(1, "event_device_fatal");
+	fake_raise(IBV_EVENT_DEVICE_FATAL, 0);
+	wait_count("event_device_fatal", removals + 1);
+	wait_until_read();
+	assert_int_equal(fcntl(fake_context()->async_fd, F_SETFL, 0), 0);
 	fake_raise(IBV_EVENT_PORT_ERR, 1);
+	wait_until_read();
 	poll(NULL, 0, 20);
-	assert_int_equal(counted(1, "event_port_error"), before);
+	assert_int_equal(counted(1, "event_port_error"), errors);
+	watch();
+	wait_count("event_port_error", errors + 1);
+	wait_until_read();
+}
+
+static void a_device_that_may_be_closed_is_no_longer_read(void **state)
+{
+	uint64_t errors;
+
+	(void)state;
+	watch();
+	errors = counted(1, "event_port_error");
+	device_events_unwatch(fake_context());
+	device_events_unwatch(fake_context());
+	fake_raise(IBV_EVENT_PORT_ERR, 1);
+	wait_until_read();
+	poll(NULL, 0, 20);
+	assert_int_equal(counted(1, "event_port_error"), errors);
 }
 
 int main(void)
@@ -265,6 +300,7 @@ int main(void)
 		cmocka_unit_test(an_event_of_a_queue_pair_explains_only_its_failure),
 		cmocka_unit_test(a_failing_poll_is_not_repeated_at_once),
 		cmocka_unit_test(a_removed_device_is_no_longer_read),
+		cmocka_unit_test(a_device_that_may_be_closed_is_no_longer_read),
 	};
 
 	return cmocka_run_group_tests_name("device-events", tests, NULL, NULL);
