@@ -70,6 +70,8 @@ all_slots_work() {
 	stop_server
 }
 
+# Over iWARP, the client confirms nothing.
+# bats test_tags=roce
 @test "silent clients are dropped, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 4 any
 	occupy_slot say:here closed
@@ -98,6 +100,8 @@ all_slots_work() {
 	stop_server
 }
 
+# Over iWARP, each request needs a queue pair.
+# bats test_tags=roce
 @test "a flood of requests: silent clients still time out, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
 	occupy_slot say:here closed
@@ -143,7 +147,7 @@ all_slots_work() {
 	occupy_slot mr get say:here keepalives
 	succeeds_after_retry
 	wait_line "$ERRORS" 'another client needed the slot (idle for [0-9.]* s); raise --max-clients'
-	kill_clients "${CLIENTS[1]}"
+	kill_clients "${CLIENTS[1]}" || true # over iWARP, it has ended
 	wait_until no_clients
 	stop_server
 	count "$ERRORS" 'exchange with .* failed' 2
