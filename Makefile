@@ -190,6 +190,10 @@ $(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-
 $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 	fixture.c pair.c))
 
+# These use a made-up host instead of host/locality.c.
+$(addprefix $(BUILD)/tests/unit/,exchange/test-locality measure/test-threads measure/test-personalities): \
+	$(call objects,tests/unit/verbs/locality-fixture.c)
+
 # Objects that the fuzz targets share with the unit tests, and functions that they replace.
 $(BUILD)/tests/fuzz/fuzz-control-session: $(call objects,tests/fuzz/library.c)
 $(BUILD)/tests/fuzz/fuzz-control-session: wrapped := output_failure secret_nonce worker_start

@@ -231,6 +231,32 @@ static void a_limit_is_shared(void **state)
 	}
 }
 
+/* The kernel counts locked memory for the process, so memory on any device uses up the limit. */
+static void a_limit_is_shared_by_devices(void **state)
+{
+	(void)state;
+	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+		struct fixture fixture = {
+			.mode = mode,
+			.buffer = 4096 * KIB,
+			.chunk = 1000,
+			.peer_size = STREAM_SIZE_UNKNOWN,
+			.input = "/dev/zero",
+		};
+		const struct device other = {.verbs = fake_context()};
+		struct failure failure = {0};
+		struct region region;
+
+		fixture_start_device(&fixture);
+		fake_announce_limit(1024 * KIB);
+		assert_int_equal(region_map(&region, &other, 512 * KIB, 0, &failure), 0);
+		fixture_start_connection(&fixture);
+		assert_in_range(fake_registered(), 64 * KIB, (128 + 24) * KIB);
+		region_free(&region);
+		fixture_end(&fixture);
+	}
+}
+
 /* If the limit is already used up, a small ring is tried. */
 static void an_exhausted_limit_leaves_a_small_ring(void **state)
 {
@@ -354,6 +380,7 @@ int main(void)
 		with_fixture(memory_is_bounded_by_the_buffer),
 		with_fixture(a_lower_limit_shrinks_the_rings),
 		with_fixture(a_limit_is_shared),
+		with_fixture(a_limit_is_shared_by_devices),
 		with_fixture(an_exhausted_limit_leaves_a_small_ring),
 		with_fixture(the_limit_does_not_bind_privileged_processes),
 		with_fixture(lack_of_memory_is_reported),

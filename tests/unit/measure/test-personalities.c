@@ -12,6 +12,7 @@
 #include "serve/control-sessions.h"
 #include "tests/unit/common/personality.h"
 #include "tests/unit/measure/perf-test-device.h"
+#include "tests/unit/verbs/locality-fixture.h"
 
 #define TIMEOUT_MS  60000
 #define READS       255 /* as measure/threads.c asks for */
@@ -262,6 +263,24 @@ static void close_session(const struct personality *personality)
 	stop(start(personality, HELLO_DIAGNOSIS, 1));
 }
 
+/* The server's thread and the memory of the regions are on the NUMA node of the device. */
+static void bind_session(const struct personality *personality)
+{
+	struct ends *ends;
+	const struct region *regions[3];
+
+	locality_fixture_start();
+	ends = start(personality, HELLO_DIAGNOSIS, 1);
+	regions[0] = &ends->client->messages;
+	regions[1] = &ends->client->offered;
+	regions[2] = &ends->client->private;
+	assert_true(locality_fixture_binds("control"));
+	for (size_t i = 0; i < COUNT(regions); i++)
+		assert_true(locality_fixture_places(regions[i]->start, regions[i]->mapped));
+	stop(ends);
+	locality_fixture_stop();
+}
+
 int main(void)
 {
 	static const struct scenario scenarios[] = {
@@ -270,6 +289,7 @@ int main(void)
 		{"diagnose data", diagnose_data},
 		{"diagnose counters", diagnose_counters},
 		{"session close", close_session},
+		{"session locality", bind_session},
 	};
 
 	return personality_run("measure and diagnose", scenarios, COUNT(scenarios));

@@ -1,0 +1,116 @@
+/* The processors on which the threads of a measurement run their tests. */
+#include "measure/test-run.h"
+#include "measure/threads.h"
+#include "tests/unit/unit.h"
+#include "tests/unit/verbs/locality-fixture.h"
+
+#define ANY (-1)
+
+/* The measurement, and the processors of each thread while it runs its test. */
+static struct test_threads threads;
+static cpu_set_t processors[OPTIONS_THREADS_MAX];
+
+/* These replace measure/test-run.c: there is no peer. */
+int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t deadline)
+{
+	(void)test, (void)queue_pairs, (void)deadline;
+	return 0;
+}
+
+int test_run_begin_both(
+	struct perf_test *test, const struct test_parameters *parameters, int64_t timeout)
+{
+	(void)test, (void)parameters, (void)timeout;
+	return 0;
+}
+
+/* cppcheck-suppress constParameter ; its type is given by measure/test-run.h */
+int test_run(struct perf_test *test, struct test_shared *shared, struct test_result *result,
+	struct histogram *latency)
+{
+	(void)shared, (void)result, (void)latency;
+	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
+		if (test == &threads.members[i].test)
+			processors[i] = locality_fixture_own();
+	return 0;
+}
+
+int test_run_end(struct perf_test *test, struct test_result *theirs, deadline_t deadline)
+{
+	(void)test, (void)deadline;
+	*theirs = (struct test_result){0};
+	return 0;
+}
+
+/* Measures with all threads, on a device with this locality, while the caller runs on `current`. */
+static void measure(const struct locality *locality, int current)
+{
+	const struct options options = {.measure.threads = OPTIONS_THREADS_MAX};
+	const struct test_parameters parameters = {.kind = TEST_BANDWIDTH};
+	const struct output output = {.quiet = true};
+	struct histogram latency;
+	struct measured measured;
+	cpu_set_t before, after;
+
+	locality_fixture_start();
+	locality_fixture_run_on(current);
+	before = locality_fixture_own();
+	test_threads_init(&threads, &options, &output, "a server", 1);
+	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
+		threads.members[i].control.device.locality = *locality;
+	assert_int_equal(test_threads_run(&threads, &parameters, &measured, &latency), 0);
+	after = locality_fixture_own();
+	assert_true(CPU_EQUAL(&before, &after));
+	locality_fixture_stop();
+}
+
+/* Each thread has run on its processor. */
+static void expect(const int chosen[OPTIONS_THREADS_MAX])
+{
+	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++) {
+		assert_int_equal(
+			CPU_COUNT(&processors[i]), chosen[i] == ANY ? LOCALITY_PROCESSORS : 1);
+		if (chosen[i] != ANY)
+			assert_true(CPU_ISSET((unsigned int)chosen[i], &processors[i]));
+	}
+}
+
+static void each_thread_has_a_processor_of_the_node(void **state)
+{
+	const struct locality node = locality_fixture_node();
+
+	(void)state;
+	measure(&node, 1);
+	expect((const int[]){4, 5, 6, 7});
+	measure(&node, 6);
+	expect((const int[]){6, 7, 4, 5});
+}
+
+static void each_thread_has_any_processor_if_there_is_no_node(void **state)
+{
+	const struct locality unknown = {.node = -1};
+
+	(void)state;
+	measure(&unknown, 6);
+	expect((const int[]){6, 7, 0, 1});
+}
+
+static void an_unknown_processor_is_kept(void **state)
+{
+	const struct locality node = locality_fixture_node();
+
+	(void)state;
+	measure(&node, -1);
+	expect((const int[]){ANY, ANY, ANY, ANY});
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_thread_has_a_processor_of_the_node),
+		cmocka_unit_test(each_thread_has_any_processor_if_there_is_no_node),
+		cmocka_unit_test(an_unknown_processor_is_kept),
+	};
+
+	return cmocka_run_group_tests_name("threads of a measurement", tests, NULL, NULL);
+}
