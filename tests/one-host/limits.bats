@@ -286,6 +286,7 @@ feed() {
 	stop_server
 }
 
+# bats test_tags=roce
 @test "all floods at once: good clients are still served" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 6 any
 	local i

@@ -85,10 +85,11 @@ teardown() {
 # start_measurement bandwidth|latency OPTION...: starts a long measurement in the background,
 # appends it to ${CLIENTS[@]}, and returns once it is running. Its output is in $DIR/running.
 start_measurement() {
-	local command=$1 options
+	local command=$1 options poll=event
 	shift
 	rm -f "$DIR/running"
-	defaults --warm-up 0 --poll event --duration 100 -- "$@"
+	! iwarp || [ "$MODE $command" != 'write latency' ] || poll=spin
+	defaults --warm-up 0 --poll $poll --duration 100 -- "$@"
 	"$PAIR_BIN/rdma-client" "$command" "$MODE" "${options[@]}" "$@" "$ADDRESS" "$PORT" \
 		>"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)
