@@ -62,8 +62,10 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 	struct failure failure = diagnosis->control.failure;
 	struct counters after, *counters = &diagnosis->counted_here;
 	struct path_loss loss;
-	char counted[120];
+	char counted[120], before[sizeof(failure.evidence)];
 
+	device_blame(diagnosis->control.id, &failure);
+	memcpy(before, failure.evidence, sizeof(before));
 	control_counters(&diagnosis->control, &after);
 	counters_difference(&diagnosis->our_counters, &after, counters);
 	if (may_be_loss(&failure) && is_lossy(counters, &loss)) {
@@ -72,8 +74,7 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 	}
 	counters_describe(counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; local counters: %s",
-		doing, *diagnosis->control.failure.evidence ? ": " : "",
-		diagnosis->control.failure.evidence, counted);
+		doing, *before ? ": " : "", before, counted);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 

@@ -38,7 +38,10 @@ deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t millisecond
 
 int check_control_failed(struct diagnosis *diagnosis, enum check check)
 {
-	return check_list_fail(&diagnosis->list, check, &diagnosis->control.failure);
+	struct failure failure = diagnosis->control.failure;
+
+	device_blame(diagnosis->control.id, &failure);
+	return check_list_fail(&diagnosis->list, check, &failure);
 }
 
 bool check_differs(const struct diagnosis *diagnosis, const char *name)

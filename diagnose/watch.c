@@ -1,9 +1,9 @@
 /*
- * Watching: one process for each device, because the kernel cannot remove a software device while a
- * process has it open, and librdmacm keeps devices open until the process exits. A process exits
- * when its device fails or is removed, which it cannot tell apart. The parent opens no device and
- * prints no lines, which would start a thread. It starts a process for each device that appears or
- * is still there after a failure, and stops them all at the end.
+ * Watching: one process for each device, so that a driver that hangs does not delay the others. A
+ * process exits when its device fails or is being removed: the kernel cannot remove a software
+ * device while a process has it open. The parent opens no device and prints no lines, which would
+ * start a thread. It starts a process for each device that appears or is still there after a
+ * failure, and stops them all at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +22,15 @@
 #include "cli/startup.h"
 #include "diagnose/path-loss.h"
 #include "diagnose/watch.h"
-#include "host/device-address.h"
 #include "host/readiness.h"
 #include "host/sysfs.h"
-#include "verbs/cm.h"
 #include "verbs/device-events.h"
 
-/* Interval between looks at the counters and at the list of devices, in milliseconds. */
-#define LOOK_MS 500
+/*
+ * Interval between looks at the counters and at the list of devices, in milliseconds. A removal is
+ * printed after two looks, at the device and then at the list, and must be printed within 1 s.
+ */
+#define LOOK_MS 250
 
 /* Time for the kernel to remove a device that is no longer open, in milliseconds. */
 #define REMOVAL_MS 1000
@@ -64,8 +65,6 @@ struct device_watch {
 	const struct watch *watch;
 	const char *name;
 	struct ibv_context *verbs;
-	struct rdma_event_channel
-		*channel;          /* reports the removal; NULL: the device has no address */
 	struct counters before[8]; /* of each port, from 1 */
 	unsigned int ports;
 };
@@ -110,17 +109,17 @@ static bool take_events(const struct device_watch *device)
 	return !fatal && errno == EAGAIN;
 }
 
-/* Returns false once rdmacm has reported the removal of the device. */
-static bool take_cm_events(const struct device_watch *device)
+/*
+ * Returns false once the kernel is removing the device. If the driver cannot disconnect programs
+ * from the device, there is no event: the kernel only deletes the directory entry and waits.
+ */
+static bool is_present(const struct device_watch *device)
 {
-	struct rdma_cm_event *event;
-	bool removed = false;
+	char name[64];
 
-	while (device->channel && rdma_get_cm_event(device->channel, &event) == 0) {
-		removed |= event->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
-		rdma_ack_cm_event(event);
-	}
-	return !removed;
+	return sysfs_line("", name, sizeof(name), "/sys/class/infiniband_verbs/%s/ibdev",
+		       device->verbs->device->dev_name) == 0 &&
+	       strcmp(name, device->name) == 0;
 }
 
 bool watch_is_fault(const struct counters *increase)
@@ -148,21 +147,6 @@ static void look_at_counters(struct device_watch *device)
 		counters_describe(&increase, text, sizeof(text));
 		say(device->watch, device->name, port, "counters: %s", text);
 	}
-}
-
-/* Binds an id to the device, so that rdmacm reports its removal. */
-static void bind_to_device(struct device_watch *device)
-{
-	struct sockaddr_storage address;
-	struct rdma_cm_id *id;
-
-	if (device_address_find("", device->name, AF_UNSPEC, &address) != HOST_READY)
-		return;
-	device->channel = rdma_create_event_channel();
-	if (!device->channel || rdma_create_id(device->channel, &id, NULL, RDMA_PS_TCP) ||
-		rdma_bind_addr(id, (struct sockaddr *)&address) ||
-		fcntl(device->channel->fd, F_SETFL, O_NONBLOCK))
-		device->channel = NULL;
 }
 
 /* Returns NULL, with the error stored, if the device cannot be opened. */
@@ -203,7 +187,7 @@ static enum ending watch_device(const struct watch *watch, const struct watched 
 {
 	struct device_watch device = {.watch = watch, .name = watched->name};
 	struct ibv_device_attr attributes = {0};
-	struct pollfd waiting[2];
+	struct pollfd events;
 	int error;
 
 	device.verbs = open_device(device.name, &error);
@@ -213,18 +197,15 @@ static enum ending watch_device(const struct watch *watch, const struct watched 
 		return NOT_OPENED;
 	}
 	fcntl(device.verbs->async_fd, F_SETFL, O_NONBLOCK);
-	bind_to_device(&device);
 	ibv_query_device(device.verbs, &attributes);
 	for (; device.ports < attributes.phys_port_cnt && device.ports < 8; device.ports++)
 		counters_read("", device.name, device.ports + 1, &device.before[device.ports]);
 	say(watch, device.name, 0, "watching");
-	waiting[0] = (struct pollfd){.fd = device.verbs->async_fd, .events = POLLIN};
-	waiting[1] =
-		(struct pollfd){.fd = device.channel ? device.channel->fd : -1, .events = POLLIN};
+	events = (struct pollfd){.fd = device.verbs->async_fd, .events = POLLIN};
 	do {
 		look_at_counters(&device);
-		poll(waiting, 2, LOOK_MS);
-	} while (!output_is_lost() && take_events(&device) && take_cm_events(&device));
+		poll(&events, 1, LOOK_MS);
+	} while (!output_is_lost() && take_events(&device) && is_present(&device));
 	return ENDED;
 }
 

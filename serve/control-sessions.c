@@ -325,6 +325,7 @@ static void report(struct control_session *session)
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
 			"--handshake-timeout", "timed out waiting for the first command");
 	}
+	device_blame(session->control.id, failure);
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =
 			session->kind == HELLO_MEASUREMENT ? PHASE_MEASUREMENT : PHASE_DIAGNOSIS;

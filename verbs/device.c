@@ -231,15 +231,16 @@ static const char *separator(const struct failure *failure)
 
 void device_blame(const struct rdma_cm_id *id, struct failure *failure)
 {
-	const char *name = ibv_get_device_name(id->verbs->device);
 	struct ibv_port_attr attributes = {0};
 	struct failure down = {0};
 	unsigned int port = id->port_num;
+	const char *name;
 	char event[64];
 
 	if (failure->phase != PHASE_EXCHANGE ||
 		(!may_be_port(failure) && failure->kind != FAILURE_GONE))
 		return;
+	name = ibv_get_device_name(id->verbs->device);
 	if (id->qp && device_events_describe_queue_pair(id->qp, event, sizeof(event)))
 		text_append(failure->evidence, sizeof(failure->evidence), "%s%s queue pair %u: %s",
 			separator(failure), name, id->qp->qp_num, event);

@@ -453,6 +453,42 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attrib
 	return 0;
 }
 
+#undef ibv_query_port
+int ibv_query_port(
+	struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attributes)
+{
+	(void)context;
+	assert_int_equal(port, 1);
+	((struct ibv_port_attr *)attributes)->state = IBV_PORT_ACTIVE;
+	return 0;
+}
+
+void perf_test_device_raise(enum ibv_event_type type)
+{
+	pthread_mutex_lock(&perf_test_device.lock);
+	perf_test_device.event =
+		(struct ibv_async_event){.element.port_num = 1, .event_type = type};
+	pthread_mutex_unlock(&perf_test_device.lock);
+	eventfd_write(perf_test_device.context.async_fd, 1);
+}
+
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	eventfd_t one;
+
+	if (eventfd_read(context->async_fd, &one))
+		return -1;
+	pthread_mutex_lock(&perf_test_device.lock);
+	*event = perf_test_device.event;
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
 	struct ibv_pd *pd = calloc(1, sizeof(*pd));
@@ -586,8 +622,9 @@ void perf_test_device_start(const struct personality *personality)
 
 	perf_test_device.personality = personality;
 	perf_test_device.device.transport_type = personality->transport;
-	context->async_fd = -1;
-
+	if (context->async_fd <= 0)
+		context->async_fd = eventfd(0, EFD_CLOEXEC);
+	strcpy(perf_test_device.device.name, "fake0");
 	context->ops.poll_cq = poll_cq;
 	context->ops.req_notify_cq = request_event;
 	context->ops.post_send = post_send;

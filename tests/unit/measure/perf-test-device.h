@@ -68,10 +68,11 @@ extern struct perf_test_device {
 	unsigned int fault_after;
 	enum fault fault;
 	const struct personality *personality;
-	unsigned int resets;    /* queue pairs whose connection was reset by modifying them */
-	unsigned int timeouts;  /* calls to poll() that ended at their timeout */
-	unsigned int reminders; /* those after which a client writes 0 bytes */
-	uint8_t *reply;         /* where the peer's answer is written; NULL: no answer */
+	unsigned int resets;          /* queue pairs whose connection was reset by modifying them */
+	unsigned int timeouts;        /* calls to poll() that ended at their timeout */
+	unsigned int reminders;       /* those after which a client writes 0 bytes */
+	struct ibv_async_event event; /* of the port: raised but not yet read */
+	uint8_t *reply;               /* where the peer's answer is written; NULL: no answer */
 } perf_test_device;
 
 /* Resets the counters and faults, and installs the device's operations with this personality. */
@@ -79,6 +80,9 @@ void perf_test_device_start(const struct personality *personality);
 
 /* Moves a queue pair to the error state. Called with the lock. */
 void perf_test_device_break(struct fixture_qp *qp);
+
+/* Raises an asynchronous event of port 1. The previous one must have been read. */
+void perf_test_device_raise(enum ibv_event_type type);
 
 /*
  * The connection manager (perf-test-manager.c). Creates an id in the state after route resolution,

@@ -4,8 +4,10 @@
  */
 #include <linux/rtnetlink.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "diagnose/diagnosis.h"
 #include "measure/test-run.h"
@@ -18,6 +20,9 @@
 #define READS       255 /* as measure/threads.c asks for */
 #define QUEUE_PAIRS 4
 #define DEPTH       PERF_TEST_OUTSTANDING_MAX
+
+/* The evidence of a failure that an event explains. */
+#define PORT_ERROR "fake0 port 1: port error "
 
 /* The counters of the two ends, and whether they have increased. */
 static struct {
@@ -95,6 +100,7 @@ static struct ends *start(
 	perf_test_device_start(personality);
 	ends->personality = personality;
 	ends->client = &ends->diagnosis.control;
+	ends->output.program = "rdma-server";
 	ends->output.quiet = true;
 	ends->request = (struct control_request){
 		.kind = kind,
@@ -257,6 +263,66 @@ static void diagnose_counters(const struct personality *personality)
 	stop(ends);
 }
 
+/* Raises an event, and breaks the queue pair of the client or of the server. */
+static void fail_port(const struct ends *ends, bool server)
+{
+	struct fixture_qp *qp = (struct fixture_qp *)ends->client->id->qp;
+
+	perf_test_device_raise(IBV_EVENT_PORT_ERR);
+	pthread_mutex_lock(&perf_test_device.lock);
+	perf_test_device_break(server ? qp->peer : qp);
+	pthread_mutex_unlock(&perf_test_device.lock);
+}
+
+/* A failure of the client is explained by an event of its port. */
+static void expect_explained(struct ends *ends, enum check check)
+{
+	const struct failure *failure = &ends->diagnosis.list.checks[check].failure;
+
+	expect(ends, check, CHECK_FAILED);
+	if (!strstr(failure->evidence, PORT_ERROR))
+		fail_msg("%s", failure->evidence);
+}
+
+static void diagnose_events(const struct personality *personality)
+{
+	struct ends *ends = start_diagnosis(personality, "", "");
+
+	check_data(&ends->diagnosis);
+	fail_port(ends, false);
+	assert_int_equal(check_bandwidth(&ends->diagnosis), -1);
+	expect_explained(ends, CHECK_BANDWIDTH);
+	assert_int_equal(check_counters(&ends->diagnosis), -1);
+	expect_explained(ends, CHECK_COUNTERS);
+	stop(ends);
+}
+
+/* So is a failure of the server, which is printed on standard error. */
+static void session_events(const struct personality *personality)
+{
+	struct ends *ends = start(personality, HELLO_DIAGNOSIS, 1);
+	struct pollfd ended = {.fd = ends->wakeups.eventfd, .events = POLLIN};
+	int before = dup(STDERR_FILENO);
+	FILE *printed = tmpfile();
+	char text[2 * OUTPUT_FAILURE_SIZE];
+	size_t length;
+
+	assert_non_null(printed);
+	dup2(fileno(printed), STDERR_FILENO);
+	fail_port(ends, true);
+	assert_int_equal(poll(&ended, 1, -1), 1);
+	output_drain();
+	dup2(before, STDERR_FILENO);
+	close(before);
+	rewind(printed);
+	length = fread(text, 1, sizeof(text) - 1, printed);
+	text[length] = '\0';
+	fclose(printed);
+	if (!strstr(text, PORT_ERROR))
+		fail_msg("%s", text);
+	stop(ends);
+}
+
 /* The server learns of a client that leaves while it waits for a command. */
 static void close_session(const struct personality *personality)
 {
@@ -288,8 +354,10 @@ int main(void)
 		{"latency", latency},
 		{"diagnose data", diagnose_data},
 		{"diagnose counters", diagnose_counters},
+		{"diagnose events", diagnose_events},
 		{"session close", close_session},
 		{"session locality", bind_session},
+		{"session events", session_events},
 	};
 
 	return personality_run("measure and diagnose", scenarios, COUNT(scenarios));

@@ -343,7 +343,8 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	(void)event;
+	/* From now on, the program can destroy the object. */
+	event->element.qp = NULL;
 	fake_lock();
 	fake.events_acknowledged++;
 	fake_unlock();

@@ -43,6 +43,14 @@ static void wait_count(const char *name, uint64_t value)
 	assert_int_equal(counted(1, name), value);
 }
 
+static void wait_acknowledged(void)
+{
+	for (int tries = 0; fake_unacknowledged_events() > 0; tries++) {
+		assert_true(tries < 5000);
+		poll(NULL, 0, 1);
+	}
+}
+
 /* Raises an event of port 1 and waits until it has been counted. */
 static void raise_port(enum ibv_event_type type, const char *name)
 {
@@ -77,7 +85,7 @@ static void events_are_read_acknowledged_and_counted(void **state)
 	fake_raise(IBV_EVENT_DEVICE_FATAL, 0);
 	wait_count("event_device_fatal", 1);
 	assert_int_equal(counted(OTHER_PORT, "event_device_fatal"), 1);
-	assert_int_equal(fake_unacknowledged_events(), 0);
+	wait_acknowledged();
 }
 
 /* The port of a queue is unknown. */
@@ -202,6 +210,31 @@ static void an_event_of_a_queue_pair_explains_only_its_failure(void **state)
 	assert_string_equal(failure.evidence, "waited");
 }
 
+/*
+ * The program cannot destroy a queue whose events are unacknowledged. Events of shared receive
+ * queues are only counted, because several queue pairs use one.
+ */
+static void failures_of_queues_are_counted_and_acknowledged(void **state)
+{
+	struct ibv_qp qp = {.context = fake_context(), .qp_num = 90};
+	struct failure failure;
+
+	(void)state;
+	watch();
+	fake_raise_for(IBV_EVENT_QP_FATAL, &qp);
+	wait_count("event_queue_pair_fatal", 1);
+	fake_raise(IBV_EVENT_SRQ_ERR, 0);
+	wait_count("event_shared_receive_queue_error", 1);
+	fake_raise(IBV_EVENT_SRQ_LIMIT_REACHED, 0);
+	wait_count("event_shared_receive_queue_limit", 1);
+	wait_acknowledged();
+	failure = blamed(FAILURE_GONE, 90);
+	assert_string_equal(
+		failure.evidence, "waited; fake0 queue pair 90: queue pair failure 0.0 s ago");
+	failure = blamed(FAILURE_GONE, 91);
+	assert_string_equal(failure.evidence, "waited");
+}
+
 /* The processor time of this process so far, in milliseconds. */
 static int64_t processor_time(void)
 {
@@ -298,6 +331,7 @@ int main(void)
 		cmocka_unit_test(a_queue_pair_does_not_displace_the_events_of_a_port),
 		cmocka_unit_test(an_event_explains_a_failure),
 		cmocka_unit_test(an_event_of_a_queue_pair_explains_only_its_failure),
+		cmocka_unit_test(failures_of_queues_are_counted_and_acknowledged),
 		cmocka_unit_test(a_failing_poll_is_not_repeated_at_once),
 		cmocka_unit_test(a_removed_device_is_no_longer_read),
 		cmocka_unit_test(a_device_that_may_be_closed_is_no_longer_read),
