@@ -20,7 +20,6 @@
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
 #define RNR_TIMER 12
 
-/* Creates the queues and requests the first completion event. */
 static int make_endpoint(struct connection *connection, struct failure *failure)
 {
 	const struct queue_size size = {
@@ -28,14 +27,8 @@ static int make_endpoint(struct connection *connection, struct failure *failure)
 		.receives = connection->limits.receives,
 	};
 
-	if (endpoint_open(
-		    &connection->endpoint, connection->id, connection->device, &size, 1, failure))
-		return -1;
-	return endpoint_arm(&connection->endpoint)
-		       ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EIO,
-				 "ibv_req_notify_cq", "cannot request completion events: %s",
-				 strerror(EIO))
-		       : 0;
+	return endpoint_open(
+		&connection->endpoint, connection->id, connection->device, &size, 1, failure);
 }
 
 /*
@@ -197,7 +190,15 @@ static int make_all(
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", -error);
 	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
 		return -1;
-	return 0;
+	/*
+	 * From here on, the CQ thread may poll the connection. Nothing else must fail before it
+	 * adopts the connection: a driver may flush the receives of a queue pair that is destroyed.
+	 */
+	return endpoint_arm(&connection->endpoint)
+		       ? failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EIO,
+				 "ibv_req_notify_cq", "cannot request completion events: %s",
+				 strerror(EIO))
+		       : 0;
 }
 
 static uint8_t smaller(int a, int b)

@@ -22,6 +22,8 @@ static void expect_no_connection(struct fixture *fixture, const struct request *
 				 fixture->device, request, &connection, failure),
 		-1);
 	check_case(function, fake_objects() == objects);
+	/* Otherwise the CQ thread might poll a connection that is being freed. */
+	check_case(function, fake_destroyed_armed() == 0);
 	/* The caller still owns the id. */
 	assert_null(id->qp);
 	rdma_destroy_id(id);

@@ -274,6 +274,11 @@ unsigned int fake_unacknowledged_events(void)
 	return count;
 }
 
+unsigned int fake_destroyed_armed(void)
+{
+	return fake.destroyed_armed;
+}
+
 struct ibv_device_attr *fake_attributes(void)
 {
 	return &fake.attributes;

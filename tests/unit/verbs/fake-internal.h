@@ -97,6 +97,7 @@ extern struct fake {
 	bool flush_on_disconnect;
 	uint8_t traffic_class;                    /* of every path; 0 after fake_start() */
 	struct ibv_async_event events[EVENT_MAX]; /* a ring */
+	unsigned int destroyed_armed;
 	unsigned int events_raised, events_read, events_acknowledged;
 	int events_fd; /* readable once for each event; 0: none yet */
 } fake;

@@ -398,10 +398,14 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 
 void rdma_destroy_qp(struct rdma_cm_id *id)
 {
+	struct fake_connection *connection = fake_of_id(id);
+
 	fake_rule(id->qp, "a queue pair is freed twice");
+	if (connection->cq->armed && connection->received < connection->receives_posted)
+		fake.destroyed_armed++;
 	id->qp = NULL;
-	free(fake_of_id(id)->receives);
-	fake_of_id(id)->receives = NULL;
+	free(connection->receives);
+	connection->receives = NULL;
 	fake_unmake();
 }
 

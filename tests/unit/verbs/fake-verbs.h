@@ -83,6 +83,10 @@ struct ibv_device_attr *fake_attributes(void);
  * 192.0.2.9:7471. */
 struct rdma_cm_id *fake_id(void);
 
+/* Returns how many queue pairs have been destroyed with receives and an armed completion queue. A
+ * driver may flush the receives (siw), which raises an event. */
+unsigned int fake_destroyed_armed(void);
+
 /* Makes one call of this function fail, after `after` calls that succeed. */
 void fake_fail(const char *function, unsigned int after, int error);
 
