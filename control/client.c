@@ -78,7 +78,7 @@ static int prove(struct control *control, deadline_t deadline)
 	if (!reply.reply || reply.number != command.number || reply.status != COMMAND_DONE ||
 		!control_is_proved(control, &reply))
 		return secret_refused(&control->failure);
-	return control_offer(control);
+	return control_register(control);
 }
 
 int control_client_admission(

@@ -85,18 +85,21 @@ void control_init(struct control *control, struct rdma_event_channel *events, st
 
 /*
  * Creates the memory and an endpoint with capacity for this many queue pairs and `depth` operations
- * on each, and posts the receives. With a secret, `offered` is registered later, by
- * control_offer(). Returns 0, or -1 with the failure recorded, like all functions below.
+ * on each, and posts the receives. With a secret, `offered` and `private` are registered later, by
+ * control_register(). Returns 0, or -1 with the failure recorded, like all functions below.
  * rdma_create_qp(3), ibv_reg_mr(3).
  */
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth);
 
-/* Registers `offered`, so that the peer can access it. */
-int control_offer(struct control *control);
+/*
+ * Registers `offered` and `private` once the peer has proved that it knows the secret. The peer can
+ * then access `offered` and, on iWARP, `private`.
+ */
+int control_register(struct control *control);
 
 /*
- * Replaces `offered` and `private` if they are smaller than size. Must be called before the rkey is
- * sent to the peer.
+ * Replaces `offered` and `private` if they are smaller than size. Must be called after the proof
+ * and before an rkey is sent to the peer.
  */
 int control_enlarge(struct control *control, size_t size);
 

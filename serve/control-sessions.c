@@ -295,7 +295,7 @@ static int admit(struct control_session *session)
 	reply = (struct command){.type = command.type, .reply = true, .number = command.number};
 	session->unauthenticated = command.reply || !control_is_proved(control, &command);
 	if (!session->unauthenticated) {
-		if (control_offer(control))
+		if (control_register(control))
 			return -1;
 		control_prove(control, &reply, text);
 		return control_send_message(control, &reply, idle_deadline(session));

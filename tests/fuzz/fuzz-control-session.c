@@ -235,7 +235,7 @@ bool control_is_proved(const struct control *control, const struct command *comm
 	return command->type == COMMAND_PROOF && right;
 }
 
-int control_offer(struct control *control)
+int control_register(struct control *control)
 {
 	fuzz_check(control->handshake.secret && sensible && !opened);
 	opened = true;

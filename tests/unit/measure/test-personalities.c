@@ -11,6 +11,7 @@
 #include "measure/test-run.h"
 #include "serve/control-sessions.h"
 #include "tests/unit/common/personality.h"
+#include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/measure/perf-test-device.h"
 
 #define TIMEOUT_MS  60000
@@ -84,8 +85,9 @@ static void accept_client(struct ends *ends)
 		REFUSAL_NONE);
 }
 
-static struct ends *start(
-	const struct personality *personality, enum hello_kind kind, uint32_t queue_pairs)
+/* With a secret, which belongs to the caller, neither end can access the other's memory at first. */
+static struct ends *start_with(const struct personality *personality, enum hello_kind kind,
+	uint32_t queue_pairs, struct secret *secret)
 {
 	struct ends *ends = calloc(1, sizeof(*ends));
 	struct event_copy reply = {0};
@@ -101,12 +103,14 @@ static struct ends *start(
 		.queue_pairs = queue_pairs,
 		.depth = kind == HELLO_DIAGNOSIS ? TEST_DIAGNOSIS_DEPTH : DEPTH,
 		.reads = READS,
+		.secret = secret,
 		.stop_fd = -1,
 	};
 	assert_int_equal(wakeup_queue_open(&ends->wakeups), 0);
 	ends->settings = (struct exchange_settings){
 		.output = &ends->output,
 		.wakeups = &ends->wakeups,
+		.secret = secret,
 		.timeout = TIMEOUT_MS,
 		.handshake_timeout = TIMEOUT_MS,
 	};
@@ -114,9 +118,16 @@ static struct ends *start(
 	connect_client(ends);
 	accept_client(ends);
 	reply.event = perf_test_manager_reply(ends->client->id);
+	assert_true(!secret || perf_test_device.reachable == 0);
 	assert_int_equal(control_client_admission(ends->client, &reply, soon()), 0);
 	assert_int_equal(control_client_region(ends->client, soon()), 0);
 	return ends;
+}
+
+static struct ends *start(
+	const struct personality *personality, enum hello_kind kind, uint32_t queue_pairs)
+{
+	return start_with(personality, kind, queue_pairs, NULL);
 }
 
 /* Neither end waits for anything that does not happen, nor resets the connection. */
@@ -191,6 +202,34 @@ static void bandwidth(const struct personality *personality)
 static void latency(const struct personality *personality)
 {
 	measure(personality, TEST_LATENCY, false);
+}
+
+/*
+ * With a secret, no memory can be accessed before the proof: neither `offered` nor, on iWARP,
+ * `private`, whose key READ requests contain. Afterwards, READs work as without a secret.
+ */
+static void secret(const struct personality *personality)
+{
+	bool is_iwarp = personality->transport == IBV_TRANSPORT_IWARP;
+	struct secret *shared = make_secret('a');
+	struct ends *ends = start_with(personality, HELLO_MEASUREMENT, 1, shared);
+	const struct test_parameters parameters = {
+		.reads = true,
+		.verify = true,
+		.size = 1000,
+		.queue_pairs = 1,
+		.depth = DEPTH,
+		.slots = DEPTH,
+		.operations = 60,
+		.seed = 42,
+	};
+
+	assert_int_equal(perf_test_device.reachable, is_iwarp ? 4 : 2);
+	perf_test_init(&ends->diagnosis.test, ends->client, DEPTH, false);
+	assert_int_equal(test_run_connect(&ends->diagnosis.test, 1, soon()), 0);
+	run_both(&ends->diagnosis.test, &parameters);
+	stop(ends);
+	secret_free(shared);
 }
 
 static void expect(struct ends *ends, enum check check, enum check_state state)
@@ -270,6 +309,7 @@ int main(void)
 		{"diagnose data", diagnose_data},
 		{"diagnose counters", diagnose_counters},
 		{"session close", close_session},
+		{"secret", secret},
 	};
 
 	return personality_run("measure and diagnose", scenarios, COUNT(scenarios));
