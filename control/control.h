@@ -34,12 +34,15 @@
 /* Receives posted per queue pair: commands and replies on the first, test notices on all. */
 #define CONTROL_RECEIVES 8
 
-/* Send queue entries in addition to a test's operations: a message, notices and keepalives. */
-#define CONTROL_SENDS 12
-
 /* Size of a notice in bytes, and notices in flight per queue pair (measure/perf-test.h). */
 #define CONTROL_NOTICE_SIZE 8
 #define CONTROL_NOTICES     8
+
+/* Keepalives, or answers to keepalives, whose sends may not have completed. */
+#define CONTROL_KEEPALIVES 3
+
+/* Send queue entries in addition to a test's operations: a message, notices and keepalives. */
+#define CONTROL_SENDS (1 + CONTROL_NOTICES + CONTROL_KEEPALIVES)
 
 /* Not 7, which soft-RoCE treats as infinite: a broken path must be reported within seconds. */
 #define CONTROL_RETRIES 6
@@ -70,6 +73,8 @@ struct control {
 	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
 	bool heard;              /* received a message */
 	uint64_t held_slot;
+	bool answers;    /* the server answers the client's keepalives */
+	bool unanswered; /* client only: the last keepalive has not been answered */
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */

@@ -306,6 +306,12 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *w
 	return has_queue_pairs && !broken;
 }
 
+/* Not called: every message of the fuzzed client is a command. */
+int perf_test_take_empty(struct perf_test *test)
+{
+	return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, "", "");
+}
+
 /* Called only for an accepted test, before the reply. */
 void test_run_begin(
 	struct perf_test *test, const struct test_parameters *wanted, int64_t idle_timeout)

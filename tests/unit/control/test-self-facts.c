@@ -1,6 +1,6 @@
 /*
- * Tests the facts about the local end of a control connection: the path MTU in bytes, and the GID in
- * use. The functions of libibverbs and librdmacm and the inventory are replaced.
+ * Tests the facts about the local end of a control connection: the path MTU in bytes, and the GID
+ * in use. The functions of libibverbs and librdmacm and the inventory are replaced.
  */
 #include <arpa/inet.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 
 #include "protocol/test-pattern.h"
-#include "tests/unit/measure/perf-test-fixture.h"
+#include "tests/unit/measure/perf-test-device.h"
 
 #define OPERATIONS 120
 #define MEMORY     COMMAND_REGION_MIN
@@ -465,6 +465,73 @@ static void a_latency_test_finds_wrong_data(void **state)
 	}
 }
 
+/*
+ * A server that is stopped holds one keepalive, and the client gives up in time. A server of
+ * version 0.1 does not answer, so keepalives do not wait for it.
+ */
+static void a_stopped_server_gets_one_keepalive(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct test_parameters parameters = parameters_of(true, TEST_CLIENT, false);
+		bool answers = kind & 1;
+		struct perf_test_fixture fixture;
+		struct perf_test *test = &fixture.client.test;
+		uint64_t now = PERF_TEST_KEEPALIVE_NS;
+		const struct fixture_qp *qp;
+
+		parameters.kind = kind & 2 ? TEST_LATENCY : TEST_BANDWIDTH;
+		perf_test_fixture_start(&fixture, 1, 64);
+		qp = (const struct fixture_qp *)test->queue_pairs->pair->qp;
+		fixture.client.control.answers = answers;
+		test_run_begin(test, &parameters, 10000);
+		test->keepalive = now;
+		for (unsigned int i = 0; i < 10; i++, now += PERF_TEST_KEEPALIVE_NS)
+			assert_int_equal(perf_test_check_due(test, now), 1);
+		assert_int_equal(qp->posted, answers ? 1 : 10);
+		fixture.client.status = perf_test_check_due(test, now);
+		if (answers)
+			assert_failure(&fixture.client, FAILURE_DEADLINE);
+		else
+			assert_int_equal(fixture.client.status, 1);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+/* Polls until everything that this end has sent has completed. */
+static void await_sends(struct perf_test_end *end)
+{
+	const struct queue_pair *pair = end->control.endpoint.pairs;
+	struct completion_batch batch;
+	struct completion completion;
+
+	while (pair->sends_completed < pair->sends_posted) {
+		assert_true(endpoint_poll(&end->control.endpoint, &batch) >= 0);
+		while (endpoint_next_completion(&end->control.endpoint, &batch, &completion))
+			;
+	}
+}
+
+/* A client that floods the server with keepalives does not overrun the server's send queue. */
+static void answers_to_keepalives_are_bounded(void **state)
+{
+	struct test_parameters parameters = parameters_of(true, TEST_CLIENT, false);
+	struct perf_test_fixture fixture;
+
+	(void)state;
+	parameters.kind = TEST_LATENCY;
+	perf_test_fixture_start(&fixture, 1, 8);
+	fixture.server.control.answers = true;
+	test_run_begin(&fixture.server.test, &parameters, 10000);
+	for (unsigned int i = 0; i < 4; i++, await_sends(&fixture.server))
+		assert_int_equal(perf_test_take_empty(&fixture.server.test), 0);
+	for (unsigned int i = 0; i < CONTROL_KEEPALIVES; i++)
+		assert_int_equal(perf_test_take_empty(&fixture.server.test), 0);
+	fixture.server.status = perf_test_take_empty(&fixture.server.test);
+	assert_failure(&fixture.server, FAILURE_PROTOCOL);
+	perf_test_fixture_stop(&fixture);
+}
+
 static void refuses_unsupported_parameters(void **state)
 {
 	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, true);
@@ -533,6 +600,8 @@ int main(void)
 		cmocka_unit_test(a_signal_ends_a_run_with_damaged_data),
 		cmocka_unit_test(a_latency_test_times_each_operation),
 		cmocka_unit_test(a_latency_test_finds_wrong_data),
+		cmocka_unit_test(a_stopped_server_gets_one_keepalive),
+		cmocka_unit_test(answers_to_keepalives_are_bounded),
 		cmocka_unit_test(refuses_unsupported_parameters),
 		cmocka_unit_test(requires_the_agreed_number_of_queue_pairs),
 	};

@@ -85,7 +85,7 @@ static void accept_client(struct ends *ends)
 		REFUSAL_NONE);
 }
 
-/* With a secret, which belongs to the caller, neither end can access the other's memory at first. */
+/* With a secret, which belongs to the caller, neither end can access memory before the proof. */
 static struct ends *start_with(const struct personality *personality, enum hello_kind kind,
 	uint32_t queue_pairs, struct secret *secret)
 {
@@ -232,6 +232,61 @@ static void secret(const struct personality *personality)
 	secret_free(shared);
 }
 
+static int take_receive(struct perf_test *test, const struct completion *completion)
+{
+	struct notice notice;
+
+	return completion->kind == ENDPOINT_RECEIVE
+		       ? perf_test_take_receive(test, completion, &notice)
+		       : 0;
+}
+
+/*
+ * In each test in which only the client is busy, it sends one keepalive after another once the
+ * previous one has been answered. The answer to the last one precedes the reply to COMMAND_END.
+ */
+static void keepalives(const struct personality *personality)
+{
+	struct ends *ends = start(personality, HELLO_MEASUREMENT, 1);
+	struct perf_test *test = &ends->diagnosis.test;
+	struct test_parameters parameters = {.reads = true,
+		.size = 1,
+		.queue_pairs = 1,
+		.depth = 1,
+		.slots = 1,
+		.operations = 1};
+	const struct fixture_qp *qp = (const struct fixture_qp *)ends->client->id->qp;
+	struct test_result theirs;
+
+	perf_test_init(test, ends->client, DEPTH, false);
+	assert_int_equal(test_run_connect(test, 1, soon()), 0);
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		uint64_t now = PERF_TEST_KEEPALIVE_NS;
+		unsigned int posted;
+
+		parameters.kind = kind & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
+		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
+		assert_int_equal(test_run_begin_both(test, &parameters, TIMEOUT_MS), 0);
+		if (parameters.kind == TEST_BANDWIDTH)
+			assert_int_equal(perf_test_send_empty(test), 0);
+		test->keepalive = now;
+		test->next_check = 0;
+		for (posted = qp->posted + 1; now < 20 * PERF_TEST_KEEPALIVE_NS; posted++) {
+			for (deadline_t end = soon(); ends->client->unanswered;) {
+				assert_true(deadline_left(end) > 0);
+				assert_true(perf_test_take_completed(test, take_receive) >= 0);
+			}
+			for (unsigned int i = 0; i < 10; i++, now += PERF_TEST_CHECK_NS)
+				assert_int_equal(perf_test_check_due(test, now), 1);
+			assert_int_equal(qp->posted, posted);
+		}
+		assert_true(ends->client->unanswered);
+		assert_int_equal(test_run_end(test, &theirs, soon()), 0);
+		assert_false(ends->client->unanswered);
+	}
+	stop(ends);
+}
+
 static void expect(struct ends *ends, enum check check, enum check_state state)
 {
 	if (ends->diagnosis.list.checks[check].state != state)
@@ -308,6 +363,7 @@ int main(void)
 		{"latency", latency},
 		{"diagnose data", diagnose_data},
 		{"diagnose counters", diagnose_counters},
+		{"keepalives", keepalives},
 		{"session close", close_session},
 		{"secret", secret},
 	};
