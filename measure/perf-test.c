@@ -187,6 +187,16 @@ static int timed_out(struct perf_test *test)
 		CODE_DIAGNOSIS, "poll", "");
 }
 
+/* Waits for the answer to the last keepalive, once the operations posted before it have completed. */
+static int await_answer(struct perf_test *test, uint64_t now)
+{
+	const struct queue_pair *pair = test->queue_pairs->pair;
+
+	if (pair->sends_completed < test->keepalive_posted)
+		test->keepalive_sent = now;
+	return now - test->keepalive_sent < (uint64_t)test->timeout * 1000000 ? 0 : timed_out(test);
+}
+
 /*
  * Sends a keepalive if one is due. While the server is stopped, messages use up its receives, and
  * iWARP ends a connection on which a message finds none. So the next keepalive waits for the answer
@@ -194,16 +204,16 @@ static int timed_out(struct perf_test *test)
  */
 static int keep_alive(struct perf_test *test, uint64_t now)
 {
-	struct control *control = test->control;
-	uint64_t sent = test->keepalive - PERF_TEST_KEEPALIVE_NS;
-
-	if (control->unanswered)
-		return now - sent < (uint64_t)test->timeout * 1000000 ? 0 : timed_out(test);
-	if (now < test->keepalive || !server_waits(test))
+	if (test->control->unanswered)
+		return await_answer(test, now);
+	if (now - test->keepalive_sent < PERF_TEST_KEEPALIVE_NS || !server_waits(test))
 		return 0;
-	test->keepalive = now + PERF_TEST_KEEPALIVE_NS;
-	control->unanswered = control->answers;
-	return perf_test_send_empty(test);
+	if (perf_test_send_empty(test))
+		return -1;
+	test->keepalive_sent = now;
+	test->keepalive_posted = test->queue_pairs->pair->sends_posted;
+	test->control->unanswered = test->control->answers;
+	return 0;
 }
 
 int perf_test_check_due(struct perf_test *test, uint64_t now)

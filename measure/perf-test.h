@@ -65,11 +65,12 @@ struct perf_test {
 	bool end_received; /* the client's next command has arrived */
 	uint32_t batch;    /* operations posted as one list */
 	uint64_t operations, wrong, wrong_offset;
-	uint64_t last;       /* time of the last completion; 0: none */
-	uint64_t end;        /* end of the test, by test_now() */
-	uint64_t keepalive;  /* when the next keepalive is due, if the last one has been answered */
-	uint64_t next_check; /* when a busy thread next checks whether to stop */
-	int64_t timeout;     /* idle timeout of the peer, milliseconds */
+	uint64_t last;             /* time of the last completion; 0: none */
+	uint64_t end;              /* end of the test, by test_now() */
+	uint64_t keepalive_sent;   /* time when the last keepalive was sent; at first, the start */
+	uint64_t keepalive_posted; /* sends posted on the first queue pair, including it */
+	uint64_t next_check;       /* when a busy thread next checks whether to stop */
+	int64_t timeout;           /* idle timeout of the peer, milliseconds */
 	struct test_shared *shared;
 	uint64_t answers[CONTROL_KEEPALIVES]; /* server: sends posted, after each of the last */
 	uint64_t answered;                    /* number of answers */

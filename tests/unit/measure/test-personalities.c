@@ -269,7 +269,7 @@ static void keepalives(const struct personality *personality)
 		assert_int_equal(test_run_begin_both(test, &parameters, TIMEOUT_MS), 0);
 		if (parameters.kind == TEST_BANDWIDTH)
 			assert_int_equal(perf_test_send_empty(test), 0);
-		test->keepalive = now;
+		test->keepalive_sent = 0;
 		test->next_check = 0;
 		for (posted = qp->posted + 1; now < 20 * PERF_TEST_KEEPALIVE_NS; posted++) {
 			for (deadline_t end = soon(); ends->client->unanswered;) {
