@@ -187,7 +187,7 @@ static int timed_out(struct perf_test *test)
 		CODE_DIAGNOSIS, "poll", "");
 }
 
-/* Waits for the answer to the last keepalive, once the operations posted before it have completed. */
+/* Waits for the answer to the last keepalive, after the operations that were posted before it. */
 static int await_answer(struct perf_test *test, uint64_t now)
 {
 	const struct queue_pair *pair = test->queue_pairs->pair;
