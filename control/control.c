@@ -59,28 +59,33 @@ static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t
 		&control->failure);
 }
 
-int control_offer(struct control *control)
+/*
+ * Maps `offered` and `private`. On iWARP the peer can write into `private` as well: a READ request
+ * contains its rkey.
+ */
+static int map_data(struct control *control, size_t size)
 {
-	return region_register(&control->offered, control->endpoint.pd, &control->failure);
-}
+	int local =
+		IBV_ACCESS_LOCAL_WRITE | device_data_access(&control->device, control->ordering);
+	int reads = control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0;
 
-static int map_offered(struct control *control, size_t size)
-{
 	return region_map(&control->offered, &control->device, size,
-		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			device_data_access(&control->device, control->ordering),
-		&control->failure);
+		       local | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		       &control->failure) ||
+			       region_map(&control->private, &control->device, size, local | reads,
+				       &control->failure)
+		       ? -1
+		       : 0;
 }
 
-/* On iWARP, a READ request tells the peer the rkey; no other message contains it. */
-static int create_private(struct control *control, size_t size)
+int control_register(struct control *control)
 {
-	int access =
-		IBV_ACCESS_LOCAL_WRITE | device_data_access(&control->device, control->ordering) |
-		(control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0);
+	struct ibv_pd *pd = control->endpoint.pd;
 
-	return region_create(&control->private, &control->device, control->endpoint.pd, size,
-		access, &control->failure);
+	return region_register(&control->offered, pd, &control->failure) ||
+			       region_register(&control->private, pd, &control->failure)
+		       ? -1
+		       : 0;
 }
 
 static int post_receives(
@@ -101,9 +106,8 @@ int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t dept
 	if (!control->kept)
 		return failure_errno(&control->failure, PHASE_ALLOCATION, "calloc", ENOMEM);
 	return open_endpoint(control, queue_pairs, depth) ||
-			       map_offered(control, COMMAND_REGION_MIN) ||
-			       (!control->handshake.secret && control_offer(control)) ||
-			       create_private(control, COMMAND_REGION_MIN) ||
+			       map_data(control, COMMAND_REGION_MIN) ||
+			       (!control->handshake.secret && control_register(control)) ||
 			       region_create(&control->messages, &control->device,
 				       control->endpoint.pd,
 				       NOTICES_OFFSET + queue_pairs * PAIR_NOTICES,
@@ -120,9 +124,7 @@ int control_enlarge(struct control *control, size_t size)
 		return 0;
 	region_free(&control->offered);
 	region_free(&control->private);
-	return map_offered(control, size) || control_offer(control) || create_private(control, size)
-		       ? -1
-		       : 0;
+	return map_data(control, size) || control_register(control) ? -1 : 0;
 }
 
 uint8_t *control_notices(const struct control *control, const struct queue_pair *pair)

@@ -34,12 +34,15 @@
 /* Receives posted per queue pair: commands and replies on the first, test notices on all. */
 #define CONTROL_RECEIVES 8
 
-/* Send queue entries in addition to a test's operations: a message, notices and keepalives. */
-#define CONTROL_SENDS 12
-
 /* Size of a notice in bytes, and notices in flight per queue pair (measure/perf-test.h). */
 #define CONTROL_NOTICE_SIZE 8
 #define CONTROL_NOTICES     8
+
+/* Keepalives, or answers to keepalives, whose sends may not have completed. */
+#define CONTROL_KEEPALIVES 3
+
+/* Send queue entries in addition to a test's operations: a message, notices and keepalives. */
+#define CONTROL_SENDS (1 + CONTROL_NOTICES + CONTROL_KEEPALIVES)
 
 /* Not 7, which soft-RoCE treats as infinite: a broken path must be reported within seconds. */
 #define CONTROL_RETRIES 6
@@ -70,6 +73,8 @@ struct control {
 	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
 	bool heard;              /* received a message */
 	uint64_t held_slot;
+	bool answers;    /* the server answers the client's keepalives */
+	bool unanswered; /* client only: the last keepalive has not been answered */
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
@@ -85,18 +90,21 @@ void control_init(struct control *control, struct rdma_event_channel *events, st
 
 /*
  * Creates the memory and an endpoint with capacity for this many queue pairs and `depth` operations
- * on each, and posts the receives. With a secret, `offered` is registered later, by
- * control_offer(). Returns 0, or -1 with the failure recorded, like all functions below.
+ * on each, and posts the receives. With a secret, `offered` and `private` are registered later, by
+ * control_register(). Returns 0, or -1 with the failure recorded, like all functions below.
  * rdma_create_qp(3), ibv_reg_mr(3).
  */
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth);
 
-/* Registers `offered`, so that the peer can access it. */
-int control_offer(struct control *control);
+/*
+ * Registers `offered` and `private` once the peer has proved that it knows the secret. The peer can
+ * then access `offered` and, on iWARP, `private`.
+ */
+int control_register(struct control *control);
 
 /*
- * Replaces `offered` and `private` if they are smaller than size. Must be called before the rkey is
- * sent to the peer.
+ * Replaces `offered` and `private` if they are smaller than size. Must be called after the proof
+ * and before an rkey is sent to the peer.
  */
 int control_enlarge(struct control *control, size_t size);
 

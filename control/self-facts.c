@@ -21,46 +21,32 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu)
 }
 
 /*
- * Returns the index of the connection's GID in the port's table, read from the queue pair; -1 if it
- * has no GID.
- */
-static int gid_index(const struct rdma_cm_id *id)
-{
-	struct ibv_qp_attr attributes = {0};
-	struct ibv_qp_init_attr ignored;
-
-	if (!id->qp || ibv_query_qp(id->qp, &attributes, IBV_QP_AV, &ignored) ||
-		!attributes.ah_attr.is_global)
-		return -1;
-	return attributes.ah_attr.grh.sgid_index;
-}
-
-/*
  * Finds the connection's GID in the inventory; returns NULL if it is not listed. RoCE has one GID
- * per version for each address, distinguished only by index. InfiniBand within a subnet and iWARP
- * use no index and only one type of GID.
+ * per version for each address, distinguished only by index. The packets of InfiniBand within a
+ * subnet contain no GID, and its GIDs have only one type.
  */
 static const struct inventory_gid *gid_in_use(
-	const struct inventory_port *port, const struct rdma_cm_id *id)
+	const struct inventory_port *port, const struct control *control)
 {
+	struct ibv_global_route route;
+	bool known = endpoint_global_route(&control->endpoint, &route);
 	char text[INET6_ADDRSTRLEN];
-	int index = gid_index(id);
 
 	/* The ids of iWARP have no GID, and its ports have one each. */
 	if (port->gid_count == 1)
 		return port->gids;
-	inet_ntop(AF_INET6, id->route.addr.addr.ibaddr.sgid.raw, text, sizeof(text));
+	inet_ntop(AF_INET6, control->id->route.addr.addr.ibaddr.sgid.raw, text, sizeof(text));
 	for (size_t i = 0; i < port->gid_count; i++)
-		if (index < 0 ? strcmp(port->gids[i].text, text) == 0
-			      : port->gids[i].index == (unsigned int)index)
+		if (known ? port->gids[i].index == route.sgid_index
+			  : strcmp(port->gids[i].text, text) == 0)
 			return &port->gids[i];
 	return NULL;
 }
 
 static void add_port(
-	struct facts *facts, const struct inventory_port *port, const struct rdma_cm_id *id)
+	struct facts *facts, const struct inventory_port *port, const struct control *control)
 {
-	const struct inventory_gid *gid = gid_in_use(port, id);
+	const struct inventory_gid *gid = gid_in_use(port, control);
 	const struct inventory_interface *interface =
 		gid ? inventory_interface(port, gid->interface) : NULL;
 
@@ -169,7 +155,7 @@ void control_facts(const struct control *control, struct facts *facts)
 	if (device && *device->firmware)
 		facts_add(facts, "firmware", "%s", device->firmware);
 	if (port)
-		add_port(facts, port, id);
+		add_port(facts, port, control);
 	add_bus(facts, name);
 	add_nodes(facts, name);
 	add_tuning(facts, control);

@@ -295,7 +295,7 @@ int bandwidth_run(struct perf_test *test)
 	deadline_t deadline = 0; /* 0: the last iteration made progress */
 	unsigned int spins = 0;
 
-	if (!test->server && perf_test_keepalive(test))
+	if (!test->server && perf_test_send_empty(test))
 		return -1;
 	if (!test->initiates && !test->serves)
 		return 0;

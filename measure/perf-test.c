@@ -139,11 +139,36 @@ int perf_test_notify(
 	return perf_test_post(test, queue_pair, CONTROL_NOTICE, &request);
 }
 
-int perf_test_keepalive(struct perf_test *test)
+int perf_test_send_empty(struct perf_test *test)
 {
 	struct ibv_send_wr request = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
 
 	return perf_test_post(test, test->queue_pairs, CONTROL_KEEPALIVE, &request);
+}
+
+/*
+ * Answers a keepalive. A client that does not wait for the answers must not fill the send queue.
+ */
+static int answer_keepalive(struct perf_test *test)
+{
+	const struct queue_pair *pair = test->queue_pairs->pair;
+	uint64_t *oldest = &test->answers[test->answered++ % CONTROL_KEEPALIVES];
+
+	if (*oldest > pair->sends_completed)
+		return failure_protocol(&test->control->failure, "keepalive",
+			"the peer does not wait for answers to its keepalives");
+	if (perf_test_send_empty(test))
+		return -1;
+	*oldest = pair->sends_posted;
+	return 0;
+}
+
+int perf_test_take_empty(struct perf_test *test)
+{
+	bool starts = test->parameters.kind == TEST_BANDWIDTH && !test->started;
+
+	test->started = true;
+	return starts || !test->control->answers ? 0 : answer_keepalive(test);
 }
 
 /* True if the server is idle or finishes its half first, so that it could time out. */
@@ -156,17 +181,47 @@ static bool server_waits(const struct perf_test *test)
 	return parameters->kind == TEST_LATENCY ? parameters->reads : !parameters->verify;
 }
 
+static int timed_out(struct perf_test *test)
+{
+	return failure_set(&test->control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
+		CODE_DIAGNOSIS, "poll", "");
+}
+
+/* Waits for the answer to the last keepalive, after the operations that were posted before it. */
+static int await_answer(struct perf_test *test, uint64_t now)
+{
+	const struct queue_pair *pair = test->queue_pairs->pair;
+
+	if (pair->sends_completed < test->keepalive_posted)
+		test->keepalive_sent = now;
+	return now - test->keepalive_sent < (uint64_t)test->timeout * 1000000 ? 0 : timed_out(test);
+}
+
+/*
+ * Sends a keepalive if one is due. While the server is stopped, messages use up its receives, and
+ * iWARP ends a connection on which a message finds none. So the next keepalive waits for the answer
+ * to the last. Servers of version 0.1 answer none.
+ */
+static int keep_alive(struct perf_test *test, uint64_t now)
+{
+	if (test->control->unanswered)
+		return await_answer(test, now);
+	if (now - test->keepalive_sent < PERF_TEST_KEEPALIVE_NS || !server_waits(test))
+		return 0;
+	if (perf_test_send_empty(test))
+		return -1;
+	test->keepalive_sent = now;
+	test->keepalive_posted = test->queue_pairs->pair->sends_posted;
+	test->control->unanswered = test->control->answers;
+	return 0;
+}
+
 int perf_test_check_due(struct perf_test *test, uint64_t now)
 {
 	if (now < test->next_check)
 		return 0;
 	test->next_check = now + PERF_TEST_CHECK_NS;
-	if (now >= test->keepalive && server_waits(test)) {
-		test->keepalive = now + PERF_TEST_KEEPALIVE_NS;
-		if (perf_test_keepalive(test))
-			return -1;
-	}
-	return control_check(test->control) ? -1 : 1;
+	return keep_alive(test, now) || control_check(test->control) ? -1 : 1;
 }
 
 int perf_test_check_idle(struct perf_test *test, deadline_t *deadline)
@@ -174,8 +229,7 @@ int perf_test_check_idle(struct perf_test *test, deadline_t *deadline)
 	if (*deadline == 0)
 		*deadline = deadline_in(test->timeout);
 	if (deadline_left(*deadline) == 0)
-		return failure_set(&test->control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
-			CODE_DIAGNOSIS, "poll", "");
+		return timed_out(test);
 	return control_check(test->control);
 }
 
@@ -201,13 +255,16 @@ int perf_test_take_receive(
 		*notice = (struct notice){number >> 2, number >> 1 & 1, number & 1};
 		return control_release(test->control, completion) ? -1 : 1;
 	}
-	/* The first queue pair also receives the client's commands and keepalives. */
-	if (!test->server || test->end_received || completion->pair->index > 0)
-		return perf_test_unexpected(test);
-	if (length == 0) {
-		test->started = true;
+	/* The first queue pair also receives answers, or the client's commands and keepalives. */
+	if (length == 0 && test->control->unanswered && completion->pair->index == 0) {
+		test->control->unanswered = false;
 		return control_release(test->control, completion);
 	}
+	if (!test->server || test->end_received || completion->pair->index > 0)
+		return perf_test_unexpected(test);
+	if (length == 0)
+		return control_release(test->control, completion) || perf_test_take_empty(test) ? -1
+												: 0;
 	control_keep(test->control, completion);
 	test->end_received = true;
 	return 0;

@@ -65,12 +65,15 @@ struct perf_test {
 	bool end_received; /* the client's next command has arrived */
 	uint32_t batch;    /* operations posted as one list */
 	uint64_t operations, wrong, wrong_offset;
-	uint64_t last;       /* time of the last completion; 0: none */
-	uint64_t end;        /* end of the test, by test_now() */
-	uint64_t keepalive;  /* when the next keepalive is due */
-	uint64_t next_check; /* when a busy thread next checks whether to stop */
-	int64_t timeout;     /* idle timeout of the peer, milliseconds */
+	uint64_t last;             /* time of the last completion; 0: none */
+	uint64_t end;              /* end of the test, by test_now() */
+	uint64_t keepalive_sent;   /* time when the last keepalive was sent; at first, the start */
+	uint64_t keepalive_posted; /* sends posted on the first queue pair, including it */
+	uint64_t next_check;       /* when a busy thread next checks whether to stop */
+	int64_t timeout;           /* idle timeout of the peer, milliseconds */
 	struct test_shared *shared;
+	uint64_t answers[CONTROL_KEEPALIVES]; /* server: sends posted, after each of the last */
+	uint64_t answered;                    /* number of answers */
 	unsigned int kept;              /* receives that completed before the test, unprocessed */
 	struct completion_batch polled; /* unprocessed completions */
 };
@@ -118,14 +121,18 @@ int perf_test_take_completed(
 int perf_test_unexpected(struct perf_test *test);
 
 /*
- * Sends an empty message: the client's first message starts the server's half, all others are
- * keepalives.
+ * Sends an empty message: the client's first message in a bandwidth test starts the server's half,
+ * all others are keepalives, which the server answers with the same.
  */
-int perf_test_keepalive(struct perf_test *test);
+int perf_test_send_empty(struct perf_test *test);
+
+/* Takes an empty message at the server. Answers it if it is a keepalive. */
+int perf_test_take_empty(struct perf_test *test);
 
 /*
  * Call this regularly with the current time. Periodically checks whether to stop, and sends
- * keepalives to an idle server. Returns 1 if a check was due, 0 if not, -1 on failure.
+ * keepalives to an idle server, which must answer within its timeout. Returns 1 if a check was due,
+ * 0 if not, -1 on failure.
  */
 int perf_test_check_due(struct perf_test *test, uint64_t now);
 

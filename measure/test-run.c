@@ -59,7 +59,7 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 			    ? UINT64_MAX
 			    : shared->start + (uint64_t)test->parameters.milliseconds * 1000000;
 	test->next_check = shared->start + PERF_TEST_CHECK_NS;
-	test->keepalive = shared->start + PERF_TEST_KEEPALIVE_NS;
+	test->keepalive_sent = shared->start;
 	status = test->parameters.kind == TEST_LATENCY ? latency_run(test, latency)
 						       : bandwidth_run(test);
 	intervals = test_shared_intervals(shared);

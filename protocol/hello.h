@@ -35,9 +35,10 @@ enum hello_flag {
 	HELLO_TAKES_TREE = 1 << 7, /* it stores tree streams in a folder, or discards them */
 };
 
-/* In a measurement, the same byte describes its tests. Version 0.1 sends 0. */
+/* In a diagnosis or measurement, the same byte describes the tests. Version 0.1 sends 0. */
 enum hello_test_flag {
-	HELLO_BANDWIDTH = 1 << 0, /* bandwidth only: neither end polls memory for data */
+	HELLO_BANDWIDTH = 1 << 0, /* client: bandwidth only, so neither end polls memory for data */
+	HELLO_ANSWERS = 1 << 1,   /* it answers keepalives (server), or expects answers (client) */
 };
 
 struct hello {
@@ -48,7 +49,7 @@ struct hello {
 	uint64_t size;    /* bytes to be sent, UINT64_MAX if unknown; measurement: hello_shape() */
 	uint32_t timeout; /* idle timeout of the sender, milliseconds */
 	bool secret;      /* the sender has a secret; a nonce follows */
-	uint8_t flags;    /* enum hello_flag; measurement: enum hello_test_flag */
+	uint8_t flags;    /* enum hello_flag; control session: enum hello_test_flag */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);

@@ -80,6 +80,7 @@ static int accept_client(struct control_session *session)
 		.version = HELLO_VERSION,
 		.kind = (uint8_t)session->kind,
 		.timeout = (uint32_t)session->settings->timeout,
+		.flags = HELLO_ANSWERS,
 	};
 	struct rdma_conn_param parameters = {.rnr_retry_count = TRANSPORT_RNR_RETRIES};
 	struct control *control = &session->control;
@@ -262,7 +263,7 @@ static int take_command(struct control_session *session)
 		return failure_protocol(&control->failure, "command_decode",
 			"the peer sent a malformed message of 0 bytes");
 	if (received)
-		return received < 0 ? -1 : 0;
+		return received < 0 ? -1 : perf_test_take_empty(&session->test);
 	session->received_command = true;
 	reply = (struct command){.type = command.type, .reply = true, .number = command.number};
 	if (command.reply)
@@ -295,7 +296,7 @@ static int admit(struct control_session *session)
 	reply = (struct command){.type = command.type, .reply = true, .number = command.number};
 	session->unauthenticated = command.reply || !control_is_proved(control, &command);
 	if (!session->unauthenticated) {
-		if (control_offer(control))
+		if (control_register(control))
 			return -1;
 		control_prove(control, &reply, text);
 		return control_send_message(control, &reply, idle_deadline(session));
@@ -366,7 +367,8 @@ static void ended(void *about)
 }
 
 /* Starts the session's thread. Returns 0, or -errno with the id unchanged. */
-static int start(struct control_session *session, const struct rdma_cm_event *request)
+static int start(struct control_session *session, const struct rdma_cm_event *request,
+	const struct hello *theirs)
 {
 	struct rdma_cm_id *id = request->id;
 	struct rdma_event_channel *before = id->channel, *events;
@@ -382,6 +384,7 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 		session->settings->secret, SECRET_SERVER);
 	if (session->bandwidth)
 		session->control.ordering = session->settings->ordering;
+	session->control.answers = theirs->flags & HELLO_ANSWERS;
 	handshake_receive_hello(&session->control.handshake, request->param.conn.private_data);
 	error = worker_start(&session->worker, "control", serve, session, &session->listener);
 	if (!error)
@@ -431,7 +434,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->listener = (struct worker_listener){.ended = ended, .about = session};
 	session->worker.stop_fd = -1;
 
-	if (start(session, request)) {
+	if (start(session, request, theirs)) {
 		free(session);
 		return REFUSAL_RESOURCES;
 	}

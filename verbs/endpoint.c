@@ -188,16 +188,25 @@ int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pa
 		       : 0;
 }
 
-/* The upper six bits of the traffic class are the DSCP, the lower two are for congestion (ECN). */
-int endpoint_dscp(const struct endpoint *endpoint)
+/* ibv_query_qp() would not do: irdma leaves out the address vector. */
+bool endpoint_global_route(const struct endpoint *endpoint, struct ibv_global_route *route)
 {
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
 	int mask = 0;
 
 	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask) || !(mask & IBV_QP_AV) ||
 		!attributes.ah_attr.is_global)
-		return -1;
-	return attributes.ah_attr.grh.traffic_class >> 2;
+		return false;
+	*route = attributes.ah_attr.grh;
+	return true;
+}
+
+/* The upper six bits of the traffic class are the DSCP, the lower two are for congestion (ECN). */
+int endpoint_dscp(const struct endpoint *endpoint)
+{
+	struct ibv_global_route route;
+
+	return endpoint_global_route(endpoint, &route) ? route.traffic_class >> 2 : -1;
 }
 
 void queue_pair_set_slots(

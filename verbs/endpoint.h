@@ -122,8 +122,15 @@ int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pa
 	uint32_t number_of_peer, struct failure *failure);
 
 /*
+ * Sets *route to the global route of a connected endpoint's packets, with the index of the GID that
+ * they are sent from. Returns false if it is unknown or there is none, as on iWARP and on
+ * InfiniBand within a subnet. rdma_init_qp_attr(3).
+ */
+bool endpoint_global_route(const struct endpoint *endpoint, struct ibv_global_route *route);
+
+/*
  * Returns the DSCP of a connected endpoint's packets, or -1 if it is unknown, as on iWARP and on
- * InfiniBand. rdma_init_qp_attr(3).
+ * InfiniBand within a subnet.
  */
 int endpoint_dscp(const struct endpoint *endpoint);
 

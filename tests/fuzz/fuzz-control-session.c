@@ -235,7 +235,7 @@ bool control_is_proved(const struct control *control, const struct command *comm
 	return command->type == COMMAND_PROOF && right;
 }
 
-int control_offer(struct control *control)
+int control_register(struct control *control)
 {
 	fuzz_check(control->handshake.secret && sensible && !opened);
 	opened = true;
@@ -304,6 +304,12 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *w
 	fuzz_check(test_shape_is_possible(wanted->queue_pairs, wanted->depth));
 	fuzz_check(wanted->operations > 0 || wanted->milliseconds > 0);
 	return has_queue_pairs && !broken;
+}
+
+/* Not called: every message of the fuzzed client is a command. */
+int perf_test_take_empty(struct perf_test *test)
+{
+	return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, 0, "", "");
 }
 
 /* Called only for an accepted test, before the reply. */

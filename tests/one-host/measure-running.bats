@@ -28,17 +28,20 @@ TESTS=('write bandwidth' 'read bandwidth --verify' 'write bandwidth --poll spin'
 }
 
 @test "the server is stopped during a measurement: the client times out" {
-	MODE='write'
+	local poll
 	start_server any
-	start_measurement latency --timeout 3
-	MARK=$SECONDS
-	kill -STOP "$SERVER"
-	exits_with 4 "${CLIENTS[-1]}"
-	in_time
-	has "$ERR" 'no answer within 3 s'
-	kill -CONT "$SERVER"
-	wait_until no_control_session
-	measure 0 latency --iterations 5
+	for MODE in write read; do
+		poll=$(polls)
+		start_measurement latency --timeout 3 --poll "${poll##* }"
+		MARK=$SECONDS
+		kill -STOP "$SERVER"
+		exits_with 4 "${CLIENTS[-1]}"
+		in_time
+		has "$ERR" 'no answer within 3 s'
+		kill -CONT "$SERVER"
+		wait_until no_control_session
+		measure 0 latency --iterations 5
+	done
 	stop_server
 }
 

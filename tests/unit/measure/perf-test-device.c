@@ -160,8 +160,11 @@ static bool execute(struct fixture_qp *qp, struct fixture_send *send)
 	if (qp->unread && !deliver(qp->peer, qp->sends, false))
 		return false;
 	qp->unread = false;
-	if (request->opcode == IBV_WR_SEND && !send_message(qp, send))
+	if (request->opcode == IBV_WR_SEND && !send_message(qp, send)) {
+		/* A message that finds no receive ends the connection. */
+		assert_int_not_equal(perf_test_device.personality->transport, IBV_TRANSPORT_IWARP);
 		return false;
+	}
 	if (immediate && qp->peer->received == qp->peer->receives_posted)
 		return false;
 	if (request->opcode != IBV_WR_SEND) {
@@ -552,6 +555,12 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
+static void count_reachable(const struct fixture_mr *region, int change)
+{
+	if (region->access & (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE))
+		perf_test_device.reachable += change;
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
@@ -563,6 +572,7 @@ struct ibv_mr *ibv_reg_mr_iova2(
 	*mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length};
 	mr->lkey = mr->rkey = ++perf_test_device.keys;
 	region->access = access;
+	count_reachable(region, 1);
 	return mr;
 }
 
@@ -574,6 +584,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int a
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
+	count_reachable((struct fixture_mr *)mr, -1);
 	free(mr);
 	perf_test_device.resources--;
 	return 0;

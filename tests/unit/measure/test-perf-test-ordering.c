@@ -36,7 +36,7 @@ static void check(const struct control_request *request, bool relaxed)
 	assert_int_equal(control_client_prepare(&control, events, id, &parameters, &failure), 0);
 	assert_int_equal(
 		hello_decode(&hello, parameters.private_data, parameters.private_data_len), 0);
-	assert_int_equal(hello.flags, request->bandwidth ? HELLO_BANDWIDTH : 0);
+	assert_int_equal(hello.flags & HELLO_BANDWIDTH, request->bandwidth ? HELLO_BANDWIDTH : 0);
 	assert_ordering(&control, relaxed);
 	assert_int_equal(control_enlarge(&control, LARGE), 0);
 	assert_ordering(&control, relaxed);

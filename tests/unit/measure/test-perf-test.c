@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 
 #include "protocol/test-pattern.h"
-#include "tests/unit/measure/perf-test-fixture.h"
+#include "tests/unit/measure/perf-test-device.h"
 
 #define OPERATIONS 120
 #define MEMORY     COMMAND_REGION_MIN
@@ -465,6 +465,93 @@ static void a_latency_test_finds_wrong_data(void **state)
 	}
 }
 
+/* Polls until everything that this end has sent has completed. */
+static void await_sends(struct perf_test_end *end)
+{
+	const struct queue_pair *pair = end->control.endpoint.pairs;
+	struct completion_batch batch;
+	struct completion completion;
+
+	while (pair->sends_completed < pair->sends_posted) {
+		assert_true(endpoint_poll(&end->control.endpoint, &batch) >= 0);
+		while (endpoint_next_completion(&end->control.endpoint, &batch, &completion))
+			;
+	}
+}
+
+/* Calls perf_test_check_due() at the client once in each of these seconds. */
+static void check_each_second(struct perf_test_end *client, uint64_t *now, unsigned int seconds)
+{
+	for (; seconds > 0; seconds--, *now += PERF_TEST_KEEPALIVE_NS)
+		assert_int_equal(perf_test_check_due(&client->test, *now), 1);
+}
+
+/*
+ * A server that is stopped holds one keepalive, and the client gives up in time. The time begins
+ * when the keepalive has been sent: slow operations may precede it.
+ */
+static void a_stopped_server_gets_one_keepalive(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 2; kind++) {
+		struct test_parameters parameters = parameters_of(true, TEST_CLIENT, false);
+		struct perf_test_fixture fixture;
+		struct perf_test *test = &fixture.client.test;
+		uint64_t now = PERF_TEST_KEEPALIVE_NS;
+		const struct fixture_qp *qp;
+
+		parameters.kind = kind ? TEST_LATENCY : TEST_BANDWIDTH;
+		perf_test_fixture_start(&fixture, 1, 64);
+		qp = (const struct fixture_qp *)test->queue_pairs->pair->qp;
+		fixture.client.control.answers = true;
+		test_run_begin(test, &parameters, 10000);
+		check_each_second(&fixture.client, &now, 20);
+		assert_int_equal(qp->posted, 1);
+		await_sends(&fixture.client);
+		check_each_second(&fixture.client, &now, 9);
+		assert_int_equal(qp->posted, 1);
+		fixture.client.status = perf_test_check_due(test, now);
+		assert_failure(&fixture.client, FAILURE_DEADLINE);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
+/* A server of version 0.1 answers no keepalives. */
+static void keepalives_do_not_wait_for_an_old_server(void **state)
+{
+	struct test_parameters parameters = parameters_of(true, TEST_CLIENT, false);
+	struct perf_test_fixture fixture;
+	struct perf_test *test = &fixture.client.test;
+	uint64_t now = PERF_TEST_KEEPALIVE_NS;
+
+	(void)state;
+	perf_test_fixture_start(&fixture, 1, 64);
+	test_run_begin(test, &parameters, 10000);
+	check_each_second(&fixture.client, &now, 20);
+	assert_int_equal(((const struct fixture_qp *)test->queue_pairs->pair->qp)->posted, 20);
+	perf_test_fixture_stop(&fixture);
+}
+
+/* A client that floods the server with keepalives does not overrun the server's send queue. */
+static void answers_to_keepalives_are_bounded(void **state)
+{
+	struct test_parameters parameters = parameters_of(true, TEST_CLIENT, false);
+	struct perf_test_fixture fixture;
+
+	(void)state;
+	parameters.kind = TEST_LATENCY;
+	perf_test_fixture_start(&fixture, 1, 8);
+	fixture.server.control.answers = true;
+	test_run_begin(&fixture.server.test, &parameters, 10000);
+	for (unsigned int i = 0; i < 4; i++, await_sends(&fixture.server))
+		assert_int_equal(perf_test_take_empty(&fixture.server.test), 0);
+	for (unsigned int i = 0; i < CONTROL_KEEPALIVES; i++)
+		assert_int_equal(perf_test_take_empty(&fixture.server.test), 0);
+	fixture.server.status = perf_test_take_empty(&fixture.server.test);
+	assert_failure(&fixture.server, FAILURE_PROTOCOL);
+	perf_test_fixture_stop(&fixture);
+}
+
 static void refuses_unsupported_parameters(void **state)
 {
 	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, true);
@@ -533,6 +620,9 @@ int main(void)
 		cmocka_unit_test(a_signal_ends_a_run_with_damaged_data),
 		cmocka_unit_test(a_latency_test_times_each_operation),
 		cmocka_unit_test(a_latency_test_finds_wrong_data),
+		cmocka_unit_test(a_stopped_server_gets_one_keepalive),
+		cmocka_unit_test(keepalives_do_not_wait_for_an_old_server),
+		cmocka_unit_test(answers_to_keepalives_are_bounded),
 		cmocka_unit_test(refuses_unsupported_parameters),
 		cmocka_unit_test(requires_the_agreed_number_of_queue_pairs),
 	};

@@ -13,6 +13,7 @@
 #include "measure/test-run.h"
 #include "serve/control-sessions.h"
 #include "tests/unit/common/personality.h"
+#include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/measure/perf-test-device.h"
 #include "tests/unit/verbs/locality-fixture.h"
 
@@ -90,8 +91,9 @@ static void accept_client(struct ends *ends)
 		REFUSAL_NONE);
 }
 
-static struct ends *start(
-	const struct personality *personality, enum hello_kind kind, uint32_t queue_pairs)
+/* With a secret, which belongs to the caller, neither end can access memory before the proof. */
+static struct ends *start_with(const struct personality *personality, enum hello_kind kind,
+	uint32_t queue_pairs, struct secret *secret)
 {
 	struct ends *ends = calloc(1, sizeof(*ends));
 	struct event_copy reply = {0};
@@ -108,12 +110,14 @@ static struct ends *start(
 		.queue_pairs = queue_pairs,
 		.depth = kind == HELLO_DIAGNOSIS ? TEST_DIAGNOSIS_DEPTH : DEPTH,
 		.reads = READS,
+		.secret = secret,
 		.stop_fd = -1,
 	};
 	assert_int_equal(wakeup_queue_open(&ends->wakeups), 0);
 	ends->settings = (struct exchange_settings){
 		.output = &ends->output,
 		.wakeups = &ends->wakeups,
+		.secret = secret,
 		.timeout = TIMEOUT_MS,
 		.handshake_timeout = TIMEOUT_MS,
 	};
@@ -121,9 +125,16 @@ static struct ends *start(
 	connect_client(ends);
 	accept_client(ends);
 	reply.event = perf_test_manager_reply(ends->client->id);
+	assert_true(!secret || perf_test_device.reachable == 0);
 	assert_int_equal(control_client_admission(ends->client, &reply, soon()), 0);
 	assert_int_equal(control_client_region(ends->client, soon()), 0);
 	return ends;
+}
+
+static struct ends *start(
+	const struct personality *personality, enum hello_kind kind, uint32_t queue_pairs)
+{
+	return start_with(personality, kind, queue_pairs, NULL);
 }
 
 /* Neither end waits for anything that does not happen, nor resets the connection. */
@@ -198,6 +209,89 @@ static void bandwidth(const struct personality *personality)
 static void latency(const struct personality *personality)
 {
 	measure(personality, TEST_LATENCY, false);
+}
+
+/*
+ * With a secret, no memory can be accessed before the proof: neither `offered` nor, on iWARP,
+ * `private`, whose key READ requests contain. Afterwards, READs work as without a secret.
+ */
+static void secret(const struct personality *personality)
+{
+	bool is_iwarp = personality->transport == IBV_TRANSPORT_IWARP;
+	struct secret *shared = make_secret('a');
+	struct ends *ends = start_with(personality, HELLO_MEASUREMENT, 1, shared);
+	const struct test_parameters parameters = {
+		.reads = true,
+		.verify = true,
+		.size = 1000,
+		.queue_pairs = 1,
+		.depth = DEPTH,
+		.slots = DEPTH,
+		.operations = 60,
+		.seed = 42,
+	};
+
+	assert_int_equal(perf_test_device.reachable, is_iwarp ? 4 : 2);
+	perf_test_init(&ends->diagnosis.test, ends->client, DEPTH, false);
+	assert_int_equal(test_run_connect(&ends->diagnosis.test, 1, soon()), 0);
+	run_both(&ends->diagnosis.test, &parameters);
+	stop(ends);
+	secret_free(shared);
+}
+
+static int take_receive(struct perf_test *test, const struct completion *completion)
+{
+	struct notice notice;
+
+	return completion->kind == ENDPOINT_RECEIVE
+		       ? perf_test_take_receive(test, completion, &notice)
+		       : 0;
+}
+
+/*
+ * In each test in which only the client is busy, it sends one keepalive after another once the
+ * previous one has been answered. The answer to the last one precedes the reply to COMMAND_END.
+ */
+static void keepalives(const struct personality *personality)
+{
+	struct ends *ends = start(personality, HELLO_MEASUREMENT, 1);
+	struct perf_test *test = &ends->diagnosis.test;
+	struct test_parameters parameters = {.reads = true,
+		.size = 1,
+		.queue_pairs = 1,
+		.depth = 1,
+		.slots = 1,
+		.operations = 1};
+	const struct fixture_qp *qp = (const struct fixture_qp *)ends->client->id->qp;
+	struct test_result theirs;
+
+	perf_test_init(test, ends->client, DEPTH, false);
+	assert_int_equal(test_run_connect(test, 1, soon()), 0);
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		uint64_t now = PERF_TEST_KEEPALIVE_NS;
+		unsigned int posted;
+
+		parameters.kind = kind & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
+		parameters.wait = kind & 2 ? TEST_SPIN : TEST_EVENT;
+		assert_int_equal(test_run_begin_both(test, &parameters, TIMEOUT_MS), 0);
+		if (parameters.kind == TEST_BANDWIDTH)
+			assert_int_equal(perf_test_send_empty(test), 0);
+		test->keepalive_sent = 0;
+		test->next_check = 0;
+		for (posted = qp->posted + 1; now < 20 * PERF_TEST_KEEPALIVE_NS; posted++) {
+			for (deadline_t end = soon(); ends->client->unanswered;) {
+				assert_true(deadline_left(end) > 0);
+				assert_true(perf_test_take_completed(test, take_receive) >= 0);
+			}
+			for (unsigned int i = 0; i < 10; i++, now += PERF_TEST_CHECK_NS)
+				assert_int_equal(perf_test_check_due(test, now), 1);
+			assert_int_equal(qp->posted, posted);
+		}
+		assert_true(ends->client->unanswered);
+		assert_int_equal(test_run_end(test, &theirs, soon()), 0);
+		assert_false(ends->client->unanswered);
+	}
+	stop(ends);
 }
 
 static void expect(struct ends *ends, enum check check, enum check_state state)
@@ -355,6 +449,8 @@ int main(void)
 		{"diagnose data", diagnose_data},
 		{"diagnose counters", diagnose_counters},
 		{"diagnose events", diagnose_events},
+		{"keepalives", keepalives},
+		{"secret", secret},
 		{"session close", close_session},
 		{"session locality", bind_session},
 		{"session events", session_events},
