@@ -164,7 +164,8 @@ static void take_wakeups(struct load *load)
 	while ((wakeup = wakeup_queue_take(&load->wakeups, &events))) {
 		struct bee *bee = connection_owner(wakeup->about);
 
-		if (events & CONNECTION_FINISHED)
+		/* Until the server accepts, the rdmacm event reports why not, and may follow. */
+		if ((events & CONNECTION_FINISHED) && bee->connected)
 			connection_close(bee->connection, NULL);
 		bee->drained |= connection_drained(bee->connection, events);
 		free_if_over(load, bee);

@@ -224,9 +224,16 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	command:region:key receive queue-pairs receive begin:both:read receive keepalive closed => $DENIED
 	command:region:large receive queue-pairs receive begin:both:size=65536 receive keepalive closed => $DENIED
 	command:region:key receive queue-pairs receive begin:latency receive write:64 closed => $DENIED
-	$READY begin:both receive keepalive deny closed => denied access\\|rejected the request\\|$ENDED
 	$READY begin:latency receive write:key closed => denied access\\|broke before\\|$ENDED
 	$READY begin:verify receive write:beyond closed => denied access\\|broke before\\|$ENDED
+	END
+}
+
+# Software iWARP does not check the rights of queue pairs.
+# bats test_tags=roce
+@test "a peer whose queue pair permits no access" {
+	server_survives <<-END
+	$READY begin:both receive keepalive deny closed => denied access\\|rejected the request\\|$ENDED
 	END
 }
 
