@@ -231,9 +231,13 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 
 # Software iWARP does not check the rights of queue pairs.
 # bats test_tags=roce
-@test "a peer whose queue pair permits no access" {
+@test "a client or server whose queue pair permits no access" {
+	MODE='write'
 	server_survives <<-END
 	$READY begin:both receive keepalive deny closed => denied access\\|rejected the request\\|$ENDED
+	END
+	server_breaks bandwidth --size 64 --depth 4 --duration 60 <<-END
+	$BEGUN deny closed => denied access\\|rejected the request\\|$ENDED
 	END
 }
 
@@ -346,6 +350,11 @@ GONE='the peer closed the connection'
 	$PREPARED receive closed => $SILENT
 	$PREPARED receive exit => $GONE
 	END
+}
+
+# bats test_tags=roce
+@test "a server that reports the wrong number of queue pairs: the client reports it, exit 4" {
+	MODE='write'
 	server_breaks bandwidth --size 64 --depth 4 --qps 2 <<-END
 	receive reply receive reply closed => $QUEUE_PAIR_MISMATCH
 	receive reply receive reply:ones closed => $QUEUE_PAIR_MISMATCH
@@ -364,7 +373,6 @@ GONE='the peer closed the connection'
 	$BEGUN write:64 closed => $UNEXPECTED
 	$BEGUN exit => $GONE
 	$BEGUN disconnect => $GONE
-	$BEGUN deny closed => denied access\\|rejected the request\\|$ENDED
 	receive reply:key receive reply receive reply receive reply receive reply closed => $DENIED
 	END
 	server_breaks bandwidth --size 64 --depth 4 --verify --iterations 8 <<-END
