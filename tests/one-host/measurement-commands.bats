@@ -362,6 +362,8 @@ GONE='the peer closed the connection'
 }
 
 @test "a server that violates the protocol during a test: the client reports it, exit 4" {
+	local reads=4
+	! iwarp || reads=1 # all that the peer allows
 	MODE='write'
 	server_breaks bandwidth --size 64 --depth 4 --duration 60 <<-END
 	$BEGUN keepalive closed => $UNEXPECTED
@@ -391,7 +393,7 @@ GONE='the peer closed the connection'
 	$BEGUN notice:0 closed => $IMPOSSIBLE
 	$BEGUN notice:0:last closed => $IMPOSSIBLE
 	$BEGUN notice:1:mover closed => $IMPOSSIBLE
-	$BEGUN notice:4 closed => $SILENT
+	$BEGUN notice:$reads closed => $SILENT
 	$BEGUN closed => $SILENT
 	END
 }
