@@ -21,10 +21,10 @@
  * need this processor for its own threads or for the peer's, which would otherwise wait for the end
  * of our time slice.
  */
-#define TURNS_COMMAND    256  /* between polls for commands, while spinning on data */
-#define TURNS_CHECK      8192 /* between checks whether to stop */
-#define TURNS_YIELD      4096 /* between yields, while spinning on data */
-#define TURNS_YIELD_POLL 2048 /* between yields, while polling the completion queue */
+#define TURNS_COMMAND    256   /* between polls for commands, while spinning on data */
+#define TURNS_CHECK      8192  /* between checks whether to stop */
+#define TURNS_YIELD      4096  /* between yields, while spinning on data */
+#define TURNS_YIELD_POLL 32768 /* between yields, while polling the completion queue */
 
 /* The server reads the clock once per this many replies. */
 #define ANSWERS_CHECK 64
