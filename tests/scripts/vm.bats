@@ -34,6 +34,5 @@ fails_with() {
 	mkdir "$BATS_TEST_TMPDIR/few"
 	ln -s -f /usr/bin/* /usr/sbin/* "$BATS_TEST_TMPDIR/few/"
 	rm "$BATS_TEST_TMPDIR/few/gcc"
-	PATH=$BATS_TEST_TMPDIR/few
-	fails_with '^vm: --device siw: missing package gcc; scripts/deps vm installs it$'
+	PATH=$BATS_TEST_TMPDIR/few fails_with '^vm: --device siw: missing package gcc; scripts/deps vm installs it$'
 }
