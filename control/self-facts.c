@@ -29,12 +29,13 @@ static const struct inventory_gid *gid_in_use(
 	const struct inventory_port *port, const struct control *control)
 {
 	struct ibv_global_route route;
-	bool known = endpoint_global_route(&control->endpoint, &route);
 	char text[INET6_ADDRSTRLEN];
+	bool known;
 
 	/* The ids of iWARP have no GID, and its ports have one each. */
 	if (port->gid_count == 1)
 		return port->gids;
+	known = endpoint_global_route(&control->endpoint, &route);
 	inet_ntop(AF_INET6, control->id->route.addr.addr.ibaddr.sgid.raw, text, sizeof(text));
 	for (size_t i = 0; i < port->gid_count; i++)
 		if (known ? port->gids[i].index == route.sgid_index

@@ -59,13 +59,13 @@ static bool may_be_loss(const struct failure *failure)
 /* Records a failed test, with the operation and the local counters as evidence. */
 static int test_failed(struct diagnosis *diagnosis, enum check check, const char *doing)
 {
-	struct failure failure = diagnosis->control.failure;
+	struct failure cause = diagnosis->control.failure, failure;
 	struct counters after, *counters = &diagnosis->counted_here;
 	struct path_loss loss;
-	char counted[120], before[sizeof(failure.evidence)];
+	char counted[120];
 
-	device_blame(diagnosis->control.id, &failure);
-	memcpy(before, failure.evidence, sizeof(before));
+	device_blame(diagnosis->control.id, &cause);
+	failure = cause;
 	control_counters(&diagnosis->control, &after);
 	counters_difference(&diagnosis->our_counters, &after, counters);
 	if (may_be_loss(&failure) && is_lossy(counters, &loss)) {
@@ -74,7 +74,7 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 	}
 	counters_describe(counters, counted, sizeof(counted));
 	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; local counters: %s",
-		doing, *before ? ": " : "", before, counted);
+		doing, *cause.evidence ? ": " : "", cause.evidence, counted);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 

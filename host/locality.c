@@ -1,6 +1,5 @@
 /* Reads the node of a device from sysfs and places threads and memory there. No state is kept. */
 #include <linux/mempolicy.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -68,25 +67,6 @@ void locality_find(const char *root, const char *device, struct locality *locali
 	CPU_AND(&locality->processors, &close, &all);
 	locality->restricted =
 		CPU_COUNT(&locality->processors) > 0 && !CPU_EQUAL(&locality->processors, &all);
-}
-
-const cpu_set_t *locality_processors(const struct locality *locality)
-{
-	return locality->restricted ? &locality->processors : NULL;
-}
-
-void locality_bind(const cpu_set_t *processors)
-{
-	if (processors)
-		pthread_setaffinity_np(pthread_self(), sizeof(*processors), processors);
-}
-
-int locality_next(const cpu_set_t *processors, int after)
-{
-	do
-		after = (after + 1) % CPU_SETSIZE;
-	while (!CPU_ISSET((unsigned int)after, processors));
-	return after;
 }
 
 /* Direct system calls: libnuma would be a dependency for two of them. */

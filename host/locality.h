@@ -5,6 +5,7 @@
 #ifndef HOST_LOCALITY_H
 #define HOST_LOCALITY_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,16 +24,29 @@ struct locality {
 void locality_find(const char *root, const char *device, struct locality *locality);
 
 /* Returns the processors if they are restricted, otherwise NULL. */
-const cpu_set_t *locality_processors(const struct locality *locality);
+static inline const cpu_set_t *locality_processors(const struct locality *locality)
+{
+	return locality->restricted ? &locality->processors : NULL;
+}
 
 /*
  * Restricts the calling thread to these processors; NULL: does nothing. A failure only costs speed
  * and is ignored. sched_setaffinity(2).
  */
-void locality_bind(const cpu_set_t *processors);
+static inline void locality_bind(const cpu_set_t *processors)
+{
+	if (processors)
+		pthread_setaffinity_np(pthread_self(), sizeof(*processors), processors);
+}
 
 /* Returns the next processor of the set after this one, cyclically; the set is not empty. */
-int locality_next(const cpu_set_t *processors, int after);
+static inline int locality_next(const cpu_set_t *processors, int after)
+{
+	do
+		after = (after + 1) % CPU_SETSIZE;
+	while (!CPU_ISSET((unsigned int)after, processors));
+	return after;
+}
 
 /*
  * Asks the kernel to place new pages of this memory on the device's node, if processors are

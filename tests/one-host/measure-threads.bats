@@ -5,8 +5,8 @@ load common
 load measure
 
 @test "--threads: the results of all threads add up" {
-	local option queue_pairs=2
-	! iwarp || queue_pairs=1
+	local option queue_pairs
+	queue_pairs=$(queue_pairs 2)
 	start_server any
 	for MODE in write read; do
 		for option in '' --verify --bidirectional; do

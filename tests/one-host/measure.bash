@@ -88,8 +88,8 @@ start_measurement() {
 	local command=$1 options poll=event
 	shift
 	rm -f "$DIR/running"
-	! iwarp || [ "$MODE $command" != 'write latency' ] || poll=spin
-	defaults --warm-up 0 --poll $poll --duration 100 -- "$@"
+	[ "$command" = bandwidth ] || poll=$(polls)
+	defaults --warm-up 0 --poll "${poll##* }" --duration 100 -- "$@"
 	"$PAIR_BIN/rdma-client" "$command" "$MODE" "${options[@]}" "$@" "$ADDRESS" "$PORT" \
 		>"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)

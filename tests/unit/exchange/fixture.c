@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/explain.h"
+#include "exchange/internal.h"
 #include "tests/unit/exchange/fixture.h"
 
 /* A standard stream, redirected to a file while the test captures it. */
@@ -370,6 +371,18 @@ struct message fixture_peer_done(const struct fixture *fixture, const void *data
 		done.digest = digest_of(data, size);
 	}
 	return done;
+}
+
+void fixture_start_regions(struct fixture *fixture, const struct region *regions[FIXTURE_REGIONS])
+{
+	const struct connection *connection;
+
+	fixture_start(fixture);
+	fixture_establish(fixture);
+	connection = fixture->connection;
+	regions[0] = &connection->control;
+	regions[1] = &connection->outgoing;
+	regions[2] = &connection->incoming;
 }
 
 struct message fixture_start_established(struct fixture *fixture, uint64_t peer_length)

@@ -9,6 +9,7 @@
 #include "stream/source.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/verbs/fake-verbs.h"
+#include "verbs/memory.h"
 
 #define PEER_RKEY   0xbeef
 #define PEER_MEMORY 4096UL
@@ -75,6 +76,10 @@ int fixture_connect(struct fixture *fixture);
 
 /* Establishes the connection. The peer has sent its hello unless it is a tutorial program. */
 void fixture_establish(struct fixture *fixture);
+
+/* Starts and establishes, and sets *regions to all regions of the connection. */
+#define FIXTURE_REGIONS 3
+void fixture_start_regions(struct fixture *fixture, const struct region *regions[FIXTURE_REGIONS]);
 
 /* Starts and establishes. Returns the peer's MSG_MR, which has not been received yet. */
 struct message fixture_start_established(struct fixture *fixture, uint64_t peer_length);

@@ -52,18 +52,12 @@ static void threads_run_on_the_node(void **state)
 
 static void check_memory(struct fixture *fixture)
 {
-	const struct connection *connection;
-	const struct region *regions[3];
+	const struct region *regions[FIXTURE_REGIONS];
 
 	fixture->input = "/dev/zero";
 	fixture->peer_size = STREAM_SIZE_UNKNOWN;
 	locality_fixture_start();
-	fixture_start(fixture);
-	fixture_establish(fixture);
-	connection = fixture->connection;
-	regions[0] = &connection->control;
-	regions[1] = &connection->outgoing;
-	regions[2] = &connection->incoming;
+	fixture_start_regions(fixture, regions);
 	for (size_t i = 0; i < COUNT(regions); i++)
 		assert_true(locality_fixture_places(regions[i]->start, regions[i]->mapped));
 	fixture_end(fixture);

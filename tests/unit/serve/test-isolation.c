@@ -13,14 +13,10 @@
 static void check_guards(struct fixture *fixture)
 {
 	const struct connection *connection;
-	const struct region *regions[3];
+	const struct region *regions[FIXTURE_REGIONS];
 
-	fixture_start(fixture);
-	fixture_establish(fixture);
+	fixture_start_regions(fixture, regions);
 	connection = fixture->connection;
-	regions[0] = &connection->control;
-	regions[1] = &connection->outgoing;
-	regions[2] = &connection->incoming;
 	for (size_t i = 0; i < COUNT(regions); i++) {
 		const struct region *region = regions[i];
 

@@ -181,25 +181,6 @@ void locality_find(const char *root, const char *device, struct locality *locali
 	*locality = host.started ? locality_fixture_node() : (struct locality){.node = -1};
 }
 
-const cpu_set_t *locality_processors(const struct locality *locality)
-{
-	return locality->restricted ? &locality->processors : NULL;
-}
-
-void locality_bind(const cpu_set_t *processors)
-{
-	if (processors)
-		pthread_setaffinity_np(pthread_self(), sizeof(*processors), processors);
-}
-
-int locality_next(const cpu_set_t *processors, int after)
-{
-	do
-		after = (after + 1) % LOCALITY_PROCESSORS;
-	while (!CPU_ISSET((unsigned int)after, processors));
-	return after;
-}
-
 void locality_place(const struct locality *locality, void *start, size_t size)
 {
 	pthread_mutex_lock(&host.lock);
