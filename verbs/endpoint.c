@@ -121,44 +121,10 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct devic
 	return create_first(endpoint, size, failure);
 }
 
-struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure)
-{
-	struct queue_pair *first = &endpoint->pairs[0];
-	struct queue_pair *pair = &endpoint->pairs[endpoint->pair_count];
-	struct ibv_qp_init_attr wanted = queue_pair_attributes(endpoint, &first->size), like;
-	int mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-	struct ibv_qp_attr attributes;
-	int error = ibv_query_qp(first->qp, &attributes, mask, &like);
-
-	if (error) {
-		queue_pair_failed(failure, "ibv_query_qp", error, "cannot query the queue pair");
-		return NULL;
-	}
-	pair->qp = ibv_create_qp(endpoint->pd, &wanted);
-	if (!pair->qp) {
-		queue_pair_failed(
-			failure, "ibv_create_qp", errno, "cannot create another queue pair");
-		return NULL;
-	}
-	pair->index = (uint8_t)endpoint->pair_count++;
-	pair->size = first->size;
-	if (make_room_for_held(endpoint, pair)) {
-		queue_pair_failed(failure, "calloc", ENOMEM, "cannot create another queue pair");
-		return NULL;
-	}
-	attributes.qp_state = IBV_QPS_INIT;
-	error = ibv_modify_qp(pair->qp, &attributes, IBV_QP_STATE | mask);
-	if (error) {
-		queue_pair_failed(
-			failure, "ibv_modify_qp", error, "cannot set the queue pair to INIT");
-		return NULL;
-	}
-	return pair;
-}
-
 /*
  * Moves an added queue pair to this state with the attributes that rdmacm uses for the first one.
- * ibv_query_qp() would not do: drivers leave out some of them (irdma).
+ * ibv_query_qp() would not do: irdma leaves out some of them, and returns the P_Key itself as its
+ * index. To INIT, the peer's number has no effect.
  *
  * Each end uses its queue pair number as its initial packet sequence number; any value would do.
  * InfiniBand specification, volume 1, 10.3.1.
@@ -176,6 +142,27 @@ static int advance_queue_pair(const struct endpoint *endpoint, struct queue_pair
 	attributes.sq_psn = pair->qp->qp_num & 0xffffff;
 	error = ibv_modify_qp(pair->qp, &attributes, mask);
 	return error ? failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error) : 0;
+}
+
+struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure)
+{
+	struct queue_pair *first = &endpoint->pairs[0];
+	struct queue_pair *pair = &endpoint->pairs[endpoint->pair_count];
+	struct ibv_qp_init_attr wanted = queue_pair_attributes(endpoint, &first->size);
+
+	pair->qp = ibv_create_qp(endpoint->pd, &wanted);
+	if (!pair->qp) {
+		queue_pair_failed(
+			failure, "ibv_create_qp", errno, "cannot create another queue pair");
+		return NULL;
+	}
+	pair->index = (uint8_t)endpoint->pair_count++;
+	pair->size = first->size;
+	if (make_room_for_held(endpoint, pair)) {
+		queue_pair_failed(failure, "calloc", ENOMEM, "cannot create another queue pair");
+		return NULL;
+	}
+	return advance_queue_pair(endpoint, pair, IBV_QPS_INIT, 0, failure) ? NULL : pair;
 }
 
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,

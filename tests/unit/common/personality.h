@@ -25,7 +25,10 @@ struct personality {
 	bool late_events;
 	/* Flushed work requests complete only inside ibv_poll_cq(), and raise no event. */
 	bool flushes_in_poll;
-	/* ibv_query_qp() returns neither the address vector nor the timeouts. */
+	/*
+	 * ibv_query_qp() returns neither the address vector nor the timeouts, and the partition
+	 * key itself as its index.
+	 */
 	bool queries_in_part;
 	/* Modifying a live queue pair to RTS or ERR resets its connection. */
 	bool modify_resets;

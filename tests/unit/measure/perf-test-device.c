@@ -387,7 +387,9 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 	(void)mask;
 	(void)initial;
 	*attributes = (struct ibv_qp_attr){.port_num = 1};
-	if (!perf_test_device.personality->queries_in_part)
+	if (perf_test_device.personality->queries_in_part)
+		attributes->pkey_index = 0xffff; /* the default key: irdma_query_qp() */
+	else
 		attributes->ah_attr.port_num = 1;
 	return 0;
 }
@@ -426,6 +428,16 @@ static int connect_to(struct fixture_qp *qp, const struct ibv_qp_attr *attribute
 	return qp->peer ? 0 : EINVAL;
 }
 
+/* Linux: modify_qp() in uverbs_cmd.c; the table of partition keys has one entry, as on RoCE. */
+static int initialise(const struct ibv_qp_attr *attributes, int mask)
+{
+	int needed = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+
+	return (mask & needed) == needed && attributes->pkey_index == 0 && attributes->port_num == 1
+		       ? 0
+		       : EINVAL;
+}
+
 int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mask)
 {
 	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
@@ -437,6 +449,8 @@ int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mas
 	perf_test_device.resets += modifies && perf_test_device.personality->modify_resets;
 	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_ERR)
 		perf_test_device_break(qp);
+	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_INIT)
+		error = initialise(attributes, mask);
 	if (mask & IBV_QP_DEST_QPN)
 		error = connect_to(qp, attributes, mask);
 	if (mask & IBV_QP_AV)

@@ -213,6 +213,10 @@ struct rdma_cm_event perf_test_manager_reply(struct rdma_cm_id *client)
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask)
 {
 	*mask = IBV_QP_STATE;
+	if (attributes->qp_state == IBV_QPS_INIT) {
+		*mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+		attributes->port_num = id->port_num;
+	}
 	if (attributes->qp_state == IBV_QPS_RTR) {
 		*mask |= IBV_QP_DEST_QPN | IBV_QP_AV;
 		attributes->ah_attr.port_num = id->port_num;
