@@ -68,7 +68,10 @@ static void add_port(
 	}
 }
 
-/* Adds the speed of the adapter's slot, a common cause of low bandwidth. Soft-RoCE has no slot. */
+/*
+ * Adds the current speed and width of the adapter's PCIe link: a slow or narrow link is a common
+ * cause of low bandwidth. Soft-RoCE has no such link.
+ */
 static void add_bus(struct facts *facts, const char *device)
 {
 	char speed[32], width[16];

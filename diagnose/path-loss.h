@@ -26,8 +26,8 @@ struct path_loss {
 struct path_loss path_loss_of(const struct counters *ours, const struct counters *theirs);
 
 /*
- * Returns how often packets were found missing or sent again, in both directions. What arrived
- * twice is not counted: on a slow path or a busy host, timers expire although nothing is lost.
+ * Returns the number of losses in both directions: gaps in the sequence, and packets that were sent
+ * again. What arrived twice is not counted: on a slow path or a busy host, timers expire although nothing is lost.
  */
 uint64_t path_loss_total(const struct counters *ours, const struct counters *theirs);
 

@@ -205,9 +205,9 @@ static void stop_watching(const struct ibv_context *verbs)
 }
 
 /*
- * Reads all pending events of a device that is still watched; of another one, the context may be
- * closed, or reading might block. A device that was removed raises a last event and remains open,
- * without any more events, until it is closed.
+ * Reads all pending events of a device that is still watched; the context of any other may be
+ * closed, or the read might block. A removed device delivers IBV_EVENT_DEVICE_FATAL, and then no
+ * further events.
  */
 static void read_pending(struct ibv_context *verbs)
 {
