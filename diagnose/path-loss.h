@@ -27,7 +27,8 @@ struct path_loss path_loss_of(const struct counters *ours, const struct counters
 
 /*
  * Returns the number of losses in both directions: gaps in the sequence, and packets that were sent
- * again. What arrived twice is not counted: on a slow path or a busy host, timers expire although nothing is lost.
+ * again. What arrived twice is not counted: on a slow path or a busy host, timers expire although
+ * nothing is lost.
  */
 uint64_t path_loss_total(const struct counters *ours, const struct counters *theirs);
 

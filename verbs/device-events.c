@@ -353,24 +353,33 @@ static bool explains(const struct device_event *event, const struct device_event
 	       event->type != IBV_EVENT_PORT_ACTIVE;
 }
 
-/* Describes the latest event that explains a failure. Returns false if there is none. */
-static bool describe_latest(
+static bool is_port_error(const struct device_event *event)
+{
+	return event->type == IBV_EVENT_PORT_ERR;
+}
+
+/*
+ * Describes the event that explains a failure: the latest port error or, without any, the latest
+ * event. Address changes often follow a port error. Returns false if there is none.
+ */
+static bool describe_best(
 	const struct ring *ring, const struct device_event *wanted, char *text, size_t size)
 {
-	const struct device_event *event;
-	bool found = false;
+	const struct device_event *event, *best = NULL;
 
 	*text = '\0';
 	pthread_mutex_lock(&state.lock);
-	for (uint64_t i = 1; !found && i <= DEVICE_EVENTS_KEPT && i <= ring->count; i++) {
+	for (uint64_t i = 1; i <= DEVICE_EVENTS_KEPT && i <= ring->count; i++) {
 		event = &ring->kept[(ring->count - i) % DEVICE_EVENTS_KEPT];
-		found = explains(event, wanted);
-		if (found)
-			snprintf(text, size, "%s %.1f s ago", device_event_name(event->type),
-				(double)(deadline_now() - event->time) / 1000);
+		if (explains(event, wanted) &&
+			(!best || (is_port_error(event) && !is_port_error(best))))
+			best = event;
 	}
+	if (best)
+		snprintf(text, size, "%s %.1f s ago", device_event_name(best->type),
+			(double)(deadline_now() - best->time) / 1000);
 	pthread_mutex_unlock(&state.lock);
-	return found;
+	return best;
 }
 
 bool device_events_describe(
@@ -380,7 +389,7 @@ bool device_events_describe(
 
 	read_pending(verbs);
 	snprintf(wanted.device, sizeof(wanted.device), "%s", ibv_get_device_name(verbs->device));
-	return describe_latest(&state.ports, &wanted, text, size);
+	return describe_best(&state.ports, &wanted, text, size);
 }
 
 bool device_events_describe_queue_pair(const struct ibv_qp *qp, char *text, size_t size)
@@ -390,5 +399,5 @@ bool device_events_describe_queue_pair(const struct ibv_qp *qp, char *text, size
 	read_pending(qp->context);
 	snprintf(wanted.device, sizeof(wanted.device), "%s",
 		ibv_get_device_name(qp->context->device));
-	return describe_latest(&state.queue_pairs, &wanted, text, size);
+	return describe_best(&state.queue_pairs, &wanted, text, size);
 }

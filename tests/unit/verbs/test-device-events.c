@@ -12,6 +12,7 @@
 #include "verbs/device.h"
 
 #define OTHER_PORT 2
+#define THIRD_PORT 3 /* without port errors, until a test raises one */
 
 /* Returns the counter of this name, 0 if there is none. */
 static uint64_t counted(unsigned int port, const char *name)
@@ -33,14 +34,19 @@ static void watch(void)
 	assert_int_equal(device_events_watch(fake_context()), 0);
 }
 
-/* Waits until this counter of port 1 has this value. */
-static void wait_count(const char *name, uint64_t value)
+/* Waits until this counter of the port has this value. */
+static void wait_count_of(unsigned int port, const char *name, uint64_t value)
 {
-	for (int tries = 0; counted(1, name) < value; tries++) {
+	for (int tries = 0; counted(port, name) < value; tries++) {
 		assert_true(tries < 5000);
 		poll(NULL, 0, 1);
 	}
-	assert_int_equal(counted(1, name), value);
+	assert_int_equal(counted(port, name), value);
+}
+
+static void wait_count(const char *name, uint64_t value)
+{
+	wait_count_of(1, name, value);
 }
 
 static void wait_acknowledged(void)
@@ -51,13 +57,18 @@ static void wait_acknowledged(void)
 	}
 }
 
-/* Raises an event of port 1 and waits until it has been counted. */
+/* Raises an event of the port and waits until it has been counted. */
+static void raise_of(unsigned int port, enum ibv_event_type type, const char *name)
+{
+	uint64_t before = counted(port, name);
+
+	fake_raise(type, port);
+	wait_count_of(port, name, before + 1);
+}
+
 static void raise_port(enum ibv_event_type type, const char *name)
 {
-	uint64_t before = counted(1, name);
-
-	fake_raise(type, 1);
-	wait_count(name, before + 1);
+	raise_of(1, type, name);
 }
 
 /* The access violations so far. */
@@ -135,16 +146,30 @@ static void the_latest_event_is_described(void **state)
 
 	(void)state;
 	watch();
-	raise_port(IBV_EVENT_GID_CHANGE, "event_gid_change");
-	raise_port(IBV_EVENT_PORT_ACTIVE, "event_port_active"); /* explains nothing */
+	raise_of(THIRD_PORT, IBV_EVENT_GID_CHANGE, "event_gid_change");
+	raise_of(THIRD_PORT, IBV_EVENT_PORT_ACTIVE, "event_port_active"); /* explains nothing */
 	assert_true(device_events_describe(
-		fake_context(), 1, deadline_now() - 1000, text, sizeof(text)));
+		fake_context(), THIRD_PORT, deadline_now() - 1000, text, sizeof(text)));
 	assert_string_equal(text, "address change 0.0 s ago");
-	assert_false(
-		device_events_describe(fake_context(), 1, deadline_now() + 1, text, sizeof(text)));
+	assert_false(device_events_describe(
+		fake_context(), THIRD_PORT, deadline_now() + 1, text, sizeof(text)));
 	assert_string_equal(text, "");
-	assert_false(
-		device_events_describe(&another, 1, deadline_now() - 1000, text, sizeof(text)));
+	assert_false(device_events_describe(
+		&another, THIRD_PORT, deadline_now() - 1000, text, sizeof(text)));
+}
+
+/* `ip link set down` removes addresses after the port error. */
+static void a_port_error_is_described_rather_than_later_address_changes(void **state)
+{
+	char text[64];
+
+	(void)state;
+	watch();
+	raise_of(THIRD_PORT, IBV_EVENT_PORT_ERR, "event_port_error");
+	raise_of(THIRD_PORT, IBV_EVENT_GID_CHANGE, "event_gid_change");
+	assert_true(device_events_describe(
+		fake_context(), THIRD_PORT, deadline_now() - 1000, text, sizeof(text)));
+	assert_string_equal(text, "port error 0.0 s ago");
 }
 
 /* A hostile peer can cause any number of events of its own queue pair. */
@@ -174,16 +199,16 @@ static struct failure blamed(enum failure_kind kind, uint32_t queue_pair)
 	return failure;
 }
 
-/* The evidence of a failure that a port may have caused names its latest event. */
+/* The evidence of a failure that a port may have caused names its event. */
 static void an_event_explains_a_failure(void **state)
 {
 	struct failure failure;
 
 	(void)state;
 	watch();
-	raise_port(IBV_EVENT_GID_CHANGE, "event_gid_change");
+	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
 	failure = blamed(FAILURE_DEADLINE, 5);
-	assert_string_equal(failure.evidence, "waited; fake0 port 1: address change 0.0 s ago");
+	assert_string_equal(failure.evidence, "waited; fake0 port 1: port error 0.0 s ago");
 	failure = blamed(FAILURE_GONE, 5);
 	assert_string_equal(failure.evidence, "waited");
 }
@@ -328,6 +353,7 @@ int main(void)
 		cmocka_unit_test(events_of_queues_are_counted_once),
 		cmocka_unit_test(events_are_decoded),
 		cmocka_unit_test(the_latest_event_is_described),
+		cmocka_unit_test(a_port_error_is_described_rather_than_later_address_changes),
 		cmocka_unit_test(a_queue_pair_does_not_displace_the_events_of_a_port),
 		cmocka_unit_test(an_event_explains_a_failure),
 		cmocka_unit_test(an_event_of_a_queue_pair_explains_only_its_failure),
