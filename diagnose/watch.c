@@ -7,7 +7,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,18 +19,21 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/signals.h"
 #include "cli/startup.h"
 #include "diagnose/path-loss.h"
 #include "diagnose/watch.h"
+#include "host/rdma-netlink.h"
 #include "host/readiness.h"
 #include "host/sysfs.h"
 #include "verbs/device-events.h"
 
 /*
- * Interval between looks at the counters and at the list of devices, in milliseconds. A removal is
- * printed after two looks, at the device and then at the list, and must be printed within 1 s.
+ * Interval between looks at counters, at the addresses of iWARP ports and at the list of devices,
+ * in milliseconds. A removal is printed after two looks, at the device and then at the list, and
+ * must be printed within 1 s.
  */
 #define LOOK_MS 250
 
@@ -60,13 +65,20 @@ struct watch {
 	bool lost; /* output was lost */
 };
 
+/* The state of a port at the last look. */
+struct port_watch {
+	struct counters counters;
+	char interface[IF_NAMESIZE]; /* iWARP: of this network interface, "" if unknown, ... */
+	uint64_t addresses;          /* ... the sum of digests of the addresses */
+};
+
 /* A device that this process watches. */
 struct device_watch {
 	const struct watch *watch;
 	const char *name;
 	struct ibv_context *verbs;
-	struct counters before[8]; /* of each port, from 1 */
-	unsigned int ports;
+	struct port_watch ports[8]; /* from port 1 */
+	unsigned int port_count;
 };
 
 /* Prints a line with the local time. */
@@ -131,21 +143,78 @@ bool watch_is_fault(const struct counters *increase)
 	       counters_total(increase, COUNTER_ERROR) > 0;
 }
 
-/* Prints the error counters that have increased, if any of them shows a fault. */
-static void look_at_counters(struct device_watch *device)
+/* Prints the error counters of a port that have increased, if any of them shows a fault. */
+static void look_at_counters(struct device_watch *device, unsigned int port)
 {
-	struct counters after, increase;
+	struct counters *before = &device->ports[port - 1].counters, after, increase;
 	char text[400];
 
-	for (unsigned int port = 1; port <= device->ports; port++) {
-		if (counters_read("", device->name, port, &after))
+	if (counters_read("", device->name, port, &after))
+		return;
+	counters_difference(before, &after, &increase);
+	*before = after;
+	if (!watch_is_fault(&increase))
+		return;
+	counters_describe(&increase, text, sizeof(text));
+	say(device->watch, device->name, port, "counters: %s", text);
+}
+
+/* Sets *sum to a sum that depends on the interface's IP addresses. Returns false on error. */
+static bool digest_addresses(const char *interface, uint64_t *sum)
+{
+	struct ifaddrs *list;
+
+	if (getifaddrs(&list))
+		return false;
+	*sum = 0;
+	for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next) {
+		const struct sockaddr *address = entry->ifa_addr;
+
+		if (!address || strcmp(entry->ifa_name, interface) != 0)
 			continue;
-		counters_difference(&device->before[port - 1], &after, &increase);
-		device->before[port - 1] = after;
-		if (!watch_is_fault(&increase))
-			continue;
-		counters_describe(&increase, text, sizeof(text));
-		say(device->watch, device->name, port, "counters: %s", text);
+		if (address->sa_family == AF_INET)
+			*sum += XXH3_64bits(address, sizeof(struct sockaddr_in));
+		else if (address->sa_family == AF_INET6)
+			*sum += XXH3_64bits(address, sizeof(struct sockaddr_in6));
+	}
+	freeifaddrs(list);
+	return true;
+}
+
+/* The kernel raises an event if the GIDs change, which on iWARP do not contain IP addresses. */
+static void look_at_addresses(struct device_watch *device, unsigned int port)
+{
+	struct port_watch *state = &device->ports[port - 1];
+	uint64_t before = state->addresses;
+
+	if (!*state->interface || !digest_addresses(state->interface, &state->addresses) ||
+		state->addresses == before)
+		return;
+	say(device->watch, device->name, port, "%s", device_event_name(IBV_EVENT_GID_CHANGE));
+}
+
+static void look_at_ports(struct device_watch *device)
+{
+	for (unsigned int port = 1; port <= device->port_count; port++) {
+		look_at_counters(device, port);
+		look_at_addresses(device, port);
+	}
+}
+
+/* Finds the ports and their state. */
+static void begin_looking(struct device_watch *device)
+{
+	bool iwarp = device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	struct ibv_device_attr attributes = {0};
+
+	ibv_query_device(device->verbs, &attributes);
+	while (device->port_count < attributes.phys_port_cnt && device->port_count < 8) {
+		struct port_watch *port = &device->ports[device->port_count++];
+
+		counters_read("", device->name, device->port_count, &port->counters);
+		if (iwarp && rdma_netlink_interface(
+				     device->name, device->port_count, port->interface) == 0)
+			digest_addresses(port->interface, &port->addresses);
 	}
 }
 
@@ -186,7 +255,6 @@ static void say_why_unopened(const struct watch *watch, const char *name, int er
 static enum ending watch_device(const struct watch *watch, const struct watched *watched)
 {
 	struct device_watch device = {.watch = watch, .name = watched->name};
-	struct ibv_device_attr attributes = {0};
 	struct pollfd events;
 	int error;
 
@@ -197,13 +265,11 @@ static enum ending watch_device(const struct watch *watch, const struct watched 
 		return NOT_OPENED;
 	}
 	fcntl(device.verbs->async_fd, F_SETFL, O_NONBLOCK);
-	ibv_query_device(device.verbs, &attributes);
-	for (; device.ports < attributes.phys_port_cnt && device.ports < 8; device.ports++)
-		counters_read("", device.name, device.ports + 1, &device.before[device.ports]);
+	begin_looking(&device);
 	say(watch, device.name, 0, "watching");
 	events = (struct pollfd){.fd = device.verbs->async_fd, .events = POLLIN};
 	do {
-		look_at_counters(&device);
+		look_at_ports(&device);
 		poll(&events, 1, LOOK_MS);
 	} while (!output_is_lost() && take_events(&device) && is_present(&device));
 	return ENDED;

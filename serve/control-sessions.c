@@ -175,13 +175,18 @@ static int exchange_regions(
 	return 0;
 }
 
-/* Creates the additional queue pairs that the client requested. Once per session. */
+/*
+ * Creates the additional queue pairs that the client requested, once per session. Refuses them on
+ * iWARP: without rdmacm, they could not be connected.
+ */
 static int make_queue_pairs(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
 	struct perf_test *test = &session->test;
 
-	if (test->queue_pair_count > 0) {
+	if (test->queue_pair_count > 0 ||
+		(session->queue_pairs > 1 &&
+			!session->control.device.traits->own_queue_pairs)) {
 		reply->status = COMMAND_REFUSED;
 		return 0;
 	}

@@ -204,6 +204,17 @@ void queue_pair_set_slots(
 	pair->slot_key = lkey;
 }
 
+/*
+ * Converts the result of ibv_post_send() or ibv_post_recv() to 0 or -errno. They should return
+ * errno, but libsiw returns -errno, or -1 with errno set.
+ */
+static int post_result(int error)
+{
+	if (error == -1)
+		error = errno;
+	return error > 0 ? -error : error;
+}
+
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot)
 {
 	struct ibv_sge sge = {
@@ -216,11 +227,11 @@ int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot)
 					 .sg_list = &sge,
 					 .num_sge = 1,
 				 };
-	int error = ibv_post_recv(pair->qp, &request, &bad);
+	int error = post_result(ibv_post_recv(pair->qp, &request, &bad));
 
 	if (!error)
 		pair->receives_posted++;
-	return -error;
+	return error;
 }
 
 int queue_pair_post_receives(struct queue_pair *pair)
@@ -245,7 +256,7 @@ int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_
 		if (request->send_flags & IBV_SEND_SIGNALED)
 			signaled = number;
 	}
-	error = ibv_post_send(pair->qp, first, &bad);
+	error = post_result(ibv_post_send(pair->qp, first, &bad));
 	if (!error) {
 		pair->sends_posted = number;
 		pair->last_signaled = signaled;
@@ -257,7 +268,7 @@ int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_
 		if (first->send_flags & IBV_SEND_SIGNALED)
 			pair->last_signaled = pair->sends_posted;
 	}
-	return -error;
+	return error;
 }
 
 uint64_t queue_pair_capacity(const struct queue_pair *pair, uint64_t reserved)

@@ -279,13 +279,16 @@ feed() {
 		stop_server
 	done
 	# A tutorial program announces no size; it may send 1,024 bytes.
-	start_server --max-size 1023 write
-	if tutorial_peer client write "$ADDRESS" "$PORT" >"$OUT" 2>&1; then
+	start_server --verbose --max-size 1023 write
+	if tutorial_peer write "$ADDRESS" "$PORT" 2>"$ERR"; then
 		fail 'it was accepted'
 	fi
+	has "$ERR" "$REJECTED"
+	has "$ERRORS" 'refused .*, reason 17'
 	stop_server
 }
 
+# Over iWARP, each request needs a queue pair.
 # bats test_tags=roce
 @test "all floods at once: good clients are still served" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 6 any

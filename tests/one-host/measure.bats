@@ -3,6 +3,7 @@
 
 load common
 load measure
+load control
 
 DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 ! iwarp || DRIVER=siw GID_TYPE=iWARP
@@ -299,9 +300,14 @@ refused() {
 }
 
 @test "iWARP refuses several queue pairs, and events in a latency test of WRITEs" {
-	local status=0 MODE=write
-	! iwarp || status=1
+	local status=0 reply=done MODE=write KIND=measurement
+	! iwarp || status=1 reply=refused
 	start_server any
+	control_peer --shape 3:64 command:region receive queue-pairs:8 receive disconnect >"$OUT"
+	has "$OUT" "^received queue-pairs $reply\$"
+	misbehaving_peer --hello measurement "$ADDRESS" "$PORT" command:region receive queue-pairs receive \
+		begin:latency receive disconnect >"$OUT"
+	has "$OUT" "^received begin $reply\$"
 	measure $status bandwidth --qps 2 --iterations 5
 	! iwarp || has "$ERR" '^rdma-client: .*iWARP does not support --qps'
 	measure $status latency --poll event --iterations 5

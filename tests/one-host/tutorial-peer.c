@@ -5,12 +5,15 @@
  * been received. It is stricter than those programs: bytes of a message or region that the protocol
  * does not use must be zero, and the connection parameters must request retries.
  *
- *     tutorial-peer write|read HOST PORT
+ *     tutorial-peer write|read HOST PORT [RETRIES]
  *     tutorial-peer write|read --listen ADDRESS PORT-FILE
  *
- * Prints the received text.
+ * Prints the received text. The tutorial's client requests no retries, for both directions of its
+ * connection, so a single lost or late packet ends it. RETRIES, at most 7, is for paths on which
+ * that happens.
  */
 #include <endian.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +91,21 @@ static void received(struct endpoint *end, struct dialogue *talk, const struct i
 		send_mr(end, talk);
 }
 
+/* Waits for a completion. The peer may not disconnect before the end. */
+static struct ibv_wc await_completion(struct endpoint *end)
+{
+	struct pollfd event = {.fd = end->channel->fd, .events = POLLIN};
+	struct ibv_wc completion;
+	int count;
+
+	while ((count = ibv_poll_cq(end->cq, 1, &completion)) == 0)
+		if (poll(&event, 1, 0) > 0)
+			die("the peer disconnected during the exchange");
+	if (count < 0)
+		die("ibv_poll_cq failed");
+	return completion;
+}
+
 static void talk_through(struct endpoint *end, bool active, bool reading)
 {
 	struct dialogue talk = {0};
@@ -96,7 +114,7 @@ static void talk_through(struct endpoint *end, bool active, bool reading)
 	if (active)
 		send_mr(end, &talk);
 	while (talk.sends_completed < 3 || !talk.got_done) {
-		struct ibv_wc completion = endpoint_completion(end);
+		struct ibv_wc completion = await_completion(end);
 
 		if (completion.status != IBV_WC_SUCCESS)
 			die("completion %s", ibv_wc_status_str(completion.status));
@@ -136,12 +154,14 @@ int main(int argc, char *argv[])
 	bool active, reading;
 
 	if (argc < 4)
-		die("usage: tutorial-peer write|read HOST PORT | --listen ADDRESS PORT-FILE");
+		die("usage: tutorial-peer write|read HOST PORT [RETRIES] | --listen ADDRESS PORT-FILE");
 	active = strcmp(argv[2], "--listen") != 0;
 	reading = strcmp(argv[1], "read") == 0;
 	if (reading)
 		end.exposed_access = IBV_ACCESS_REMOTE_READ;
 	if (active) {
+		if (argc > 4)
+			end.parameters.retry_count = (uint8_t)atoi(argv[4]);
 		endpoint_connect(&end, argv[2], argv[3], 1);
 	} else {
 		endpoint_accept(&end, argv[3], argv[4], 1);

@@ -22,6 +22,7 @@ refused() {
 	refused 2 "unexpected argument 'other'" host other
 	refused 2 "--clients needs a number of at least 1, not '0'" --clients 0 host
 	refused 2 "--seconds needs a number of at least 1, not ''" --seconds
+	refused 2 "--limit needs a number of at least 1, not '0'" --limit 0 host
 	refused 2 "--port needs a number up to 65527, not '65528'" --port 65528 host
 	refused 2 '--ssh needs a command' --ssh '' host
 	refused 2 '--serve takes no HOST' --serve host
@@ -149,6 +150,13 @@ facts_refused() {
 	report_has '.checks[0].result == "failed" and all(.checks[]; .documents == [])'
 	report_has '[.checks[] | select(.detail == "exit status 139, invalid document: {\"verdict\": \"RDMA")] | length > 8'
 	grep -q '^diagnosis  *failed .*{"verdict": "RDMA$' "$DIR/report.txt"
+}
+
+@test "--limit ends a run: the checks that did not finish or start fail" {
+	client="*' diagnose '*) exec sleep 100 ;;" replace_programs
+	! prove_replaced --no-ssh --limit 2 host || return
+	report_has '.verdict == "failed" and .seconds < 60 and .checks[0].detail == "not finished in time"'
+	report_has 'all(.checks[1:][]; .result == "failed" and .detail == "not started: --limit of 2 s reached")'
 }
 
 @test "durations are correct where numbers have a decimal comma" {

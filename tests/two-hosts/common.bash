@@ -92,6 +92,7 @@ describe_host='ip -s link show eth0; tc -s qdisc show dev eth0; ip neigh; ip rou
 
 teardown() {
 	if [ -z "$BATS_TEST_COMPLETED" ]; then
+		tail -n 5 "$ERR" "$FAR"/*.err 2>/dev/null || true
 		printf 'host 2: %s\n' "$(bash -c "$describe_host")"
 		printf 'host 1: %s\n' "$(on_host1 "$describe_host")"
 	fi

@@ -9,8 +9,8 @@ none_left() { [ -z "$(left_on_host1)" ]; }
 
 # For a subshell, whose process id is then that of the script.
 prove() {
-	exec scripts/prove --programs "$PAIR_BIN" --exchanges 16 --clients 6 --seconds 1 --size 500000 --output "$DIR/report" \
-		"$@"
+	exec scripts/prove --programs "$PAIR_BIN" --exchanges 16 --clients 6 --seconds 1 --size 500000 --limit 3000 \
+		--output "$DIR/report" "$@"
 }
 
 # Starts the shell that far-shell connects to.

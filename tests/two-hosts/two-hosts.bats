@@ -18,12 +18,13 @@ load common
 	[ ! -s "$FAR/server.err" ]
 }
 
+# With retries, because the network of emulated guests is not free of loss on a busy machine.
 @test "a tutorial peer on the other host, both modes" {
 	local mode
 	for mode in write read; do
 		rm -f "$FAR/port"
 		start_far_server "$mode"
-		tutorial_peer "$mode" "$HOST1" "$PORT" >"$OUT"
+		tutorial_peer "$mode" "$HOST1" "$PORT" 7 >"$OUT" 2>"$ERR"
 		stop_on_host1 server
 		has "$FAR/server.out" '^remote buffer: message from a tutorial peer'
 		[ ! -s "$FAR/server.err" ]

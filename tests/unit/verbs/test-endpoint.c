@@ -220,6 +220,25 @@ static void a_list_may_be_posted_in_part(void **state)
 	close_end(&end);
 }
 
+/* libsiw returns -errno instead of errno. */
+static void an_error_of_any_sign_is_returned_negative(void **state)
+{
+	static const int errors[] = {EINVAL, -EINVAL};
+	struct end end;
+
+	(void)state;
+	open_end(&end);
+	for (size_t i = 0; i < COUNT(errors); i++) {
+		fake_fail("ibv_post_send", 0, errors[i]);
+		assert_int_equal(post(&end, 1, 0), -EINVAL);
+		fake_fail("ibv_post_recv", 0, errors[i]);
+		assert_int_equal(queue_pair_post_receive(end.pair, 0), -EINVAL);
+	}
+	assert_int_equal(end.pair->sends_posted, 0);
+	assert_int_equal(end.pair->receives_posted, 0);
+	close_end(&end);
+}
+
 static void receives_land_in_their_slots(void **state)
 {
 	struct completion_batch batch;
@@ -396,6 +415,7 @@ int main(void)
 		cmocka_unit_test(a_send_that_is_cut_off_is_flushed),
 		cmocka_unit_test(a_batch_accounts_for_taken_completions),
 		cmocka_unit_test(a_list_may_be_posted_in_part),
+		cmocka_unit_test(an_error_of_any_sign_is_returned_negative),
 		cmocka_unit_test(receives_land_in_their_slots),
 		cmocka_unit_test(a_broken_queue_returns_no_completions),
 		cmocka_unit_test(an_endpoint_uses_the_next_completion_vector),
