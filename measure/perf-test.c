@@ -58,8 +58,7 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *p
 	if (parameters->kind == TEST_LATENCY && !parameters->reads &&
 		test->depth < PERF_TEST_OUTSTANDING_MAX)
 		return false;
-	if (test_parameters_immediate(parameters) &&
-		!test->control->device.traits->immediate)
+	if (test_parameters_immediate(parameters) && !test->control->device.traits->immediate)
 		return false;
 	return parameters->queue_pairs <= test->queue_pair_count &&
 	       parameters->depth <= test->depth && memory <= test->control->private.size &&

@@ -185,8 +185,7 @@ static int make_queue_pairs(
 	struct perf_test *test = &session->test;
 
 	if (test->queue_pair_count > 0 ||
-		(session->queue_pairs > 1 &&
-			!session->control.device.traits->own_queue_pairs)) {
+		(session->queue_pairs > 1 && !session->control.device.traits->own_queue_pairs)) {
 		reply->status = COMMAND_REFUSED;
 		return 0;
 	}

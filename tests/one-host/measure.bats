@@ -300,7 +300,7 @@ refused() {
 }
 
 @test "iWARP refuses several queue pairs, and events in a latency test of WRITEs" {
-	local status=0 reply=done MODE=write KIND=measurement
+	local status=0 reply='done' MODE=write KIND=measurement
 	! iwarp || status=1 reply=refused
 	start_server any
 	control_peer --shape 3:64 command:region receive queue-pairs:8 receive disconnect >"$OUT"
