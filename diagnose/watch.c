@@ -31,11 +31,11 @@
 #include "verbs/device-events.h"
 
 /*
- * Interval between looks at counters, at the addresses of iWARP ports and at the list of devices,
- * in milliseconds. A removal is printed after two looks, at the device and then at the list, and
- * must be printed within 1 s.
+ * Polling interval for counters, the addresses of iWARP ports and the list of devices, in
+ * milliseconds. Detecting a removal takes two polls, one of the device and one of the list, and
+ * must take less than 1 s.
  */
-#define LOOK_MS 250
+#define POLL_MS 250
 
 /* Time for the kernel to remove a device that is no longer open, in milliseconds. */
 #define REMOVAL_MS 1000
@@ -65,11 +65,11 @@ struct watch {
 	bool lost; /* output was lost */
 };
 
-/* The state of a port at the last look. */
+/* The state of a port at the last poll. */
 struct port_watch {
 	struct counters counters;
-	char interface[IF_NAMESIZE]; /* iWARP: of this network interface, "" if unknown, ... */
-	uint64_t addresses;          /* ... the sum of digests of the addresses */
+	char interface[IF_NAMESIZE]; /* network interface of an iWARP port, otherwise "" */
+	uint64_t addresses;          /* sum of the hashes of its IP addresses */
 };
 
 /* A device that this process watches. */
@@ -77,7 +77,7 @@ struct device_watch {
 	const struct watch *watch;
 	const char *name;
 	struct ibv_context *verbs;
-	struct port_watch ports[8]; /* from port 1 */
+	struct port_watch ports[8]; /* ports[0] is port 1 */
 	unsigned int port_count;
 };
 
@@ -143,8 +143,8 @@ bool watch_is_fault(const struct counters *increase)
 	       counters_total(increase, COUNTER_ERROR) > 0;
 }
 
-/* Prints the error counters of a port that have increased, if any of them shows a fault. */
-static void look_at_counters(struct device_watch *device, unsigned int port)
+/* If an increase of a port's counters indicates a fault, prints all counters that increased. */
+static void poll_counters(struct device_watch *device, unsigned int port)
 {
 	struct counters *before = &device->ports[port - 1].counters, after, increase;
 	char text[400];
@@ -159,8 +159,11 @@ static void look_at_counters(struct device_watch *device, unsigned int port)
 	say(device->watch, device->name, port, "counters: %s", text);
 }
 
-/* Sets *sum to a sum that depends on the interface's IP addresses. Returns false on error. */
-static bool digest_addresses(const char *interface, uint64_t *sum)
+/*
+ * Sets *sum to the sum of the hashes of the interface's IP addresses, which does not depend on
+ * their order. Returns false on error.
+ */
+static bool hash_addresses(const char *interface, uint64_t *sum)
 {
 	struct ifaddrs *list;
 
@@ -181,28 +184,28 @@ static bool digest_addresses(const char *interface, uint64_t *sum)
 	return true;
 }
 
-/* The kernel raises an event if the GIDs change, which on iWARP do not contain IP addresses. */
-static void look_at_addresses(struct device_watch *device, unsigned int port)
+/* Only for iWARP: its GIDs contain no IP addresses, and the kernel only reports changes of GIDs. */
+static void poll_addresses(struct device_watch *device, unsigned int port)
 {
 	struct port_watch *state = &device->ports[port - 1];
 	uint64_t before = state->addresses;
 
-	if (!*state->interface || !digest_addresses(state->interface, &state->addresses) ||
+	if (!*state->interface || !hash_addresses(state->interface, &state->addresses) ||
 		state->addresses == before)
 		return;
 	say(device->watch, device->name, port, "%s", device_event_name(IBV_EVENT_GID_CHANGE));
 }
 
-static void look_at_ports(struct device_watch *device)
+static void poll_ports(struct device_watch *device)
 {
 	for (unsigned int port = 1; port <= device->port_count; port++) {
-		look_at_counters(device, port);
-		look_at_addresses(device, port);
+		poll_counters(device, port);
+		poll_addresses(device, port);
 	}
 }
 
-/* Finds the ports and their state. */
-static void begin_looking(struct device_watch *device)
+/* Enumerates the ports and records their initial state. */
+static void init_ports(struct device_watch *device)
 {
 	bool iwarp = device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	struct ibv_device_attr attributes = {0};
@@ -214,7 +217,7 @@ static void begin_looking(struct device_watch *device)
 		counters_read("", device->name, device->port_count, &port->counters);
 		if (iwarp && rdma_netlink_interface(
 				     device->name, device->port_count, port->interface) == 0)
-			digest_addresses(port->interface, &port->addresses);
+			hash_addresses(port->interface, &port->addresses);
 	}
 }
 
@@ -265,12 +268,12 @@ static enum ending watch_device(const struct watch *watch, const struct watched 
 		return NOT_OPENED;
 	}
 	fcntl(device.verbs->async_fd, F_SETFL, O_NONBLOCK);
-	begin_looking(&device);
+	init_ports(&device);
 	say(watch, device.name, 0, "watching");
 	events = (struct pollfd){.fd = device.verbs->async_fd, .events = POLLIN};
 	do {
-		look_at_ports(&device);
-		poll(&events, 1, LOOK_MS);
+		poll_ports(&device);
+		poll(&events, 1, POLL_MS);
 	} while (!output_is_lost() && take_events(&device) && is_present(&device));
 	return ENDED;
 }
@@ -349,7 +352,7 @@ static bool is_listed(struct dirent **entries, int count, const char *name)
 }
 
 /* Forgets removed devices, and starts watching devices that have appeared. */
-static void look_at_devices(struct watch *watch)
+static void poll_devices(struct watch *watch)
 {
 	const char *only = watch->options->device;
 	struct dirent **entries;
@@ -379,14 +382,14 @@ static void record_exit(struct watch *watch, pid_t process, int status)
 }
 
 /* Waits, then returns true unless watching must end: a signal arrived, or output was lost. */
-static bool wait_to_look(struct watch *watch, int signals)
+static bool wait_to_poll(struct watch *watch, int signals)
 {
 	/* Without any events, poll(2) reports that nobody reads standard output any more. */
 	struct pollfd waiting[] = {{.fd = signals, .events = POLLIN}, {.fd = STDOUT_FILENO}};
 	pid_t process;
 	int status;
 
-	poll(waiting, 2, LOOK_MS);
+	poll(waiting, 2, POLL_MS);
 	while ((process = waitpid(-1, &status, WNOHANG)) > 0)
 		record_exit(watch, process, status);
 	watch->lost |= waiting[1].revents != 0;
@@ -413,7 +416,7 @@ enum exit_status watch_devices(const struct options *options, const char *progra
 	char text[OUTPUT_FAILURE_SIZE];
 
 	if (signals >= 0)
-		look_at_devices(&watch);
+		poll_devices(&watch);
 	if (watch.count == 0) {
 		failure_set(&failure, FAILURE_HOST, PHASE_OPEN,
 			options->device ? HOST_NO_SUCH_DEVICE : HOST_NO_DEVICE, "diagnose --watch",
@@ -422,8 +425,8 @@ enum exit_status watch_devices(const struct options *options, const char *progra
 		output_outcome(&watch.output, &failure, "", text);
 		return output_finish(&watch.output, STATUS_FAILED);
 	}
-	while (wait_to_look(&watch, signals))
-		look_at_devices(&watch);
+	while (wait_to_poll(&watch, signals))
+		poll_devices(&watch);
 	stop_all(&watch);
 	if (watch.lost)
 		output_set_lost();

@@ -96,7 +96,7 @@ size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text);
 /* Connects the queue pairs to the peer's, whose numbers are encoded in text. ibv_modify_qp(3). */
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size);
 
-/* True if this end's device, queue pairs and regions are sufficient for the parameters. */
+/* True if the device, the queue pairs and both ends' regions support these parameters. */
 bool perf_test_can(const struct perf_test *test, const struct test_parameters *parameters);
 
 /* Functions for both kinds of tests. */

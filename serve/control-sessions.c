@@ -176,8 +176,8 @@ static int exchange_regions(
 }
 
 /*
- * Creates the additional queue pairs that the client requested, once per session. Refuses them on
- * iWARP: without rdmacm, they could not be connected.
+ * Creates the additional queue pairs that the client requested. Refuses a second request, and any
+ * on iWARP, where queue pairs cannot be connected without rdmacm.
  */
 static int make_queue_pairs(
 	struct control_session *session, const struct command *command, struct command *reply)

@@ -359,8 +359,8 @@ static bool is_port_error(const struct device_event *event)
 }
 
 /*
- * Describes the event that explains a failure: the latest port error or, without any, the latest
- * event. Address changes often follow a port error. Returns false if there is none.
+ * Describes the event that best explains a failure: the latest port error, otherwise the latest
+ * event, because address changes often follow a port error. Returns false if no event matches.
  */
 static bool describe_best(
 	const struct ring *ring, const struct device_event *wanted, char *text, size_t size)

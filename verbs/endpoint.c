@@ -205,8 +205,8 @@ void queue_pair_set_slots(
 }
 
 /*
- * Converts the result of ibv_post_send() or ibv_post_recv() to 0 or -errno. They should return
- * errno, but libsiw returns -errno, or -1 with errno set.
+ * Converts the result of ibv_post_send() or ibv_post_recv() to 0 or -errno. They should
+ * return a positive errno, but libsiw returns -errno, or -1 with errno set.
  */
 static int post_result(int error)
 {

@@ -147,7 +147,7 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	stop_server
 }
 
-# On iWARP, a message that finds no receive ends the connection.
+# On iWARP, a message that arrives with no receive posted ends the connection.
 # bats test_tags=roce
 @test "more commands than the server has posted receives" {
 	local i steps=''

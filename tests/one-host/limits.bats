@@ -100,7 +100,7 @@ all_slots_work() {
 	stop_server
 }
 
-# Over iWARP, each request needs a queue pair.
+# Over iWARP, each connection request needs a queue pair, so the peer cannot send as many.
 # bats test_tags=roce
 @test "a flood of requests: silent clients still time out, and a good one is admitted" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE any
@@ -288,7 +288,7 @@ feed() {
 	stop_server
 }
 
-# Over iWARP, each request needs a queue pair.
+# Over iWARP, each connection request needs a queue pair, so the peer cannot send as many.
 # bats test_tags=roce
 @test "all floods at once: good clients are still served" {
 	start_server --timeout 60 --handshake-timeout $HANDSHAKE --max-clients 6 any

@@ -36,7 +36,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	done
 	control_peer --shape 64:128 command:region receive queue-pairs:252 receive begin:qps=4 receive command:end receive \
 		disconnect >"$OUT"
-	# iWARP refuses additional queue pairs, and the test that uses them.
+	# Over iWARP, the server refuses additional queue pairs and the test that uses them.
 	if iwarp; then
 		[ "$(sed -n 's/^received .* //p' "$OUT" | paste -s)" = $'done\trefused\trefused\tdone' ] || fail "$(cat "$OUT")"
 	else
@@ -53,7 +53,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	start_server --discard any
 	start_good write
 	while read -r steps; do
-		# iWARP refuses the additional queue pairs, too.
+		# Over iWARP, the server refuses the additional queue pairs as well: two refusals.
 		! iwarp || [[ $steps != *queue-pairs:* ]] || continue
 		# shellcheck disable=SC2086 # several words
 		control_peer $steps receive command:facts receive disconnect >"$OUT" || fail "$steps: $(cat "$OUT")"
@@ -134,7 +134,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	stop_server
 }
 
-# iWARP allows only one queue pair.
+# Measurements over iWARP use only one queue pair.
 # bats test_tags=roce
 @test "a wrong number of queue pairs, and queue pairs without a test" {
 	server_survives <<-END
@@ -149,7 +149,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	END
 }
 
-# iWARP has no immediate data, and ends the connection when a message is longer than its receive.
+# iWARP has no immediate data, and does not report why a connection ended.
 # bats test_tags=roce
 @test "messages of the wrong length, and unexpected immediate data" {
 	server_survives <<-END
@@ -216,7 +216,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	has "$OUT" '^notice 4$'
 	has "$OUT" '^notice 4 last$'
 	has "$OUT" '^result: 0 operations, 0 wrong$'
-	# Without immediate data, the server would wait for the correct last byte.
+	# Without immediate data, the server polls the last byte, so wrong data never completes an operation.
 	if ! iwarp; then
 		# shellcheck disable=SC2086 # several words
 		control_peer $READY begin:latency:verify receive write:64 command:end receive disconnect >"$OUT"
@@ -361,7 +361,7 @@ GONE='the peer closed the connection'
 	END
 }
 
-# iWARP allows only one queue pair.
+# Measurements over iWARP use only one queue pair.
 # bats test_tags=roce
 @test "a server that reports the wrong number of queue pairs: the client reports it, exit 4" {
 	MODE='write'
@@ -408,7 +408,7 @@ GONE='the peer closed the connection'
 	END
 }
 
-# iWARP refuses --poll event in a latency test of WRITEs.
+# Over iWARP, the client refuses --poll event for WRITE latency.
 # bats test_tags=roce
 @test "a server that violates the protocol of a latency test: the client reports it, exit 4" {
 	local poll

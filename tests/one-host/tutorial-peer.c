@@ -3,14 +3,14 @@
  * one posted receive at a time (the next one after MSG_MR), MSG_DONE posted after the RDMA
  * operation without a fence, and a disconnect once its own MSG_DONE is complete and the peer's has
  * been received. It is stricter than those programs: bytes of a message or region that the protocol
- * does not use must be zero, and the connection parameters must request retries.
+ * does not use must be zero, and rdma-client must request retries.
  *
  *     tutorial-peer write|read HOST PORT [RETRIES]
  *     tutorial-peer write|read --listen ADDRESS PORT-FILE
  *
- * Prints the received text. The tutorial's client requests no retries, for both directions of its
- * connection, so a single lost or late packet ends it. RETRIES, at most 7, is for paths on which
- * that happens.
+ * Prints the received text. The tutorial's client sets retry_count to 0, which applies to both
+ * directions, so one lost or late packet ends the connection. RETRIES (0 to 7, default 0) sets
+ * retry_count, for paths that lose packets.
  */
 #include <endian.h>
 #include <poll.h>
@@ -91,7 +91,7 @@ static void received(struct endpoint *end, struct dialogue *talk, const struct i
 		send_mr(end, talk);
 }
 
-/* Waits for a completion. The peer may not disconnect before the end. */
+/* Waits for a completion; exits with an error if the peer disconnects first. */
 static struct ibv_wc await_completion(struct endpoint *end)
 {
 	struct pollfd event = {.fd = end->channel->fd, .events = POLLIN};
@@ -100,7 +100,7 @@ static struct ibv_wc await_completion(struct endpoint *end)
 
 	while ((count = ibv_poll_cq(end->cq, 1, &completion)) == 0)
 		if (poll(&event, 1, 0) > 0)
-			die("the peer disconnected during the exchange");
+			die("the peer disconnected, or its connection failed, during the exchange");
 	if (count < 0)
 		die("ibv_poll_cq failed");
 	return completion;

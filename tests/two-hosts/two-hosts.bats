@@ -18,7 +18,7 @@ load common
 	[ ! -s "$FAR/server.err" ]
 }
 
-# With retries, because the network of emulated guests is not free of loss on a busy machine.
+# Uses retries: on a busy machine, packets between emulated guests can be lost or late.
 @test "a tutorial peer on the other host, both modes" {
 	local mode
 	for mode in write read; do

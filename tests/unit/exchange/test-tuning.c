@@ -27,9 +27,8 @@ static void names_everything(void **state)
 	assert_non_null(strstr(text, "huge pages on"));
 	tuning = (struct tuning){.dscp = -1, .locality = &anywhere};
 	tuning_text(text, &tuning);
-	assert_string_equal(text,
-		"DSCP unknown, relaxed ordering off, huge pages off, "
-		"NUMA node unknown, processors not restricted, completion vector 0");
+	assert_string_equal(text, "DSCP unknown, relaxed ordering off, huge pages off, "
+				  "NUMA node unknown, processors not set, completion vector 0");
 }
 
 int main(void)

@@ -220,8 +220,8 @@ static void a_list_may_be_posted_in_part(void **state)
 	close_end(&end);
 }
 
-/* libsiw returns -errno instead of errno. */
-static void an_error_of_any_sign_is_returned_negative(void **state)
+/* libsiw returns a negative errno instead of a positive one. */
+static void post_errors_of_either_sign_are_returned_negative(void **state)
 {
 	static const int errors[] = {EINVAL, -EINVAL};
 	struct end end;
@@ -415,7 +415,7 @@ int main(void)
 		cmocka_unit_test(a_send_that_is_cut_off_is_flushed),
 		cmocka_unit_test(a_batch_accounts_for_taken_completions),
 		cmocka_unit_test(a_list_may_be_posted_in_part),
-		cmocka_unit_test(an_error_of_any_sign_is_returned_negative),
+		cmocka_unit_test(post_errors_of_either_sign_are_returned_negative),
 		cmocka_unit_test(receives_land_in_their_slots),
 		cmocka_unit_test(a_broken_queue_returns_no_completions),
 		cmocka_unit_test(an_endpoint_uses_the_next_completion_vector),
