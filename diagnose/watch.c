@@ -68,8 +68,8 @@ struct watch {
 /* The state of a port at the last poll. */
 struct port_watch {
 	struct counters counters;
-	char interface[IF_NAMESIZE]; /* network interface of an iWARP port, otherwise "" */
-	uint64_t addresses;          /* sum of the hashes of its IP addresses */
+	bool known;         /* iWARP: the addresses are known */
+	uint64_t addresses; /* sum of the hashes of the network interface's IP addresses */
 };
 
 /* A device that this process watches. */
@@ -173,7 +173,7 @@ static bool hash_addresses(const char *interface, uint64_t *sum)
 	for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next) {
 		const struct sockaddr *address = entry->ifa_addr;
 
-		if (!address || strcmp(entry->ifa_name, interface) != 0)
+		if (!address || !inventory_names_interface(entry->ifa_name, interface))
 			continue;
 		if (address->sa_family == AF_INET)
 			*sum += XXH3_64bits(address, sizeof(struct sockaddr_in));
@@ -184,16 +184,22 @@ static bool hash_addresses(const char *interface, uint64_t *sum)
 	return true;
 }
 
-/* Only for iWARP: its GIDs contain no IP addresses, and the kernel only reports changes of GIDs. */
+/*
+ * Only for iWARP: its GIDs contain no IP addresses, and the kernel reports only changes of GIDs.
+ * The interface may have been renamed since the last poll.
+ */
 static void poll_addresses(struct device_watch *device, unsigned int port)
 {
-	struct port_watch *state = &device->ports[port - 1];
-	uint64_t before = state->addresses;
+	struct port_watch *state = &device->ports[port - 1], before = *state;
+	char interface[IF_NAMESIZE];
 
-	if (!*state->interface || !hash_addresses(state->interface, &state->addresses) ||
-		state->addresses == before)
+	if (device->verbs->device->transport_type != IBV_TRANSPORT_IWARP)
 		return;
-	say(device->watch, device->name, port, "%s", device_event_name(IBV_EVENT_GID_CHANGE));
+	state->known = rdma_netlink_interface(device->name, port, interface) == 0 &&
+		       hash_addresses(interface, &state->addresses);
+	if (before.known && state->known && state->addresses != before.addresses)
+		say(device->watch, device->name, port, "%s",
+			device_event_name(IBV_EVENT_GID_CHANGE));
 }
 
 static void poll_ports(struct device_watch *device)
@@ -207,7 +213,6 @@ static void poll_ports(struct device_watch *device)
 /* Enumerates the ports and records their initial state. */
 static void init_ports(struct device_watch *device)
 {
-	bool iwarp = device->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	struct ibv_device_attr attributes = {0};
 
 	ibv_query_device(device->verbs, &attributes);
@@ -215,9 +220,7 @@ static void init_ports(struct device_watch *device)
 		struct port_watch *port = &device->ports[device->port_count++];
 
 		counters_read("", device->name, device->port_count, &port->counters);
-		if (iwarp && rdma_netlink_interface(
-				     device->name, device->port_count, port->interface) == 0)
-			hash_addresses(port->interface, &port->addresses);
+		poll_addresses(device, device->port_count);
 	}
 }
 

@@ -48,5 +48,5 @@ void tuning_text(char text[TUNING_TEXT], const struct tuning *tuning)
 		tuning->relaxed_ordering ? "on" : "off", huge_pages(tuning));
 	append_number(text, "NUMA node", tuning->locality->node);
 	text_append(text, TUNING_TEXT, "processors %s, completion vector %d",
-		*processors ? processors : "not set", tuning->vector);
+		*processors ? processors : "any", tuning->vector);
 }

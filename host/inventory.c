@@ -67,8 +67,7 @@ static int add_address(struct inventory_interface *interface, const struct socka
 	return 0;
 }
 
-/* True if name is the interface's name, "eth0", or a label of one of its addresses, "eth0:1". */
-static bool names_interface(const char *name, const char *interface)
+bool inventory_names_interface(const char *name, const char *interface)
 {
 	size_t length = strlen(interface);
 
@@ -81,7 +80,7 @@ static int read_addresses(const struct origin *origin, struct inventory_interfac
 	int error = 0;
 
 	for (const struct ifaddrs *a = origin->addresses; a && !error; a = a->ifa_next)
-		if (a->ifa_addr && names_interface(a->ifa_name, interface->name) &&
+		if (a->ifa_addr && inventory_names_interface(a->ifa_name, interface->name) &&
 			(a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6))
 			error = add_address(interface, a->ifa_addr);
 	return error;

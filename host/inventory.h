@@ -96,6 +96,12 @@ int inventory_take(const char *root, const char *device, struct inventory *inven
 int inventory_take_with(const char *root, const char *device, const struct ifaddrs *addresses,
 	struct inventory *inventory);
 
+/*
+ * True if the name that getifaddrs(3) returns is the interface's, "eth0", or the label of one of
+ * its addresses, "eth0:1".
+ */
+bool inventory_names_interface(const char *name, const char *interface);
+
 /* Converts a rate such as "2.5 Gb/sec (1X SDR)" to Mb/s. Returns 0 for other text or NULL. */
 uint64_t inventory_megabits(const char *rate);
 

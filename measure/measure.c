@@ -118,7 +118,7 @@ static void show_tuning(
 		"%s",
 		where, value(facts, "dscp"), value(facts, "relaxed ordering"),
 		value(facts, "huge pages"),
-		facts_value(facts, "processors") ? value(facts, "processors") : "not set",
+		facts_value(facts, "processors") ? value(facts, "processors") : "any",
 		value(facts, "completion vector"));
 }
 

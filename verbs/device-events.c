@@ -353,14 +353,15 @@ static bool explains(const struct device_event *event, const struct device_event
 	       event->type != IBV_EVENT_PORT_ACTIVE;
 }
 
-static bool is_port_error(const struct device_event *event)
+/* Other events, such as address changes, may follow from these. */
+static bool is_serious(const struct device_event *event)
 {
-	return event->type == IBV_EVENT_PORT_ERR;
+	return event->type == IBV_EVENT_PORT_ERR || event->type == IBV_EVENT_DEVICE_FATAL;
 }
 
 /*
- * Describes the event that best explains a failure: the latest port error, otherwise the latest
- * event, because address changes often follow a port error. Returns false if no event matches.
+ * Describes the event that best explains a failure: the latest serious one, otherwise the latest.
+ * Returns false if no event matches.
  */
 static bool describe_best(
 	const struct ring *ring, const struct device_event *wanted, char *text, size_t size)
@@ -371,8 +372,7 @@ static bool describe_best(
 	pthread_mutex_lock(&state.lock);
 	for (uint64_t i = 1; i <= DEVICE_EVENTS_KEPT && i <= ring->count; i++) {
 		event = &ring->kept[(ring->count - i) % DEVICE_EVENTS_KEPT];
-		if (explains(event, wanted) &&
-			(!best || (is_port_error(event) && !is_port_error(best))))
+		if (explains(event, wanted) && (!best || (is_serious(event) && !is_serious(best))))
 			best = event;
 	}
 	if (best)

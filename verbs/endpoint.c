@@ -211,7 +211,7 @@ void queue_pair_set_slots(
 static int post_result(int error)
 {
 	if (error == -1)
-		error = errno;
+		error = errno ? errno : EIO;
 	return error > 0 ? -error : error;
 }
 

@@ -10,10 +10,13 @@ has_only() { has_descriptors "$1" && [ "$(threads)" -eq "$2" ]; }
 threads() { count_files "/proc/$SERVER/task"; }
 
 # control_peer [OPTION VALUE]... STEP...: runs a misbehaving peer against the server. Over iWARP, a
-# latency test spins, because there is no immediate data.
+# latency test of WRITEs spins, because there is no immediate data.
 control_peer() {
-	local options=(--hello "$KIND")
-	! iwarp || set -- "${@/#begin:latency/begin:latency:spin}"
+	local options=(--hello "$KIND") steps
+	if iwarp; then
+		steps=("${@/#begin:latency/begin:latency:spin}")
+		set -- "${steps[@]/#begin:latency:spin:read/begin:latency:read}"
+	fi
 	while [ "${1#--}" != "$1" ]; do
 		options+=("$1" "$2")
 		shift 2

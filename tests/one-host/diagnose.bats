@@ -157,6 +157,7 @@ load diagnose
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
 	check_failed connection 'the program on this port is not rdma-server' 'the other host'
 	exits_with 1 "$PEER"
+	has "$DIR/peer" 'the peer disconnected'
 	listening_peer --hello none -- closed
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
 	check_failed connection 'the program on this port is not rdma-server' 'the other host'

@@ -99,7 +99,7 @@ static struct ibv_wc await_completion(struct endpoint *end)
 	int count;
 
 	while ((count = ibv_poll_cq(end->cq, 1, &completion)) == 0)
-		if (poll(&event, 1, 0) > 0)
+		if (poll(&event, 1, 1) > 0)
 			die("the peer disconnected, or its connection failed, during the exchange");
 	if (count < 0)
 		die("ibv_poll_cq failed");

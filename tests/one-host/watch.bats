@@ -77,6 +77,9 @@ has_said() {
 	ip address delete 10.93.9.1/24 dev watched0
 	says_in_time ' port 1: address change'
 	mark
+	ip address add 10.93.9.2/24 dev watched0 label watched0:1
+	says_in_time ' port 1: address change'
+	mark
 	rdma link delete watched1
 	says_in_time ': removed'
 	mark

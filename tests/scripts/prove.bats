@@ -154,9 +154,15 @@ facts_refused() {
 
 @test "--limit ends a run: checks that have not finished or started are failed" {
 	client="*' diagnose '*) exec sleep 100 ;;" replace_programs
-	! prove_replaced --no-ssh --limit 2 host || return
-	report_has '.verdict == "failed" and .seconds < 60 and .checks[0].detail == "timed out"'
-	report_has 'all(.checks[1:][]; .result == "failed" and .detail == "not started: --limit 2 reached")'
+	! prove_replaced --no-ssh --limit 6 host || return
+	report_has '.verdict == "failed" and .seconds < 60 and .options.limit == 6'
+	report_has '.checks[0].detail == "stopped by --limit 6: timed out"'
+	report_has 'all(.checks[1:][]; .result == "failed" and .detail == "not started: --limit 6 reached")'
+	client="*' --json '*) ;;
+		*' --quiet write host '*) exec sleep 100 ;;" replace_programs
+	! prove_replaced --no-ssh --limit 20 host || return
+	report_has '.seconds < 60 and (.checks[] | select(.check == "2 exchanges") |
+		.result == "failed" and (.detail | startswith("stopped by --limit 20: 1 of 2 verified")))'
 }
 
 @test "durations are correct where numbers have a decimal comma" {

@@ -28,7 +28,7 @@ static void names_everything(void **state)
 	tuning = (struct tuning){.dscp = -1, .locality = &anywhere};
 	tuning_text(text, &tuning);
 	assert_string_equal(text, "DSCP unknown, relaxed ordering off, huge pages off, "
-				  "NUMA node unknown, processors not set, completion vector 0");
+				  "NUMA node unknown, processors any, completion vector 0");
 }
 
 int main(void)

@@ -12,7 +12,7 @@
 #include "verbs/device.h"
 
 #define OTHER_PORT 2
-#define THIRD_PORT 3 /* without port errors, until a test raises one */
+#define THIRD_PORT 3
 
 /* Returns the counter of this name, 0 if there is none. */
 static uint64_t counted(unsigned int port, const char *name)
@@ -313,14 +313,20 @@ static void wait_until_read(void)
 static void a_removed_device_is_no_longer_read(void **state)
 {
 	uint64_t errors, removals;
+	char text[64];
 
 	(void)state;
 	watch();
+	raise_port(IBV_EVENT_PORT_ERR, "event_port_error");
 	errors = counted(1, "event_port_error");
 	removals = counted(1, "event_device_fatal");
 	fake_raise(IBV_EVENT_DEVICE_FATAL, 0);
 	wait_count("event_device_fatal", removals + 1);
 	wait_until_read();
+	assert_true(device_events_describe(
+		fake_context(), 1, deadline_now() - 1000, text, sizeof(text)));
+	assert_memory_equal(
+		text, "device failure or removal ", strlen("device failure or removal "));
 	assert_int_equal(fcntl(fake_context()->async_fd, F_SETFL, 0), 0);
 	fake_raise(IBV_EVENT_PORT_ERR, 1);
 	wait_until_read();
@@ -349,10 +355,11 @@ static void a_device_that_may_be_closed_is_no_longer_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* Before any test raises a port error or a device failure. */
+		cmocka_unit_test(the_latest_event_is_described),
 		cmocka_unit_test(events_are_read_acknowledged_and_counted),
 		cmocka_unit_test(events_of_queues_are_counted_once),
 		cmocka_unit_test(events_are_decoded),
-		cmocka_unit_test(the_latest_event_is_described),
 		cmocka_unit_test(a_port_error_is_described_rather_than_later_address_changes),
 		cmocka_unit_test(a_queue_pair_does_not_displace_the_events_of_a_port),
 		cmocka_unit_test(an_event_explains_a_failure),
