@@ -67,7 +67,7 @@ prove_by_hand() { prove --no-ssh --exchanges 1 --clients 1 --size 10 "$HOST1"; }
 	on_host1 'mkfifo /tmp/never'
 	start_on_host1 hand "bash -c 'exec <>/tmp/never scripts/prove --serve --programs $PAIR_BIN --size 10'"
 	wait_line "$FAR/hand.out" '^ready'
-	has "$FAR/hand.out" 'scripts/prove --no-ssh --port 7500 HOST$'
+	has "$FAR/hand.out" 'scripts/prove --no-ssh --port 7500 --seconds 5 --size 10 HOST$'
 	has "$FAR/hand.out" "^addresses: .*$HOST1"
 	(prove_by_hand >"$OUT" 2>"$ERR") || fail "$(cat "$OUT" "$ERR")"
 	[ ! -s "$ERR" ]
