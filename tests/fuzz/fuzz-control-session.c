@@ -35,6 +35,7 @@ static bool has_queue_pairs, due;         /* created; a test follows the reply *
 static struct test_parameters parameters; /* of the current test */
 static struct test_result result;         /* of the last test */
 static bool measures;                     /* a measurement, not a diagnosis */
+static struct device_traits traits;       /* of the device; with additional queue pairs or not */
 static bool with_secret, right, opened;   /* authentication; valid proof; our memory is offered */
 static uint8_t offered[COMMAND_REGION_MAX], private[COMMAND_REGION_MAX];
 static struct ibv_mr offered_mr = {.addr = offered, .length = sizeof(offered), .rkey = 7};
@@ -79,7 +80,8 @@ void control_init(struct control *control, struct rdma_event_channel *events, st
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
 	fuzz_check(peer && role == SECRET_SERVER);
-	*control = (struct control){.events = events, .id = id, .stop_fd = -1};
+	*control = (struct control){
+		.events = events, .id = id, .stop_fd = -1, .device.traits = &traits};
 	handshake_init(&control->handshake, secret, role);
 }
 
@@ -173,9 +175,9 @@ static bool is_sensible(const struct command *command)
 		return command->type == COMMAND_PROOF && !command->reply && right;
 	if (command->reply || command->type == COMMAND_PROOF)
 		return false;
-	/* The memory must be announced first, and the queue pairs only once. */
+	/* The memory must be announced first, and the queue pairs only once. iWARP has only one. */
 	if (command->type == COMMAND_QUEUE_PAIRS)
-		return !has_queue_pairs;
+		return !has_queue_pairs && (traits.own_queue_pairs || queue_pairs == 1);
 	if (command->type == COMMAND_REGION)
 		return !has_queue_pairs && (measures || command->length <= COMMAND_REGION_MIN);
 	/* perf_test_can() below checks the rest. */
@@ -438,6 +440,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	with_secret = fuzz_byte(&input) & 1;
 	queue_pairs = 1;
 	depth = TEST_DIAGNOSIS_DEPTH;
+	traits.own_queue_pairs = !(data && size > 0 && data[0] & 4);
 	if (data && size > 0 && data[0] & 2) {
 		theirs.kind = HELLO_MEASUREMENT;
 		measures = true;
