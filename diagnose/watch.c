@@ -41,7 +41,7 @@
 #define REMOVAL_MS 1000
 
 /* Maximum number of devices watched at a time. */
-#define DEVICES_MAX 64
+#define DEVICES_MAX 1024
 
 /* How a process ends: its exit status. */
 enum ending {

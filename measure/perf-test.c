@@ -297,7 +297,7 @@ int perf_test_take_completed(
 	struct completion completion;
 	int count = poll_endpoint(test), status = 0;
 
-	while (next_completion(test, &completion))
+	while (count > 0 && next_completion(test, &completion))
 		if (status == 0)
 			status = take(test, &completion);
 	return status ? -1 : count;

@@ -216,6 +216,7 @@ void fake_start(enum ibv_transport_type transport)
 	fake.registered = fake.registered_most = fake.announced = 0;
 	fake.damage = fake.turn = fake.longest_turn = 0;
 	fake.flush_on_disconnect = true;
+	fake.posts_set_errno = false;
 	fake.traffic_class = 0;
 	fake.may_lock = false;
 	fake.held = 0;
@@ -530,6 +531,13 @@ void fake_break(struct rdma_cm_id *id)
 {
 	fake_lock();
 	fake_flush(fake_of_id(id));
+	fake_unlock();
+}
+
+void fake_posts_set_errno(void)
+{
+	fake_lock();
+	fake.posts_set_errno = true;
 	fake_unlock();
 }
 

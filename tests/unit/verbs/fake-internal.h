@@ -94,7 +94,7 @@ extern struct fake {
 	} peer;
 	unsigned int turn, longest_turn; /* completions polled since the CQ thread last slept */
 	unsigned int damage; /* RDMA operations up to the one that is corrupted; 0: none */
-	bool flush_on_disconnect;
+	bool flush_on_disconnect, posts_set_errno;
 	uint8_t traffic_class;                    /* of every path; 0 after fake_start() */
 	struct ibv_async_event events[EVENT_MAX]; /* a ring */
 	unsigned int destroyed_armed;

@@ -7,6 +7,12 @@
 
 /* The functions that ibv_post_send() and similar inline functions call through the context. */
 
+/* The result of a post that failed. */
+static int post_failed(void)
+{
+	return fake.posts_set_errno ? -1 : errno;
+}
+
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *request, struct ibv_send_wr **bad)
 {
 	struct fake_connection *connection = fake_of_qp(qp);
@@ -14,7 +20,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *request, struct ibv_
 
 	for (; request; request = request->next) {
 		if (!fake_make("ibv_post_send", 0)) {
-			error = errno;
+			error = post_failed();
 			*bad = request;
 			break;
 		}
@@ -31,7 +37,7 @@ static int post_receive(struct ibv_qp *qp, struct ibv_recv_wr *request, struct i
 {
 	if (!fake_make("ibv_post_recv", 0)) {
 		*bad = request;
-		return errno;
+		return post_failed();
 	}
 	fake_lock();
 	fake_take_receive(fake_of_qp(qp), request);

@@ -166,6 +166,9 @@ void fake_arrive_immediate(struct rdma_cm_id *id, uint32_t length, uint32_t imme
  * requests are flushed at once. */
 void fake_break(struct rdma_cm_id *id);
 
+/* From now on, a failed post returns -1 and sets errno, as libsiw does in some cases. */
+void fake_posts_set_errno(void);
+
 /* Selects whether a local disconnect flushes posted work requests at once, which is the default. */
 void fake_flush_on_disconnect(bool flush);
 

@@ -220,15 +220,17 @@ static void a_list_may_be_posted_in_part(void **state)
 	close_end(&end);
 }
 
-/* libsiw returns a negative errno instead of a positive one. */
+/* libsiw returns a negative errno instead of a positive one, or -1 and sets errno. */
 static void post_errors_of_either_sign_are_returned_negative(void **state)
 {
-	static const int errors[] = {EINVAL, -EINVAL};
+	static const int errors[] = {EINVAL, -EINVAL, EINVAL};
 	struct end end;
 
 	(void)state;
 	open_end(&end);
 	for (size_t i = 0; i < COUNT(errors); i++) {
+		if (i == 2)
+			fake_posts_set_errno();
 		fake_fail("ibv_post_send", 0, errors[i]);
 		assert_int_equal(post(&end, 1, 0), -EINVAL);
 		fake_fail("ibv_post_recv", 0, errors[i]);
