@@ -9,8 +9,8 @@
  *
  * From registration_begin() to THREAD_REGISTERED, the regions' registrations and
  * `registration.failure` belong to the worker; the CQ thread owns the rest of the connection. The
- * main thread joins the worker in connection_destroy(), so the memory is not freed before the worker
- * has ended, whatever happens to the exchange.
+ * main thread joins the worker in connection_destroy(), so the memory is not freed before the
+ * worker has ended, whatever happens to the exchange.
  */
 #include "exchange/internal.h"
 
