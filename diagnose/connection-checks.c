@@ -29,19 +29,25 @@
 #define READS 4
 
 /*
- * The user named no port, so there may be no server: a rejection proves that the peer responds to
- * RDMA.
+ * The user named no port, so there may be no server. A rejection proves that the peer responds to
+ * RDMA. On iWARP, every host refuses TCP connections to a port on which nothing listens.
  */
 static int answered_without_server(
 	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
 {
-	/* iWARP reports the errno of TCP instead of a reject reason. */
-	if (failure->kind != FAILURE_REJECTED && failure->kind != FAILURE_REFUSED &&
-		!(failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED))
+	if (failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED)
+		check_list_skip(&diagnosis->list, CHECK_CONNECTION,
+			"nothing is listening on port %u, and over iWARP, only a server can show "
+			"that RDMA works; start rdma-server there, or give its PORT",
+			diagnosis->options->port);
+	else if (failure->kind == FAILURE_REJECTED || failure->kind == FAILURE_REFUSED)
+		check_list_ok(&diagnosis->list, CHECK_CONNECTION,
+			"RDMA responds (in %d ms); to continue, start rdma-server there, or give "
+			"its PORT",
+			milliseconds);
+	else
 		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, failure);
-	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
-		"RDMA responds (in %d ms); to continue, start rdma-server there, or give its PORT",
-		milliseconds);
+	diagnosis->no_server = true;
 	return -1;
 }
 

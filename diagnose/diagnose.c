@@ -60,11 +60,7 @@ static const char *why_skipped(const struct diagnosis *diagnosis)
 {
 	if (!diagnosis->options->host)
 		return "no HOST given";
-	/* Without a server, the connection is the last check. */
-	if (!diagnosis->control.connected &&
-		diagnosis->list.checks[CHECK_CONNECTION].state == CHECK_OK)
-		return "no rdma-server found";
-	return "not reached";
+	return diagnosis->no_server ? "no rdma-server found" : "not reached";
 }
 
 /*

@@ -30,6 +30,7 @@ struct diagnosis {
 	const struct inventory_port *port;     /* port of that device */
 	struct control_request request;
 	struct control control;
+	bool no_server;        /* nothing listens, and the user named no port */
 	struct perf_test test; /* on the client's control connection */
 	deadline_t end;        /* soft limit of all checks: see check_deadline() */
 	struct facts ours, theirs;

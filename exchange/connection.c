@@ -416,10 +416,11 @@ void connection_close(struct connection *connection, const struct failure *reaso
 	if (reason)
 		connection->reason = *reason;
 	/*
-	 * Either call moves the queue pair to the error state, which flushes all posted work
-	 * requests.
+	 * On InfiniBand and RoCE, either call moves the queue pair to the error state, which
+	 * flushes all posted work requests. On iWARP, that state could reset a connection that is
+	 * still delivering data.
 	 */
-	if (rdma_disconnect(connection->id))
+	if (rdma_disconnect(connection->id) && connection->device->traits->retries_receives)
 		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_CLOSE);
 }

@@ -4,8 +4,8 @@
  *
  * The kernel allocates, clears and pins every page, which takes about a second for a few gigabytes.
  * More than INLINE_MAX bytes are registered by a worker thread, so that they do not block the CQ
- * thread, which serves all exchanges on the device. Deregistration only unpins the pages: it takes
- * 1/25 of that time, and less with huge pages, so it needs no worker.
+ * thread, which serves all exchanges on the device. Deregistration, which only unpins the pages,
+ * takes 1/25 of that time, and less with huge pages; it has no worker.
  *
  * From registration_begin() to THREAD_REGISTERED, the regions' registrations and
  * `registration.failure` belong to the worker; the CQ thread owns the rest of the connection. The

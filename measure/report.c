@@ -308,6 +308,8 @@ static struct json_object *asked_json(const struct options *options)
 {
 	static const char *const polls[] = {
 		[POLL_AUTO] = "auto", [POLL_SPIN] = "spin", [POLL_EVENT] = "event"};
+	static const char *const orderings[] = {
+		[ORDERING_AUTO] = "auto", [ORDERING_RELAXED] = "on", [ORDERING_STRICT] = "off"};
 	const struct options_measure *measure = &options->measure;
 	double duration = measure->iterations ? 0 : (double)measure->duration / MS;
 	double rate = measure->expect_percent ? 0 : measure->expect;
@@ -327,6 +329,11 @@ static struct json_object *asked_json(const struct options *options)
 	document_add_text(object, "poll", polls[measure->poll]);
 	add_decimal_or_null(object, "expect_bytes_per_second", rate);
 	add_decimal_or_null(object, "expect_percent", percent);
+	if (options->dscp >= 0)
+		document_add_number(object, "dscp", (uint64_t)options->dscp);
+	else
+		document_add_null(object, "dscp");
+	document_add_text(object, "relaxed_ordering", orderings[options->ordering]);
 	document_add_boolean(object, "secret", options->secret_file);
 	add_decimal(object, "timeout_seconds", (double)options->timeout / MS);
 	return object;

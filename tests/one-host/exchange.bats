@@ -213,6 +213,24 @@ client_is_refused() {
 	! client write "$ADDRESS" "$PORT" 2>"$ERR" && grep -q 'nothing is listening on this port' "$ERR"
 }
 
+@test "a port on which nothing listens, and that of a TCP program" {
+	local reset='nothing is listening on this port'
+	! iwarp || reset='the peer reset the connection'
+	expect 3 client write "$ADDRESS" 7999
+	has "$ERR" 'nothing is listening on this port'
+	! iwarp || has "$ERR" 'Connection refused'
+	perl -MIO::Socket -MSocket -e '$| = 1;
+		$listener = IO::Socket::INET->new(Listen => 1);
+		print $listener->sockport, "\n";
+		$client = $listener->accept;
+		setsockopt $client, SOL_SOCKET, SO_LINGER, pack("ii", 1, 0);' >"$DIR/tcp" &
+	local program=$!
+	wait_line "$DIR/tcp" .
+	expect 3 client write "$ADDRESS" "$(cat "$DIR/tcp")"
+	has "$ERR" "$reset"
+	kill "$program" 2>/dev/null || iwarp # there, it has ended
+}
+
 @test "a second SIGTERM aborts a running exchange" {
 	start_server --timeout 80 write
 	misbehaving_peer "$ADDRESS" "$PORT" mr get say:there closed >"$OUT" &

@@ -58,7 +58,8 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	! iwarp || dscp=unknown
 	start_server --verbose --relaxed-ordering on any
 	for MODE in write read; do
-		document 0 bandwidth --size 4M --iterations 4 --verify --relaxed-ordering on --verbose
+		document 0 bandwidth --size 4M --iterations 4 --verify --relaxed-ordering on --tos 26 --verbose
+		assert_json '.asked | .dscp == 26 and .relaxed_ordering == "on"'
 		has "$ERR" '^rdma-client: remote: DSCP .*, relaxed ordering on, .* completion vector [0-9]'
 		assert_json '[.here, .there] | all(.relaxed_ordering == "on" and .completion_vector >= 0)'
 		[[ $(</sys/kernel/mm/transparent_hugepage/enabled) == *'[never]'* ]] ||

@@ -1,5 +1,5 @@
 /*
- * Maps every row of the explanation table to the soft-RoCE or two-host test that provokes the
+ * Maps every row of the explanation table to the one-host or two-host test that provokes the
  * failure and checks for these words in its message, or to the reason why no test exists. Fails if
  * a row has no entry here, or if a test has been renamed or no longer checks for the words. Must be
  * run from the top of the source tree, as `make check` does.
@@ -22,7 +22,6 @@
 /* Reasons shared by several rows. */
 #define UNFORESEEN \
 	"an error that nobody has foreseen: whatever can be provoked has a row of its own"
-#define OF_IWARP  "iWARP speaks of TCP's errors, RoCE of reasons for which it rejects"
 #define OF_SUBNET "of InfiniBand: RoCE asks no subnet manager for a path"
 #define OF_OTHERS \
 	"Linux rejects for other reasons, so a peer with another connection manager is needed"
@@ -142,8 +141,12 @@ static const struct {
 
 	{FAILURE_REJECTED, PHASE_ANY, 8, "nothing listens on the port",
 		"nothing is listening on this port"},
-	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, NO_TEST, OF_IWARP},
-	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, NO_TEST, OF_IWARP},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED,
+		"a port on which nothing listens, and that of a TCP program",
+		"nothing is listening on this port"},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET,
+		"a port on which nothing listens, and that of a TCP program",
+		"the peer reset the connection"},
 	{FAILURE_REJECTED, PHASE_ANY, 28, "a server that refuses: a message for each reason",
 		"refused without a known reason"},
 	{FAILURE_REJECTED, PHASE_ANY, 10, NO_TEST,

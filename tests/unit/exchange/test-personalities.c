@@ -2,17 +2,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/exchange/pair.h"
 
 /* Much larger than a ring. */
 #define SIZE 50000
 
-/* Checks that this end received the stream with this digest. */
+/*
+ * Checks that this end verified the stream with this digest. With a secret, the digest that it
+ * prints is keyed.
+ */
 static void expect_received(const struct fixture *fixture, const struct digest *sent)
 {
-	char digest[DIGEST_TEXT_SIZE];
+	char digest[DIGEST_TEXT_SIZE] = "Poly1305-BLAKE2b";
 
-	digest_text(digest, sent);
+	if (!fixture->secret)
+		digest_text(digest, sent);
 	if (failure_is_set(&fixture->outcome))
 		fail_msg("%s: %s", fixture->outcome.call, fixture->outcome.evidence);
 	if (!strstr(fixture->printed, digest))
@@ -27,8 +32,9 @@ static struct pair pair_of(const struct personality *personality, enum mode_numb
 	};
 }
 
-/* Each end sends a stream to the other; both verify what arrives. */
-static void exchange(const struct personality *personality, enum mode_number mode)
+/* Each end sends a stream to the other; both verify what arrives. The secret may be NULL. */
+static void exchange(
+	const struct personality *personality, enum mode_number mode, struct secret *secret)
 {
 	struct pair pair = pair_of(personality, mode);
 	struct digest ours, theirs;
@@ -38,6 +44,7 @@ static void exchange(const struct personality *personality, enum mode_number mod
 
 	pair.active.input = our_path;
 	pair.passive.input = their_path;
+	pair.active.secret = pair.passive.secret = secret;
 	pair_start(&pair);
 	pair_run(&pair);
 	assert_int_equal(fake_resets(), 0);
@@ -53,12 +60,21 @@ static void exchange(const struct personality *personality, enum mode_number mod
 
 static void writes(const struct personality *personality)
 {
-	exchange(personality, MODE_WRITE);
+	exchange(personality, MODE_WRITE, NULL);
 }
 
 static void reads(const struct personality *personality)
 {
-	exchange(personality, MODE_READ);
+	exchange(personality, MODE_READ, NULL);
+}
+
+static void authenticated(const struct personality *personality)
+{
+	struct secret *secret = make_secret('a');
+
+	exchange(personality, MODE_WRITE, secret);
+	exchange(personality, MODE_READ, secret);
+	secret_free(secret);
 }
 
 /* Closing a broken connection, whose work requests have been flushed, waits for no event that the
@@ -87,6 +103,7 @@ int main(void)
 	static const struct scenario scenarios[] = {
 		{"exchange write", writes},
 		{"exchange read", reads},
+		{"exchange secret", authenticated},
 		{"exchange close", closes},
 	};
 

@@ -173,7 +173,10 @@ static void run_both(struct perf_test *test, const struct test_parameters *param
 	assert_int_equal(theirs.wrong, 0);
 }
 
-/* Measures WRITEs and READs on several queue pairs, or one if that is all that iWARP has. */
+/*
+ * Measures WRITEs and READs on several queue pairs, or one if that is all that iWARP has; bandwidth
+ * also in both directions at once.
+ */
 static void measure(const struct personality *personality, enum test_kind kind, bool verify)
 {
 	uint32_t count = personality->transport == IBV_TRANSPORT_IB ? QUEUE_PAIRS : 1;
@@ -198,6 +201,12 @@ static void measure(const struct personality *personality, enum test_kind kind, 
 	run_both(test, &parameters);
 	parameters.reads = true;
 	run_both(test, &parameters);
+	if (kind == TEST_BANDWIDTH) {
+		parameters.direction = TEST_BOTH;
+		run_both(test, &parameters);
+		parameters.reads = false;
+		run_both(test, &parameters);
+	}
 	stop(ends);
 }
 
@@ -326,6 +335,8 @@ static void diagnose_data(const struct personality *personality)
 {
 	struct ends *ends = start_diagnosis(personality, personality->healthy, "");
 
+	assert_int_equal(check_message(&ends->diagnosis), 0);
+	expect_ok(ends, CHECK_MESSAGE);
 	check_data(&ends->diagnosis);
 	expect_ok(ends, CHECK_DATA);
 	stop(ends);
