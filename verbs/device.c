@@ -213,9 +213,14 @@ uint32_t device_message_max(const struct device *device, uint8_t port)
 		       : device->traits->chunk;
 }
 
-/* True if a failure may be a consequence of this host's port being down. */
-static bool may_be_port(const struct failure *failure)
+/*
+ * True if a failure may be a consequence of this host's port being down. Software iWARP closes the
+ * connections of a port that goes down, as if the peer had.
+ */
+static bool may_be_port(const struct rdma_cm_id *id, const struct failure *failure)
 {
+	if (failure->kind == FAILURE_GONE)
+		return id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	if (failure->kind == FAILURE_COMPLETION)
 		return failure->code == IBV_WC_LOC_QP_OP_ERR ||
 		       failure->code == IBV_WC_RETRY_EXC_ERR ||
@@ -238,13 +243,13 @@ void device_blame(const struct rdma_cm_id *id, struct failure *failure)
 	char event[64];
 
 	if (failure->phase != PHASE_EXCHANGE ||
-		(!may_be_port(failure) && failure->kind != FAILURE_GONE))
+		(!may_be_port(id, failure) && failure->kind != FAILURE_GONE))
 		return;
 	name = ibv_get_device_name(id->verbs->device);
 	if (id->qp && device_events_describe_queue_pair(id->qp, event, sizeof(event)))
 		text_append(failure->evidence, sizeof(failure->evidence), "%s%s queue pair %u: %s",
 			separator(failure), name, id->qp->qp_num, event);
-	if (!may_be_port(failure))
+	if (!may_be_port(id, failure))
 		return;
 	if (device_events_describe(
 		    id->verbs, port, deadline_now() - EVENT_MS, event, sizeof(event)))

@@ -83,8 +83,8 @@ const char *device_name(const struct device *device);
 /*
  * Adds events of the connection's queue pair and port to the evidence of a failure that they can
  * explain, and records that the port is down, if it is: for a work request that failed locally or
- * was not acknowledged, and for a timeout. If the peer disconnected, adds only events of the queue
- * pair. Any thread. ibv_query_port(3).
+ * was not acknowledged, for a timeout and, on iWARP, for a disconnect. On other transports, only
+ * events of the queue pair explain a disconnect. Any thread. ibv_query_port(3).
  */
 void device_blame(const struct rdma_cm_id *id, struct failure *failure);
 

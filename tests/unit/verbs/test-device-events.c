@@ -211,6 +211,9 @@ static void an_event_explains_a_failure(void **state)
 	assert_string_equal(failure.evidence, "waited; fake0 port 1: port error 0.0 s ago");
 	failure = blamed(FAILURE_GONE, 5);
 	assert_string_equal(failure.evidence, "waited");
+	fake_context()->device->transport_type = IBV_TRANSPORT_IWARP;
+	failure = blamed(FAILURE_GONE, 5);
+	assert_string_equal(failure.evidence, "waited; fake0 port 1: port error 0.0 s ago");
 }
 
 /* One client's failure must not be explained by what another client did. */
