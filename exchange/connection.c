@@ -420,7 +420,8 @@ void connection_close(struct connection *connection, const struct failure *reaso
 	 * flushes all posted work requests. On iWARP, that state could reset a connection that is
 	 * still delivering data.
 	 */
-	if (rdma_disconnect(connection->id) && connection->device->traits->retries_receives)
+	if (rdma_disconnect(connection->id) &&
+		connection->device->traits->transport == IBV_TRANSPORT_IB)
 		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_CLOSE);
 }

@@ -329,10 +329,7 @@ static struct json_object *asked_json(const struct options *options)
 	document_add_text(object, "poll", polls[measure->poll]);
 	add_decimal_or_null(object, "expect_bytes_per_second", rate);
 	add_decimal_or_null(object, "expect_percent", percent);
-	if (options->dscp >= 0)
-		document_add_number(object, "dscp", (uint64_t)options->dscp);
-	else
-		document_add_null(object, "dscp");
+	document_add_number_if(object, "dscp", options->dscp >= 0, (uint64_t)options->dscp);
 	document_add_text(object, "relaxed_ordering", orderings[options->ordering]);
 	document_add_boolean(object, "secret", options->secret_file);
 	add_decimal(object, "timeout_seconds", (double)options->timeout / MS);

@@ -220,22 +220,26 @@ static void a_list_may_be_posted_in_part(void **state)
 	close_end(&end);
 }
 
+/* Both kinds of posts return -EINVAL if the device fails them with this error. */
+static void expect_invalid(struct end *end, int error)
+{
+	fake_fail("ibv_post_send", 0, error);
+	assert_int_equal(post(end, 1, 0), -EINVAL);
+	fake_fail("ibv_post_recv", 0, error);
+	assert_int_equal(queue_pair_post_receive(end->pair, 0), -EINVAL);
+}
+
 /* libsiw returns a negative errno instead of a positive one, or -1 and sets errno. */
 static void post_errors_of_either_sign_are_returned_negative(void **state)
 {
-	static const int errors[] = {EINVAL, -EINVAL, EINVAL};
 	struct end end;
 
 	(void)state;
 	open_end(&end);
-	for (size_t i = 0; i < COUNT(errors); i++) {
-		if (i == 2)
-			fake_posts_set_errno();
-		fake_fail("ibv_post_send", 0, errors[i]);
-		assert_int_equal(post(&end, 1, 0), -EINVAL);
-		fake_fail("ibv_post_recv", 0, errors[i]);
-		assert_int_equal(queue_pair_post_receive(end.pair, 0), -EINVAL);
-	}
+	expect_invalid(&end, EINVAL);
+	expect_invalid(&end, -EINVAL);
+	fake_posts_set_errno();
+	expect_invalid(&end, EINVAL);
 	assert_int_equal(end.pair->sends_posted, 0);
 	assert_int_equal(end.pair->receives_posted, 0);
 	close_end(&end);
