@@ -239,11 +239,14 @@ void device_blame(const struct rdma_cm_id *id, struct failure *failure)
 	struct ibv_port_attr attributes = {0};
 	struct failure down = {0};
 	unsigned int port = id->port_num;
-	bool suspects_port = may_be_port(id, failure);
+	bool suspects_port;
 	const char *name;
 	char event[64];
 
-	if (failure->phase != PHASE_EXCHANGE || (!suspects_port && failure->kind != FAILURE_GONE))
+	if (failure->phase != PHASE_EXCHANGE)
+		return;
+	suspects_port = may_be_port(id, failure);
+	if (!suspects_port && failure->kind != FAILURE_GONE)
 		return;
 	name = ibv_get_device_name(id->verbs->device);
 	if (id->qp && device_events_describe_queue_pair(id->qp, event, sizeof(event)))

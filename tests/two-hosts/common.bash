@@ -66,7 +66,7 @@ repair_network() {
 renew_link() {
 	ip link set "$VM_INTERFACE" up
 	rdma link delete "$VM_DEVICE"
-	rdma link add "$VM_DEVICE" type "${VM_DEVICE%%[0-9]*}" netdev "$VM_INTERFACE"
+	rdma link add "$VM_DEVICE" type "${VM_DEVICE%0}" netdev "$VM_INTERFACE"
 }
 
 cut_host1() { on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss 100%"; }

@@ -216,6 +216,18 @@ static void an_event_explains_a_failure(void **state)
 	assert_string_equal(failure.evidence, "waited; fake0 port 1: port error 0.0 s ago");
 }
 
+/* The connection may not have a device yet. */
+static void a_failure_before_the_exchange_is_not_explained(void **state)
+{
+	struct rdma_cm_id id = {0};
+	struct failure failure = {0};
+
+	(void)state;
+	failure_set(&failure, FAILURE_GONE, PHASE_CONNECT, 0, "call", "waited");
+	device_blame(&id, &failure);
+	assert_string_equal(failure.evidence, "waited");
+}
+
 /* One client's failure must not be explained by what another client did. */
 static void an_event_of_a_queue_pair_explains_only_its_failure(void **state)
 {
@@ -366,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_port_error_is_described_rather_than_later_address_changes),
 		cmocka_unit_test(a_queue_pair_does_not_displace_the_events_of_a_port),
 		cmocka_unit_test(an_event_explains_a_failure),
+		cmocka_unit_test(a_failure_before_the_exchange_is_not_explained),
 		cmocka_unit_test(an_event_of_a_queue_pair_explains_only_its_failure),
 		cmocka_unit_test(failures_of_queues_are_counted_and_acknowledged),
 		cmocka_unit_test(a_failing_poll_is_not_repeated_at_once),
