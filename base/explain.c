@@ -30,7 +30,7 @@ enum {
 
 	REJ_NO_RESOURCES = 3,
 	REJ_TIMEOUT = 4,
-	REJ_INVALID_SERVICE_ID = 8,
+	REJ_INVALID_SERVICE_ID = REJECTED_NO_LISTENER,
 	REJ_STALE_CONNECTION = 10,
 	REJ_INVALID_MTU = 26,
 	REJ_RESPONDER_RESOURCES = 27,
@@ -380,6 +380,11 @@ static const struct explanation rows[] = {
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_PATH, STATUS_PEER, SIDE_BEYOND, FACT,
 		"packets as large as the local MTU do not reach the peer",
 		"set the same MTU at both ends and on every switch and router between them",
+		"tracepath HOST"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_LARGE, STATUS_PEER, SIDE_BEYOND, GUESS,
+		"packets as large as the local MTU do not reach the peer",
+		"set the same MTU at both ends and on every switch and router between them; a "
+		"firewall that drops only large datagrams has the same effect",
 		"tracepath HOST"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_RDMA_MTU, STATUS_PEER, SIDE_EITHER, FACT,
 		"the RDMA devices at the two ends have different active MTUs",

@@ -124,6 +124,7 @@ enum impairment {
 	IMPAIRED_EXPECTED,  /* bandwidth below --expect */
 	IMPAIRED_UNKNOWN,   /* --expect is a percentage of an unknown link rate */
 	IMPAIRED_FULL,      /* the server has no slot for another client */
+	IMPAIRED_LARGE,     /* small IP packets are answered, those of the interface MTU are not */
 };
 
 /*
@@ -134,6 +135,9 @@ enum impairment {
 
 /* The code of a FAILURE_DEADLINE if --timeout leaves too little time to connect. */
 #define CODE_SHORT_TIMEOUT 2002
+
+/* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
+#define REJECTED_NO_LISTENER 8
 
 /* The code of a FAILURE_PROTOCOL if the peer does not have the local secret. */
 #define PROTOCOL_UNAUTHENTICATED (-EKEYREJECTED)

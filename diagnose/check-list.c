@@ -79,12 +79,28 @@ static bool is_harmless(const struct failure *failure)
 	       (failure->code == IMPAIRED_FULL || failure->code == IMPAIRED_DELAY);
 }
 
+/*
+ * Missing replies to large datagrams only suggest that large packets are lost. The MTUs of both
+ * ends, if they differ, are the cause; and RDMA packets that arrive refute it.
+ */
+static bool is_settled(const struct check_list *list, enum check check)
+{
+	const struct failure *failure = &list->checks[check].failure;
+	const struct failure *ends = &list->checks[CHECK_ENDS].failure;
+
+	if (check != CHECK_PATH || failure->code != IMPAIRED_LARGE)
+		return false;
+	return list->checks[CHECK_DATA].state == CHECK_OK ||
+	       (list->checks[CHECK_ENDS].state == CHECK_FAILED && ends->kind == FAILURE_IMPAIRED &&
+		       (ends->code == IMPAIRED_MTU || ends->code == IMPAIRED_RDMA_MTU));
+}
+
 enum check check_list_broken(const struct check_list *list)
 {
 	enum check first = CHECKS, alone = CHECKS;
 
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
-		if (list->checks[check].state != CHECK_FAILED)
+		if (list->checks[check].state != CHECK_FAILED || is_settled(list, check))
 			continue;
 		if (is_harmless(&list->checks[check].failure)) {
 			alone = check;

@@ -73,9 +73,10 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
 
 /*
  * Returns the failed check that determines the verdict and the exit status, or CHECKS if none
- * failed. This is the first failed check, with two exceptions: an impairment found before the data
- * check does not explain a later check up to CHECK_ENDS that fails outright, and a full server or
- * a long delay does not explain any other failure.
+ * failed. This is the first failed check, with three exceptions: an impairment found before the
+ * data check does not explain a later check up to CHECK_ENDS that fails outright; a full server or
+ * a long delay does not explain any other failure; and a path that seems to lose large packets
+ * gives way to the MTUs of both ends, if they differ, and to data that arrived.
  */
 enum check check_list_broken(const struct check_list *list);
 

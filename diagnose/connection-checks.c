@@ -29,8 +29,9 @@
 #define READS 4
 
 /*
- * The user named no port, so there may be no server. A rejection proves that the peer responds to
- * RDMA. On iWARP, every host refuses TCP connections to a port on which nothing listens.
+ * The user named no port, so there may be no server. That nothing listens proves that the peer
+ * responds to RDMA; but on iWARP, every host refuses TCP connections to such a port. Any other
+ * refusal comes from a server, and means the same as with a port.
  */
 static int answered_without_server(
 	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
@@ -40,7 +41,7 @@ static int answered_without_server(
 			"nothing is listening on port %u, and over iWARP, only a server can show "
 			"that RDMA works; start rdma-server there, or give its PORT",
 			diagnosis->options->port);
-	else if (failure->kind == FAILURE_REJECTED || failure->kind == FAILURE_REFUSED)
+	else if (failure->kind == FAILURE_REJECTED && failure->code == REJECTED_NO_LISTENER)
 		check_list_ok(&diagnosis->list, CHECK_CONNECTION,
 			"RDMA responds (in %d ms); to continue, start rdma-server there, or give "
 			"its PORT",

@@ -22,7 +22,7 @@
 #define NAME_MS      3000
 #define NEIGHBOUR_MS 8500
 #define CHOICE_MS    3500 /* per address, if there are several */
-#define PATH_MS      2500
+#define PATH_MS      8500
 
 /* Largest overhead of a RoCE v2 packet in bytes: IPv6, UDP, and 56 bytes of other headers. */
 #define PACKET_HEADERS (40 + 8 + 56)
@@ -251,9 +251,10 @@ static void path_failed(struct diagnosis *diagnosis, const struct path_mtu *path
 {
 	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
 
-	check_failed(diagnosis, CHECK_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH,
+	check_failed(diagnosis, CHECK_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS,
+		path->inferred ? IMPAIRED_LARGE : IMPAIRED_PATH,
 		"%s; RDMA packets of up to %u bytes %s", path->evidence, packet,
-		path->found.proven >= packet ? "fit" : "do not fit");
+		path->found.proven >= packet ? "fit" : "may not fit");
 }
 
 /* RDMA packets may be smaller than the interface MTU, so the diagnosis continues. */

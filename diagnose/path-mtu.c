@@ -1,7 +1,7 @@
 /*
  * The search for the path MTU with UDP probes. The search itself sends nothing: path_mtu_find()
- * sends datagrams of the sizes that it chooses. path_mtu_find() owns the probes and keeps all of
- * them open until the end, because replies may be late.
+ * sends datagrams of the sizes that it chooses. path_mtu_find() owns the probes, one for each size,
+ * and keeps all of them open until the end, because replies may be late.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,22 +13,39 @@
 #include "diagnose/path-mtu.h"
 #include "diagnose/udp-probe.h"
 
-/* Time to wait for a reply before the next try, in milliseconds; late replies still count. */
+/* Time to wait for a reply to a single datagram, in milliseconds; late replies still count. */
 #define TRY_MS 300
 
+/* Number of tries of the MTU that a router reports. */
+#define REFUSED_TRIES 3
+
 /*
- * Number of tries needed to distinguish a size that does not get through from a lost packet.
- * TRIES_SURE applies to the interface MTU, to the MTU that a router reports and to the smallest
- * size, TRIES_OTHER to sizes in between.
+ * The comparison sends a datagram every COMPARE_MS milliseconds. Of each COMPARE_CYCLE datagrams,
+ * one, at a random place, is small. If a host limits the rate of its replies, the chance that the
+ * next reply goes to a small datagram is therefore 1 in COMPARE_CYCLE, and that the first
+ * COMPARE_SURE replies all do is 1 in 160,000. At one reply per second, they take 4 s.
  */
-#define TRIES_SURE  3
-#define TRIES_OTHER 2
+#define COMPARE_MS    20
+#define COMPARE_CYCLE 20
+#define COMPARE_SURE  4
+
+/* Number of datagrams after which a host that answered none is silent, and the most of all. */
+#define COMPARE_SILENT (5 * COMPARE_CYCLE)
+#define COMPARE_MOST   (17 * COMPARE_CYCLE)
+
+/* The time between datagrams of other sizes, and how often each is tried. */
+#define REFINE_MS    30
+#define REFINE_TRIES 3
 
 /* The largest IP datagram: the length field (in IPv6, the payload length) has 16 bits. */
 #define SIZE_MAX_IP 65535
 
-/* The minimum MTU of IPv4, which every link supports. */
-#define FLOOR 68
+/*
+ * The size that every IPv4 host accepts, and the minimum MTU of IPv6. ICMP errors quote as much of
+ * a datagram as these sizes permit.
+ */
+#define CONTROL_SIZE  576
+#define CONTROL_SIZE6 1280
 
 /*
  * Common MTUs: jumbo frames, RDMA packets with 4096 and 2048 bytes of data, Ethernet, PPPoE,
@@ -36,63 +53,109 @@
  */
 static const unsigned int usual[] = {9000, 4200, 2200, 1500, 1492, 1400, 1280, 576};
 
-void path_search_init(struct path_search *search, unsigned int top, unsigned int floor)
+#define USUAL (sizeof(usual) / sizeof(usual[0]))
+
+/* Sizes of one search: the common ones, the interface MTU, and those that routers report. */
+#define PROBES_MAX (USUAL + 8)
+
+void path_search_init(
+	struct path_search *search, unsigned int top, unsigned int control, unsigned int seed)
 {
-	*search = (struct path_search){.top = top, .floor = floor < top ? floor : top};
+	*search = (struct path_search){
+		.top = top,
+		.control = control < top ? control : top,
+		.random = seed,
+	};
 }
 
-static unsigned int tries_of(const struct path_search *search, unsigned int size)
+/* Returns a pseudo-random number below `limit`: see rand(3). */
+static unsigned int random_below(struct path_search *search, unsigned int limit)
 {
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < search->count; i++)
-		count += search->tries[i] == size;
-	return count;
+	search->random = search->random * 1103515245 + 12345;
+	return (search->random >> 16) % limit;
 }
 
-/* True if the size is worth another try. */
-static bool is_open(const struct path_search *search, unsigned int size, unsigned int tries)
+/* True if this size may still become the largest that arrived. */
+static bool is_open(const struct path_search *search, unsigned int size)
 {
 	return size > search->proven && size <= search->top &&
-	       (!search->too_big || size < search->too_big) && tries_of(search, size) < tries;
+	       (!search->too_big || size < search->too_big);
 }
 
 /*
- * Tries the interface MTU first, which suffices on a healthy path. Then tries the MTU reported by a
- * router; the smallest size, to see whether the host replies at all; the interface MTU again,
- * because the packet may have been lost; and finally the common sizes in descending order.
+ * Returns the next size of the comparison: the interface MTU or, at a random place of each cycle,
+ * the small one.
  */
-static unsigned int choose_size(const struct path_search *search)
+static unsigned int compare(struct path_search *search)
 {
-	if (is_open(search, search->top, 1))
+	unsigned int place = search->compared++ % COMPARE_CYCLE;
+
+	search->wait = COMPARE_MS;
+	if (place == 0)
+		search->place = random_below(search, COMPARE_CYCLE);
+	if (place != search->place)
 		return search->top;
-	if (search->hint && is_open(search, search->hint, TRIES_SURE))
-		return search->hint;
-	if (search->hint && search->proven == search->hint)
-		return 0;
-	if (search->proven == 0)
-		return is_open(search, search->floor, TRIES_SURE) ? search->floor : 0;
-	if (is_open(search, search->top, TRIES_SURE))
-		return search->top;
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-		if (is_open(search, usual[i], TRIES_OTHER))
-			return usual[i];
+	search->unanswered = true;
+	return search->control;
+}
+
+/* True until the comparison has a result, or the host is silent. */
+static bool compares(const struct path_search *search)
+{
+	return is_open(search, search->top) && search->answered < COMPARE_SURE &&
+	       search->compared < (search->answered ? COMPARE_MOST : COMPARE_SILENT);
+}
+
+/* Returns the next of the common sizes in descending order, several times; 0 at the end. */
+static unsigned int refine(struct path_search *search)
+{
+	search->wait = REFINE_MS;
+	while (search->refined < USUAL * REFINE_TRIES) {
+		unsigned int size = usual[search->refined++ % USUAL];
+
+		if (size < search->top && is_open(search, size))
+			return size;
+	}
 	return 0;
 }
 
+/* Something refused the interface MTU: tries the MTU that it reported, then the small size. */
+static unsigned int try_refused(struct path_search *search)
+{
+	unsigned int tries = search->refused++;
+
+	if (search->hint && tries < REFUSED_TRIES)
+		return search->hint;
+	return tries < 2 * REFUSED_TRIES ? search->control : 0;
+}
+
+/*
+ * Tries the interface MTU first, which suffices on a healthy path; then the MTU reported by a
+ * router. If nothing was reported and nothing arrived, compares large and small datagrams. Once it
+ * is certain that the interface MTU is too large, looks for the largest common size that arrives.
+ */
 unsigned int path_search_next(struct path_search *search)
 {
-	unsigned int size = choose_size(search);
-
-	if (search->count == PATH_TRIES_MAX)
+	search->wait = TRY_MS;
+	if (!search->tried) {
+		search->tried = true;
+		return search->top;
+	}
+	if (search->proven == search->top || (search->hint && search->proven == search->hint))
 		return 0;
-	if (size)
-		search->tries[search->count++] = size;
-	return size;
+	if (search->too_big && search->proven == 0)
+		return try_refused(search);
+	if (compares(search))
+		return compare(search);
+	return search->too_big || search->answered == COMPARE_SURE ? refine(search) : 0;
 }
 
 void path_search_arrived(struct path_search *search, unsigned int size)
 {
+	if (size == search->control && search->unanswered) {
+		search->unanswered = false;
+		search->answered++;
+	}
 	if (size > search->proven)
 		search->proven = size;
 	/* The router that refused this or a smaller size is wrong or on another path. */
@@ -105,7 +168,8 @@ void path_search_too_big(struct path_search *search, unsigned int size, unsigned
 	if (size <= search->proven || (search->too_big && size >= search->too_big))
 		return;
 	search->too_big = size;
-	search->hint = mtu >= search->floor && mtu < size ? mtu : 0;
+	search->hint = mtu >= search->control && mtu < size ? mtu : 0;
+	search->refused = 0;
 }
 
 /* Explains why no datagram is known to have arrived. */
@@ -144,32 +208,52 @@ void path_mtu_assess(struct path_mtu *path)
 		reach_evidence(path->evidence,
 			"datagrams of %u bytes arrive, those of %u are rejected on the path",
 			found->proven, found->too_big);
-	} else if (tries_of(found, found->top) < TRIES_SURE) {
+	} else if (found->answered < COMPARE_SURE) {
 		path->verdict = REACH_UNKNOWN;
 		reach_evidence(path->evidence,
-			"datagrams of %u bytes arrive; not enough time to test %u", found->proven,
-			found->top);
+			"datagrams of %u bytes arrive; too few replies to judge those of %u",
+			found->proven, found->top);
 	} else {
 		path->verdict = REACH_BAD;
+		path->inferred = true;
 		reach_evidence(path->evidence, "datagrams of %u bytes arrive, those of %u are lost",
 			found->proven, found->top);
 	}
 }
 
-/* All probes, oldest first. */
-struct sent_probes {
-	struct udp_probe probes[PATH_TRIES_MAX];
+/* One probe for each size. */
+struct probes {
+	struct udp_probe list[PROBES_MAX];
+	unsigned int answers[PROBES_MAX]; /* already taken */
 	nfds_t count;
 };
 
-/* Reads the result of a probe into the path. */
-static void take_result(struct path_mtu *path, struct udp_probe *probe)
+/* Returns the probe of this size, opened if necessary; NULL if this host cannot send at all. */
+static struct udp_probe *probe_of_size(struct path_mtu *path, const struct reach_route *route,
+	struct probes *probes, unsigned int size)
+{
+	struct udp_probe *probe;
+
+	for (nfds_t i = 0; i < probes->count; i++)
+		if (probes->list[i].size == size)
+			return &probes->list[i];
+	if (probes->count == PROBES_MAX)
+		return NULL;
+	probe = &probes->list[probes->count++];
+	path->error = -udp_probe_open(
+		probe, (const struct sockaddr *)&route->address, reach_source(route));
+	probe->size = size;
+	return path->error ? NULL : probe;
+}
+
+/* Reads the replies to a probe into the path. */
+static void take_replies(struct path_mtu *path, struct udp_probe *probe, unsigned int *taken)
 {
 	enum udp_probe_result result = udp_probe_read(probe);
 
-	if (result == UDP_PROBE_ARRIVED) {
+	for (; *taken < probe->answers; ++*taken)
 		path_search_arrived(&path->found, probe->size);
-	} else if (result == UDP_PROBE_TOO_BIG) {
+	if (result == UDP_PROBE_TOO_BIG) {
 		path_search_too_big(&path->found, probe->size, probe->mtu);
 	} else if (result == UDP_PROBE_OTHER) {
 		path->other = probe->error;
@@ -177,54 +261,54 @@ static void take_result(struct path_mtu *path, struct udp_probe *probe)
 	}
 }
 
-/* Waits for the result of the last probe, or until the next try is due. */
-static void await_result(struct path_mtu *path, struct sent_probes *sent, deadline_t deadline)
+/* Waits for the result of the last try, or until the next one is due. */
+static void await_result(struct path_mtu *path, struct probes *probes, const struct udp_probe *last,
+	deadline_t deadline)
 {
-	const struct udp_probe *last = &sent->probes[sent->count - 1];
-	struct pollfd waiting[PATH_TRIES_MAX];
-	deadline_t next = deadline_in(TRY_MS);
+	struct pollfd waiting[PROBES_MAX];
+	deadline_t next = deadline_in(path->found.wait);
 
 	if (deadline < next)
 		next = deadline;
 	for (;;) {
-		for (nfds_t i = 0; i < sent->count; i++) {
-			take_result(path, &sent->probes[i]);
-			waiting[i] = (struct pollfd){.fd = sent->probes[i].fd, .events = POLLIN};
+		for (nfds_t i = 0; i < probes->count; i++) {
+			take_replies(path, &probes->list[i], &probes->answers[i]);
+			waiting[i] = (struct pollfd){.fd = probes->list[i].fd, .events = POLLIN};
 		}
-		if (last->result != UDP_PROBE_NO_REPLY || path->found.proven == path->found.top ||
-			deadline_left(next) == 0)
+		if (path->found.proven == path->found.top || deadline_left(next) == 0 ||
+			(path->found.wait == TRY_MS && last->result != UDP_PROBE_NO_REPLY))
 			return;
-		(void)poll(waiting, sent->count, deadline_left(next));
+		(void)poll(waiting, probes->count, deadline_left(next));
 	}
 }
 
-/* Sends a probe of the given size. Returns false if this host cannot send at all. */
-static bool try_size(struct path_mtu *path, const struct reach_route *route,
-	struct sent_probes *sent, unsigned int size)
+/* Sends a datagram of the given size. Returns its probe, or NULL if this host cannot send. */
+static struct udp_probe *try_size(struct path_mtu *path, const struct reach_route *route,
+	struct probes *probes, unsigned int size)
 {
-	struct udp_probe *probe = &sent->probes[sent->count++];
-	int error = udp_probe_open(
-		probe, (const struct sockaddr *)&route->address, reach_source(route));
+	struct udp_probe *probe = probe_of_size(path, route, probes, size);
+	int error = probe ? udp_probe_send(probe, size) : 0;
 
-	if (!error)
-		error = udp_probe_send(probe, size);
 	if (error == -EMSGSIZE)
 		path_search_too_big(&path->found, size, udp_probe_path_mtu(probe));
-	path->error = error == -EMSGSIZE ? 0 : -error;
-	return !path->error;
+	else if (error)
+		path->error = -error;
+	return path->error ? NULL : probe;
 }
 
 void path_mtu_find(const struct reach_route *route, deadline_t deadline, struct path_mtu *path)
 {
 	unsigned int size, top = route->link.mtu < SIZE_MAX_IP ? route->link.mtu : SIZE_MAX_IP;
-	struct sent_probes sent = {0};
+	unsigned int control = route->address.ss_family == AF_INET6 ? CONTROL_SIZE6 : CONTROL_SIZE;
+	const struct udp_probe *last;
+	struct probes probes = {0};
 
 	memset(path, 0, sizeof(*path));
-	path_search_init(&path->found, top, FLOOR);
+	path_search_init(&path->found, top, control, (unsigned int)deadline_now());
 	while (deadline_left(deadline) && (size = path_search_next(&path->found)) &&
-		try_size(path, route, &sent, size))
-		await_result(path, &sent, deadline);
-	for (nfds_t i = 0; i < sent.count; i++)
-		udp_probe_close(&sent.probes[i]);
+		(last = try_size(path, route, &probes, size)))
+		await_result(path, &probes, last, deadline);
+	for (nfds_t i = 0; i < probes.count; i++)
+		udp_probe_close(&probes.list[i]);
 	path_mtu_assess(path);
 }

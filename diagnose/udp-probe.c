@@ -82,11 +82,14 @@ int udp_probe_send(struct udp_probe *probe, unsigned int size)
 	if (!zeros)
 		return -ENOMEM;
 	probe->size = size;
+	/* A pending error of an earlier datagram would be reported instead of sending. */
+	(void)udp_probe_read(probe);
 	/* ENOBUFS: an interface dropped the datagram; treat it like any other loss. */
 	if (send(probe->fd, zeros, length, MSG_DONTWAIT) < 0 && errno != ENOBUFS)
 		error = -errno;
 	free(zeros);
-	return error;
+	/* An error that arrived in the meantime; the next try sends. */
+	return error == -ECONNREFUSED ? 0 : error;
 }
 
 enum udp_probe_result udp_probe_classify(const struct sock_extended_err *error,
@@ -113,6 +116,7 @@ static void take_error(struct udp_probe *probe, const struct sock_extended_err *
 	enum udp_probe_result result =
 		udp_probe_classify(error, from, (struct sockaddr *)&probe->host);
 
+	probe->answers += result == UDP_PROBE_ARRIVED;
 	if (probe->result == UDP_PROBE_ARRIVED || probe->result == UDP_PROBE_TOO_BIG)
 		return;
 	probe->result = result;
@@ -149,8 +153,10 @@ enum udp_probe_result udp_probe_read(struct udp_probe *probe)
 	while (read_error(probe))
 		;
 	/* recv() also clears the pending error, which the error queue has already delivered. */
-	if (recv(probe->fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0)
+	if (recv(probe->fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0) {
 		probe->result = UDP_PROBE_ARRIVED;
+		probe->answers++;
+	}
 	return probe->result;
 }
 

@@ -1,6 +1,7 @@
 /*
- * An unfragmented UDP datagram, sent to a port that is probably closed: the resulting ICMP error
- * shows whether it arrived. Needs no privileges. udp(7), ip(7): IP_RECVERR, IP_MTU_DISCOVER.
+ * Unfragmented UDP datagrams, sent to a port that is probably closed: a resulting ICMP error shows
+ * that one arrived. Silence shows nothing: hosts limit the rate of these errors, and firewalls drop
+ * them. Needs no privileges. udp(7), ip(7): IP_RECVERR, IP_MTU_DISCOVER.
  */
 #ifndef DIAGNOSE_UDP_PROBE_H
 #define DIAGNOSE_UDP_PROBE_H
@@ -25,6 +26,7 @@ struct udp_probe {
 	unsigned int size; /* of the IP datagram in bytes */
 	struct sockaddr_storage host;
 	enum udp_probe_result result;
+	unsigned int answers;         /* replies that show that a datagram arrived */
 	unsigned int mtu;             /* UDP_PROBE_TOO_BIG: the reported MTU, 0: none */
 	int error;                    /* UDP_PROBE_OTHER: errno */
 	struct sockaddr_storage from; /* UDP_PROBE_OTHER: the sender; AF_UNSPEC: this host */
@@ -43,8 +45,8 @@ int udp_probe_open(
 	struct udp_probe *probe, const struct sockaddr *host, const struct sockaddr *source);
 
 /*
- * Sends an IP datagram of this size in bytes, headers included. Returns 0, or -errno of send(2):
- * -EMSGSIZE if it exceeds the MTU of the outgoing interface.
+ * Sends an IP datagram of this size in bytes, headers included; it may be called again. Returns 0,
+ * or -errno of send(2): -EMSGSIZE if it exceeds the MTU of the outgoing interface.
  */
 int udp_probe_send(struct udp_probe *probe, unsigned int size);
 

@@ -120,6 +120,18 @@ load diagnose
 	diagnose 0 "$ADDRESS"
 	clean
 	stop_server
+	# A server that refuses is not a missing one.
+	local form
+	head -c 32 /dev/urandom >"$DIR/secret"
+	chmod 600 "$DIR/secret"
+	start_server --port 7471 --secret-file "$DIR/secret"
+	for form in "$ADDRESS" "$ADDRESS:7471" "$ADDRESS 7471" "--port 7471 $ADDRESS"; do
+		# shellcheck disable=SC2086 # two words
+		diagnose 3 $form
+		has "$OUT" '^connection  failed  client and server do not have the same secret$'
+		has "$OUT" '^verdict: RDMA does not work: client and server do not have the same secret; look at either host\.$'
+	done
+	stop_server
 }
 
 @test "a host name with several addresses: the first that responds is used, as for an exchange" {

@@ -88,8 +88,9 @@ repair_and_diagnose() {
 	start_far_server any
 	on_host1 "ip link set $VM_INTERFACE mtu 1400"
 	diagnose 4 "$HOST1" "$PORT"
-	has "$OUT" 'failed  \(packets as large as\|the network interfaces at the two ends have different MTUs\)'
-	has "$OUT" '^verdict: .*\(packets as large as\|different MTUs\)'
+	has "$OUT" '^path        failed  probably: packets as large as the local MTU do not reach the peer$'
+	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs$'
+	has "$OUT" '^verdict: .*different MTUs'
 	repair_and_diagnose
 }
 

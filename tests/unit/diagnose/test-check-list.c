@@ -271,6 +271,33 @@ static void warnings_differ_from_failures(void **state)
 	}
 }
 
+/* Missing replies are no proof: the MTUs of both ends and RDMA packets that arrived are. */
+static void missing_replies_give_way_to_better_evidence(void **state)
+{
+	struct failure large = made(FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_LARGE, "sizes");
+	struct failure path = made(FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH, "sizes");
+	struct failure mtus = made(FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "sizes");
+	struct failure gone = made(FAILURE_COMPLETION, PHASE_EXCHANGE, WC_RETRY_EXC, "");
+	struct check_list list = checked_up_to(CHECKS);
+
+	(void)state;
+	check_list_fail(&list, CHECK_PATH, &large);
+	assert_int_equal(check_list_broken(&list), CHECKS);
+	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
+	check_list_fail(&list, CHECK_DATA, &gone);
+	assert_int_equal(check_list_broken(&list), CHECK_PATH);
+	check_list_fail(&list, CHECK_ENDS, &mtus);
+	assert_int_equal(check_list_broken(&list), CHECK_ENDS);
+	/* What a router reports is a fact. */
+	check_list_fail(&list, CHECK_PATH, &path);
+	assert_int_equal(check_list_broken(&list), CHECK_PATH);
+	/* Without a server, there is no better evidence. */
+	list = checked_up_to(CHECK_MESSAGE);
+	check_list_fail(&list, CHECK_PATH, &large);
+	assert_int_equal(check_list_broken(&list), CHECK_PATH);
+	assert_non_null(strstr(verdict(&list), "probably packets as large as"));
+}
+
 /* A full server does not explain other failures. */
 static void a_full_server_is_the_only_cause(void **state)
 {
@@ -434,6 +461,7 @@ int main(void)
 		cmocka_unit_test(verdicts_follow_from_the_checks),
 		cmocka_unit_test(warnings_differ_from_failures),
 		cmocka_unit_test(a_delay_explains_no_other_failure),
+		cmocka_unit_test(missing_replies_give_way_to_better_evidence),
 		cmocka_unit_test(a_full_server_is_the_only_cause),
 		cmocka_unit_test(total_loss_is_a_failure),
 		cmocka_unit_test(statuses_are_those_of_an_exchange),

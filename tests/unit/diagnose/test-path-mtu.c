@@ -10,37 +10,61 @@
 #include "tests/unit/common/network-fixture.h"
 #include "tests/unit/unit.h"
 
-#define MINUTE 60000
-#define FLOOR  68
+#define MINUTE  60000
+#define CONTROL 576
 
-/* A simulated network between the local host and another one. */
+/* The first seed of the search's random numbers; each run uses another. */
+static unsigned int seed;
+
+/*
+ * A simulated network between the local host and another one, which may limit the rate of its
+ * replies as Linux does: it has a number of replies in stock, at most six, and gets another one at
+ * intervals.
+ */
 struct network {
-	unsigned int mtu;    /* of the smallest link */
-	unsigned int told;   /* next-hop MTU in ICMP errors; 0: the router sends none */
-	bool silent;         /* the host does not reply */
-	unsigned int lost;   /* number of datagrams lost at the start */
-	unsigned int proven; /* expected result */
+	unsigned int mtu;      /* of the smallest link */
+	unsigned int told;     /* next-hop MTU in ICMP errors; 0: the router sends none */
+	bool silent;           /* the host does not reply */
+	unsigned int lost;     /* number of datagrams lost at the start */
+	unsigned int proven;   /* expected result */
+	unsigned int interval; /* milliseconds between replies; 0: no limit */
+	unsigned int stock;    /* replies in stock at the start */
 	enum reach_verdict verdict;
 };
 
-/* Runs the search on a simulated network. */
-static struct path_mtu search_network(const struct network *network, unsigned int top)
-{
-	struct path_mtu path = {0};
-	unsigned int size, sent = 0;
+#define STOCK_MAX 6
 
-	path_search_init(&path.found, top, FLOOR);
+/* Simulates the fate of a datagram at this time in milliseconds. */
+static void simulate(const struct network *network, struct path_search *search, unsigned int size,
+	unsigned int time, unsigned int *next, unsigned int *stock)
+{
+	for (; network->interval && time >= *next; *next += network->interval)
+		*stock += *stock < STOCK_MAX;
+	if (size > network->mtu && network->told)
+		path_search_too_big(search, size, network->told);
+	if (size > network->mtu || network->silent || (network->interval && *stock == 0))
+		return;
+	*stock -= network->interval != 0;
+	path_search_arrived(search, size);
+}
+
+/* Runs the search on a simulated network, and counts the datagrams. */
+static struct path_mtu search_network(
+	const struct network *network, unsigned int top, unsigned int *sent)
+{
+	unsigned int size, time = 0, next = network->interval, stock = network->stock;
+	struct path_mtu path = {0};
+
+	*sent = 0;
+	path_search_init(&path.found, top, CONTROL, ++seed);
 	while ((size = path_search_next(&path.found))) {
 		assert_true(size <= top);
-		assert_true(size >= FLOOR);
-		if (sent++ < network->lost)
-			continue;
-		if (size > network->mtu && network->told)
-			path_search_too_big(&path.found, size, network->told);
-		else if (size <= network->mtu && !network->silent)
-			path_search_arrived(&path.found, size);
+		assert_true(size >= CONTROL);
+		if ((*sent)++ >= network->lost)
+			simulate(network, &path.found, size, time, &next, &stock);
+		time += path.found.wait;
 	}
-	assert_int_equal(sent, path.found.count);
+	assert_true(time < MINUTE);
 	path_mtu_assess(&path);
 	return path;
 }
@@ -50,8 +74,8 @@ static void finds_the_largest_datagram(void **state)
 	static const struct network networks[] = {
 		{.mtu = 9000, .proven = 9000, .verdict = REACH_GOOD},
 		{.mtu = 9000, .lost = 1, .proven = 9000, .verdict = REACH_GOOD},
-		{.mtu = 9000, .lost = 3, .proven = 9000, .verdict = REACH_GOOD},
-		{.mtu = 9000, .lost = 4, .proven = 0, .verdict = REACH_UNKNOWN},
+		{.mtu = 9000, .lost = 30, .proven = 9000, .verdict = REACH_GOOD},
+		{.mtu = 9000, .lost = 120, .proven = 0, .verdict = REACH_UNKNOWN},
 		{.mtu = 9000, .silent = true, .proven = 0, .verdict = REACH_UNKNOWN},
 		{.mtu = 1500, .proven = 1500, .verdict = REACH_BAD},
 		{.mtu = 1500, .told = 1500, .proven = 1500, .verdict = REACH_BAD},
@@ -67,27 +91,60 @@ static void finds_the_largest_datagram(void **state)
 		{.mtu = 1450, .told = 1, .proven = 1400, .verdict = REACH_BAD},
 		{.mtu = 1450, .told = 8000, .proven = 1400, .verdict = REACH_BAD},
 		{.mtu = 5000, .proven = 4200, .verdict = REACH_BAD},
-		{.mtu = 300, .proven = 68, .verdict = REACH_BAD},
 		{.mtu = 20, .proven = 0, .verdict = REACH_UNKNOWN},
+		/* Large datagrams are lost, and the host limits its replies. */
+		{.mtu = 1500, .interval = 1000, .stock = 6, .proven = 1500, .verdict = REACH_BAD},
+		{.mtu = 1500, .interval = 1000, .proven = 576, .verdict = REACH_BAD},
+		{.mtu = 1500, .interval = 10000, .proven = 0, .verdict = REACH_UNKNOWN},
 	};
+	unsigned int sent;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(networks); i++) {
-		struct path_mtu path = search_network(&networks[i], 9000);
+		struct path_mtu path = search_network(&networks[i], 9000, &sent);
 
 		if (path.found.proven != networks[i].proven || path.verdict != networks[i].verdict)
 			fail_msg("network %zu: proved %u: %s", i, path.found.proven, path.evidence);
 	}
 }
 
-/* One datagram suffices if it arrives; a silent host is sent only a few. */
+/*
+ * Limits of the rate of replies, from none in stock to all, never make a healthy path look bad. A
+ * comparison with as many small datagrams as large ones fails here.
+ */
+static void a_limit_of_replies_is_no_loss(void **state)
+{
+	static const unsigned int intervals[] = {250, 500, 1000, 1300, 3000, 10000};
+	unsigned int sent, good = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct network network = {
+			.mtu = 9000,
+			.interval = intervals[i % COUNT(intervals)],
+			.stock = i % 7 > 1 ? 0 : i % 7,
+			.lost = i % 5,
+		};
+		struct path_mtu path = search_network(&network, 9000, &sent);
+
+		assert_int_not_equal(path.verdict, REACH_BAD);
+		good += path.verdict == REACH_GOOD;
+	}
+	/* At an interval of 3 s and more, there may be no reply in time. */
+	assert_true(good > 20000 * 3 / 5);
+}
+
+/* One datagram suffices if it arrives; a silent host is given up after 2.3 s. */
 static void sends_no_more_than_needed(void **state)
 {
 	static const struct network well = {.mtu = 1500}, silent = {.mtu = 1500, .silent = true};
+	unsigned int sent;
 
 	(void)state;
-	assert_int_equal(search_network(&well, 1500).found.count, 1);
-	assert_int_equal(search_network(&silent, 1500).found.count, 4);
+	search_network(&well, 1500, &sent);
+	assert_int_equal(sent, 1);
+	search_network(&silent, 1500, &sent);
+	assert_int_equal(sent, 101);
 }
 
 /* The search terminates whatever the network does. */
@@ -101,9 +158,9 @@ static void always_terminates(void **state)
 		struct path_mtu path = {0};
 		unsigned int size, sent = 0;
 
-		path_search_init(&path.found, tops[round % COUNT(tops)], FLOOR);
+		path_search_init(&path.found, tops[round % COUNT(tops)], CONTROL, round);
 		while ((size = path_search_next(&path.found))) {
-			assert_true(++sent <= PATH_TRIES_MAX);
+			assert_true(++sent < 1000);
 			assert_true(size <= path.found.top);
 			random = random * 1103515245 + 12345;
 			if (random >> 16 & 1)
@@ -127,11 +184,10 @@ static void prints_its_conclusion(void **state)
 	} cases[] = {
 		{{.found = {.top = 1500, .proven = 1500}}, REACH_GOOD,
 			"datagrams of 1500 bytes arrive"},
-		{{.found = {.top = 9000, .proven = 1500, .count = 3, .tries = {9000, 9000, 9000}}},
-			REACH_BAD, "datagrams of 1500 bytes arrive, those of 9000 are lost"},
-		{{.found = {.top = 9000, .proven = 68, .count = 2, .tries = {9000, 68}}},
-			REACH_UNKNOWN,
-			"datagrams of 68 bytes arrive; not enough time to test 9000"},
+		{{.found = {.top = 9000, .proven = 1500, .answered = 4}}, REACH_BAD,
+			"datagrams of 1500 bytes arrive, those of 9000 are lost"},
+		{{.found = {.top = 9000, .proven = 576, .answered = 3}}, REACH_UNKNOWN,
+			"datagrams of 576 bytes arrive; too few replies to judge those of 9000"},
 		{{.found = {.top = 9000, .proven = 1400, .too_big = 9000, .hint = 1400}}, REACH_BAD,
 			"datagrams of 1400 bytes arrive, those of 9000 are rejected on the path"},
 		{{.found = {.top = 9000, .too_big = 9000, .hint = 1400}}, REACH_BAD,
@@ -200,6 +256,22 @@ static void probes_paths_that_lose_large_datagrams(void **state)
 		assert_string_equal(
 			path.evidence, "datagrams of 4200 bytes arrive, those of 9000 are lost");
 		assert_int_equal(path.verdict, REACH_BAD);
+		assert_true(path.inferred);
+	}
+}
+
+/* The kernel of the far host replies at most six times at once, and then once per second. */
+static void limited_replies_prove_nothing(void **state)
+{
+	(void)state;
+	net_make();
+	net_near("link set near0 mtu 9000");
+	net_far("link set far0 mtu 9000");
+	for (int i = 0; i < 12; i++) {
+		struct path_mtu path = probe(FAR, MINUTE);
+
+		if (path.verdict != REACH_GOOD)
+			fail_msg("search %d: %s", i, path.evidence);
 	}
 }
 
@@ -242,11 +314,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_largest_datagram),
+		cmocka_unit_test(a_limit_of_replies_is_no_loss),
 		cmocka_unit_test(sends_no_more_than_needed),
 		cmocka_unit_test(always_terminates),
 		cmocka_unit_test(prints_its_conclusion),
 		cmocka_unit_test(probes_paths_without_loss),
 		cmocka_unit_test(probes_paths_that_lose_large_datagrams),
+		cmocka_unit_test(limited_replies_prove_nothing),
 		cmocka_unit_test(probes_paths_with_a_router_that_reports_its_mtu),
 		cmocka_unit_test(lost_replies_prove_nothing),
 	};
