@@ -88,12 +88,24 @@ static void run_checks(struct diagnosis *diagnosis)
 	}
 }
 
+/* Prints the verdict: with --quiet only one that fails, as an error. */
+static void print_verdict(const struct diagnosis *diagnosis)
+{
+	const char *host = diagnosis->options->host;
+	const struct output *output = &diagnosis->output;
+	char verdict[512];
+
+	check_list_verdict(&diagnosis->list, verdict, sizeof(verdict));
+	output_line(output, "verdict: %s", verdict);
+	if (output->quiet && check_list_status(&diagnosis->list) != STATUS_OK)
+		output_error(output, "%s%s%s", host ? host : "", host ? ": " : "", verdict);
+}
+
 enum exit_status diagnose(const struct options *options, const char *program)
 {
 	struct diagnosis *diagnosis = calloc(1, sizeof(*diagnosis));
 	enum exit_status status;
 	struct output output = startup_output(program, options);
-	char verdict[512];
 
 	if (!diagnosis) {
 		output_error(&output, "out of memory");
@@ -106,10 +118,9 @@ enum exit_status diagnose(const struct options *options, const char *program)
 	diagnosis->end = deadline_in(CHECKS_MS);
 	check_list_init(&diagnosis->list, diagnose_checks, options->host ? options->host : "");
 	run_checks(diagnosis);
-	check_list_verdict(&diagnosis->list, verdict, sizeof(verdict));
 	if (options->json)
 		document_print(diagnosis_report_json(diagnosis));
-	output_line(&diagnosis->output, "verdict: %s", verdict);
+	print_verdict(diagnosis);
 	status = output_finish(&diagnosis->output, check_list_status(&diagnosis->list));
 	control_close(&diagnosis->control);
 	server_addresses_free(&diagnosis->server);

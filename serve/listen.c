@@ -171,7 +171,9 @@ int listen_check_host(
 		*failure = found;
 		return -1;
 	}
-	output_failure(output, &found, NULL);
+	/* No failure yet: clients may come through devices that appear later. */
+	if (!output->quiet)
+		output_failure(output, &found, NULL);
 	return 0;
 }
 

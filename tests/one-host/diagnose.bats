@@ -61,7 +61,7 @@ load diagnose
 	stop_server
 }
 
-@test "--json prints one document, --quiet prints nothing" {
+@test "--json prints one document, --quiet only the verdict of a failure" {
 	start_server any
 	expect 0 client --json diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
@@ -93,13 +93,20 @@ load diagnose
 		and .counters == {"here": null, "there": null}' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
 	cat "$OUT" >>"$DIR/documents"
+	failure_is_on_one_line
 	expect 3 client --quiet diagnose "$ADDRESS" "$PORT"
-	[ ! -s "$OUT" ] && [ ! -s "$ERR" ]
+	[ ! -s "$OUT" ]
+	failure_is_on_one_line
 	expect 0 client --json --quiet diagnose
 	jq -e '.status == 0 and .host == null and .verdict == "This host is ready for RDMA."' "$OUT"
 	cat "$OUT" >>"$DIR/documents"
 	count "$DIR/documents" . 3
 	tests/validate-report --diagnosis "$DIR/documents"
+}
+
+failure_is_on_one_line() {
+	one_line "$ERR"
+	has "$ERR" "^rdma-client: $ADDRESS: RDMA does not work: nothing is listening"
 }
 
 @test "without HOST only the local host is checked; without PORT, no server is needed" {

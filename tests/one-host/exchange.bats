@@ -167,6 +167,26 @@ default_run() { # MODE VERB
 	[ ! -s "$ERRORS" ]
 }
 
+@test "with --quiet, every failure is one line on standard error" {
+	local command
+	start_server --quiet --count 1 write
+	expect 1 "$PAIR_BIN/rdma-server" --quiet --port "$PORT" any
+	[ ! -s "$OUT" ]
+	one_line "$ERR"
+	has "$ERR" 'another program is listening on this port'
+	misbehaving_peer "$ADDRESS" "$PORT" mr get exit >/dev/null 2>&1 || true
+	server_exits 4
+	[ ! -s "$LOG" ]
+	one_line "$ERRORS"
+	for command in write read 'bandwidth write' 'latency read' diagnose; do
+		# shellcheck disable=SC2086 # several words
+		expect 3 client --quiet $command "$ADDRESS" "$PORT"
+		[ ! -s "$OUT" ]
+		one_line "$ERR"
+		has "$ERR" 'nothing is listening on this port'
+	done
+}
+
 @test "--verbose adds details on standard error only" {
 	start_server --verbose write
 	expect 0 client --verbose write "$ADDRESS" "$PORT"
