@@ -396,32 +396,47 @@ static enum exit_status explain_query(const struct client *client)
 	return output_finish(&client->output, status);
 }
 
-int main(int argc, char *argv[])
+/* The commands `write` and `read`. Returns the exit status. */
+static enum exit_status exchange_data(struct client *client)
 {
-	struct client client = {0};
 	enum exit_status status;
 	char greeting[64];
 
-	output_start();
-	client.output.program = "rdma-client";
-	if (startup_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
-		return (int)status;
-	switch (client.options.command) {
+	status = set_up(client, greeting) ? STATUS_FAILED : run(client);
+	tear_down(client);
+	return output_finish(&client->output, status);
+}
+
+static enum exit_status run_command(struct client *client)
+{
+	const struct options *options = &client->options;
+	const char *program = client->output.program;
+
+	switch (options->command) {
 	case CLI_DIAGNOSE:
-		return (int)(client.options.watch
-				     ? watch_devices(&client.options, client.output.program)
-				     : diagnose(&client.options, client.output.program));
+		return options->watch ? watch_devices(options, program)
+				      : diagnose(options, program);
 	case CLI_BANDWIDTH:
 	case CLI_LATENCY:
-		return (int)measure_server(&client.options, client.output.program);
+		return measure_server(options, program);
 	case CLI_EXPLAIN:
-		return (int)explain_query(&client);
+		return explain_query(client);
 	case CLI_EXCHANGE:
 	case CLI_SERVE: /* the server's command */
 	case CLI_COMMANDS:
 		break;
 	}
-	status = set_up(&client, greeting) ? STATUS_FAILED : run(&client);
-	tear_down(&client);
-	return (int)output_finish(&client.output, status);
+	return exchange_data(client);
+}
+
+int main(int argc, char *argv[])
+{
+	struct client client = {0};
+	enum exit_status status;
+
+	output_start();
+	client.output.program = "rdma-client";
+	if (!startup_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
+		status = run_command(&client);
+	return signals_end(client.loop.signal, (int)status);
 }

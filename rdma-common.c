@@ -320,6 +320,16 @@ static void take_main_wakeups(struct main_loop *loop)
 		loop->take_wakeup(loop->user, wakeup, events);
 }
 
+static void take_main_signal(struct main_loop *loop)
+{
+	int signal = signals_read(loop->signals);
+
+	if (!signal)
+		return;
+	loop->signal = signal;
+	loop->take_signal(loop->user);
+}
+
 void main_loop_turn(struct main_loop *loop, int milliseconds)
 {
 	struct pollfd waiting[] = {
@@ -333,8 +343,8 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 		take_main_wakeups(loop);
 	if (waiting[1].revents)
 		take_cm_events(loop);
-	if (waiting[2].revents && signals_read(loop->signals))
-		loop->take_signal(loop->user);
+	if (waiting[2].revents)
+		take_main_signal(loop);
 }
 
 /* Settings. */

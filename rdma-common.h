@@ -37,13 +37,14 @@ struct main_loop {
 	struct rdma_event_channel *channel;
 	struct wakeup_queue *wakeups;
 	int signals; /* signals_open() */
+	int signal;  /* the last one that was read; 0: none */
 
 	void *user;
 	/* Handles an rdmacm event that has been acknowledged, so its id may be destroyed. */
 	void (*take_event)(void *user, const struct rdma_cm_event *event);
 	/* Handles events that a CQ thread or another thread reports about wakeup->about. */
 	void (*take_wakeup)(void *user, const struct wakeup *wakeup, unsigned int events);
-	void (*take_signal)(void *user);
+	void (*take_signal)(void *user); /* `signal` has been read */
 	/* Handles the failure of the event channel, which is no longer polled. */
 	void (*take_failure)(void *user, const struct failure *failure);
 };

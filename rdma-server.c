@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/explain.h"
 #include "base/signals.h"
 #include "cli/meter.h"
 #include "cli/startup.h"
@@ -163,16 +164,18 @@ static void serve(struct server *server)
 	output_progress(&server->output, NULL);
 }
 
-/* Prints why the server cannot start and, with --json, the document. */
-static void report_start(struct server *server, const struct failure *failure)
+/* Prints why the server cannot start and, with --json, the document. Returns the exit status. */
+static enum exit_status report_start(struct server *server, const struct failure *failure)
 {
 	const struct options *options = &server->options;
 	char text[OUTPUT_FAILURE_SIZE];
 	const char *error = output_outcome(&server->output, failure, listen_name(options), text);
+	enum exit_status status = explain_status(failure);
 
 	if (options->json)
 		report_without_connection(
-			&server->service.settings, options->mode, NULL, STATUS_FAILED, error);
+			&server->service.settings, options->mode, NULL, status, error);
+	return status;
 }
 
 /*
@@ -188,8 +191,7 @@ static enum exit_status run(struct server *server)
 		port_file_remove(options->port_file);
 	if (settings_prepare(&service->settings, &failure) || start_listening(server, &failure) ||
 		listen_check_host(options, &server->output, &failure)) {
-		report_start(server, &failure);
-		return STATUS_FAILED;
+		return report_start(server, &failure);
 	}
 	if (announce(server))
 		return STATUS_FAILED;
@@ -222,5 +224,5 @@ int main(int argc, char *argv[])
 		return (int)status;
 	status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
 	tear_down(&server);
-	return (int)output_finish(&server.output, status);
+	return signals_end(server.loop.signal, (int)output_finish(&server.output, status));
 }

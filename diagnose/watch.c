@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/explain.h"
 #include "base/signals.h"
 #include "cli/startup.h"
 #include "diagnose/path-loss.h"
@@ -408,25 +409,34 @@ static void stop_all(const struct watch *watch)
 		}
 }
 
+/* Returns the descriptor for signals, or -1 with the failure recorded if there is no device. */
+static int start_watching(struct watch *watch, struct failure *failure)
+{
+	const char *device = watch->options->device;
+	int signals = signals_open();
+
+	if (signals < 0)
+		return failure_errno(failure, PHASE_OPEN, "signalfd", -signals);
+	poll_devices(watch);
+	if (watch->count > 0)
+		return signals;
+	return failure_set(failure, FAILURE_HOST, PHASE_OPEN,
+		device ? HOST_NO_SUCH_DEVICE : HOST_NO_DEVICE, "diagnose --watch", "%s%s",
+		device ? "--device " : "", device ? device : "");
+}
+
 enum exit_status watch_devices(const struct options *options, const char *program)
 {
 	struct watch watch = {
 		.options = options,
 		.output = startup_output(program, options),
 	};
-	int signals = signals_open();
 	struct failure failure = {0};
-	char text[OUTPUT_FAILURE_SIZE];
+	int signals = start_watching(&watch, &failure);
 
-	if (signals >= 0)
-		poll_devices(&watch);
-	if (watch.count == 0) {
-		failure_set(&failure, FAILURE_HOST, PHASE_OPEN,
-			options->device ? HOST_NO_SUCH_DEVICE : HOST_NO_DEVICE, "diagnose --watch",
-			"%s%s", options->device ? "--device " : "",
-			options->device ? options->device : "");
-		output_outcome(&watch.output, &failure, "", text);
-		return output_finish(&watch.output, STATUS_FAILED);
+	if (signals < 0) {
+		output_failure(&watch.output, &failure, NULL);
+		return output_finish(&watch.output, explain_status(&failure));
 	}
 	while (wait_to_poll(&watch, signals))
 		poll_devices(&watch);

@@ -12,8 +12,8 @@
 
 /*
  * Watches all devices, or that of --device, including devices that appear later, until SIGINT or
- * SIGTERM, or until output is lost. Returns the exit status: STATUS_FAILED if there is no device at
- * the start or output was lost.
+ * SIGTERM, which stays pending for signals_end(), or until output is lost. Returns the exit status:
+ * STATUS_CONNECT if there is no device at the start, STATUS_FAILED if output was lost.
  */
 enum exit_status watch_devices(const struct options *options, const char *program);
 

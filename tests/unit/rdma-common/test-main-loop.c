@@ -1,5 +1,6 @@
 /* Tests the main loop: its event sources, their order, and the events handled per turn. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -129,7 +130,7 @@ static void stop(struct fixture *fixture)
 
 static void send_signal(const struct fixture *fixture)
 {
-	const struct signalfd_siginfo signal = {.ssi_signo = 15};
+	const struct signalfd_siginfo signal = {.ssi_signo = SIGTERM};
 
 	assert_int_equal(
 		write(fixture->signals[1], &signal, sizeof(signal)), (ssize_t)sizeof(signal));
@@ -148,6 +149,7 @@ static void events_do_not_starve_the_rest(void **state)
 	send_signal(&fixture);
 	main_loop_turn(&fixture.loop, -1);
 	assert_string_equal(seen.order, "wes");
+	assert_int_equal(fixture.loop.signal, SIGTERM);
 	assert_int_equal(seen.wakeups, 1);
 	assert_in_range(seen.events, 1, 100);
 	while (waiting_events > 0)
