@@ -133,7 +133,7 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_LISTEN, EADDRNOTAVAIL, STATUS_FAILED, SIDE_HERE, FACT,
 		"this host does not have this address, or another program is listening on the port",
 		"bind to an address of this host, and choose another --port", "ip -br address"},
-	{FAILURE_ERRNO, PHASE_LISTEN, ENODEV, STATUS_FAILED, SIDE_HERE, FACT,
+	{FAILURE_ERRNO, PHASE_LISTEN, ENODEV, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the network interface of this address has no RDMA device",
 		"bind to an address of an RDMA device", "rdma link"},
 	{FAILURE_ERRNO, PHASE_LISTEN, EACCES, STATUS_FAILED, SIDE_HERE, FACT,

@@ -144,10 +144,26 @@ server_exits() {
 	exits_with "$1" "$pid"
 }
 
-# stop_server [STATUS [SIGNAL]]: sends SIGNAL (default TERM); its exit status must be STATUS or 0.
+# stop_server [SIGNAL]: sends SIGNAL (default TERM), by which the server must end.
 stop_server() {
-	kill -"${2:-TERM}" "$SERVER"
-	server_exits "${1:-0}"
+	kill -"${1:-TERM}" "$SERVER"
+	server_exits $((128 + $(kill -l "${1:-TERM}")))
+}
+
+# loop WORD...: starts a shell that runs this client again and again, and sets $LOOP to its process
+# group. The shell of a test ignores SIGINT in background jobs, which the loop must not inherit.
+loop() {
+	# shellcheck disable=SC2016 # for the inner shell
+	setsid env --default-signal=INT bash -c 'while :; do "$@" || :; done' sh \
+		"$PAIR_BIN/rdma-client" "$@" >"$OUT" 2>"$ERR" &
+	LOOP=$!
+	CLIENTS+=("$LOOP")
+}
+
+# An interactive shell sends SIGINT to the whole group. The loop ends only if the client dies by it.
+interrupt_loop() {
+	kill -INT -- "-$LOOP"
+	exits_with 130 "$LOOP"
 }
 
 # start_good CLIENT-ARGUMENT...: starts a well-behaved client of a server with --discard that stays

@@ -41,7 +41,7 @@ cq_threads() { threads_named 'cq-*'; }
 	expect 0 client write "$SECOND" "$PORT"
 	expect 3 client write "$ADDRESS" "$PORT"
 	stop_server
-	expect 1 "$PAIR_BIN/rdma-server" --device rxe2 --bind "$ADDRESS" any
+	expect 3 "$PAIR_BIN/rdma-server" --device rxe2 --bind "$ADDRESS" any
 	has "$ERR" 'does not belong to the RDMA device given with --device'
 	start_server --device rxe2 --bind :: any
 	expect 3 client write "$ADDRESS" "$PORT"

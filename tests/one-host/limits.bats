@@ -64,7 +64,7 @@ all_slots_work() {
 	local pid=$!
 	wait_line "$OUT" 'server is full'
 	kill -INT "$pid"
-	exits_with 1 "$pid"
+	exits_with 130 "$pid"
 	has "$ERR" 'interrupted by a signal'
 	kill_clients "${CLIENTS[@]}"
 	stop_server

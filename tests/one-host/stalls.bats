@@ -214,7 +214,7 @@ full_at_both() { # MODE
 		start_server --count 1 --timeout 60 --output "$DIR/in/" $mode
 		start_fed_client --timeout 60 $mode
 		kill -INT "${CLIENTS[0]}"
-		exits_with 1 "${CLIENTS[0]}"
+		exits_with 130 "${CLIENTS[0]}"
 		has "$ERR" 'interrupted by a signal'
 		server_exits 4
 		has "$ERRORS" 'the peer aborted: interrupted by a signal'

@@ -10,7 +10,7 @@ load diagnose
 	rdma link delete "$VM_DEVICE"
 	undo rdma link add "$VM_DEVICE" type rxe netdev "$VM_INTERFACE"
 	expect_error 3 'this host has no RDMA device (no entries in /sys/class/infiniband); load the adapter.s driver' client write "$ADDRESS" 7471
-	expect_error 1 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write
+	expect_error 3 'this host has no RDMA device' "$PAIR_BIN/rdma-server" write
 	diagnose 3
 	check_failed 'this host' 'this host has no RDMA device' 'this host'
 	diagnose 3 "$ADDRESS" 7471
@@ -38,7 +38,7 @@ load diagnose
 	chmod 600 /dev/infiniband/rdma_cm
 	expect_error 3 'this user cannot open the RDMA device files' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
-	expect_error 1 'this user cannot open the RDMA device files' \
+	expect_error 3 'this user cannot open the RDMA device files' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 0
 	diagnose_as 3 "${AS_NOBODY[@]}" 8192 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" 7471
 	check_failed 'this host' 'this user cannot open the RDMA device files' 'this host'
@@ -47,10 +47,10 @@ load diagnose
 	file=$(echo /dev/infiniband/uverbs*)
 	undo chmod "$(stat -c %a "$file")" "$file"
 	chmod 600 "$file"
-	expect_error 1 "cannot use RDMA: this user cannot open the RDMA device files (no read/write permission on $file)" \
+	expect_error 3 "cannot use RDMA: this user cannot open the RDMA device files (no read/write permission on $file)" \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 0
-	expect 1 "${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --json --port 0
-	has "$OUT" '"mode":"any".*"verdict":"failed","status":1,"error":"cannot use RDMA: this user cannot open'
+	expect 3 "${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --json --port 0
+	has "$OUT" '"mode":"any".*"verdict":"failed","status":3,"error":"cannot use RDMA: this user cannot open'
 	tests/validate-report "$OUT"
 }
 
@@ -70,7 +70,7 @@ load diagnose
 	clean
 	stop_server
 	for kib in 0 4; do
-		expect_error 1 'the locked-memory limit is too low for a queue pair (the limit is .*B); raise .ulimit -l' \
+		expect_error 3 'the locked-memory limit is too low for a queue pair (the limit is .*B); raise .ulimit -l' \
 			"${AS_NOBODY[@]}" $kib "$PAIR_BIN/rdma-server" --port 0 any
 	done
 	# Sufficient to start, but not to serve.
@@ -157,7 +157,7 @@ plain_up() {
 	diagnose 3 "$ADDRESS" 7471
 	check_failed 'this host' "the RDMA device's uverbs file is missing" 'this host'
 	has "$OUT" "^ *seen: found $VM_DEVICE, but $file is missing\$"
-	expect_error 1 "the RDMA device's uverbs file is missing" "$PAIR_BIN/rdma-server" --port 0
+	expect_error 3 "the RDMA device's uverbs file is missing" "$PAIR_BIN/rdma-server" --port 0
 	undo_all
 	diagnose 0
 }
@@ -215,7 +215,7 @@ no_route() {
 	ip link set plain0 up
 	expect_error 3 "RDMA device (the route uses plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
 		client write 10.96.0.2 7471
-	expect_error 1 'the network interface of this address has no RDMA device' \
+	expect_error 3 'the network interface of this address has no RDMA device' \
 		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write
 	diagnose 3 10.96.0.2 7471
 	check_failed route 'uses a network interface without an RDMA device' 'this host'
@@ -244,6 +244,10 @@ no_route() {
 		client --timeout 1 write 10.95.0.8 7471
 	expect_error 3 'the --timeout is shorter than connecting usually takes (no answer within 0.01 s); raise it' \
 		client --timeout 0.01 write 10.95.0.7 7471
+	loop --verbose write 10.95.0.6
+	wait_line "$ERR" 'trying 10.95.0.6'
+	interrupt_loop
+	has_not "$OUT" 'address resolved'
 	diagnose 3 10.95.0.7 7471
 	check_failed neighbour 'the host does not reply to ARP or neighbour discovery' 'the other host or the path to it'
 	has "$OUT" '^ *look: ip neighbour show to 10.95.0.7$'
@@ -392,7 +396,7 @@ refusing_peer() { # REASON
 	expect_error 1 'does not have this address' "$PAIR_BIN/rdma-server" --bind 10.1.2.3 any
 	expect_error 1 'ports below 1024 require privileges' \
 		"${AS_NOBODY[@]}" 64 "$PAIR_BIN/rdma-server" --port 80 any
-	expect_error 1 'no such RDMA device' "$PAIR_BIN/rdma-server" --device nothing0 any
+	expect_error 3 'no such RDMA device' "$PAIR_BIN/rdma-server" --device nothing0 any
 }
 
 @test "--verbose adds library names and error numbers" {

@@ -29,7 +29,7 @@ start_watching() {
 
 stop_watching() {
 	kill -INT "$WATCHER"
-	exits_with 0 "$WATCHER"
+	exits_with 130 "$WATCHER"
 	[ ! -s "$ERR" ]
 }
 
@@ -160,7 +160,7 @@ has_exited_since() { [ "$(exited)" != "$1" ]; }
 }
 
 @test "--watch without a device, or with another command's options" {
-	expect 1 client diagnose --watch --device nothing
+	expect 3 client diagnose --watch --device nothing
 	has "$ERR" 'no such RDMA device'
 	expect 2 client diagnose --watch "$ADDRESS"
 	has "$ERR" '^rdma-client: --watch takes no HOST'
