@@ -2,6 +2,7 @@
  * The options, one row each in alphabetical order, and the functions that read their values.
  * Strings are not copied: struct options points into argv.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -89,12 +90,24 @@ bool options_take_port(struct options *options, const char *text)
 {
 	uint64_t number;
 
-	if (!read_number(text, 1, UINT16_MAX, &number)) {
-		options_wrong(options, "PORT must be a number from 1 to 65535, not '%s'", text);
+	if (!read_number(text, 1, UINT16_MAX, &number))
 		return false;
-	}
 	options->port = (uint16_t)number;
 	return true;
+}
+
+bool options_is_host(const char *text)
+{
+	char address[INET6_ADDRSTRLEN];
+	size_t size = strcspn(text, "%"); /* a zone may follow, as in fe80::1%eth0 */
+	struct in6_addr ignored;
+
+	if (!strchr(text, ':'))
+		return true;
+	if (size >= sizeof(address) || strchr(text + size, ':'))
+		return false;
+	snprintf(address, sizeof(address), "%.*s", (int)size, text);
+	return inet_pton(AF_INET6, address, &ignored) == 1;
 }
 
 /* Functions used in the table. */
@@ -132,6 +145,12 @@ static bool take_text(struct options *options, const struct option_row *row, con
 {
 	*(const char **)((char *)options + row->field) = value;
 	return true;
+}
+
+/* Reads an address or a host name without a port. */
+static bool take_host(struct options *options, const struct option_row *row, const char *value)
+{
+	return options_is_host(value) && take_text(options, row, value);
 }
 
 static bool take_input(struct options *options, const struct option_row *row, const char *value)
@@ -260,7 +279,8 @@ static bool take_expectation(
 	.field = offsetof(struct options, member), .width = sizeof(((struct options *)0)->member)
 
 const struct option_row option_rows[] = {
-	{SERVER, 0, "bind", "ADDRESS", "listen on this address only", take_text, FIELD(bind)},
+	{SERVER, 0, "bind", "ADDRESS", "listen on this address only", take_host, FIELD(bind), 0, 0,
+		"an address or a host name without a port"},
 	{BANDWIDTH, 0, "bidirectional", NULL, "measure both directions at the same time", take_flag,
 		FIELD(measure.bidirectional)},
 	{EXCHANGE, 0, "buffer", "SIZE", "register SIZE per connection; default 7M", take_size,
@@ -323,8 +343,8 @@ const struct option_row option_rows[] = {
 		"use this size or range; default 64K (latency: 8)", take_sizes,
 		FIELD(measure.smallest), 1, COMMAND_REGION_MAX,
 		"a size from 1 to 16M, or an ascending range, such as 2..8M"},
-	{CLIENT, 0, "source", "ADDRESS", "connect from this local address", take_text,
-		FIELD(source)},
+	{CLIENT, 0, "source", "ADDRESS", "connect from this local address", take_host,
+		FIELD(source), 0, 0, "an address or a host name without a port"},
 	{BANDWIDTH, 0, "threads", "N", "run N threads, one connection each; default 1", take_number,
 		FIELD(measure.threads), 1, OPTIONS_THREADS_MAX},
 	{EXCHANGE | MEASUREMENTS, 0, "timeout", "SECONDS",

@@ -51,7 +51,13 @@ enum options_result options_advise(struct options *options, const char *format, 
 enum options_result options_take(
 	struct options *options, const struct option_row *row, const char *value);
 
-/* Reads PORT, 1 to 65535. Returns false, with the error recorded, for any other text. */
+/*
+ * True if the text can be a host name or an address. Of these, only IPv6 addresses contain colons,
+ * before a zone if there is one.
+ */
+bool options_is_host(const char *text);
+
+/* Reads PORT, 1 to 65535. Returns false for any other text. */
 bool options_take_port(struct options *options, const char *text);
 
 #endif

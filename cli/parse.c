@@ -116,12 +116,29 @@ static bool is_foreign(const struct line *line, unsigned int row)
 	return command && !(option_rows[row].commands >> command_id(command) & 1);
 }
 
-/* Reports an option that only the other program accepts, without its value. */
-static enum options_result report_other_program(
-	struct options *options, enum program program, const char *option)
+/* What this program uses in place of an option of the other one, by the option's name. */
+static const struct {
+	enum program program;
+	const char *name, *instead;
+} equivalents[] = {
+	{PROGRAM_CLIENT, "port", "name the port with the host: HOST:PORT"},
+	{PROGRAM_CLIENT, "bind", "use --source"},
+	{PROGRAM_SERVER, "source", "use --bind"},
+};
+
+/* Reports an option, as given, that only the other program accepts, without its value. */
+static enum options_result report_other_program(struct options *options, enum program program,
+	const struct option_row *row, const char *given)
 {
+	int size = (int)strcspn(given, "=");
+
+	for (size_t i = 0; i < sizeof(equivalents) / sizeof(equivalents[0]); i++)
+		if (equivalents[i].program == program &&
+			strcmp(equivalents[i].name, row->name) == 0)
+			return options_advise(options, "%s does not accept %.*s; %s",
+				program_name(program), size, given, equivalents[i].instead);
 	return options_advise(options, "%s does not accept %.*s; %s does", program_name(program),
-		(int)strcspn(option, "="), option,
+		size, given,
 		program_name(program == PROGRAM_CLIENT ? PROGRAM_SERVER : PROGRAM_CLIENT));
 }
 
@@ -141,8 +158,8 @@ static enum options_result refuse(struct options *options, struct line *line, in
 			options, "%.*s does not take a value", (int)strcspn(word, "="), word);
 	for (unsigned int i = 0; i < option_row_count; i++)
 		if (option_rows[i].letter == optopt)
-			return report_other_program(
-				options, line->program, (char[]){'-', (char)optopt, '\0'});
+			return report_other_program(options, line->program, &option_rows[i],
+				(char[]){'-', (char)optopt, '\0'});
 	return options_wrong(options, "unknown option '-%c'", optopt);
 }
 
@@ -211,7 +228,7 @@ static enum options_result report_unknown(struct options *options, const struct 
 		const struct option_row *row = &option_rows[i];
 
 		if (strcmp(row->name, text) == 0)
-			return report_other_program(options, line->program, line->unknown);
+			return report_other_program(options, line->program, row, line->unknown);
 		if (row->commands & commands)
 			add_choice(all, row->name);
 		else if (row->commands & commands_of(line->program))
@@ -284,7 +301,7 @@ static enum options_result report_command(struct options *options, const struct 
 /*
  * Splits "HOST:PORT" and "[ADDRESS]:PORT" into options->host_text and *port, which is NULL without
  * a port. An IPv6 address without brackets has more than one colon, so it has no port. Returns
- * false if the host is too long or a bracket is misplaced.
+ * false if the host is too long, a bracket is misplaced, or a host with colons is no IPv6 address.
  */
 static bool split_server(struct options *options, const char *word, const char **port)
 {
@@ -303,11 +320,33 @@ static bool split_server(struct options *options, const char *word, const char *
 	if (!end || (*after && !*port) || (size_t)(end - start) >= sizeof(options->host_text))
 		return false;
 	snprintf(options->host_text, sizeof(options->host_text), "%.*s", (int)(end - start), start);
-	return true;
+	return options_is_host(options->host_text);
+}
+
+/* Returns the given option that takes one value, but may be repeated, or NULL. */
+static const struct option_row *repeatable_option(const struct line *line)
+{
+	for (unsigned int i = 0; i < option_row_count; i++)
+		if (line->given >> i & 1 && option_rows[i].repeats)
+			return &option_rows[i];
+	return NULL;
+}
+
+/* Reports a word too many, which may have been meant as a further value of an option. */
+static enum options_result report_extra(
+	struct options *options, const struct line *line, const char *what, const char *word)
+{
+	const struct option_row *row = repeatable_option(line);
+
+	if (!row)
+		return options_wrong(options, "%s '%s'", what, word);
+	return options_advise(options, "%s '%s'; --%s takes one value: repeat it for each", what,
+		word, row->name);
 }
 
 /* Takes HOST, HOST:PORT or [ADDRESS]:PORT, and the word after it, NULL if there is none. */
-static enum options_result take_server(struct options *options, const char *word, const char *next)
+static enum options_result take_server(
+	struct options *options, const struct line *line, const char *word, const char *next)
 {
 	const char *port;
 
@@ -322,7 +361,9 @@ static enum options_result take_server(struct options *options, const char *word
 		return options_wrong(options, "two ports: %s in '%s', and '%s'", port, word, next);
 	port = port ? port : next;
 	options->port_given = port != NULL;
-	return !port || options_take_port(options, port) ? OPTIONS_RUN : OPTIONS_WRONG;
+	if (!port || options_take_port(options, port))
+		return OPTIONS_RUN;
+	return report_extra(options, line, "PORT must be a number from 1 to 65535, not", port);
 }
 
 /* Joins the words that `explain` looks for. */
@@ -354,13 +395,13 @@ static enum options_result take_words(struct options *options, const struct line
 			line->word_count == command->mode ? "the mode" : "HOST",
 			program_name(line->program), command->example);
 	if (line->word_count > command->words_max)
-		return options_wrong(
-			options, "unexpected argument '%s'", line->words[command->words_max]);
+		return report_extra(
+			options, line, "unexpected argument", line->words[command->words_max]);
 	if (options->command == CLI_EXPLAIN)
 		take_query(options, line);
 	if (command->host < 0 || command->host >= line->word_count)
 		return OPTIONS_RUN;
-	return take_server(options, line->words[command->host],
+	return take_server(options, line, line->words[command->host],
 		command->host + 1 < line->word_count ? line->words[command->host + 1] : NULL);
 }
 
