@@ -257,11 +257,25 @@ static enum exchange_event refuse_message(
 		(unsigned long long)message->length, message->verdict);
 }
 
+/*
+ * True if a work request failed, for which the peer may have given the reason: its MSG_ABORT can
+ * complete after the failure that follows from the abort.
+ */
+static bool awaits_reason(const struct connection *connection)
+{
+	return connection->failure.kind == FAILURE_COMPLETION &&
+	       !exchange_complete(&connection->exchange);
+}
+
 /* Records that the peer aborted, and its reason. */
 static enum exchange_event take_abort(struct connection *connection, const struct message *message)
 {
 	char text[TEXT_ESCAPED_SIZE(MESSAGE_TEXT_MAX)];
 
+	if (awaits_reason(connection)) {
+		connection->failure = (struct failure){0};
+		connection->cause_due = 0;
+	}
 	if (authentication_is_refusal(connection, message))
 		secret_refused(&connection->failure);
 	/* The peer has already escaped text that it quotes. */
@@ -338,7 +352,7 @@ static enum exchange_event take_bytes(
 		return EVENT_NONE;
 	if (error)
 		return refuse_message(connection, error, &message, length);
-	/* After our abort, only the peer's abort matters. */
+	/* After the end, only the peer's abort matters. */
 	if (connection->exchange.ended && message.type != MSG_ABORT)
 		return EVENT_NONE;
 	if (message.type != MSG_DATA && message.type != MSG_CREDIT)
@@ -356,7 +370,8 @@ static void take_receive(struct connection *connection, const struct completion 
 	connection->last_receive = deadline_now();
 	connection->keepalives = 0;
 	/* Once the exchange has ended, late messages must not change the outcome. */
-	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT)
+	if (connection->exchange.ended && connection->exchange.sent != SENDING_ABORT &&
+		!awaits_reason(connection))
 		return;
 	/*
 	 * The passive side only replies. Until the connection is established, the main thread is

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/explain.h"
+#include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/exchange/pair.h"
 
 #define SIZE 100000
@@ -325,6 +326,58 @@ static void closing_is_safe_at_any_time(void **state)
 	}
 }
 
+/*
+ * A failed work request is often a consequence of the peer's abort, but may complete before its
+ * MSG_ABORT. The reason is not lost, whether rdmacm would have to explain the failure or not.
+ */
+static void the_reason_may_follow_the_failure(void **state)
+{
+	static const enum ibv_wc_status statuses[] = {
+		IBV_WC_WR_FLUSH_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_RETRY_EXC_ERR};
+	struct message abort = {.type = MSG_ABORT};
+
+	(void)state;
+	message_set_text(&abort, "the disk is full");
+	for (unsigned int i = 0; i < 4 * COUNT(statuses); i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+		struct failure gone = {.kind = FAILURE_GONE, .phase = PHASE_EXCHANGE};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fixture_complete(&fixture, statuses[i / 4]);
+		fixture_receive(&fixture, &abort);
+		assert_true(fixture_events(&fixture) & CONNECTION_FINISHED);
+		fixture_close(&fixture, &gone);
+		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
+		assert_non_null(strstr(fixture.outcome.evidence, "the disk is full"));
+		fixture_stop(&fixture);
+	}
+}
+
+/* The same for the refusal of a client that does not hold the secret. */
+static void the_refusal_may_follow_the_failure(void **state)
+{
+	static const enum ibv_wc_status statuses[] = {IBV_WC_WR_FLUSH_ERR, IBV_WC_RETRY_EXC_ERR};
+	const struct message refusal = {.type = MSG_ABORT, .refusal = REFUSAL_SECRET};
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT(statuses); i++) {
+		struct secret *secret = make_secret('a');
+		struct pair pair = {.active.secret = secret, .passive.secret = secret};
+		struct failure gone = {.kind = FAILURE_GONE, .phase = PHASE_EXCHANGE};
+
+		pair_start(&pair);
+		assert_int_equal(fixture_count(&pair.active, MSG_PROOF), 1);
+		fixture_complete(&pair.active, statuses[i]);
+		fixture_receive(&pair.active, &refusal);
+		connection_close(pair.active.connection, &gone);
+		pair_close(&pair);
+		assert_int_equal(pair.active.outcome.kind, FAILURE_REFUSED);
+		assert_int_equal(pair.active.outcome.code, REFUSAL_SECRET);
+		pair_stop(&pair);
+		secret_free(secret);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +389,8 @@ int main(void)
 		with_fixture(a_cancelled_stream_leaves_no_file),
 		with_fixture(any_call_may_fail),
 		with_fixture(closing_is_safe_at_any_time),
+		with_fixture(the_reason_may_follow_the_failure),
+		with_fixture(the_refusal_may_follow_the_failure),
 	};
 
 	return cmocka_run_group_tests_name("aborting", tests, NULL, NULL);
