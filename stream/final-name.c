@@ -1,10 +1,13 @@
 /* See stream/final-name.h. It keeps no state. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "stream/final-name.h"
 
 static const char force_hint[] = " (--force at the receiver replaces it)";
@@ -31,6 +34,57 @@ int final_name_check(int directory, const char *name, bool force, const char **h
 	}
 	*hint = force_hint;
 	return force ? 0 : -EEXIST;
+}
+
+static bool is_same(const struct stat *a, int directory, const char *name)
+{
+	struct stat b;
+
+	return fstatat(directory, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a->st_dev == b.st_dev &&
+	       a->st_ino == b.st_ino;
+}
+
+static void describe_collision(const char *other, char text[FINAL_NAME_COLLISION_SIZE])
+{
+	char shown[TEXT_ESCAPED_SIZE(FINAL_NAME_SHOWN)];
+
+	text_escape_utf8(shown, other, strnlen(other, FINAL_NAME_SHOWN));
+	snprintf(text, FINAL_NAME_COLLISION_SIZE,
+		"; it collides with %s: this file system does not distinguish the two names",
+		shown);
+}
+
+/* Describes the entry in the open directory that is the same file but is spelled differently. */
+static void find_collision(DIR *stream, const char *name, const struct stat *file,
+	char text[FINAL_NAME_COLLISION_SIZE])
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(stream))) {
+		if (strcmp(entry->d_name, name) == 0) {
+			*text = '\0'; /* a hard link to the same file came first */
+			return;
+		}
+		if (!*text && is_same(file, dirfd(stream), entry->d_name))
+			describe_collision(entry->d_name, text);
+	}
+}
+
+void final_name_collision(int directory, const char *name, char text[FINAL_NAME_COLLISION_SIZE])
+{
+	int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
+	struct stat file;
+
+	*text = '\0';
+	if (!stream) {
+		if (listed >= 0)
+			close(listed);
+		return;
+	}
+	if (fstatat(listed, name, &file, AT_SYMLINK_NOFOLLOW) == 0)
+		find_collision(stream, name, &file, text);
+	closedir(stream);
 }
 
 /* True for errors that mean that the file system does not support this kind of rename or link. */

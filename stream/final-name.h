@@ -16,6 +16,15 @@ int final_name_check(int directory, const char *name, bool force, const char **h
 /* Returns the hint for the error of final_name_take(). */
 const char *final_name_hint(int error);
 
+/* Size of the text of final_name_collision(), and the bytes of the other name that it shows. */
+enum { FINAL_NAME_SHOWN = 60, FINAL_NAME_COLLISION_SIZE = 4 * FINAL_NAME_SHOWN + 100 };
+
+/*
+ * If the name is that of an entry which is spelled differently, as on a file system that ignores
+ * case, writes this to be printed after the error; otherwise "". Lists the directory.
+ */
+void final_name_collision(int directory, const char *name, char text[FINAL_NAME_COLLISION_SIZE]);
+
 /*
  * Moves a file or folder to the name in the directory, which must be on the same file system. A
  * file replaces another one only with force; a folder replaces nothing. Uses a method that the file

@@ -93,13 +93,23 @@ static int refuse(const struct output_file *file, int error, const char *hint, c
 	return error;
 }
 
+/* The same if the final name may be taken by an entry that is spelled differently. */
+static int refuse_name(const struct output_file *file, int error, const char *hint, char *why)
+{
+	char collision[FINAL_NAME_COLLISION_SIZE], hints[FINAL_NAME_COLLISION_SIZE + 64];
+
+	final_name_collision(file->directory, file->name, collision);
+	snprintf(hints, sizeof(hints), "%s%s", hint, collision);
+	return refuse(file, error, hints, why);
+}
+
 /* Checks, before the peer sends anything, that the final name is currently available. */
 static int check_name(const struct output_file *file, char *why)
 {
 	const char *hint;
 	int error = final_name_check(file->directory, file->name, file->force, &hint);
 
-	return error ? refuse(file, error, hint, why) : 0;
+	return error ? refuse_name(file, error, hint, why) : 0;
 }
 
 /* Opens the hidden file. From then on, output_file_close() removes it. Returns 0 or -errno. */
@@ -456,7 +466,7 @@ int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE])
 		error = file->directory < 0 ? commit_writer(file) : commit_file(file);
 	if (!error)
 		return 0;
-	return refuse(file, error, final_name_hint(error), why);
+	return refuse_name(file, error, final_name_hint(error), why);
 }
 
 /* True if the data may be of use to the next transfer. */

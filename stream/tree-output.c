@@ -77,6 +77,17 @@ static int refuse(const struct tree_output *output, int error, const char *hint,
 	return error;
 }
 
+/* The same if the name in this folder may be taken by an entry that is spelled differently. */
+static int refuse_name(const struct tree_output *output, int folder, const char *name, int error,
+	const char *hint, char *why)
+{
+	char collision[FINAL_NAME_COLLISION_SIZE], hints[FINAL_NAME_COLLISION_SIZE + 64];
+
+	final_name_collision(folder, name, collision);
+	snprintf(hints, sizeof(hints), "%s%s", hint, collision);
+	return refuse(output, error, hints, why);
+}
+
 static int refuse_stream(const char *reason, char *why)
 {
 	snprintf(why, OUTPUT_FILE_WHY_SIZE, "the peer's files are not a valid stream: %s", reason);
@@ -125,6 +136,12 @@ static int folder_of(const struct tree_output *output)
 	return output->levels[output->depth].folder;
 }
 
+/* Fails to create the current entry. */
+static int refuse_entry(const struct tree_output *output, int error, char *why)
+{
+	return refuse_name(output, folder_of(output), output->name, error, "", why);
+}
+
 static int enter_folder(struct tree_output *output, char *why)
 {
 	struct level *level = &output->levels[output->depth + 1];
@@ -132,7 +149,7 @@ static int enter_folder(struct tree_output *output, char *why)
 	if (output->depth == TREE_DEPTH_MAX)
 		return refuse_stream("its directories are nested too deeply", why);
 	if (mkdirat(folder_of(output), output->name, 0700))
-		return refuse(output, -errno, "", why);
+		return refuse_entry(output, -errno, why);
 	level->folder = openat(
 		folder_of(output), output->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (level->folder < 0)
@@ -160,7 +177,7 @@ static int start_file(struct tree_output *output, char *why)
 	output->file = openat(folder_of(output), output->name,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	output->position = 0;
-	return output->file < 0 ? refuse(output, -errno, "", why) : 0;
+	return output->file < 0 ? refuse_entry(output, -errno, why) : 0;
 }
 
 static int finish_file(struct tree_output *output, char *why)
@@ -185,7 +202,7 @@ static int make_link(struct tree_output *output, char *why)
 	if (strlen(output->target) != output->entry.size)
 		return refuse_stream("the target of a symbolic link contains a zero byte", why);
 	if (symlinkat(output->target, folder_of(output), output->name))
-		return refuse(output, -errno, "", why);
+		return refuse_entry(output, -errno, why);
 	utimensat(folder_of(output), output->name, times, AT_SYMLINK_NOFOLLOW);
 	return 0;
 }
@@ -220,7 +237,7 @@ static int take_name(struct tree_output *output, char *why)
 		return 0;
 	output->count++;
 	error = final_name_check(output->directory, output->name, output->force, &hint);
-	return error ? refuse(output, error, hint, why) : 0;
+	return error ? refuse_name(output, output->directory, output->name, error, hint, why) : 0;
 }
 
 static int start_stream(struct tree_output *output, char *why)
@@ -368,7 +385,8 @@ static int take_final_name(struct tree_output *output, const char *name, char *w
 		fchmodat(hidden, name, 0700, 0);
 	error = final_name_take(hidden, name, output->directory, name, output->force);
 	if (error)
-		return refuse(output, error, final_name_hint(error), why);
+		return refuse_name(
+			output, output->directory, name, error, final_name_hint(error), why);
 	if (closed)
 		fchmodat(output->directory, name, status.st_mode & 0777, 0);
 	return 0;

@@ -2,13 +2,17 @@
  * Tree streams from end to end: what a tree input reads, a tree output stores. And the streams,
  * names and places that a tree output refuses.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -443,6 +447,115 @@ static void a_name_taken_meanwhile_is_kept(void **state)
 	assert_int_equal(rmdir("in"), 0);
 }
 
+/* If true, the file system of these tests ignores case and keeps the first spelling. */
+static bool ignores_case;
+
+/* Returns the name, or the spelling of the entry that it stands for, stored in `spelling`. */
+static const char *spelled(int directory, const char *name, char spelling[FILE_NAME_MAX + 1])
+{
+	int listed = ignores_case ? (int)syscall(SYS_openat, directory, ".", O_RDONLY) : -1;
+	DIR *entries = listed < 0 ? NULL : fdopendir(listed);
+	const struct dirent *entry;
+
+	if (!entries)
+		return name;
+	while ((entry = readdir(entries)))
+		if (strcasecmp(entry->d_name, name) == 0) {
+			snprintf(spelling, FILE_NAME_MAX + 1, "%s", entry->d_name);
+			name = spelling;
+			break;
+		}
+	closedir(entries);
+	return name;
+}
+
+/* These replace the library's functions of the same names. */
+
+int fstatat(int directory, const char *restrict name, struct stat *restrict status, int flags)
+{
+	char spelling[FILE_NAME_MAX + 1];
+
+	return (int)syscall(
+		SYS_newfstatat, directory, spelled(directory, name, spelling), status, flags);
+}
+
+int mkdirat(int directory, const char *name, mode_t mode)
+{
+	char spelling[FILE_NAME_MAX + 1];
+
+	return (int)syscall(SYS_mkdirat, directory, spelled(directory, name, spelling), mode);
+}
+
+int symlinkat(const char *target, int directory, const char *name)
+{
+	char spelling[FILE_NAME_MAX + 1];
+
+	return (int)syscall(SYS_symlinkat, target, directory, spelled(directory, name, spelling));
+}
+
+int openat(int directory, const char *name, int flags, ...)
+{
+	char spelling[FILE_NAME_MAX + 1];
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	return (int)syscall(SYS_openat, directory, spelled(directory, name, spelling), flags, mode);
+}
+
+#define COLLIDES "; it collides with %s: this file system does not distinguish the two names"
+
+static void names_that_the_file_system_does_not_distinguish_are_both_named(void **state)
+{
+	char message[OUTPUT_FILE_WHY_SIZE];
+
+	(void)state;
+	ignores_case = true;
+	assert_int_equal(mkdir("in", 0755), 0);
+	start(0);
+	add_folder("nol");
+	add_file("README", "1");
+	add_file("readme", "2");
+	snprintf(message, sizeof(message), "cannot write nol/readme: File exists" COLLIDES,
+		"README");
+	assert_refused(-EEXIST, message);
+	start(0);
+	add_folder("nol");
+	add_folder("Inner");
+	leave();
+	add_folder("inNer");
+	snprintf(message, sizeof(message), "cannot write nol/inNer: File exists" COLLIDES, "Inner");
+	assert_refused(-EEXIST, message);
+	start(0);
+	add_file("A", "1");
+	add_link("a", "A");
+	snprintf(message, sizeof(message), "cannot write a: File exists" COLLIDES, "A");
+	assert_refused(-EEXIST, message);
+	/* Entries that were there before. */
+	put("in/Old", "1");
+	start(0);
+	add_file("old", "2");
+	snprintf(message, sizeof(message),
+		"cannot write old: File exists (--force at the receiver replaces it)" COLLIDES,
+		"Old");
+	assert_refused(-EEXIST, message);
+	assert_int_equal(receive("in/OLD", false, "2"), -EEXIST);
+	snprintf(message, sizeof(message),
+		"cannot write OLD: File exists (--force at the receiver replaces it)" COLLIDES,
+		"Old");
+	assert_string_equal(why, message);
+	ignores_case = false;
+	/* The same name twice is no collision of two spellings. */
+	start(0);
+	add_folder("nol");
+	add_file("readme", "1");
+	add_file("readme", "2");
+	assert_refused(-EEXIST, "cannot write nol/readme: File exists");
+}
+
 static void free_space_is_checked_first(void **state)
 {
 	static const char wanted[] = "cannot write name: No space left on device (9.22 EB needed, ";
@@ -495,6 +608,7 @@ int main(void)
 		OUTPUT_FILE_TEST(names_at_the_top_are_made_safe),
 		OUTPUT_FILE_TEST(existing_files_and_folders_are_kept),
 		OUTPUT_FILE_TEST(a_name_taken_meanwhile_is_kept),
+		OUTPUT_FILE_TEST(names_that_the_file_system_does_not_distinguish_are_both_named),
 		OUTPUT_FILE_TEST(free_space_is_checked_first),
 		OUTPUT_FILE_TEST(a_leftover_folder_is_removed),
 	};
