@@ -18,12 +18,6 @@
 #include "exchange/movers.h"
 #include "exchange/stream.h"
 
-/*
- * How long to wait for the cause of a flush, in milliseconds. A peer whose access was refused
- * disconnects sooner.
- */
-#define CAUSE_OF_FLUSH_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
-
 /* Batches of completions polled before other connections get their turn. */
 #define BATCHES 16
 
@@ -263,8 +257,10 @@ static enum exchange_event refuse_message(
  */
 static bool awaits_reason(const struct connection *connection)
 {
-	return connection->failure.kind == FAILURE_COMPLETION &&
-	       !exchange_complete(&connection->exchange);
+	bool failed = connection->failure.kind == FAILURE_COMPLETION ||
+		      (connection->cause_due && !connection->exchange.ended);
+
+	return failed && !exchange_complete(&connection->exchange);
 }
 
 /* Records that the peer aborted, and its reason. */
@@ -438,8 +434,7 @@ static void take_sent(struct connection *connection, const struct completion *co
  */
 static int cause_delay(const struct connection *connection, const struct completion *completion)
 {
-	if (failure_is_set(&connection->failure) || connection->exchange.ended ||
-		!connection->running || !connection->exchange.rules->hello)
+	if (!connection_may_have_cause(connection))
 		return 0;
 	if (completion_is_refusal(completion))
 		return DISCONNECT_AFTER_REFUSAL_MS;
@@ -660,7 +655,7 @@ static void decide(struct connection *connection)
 	if (!complete)
 		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
 	add_awaited_event(outcome, connection);
-	if (failure_is_set(outcome) && failure_is_set(&effect) && !is_flush(&effect))
+	if (failure_is_set(outcome) && effect.kind == FAILURE_COMPLETION && !is_flush(&effect))
 		add_refusal(outcome, &effect);
 }
 

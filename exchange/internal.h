@@ -158,7 +158,7 @@ struct connection {
 	struct registration registration;            /* of the memory that the peer may access */
 	bool sink_knows_end;                         /* sink_finish() was called */
 	bool damaged;                                /* the peer's data does not match its digest */
-	deadline_t cause_due;         /* deadline for rdmacm to explain `failure`; 0: none */
+	deadline_t cause_due;         /* deadline for an explanation of `failure`; 0: none */
 	deadline_t last_receive;      /* when the peer last sent something */
 	deadline_t last_send;         /* when we last posted a send */
 	unsigned int keepalives;      /* sent since last_receive */
@@ -251,6 +251,18 @@ enum exchange_event connection_fail(struct connection *connection, enum failure_
 /* The same for the file at this path, which the peer does not learn. */
 enum exchange_event connection_fail_file(struct connection *connection, int code, const char *call,
 	const char *path, const char *why);
+
+/*
+ * How long to wait for the cause of a flush, in milliseconds. A peer whose access was refused
+ * disconnects sooner.
+ */
+#define CAUSE_OF_FLUSH_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
+
+/*
+ * True if a failed work request, which is recorded next, may be the consequence of a disconnect or
+ * an abort that has not been noticed yet. A tutorial program reports neither in time.
+ */
+bool connection_may_have_cause(const struct connection *connection);
 
 /* Records a failed work request with its operation, addresses and remote region. */
 void connection_record_completion(struct connection *connection, int status, const char *doing);

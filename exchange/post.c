@@ -31,9 +31,16 @@ bool connection_is_unacknowledged(const struct connection *connection)
 	return queue_pair_is_unacknowledged(pair_of(connection));
 }
 
+bool connection_may_have_cause(const struct connection *connection)
+{
+	return !failure_is_set(&connection->failure) && !connection->exchange.ended &&
+	       connection->running && connection->exchange.rules->hello;
+}
+
 enum exchange_event connection_post(
 	struct connection *connection, enum operation operation, struct ibv_send_wr *request)
 {
+	bool may_have_cause = connection_may_have_cause(connection);
 	int error;
 
 	if (!connection_is_unacknowledged(connection))
@@ -45,7 +52,12 @@ enum exchange_event connection_post(
 	}
 	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, -error, "ibv_post_send",
 		"the device rejected a work request: %s", strerror(-error));
-	return EVENT_FAILED;
+	if (error != -ENOTCONN || !(may_have_cause || connection->cause_due))
+		return EVENT_FAILED;
+	/* The peer's MSG_ABORT may be in the completion queue, and its disconnect follows. */
+	if (!connection->cause_due)
+		connection->cause_due = deadline_in(CAUSE_OF_FLUSH_MS);
+	return EVENT_NONE;
 }
 
 enum exchange_event connection_send(struct connection *connection, enum operation operation,

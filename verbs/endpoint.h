@@ -145,7 +145,8 @@ int queue_pair_post_receives(struct queue_pair *pair);
 /*
  * Numbers and posts a list of work requests of the same kind; the caller fills in the rest of each
  * request. At least one request in every quarter of the send queue is signaled, so that entries
- * become free; if the device completes out of order, each request is signaled. Returns 0 or -errno.
+ * become free; if the device completes out of order, each request is signaled. Returns 0 or -errno;
+ * -ENOTCONN means that the connection has ended, for which rdmacm will report the cause.
  * ibv_post_send(3).
  */
 int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_wr *first);

@@ -157,6 +157,61 @@ static void a_flush_waits_for_its_cause(void **state)
 	}
 }
 
+/* The reason of the peer arrived before the connection broke, but is noticed after a failed send or
+ * a post that the broken queue pair rejects. */
+static void the_reason_of_the_peer_wins(void **state)
+{
+	static const struct message reason = {
+		.type = MSG_ABORT, .text = "too large", .text_size = sizeof("too large") - 1};
+
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+
+		if (i & 4) {
+			struct message region = fixture_start_established(&fixture, PEER_MEMORY);
+
+			fixture_receive(&fixture, &region);
+			fake_fail("ibv_post_send", 0, ENOTCONN);
+			fixture_complete(&fixture, IBV_WC_SUCCESS);
+			assert_false(fake_fail_is_due());
+		} else {
+			fixture_start_data(&fixture, PEER_MEMORY);
+			fake_complete(fixture.id, IBV_WC_WR_FLUSH_ERR);
+			fake_settle();
+		}
+		assert_int_equal(fixture_events(&fixture), 0);
+		fixture_receive(&fixture, &reason);
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
+		connection_disconnected(fixture.connection);
+		fixture_end(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
+		assert_non_null(strstr(fixture.outcome.evidence, "too large"));
+	}
+}
+
+/* A queue pair that rejects work requests is broken: rdmacm reports why, or the peer has gone. */
+static void a_rejected_post_waits_for_its_cause(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = MODE_WRITE, .active = i & 1};
+		struct message region = fixture_start_established(&fixture, PEER_MEMORY);
+
+		fixture_receive(&fixture, &region);
+		fake_fail("ibv_post_send", 0, ENOTCONN);
+		fixture_complete(&fixture, IBV_WC_SUCCESS);
+		assert_int_equal(fixture_events(&fixture), 0);
+		if (i & 2)
+			connection_disconnected(fixture.connection);
+		else
+			fake_pass(2000);
+		fixture_end(&fixture);
+		assert_int_equal(fixture.outcome.kind, i & 2 ? FAILURE_GONE : FAILURE_ERRNO);
+		assert_null(strstr(fixture.outcome.evidence, "after"));
+	}
+}
+
 static void without_a_disconnect_the_refusal_is_the_failure(void **state)
 {
 	(void)state;
@@ -480,6 +535,8 @@ int main(void)
 		with_fixture(a_refused_exchange_can_be_cancelled),
 		with_fixture(a_refusal_by_a_tutorial_peer_fails_at_once),
 		with_fixture(a_flush_waits_for_its_cause),
+		with_fixture(the_reason_of_the_peer_wins),
+		with_fixture(a_rejected_post_waits_for_its_cause),
 		with_fixture(without_a_disconnect_the_refusal_is_the_failure),
 		with_fixture(a_flush_is_never_the_cause),
 		with_fixture(a_flush_alone_is_still_a_failure),
