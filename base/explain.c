@@ -29,7 +29,7 @@ enum {
 	WC_RNR_RETRY_EXC = 13,
 
 	REJ_NO_RESOURCES = 3,
-	REJ_TIMEOUT = 4,
+	REJ_TIMEOUT = REJECTED_TIMEOUT,
 	REJ_INVALID_SERVICE_ID = REJECTED_NO_LISTENER,
 	REJ_STALE_CONNECTION = 10,
 	REJ_INVALID_MTU = 26,
@@ -44,8 +44,11 @@ enum {
 #define START_SERVER "start rdma-server on that host, or check the port number"
 #define CHECK_PEER   "check whether the peer is still running and what it reports"
 #define CHECK_RDMA \
-	"on the peer, check that `rdma link` shows an active device for this address and that " \
-	"the firewall passes UDP port 4791 (RoCE v2); both ends need the same RoCE version"
+	"check that both hosts' firewalls and the path pass UDP port 4791 (RoCE v2) both ways, " \
+	"that `rdma link` on the peer shows an active device for this address, that both ends " \
+	"use the same RoCE version, and that the server is not stuck"
+#define CHECK_OWN_FIREWALL \
+	"let UDP port 4791 pass this host's firewall and traffic control, in both directions"
 
 /* The first matching row applies, so specific rows precede general ones. */
 static const struct explanation rows[] = {
@@ -229,12 +232,21 @@ static const struct explanation rows[] = {
 	{FAILURE_REJECTED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the peer's connection manager rejected the request",
 		"check the peer's kernel log; --verbose prints the reason's number", NULL},
-	{FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT, SIDE_BEYOND, GUESS,
-		"the host is up but does not respond to RDMA, or its server is stuck", CHECK_RDMA,
-		"rdma link"},
-	{FAILURE_DEADLINE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_BEYOND, GUESS,
-		"the host is up but does not respond to RDMA, or its server is stuck", CHECK_RDMA,
-		"rdma link"},
+	{FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT, SIDE_ANYWHERE, FACT,
+		"no reply to the RDMA connection request arrived", CHECK_RDMA, "rdma link"},
+	{FAILURE_DEADLINE, PHASE_CONNECT, CODE_REPLY_DROPPED, STATUS_CONNECT, SIDE_HERE, FACT,
+		"this host drops the peer's packets: they arrive at its network interface, but not "
+		"at its RDMA device",
+		CHECK_OWN_FIREWALL, "nft list ruleset; tc -s qdisc"},
+	{FAILURE_DEADLINE, PHASE_CONNECT, CODE_REQUEST_DROPPED, STATUS_CONNECT, SIDE_HERE, FACT,
+		"this host drops its own connection requests: they do not leave it",
+		CHECK_OWN_FIREWALL, "nft list ruleset; tc -s qdisc"},
+	{FAILURE_DEADLINE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_ANYWHERE, FACT,
+		"no reply to the RDMA connection request arrived", CHECK_RDMA, "rdma link"},
+	{FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST, STATUS_CONNECT, SIDE_ANYWHERE, FACT,
+		"this server's replies do not arrive at the client",
+		"check for UDP port 4791 blocked by a firewall, or packets lost, on the way to it",
+		NULL},
 	{FAILURE_GONE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the peer went away during the connection handshake", CHECK_PEER, NULL},
 
@@ -300,11 +312,14 @@ static const struct explanation rows[] = {
 		"the server refused for a reason unknown to this version",
 		"install the same release at both ends", NULL},
 
-	{FAILURE_COMPLETION, PHASE_ANY, WC_RETRY_EXC, STATUS_PEER, SIDE_BEYOND, GUESS,
+	{FAILURE_COMPLETION, PHASE_ANY, WC_RETRY_EXC, STATUS_PEER, SIDE_ANYWHERE, GUESS,
 		"the peer stopped acknowledging: it is down or the path is broken",
-		"check the link and the peer; if only large messages fail, check the path MTU and "
-		"packet loss",
+		"check the link, the peer and the firewalls of both hosts; if only large messages "
+		"fail, check the path MTU and packet loss",
 		NULL},
+	{FAILURE_GONE, PHASE_ANY, CODE_UNACKNOWLEDGED, STATUS_PEER, SIDE_ANYWHERE, FACT,
+		"packets between the two hosts were lost until the peer gave up",
+		"check the link, and for a firewall at either host that drops UDP port 4791", NULL},
 	{FAILURE_COMPLETION, PHASE_ANY, WC_RNR_RETRY_EXC, STATUS_PEER, SIDE_THERE, FACT,
 		"the peer had no receive posted for a message",
 		"this is a bug in the peer's program", NULL},

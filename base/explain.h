@@ -15,6 +15,7 @@ enum side {
 	SIDE_EITHER,
 	SIDE_TO,   /* this host's sending side, or the path from it */
 	SIDE_FROM, /* the peer's sending side, or the path from it */
+	SIDE_ANYWHERE,
 };
 
 struct explanation {

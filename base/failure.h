@@ -136,8 +136,30 @@ enum impairment {
 /* The code of a FAILURE_DEADLINE if --timeout leaves too little time to connect. */
 #define CODE_SHORT_TIMEOUT 2002
 
+/*
+ * The codes of a FAILURE_DEADLINE while connecting if this host is at fault: it drops packets that
+ * arrive from the peer, or its own before they leave.
+ */
+#define CODE_REPLY_DROPPED   2003
+#define CODE_REQUEST_DROPPED 2004
+
+/*
+ * The code of a FAILURE_GONE of a server whose client gave up without having received the server's
+ * reply, after more than a moment.
+ */
+#define CODE_REPLY_LOST 2005
+
+/*
+ * The code of a FAILURE_GONE if, for seconds before the peer disconnected, nothing that this side
+ * had sent was acknowledged.
+ */
+#define CODE_UNACKNOWLEDGED 2006
+
 /* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
 #define REJECTED_NO_LISTENER 8
+
+/* The same if the peer waited too long for a message of the handshake. */
+#define REJECTED_TIMEOUT 4
 
 /* The code of a FAILURE_PROTOCOL if the peer does not have the local secret. */
 #define PROTOCOL_UNAUTHENTICATED (-EKEYREJECTED)

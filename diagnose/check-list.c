@@ -24,6 +24,7 @@ static const char *const sides[] = {
 	[SIDE_EITHER] = "either host",
 	[SIDE_TO] = "this host or the path from it",
 	[SIDE_FROM] = "the other host or the path from it",
+	[SIDE_ANYWHERE] = "this host, the other host or the path between them",
 };
 
 /* Indents the detail lines of a failed check. */

@@ -431,6 +431,8 @@ void connection_disconnected(struct connection *connection)
 	struct failure gone = {0};
 
 	failure_set(&gone, FAILURE_GONE, PHASE_EXCHANGE, 0, "RDMA_CM_EVENT_DISCONNECTED", "");
+	if (connection->main_life == CONNECTION_OPEN)
+		connection->disconnected = deadline_now();
 	connection_close(connection, &gone);
 }
 

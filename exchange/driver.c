@@ -18,6 +18,12 @@
 #include "exchange/movers.h"
 #include "exchange/stream.h"
 
+/*
+ * An acknowledgement that took longer than this was lost, in milliseconds: devices acknowledge
+ * without any program.
+ */
+#define UNACKNOWLEDGED_MS 2000
+
 /* Batches of completions polled before other connections get their turn. */
 #define BATCHES 16
 
@@ -463,10 +469,14 @@ static void take_failed(struct connection *connection, const struct completion *
 
 static void take_completion(struct connection *connection, const struct completion *completion)
 {
-	if (completion->kind != ENDPOINT_RECEIVE)
+	bool flushed = completion->wc->status == IBV_WC_WR_FLUSH_ERR;
+
+	if (completion->kind != ENDPOINT_RECEIVE && !flushed)
 		connection->last_acknowledged = deadline_now();
 	if (completion->kind == ENDPOINT_DRAIN)
 		return;
+	if (completion->kind != ENDPOINT_RECEIVE && flushed && connection->life == CONNECTION_OPEN)
+		connection->unacknowledged |= completion->pair->last_signaled > completion->number;
 	if (completion->wc->status != IBV_WC_SUCCESS)
 		take_failed(connection, completion);
 	else if (completion->kind == ENDPOINT_RECEIVE)
@@ -546,6 +556,7 @@ void connection_check_idle(struct connection *connection, deadline_t now)
 /* rdma_disconnect() has been called, and flushes all posted work requests. */
 static void close_queue_pair(struct connection *connection)
 {
+	connection->unacknowledged |= connection_is_unacknowledged(connection);
 	connection->life = CONNECTION_CLOSING;
 	/*
 	 * The queue pair is already in the error state, but soft-RoCE flushes a receive that was
@@ -608,6 +619,25 @@ static bool is_explained(const struct connection *connection)
 	return connection->cause_due && connection->reason.kind == FAILURE_GONE;
 }
 
+/*
+ * A peer that gave up because it received no acknowledgements disconnects, and its request may be
+ * the first packet that arrives. If our device, too, had waited long for acknowledgements, which no
+ * busy program delays, packets were lost, and the peer's disconnect is only the consequence.
+ */
+static void explain_disconnect(struct failure *failure, const struct connection *connection)
+{
+	int64_t silent = connection->disconnected - connection->last_acknowledged;
+
+	if (failure->kind != FAILURE_GONE || !connection->disconnected ||
+		!connection->unacknowledged || silent < UNACKNOWLEDGED_MS)
+		return;
+	failure->code = CODE_UNACKNOWLEDGED;
+	snprintf(failure->evidence, sizeof(failure->evidence),
+		"for %.1f s, nothing that this side had sent was acknowledged, then the peer "
+		"closed the connection",
+		(double)silent / 1000);
+}
+
 /* Adds the event that the exchange was waiting for, if there is no better evidence. */
 static void add_awaited_event(struct failure *failure, const struct connection *connection)
 {
@@ -654,6 +684,7 @@ static void decide(struct connection *connection)
 		*outcome = connection->reason;
 	if (!complete)
 		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
+	explain_disconnect(outcome, connection);
 	add_awaited_event(outcome, connection);
 	if (failure_is_set(outcome) && effect.kind == FAILURE_COMPLETION && !is_flush(&effect))
 		add_refusal(outcome, &effect);

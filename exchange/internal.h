@@ -163,6 +163,7 @@ struct connection {
 	deadline_t last_send;         /* when we last posted a send */
 	unsigned int keepalives;      /* sent since last_receive */
 	deadline_t last_acknowledged; /* when a signaled send completed, or the next was posted */
+	bool unacknowledged;          /* a signaled send was outstanding at the disconnect */
 	deadline_t aborted;           /* when we aborted; 0: not aborted */
 	deadline_t stream_start;      /* 0: not started */
 	deadline_t exchange_end;      /* 0: not complete */
@@ -177,6 +178,7 @@ struct connection {
 	enum connection_life main_life;
 	unsigned int ended;                   /* events of the worker threads that have ended */
 	struct failure reason, cancel_reason; /* passed with THREAD_CLOSE, THREAD_CANCEL */
+	deadline_t disconnected;              /* when the peer disconnected; passed likewise */
 
 	struct wakeup to_thread, to_main;
 };

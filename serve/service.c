@@ -17,6 +17,9 @@
 /* Time limit for disconnecting and draining a client, in milliseconds. */
 #define CLOSING_MS 1500
 
+/* A reply that was not confirmed within this time was lost, in milliseconds. */
+#define REPLY_MS 1000
+
 /* Time limit for the kernel to remove a device, and interval between checks, in milliseconds. */
 #define REMOVAL_MS       2000
 #define REMOVAL_CHECK_MS 100
@@ -32,10 +35,11 @@ struct client {
 	struct opening opening;        /* of the input */
 	struct connection *connection; /* NULL until the input has been opened */
 	struct slot slot;
-	bool connected; /* rdmacm reported RDMA_CM_EVENT_ESTABLISHED */
-	bool admitted;  /* counts for --count: authenticated, if there is a secret */
-	bool gone;      /* no more rdmacm events will arrive for it */
-	bool drained;   /* the CQ thread has released the connection */
+	bool connected;      /* rdmacm reported RDMA_CM_EVENT_ESTABLISHED */
+	deadline_t accepted; /* when the server's reply was sent; 0: not yet */
+	bool admitted;       /* counts for --count: authenticated, if there is a secret */
+	bool gone;           /* no more rdmacm events will arrive for it */
+	bool drained;        /* the CQ thread has released the connection */
 };
 
 void service_init(struct service *service)
@@ -299,6 +303,7 @@ static void accept_client(struct service *service, struct client *client)
 		client->gone = true; /* it was never connected */
 		close_client(service, client, &failure);
 	}
+	client->accepted = deadline_now();
 	if (!service->settings.secret)
 		count(service, client);
 }
@@ -397,6 +402,28 @@ static void listener_removed(struct service *service)
 	service_stop_listening(service);
 }
 
+/*
+ * Records why a connection was not established; explanations of events are written for the active
+ * side. A client whose kernel received the reply rejects it differently, so after a moment, a
+ * timeout of either side means that the reply was lost.
+ */
+static void handshake_failed(
+	const struct client *client, const struct rdma_cm_event *event, struct failure *failure)
+{
+	int64_t waited = client->accepted ? deadline_now() - client->accepted : 0;
+	bool timed_out =
+		event->event == RDMA_CM_EVENT_UNREACHABLE ||
+		(event->event == RDMA_CM_EVENT_REJECTED && event->status == REJECTED_TIMEOUT);
+
+	if (timed_out && waited >= REPLY_MS)
+		failure_set(failure, FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST,
+			rdma_event_str(event->event), "no confirmation for %.1f s",
+			(double)waited / 1000);
+	else
+		failure_set(failure, FAILURE_GONE, PHASE_CONNECT, event->status,
+			rdma_event_str(event->event), "%s", rdma_event_str(event->event));
+}
+
 /* Handles an event for a connection that was not established or that broke. */
 static void connection_failed(
 	struct service *service, struct client *client, const struct rdma_cm_event *event)
@@ -406,9 +433,8 @@ static void connection_failed(
 	if (client->connected || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		failure_from_event(
 			&failure, event, PHASE_EXCHANGE, connection_peer(client->connection));
-	else /* explanations of events are written for the active side */
-		failure_set(&failure, FAILURE_GONE, PHASE_CONNECT, event->status,
-			rdma_event_str(event->event), "%s", rdma_event_str(event->event));
+	else
+		handshake_failed(client, event, &failure);
 	client->gone = true;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		connection_abandon(client->connection, &failure);

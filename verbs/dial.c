@@ -5,6 +5,7 @@
 
 #include "protocol/hello.h"
 #include "verbs/dial.h"
+#include "verbs/reply-watch.h"
 
 /*
  * Timeout in milliseconds of one attempt to resolve an address. Attempts are short because the
@@ -16,6 +17,9 @@
  * With a --timeout below this number of milliseconds, a timeout shows only that it was too short.
  */
 #define SHORT_TIMEOUT_MS 1000
+
+/* Milliseconds after which a missing reply is unusual, so that it is worth watching for it. */
+#define WATCH_AFTER_MS 500
 
 /* Milliseconds between attempts to connect to a full server. */
 #define RETRY_WHEN_FULL_MS 500
@@ -145,17 +149,54 @@ destroy_channel:
 	return -1;
 }
 
+/*
+ * Waits for the reply. An exchange, whose replies usually come at once, begins to watch for it only
+ * when it is late: the kernel repeats the request, and the peer its reply.
+ */
+static int await_reply(struct dial *dial, struct reply_watch *watch, struct event_copy *reply)
+{
+	deadline_t deadline = dial->deadline, late = deadline_in(WATCH_AFTER_MS);
+
+	if (watch->id || deadline <= late)
+		return await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply);
+	dial->deadline = late;
+	if (await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply) == 0) {
+		dial->deadline = deadline;
+		return 0;
+	}
+	dial->deadline = deadline;
+	if (dial->failure.kind != FAILURE_DEADLINE)
+		return -1;
+	dial->failure = (struct failure){0};
+	reply_watch_begin(watch, dial->id, false);
+	return await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply);
+}
+
+/* Sends the request and waits for the reply. */
+static int request_connection(
+	struct dial *dial, struct rdma_conn_param *parameters, struct event_copy *reply)
+{
+	struct reply_watch watch = {0};
+	int error = -1;
+
+	if (dial->watches)
+		reply_watch_begin(&watch, dial->id, true);
+	if (rdma_connect(dial->id, parameters))
+		attempt_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
+	else
+		error = await_reply(dial, &watch, reply);
+	reply_watch_end(&watch, &dial->failure);
+	return error;
+}
+
 int dial_connect(struct dial *dial, struct event_copy *reply)
 {
 	struct rdma_conn_param parameters = {0};
 
 	dial->failure = (struct failure){0}; /* clear a previous address's failure */
-	if (dial->prepare(dial->user, dial->channel, dial->id, &parameters, &dial->failure) == 0) {
-		if (rdma_connect(dial->id, &parameters))
-			attempt_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
-		else if (await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply) == 0)
-			return 0;
-	}
+	if (dial->prepare(dial->user, dial->channel, dial->id, &parameters, &dial->failure) == 0 &&
+		request_connection(dial, &parameters, reply) == 0)
+		return 0;
 	dial->discard(dial->user, &dial->failure);
 	return -1;
 }

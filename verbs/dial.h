@@ -28,6 +28,7 @@ struct dial {
 	int64_t timeout;     /* of the option that set the deadline, in milliseconds; 0: none */
 	int stop_fd;         /* -1: none */
 	int dscp;            /* id_set_dscp() */
+	bool watches;        /* for the reply, from the start: verbs/reply-watch.h */
 
 	/*
 	 * Creates the connection's objects on the id, posts the receives, and sets the parameters

@@ -58,9 +58,9 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 	local failed=0
 	{
 		diagnose 3 "$HOST1" 7471 && has "$OUT" '^path        ok ' &&
-			has "$OUT" '^connection  failed  probably: the host is up but does not respond to RDMA' &&
+			has "$OUT" '^connection  failed  no reply to the RDMA connection request arrived' &&
 			diagnose 3 "$HOST1" &&
-			has "$OUT" '^connection  failed  probably: the host is up but does not respond to RDMA'
+			has "$OUT" '^connection  failed  no reply to the RDMA connection request arrived'
 	} || failed=1
 	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
@@ -88,7 +88,6 @@ repair_and_diagnose() {
 	start_far_server any
 	on_host1 "ip link set $VM_INTERFACE mtu 1400"
 	diagnose 4 "$HOST1" "$PORT"
-	has "$OUT" '^path        failed  probably: packets as large as the local MTU do not reach the peer$'
 	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs$'
 	has "$OUT" '^verdict: .*different MTUs'
 	repair_and_diagnose
@@ -180,7 +179,7 @@ DELAY='RDMA works, but slowly: each message takes long, although none is lost; l
 	impaired there "$SLOW_THERE" netem rate 20mbit
 	impaired here "$DELAY" netem delay 60ms
 	has "$OUT" '^message     failed  each message takes long'
-	has "$OUT" '^ *seen: shortest of 5 round trips: [6-9][0-9]\.[0-9] ms'
+	has "$OUT" '^ *seen: shortest of [0-9]* round trips: [6-9][0-9]\.[0-9] ms'
 	repair_and_diagnose
 }
 
@@ -212,7 +211,7 @@ DELAY='RDMA works, but slowly: each message takes long, although none is lost; l
 @test "200 ms of delay at either host: works, but slowly, without loss" {
 	start_far_server any
 	impaired here "$DELAY" netem delay 200ms
-	has "$OUT" '^ *seen: shortest of 5 round trips: 2[0-9][0-9]\.[0-9] ms'
+	has "$OUT" '^ *seen: shortest of [0-9]* round trips: 2[0-9][0-9]\.[0-9] ms'
 	impaired there "$DELAY" netem delay 200ms
 	repair_and_diagnose
 }

@@ -83,7 +83,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 	on_host1 "rdma link delete $VM_DEVICE"
 	local failed=0
 	expect 3 client --timeout 4 write "$HOST1" 7471 || failed=1
-	has "$ERR" 'does not respond to RDMA' || failed=1
+	has "$ERR" 'no reply to the RDMA connection request arrived' || failed=1
 	on_host1 "rdma link add $VM_DEVICE type rxe netdev $VM_INTERFACE"
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
 	[ $failed -eq 0 ]

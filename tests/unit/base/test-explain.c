@@ -153,7 +153,7 @@ static void guesses_are_marked_as_guesses(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; (row = explain_row(i)); i++) {
-		assert_in_range(row->side, SIDE_HERE, SIDE_FROM);
+		assert_in_range(row->side, SIDE_HERE, SIDE_ANYWHERE);
 		if (row->guess && !row->cause)
 			assert_int_equal(row->kind, FAILURE_DEADLINE);
 		/* The local host, the resolver or the peer reported these, so they are facts. */
@@ -161,13 +161,18 @@ static void guesses_are_marked_as_guesses(void **state)
 			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
 			assert_false(row->guess);
 		/*
-		 * A timeout is caused by the peer or the path, never by the local host, unless it
-		 * is too short. That the peer stopped responding is a fact; why it did is a guess.
+		 * Silence accuses neither side alone, unless its timeout is too short or packets
+		 * were seen. That no reply arrived is a fact; why it did not is a guess.
 		 */
-		if (row->kind == FAILURE_DEADLINE && row->code != CODE_SHORT_TIMEOUT) {
-			assert_true(row->guess || strstr(row->cause, "stopped responding"));
-			assert_int_equal(row->side, SIDE_BEYOND);
+		if (row->kind != FAILURE_DEADLINE || row->code == CODE_SHORT_TIMEOUT)
+			continue;
+		if (row->code == CODE_REPLY_DROPPED || row->code == CODE_REQUEST_DROPPED) {
+			assert_int_equal(row->side, SIDE_HERE);
+			continue;
 		}
+		assert_true(row->guess || strstr(row->cause, "stopped responding") ||
+			    strstr(row->cause, "no reply"));
+		assert_true(row->side == SIDE_BEYOND || row->side == SIDE_ANYWHERE);
 	}
 }
 
@@ -194,6 +199,7 @@ static void every_side_is_named(void **state)
 		[SIDE_EITHER] = "where: either host\n",
 		[SIDE_TO] = "where: this host or the path from it\n",
 		[SIDE_FROM] = "where: the other host or the path from it\n",
+		[SIDE_ANYWHERE] = "where: this host, the other host or the path between them\n",
 	};
 	bool seen[COUNT(words)] = {false};
 	const struct explanation *row;
@@ -316,9 +322,9 @@ static const struct symptom {
 	{"6 path query, deadline", FAILURE_DEADLINE, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT,
 		"path query"},
 	{"7 silence", FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
-		"does not respond to RDMA"},
+		"no reply to the RDMA connection request"},
 	{"7 unreachable", FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
-		"does not respond to RDMA"},
+		"no reply to the RDMA connection request"},
 	{"8 no listener", FAILURE_REJECTED, PHASE_CONNECT, 8, STATUS_CONNECT,
 		"nothing is listening"},
 	{"8 no listener, iWARP", FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT,
@@ -384,7 +390,7 @@ static const struct symptom {
 	{"no path in a diagnosis", FAILURE_DEADLINE, PHASE_ROUTE, CODE_DIAGNOSIS, STATUS_CONNECT,
 		"path query"},
 	{"silence in a diagnosis", FAILURE_DEADLINE, PHASE_CONNECT, CODE_DIAGNOSIS, STATUS_CONNECT,
-		"does not respond to RDMA"},
+		"no reply to the RDMA connection request"},
 	{"peer gone in a diagnosis", FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, STATUS_PEER,
 		"closed the connection"},
 	{"peer gone early in a diagnosis", FAILURE_GONE, PHASE_CONNECT, CODE_DIAGNOSIS,

@@ -15,6 +15,7 @@
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 #include "verbs/dial.h"
+#include "verbs/reply-watch.h"
 
 /* The result of an attempt to connect to an address. */
 enum fate {
@@ -51,6 +52,8 @@ static struct network {
 	char lines[1024];
 	struct sockaddr_storage source; /* last requested source address */
 	int tos_set, tos;               /* set on the id; when its address was resolved; -1: none */
+	int64_t watched;                /* when the watch for a reply began; 0: it did not */
+	bool watched_all;               /* including the request */
 } network;
 
 static struct ibv_device device = {.name = "fake0"};
@@ -102,6 +105,23 @@ void output_detail(const struct output *output, const char *format, ...)
 {
 	(void)output;
 	(void)format;
+}
+
+/* Replacements for verbs/reply-watch.c: this host is always at fault. */
+
+void reply_watch_begin(struct reply_watch *watch, const struct rdma_cm_id *id, bool complete)
+{
+	assert_null(watch->id);
+	watch->id = id;
+	network.watched = network.now;
+	network.watched_all = complete;
+}
+
+void reply_watch_end(struct reply_watch *watch, struct failure *failure)
+{
+	if (watch->id && failure->kind == FAILURE_DEADLINE)
+		failure->code = CODE_REPLY_DROPPED;
+	watch->id = NULL;
 }
 
 /* Replacements for librdmacm. */
@@ -462,7 +482,7 @@ static void the_deadline_ends_the_dial(void **state)
 	struct dial dial = START(MUTE, ACCEPTS);
 
 	(void)state;
-	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT);
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_REPLY_DROPPED);
 	assert_string_equal(dial.failure.evidence, "no answer within 10 s");
 	assert_int_equal(network.now, 1000000 + 10000);
 	assert_int_equal(network.attempts[1], 0);
@@ -472,8 +492,33 @@ static void the_deadline_ends_the_dial(void **state)
 	/* With no --timeout option, the message does not suggest one. */
 	dial = START(MUTE);
 	dial.timeout = 0;
+	dial.deadline = deadline_in(400);
 	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_DIAGNOSIS);
 	assert_string_equal(dial.failure.evidence, "");
+}
+
+/* An exchange begins late, because replies usually come at once; a diagnosis, with the request. */
+static void a_late_reply_is_watched_for(void **state)
+{
+	struct dial dial = START(ACCEPTS);
+	int64_t resolved = 2; /* the time that an address and a route take */
+
+	(void)state;
+	assert_connects(&dial);
+	assert_int_equal(network.watched, 0);
+	dial = START(MUTE);
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_REPLY_DROPPED);
+	assert_int_equal(network.watched, 1000000 + resolved + 500);
+	assert_false(network.watched_all);
+	dial = START(MUTE);
+	dial.watches = true;
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_REPLY_DROPPED);
+	assert_int_equal(network.watched, 1000000 + resolved);
+	assert_true(network.watched_all);
+	/* A rejection is a reply. */
+	dial = START(REJECTS);
+	dial.watches = true;
+	assert_fails(&dial, FAILURE_REJECTED, PHASE_CONNECT, REJECTED_NO_LISTENER);
 }
 
 static void a_signal_ends_the_dial(void **state)
@@ -642,6 +687,7 @@ int main(void)
 		cmocka_unit_test(silent_addresses_have_four_rounds),
 		cmocka_unit_test(the_most_relevant_failure_is_reported),
 		cmocka_unit_test(the_deadline_ends_the_dial),
+		cmocka_unit_test(a_late_reply_is_watched_for),
 		cmocka_unit_test(a_signal_ends_the_dial),
 		cmocka_unit_test(a_full_server_is_retried),
 		cmocka_unit_test(a_full_server_is_the_reason),

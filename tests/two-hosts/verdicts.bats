@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# One and the same true answer, however often a diagnosis is repeated: PAIR_DIAGNOSES times for each
+# state of the two hosts, of which a firewall's is the most common.
+
+load common
+
+# always STATUS PATTERN ARGUMENT...: every diagnosis exits with STATUS, and the pattern matches its
+# connection line or its verdict.
+always() {
+	local i status=$1 pattern=$2
+	shift 2
+	for i in $(seq "${PAIR_DIAGNOSES:-1}"); do
+		expect "$status" client diagnose "$@"
+		has "$OUT" "$pattern" || fail "run $i of '$*': $(cat "$OUT")"
+		count "$OUT" '^verdict: ' 1
+	done
+}
+
+# drop COMMAND here|there ingress|egress MATCH...: drops the packets that match: tc-u32(8).
+filter() {
+	local command="tc qdisc replace dev $VM_INTERFACE clsact && tc filter add dev $VM_INTERFACE $2 protocol ip u32 ${*:3} action drop"
+	case $1 in
+	here) bash -c "$command" ;;
+	there) on_host1 "$command" ;;
+	esac
+}
+
+pass_all() {
+	local command="tc qdisc delete dev $VM_INTERFACE clsact 2>/dev/null || true"
+	bash -c "$command"
+	on_host1 "$command"
+}
+
+roce='match ip protocol 17 0xff match ip dport 4791 0xffff'
+
+WORKS='^verdict: RDMA works between the two hosts: '
+NO_SERVER='^verdict: No problems found in the checks up to connection\.$'
+SECRET='^verdict: RDMA does not work: client and server do not have the same secret; look at either host\.$'
+MTUS='^verdict: RDMA does not work: the network interfaces at the two ends have different MTUs; look at either host\.$'
+LARGE='^verdict: RDMA .*: probably packets as large as the local MTU do not reach the peer; '
+ANYWHERE='^verdict: RDMA does not work: no reply to the RDMA connection request arrived; look at this host, the other host'
+ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; look at this host\.\$"
+LEAVING='^verdict: RDMA does not work: this host drops its own connection requests: .*; look at this host\.$'
+
+@test "healthy hosts with and without a server, also if ICMP is dropped" {
+	start_far_server any
+	always 0 "$WORKS" "$HOST1" "$PORT"
+	always 0 "$NO_SERVER" "$HOST1"
+	filter there egress match ip protocol 1 0xff
+	always 0 "$WORKS" "$HOST1" "$PORT"
+	always 0 "$NO_SERVER" "$HOST1"
+	has "$OUT" '^path        skipped the host does not reply to probes'
+	pass_all
+	stop_on_host1 server
+}
+
+@test "a server with a secret" {
+	head -c 32 /dev/urandom >"$FAR/secret"
+	head -c 32 /dev/urandom >"$FAR/wrong"
+	chmod 600 "$FAR/secret" "$FAR/wrong"
+	start_on_host1 server "$PAIR_BIN/rdma-server --port 7471 --secret-file '$FAR/secret'"
+	wait_line "$FAR/server.out" '^listening'
+	always 0 "$WORKS" --secret-file "$FAR/secret" "$HOST1"
+	always 3 "$SECRET" "$HOST1"
+	always 3 "$SECRET" --secret-file "$FAR/wrong" "$HOST1:7471"
+	stop_on_host1 server
+}
+
+@test "large packets are lost, or the MTUs differ" {
+	start_far_server any
+	# Of IP packets up to 8,191 bytes, those of 4,096 and more.
+	filter there ingress match u16 0x1000 0x1000 at 2
+	always 4 "$LARGE" "$HOST1" "$PORT"
+	always 4 "$LARGE" "$HOST1"
+	pass_all
+	on_host1 "ip link set $VM_INTERFACE mtu 1400"
+	always 4 "$MTUS" "$HOST1" "$PORT"
+	repair_network
+	stop_on_host1 server
+}
+
+@test "RoCE packets are dropped by either host, in either direction" {
+	start_far_server any
+	local server
+	for server in "$HOST1" "$HOST1 $PORT"; do
+		filter here ingress "$roce"
+		# shellcheck disable=SC2086 # two words
+		always 3 "$ARRIVING" $server
+		pass_all
+		filter here egress "$roce"
+		# shellcheck disable=SC2086
+		always 3 "$LEAVING" $server
+		pass_all
+		filter there ingress "$roce"
+		# shellcheck disable=SC2086
+		always 3 "$ANYWHERE" $server
+		has "$OUT" 'packets to the peer that left this host: [1-9][0-9]*, from it: none$'
+		pass_all
+		filter there egress "$roce"
+		# shellcheck disable=SC2086
+		always 3 "$ANYWHERE" $server
+		pass_all
+	done
+	stop_on_host1 server
+}
+
+@test "an exchange: the server knows that its replies are lost, and the client why" {
+	start_far_server any
+	filter here ingress "$roce"
+	expect 3 client --timeout 8 write "$HOST1" "$PORT"
+	has "$ERR" "cannot connect to $HOST1:$PORT: this host drops the peer's packets"
+	wait_line "$FAR/server.err" "this server's replies do not arrive at the client"
+	pass_all
+	stop_on_host1 server
+}
+
+@test "a firewall that begins to drop packets during a transfer" {
+	local where
+	for where in here there; do
+		rm -f "$FAR/port"
+		start_far_server --discard any
+		"$PAIR_BIN/rdma-client" --timeout 60 --input /dev/zero write "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
+		CLIENTS=($!)
+		sent_some() { grep -q 'MB' "$FAR/server.out" "$OUT" || [ "$(cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/sent_pkts")" -gt "$sent" ]; }
+		sent=$(($(cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/sent_pkts") + 2000))
+		wait_until sent_some
+		filter $where ingress "$roce"
+		exits_with 4 "${CLIENTS[0]}"
+		has "$ERR" '\(stopped acknowledging\|packets between the two hosts were lost until the peer gave up\)'
+		wait_until grep -q . "$FAR/server.err"
+		has "$FAR/server.err" '\(stopped acknowledging\|packets between the two hosts were lost until the peer gave up\|timed out\)'
+		: >"$FAR/server.err"
+		pass_all
+		stop_on_host1 server
+	done
+}
