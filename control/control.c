@@ -18,15 +18,6 @@
 /* Interval of writes until the server has read the client's first message, in milliseconds. */
 #define FIRST_MESSAGE_MS 100
 
-/*
- * How long rdmacm may take to report why the queue pair broke, in milliseconds. A peer whose access
- * was refused disconnects sooner.
- */
-#define CAUSE_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
-
-/* How long a refused client may take to disconnect, in milliseconds. */
-#define REFUSED_MS 1000
-
 /* Time limit for draining the queues, in milliseconds. */
 #define DRAIN_MS 1000
 
@@ -168,17 +159,17 @@ void control_limit_reads(const struct control *control, struct rdma_conn_param *
 
 /* Waiting for rdmacm events and completions. */
 
-/* Records that an unexpected rdmacm event ends the connection. */
-static void take_end(struct control *control, const struct rdma_cm_event *event)
+/* Records an unexpected rdmacm event. */
+static void take_failure(struct control *control, const struct rdma_cm_event *event)
 {
-	if (failure_is_set(&control->end))
+	if (failure_is_set(&control->failure))
 		return;
-	failure_from_event(&control->end, event, PHASE_EXCHANGE, control->peer);
-	if (control->end.kind == FAILURE_GONE)
-		control->end.code = CODE_DIAGNOSIS;
+	failure_from_event(&control->failure, event, PHASE_EXCHANGE, control->peer);
+	if (control->failure.kind == FAILURE_GONE)
+		control->failure.code = CODE_DIAGNOSIS;
 }
 
-/* Handles pending rdmacm events. Returns 0, or -1 if they cannot be read. */
+/* Handles pending rdmacm events. Returns 0, or -1 if one of them ends the connection. */
 static int take_events(struct control *control)
 {
 	struct event_copy copy;
@@ -190,49 +181,11 @@ static int take_events(struct control *control)
 		if (copy.event.event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
 			copy.event.event != RDMA_CM_EVENT_ADDR_CHANGE &&
 			copy.event.event != RDMA_CM_EVENT_ESTABLISHED)
-			take_end(control, &copy.event);
+			take_failure(control, &copy.event);
 	}
-	return taken < 0 ? failure_errno(
-				   &control->failure, PHASE_EXCHANGE, "rdma_get_cm_event", -taken)
-			 : 0;
-}
-
-/*
- * Returns -1 with the failure recorded if the connection has ended. The caller has polled the
- * endpoint since then, so it has taken everything that the peer sent before.
- */
-static int report_end(struct control *control)
-{
-	if (!failure_is_set(&control->end))
-		return 0;
-	if (!failure_is_set(&control->failure))
-		control->failure = control->end;
-	return -1;
-}
-
-/*
- * Waits for rdmacm to report why the connection ended, at most this many milliseconds. Returns
- * whether it did.
- */
-static bool await_cause(struct control *control, int milliseconds)
-{
-	struct pollfd waiting[] = {
-		{.fd = control->events->fd, .events = POLLIN},
-		{.fd = control->stop_fd, .events = POLLIN},
-	};
-	deadline_t deadline = deadline_in(milliseconds);
-
-	while (!failure_is_set(&control->end) && poll(waiting, 2, deadline_left(deadline)) > 0 &&
-		!waiting[1].revents && take_events(control) == 0)
-		;
-	return failure_is_set(&control->end);
-}
-
-int control_post_failed(struct control *control, int error)
-{
-	if (error == -ENOTCONN && await_cause(control, CAUSE_MS))
-		return 0;
-	return failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_post_send", -error);
+	if (taken < 0)
+		failure_errno(&control->failure, PHASE_EXCHANGE, "rdma_get_cm_event", -taken);
+	return failure_is_set(&control->failure) ? -1 : 0;
 }
 
 /*
@@ -244,7 +197,8 @@ static int write_nothing(struct control *control)
 	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
 	int error = queue_pair_post(control->endpoint.pairs, CONTROL_KEEPALIVE, &request);
 
-	return error ? control_post_failed(control, error) : 0;
+	return error ? failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
+		     : 0;
 }
 
 /* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
@@ -274,8 +228,6 @@ int control_check(struct control *control)
 {
 	struct pollfd stop = {.fd = control->stop_fd, .events = POLLIN};
 
-	if (report_end(control))
-		return -1;
 	if (poll(&stop, 1, 0) > 0)
 		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
 			ECANCELED, "stop", "");
@@ -291,46 +243,50 @@ int control_sleep(struct control *control, deadline_t deadline)
 			       ? failure_errno(&control->failure, PHASE_EXCHANGE,
 					 "ibv_req_notify_cq", EIO)
 			       : 0;
-	if (report_end(control) || wait_for_any(control, deadline) || take_events(control))
+	if (wait_for_any(control, deadline) || take_events(control))
 		return -1;
 	while (endpoint_take_event(control->device.channel, &ignored))
 		;
 	return 0;
 }
 
-/* Adds to the evidence that the disconnect followed an access refused by the peer's device. */
-static void add_refusal(struct failure *end, enum ibv_wc_status refusal)
-{
-	size_t used = strlen(end->evidence);
-
-	snprintf(end->evidence + used, sizeof(end->evidence) - used, " after %s",
-		explain_name(FAILURE_COMPLETION, (int)refusal));
-}
-
 /*
- * Records that a failed work request ends the connection, unless rdmacm reports the cause. A flush
- * is only a consequence. If the peer's device refused an access, the peer's program may have
- * exited, because its memory is freed before its connection; its disconnect follows.
+ * Called when the peer's device refused an access. When a program exits, its memory is freed before
+ * its connection, so a disconnect that follows immediately explains the refusal. Returns -1 if the
+ * peer disconnected.
  */
-static void take_failed(struct control *control, const struct completion *completion)
+static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_status refusal)
 {
-	enum ibv_wc_status status = completion->wc->status;
+	struct pollfd waiting[] = {
+		{.fd = control->events->fd, .events = POLLIN},
+		{.fd = control->stop_fd, .events = POLLIN},
+	};
+	deadline_t deadline = deadline_in(DISCONNECT_AFTER_REFUSAL_MS);
+	struct failure *failure = &control->failure;
+	size_t used;
 
-	if (failure_is_set(&control->end))
-		return;
-	if (status == IBV_WC_WR_FLUSH_ERR && await_cause(control, CAUSE_MS))
-		return;
-	if (completion_is_refusal(completion) && await_cause(control, DISCONNECT_AFTER_REFUSAL_MS))
-		add_refusal(&control->end, status);
-	else
-		failure_set(&control->end, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
-			"ibv_poll_cq", "");
+	while (!failure_is_set(failure) && poll(waiting, 2, deadline_left(deadline)) > 0 &&
+		!waiting[1].revents)
+		take_events(control);
+	if (!failure_is_set(failure))
+		return 0;
+	used = strlen(failure->evidence);
+	snprintf(failure->evidence + used, sizeof(failure->evidence) - used, " after %s",
+		explain_name(FAILURE_COMPLETION, (int)refusal));
+	return -1;
 }
 
 int control_completion_failed(struct control *control, const struct completion *completion)
 {
-	take_failed(control, completion);
-	return report_end(control);
+	enum ibv_wc_status status = completion->wc->status;
+
+	/* A flush is only a consequence: an rdmacm event may report the cause. */
+	if (status == IBV_WC_WR_FLUSH_ERR && take_events(control))
+		return -1;
+	if (completion_is_refusal(completion) && await_disconnect_after_refusal(control, status))
+		return -1;
+	return failure_set(&control->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
+		"ibv_poll_cq", "");
 }
 
 /* Messages. */
@@ -354,16 +310,14 @@ const struct completion *control_take_kept(struct control *control)
 	return completion;
 }
 
-/*
- * Failed receives are kept as well: the receives before them are valid messages. For the same
- * reason, a failed send is reported only once all messages have been taken.
- */
-static void take_completion(struct control *control, const struct completion *completion)
+/* Failed receives are kept as well: the receives before them are valid messages. */
+static int take_completion(struct control *control, const struct completion *completion)
 {
 	if (completion->kind == ENDPOINT_RECEIVE)
 		control_keep(control, completion);
 	else if (completion->wc->status != IBV_WC_SUCCESS)
-		take_failed(control, completion);
+		return control_completion_failed(control, completion);
+	return 0;
 }
 
 /* Processes completions, or waits for one. */
@@ -371,13 +325,14 @@ static int progress(struct control *control, deadline_t deadline)
 {
 	struct completion_batch batch;
 	struct completion completion;
-	int count = endpoint_poll(&control->endpoint, &batch);
+	int count = endpoint_poll(&control->endpoint, &batch), status = 0;
 
 	if (count < 0)
 		return failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
 	while (endpoint_next_completion(&control->endpoint, &batch, &completion))
-		take_completion(control, &completion);
-	return count == 0 ? control_sleep(control, deadline) : 0;
+		if (status == 0)
+			status = take_completion(control, &completion);
+	return count == 0 ? control_sleep(control, deadline) : status;
 }
 
 int control_release(struct control *control, const struct completion *completion)
@@ -395,15 +350,6 @@ int control_await_sent(struct control *control, deadline_t deadline)
 		if (failure_is_set(&control->failure) || progress(control, deadline))
 			return -1;
 	return 0;
-}
-
-void control_await_disconnect(struct control *control)
-{
-	deadline_t deadline = deadline_in(REFUSED_MS);
-
-	while (!control->disconnected && progress(control, deadline) == 0)
-		while (control->kept_count > 0)
-			control_take_kept(control);
 }
 
 int control_send_message(
@@ -425,7 +371,8 @@ int control_send_message(
 		return -1;
 	sge.length = (uint32_t)command_encode(message, control->messages.start);
 	error = queue_pair_post(control->endpoint.pairs, CONTROL_MESSAGE, &request);
-	return error ? control_post_failed(control, error) : 0;
+	return error ? failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
+		     : 0;
 }
 
 /*

@@ -11,11 +11,6 @@
  *
  * Every wait ends at its deadline, when the peer disconnects, when the device is removed, or when
  * stop_fd becomes readable. The failure is then recorded, and all later calls fail immediately.
- *
- * The peer's last message may contain the reason for the disconnect that follows it, but a busy
- * process finds both at once: rdmacm reports events on one channel, the device completions on
- * another. So the end of the connection, in `end`, becomes the failure only once the caller has
- * taken every message that arrived before it.
  */
 #ifndef CONTROL_CONTROL_H
 #define CONTROL_CONTROL_H
@@ -83,7 +78,6 @@ struct control {
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
-	struct failure end;           /* why the connection ended, reported by the next wait */
 	struct failure failure;       /* the first failure */
 };
 
@@ -141,14 +135,8 @@ bool control_is_proved(const struct control *control, const struct command *comm
 int control_send_message(
 	struct control *control, const struct command *message, deadline_t deadline);
 
-/* Waits until the last message is acknowledged. */
+/* Waits until the last message is acknowledged: disconnecting earlier would lose it. */
 int control_await_sent(struct control *control, deadline_t deadline);
-
-/*
- * Waits briefly until the peer, which the last message refuses, has disconnected, and discards what
- * else it sends. A disconnect by this end could overtake the message and, on iWARP, discard it.
- */
-void control_await_disconnect(struct control *control);
 
 /* Waits for a message. Its text is valid until the next call. Returns 1 for a keepalive. */
 int control_receive_message(struct control *control, struct command *message, deadline_t deadline);
@@ -177,10 +165,7 @@ unsigned int control_mtu_bytes(enum ibv_mtu mtu);
 
 /* For a test's event loop, which polls the endpoint itself. */
 
-/*
- * Handles pending rdmacm events and the stop signal. Never blocks. The caller polls the endpoint
- * between two calls, so the end of the connection is reported by the next call.
- */
+/* Handles pending rdmacm events and the stop signal. Never blocks. */
 int control_check(struct control *control);
 
 /*
@@ -189,18 +174,8 @@ int control_check(struct control *control);
  */
 int control_sleep(struct control *control, deadline_t deadline);
 
-/*
- * Records why this completion failed. Returns -1. May wait up to two seconds for rdmacm to report
- * the cause.
- */
+/* Records why this completion failed. Returns -1. */
 int control_completion_failed(struct control *control, const struct completion *completion);
-
-/*
- * Handles this -errno of a rejected send request. Returns 0 if rdmacm reports, within two seconds,
- * that the connection has ended: the next wait returns that failure, once the caller has taken the
- * messages that are left. Otherwise returns -1.
- */
-int control_post_failed(struct control *control, int error);
 
 /* Keeps a completed receive for control_receive_message() or control_take_kept(). */
 void control_keep(struct control *control, const struct completion *completion);

@@ -115,7 +115,9 @@ int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,
 {
 	int error = queue_pair_post(queue_pair->pair, kind, first);
 
-	return error ? control_post_failed(test->control, error) : 0;
+	return error ? failure_errno(
+			       &test->control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
+		     : 0;
 }
 
 int perf_test_notify(

@@ -42,7 +42,7 @@ struct control_session {
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
 	uint8_t initiator_depth, responder_resources; /* at this end: rdma_get_cm_event(3) */
-	bool refused;                                 /* the last reply ended the session */
+	bool unauthenticated;                         /* the client does not hold the secret */
 	struct worker worker;
 	struct worker_listener listener;
 	struct wakeup to_main;
@@ -143,23 +143,17 @@ static void reply_facts(struct control_session *session, struct command *reply)
 		(uint16_t)facts_encode(&facts, text_of(session, reply), COMMAND_TEXT_MAX);
 }
 
-/*
- * Sends the client the reply that ends the session. The recorded failure remains its outcome,
- * whether or not the client receives the reply. Returns -1.
- */
-static int refuse_with(
-	struct control_session *session, struct command *reply, enum command_status status)
+/* Reports to the client that no memory is available for a region, and ends the session. */
+static int refuse_region(struct control_session *session, struct command *reply)
 {
 	struct control *control = &session->control;
-	struct failure reason = control->failure;
+	struct failure failure = control->failure;
 
-	session->refused = true;
 	control->failure = (struct failure){0};
-	reply->status = status;
-	if (control_send_message(control, reply, idle_deadline(session)) == 0 &&
-		control_await_sent(control, idle_deadline(session)) == 0)
-		control_await_disconnect(control);
-	control->failure = reason;
+	reply->status = COMMAND_FAILED;
+	if (control_send_message(control, reply, idle_deadline(session)) == 0)
+		control_await_sent(control, idle_deadline(session));
+	control->failure = failure;
 	return -1;
 }
 
@@ -175,7 +169,7 @@ static int exchange_regions(
 		return 0;
 	}
 	if (control_enlarge(&session->control, command->length))
-		return refuse_with(session, reply, COMMAND_FAILED);
+		return refuse_region(session, reply);
 	control_set_peer_region(&session->control, command);
 	control_describe_region(&session->control, reply);
 	return 0;
@@ -304,14 +298,19 @@ static int admit(struct control_session *session)
 	if (control_receive_message(control, &command, idle_deadline(session)) < 0)
 		return -1;
 	reply = (struct command){.type = command.type, .reply = true, .number = command.number};
-	if (command.reply || !control_is_proved(control, &command)) {
-		failure_set_unauthenticated(&control->failure, "COMMAND_PROOF");
-		return refuse_with(session, &reply, COMMAND_REFUSED);
+	session->unauthenticated = command.reply || !control_is_proved(control, &command);
+	if (!session->unauthenticated) {
+		if (control_register(control))
+			return -1;
+		control_prove(control, &reply, text);
+		return control_send_message(control, &reply, idle_deadline(session));
 	}
-	if (control_register(control))
-		return -1;
-	control_prove(control, &reply, text);
-	return control_send_message(control, &reply, idle_deadline(session));
+	reply.status = COMMAND_REFUSED;
+	if (control_send_message(control, &reply, idle_deadline(session)) == 0)
+		control_await_sent(control, idle_deadline(session));
+	/* This is the cause, whether or not the reply was sent. */
+	control->failure = (struct failure){0};
+	return failure_set_unauthenticated(&control->failure, "COMMAND_PROOF");
 }
 
 /* Prints the failure, unless the client simply disconnected. */
@@ -319,7 +318,7 @@ static void report(struct control_session *session)
 {
 	struct failure *failure = &session->control.failure;
 
-	if (session->control.disconnected && !session->refused) {
+	if (session->control.disconnected && !session->unauthenticated) {
 		if (session->settings->output->brief)
 			output_line(session->settings->output, "%s by %s.",
 				session->kind == HELLO_MEASUREMENT ? "measurement" : "diagnosis",

@@ -411,13 +411,6 @@ int control_await_sent(struct control *control, deadline_t deadline)
 	return 0;
 }
 
-/* The last reply refused the client, which then disconnects. */
-void control_await_disconnect(struct control *control)
-{
-	fuzz_check(!unanswered);
-	control->disconnected = true;
-}
-
 void control_close(struct control *control)
 {
 	rdma_destroy_event_channel(control->events);
