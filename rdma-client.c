@@ -383,15 +383,20 @@ static void tear_down(struct client *client)
 /* The command `explain`. Returns the exit status. */
 static enum exit_status explain_query(const struct client *client)
 {
+	const char *query = client->options.query;
 	enum exit_status status = STATUS_OK;
+	int unknown = 0;
 
-	if (explanations_print(stdout, client->options.query) == 0) {
+	if (strcmp(query, "-") == 0) {
+		unknown = explanations_print_log(stdout, stdin, &client->output);
+	} else if (explanations_print(stdout, query) == 0) {
 		output_error(&client->output,
-			"no explanation of '%s'; list all: rdma-client explain",
-			client->options.query);
-		status = STATUS_FAILED;
+			"no explanation of '%s'; list all: rdma-client explain", query);
+		unknown = 1;
 	}
-	if (fflush(stdout))
+	if (unknown < 0)
+		output_error(&client->output, "cannot read standard input: %s", strerror(-unknown));
+	if (unknown != 0 || fflush(stdout))
 		status = STATUS_FAILED;
 	return output_finish(&client->output, status);
 }

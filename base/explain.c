@@ -587,6 +587,41 @@ void explain_failure(
 		row->remedy ? row->remedy : "", library);
 }
 
+/* Returns what follows the prefix, NULL if the line has another. */
+static const char *after(const char *line, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return strncmp(line, prefix, length) == 0 ? line + length : NULL;
+}
+
+/* Returns where the attempt ends in the line, with or without a peer; NULL if it is another. */
+static const char *end_of_attempt(const char *line, const struct attempt *attempt)
+{
+	const char *rest = after(line, attempt->start), *peer;
+	char end[16];
+
+	if (!rest)
+		return NULL;
+	snprintf(end, sizeof(end), "%s: ", attempt->end);
+	if (after(rest, end))
+		return after(rest, end);
+	peer = attempt->link ? after(rest, attempt->link) : NULL;
+	peer = peer ? strstr(peer, end) : NULL;
+	return peer ? peer + strlen(end) : NULL;
+}
+
+size_t explain_attempt_length(const char *line)
+{
+	for (size_t i = 0; i < COUNT(attempts); i++) {
+		const char *end = end_of_attempt(line, &attempts[i]);
+
+		if (end)
+			return (size_t)(end - line);
+	}
+	return 0;
+}
+
 void explain_cause(const struct failure *failure, char *text, size_t size)
 {
 	const char *cause = explain(failure->kind, failure->phase, failure->code)->cause;

@@ -51,6 +51,12 @@ const char *explain_name(enum failure_kind kind, int code);
 void explain_failure(
 	const struct failure *failure, const char *peer, bool names, char *text, size_t size);
 
+/*
+ * Returns the length of the start of such a line, up to the cause: "exchange with PEER failed: ". 0
+ * if the line does not begin like this.
+ */
+size_t explain_attempt_length(const char *line);
+
 /* Writes only the cause, truncated to size bytes. MSG_ABORT carries it to the peer. */
 void explain_cause(const struct failure *failure, char *text, size_t size);
 

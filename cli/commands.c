@@ -80,11 +80,12 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 		{
 			.program = PROGRAM_CLIENT,
 			.names = "explain",
-			.words = "explain [CAUSE]",
+			.words = "explain [CAUSE|-]",
 			.summary = "explain an error message",
 			.about =
 				"Explain an error message of either program: what it means and what to do. CAUSE\n"
-				"is the message or a part of it. Without CAUSE, list all explanations.\n",
+				"is the message or a part of it, or the name of a counter; with '-', explain each\n"
+				"message of the log on standard input. Without CAUSE, list all explanations.\n",
 			.example = "explain nothing is listening",
 			.mode = -1,
 			.host = -1,

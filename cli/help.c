@@ -1,4 +1,5 @@
 /* Prints --help from the tables of commands and options. Main thread. */
+#include <ctype.h>
 #include <string.h>
 
 #include "cli/help.h"
@@ -85,6 +86,30 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 	case CLI_EXPLAIN:
 	case CLI_COMMANDS:
 		break;
+	}
+}
+
+/* True if the text contains the option's name, not as the start of a longer one. */
+static bool is_named(const struct option_row *row, const char *text)
+{
+	char name[LEFT_MAX];
+	size_t length = (size_t)snprintf(name, sizeof(name), "--%s", row->name);
+
+	for (; (text = strstr(text, name)); text += length)
+		if (text[length] != '-' && !isalnum((unsigned char)text[length]))
+			return true;
+	return false;
+}
+
+void help_print_named_options(FILE *stream, const char *text)
+{
+	char option[LEFT_MAX];
+
+	for (unsigned int i = 0; i < option_row_count; i++) {
+		if (!is_named(&option_rows[i], text))
+			continue;
+		option_text(&option_rows[i], option);
+		fprintf(stream, "  %s  %s\n", option, option_rows[i].help);
 	}
 }
 

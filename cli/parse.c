@@ -116,6 +116,23 @@ static bool is_foreign(const struct line *line, unsigned int row)
 	return command && !(option_rows[row].commands >> command_id(command) & 1);
 }
 
+/*
+ * True if the arguments after the words so far are the text of a message, which may look like
+ * options: `explain` accepts nothing else but --help and --version.
+ */
+static bool takes_text(const struct line *line, const char *next)
+{
+	static const char *const options[] = {"--help", "-h", "--version", "-V", "--"};
+	const struct cli_command *command = command_find(line->program, line->words[0]);
+
+	if (!command || command_id(command) != CLI_EXPLAIN)
+		return false;
+	for (size_t i = 0; next && i < sizeof(options) / sizeof(options[0]); i++)
+		if (strcmp(next, options[i]) == 0)
+			return false;
+	return true;
+}
+
 /* What this program uses in place of an option of the other one, by the option's name. */
 static const struct {
 	enum program program;
@@ -179,6 +196,8 @@ static enum options_result take_line(
 	while ((option = getopt_long(argc, argv, letters, table, NULL)) != -1) {
 		if (option == WORD) {
 			add_word(line, optarg);
+			if (takes_text(line, argv[optind]))
+				break;
 			continue;
 		}
 		if (result != OPTIONS_RUN)
@@ -201,7 +220,7 @@ static enum options_result take_line(
 		else
 			result = options_take(options, &option_rows[row], optarg);
 	}
-	while (optind < argc) /* after "--" */
+	while (optind < argc) /* after "--", or a text */
 		add_word(line, argv[optind++]);
 	return result;
 }

@@ -4,6 +4,7 @@
 
 #include "base/explain.h"
 #include "cli/explanations.h"
+#include "host/counter-table.h"
 #include "tests/unit/unit.h"
 
 #define TEXT_MAX 65536
@@ -71,6 +72,176 @@ static void every_cause_is_explained(void **state)
 			check_case(row->cause, explain_query(row->cause, text) > 0);
 }
 
+/* What a user pastes, and the title of the section that explains it. */
+static void explains_what_the_programs_print(void **state)
+{
+	static const struct {
+		const char *query, *title;
+	} cases[] = {
+		{"cannot write photos: Is a directory", "Input or output"},
+		{"rdma-client: exchange with h:7471 failed: the peer aborted: cannot write nol/readme: "
+		 "File exists.",
+			"Input or output"},
+		{"connection closed by the peer while waiting for the next message",
+			"Disconnected too early"},
+		{"rdma-client: cannot resolve h:7471: Temporary failure in name resolution; check the "
+		 "name and the name service, or use an IP address.",
+			"Name not found"},
+		{"cannot resolve h: Temporary failure in name resolution", "Name not found"},
+		{"Temporary failure in name resolution", "Name not found"},
+		{"cannot read big.iso: file was truncated while being read", "Input or output"},
+		{"cannot read big.iso", "Input or output"},
+		{"rdma-server: cannot start: cannot use secret file s: not a regular file.",
+			"Secret file"},
+		{"cannot write to standard output: it is closed, full or blocked", "Output lost"},
+		{"--force needs --output", "Wrong usage"},
+		{"rdma-client: unexpected argument 'c'; see rdma-client write --help",
+			"Wrong usage"},
+		{"measurement with h:1 failed: the reply does not match the request; check that the "
+		 "peer's program speaks this protocol.",
+			"Protocol violation"},
+		{"exchange with h:1 failed: an error of the future; check that the peer's program "
+		 "speaks this protocol.",
+			"Protocol violation"},
+		{"cannot reach h:7: Value too large for defined data type.", "Unexplained errors"},
+		{"measurement with h:7471 failed: nothing is listening on this port (Connection "
+		 "refused); start rdma-server on that host, or check the port number.",
+			"Nothing is listening"},
+		{"verdict: RDMA does not work: nothing is listening on this port; look at the other "
+		 "host.",
+			"Nothing is listening"},
+		{"connection  failed  nothing is\n listening on this port", "Nothing is listening"},
+		{"10.0.0.1:7471 sent MSG_MR", "Details of --verbose"},
+	};
+	char text[TEXT_MAX], start[80];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		check_case(cases[i].query, explain_query(cases[i].query, text) == 1);
+		snprintf(start, sizeof(start), "%s\n", cases[i].title);
+		check_case(cases[i].query, strncmp(text, start, strlen(start)) == 0);
+	}
+}
+
+/* Of a table of messages, only the rows for this one are printed. */
+static void prints_the_rows_for_the_message(void **state)
+{
+	char text[TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(explain_query("cannot write photos: Is a directory", text), 1);
+	assert_non_null(
+		strstr(text, "| message | meaning |\n| --- | --- |\n| cannot write FILE: Is a"));
+	assert_null(strstr(text, "| cannot read"));
+	assert_int_equal(explain_query("Input or output", text), 1);
+	assert_non_null(strstr(text, "| cannot read"));
+}
+
+static void prints_the_options_of_a_usage_error(void **state)
+{
+	char text[TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(explain_query("--force needs --output", text), 1);
+	assert_non_null(strstr(text, "\n  -f, --force  replace existing output files\n"));
+	assert_non_null(strstr(text, "\n  -o, --output FILE"));
+	assert_int_equal(explain_query("--max-clients-per-address must not be empty", text), 1);
+	assert_null(strstr(text, "--max-clients N"));
+}
+
+static void every_counter_is_explained(void **state)
+{
+	const struct counter_row *row;
+	char text[TEXT_MAX], names[1024], *rest, line[80];
+
+	(void)state;
+	for (unsigned int i = 0; (row = counter_row(i)); i++) {
+		snprintf(names, sizeof(names), "%s", row->names);
+		rest = names;
+		for (char *name; (name = strsep(&rest, " "));) {
+			check_case(name, explain_query(name, text) == 1);
+			snprintf(line, sizeof(line), "\n    %s\n\n", name);
+			check_case(
+				name, strncmp(text, "Counters of ", 12) == 0 && strstr(text, line));
+		}
+	}
+	assert_int_equal(
+		explain_query("local counters: completer_retry_err 19, duplicate_request 282; "
+			      "remote counters: no errors",
+			text),
+		2);
+}
+
+/* Explains a log. Returns the number of unknown lines. */
+static int explain_log(const char *log, char text[TEXT_MAX])
+{
+	FILE *stream = fmemopen(text, TEXT_MAX, "w"),
+	     *input = fmemopen((char *)log, strlen(log), "r");
+	struct output output = {.program = "test"};
+	int unknown;
+
+	assert_non_null(stream);
+	assert_non_null(input);
+	memset(text, 0, TEXT_MAX);
+	unknown = explanations_print_log(stream, input, &output);
+	assert_int_equal(fclose(stream), 0);
+	fclose(input);
+	return unknown;
+}
+
+static unsigned int occurrences(const char *text, const char *part)
+{
+	unsigned int count = 0;
+
+	while ((text = strstr(text, part))) {
+		text += strlen(part);
+		count++;
+	}
+	return count;
+}
+
+/* Each kind of error is explained once; normal output and other programs' lines are not. */
+static void explains_a_log(void **state)
+{
+	char text[TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(
+		explain_log(
+			"listening on port 7471.\n"
+			"received connection request.\n"
+			"rdma-server: 10.0.0.1:1 sent MSG_MR\n"
+			"Nov 25 12:00:00 host rdma-server[7]: rdma-server: exchange with a:1 failed: "
+			"timed out waiting for MSG_MR; check the client and the path, or raise "
+			"--handshake-timeout.\n"
+			"rdma-server: exchange with b:2 failed: timed out waiting for MSG_MR; check "
+			"the client and the path, or raise --handshake-timeout.\n"
+			"cp: cannot read the file\n"
+			"connection  failed  nothing is listening on this port",
+			text),
+		0);
+	assert_int_equal(occurrences(text, "\nHandshake not finished\n"), 1);
+	assert_int_equal(occurrences(text, "\nNothing is listening\n"), 1);
+	assert_true(strncmp(text, "4: Nov 25 12:00:00 ", 19) == 0);
+	assert_non_null(strstr(text, "\n7: connection failed nothing is listening on this port\n"));
+	assert_null(strstr(text, "Details of"));
+	assert_null(strstr(text, "Transcript"));
+	assert_null(strstr(text, "Input or output"));
+}
+
+static void reports_unknown_lines_of_the_programs(void **state)
+{
+	char text[TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(explain_log("rdma-client: no such words anywhere\nother: no such words\n"
+				     "rdma-server: neither these\n",
+				 text),
+		2);
+	assert_string_equal(text, "");
+	assert_int_equal(explain_log("\n", text), 0);
+}
+
 static void links_are_plain_text(void **state)
 {
 	char text[TEXT_MAX];
@@ -100,6 +271,12 @@ int main(void)
 		cmocka_unit_test(explains_a_title_and_a_part_of_a_message),
 		cmocka_unit_test(explains_a_pasted_line),
 		cmocka_unit_test(every_cause_is_explained),
+		cmocka_unit_test(explains_what_the_programs_print),
+		cmocka_unit_test(prints_the_rows_for_the_message),
+		cmocka_unit_test(prints_the_options_of_a_usage_error),
+		cmocka_unit_test(every_counter_is_explained),
+		cmocka_unit_test(explains_a_log),
+		cmocka_unit_test(reports_unknown_lines_of_the_programs),
 		cmocka_unit_test(links_are_plain_text),
 		cmocka_unit_test(lists_the_titles_of_many_matches),
 	};

@@ -534,6 +534,33 @@ static void help_and_version_need_no_other_argument(void **state)
 				parse(&options, programs[j], cases[i].words), cases[i].result);
 }
 
+/* A message may look like options; only --help and --version are options of `explain`. */
+static void explain_takes_any_message(void **state)
+{
+	static const struct {
+		const char *words[WORDS_MAX];
+		enum options_result result;
+		const char *query;
+	} cases[] = {
+		{{"explain"}, OPTIONS_RUN, ""},
+		{{"explain", "-"}, OPTIONS_RUN, "-"},
+		{{"explain", "nothing", "is listening"}, OPTIONS_RUN, "nothing is listening"},
+		{{"explain", "--force needs --output"}, OPTIONS_RUN, "--force needs --output"},
+		{{"explain", "--force", "needs", "--help"}, OPTIONS_RUN, "--force needs --help"},
+		{{"explain", "-x", "-h"}, OPTIONS_RUN, "-x -h"},
+		{{"explain", "--", "--help"}, OPTIONS_RUN, "--help"},
+		{{"explain", "--help"}, OPTIONS_HELP, ""},
+		{{"explain", "-V"}, OPTIONS_VERSION, ""},
+	};
+	struct options options;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(parse(&options, PROGRAM_CLIENT, cases[i].words), cases[i].result);
+		assert_string_equal(options.query, cases[i].query);
+	}
+}
+
 static int fill(void **state)
 {
 	(void)state;
@@ -550,6 +577,7 @@ int main(void)
 		cmocka_unit_test(errors_name_conflicting_options),
 		cmocka_unit_test(truncates_long_errors),
 		cmocka_unit_test(help_and_version_need_no_other_argument),
+		cmocka_unit_test(explain_takes_any_message),
 	};
 
 	return cmocka_run_group_tests_name("parse", tests, fill, NULL);
