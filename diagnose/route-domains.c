@@ -1,0 +1,116 @@
+/*
+ * Explains why the kernel finds no route although one of its tables contains it. The answers are
+ * the kernel's own, for the same destination with another interface or source address.
+ */
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "diagnose/route-domains.h"
+
+/* An address of an RDMA device's interface. */
+struct owner {
+	const struct inventory_device *device;
+	const struct inventory_port *port;
+	const struct inventory_interface *interface;
+	const struct inventory_address *address;
+};
+
+/*
+ * Finds the next address of the inventory for which `wanted` returns true. Returns false if there is
+ * none.
+ */
+static bool find_owner(const struct inventory *inventory,
+	bool (*wanted)(const struct owner *owner, const struct sockaddr *address),
+	const struct sockaddr *address, struct owner *owner)
+{
+	for (size_t i = 0; i < inventory->device_count; i++) {
+		owner->device = &inventory->devices[i];
+		for (size_t j = 0; j < owner->device->port_count; j++) {
+			owner->port = &owner->device->ports[j];
+			for (size_t k = 0; k < owner->port->interface_count; k++) {
+				owner->interface = &owner->port->interfaces[k];
+				for (size_t l = 0; l < owner->interface->address_count; l++) {
+					owner->address = &owner->interface->addresses[l];
+					if (wanted(owner, address))
+						return true;
+				}
+			}
+		}
+	}
+	return false;
+}
+
+static bool is_in_vrf(const struct owner *owner, const struct sockaddr *address)
+{
+	return owner->interface->vrf[0] &&
+	       address_equal((const struct sockaddr *)&owner->address->address, address);
+}
+
+/* True if the kernel routes packets from this address through its interface. */
+static bool has_route(const struct owner *owner, const struct sockaddr *address)
+{
+	const struct sockaddr *source = (const struct sockaddr *)&owner->address->address;
+	unsigned int interface = if_nametoindex(owner->interface->name);
+	struct netlink_route route;
+
+	return source->sa_family == address->sa_family && !owner->address->link_local &&
+	       interface &&
+	       netlink_find_route_through(
+		       owner->interface->vrf[0] ? interface : 0, address, source, &route) == 0 &&
+	       (route.type == RTN_LOCAL || route.interface == interface);
+}
+
+bool route_domains_has_vrf(const struct diagnosis *diagnosis, const struct sockaddr *source)
+{
+	struct owner owner;
+
+	return find_owner(&diagnosis->inventory, is_in_vrf, source, &owner);
+}
+
+static bool is_soft_roce(const struct owner *owner)
+{
+	return strcmp(owner->device->driver, "rdma_rxe") == 0;
+}
+
+static int fail_in_vrf(struct diagnosis *diagnosis, const struct owner *owner)
+{
+	return check_failed(diagnosis, CHECK_ROUTE, FAILURE_HOST, PHASE_ADDRESS, HOST_VRF,
+		"device %s, network interface %s, VRF %s", owner->device->name,
+		owner->interface->name, owner->interface->vrf);
+}
+
+int route_domains_use_vrf(
+	struct diagnosis *diagnosis, const struct sockaddr *address, const struct sockaddr *source)
+{
+	struct owner owner;
+
+	if (!find_owner(&diagnosis->inventory, is_in_vrf, source, &owner))
+		return -1;
+	if (is_soft_roce(&owner))
+		return fail_in_vrf(diagnosis, &owner);
+	reach_find_route(address, source, &diagnosis->route);
+	diagnosis->device = owner.device;
+	diagnosis->port = owner.port;
+	check_list_skip(&diagnosis->list, CHECK_ROUTE,
+		"from %s (%s, %s) in VRF %s, whose routes are not checked", owner.address->text,
+		owner.device->name, owner.interface->name, owner.interface->vrf);
+	return 0;
+}
+
+bool route_domains_explain(struct diagnosis *diagnosis, const struct sockaddr *address)
+{
+	struct owner owner;
+
+	if (!find_owner(&diagnosis->inventory, has_route, address, &owner))
+		return false;
+	if (owner.interface->vrf[0] && is_soft_roce(&owner))
+		fail_in_vrf(diagnosis, &owner);
+	else
+		check_failed(diagnosis, CHECK_ROUTE, FAILURE_ADDRESS, PHASE_ADDRESS,
+			ADDRESS_NEEDS_SOURCE, "there is a route from %s (%s, %s)%s%s",
+			owner.address->text, owner.device->name, owner.interface->name,
+			owner.interface->vrf[0] ? " in VRF " : "", owner.interface->vrf);
+	return true;
+}
