@@ -246,8 +246,7 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 						: "RDMA works, but not well",
 			account.guess ? "probably " : "", account.cause, account.side);
 	} else if (last == CHECKS || last < CHECK_NAME) {
-		snprintf(text, size, "This host is ready for RDMA%s.",
-			list->warned ? ", but see the warning" : "");
+		snprintf(text, size, "This host is ready for RDMA.");
 	} else if (last < CHECK_MESSAGE) {
 		snprintf(text, size, "No problems found in the checks up to %s.",
 			list->rows[last].name);

@@ -6,7 +6,6 @@
 #define DIAGNOSE_CHECK_LIST_H
 
 #include <json-c/json.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/failure.h"
@@ -50,7 +49,6 @@ struct check_list {
 		int milliseconds; /* run time, set by the caller; 0 if not run */
 	} checks[CHECKS];
 	char host[256]; /* replaces HOST in a command */
-	bool warned;    /* a passed check printed a warning */
 };
 
 /*

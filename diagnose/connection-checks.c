@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/address-conflicts.h"
 #include "diagnose/diagnosis.h"
 #include "measure/shared-state.h"
 #include "verbs/dial.h"
@@ -112,8 +111,6 @@ int check_connection(struct diagnosis *diagnosis)
 	error = try_to_connect(diagnosis, &dial, server, FIRST_CONNECT_MS, &resolved, &reply);
 	if (error && dial.failure.kind == FAILURE_DEADLINE && dial.failure.phase == PHASE_CONNECT)
 		error = try_to_connect(diagnosis, &dial, server, CONNECT_MS, &resolved, &reply);
-	if (error)
-		address_conflicts_blame(diagnosis, &dial.failure);
 	if (error)
 		return diagnosis->options->port_given
 			       ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)

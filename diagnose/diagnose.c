@@ -8,7 +8,6 @@
 
 #include "base/json-document.h"
 #include "cli/startup.h"
-#include "diagnose/address-conflicts.h"
 #include "diagnose/checks.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/diagnosis.h"
@@ -56,16 +55,6 @@ static void print_ends(const struct diagnosis *diagnosis)
 	}
 }
 
-/* Prints the inventory, and the conflicts that may prevent a peer from reaching this host. */
-static void print_host(const struct diagnosis *diagnosis)
-{
-	char line[640];
-
-	inventory_lines(&diagnosis->inventory, print_detail, (void *)diagnosis);
-	if (address_conflicts_warning(diagnosis, line, sizeof(line)))
-		print_detail(line, (void *)diagnosis);
-}
-
 /* Returns the reason for skipping a check. */
 static const char *why_skipped(const struct diagnosis *diagnosis)
 {
@@ -93,7 +82,7 @@ static void run_checks(struct diagnosis *diagnosis)
 		diagnosis->list.checks[check].milliseconds = (int)(deadline_now() - start);
 		print_check(diagnosis, check);
 		if (check == CHECK_HOST)
-			print_host(diagnosis);
+			inventory_lines(&diagnosis->inventory, print_detail, diagnosis);
 		if (check == CHECK_ENDS && diagnosis->theirs.count > 0)
 			print_ends(diagnosis);
 	}

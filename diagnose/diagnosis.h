@@ -11,7 +11,6 @@
 #include "cli/options.h"
 #include "control/client.h"
 #include "diagnose/check-list.h"
-#include "diagnose/neighbour-answers.h"
 #include "diagnose/reachability.h"
 #include "host/counters.h"
 #include "host/inventory.h"
@@ -27,9 +26,6 @@ struct diagnosis {
 	struct reach_names names;
 	struct server_addresses server; /* --source and --device */
 	struct reach_route route;
-	struct neighbour_answers answers;     /* who answers for the next hop */
-	char hardware[NETLINK_HARDWARE_SIZE]; /* the kernel's choice; "": unknown */
-	char flux[256]; /* this host's interfaces answer for each other: routing_domains_flux() */
 	const struct inventory_device *device; /* used by the route; owned by the inventory */
 	const struct inventory_port *port;     /* port of that device */
 	struct control_request request;

@@ -9,10 +9,8 @@
 
 #include "base/address.h"
 #include "cli/startup.h"
-#include "diagnose/address-conflicts.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/path-mtu.h"
-#include "diagnose/route-domains.h"
 #include "diagnose/udp-probe.h"
 #include "host/device-address.h"
 #include "host/readiness.h"
@@ -93,7 +91,6 @@ int check_host(struct diagnosis *diagnosis)
 		return check_list_fail(&diagnosis->list, CHECK_HOST, &failure);
 	find_mtus(&diagnosis->inventory);
 	name_ports(&diagnosis->inventory, text, sizeof(text));
-	address_conflicts_find(diagnosis);
 	check_list_ok(&diagnosis->list, CHECK_HOST, "%s", text);
 	return 0;
 }
@@ -165,13 +162,9 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	if (server_addresses_source(&diagnosis->server, address->sa_family, &from, &failure))
 		return check_list_fail(&diagnosis->list, CHECK_ROUTE, &failure);
 	source = address_or_none(&from);
-	if (source && route_domains_has_vrf(diagnosis, source))
-		return route_domains_use_vrf(diagnosis, address, source);
 	if (check_addresses(diagnosis, address, source))
 		return -1;
 	reach_find_route(address, source, route);
-	if (!source && route->error == ENETUNREACH && route_domains_explain(diagnosis, address))
-		return -1;
 	if (route->verdict == REACH_BAD)
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 			route->error ? route->error : ENETDOWN, "%s", route->evidence);
@@ -179,10 +172,8 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	 * The kernel routes a local address through lo, but rdmacm uses the address's own
 	 * interface.
 	 */
-	device_address_interface(address, source, interface, sizeof(interface));
+	device_address_interface(address, interface, sizeof(interface));
 	if (!find_port(diagnosis, interface)) {
-		if (!source && route_domains_explain(diagnosis, address))
-			return -1;
 		device_address_evidence("", options->source, address, evidence, sizeof(evidence));
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS, ENODEV,
 			"%s", evidence);
@@ -251,7 +242,7 @@ int check_neighbour(struct diagnosis *diagnosis)
 	if (neighbour.verdict == REACH_UNKNOWN)
 		check_list_skip(&diagnosis->list, CHECK_NEIGHBOUR, "%s", neighbour.evidence);
 	else
-		address_conflicts_ask(diagnosis, &neighbour);
+		check_list_ok(&diagnosis->list, CHECK_NEIGHBOUR, "%s", neighbour.evidence);
 	return 0;
 }
 

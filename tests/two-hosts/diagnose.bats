@@ -53,35 +53,6 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 	has "$OUT" '^verdict: RDMA does not work: probably the host does not reply to ARP or neighbour discovery'
 }
 
-# Neither the interface with the address nor that of the first device is fast enough every time, so
-# the kernel's choice is made here.
-@test "two interfaces of the other host in one subnet: ARP flux" {
-	local flux wrong failed=0
-	wrong=$(on_host1 "cat /sys/class/net/$VM_INTERFACE/address")
-	flux='for i in 1 2; do
-		ip link add flux$i link '$VM_INTERFACE' type macvlan mode bridge &&
-		ip address add 10.78.0.1$i/24 dev flux$i && ip link set flux$i up &&
-		rdma link add second$i type rxe netdev flux$i
-	done'
-	on_host1 "modprobe macvlan; $flux"
-	ip address add 10.78.0.2/24 dev "$VM_INTERFACE"
-	ip neighbour replace 10.78.0.11 lladdr "$wrong" nud reachable dev "$VM_INTERFACE"
-	{
-		diagnose 3 10.78.0.11 7471 &&
-			has "$OUT" '^neighbour   ok  *10.78.0.11 is .*; 3 MAC addresses answer: ' &&
-			has "$OUT" '^connection  failed  probably: more than one MAC address answers for this IP address' &&
-			on_host1 "'$PAIR_BIN/rdma-client' diagnose" >"$OUT" &&
-			has "$OUT" '^ *warning: flux1 (second1, 10.78.0.11) and flux2 (second2, 10.78.0.12) are in one subnet' &&
-			on_host1 "sysctl -q net.ipv4.conf.all.arp_ignore=1; '$PAIR_BIN/rdma-client' diagnose" >"$OUT" &&
-			has_not "$OUT" 'warning' &&
-			ip neighbour flush to 10.78.0.11 dev "$VM_INTERFACE" &&
-			diagnose 0 10.78.0.11 && has_not "$OUT" 'MAC addresses answer'
-	} || failed=1
-	on_host1 'sysctl -q net.ipv4.conf.all.arp_ignore=0; ip link delete flux1; ip link delete flux2'
-	ip address delete 10.78.0.2/24 dev "$VM_INTERFACE"
-	[ $failed -eq 0 ]
-}
-
 @test "the other host has no RDMA" {
 	on_host1 "rdma link delete $VM_DEVICE"
 	local failed=0

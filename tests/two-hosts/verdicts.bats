@@ -40,7 +40,6 @@ MTUS='^verdict: RDMA does not work: the network interfaces at the two ends have 
 LARGE='^verdict: RDMA .*: probably packets as large as the local MTU do not reach the peer; '
 ANYWHERE='^verdict: RDMA does not work: no reply to the RDMA connection request arrived; look at this host, the other host'
 ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; look at this host\.\$"
-LEAVING='^verdict: RDMA does not work: this host drops its own connection requests: .*; look at this host\.$'
 
 @test "healthy hosts with and without a server, also if ICMP is dropped" {
 	start_far_server any
@@ -79,20 +78,14 @@ LEAVING='^verdict: RDMA does not work: this host drops its own connection reques
 	stop_on_host1 server
 }
 
-@test "RoCE packets are dropped by either host, in either direction" {
+@test "either host drops the RoCE packets that arrive" {
 	start_far_server any
 	filter here ingress "$roce"
 	always 3 "$ARRIVING" "$HOST1" "$PORT"
 	pass_all
-	filter here egress "$roce"
-	always 3 "$LEAVING" "$HOST1"
-	pass_all
 	filter there ingress "$roce"
 	always 3 "$ANYWHERE" "$HOST1" "$PORT"
 	has "$OUT" 'packets to the peer that left this host: [1-9][0-9]*, from it: none$'
-	pass_all
-	filter there egress "$roce"
-	always 3 "$ANYWHERE" "$HOST1"
 	pass_all
 	stop_on_host1 server
 }
