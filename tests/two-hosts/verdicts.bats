@@ -99,24 +99,3 @@ ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; 
 	pass_all
 	stop_on_host1 server
 }
-
-@test "a firewall that begins to drop packets during a transfer" {
-	local where
-	for where in here there; do
-		rm -f "$FAR/port"
-		start_far_server --discard any
-		"$PAIR_BIN/rdma-client" --timeout 60 --input /dev/zero write "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
-		CLIENTS=($!)
-		sent_some() { grep -q 'MB' "$FAR/server.out" "$OUT" || [ "$(cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/sent_pkts")" -gt "$sent" ]; }
-		sent=$(($(cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/sent_pkts") + 2000))
-		wait_until sent_some
-		filter $where ingress "$roce"
-		exits_with 4 "${CLIENTS[0]}"
-		has "$ERR" '\(stopped acknowledging\|packets between the two hosts were lost until the peer gave up\)'
-		wait_until grep -q . "$FAR/server.err"
-		has "$FAR/server.err" '\(stopped acknowledging\|packets between the two hosts were lost until the peer gave up\|timed out\)'
-		: >"$FAR/server.err"
-		pass_all
-		stop_on_host1 server
-	done
-}

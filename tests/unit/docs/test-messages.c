@@ -42,8 +42,8 @@ static const struct producer {
 };
 
 /*
- * Kinds and codes of failures whose explanations have a cause, so that the format produces only the evidence in
- * parentheses. test-documents.c compares the causes with the document.
+ * Kinds and codes of failures whose explanations have a cause, so that the format produces only the
+ * evidence in parentheses. test-documents.c compares the causes with the document.
  */
 static const char *const with_causes[] = {"FAILURE_HOST", "FAILURE_REJECTED", "FAILURE_COMPLETION",
 	"FAILURE_DAMAGED", "FAILURE_DAMAGED_THERE", "FAILURE_REMOVED", "FAILURE_INTERRUPTED",
