@@ -45,7 +45,7 @@ static const char *const counter_titles[COUNTER_CLASSES] = {
 };
 
 /* A line of a log that does not name the program must contain as much of a cause. */
-#define DISTINCT_SCORE (16 * MESSAGE_TEMPLATE_CAUSE)
+#define DISTINCT_SCORE ((size_t)16 * MESSAGE_TEMPLATE_CAUSE)
 
 #define SECTIONS_MAX 256
 

@@ -258,7 +258,7 @@ enum exchange_event connection_fail_file(struct connection *connection, int code
  * How long to wait for the cause of a flush, in milliseconds. A peer whose access was refused
  * disconnects sooner.
  */
-#define CAUSE_OF_FLUSH_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
+enum { CAUSE_OF_FLUSH_MS = 2 * DISCONNECT_AFTER_REFUSAL_MS };
 
 /*
  * True if a failed work request, which is recorded next, may be the consequence of a disconnect or

@@ -132,7 +132,7 @@ failure_is_on_one_line() {
 	head -c 32 /dev/urandom >"$DIR/secret"
 	chmod 600 "$DIR/secret"
 	start_server --port 7471 --secret-file "$DIR/secret"
-	for form in "$ADDRESS" "$ADDRESS:7471" "$ADDRESS 7471" "--port 7471 $ADDRESS"; do
+	for form in "$ADDRESS" "$ADDRESS:7471" "[$ADDRESS]:7471" "$ADDRESS 7471"; do
 		# shellcheck disable=SC2086 # two words
 		diagnose 3 $form
 		has "$OUT" '^connection  failed  client and server do not have the same secret$'
