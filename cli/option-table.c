@@ -323,7 +323,7 @@ const struct option_row option_rows[] = {
 		PROGRESS_NEVER},
 	{EXCHANGE, 'o', "output", "FILE|DIRECTORY/|-", "save received data there, or print it (-)",
 		take_text, FIELD(output)},
-	{MEASUREMENTS, 0, "poll", "auto|spin|event", "wait this way; default: whichever is faster",
+	{MEASUREMENTS, 0, "poll", "auto|spin|event", "wait this way; default: auto",
 		take_choice, FIELD(measure.poll), 0, 0, "auto, spin or event"},
 	{SERVER, 'p', "port", "N", "listen on this port, 0: any; default 7471", take_number,
 		FIELD(port), 0, UINT16_MAX},

@@ -61,7 +61,7 @@ enum progress_wanted {
 
 /* In the order of the choices of --poll. */
 enum poll_wanted {
-	POLL_AUTO, /* whichever is faster during the warm-up */
+	POLL_AUTO, /* measure/waiting.h chooses */
 	POLL_SPIN,
 	POLL_EVENT,
 };

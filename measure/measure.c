@@ -11,11 +11,10 @@
 #include "cli/startup.h"
 #include "measure/measure.h"
 #include "measure/parameters.h"
+#include "measure/waiting.h"
 
 /* Minimum duration in milliseconds of a trial that compares spinning with sleeping. */
 #define TRIAL_MS 50
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Runs a test and counts its operations with wrong data. */
 static int run(struct measurement *measurement, const struct test_parameters *parameters,
@@ -32,48 +31,62 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 	return 0;
 }
 
-/* The score of a result, used to compare spinning with sleeping. */
-static double score(const struct measured *measured)
+/* Chooses how both ends wait in a bandwidth test, by trials with messages of the first size. */
+static int try_both(struct measurement *measurement, const struct test_parameters *parameters,
+	enum test_wait *wait, const char **why)
 {
-	if (!measured->latency)
-		return measurement_rate(measured);
-	return 1 / ((double)histogram_percentile(measured->latency, 0.5) + 1);
-}
-
-/*
- * Warms up the caches, the device's tables and the CPU clock. With --poll auto, tries both spinning
- * and sleeping and chooses the better.
- */
-static int warm_up(struct measurement *measurement, struct test_parameters *parameters)
-{
-	const struct options_measure *measure = &measurement->options->measure;
-	struct measured measured;
 	struct test_parameters trial = *parameters;
-	/* Ordered so that neither benefits from running later. */
-	static const enum test_wait trials[] = {TEST_EVENT, TEST_SPIN, TEST_SPIN, TEST_EVENT};
-	double scores[TEST_WAITS] = {0};
+	struct measured measured;
+	double rates[WAITING_TRIALS];
 
 	trial.operations = 0;
-	trial.milliseconds = (uint32_t)measure->warm_up;
-	if (measure->latency && !parameters->reads &&
-		!measurement->threads.members[0].control.device.traits->immediate)
-		trial.wait = parameters->wait = TEST_SPIN;
-	if (measure->poll != POLL_AUTO || trial.wait == TEST_SPIN)
-		return trial.milliseconds ? run(measurement, &trial, &measured) : 0;
-	trial.milliseconds /= COUNT(trials);
+	trial.milliseconds = (uint32_t)measurement->options->measure.warm_up / WAITING_TRIALS;
 	if (trial.milliseconds < TRIAL_MS)
 		trial.milliseconds = TRIAL_MS;
-	for (size_t i = 0; i < COUNT(trials); i++) {
-		trial.wait = trials[i];
+	for (unsigned int i = 0; i < WAITING_TRIALS; i++) {
+		trial.wait = waiting_of_trial(i);
 		if (run(measurement, &trial, &measured))
 			return -1;
-		scores[trial.wait] += score(&measured);
+		rates[i] = measurement_rate(&measured);
 	}
-	parameters->wait = scores[TEST_SPIN] > scores[TEST_EVENT] ? TEST_SPIN : TEST_EVENT;
-	output_detail(&measurement->output, "%u bytes: %s is %.1f %% better", parameters->size,
-		parameters->wait == TEST_SPIN ? "--poll spin" : "--poll event",
-		100 * (scores[parameters->wait] / scores[!parameters->wait] - 1));
+	*wait = waiting_of_bandwidth(rates, why);
 	return 0;
+}
+
+/* Chooses how both ends wait in all tests of this run: by --poll, or as measure/waiting.h says. */
+static int choose_wait(struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	bool immediate = measurement->threads.members[0].control.device.traits->immediate;
+	struct test_parameters parameters;
+	const char *why;
+
+	parameters_choose(measurement, measure->smallest, &parameters);
+	measurement->wait = parameters.wait;
+	if (measure->poll != POLL_AUTO)
+		return 0;
+	if (measure->latency && !parameters.reads && !immediate) {
+		measurement->wait = TEST_SPIN;
+		why = "iWARP cannot wait for an event here";
+	} else if (measure->latency) {
+		measurement->wait = waiting_of_latency(waiting_processors(), &why);
+	} else if (try_both(measurement, &parameters, &measurement->wait, &why)) {
+		return -1;
+	}
+	output_detail(&measurement->output, "--poll auto chose %s: %s",
+		measurement->wait == TEST_SPIN ? "spin" : "event", why);
+	return 0;
+}
+
+/* Warms up the caches, the device's tables and the CPU clock. */
+static int warm_up(struct measurement *measurement, const struct test_parameters *parameters)
+{
+	struct test_parameters warm = *parameters;
+	struct measured measured;
+
+	warm.operations = 0;
+	warm.milliseconds = (uint32_t)measurement->options->measure.warm_up;
+	return warm.milliseconds ? run(measurement, &warm, &measured) : 0;
 }
 
 /* Prints one result and keeps it for the JSON document. */
@@ -227,8 +240,11 @@ static int measure_all(struct measurement *measurement)
 	if (prepare(measurement) || check_expectation(measurement))
 		return -1;
 	show_head(measurement);
+	if (choose_wait(measurement))
+		return -1;
 	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
 		parameters_choose(measurement, size, &parameters);
+		parameters.wait = measurement->wait;
 		if (warm_up(measurement, &parameters) || run(measurement, &parameters, &measured))
 			return -1;
 		show(measurement, &measured);

@@ -25,6 +25,7 @@ struct measurement {
 	struct facts ours, theirs;
 	struct counters our_counters, their_counters; /* at the start; later the increase */
 	bool counted;                                 /* the counters are increases */
+	enum test_wait wait;                          /* how both ends wait, in all tests */
 	struct histogram latency;
 	struct json_object *results;      /* array of measurement_json() */
 	uint64_t wrong_here, wrong_there; /* operations with wrong data */
