@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "host/gid-table.h"
 #include "host/inventory.h"
 #include "host/locked-memory.h"
 #include "host/rdma-netlink.h"
@@ -23,7 +24,7 @@ struct origin {
 	const char *root;
 	const char *device;              /* the only device to read; NULL: all */
 	const struct ifaddrs *addresses; /* of the network interfaces */
-	bool netlink;                    /* ask the kernel for what sysfs does not show */
+	bool running;                    /* the running system, which answers more than sysfs */
 };
 
 /*
@@ -156,7 +157,9 @@ static void *make_list(int entries, size_t size)
 	return calloc(entries > 0 ? (size_t)entries : 1, size);
 }
 
-static int read_gids(const struct origin *origin, const char *folder, struct inventory_port *port)
+/* Reads the entries of the GID table that sysfs lists, most of which are empty. */
+static int read_all_gids(
+	const struct origin *origin, const char *folder, struct inventory_port *port)
 {
 	struct dirent **entries;
 	int count = sysfs_list(folder, &entries, "/gids");
@@ -170,6 +173,25 @@ static int read_gids(const struct origin *origin, const char *folder, struct inv
 		if (name_number(entries[i]->d_name, &index))
 			error = read_gid(origin, folder, index, port);
 	sysfs_free(entries, count);
+	return error;
+}
+
+/* Reads the valid entries only, if the device tells which, because soft-RoCE has 1,024. */
+static int read_gids(const struct origin *origin, const char *device, const char *folder,
+	struct inventory_port *port)
+{
+	uint32_t *indices;
+	int count = origin->running ? gid_table_indices(device, port->number, &indices) : -1;
+	int error = 0;
+
+	if (count < 0)
+		return read_all_gids(origin, folder, port);
+	port->gids = make_list(count, sizeof(*port->gids));
+	if (!port->gids)
+		error = -ENOMEM;
+	for (int i = 0; i < count && !error; i++)
+		error = read_gid(origin, folder, indices[i], port);
+	free(indices);
 	return error;
 }
 
@@ -204,7 +226,7 @@ static int read_netlink(
 {
 	char name[IF_NAMESIZE];
 
-	if (!origin->netlink || port->interface_count > 0 ||
+	if (!origin->running || port->interface_count > 0 ||
 		rdma_netlink_interface(device, port->number, name))
 		return 0;
 	return add_interface(origin, port, name);
@@ -261,7 +283,7 @@ static int read_port(const struct origin *origin, const char *directory,
 	port->megabits = inventory_megabits(port->rate);
 	port->lid = read_number(folder, "lid");
 	port->sm_lid = read_number(folder, "sm_lid");
-	error = read_gids(origin, folder, port);
+	error = read_gids(origin, device->name, folder, port);
 	if (inventory_is_iwarp(device))
 		name_iwarp_gids(port);
 	if (!error)
@@ -409,7 +431,7 @@ int inventory_take_with(const char *root, const char *device, const struct ifadd
 
 int inventory_take(const char *root, const char *device, struct inventory *inventory)
 {
-	struct origin origin = {.root = root, .device = device, .netlink = *root == '\0'};
+	struct origin origin = {.root = root, .device = device, .running = *root == '\0'};
 	struct ifaddrs *addresses;
 	int error;
 
