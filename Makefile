@@ -184,7 +184,7 @@ $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachabi
 
 # These use a fake device instead of libibverbs and librdmacm.
 serve_tests := $(addprefix tests/unit/serve/test-,admission isolation service)
-on_fake_device := $(serve_tests) tests/unit/control/test-self-facts \
+on_fake_device := $(serve_tests) $(addprefix tests/unit/control/test-,last-message self-facts) \
 	$(filter-out %/test-flow-control %/test-report %/test-state-machine, \
 	$(filter tests/unit/exchange/%,$(unit_tests)))
 $(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-*.c))

@@ -26,7 +26,8 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 				? hello_shape(request->queue_pairs, request->depth)
 				: 0,
 		.timeout = request->timeout,
-		.flags = HELLO_ANSWERS | (request->bandwidth ? HELLO_BANDWIDTH : 0),
+		.flags = HELLO_ANSWERS | HELLO_EXPLAINED |
+			 (request->bandwidth ? HELLO_BANDWIDTH : 0),
 	};
 
 	control_init(control, channel, id, rdma_get_peer_addr(id), request->secret, SECRET_CLIENT);
@@ -69,6 +70,13 @@ static int receive_reply(struct control *control, struct command *reply, deadlin
 			    : received;
 }
 
+/* Records that the server cannot allocate what the session needs. Returns -1. */
+static int no_resources(struct control *control)
+{
+	return failure_set(
+		&control->failure, FAILURE_REFUSED, PHASE_MEMORY, REFUSAL_RESOURCES, "reply", "");
+}
+
 /* With a secret, proves that this end knows it and checks the server's proof. */
 static int prove(struct control *control, deadline_t deadline)
 {
@@ -79,6 +87,8 @@ static int prove(struct control *control, deadline_t deadline)
 	if (control_send_message(control, &command, deadline) ||
 		receive_reply(control, &reply, deadline))
 		return -1;
+	if (reply.reply && reply.number == command.number && reply.status == COMMAND_FAILED)
+		return no_resources(control);
 	if (!reply.reply || reply.number != command.number || reply.status != COMMAND_DONE ||
 		!control_is_proved(control, &reply))
 		return secret_refused(&control->failure);
@@ -122,8 +132,7 @@ int control_client_command(struct control *control, struct command *command, str
 		return failure_protocol(
 			&control->failure, "reply", "the reply does not match the request");
 	if (reply->status == COMMAND_FAILED)
-		return failure_set(&control->failure, FAILURE_REFUSED, PHASE_MEMORY,
-			REFUSAL_RESOURCES, "reply", "");
+		return no_resources(control);
 	if (reply->status != COMMAND_DONE)
 		return failure_protocol(&control->failure, "reply", "the peer refused a command");
 	return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/explain.h"
+#include "base/text.h"
 #include "control/control.h"
 
 /* Requested inline size in bytes, for sends without registered memory. */
@@ -17,6 +18,13 @@
 
 /* Interval of writes until the server has read the client's first message, in milliseconds. */
 #define FIRST_MESSAGE_MS 100
+
+/* How long rdmacm may take to report why the device rejects sends, in milliseconds. */
+#define CAUSE_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
+
+/* Time limits for the last message and for the disconnect that follows it, in milliseconds. */
+#define LAST_MESSAGE_MS 1000
+#define LAST_WAIT_MS    1000
 
 /* Time limit for draining the queues, in milliseconds. */
 #define DRAIN_MS 1000
@@ -159,17 +167,28 @@ void control_limit_reads(const struct control *control, struct rdma_conn_param *
 
 /* Waiting for rdmacm events and completions. */
 
-/* Records an unexpected rdmacm event. */
-static void take_failure(struct control *control, const struct rdma_cm_event *event)
+/* True if another event is the cause: the queue pair broke when the connection ended. */
+static bool is_consequence(const struct failure *end)
 {
-	if (failure_is_set(&control->failure))
-		return;
-	failure_from_event(&control->failure, event, PHASE_EXCHANGE, control->peer);
-	if (control->failure.kind == FAILURE_GONE)
-		control->failure.code = CODE_DIAGNOSIS;
+	return (end->kind == FAILURE_COMPLETION && end->code == IBV_WC_WR_FLUSH_ERR) ||
+	       (end->kind == FAILURE_ERRNO && end->code == ENOTCONN);
 }
 
-/* Handles pending rdmacm events. Returns 0, or -1 if one of them ends the connection. */
+/* Records that an unexpected rdmacm event ends the connection. */
+static void take_end(struct control *control, const struct rdma_cm_event *event)
+{
+	struct failure *end = &control->end;
+
+	if (is_consequence(end))
+		*end = (struct failure){0};
+	if (failure_is_set(end))
+		return;
+	failure_from_event(end, event, PHASE_EXCHANGE, control->peer);
+	if (end->kind == FAILURE_GONE)
+		end->code = CODE_DIAGNOSIS;
+}
+
+/* Handles pending rdmacm events. Returns 0, or -1 if they cannot be read. */
 static int take_events(struct control *control)
 {
 	struct event_copy copy;
@@ -181,115 +200,62 @@ static int take_events(struct control *control)
 		if (copy.event.event != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
 			copy.event.event != RDMA_CM_EVENT_ADDR_CHANGE &&
 			copy.event.event != RDMA_CM_EVENT_ESTABLISHED)
-			take_failure(control, &copy.event);
+			take_end(control, &copy.event);
 	}
-	if (taken < 0)
-		failure_errno(&control->failure, PHASE_EXCHANGE, "rdma_get_cm_event", -taken);
-	return failure_is_set(&control->failure) ? -1 : 0;
+	return taken < 0 ? failure_errno(
+				   &control->failure, PHASE_EXCHANGE, "rdma_get_cm_event", -taken)
+			 : 0;
 }
 
-/*
- * The server might leave the client's first message unread until more data arrives
- * (verbs/device.c), so the client writes 0 bytes, which needs no memory.
- */
-static int write_nothing(struct control *control)
-{
-	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
-	int error = queue_pair_post(control->endpoint.pairs, CONTROL_KEEPALIVE, &request);
-
-	return error ? failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
-		     : 0;
-}
-
-/* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
-static int wait_for_any(struct control *control, deadline_t deadline)
-{
-	bool unread = control->request && !control->heard &&
-		      control->device.traits->peer_wakes_late &&
-		      !queue_pair_is_unacknowledged(control->endpoint.pairs);
-	int left = deadline_left(deadline);
-	struct pollfd waiting[] = {
-		{.fd = control->events->fd, .events = POLLIN},
-		{.fd = control->stop_fd, .events = POLLIN},
-		{.fd = control->device.channel->fd, .events = POLLIN},
-	};
-
-	if (poll(waiting, 3, unread && left > FIRST_MESSAGE_MS ? FIRST_MESSAGE_MS : left) == 0)
-		return unread && left > 0 ? write_nothing(control)
-					  : failure_set(&control->failure, FAILURE_DEADLINE,
-						    PHASE_EXCHANGE, CODE_DIAGNOSIS, "poll", "");
-	if (waiting[1].revents)
-		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
-			ECANCELED, "stop", "");
-	return 0;
-}
-
-int control_check(struct control *control)
-{
-	struct pollfd stop = {.fd = control->stop_fd, .events = POLLIN};
-
-	if (poll(&stop, 1, 0) > 0)
-		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
-			ECANCELED, "stop", "");
-	return take_events(control);
-}
-
-int control_sleep(struct control *control, deadline_t deadline)
-{
-	int ignored;
-
-	if (!control->endpoint.armed)
-		return endpoint_arm(&control->endpoint)
-			       ? failure_errno(&control->failure, PHASE_EXCHANGE,
-					 "ibv_req_notify_cq", EIO)
-			       : 0;
-	if (wait_for_any(control, deadline) || take_events(control))
-		return -1;
-	while (endpoint_take_event(control->device.channel, &ignored))
-		;
-	return 0;
-}
-
-/*
- * Called when the peer's device refused an access. When a program exits, its memory is freed before
- * its connection, so a disconnect that follows immediately explains the refusal. Returns -1 if the
- * peer disconnected.
- */
-static int await_disconnect_after_refusal(struct control *control, enum ibv_wc_status refusal)
+/* Waits until rdmacm reports the end of the connection, at most this many milliseconds. */
+static bool await_event(struct control *control, int milliseconds)
 {
 	struct pollfd waiting[] = {
 		{.fd = control->events->fd, .events = POLLIN},
 		{.fd = control->stop_fd, .events = POLLIN},
 	};
-	deadline_t deadline = deadline_in(DISCONNECT_AFTER_REFUSAL_MS);
-	struct failure *failure = &control->failure;
-	size_t used;
+	deadline_t deadline = deadline_in(milliseconds);
 
-	while (!failure_is_set(failure) && poll(waiting, 2, deadline_left(deadline)) > 0 &&
-		!waiting[1].revents)
-		take_events(control);
-	if (!failure_is_set(failure))
-		return 0;
-	used = strlen(failure->evidence);
-	snprintf(failure->evidence + used, sizeof(failure->evidence) - used, " after %s",
+	while (take_events(control) == 0 && !failure_is_set(&control->end))
+		if (poll(waiting, 2, deadline_left(deadline)) <= 0 || waiting[1].revents)
+			break;
+	return failure_is_set(&control->end);
+}
+
+/* Records that a send was rejected with this -errno. */
+static void take_rejected(struct control *control, int error)
+{
+	if (failure_is_set(&control->end) || (error == -ENOTCONN && await_event(control, CAUSE_MS)))
+		return;
+	failure_errno(&control->end, PHASE_EXCHANGE, "ibv_post_send", -error);
+}
+
+/*
+ * Adds to the evidence that the disconnect followed an access refused by the peer's device. When a
+ * program exits, its memory is freed before its connection.
+ */
+static void add_refusal(struct failure *end, enum ibv_wc_status refusal)
+{
+	size_t used = strlen(end->evidence);
+
+	snprintf(end->evidence + used, sizeof(end->evidence) - used, " after %s",
 		explain_name(FAILURE_COMPLETION, (int)refusal));
-	return -1;
 }
 
-int control_completion_failed(struct control *control, const struct completion *completion)
+void control_completion_failed(struct control *control, const struct completion *completion)
 {
 	enum ibv_wc_status status = completion->wc->status;
 
-	/* A flush is only a consequence: an rdmacm event may report the cause. */
-	if (status == IBV_WC_WR_FLUSH_ERR && take_events(control))
-		return -1;
-	if (completion_is_refusal(completion) && await_disconnect_after_refusal(control, status))
-		return -1;
-	return failure_set(&control->failure, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
-		"ibv_poll_cq", "");
+	if (failure_is_set(&control->end))
+		return;
+	if (completion_is_refusal(completion) && await_event(control, DISCONNECT_AFTER_REFUSAL_MS))
+		add_refusal(&control->end, status);
+	else
+		failure_set(&control->end, FAILURE_COMPLETION, PHASE_EXCHANGE, (int)status,
+			"ibv_poll_cq", "");
 }
 
-/* Messages. */
+/* Received messages. */
 
 void control_keep(struct control *control, const struct completion *completion)
 {
@@ -310,29 +276,157 @@ const struct completion *control_take_kept(struct control *control)
 	return completion;
 }
 
-/* Failed receives are kept as well: the receives before them are valid messages. */
-static int take_completion(struct control *control, const struct completion *completion)
-{
-	if (completion->kind == ENDPOINT_RECEIVE)
-		control_keep(control, completion);
-	else if (completion->wc->status != IBV_WC_SUCCESS)
-		return control_completion_failed(control, completion);
-	return 0;
-}
-
-/* Processes completions, or waits for one. */
-static int progress(struct control *control, deadline_t deadline)
+/*
+ * Polls once. Keeps receives, failed ones as well: the receives before them are valid messages.
+ * Returns the number of completions, or -1 with the failure recorded.
+ */
+static int keep_completions(struct control *control)
 {
 	struct completion_batch batch;
 	struct completion completion;
-	int count = endpoint_poll(&control->endpoint, &batch), status = 0;
+	int count = endpoint_poll(&control->endpoint, &batch);
 
 	if (count < 0)
 		return failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO);
 	while (endpoint_next_completion(&control->endpoint, &batch, &completion))
-		if (status == 0)
-			status = take_completion(control, &completion);
-	return count == 0 ? control_sleep(control, deadline) : status;
+		if (completion.kind == ENDPOINT_RECEIVE)
+			control_keep(control, &completion);
+		else if (completion.wc->status != IBV_WC_SUCCESS)
+			control_completion_failed(control, &completion);
+	return count;
+}
+
+/* Records the server's reason for ending the session. Returns -1. */
+static int take_reason(struct control *control, const struct command *message)
+{
+	char text[TEXT_ESCAPED_SIZE(COMMAND_REASON_MAX)];
+	size_t size =
+		message->text_size < COMMAND_REASON_MAX ? message->text_size : COMMAND_REASON_MAX;
+
+	/* The peer has already escaped text that it quotes. */
+	text_escape_utf8(text, message->text, size);
+	return failure_set(&control->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0, "COMMAND_ABORT",
+		"the peer aborted: %s", *text ? text : "no reason given");
+}
+
+bool control_take_abort(struct control *control, const struct completion *completion)
+{
+	struct command message;
+
+	if (!control->request || completion->pair->index > 0 ||
+		completion->wc->status != IBV_WC_SUCCESS || completion->wc->opcode != IBV_WC_RECV ||
+		command_decode(&message, completion->data, completion->wc->byte_len) ||
+		message.type != COMMAND_ABORT)
+		return false;
+	take_reason(control, &message);
+	return true;
+}
+
+/*
+ * If the connection has ended, records why and returns -1. The server's reason may be among the
+ * messages that arrived before.
+ */
+static int report_end(struct control *control)
+{
+	int count = 1;
+
+	if (!failure_is_set(&control->end))
+		return 0;
+	while (count > 0)
+		count = keep_completions(control);
+	if (count < 0 || take_events(control))
+		return -1;
+	while (control->kept_count > 0)
+		if (control_take_abort(control, control_take_kept(control)))
+			return -1;
+	control->failure = control->end;
+	return -1;
+}
+
+int control_post_failed(struct control *control, int error)
+{
+	take_rejected(control, error);
+	return report_end(control);
+}
+
+/* Waits. */
+
+/*
+ * The server might leave the client's first message unread until more data arrives
+ * (verbs/device.c), so the client writes 0 bytes, which needs no memory.
+ */
+static void write_nothing(struct control *control)
+{
+	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
+	int error = queue_pair_post(control->endpoint.pairs, CONTROL_KEEPALIVE, &request);
+
+	if (error)
+		take_rejected(control, error);
+}
+
+/* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
+static int wait_for_any(struct control *control, deadline_t deadline)
+{
+	bool unread = control->request && !control->heard &&
+		      control->device.traits->peer_wakes_late &&
+		      !queue_pair_is_unacknowledged(control->endpoint.pairs);
+	int left = deadline_left(deadline);
+	struct pollfd waiting[] = {
+		{.fd = control->events->fd, .events = POLLIN},
+		{.fd = control->stop_fd, .events = POLLIN},
+		{.fd = control->device.channel->fd, .events = POLLIN},
+	};
+
+	if (poll(waiting, 3, unread && left > FIRST_MESSAGE_MS ? FIRST_MESSAGE_MS : left) == 0) {
+		if (!unread || left == 0)
+			return failure_set(&control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
+				CODE_DIAGNOSIS, "poll", "");
+		write_nothing(control);
+	}
+	if (waiting[1].revents)
+		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
+			ECANCELED, "stop", "");
+	return 0;
+}
+
+int control_check(struct control *control)
+{
+	struct pollfd stop = {.fd = control->stop_fd, .events = POLLIN};
+
+	if (poll(&stop, 1, 0) > 0)
+		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
+			ECANCELED, "stop", "");
+	return take_events(control) ? -1 : report_end(control);
+}
+
+int control_sleep(struct control *control, deadline_t deadline)
+{
+	int ignored;
+
+	if (report_end(control))
+		return -1;
+	if (!control->endpoint.armed)
+		return endpoint_arm(&control->endpoint)
+			       ? failure_errno(&control->failure, PHASE_EXCHANGE,
+					 "ibv_req_notify_cq", EIO)
+			       : 0;
+	if (wait_for_any(control, deadline) || take_events(control))
+		return -1;
+	while (endpoint_take_event(control->device.channel, &ignored))
+		;
+	return 0;
+}
+
+/* Messages. */
+
+/* Processes completions, or waits for one. */
+static int progress(struct control *control, deadline_t deadline)
+{
+	int count = keep_completions(control);
+
+	if (count == 0)
+		return control_sleep(control, deadline);
+	return count < 0 ? -1 : 0;
 }
 
 int control_release(struct control *control, const struct completion *completion)
@@ -342,7 +436,8 @@ int control_release(struct control *control, const struct completion *completion
 	return error ? failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
 }
 
-int control_await_sent(struct control *control, deadline_t deadline)
+/* Waits until the last message is acknowledged. */
+static int await_sent(struct control *control, deadline_t deadline)
 {
 	const struct queue_pair *pair = control->endpoint.pairs;
 
@@ -367,12 +462,37 @@ int control_send_message(
 	};
 	int error;
 
-	if (failure_is_set(&control->failure) || control_await_sent(control, deadline))
+	if (failure_is_set(&control->failure) || await_sent(control, deadline))
 		return -1;
 	sge.length = (uint32_t)command_encode(message, control->messages.start);
 	error = queue_pair_post(control->endpoint.pairs, CONTROL_MESSAGE, &request);
-	return error ? failure_errno(&control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
-		     : 0;
+	if (error)
+		take_rejected(control, error);
+	return 0;
+}
+
+/* Waits until the peer disconnects, and discards what else it sends. */
+static void await_disconnect(struct control *control, deadline_t deadline)
+{
+	while (!control->disconnected && progress(control, deadline) == 0)
+		while (control->kept_count > 0)
+			control_take_kept(control);
+}
+
+void control_send_last(struct control *control, const struct command *message)
+{
+	struct failure outcome = control->failure;
+	deadline_t deadline = deadline_in(LAST_MESSAGE_MS);
+	int stop_fd = control->stop_fd;
+
+	/* The message may say that this program was asked to stop. */
+	control->stop_fd = -1;
+	control->failure = (struct failure){0};
+	if (control_send_message(control, message, deadline) == 0 &&
+		await_sent(control, deadline) == 0)
+		await_disconnect(control, deadline_in(LAST_WAIT_MS));
+	control->stop_fd = stop_fd;
+	control->failure = outcome;
 }
 
 /*
@@ -400,8 +520,10 @@ int control_receive_message(struct control *control, struct command *message, de
 	completion = next_receive(control, deadline);
 	if (!completion)
 		return -1;
-	if (completion->wc->status != IBV_WC_SUCCESS)
-		return control_completion_failed(control, completion);
+	if (completion->wc->status != IBV_WC_SUCCESS) {
+		control_completion_failed(control, completion);
+		return report_end(control);
+	}
 	/* The length is that of a WRITE, and the slot contains no new data. */
 	if (completion->wc->opcode != IBV_WC_RECV)
 		return failure_protocol(&control->failure, "ibv_poll_cq",
@@ -419,7 +541,8 @@ int control_receive_message(struct control *control, struct command *message, de
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, error,
 			"command_decode", "the peer sent a malformed message of %u bytes",
 			completion->wc->byte_len);
-	return 0;
+	return control->request && message->type == COMMAND_ABORT ? take_reason(control, message)
+								  : 0;
 }
 
 void control_prove(

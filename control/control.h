@@ -11,6 +11,11 @@
  *
  * Every wait ends at its deadline, when the peer disconnects, when the device is removed, or when
  * stop_fd becomes readable. The failure is then recorded, and all later calls fail immediately.
+ *
+ * The peer's last message may contain the reason for the disconnect that follows it, but a busy
+ * process finds both at once: rdmacm reports events on one channel, the device completions on
+ * another. So what ends the connection is recorded in `end`: an event, a failed completion or a
+ * rejected send. It becomes the failure only once all messages that arrived before have been taken.
  */
 #ifndef CONTROL_CONTROL_H
 #define CONTROL_CONTROL_H
@@ -74,10 +79,12 @@ struct control {
 	bool heard;              /* received a message */
 	uint64_t held_slot;
 	bool answers;    /* the server answers the client's keepalives */
+	bool explains;   /* server only: the client understands COMMAND_ABORT */
 	bool unanswered; /* client only: the last keepalive has not been answered */
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
+	struct failure end;           /* why the connection ended, once the messages are taken */
 	struct failure failure;       /* the first failure */
 };
 
@@ -131,14 +138,24 @@ void control_prove(
 /* True if the command or reply contains a valid proof from the peer. */
 bool control_is_proved(const struct control *control, const struct command *command);
 
-/* Sends a message after the previous one has been acknowledged. */
+/*
+ * Sends a message after the previous one has been acknowledged. If the device rejects it, the next
+ * wait fails, once it has returned the messages that have arrived.
+ */
 int control_send_message(
 	struct control *control, const struct command *message, deadline_t deadline);
 
-/* Waits until the last message is acknowledged: disconnecting earlier would lose it. */
-int control_await_sent(struct control *control, deadline_t deadline);
+/*
+ * Sends the message that ends the session, and waits until the peer has disconnected, in all at
+ * most two seconds: a disconnect by this end could overtake the message and, on iWARP, discard it.
+ * Ignores stop_fd, and leaves the recorded failure as it is.
+ */
+void control_send_last(struct control *control, const struct command *message);
 
-/* Waits for a message. Its text is valid until the next call. Returns 1 for a keepalive. */
+/*
+ * Waits for a message. Its text is valid until the next call. Returns 1 for a keepalive. At the
+ * client, COMMAND_ABORT is a failure.
+ */
 int control_receive_message(struct control *control, struct command *message, deadline_t deadline);
 
 /*
@@ -174,8 +191,20 @@ int control_check(struct control *control);
  */
 int control_sleep(struct control *control, deadline_t deadline);
 
-/* Records why this completion failed. Returns -1. */
-int control_completion_failed(struct control *control, const struct completion *completion);
+/*
+ * Records that this completion failed: the next call of control_check() or control_sleep() fails.
+ * May wait one second until rdmacm reports the cause.
+ */
+void control_completion_failed(struct control *control, const struct completion *completion);
+
+/*
+ * Records why a send was rejected with this -errno. Returns -1. May wait two seconds until rdmacm
+ * reports the cause.
+ */
+int control_post_failed(struct control *control, int error);
+
+/* If this receive is the server's COMMAND_ABORT, records its reason and returns true. */
+bool control_take_abort(struct control *control, const struct completion *completion);
 
 /* Keeps a completed receive for control_receive_message() or control_take_kept(). */
 void control_keep(struct control *control, const struct completion *completion);

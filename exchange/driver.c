@@ -426,6 +426,13 @@ static void take_sent(struct connection *connection, const struct completion *co
 
 	if (operation == OPERATION_WRITE || operation == OPERATION_READ)
 		connection->mover->completed(connection, completion->number);
+	/*
+	 * On iWARP, a completed send may not have arrived, and our disconnect could reset the TCP
+	 * connection and discard it: the peer disconnects once it has received MSG_ABORT.
+	 */
+	if (operation == OPERATION_ABORT &&
+		connection->device->traits->transport == IBV_TRANSPORT_IWARP)
+		return;
 	if (operations[operation].printed)
 		output_transcript(connection->settings->output, "send completed successfully.");
 	drive(connection, operations[operation].event);

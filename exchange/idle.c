@@ -19,7 +19,10 @@
 /* Interval of keepalives until the peer has read our first message, in milliseconds. */
 #define FIRST_MESSAGE_MS 100
 
-/* How long to wait for the completion of MSG_ABORT, in milliseconds. */
+/*
+ * How long to wait for the completion of MSG_ABORT or, on iWARP, for the peer's disconnect, in
+ * milliseconds.
+ */
 #define ABORT_MS 1000
 
 /*

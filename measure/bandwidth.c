@@ -207,8 +207,8 @@ static int take(struct perf_test *test, const struct completion *completion)
 	if (completion->kind == ENDPOINT_RECEIVE)
 		return take_receive(test, completion);
 	if (completion->wc->status != IBV_WC_SUCCESS)
-		return control_completion_failed(test->control, completion);
-	if (completion->kind == CONTROL_OPERATION)
+		control_completion_failed(test->control, completion);
+	else if (completion->kind == CONTROL_OPERATION)
 		take_operations(
 			test, &test->queue_pairs[completion->pair->index], completion->sends);
 	return 0;

@@ -68,8 +68,8 @@ static int take(struct perf_test *test, const struct completion *completion)
 		return received > 0 ? perf_test_unexpected(test) : received;
 	}
 	if (completion->wc->status != IBV_WC_SUCCESS)
-		return control_completion_failed(test->control, completion);
-	if (completion->kind == CONTROL_OPERATION)
+		control_completion_failed(test->control, completion);
+	else if (completion->kind == CONTROL_OPERATION)
 		queue_pair->completed += completion->sends;
 	return 0;
 }

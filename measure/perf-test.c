@@ -115,9 +115,7 @@ int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,
 {
 	int error = queue_pair_post(queue_pair->pair, kind, first);
 
-	return error ? failure_errno(
-			       &test->control->failure, PHASE_EXCHANGE, "ibv_post_send", -error)
-		     : 0;
+	return error ? control_post_failed(test->control, error) : 0;
 }
 
 int perf_test_notify(
@@ -247,8 +245,10 @@ int perf_test_take_receive(
 	uint32_t length = completion->wc->byte_len;
 	uint64_t number;
 
-	if (completion->wc->status != IBV_WC_SUCCESS)
-		return control_completion_failed(test->control, completion);
+	if (completion->wc->status != IBV_WC_SUCCESS) {
+		control_completion_failed(test->control, completion);
+		return 0;
+	}
 	/* With immediate data, the length is the size of the WRITE. */
 	if (completion->wc->opcode != IBV_WC_RECV)
 		return perf_test_unexpected(test);
@@ -262,6 +262,8 @@ int perf_test_take_receive(
 		test->control->unanswered = false;
 		return control_release(test->control, completion);
 	}
+	if (control_take_abort(test->control, completion))
+		return -1;
 	if (!test->server || test->end_received || completion->pair->index > 0)
 		return perf_test_unexpected(test);
 	if (length == 0)

@@ -17,7 +17,13 @@
 #define COMMAND_REGION_MIN ((uint32_t)1 << 20)
 #define COMMAND_REGION_MAX ((uint32_t)1 << 24)
 
-/* A reply has the type of its command. The values are used on the wire; 3 to 7 are retired. */
+/* The maximum length of a reason, in bytes. */
+#define COMMAND_REASON_MAX 255
+
+/*
+ * A reply has the type of its command. Only the server sends COMMAND_ABORT, as a reply without a
+ * command. The values are used on the wire; 3 to 7 are retired.
+ */
 enum command_type {
 	COMMAND_REGION = 0,   /* the sender's memory; the server's is at least as large */
 	COMMAND_FACTS = 1,    /* text of the reply: facts about the server */
@@ -26,15 +32,16 @@ enum command_type {
 	COMMAND_QUEUE_PAIRS = 9, /* text of both: the numbers of all queue pairs but the first */
 	COMMAND_BEGIN = 10, /* text: parameters of the test to start (protocol/test-parameters.h) */
 	COMMAND_END = 11, /* the client's half of the test is over; text of the reply: the result */
+	COMMAND_ABORT = 12, /* the server ends the session; text: the reason */
 };
 
 /* One more than the largest type. */
-#define COMMAND_TYPES (COMMAND_END + 1)
+#define COMMAND_TYPES (COMMAND_ABORT + 1)
 
 /* The result of a command. 1 is retired. */
 enum command_status {
 	COMMAND_DONE = 0,
-	COMMAND_FAILED = 2,  /* the server cannot allocate the memory */
+	COMMAND_FAILED = 2,  /* the server cannot allocate memory or a queue pair */
 	COMMAND_REFUSED = 3, /* the command is invalid, or not allowed now */
 };
 

@@ -39,6 +39,7 @@ enum hello_flag {
 enum hello_test_flag {
 	HELLO_BANDWIDTH = 1 << 0, /* client: bandwidth only, so neither end polls memory for data */
 	HELLO_ANSWERS = 1 << 1,   /* it answers keepalives (server), or expects answers (client) */
+	HELLO_EXPLAINED = 1 << 2, /* client: it understands COMMAND_ABORT */
 };
 
 struct hello {

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/explain.h"
 #include "base/worker.h"
 #include "cli/options.h"
 #include "measure/test-run.h"
@@ -42,7 +44,7 @@ struct control_session {
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
 	uint8_t initiator_depth, responder_resources; /* at this end: rdma_get_cm_event(3) */
-	bool unauthenticated;                         /* the client does not hold the secret */
+	bool ended;                                   /* by this server, not by the client */
 	struct worker worker;
 	struct worker_listener listener;
 	struct wakeup to_main;
@@ -95,7 +97,7 @@ static int accept_client(struct control_session *session)
 	return 0;
 }
 
-/* Refuses the client for lack of memory. */
+/* Refuses the client for lack of memory or a queue pair. */
 static void refuse(struct control_session *session)
 {
 	const struct hello ours = {
@@ -143,17 +145,13 @@ static void reply_facts(struct control_session *session, struct command *reply)
 		(uint16_t)facts_encode(&facts, text_of(session, reply), COMMAND_TEXT_MAX);
 }
 
-/* Reports to the client that no memory is available for a region, and ends the session. */
-static int refuse_region(struct control_session *session, struct command *reply)
+/* Sends the reply that ends the session because of the recorded failure. Returns -1. */
+static int end_with(
+	struct control_session *session, struct command *reply, enum command_status status)
 {
-	struct control *control = &session->control;
-	struct failure failure = control->failure;
-
-	control->failure = (struct failure){0};
-	reply->status = COMMAND_FAILED;
-	if (control_send_message(control, reply, idle_deadline(session)) == 0)
-		control_await_sent(control, idle_deadline(session));
-	control->failure = failure;
+	session->ended = true;
+	reply->status = status;
+	control_send_last(&session->control, reply);
 	return -1;
 }
 
@@ -169,7 +167,7 @@ static int exchange_regions(
 		return 0;
 	}
 	if (control_enlarge(&session->control, command->length))
-		return refuse_region(session, reply);
+		return end_with(session, reply, COMMAND_FAILED);
 	control_set_peer_region(&session->control, command);
 	control_describe_region(&session->control, reply);
 	return 0;
@@ -189,8 +187,9 @@ static int make_queue_pairs(
 		reply->status = COMMAND_REFUSED;
 		return 0;
 	}
-	if (perf_test_make_queue_pairs(test, session->queue_pairs) ||
-		perf_test_connect_queue_pairs(test, command->text, command->text_size))
+	if (perf_test_make_queue_pairs(test, session->queue_pairs))
+		return end_with(session, reply, COMMAND_FAILED);
+	if (perf_test_connect_queue_pairs(test, command->text, command->text_size))
 		return -1;
 	reply->text_size =
 		(uint16_t)perf_test_encode_numbers(test, (uint8_t *)text_of(session, reply));
@@ -248,6 +247,7 @@ static int carry_out(
 		reply->text_size = TEST_RESULT_SIZE;
 		return 0;
 	case COMMAND_PROOF: /* valid only as the first command */
+	case COMMAND_ABORT: /* sent only by the server */
 		reply->status = COMMAND_REFUSED;
 		return 0;
 	}
@@ -298,33 +298,21 @@ static int admit(struct control_session *session)
 	if (control_receive_message(control, &command, idle_deadline(session)) < 0)
 		return -1;
 	reply = (struct command){.type = command.type, .reply = true, .number = command.number};
-	session->unauthenticated = command.reply || !control_is_proved(control, &command);
-	if (!session->unauthenticated) {
-		if (control_register(control))
-			return -1;
-		control_prove(control, &reply, text);
-		return control_send_message(control, &reply, idle_deadline(session));
+	if (command.reply || !control_is_proved(control, &command)) {
+		failure_set_unauthenticated(&control->failure, "COMMAND_PROOF");
+		return end_with(session, &reply, COMMAND_REFUSED);
 	}
-	reply.status = COMMAND_REFUSED;
-	if (control_send_message(control, &reply, idle_deadline(session)) == 0)
-		control_await_sent(control, idle_deadline(session));
-	/* This is the cause, whether or not the reply was sent. */
-	control->failure = (struct failure){0};
-	return failure_set_unauthenticated(&control->failure, "COMMAND_PROOF");
+	if (control_register(control))
+		return end_with(session, &reply, COMMAND_FAILED);
+	control_prove(control, &reply, text);
+	return control_send_message(control, &reply, idle_deadline(session));
 }
 
-/* Prints the failure, unless the client simply disconnected. */
-static void report(struct control_session *session)
+/* Completes the failure that ended the session with what is known about it. */
+static void conclude(struct control_session *session)
 {
 	struct failure *failure = &session->control.failure;
 
-	if (session->control.disconnected && !session->unauthenticated) {
-		if (session->settings->output->brief)
-			output_line(session->settings->output, "%s by %s.",
-				session->kind == HELLO_MEASUREMENT ? "measurement" : "diagnosis",
-				session->control.peer);
-		return;
-	}
 	if (failure->kind == FAILURE_DEADLINE && !session->received_command) {
 		*failure = (struct failure){0};
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
@@ -334,14 +322,52 @@ static void report(struct control_session *session)
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =
 			session->kind == HELLO_MEASUREMENT ? PHASE_MEASUREMENT : PHASE_DIAGNOSIS;
-	output_failure(session->settings->output, failure, session->control.peer);
+}
+
+/*
+ * If this server ends the session in the middle, sends its reason to a client that still has a
+ * connection and understands it. On iWARP, the client sends first.
+ */
+static void send_reason(struct control_session *session)
+{
+	struct control *control = &session->control;
+	struct command message = {.type = COMMAND_ABORT, .reply = true};
+	char text[COMMAND_REASON_MAX + 1];
+
+	if (session->ended || !control->explains || !control->heard ||
+		failure_is_set(&control->end))
+		return;
+	session->ended = true;
+	explain_cause(&control->failure, text, sizeof(text));
+	message.text = text;
+	message.text_size = (uint16_t)strlen(text);
+	control_send_last(control, &message);
+}
+
+/* Sends the reason and prints the failure, unless the client simply disconnected. */
+static void report(struct control_session *session)
+{
+	if (session->control.disconnected && !session->ended) {
+		if (session->settings->output->brief)
+			output_line(session->settings->output, "%s by %s.",
+				session->kind == HELLO_MEASUREMENT ? "measurement" : "diagnosis",
+				session->control.peer);
+		return;
+	}
+	conclude(session);
+	send_reason(session);
+	output_failure(session->settings->output, &session->control.failure, session->control.peer);
 }
 
 /* Serves the client on the processors of the device's node. */
 static void serve_client(struct control_session *session)
 {
 	locality_bind(locality_processors(&session->control.device.locality));
-	if (accept_client(session) == 0 && admit(session) == 0)
+	if (accept_client(session)) {
+		refuse(session);
+		return;
+	}
+	if (admit(session) == 0)
 		while (take_command(session) == 0)
 			;
 }
@@ -389,6 +415,7 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 	if (session->bandwidth)
 		session->control.ordering = session->settings->ordering;
 	session->control.answers = theirs->flags & HELLO_ANSWERS;
+	session->control.explains = theirs->flags & HELLO_EXPLAINED;
 	handshake_receive_hello(&session->control.handshake, request->param.conn.private_data);
 	error = worker_start(&session->worker, "control", serve, session, &session->listener);
 	if (!error)

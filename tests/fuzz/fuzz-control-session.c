@@ -65,12 +65,12 @@ void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 void __wrap_output_failure(
 	const struct output *output, const struct failure *failure, const char *peer);
 
-/* The only possible failure is a client without the secret. */
+/* The only possible failures are a client without the secret, and a lack of memory. */
 void __wrap_output_failure(
 	const struct output *output, const struct failure *failure, const char *peer)
 {
 	fuzz_check(output && failure_is_set(failure) && peer);
-	fuzz_check(with_secret && !opened && last.number == 1);
+	fuzz_check(starved || (with_secret && !opened && last.number == 1));
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
@@ -105,12 +105,18 @@ static int go_away(struct control *control)
 	return -1;
 }
 
+/* Lacks memory, which must end the session. */
+static int starve(struct control *control)
+{
+	starved = gone = true;
+	return failure_errno(&control->failure, PHASE_MEMORY, "fuzz", ENOMEM);
+}
+
 int control_enlarge(struct control *control, size_t size)
 {
 	fuzz_check(sensible && last.type == COMMAND_REGION && size == last.length);
-	starved = broken && size > control->private.size;
-	if (starved)
-		return go_away(control);
+	if (broken && size > control->private.size)
+		return starve(control);
 	if (size > control->private.size)
 		give_memory(control, size);
 	return 0;
@@ -279,7 +285,7 @@ int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS);
 	fuzz_check(!has_queue_pairs && count == queue_pairs);
 	if (broken)
-		return go_away(test->control);
+		return starve(test->control);
 	has_queue_pairs = true;
 	test->queue_pair_count = count;
 	return 0;
@@ -404,11 +410,12 @@ int control_send_message(
 	return 0;
 }
 
-/* The last reply has been sent. */
-int control_await_sent(struct control *control, deadline_t deadline)
+/* A reply that ends the session: nothing follows it. */
+void control_send_last(struct control *control, const struct command *message)
 {
-	fuzz_check(!unanswered && deadline > deadline_now() && control->private.start == private);
-	return 0;
+	fuzz_check(failure_is_set(&control->failure) && message->status != COMMAND_DONE);
+	control_send_message(control, message, INT64_MAX);
+	control->disconnected = gone = true;
 }
 
 void control_close(struct control *control)

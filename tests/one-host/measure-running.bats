@@ -99,6 +99,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		exits_with 4 "${CLIENTS[-1]}" || fail "$MODE $test"
 		in_time
 		one_line "$ERR"
+		has "$ERR" 'the peer aborted: interrupted by a signal' || fail "$MODE $test"
 	done
 }
 

@@ -62,6 +62,15 @@ ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; 
 	always 0 "$WORKS" --secret-file "$FAR/secret" "$HOST1"
 	always 3 "$SECRET" "$HOST1"
 	always 3 "$SECRET" --secret-file "$FAR/wrong" "$HOST1:7471"
+	# So do an exchange and a measurement.
+	local i command
+	for i in $(seq "${PAIR_DIAGNOSES:-1}"); do
+		for command in write read 'bandwidth write' 'latency read'; do
+			# shellcheck disable=SC2086 # several words
+			expect 3 client $command --secret-file "$FAR/wrong" "$HOST1"
+			has "$ERR" 'client and server do not have the same secret' || fail "run $i of $command"
+		done
+	done
 	stop_on_host1 server
 }
 

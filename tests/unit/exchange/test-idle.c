@@ -297,6 +297,42 @@ static void an_unacknowledged_abort_times_out_soon(void **state)
 	}
 }
 
+/*
+ * On iWARP, the completion of the abort does not show that it has arrived; the peer's disconnect or
+ * its own abort does.
+ */
+static void an_abort_on_iwarp_waits_for_the_peer(void **state)
+{
+	static const struct failure interrupted = {
+		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
+	const struct message abort = {.type = MSG_ABORT};
+
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		struct fixture fixture = {.mode = i & 1,
+			.active = i & 2,
+			.input = "/dev/zero",
+			.transport = IBV_TRANSPORT_IWARP};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		connection_cancel(fixture.connection, &interrupted);
+		fake_settle();
+		fixture_complete_all(&fixture);
+		assert_int_equal(fixture_count(&fixture, MSG_ABORT), 1);
+		assert_int_equal(fixture_events(&fixture), 0);
+		if (i & 4) {
+			fixture_receive(&fixture, &abort);
+		} else {
+			fake_pass(ABORT - 1);
+			assert_int_equal(fixture_events(&fixture), 0);
+			fake_pass(1 + LATE);
+		}
+		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
+		fixture_end(&fixture);
+		assert_int_equal(fixture.outcome.kind, FAILURE_INTERRUPTED);
+	}
+}
+
 /* Advances the clock and delivers what both ends send. */
 static void pass(struct pair *pair, int64_t milliseconds)
 {
@@ -393,6 +429,7 @@ int main(void)
 		with_fixture(a_silent_peer_gets_three_keepalives),
 		with_fixture(a_tutorial_peer_gets_no_keepalives),
 		with_fixture(an_unacknowledged_abort_times_out_soon),
+		with_fixture(an_abort_on_iwarp_waits_for_the_peer),
 		with_fixture(a_slow_producer_is_not_idle),
 		with_fixture(a_slow_consumer_is_not_idle),
 	};

@@ -344,8 +344,14 @@ static int post_receive(
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
 {
-	struct fixture_qp *qp = calloc(1, sizeof(*qp));
+	struct fixture_qp *qp;
 
+	if (perf_test_device.queue_pair_limit &&
+		perf_test_device.queue_pair_count >= perf_test_device.queue_pair_limit) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	qp = calloc(1, sizeof(*qp));
 	assert_non_null(qp);
 	qp->sends = calloc(REQUESTS, sizeof(*qp->sends));
 	assert_true(qp->sends && attributes->cap.max_send_wr <= REQUESTS);
@@ -578,9 +584,15 @@ static void count_reachable(const struct fixture_mr *region, int change)
 struct ibv_mr *ibv_reg_mr_iova2(
 	struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
-	struct fixture_mr *region = calloc(1, sizeof(*region));
-	struct ibv_mr *mr = &region->mr;
+	struct fixture_mr *region;
+	struct ibv_mr *mr;
 
+	if (perf_test_device.no_memory) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	region = calloc(1, sizeof(*region));
+	mr = &region->mr;
 	assert_true(region && iova == (uintptr_t)address);
 	perf_test_device.resources++;
 	*mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length};
@@ -659,6 +671,8 @@ void perf_test_device_start(const struct personality *personality)
 	perf_test_device.resets = perf_test_device.timeouts = perf_test_device.reminders = 0;
 	perf_test_device.operations = perf_test_device.inlined = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
+	perf_test_device.queue_pair_limit = 0;
+	perf_test_device.no_memory = false;
 	perf_test_device.fault = NO_FAULT;
 	perf_test_device.reply = NULL;
 }

@@ -92,11 +92,10 @@ static void accept_client(struct ends *ends)
 }
 
 /* With a secret, which belongs to the caller, neither end can access memory before the proof. */
-static struct ends *start_with(const struct personality *personality, enum hello_kind kind,
+static struct ends *connect_with(const struct personality *personality, enum hello_kind kind,
 	uint32_t queue_pairs, struct secret *secret)
 {
 	struct ends *ends = calloc(1, sizeof(*ends));
-	struct event_copy reply = {0};
 
 	assert_non_null(ends);
 	perf_test_device_start(personality);
@@ -124,9 +123,25 @@ static struct ends *start_with(const struct personality *personality, enum hello
 	control_sessions_init(&ends->sessions, 0);
 	connect_client(ends);
 	accept_client(ends);
-	reply.event = perf_test_manager_reply(ends->client->id);
-	assert_true(!secret || perf_test_device.reachable == 0);
-	assert_int_equal(control_client_admission(ends->client, &reply, soon()), 0);
+	return ends;
+}
+
+/* Waits for the server's acceptance. Afterwards, the server may lack memory. */
+static int admit(struct ends *ends, bool exhaust)
+{
+	struct event_copy reply = {.event = perf_test_manager_reply(ends->client->id)};
+
+	assert_true(!ends->settings.secret || perf_test_device.reachable == 0);
+	perf_test_device.no_memory = exhaust;
+	return control_client_admission(ends->client, &reply, soon());
+}
+
+static struct ends *start_with(const struct personality *personality, enum hello_kind kind,
+	uint32_t queue_pairs, struct secret *secret)
+{
+	struct ends *ends = connect_with(personality, kind, queue_pairs, secret);
+
+	assert_int_equal(admit(ends, false), 0);
 	assert_int_equal(control_client_region(ends->client, soon()), 0);
 	return ends;
 }
@@ -137,8 +152,8 @@ static struct ends *start(
 	return start_with(personality, kind, queue_pairs, NULL);
 }
 
-/* Neither end waits for anything that does not happen, nor resets the connection. */
-static void stop(struct ends *ends)
+/* Neither end resets the connection. */
+static void finish(struct ends *ends)
 {
 	struct pollfd ended = {.fd = ends->wakeups.eventfd, .events = POLLIN};
 	struct wakeup *wakeup;
@@ -148,13 +163,19 @@ static void stop(struct ends *ends)
 	assert_int_equal(poll(&ended, 1, -1), 1);
 	wakeup = wakeup_queue_take(&ends->wakeups, &events);
 	assert_true(control_sessions_take_event(&ends->sessions, wakeup, events));
-	assert_int_equal(perf_test_device.timeouts, 0);
 	assert_true(perf_test_device.reminders > 0 || !ends->personality->wakes_late);
 	assert_int_equal(perf_test_device.resets, 0);
 	assert_int_equal(perf_test_device.queue_pair_count, 0);
 	assert_int_equal(perf_test_device.resources, 0);
 	wakeup_queue_close(&ends->wakeups);
 	free(ends);
+}
+
+/* Nor does it wait for anything that does not happen. */
+static void stop(struct ends *ends)
+{
+	finish(ends);
+	assert_int_equal(perf_test_device.timeouts, 0);
 }
 
 static void run_both(struct perf_test *test, const struct test_parameters *parameters)
@@ -452,6 +473,87 @@ static void bind_session(const struct personality *personality)
 	locality_fixture_stop();
 }
 
+static void expect_failure(const struct ends *ends, enum failure_kind kind, int code)
+{
+	if (ends->client->failure.kind != kind || ends->client->failure.code != code)
+		fail_msg("%s: %s", ends->client->failure.call, ends->client->failure.evidence);
+}
+
+/*
+ * A server that is stopped in the middle of a test says so. It need not be fast enough for the
+ * client to disconnect while it waits.
+ */
+static void stop_server(const struct personality *personality)
+{
+	struct test_parameters parameters = {.direction = TEST_CLIENT,
+		.size = 1000,
+		.queue_pairs = 1,
+		.depth = 1,
+		.slots = 1,
+		.milliseconds = TIMEOUT_MS};
+
+	for (unsigned int i = 0; i < 8; i++) {
+		struct ends *ends = start(personality, HELLO_MEASUREMENT, 1);
+		struct perf_test *test = &ends->diagnosis.test;
+		static struct histogram histogram;
+		struct test_shared shared;
+		struct test_result ours;
+
+		perf_test_init(test, ends->client, DEPTH, false);
+		assert_int_equal(test_run_connect(test, 1, soon()), 0);
+		parameters.kind = i & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
+		parameters.reads = i & 2;
+		/* iWARP has no immediate data, which waking for a WRITE takes. */
+		parameters.wait = i & 4 && personality->transport == IBV_TRANSPORT_IB ? TEST_EVENT
+										      : TEST_SPIN;
+		assert_int_equal(test_run_begin_both(test, &parameters, TIMEOUT_MS), 0);
+		control_sessions_stop(&ends->sessions);
+		test_shared_init(&shared, test_now());
+		histogram_init(&histogram);
+		assert_int_equal(test_run(test, &shared, &ours, &histogram), -1);
+		expect_failure(ends, FAILURE_ABORTED, 0);
+		assert_string_equal(ends->client->failure.evidence,
+			"the peer aborted: interrupted by a signal");
+		finish(ends);
+	}
+}
+
+/* So does one that is stopped between two commands: the client learns it with a later one. */
+static void stop_idle_server(const struct personality *personality)
+{
+	struct ends *ends = start(personality, HELLO_DIAGNOSIS, 1);
+	struct facts facts;
+
+	control_sessions_stop(&ends->sessions);
+	while (control_client_facts(ends->client, &facts, soon()) == 0)
+		;
+	expect_failure(ends, FAILURE_ABORTED, 0);
+	finish(ends);
+}
+
+/* A server without memory or queue pairs says so, as it does in a refusal. */
+static void exhausted(const struct personality *personality)
+{
+	bool is_iwarp = personality->transport == IBV_TRANSPORT_IWARP;
+	struct secret *shared = make_secret('a');
+	struct ends *ends = connect_with(personality, HELLO_MEASUREMENT, 1, shared);
+
+	assert_int_equal(admit(ends, true), -1);
+	expect_failure(ends, FAILURE_REFUSED, REFUSAL_RESOURCES);
+	finish(ends);
+	secret_free(shared);
+
+	/* On iWARP, nothing is created later. */
+	if (is_iwarp)
+		return;
+	ends = start(personality, HELLO_MEASUREMENT, QUEUE_PAIRS);
+	perf_test_device.queue_pair_limit = 2 + QUEUE_PAIRS - 1;
+	perf_test_init(&ends->diagnosis.test, ends->client, DEPTH, false);
+	assert_int_equal(test_run_connect(&ends->diagnosis.test, QUEUE_PAIRS, soon()), -1);
+	expect_failure(ends, FAILURE_REFUSED, REFUSAL_RESOURCES);
+	finish(ends);
+}
+
 int main(void)
 {
 	static const struct scenario scenarios[] = {
@@ -465,6 +567,9 @@ int main(void)
 		{"session close", close_session},
 		{"session locality", bind_session},
 		{"session events", session_events},
+		{"server stopped in a test", stop_server},
+		{"server stopped between commands", stop_idle_server},
+		{"server exhausted", exhausted},
 	};
 
 	return personality_run("measure and diagnose", scenarios, COUNT(scenarios));

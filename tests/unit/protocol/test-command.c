@@ -131,7 +131,8 @@ static void keeps_its_numbers(void **state)
 		{COMMAND_QUEUE_PAIRS, 9},
 		{COMMAND_BEGIN, 10},
 		{COMMAND_END, 11},
-		{COMMAND_TYPES, 12},
+		{COMMAND_ABORT, 12},
+		{COMMAND_TYPES, 13},
 	};
 
 	(void)state;

@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# A client that the server refuses, or whose session it ends, learns the reason each time: each
+# refusal is repeated PAIR_REFUSALS times, while another program keeps a processor busy.
+
+load common
+load measure
+
+BUSY=''
+
+setup() {
+	note_failures_only
+	DIR=$BATS_TEST_TMPDIR
+	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
+	RESOURCES=$(resources)
+	CLIENTS=() PEER='' PEER_PORT='' UNDO=()
+	umask 077
+	head -c 32 /dev/urandom | base64 >"$DIR/ours"
+	head -c 32 /dev/urandom | base64 >"$DIR/theirs"
+	while :; do :; done &
+	BUSY=$!
+}
+
+teardown() {
+	kill -KILL "$BUSY"
+	wait "$BUSY" 2>/dev/null || true
+	clean_up
+}
+
+# always PATTERN STATUS COMMAND...: exits with STATUS and prints a line that matches, each time.
+always() {
+	local i pattern=$1
+	shift
+	for i in $(seq "${PAIR_REFUSALS:-1}"); do
+		expect "$@" || fail "run $i"
+		grep -q -h -e "$pattern" "$OUT" "$ERR" || fail "run $i of '$*': $(cat "$OUT" "$ERR")"
+	done
+}
+
+# each_kind PATTERN OPTION... HOST PORT: an exchange, a diagnosis and the measurements are refused.
+each_kind() {
+	local kind
+	for kind in write diagnose 'bandwidth write' 'latency read'; do
+		# shellcheck disable=SC2086 # several words
+		always "$1" 3 client $kind "${@:2}"
+	done
+}
+
+SECRET='client and server do not have the same secret'
+
+@test "a wrong secret and no secret" {
+	start_server --secret-file "$DIR/ours" any
+	each_kind "$SECRET" --secret-file "$DIR/theirs" "$ADDRESS" "$PORT"
+	each_kind "$SECRET" "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "a server without a secret" {
+	start_server any
+	each_kind "$SECRET" --secret-file "$DIR/ours" "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "another mode, a full server, and input that is too large" {
+	local size='the peer aborted: received more than the 1024 bytes that --max-size allows'
+	head -c 1025 /dev/zero >"$DIR/large"
+	start_server --max-size 1K --discard --max-clients 1 write
+	always 'runs in write mode' 3 client read "$ADDRESS" "$PORT"
+	always 'accepts at most 1024 bytes' 3 client --input "$DIR/large" write "$ADDRESS" "$PORT"
+	always "$size" 4 send_unknown "$DIR/large"
+	"$PAIR_PEERS/tests/one-host/misbehaving-peer" "$ADDRESS" "$PORT" mr get say:here pause >"$DIR/peer" 2>&1 &
+	wait_line "$DIR/peer" '^here$'
+	always 'its --max-clients limit is reached' 3 client --timeout 0.5 write "$ADDRESS" "$PORT"
+	kill_peers
+	stop_server
+}
+
+# send_unknown FILE: sends it through a pipe, so that the server does not know its size.
+send_unknown() {
+	# shellcheck disable=SC2002 # a pipe
+	cat "$1" | client --input - write "$ADDRESS" "$PORT"
+}
+
+# Each case: the number of the reason, the message.
+@test "another version, a session type that is not supported, no memory, no slot" {
+	local i kind reason pattern
+	while read -r reason pattern; do
+		for kind in write diagnose 'bandwidth write'; do
+			for i in $(seq "${PAIR_REFUSALS:-1}"); do
+				start_peer "$PAIR_PEERS/tests/one-host/misbehaving-peer" --refuse "$reason" \
+					"$ADDRESS" "$DIR/peer-port"
+				# shellcheck disable=SC2086 # several words
+				PAIR_REFUSALS=1 always "$pattern" 3 client $kind "$ADDRESS" "$PEER_PORT"
+				wait "$PEER" || true
+			done
+		done
+	done <<-END
+	2 speaks protocol version 99
+	3 does not support this kind of session
+	4 could not allocate memory or a queue pair
+	END
+}
+
+@test "a server that is stopped in the middle of an exchange or a measurement" {
+	local i command line
+	mkfifo "$DIR/endless"
+	exec 7<>"$DIR/endless"
+	for i in $(seq "${PAIR_REFUSALS:-1}"); do
+		while IFS='>' read -r line command; do
+			start_server --discard any
+			# shellcheck disable=SC2086 # several words
+			"$PAIR_BIN/rdma-client" $command "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
+			CLIENTS=($!)
+			wait_line "$OUT" "^ *$line"
+			# The second signal aborts what is running.
+			kill -TERM "$SERVER"
+			kill -INT "$SERVER"
+			server_exits 143
+			exits_with 4 "${CLIENTS[0]}"
+			has "$ERR" 'the peer aborted: interrupted by a signal'
+		done <<-END
+		received MSG_MR>write --verbose --input $DIR/endless
+		bytes  *operations>bandwidth write --duration 100 --poll event --warm-up 0
+		bytes  *operations>latency read --duration 100 --poll spin --warm-up 0
+		END
+	done
+	exec 7>&-
+}
