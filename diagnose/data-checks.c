@@ -15,7 +15,7 @@
 #include "measure/test-run.h"
 
 /* The bandwidth test: milliseconds per direction, and bytes per WRITE. */
-#define BANDWIDTH_MS   1000
+#define BANDWIDTH_MS   500
 #define BANDWIDTH_SIZE 262144
 
 /* From this round trip on, the data check skips some sizes, in nanoseconds. */

@@ -61,6 +61,7 @@ load diagnose
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--json prints one document, --quiet only the verdict of a failure" {
 	start_server any
 	expect 0 client --json diagnose "$ADDRESS" "$PORT"

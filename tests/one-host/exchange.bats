@@ -106,6 +106,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
+# bats test_tags=portable
 @test "a host name with several addresses: addresses without RDMA are skipped" {
 	printf '%s\n' '127.0.0.1 two.test' "$ADDRESS two.test" >>/etc/hosts
 	start_server any
@@ -114,6 +115,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--port and -p set the port" {
 	start_server --port 7471 write
 	[ "$PORT" = 7471 ]
@@ -124,6 +126,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--message at both ends; control characters are escaped" {
 	start_server --message $'good\tbye \\ \x1b[31m' write
 	expect 0 client --message "it's \"hello\"" write "$ADDRESS" "$PORT"
@@ -157,6 +160,7 @@ default_run() { # MODE VERB
 	server_exits 4
 }
 
+# bats test_tags=portable
 @test "--quiet prints nothing to standard output" {
 	start_server --quiet write
 	expect 0 client --quiet write "$ADDRESS" "$PORT"
@@ -167,6 +171,7 @@ default_run() { # MODE VERB
 	[ ! -s "$ERRORS" ]
 }
 
+# bats test_tags=portable
 @test "with --quiet, every failure is one line on standard error" {
 	local command
 	start_server --quiet --count 1 write
@@ -187,6 +192,7 @@ default_run() { # MODE VERB
 	done
 }
 
+# bats test_tags=portable
 @test "--verbose adds details on standard error only" {
 	start_server --verbose write
 	expect 0 client --verbose write "$ADDRESS" "$PORT"
@@ -210,6 +216,7 @@ default_run() { # MODE VERB
 	stop_server
 }
 
+# bats test_tags=portable
 @test "SIGINT stops an idle server as SIGTERM does" {
 	start_server write
 	stop_server INT
@@ -261,6 +268,7 @@ client_is_refused() {
 	has "$ERRORS" 'interrupted by a signal'
 }
 
+# bats test_tags=portable
 @test "SIGINT ends a waiting client at once" {
 	listening_peer -- say:there pause
 	"$PAIR_BIN/rdma-client" --timeout 80 write "$ADDRESS" "$PEER_PORT" >"$OUT" 2>"$ERR" &
@@ -271,6 +279,7 @@ client_is_refused() {
 	has "$ERR" 'interrupted by a signal'
 }
 
+# bats test_tags=portable
 @test "SIGINT ends a shell loop of any command" {
 	listening_peer -- say:there pause
 	loop --timeout 80 write "$ADDRESS" "$PEER_PORT"
@@ -293,6 +302,7 @@ client_is_refused() {
 	interrupt_loop
 }
 
+# bats test_tags=portable
 @test "usage errors: one line, exit 2" {
 	local arguments
 	while read -r arguments; do
@@ -330,6 +340,7 @@ client_is_refused() {
 	has "$ERR" 'at most 1023'
 }
 
+# bats test_tags=portable
 @test "--help and --version" {
 	for program in server client; do
 		expect 0 "$PAIR_BIN/rdma-$program" --help
@@ -344,6 +355,7 @@ client_is_refused() {
 	done
 }
 
+# bats test_tags=portable
 @test "lost standard output is reported, exit 1" {
 	start_server write
 	local status=0
@@ -353,6 +365,7 @@ client_is_refused() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "a reader that never reads loses lines but does not block the server" {
 	mkfifo "$DIR/fifo"
 	sleep 500 <>"$DIR/fifo" &
@@ -369,6 +382,7 @@ client_is_refused() {
 	kill "$reader"
 }
 
+# bats test_tags=portable
 @test "closed standard descriptors are not reused for other files" {
 	rm -f "$DIR/port"
 	"$PAIR_BIN/rdma-server" --port 0 --port-file "$DIR/port" --count 1 any <&- >&- 2>&- &
@@ -403,6 +417,7 @@ client_is_refused() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "a port file that cannot be written is reported, exit 1" {
 	expect 1 "$PAIR_BIN/rdma-server" --port 0 --port-file /nowhere/port write
 	has "$ERR" 'cannot write the port file /nowhere/port: No such file or directory'

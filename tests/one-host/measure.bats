@@ -22,6 +22,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	stop_server
 }
 
+# bats test_tags=portable
 @test "a JSON document contains the options and the results" {
 	local poll
 	start_server any
@@ -179,6 +180,7 @@ damaged() {
 	damaged client '[0,1]' bandwidth "${options[@]}" --bidirectional
 }
 
+# bats test_tags=portable
 @test "the buckets of --histogram add up to all operations" {
 	start_server any
 	for MODE in write read; do
@@ -194,6 +196,7 @@ damaged() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--unit, --quiet and --json print to the right streams" {
 	local unit
 	MODE='write'
@@ -210,6 +213,7 @@ damaged() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "a rate below --expect: exit 1 and the measured rate" {
 	MODE='write'
 	start_server any
@@ -225,6 +229,7 @@ damaged() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--expect with a percentage of an unknown link rate: exit 1 before measuring" {
 	MODE='write'
 	start_server any
@@ -252,6 +257,7 @@ damaged() {
 }
 
 # bats test_tags=slow
+# bats test_tags=portable
 @test "scripts/plot draws a measurement" {
 	MODE='read'
 	start_server any
@@ -273,6 +279,7 @@ refused() {
 	[ ! -s "$OUT" ]
 }
 
+# bats test_tags=portable
 @test "invalid and contradictory options are refused" {
 	refused latency --bidirectional
 	refused latency --expect 1GB/s

@@ -184,6 +184,7 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	done
 }
 
+# bats test_tags=portable
 @test "a secret file that others can read, or an invalid one, is refused" {
 	local mode
 	for mode in 644 640 604 620; do

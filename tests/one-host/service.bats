@@ -43,6 +43,7 @@ install_unit() {
 	wait_until no_clients
 }
 
+# bats test_tags=portable
 @test "the unit allows exactly the devices that the server needs" {
 	# An empty value clears the list.
 	install_unit 'DeviceAllow=' 'Restart=no'

@@ -106,6 +106,7 @@ refused_plans() {
 	[ ! -e "$DIR/got" ]
 }
 
+# bats test_tags=portable
 @test "no data is verified and thrown away, and no greeting is stored" {
 	make_file "$DIR/data" 5000
 	mkdir "$DIR/in"
@@ -135,6 +136,7 @@ refused_plans() {
 	is_empty "$DIR/in"
 }
 
+# bats test_tags=portable
 @test "--discard accepts data without storing it, and says so" {
 	local mode hash
 	make_file "$DIR/data" 5000
@@ -156,6 +158,7 @@ refused_plans() {
 	[ ! -s "$ERRORS" ]
 }
 
+# bats test_tags=portable
 @test "one line for each file; --verbose adds the tutorial's lines" {
 	make_file "$DIR/data" 5000
 	mkdir "$DIR/in"
@@ -203,6 +206,7 @@ refused_plans() {
 	done
 }
 
+# bats test_tags=portable
 @test "--output DIRECTORY: each file gets the client's sanitised name for it" {
 	mkdir -p "$DIR/a/b/in"
 	start_server --timeout 60 --output "$DIR/a/b/in/" any
@@ -221,6 +225,7 @@ refused_plans() {
 	[ ! -s "$ERRORS" ]
 }
 
+# bats test_tags=portable
 @test "--output DIRECTORY: standard input is named after the peer" {
 	mkdir "$DIR/in"
 	start_server --output "$DIR/in" any
@@ -230,6 +235,7 @@ refused_plans() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "an existing file is kept, and both ends report it; --force replaces it" {
 	mkdir "$DIR/in"
 	echo old >"$DIR/in/file"
@@ -258,6 +264,7 @@ refused_plans() {
 	[ "$(cat "$DIR/in/file")" = new ]
 }
 
+# bats test_tags=portable
 @test "20 concurrent clients into one directory" {
 	mkdir "$DIR/in"
 	local i n=$((PAIR_SCALE > 1 ? 5 : 20)) modes=(write read)
@@ -281,6 +288,7 @@ refused_plans() {
 	[ ! -s "$ERRORS" ]
 }
 
+# bats test_tags=portable
 @test "an output that cannot be written is reported before connecting" {
 	expect_error 1 "cannot start: cannot write file: No such file or directory ($DIR/nowhere/file)" \
 		client --output "$DIR/nowhere/file" write "$ADDRESS" 7471
@@ -295,6 +303,7 @@ refused_plans() {
 	has "$ERR" 'cannot read /: it has no name to send'
 }
 
+# bats test_tags=portable
 @test "a server whose input disappeared reports it, and the client receives the reason" {
 	make_file "$DIR/data" 5
 	start_server --input "$DIR/data" write
@@ -307,6 +316,7 @@ refused_plans() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "an input that shrinks during the transfer: both ends report it" {
 	mkdir "$DIR/in"
 	make_file "$DIR/data" 300000
@@ -342,6 +352,7 @@ refused_plans() {
 	folder_is "$DIR" errors err log out peer peer-port port
 }
 
+# bats test_tags=portable
 @test "standard input and output serve one client at a time" {
 	open_fifo "$DIR/fifo"
 	start_server --output - any 7>&-
@@ -373,6 +384,7 @@ refused_plans() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--json prints one valid document per connection at both ends" {
 	local hash mode
 	mkdir "$DIR/in"

@@ -146,6 +146,7 @@ has_exited_since() { [ "$(exited)" != "$1" ]; }
 	stop_watching
 }
 
+# bats test_tags=portable
 @test "--watch ends when its output is lost" {
 	local status=0
 	client diagnose --watch >/dev/full 2>"$ERR" || status=$?
@@ -159,6 +160,7 @@ has_exited_since() { [ "$(exited)" != "$1" ]; }
 	one_line "$ERR"
 }
 
+# bats test_tags=portable
 @test "--watch without a device, or with another command's options" {
 	expect 3 client diagnose --watch --device nothing
 	has "$ERR" 'no such RDMA device'

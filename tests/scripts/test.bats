@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# scripts/test --since: which jobs the changed files select. The tests use a copy of the project's
+# file names, and run no job.
+
+setup() {
+	top=$BATS_TEST_DIRNAME/../..
+	cd "$BATS_TEST_TMPDIR" || return
+	mkdir -p scripts tests/one-host tests/two-hosts exchange measure
+	cp "$top/scripts/test" scripts
+	for file in "$top"/tests/one-host/*.bats "$top"/tests/two-hosts/*.bats; do
+		: >"tests/${file#"$top/tests/"}"
+	done
+	git init -q .
+	git add .
+	git -c user.name=test -c user.email=test commit -q -m first
+}
+
+# selects JOB...: these are the jobs, besides unit tests and lint.
+selects() {
+	run scripts/test --since HEAD --list
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c -x -e unit -e 'lint .*' <<<"$output")" -eq 3 ]
+	[ "$(grep -v -x -e unit -e 'lint .*' <<<"$output")" = "$(printf '%s\n' "$@")" ]
+}
+
+@test "--since: without changes, only the unit tests and lint" {
+	selects
+}
+
+@test "--since: a new file selects what its folder concerns" {
+	: >measure/new.c
+	selects 'release measure'
+}
+
+@test "--since: the same subject is tested once, in at most two guests" {
+	: >exchange/new.c
+	: >rdma-client.c
+	: >verbs.c
+	selects 'release exchange secret' 'release streams' ./scripts/model
+}
+
+@test "--since: a changed test is selected itself" {
+	echo >tests/one-host/stalls.bats
+	selects 'release stalls'
+}
+
+@test "--since: a changed test between two hosts" {
+	echo >tests/two-hosts/dscp.bats
+	selects two-hosts
+}
+
+@test "--since: a word that is no revision, and parts" {
+	run scripts/test --since nothing --list
+	[ "$status" -eq 2 ]
+	[ "$output" = "test: 'nothing' is no revision that git knows (see test --help)" ]
+	run scripts/test --since HEAD --list unit
+	[ "$status" -eq 2 ]
+	[ "$output" = 'test: --since selects the parts (see test --help)' ]
+}
