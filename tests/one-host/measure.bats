@@ -257,7 +257,6 @@ damaged() {
 }
 
 # bats test_tags=slow
-# bats test_tags=portable
 @test "scripts/plot draws a measurement" {
 	MODE='read'
 	start_server any
