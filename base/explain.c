@@ -401,6 +401,10 @@ static const struct explanation rows[] = {
 		"set the same MTU at both ends and on every switch and router between them; a "
 		"firewall that drops only large datagrams has the same effect",
 		"tracepath HOST"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_LARGE_DATA, STATUS_PEER, SIDE_BEYOND, GUESS,
+		"large packets between the two hosts are lost",
+		"set the same MTU at both ends and on every switch and router between them",
+		"ip link"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_RDMA_MTU, STATUS_PEER, SIDE_EITHER, FACT,
 		"the RDMA devices at the two ends have different active MTUs",
 		"set the same MTU at both ends; on Ethernet, that of the network interfaces",

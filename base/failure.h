@@ -109,22 +109,23 @@ enum limit {
 
 /* Impairments that a diagnosis or measurement finds even though RDMA works. */
 enum impairment {
-	IMPAIRED_MTU,       /* the interfaces at the two ends have different MTUs */
-	IMPAIRED_PATH,      /* IP packets as large as the interface MTU do not arrive */
-	IMPAIRED_RDMA_MTU,  /* the devices at the two ends have different active MTUs */
-	IMPAIRED_LOSS,      /* packets were lost, in an unknown direction or in both */
-	IMPAIRED_LOSS_TO,   /* packets to the other host were lost */
-	IMPAIRED_LOSS_FROM, /* packets from the other host were lost */
-	IMPAIRED_SLOW_TO,   /* the rate to the other host is a fraction of that from it */
-	IMPAIRED_SLOW_FROM, /* the other way round */
-	IMPAIRED_DELAY,     /* the round trip takes long */
-	IMPAIRED_LINK,      /* the port counted link errors */
-	IMPAIRED_SPEED,     /* bandwidth far below the link rate */
-	IMPAIRED_BUS,       /* the same, with a host's bus slower than the link */
-	IMPAIRED_EXPECTED,  /* bandwidth below --expect */
-	IMPAIRED_UNKNOWN,   /* --expect is a percentage of an unknown link rate */
-	IMPAIRED_FULL,      /* the server has no slot for another client */
-	IMPAIRED_LARGE,     /* small IP packets are answered, those of the interface MTU are not */
+	IMPAIRED_MTU,        /* the interfaces at the two ends have different MTUs */
+	IMPAIRED_PATH,       /* IP packets as large as the interface MTU do not arrive */
+	IMPAIRED_RDMA_MTU,   /* the devices at the two ends have different active MTUs */
+	IMPAIRED_LOSS,       /* packets were lost, in an unknown direction or in both */
+	IMPAIRED_LOSS_TO,    /* packets to the other host were lost */
+	IMPAIRED_LOSS_FROM,  /* packets from the other host were lost */
+	IMPAIRED_SLOW_TO,    /* the rate to the other host is a fraction of that from it */
+	IMPAIRED_SLOW_FROM,  /* the other way round */
+	IMPAIRED_DELAY,      /* the round trip takes long */
+	IMPAIRED_LINK,       /* the port counted link errors */
+	IMPAIRED_SPEED,      /* bandwidth far below the link rate */
+	IMPAIRED_BUS,        /* the same, with a host's bus slower than the link */
+	IMPAIRED_EXPECTED,   /* bandwidth below --expect */
+	IMPAIRED_UNKNOWN,    /* --expect is a percentage of an unknown link rate */
+	IMPAIRED_FULL,       /* the server has no slot for another client */
+	IMPAIRED_LARGE,      /* small IP packets are answered, those of the interface MTU are not */
+	IMPAIRED_LARGE_DATA, /* small RDMA messages are acknowledged, large ones are not */
 };
 
 /*

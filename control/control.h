@@ -174,12 +174,6 @@ void control_counters(const struct control *control, struct counters *counters);
 /* Collects the facts of this end: program, device, port, limits. control/self-facts.c. */
 void control_facts(const struct control *control, struct facts *facts);
 
-/*
- * Converts an enum ibv_mtu to bytes. InfiniBand specification, volume 1, 9.1.2.
- * control/self-facts.c.
- */
-unsigned int control_mtu_bytes(enum ibv_mtu mtu);
-
 /* For a test's event loop, which polls the endpoint itself. */
 
 /* Handles pending rdmacm events and the stop signal. Never blocks. */

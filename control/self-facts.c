@@ -15,11 +15,6 @@
 #include "host/sysfs.h"
 #include "verbs/device-events.h"
 
-unsigned int control_mtu_bytes(enum ibv_mtu mtu)
-{
-	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
-}
-
 /*
  * Finds the connection's GID in the inventory; returns NULL if it is not listed. RoCE has one GID
  * per version for each address, distinguished only by index. The packets of InfiniBand within a
@@ -149,7 +144,7 @@ void control_facts(const struct control *control, struct facts *facts)
 	facts_add(facts, "device", "%s", name);
 	facts_add(facts, "port", "%u", id->port_num);
 	ibv_query_port(id->verbs, id->port_num, &attributes);
-	facts_add(facts, "rdma mtu", "%u", control_mtu_bytes(attributes.active_mtu));
+	facts_add(facts, "rdma mtu", "%u", device_mtu_bytes(attributes.active_mtu));
 	if (inventory_take("", name, &inventory))
 		return;
 	device = inventory_device(&inventory, name);

@@ -40,7 +40,7 @@ static void add_mtus(const struct inventory *inventory, struct ibv_device *entry
 		struct ibv_port_attr port = {0};
 
 		ibv_query_port(verbs, (uint8_t)device->ports[i].number, &port);
-		device->ports[i].rdma_mtu = control_mtu_bytes(port.active_mtu);
+		device->ports[i].rdma_mtu = device_mtu_bytes(port.active_mtu);
 	}
 	ibv_close_device(verbs);
 }

@@ -8,7 +8,7 @@
  * The CQ thread then deregisters it, and the main thread frees it later. Locked memory is counted
  * in pages, and many systems limit each user to 8 MiB. By default (--buffer, in cli/parse.c), the
  * two rings therefore occupy 7 MiB together, or less if the streams are shorter or the limit is
- * lower. To exchange two texts, a server needs two pages.
+ * lower. To exchange two texts, a server needs two pages, or three with test data.
  */
 #include <errno.h>
 #include <string.h>
@@ -67,14 +67,14 @@ static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)
 }
 
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
-	const struct device *device, uint8_t port, bool streams)
+	const struct device *device, uint8_t port, bool streams, bool test_data)
 {
 	const struct ibv_device_attr *attributes = &device->attributes;
 	uint32_t chunk = settings->chunk, most;
 
 	if (!streams) {
-		*limits = (struct queue_limits){
-			SINK_TEXT_SIZE, TEXT_DEPTH, TEXT_SENDS, TEXT_RECEIVES};
+		*limits = (struct queue_limits){SINK_TEXT_SIZE, TEXT_DEPTH,
+			TEXT_SENDS + (test_data ? TEST_DATA_OPERATIONS : 0), TEXT_RECEIVES};
 		return;
 	}
 	if (chunk == 0)
@@ -113,7 +113,7 @@ size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t 
 	uint32_t chunk = connection->limits.chunk, depth = connection->settings->depth;
 
 	if (stream <= SINK_TEXT_SIZE)
-		return SINK_TEXT_SIZE;
+		return connection->test_data ? TEST_DATA_SIZE : SINK_TEXT_SIZE;
 	if (depth && most > (uint64_t)depth * chunk)
 		most = (uint64_t)depth * chunk;
 	if (stream <= most)
@@ -133,7 +133,7 @@ static uint64_t long_sends(const struct queue_limits *limits)
 
 bool queue_limits_are_for_texts(const struct queue_limits *limits)
 {
-	return limits->sends == TEXT_SENDS;
+	return limits->receives == TEXT_RECEIVES;
 }
 
 size_t control_size(const struct queue_limits *limits)

@@ -14,6 +14,7 @@
 #include "exchange/connection.h"
 #include "exchange/internal.h"
 #include "exchange/movers.h"
+#include "exchange/test-data.h"
 #include "exchange/tuning.h"
 #include "verbs/cm.h"
 
@@ -90,6 +91,12 @@ static int share_control(struct connection *connection, struct region *region, s
 	return 0;
 }
 
+/* True if the ring that the peer cannot access has only a text. */
+static bool shares_control(const struct connection *connection)
+{
+	return queue_limits_are_for_texts(&connection->limits) && !connection->test_data;
+}
+
 /* Creates both rings once the size of the peer's data is known. */
 static int make_rings(struct connection *connection, struct failure *failure)
 {
@@ -97,7 +104,7 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
 	bool remote = connection->device->traits->read_needs_remote_write;
 	int incoming = mover->incoming_access | (remote ? IBV_ACCESS_REMOTE_WRITE : 0);
-	bool shares = queue_limits_are_for_texts(&connection->limits);
+	bool shares = shares_control(connection);
 	int error;
 
 	if (shares && mover->exposes == EXPOSES_INCOMING)
@@ -149,6 +156,8 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		error = source_start(connection->source, out,
 			flow_chunk(chunk, out->size, source_size(connection->source)),
 			&connection->source_listener);
+	if (!error)
+		test_data_fill(connection);
 	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
 			       "cannot start a thread: %s", strerror(-error))
 		     : 0;
@@ -172,15 +181,15 @@ static int make_all(
 	streams = !request || !source_is_text(connection->source) ||
 		  connection->theirs.size > SINK_TEXT_SIZE ||
 		  (connection->theirs.flags & HELLO_SENDS_FILE);
+	test_data_offer(connection, request ? !streams : source_is_text(connection->source));
 	queue_limits_choose(limits, connection->settings, connection->device,
-		connection->id->port_num, streams);
+		connection->id->port_num, streams, connection->test_data);
 	connection->marks = calloc(limits->sends, sizeof(*connection->marks));
 	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
 	if (make_endpoint(connection, failure) ||
 		region_create(&connection->control, connection->device, connection->endpoint.pd,
-			control_size(limits) +
-				(queue_limits_are_for_texts(limits) ? SINK_TEXT_SIZE : 0),
+			control_size(limits) + (shares_control(connection) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, failure))
 		return -1;
 	queue_pair_set_slots(connection->endpoint.pairs, control_receives(connection), LONG_SLOT,
@@ -218,6 +227,7 @@ static void make_hello(struct connection *connection)
 		.size = source_size(connection->source),
 		.timeout = (uint32_t)connection->settings->timeout,
 		.flags = connection->settings->plans,
+		.mtu = connection->mtu,
 	};
 
 	connection->hello_bytes =
@@ -352,6 +362,7 @@ static int read_answer(
 			"the server's hello does not match ours (version %u, mode %u)",
 			theirs->version, theirs->mode);
 	handshake_receive_hello(&connection->handshake, reply->private_data);
+	test_data_accepted(connection);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "exchange/movers.h"
 #include "exchange/stream.h"
+#include "exchange/test-data.h"
 
 /*
  * An acknowledgement that took longer than this was lost, in milliseconds: devices acknowledge
@@ -416,6 +417,7 @@ static const struct {
 	[OPERATION_KEEPALIVE] = {"sending a keepalive", EVENT_NONE, false},
 	[OPERATION_HAVE] = {"sending MSG_HAVE", EVENT_NONE, false},
 	[OPERATION_START] = {"sending MSG_START", EVENT_NONE, false},
+	[OPERATION_TEST_DATA] = {"moving test data", EVENT_NONE, false},
 	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
 };
 
@@ -426,6 +428,8 @@ static void take_sent(struct connection *connection, const struct completion *co
 
 	if (operation == OPERATION_WRITE || operation == OPERATION_READ)
 		connection->mover->completed(connection, completion->number);
+	if (operation == OPERATION_TEST_DATA)
+		connection->test_data_moved = true;
 	/*
 	 * On iWARP, a completed send may not have arrived, and our disconnect could reset the TCP
 	 * connection and discard it: the peer disconnects once it has received MSG_ABORT.
@@ -713,6 +717,7 @@ void connection_release(struct connection *connection)
 	if (connection->sink)
 		sink_stop(connection->sink);
 	decide(connection);
+	test_data_explain(connection);
 	connection->endpoint.abandoned = true;
 	connection->life = CONNECTION_RELEASED;
 }

@@ -62,6 +62,7 @@ enum operation {
 	OPERATION_KEEPALIVE, /* an empty message */
 	OPERATION_HAVE,      /* MSG_HAVE */
 	OPERATION_START,     /* MSG_START */
+	OPERATION_TEST_DATA, /* exchange/test-data.h */
 	OPERATION_DRAIN = ENDPOINT_DRAIN,
 	OPERATION_RECEIVE = ENDPOINT_RECEIVE,
 };
@@ -98,6 +99,10 @@ struct registration {
 	struct worker_listener listener;
 	struct failure failure; /* belongs to the worker while pending */
 };
+
+/* Test data (exchange/test-data.h): bytes of one WRITE or READ, and their number per direction. */
+#define TEST_DATA_SIZE       4096
+#define TEST_DATA_OPERATIONS 4
 
 /* Size in bytes of a slot for a message with text in the `control` region. */
 #define LONG_SLOT 320 /* MESSAGE_MAX, rounded up */
@@ -137,6 +142,8 @@ struct connection {
 	uint8_t initiator_depth;     /* READs in flight that the peer accepts */
 	uint8_t responder_resources; /* READs in flight that we accept */
 	int dscp;                    /* of its packets; -1: unknown */
+	uint16_t mtu;   /* of our port, in our hello: we offer test data; 0: we do not */
+	bool test_data; /* both sides move test data: exchange/test-data.h */
 	char peer[ADDRESS_TEXT_SIZE];
 	struct worker_listener source_listener, sink_listener;
 
@@ -164,6 +171,7 @@ struct connection {
 	unsigned int keepalives;      /* sent since last_receive */
 	deadline_t last_acknowledged; /* when a signaled send completed, or the next was posted */
 	bool unacknowledged;          /* a signaled send was outstanding at the disconnect */
+	bool test_data_moved;         /* all test data that we move was acknowledged */
 	deadline_t aborted;           /* when we aborted; 0: not aborted */
 	deadline_t stream_start;      /* 0: not started */
 	deadline_t exchange_end;      /* 0: not complete */
@@ -197,10 +205,10 @@ struct region *connection_exposed(struct connection *connection);
 
 /*
  * Chooses the queue and transfer sizes; `streams` is true if more than a text may be sent in either
- * direction. Main thread.
+ * direction, `test_data` if test data is as well. Main thread.
  */
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
-	const struct device *device, uint8_t port, bool streams);
+	const struct device *device, uint8_t port, bool streams, bool test_data);
 
 /*
  * Returns the size of the ring for a stream of this size when the other stream has size `other`:

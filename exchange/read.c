@@ -47,6 +47,9 @@ static bool request_data(struct connection *connection, enum exchange_event *eve
 	bool last;
 	size_t size;
 
+	/* Test data may use all READs that the peer accepts. */
+	if (connection->test_data && !connection->test_data_moved)
+		return false;
 	while (*event == EVENT_NONE && posted < STREAM_BURST &&
 		connection_capacity(connection) > 0 &&
 		(size = flow_read(flow, receiver, freed, &last)) > 0) {

@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "exchange/stream.h"
+#include "exchange/test-data.h"
 
 /* The flow control parameters of one of the two streams. */
 static struct flow make_flow(const struct connection *connection, bool ours)
@@ -94,10 +95,12 @@ static void begin_source(struct connection *connection)
 
 enum exchange_event stream_start(struct connection *connection)
 {
+	enum exchange_event event = test_data_move(connection);
+
 	authentication_key_source(connection);
 	connection->data_due = true;
 	begin_source(connection);
-	return EVENT_NONE;
+	return event;
 }
 
 enum exchange_event stream_send_have(struct connection *connection)
@@ -258,12 +261,16 @@ static void show(struct connection *connection)
 /* Acts on the state of the sink. */
 static enum exchange_event take_verdict(struct connection *connection)
 {
+	enum sink_state state;
 	const char *why;
 	int error;
 
 	if (connection->exchange.delivered)
 		return EVENT_NONE;
-	switch (sink_state(connection->sink)) {
+	state = sink_state(connection->sink);
+	if (state == SINK_VERIFIED && !test_data_is_intact(connection))
+		state = SINK_DAMAGED;
+	switch (state) {
 	case SINK_WORKING:
 		return EVENT_NONE;
 	case SINK_FAILED:

@@ -21,6 +21,7 @@ enum {
 	AT_TIMEOUT = 24,
 	AT_SECRET = 28,
 	AT_FLAGS = 29,
+	AT_MTU = 30,
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
@@ -35,6 +36,7 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 	le_put32(buffer + AT_TIMEOUT, hello->timeout);
 	buffer[AT_SECRET] = hello->secret ? HAS_SECRET : 0;
 	buffer[AT_FLAGS] = hello->flags;
+	le_put16(buffer + AT_MTU, hello->mtu);
 }
 
 int hello_decode(struct hello *hello, const void *data, size_t length)
@@ -54,6 +56,7 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 	hello->timeout = le_get32(bytes + AT_TIMEOUT);
 	hello->secret = bytes[AT_SECRET] == HAS_SECRET;
 	hello->flags = bytes[AT_FLAGS];
+	hello->mtu = le_get16(bytes + AT_MTU);
 	return 0;
 }
 

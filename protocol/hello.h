@@ -51,6 +51,7 @@ struct hello {
 	uint32_t timeout; /* idle timeout of the sender, milliseconds */
 	bool secret;      /* the sender has a secret; a nonce follows */
 	uint8_t flags;    /* enum hello_flag; control session: enum hello_test_flag */
+	uint16_t mtu;     /* exchange with test data: RDMA MTU of its port, bytes; otherwise 0 */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);

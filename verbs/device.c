@@ -213,6 +213,20 @@ uint32_t device_message_max(const struct device *device, uint8_t port)
 		       : device->traits->chunk;
 }
 
+unsigned int device_mtu_bytes(enum ibv_mtu mtu)
+{
+	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
+}
+
+unsigned int device_mtu(const struct device *device, uint8_t port)
+{
+	struct ibv_port_attr attributes = {0};
+
+	return ibv_query_port(device->verbs, port, &attributes) == 0
+		       ? device_mtu_bytes(attributes.active_mtu)
+		       : 0;
+}
+
 /*
  * True if a failure may be a consequence of this host's port being down. Software iWARP closes the
  * connections of a port that goes down, as if the peer had.

@@ -91,4 +91,12 @@ void device_blame(const struct rdma_cm_id *id, struct failure *failure);
 /* The maximum message size on this port, in bytes. Any thread. ibv_query_port(3). */
 uint32_t device_message_max(const struct device *device, uint8_t port);
 
+/*
+ * Converts an enum ibv_mtu to bytes; 0 if it is unknown. InfiniBand specification, volume 1, 9.1.2.
+ */
+unsigned int device_mtu_bytes(enum ibv_mtu mtu);
+
+/* The active MTU of this port, in bytes; 0 if it is unknown. Any thread. ibv_query_port(3). */
+unsigned int device_mtu(const struct device *device, uint8_t port);
+
 #endif

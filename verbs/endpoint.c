@@ -196,6 +196,16 @@ int endpoint_dscp(const struct endpoint *endpoint)
 	return endpoint_global_route(endpoint, &route) ? route.traffic_class >> 2 : -1;
 }
 
+unsigned int endpoint_path_mtu(const struct endpoint *endpoint)
+{
+	struct ibv_qp_init_attr initial;
+	struct ibv_qp_attr attributes = {0};
+
+	return ibv_query_qp(endpoint->pairs[0].qp, &attributes, IBV_QP_PATH_MTU, &initial)
+		       ? 0
+		       : device_mtu_bytes(attributes.path_mtu);
+}
+
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey)
 {

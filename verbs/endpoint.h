@@ -134,6 +134,11 @@ bool endpoint_global_route(const struct endpoint *endpoint, struct ibv_global_ro
  */
 int endpoint_dscp(const struct endpoint *endpoint);
 
+/*
+ * Returns the path MTU of a connected endpoint in bytes, or 0 if it is unknown. ibv_query_qp(3).
+ */
+unsigned int endpoint_path_mtu(const struct endpoint *endpoint);
+
 /* Sets the receive buffers of a queue pair: one slot of this many bytes per receive. */
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey);

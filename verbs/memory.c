@@ -24,6 +24,14 @@ uint64_t memory_lockable(void)
 	return limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
 }
 
+bool memory_is_ample(void)
+{
+	uint64_t lockable = memory_lockable();
+
+	/* What is used is at most a fifteenth of what is left. */
+	return lockable == UINT64_MAX || atomic_load(&total) <= lockable / 15;
+}
+
 /* True unless the administrator has disabled transparent huge pages. */
 static bool has_huge_pages(void)
 {

@@ -30,6 +30,12 @@ struct region {
 uint64_t memory_lockable(void);
 
 /*
+ * True if there is no such limit, or all regions together use at most a sixteenth of it. Any
+ * thread.
+ */
+bool memory_is_ample(void);
+
+/*
  * Maps size bytes, on the NUMA node of this device. Returns 0, or -1 with the failure recorded and
  * nothing kept. mmap(2).
  */

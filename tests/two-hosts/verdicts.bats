@@ -108,3 +108,46 @@ ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; 
 	pass_all
 	stop_on_host1 server
 }
+
+LOST='large packets between the two hosts are lost (test data in packets of 4096 bytes was not acknowledged for [0-9.]* s, small messages before it were); '
+DIFFER='the RDMA devices at the two ends have different active MTUs (path 4096, local 4096, remote 1024 bytes); '
+FAR_DIFFER='the RDMA devices at the two ends have different active MTUs (path 4096, local 1024, remote 4096 bytes); '
+
+# messages STATUS PATTERN FAR-PATTERN: the outcome of an exchange of messages in this mode; "" matches no output.
+messages() {
+	: >"$FAR/server.err"
+	expect "$1" client --timeout 5 "$mode" "$HOST1" "$PORT"
+	[ -z "$2" ] || has "$ERR" "$2"
+	if [ -n "$3" ]; then
+		wait_line "$FAR/server.err" "$3"
+	fi
+}
+
+@test "an exchange of messages fails if the MTUs differ or large packets are lost" {
+	local mode
+	start_far_server --timeout 5 any
+	for mode in write read; do
+		on_host1 "ip link set $VM_INTERFACE mtu 1400"
+		messages 4 "$DIFFER" "$FAR_DIFFER"
+		repair_network
+		# The client chooses the path MTU, so that its own is never too small.
+		ip link set "$VM_INTERFACE" mtu 1400
+		messages 0 '' ''
+		repair_network
+		# Of IP packets up to 8,191 bytes, those of 4,096 and more.
+		filter there ingress match u16 0x1000 0x1000 at 2
+		case $mode in
+		write) messages 4 "$LOST" . ;;
+		read) messages 4 . "$LOST" ;;
+		esac
+		pass_all
+		filter here ingress match u16 0x1000 0x1000 at 2
+		case $mode in
+		write) messages 4 . "$LOST" ;;
+		read) messages 4 "$LOST" . ;;
+		esac
+		pass_all
+		messages 0 '' ''
+	done
+	stop_on_host1 server
+}

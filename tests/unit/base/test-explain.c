@@ -76,7 +76,7 @@ static void every_project_code_has_its_own_row(void **state)
 		explain(FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE)->code, LIMIT_HANDSHAKE);
 	for (int code = LIMIT_IDLE; code <= LIMIT_SIZE; code++)
 		assert_int_equal(explain(FAILURE_LIMIT, PHASE_EXCHANGE, code)->code, code);
-	for (int code = IMPAIRED_MTU; code <= IMPAIRED_LARGE; code++) {
+	for (int code = IMPAIRED_MTU; code <= IMPAIRED_LARGE_DATA; code++) {
 		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
 
 		assert_int_equal(row->kind, FAILURE_IMPAIRED);
@@ -418,6 +418,8 @@ static const struct symptom {
 		"do not reach"},
 	{"replies to large datagrams", FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_LARGE, STATUS_PEER,
 		"do not reach"},
+	{"acknowledgements of large packets", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LARGE_DATA,
+		STATUS_PEER, "large packets"},
 	{"MTU of the devices", FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_RDMA_MTU, STATUS_PEER,
 		"active MTUs"},
 	{"loss", FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_LOSS, STATUS_PEER, "lost"},

@@ -13,18 +13,18 @@
 static void converts_the_mtu_to_bytes(void **state)
 {
 	(void)state;
-	assert_int_equal(control_mtu_bytes(IBV_MTU_256), 256);
-	assert_int_equal(control_mtu_bytes(IBV_MTU_512), 512);
-	assert_int_equal(control_mtu_bytes(IBV_MTU_1024), 1024);
-	assert_int_equal(control_mtu_bytes(IBV_MTU_2048), 2048);
-	assert_int_equal(control_mtu_bytes(IBV_MTU_4096), 4096);
+	assert_int_equal(device_mtu_bytes(IBV_MTU_256), 256);
+	assert_int_equal(device_mtu_bytes(IBV_MTU_512), 512);
+	assert_int_equal(device_mtu_bytes(IBV_MTU_1024), 1024);
+	assert_int_equal(device_mtu_bytes(IBV_MTU_2048), 2048);
+	assert_int_equal(device_mtu_bytes(IBV_MTU_4096), 4096);
 }
 
 static void returns_0_for_an_unknown_mtu(void **state)
 {
 	(void)state;
-	assert_int_equal(control_mtu_bytes((enum ibv_mtu)0), 0);
-	assert_int_equal(control_mtu_bytes((enum ibv_mtu)(IBV_MTU_4096 + 1)), 0);
+	assert_int_equal(device_mtu_bytes((enum ibv_mtu)0), 0);
+	assert_int_equal(device_mtu_bytes((enum ibv_mtu)(IBV_MTU_4096 + 1)), 0);
 }
 
 /* Returns this counter of the connection as a number in JSON, -1 if it is missing. */

@@ -85,7 +85,8 @@ static bool shows_sentence(const char *section, const struct explanation *row)
 static bool is_of_diagnosis(const struct explanation *row)
 {
 	if (row->kind == FAILURE_IMPAIRED)
-		return row->code != IMPAIRED_EXPECTED && row->code != IMPAIRED_UNKNOWN;
+		return row->code != IMPAIRED_EXPECTED && row->code != IMPAIRED_UNKNOWN &&
+		       row->code != IMPAIRED_LARGE_DATA;
 	return row->kind == FAILURE_NO_HELLO || row->code == CODE_DIAGNOSIS;
 }
 

@@ -152,6 +152,7 @@ void fixture_start_device(struct fixture *fixture)
 		fake_start(fixture->transport ? fixture->transport : IBV_TRANSPORT_IB);
 	if (fixture->attributes)
 		*fake_attributes() = *fixture->attributes;
+	fake_set_mtus(fixture->port_mtu, fixture->path_mtu);
 	fake_expose(fixture->peer_memory, PEER_MEMORY, PEER_RKEY);
 	if (threads_before == 0) {
 		start_first_threads();
@@ -179,6 +180,7 @@ static struct hello hello_of_peer(const struct fixture *fixture)
 		.size = fixture->peer_size ? fixture->peer_size : sizeof(PEER_TEXT),
 		.timeout = fixture->peer_timeout ? fixture->peer_timeout : 10000,
 		.flags = fixture->peer_plans,
+		.mtu = fixture->peer_mtu,
 	};
 }
 

@@ -32,6 +32,8 @@ struct fixture {
 	uint64_t max_size;                 /* limit for the peer's data, bytes; 0: none */
 	uint64_t peer_size;                /* announced by the peer, default sizeof(PEER_TEXT) */
 	uint32_t peer_timeout;             /* ms, default 10 s */
+	enum ibv_mtu port_mtu, path_mtu;   /* 0: unknown, so that we offer no test data */
+	uint16_t peer_mtu;                 /* bytes; 0: the peer offers no test data */
 	uint32_t peer_depth;               /* in the peer's MSG_MR, default 8 */
 	uint8_t reads;                     /* READs in flight per direction, default 4 */
 	enum ibv_transport_type transport; /* default InfiniBand */

@@ -16,6 +16,7 @@ static const struct hello example = {
 	.timeout = 0x21222324,
 	.secret = true,
 	.flags = 0x31,
+	.mtu = 0x4142,
 };
 
 static const uint8_t example_bytes[HELLO_SIZE] = {
@@ -24,7 +25,7 @@ static const uint8_t example_bytes[HELLO_SIZE] = {
 	0x08, 0x07, 0x06, 0x05,                         /* refusal */
 	0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* size */
 	0x24, 0x23, 0x22, 0x21,                         /* timeout */
-	0x02, 0x31,                                     /* secret, flags; the rest is zero */
+	0x02, 0x31, 0x42, 0x41,                         /* secret, flags, MTU */
 };
 
 static void assert_is_example(const struct hello *hello)
@@ -37,6 +38,7 @@ static void assert_is_example(const struct hello *hello)
 	assert_int_equal(hello->timeout, example.timeout);
 	assert_int_equal(hello->secret, example.secret);
 	assert_int_equal(hello->flags, example.flags);
+	assert_int_equal(hello->mtu, example.mtu);
 }
 
 static void encodes_exact_bytes_and_nothing_else(void **state)

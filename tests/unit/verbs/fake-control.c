@@ -218,6 +218,7 @@ void fake_start(enum ibv_transport_type transport)
 	fake.flush_on_disconnect = true;
 	fake.posts_set_errno = false;
 	fake.traffic_class = 0;
+	fake.port_mtu = fake.path_mtu = 0;
 	fake.may_lock = false;
 	fake.held = 0;
 	fake.asleep = false;
@@ -381,6 +382,14 @@ void fake_expose(void *memory, size_t length, uint32_t rkey)
 	fake.peer.start = (uintptr_t)memory;
 	fake.peer.length = length;
 	fake.peer.rkey = rkey;
+	fake_unlock();
+}
+
+void fake_set_mtus(enum ibv_mtu port, enum ibv_mtu path)
+{
+	fake_lock();
+	fake.port_mtu = port;
+	fake.path_mtu = path;
 	fake_unlock();
 }
 

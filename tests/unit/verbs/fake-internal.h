@@ -96,6 +96,7 @@ extern struct fake {
 	unsigned int damage; /* RDMA operations up to the one that is corrupted; 0: none */
 	bool flush_on_disconnect, posts_set_errno;
 	uint8_t traffic_class;                    /* of every path; 0 after fake_start() */
+	enum ibv_mtu port_mtu, path_mtu;          /* 0, which means nothing, after fake_start() */
 	struct ibv_async_event events[EVENT_MAX]; /* a ring */
 	unsigned int destroyed_armed;
 	unsigned int events_raised, events_read, events_acknowledged;

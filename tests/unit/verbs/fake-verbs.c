@@ -372,6 +372,18 @@ int ibv_query_port(
 	if (!fake_make("ibv_query_port", 0))
 		return errno;
 	((struct ibv_port_attr *)attributes)->max_msg_sz = FAKE_MESSAGE_MAX;
+	((struct ibv_port_attr *)attributes)->active_mtu = fake.port_mtu;
+	return 0;
+}
+
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
+	struct ibv_qp_init_attr *initial)
+{
+	(void)qp, (void)initial;
+	fake_rule(mask == IBV_QP_PATH_MTU, "only the path MTU is known");
+	if (!fake_make("ibv_query_qp", 0))
+		return errno;
+	attributes->path_mtu = fake.path_mtu;
 	return 0;
 }
 

@@ -122,6 +122,9 @@ void fake_expose(void *memory, size_t length, uint32_t rkey);
 /* Sets the traffic class of the paths that rdmacm resolved. */
 void fake_set_traffic_class(uint8_t traffic_class);
 
+/* Sets the active MTU of the port and the path MTU of all queue pairs, at first unknown. */
+void fake_set_mtus(enum ibv_mtu port, enum ibv_mtu path);
+
 /* Limits the READs in flight from now on, as negotiated by rdmacm. */
 void fake_agree(struct rdma_cm_id *id, uint8_t reads);
 
