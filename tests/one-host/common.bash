@@ -319,7 +319,11 @@ has_no_reports() {
 }
 
 # Prints the digest of a file in the format of the programs.
-hash_of() { xxhsum -H2 "$1" 2>/dev/null | sed 's/ .*//'; }
+hash_of() {
+	local line
+	line=$(xxhsum -H2 "$1" 2>/dev/null)
+	echo "${line%% *}"
+}
 
 # No client is connected to any server.
 no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
