@@ -22,6 +22,13 @@
 /* How long rdmacm may take to report why the device rejects sends, in milliseconds. */
 #define CAUSE_MS (2 * DISCONNECT_AFTER_REFUSAL_MS)
 
+/*
+ * An acknowledgement that took longer than this was lost, in milliseconds: devices acknowledge
+ * without any program. While one is outstanding, the connection is looked at this often.
+ */
+#define UNACKNOWLEDGED_MS 2000
+#define LOOK_MS           1000
+
 /* Time limits for the last message and for the disconnect that follows it, in milliseconds. */
 #define LAST_MESSAGE_MS 1000
 #define LAST_WAIT_MS    1000
@@ -322,6 +329,58 @@ bool control_take_abort(struct control *control, const struct completion *comple
 	return true;
 }
 
+static bool is_unacknowledged(const struct control *control)
+{
+	for (unsigned int i = 0; i < control->endpoint.pair_count; i++)
+		if (queue_pair_is_unacknowledged(&control->endpoint.pairs[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Notes now and then, after completions have been taken, whether anything has been acknowledged
+ * since the last time. Looks for rdmacm events first: if this process was stopped, the connection
+ * may have ended long ago. Returns 0, or -1 on failure.
+ */
+static int look(struct control *control)
+{
+	deadline_t now = deadline_now();
+	uint64_t acknowledged = 0;
+
+	if (now - control->looked < LOOK_MS)
+		return 0;
+	if (take_events(control))
+		return -1;
+	if (failure_is_set(&control->end))
+		return 0;
+	for (unsigned int i = 0; i < control->endpoint.pair_count; i++)
+		acknowledged += control->endpoint.pairs[i].sends_completed;
+	if (acknowledged != control->acknowledged || !is_unacknowledged(control))
+		control->changed = now;
+	control->acknowledged = acknowledged;
+	control->looked = now;
+	return 0;
+}
+
+/*
+ * A peer that gave up because it received no acknowledgements disconnects, and its request may be
+ * the first packet that arrives. If our device, too, had waited long for acknowledgements, packets
+ * were lost, and the peer's disconnect is only the consequence.
+ */
+static void explain_disconnect(struct control *control)
+{
+	int64_t silent = control->looked - control->changed;
+	struct failure *end = &control->end;
+
+	if (end->kind != FAILURE_GONE || !is_unacknowledged(control) || silent < UNACKNOWLEDGED_MS)
+		return;
+	end->code = CODE_UNACKNOWLEDGED;
+	snprintf(end->evidence, sizeof(end->evidence),
+		"for %.1f s, nothing that this side had sent was acknowledged, then the peer "
+		"closed the connection",
+		(double)silent / 1000);
+}
+
 /*
  * If the connection has ended, records why and returns -1. The server's reason may be among the
  * messages that arrived before.
@@ -339,6 +398,7 @@ static int report_end(struct control *control)
 	while (control->kept_count > 0)
 		if (control_take_abort(control, control_take_kept(control)))
 			return -1;
+	explain_disconnect(control);
 	control->failure = control->end;
 	return -1;
 }
@@ -370,18 +430,23 @@ static int wait_for_any(struct control *control, deadline_t deadline)
 	bool unread = control->request && !control->heard &&
 		      control->device.traits->peer_wakes_late &&
 		      !queue_pair_is_unacknowledged(control->endpoint.pairs);
-	int left = deadline_left(deadline);
+	int left = deadline_left(deadline), most = left;
 	struct pollfd waiting[] = {
 		{.fd = control->events->fd, .events = POLLIN},
 		{.fd = control->stop_fd, .events = POLLIN},
 		{.fd = control->device.channel->fd, .events = POLLIN},
 	};
 
-	if (poll(waiting, 3, unread && left > FIRST_MESSAGE_MS ? FIRST_MESSAGE_MS : left) == 0) {
-		if (!unread || left == 0)
+	if (unread && most > FIRST_MESSAGE_MS)
+		most = FIRST_MESSAGE_MS;
+	else if (is_unacknowledged(control) && most > LOOK_MS)
+		most = LOOK_MS;
+	if (poll(waiting, 3, most) == 0) {
+		if (left == most)
 			return failure_set(&control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
 				CODE_DIAGNOSIS, "poll", "");
-		write_nothing(control);
+		if (unread)
+			write_nothing(control);
 	}
 	if (waiting[1].revents)
 		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
@@ -396,15 +461,17 @@ int control_check(struct control *control)
 	if (poll(&stop, 1, 0) > 0)
 		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,
 			ECANCELED, "stop", "");
-	return take_events(control) ? -1 : report_end(control);
+	return look(control) || take_events(control) ? -1 : report_end(control);
 }
 
 int control_sleep(struct control *control, deadline_t deadline)
 {
 	int ignored;
 
-	if (report_end(control))
+	if (report_end(control) || look(control))
 		return -1;
+	if (failure_is_set(&control->end))
+		return 0;
 	if (!control->endpoint.armed)
 		return endpoint_arm(&control->endpoint)
 			       ? failure_errno(&control->failure, PHASE_EXCHANGE,

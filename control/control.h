@@ -84,6 +84,9 @@ struct control {
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
+	uint64_t acknowledged;        /* sends that had completed when this last changed */
+	deadline_t changed;           /* when that was seen, or nothing was outstanding */
+	deadline_t looked;            /* the last time when the connection was seen to be open */
 	struct failure end;           /* why the connection ended, once the messages are taken */
 	struct failure failure;       /* the first failure */
 };

@@ -631,22 +631,27 @@ static bool is_explained(const struct connection *connection)
 }
 
 /*
- * A peer that gave up because it received no acknowledgements disconnects, and its request may be
- * the first packet that arrives. If our device, too, had waited long for acknowledgements, which no
- * busy program delays, packets were lost, and the peer's disconnect is only the consequence.
+ * A peer that gave up because nothing arrived aborts or disconnects, and that may be the first
+ * packet that arrives here. If our device, too, had waited long for acknowledgements, which no busy
+ * program delays, packets were lost, and the end of the connection is only the consequence.
  */
-static void explain_disconnect(struct failure *failure, const struct connection *connection)
+static void explain_end(struct failure *failure, const struct connection *connection)
 {
-	int64_t silent = connection->disconnected - connection->last_acknowledged;
+	bool aborted = failure->kind == FAILURE_ABORTED;
+	deadline_t end = aborted ? connection->last_receive : connection->disconnected;
+	int64_t silent = end - connection->last_acknowledged;
+	char how[sizeof(failure->evidence)] = "the peer closed the connection";
 
-	if (failure->kind != FAILURE_GONE || !connection->disconnected ||
-		!connection->unacknowledged || silent < UNACKNOWLEDGED_MS)
+	if ((!aborted && failure->kind != FAILURE_GONE) || !end || !connection->unacknowledged ||
+		silent < UNACKNOWLEDGED_MS)
 		return;
+	if (aborted)
+		memcpy(how, failure->evidence, sizeof(how));
+	failure->kind = FAILURE_GONE;
 	failure->code = CODE_UNACKNOWLEDGED;
 	snprintf(failure->evidence, sizeof(failure->evidence),
-		"for %.1f s, nothing that this side had sent was acknowledged, then the peer "
-		"closed the connection",
-		(double)silent / 1000);
+		"for %.1f s, nothing that this side had sent was acknowledged, then %.200s",
+		(double)silent / 1000, how);
 }
 
 /* Adds the event that the exchange was waiting for, if there is no better evidence. */
@@ -689,13 +694,15 @@ static void decide(struct connection *connection)
 	/* After a complete exchange, an unacknowledged last message does not matter. */
 	if (failure_is_set(&effect) || (complete && outcome->kind == FAILURE_COMPLETION))
 		*outcome = (struct failure){0};
+	if (outcome->kind == FAILURE_ABORTED)
+		explain_end(outcome, connection);
 	if (failure_is_set(outcome) && !is_flush(outcome))
 		return;
 	if (!complete && !is_flush(outcome))
 		*outcome = connection->reason;
 	if (!complete)
 		failure_set(outcome, FAILURE_GONE, PHASE_EXCHANGE, 0, "connection_close", "");
-	explain_disconnect(outcome, connection);
+	explain_end(outcome, connection);
 	add_awaited_event(outcome, connection);
 	if (failure_is_set(outcome) && effect.kind == FAILURE_COMPLETION && !is_flush(&effect))
 		add_refusal(outcome, &effect);

@@ -54,7 +54,8 @@ start_far_server() { # ARGUMENT...
 # queued when the MTU is repaired teach the host the old MTU again, so packets are refused as
 # before. Hence, flush the routes until they stay whole; the ping is queued behind the errors.
 repair_network() {
-	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; ip link set $VM_INTERFACE mtu $MTU
+	local all="tc qdisc delete dev $VM_INTERFACE root 2>/dev/null; tc qdisc delete dev $VM_INTERFACE clsact 2>/dev/null
+		ip link set $VM_INTERFACE mtu $MTU
 		whole() { ! ip route get \$1 | grep -q 'mtu [0-9]'; }
 		until ip route flush cache; ping -c 1 -W 1 \$VM_ADDRESS >/dev/null; whole \$peer; do :; done"
 	on_host1 "peer=$VM_ADDRESS; $all"

@@ -151,3 +151,53 @@ messages() {
 	done
 	stop_on_host1 server
 }
+
+# cut_while_moving WHERE CLIENT-ARGUMENT...: starts a client, and drops the packets that arrive at
+# that host once many have been sent.
+cut_while_moving() {
+	local where=$1
+	shift
+	"$PAIR_BIN/rdma-client" "$@" "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	ENOUGH=$(($(sent_packets) + 2000))
+	wait_until has_sent
+	filter "$where" ingress "$roce"
+}
+sent_packets() { cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/sent_pkts"; }
+has_sent() { [ "$(sent_packets)" -ge "$ENOUGH" ]; }
+
+# A sender whose timeout is longer learns from the end of the connection that packets were lost.
+@test "a firewall that begins to drop packets during a transfer" {
+	local gave_up='stopped acknowledging\|timed out waiting'
+	local lost='packets between the two hosts were lost until the peer gave up (for [0-9.]* s, nothing'
+	start_far_server --discard --timeout 6
+	cut_while_moving there --timeout 50 --input /dev/zero write
+	exits_with 4 "${CLIENTS[0]}"
+	has "$ERR" "$lost"
+	wait_line "$FAR/server.err" "$gave_up"
+	pass_all
+	stop_on_host1 server
+	rm "$FAR/port"
+	start_far_server --discard --timeout 50
+	cut_while_moving here --timeout 6 --input /dev/zero write
+	exits_with 4 "${CLIENTS[0]}"
+	has "$ERR" "$gave_up"
+	wait_line "$FAR/server.err" "$lost\|closed by the peer"
+	pass_all
+	stop_on_host1 server
+}
+
+@test "a firewall that begins to drop packets during a measurement" {
+	local where command
+	start_far_server any
+	for where in there here; do
+		for command in 'bandwidth write' 'bandwidth read' 'latency write'; do
+			# shellcheck disable=SC2086 # several words
+			cut_while_moving $where $command --duration 100 --warm-up 0
+			exits_with 4 "${CLIENTS[0]}"
+			has "$ERR" 'the peer stopped acknowledging\|packets between the two hosts were lost\|the peer stopped responding'
+			pass_all
+		done
+	done
+	stop_on_host1 server
+}

@@ -378,6 +378,48 @@ static void the_last_sender_waits_for_the_disconnect(void **state)
 	stop();
 }
 
+/*
+ * A peer that disconnects after nothing was acknowledged for seconds gave up because packets were
+ * lost. Not if this program was stopped meanwhile, or if the acknowledgement has arrived.
+ */
+static void a_disconnect_after_silence_names_the_loss(void **state)
+{
+	static const struct command command = {.type = COMMAND_FACTS, .number = 1};
+	static const struct {
+		unsigned int looks;
+		int64_t milliseconds; /* before each */
+		bool acknowledged;
+		int code;
+	} cases[] = {
+		{4, 1000, false, CODE_UNACKNOWLEDGED},
+		{40, 100, false, CODE_UNACKNOWLEDGED},
+		{2, 1000, false, CODE_DIAGNOSIS},
+		{1, 60000, false, CODE_DIAGNOSIS},
+		{4, 1000, true, CODE_DIAGNOSIS},
+		{0, 0, false, CODE_DIAGNOSIS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		start();
+		assert_int_equal(control_check(&client.control), 0);
+		assert_int_equal(
+			control_send_message(&client.control, &command, deadline_in(TIMEOUT_MS)),
+			0);
+		for (unsigned int j = 0; j < cases[i].looks; j++) {
+			fake_advance(cases[i].milliseconds);
+			if (j + 1 < cases[i].looks)
+				assert_int_equal(control_check(&client.control), 0);
+		}
+		if (cases[i].acknowledged)
+			fake_complete(client.control.id, IBV_WC_SUCCESS);
+		eventfd_write(client.channel.fd, 1);
+		assert_int_equal(control_check(&client.control), -1);
+		expect_failure(FAILURE_GONE, cases[i].code);
+		stop();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +434,7 @@ int main(void)
 		cmocka_unit_test(an_abort_is_the_servers),
 		cmocka_unit_test(an_event_explains_a_flush),
 		cmocka_unit_test(the_last_sender_waits_for_the_disconnect),
+		cmocka_unit_test(a_disconnect_after_silence_names_the_loss),
 	};
 
 	return cmocka_run_group_tests_name("last message", tests, NULL, NULL);

@@ -190,6 +190,44 @@ static void the_reason_of_the_peer_wins(void **state)
 	}
 }
 
+/*
+ * The peer aborts or disconnects after our device has waited long for acknowledgements: packets
+ * were lost.
+ */
+static void an_end_after_silence_names_the_loss(void **state)
+{
+	static const struct message abort = {
+		.type = MSG_ABORT, .text = "timed out", .text_size = sizeof("timed out") - 1};
+	static const struct {
+		int64_t silent;
+		bool acknowledged;
+		int code;
+	} cases[] = {{2500, false, CODE_UNACKNOWLEDGED}, {1500, false, 0}, {2500, true, 0}};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4 * COUNT(cases); i++) {
+		struct fixture fixture = {.mode = MODE_WRITE,
+			.active = i & 1,
+			.input = "/dev/zero",
+			.timeout = 60000};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fake_pass(cases[i / 4].silent);
+		if (cases[i / 4].acknowledged)
+			fixture_complete_all(&fixture);
+		if (i & 2)
+			fixture_receive(&fixture, &abort);
+		connection_disconnected(fixture.connection);
+		fixture_end(&fixture);
+		assert_int_equal(fixture.outcome.code, cases[i / 4].code);
+		assert_int_equal(fixture.outcome.kind,
+			i & 2 && !cases[i / 4].code ? FAILURE_ABORTED : FAILURE_GONE);
+		if (i & 2)
+			assert_non_null(
+				strstr(fixture.outcome.evidence, "the peer aborted: timed out"));
+	}
+}
+
 /* A queue pair that rejects work requests is broken: rdmacm reports why, or the peer has gone. */
 static void a_rejected_post_waits_for_its_cause(void **state)
 {
@@ -536,6 +574,7 @@ int main(void)
 		with_fixture(a_refusal_by_a_tutorial_peer_fails_at_once),
 		with_fixture(a_flush_waits_for_its_cause),
 		with_fixture(the_reason_of_the_peer_wins),
+		with_fixture(an_end_after_silence_names_the_loss),
 		with_fixture(a_rejected_post_waits_for_its_cause),
 		with_fixture(without_a_disconnect_the_refusal_is_the_failure),
 		with_fixture(a_flush_is_never_the_cause),

@@ -188,6 +188,11 @@ void fake_pass(int64_t milliseconds)
 	atomic_store(&fake.now, end);
 }
 
+void fake_advance(int64_t milliseconds)
+{
+	atomic_fetch_add(&fake.now, milliseconds);
+}
+
 void fake_start(enum ibv_transport_type transport)
 {
 	fake_lock();

@@ -192,4 +192,7 @@ void fake_settle(void);
 /* Advances the clock, wakes the CQ thread for each timeout that expires, then settles. */
 void fake_pass(int64_t milliseconds);
 
+/* Advances the clock in a test that has no CQ thread. */
+void fake_advance(int64_t milliseconds);
+
 #endif
