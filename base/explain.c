@@ -108,6 +108,22 @@ static const struct explanation rows[] = {
 		"make it anew: `rdma link delete DEVICE`, then `rdma link add DEVICE type rxe "
 		"netdev INTERFACE`",
 		"rdma link"},
+	{FAILURE_HOST, PHASE_ANY, HOST_VRF, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the soft-RoCE device's network interface is in a VRF, where soft-RoCE receives "
+		"nothing",
+		"take it out (ip link set INTERFACE nomaster); to keep its own routes, use a "
+		"routing rule: ip rule add from ADDRESS lookup TABLE",
+		"ip -br link show type vrf; ip link"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NAMESPACE, STATUS_CONNECT, SIDE_HERE, FACT,
+		"soft-RoCE receives nothing in this network namespace",
+		"use it in the first network namespace (container option --network=host), or use "
+		"software iWARP or an adapter",
+		"ip netns identify; ss -ulna"},
+	{FAILURE_HOST, PHASE_ANY, HOST_INTERFACE_ELSEWHERE, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the RDMA device's network interface is in another network namespace",
+		"run there (ip netns exec NAMESPACE), or move the interface of an adapter here: "
+		"ip link set INTERFACE netns NAMESPACE",
+		"ip netns; rdma link"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL,
 		"check the name and the name service, or use an IP address", "getent ahosts HOST"},
 
@@ -123,6 +139,22 @@ static const struct explanation rows[] = {
 	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_BROADCAST, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this is a broadcast address", "use an address of the server's RDMA interface",
 		"ip -br address"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_CONTESTED, STATUS_CONNECT, SIDE_BEYOND, GUESS,
+		"packets reach the wrong interface or host, because several MAC addresses answer "
+		"ARP for this address",
+		"if they are interfaces of one host: sysctl -w net.ipv4.conf.all.arp_ignore=1 "
+		"net.ipv4.conf.all.arp_announce=2 net.ipv4.conf.all.rp_filter=2 there; otherwise "
+		"change the address of one host",
+		"ip neighbour show to HOST"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NEEDS_SOURCE, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the routing rules of this host choose an RDMA device's route to this address only "
+		"for certain source addresses",
+		"use --source with that address, or --device", "ip rule; ip route show table all"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_IN_VRF, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the route of an RDMA device to this address is in a VRF",
+		"run the program in the VRF, and with the interface's address: ip vrf exec VRF "
+		"rdma-client --source ADDRESS",
+		"ip -br link show type vrf; ip route show table all"},
 	{FAILURE_DEADLINE, PHASE_ANY, CODE_SHORT_TIMEOUT, STATUS_CONNECT, SIDE_HERE, GUESS,
 		"the --timeout is shorter than connecting usually takes",
 		"raise it to a second or more", NULL},

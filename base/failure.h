@@ -60,15 +60,21 @@ enum readiness {
 	HOST_LINK_LOCAL,        /* all addresses are link-local IPv6 addresses */
 	HOST_LOCKED_MEMORY,     /* the limit on locked memory is too low */
 	HOST_MANAGER_DEAD,      /* the device does not answer connection requests of its own host */
+	HOST_VRF,               /* soft-RoCE on an interface that belongs to a VRF */
+	HOST_NAMESPACE,         /* soft-RoCE receives nothing in this network namespace */
+	HOST_INTERFACE_ELSEWHERE, /* the device's interface is in another network namespace */
 };
 
-/* Why an address cannot be that of a host. */
+/* Why an address cannot be that of a host, or cannot be reached as it is. */
 enum address_fault {
 	ADDRESS_FINE = 0,
 	ADDRESS_NO_INTERFACE, /* its scope is not an interface of this host */
 	ADDRESS_NO_SCOPE,     /* a link-local address without its interface */
 	ADDRESS_MULTICAST,
 	ADDRESS_BROADCAST,
+	ADDRESS_CONTESTED,    /* several MAC addresses answer for it, and its host does not */
+	ADDRESS_NEEDS_SOURCE, /* only packets from certain source addresses have a route to it */
+	ADDRESS_IN_VRF,       /* the route to it is in a VRF, in which the program does not run */
 };
 
 /* Why a server refuses a connection. The numbers are part of the protocol and never change. */

@@ -66,6 +66,20 @@ void check_list_skip(struct check_list *list, enum check check, const char *form
 	va_end(args);
 }
 
+void check_list_warn(struct check_list *list, enum check check, const char *format, ...)
+{
+	char *warning = list->checks[check].warning;
+	size_t used = strlen(warning), size = sizeof(list->checks[check].warning);
+	va_list args;
+
+	if (used)
+		used += (size_t)snprintf(warning + used, size - used, "; ");
+	va_start(args, format);
+	if (used < size)
+		vsnprintf(warning + used, size - used, format, args);
+	va_end(args);
+}
+
 int check_list_fail(struct check_list *list, enum check check, const struct failure *failure)
 {
 	list->checks[check].state = CHECK_FAILED;
@@ -178,6 +192,9 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 	append(text, size, &used, "%-11s %-8s", list->rows[check].name, states[state]);
 	if (state != CHECK_FAILED) {
 		append(text, size, &used, "%s", list->checks[check].text);
+		if (*list->checks[check].warning)
+			append(text, size, &used, "\n" INDENT "warning: %s",
+				list->checks[check].warning);
 		return used;
 	}
 	account = account_for(list, check);
@@ -246,8 +263,9 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 						: "RDMA works, but not well",
 			account.guess ? "probably " : "", account.cause, account.side);
 	} else if (last == CHECKS || last < CHECK_NAME) {
-		snprintf(text, size, "This host is ready for RDMA.");
-	} else if (last < CHECK_MESSAGE) {
+		snprintf(text, size, "This host is ready for RDMA%s.",
+			*list->checks[CHECK_HOST].warning ? ", but see the warning" : "");
+	} else if (last < CHECK_DATA) {
 		snprintf(text, size, "No problems found in the checks up to %s.",
 			list->rows[last].name);
 	} else {
@@ -284,6 +302,8 @@ static struct json_object *check_json(const struct check_list *list, enum check 
 	document_add_known_text(object, "side", account.side);
 	document_add_known_text(object, "next", account.remedy);
 	document_add_known_text(object, "command", account.command);
+	document_add_known_text(object, "warning",
+		list->checks[check].state == CHECK_OK ? list->checks[check].warning : "");
 	return object;
 }
 

@@ -44,7 +44,8 @@ struct check_list {
 	const struct check_row *rows;
 	struct {
 		enum check_state state;
-		char text[256]; /* result of a passed check, or why it was skipped */
+		char text[256];    /* result of a passed check, or why it was skipped */
+		char warning[512]; /* what a passed check found that may be a fault; usually "" */
 		struct failure failure;
 		int milliseconds; /* run time, set by the caller; 0 if not run */
 	} checks[CHECKS];
@@ -68,6 +69,10 @@ void check_list_ok(struct check_list *list, enum check check, const char *format
 void check_list_skip(struct check_list *list, enum check check, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Adds a warning to a check that passes: something that is not necessarily a fault. */
+void check_list_warn(struct check_list *list, enum check check, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Marks the check as failed. Returns -1, which the caller can return. */
 int check_list_fail(struct check_list *list, enum check check, const struct failure *failure);
 
@@ -81,9 +86,9 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
 enum check check_list_broken(const struct check_list *list);
 
 /*
- * Writes the lines of one check: the state and either the result or, if the check failed, the
- * cause, the evidence, the elapsed time, the side and the advice. Returns the length as snprintf(3)
- * does.
+ * Writes the lines of one check: the state and either the result and the warnings or, if the check
+ * failed, the cause, the evidence, the elapsed time, the side and the advice. Returns the length as
+ * snprintf(3) does.
  */
 size_t check_list_lines(const struct check_list *list, enum check check, char *text, size_t size);
 

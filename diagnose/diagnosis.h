@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "cli/options.h"
 #include "control/client.h"
+#include "diagnose/address-conflicts.h"
 #include "diagnose/check-list.h"
 #include "diagnose/reachability.h"
 #include "host/counters.h"
@@ -26,6 +27,7 @@ struct diagnosis {
 	struct reach_names names;
 	struct server_addresses server; /* --source and --device */
 	struct reach_route route;
+	struct address_conflicts conflicts;    /* who answers for the next hop */
 	const struct inventory_device *device; /* used by the route; owned by the inventory */
 	const struct inventory_port *port;     /* port of that device */
 	struct control_request request;

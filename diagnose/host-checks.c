@@ -11,18 +11,25 @@
 #include "cli/startup.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/path-mtu.h"
+#include "diagnose/route-domains.h"
 #include "diagnose/udp-probe.h"
 #include "host/device-address.h"
 #include "host/readiness.h"
 
 /*
- * Time limits in milliseconds. The kernel gives up on an absent neighbour after 3 s, or after 8 s
- * if it already knew the neighbour.
+ * Time limits in milliseconds. The C library repeats a request to a name server after 5 s. The
+ * kernel gives up on an absent neighbour after 3 s, or after 8 s if it already knew the neighbour.
  */
-#define NAME_MS      3000
+#define NAME_MS      7000
 #define NEIGHBOUR_MS 8500
 #define CHOICE_MS    3500 /* per address, if there are several */
 #define PATH_MS      8500
+
+/*
+ * The kernel sends three requests for a neighbour. If a path loses 5 % of the packets in each
+ * direction, all of them go unanswered in 1 of 1,000 rounds.
+ */
+#define NEIGHBOUR_ROUNDS 2
 
 /* Largest overhead of a RoCE v2 packet in bytes: IPv6, UDP, and 56 bytes of other headers. */
 #define PACKET_HEADERS (40 + 8 + 56)
@@ -91,6 +98,7 @@ int check_host(struct diagnosis *diagnosis)
 		return check_list_fail(&diagnosis->list, CHECK_HOST, &failure);
 	find_mtus(&diagnosis->inventory);
 	name_ports(&diagnosis->inventory, text, sizeof(text));
+	address_conflicts_examine(&diagnosis->inventory, &diagnosis->list);
 	check_list_ok(&diagnosis->list, CHECK_HOST, "%s", text);
 	return 0;
 }
@@ -162,9 +170,13 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	if (server_addresses_source(&diagnosis->server, address->sa_family, &from, &failure))
 		return check_list_fail(&diagnosis->list, CHECK_ROUTE, &failure);
 	source = address_or_none(&from);
+	if (source && route_domains_has_vrf(diagnosis, source))
+		return route_domains_use_vrf(diagnosis, address, source);
 	if (check_addresses(diagnosis, address, source))
 		return -1;
 	reach_find_route(address, source, route);
+	if (!source && route->error == ENETUNREACH && route_domains_explain(diagnosis, address))
+		return -1;
 	if (route->verdict == REACH_BAD)
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 			route->error ? route->error : ENETDOWN, "%s", route->evidence);
@@ -172,8 +184,10 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	 * The kernel routes a local address through lo, but rdmacm uses the address's own
 	 * interface.
 	 */
-	device_address_interface(address, interface, sizeof(interface));
+	device_address_interface(address, source, interface, sizeof(interface));
 	if (!find_port(diagnosis, interface)) {
+		if (!source && route_domains_explain(diagnosis, address))
+			return -1;
 		device_address_evidence("", options->source, address, evidence, sizeof(evidence));
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS, ENODEV,
 			"%s", evidence);
@@ -231,7 +245,12 @@ int check_neighbour(struct diagnosis *diagnosis)
 	struct reach_neighbour neighbour;
 	char text[ADDRESS_TEXT_SIZE];
 
-	reach_find_neighbour(&diagnosis->route, deadline_in(NEIGHBOUR_MS), &neighbour);
+	/* The choice of one of several addresses was the first round. */
+	for (int i = diagnosis->names.count > 1; i < NEIGHBOUR_ROUNDS; i++) {
+		reach_find_neighbour(&diagnosis->route, deadline_in(NEIGHBOUR_MS), &neighbour);
+		if (neighbour.verdict != REACH_BAD)
+			break;
+	}
 	if (neighbour.verdict == REACH_BAD) {
 		/* The advice refers to the neighbour, which may be a gateway. */
 		address_text((struct sockaddr *)&neighbour.address, text);
@@ -239,10 +258,13 @@ int check_neighbour(struct diagnosis *diagnosis)
 		return check_failed(diagnosis, CHECK_NEIGHBOUR, FAILURE_ERRNO, PHASE_ADDRESS,
 			ETIMEDOUT, "%s", neighbour.evidence);
 	}
-	if (neighbour.verdict == REACH_UNKNOWN)
+	if (neighbour.verdict == REACH_UNKNOWN) {
 		check_list_skip(&diagnosis->list, CHECK_NEIGHBOUR, "%s", neighbour.evidence);
-	else
+	} else {
 		check_list_ok(&diagnosis->list, CHECK_NEIGHBOUR, "%s", neighbour.evidence);
+		address_conflicts_ask(
+			&diagnosis->conflicts, &diagnosis->route, &neighbour, &diagnosis->list);
+	}
 	return 0;
 }
 

@@ -11,14 +11,30 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/manager-check.h"
 #include "host/device-address.h"
 #include "verbs/dial.h"
 
-/*
- * Time limit of an attempt in milliseconds, and the number of attempts: a busy host may be slow.
- */
+/* Time to wait for the answer to a request, in milliseconds. */
 #define ANSWER_MS 2000
-#define ATTEMPTS  2
+
+/* After this many requests that the device did not receive, the manager is dead. */
+#define LOST 2
+
+/* After this many requests without an answer, its state remains unknown. */
+#define REQUESTS 4
+
+enum manager_state manager_record(
+	struct manager_record *record, bool answered, bool counted, uint64_t received)
+{
+	if (answered)
+		return MANAGER_ANSWERS;
+	record->requests++;
+	record->lost = counted && received == 0 ? record->lost + 1 : 0;
+	if (record->lost == LOST)
+		return MANAGER_DEAD;
+	return record->requests == REQUESTS ? MANAGER_UNKNOWN : MANAGER_SILENT;
+}
 
 /* The request while it is in progress. */
 struct manager_request {
@@ -47,15 +63,16 @@ static void discard(void *user, const struct failure *reason)
 	rdma_destroy_event_channel(request->channel);
 }
 
-enum answer {
-	NOT_ASKED, /* the request could not be made, which proves nothing */
-	NO_ANSWER,
-	ANSWERED,
-};
-
-/* Makes one request to the address. Any answer will do. */
-static enum answer ask_once(struct diagnosis *diagnosis, const struct sockaddr *address)
+/*
+ * Makes one request to the device's address. Any answer will do. If the request cannot be made, the
+ * state is unknown.
+ */
+static enum manager_state ask_once(struct diagnosis *diagnosis, const char *device,
+	const struct sockaddr *address, struct manager_record *record)
 {
+	struct counters before, after = {0};
+	uint64_t sent, received = 0;
+	bool counted;
 	struct manager_request request;
 	struct dial dial = {
 		.peer = "this host",
@@ -70,33 +87,41 @@ static enum answer ask_once(struct diagnosis *diagnosis, const struct sockaddr *
 	struct event_copy reply;
 
 	if (dial_resolve(&dial, address, NULL, ANSWER_MS))
-		return NOT_ASKED;
+		return MANAGER_UNKNOWN;
+	if (counters_read("", device, 1, &before))
+		before = (struct counters){0};
 	dial.deadline = deadline_in(ANSWER_MS);
 	if (dial_connect(&dial, &reply) == 0) {
 		discard(&request, NULL);
-		return ANSWERED;
+		return MANAGER_ANSWERS;
 	}
-	return dial.failure.kind == FAILURE_DEADLINE ? NO_ANSWER : ANSWERED;
+	if (counters_read("", device, 1, &after) == 0)
+		counters_difference(&before, &after, &after);
+	counted = counters_packets(&after, &sent, &received);
+	return manager_record(record, dial.failure.kind != FAILURE_DEADLINE, counted, received);
 }
 
 /* Reserves a port of the address, and requests a connection to it. */
-static enum answer ask(struct diagnosis *diagnosis, struct sockaddr_storage *address)
+static enum manager_state ask(
+	struct diagnosis *diagnosis, const char *device, struct sockaddr_storage *address)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *reserved = NULL;
-	enum answer answer = NOT_ASKED;
+	enum manager_state state = MANAGER_UNKNOWN;
+	struct manager_record record = {0};
 
 	if (channel && rdma_create_id(channel, &reserved, NULL, RDMA_PS_TCP) == 0 &&
 		rdma_bind_addr(reserved, (struct sockaddr *)address) == 0) {
 		address_set_port(address, ntohs(rdma_get_src_port(reserved)));
-		for (int i = 0; i < ATTEMPTS && answer != ANSWERED; i++)
-			answer = ask_once(diagnosis, (struct sockaddr *)address);
+		do {
+			state = ask_once(diagnosis, device, (struct sockaddr *)address, &record);
+		} while (state == MANAGER_SILENT);
 	}
 	if (reserved)
 		rdma_destroy_id(reserved);
 	if (channel)
 		rdma_destroy_event_channel(channel);
-	return answer;
+	return state;
 }
 
 /* True if the device can be expected to connect to itself, and its port is active. */
@@ -117,17 +142,17 @@ int check_manager(struct diagnosis *diagnosis)
 	for (size_t i = 0; i < inventory->device_count; i++) {
 		const struct inventory_device *device = &inventory->devices[i];
 		struct sockaddr_storage address;
-		enum answer answer;
+		enum manager_state state;
 
 		if (!is_checked(diagnosis, device) ||
 			device_address_find("", device->name, AF_UNSPEC, &address) != HOST_READY)
 			continue;
-		answer = ask(diagnosis, &address);
-		if (answer == NO_ANSWER)
+		state = ask(diagnosis, device->name, &address);
+		if (state == MANAGER_DEAD)
 			return check_failed(diagnosis, CHECK_MANAGER, FAILURE_HOST, PHASE_OPEN,
 				HOST_MANAGER_DEAD, "%s, interface %s", device->name,
 				device->parent);
-		if (answer == ANSWERED)
+		if (state == MANAGER_ANSWERS)
 			snprintf(checked + strlen(checked), sizeof(checked) - strlen(checked),
 				"%s%s", *checked ? ", " : "", device->name);
 	}
@@ -135,7 +160,7 @@ int check_manager(struct diagnosis *diagnosis)
 		check_list_ok(
 			&diagnosis->list, CHECK_MANAGER, "%s answers connection requests", checked);
 	else
-		check_list_skip(
-			&diagnosis->list, CHECK_MANAGER, "no soft-RoCE device could be asked");
+		check_list_skip(&diagnosis->list, CHECK_MANAGER,
+			"no soft-RoCE device could be asked, or answered in time");
 	return 0;
 }

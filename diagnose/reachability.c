@@ -241,11 +241,17 @@ const struct sockaddr *reach_source(const struct reach_route *route)
 void reach_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct reach_route *route)
 {
+	reach_find_route_through(0, address, source, route);
+}
+
+void reach_find_route_through(unsigned int interface, const struct sockaddr *address,
+	const struct sockaddr *source, struct reach_route *route)
+{
 	memset(route, 0, sizeof(*route));
 	memcpy(&route->address, address, address_length(address));
 	if (source)
 		memcpy(&route->source, source, address_length(source));
-	route->error = -netlink_find_route(address, source, &route->route);
+	route->error = -netlink_find_route_through(interface, address, source, &route->route);
 	if (!route->error && route->route.interface)
 		route->error = -netlink_find_link(route->route.interface, &route->link);
 	if (route->route.type != RTN_LOCAL)

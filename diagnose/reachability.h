@@ -76,6 +76,10 @@ void reach_find_names(const char *host, int milliseconds, struct reach_names *na
 void reach_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct reach_route *route);
 
+/* Does the same for packets through this interface, whose VRF selects the routes; 0: any. */
+void reach_find_route_through(unsigned int interface, const struct sockaddr *address,
+	const struct sockaddr *source, struct reach_route *route);
+
 /* Returns the source address for which the route was requested; NULL for any. */
 const struct sockaddr *reach_source(const struct reach_route *route);
 

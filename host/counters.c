@@ -144,6 +144,26 @@ void counters_difference(
 	*difference = result;
 }
 
+/* Finds the first of these counters. Returns false if there is none. */
+static bool find(const struct counters *counters, const char *const *names, uint64_t *value)
+{
+	for (; *names; names++)
+		for (size_t i = 0; i < counters->count; i++)
+			if (strcmp(counters->list[i].name, *names) == 0) {
+				*value = counters->list[i].value;
+				return true;
+			}
+	return false;
+}
+
+bool counters_packets(const struct counters *counters, uint64_t *sent, uint64_t *received)
+{
+	static const char *const sent_names[] = {"sent_pkts", "port_xmit_packets", NULL};
+	static const char *const received_names[] = {"rcvd_pkts", "port_rcv_packets", NULL};
+
+	return find(counters, sent_names, sent) && find(counters, received_names, received);
+}
+
 /* Sums the counters of a class, saturating at UINT64_MAX. Returns false if there are none. */
 static bool add_up(const struct counters *counters, enum counter_class class, uint64_t *total)
 {

@@ -67,6 +67,12 @@ uint64_t counters_missed_by_peer(const struct counters *difference);
 uint64_t counters_missing(const struct counters *difference);
 uint64_t counters_reordered(const struct counters *difference);
 
+/*
+ * Finds the numbers of packets that the port sent and received, as soft-RoCE, mlx5 and others count
+ * them. Returns false if either is not in the list.
+ */
+bool counters_packets(const struct counters *counters, uint64_t *sent, uint64_t *received);
+
 /* True if the list contains fault counters, so that an increase of 0 is meaningful. */
 bool counters_include_faults(const struct counters *counters);
 

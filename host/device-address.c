@@ -59,26 +59,35 @@ enum readiness device_address_find(
 	return result;
 }
 
-void device_address_interface(const struct sockaddr *address, char *name, size_t size)
+/* Finds the source address that the kernel would use. Returns false if there is no route. */
+static bool choose_source(const struct sockaddr *address, struct sockaddr_storage *source)
 {
 	int probe = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage source = {0};
-	socklen_t length = sizeof(source);
+	socklen_t length = sizeof(*source);
+	/* Connecting a UDP socket only consults the routing table; no packet is sent. */
+	bool found = probe >= 0 && connect(probe, address, address_length(address)) == 0 &&
+		     getsockname(probe, (struct sockaddr *)source, &length) == 0;
+
+	if (probe >= 0)
+		close(probe);
+	return found;
+}
+
+void device_address_interface(
+	const struct sockaddr *address, const struct sockaddr *source, char *name, size_t size)
+{
+	struct sockaddr_storage chosen = {0};
 	struct ifaddrs *addresses;
 
 	*name = '\0';
-	if (probe < 0)
+	if (!source && choose_source(address, &chosen))
+		source = (struct sockaddr *)&chosen;
+	if (!source || getifaddrs(&addresses))
 		return;
-	/* Connecting a UDP socket only consults the routing table; no packet is sent. */
-	if (connect(probe, address, address_length(address)) == 0 &&
-		getsockname(probe, (struct sockaddr *)&source, &length) == 0 &&
-		getifaddrs(&addresses) == 0) {
-		for (const struct ifaddrs *a = addresses; a && *name == '\0'; a = a->ifa_next)
-			if (a->ifa_addr && address_equal(a->ifa_addr, (struct sockaddr *)&source))
-				snprintf(name, size, "%s", a->ifa_name);
-		freeifaddrs(addresses);
-	}
-	close(probe);
+	for (const struct ifaddrs *a = addresses; a && *name == '\0'; a = a->ifa_next)
+		if (a->ifa_addr && address_equal(a->ifa_addr, source))
+			snprintf(name, size, "%s", a->ifa_name);
+	freeifaddrs(addresses);
 }
 
 /* Appends the interface's addresses, except link-local ones. */
@@ -135,7 +144,7 @@ void device_address_evidence(const char *root, const char *source, const struct 
 	if (source) {
 		snprintf(text, size, "--source %s", source);
 	} else {
-		device_address_interface(address, interface, sizeof(interface));
+		device_address_interface(address, NULL, interface, sizeof(interface));
 		snprintf(text, size, "the route uses %s", *interface ? interface : "no interface");
 	}
 	text_append(text, size, "; RDMA addresses of this host: ");

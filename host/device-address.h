@@ -17,9 +17,11 @@ enum readiness device_address_find(
 
 /*
  * Writes the name of the network interface that has the source address the kernel would use for
- * this destination, "" if there is none. Sends nothing.
+ * this destination, "" if there is none; or the one that has this source address, unless it is
+ * NULL. Sends nothing.
  */
-void device_address_interface(const struct sockaddr *address, char *name, size_t size);
+void device_address_interface(
+	const struct sockaddr *address, const struct sockaddr *source, char *name, size_t size);
 
 /*
  * Writes evidence for the error that no RDMA device has a route to the address, truncated to size:

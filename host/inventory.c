@@ -15,6 +15,7 @@
 #include "host/inventory.h"
 #include "host/locked-memory.h"
 #include "host/rdma-netlink.h"
+#include "host/routing-domains.h"
 
 #define DEVICES "/sys/class/infiniband"
 #define VERBS   "/sys/class/infiniband_verbs"
@@ -115,6 +116,10 @@ static int add_interface(const struct origin *origin, struct inventory_port *por
 	snprintf(folder, sizeof(folder), "%s/sys/class/net/%s", origin->root, name);
 	sysfs_line(folder, larger->state, sizeof(larger->state), "/operstate");
 	larger->mtu = read_number(folder, "mtu");
+	if (origin->running) {
+		larger->elsewhere = if_nametoindex(name) == 0;
+		routing_domains_vrf(name, larger->vrf);
+	}
 	return read_addresses(origin, larger);
 }
 
@@ -403,6 +408,7 @@ static void read_host(const char *root, struct inventory *inventory)
 		inventory->netns = INVENTORY_NETNS_SHARED;
 	if (strcmp(mode, "N") == 0)
 		inventory->netns = INVENTORY_NETNS_EXCLUSIVE;
+	inventory->roce_absent = routing_domains_lack_roce(root);
 	inventory->locked_max = UINT64_MAX;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		inventory->locked_max = limit.rlim_cur;

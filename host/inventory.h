@@ -34,8 +34,10 @@ struct inventory_address {
 
 struct inventory_interface {
 	char name[IF_NAMESIZE];
-	char state[24];   /* operstate: "up", "down" */
-	unsigned int mtu; /* bytes, 0: unknown */
+	char state[24];        /* operstate: "up", "down" */
+	unsigned int mtu;      /* bytes, 0: unknown */
+	char vrf[IF_NAMESIZE]; /* the VRF to which it belongs, "": none */
+	bool elsewhere;        /* in another network namespace: only its name is known */
 	size_t address_count;
 	struct inventory_address *addresses; /* IPv4 and IPv6 */
 };
@@ -79,6 +81,7 @@ struct inventory {
 	enum sysfs_access rdma_cm; /* to /dev/infiniband/rdma_cm */
 	bool ib_core, rdma_ucm;    /* these kernel modules are loaded */
 	enum inventory_netns netns;
+	bool roce_absent;    /* routing_domains_lack_roce() */
 	uint64_t locked_max; /* lockable memory in bytes, UINT64_MAX: no limit. getrlimit(2) */
 	bool ipc_lock;       /* CAP_IPC_LOCK lifts the limit: locked_memory_is_exempt() */
 	size_t device_count;

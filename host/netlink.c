@@ -161,8 +161,8 @@ static void copy_route(struct netlink_route *route, struct rtnl_route *from)
 	copy_address(&route->source, rtnl_route_get_pref_src(from), route->interface);
 }
 
-int netlink_find_route(
-	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route)
+int netlink_find_route_through(unsigned int interface, const struct sockaddr *address,
+	const struct sockaddr *source, struct netlink_route *route)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
 	struct rtmsg header = {.rtm_family = (unsigned char)address->sa_family};
@@ -179,13 +179,21 @@ int netlink_find_route(
 	put_address(request, RTA_DST, address);
 	if (source)
 		put_address(request, RTA_SRC, source);
-	if (request && address->sa_family == AF_INET6 && v6->sin6_scope_id)
-		nla_put_u32(request, RTA_OIF, v6->sin6_scope_id);
+	if (address->sa_family == AF_INET6 && v6->sin6_scope_id)
+		interface = v6->sin6_scope_id;
+	if (request && interface)
+		nla_put_u32(request, RTA_OIF, interface);
 	error = request_reply(request, RTM_NEWROUTE, &object);
 	if (!error)
 		copy_route(route, (struct rtnl_route *)object);
 	nl_object_put(object);
 	return error;
+}
+
+int netlink_find_route(
+	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route)
+{
+	return netlink_find_route_through(0, address, source, route);
 }
 
 int netlink_find_link(unsigned int interface, struct netlink_link *link)
@@ -211,6 +219,9 @@ int netlink_find_link(unsigned int interface, struct netlink_link *link)
 		link->flags = rtnl_link_get_flags(found);
 		link->mtu = rtnl_link_get_mtu(found);
 		link->state = rtnl_link_get_operstate(found);
+		link->master = (unsigned int)rtnl_link_get_master(found);
+		snprintf(link->kind, sizeof(link->kind), "%s",
+			rtnl_link_get_type(found) ? rtnl_link_get_type(found) : "");
 	}
 	nl_object_put(object);
 	return error;

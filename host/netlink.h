@@ -25,6 +25,8 @@ struct netlink_link {
 	char name[IF_NAMESIZE]; /* printable ASCII; other bytes are '?' */
 	unsigned int flags;     /* IFF_UP, IFF_NOARP, ...: netdevice(7) */
 	unsigned int mtu;       /* bytes of an IP datagram */
+	unsigned int master;    /* index of the bridge, bond or VRF to which it belongs, 0: none */
+	char kind[16];          /* "vrf", "macvlan"; "" for a physical interface */
 	uint8_t state;          /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
 };
 
@@ -46,6 +48,10 @@ struct netlink_neighbour {
  */
 int netlink_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route);
+
+/* Does the same for packets through this interface, whose VRF selects the routes; 0: any. */
+int netlink_find_route_through(unsigned int interface, const struct sockaddr *address,
+	const struct sockaddr *source, struct netlink_route *route);
 
 /* Finds an interface by index. Returns -ENODEV if there is none. */
 int netlink_find_link(unsigned int interface, struct netlink_link *link);

@@ -20,7 +20,8 @@ static const struct finding ready = {.code = HOST_READY};
 
 /* Codes in order from the least usable to the most usable port. */
 static const enum readiness order[] = {HOST_NO_SUCH_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
-	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL, HOST_READY};
+	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL,
+	HOST_INTERFACE_ELSEWHERE, HOST_VRF, HOST_NAMESPACE, HOST_READY};
 
 static size_t rank(const struct finding *finding)
 {
@@ -132,6 +133,15 @@ static bool has_gid(const struct inventory_port *port)
 	return false;
 }
 
+/* True if all interfaces of the port are in other network namespaces. */
+static bool is_elsewhere(const struct inventory_port *port)
+{
+	for (size_t i = 0; i < port->interface_count; i++)
+		if (!port->interfaces[i].elsewhere)
+			return false;
+	return port->interface_count > 0;
+}
+
 static struct finding check_addresses(
 	const struct inventory_device *device, const struct inventory_port *port)
 {
@@ -147,6 +157,10 @@ static struct finding check_addresses(
 	if (local)
 		return lacks(HOST_LINK_LOCAL, "port %s/%u has only link-local address %s",
 			device->name, port->number, local);
+	if (is_elsewhere(port))
+		return lacks(HOST_INTERFACE_ELSEWHERE,
+			"port %s/%u belongs to network interface %s, which does not exist here",
+			device->name, port->number, port->interfaces[0].name);
 	if (port->interface_count)
 		return lacks(HOST_NO_DEVICE_ADDRESS,
 			"port %s/%u: network interface %s has no address", device->name,
@@ -155,16 +169,40 @@ static struct finding check_addresses(
 		port->number);
 }
 
-static struct finding check_port(
+/*
+ * Soft-RoCE receives through a UDP socket of the kernel. Up to Linux 6.1 at least, that socket
+ * exists only in the first network namespace; and packets that arrive in a VRF are delivered as if
+ * they came from the VRF's own interface, which has no device.
+ */
+static struct finding check_domain(const struct inventory *inventory,
+	const struct inventory_device *device, const struct inventory_port *port)
+{
+	const struct inventory_interface *own = inventory_interface(port, device->parent);
+
+	if (strcmp(device->driver, "rdma_rxe") != 0)
+		return ready;
+	if (inventory->roce_absent)
+		return lacks(HOST_NAMESPACE,
+			"device %s; no UDP socket has port 4791 in this namespace", device->name);
+	if (own && own->vrf[0])
+		return lacks(HOST_VRF, "device %s, network interface %s, VRF %s", device->name,
+			own->name, own->vrf);
+	return ready;
+}
+
+static struct finding check_port(const struct inventory *inventory,
 	const struct inventory_device *device, const struct inventory_port *port)
 {
 	struct finding finding = check_state(device, port);
 
-	return finding.code == HOST_READY ? check_addresses(device, port) : finding;
+	if (finding.code == HOST_READY)
+		finding = check_addresses(device, port);
+	return finding.code == HOST_READY ? check_domain(inventory, device, port) : finding;
 }
 
 /* Returns the result for the device's most usable port. */
-static struct finding check_device(const struct inventory_device *device)
+static struct finding check_device(
+	const struct inventory *inventory, const struct inventory_device *device)
 {
 	struct finding best = check_access(device);
 
@@ -172,9 +210,9 @@ static struct finding check_device(const struct inventory_device *device)
 		return best;
 	if (device->port_count == 0)
 		return lacks(HOST_PORT_DOWN, "device %s has no ports", device->name);
-	best = check_port(device, &device->ports[0]);
+	best = check_port(inventory, device, &device->ports[0]);
 	for (size_t i = 1; i < device->port_count; i++) {
-		struct finding finding = check_port(device, &device->ports[i]);
+		struct finding finding = check_port(inventory, device, &device->ports[i]);
 
 		if (rank(&finding) > rank(&best))
 			best = finding;
@@ -191,7 +229,7 @@ static struct finding check_devices(const struct inventory *inventory, const cha
 		const struct inventory_device *device = &inventory->devices[i];
 
 		if (!name || strcmp(device->name, name) == 0) {
-			struct finding finding = check_device(device);
+			struct finding finding = check_device(inventory, device);
 
 			if (rank(&finding) > rank(&best))
 				best = finding;

@@ -38,22 +38,6 @@ void reply_watch_begin(struct reply_watch *watch, const struct rdma_cm_id *id, b
 	read_counters(id, &watch->before);
 }
 
-/* The names of the counters of packets of soft-RoCE, and of mlx5 and others. */
-static const char *const sent_names[] = {"sent_pkts", "port_xmit_packets", NULL};
-static const char *const received_names[] = {"rcvd_pkts", "port_rcv_packets", NULL};
-
-/* Finds the first of these counters. Returns false if there is none. */
-static bool find(const struct counters *counters, const char *const *names, uint64_t *value)
-{
-	for (; *names; names++)
-		for (size_t i = 0; i < counters->count; i++)
-			if (strcmp(counters->list[i].name, *names) == 0) {
-				*value = counters->list[i].value;
-				return true;
-			}
-	return false;
-}
-
 static struct reply_traffic traffic_of(const struct reply_watch *watch)
 {
 	struct counters after, difference;
@@ -61,8 +45,7 @@ static struct reply_traffic traffic_of(const struct reply_watch *watch)
 
 	read_counters(watch->id, &after);
 	counters_difference(&watch->before, &after, &difference);
-	traffic.known = find(&difference, sent_names, &traffic.sent) &&
-			find(&difference, received_names, &traffic.received);
+	traffic.known = counters_packets(&difference, &traffic.sent, &traffic.received);
 	return traffic;
 }
 

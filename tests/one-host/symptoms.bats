@@ -176,6 +176,58 @@ plain_up() {
 		ip netns exec bare "$PAIR_BIN/rdma-client" write "$ADDRESS" 7471
 }
 
+@test "another network namespace: the interface and the device apart, and together" {
+	ip netns add apart
+	undo ip netns delete apart
+	diagnose_as 3 ip netns exec apart "$PAIR_BIN/rdma-client" diagnose
+	check_failed 'this host' "the RDMA device's network interface is in another network namespace" 'this host'
+	ip link add plain1 netns apart type dummy
+	ip -n apart address add 10.99.0.1/24 dev plain1
+	ip -n apart link set plain1 up
+	ip netns exec apart rdma link add second1 type rxe netdev plain1
+	diagnose_as 3 ip netns exec apart "$PAIR_BIN/rdma-client" --device second1 diagnose
+	check_failed 'this host' 'soft-RoCE receives nothing in this network namespace' 'this host'
+	diagnose 0
+}
+
+# vrf_device: makes the device second1 on plain1, which belongs to a VRF.
+vrf_device() {
+	modprobe vrf
+	ip link add blue type vrf table 10
+	undo ip link delete blue
+	ip link set blue up
+	ip link add plain1 type dummy
+	undo ip link delete plain1
+	ip address add 10.99.0.1/24 dev plain1
+	ip link set plain1 master blue up
+	rdma link add second1 type rxe netdev plain1
+}
+
+@test "an interface in a VRF" {
+	vrf_device
+	expect 3 client --device second1 diagnose
+	check_failed 'this host' "the soft-RoCE device's network interface is in a VRF" 'this host'
+	ip route add 10.98.0.0/24 via 10.99.0.2 table 10
+	diagnose 3 10.98.0.1
+	check_failed route "the soft-RoCE device's network interface is in a VRF" 'this host'
+	has "$OUT" '^ *seen: device second1, network interface plain1, VRF blue$'
+	# Outside the VRF, the device passes.
+	ip link set plain1 nomaster
+	expect 0 client --device second1 diagnose
+}
+
+@test "a routing rule for one source address" {
+	ip route add 10.97.0.0/24 via 10.77.0.9 dev "$VM_INTERFACE" table 11
+	undo ip route flush table 11
+	ip rule add from "$VM_ADDRESS" lookup 11
+	undo ip rule delete from "$VM_ADDRESS" lookup 11
+	diagnose 3 10.97.0.1
+	check_failed route "the routing rules of this host choose an RDMA device's route to this address only for certain source addresses" 'this host'
+	has "$OUT" "^ *seen: there is a route from $VM_ADDRESS ($VM_DEVICE, $VM_INTERFACE)\$"
+	diagnose 3 --source "$VM_ADDRESS" 10.97.0.1
+	has "$OUT" '^route       ok '
+}
+
 @test "a host name that does not exist" {
 	expect_error 3 'cannot resolve no.such.host.invalid:7471' \
 		client --timeout 4 write no.such.host.invalid 7471

@@ -84,6 +84,7 @@ setup() {
 	MTU=$(cat "/sys/class/net/$VM_INTERFACE/mtu")
 	RESOURCES=$(resources)
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
+	UNDO=()
 }
 
 same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]; }
@@ -101,6 +102,7 @@ teardown() {
 }
 
 clean_up() {
+	undo_all
 	ip link show "$VM_INTERFACE" | grep -q '[<,]UP[,>]' || renew_link
 	repair_network
 	local name

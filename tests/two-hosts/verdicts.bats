@@ -39,6 +39,7 @@ SECRET='^verdict: RDMA does not work: client and server do not have the same sec
 MTUS='^verdict: RDMA does not work: the network interfaces at the two ends have different MTUs; look at either host\.$'
 LARGE='^verdict: RDMA .*: probably packets as large as the local MTU do not reach the peer; '
 ANYWHERE='^verdict: RDMA does not work: no reply to the RDMA connection request arrived; look at this host, the other host'
+LOSS='^verdict: RDMA .*\(probably packets are lost on the path\|packets .* host are lost\)'
 ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; look at this host\.\$"
 
 @test "healthy hosts with and without a server, also if ICMP is dropped" {
@@ -96,6 +97,88 @@ ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; 
 	always 3 "$ANYWHERE" "$HOST1" "$PORT"
 	has "$OUT" 'packets to the peer that left this host: [1-9][0-9]*, from it: none$'
 	pass_all
+	stop_on_host1 server
+}
+
+# more_interfaces: adds the interfaces more1 and more2 to host 1, with the addresses 10.78.0.11 and
+# 10.78.0.12 and a device each. A bridge connects them with the hosts' link; macvlan interfaces would
+# add their addresses to the device of the link, too.
+more_interfaces() {
+	undo less_interfaces
+	on_host1 "set -e
+		modprobe -a bridge veth
+		ip link add bridge0 type bridge
+		ip link set bridge0 arp off
+		ip link set bridge0 up
+		ip link set $VM_INTERFACE master bridge0
+		for i in 1 2; do
+			ip link add more\$i type veth peer name port\$i
+			ip link set port\$i mtu 4200 master bridge0 up
+			ip link set more\$i mtu 4200 up
+			ip address add 10.78.0.1\$i/24 dev more\$i
+			rdma link add second\$i type rxe netdev more\$i
+		done"
+	ip address add 10.78.0.2/24 dev "$VM_INTERFACE"
+}
+
+less_interfaces() {
+	on_host1 'rdma link delete second1; rdma link delete second2
+		ip link delete more1; ip link delete more2; ip link delete blue 2>/dev/null; ip link delete bridge0
+		sysctl -q net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.all.arp_announce=0 net.ipv4.conf.all.rp_filter=0'
+	ip neighbour delete 10.78.0.11 dev "$VM_INTERFACE" 2>/dev/null || true
+	ip address delete 10.78.0.2/24 dev "$VM_INTERFACE"
+}
+
+FLUX='^verdict: RDMA does not work: probably packets reach the wrong interface or host, because several MAC addresses answer ARP for this address; look at the other host'
+BOTH='warning: more1 (second1, 10.78.0.11) and more2 (second2, 10.78.0.12) are in one subnet'
+
+# Which answer comes first is a matter of chance, so that the wrong choice is made here.
+@test "two interfaces of the other host in one subnet: ARP flux" {
+	more_interfaces
+	start_far_server any
+	ip neighbour replace 10.78.0.11 lladdr "$(on_host1 'cat /sys/class/net/more2/address')" nud permanent dev "$VM_INTERFACE"
+	always 3 "$FLUX" 10.78.0.11 "$PORT"
+	always 3 "$FLUX" 10.78.0.11
+	has "$OUT" '^ *warning: several MAC addresses answer ARP for it: '
+	on_host1 "'$PAIR_BIN/rdma-client' diagnose" >"$OUT"
+	has "$OUT" "$BOTH"
+	has "$OUT" '^verdict: This host is ready for RDMA, but see the warning\.$'
+	on_host1 "'$PAIR_BIN/rdma-client' diagnose --json 2>/dev/null" >"$OUT"
+	tests/validate-report --diagnosis "$OUT"
+	has "$OUT" '"warning":"more1 '
+	# The advice of the warning.
+	on_host1 'sysctl -q net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 net.ipv4.conf.all.rp_filter=2'
+	ip neighbour delete 10.78.0.11 dev "$VM_INTERFACE"
+	always 0 "$WORKS" 10.78.0.11 "$PORT"
+	always 0 "$WORKS" 10.78.0.12 "$PORT"
+	has_not "$OUT" 'warning:'
+	on_host1 "'$PAIR_BIN/rdma-client' diagnose" >"$OUT"
+	has "$OUT" '^verdict: This host is ready for RDMA\.$'
+	stop_on_host1 server
+}
+
+@test "an interface of the other host in a VRF" {
+	more_interfaces
+	on_host1 'sysctl -q net.ipv4.conf.all.arp_ignore=1
+		modprobe vrf; ip link add blue type vrf table 10; ip link set blue up; ip link set more1 master blue'
+	start_far_server any
+	always 3 "$ANYWHERE" 10.78.0.11 "$PORT"
+	always 3 "$ANYWHERE" 10.78.0.11
+	on_host1 "'$PAIR_BIN/rdma-client' diagnose --device second1 || true" >"$OUT"
+	has "$OUT" "^verdict: RDMA does not work: the soft-RoCE device's network interface is in a VRF, .*; look at this host\.\$"
+	always 0 "$WORKS" 10.78.0.12 "$PORT"
+	# The advice.
+	on_host1 'ip link set more1 nomaster'
+	always 0 "$WORKS" 10.78.0.11 "$PORT"
+	stop_on_host1 server
+}
+
+@test "5 % of the packets are lost in each direction" {
+	start_far_server any
+	lose 5
+	always 4 "$LOSS" "$HOST1" "$PORT"
+	always 0 "$NO_SERVER" "$HOST1"
+	repair_network
 	stop_on_host1 server
 }
 

@@ -61,6 +61,12 @@ static const char *verdict(const struct check_list *list)
 	return text;
 }
 
+static const char *text_of(struct json_object *array, enum check check, const char *key)
+{
+	return json_object_get_string(
+		json_object_object_get(json_object_array_get_idx(array, check), key));
+}
+
 static void every_check_has_its_own_name(void **state)
 {
 	(void)state;
@@ -104,6 +110,34 @@ static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 }
 
 /* If the table has no cause, the evidence is the cause and is not repeated. */
+static void a_passed_check_shows_its_warnings(void **state)
+{
+	struct check_list list = checked_up_to(CHECK_NAME);
+	struct json_object *array;
+
+	(void)state;
+	check_list_skip(&list, CHECK_NAME, "no HOST given");
+	assert_string_equal(verdict(&list), "This host is ready for RDMA.");
+	check_list_warn(&list, CHECK_HOST, "%d interfaces", 2);
+	assert_string_equal(lines(&list, CHECK_HOST), "this host   ok      this host is good\n"
+						      "                    warning: 2 interfaces");
+	check_list_warn(&list, CHECK_HOST, "%d addresses", 3);
+	assert_string_equal(lines(&list, CHECK_HOST),
+		"this host   ok      this host is good\n"
+		"                    warning: 2 interfaces; 3 addresses");
+	assert_string_equal(verdict(&list), "This host is ready for RDMA, but see the warning.");
+	assert_int_equal(check_list_status(&list), STATUS_OK);
+	array = check_list_json(&list);
+	assert_string_equal(text_of(array, CHECK_HOST, "warning"), "2 interfaces; 3 addresses");
+	assert_null(text_of(array, CHECK_MANAGER, "warning"));
+	json_object_put(array);
+	/* As much as fits. */
+	for (int i = 0; i < 100; i++)
+		check_list_warn(&list, CHECK_HOST, "more and more");
+	assert_int_equal(strlen(list.checks[CHECK_HOST].warning),
+		sizeof(list.checks[CHECK_HOST].warning) - 1);
+}
+
 static void evidence_equal_to_the_cause_is_printed_once(void **state)
 {
 	struct check_list list = broken_at(
@@ -358,12 +392,6 @@ static void statuses_are_those_of_an_exchange(void **state)
 	}
 }
 
-static const char *text_of(struct json_object *array, enum check check, const char *key)
-{
-	return json_object_get_string(
-		json_object_object_get(json_object_array_get_idx(array, check), key));
-}
-
 static void json_has_every_member(void **state)
 {
 	struct check_list list = broken_at(
@@ -454,6 +482,7 @@ int main(void)
 		cmocka_unit_test(every_check_has_its_own_name),
 		cmocka_unit_test(one_line_lists_passed_and_skipped_checks),
 		cmocka_unit_test(a_failed_check_shows_cause_evidence_side_and_advice),
+		cmocka_unit_test(a_passed_check_shows_its_warnings),
 		cmocka_unit_test(evidence_equal_to_the_cause_is_printed_once),
 		cmocka_unit_test(every_explanation_is_shown),
 		cmocka_unit_test(commands_name_the_host),

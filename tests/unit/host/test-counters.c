@@ -191,6 +191,26 @@ static void describes_faults_in_one_line(void **state)
 }
 
 /* A class without counters is null; a class whose counters are all zero is 0. */
+static void finds_the_packets(void **state)
+{
+	struct counters counters = {0};
+	uint64_t sent = 9, received = 9;
+
+	(void)state;
+	counters_add(&counters, "sent_pkts", 3);
+	assert_false(counters_packets(&counters, &sent, &received));
+	counters_add(&counters, "rcvd_pkts", 0);
+	assert_true(counters_packets(&counters, &sent, &received));
+	assert_int_equal(sent, 3);
+	assert_int_equal(received, 0);
+	counters = (struct counters){0};
+	counters_add(&counters, "port_xmit_packets", 5);
+	counters_add(&counters, "port_rcv_packets", 7);
+	assert_true(counters_packets(&counters, &sent, &received));
+	assert_int_equal(sent, 5);
+	assert_int_equal(received, 7);
+}
+
 static void converts_to_json(void **state)
 {
 	struct counters counters = {0};
@@ -436,6 +456,7 @@ int main(void)
 		cmocka_unit_test(sums_by_class),
 		cmocka_unit_test(describes_faults_in_one_line),
 		cmocka_unit_test(distinguishes_no_errors_from_no_counters),
+		cmocka_unit_test(finds_the_packets),
 		cmocka_unit_test(converts_to_json),
 		cmocka_unit_test(decodes_encoded_counters),
 		cmocka_unit_test(encodes_important_counters_first),

@@ -168,9 +168,9 @@ static void finds_the_interface_of_a_route(void **state)
 	char name[32] = "rubbish";
 
 	(void)state;
-	device_address_interface((struct sockaddr *)&loopback, name, sizeof(name));
+	device_address_interface((struct sockaddr *)&loopback, NULL, name, sizeof(name));
 	assert_string_equal(name, "lo");
-	device_address_interface(&nonsense, name, sizeof(name));
+	device_address_interface(&nonsense, NULL, name, sizeof(name));
 	assert_string_equal(name, "");
 }
 

@@ -291,6 +291,35 @@ static void checks_only_the_named_device(void **state)
 		HOST_NO_ACCESS);
 }
 
+static void finds_soft_roce_that_receives_nothing(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	strcpy(host.inventory.devices[0].parent, "eth0");
+	strcpy(host.inventory.devices[0].ports[0].interfaces[0].vrf, "blue");
+	assert_lacks(&host, HOST_VRF, "device rxe0, network interface eth0, VRF blue");
+	host.inventory.roce_absent = true;
+	assert_lacks(&host, HOST_NAMESPACE,
+		"device rxe0; no UDP socket has port 4791 in this namespace");
+	/* Adapters need no such socket, and may support VRFs. */
+	strcpy(host.inventory.devices[0].driver, "mlx5_core");
+	assert_lacks(&host, HOST_READY, "");
+}
+
+static void finds_interfaces_in_other_namespaces(void **state)
+{
+	struct host host;
+
+	(void)state;
+	make_small_host(&host);
+	host.inventory.devices[0].ports[0].interfaces[0].elsewhere = true;
+	host.inventory.devices[0].ports[0].interfaces[0].address_count = 0;
+	assert_lacks(&host, HOST_INTERFACE_ELSEWHERE,
+		"port rxe0/1 belongs to network interface eth0, which does not exist here");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +336,8 @@ int main(void)
 		cmocka_unit_test(roce_needs_a_gid_for_its_address),
 		cmocka_unit_test(memory_must_be_lockable),
 		cmocka_unit_test(checks_only_the_named_device),
+		cmocka_unit_test(finds_soft_roce_that_receives_nothing),
+		cmocka_unit_test(finds_interfaces_in_other_namespaces),
 	};
 
 	return cmocka_run_group_tests_name("readiness", tests, NULL, NULL);
