@@ -342,7 +342,7 @@ static int measure_both(struct diagnosis *diagnosis)
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		slow = slow_direction(diagnosis);
-		/* Losses may have taken the time for the second repetition; they are judged later. */
+		/* Losses, judged later, may have taken the time for the second. */
 		if (slow == IMPAIRED_SPEED || (i > 0 && deadline_left(diagnosis->end) == 0))
 			return 0;
 		direction = (slow == IMPAIRED_SLOW_TO) == (i == 0) ? TEST_CLIENT : TEST_SERVER;
