@@ -158,7 +158,10 @@ loop() {
 		"$PAIR_BIN/rdma-client" "$@" >"$OUT" 2>"$ERR" &
 	LOOP=$!
 	CLIENTS+=("$LOOP")
+	undo end_loop "$LOOP"
 }
+
+end_loop() { kill -KILL -- "-$1" 2>/dev/null || true; }
 
 # An interactive shell sends SIGINT to the whole group. The loop ends only if the client dies by it.
 interrupt_loop() {
