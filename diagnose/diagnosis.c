@@ -12,7 +12,7 @@
  * Minimum time for a check in milliseconds, even if it starts late: a slow host is not a broken
  * one.
  */
-#define LEAST_MS 2000
+#define LEAST_MS 4000
 
 int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kind kind,
 	enum phase phase, int code, const char *format, ...)
