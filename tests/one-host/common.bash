@@ -79,11 +79,36 @@ count() {
 	[ "$n" -eq "$3" ] || fail "$n lines '$2', not $3, in $1: $(cat "$1")"
 }
 
+# collect_messages FILE...: keeps what the programs printed there on standard error for
+# explain_messages; not what libraries, sanitizers and test peers print.
+collect_messages() {
+	local file line
+	for file; do
+		[ -s "$file" ] || continue
+		while IFS= read -r line || [ -n "$line" ]; do
+			case $line in
+			'rdma-client: '* | 'rdma-server: '*) printf '%s\n' "$line" ;;
+			esac
+		done <"$file" >>"$BATS_FILE_TMPDIR/messages"
+	done
+}
+
+# `explain` knows every message that a test of this file has provoked.
+explain_messages() {
+	local messages=$BATS_FILE_TMPDIR/messages
+	[ -s "$messages" ] || return 0
+	sort -u "$messages" >"$messages.log"
+	client explain - <"$messages.log" >/dev/null || fail 'explain must know these messages'
+}
+
+teardown_file() { explain_messages; }
+
 # expect STATUS COMMAND...: runs it with its output in $OUT and $ERR, and checks its exit status.
 expect() {
 	local wanted=$1 got=0
 	shift
 	"$@" >"$OUT" 2>"$ERR" || got=$?
+	collect_messages "$ERR"
 	[ "$got" -eq "$wanted" ] ||
 		fail "exit status $got, not $wanted: $*"$'\n'"$(cat "$OUT" "$ERR")"
 }
@@ -103,6 +128,7 @@ start_server() {
 	[[ " $* " == *' --port '* || " $* " == *' -p '* ]] || defaults+=(--port 0)
 	[[ " $* " == *' --handshake-timeout '* ]] || defaults+=(--handshake-timeout 60)
 	[ ! -e "$DIR/port" ] || rm "$DIR/port"
+	collect_messages "$ERRORS"
 	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" "${defaults[@]}" "$@" <"${STDIN:-/dev/null}" >"$LOG" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
@@ -283,6 +309,7 @@ clean_up() {
 	kill_named rdma-server rdma-client damaging-server damaging-client misbehaving-peer tutorial-peer \
 		load-generator stoppable-files
 	undo_all
+	collect_messages "$ERR" "$ERRORS"
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
 }

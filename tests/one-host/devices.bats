@@ -13,6 +13,7 @@ setup_file() {
 teardown_file() {
 	rdma link delete rxe2 || true
 	ip link delete second0
+	explain_messages
 }
 
 SECOND=10.94.0.1

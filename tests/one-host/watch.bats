@@ -14,6 +14,7 @@ setup_file() {
 teardown_file() {
 	rdma link delete watched1 || true
 	ip link delete watched0
+	explain_messages
 }
 
 add_device() { rdma link add watched1 type "${VM_DEVICE%0}" netdev watched0; }

@@ -110,6 +110,7 @@ clean_up() {
 		[ ! -e "$name" ] || on_host1 "kill -KILL $(cat "$name") 2>/dev/null || true"
 	done
 	kill_peers
+	collect_messages "$ERR" "$ERRORS" "$FAR"/*.err
 	wait_until same_resources || fail "left behind: $(resources)"
 	wait_until same_far_resources || fail "left behind on host 1: $(on_host1 'rdma resource show')"
 }
