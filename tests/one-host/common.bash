@@ -359,7 +359,7 @@ hash_of() {
 no_clients() { ! rdma resource show qp | grep -q 'type RC'; }
 
 # The server runs no diagnosis or measurement.
-no_control_session() { [ "$(threads_named diagnosis)" -eq 0 ]; }
+no_control_session() { [ "$(threads_named control)" -eq 0 ]; }
 
 # threads_named PATTERN: prints how many threads of the server have a matching name.
 threads_named() {
