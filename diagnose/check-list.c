@@ -250,6 +250,14 @@ static bool is_slow(const struct check_list *list, enum check check)
 		       failure->code == IMPAIRED_BUS);
 }
 
+/* True if all that the check found is that the peer did not respond in time once connected. */
+static bool is_unknown(const struct check_list *list, enum check check)
+{
+	const struct failure *failure = &list->checks[check].failure;
+
+	return check > CHECK_CONNECTION && failure->kind == FAILURE_DEADLINE;
+}
+
 void check_list_verdict(const struct check_list *list, char *text, size_t size)
 {
 	enum check broken = check_list_broken(list), last = last_ok(list);
@@ -258,9 +266,10 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 	if (broken < CHECKS) {
 		account = account_for(list, broken);
 		snprintf(text, size, "%s: %s%s; look at %s.",
-			!works(list)            ? "RDMA does not work"
-			: is_slow(list, broken) ? "RDMA works, but slowly"
-						: "RDMA works, but not well",
+			is_unknown(list, broken) ? "Whether RDMA works is unknown"
+			: !works(list)           ? "RDMA does not work"
+			: is_slow(list, broken)  ? "RDMA works, but slowly"
+						 : "RDMA works, but not well",
 			account.guess ? "probably " : "", account.cause, account.side);
 	} else if (last == CHECKS || last < CHECK_NAME) {
 		snprintf(text, size, "This host is ready for RDMA%s.",

@@ -133,6 +133,7 @@ int check_connection(struct diagnosis *diagnosis)
 			       : answered_without_server(diagnosis, &dial.failure,
 					 (int)(deadline_now() - resolved));
 	}
+	control_counters(&diagnosis->control, &diagnosis->our_counters);
 	if (control_client_admission(
 		    &diagnosis->control, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_CONNECTION);

@@ -41,22 +41,6 @@
 
 #define RATES "%.1f MB/s to the server, %.1f MB/s from it"
 
-/* True if the local counters alone show that packets are missing. */
-static bool is_lossy(const struct counters *counted, struct path_loss *loss)
-{
-	static const struct counters unknown;
-
-	*loss = path_loss_of(counted, &unknown);
-	return loss->to > 0 || loss->from > 0;
-}
-
-/* A timeout, disconnect or retry limit combined with missing packets means packet loss. */
-static bool may_be_loss(const struct failure *failure)
-{
-	return failure->kind == FAILURE_DEADLINE || failure->kind == FAILURE_GONE ||
-	       (failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_RETRY_EXC_ERR);
-}
-
 /*
  * Records a failed test, with the operation and the local counters as evidence. That a step took
  * too long proves nothing as long as its packets pass.
@@ -64,20 +48,13 @@ static bool may_be_loss(const struct failure *failure)
 static int test_failed(struct diagnosis *diagnosis, enum check check, const char *doing)
 {
 	struct failure cause = diagnosis->control.failure, failure;
-	struct counters after, *counters = &diagnosis->counted_here;
-	struct path_loss loss;
 	char counted[120];
 
 	device_blame(diagnosis->control.id, &cause);
 	address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &cause);
 	failure = cause;
-	control_counters(&diagnosis->control, &after);
-	counters_difference(&diagnosis->our_counters, &after, counters);
-	if (may_be_loss(&failure) && is_lossy(counters, &loss)) {
-		failure.kind = FAILURE_IMPAIRED;
-		failure.code = (int)path_loss_impairment(&loss);
-	}
-	counters_describe(counters, counted, sizeof(counted));
+	check_blame_loss(diagnosis, &failure);
+	counters_describe(&diagnosis->counted_here, counted, sizeof(counted));
 	if (failure.kind == FAILURE_DEADLINE &&
 		transfer_progress_watch(diagnosis->control.id->qp)) {
 		check_list_skip(&diagnosis->list, check,
@@ -97,18 +74,12 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
  */
 static int check_loss(struct diagnosis *diagnosis, const char *doing)
 {
-	struct counters now, counters;
 	struct path_loss loss;
 	char counted[120];
 
-	if (deadline_left(diagnosis->end) > 0)
+	if (deadline_left(diagnosis->end) > 0 || !check_count_loss(diagnosis, &loss))
 		return 0;
-	control_counters(&diagnosis->control, &now);
-	counters_difference(&diagnosis->our_counters, &now, &counters);
-	if (!is_lossy(&counters, &loss))
-		return 0;
-	diagnosis->counted_here = counters;
-	counters_describe(&counters, counted, sizeof(counted));
+	counters_describe(&diagnosis->counted_here, counted, sizeof(counted));
 	return check_failed(diagnosis, CHECK_DATA, FAILURE_IMPAIRED, PHASE_EXCHANGE,
 		(int)path_loss_impairment(&loss), "%s ended late; local counters: %s", doing,
 		counted);

@@ -36,12 +36,41 @@ deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t millisecond
 	return usual < end ? usual : end;
 }
 
+bool check_count_loss(struct diagnosis *diagnosis, struct path_loss *loss)
+{
+	static const struct counters unknown;
+	struct counters now;
+
+	control_counters(&diagnosis->control, &now);
+	counters_difference(&diagnosis->our_counters, &now, &diagnosis->counted_here);
+	*loss = path_loss_of(&diagnosis->counted_here, &unknown);
+	return loss->to > 0 || loss->from > 0;
+}
+
+/* A timeout, disconnect or retry limit combined with missing packets means packet loss. */
+static bool may_be_loss(const struct failure *failure)
+{
+	return failure->kind == FAILURE_DEADLINE || failure->kind == FAILURE_GONE ||
+	       (failure->kind == FAILURE_COMPLETION && failure->code == IBV_WC_RETRY_EXC_ERR);
+}
+
+void check_blame_loss(struct diagnosis *diagnosis, struct failure *failure)
+{
+	struct path_loss loss;
+
+	if (check_count_loss(diagnosis, &loss) && may_be_loss(failure)) {
+		failure->kind = FAILURE_IMPAIRED;
+		failure->code = (int)path_loss_impairment(&loss);
+	}
+}
+
 int check_control_failed(struct diagnosis *diagnosis, enum check check)
 {
 	struct failure failure = diagnosis->control.failure;
 
 	device_blame(diagnosis->control.id, &failure);
 	address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &failure);
+	check_blame_loss(diagnosis, &failure);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 

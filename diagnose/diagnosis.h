@@ -12,6 +12,7 @@
 #include "control/client.h"
 #include "diagnose/address-conflicts.h"
 #include "diagnose/check-list.h"
+#include "diagnose/path-loss.h"
 #include "diagnose/reachability.h"
 #include "host/counters.h"
 #include "host/inventory.h"
@@ -36,8 +37,9 @@ struct diagnosis {
 	struct perf_test test; /* on the client's control connection */
 	deadline_t end;        /* soft limit of all checks: see check_deadline() */
 	struct facts ours, theirs;
-	struct counters our_counters, their_counters; /* before the data checks */
-	uint64_t moved;                               /* bytes transferred by the bandwidth check */
+	struct counters our_counters,
+		their_counters; /* when connected, and before the data checks */
+	uint64_t moved;         /* bytes transferred by the bandwidth check */
 	uint64_t round_trip; /* shortest, of a message and its reply, in nanoseconds; 0: unknown */
 	bool bottleneck;     /* packets were lost only because a bottleneck's queue overflowed */
 	unsigned int path_mtu;          /* size of the largest IP packet that arrived; 0: unknown */
@@ -69,6 +71,15 @@ int check_counters(struct diagnosis *diagnosis);
 /* Records why a check failed; the format produces the evidence. Returns -1. */
 int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kind kind,
 	enum phase phase, int code, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/*
+ * Counts the errors of the local device since the connection was made, in counted_here. Returns
+ * true if they alone show that packets are missing.
+ */
+bool check_count_loss(struct diagnosis *diagnosis, struct path_loss *loss);
+
+/* Replaces a failure that lost packets can cause by their loss, if packets are missing. */
+void check_blame_loss(struct diagnosis *diagnosis, struct failure *failure);
 
 /* Records that a check failed because the control connection failed. Returns -1. */
 int check_control_failed(struct diagnosis *diagnosis, enum check check);

@@ -12,11 +12,11 @@ start_diagnosis() {
 	MARK=$SECONDS
 }
 
-# diagnosis_fails STATUS CAUSE: that diagnosis exits with STATUS and this cause, within 15 s.
+# diagnosis_fails STATUS CAUSE [VERDICT]: that diagnosis exits with STATUS and this cause, within 15 s.
 diagnosis_fails() {
 	exits_with "$1" "${CLIENTS[-1]}" || return 1
 	in_time || return 1
-	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: RDMA does not work: .*$2"
+	has "$OUT" "^bandwidth   failed  .*$2" && has "$OUT" "^verdict: ${3:-RDMA does not work}: .*$2"
 }
 
 # The kernel may free the server's memory before its connection, so accessing the memory fails
@@ -54,7 +54,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	start_server any
 	start_diagnosis "$PORT"
 	kill -STOP "$SERVER"
-	diagnosis_fails 4 'stopped responding'
+	diagnosis_fails 4 'did not respond in time' 'Whether RDMA works is unknown'
 	kill -CONT "$SERVER"
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean

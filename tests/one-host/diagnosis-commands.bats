@@ -94,7 +94,7 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	command:region receive command:facts receive command:facts receive command:facts receive write:64 closed => $IMMEDIATE
 	command:region receive write:beyond closed => denied access\\|broke before\\|wrote\\|$IMMEDIATE\\|$ENDED
 	command:region receive write:key closed => denied access\\|broke before\\|wrote\\|$IMMEDIATE\\|$ENDED
-	command:region receive read closed => denied access\\|broke before\\|stopped responding\\|$ENDED
+	command:region receive read closed => denied access\\|broke before\\|did not respond in time\\|$ENDED
 	END
 }
 
@@ -132,16 +132,16 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 @test "diagnosing clients that stop responding at each step hit the idle timeout" {
 	server_survives --timeout 2 --handshake-timeout 5 <<-END
 	closed => timed out waiting for the first command
-	command:region closed => the peer stopped responding
-	$READY $SERVER_TEST receive closed => the peer stopped responding
-	$READY $SERVER_TEST receive keepalive command:end receive closed => the peer stopped responding
-	$READY $SERVER_TEST:verify receive keepalive closed => the peer stopped responding
+	command:region closed => the peer did not respond in time
+	$READY $SERVER_TEST receive closed => the peer did not respond in time
+	$READY $SERVER_TEST receive keepalive command:end receive closed => the peer did not respond in time
+	$READY $SERVER_TEST:verify receive keepalive closed => the peer did not respond in time
 	END
 	# If the peer has no receives posted, the deadline or, at about the same time, the
 	# transport's retry limit is reached; with --rnr, the peer's own RNR retry limit.
 	start_server --timeout 2 any
 	control_peer --receives 0 command:facts closed
-	iwarp || wait_line "$ERRORS" 'the peer \(stopped responding\|stopped acknowledging\)'
+	iwarp || wait_line "$ERRORS" 'the peer \(did not respond in time\|stopped acknowledging\)'
 	control_peer --receives 0 --rnr 1 command:facts closed
 	iwarp || wait_line "$ERRORS" "$NO_RECEIVE"
 	stop_server
@@ -184,20 +184,21 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 
 # Each case: the check that fails, the steps of the server, and the cause that the client reports.
 @test "a server that violates the protocol: the diagnosis reports it within 15 s, exit 4" {
-	local check steps pattern
+	local check steps pattern verdict
 	while IFS='>' read -r check steps pattern; do
-		steps=${steps%=}
+		steps=${steps%=} verdict='RDMA does not work'
+		[[ $pattern != *'not respond in time' ]] || verdict='Whether RDMA works is unknown'
 		# shellcheck disable=SC2086 # several words
 		listening_peer --hello diagnosis -- ${steps# }
 		MARK=$SECONDS
 		expect 4 client diagnose "$ADDRESS" "$PEER_PORT"
 		in_time
 		has "$OUT" "^${check%=} *failed  .*${pattern# }"
-		has "$OUT" '^verdict: RDMA does not work: '
+		has "$OUT" "^verdict: $verdict: "
 		[ "$(LC_ALL=C grep -c '[^ -~]' "$OUT")" -eq 0 ]
 		exits_with 0 "$PEER" || fail "$steps"
 	done <<-END
-	message=> closed => stopped responding
+	message=> closed => did not respond in time
 	message=> receive bytes:1 closed => $MALFORMED
 	message=> receive reply:number closed => the reply does not match the request
 	message=> receive command:region closed => the reply does not match the request
@@ -210,7 +211,7 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	data=> receive reply receive reply receive reply receive reply:garbage closed => a different number of queue pairs
 	data=> receive reply receive reply receive reply receive reply receive reply:refused closed => the peer refused a command
 	data=> receive reply:key receive reply receive reply receive reply receive reply closed => $DENIED
-	data=> $BEGUN closed => stopped responding
+	data=> $BEGUN closed => did not respond in time
 	data=> $BEGUN receive-notice notice:2:last closed => the peer reported an impossible position
 	data=> $BEGUN receive-notice notice:1:last receive reply:garbage closed => the peer sent a malformed test result
 	END

@@ -9,7 +9,7 @@ load control
 KIND=measurement
 UNEXPECTED='the peer sent an unexpected message'
 IMPOSSIBLE='the peer reported an impossible position'
-NOT_RESPONDING='the peer stopped responding'
+NOT_RESPONDING='the peer did not respond in time'
 QUEUE_PAIR_MISMATCH='the peer has a different number of queue pairs'
 
 # Another operation in flight may fail first.

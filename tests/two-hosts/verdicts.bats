@@ -278,7 +278,7 @@ has_sent() { [ "$(sent_packets)" -ge "$ENOUGH" ]; }
 			# shellcheck disable=SC2086 # several words
 			cut_while_moving $where $command --duration 100 --warm-up 0
 			exits_with 4 "${CLIENTS[0]}"
-			has "$ERR" 'the peer stopped acknowledging\|packets between the two hosts were lost\|the peer stopped responding'
+			has "$ERR" 'the peer stopped acknowledging\|packets between the two hosts were lost\|the peer did not respond in time'
 			pass_all
 		done
 	done

@@ -283,7 +283,7 @@ static const struct {
 		"timed out waiting for MSG_MR; .*--handshake-timeout"},
 	{FAILURE_DEADLINE, PHASE_ANY, CODE_DIAGNOSIS,
 		"the server is stopped during a diagnosis: the client times out",
-		"stopped responding"},
+		"did not respond in time"},
 	{FAILURE_DEADLINE, PHASE_ANY, EXPLAIN_ANY,
 		"an idle connection uses no CPU time at either end",
 		"timed out waiting for MSG_DONE"},

@@ -170,7 +170,7 @@ static void guesses_are_marked_as_guesses(void **state)
 			assert_int_equal(row->side, SIDE_HERE);
 			continue;
 		}
-		assert_true(row->guess || strstr(row->cause, "stopped responding") ||
+		assert_true(row->guess || strstr(row->cause, "did not respond in time") ||
 			    strstr(row->cause, "no reply"));
 		assert_true(row->side == SIDE_BEYOND || row->side == SIDE_ANYWHERE);
 	}
@@ -384,7 +384,7 @@ static const struct symptom {
 	{"evicted", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, STATUS_PEER, "no data moved"},
 	{"more than allowed", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, STATUS_PEER, NULL},
 	{"peer silent in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
-		STATUS_PEER, "stopped responding"},
+		STATUS_PEER, "did not respond in time"},
 	{"no ARP in a diagnosis", FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, STATUS_CONNECT,
 		"ARP"},
 	{"no path in a diagnosis", FAILURE_DEADLINE, PHASE_ROUTE, CODE_DIAGNOSIS, STATUS_CONNECT,

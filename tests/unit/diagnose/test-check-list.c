@@ -476,9 +476,27 @@ static void a_delay_explains_no_other_failure(void **state)
 	assert_non_null(strstr(verdict(&list), "RDMA does not work: "));
 }
 
+/* A host that is busy for long, or stopped, may be connected to healthy hardware. */
+static void silence_of_a_connected_peer_proves_nothing(void **state)
+{
+	struct failure silent = made(FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS, "");
+	struct check_list list = checked_up_to(CHECKS);
+
+	(void)state;
+	check_list_fail(&list, CHECK_MESSAGE, &silent);
+	assert_string_equal(verdict(&list),
+		"Whether RDMA works is unknown: the peer did not respond in time; look at the "
+		"other host or the path to it.");
+	assert_int_equal(check_list_status(&list), STATUS_PEER);
+	list = checked_up_to(CHECKS);
+	check_list_fail(&list, CHECK_CONNECTION, &silent);
+	assert_non_null(strstr(verdict(&list), "RDMA does not work: "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(silence_of_a_connected_peer_proves_nothing),
 		cmocka_unit_test(every_check_has_its_own_name),
 		cmocka_unit_test(one_line_lists_passed_and_skipped_checks),
 		cmocka_unit_test(a_failed_check_shows_cause_evidence_side_and_advice),
