@@ -86,6 +86,8 @@ enum exchange_event connection_send_keepalive(struct connection *connection)
 	struct ibv_send_wr request = {
 		.opcode = exchange_allows_keepalives(&connection->exchange) ? IBV_WR_SEND
 									    : IBV_WR_RDMA_WRITE,
+		/* Its acknowledgement tells an idle side that packets arrive. */
+		.send_flags = IBV_SEND_SIGNALED,
 	};
 
 	return connection_post(connection, OPERATION_KEEPALIVE, &request);

@@ -24,7 +24,7 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	command:77 closed => $MALFORMED
 	command:3 closed => $MALFORMED
 	command:7 closed => $MALFORMED
-	command:12 closed => $MALFORMED
+	command:13 closed => $MALFORMED
 	command:facts:status closed => $MALFORMED
 	command:region:wrap closed => $MALFORMED
 	command:region:empty closed => $MALFORMED

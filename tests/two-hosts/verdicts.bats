@@ -265,7 +265,7 @@ has_sent() { [ "$(sent_packets)" -ge "$ENOUGH" ]; }
 	cut_while_moving here --timeout 6 --input /dev/zero write
 	exits_with 4 "${CLIENTS[0]}"
 	has "$ERR" "$gave_up"
-	wait_line "$FAR/server.err" "$lost\|closed by the peer"
+	wait_line "$FAR/server.err" "$lost\|$gave_up"
 	pass_all
 	stop_on_host1 server
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/explain.h"
+#include "exchange/internal.h"
 #include "tests/unit/exchange/fixture.h"
 
 static const struct failure deadline = {
@@ -426,14 +427,19 @@ static void unsignaled_sends_are_drained(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+		struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
 		unsigned int last;
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		fixture_complete_all(&fixture);
+		/* A keepalive is signaled, so that an idle side notices if it is lost. */
 		fake_pass(4000);
 		last = fake_sends(fixture.id) - 1;
 		assert_int_equal(fake_send(fixture.id, last).piece.length, 0);
-		assert_false(fake_send(fixture.id, last).flags & IBV_SEND_SIGNALED);
+		assert_true(fake_send(fixture.id, last).flags & IBV_SEND_SIGNALED);
+		assert_int_equal(connection_post(fixture.connection, OPERATION_CREDIT, &request),
+			EVENT_NONE);
+		assert_false(fake_send(fixture.id, last + 1).flags & IBV_SEND_SIGNALED);
 		fixture_complete_all(&fixture);
 		fixture_close(&fixture, &deadline);
 		fixture_stop(&fixture);
