@@ -355,7 +355,8 @@ static int look(struct control *control)
 		return 0;
 	for (unsigned int i = 0; i < control->endpoint.pair_count; i++)
 		acknowledged += control->endpoint.pairs[i].sends_completed;
-	if (acknowledged != control->acknowledged || !is_unacknowledged(control))
+	if (!control->looked || acknowledged != control->acknowledged ||
+		!is_unacknowledged(control))
 		control->changed = now;
 	control->acknowledged = acknowledged;
 	control->looked = now;
