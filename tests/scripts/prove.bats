@@ -31,6 +31,7 @@ refused() {
 @test "a folder that cannot be written, and a command that does not start the servers" {
 	refused 1 'cannot write to the folder /proc/none' --output /proc/none/report host
 	refused 1 'cannot start the servers on host' --ssh false host
+	refused 1 'no-such-shell is missing; install it' --ssh 'no-such-shell -p 22' host
 }
 
 @test "without a connection the other checks are skipped, and the report says why" {
