@@ -392,14 +392,14 @@ static void a_disconnect_after_silence_names_the_loss(void **state)
 		int code;
 		bool late; /* the first look follows the message */
 	} cases[] = {
-		{4, 1000, false, CODE_UNACKNOWLEDGED},
-		{5, 1000, false, CODE_UNACKNOWLEDGED, .late = true},
-		{2, 1000, false, CODE_DIAGNOSIS, .late = true},
-		{40, 100, false, CODE_UNACKNOWLEDGED},
-		{2, 1000, false, CODE_DIAGNOSIS},
-		{1, 60000, false, CODE_DIAGNOSIS},
-		{4, 1000, true, CODE_DIAGNOSIS},
-		{0, 0, false, CODE_DIAGNOSIS},
+		{4, 1000, false, CODE_UNACKNOWLEDGED, false},
+		{5, 1000, false, CODE_UNACKNOWLEDGED, true},
+		{2, 1000, false, CODE_DIAGNOSIS, true},
+		{40, 100, false, CODE_UNACKNOWLEDGED, false},
+		{2, 1000, false, CODE_DIAGNOSIS, false},
+		{1, 60000, false, CODE_DIAGNOSIS, false},
+		{4, 1000, true, CODE_DIAGNOSIS, false},
+		{0, 0, false, CODE_DIAGNOSIS, false},
 	};
 
 	(void)state;

@@ -63,13 +63,14 @@ static void a_bandwidth_test_spins_only_if_all_trials_agree(void **state)
 		/* The machine's speed changes more between pairs than the methods differ. */
 		for (unsigned int i = 0; i < WAITING_TRIALS; i++) {
 			bool spins = waiting_of_trial(i) == TEST_SPIN;
-			bool wins = spins == !!(faster & 1U << i / 2);
+			unsigned int pair = i / 2;
+			bool wins = spins == !!(faster & 1U << pair);
 
-			rates[i] = 1000.0 * (i / 2 + 1) + (wins ? 1 : 0);
+			rates[i] = 1000.0 * (pair + 1) + (wins ? 1 : 0);
 		}
 		assert_int_equal(
 			waiting_of_bandwidth(rates, &why), faster == all ? TEST_SPIN : TEST_EVENT);
-		assert_int_equal(!strncmp(why, "it was faster", strlen("it was faster")),
+		assert_int_equal(strncmp(why, "it was faster", strlen("it was faster")) == 0,
 			faster == 0 || faster == all);
 	}
 }
