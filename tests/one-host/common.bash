@@ -93,12 +93,15 @@ collect_messages() {
 	done
 }
 
-# `explain` knows every message that a test of this file has provoked.
+# `explain` knows every message that a test of this file has provoked. Messages that differ only in the
+# peer's port are one. The build of the test peers has no sanitizer, which would take minutes.
 explain_messages() {
-	local messages=$BATS_FILE_TMPDIR/messages
+	local messages=$BATS_FILE_TMPDIR/messages program=$PAIR_PEERS/rdma-client
 	[ -s "$messages" ] || return 0
-	sort -u "$messages" >"$messages.log"
-	client explain - <"$messages.log" >/dev/null || fail 'explain must know these messages'
+	[ -x "$program" ] || program=$PAIR_BIN/rdma-client
+	sed 's/\([0-9a-f]\):[0-9]\{4,5\}\b/\1:7471/g' "$messages" | sort -u >"$messages.log"
+	timeout 500 "$program" explain - <"$messages.log" >/dev/null ||
+		fail "explain must know these messages (status $?): $(cat "$messages.log")"
 }
 
 teardown_file() { explain_messages; }
