@@ -182,7 +182,9 @@ static int64_t drain_time(uint64_t rate)
 {
 	uint64_t flight = UINT64_C(1000) * TEST_DIAGNOSIS_DEPTH * BANDWIDTH_SIZE;
 
-	return rate > flight / COMMAND_MS ? (int64_t)(flight / rate) : rate ? COMMAND_MS : 0;
+	if (rate == 0)
+		return 0;
+	return rate > flight / COMMAND_MS ? (int64_t)(flight / rate) : COMMAND_MS;
 }
 
 /*

@@ -242,15 +242,14 @@ int check_route(struct diagnosis *diagnosis)
 
 int check_neighbour(struct diagnosis *diagnosis)
 {
+	/* The choice of one of several addresses was the first round. */
+	int rounds = diagnosis->names.count > 1;
 	struct reach_neighbour neighbour;
 	char text[ADDRESS_TEXT_SIZE];
 
-	/* The choice of one of several addresses was the first round. */
-	for (int i = diagnosis->names.count > 1; i < NEIGHBOUR_ROUNDS; i++) {
+	do {
 		reach_find_neighbour(&diagnosis->route, deadline_in(NEIGHBOUR_MS), &neighbour);
-		if (neighbour.verdict != REACH_BAD)
-			break;
-	}
+	} while (neighbour.verdict == REACH_BAD && ++rounds < NEIGHBOUR_ROUNDS);
 	if (neighbour.verdict == REACH_BAD) {
 		/* The advice refers to the neighbour, which may be a gateway. */
 		address_text((struct sockaddr *)&neighbour.address, text);
