@@ -162,23 +162,18 @@ static void *make_list(int entries, size_t size)
 	return calloc(entries > 0 ? (size_t)entries : 1, size);
 }
 
-/* Reads the entries of the GID table that sysfs lists, most of which are empty. */
-static int read_all_gids(
-	const struct origin *origin, const char *folder, struct inventory_port *port)
+/* As gid_table_indices(), but for all entries that sysfs lists, most of which are empty. */
+static int listed_indices(const char *folder, uint32_t **indices)
 {
 	struct dirent **entries;
-	int count = sysfs_list(folder, &entries, "/gids");
-	unsigned int index;
-	int error = 0;
+	int listed = sysfs_list(folder, &entries, "/gids"), count = 0;
 
-	port->gids = make_list(count, sizeof(*port->gids));
-	if (!port->gids)
-		error = -ENOMEM;
-	for (int i = 0; i < count && !error; i++)
-		if (name_number(entries[i]->d_name, &index))
-			error = read_gid(origin, folder, index, port);
-	sysfs_free(entries, count);
-	return error;
+	*indices = make_list(listed, sizeof(**indices));
+	for (int i = 0; *indices && i < listed; i++)
+		if (name_number(entries[i]->d_name, &(*indices)[count]))
+			count++;
+	sysfs_free(entries, listed);
+	return count;
 }
 
 /* Reads the valid entries only, if the device tells which, because soft-RoCE has 1,024. */
@@ -190,8 +185,8 @@ static int read_gids(const struct origin *origin, const char *device, const char
 	int error = 0;
 
 	if (count < 0)
-		return read_all_gids(origin, folder, port);
-	port->gids = make_list(count, sizeof(*port->gids));
+		count = listed_indices(folder, &indices);
+	port->gids = indices ? make_list(count, sizeof(*port->gids)) : NULL;
 	if (!port->gids)
 		error = -ENOMEM;
 	for (int i = 0; i < count && !error; i++)

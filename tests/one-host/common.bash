@@ -296,7 +296,9 @@ note_failure() {
 	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
 }
 
-setup() {
+setup() { prepare; }
+
+prepare() {
 	note_failures_only
 	DIR=$BATS_TEST_TMPDIR
 	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors

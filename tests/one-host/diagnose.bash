@@ -33,3 +33,16 @@ clean() {
 	count "$file" '^[a-z ]\{11\} ok \|^manager  *skipped no soft-RoCE device' 12 && has_not "$file" '^[a-z ]\{11\} failed ' &&
 		has "$file" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s to the server, [0-9.]* MB/s from it'
 }
+
+# vrf_device: makes the device second1 on plain1, which belongs to the VRF blue.
+vrf_device() {
+	modprobe vrf
+	ip link add blue type vrf table 10
+	undo ip link delete blue
+	ip link set blue up
+	ip link add plain1 type dummy
+	undo ip link delete plain1
+	ip address add 10.99.0.1/24 dev plain1
+	ip link set plain1 master blue up
+	rdma link add second1 type "${VM_DEVICE%0}" netdev plain1
+}

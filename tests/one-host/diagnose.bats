@@ -179,15 +179,7 @@ failure_is_on_one_line() {
 
 @test "software iWARP in a VRF: only a program in the VRF can use it" {
 	iwarp || skip 'soft-RoCE receives nothing in a VRF'
-	modprobe vrf
-	ip link add blue type vrf table 10
-	undo ip link delete blue
-	ip link set blue up
-	ip link add plain1 type dummy
-	undo ip link delete plain1
-	ip address add 10.99.0.1/24 dev plain1
-	ip link set plain1 master blue up
-	rdma link add second1 type siw netdev plain1
+	vrf_device
 	ip route add 10.98.0.0/24 via 10.99.0.2 table 10
 	diagnose 3 10.98.0.1
 	check_failed route 'the route of an RDMA device to this address is in a VRF' 'this host'

@@ -6,14 +6,8 @@
 load common
 load measure
 
-BUSY=''
-
 setup() {
-	note_failures_only
-	DIR=$BATS_TEST_TMPDIR
-	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
-	RESOURCES=$(resources)
-	CLIENTS=() PEER='' PEER_PORT='' UNDO=()
+	prepare
 	umask 077
 	head -c 32 /dev/urandom | base64 >"$DIR/ours"
 	head -c 32 /dev/urandom | base64 >"$DIR/theirs"

@@ -5,12 +5,7 @@ load common
 load streams
 
 setup() {
-	note_failures_only
-	DIR=$BATS_TEST_TMPDIR
-	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
-	RESOURCES=$(resources)
-	# shellcheck disable=SC2034 # used by the tests
-	CLIENTS=() PEER='' PEER_PORT=''
+	prepare
 	umask 077
 	OURS=$DIR/ours THEIRS=$DIR/theirs
 	head -c 32 /dev/urandom | base64 >"$OURS"

@@ -190,19 +190,6 @@ plain_up() {
 	diagnose 0
 }
 
-# vrf_device: makes the device second1 on plain1, which belongs to a VRF.
-vrf_device() {
-	modprobe vrf
-	ip link add blue type vrf table 10
-	undo ip link delete blue
-	ip link set blue up
-	ip link add plain1 type dummy
-	undo ip link delete plain1
-	ip address add 10.99.0.1/24 dev plain1
-	ip link set plain1 master blue up
-	rdma link add second1 type rxe netdev plain1
-}
-
 @test "an interface in a VRF" {
 	vrf_device
 	expect 3 client --device second1 diagnose

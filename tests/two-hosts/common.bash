@@ -77,14 +77,10 @@ lose() { # PERCENT [MORE-FOR-NETEM]
 }
 
 setup() {
-	note_failures_only
-	DIR=$BATS_TEST_TMPDIR
-	OUT=$DIR/out ERR=$DIR/err LOG=$DIR/log ERRORS=$DIR/errors
+	prepare
 	FAR=$(mktemp -d "$VM_SHARED/test.XXXXXX")
 	MTU=$(cat "/sys/class/net/$VM_INTERFACE/mtu")
-	RESOURCES=$(resources)
 	FAR_RESOURCES=$(on_host1 'rdma resource show')
-	UNDO=()
 }
 
 same_far_resources() { [ "$(on_host1 'rdma resource show')" = "$FAR_RESOURCES" ]; }

@@ -289,7 +289,7 @@ static void the_reason_precedes_the_disconnect(void **state)
 	}
 }
 
-/* Several sends fail, then the reason arrives, then the next command is to be sent. */
+/* Several sends fail, the reason arrives, and only then is the next command sent. */
 static void the_reason_follows_failed_sends(void **state)
 {
 	static const struct command proof = {.type = COMMAND_PROOF, .number = 1};

@@ -61,7 +61,7 @@ extern struct perf_test_device {
 	struct ibv_device device;
 	struct fixture_qp *queue_pairs[QUEUE_PAIRS_MAX];
 	unsigned int queue_pair_count, keys;
-	unsigned int queue_pair_limit; /* at most so many; 0: no limit */
+	unsigned int queue_pair_limit; /* most that can be created; 0: no limit */
 	bool no_memory;                /* registrations fail */
 	unsigned int resources;        /* not yet freed, except queue pairs */
 	_Atomic int reachable;         /* registered regions that the peer can access */
