@@ -337,6 +337,30 @@ static bool is_unacknowledged(const struct control *control)
 	return false;
 }
 
+/* True if a send has not completed, signaled or not. */
+static bool is_outstanding(const struct control *control)
+{
+	for (unsigned int i = 0; i < control->endpoint.pair_count; i++)
+		if (control->endpoint.pairs[i].sends_posted >
+			control->endpoint.pairs[i].sends_completed)
+			return true;
+	return false;
+}
+
+/*
+ * The server might leave the client's first message unread until more data arrives
+ * (verbs/device.c), and a send that was not signaled does not report that it was acknowledged. A
+ * WRITE of 0 bytes helps with both, and needs no memory.
+ */
+static void write_nothing(struct control *control, unsigned int flags)
+{
+	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE, .send_flags = flags};
+	int error = queue_pair_post(control->endpoint.pairs, CONTROL_KEEPALIVE, &request);
+
+	if (error)
+		take_rejected(control, error);
+}
+
 /*
  * Notes now and then, after completions have been taken, whether anything has been acknowledged
  * since the last time. Looks for rdmacm events first: if this process was stopped, the connection
@@ -345,7 +369,8 @@ static bool is_unacknowledged(const struct control *control)
 static int look(struct control *control)
 {
 	deadline_t now = deadline_now();
-	uint64_t acknowledged = 0;
+	uint64_t posted = 0, acknowledged = 0;
+	bool waits = is_unacknowledged(control);
 
 	if (now - control->looked < LOOK_MS)
 		return 0;
@@ -353,11 +378,15 @@ static int look(struct control *control)
 		return -1;
 	if (failure_is_set(&control->end))
 		return 0;
-	for (unsigned int i = 0; i < control->endpoint.pair_count; i++)
+	for (unsigned int i = 0; i < control->endpoint.pair_count; i++) {
+		posted += control->endpoint.pairs[i].sends_posted;
 		acknowledged += control->endpoint.pairs[i].sends_completed;
-	if (!control->looked || acknowledged != control->acknowledged ||
-		!is_unacknowledged(control))
+	}
+	if (!control->looked || acknowledged != control->acknowledged || !waits)
 		control->changed = now;
+	if (!waits && posted > acknowledged && posted == control->posted)
+		write_nothing(control, IBV_SEND_SIGNALED);
+	control->posted = posted;
 	control->acknowledged = acknowledged;
 	control->looked = now;
 	return 0;
@@ -412,19 +441,6 @@ int control_post_failed(struct control *control, int error)
 
 /* Waits. */
 
-/*
- * The server might leave the client's first message unread until more data arrives
- * (verbs/device.c), so the client writes 0 bytes, which needs no memory.
- */
-static void write_nothing(struct control *control)
-{
-	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
-	int error = queue_pair_post(control->endpoint.pairs, CONTROL_KEEPALIVE, &request);
-
-	if (error)
-		take_rejected(control, error);
-}
-
 /* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
 static int wait_for_any(struct control *control, deadline_t deadline)
 {
@@ -440,14 +456,14 @@ static int wait_for_any(struct control *control, deadline_t deadline)
 
 	if (unread && most > FIRST_MESSAGE_MS)
 		most = FIRST_MESSAGE_MS;
-	else if (is_unacknowledged(control) && most > LOOK_MS)
+	else if (is_outstanding(control) && most > LOOK_MS)
 		most = LOOK_MS;
 	if (poll(waiting, 3, most) == 0) {
 		if (left == most)
 			return failure_set(&control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
 				CODE_DIAGNOSIS, "poll", "");
 		if (unread)
-			write_nothing(control);
+			write_nothing(control, 0);
 	}
 	if (waiting[1].revents)
 		return failure_set(&control->failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE,

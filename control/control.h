@@ -84,8 +84,9 @@ struct control {
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
-	uint64_t acknowledged;        /* sends that had completed when this last changed */
-	deadline_t changed;           /* when that was seen, or nothing was outstanding */
+	uint64_t posted;              /* sends that had been posted at the last look */
+	uint64_t acknowledged;        /* sends that had completed at the last look */
+	deadline_t changed;           /* when that changed, or nothing was outstanding */
 	deadline_t looked;            /* the last time when the connection was seen to be open */
 	struct failure end;           /* why the connection ended, once the messages are taken */
 	struct failure failure;       /* the first failure */

@@ -71,6 +71,9 @@ static int take(struct perf_test *test, const struct completion *completion)
 		control_completion_failed(test->control, completion);
 	else if (completion->kind == CONTROL_OPERATION)
 		queue_pair->completed += completion->sends;
+	else if (completion->kind == CONTROL_KEEPALIVE)
+		/* It also completes the unsignaled operations before it. */
+		queue_pair->completed += completion->sends - 1;
 	return 0;
 }
 
@@ -274,12 +277,18 @@ static void prepare(struct perf_test *test, uint64_t number)
 		memset(test->control->private.start, 0, test->parameters.size);
 }
 
-/* Waits for the last signaled WRITE, so that no completion of this test arrives during the next. */
+/*
+ * Waits for the last signaled WRITE or keepalive, so that no completion of this test arrives during
+ * the next.
+ */
 static int settle(struct perf_test *test)
 {
-	uint64_t posted = test->queue_pairs->posted, signaled = posted - posted % SIGNALED;
+	deadline_t deadline = 0;
 
-	return signaled > 0 ? spin_for_completion(test, signaled - 1) : 0;
+	for (unsigned int turn = 1; queue_pair_is_unacknowledged(test->queue_pairs->pair); turn++)
+		if (poll_once(test, turn, &deadline) < 0)
+			return -1;
+	return 0;
 }
 
 /*

@@ -267,9 +267,9 @@ processor_ticks() {
 has_waited() { [ $((SECONDS - MARK)) -ge "$1" ]; }
 
 # At most 15 s, the limit of a diagnosis, have passed since the test set MARK to $SECONDS.
-# Sanitizers get more time.
+# Sanitizers get more time, and so do two hosts, whose clocks run on while this machine is busy.
 in_time() {
-	local limit=$((PAIR_SCALE > 1 ? 60 : 15))
+	local limit=$((PAIR_SCALE > 1 || VM_HOSTS > 1 ? 60 : 15))
 	[ $((SECONDS - MARK)) -le $limit ] || fail "took $((SECONDS - MARK)) s, not $limit: $(output_so_far)"
 }
 
