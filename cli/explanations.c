@@ -66,10 +66,12 @@ struct selection {
 /* Returns where the section or group that starts here ends. */
 static const char *end_of(const char *start)
 {
-	const char *section = strstr(start, section_mark), *group = strstr(start, group_mark);
-	const char *first = section && (!group || section < group) ? section : group;
+	const char *place = strstr(start, "\n##");
 
-	return first ? first : start + strlen(start);
+	while (place && strncmp(place, section_mark, strlen(section_mark)) != 0 &&
+		strncmp(place, group_mark, strlen(group_mark)) != 0)
+		place = strstr(place + 1, "\n##");
+	return place ? place : start + strlen(start);
 }
 
 /* Moves on to the next section; to the first one if section->end is NULL. */

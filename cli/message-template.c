@@ -49,10 +49,14 @@ static size_t number_length(const struct part *part)
 /* Returns the length of the word or number at the start of the part that stands for any text. */
 static size_t placeholder_length(const struct part *part)
 {
-	size_t length = number_length(part);
+	size_t length;
 
-	if (isalnum((unsigned char)part->before))
+	/* Most characters are neither; a log is compared with hundreds of templates. */
+	if (part->text == part->end || isalnum((unsigned char)part->before) ||
+		!(isupper((unsigned char)*part->text) || isdigit((unsigned char)*part->text) ||
+			*part->text == '.'))
 		return 0;
+	length = number_length(part);
 	if (length)
 		return ends_after(part, length) ? length : 0;
 	for (size_t i = 0; i < COUNT(placeholders); i++) {
