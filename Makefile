@@ -85,19 +85,14 @@ endef
 $(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_tests_in,$(folder))))
 
 # With -j several tests run at a time; the output of each stays together. All tests run; then the
-# table of personalities and the failed tests are printed.
+# summary is printed.
 MAKEFLAGS += --output-sync
 .PHONY: $(unit_tests:%=run-%)
 $(unit_tests:%=run-%): run-%: $(BUILD)/%
-	@rm -f $<.failed; $< >$<.log 2>&1 || echo "exit status $$?" >$<.failed; cat $<.log
+	@$< >$<.log 2>&1; echo $$? >$<.status; cat $<.log
 
 check: $(unit_tests:%=run-%)
-	@awk -f tests/unit/personalities.awk $(unit_tests:%=$(BUILD)/%.log)
-	@cat $(unit_tests:%=$(BUILD)/%.log) | awk ' \
-		/^\[       OK \]/ { passed++ } \
-		/^\[  FAILED  \] [0-9]+ test/ { failed += $$4 } \
-		END { printf "%d unit tests passed, %d failed\n", passed, failed }'
-	@! for log in $(unit_tests:%=$(BUILD)/%.failed); do [ ! -e $$log ] || grep -H . $$log; done | grep .
+	@awk -f tests/unit/summary.awk $(unit_tests:%=$(BUILD)/%.log)
 
 # See docs/fuzzing.md. scripts/fuzz builds the targets with clang and libFuzzer's flags.
 fuzz:

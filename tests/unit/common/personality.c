@@ -128,11 +128,15 @@ static void run_cell(void **state)
 	cell->scenario->run(cell->personality);
 }
 
-/* Runs one test in a process of its own. Returns whether it has failed. */
+/*
+ * Runs one test in a process of its own, and prints its outcome for tests/unit/summary.awk. Returns
+ * whether it has failed.
+ */
 static bool run_apart(const char *group, const struct cell *cell)
 {
 	struct CMUnitTest test = {.test_func = run_cell, .initial_state = (void *)cell};
 	char name[64];
+	bool crashed;
 	int status;
 	pid_t child;
 
@@ -141,12 +145,13 @@ static bool run_apart(const char *group, const struct cell *cell)
 	fflush(NULL);
 	child = fork();
 	if (child == 0)
-		exit(_cmocka_run_group_tests(group, &test, 1, NULL, NULL));
+		exit(unit_tests_run(group, &test, 1, NULL, NULL));
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		abort();
-	/* cmocka reports the failures that do not end the process. */
-	if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
-		printf("[  FAILED  ] %s\n[  FAILED  ] 1 test(s)\n", name);
+	crashed = !WIFEXITED(status) || WEXITSTATUS(status) > 1;
+	if (crashed)
+		unit_tests_report(0, 1, 0);
+	printf("personality %s: %s\n", name, crashed ? "crashed" : status != 0 ? "FAILED" : "OK");
 	return status != 0;
 }
 
