@@ -1,12 +1,17 @@
 #!/usr/bin/env bats
-# scripts/vm: what it reports if it cannot build the module for software iWARP. The tests use a cache
-# of their own and programs that replace those of the system.
+# scripts/vm: its cache of kernels, and what it reports if it cannot fill the cache. Except for the
+# boot at the end, the tests use a cache of their own and programs that replace those of the system.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
+	users_cache=${RDMA_PAIR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma-pair}
 	export RDMA_PAIR_CACHE=$BATS_TEST_TMPDIR/cache PATH=$BATS_TEST_TMPDIR/bin:$PATH
-	mkdir -p "$RDMA_PAIR_CACHE/kernel" "$BATS_TEST_TMPDIR/bin"
-	echo 6.1.0-1-amd64 >"$RDMA_PAIR_CACHE/kernel/version"
+	kernel=$RDMA_PAIR_CACHE/kernel-6.1.0-1-amd64
+	mkdir -p "$kernel" "$BATS_TEST_TMPDIR/bin"
+	# A complete kernel has a list of its files.
+	echo bookworm >"$kernel/release"
+	echo '9 ./release' >"$kernel/files"
+	echo 6.1.0-1-amd64 >"$RDMA_PAIR_CACHE/newest-bookworm"
 }
 
 # replace PROGRAM: reads its script from standard input.
@@ -15,18 +20,35 @@ replace() {
 	chmod +x "$BATS_TEST_TMPDIR/bin/$1"
 }
 
-# fails_with PATTERN
+# offer VERSION...: has apt offer these kernels, the last as the newest, and fail to download.
+offer() {
+	replace apt-get <<'END'
+#!/bin/sh
+case $* in
+*download*) echo 'E: no network'; exit 100 ;;
+esac
+END
+	replace apt-cache <<END
+#!/bin/sh
+case \$1 in
+pkgnames) printf '%s\n' ${*/#/linux-image-} linux-image-6.1.0-9-rt-amd64 linux-image-amd64 ;;
+depends) printf '  Depends: %s\n' 'linux-image-${*: -1}' linux-kbuild-6.1 ;;
+esac
+END
+}
+
+# fails_with STATUS PATTERN OPTION...
 fails_with() {
-	run ./scripts/vm --device siw -- true
+	run ./scripts/vm "${@:3}" -- true
 	echo "$output"
-	[ "$status" -eq 1 ]
-	grep -e "$1" <<<"$output"
-	[ -z "$(find "$RDMA_PAIR_CACHE" -name '*.ko')" ]
+	[ "$status" -eq "$1" ]
+	grep -e "$2" <<<"$output"
+	[ -z "$(find "$RDMA_PAIR_CACHE" -name '*.ko' -o -name 'new.*')" ]
 }
 
 @test "the source of siw cannot be downloaded: why, and nothing is left in the cache" {
-	replace apt-get <<<'echo "E: no network"; exit 100'
-	fails_with '^E: no network'
+	offer 6.1.0-1-amd64
+	fails_with 1 '^E: no network' --kernel bookworm --device siw
 	grep "^vm: --device siw: cannot download Debian's source of Linux 6.1.0-1-amd64; see above" <<<"$output"
 }
 
@@ -34,5 +56,50 @@ fails_with() {
 	mkdir "$BATS_TEST_TMPDIR/few"
 	ln -s -f /usr/bin/* /usr/sbin/* "$BATS_TEST_TMPDIR/few/"
 	rm "$BATS_TEST_TMPDIR/few/gcc"
-	PATH=$BATS_TEST_TMPDIR/few fails_with '^vm: --device siw: missing package gcc; scripts/deps vm installs it$'
+	PATH=$BATS_TEST_TMPDIR/few fails_with 1 '^vm: --device siw: missing package gcc; scripts/deps vm installs it$' \
+		--kernel bookworm --device siw
+}
+
+@test "--kernel: a word that is neither a release nor a version" {
+	fails_with 2 '^vm: --kernel needs bookworm or trixie, or the version of a kernel, .*, not .Trixie. ' --kernel Trixie
+	fails_with 2 "^vm: --kernel needs .*, not '6.1/x'" --kernel 6.1/x
+	fails_with 2 '^vm: --kernel needs a value' --kernel ''
+}
+
+@test "--kernel: a version that Debian does not have, with those that it has" {
+	offer 6.1.0-10-amd64 6.1.0-2-amd64 6.12.3+deb13-amd64
+	fails_with 1 '^vm: Debian has no kernel 6.1.0-1; --kernel accepts bookworm (\(6.1.0-2-amd64 6.1.0-10-amd64 6.12.3+deb13-amd64\)), trixie (\1)$' --kernel 6.1.0-1
+}
+
+@test "--kernel: the package lists cannot be fetched" {
+	replace apt-get <<<'echo "E: no network"; exit 100'
+	fails_with 1 '^E: no network' --kernel trixie
+	grep '^vm: cannot fetch the package lists of Debian trixie; see above$' <<<"$output"
+}
+
+@test "a damaged kernel in the cache is downloaded again, as is one of another release" {
+	offer 6.1.0-1-amd64 6.12.3+deb13-amd64
+	fails_with 1 '^vm: downloading Linux 6.12.3+deb13-amd64 of Debian trixie, once' --kernel trixie
+	offer 6.12.3+deb13-amd64 6.1.0-1-amd64
+	: >"$kernel/release"
+	fails_with 1 '^vm: downloading Linux 6.1.0-1-amd64 of Debian bookworm, once' --kernel bookworm
+	grep '^vm: cannot download the package linux-image-6.1.0-1-amd64; see above$' <<<"$output"
+	rm "$kernel/files"
+	fails_with 1 '^vm: downloading Linux 6.1.0-1-amd64 of Debian bookworm, once' --kernel 6.1.0-1-amd64
+}
+
+@test "siw: the newest kernel replaces one that Debian no longer has, unless its version was requested" {
+	offer 6.1.0-2-amd64
+	fails_with 1 '^vm: downloading Linux 6.1.0-2-amd64 of Debian bookworm, once' --device siw --kernel bookworm
+	fails_with 1 '^vm: --device siw: Debian no longer has the source of Linux 6.1.0-1-amd64; --kernel accepts bookworm (6.1.0-2-amd64), ' \
+		--device siw --kernel 6.1.0-1-amd64
+}
+
+@test "a guest boots the kernel of the other release" {
+	local release=trixie
+	! grep -q '^VERSION_CODENAME=trixie' /etc/os-release || release=bookworm
+	RDMA_PAIR_CACHE=$users_cache run ./scripts/vm --no-prefix --cpus 1 --kernel $release -- uname -r
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(tail -n 1 <<<"$output")" = "$(cat "$users_cache/newest-$release")" ]
 }
