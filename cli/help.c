@@ -20,8 +20,8 @@ static const char status_text[] =
 	"(or no usable RDMA device), 4 failure of the peer or the path, 5 damaged data.\n";
 
 static const char server_status_text[] =
-	"\nExit status: 0 success, 1 failure, 2 wrong usage. With --count, the first failed\n"
-	"client decides: 3 cannot connect, 4 failure of the peer or path, 5 damaged data.\n";
+	"\nExit status: 0 success, 1 failure, 2 wrong usage, 3 no usable RDMA device. With\n"
+	"--count, the first client to fail: 3 cannot connect, 4 peer or path, 5 damaged.\n";
 
 static const char server_text[] = "\nExamples:\n"
 				  "  rdma-server\n"

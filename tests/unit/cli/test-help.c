@@ -160,12 +160,29 @@ static void programs_list_commands_examples_and_statuses(void **state)
 	}
 }
 
+/* The server exits with 3 in two cases: it cannot start without a device, or a client failed. */
+static void the_server_lists_its_statuses(void **state)
+{
+	char help[HELP_MAX], *statuses, *of_clients;
+
+	(void)state;
+	read_help(&cli_commands[CLI_SERVE], help);
+	statuses = strstr(help, "\nExit status:");
+	assert_non_null(statuses);
+	of_clients = strstr(statuses, "--count");
+	assert_non_null(of_clients);
+	assert_non_null(strstr(of_clients, "3 cannot connect"));
+	*of_clients = '\0';
+	assert_non_null(strstr(statuses, "3 no usable RDMA device"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_command_lists_its_options),
 		cmocka_unit_test(help_fits_one_screen),
 		cmocka_unit_test(programs_list_commands_examples_and_statuses),
+		cmocka_unit_test(the_server_lists_its_statuses),
 	};
 
 	return cmocka_run_group_tests_name("help", tests, NULL, NULL);
