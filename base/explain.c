@@ -105,7 +105,7 @@ static const struct explanation rows[] = {
 	{FAILURE_HOST, PHASE_ANY, HOST_MANAGER_DEAD, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this host's soft-RoCE device no longer answers connection requests, not even its "
 		"own",
-		"make it anew: `rdma link delete DEVICE`, then `rdma link add DEVICE type rxe "
+		"recreate it: `rdma link delete DEVICE`, then `rdma link add DEVICE type rxe "
 		"netdev INTERFACE`",
 		"rdma link"},
 	{FAILURE_HOST, PHASE_ANY, HOST_VRF, STATUS_CONNECT, SIDE_HERE, FACT,
@@ -277,7 +277,8 @@ static const struct explanation rows[] = {
 		"no reply to the RDMA connection request arrived", CHECK_RDMA, "rdma link"},
 	{FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST, STATUS_CONNECT, SIDE_ANYWHERE, FACT,
 		"this server's replies do not arrive at the client",
-		"check for UDP port 4791 blocked by a firewall, or packets lost, on the way to it",
+		"check whether a firewall blocks UDP port 4791, or packets are lost, on the way to the "
+		"client",
 		NULL},
 	{FAILURE_GONE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the peer went away during the connection handshake", CHECK_PEER, NULL},
