@@ -52,10 +52,20 @@ fails_with() {
 	grep "^vm: --device siw: cannot download Debian's source of Linux 6.1.0-1-amd64; see above" <<<"$output"
 }
 
-@test "a compiler that is missing is named, with its remedy" {
+# lack PROGRAM...: makes a folder of programs for PATH that lacks these.
+lack() {
 	mkdir "$BATS_TEST_TMPDIR/few"
 	ln -s -f /usr/bin/* /usr/sbin/* "$BATS_TEST_TMPDIR/few/"
-	rm "$BATS_TEST_TMPDIR/few/gcc"
+	(cd "$BATS_TEST_TMPDIR/few" && rm "$@")
+}
+
+@test "programs that are missing are named by their packages, with the remedy" {
+	lack xz rdma ip perl
+	PATH=$BATS_TEST_TMPDIR/few fails_with 1 '^vm: missing packages: iproute2 xz-utils perl-base; scripts/deps vm installs them$'
+}
+
+@test "a compiler that is missing is named, with its remedy" {
+	lack gcc
 	PATH=$BATS_TEST_TMPDIR/few fails_with 1 '^vm: --device siw: missing package gcc; scripts/deps vm installs it$' \
 		--kernel bookworm --device siw
 }
