@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/round-trips.h"
 #include "measure/shared-state.h"
 #include "verbs/dial.h"
 
@@ -27,18 +28,12 @@ static const int64_t connect_ms[] = {2500, 1500, 1500, 4000};
 #define CONNECT_LEAST 2
 
 /*
- * A shortest round trip of this length is reported, in nanoseconds; the most messages, and the time
- * for them in milliseconds.
+ * The most messages, and the time for them in milliseconds; and for the first ROUND_TRIPS_LEAST,
+ * without which a long delay remains unknown.
  */
-#define SLOW_NS     20000000
 #define MESSAGES    40
 #define MESSAGES_MS 2500
-
-/*
- * A path delays all packets alike, a busy host each one differently: a delay is steady if one in
- * STEADY_PART round trips takes at most a quarter longer than the shortest.
- */
-#define STEADY_PART 3
+#define LEAST_MS    4000
 
 /* RDMA READs in flight that we request and offer. */
 #define READS 4
@@ -144,41 +139,14 @@ int check_connection(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Returns how many of the round trips took at most a quarter longer than the shortest. */
-static unsigned int count_steady(const uint64_t *took, unsigned int count, uint64_t shortest)
-{
-	unsigned int steady = 0;
-
-	for (unsigned int i = 0; i < count; i++)
-		steady += took[i] <= shortest + shortest / 4;
-	return steady;
-}
-
-/* Records the result of the message check from these round trips, in nanoseconds. */
-static void judge_round_trips(
-	struct diagnosis *diagnosis, const uint64_t *took, unsigned int count, uint64_t shortest)
-{
-	if (shortest < SLOW_NS)
-		check_list_ok(&diagnosis->list, CHECK_MESSAGE, "round trip in %.3g ms",
-			(double)shortest / 1e6);
-	else if (count_steady(took, count, shortest) * STEADY_PART < count)
-		check_list_ok(&diagnosis->list, CHECK_MESSAGE,
-			"shortest of %u irregular round trips: %.1f ms; a host seems to be busy",
-			count, (double)shortest / 1e6);
-	else
-		check_failed(diagnosis, CHECK_MESSAGE, FAILURE_IMPAIRED, PHASE_EXCHANGE,
-			IMPAIRED_DELAY, "shortest of %u round trips: %.1f ms", count,
-			(double)shortest / 1e6);
-}
-
 /*
  * The shortest of several round trips is compared with the limit, because a lost packet or a busy
  * host delays single messages.
  */
 int check_message(struct diagnosis *diagnosis)
 {
-	uint64_t start, took[MESSAGES], shortest = UINT64_MAX;
-	deadline_t end = deadline_in(MESSAGES_MS);
+	uint64_t start, took[MESSAGES];
+	deadline_t end = deadline_in(MESSAGES_MS), least = deadline_in(LEAST_MS);
 	unsigned int count = 0;
 
 	do {
@@ -186,13 +154,11 @@ int check_message(struct diagnosis *diagnosis)
 		if (control_client_region(
 			    &diagnosis->control, check_deadline(diagnosis, COMMAND_MS, 0)))
 			return check_control_failed(diagnosis, CHECK_MESSAGE);
-		took[count] = test_now() - start;
-		if (took[count] < shortest)
-			shortest = took[count];
-		count++;
-	} while (count < MESSAGES && shortest >= SLOW_NS && deadline_left(end) > 0);
-	diagnosis->round_trip = shortest;
-	judge_round_trips(diagnosis, took, count, shortest);
+		took[count++] = test_now() - start;
+		diagnosis->round_trip = round_trips_shortest(took, count);
+	} while (count < MESSAGES && diagnosis->round_trip >= ROUND_TRIPS_SLOW &&
+		 deadline_left(count < ROUND_TRIPS_LEAST ? least : end) > 0);
+	round_trips_judge(&diagnosis->list, took, count);
 	return 0;
 }
 
