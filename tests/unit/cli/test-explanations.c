@@ -1,4 +1,5 @@
 /* `rdma-client explain`: which sections of docs/troubleshooting.md a query selects. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ static void explains_what_the_programs_print(void **state)
 		{"rdma-client: cannot resolve h:7471: Temporary failure in name resolution; check the "
 		 "name and the name service, or use an IP address.",
 			"Name not found"},
+		{"rdma-client: cannot use RDMA: Too many open files.", "Too many open files"},
 		{"cannot resolve h: Temporary failure in name resolution", "Name not found"},
 		{"Temporary failure in name resolution", "Name not found"},
 		{"cannot read big.iso: file was truncated while being read", "Input or output"},
@@ -121,6 +123,32 @@ static void explains_what_the_programs_print(void **state)
 		snprintf(start, sizeof(start), "%s\n", cases[i].title);
 		check_case(cases[i].query, strncmp(text, start, strlen(start)) == 0);
 	}
+}
+
+/*
+ * The C library's messages, as base/explain.c reports them for each operation: those without a cause
+ * of their own are in the section of unexplained errors.
+ */
+static void every_unexplained_error_is_known(void **state)
+{
+	static const int codes[] = {
+		EPERM, EIO, EAGAIN, ENOMEM, EACCES, EBUSY, ENODEV, EINVAL, EMFILE, EOPNOTSUPP};
+	char text[TEXT_MAX], line[512] = "rdma-client: ";
+	size_t start = strlen(line);
+
+	(void)state;
+	for (enum phase phase = 0; phase < PHASE_COUNT; phase++)
+		for (size_t i = 0; i < COUNT(codes); i++) {
+			struct failure failure = {0};
+
+			failure_set(&failure, FAILURE_ERRNO, phase, codes[i], "call", "%s",
+				strerror(codes[i]));
+			explain_failure(&failure, "10.0.0.1:7471", false, line + start,
+				sizeof(line) - start);
+			check_case(line, explain_query(line, text) > 0);
+			if (!explain(FAILURE_ERRNO, phase, codes[i])->cause)
+				check_case(line, strncmp(text, "Unexplained errors\n", 19) == 0);
+		}
 }
 
 /* Of a table of messages, only the rows for this one are printed. */
@@ -272,6 +300,7 @@ int main(void)
 		cmocka_unit_test(explains_a_pasted_line),
 		cmocka_unit_test(every_cause_is_explained),
 		cmocka_unit_test(explains_what_the_programs_print),
+		cmocka_unit_test(every_unexplained_error_is_known),
 		cmocka_unit_test(prints_the_rows_for_the_message),
 		cmocka_unit_test(prints_the_options_of_a_usage_error),
 		cmocka_unit_test(every_counter_is_explained),
