@@ -271,21 +271,28 @@ static void choose_containing(struct selection *selection, const char *text)
 
 /* Printing. */
 
-/* Prints the text without its links: of "[text](target)", only the text. */
-static void print_text(FILE *stream, const char *text, const char *end_of_text)
+/* True if a link starts here: "[text](target)". Its text may continue on the next line. */
+static bool starts_link(const char *text, const char *end)
 {
-	const char *end, *target;
+	size_t length = *text == '[' ? 1 + strcspn(text + 1, "[]") : 0;
 
-	while (text < end_of_text) {
-		end = *text == '[' ? strchr(text, ']') : NULL;
-		target = end && end[1] == '(' ? strchr(end, ')') : NULL;
-		if (target) {
-			fprintf(stream, "%.*s", (int)(end - text - 1), text + 1);
-			text = target + 1;
-		} else {
+	return length && text + length + 1 < end && starts_with(text + length, "](");
+}
+
+/*
+ * Prints part of a section without its links: of "[text](target)", only the text. A link may be
+ * broken over two lines, of which each is printed by a call of its own.
+ */
+static void print_text(
+	FILE *stream, const char *text, const char *end_of_text, const struct section *section)
+{
+	while (text < end_of_text)
+		if (starts_link(text, section->end))
+			text++;
+		else if (starts_with(text, "]("))
+			text += strcspn(text, ")") + 1;
+		else
 			putc(*text++, stream);
-		}
-	}
 }
 
 /* Returns the best score of the rows of tables for the message, 0 if none matches. */
@@ -354,7 +361,7 @@ static void print_section(FILE *stream, const struct section *section, const cha
 	while (next_line(&line, section))
 		if (!selected || !line.in_table || is_heading(&line) ||
 			is_row_for(&line, message, best))
-			print_text(stream, line.text, line.end + 1);
+			print_text(stream, line.text, line.end + 1, section);
 	if (has_title(section, usage_title))
 		help_print_named_options(stream, message);
 }

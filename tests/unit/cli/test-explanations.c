@@ -270,15 +270,30 @@ static void reports_unknown_lines_of_the_programs(void **state)
 	assert_int_equal(explain_log("\n", text), 0);
 }
 
+/* Of a link, only the text is printed, also if it is broken over two lines. */
 static void links_are_plain_text(void **state)
 {
-	char text[TEXT_MAX];
+	char text[TEXT_MAX], titles[TEXT_MAX], *rest = titles;
+	unsigned int sections = 0;
 
 	(void)state;
-	assert_true(explain_query("Host does not reply", text) > 0);
-	assert_null(strstr(text, "]("));
+	assert_true(explain_query("", titles) > 0);
+	for (char *title; (title = strsep(&rest, "\n"));) {
+		if (strncmp(title, "  ", 2) != 0)
+			continue;
+		check_case(title, explain_query(title, text) > 0);
+		check_case(title, !strstr(text, "]("));
+		check_case(title, !strstr(text, ".md#"));
+		sections++;
+	}
+	assert_true(sections > 70);
 	assert_int_equal(explain_query("Too much data", text), 1);
 	assert_non_null(strstr(text, "so its exchange fails later."));
+	assert_int_equal(explain_query("Peer did not respond in time", text), 1);
+	assert_non_null(strstr(text, "within the fixed time\nlimit. A server"));
+	assert_int_equal(explain_query("No slot for another client", text), 1);
+	assert_non_null(strstr(text, "because the server is\nfull or because there are too many "
+				     "clients from this\naddress (`full for this address`)."));
 }
 
 static void lists_the_titles_of_many_matches(void **state)
