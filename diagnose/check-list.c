@@ -95,19 +95,25 @@ static bool is_harmless(const struct failure *failure)
 }
 
 /*
- * Missing replies to large datagrams only suggest that large packets are lost. The MTUs of both
- * ends, if they differ, are the cause; and RDMA packets that arrive refute it.
+ * Datagrams of the interface's MTU may be too large for the path, or for the other interface, while
+ * RDMA packets fit: data that arrives proves that. Missing replies to large datagrams are no proof
+ * either: the MTUs of both ends, if they differ, are the cause.
  */
 static bool is_settled(const struct check_list *list, enum check check)
 {
 	const struct failure *failure = &list->checks[check].failure;
 	const struct failure *ends = &list->checks[CHECK_ENDS].failure;
+	bool arrived = list->checks[CHECK_DATA].state == CHECK_OK;
 
-	if (check != CHECK_PATH || failure->code != IMPAIRED_LARGE)
+	if (failure->kind != FAILURE_IMPAIRED)
 		return false;
-	return list->checks[CHECK_DATA].state == CHECK_OK ||
-	       (list->checks[CHECK_ENDS].state == CHECK_FAILED && ends->kind == FAILURE_IMPAIRED &&
-		       (ends->code == IMPAIRED_MTU || ends->code == IMPAIRED_RDMA_MTU));
+	if (check == CHECK_ENDS)
+		return failure->code == IMPAIRED_MTU && list->rdma_mtus_equal && arrived;
+	if (check != CHECK_PATH || arrived)
+		return check == CHECK_PATH;
+	return failure->code == IMPAIRED_LARGE && list->checks[CHECK_ENDS].state == CHECK_FAILED &&
+	       ends->kind == FAILURE_IMPAIRED &&
+	       (ends->code == IMPAIRED_MTU || ends->code == IMPAIRED_RDMA_MTU);
 }
 
 enum check check_list_broken(const struct check_list *list)

@@ -6,6 +6,7 @@
 #define DIAGNOSE_CHECK_LIST_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/failure.h"
@@ -49,7 +50,8 @@ struct check_list {
 		struct failure failure;
 		int milliseconds; /* run time, set by the caller; 0 if not run */
 	} checks[CHECKS];
-	char host[256]; /* replaces HOST in a command */
+	bool rdma_mtus_equal; /* of both ends, as far as known: data that arrives fits both */
+	char host[256];       /* replaces HOST in a command */
 };
 
 /*
@@ -80,8 +82,9 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
  * Returns the failed check that determines the verdict and the exit status, or CHECKS if none
  * failed. This is the first failed check, with three exceptions: an impairment found before the
  * data check does not explain a later check up to CHECK_ENDS that fails outright; a full server or
- * a long delay does not explain any other failure; and a path that seems to lose large packets
- * gives way to the MTUs of both ends, if they differ, and to data that arrived.
+ * a long delay does not explain any other failure; and data that arrived refutes that packets are
+ * too large for the path or for an interface with another MTU, if the RDMA MTUs are equal. A guess
+ * that the path loses large packets gives way to the MTUs of both ends, too, if they differ.
  */
 enum check check_list_broken(const struct check_list *list);
 

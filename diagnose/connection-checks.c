@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/mtu-verdicts.h"
 #include "diagnose/round-trips.h"
 #include "measure/shared-state.h"
 #include "verbs/dial.h"
@@ -162,39 +163,11 @@ int check_message(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Writes "local 1400, remote 4200" if the fact differs, otherwise "". */
-static void describe_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
-{
-	*text = '\0';
-	if (check_differs(diagnosis, fact))
-		snprintf(text, 256, "local %s, remote %s", facts_value(&diagnosis->ours, fact),
-			facts_value(&diagnosis->theirs, fact));
-}
-
-/*
- * On Ethernet, a device derives its MTU from the interface, so an interface mismatch explains both
- * differences. Returns false if both MTUs match.
- */
-static bool mtus_differ(struct diagnosis *diagnosis)
-{
-	char interfaces[256], devices[256];
-
-	describe_difference(diagnosis, "interface mtu", interfaces);
-	describe_difference(diagnosis, "rdma mtu", devices);
-	if (*interfaces)
-		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU,
-			"%s%s%s", interfaces, *devices ? "; RDMA MTU: " : "", devices);
-	else if (*devices)
-		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
-			IMPAIRED_RDMA_MTU, "%s", devices);
-	return *interfaces || *devices;
-}
-
 static void compare_ends(struct diagnosis *diagnosis)
 {
 	const char *clients = facts_value(&diagnosis->theirs, "clients");
 
-	if (mtus_differ(diagnosis))
+	if (mtu_verdicts_ends(diagnosis))
 		return;
 	if (clients && strstr(clients, ", full"))
 		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_FULL,

@@ -10,6 +10,7 @@
 #include "base/address.h"
 #include "cli/startup.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/mtu-verdicts.h"
 #include "diagnose/path-mtu.h"
 #include "diagnose/route-domains.h"
 #include "diagnose/udp-probe.h"
@@ -30,9 +31,6 @@
  * direction, all of them go unanswered in 1 of 1,000 rounds.
  */
 #define NEIGHBOUR_ROUNDS 2
-
-/* Largest overhead of a RoCE v2 packet in bytes: IPv6, UDP, and 56 bytes of other headers. */
-#define PACKET_HEADERS (40 + 8 + 56)
 
 /* Adds the active MTUs of a device, which are available from verbs but not from sysfs. */
 static void add_mtus(const struct inventory *inventory, struct ibv_device *entry)
@@ -267,17 +265,6 @@ int check_neighbour(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Also reports whether RDMA packets, which may be smaller, fit the path. */
-static void path_failed(struct diagnosis *diagnosis, const struct path_mtu *path)
-{
-	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
-
-	check_failed(diagnosis, CHECK_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS,
-		path->inferred ? IMPAIRED_LARGE : IMPAIRED_PATH,
-		"%s; RDMA packets of up to %u bytes %s", path->evidence, packet,
-		path->found.proven >= packet ? "fit" : "may not fit");
-}
-
 /* RDMA packets may be smaller than the interface MTU, so the diagnosis continues. */
 int check_path(struct diagnosis *diagnosis)
 {
@@ -286,7 +273,7 @@ int check_path(struct diagnosis *diagnosis)
 	path_mtu_find(&diagnosis->route, deadline_in(PATH_MS), &path);
 	diagnosis->path_mtu = path.found.proven;
 	if (path.verdict == REACH_BAD)
-		path_failed(diagnosis, &path);
+		mtu_verdicts_path(diagnosis, &path);
 	else if (path.verdict == REACH_UNKNOWN)
 		check_list_skip(&diagnosis->list, CHECK_PATH, "%s", path.evidence);
 	else

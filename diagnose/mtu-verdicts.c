@@ -1,0 +1,82 @@
+/* The meaning of different MTUs: see diagnose/mtu-verdicts.h. It keeps no state. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/mtu-verdicts.h"
+
+/* Largest overhead of a RoCE v2 packet in bytes: IPv6, UDP, and 56 bytes of other headers. */
+#define PACKET_HEADERS (40 + 8 + 56)
+
+void mtu_verdicts_path(struct diagnosis *diagnosis, const struct path_mtu *path)
+{
+	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
+
+	if (path->found.proven < packet || inventory_is_iwarp(diagnosis->device)) {
+		check_failed(diagnosis, CHECK_PATH, FAILURE_IMPAIRED, PHASE_ADDRESS,
+			path->inferred ? IMPAIRED_LARGE : IMPAIRED_PATH,
+			"%s; RDMA packets of up to %u bytes %s", path->evidence, packet,
+			path->found.proven < packet ? "may not fit" : "fit");
+		return;
+	}
+	check_list_ok(&diagnosis->list, CHECK_PATH, "%s", path->evidence);
+	check_list_warn(&diagnosis->list, CHECK_PATH,
+		"packets as large as the local MTU do not reach the peer, but RDMA packets of up "
+		"to %u bytes fit",
+		packet);
+}
+
+/* Writes "local 1400, remote 4200" if the fact differs, otherwise "". */
+static void describe_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
+{
+	*text = '\0';
+	if (check_differs(diagnosis, fact))
+		snprintf(text, 256, "local %s, remote %s", facts_value(&diagnosis->ours, fact),
+			facts_value(&diagnosis->theirs, fact));
+}
+
+/* Returns a number of bytes, 0 if it is unknown. */
+static unsigned long bytes_of(const struct facts *facts, const char *fact)
+{
+	const char *value = facts_value(facts, fact);
+
+	return value ? strtoul(value, NULL, 10) : 0;
+}
+
+/* True if both interfaces are known to be large enough for these packets, or carry none of them. */
+static bool fit(const struct diagnosis *diagnosis, unsigned long packet)
+{
+	const char *layer = facts_value(&diagnosis->ours, "link layer");
+
+	return (layer && strcmp(layer, "InfiniBand") == 0) ||
+	       (bytes_of(&diagnosis->ours, "interface mtu") >= packet &&
+		       bytes_of(&diagnosis->theirs, "interface mtu") >= packet);
+}
+
+bool mtu_verdicts_ends(struct diagnosis *diagnosis)
+{
+	unsigned long mtu = bytes_of(&diagnosis->ours, "rdma mtu");
+	char interfaces[256], devices[256];
+
+	if (inventory_is_iwarp(diagnosis->device))
+		return false;
+	describe_difference(diagnosis, "interface mtu", interfaces);
+	describe_difference(diagnosis, "rdma mtu", devices);
+	diagnosis->list.rdma_mtus_equal =
+		mtu > 0 && mtu == bytes_of(&diagnosis->theirs, "rdma mtu");
+	if (*interfaces && diagnosis->list.rdma_mtus_equal &&
+		fit(diagnosis, mtu + PACKET_HEADERS)) {
+		check_list_warn(&diagnosis->list, CHECK_ENDS,
+			"the network interfaces have different MTUs (%s), but RDMA packets fit "
+			"both",
+			interfaces);
+		return false;
+	}
+	if (*interfaces)
+		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU,
+			"%s%s%s", interfaces, *devices ? "; RDMA MTU: " : "", devices);
+	else if (*devices)
+		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
+			IMPAIRED_RDMA_MTU, "%s", devices);
+	return *interfaces || *devices;
+}
