@@ -126,8 +126,8 @@ static void explains_what_the_programs_print(void **state)
 }
 
 /*
- * The C library's messages, as base/explain.c reports them for each operation: those without a cause
- * of their own are in the section of unexplained errors.
+ * The C library's messages, as base/explain.c reports them for each operation: those without a
+ * cause of their own are in the section of unexplained errors.
  */
 static void every_unexplained_error_is_known(void **state)
 {
