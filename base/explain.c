@@ -384,6 +384,11 @@ static const struct explanation rows[] = {
 		"the connection manager reports the peer as unreachable", CHECK_PEER, NULL},
 	{FAILURE_DEADLINE, PHASE_ANY, LIMIT_HANDSHAKE, STATUS_PEER, SIDE_BEYOND, GUESS, NULL,
 		"check the client and the path, or raise --handshake-timeout", NULL},
+	{FAILURE_DEADLINE, PHASE_ANY, CODE_TOO_SLOW, STATUS_PEER, SIDE_ANYWHERE, FACT,
+		"data moves, but too slowly to finish in time: a slow link or a busy host",
+		"check the load of both hosts, and link speeds and rate limits (tc) at both ends "
+		"and on the way, then retry",
+		"tc -s qdisc"},
 	{FAILURE_DEADLINE, PHASE_ANY, CODE_DIAGNOSIS, STATUS_PEER, SIDE_BEYOND, FACT,
 		"the peer did not respond in time",
 		"check whether its program is stopped, stuck or waiting for a processor, and the link",

@@ -29,7 +29,7 @@ enum failure_kind {
 	FAILURE_REJECTED,      /* InfiniBand CM reject reason of rdmacm's REJECTED event */
 	FAILURE_REFUSED,       /* rdma-server refused: enum refusal */
 	FAILURE_COMPLETION,    /* a work request failed: enum ibv_wc_status */
-	FAILURE_DEADLINE,      /* timeout: LIMIT_HANDSHAKE, CODE_DIAGNOSIS or any other code */
+	FAILURE_DEADLINE,      /* timeout: LIMIT_HANDSHAKE, CODE_... or any other code */
 	FAILURE_GONE,          /* the peer disconnected too early: CODE_DIAGNOSIS or any other */
 	FAILURE_PROTOCOL,      /* protocol violation: PROTOCOL_UNAUTHENTICATED or any other */
 	FAILURE_DAMAGED,       /* data from the peer arrived corrupted */
@@ -161,6 +161,9 @@ enum impairment {
  * had sent was acknowledged.
  */
 #define CODE_UNACKNOWLEDGED 2006
+
+/* The code of a FAILURE_DEADLINE if packets still pass: data moves, but too slowly. */
+#define CODE_TOO_SLOW 2007
 
 /* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
 #define REJECTED_NO_LISTENER 8

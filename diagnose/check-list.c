@@ -256,12 +256,23 @@ static bool is_slow(const struct check_list *list, enum check check)
 		       failure->code == IMPAIRED_BUS);
 }
 
-/* True if all that the check found is that the peer did not respond in time once connected. */
-static bool is_unknown(const struct check_list *list, enum check check)
+/* True if all that the check found is that data moves, but too slowly to finish it. */
+static bool is_too_slow(const struct check_list *list, enum check check)
 {
 	const struct failure *failure = &list->checks[check].failure;
 
-	return check > CHECK_CONNECTION && failure->kind == FAILURE_DEADLINE;
+	return list->checks[check].state == CHECK_FAILED && failure->kind == FAILURE_DEADLINE &&
+	       failure->code == CODE_TOO_SLOW;
+}
+
+/*
+ * True if all that the check found is that the peer did not respond in time once connected, or if
+ * the data check had too little time.
+ */
+static bool is_unknown(const struct check_list *list, enum check check)
+{
+	return is_too_slow(list, CHECK_DATA) ||
+	       (check > CHECK_CONNECTION && list->checks[check].failure.kind == FAILURE_DEADLINE);
 }
 
 void check_list_verdict(const struct check_list *list, char *text, size_t size)
@@ -272,10 +283,11 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 	if (broken < CHECKS) {
 		account = account_for(list, broken);
 		snprintf(text, size, "%s: %s%s; look at %s.",
-			is_unknown(list, broken) ? "Whether RDMA works is unknown"
-			: !works(list)           ? "RDMA does not work"
-			: is_slow(list, broken)  ? "RDMA works, but slowly"
-						 : "RDMA works, but not well",
+			is_too_slow(list, CHECK_BANDWIDTH) ? "RDMA works, but too slowly to measure"
+			: is_unknown(list, broken)         ? "Whether RDMA works is unknown"
+			: !works(list)                     ? "RDMA does not work"
+			: is_slow(list, broken)            ? "RDMA works, but slowly"
+							   : "RDMA works, but not well",
 			account.guess ? "probably " : "", account.cause, account.side);
 	} else if (last == CHECKS || last < CHECK_NAME) {
 		snprintf(text, size, "This host is ready for RDMA%s.",
@@ -287,7 +299,7 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 		snprintf(text, size, "RDMA works between the two hosts: %s.",
 			list->checks[CHECK_BANDWIDTH].state == CHECK_OK
 				? list->checks[CHECK_BANDWIDTH].text
-				: list->rows[last].name);
+				: list->checks[CHECK_DATA].text);
 	}
 }
 

@@ -281,6 +281,8 @@ static const struct {
 	{FAILURE_DEADLINE, PHASE_ANY, LIMIT_HANDSHAKE,
 		"silent clients are dropped, and a good one is admitted",
 		"timed out waiting for MSG_MR; .*--handshake-timeout"},
+	{FAILURE_DEADLINE, PHASE_ANY, CODE_TOO_SLOW, NO_TEST,
+		"of a link or host that is slow enough for the data check, but not for the connection"},
 	{FAILURE_DEADLINE, PHASE_ANY, CODE_DIAGNOSIS,
 		"the server is stopped during a diagnosis: the client times out",
 		"did not respond in time"},

@@ -166,6 +166,11 @@ static void guesses_are_marked_as_guesses(void **state)
 		 */
 		if (row->kind != FAILURE_DEADLINE || row->code == CODE_SHORT_TIMEOUT)
 			continue;
+		if (row->code == CODE_TOO_SLOW) {
+			assert_int_equal(row->side, SIDE_ANYWHERE);
+			assert_false(row->guess);
+			continue;
+		}
 		if (row->code == CODE_REPLY_DROPPED || row->code == CODE_REQUEST_DROPPED) {
 			assert_int_equal(row->side, SIDE_HERE);
 			continue;
@@ -385,6 +390,8 @@ static const struct symptom {
 	{"more than allowed", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, STATUS_PEER, NULL},
 	{"peer silent in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
 		STATUS_PEER, "did not respond in time"},
+	{"slow data in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_TOO_SLOW, STATUS_PEER,
+		"data moves, but too slowly"},
 	{"no ARP in a diagnosis", FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, STATUS_CONNECT,
 		"ARP"},
 	{"no path in a diagnosis", FAILURE_DEADLINE, PHASE_ROUTE, CODE_DIAGNOSIS, STATUS_CONNECT,

@@ -240,7 +240,7 @@ static void verdicts_follow_from_the_checks(void **state)
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
 	assert_int_equal(check_list_status(&list), STATUS_OK);
 	list = checked_up_to(CHECK_BANDWIDTH);
-	assert_string_equal(verdict(&list), "RDMA works between the two hosts: data.");
+	assert_string_equal(verdict(&list), "RDMA works between the two hosts: data is good.");
 	list = checked_up_to(CHECK_NAME);
 	assert_string_equal(verdict(&list), "This host is ready for RDMA.");
 	assert_int_equal(check_list_status(&list), STATUS_OK);
@@ -504,9 +504,37 @@ static void silence_of_a_connected_peer_proves_nothing(void **state)
 	assert_non_null(strstr(verdict(&list), "RDMA does not work: "));
 }
 
+/* A busy host and a slow link look alike, so neither is claimed, and nothing is green. */
+static void slow_data_leaves_the_cause_open(void **state)
+{
+	struct failure slow = made(FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_TOO_SLOW, "a WRITE");
+	struct failure delay = made(FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_DELAY, "numbers");
+	struct failure path = made(FAILURE_IMPAIRED, PHASE_ADDRESS, IMPAIRED_PATH, "sizes");
+	struct check_list list = broken_at(CHECK_DATA, slow);
+
+	(void)state;
+	assert_string_equal(verdict(&list),
+		"Whether RDMA works is unknown: data moves, but too slowly to finish in time: a "
+		"slow link or a busy host; look at this host, the other host or the path between "
+		"them.");
+	assert_int_equal(check_list_status(&list), STATUS_PEER);
+	check_list_fail(&list, CHECK_MESSAGE, &delay);
+	assert_non_null(strstr(verdict(&list), "unknown: data moves, but too slowly"));
+	check_list_fail(&list, CHECK_PATH, &path);
+	assert_non_null(strstr(verdict(&list), "Whether RDMA works is unknown: packets as large"));
+	/* The data check passed before. */
+	list = broken_at(CHECK_BANDWIDTH, slow);
+	assert_string_equal(verdict(&list),
+		"RDMA works, but too slowly to measure: data moves, but too slowly to finish in "
+		"time: a slow link or a busy host; look at this host, the other host or the path "
+		"between them.");
+	assert_int_equal(check_list_status(&list), STATUS_PEER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slow_data_leaves_the_cause_open),
 		cmocka_unit_test(silence_of_a_connected_peer_proves_nothing),
 		cmocka_unit_test(every_check_has_its_own_name),
 		cmocka_unit_test(one_line_lists_passed_and_skipped_checks),

@@ -87,7 +87,8 @@ static bool is_of_diagnosis(const struct explanation *row)
 	if (row->kind == FAILURE_IMPAIRED)
 		return row->code != IMPAIRED_EXPECTED && row->code != IMPAIRED_UNKNOWN &&
 		       row->code != IMPAIRED_LARGE_DATA;
-	return row->kind == FAILURE_NO_HELLO || row->code == CODE_DIAGNOSIS;
+	return row->kind == FAILURE_NO_HELLO || row->code == CODE_DIAGNOSIS ||
+	       row->code == CODE_TOO_SLOW;
 }
 
 /*
