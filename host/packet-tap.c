@@ -19,6 +19,11 @@
 
 #define ROCE_PORT 4791
 
+/* From the destination port, 6 bytes to the end of the UDP header and 4 more. */
+#define QUEUE_PAIR_AFTER_PORT 10
+
+#define MANAGERS_QUEUE_PAIR 1
+
 /* More packets prove nothing more. */
 #define COUNT_MAX 1000
 
@@ -46,24 +51,34 @@ static uint32_t address_tail(const struct sockaddr *address)
 	return ntohl(tail);
 }
 
-/* Accepts the first bytes of UDP packets from or to the peer and port 4791: bpf(4). */
-static int set_filter(int fd, const struct sockaddr *peer)
+/*
+ * Accepts the first bytes of UDP packets between the two addresses that have the port 4791 and, in
+ * their base transport header (InfiniBand specification, 9.2), the number of the queue pair that
+ * all messages of connection managers are sent to: bpf(4).
+ */
+static int set_filter(int fd, const struct sockaddr *own, const struct sockaddr *peer)
 {
 	const struct layout *at = peer->sa_family == AF_INET ? &layout4 : &layout6;
-	uint32_t tail = address_tail(peer);
+	uint32_t here = address_tail(own), there = address_tail(peer);
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PROTOCOL)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, at->ethertype, 0, 10),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, at->ethertype, 0, 16),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, at->protocol),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 8),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 14),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at->source),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, tail, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, there, 0, 2),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at->destination),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, tail, 0, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, here, 3, 10),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, here, 0, 9),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at->destination),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, there, 0, 7),
 		at->options ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0)
 			    : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0),
 		BPF_STMT(BPF_LD | BPF_H | BPF_IND, at->port),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_PORT, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_IND, at->port + QUEUE_PAIR_AFTER_PORT),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffffff),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MANAGERS_QUEUE_PAIR, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, 64),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
@@ -72,7 +87,7 @@ static int set_filter(int fd, const struct sockaddr *peer)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
 }
 
-int packet_tap_open(struct packet_tap *tap, const struct sockaddr *peer)
+int packet_tap_open(struct packet_tap *tap, const struct sockaddr *own, const struct sockaddr *peer)
 {
 	const struct sockaddr_ll all = {
 		.sll_family = AF_PACKET,
@@ -85,7 +100,7 @@ int packet_tap_open(struct packet_tap *tap, const struct sockaddr *peer)
 		.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
 	if (tap->fd < 0)
 		return -errno;
-	error = set_filter(tap->fd, peer);
+	error = set_filter(tap->fd, own, peer);
 	if (!error && bind(tap->fd, (const struct sockaddr *)&all, sizeof(all)))
 		error = -errno;
 	if (error)
@@ -102,14 +117,14 @@ void packet_tap_read(struct packet_tap *tap)
 	while (tap->fd >= 0 && tap->left + tap->arrived < COUNT_MAX &&
 		recvfrom(tap->fd, header, sizeof(header), 0, (struct sockaddr *)&from, &size) >=
 			0) {
-		if (from.sll_pkttype == PACKET_OUTGOING) {
+		size = sizeof(from);
+		if (from.sll_pkttype == PACKET_OUTGOING)
 			tap->left++;
+		if (from.sll_pkttype != PACKET_HOST)
 			continue;
-		}
 		tap->arrived++;
 		if (if_indextoname((unsigned int)from.sll_ifindex, tap->interface))
 			text_printable(tap->interface);
-		size = sizeof(from);
 	}
 }
 

@@ -34,7 +34,8 @@ static void read_counters(const struct rdma_cm_id *id, struct counters *counters
 void reply_watch_begin(struct reply_watch *watch, const struct rdma_cm_id *id, bool complete)
 {
 	*watch = (struct reply_watch){.id = id, .complete = complete, .tap = {.fd = -1}};
-	watch->seen = is_visible(id) && packet_tap_open(&watch->tap, &id->route.addr.dst_addr) == 0;
+	watch->seen = is_visible(id) && packet_tap_open(&watch->tap, &id->route.addr.src_addr,
+						&id->route.addr.dst_addr) == 0;
 	read_counters(id, &watch->before);
 }
 

@@ -9,9 +9,10 @@
 #include "tests/unit/common/network-fixture.h"
 #include "tests/unit/unit.h"
 
-/* Sends a datagram from an address to another and the port. */
-static void send_packet(const char *from, const char *to, uint16_t port)
+/* Sends a base transport header for this queue pair from an address to another and the port. */
+static void send_packet(const char *from, const char *to, uint16_t port, uint8_t queue_pair)
 {
+	const uint8_t header[12] = {0x64, 0x40, 0xff, 0xff, 0, 0, 0, queue_pair};
 	struct sockaddr_storage source = net_address(from), host = net_address(to);
 	int fd = socket(host.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -20,18 +21,19 @@ static void send_packet(const char *from, const char *to, uint16_t port)
 	assert_int_equal(
 		bind(fd, (struct sockaddr *)&source, address_length((struct sockaddr *)&source)),
 		0);
-	assert_int_equal(sendto(fd, "", 1, 0, (struct sockaddr *)&host,
+	assert_int_equal(sendto(fd, header, sizeof(header), 0, (struct sockaddr *)&host,
 				 address_length((struct sockaddr *)&host)),
-		1);
+		sizeof(header));
 	close(fd);
 }
 
-static struct packet_tap open_tap(const char *peer)
+static struct packet_tap open_tap(const char *own, const char *peer)
 {
-	struct sockaddr_storage address = net_address(peer);
+	struct sockaddr_storage here = net_address(own), there = net_address(peer);
 	struct packet_tap tap;
 
-	assert_int_equal(packet_tap_open(&tap, (struct sockaddr *)&address), 0);
+	assert_int_equal(
+		packet_tap_open(&tap, (struct sockaddr *)&here, (struct sockaddr *)&there), 0);
 	return tap;
 }
 
@@ -44,7 +46,7 @@ static void await_packets(struct packet_tap *tap, unsigned int count)
 		assert_int_equal(poll(&waiting, 1, 60000), 1);
 }
 
-/* Only packets of the peer, of UDP and of the port count. */
+/* Only packets to the peer, the port and the queue pair count. */
 static void counts_packets_to_the_peer(void **state)
 {
 	static const struct {
@@ -56,11 +58,12 @@ static void counts_packets_to_the_peer(void **state)
 	net_near("neighbour add 10.9.0.3 lladdr 02:00:00:00:00:09 nud permanent dev near0");
 	net_near("neighbour add fd09::3 lladdr 02:00:00:00:00:09 nud permanent dev near0");
 	for (size_t i = 0; i < COUNT(hosts); i++) {
-		struct packet_tap tap = open_tap(hosts[i].far);
+		struct packet_tap tap = open_tap(hosts[i].near, hosts[i].far);
 
-		send_packet(hosts[i].near, hosts[i].far, 4790);
-		send_packet(hosts[i].near, hosts[i].other, 4791);
-		send_packet(hosts[i].near, hosts[i].far, 4791);
+		send_packet(hosts[i].near, hosts[i].far, 4790, 1);
+		send_packet(hosts[i].near, hosts[i].far, 4791, 17);
+		send_packet(hosts[i].near, hosts[i].other, 4791, 1);
+		send_packet(hosts[i].near, hosts[i].far, 4791, 1);
 		await_packets(&tap, 1);
 		assert_int_equal(tap.left, 1);
 		assert_int_equal(tap.arrived, 0);
@@ -71,7 +74,10 @@ static void counts_packets_to_the_peer(void **state)
 	}
 }
 
-/* The loopback interface shows each packet twice: when it leaves, and when it arrives. */
+/*
+ * The loopback interface shows each packet twice: when it leaves, and when it arrives. The peer's
+ * packets to another address of this host do not count.
+ */
 static void counts_packets_from_the_peer(void **state)
 {
 	struct packet_tap tap;
@@ -79,8 +85,10 @@ static void counts_packets_from_the_peer(void **state)
 	(void)state;
 	net_make();
 	net_near("link set lo up");
-	tap = open_tap("127.0.0.2");
-	send_packet("127.0.0.2", "127.0.0.1", 4791);
+	tap = open_tap("127.0.0.1", "127.0.0.2");
+	send_packet("127.0.0.2", "127.0.0.3", 4791, 1);
+	send_packet("127.0.0.2", "127.0.0.1", 4791, 17);
+	send_packet("127.0.0.2", "127.0.0.1", 4791, 1);
 	await_packets(&tap, 2);
 	assert_int_equal(tap.left, 1);
 	assert_int_equal(tap.arrived, 1);
