@@ -39,15 +39,18 @@ deadline_t check_deadline(const struct diagnosis *diagnosis, int64_t millisecond
 bool check_count_loss(struct diagnosis *diagnosis, struct path_loss *loss)
 {
 	static const struct counters unknown;
+	uint64_t sent, received;
 	struct counters now;
 
 	control_counters(&diagnosis->control, &now);
 	counters_difference(&diagnosis->our_counters, &now, &diagnosis->counted_here);
 	*loss = path_loss_of(&diagnosis->counted_here, &unknown);
-	return loss->to > 0 || loss->from > 0;
+	if (!counters_packets(&diagnosis->counted_here, &sent, &received))
+		sent = received = 0;
+	return loss->to + loss->from > 1 + (sent + received) / CHECK_LOSS_DIVISOR;
 }
 
-/* A timeout, disconnect or retry limit combined with missing packets means packet loss. */
+/* A timeout, disconnect or retry limit combined with many missing packets means packet loss. */
 static bool may_be_loss(const struct failure *failure)
 {
 	return failure->kind == FAILURE_DEADLINE || failure->kind == FAILURE_GONE ||

@@ -35,6 +35,11 @@ void test_data_accepted(struct connection *connection)
 	const struct hello *theirs = &connection->theirs;
 
 	connection->test_data = connection->mtu && theirs->mtu && theirs->size <= SINK_TEXT_SIZE;
+	if (connection->mtu && !connection->test_data)
+		output_detail(connection->settings->output,
+			"%s takes no test data, so packets of the path MTU are not tried: its "
+			"release is older, or it has little locked memory left",
+			connection->peer);
 }
 
 void test_data_fill(const struct connection *connection)

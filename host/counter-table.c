@@ -12,12 +12,16 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct counter_row rows[] = {
-	/* soft-RoCE: sw/rxe/rxe_hw_counters.c; send_err: rejected by the network interface */
+	/*
+	 * soft-RoCE: sw/rxe/rxe_hw_counters.c; send_err: this host's own queueing discipline or
+	 * firewall refused a packet
+	 */
 	{COUNTER_RETRANSMISSION, "completer_retry_err retry_exceeded_err"},
 	{COUNTER_DUPLICATE, "duplicate_request"},
 	{COUNTER_OUT_OF_ORDER, "out_of_seq_request rcvd_seq_err"},
 	{COUNTER_RNR, "rcvd_rnr_err send_rnr_err retry_rnr_exceeded_err"},
-	{COUNTER_LINK, "send_err link_downed"},
+	{COUNTER_CONGESTION, "send_err"},
+	{COUNTER_LINK, "link_downed"},
 
 	/* hw/mlx5/counters.c */
 	{COUNTER_RETRANSMISSION, "local_ack_timeout_err roce_adp_retrans roce_adp_retrans_to "

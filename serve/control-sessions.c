@@ -49,6 +49,7 @@ struct control_session {
 	struct worker_listener listener;
 	struct wakeup to_main;
 	struct slot slot;
+	deadline_t accepted;   /* when this server accepted the connection; 0: not accepted */
 	deadline_t handshake;  /* deadline of the first command */
 	bool received_command; /* the first command has arrived */
 };
@@ -94,6 +95,7 @@ static int accept_client(struct control_session *session)
 	if (id_accept(control->id, &parameters, &control->failure))
 		return -1;
 	control->connected = true;
+	session->accepted = deadline_now();
 	return 0;
 }
 
@@ -318,6 +320,8 @@ static void conclude(struct control_session *session)
 		failure_set(failure, FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE,
 			"--handshake-timeout", "timed out waiting for the first command");
 	}
+	if (session->accepted && !session->control.heard)
+		failure_reply_lost(failure, deadline_now() - session->accepted);
 	device_blame(session->control.id, failure);
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =

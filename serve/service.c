@@ -17,9 +17,6 @@
 /* Time limit for disconnecting and draining a client, in milliseconds. */
 #define CLOSING_MS 1500
 
-/* A reply that was not confirmed within this time was lost, in milliseconds. */
-#define REPLY_MS 1000
-
 /* Time limit for the kernel to remove a device, and interval between checks, in milliseconds. */
 #define REMOVAL_MS       2000
 #define REMOVAL_CHECK_MS 100
@@ -404,24 +401,18 @@ static void listener_removed(struct service *service)
 
 /*
  * Records why a connection was not established; explanations of events are written for the active
- * side. A client whose kernel received the reply rejects it differently, so after a moment, a
- * timeout of either side means that the reply was lost.
+ * side.
  */
 static void handshake_failed(
 	const struct client *client, const struct rdma_cm_event *event, struct failure *failure)
 {
-	int64_t waited = client->accepted ? deadline_now() - client->accepted : 0;
-	bool timed_out =
-		event->event == RDMA_CM_EVENT_UNREACHABLE ||
-		(event->event == RDMA_CM_EVENT_REJECTED && event->status == REJECTED_TIMEOUT);
+	const char *name = rdma_event_str(event->event);
 
-	if (timed_out && waited >= REPLY_MS)
-		failure_set(failure, FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST,
-			rdma_event_str(event->event), "no confirmation for %.1f s",
-			(double)waited / 1000);
-	else
-		failure_set(failure, FAILURE_GONE, PHASE_CONNECT, event->status,
-			rdma_event_str(event->event), "%s", rdma_event_str(event->event));
+	failure_from_event(failure, event, PHASE_CONNECT, connection_peer(client->connection));
+	if (client->accepted && failure_reply_lost(failure, deadline_now() - client->accepted))
+		return;
+	*failure = (struct failure){0};
+	failure_set(failure, FAILURE_GONE, PHASE_CONNECT, event->status, name, "%s", name);
 }
 
 /* Handles an event for a connection that was not established or that broke. */

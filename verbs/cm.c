@@ -13,6 +13,9 @@
 #include "protocol/secret.h"
 #include "verbs/cm.h"
 
+/* A reply that was not confirmed within this time was lost, in milliseconds. */
+#define REPLY_MS 1000
+
 int id_set_dscp(struct rdma_cm_id *id, int dscp, struct failure *failure)
 {
 	uint8_t tos;
@@ -69,6 +72,20 @@ void failure_from_event(struct failure *failure, const struct rdma_cm_event *eve
 		failure_set(failure, FAILURE_GONE, phase, 0, name, "rdmacm reports %s", name);
 	else
 		failure_errno(failure, phase, name, abs(event->status));
+}
+
+bool failure_reply_lost(struct failure *failure, int64_t waited)
+{
+	const char *event = failure->call;
+	bool timed_out = (failure->kind == FAILURE_REJECTED && failure->code == REJECTED_TIMEOUT) ||
+			 (event && strcmp(event, rdma_event_str(RDMA_CM_EVENT_UNREACHABLE)) == 0);
+
+	if (!timed_out || waited < REPLY_MS)
+		return false;
+	*failure = (struct failure){0};
+	failure_set(failure, FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST, event,
+		"no confirmation for %.1f s", (double)waited / 1000);
+	return true;
 }
 
 int id_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, struct failure *failure)

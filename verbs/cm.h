@@ -6,8 +6,8 @@
 #define VERBS_CM_H
 
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 #include <stdint.h>
-
 #include "base/failure.h"
 
 /*
@@ -66,5 +66,13 @@ int channel_take(struct rdma_event_channel *channel, struct event_copy *copy);
  */
 void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
 	enum phase phase, const char *peer);
+
+/*
+ * For a server: replaces the failure of a connection that the client did not confirm within
+ * `waited` milliseconds after the server accepted it, if it is a timeout of either side. A client
+ * whose kernel received the reply rejects it differently, so after a moment such a timeout means
+ * that the reply was lost. Returns true if it replaced the failure. Any thread.
+ */
+bool failure_reply_lost(struct failure *failure, int64_t waited);
 
 #endif

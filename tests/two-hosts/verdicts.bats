@@ -182,12 +182,20 @@ BOTH='warning: more1 (second1, 10.78.0.11) and more2 (second2, 10.78.0.12) are i
 	stop_on_host1 server
 }
 
-@test "an exchange: the server knows that its replies are lost, and the client why" {
+# A diagnosis prints its results on standard output.
+has_line_of_either() { grep -q -e "$1" "$OUT" "$ERR" || fail "no '$1': $(cat "$OUT" "$ERR")"; }
+
+@test "the server knows that its replies are lost, and the client why" {
+	local command
 	start_far_server any
 	filter here ingress "$roce"
-	expect 3 client --timeout 8 write "$HOST1" "$PORT"
-	has "$ERR" "cannot connect to $HOST1:$PORT: this host drops the peer's packets"
-	wait_line "$FAR/server.err" "this server's replies do not arrive at the client"
+	for command in 'write --timeout 8' diagnose 'latency read --timeout 8'; do
+		: >"$FAR/server.err"
+		# shellcheck disable=SC2086 # several words
+		expect 3 client $command "$HOST1" "$PORT"
+		has_line_of_either "this host drops the peer's packets"
+		wait_line "$FAR/server.err" "this server's replies do not arrive at the client"
+	done
 	pass_all
 	stop_on_host1 server
 }

@@ -184,7 +184,7 @@ static const struct {
 		"an absent host, a host without RDMA, a smaller MTU on the path",
 		"no reply to the RDMA connection request arrived"},
 	{FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST,
-		"an exchange: the server knows that its replies are lost, and the client why",
+		"the server knows that its replies are lost, and the client why",
 		"this server's replies do not arrive at the client"},
 	{FAILURE_GONE, PHASE_CONNECT, EXPLAIN_ANY,
 		"a server whose process is stopped, and what it reports when it continues",

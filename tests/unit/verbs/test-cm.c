@@ -195,10 +195,40 @@ static void opening_a_channel_fails_with_a_reason(void **state)
 	rdma_destroy_event_channel(channel);
 }
 
+/* A server whose client does not confirm the connection: rdmacm's timeouts of either side. */
+static void a_timeout_after_the_reply_means_that_it_was_lost(void **state)
+{
+	static const struct {
+		enum rdma_cm_event_type event;
+		int status;
+		int64_t waited;
+		bool lost;
+	} cases[] = {
+		{RDMA_CM_EVENT_REJECTED, REJECTED_TIMEOUT, 5200, true},
+		{RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, 5200, true},
+		{RDMA_CM_EVENT_REJECTED, REJECTED_TIMEOUT, 10, false},
+		{RDMA_CM_EVENT_REJECTED, 28, 5200, false},
+		{RDMA_CM_EVENT_DISCONNECTED, 0, 5200, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct rdma_cm_event event = {.event = cases[i].event, .status = cases[i].status};
+		struct failure failure = {0};
+
+		failure_from_event(&failure, &event, PHASE_EXCHANGE, "h:7");
+		assert_int_equal(failure_reply_lost(&failure, cases[i].waited), cases[i].lost);
+		assert_int_equal(failure.code == CODE_REPLY_LOST, cases[i].lost);
+		if (cases[i].lost)
+			assert_string_equal(failure.evidence, "no confirmation for 5.2 s");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(statuses_are_decoded_by_event),
+		cmocka_unit_test(a_timeout_after_the_reply_means_that_it_was_lost),
 		cmocka_unit_test(refusals_are_explained),
 		cmocka_unit_test(unknown_refusals_are_rejections),
 		cmocka_unit_test(a_taken_event_outlives_its_acknowledgement),
