@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/explain.h"
 #include "cli/explanations.h"
 #include "cli/help.h"
 #include "cli/message-template.h"
@@ -33,6 +34,9 @@ static const char group_mark[] = "\n## ", section_mark[] = "\n### ";
 /* The group of messages that are no errors, and the section of errors in the command line. */
 static const char normal_group[] = "Normal output", usage_title[] = "Wrong usage";
 
+/* The section of failures of which only the C library's message is known. */
+static const char unexplained_title[] = "Unexplained errors";
+
 /* The section of each class of counters, NULL if its counters indicate nothing. */
 static const char *const counter_titles[COUNTER_CLASSES] = {
 	[COUNTER_RETRANSMISSION] = "Counters of retransmissions",
@@ -44,7 +48,7 @@ static const char *const counter_titles[COUNTER_CLASSES] = {
 	[COUNTER_ERROR] = "Counters of failed requests",
 };
 
-/* A line of a log that does not name the program must contain as much of a cause. */
+/* A match with so much of a cause is not by chance. */
 #define DISTINCT_SCORE ((size_t)16 * MESSAGE_TEMPLATE_CAUSE)
 
 #define SECTIONS_MAX 256
@@ -55,6 +59,17 @@ struct section {
 	const char *title;  /* in the document, not terminated, as is the rest */
 	size_t title_length;
 	const char *text, *end;
+};
+
+/* Templates that match a message; at most CANDIDATES_MAX, more are ignored. */
+#define CANDIDATES_MAX 128
+
+struct candidates {
+	unsigned int count;
+	struct candidate {
+		struct section section;
+		struct message_match match;
+	} list[CANDIDATES_MAX];
 };
 
 /* Sections by index. */
@@ -169,41 +184,120 @@ static bool next_line(struct line *line, const struct section *section)
 	return true;
 }
 
-static size_t score_of_line(const struct line *line, const char *message)
+static struct message_match match_of_line(const struct line *line, const char *message)
 {
-	return line->quoted ? message_template_score(line->message,
-				      (size_t)(line->message_end - line->message), message)
-			    : 0;
+	if (!line->quoted)
+		return (struct message_match){0};
+	return message_template_match(
+		line->message, (size_t)(line->message_end - line->message), message);
 }
 
-static size_t score_of(const struct section *section, const char *message)
+/* Adds the templates of the section that match the message; `rows`: only those in tables. */
+static void add_candidates(struct candidates *candidates, const struct section *section, bool rows,
+	const char *message)
 {
+	struct message_match match;
 	struct line line = {0};
-	size_t best = 0, score;
 
-	while (next_line(&line, section)) {
-		score = score_of_line(&line, message);
-		best = score > best ? score : best;
+	while (candidates->count < CANDIDATES_MAX && next_line(&line, section)) {
+		if (rows && !line.in_table)
+			continue;
+		match = match_of_line(&line, message);
+		if (match.score)
+			candidates->list[candidates->count++] =
+				(struct candidate){.section = *section, .match = match};
+	}
+}
+
+/* Removes normal output if a section about an error matches, and not by chance. */
+static void prefer_errors(struct candidates *candidates)
+{
+	unsigned int kept = 0;
+	bool errors = false;
+
+	for (unsigned int i = 0; i < candidates->count; i++)
+		errors |= !candidates->list[i].section.normal &&
+			  candidates->list[i].match.score >= DISTINCT_SCORE;
+	for (unsigned int i = 0; i < candidates->count; i++)
+		if (!errors || !candidates->list[i].section.normal)
+			candidates->list[kept++] = candidates->list[i];
+	candidates->count = kept;
+}
+
+/*
+ * Returns the best match: that with the highest score, unless another one at the same place of the
+ * message is more specific, because its fixed text there is longer: "cannot write the port file
+ * FILE", not "cannot write FILE". The score is 0 if there is none.
+ */
+static struct message_match best_match(const struct candidates *candidates)
+{
+	const struct message_match *match;
+	struct message_match best = {0};
+
+	for (unsigned int i = 0; i < candidates->count; i++)
+		if (candidates->list[i].match.score > best.score)
+			best = candidates->list[i].match;
+	for (unsigned int i = 0; best.place && i < candidates->count; i++) {
+		match = &candidates->list[i].match;
+		if (match->place == best.place &&
+			(match->prefix > best.prefix ||
+				(match->prefix == best.prefix && match->score > best.score)))
+			best = *match;
 	}
 	return best;
 }
 
-/* Chooses the sections with the template that is most like the message. Returns the score. */
-static size_t choose_templates(struct selection *selection, const char *message)
+static bool is_same(const struct message_match *one, const struct message_match *other)
 {
-	struct section section = {0};
-	size_t best = 0, score;
+	return one->score == other->score && one->place == other->place &&
+	       one->prefix == other->prefix;
+}
 
-	while (next_section(&section)) {
-		score = score_of(&section, message);
-		if (score > best)
-			*selection = (struct selection){0};
-		if (score >= best && score > 0) {
-			best = score;
-			choose(selection, &section);
-		}
-	}
+/* Chooses the sections with the template that is most like the message. Returns the match. */
+static struct message_match choose_templates(struct selection *selection, const char *message)
+{
+	struct candidates candidates;
+	struct section section = {0};
+	struct message_match best;
+
+	candidates.count = 0;
+	while (next_section(&section))
+		add_candidates(&candidates, &section, false, message);
+	prefer_errors(&candidates);
+	best = best_match(&candidates);
+	for (unsigned int i = 0; i < candidates.count; i++)
+		if (is_same(&candidates.list[i].match, &best))
+			choose(selection, &candidates.list[i].section);
 	return best;
+}
+
+/* Returns the cause in the verdict of a diagnosis, NULL if the text is none or a good one. */
+static const char *cause_of_verdict(const char *text)
+{
+	static const char *const ratings[] = {"Whether RDMA works is unknown: ",
+		"RDMA does not work: ", "RDMA works, but slowly: ", "RDMA works, but not well: "};
+	static const char probably[] = "probably ";
+	const char *cause = NULL;
+
+	for (size_t i = 0; i < sizeof(ratings) / sizeof(ratings[0]) && !cause; i++) {
+		cause = strstr(text, ratings[i]);
+		cause = cause ? cause + strlen(ratings[i]) : NULL;
+	}
+	return cause && starts_with(cause, probably) ? cause + strlen(probably) : cause;
+}
+
+/*
+ * Chooses the sections about the message, and about the cause of a verdict. Returns the match of
+ * the template.
+ */
+static struct message_match choose_message(struct selection *selection, const char *message)
+{
+	const char *cause = cause_of_verdict(message);
+	struct message_match match = choose_templates(selection, cause ? cause : message);
+
+	if (cause && selection->errors == 0)
+		choose_title(selection, unexplained_title);
+	return match;
 }
 
 /*
@@ -222,14 +316,17 @@ static bool next_name(const char **text, char name[COUNTER_NAME_SIZE])
 	return length > 0;
 }
 
-/* Chooses the sections of the counters that the text names, if there are any. */
-static void choose_counters(struct selection *selection, const char *text)
+/*
+ * Chooses the sections of the counters that the text names, if there are any. Prose contains words
+ * such as RTO, so it names only counters with an underscore.
+ */
+static void choose_counters(struct selection *selection, const char *text, bool prose)
 {
 	struct selection found = {0};
 	char name[COUNTER_NAME_SIZE];
 
 	while (next_name(&text, name))
-		if (counter_titles[counter_class(name)])
+		if (counter_titles[counter_class(name)] && (!prose || strchr(name, '_')))
 			choose_title(&found, counter_titles[counter_class(name)]);
 	if (found.count)
 		*selection = found;
@@ -295,30 +392,31 @@ static void print_text(
 			putc(*text++, stream);
 }
 
-/* Returns the best score of the rows of tables for the message, 0 if none matches. */
-static size_t best_row(const struct section *section, const char *message)
+/* Returns the best match of the rows of tables. */
+static struct message_match best_row(const struct section *section, const char *message)
 {
-	struct line line = {0};
-	size_t best = 0, score;
+	struct candidates candidates;
 
-	while (next_line(&line, section)) {
-		score = line.in_table ? score_of_line(&line, message) : 0;
-		best = score > best ? score : best;
-	}
-	return best;
+	candidates.count = 0;
+	add_candidates(&candidates, section, true, message);
+	return best_match(&candidates);
 }
 
 /* True if the row has the best template for the message or, if there is none, contains it. */
-static bool is_row_for(const struct line *line, const char *message, size_t best)
+static bool is_row_for(
+	const struct line *line, const char *message, const struct message_match *best)
 {
 	const char *found = strcasestr(line->text, message);
+	struct message_match match;
 
 	if (!line->in_table || !line->quoted)
 		return false;
-	return best ? score_of_line(line, message) == best : found && found < line->end;
+	match = match_of_line(line, message);
+	return best->score ? is_same(&match, best) : found && found < line->end;
 }
 
-static bool has_row_for(const struct section *section, const char *message, size_t best)
+static bool has_row_for(
+	const struct section *section, const char *message, const struct message_match *best)
 {
 	struct line line = {0};
 
@@ -352,15 +450,15 @@ static void print_counters(FILE *stream, const struct section *section, const ch
  */
 static void print_section(FILE *stream, const struct section *section, const char *message)
 {
-	size_t best = best_row(section, message);
-	bool selected = has_row_for(section, message, best);
+	struct message_match best = best_row(section, message);
+	bool selected = has_row_for(section, message, &best);
 	struct line line = {0};
 
 	fprintf(stream, "%.*s\n", (int)section->title_length, section->title);
 	print_counters(stream, section, message);
 	while (next_line(&line, section))
 		if (!selected || !line.in_table || is_heading(&line) ||
-			is_row_for(&line, message, best))
+			is_row_for(&line, message, &best))
 			print_text(stream, line.text, line.end + 1, section);
 	if (has_title(section, usage_title))
 		help_print_named_options(stream, message);
@@ -413,9 +511,9 @@ unsigned int explanations_print(FILE *stream, const char *query)
 	else
 		choose_title(&selection, text);
 	if (selection.count == 0)
-		choose_templates(&selection, text);
+		choose_message(&selection, text);
 	if (selection.errors == 0)
-		choose_counters(&selection, text);
+		choose_counters(&selection, text, false);
 	if (selection.count == 0)
 		choose_containing(&selection, text);
 	print_selection(stream, &selection, text);
@@ -425,8 +523,18 @@ unsigned int explanations_print(FILE *stream, const char *query)
 
 /* Logs. */
 
+/* A line of a log. */
+struct log_line {
+	unsigned int number;
+	const char *text;    /* with single blanks, and none at the ends */
+	const char *message; /* what follows the name of either program, or the text */
+	bool error;          /* a program reports an error */
+	bool ours;           /* a program or the journal names a program, or a diagnosis has it */
+	bool check;          /* of a check that did not pass */
+};
+
 /* Returns what follows the name of either program in the line, NULL if it does not name one. */
-static const char *message_in(const char *line)
+static const char *error_in(const char *line)
 {
 	static const char *const prefixes[] = {"rdma-client: ", "rdma-server: "};
 	const char *found = NULL;
@@ -438,31 +546,91 @@ static const char *message_in(const char *line)
 	return found;
 }
 
-/* Prints the sections that explain the line, except those in *printed. False if there are none. */
-static bool explain_line(
-	FILE *stream, const char *line, unsigned int number, struct selection *printed)
+/* Returns what follows "rdma-server[PID]: ", as the journal names the program; NULL if nothing. */
+static const char *after_tag(const char *line)
 {
-	const char *message = message_in(line);
+	static const char *const tags[] = {"rdma-client[", "rdma-server["};
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]) && !found; i++) {
+		found = strstr(line, tags[i]);
+		found = found ? found + strlen(tags[i]) : NULL;
+		found = found ? found + strspn(found, "0123456789") : NULL;
+		found = found && starts_with(found, "]: ") ? found + strlen("]: ") : NULL;
+	}
+	return found;
+}
+
+/* True if the line is of a check that did not pass: a name, and in the 13th column the state. */
+static bool is_check(const char *line)
+{
+	static const char *const states[] = {"failed  ", "skipped "};
+	static const size_t column = 12;
+
+	if (strnlen(line, column) < column || line[column - 1] != ' ' || line[0] == ' ')
+		return false;
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (starts_with(line + column, states[i]))
+			return true;
+	return false;
+}
+
+static struct log_line examine_line(const char *line, const char *text, unsigned int number)
+{
+	const char *error = error_in(text), *tagged = after_tag(text);
+	bool check = is_check(line);
+
+	return (struct log_line){
+		.number = number,
+		.text = text,
+		.message = error    ? error
+			   : tagged ? tagged
+				    : text,
+		.error = error != NULL,
+		.ours = error || tagged || check || starts_with(text, "verdict: "),
+		.check = check,
+	};
+}
+
+/*
+ * A line that is not known to be of a program must begin with a message, or with what failed: other
+ * programs' lines begin with their names.
+ */
+static bool is_message(const struct log_line *line, const struct message_match *match)
+{
+	if (line->ours)
+		return true;
+	return match->score >= DISTINCT_SCORE &&
+	       (match->place == line->message || explain_attempt_length(line->message) > 0);
+}
+
+/* Prints the sections that explain the line, except those in *printed. False if there are none. */
+static bool explain_line(FILE *stream, const struct log_line *line, struct selection *printed)
+{
 	struct selection selection = {0};
 	struct section section = {0};
+	struct message_match match = choose_message(&selection, line->message);
 	bool shown = false;
 
-	if (choose_templates(&selection, message ? message : line) < DISTINCT_SCORE && !message)
+	if (!is_message(line, &match))
 		selection = (struct selection){0};
 	if (selection.errors == 0)
-		choose_counters(&selection, line);
+		choose_counters(&selection, line->text,
+			!line->check && !starts_with(line->text, "local counters: ") &&
+				!starts_with(line->text, "seen: "));
 	while (next_section(&section)) {
 		if (!selection.chosen[section.index] || printed->chosen[section.index] ||
 			section.normal)
 			continue;
 		if (!shown)
-			fprintf(stream, "%s%u: %s\n", printed->count ? "\n" : "", number, line);
+			fprintf(stream, "%s%u: %s\n", printed->count ? "\n" : "", line->number,
+				line->text);
 		shown = true;
 		choose(printed, &section);
 		putc('\n', stream);
-		print_section(stream, &section, message ? message : line);
+		print_section(stream, &section, line->message);
 	}
-	return selection.count > 0 || !message;
+	return selection.count > 0 || !line->error;
 }
 
 int explanations_print_log(FILE *stream, FILE *log, const struct output *output)
@@ -475,9 +643,9 @@ int explanations_print_log(FILE *stream, FILE *log, const struct output *output)
 
 	while (getline(&line, &size, log) >= 0) {
 		char *text = folded(line, strlen(line));
+		struct log_line examined = examine_line(line, text ? text : "", ++number);
 
-		number++;
-		if (text && !explain_line(stream, text, number, &printed)) {
+		if (!explain_line(stream, &examined, &printed)) {
 			output_error(output, "no explanation of line %u: %s", number, text);
 			unknown++;
 		}

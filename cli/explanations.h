@@ -22,8 +22,9 @@ unsigned int explanations_print(FILE *stream, const char *query);
 
 /*
  * Reads a log, and prints the section for each kind of error in it once, after the first line of
- * that kind and its number. Skips normal output and what other programs print. Reports each line of
- * either program that no section explains as an error. Returns the number of these lines, or
+ * that kind and its number. Skips normal output and what other programs print: a line names one of
+ * our programs, is a line of a diagnosis, or begins with a message. Reports each error of either
+ * program that no section explains. Returns the number of these lines, or
  * -errno if the log cannot be read.
  */
 int explanations_print_log(FILE *stream, FILE *log, const struct output *output);

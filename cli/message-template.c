@@ -126,9 +126,9 @@ static bool is_variable(struct part part)
  * Looks for the part's fixed texts, one after the other, from *message on. Returns their length,
  * and moves *message past them; returns 0 if one is missing, or if the part has none. The rest of
  * the message may be missing if it is different each time, as after the name in "cannot read FILE:
- * MESSAGE".
+ * MESSAGE". Stores where the first text is in the message, and its length.
  */
-static size_t find(struct part part, const char **message)
+static size_t find(struct part part, const char **message, struct message_match *match)
 {
 	const char *at = *message;
 	size_t found = 0;
@@ -142,6 +142,10 @@ static size_t find(struct part part, const char **message)
 			break;
 		if (!next)
 			return 0;
+		if (!found) {
+			match->place = next;
+			match->prefix = length;
+		}
 		at = next + length;
 		found += length;
 		skip(&part, length);
@@ -165,10 +169,12 @@ static const char *end_of_cause(struct part part)
 	return part.text;
 }
 
-size_t message_template_score(const char *template, size_t length, const char *message)
+struct message_match message_template_match(
+	const char *template, size_t length, const char *message)
 {
 	const char *end = template + length;
 	struct part attempt = {.text = template}, cause, remedy;
+	struct message_match match = {0}, other;
 	size_t attempted, caused, remedied;
 
 	if (length && end[-1] == '.')
@@ -179,12 +185,15 @@ size_t message_template_score(const char *template, size_t length, const char *m
 	cause = (struct part){.text = attempt.end, .end = end};
 	cause.end = end_of_cause(cause);
 	remedy = (struct part){.text = cause.end, .end = end};
-	attempted = find(attempt, &message);
-	caused = find(cause, &message);
-	remedied = find(remedy, &message);
+	attempted = find(attempt, &message, &other);
+	caused = find(cause, &message, &match);
+	remedied = find(remedy, &message, &other);
 	if (!is_variable(cause) ? !caused : !is_variable(remedy) ? !remedied : !attempted)
-		return 0;
-	if (is_variable(cause))
+		return (struct message_match){0};
+	if (is_variable(cause)) {
 		caused = 0;
-	return attempted + MESSAGE_TEMPLATE_CAUSE * caused + remedied;
+		match = (struct message_match){0};
+	}
+	match.score = attempted + MESSAGE_TEMPLATE_CAUSE * caused + remedied;
+	return match;
 }

@@ -11,14 +11,22 @@
 /* The weight of the cause in a score: more than all other text. */
 #define MESSAGE_TEMPLATE_CAUSE 10000
 
+/* How a message matches a template. */
+struct message_match {
+	size_t score;      /* 0: it does not match */
+	const char *place; /* of the cause in the message; NULL: recognized by its other parts */
+	size_t prefix;     /* length of the template's fixed text at this place */
+};
+
 /*
  * Compares a message with a template of this length. Both have the form "ATTEMPT: CAUSE (EVIDENCE);
  * REMEDY.", in which everything but the cause may be missing; the message may be part of a longer
  * line. It matches if it contains the cause; if the cause is a single placeholder, the remedy; if
- * there is none, the attempt. Returns how many characters of the template's fixed text the message
- * contains, so that the best of several templates can be selected; those of the cause count
- * MESSAGE_TEMPLATE_CAUSE times. Returns 0 if the message does not match.
+ * there is none, the attempt. The score is the number of characters of the template's fixed text
+ * that the message contains, so that the best of several templates can be selected; those of the
+ * cause count MESSAGE_TEMPLATE_CAUSE times.
  */
-size_t message_template_score(const char *template, size_t length, const char *message);
+struct message_match message_template_match(
+	const char *template, size_t length, const char *message);
 
 #endif

@@ -114,6 +114,55 @@ static void explains_what_the_programs_print(void **state)
 			"Nothing is listening"},
 		{"connection  failed  nothing is\n listening on this port", "Nothing is listening"},
 		{"10.0.0.1:7471 sent MSG_MR", "Details of --verbose"},
+		/* The longest start decides, whatever the C library's message is. */
+		{"rdma-server: cannot write the port file /run/p: No such file or directory",
+			"Port file"},
+		{"rdma-server: cannot write the port file /run/p: No space left on device",
+			"Port file"},
+		{"rdma-client: cannot read standard input: Permission denied",
+			"Standard input not read"},
+		{"rdma-server: cannot use RDMA: cannot read rdmacm events: Permission denied.",
+			"Event channel broken"},
+		/* Of a verdict, the cause is explained. */
+		{"verdict: Whether RDMA works is unknown: the peer did not respond in time; look at "
+		 "the other host or the path to it.",
+			"Peer did not respond in time"},
+		{"rdma-client: h: Whether RDMA works is unknown: the peer did not respond in time; "
+		 "look at the other host or the path to it.",
+			"Peer did not respond in time"},
+		{"verdict: RDMA does not work: no such RDMA device; look at this host.",
+			"No such device"},
+		{"verdict: RDMA does not work: out of memory; look at this host.", "Out of memory"},
+		{"verdict: RDMA works, but slowly: probably packets are lost on the path; look at "
+		 "the other host or the path to it.",
+			"Packets lost"},
+		{"verdict: RDMA does not work: Operation not permitted; look at this host.",
+			"Unexplained errors"},
+		{"verdict: This host is ready for RDMA.", "Transcript"},
+		/* Other lines of a diagnosis, and of a server. */
+		{"connection  skipped nothing is listening on port 7471, and over iWARP, only a "
+		 "server can show that RDMA works; start rdma-server there, or give its PORT",
+			"Skipped checks"},
+		{"bandwidth   skipped client WRITEs did not end in time, but its packets pass: a host "
+		 "seems to be busy; local counters: no errors",
+			"Skipped checks"},
+		{"manager     skipped no soft-RoCE device could be asked, or answered in time",
+			"Skipped checks"},
+		{"warning: several MAC addresses answer ARP for it: 52:54:00:77:00:01, "
+		 "52:54:00:77:00:02 (ARP flux or a duplicate address)",
+			"Warnings of a diagnosis"},
+		{"warning: eth0 (rxe0, 10.0.0.1) and eth1 (rxe1, 10.0.0.2) are in one subnet, and "
+		 "arp_ignore is 0 and 0, so peers may reach the wrong one (ARP flux): set "
+		 "arp_ignore=1, arp_announce=2 and rp_filter=2",
+			"Warnings of a diagnosis"},
+		{"warning: the network interfaces have different MTUs (local 9000, remote 1500), but "
+		 "RDMA packets fit both",
+			"Warnings of a diagnosis"},
+		{"warning: another host already uses fd00::1 (eth0)", "Warnings of a diagnosis"},
+		{"refused 10.0.0.1:7471: it is a tutorial program, which cannot exchange files.",
+			"Refused client"},
+		{"refused 10.0.0.1:7471: the server is shutting down.", "Server shutting down"},
+		{"Killed", "Out of memory"},
 	};
 	char text[TEXT_MAX], start[80];
 
@@ -257,6 +306,67 @@ static void explains_a_log(void **state)
 	assert_null(strstr(text, "Input or output"));
 }
 
+/* Lines without an error that the programs print, and those of the journal. */
+static void explains_other_lines_of_a_log(void **state)
+{
+	char text[TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(
+		explain_log(
+			"Nov 25 12:00:00 host rdma-server[12]: listening on port 7471.\n"
+			"Nov 25 12:00:00 host rdma-server[12]: refused 10.0.0.1:5: it is a "
+			"tutorial program, which cannot exchange files.\n"
+			"Nov 25 12:00:00 host rdma-server[12]: words of another release\n"
+			"bandwidth   skipped client WRITEs did not end in time, but its packets "
+			"pass: a host seems to be busy; local counters: RTO 5\n"
+			"neighbour   ok      192.0.2.1 is 52:54:00:77:00:01\n"
+			"                    warning: another host already uses fd00::1 (eth0)\n"
+			"verdict: Whether RDMA works is unknown: the peer did not respond in "
+			"time; look at the other host or the path to it.\n"
+			"cannot connect to h:1: nothing is listening on this port; start it\n"
+			"local counters: RTO 3; remote counters: no errors\n",
+			text),
+		0);
+	assert_int_equal(occurrences(text, "\nRefused client\n"), 1);
+	assert_non_null(strstr(text, "| refused PEER: it is a tutorial program"));
+	assert_null(strstr(text, "| refused PEER: its data"));
+	assert_int_equal(occurrences(text, "\nSkipped checks\n"), 1);
+	assert_int_equal(occurrences(text, "\nWarnings of a diagnosis\n"), 1);
+	assert_int_equal(occurrences(text, "\nPeer did not respond in time\n"), 1);
+	assert_int_equal(occurrences(text, "\nNothing is listening\n"), 1);
+	assert_int_equal(occurrences(text, "\nCounters of retransmissions\n    RTO\n"), 1);
+	assert_null(strstr(text, "Transcript"));
+	/* The same lines as standard output has them. */
+	assert_int_equal(explain_log("refused 10.0.0.1:5: it is a tutorial program, which cannot "
+				     "exchange files.\n",
+				 text),
+		0);
+	assert_int_equal(occurrences(text, "\nRefused client\n"), 1);
+}
+
+static void ignores_lines_of_other_programs(void **state)
+{
+	char text[TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(
+		explain_log("cron: cannot read /etc/foo: No such file or directory\n"
+			    "foo: timed out waiting for lock\n"
+			    "named: cannot resolve ns1: this host has no network interface "
+			    "of that name\n"
+			    "Nov 25 12:00:00 host named[5]: Temporary failure in name "
+			    "resolution\n"
+			    "x: option '--foo' is ambiguous: --foobar, --foobaz\n"
+			    "postfix: RTO of message\n"
+			    "tcpRetransSegs of a host\n"
+			    "cron[5]: RDMA does not work: no such RDMA device\n"
+			    "job: line 3: 77 Killed ./a.out\n",
+			text),
+		0);
+	assert_string_equal(text, "");
+}
+
 static void reports_unknown_lines_of_the_programs(void **state)
 {
 	char text[TEXT_MAX];
@@ -320,6 +430,8 @@ int main(void)
 		cmocka_unit_test(prints_the_options_of_a_usage_error),
 		cmocka_unit_test(every_counter_is_explained),
 		cmocka_unit_test(explains_a_log),
+		cmocka_unit_test(explains_other_lines_of_a_log),
+		cmocka_unit_test(ignores_lines_of_other_programs),
 		cmocka_unit_test(reports_unknown_lines_of_the_programs),
 		cmocka_unit_test(links_are_plain_text),
 		cmocka_unit_test(lists_the_titles_of_many_matches),

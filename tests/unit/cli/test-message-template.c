@@ -9,7 +9,7 @@
 
 static size_t score(const char *template, const char *message)
 {
-	return message_template_score(template, strlen(template), message);
+	return message_template_match(template, strlen(template), message).score;
 }
 
 /* Words in capitals, numbers and parentheses stand for any text; other text is compared. */
@@ -89,8 +89,32 @@ static void the_template_ends_where_it_says(void **state)
 	static const char document[] = "first line\nsecond line\n";
 
 	(void)state;
-	assert_true(message_template_score(document, strlen("first line"), "first line") > 0);
-	assert_int_equal(message_template_score(document, strlen("first line"), "first one"), 0);
+	assert_true(message_template_match(document, strlen("first line"), "first line").score > 0);
+	assert_int_equal(
+		message_template_match(document, strlen("first line"), "first one").score, 0);
+}
+
+/* Of two templates at the same place, the one with the longer fixed text there is more specific. */
+static void the_place_of_the_cause_is_known(void **state)
+{
+	static const char general[] = "cannot write FILE: No such file or directory",
+			  special[] = "cannot start: cannot write the port file FILE: MESSAGE",
+			  message[] = "cannot write the port file p: No such file or directory";
+	struct message_match match = message_template_match(general, strlen(general), message);
+
+	(void)state;
+	assert_ptr_equal(match.place, message);
+	assert_int_equal(match.prefix, strlen("cannot write "));
+	match = message_template_match(special, strlen(special), message);
+	assert_ptr_equal(match.place, message);
+	assert_int_equal(match.prefix, strlen("cannot write the port file "));
+	/* A cause that is different each time has no place. */
+	match = message_template_match("exchange with PEER failed: MESSAGE", 34,
+		"rdma-client: exchange with h failed: what");
+	assert_true(match.score > 0);
+	assert_null(match.place);
+	match = message_template_match("PEER sent MESSAGE", 17, "h:1 sent MSG_MR");
+	assert_string_equal(match.place, " sent MSG_MR");
 }
 
 int main(void)
@@ -101,6 +125,7 @@ int main(void)
 		cmocka_unit_test(other_parts_decide_without_a_cause),
 		cmocka_unit_test(the_end_may_be_missing),
 		cmocka_unit_test(the_template_ends_where_it_says),
+		cmocka_unit_test(the_place_of_the_cause_is_known),
 	};
 
 	return cmocka_run_group_tests_name("message templates", tests, NULL, NULL);
