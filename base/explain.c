@@ -146,6 +146,11 @@ static const struct explanation rows[] = {
 		"net.ipv4.conf.all.arp_announce=2 net.ipv4.conf.all.rp_filter=2 there; otherwise "
 		"change the address of one host",
 		"ip neighbour show to HOST"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_GATEWAY, STATUS_CONNECT, SIDE_BEYOND, GUESS,
+		"packets reach the wrong interface or host, because several MAC addresses answer "
+		"ARP for the gateway",
+		"find out which of them is the router, and let nothing else answer for its address",
+		"ip neighbour show to GATEWAY"},
 	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NEEDS_SOURCE, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the routing rules of this host choose an RDMA device's route to this address only "
 		"for certain source addresses",

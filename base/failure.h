@@ -73,6 +73,7 @@ enum address_fault {
 	ADDRESS_MULTICAST,
 	ADDRESS_BROADCAST,
 	ADDRESS_CONTESTED,    /* several MAC addresses answer for it, and its host does not */
+	ADDRESS_GATEWAY,      /* several MAC addresses answer for the gateway to a silent host */
 	ADDRESS_NEEDS_SOURCE, /* only packets from certain source addresses have a route to it */
 	ADDRESS_IN_VRF,       /* the route to it is in a VRF, in which the program does not run */
 };

@@ -31,14 +31,23 @@ void address_conflicts_examine(const struct inventory *inventory, struct check_l
 		check_list_warn(list, CHECK_HOST, "another host already uses %s", text);
 }
 
+static bool has_gateway(const struct reach_route *route)
+{
+	return route->route.gateway.ss_family != AF_UNSPEC;
+}
+
 void address_conflicts_ask(struct address_conflicts *conflicts, const struct reach_route *route,
 	const struct reach_neighbour *neighbour, struct check_list *list)
 {
 	const struct sockaddr *source = reach_source(route);
 	struct neighbour_answers *answers = &conflicts->answers;
-	char text[ANSWERS_LIST];
+	char text[ANSWERS_LIST], gateway[ADDRESS_TEXT_SIZE];
 
 	snprintf(conflicts->hardware, sizeof(conflicts->hardware), "%s", neighbour->entry.hardware);
+	if (has_gateway(route)) {
+		address_text((const struct sockaddr *)&route->route.gateway, gateway);
+		check_list_set_gateway(list, gateway);
+	}
 	if (neighbour->needless)
 		return;
 	neighbour_answers_find(route->route.interface, (const struct sockaddr *)&neighbour->address,
@@ -46,9 +55,9 @@ void address_conflicts_ask(struct address_conflicts *conflicts, const struct rea
 	neighbour_answers_list(answers, text, sizeof(text));
 	if (answers->count > 1)
 		check_list_warn(list, CHECK_NEIGHBOUR,
-			"several MAC addresses answer ARP for it: %s (ARP flux or a duplicate "
+			"several MAC addresses answer ARP for %s: %s (ARP flux or a duplicate "
 			"address)",
-			text);
+			has_gateway(route) ? "the gateway" : "it", text);
 }
 
 /*
@@ -74,9 +83,8 @@ static bool is_unanswered(const struct failure *failure)
 static bool has_changed(const struct address_conflicts *conflicts, const struct reach_route *route,
 	struct netlink_neighbour *now)
 {
-	const struct sockaddr_storage *next = route->route.gateway.ss_family != AF_UNSPEC
-						      ? &route->route.gateway
-						      : &route->address;
+	const struct sockaddr_storage *next =
+		has_gateway(route) ? &route->route.gateway : &route->address;
 
 	return conflicts->hardware[0] &&
 	       netlink_find_neighbour(route->route.interface, (const struct sockaddr *)next, now) ==
@@ -87,24 +95,28 @@ static bool has_changed(const struct address_conflicts *conflicts, const struct 
 void address_conflicts_blame(const struct address_conflicts *conflicts,
 	const struct reach_route *route, struct failure *failure)
 {
-	char list[ANSWERS_LIST];
+	char list[ANSWERS_LIST], *evidence = failure->evidence, gateway[ADDRESS_TEXT_SIZE];
+	const size_t size = sizeof(failure->evidence);
 	struct netlink_neighbour now;
 	bool changed;
 
 	if (!is_unanswered(failure))
 		return;
 	changed = has_changed(conflicts, route, &now);
-	if (conflicts->answers.count <= 1 && !changed)
+	if (!changed && (conflicts->answers.count <= 1 || failure->phase != PHASE_CONNECT))
 		return;
-	*failure = (struct failure){
-		.kind = FAILURE_ADDRESS, .phase = PHASE_CONNECT, .code = ADDRESS_CONTESTED};
+	*failure = (struct failure){.kind = FAILURE_ADDRESS,
+		.phase = PHASE_CONNECT,
+		.code = has_gateway(route) ? ADDRESS_GATEWAY : ADDRESS_CONTESTED};
+	if (has_gateway(route)) {
+		address_text((const struct sockaddr *)&route->route.gateway, gateway);
+		text_append(evidence, size, "gateway %s: ", gateway);
+	}
 	neighbour_answers_list(&conflicts->answers, list, sizeof(list));
 	if (changed)
-		text_append(failure->evidence, sizeof(failure->evidence), "%s was used, later %s; ",
-			conflicts->hardware, now.hardware);
+		text_append(evidence, size, "%s was used, later %s; ", conflicts->hardware,
+			now.hardware);
 	else if (conflicts->hardware[0])
-		text_append(failure->evidence, sizeof(failure->evidence), "%s was used; ",
-			conflicts->hardware);
-	text_append(failure->evidence, sizeof(failure->evidence), "%s answered",
-		*list ? list : "unknown which");
+		text_append(evidence, size, "%s was used; ", conflicts->hardware);
+	text_append(evidence, size, "%s answered", *list ? list : "unknown which");
 }

@@ -32,9 +32,9 @@ void address_conflicts_ask(struct address_conflicts *conflicts, const struct rea
 	const struct reach_neighbour *neighbour, struct check_list *list);
 
 /*
- * Replaces the failure if the peer did not respond, although it may be up, and several MAC
- * addresses answer for the next hop or the kernel's choice has changed since
- * address_conflicts_ask().
+ * Replaces the failure if the peer did not respond, although it may be up, and the kernel's choice
+ * has changed since address_conflicts_ask(). A connection request without a reply is enough if
+ * several MAC addresses answer for the next hop; once connected, packets reached the peer.
  */
 void address_conflicts_blame(const struct address_conflicts *conflicts,
 	const struct reach_route *route, struct failure *failure);

@@ -41,6 +41,11 @@ void check_list_set_host(struct check_list *list, const char *host)
 	snprintf(list->host, sizeof(list->host), "%s", host);
 }
 
+void check_list_set_gateway(struct check_list *list, const char *gateway)
+{
+	snprintf(list->gateway, sizeof(list->gateway), "%s", gateway);
+}
+
 static void __attribute__((format(printf, 4, 0))) note(struct check_list *list, enum check check,
 	enum check_state state, const char *format, va_list args)
 {
@@ -145,16 +150,19 @@ struct account {
 	char command[128 + TEXT_QUOTED_SIZE(256)];
 };
 
-/* Replaces HOST in the command with the host, quoted for the shell. */
-static void fill_in(const char *command, const char *host, char *text, size_t size)
+/* Replaces HOST, or GATEWAY, in the command with the address or name, quoted for the shell. */
+static void fill_in(const struct check_list *list, const char *command, char *text, size_t size)
 {
-	const char *place = command ? strstr(command, "HOST") : NULL;
-	char word[TEXT_QUOTED_SIZE(sizeof(((struct check_list *)0)->host))];
+	bool gateway = command && strstr(command, "GATEWAY");
+	const char *variable = gateway ? "GATEWAY" : "HOST";
+	const char *value = gateway ? list->gateway : list->host;
+	const char *place = command ? strstr(command, variable) : NULL;
+	char word[TEXT_QUOTED_SIZE(sizeof(list->host))];
 
-	text_quote(word, host);
-	if (place && *host)
+	text_quote(word, value);
+	if (place && *value)
 		snprintf(text, size, "%.*s%s%s", (int)(place - command), command, word,
-			place + strlen("HOST"));
+			place + strlen(variable));
 	else
 		snprintf(text, size, "%s", command ? command : "");
 }
@@ -171,7 +179,7 @@ static struct account account_for(const struct check_list *list, enum check chec
 		.guess = row->guess,
 	};
 
-	fill_in(row->command, list->host, account.command, sizeof(account.command));
+	fill_in(list, row->command, account.command, sizeof(account.command));
 	return account;
 }
 

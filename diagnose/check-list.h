@@ -52,6 +52,7 @@ struct check_list {
 	} checks[CHECKS];
 	bool rdma_mtus_equal; /* of both ends, as far as known: data that arrives fits both */
 	char host[256];       /* replaces HOST in a command */
+	char gateway[64];     /* replaces GATEWAY in a command; "": none */
 };
 
 /*
@@ -62,6 +63,9 @@ void check_list_init(struct check_list *list, const struct check_row *rows, cons
 
 /* Sets the name or address of the other host. */
 void check_list_set_host(struct check_list *list, const char *host);
+
+/* Sets the address of the gateway to the other host. */
+void check_list_set_gateway(struct check_list *list, const char *gateway);
 
 /* Marks the check as passed; the format produces its result. */
 void check_list_ok(struct check_list *list, enum check check, const char *format, ...)

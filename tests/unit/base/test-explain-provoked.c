@@ -88,6 +88,8 @@ static const struct {
 	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_CONTESTED,
 		"two interfaces of the other host in one subnet: ARP flux",
 		"several MAC addresses answer ARP for this address"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_GATEWAY, NO_TEST,
+		"a router between the hosts: test-address-conflicts.c has a gateway"},
 	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NEEDS_SOURCE, "a routing rule for one source address",
 		"only for certain source addresses"},
 	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_IN_VRF,

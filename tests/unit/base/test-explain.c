@@ -111,18 +111,22 @@ static void every_row_is_part_of_a_sentence(void **state)
 	}
 }
 
-/* Each command is printed on its own line to be pasted into a shell. HOST stands for the peer. */
+/*
+ * Each command is printed on its own line to be pasted into a shell. HOST stands for the peer,
+ * GATEWAY for the gateway to it.
+ */
 static void assert_is_a_command(const struct explanation *row)
 {
-	const char *command = row->command, *host;
+	const char *command = row->command, *host = strstr(command, "HOST");
+	const char *variable = host ? host : strstr(command, "GATEWAY");
+	size_t length = strlen(host ? "HOST" : "GATEWAY");
 
 	check_case(command, *command && strlen(command) < 100 && islower(command[0]));
 	check_case(command, strspn(command, COMMAND_LETTERS) == strlen(command));
 	check_case(command, !strstr(command, "  ") && command[strlen(command) - 1] != ' ');
-	/* HOST is the only placeholder and the only uppercase word, and occurs at most once. */
-	host = strstr(command, "HOST");
+	/* A placeholder is the only uppercase word, and occurs at most once. */
 	for (const char *letter = command; *letter; letter++)
-		if (!host || letter < host || letter >= host + strlen("HOST"))
+		if (!variable || letter < variable || letter >= variable + length)
 			check_case(command, !isupper(*letter));
 	/* A command that inspects a fault of the local host does not involve the peer. */
 	if (host)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diagnose/address-conflicts.h"
+#include "diagnose/checks.h"
 #include "tests/unit/common/network-fixture.h"
 #include "tests/unit/unit.h"
 
@@ -54,10 +55,7 @@ static void several_answers_explain_silence(void **state)
 	check_blame(
 		conflicts, FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT, ONE ", " TWO " answered");
 	strcpy(conflicts->hardware, TWO);
-	/* Also after the connection was made: the kernel may choose anew at any time. */
-	check_blame(conflicts, FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
-		TWO " was used; " ONE ", " TWO " answered");
-	check_blame(conflicts, FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RETRY_EXC_ERR,
+	check_blame(conflicts, FAILURE_COMPLETION, PHASE_CONNECT, IBV_WC_RETRY_EXC_ERR,
 		TWO " was used; " ONE ", " TWO " answered");
 	check_blame(conflicts, FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT,
 		TWO " was used; " ONE ", " TWO " answered");
@@ -72,6 +70,10 @@ static void several_answers_explain_nothing_else(void **state)
 	check_blame(conflicts, FAILURE_DEADLINE, PHASE_CONNECT, CODE_REPLY_DROPPED, NULL);
 	check_blame(conflicts, FAILURE_DEADLINE, PHASE_CONNECT, CODE_REQUEST_DROPPED, NULL);
 	check_blame(conflicts, FAILURE_DEADLINE, PHASE_ADDRESS, ETIMEDOUT, NULL);
+	/* The connection was made, and messages may have passed. */
+	check_blame(conflicts, FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS, NULL);
+	check_blame(conflicts, FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RETRY_EXC_ERR, NULL);
+	check_blame(conflicts, FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, NULL);
 	check_blame(conflicts, FAILURE_REJECTED, PHASE_CONNECT, REJECTED_NO_LISTENER, NULL);
 	check_blame(conflicts, FAILURE_GONE, PHASE_EXCHANGE, CODE_DIAGNOSIS, NULL);
 	check_blame(conflicts, FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, NULL);
@@ -93,6 +95,34 @@ static void a_change_explains_silence(void **state)
 	strcpy(conflicts->hardware, ONE);
 	check_blame(conflicts, FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT,
 		ONE " was used, later " TWO "; unknown which answered");
+	/* Also after the connection was made: the kernel may choose anew at any time. */
+	check_blame(conflicts, FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
+		ONE " was used, later " TWO "; unknown which answered");
+}
+
+/* What answers for the next hop is not the host. */
+static void a_gateway_is_named(void **state)
+{
+	struct failure failure = {.kind = FAILURE_DEADLINE, .phase = PHASE_CONNECT};
+	struct address_conflicts *conflicts = answered(ONE, TWO);
+	struct reach_neighbour neighbour = {0};
+	struct check_list list;
+	char text[1024];
+
+	(void)state;
+	net_make();
+	check_list_init(&list, diagnose_checks, "10.97.0.1");
+	route.address = net_address("10.97.0.1");
+	route.route.gateway = neighbour.address = net_address(FAR);
+	route.route.interface = if_nametoindex("near0");
+	address_conflicts_blame(conflicts, &route, &failure);
+	assert_int_equal(failure.code, ADDRESS_GATEWAY);
+	assert_string_equal(failure.evidence, "gateway " FAR ": " ONE ", " TWO " answered");
+	address_conflicts_ask(conflicts, &route, &neighbour, &list);
+	check_list_fail(&list, CHECK_CONNECTION, &failure);
+	check_list_lines(&list, CHECK_CONNECTION, text, sizeof(text));
+	assert_non_null(strstr(text, "several MAC addresses answer ARP for the gateway\n"));
+	assert_non_null(strstr(text, "look: ip neighbour show to " FAR));
 }
 
 /* Several answers need a second interface in the subnet: tests/two-hosts/verdicts.bats. */
@@ -120,6 +150,7 @@ int main(void)
 		cmocka_unit_test(several_answers_explain_silence),
 		cmocka_unit_test(several_answers_explain_nothing_else),
 		cmocka_unit_test(a_change_explains_silence),
+		cmocka_unit_test(a_gateway_is_named),
 		cmocka_unit_test(a_single_answer_is_no_warning),
 	};
 
