@@ -46,7 +46,7 @@ static void add_port(
 	const struct inventory_interface *interface =
 		gid ? inventory_interface(port, gid->interface) : NULL;
 
-	/* The GIDs of InfiniBand and iWARP name no interface. */
+	/* The GIDs of InfiniBand, and of iWARP in Linux 6.1, name no interface. */
 	if (!interface && port->interface_count == 1)
 		interface = port->interfaces;
 

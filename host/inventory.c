@@ -196,8 +196,8 @@ static int read_gids(const struct origin *origin, const char *device, const char
 }
 
 /*
- * Adds the network interfaces of the same adapter, needed for InfiniBand and iWARP, whose GIDs do
- * not name an interface. On a device with several ports, the interface's dev_port, counted from 0,
+ * Adds the network interfaces of the same adapter, needed for InfiniBand, and for iWARP of Linux
+ * 6.1, whose GIDs do not name an interface. On a device with several ports, the interface's dev_port, counted from 0,
  * selects the port.
  */
 static int read_siblings(
@@ -220,7 +220,7 @@ static int read_siblings(
 	return error;
 }
 
-/* Adds the interface of a port for which sysfs shows none: software iWARP. rdma-link(8). */
+/* Adds the interface of a port for which sysfs shows none: siw of Linux 6.1. rdma-link(8). */
 static int read_netlink(
 	const struct origin *origin, const char *device, struct inventory_port *port)
 {

@@ -170,7 +170,7 @@ static struct finding check_addresses(
 }
 
 /*
- * Soft-RoCE receives through a UDP socket of the kernel. Up to Linux 6.1 at least, that socket
+ * Soft-RoCE receives through a UDP socket of the kernel. Up to Linux 6.12 at least, that socket
  * exists only in the first network namespace; and packets that arrive in a VRF are delivered as if
  * they came from the VRF's own interface, which has no device.
  */
