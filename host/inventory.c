@@ -197,8 +197,8 @@ static int read_gids(const struct origin *origin, const char *device, const char
 
 /*
  * Adds the network interfaces of the same adapter, needed for InfiniBand, and for iWARP of Linux
- * 6.1, whose GIDs do not name an interface. On a device with several ports, the interface's dev_port, counted from 0,
- * selects the port.
+ * 6.1, whose GIDs do not name an interface. On a device with several ports, the interface's
+ * dev_port, counted from 0, selects the port.
  */
 static int read_siblings(
 	const struct origin *origin, const char *device, bool several, struct inventory_port *port)
