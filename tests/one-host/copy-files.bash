@@ -8,7 +8,7 @@
 copy_files() {
 	local file
 	for file; do
-		[ ! -f "$file" ] || : >>"$file"
+		[ ! -f "$file" ] || { : >>"$file"; } 2>/dev/null
 	done
 }
 
