@@ -1,9 +1,10 @@
 /*
- * Counts the messages of connection managers over RoCE v2 (UDP port 4791) between an address of this
- * host and a peer that the network interfaces receive and send, before any firewall sees the former
- * and after it has seen the latter. Packets for another address, as of a virtual machine on this
- * host, or of an earlier connection, do not count. Only packets of soft-RoCE pass there; those of an
- * adapter bypass the kernel. Needs CAP_NET_RAW: packet(7). Any thread; the caller owns the struct.
+ * Counts the messages of connection managers over RoCE v2 (UDP port 4791) between an address of
+ * this host and a peer that the network interfaces receive and send, before any firewall sees the
+ * former and after it has seen the latter. Packets for another address, as of a virtual machine on
+ * this host, or of an earlier connection, do not count. Only packets of soft-RoCE pass there; those
+ * of an adapter bypass the kernel. Needs CAP_NET_RAW: packet(7). Any thread; the caller owns the
+ * struct.
  */
 #ifndef HOST_PACKET_TAP_H
 #define HOST_PACKET_TAP_H
