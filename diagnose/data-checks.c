@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/loss-limit.h"
 #include "diagnose/path-loss.h"
 #include "diagnose/transfer-progress.h"
 #include "host/link-speed.h"
@@ -24,9 +25,6 @@
 
 /* Upper bound of the reported rate, in bytes per second. */
 #define RATE_MAX 1e18
-
-/* A healthy link loses at most one packet in this many. */
-#define LOSS_DIVISOR 1000
 
 /* Data is slow in one direction if the other is more than this many times faster. */
 #define LOPSIDED 4
@@ -238,6 +236,14 @@ static int read_counters(struct diagnosis *diagnosis, enum check check)
 	return 0;
 }
 
+/* Bytes of data per packet, 0 if unknown. */
+static uint64_t packet_size(const struct diagnosis *diagnosis)
+{
+	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
+
+	return mtu ? strtoul(mtu, NULL, 10) : 0;
+}
+
 /* The direction in which data is several times slower, or IMPAIRED_SPEED for neither. */
 static enum impairment slow_direction(const struct diagnosis *diagnosis)
 {
@@ -266,7 +272,7 @@ static int loses_at_any_time(struct diagnosis *diagnosis, enum test_direction di
 	struct test_parameters parameters = gentle;
 	struct test_result ours, theirs;
 	struct path_loss loss = path_loss_of(&here, &there);
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, lost = 0;
 
 	if ((direction == TEST_CLIENT ? loss.to : loss.from) == 0)
 		return 0;
@@ -279,11 +285,12 @@ static int loses_at_any_time(struct diagnosis *diagnosis, enum test_direction di
 		counters_difference(&here, &diagnosis->counted_here, &here);
 		counters_difference(&there, &diagnosis->counted_there, &there);
 		/* A lost packet that nothing followed was sent again, but not reported missing. */
-		if (path_loss_total(&here, &there) > 0)
-			return 1;
+		lost += path_loss_total(&here, &there);
 		here = diagnosis->counted_here;
 		there = diagnosis->counted_there;
 		bytes += direction == TEST_CLIENT ? ours.bytes : theirs.bytes;
+		if (loss_limit_exceeded(lost, bytes, packet_size(diagnosis)))
+			return 1;
 	}
 	return 0;
 }
@@ -342,6 +349,7 @@ int check_bandwidth(struct diagnosis *diagnosis)
 	if (lossy < 0)
 		return -1;
 	diagnosis->bottleneck = !lossy;
+	diagnosis->lossy = lossy;
 	if (lossy) /* the counters check reports it */
 		check_list_ok(&diagnosis->list, CHECK_BANDWIDTH, RATES,
 			(double)diagnosis->rate_there / 1e6, (double)diagnosis->rate_back / 1e6);
@@ -357,14 +365,13 @@ static void assess_counters(struct diagnosis *diagnosis)
 	const struct counters *ours = &diagnosis->counted_here, *theirs = &diagnosis->counted_there;
 	struct path_loss loss = path_loss_of(ours, theirs);
 	char here[160], there[160];
-	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
-	uint64_t packet = mtu ? strtoul(mtu, NULL, 10) : 0, again = path_loss_total(ours, theirs);
+	uint64_t again = path_loss_total(ours, theirs), packet = packet_size(diagnosis);
 	uint64_t broken_packets =
 		counters_total(ours, COUNTER_LINK) + counters_total(theirs, COUNTER_LINK);
 
 	counters_describe(ours, here, sizeof(here));
 	counters_describe(theirs, there, sizeof(there));
-	if (packet && again > diagnosis->moved / packet / LOSS_DIVISOR + 1 &&
+	if ((diagnosis->lossy || loss_limit_exceeded(again, diagnosis->moved, packet)) &&
 		!is_one_port(diagnosis) && !diagnosis->bottleneck)
 		check_failed(diagnosis, CHECK_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
 			(int)path_loss_impairment(&loss), "local: %s; remote: %s", here, there);

@@ -42,6 +42,7 @@ struct diagnosis {
 	uint64_t moved;         /* bytes transferred by the bandwidth check */
 	uint64_t round_trip; /* shortest, of a message and its reply, in nanoseconds; 0: unknown */
 	bool bottleneck;     /* packets were lost only because a bottleneck's queue overflowed */
+	bool lossy;          /* packets are lost even while little data is in flight */
 	unsigned int path_mtu;          /* size of the largest IP packet that arrived; 0: unknown */
 	uint64_t rate_there, rate_back; /* bytes per second, 0: not measured */
 	struct counters counted_here, counted_there; /* during the diagnosis; empty: unknown */

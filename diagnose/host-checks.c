@@ -161,6 +161,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	struct sockaddr_storage from;
 	const struct sockaddr *source;
 	struct failure failure = {0};
+	int result;
 
 	/* From here on, the advice refers to this address, which may be one of several. */
 	address_text(address, text);
@@ -168,8 +169,8 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	if (server_addresses_source(&diagnosis->server, address->sa_family, &from, &failure))
 		return check_list_fail(&diagnosis->list, CHECK_ROUTE, &failure);
 	source = address_or_none(&from);
-	if (source && route_domains_has_vrf(diagnosis, source))
-		return route_domains_use_vrf(diagnosis, address, source);
+	if (source && route_domains_use_vrf(diagnosis, address, source, &result))
+		return result;
 	if (check_addresses(diagnosis, address, source))
 		return -1;
 	reach_find_route(address, source, route);

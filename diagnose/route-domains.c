@@ -64,13 +64,6 @@ static bool has_route(const struct owner *owner, const struct sockaddr *address)
 	       (route.type == RTN_LOCAL || route.interface == interface);
 }
 
-bool route_domains_has_vrf(const struct diagnosis *diagnosis, const struct sockaddr *source)
-{
-	struct owner owner;
-
-	return find_owner(&diagnosis->inventory, is_in_vrf, source, &owner);
-}
-
 static bool has_driver(const struct owner *owner, const char *name)
 {
 	return strcmp(owner->device->driver, name) == 0;
@@ -103,27 +96,36 @@ static int fail_in_vrf(struct diagnosis *diagnosis, const struct owner *owner)
 		owner->device->name, owner->interface->name, owner->interface->vrf);
 }
 
-int route_domains_use_vrf(
-	struct diagnosis *diagnosis, const struct sockaddr *address, const struct sockaddr *source)
+/* Checks the route from the address of the owner, which is in a VRF. */
+static int check_route_in_vrf(struct diagnosis *diagnosis, const struct owner *owner,
+	const struct sockaddr *address, const struct sockaddr *source)
 {
 	struct reach_route *route = &diagnosis->route;
+
+	if (has_driver(owner, "rdma_rxe") ||
+		(has_driver(owner, "siw") && !runs_in(owner->interface->vrf)))
+		return fail_in_vrf(diagnosis, owner);
+	reach_find_route_through(if_nametoindex(owner->interface->name), address, source, route);
+	if (route->verdict == REACH_BAD)
+		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
+			route->error ? route->error : ENETDOWN, "VRF %s: %s", owner->interface->vrf,
+			route->evidence);
+	diagnosis->device = owner->device;
+	diagnosis->port = owner->port;
+	check_list_ok(&diagnosis->list, CHECK_ROUTE, "%s, VRF %s; RDMA device %s", route->evidence,
+		owner->interface->vrf, owner->device->name);
+	return 0;
+}
+
+bool route_domains_use_vrf(struct diagnosis *diagnosis, const struct sockaddr *address,
+	const struct sockaddr *source, int *result)
+{
 	struct owner owner;
 
 	if (!find_owner(&diagnosis->inventory, is_in_vrf, source, &owner))
-		return -1;
-	if (has_driver(&owner, "rdma_rxe") ||
-		(has_driver(&owner, "siw") && !runs_in(owner.interface->vrf)))
-		return fail_in_vrf(diagnosis, &owner);
-	reach_find_route_through(if_nametoindex(owner.interface->name), address, source, route);
-	if (route->verdict == REACH_BAD)
-		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
-			route->error ? route->error : ENETDOWN, "VRF %s: %s", owner.interface->vrf,
-			route->evidence);
-	diagnosis->device = owner.device;
-	diagnosis->port = owner.port;
-	check_list_ok(&diagnosis->list, CHECK_ROUTE, "%s, VRF %s; RDMA device %s", route->evidence,
-		owner.interface->vrf, owner.device->name);
-	return 0;
+		return false;
+	*result = check_route_in_vrf(diagnosis, &owner, address, source);
+	return true;
 }
 
 bool route_domains_explain(struct diagnosis *diagnosis, const struct sockaddr *address)

@@ -10,16 +10,14 @@
 
 #include "diagnose/diagnosis.h"
 
-/* True if an interface with an RDMA device has this address and belongs to a VRF. */
-bool route_domains_has_vrf(const struct diagnosis *diagnosis, const struct sockaddr *source);
-
 /*
- * Checks the route from a source address in a VRF. Soft-RoCE is known not to work in a VRF, and
- * software iWARP to work only in a program that runs in it. Returns 0 if the diagnosis can
- * continue.
+ * Checks the route from a source address that belongs to an RDMA device's interface in a VRF.
+ * Soft-RoCE is known not to work in a VRF, and software iWARP to work only in a program that runs
+ * in it. Returns false if the source address is no such address; otherwise *result is 0 if the
+ * diagnosis can continue, or -1.
  */
-int route_domains_use_vrf(
-	struct diagnosis *diagnosis, const struct sockaddr *address, const struct sockaddr *source);
+bool route_domains_use_vrf(struct diagnosis *diagnosis, const struct sockaddr *address,
+	const struct sockaddr *source, int *result);
 
 /*
  * Called if the kernel has no route through an RDMA device to the address: looks for one in the VRF

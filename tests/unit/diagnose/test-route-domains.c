@@ -36,6 +36,16 @@ static const struct failure *route_failure(void)
 	return &diagnosis.list.checks[CHECK_ROUTE].failure;
 }
 
+/* Returns the result for a source address in a VRF. */
+static int use_vrf(const struct sockaddr_storage *address, const struct sockaddr_storage *source)
+{
+	int result = 1;
+
+	assert_true(route_domains_use_vrf(&diagnosis, (const struct sockaddr *)address,
+		(const struct sockaddr *)source, &result));
+	return result;
+}
+
 static void finds_a_route_for_one_source_address(void **state)
 {
 	struct sockaddr_storage address = net_address(BEYOND);
@@ -62,11 +72,9 @@ static void knows_that_soft_roce_does_not_work_in_a_vrf(void **state)
 	(void)state;
 	net_make();
 	make_diagnosis("rdma_rxe", "blue");
-	assert_false(route_domains_has_vrf(&diagnosis, (struct sockaddr *)&other));
-	assert_true(route_domains_has_vrf(&diagnosis, (struct sockaddr *)&source));
-	assert_int_equal(route_domains_use_vrf(&diagnosis, (struct sockaddr *)&address,
-				 (struct sockaddr *)&source),
-		-1);
+	assert_false(route_domains_use_vrf(
+		&diagnosis, (struct sockaddr *)&address, (struct sockaddr *)&other, &(int){0}));
+	assert_int_equal(use_vrf(&address, &source), -1);
 	assert_int_equal(route_failure()->kind, FAILURE_HOST);
 	assert_int_equal(route_failure()->code, HOST_VRF);
 	assert_string_equal(
@@ -80,9 +88,7 @@ static void other_devices_may_work_in_a_vrf(void **state)
 	(void)state;
 	net_make();
 	make_diagnosis("mlx5_core", "blue");
-	assert_int_equal(route_domains_use_vrf(&diagnosis, (struct sockaddr *)&address,
-				 (struct sockaddr *)&source),
-		0);
+	assert_int_equal(use_vrf(&address, &source), 0);
 	assert_int_equal(diagnosis.list.checks[CHECK_ROUTE].state, CHECK_OK);
 	assert_non_null(strstr(diagnosis.list.checks[CHECK_ROUTE].text, "VRF blue"));
 	assert_ptr_equal(diagnosis.device, host.inventory.devices);
@@ -96,9 +102,7 @@ static void software_iwarp_needs_a_program_in_the_vrf(void **state)
 	(void)state;
 	net_make();
 	make_diagnosis("siw", "blue");
-	assert_int_equal(route_domains_use_vrf(&diagnosis, (struct sockaddr *)&address,
-				 (struct sockaddr *)&source),
-		-1);
+	assert_int_equal(use_vrf(&address, &source), -1);
 	assert_int_equal(route_failure()->code, ADDRESS_IN_VRF);
 	assert_string_equal(route_failure()->evidence,
 		"address " NEAR ", device rxe0, network interface near0, VRF blue");
