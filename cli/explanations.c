@@ -577,8 +577,10 @@ static bool is_check(const char *line)
 
 static struct log_line examine_line(const char *line, const char *text, unsigned int number)
 {
-	const char *error = error_in(text), *tagged = after_tag(text);
-	bool check = is_check(line);
+	bool check = is_check(line), diagnosis = check || starts_with(text, "verdict: ");
+	/* One of its causes contains "is not rdma-server: it accepts". */
+	const char *error = diagnosis ? NULL : error_in(text);
+	const char *tagged = diagnosis ? NULL : after_tag(text);
 
 	return (struct log_line){
 		.number = number,
@@ -587,7 +589,7 @@ static struct log_line examine_line(const char *line, const char *text, unsigned
 			   : tagged ? tagged
 				    : text,
 		.error = error != NULL,
-		.ours = error || tagged || check || starts_with(text, "verdict: "),
+		.ours = error || tagged || diagnosis,
 		.check = check,
 	};
 }

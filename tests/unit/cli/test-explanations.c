@@ -74,103 +74,98 @@ static void every_cause_is_explained(void **state)
 }
 
 /* What a user pastes, and the title of the section that explains it. */
+static const struct {
+	const char *query, *title;
+} pasted[] = {
+	{"cannot write photos: Is a directory", "Input or output"},
+	{"rdma-client: exchange with h:7471 failed: the peer aborted: cannot write nol/readme: "
+	 "File exists.",
+		"Input or output"},
+	{"connection closed by the peer while waiting for the next message",
+		"Disconnected too early"},
+	{"rdma-client: cannot resolve h:7471: Temporary failure in name resolution; check the "
+	 "name and the name service, or use an IP address.",
+		"Name not found"},
+	{"rdma-client: cannot use RDMA: Too many open files.", "Too many open files"},
+	{"cannot resolve h: Temporary failure in name resolution", "Name not found"},
+	{"Temporary failure in name resolution", "Name not found"},
+	{"cannot read big.iso: file was truncated while being read", "Input or output"},
+	{"cannot read big.iso", "Input or output"},
+	{"rdma-server: cannot start: cannot use secret file s: not a regular file.", "Secret file"},
+	{"cannot write to standard output: it is closed, full or blocked", "Output lost"},
+	{"--force needs --output", "Wrong usage"},
+	{"rdma-client: unexpected argument 'c'; see rdma-client write --help", "Wrong usage"},
+	{"measurement with h:1 failed: the reply does not match the request; check that the "
+	 "peer's program speaks this protocol.",
+		"Protocol violation"},
+	{"exchange with h:1 failed: an error of the future; check that the peer's program "
+	 "speaks this protocol.",
+		"Protocol violation"},
+	{"cannot reach h:7: Value too large for defined data type.", "Unexplained errors"},
+	{"measurement with h:7471 failed: nothing is listening on this port (Connection "
+	 "refused); start rdma-server on that host, or check the port number.",
+		"Nothing is listening"},
+	{"verdict: RDMA does not work: nothing is listening on this port; look at the other "
+	 "host.",
+		"Nothing is listening"},
+	{"connection  failed  nothing is\n listening on this port", "Nothing is listening"},
+	{"10.0.0.1:7471 sent MSG_MR", "Details of --verbose"},
+	/* The longest start decides, whatever the C library's message is. */
+	{"rdma-server: cannot write the port file /run/p: No such file or directory", "Port file"},
+	{"rdma-server: cannot write the port file /run/p: No space left on device", "Port file"},
+	{"rdma-client: cannot read standard input: Permission denied", "Standard input not read"},
+	{"rdma-server: cannot use RDMA: cannot read rdmacm events: Permission denied.",
+		"Event channel broken"},
+	/* Of a verdict, the cause is explained. */
+	{"verdict: Whether RDMA works is unknown: the peer did not respond in time; look at "
+	 "the other host or the path to it.",
+		"Peer did not respond in time"},
+	{"rdma-client: h: Whether RDMA works is unknown: the peer did not respond in time; "
+	 "look at the other host or the path to it.",
+		"Peer did not respond in time"},
+	{"verdict: RDMA does not work: no such RDMA device; look at this host.", "No such device"},
+	{"verdict: RDMA does not work: out of memory; look at this host.", "Out of memory"},
+	{"verdict: RDMA works, but slowly: probably packets are lost on the path; look at "
+	 "the other host or the path to it.",
+		"Packets lost"},
+	{"verdict: RDMA does not work: Operation not permitted; look at this host.",
+		"Unexplained errors"},
+	{"verdict: This host is ready for RDMA.", "Transcript"},
+	/* Other lines of a diagnosis, and of a server. */
+	{"connection  skipped nothing is listening on port 7471, and over iWARP, only a "
+	 "server can show that RDMA works; start rdma-server there, or give its PORT",
+		"Skipped checks"},
+	{"bandwidth   skipped client WRITEs did not end in time, but its packets pass: a host "
+	 "seems to be busy; local counters: no errors",
+		"Skipped checks"},
+	{"manager     skipped no soft-RoCE device could be asked, or answered in time",
+		"Skipped checks"},
+	{"warning: several MAC addresses answer ARP for it: 52:54:00:77:00:01, "
+	 "52:54:00:77:00:02 (ARP flux or a duplicate address)",
+		"Warnings of a diagnosis"},
+	{"warning: eth0 (rxe0, 10.0.0.1) and eth1 (rxe1, 10.0.0.2) are in one subnet, and "
+	 "arp_ignore is 0 and 0, so peers may reach the wrong one (ARP flux): set "
+	 "arp_ignore=1, arp_announce=2 and rp_filter=2",
+		"Warnings of a diagnosis"},
+	{"warning: the network interfaces have different MTUs (local 9000, remote 1500), but "
+	 "RDMA packets fit both",
+		"Warnings of a diagnosis"},
+	{"warning: another host already uses fd00::1 (eth0)", "Warnings of a diagnosis"},
+	{"refused 10.0.0.1:7471: it is a tutorial program, which cannot exchange files.",
+		"Refused client"},
+	{"refused 10.0.0.1:7471: the server is shutting down.", "Server shutting down"},
+	{"Killed", "Out of memory"},
+};
+
 static void explains_what_the_programs_print(void **state)
 {
-	static const struct {
-		const char *query, *title;
-	} cases[] = {
-		{"cannot write photos: Is a directory", "Input or output"},
-		{"rdma-client: exchange with h:7471 failed: the peer aborted: cannot write nol/readme: "
-		 "File exists.",
-			"Input or output"},
-		{"connection closed by the peer while waiting for the next message",
-			"Disconnected too early"},
-		{"rdma-client: cannot resolve h:7471: Temporary failure in name resolution; check the "
-		 "name and the name service, or use an IP address.",
-			"Name not found"},
-		{"rdma-client: cannot use RDMA: Too many open files.", "Too many open files"},
-		{"cannot resolve h: Temporary failure in name resolution", "Name not found"},
-		{"Temporary failure in name resolution", "Name not found"},
-		{"cannot read big.iso: file was truncated while being read", "Input or output"},
-		{"cannot read big.iso", "Input or output"},
-		{"rdma-server: cannot start: cannot use secret file s: not a regular file.",
-			"Secret file"},
-		{"cannot write to standard output: it is closed, full or blocked", "Output lost"},
-		{"--force needs --output", "Wrong usage"},
-		{"rdma-client: unexpected argument 'c'; see rdma-client write --help",
-			"Wrong usage"},
-		{"measurement with h:1 failed: the reply does not match the request; check that the "
-		 "peer's program speaks this protocol.",
-			"Protocol violation"},
-		{"exchange with h:1 failed: an error of the future; check that the peer's program "
-		 "speaks this protocol.",
-			"Protocol violation"},
-		{"cannot reach h:7: Value too large for defined data type.", "Unexplained errors"},
-		{"measurement with h:7471 failed: nothing is listening on this port (Connection "
-		 "refused); start rdma-server on that host, or check the port number.",
-			"Nothing is listening"},
-		{"verdict: RDMA does not work: nothing is listening on this port; look at the other "
-		 "host.",
-			"Nothing is listening"},
-		{"connection  failed  nothing is\n listening on this port", "Nothing is listening"},
-		{"10.0.0.1:7471 sent MSG_MR", "Details of --verbose"},
-		/* The longest start decides, whatever the C library's message is. */
-		{"rdma-server: cannot write the port file /run/p: No such file or directory",
-			"Port file"},
-		{"rdma-server: cannot write the port file /run/p: No space left on device",
-			"Port file"},
-		{"rdma-client: cannot read standard input: Permission denied",
-			"Standard input not read"},
-		{"rdma-server: cannot use RDMA: cannot read rdmacm events: Permission denied.",
-			"Event channel broken"},
-		/* Of a verdict, the cause is explained. */
-		{"verdict: Whether RDMA works is unknown: the peer did not respond in time; look at "
-		 "the other host or the path to it.",
-			"Peer did not respond in time"},
-		{"rdma-client: h: Whether RDMA works is unknown: the peer did not respond in time; "
-		 "look at the other host or the path to it.",
-			"Peer did not respond in time"},
-		{"verdict: RDMA does not work: no such RDMA device; look at this host.",
-			"No such device"},
-		{"verdict: RDMA does not work: out of memory; look at this host.", "Out of memory"},
-		{"verdict: RDMA works, but slowly: probably packets are lost on the path; look at "
-		 "the other host or the path to it.",
-			"Packets lost"},
-		{"verdict: RDMA does not work: Operation not permitted; look at this host.",
-			"Unexplained errors"},
-		{"verdict: This host is ready for RDMA.", "Transcript"},
-		/* Other lines of a diagnosis, and of a server. */
-		{"connection  skipped nothing is listening on port 7471, and over iWARP, only a "
-		 "server can show that RDMA works; start rdma-server there, or give its PORT",
-			"Skipped checks"},
-		{"bandwidth   skipped client WRITEs did not end in time, but its packets pass: a host "
-		 "seems to be busy; local counters: no errors",
-			"Skipped checks"},
-		{"manager     skipped no soft-RoCE device could be asked, or answered in time",
-			"Skipped checks"},
-		{"warning: several MAC addresses answer ARP for it: 52:54:00:77:00:01, "
-		 "52:54:00:77:00:02 (ARP flux or a duplicate address)",
-			"Warnings of a diagnosis"},
-		{"warning: eth0 (rxe0, 10.0.0.1) and eth1 (rxe1, 10.0.0.2) are in one subnet, and "
-		 "arp_ignore is 0 and 0, so peers may reach the wrong one (ARP flux): set "
-		 "arp_ignore=1, arp_announce=2 and rp_filter=2",
-			"Warnings of a diagnosis"},
-		{"warning: the network interfaces have different MTUs (local 9000, remote 1500), but "
-		 "RDMA packets fit both",
-			"Warnings of a diagnosis"},
-		{"warning: another host already uses fd00::1 (eth0)", "Warnings of a diagnosis"},
-		{"refused 10.0.0.1:7471: it is a tutorial program, which cannot exchange files.",
-			"Refused client"},
-		{"refused 10.0.0.1:7471: the server is shutting down.", "Server shutting down"},
-		{"Killed", "Out of memory"},
-	};
 	char text[TEXT_MAX], start[80];
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		check_case(cases[i].query, explain_query(cases[i].query, text) == 1);
-		snprintf(start, sizeof(start), "%s\n", cases[i].title);
-		check_case(cases[i].query, strncmp(text, start, strlen(start)) == 0);
+	for (size_t i = 0; i < COUNT(pasted); i++) {
+		check_case(pasted[i].query, explain_query(pasted[i].query, text) == 1);
+		snprintf(start, sizeof(start), "%s\n", pasted[i].title);
+		check_case(pasted[i].query, strncmp(text, start, strlen(start)) == 0);
 	}
 }
 
@@ -306,6 +301,42 @@ static void explains_a_log(void **state)
 	assert_null(strstr(text, "Input or output"));
 }
 
+/* The line is explained, by the section of its cause, and also in a log. */
+static void check_cause(const char *line)
+{
+	char text[TEXT_MAX];
+
+	check_case(line, explain_query(line, text) > 0);
+	check_case(line, strncmp(text, "Transcript\n", 11) != 0);
+	check_case(line, strncmp(text, "Unexplained errors\n", 19) != 0);
+	check_case(line, explain_log(line, text) == 0 && *text);
+}
+
+/* Each cause as a diagnosis prints it: the check, and the verdict, also with --quiet. */
+static void every_verdict_is_explained(void **state)
+{
+	static const char *const starts[] = {
+		"verdict: RDMA does not work: ",
+		"verdict: RDMA works, but slowly: probably ",
+		"rdma-client: 10.0.0.1: RDMA works, but not well: ",
+		"rdma-client: Whether RDMA works is unknown: ",
+	};
+	const struct explanation *row;
+	char line[512];
+
+	(void)state;
+	for (unsigned int i = 0; (row = explain_row(i)); i++) {
+		if (!row->cause)
+			continue;
+		snprintf(line, sizeof(line), "%s%s; look at this host.", starts[i % COUNT(starts)],
+			row->cause);
+		check_cause(line);
+		snprintf(line, sizeof(line), "connection  failed  %s%s",
+			row->guess ? "probably: " : "", row->cause);
+		check_cause(line);
+	}
+}
+
 /* Lines without an error that the programs print, and those of the journal. */
 static void explains_other_lines_of_a_log(void **state)
 {
@@ -430,6 +461,7 @@ int main(void)
 		cmocka_unit_test(prints_the_options_of_a_usage_error),
 		cmocka_unit_test(every_counter_is_explained),
 		cmocka_unit_test(explains_a_log),
+		cmocka_unit_test(every_verdict_is_explained),
 		cmocka_unit_test(explains_other_lines_of_a_log),
 		cmocka_unit_test(ignores_lines_of_other_programs),
 		cmocka_unit_test(reports_unknown_lines_of_the_programs),
