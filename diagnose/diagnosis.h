@@ -25,6 +25,7 @@ struct diagnosis {
 	struct output output;
 	struct check_list list;
 	struct inventory inventory;
+	uint64_t dead_managers; /* bit N: the connection manager of device N of the inventory */
 	struct reach_names names;
 	struct server_addresses server; /* --source and --device */
 	struct reach_route route;

@@ -10,6 +10,7 @@
 #include "base/address.h"
 #include "cli/startup.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/manager-check.h"
 #include "diagnose/mtu-verdicts.h"
 #include "diagnose/path-mtu.h"
 #include "diagnose/route-domains.h"
@@ -194,6 +195,8 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	if (options->device && strcmp(diagnosis->device->name, options->device) != 0)
 		return check_failed(diagnosis, CHECK_ROUTE, FAILURE_HOST, PHASE_ADDRESS,
 			HOST_OTHER_DEVICE, "the route uses %s", diagnosis->device->name);
+	if (manager_check_route(diagnosis))
+		return -1;
 	if (route->verdict == REACH_UNKNOWN)
 		check_list_skip(&diagnosis->list, CHECK_ROUTE, "%s; RDMA device %s",
 			route->evidence, diagnosis->device->name);

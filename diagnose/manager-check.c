@@ -124,14 +124,67 @@ static enum manager_state ask(
 	return state;
 }
 
-/* True if the device can be expected to connect to itself, and its port is active. */
-static bool is_checked(const struct diagnosis *diagnosis, const struct inventory_device *device)
+/* True if the diagnosis may use the device, which has an active port. */
+static bool is_usable(const struct diagnosis *diagnosis, const struct inventory_device *device)
 {
 	const char *only = diagnosis->options->device;
+	bool active = false;
 
-	return strcmp(device->driver, "rdma_rxe") == 0 && device->port_count > 0 &&
-	       strcmp(device->ports[0].state, "ACTIVE") == 0 &&
-	       (!only || strcmp(only, device->name) == 0);
+	for (size_t i = 0; i < device->port_count; i++)
+		active = active || strcmp(device->ports[i].state, "ACTIVE") == 0;
+	return active && (!only || strcmp(only, device->name) == 0);
+}
+
+/* True if the device can be expected to connect to itself. */
+static bool is_checked(const struct diagnosis *diagnosis, const struct inventory_device *device)
+{
+	return strcmp(device->driver, "rdma_rxe") == 0 && is_usable(diagnosis, device);
+}
+
+/* The bit of a device in dead_managers; 0 for one beyond the last bit, which counts as alive. */
+static uint64_t bit_of(size_t device)
+{
+	return device < 64 ? UINT64_C(1) << device : 0;
+}
+
+static int fail(
+	struct diagnosis *diagnosis, enum check check, const struct inventory_device *device)
+{
+	return check_failed(diagnosis, check, FAILURE_HOST, PHASE_OPEN, HOST_MANAGER_DEAD,
+		"%s, interface %s", device->name, device->parent);
+}
+
+int manager_judge_dead(struct diagnosis *diagnosis)
+{
+	const struct inventory *inventory = &diagnosis->inventory;
+	const struct inventory_device *first = NULL;
+	bool others = false;
+
+	for (size_t i = 0; i < inventory->device_count; i++) {
+		const struct inventory_device *device = &inventory->devices[i];
+
+		if (!(diagnosis->dead_managers & bit_of(i)))
+			others = others || is_usable(diagnosis, device);
+		else if (!first)
+			first = device;
+	}
+	if (first && !others)
+		return fail(diagnosis, CHECK_MANAGER, first);
+	for (size_t i = 0; i < inventory->device_count; i++)
+		if (diagnosis->dead_managers & bit_of(i))
+			check_list_warn(&diagnosis->list, CHECK_MANAGER,
+				"%s no longer answers connection requests, not even its own",
+				inventory->devices[i].name);
+	return 0;
+}
+
+int manager_check_route(struct diagnosis *diagnosis)
+{
+	size_t index = (size_t)(diagnosis->device - diagnosis->inventory.devices);
+
+	return diagnosis->dead_managers & bit_of(index)
+		       ? fail(diagnosis, CHECK_ROUTE, diagnosis->device)
+		       : 0;
 }
 
 int check_manager(struct diagnosis *diagnosis)
@@ -149,16 +202,18 @@ int check_manager(struct diagnosis *diagnosis)
 			continue;
 		state = ask(diagnosis, device->name, &address);
 		if (state == MANAGER_DEAD)
-			return check_failed(diagnosis, CHECK_MANAGER, FAILURE_HOST, PHASE_OPEN,
-				HOST_MANAGER_DEAD, "%s, interface %s", device->name,
-				device->parent);
+			diagnosis->dead_managers |= bit_of(i);
 		if (state == MANAGER_ANSWERS)
 			snprintf(checked + strlen(checked), sizeof(checked) - strlen(checked),
 				"%s%s", *checked ? ", " : "", device->name);
 	}
+	if (manager_judge_dead(diagnosis))
+		return -1;
 	if (*checked)
 		check_list_ok(
 			&diagnosis->list, CHECK_MANAGER, "%s answers connection requests", checked);
+	else if (diagnosis->dead_managers)
+		check_list_ok(&diagnosis->list, CHECK_MANAGER, "other devices are active");
 	else
 		check_list_skip(&diagnosis->list, CHECK_MANAGER,
 			"no soft-RoCE device could be asked, or answered in time");

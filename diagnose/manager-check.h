@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct diagnosis;
+
 enum manager_state {
 	MANAGER_SILENT = 0, /* no answer so far, which proves nothing */
 	MANAGER_DEAD,       /* the requests do not even reach the device */
@@ -29,5 +31,17 @@ struct manager_record {
  */
 enum manager_state manager_record(
 	struct manager_record *record, bool answered, bool counted, uint64_t received);
+
+/*
+ * Judges the dead managers that were found: they are a failure if the diagnosis has no other active
+ * device, and otherwise a warning. Returns 0 if the diagnosis can continue.
+ */
+int manager_judge_dead(struct diagnosis *diagnosis);
+
+/*
+ * Records the failure of the route check if the manager of the route's device is dead. Returns 0 if
+ * it is not.
+ */
+int manager_check_route(struct diagnosis *diagnosis);
 
 #endif
