@@ -111,9 +111,10 @@ send_unknown() {
 			"$PAIR_BIN/rdma-client" $command "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 7>&- &
 			CLIENTS=($!)
 			wait_line "$OUT" "^ *$line"
-			# The second signal aborts what is running.
-			kill -TERM "$SERVER"
+			# The second signal aborts what is running, and is the one the server dies by.
+			# SIGTERM is the second even if the server reads both at once, in order of number.
 			kill -INT "$SERVER"
+			kill -TERM "$SERVER"
 			server_exits 143
 			exits_with 4 "${CLIENTS[0]}"
 			has "$ERR" 'the peer aborted: interrupted by a signal'
