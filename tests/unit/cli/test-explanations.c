@@ -140,7 +140,7 @@ static const struct {
 		"Skipped checks"},
 	{"manager     skipped no soft-RoCE device could be asked, or answered in time",
 		"Skipped checks"},
-	{"warning: several MAC addresses answer ARP for it: 52:54:00:77:00:01, "
+	{"warning: several MAC addresses answer ARP for the gateway: 52:54:00:77:00:01, "
 	 "52:54:00:77:00:02 (ARP flux or a duplicate address)",
 		"Warnings of a diagnosis"},
 	{"warning: eth0 (rxe0, 10.0.0.1) and eth1 (rxe1, 10.0.0.2) are in one subnet, and "
@@ -149,6 +149,8 @@ static const struct {
 		"Warnings of a diagnosis"},
 	{"warning: the network interfaces have different MTUs (local 9000, remote 1500), but "
 	 "RDMA packets fit both",
+		"Warnings of a diagnosis"},
+	{"warning: rxe1 no longer answers connection requests, not even its own",
 		"Warnings of a diagnosis"},
 	{"warning: another host already uses fd00::1 (eth0)", "Warnings of a diagnosis"},
 	{"refused 10.0.0.1:7471: it is a tutorial program, which cannot exchange files.",
