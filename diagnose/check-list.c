@@ -279,8 +279,10 @@ static bool is_too_slow(const struct check_list *list, enum check check)
  */
 static bool is_unknown(const struct check_list *list, enum check check)
 {
+	const struct failure *failure = &list->checks[check].failure;
+
 	return is_too_slow(list, CHECK_DATA) ||
-	       (check > CHECK_CONNECTION && list->checks[check].failure.kind == FAILURE_DEADLINE);
+	       (check > CHECK_CONNECTION && failure->kind == FAILURE_DEADLINE);
 }
 
 void check_list_verdict(const struct check_list *list, char *text, size_t size)

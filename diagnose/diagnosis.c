@@ -72,8 +72,8 @@ int check_control_failed(struct diagnosis *diagnosis, enum check check)
 	struct failure failure = diagnosis->control.failure;
 
 	device_blame(diagnosis->control.id, &failure);
-	address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &failure);
 	check_blame_loss(diagnosis, &failure);
+	address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &failure);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 

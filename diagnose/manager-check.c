@@ -182,7 +182,7 @@ int manager_check_route(struct diagnosis *diagnosis)
 {
 	size_t index = (size_t)(diagnosis->device - diagnosis->inventory.devices);
 
-	return diagnosis->dead_managers & bit_of(index)
+	return (diagnosis->dead_managers & bit_of(index)) != 0
 		       ? fail(diagnosis, CHECK_ROUTE, diagnosis->device)
 		       : 0;
 }

@@ -176,7 +176,7 @@ DELAY='RDMA works, but slowly: each message takes long, although none is lost; l
 	head -c 3000000 /dev/urandom >"$DIR/up"
 	expect 0 client --timeout 60 --input "$DIR/up" write "$HOST1" "$PORT"
 	has "$OUT" "^packets were sent again [0-9]* times; to find the cause: rdma-client diagnose $HOST1:$PORT\$"
-	impaired there "$SLOW_THERE" netem rate 20mbit
+	impaired there "$SLOW_THERE" netem rate 14mbit
 	impaired here "$DELAY" netem delay 60ms
 	has "$OUT" '^message     failed  each message takes long'
 	has "$OUT" '^ *seen: shortest of [0-9]* round trips: [6-9][0-9]\.[0-9] ms'

@@ -339,8 +339,10 @@ static void expect_ok(struct ends *ends, enum check check)
 static struct ends *start_diagnosis(
 	const struct personality *personality, const char *client, const char *server)
 {
+	static const struct inventory_device device = {.type = "CA"};
 	struct ends *ends = start(personality, HELLO_DIAGNOSIS, 1);
 
+	ends->diagnosis.device = &device;
 	counted.client = client;
 	counted.server = server;
 	counted.increased = false;
