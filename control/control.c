@@ -27,7 +27,7 @@
  * without any program. While one is outstanding, the connection is looked at this often.
  */
 #define UNACKNOWLEDGED_MS 2000
-#define LOOK_MS           1000
+#define LOOK_MS           500
 
 /* Time limits for the last message and for the disconnect that follows it, in milliseconds. */
 #define LAST_MESSAGE_MS 1000
@@ -370,7 +370,7 @@ static int look(struct control *control)
 {
 	deadline_t now = deadline_now();
 	uint64_t posted = 0, acknowledged = 0;
-	bool waits = is_unacknowledged(control);
+	bool waits = is_unacknowledged(control), rests;
 
 	if (now - control->looked < LOOK_MS)
 		return 0;
@@ -382,10 +382,13 @@ static int look(struct control *control)
 		posted += control->endpoint.pairs[i].sends_posted;
 		acknowledged += control->endpoint.pairs[i].sends_completed;
 	}
-	if (!control->looked || acknowledged != control->acknowledged || !waits)
+	rests = !waits && posted == control->posted;
+	if (!control->looked || acknowledged != control->acknowledged || posted == acknowledged ||
+		(!waits && !rests))
 		control->changed = now;
-	if (!waits && posted > acknowledged && posted == control->posted)
+	if (rests && posted > acknowledged)
 		write_nothing(control, IBV_SEND_SIGNALED);
+	control->waited = waits;
 	control->posted = posted;
 	control->acknowledged = acknowledged;
 	control->looked = now;
@@ -399,10 +402,14 @@ static int look(struct control *control)
  */
 static void explain_disconnect(struct control *control)
 {
-	int64_t silent = control->looked - control->changed;
+	deadline_t now = deadline_now();
+	/* If this process was stopped since, the connection may have ended right after the look. */
+	deadline_t open = now - control->looked < 2 * LOOK_MS ? now : control->looked;
+	int64_t silent = open - control->changed;
 	struct failure *end = &control->end;
 
-	if (end->kind != FAILURE_GONE || !is_unacknowledged(control) || silent < UNACKNOWLEDGED_MS)
+	if (end->kind != FAILURE_GONE || !is_unacknowledged(control) || !control->waited ||
+		silent < UNACKNOWLEDGED_MS)
 		return;
 	end->code = CODE_UNACKNOWLEDGED;
 	snprintf(end->evidence, sizeof(end->evidence),

@@ -84,6 +84,7 @@ struct control {
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */
 	char peer[ADDRESS_TEXT_SIZE]; /* as "address:port" */
+	bool waited;                  /* a signaled send was outstanding at the last look */
 	uint64_t posted;              /* sends that had been posted at the last look */
 	uint64_t acknowledged;        /* sends that had completed at the last look */
 	deadline_t changed;           /* when that changed, or nothing was outstanding */

@@ -10,6 +10,7 @@
 
 #include "diagnose/diagnosis.h"
 #include "diagnose/loss-limit.h"
+#include "diagnose/mtu-verdicts.h"
 #include "diagnose/path-loss.h"
 #include "diagnose/transfer-progress.h"
 #include "host/link-speed.h"
@@ -136,6 +137,11 @@ int check_data(struct diagnosis *diagnosis)
 		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, COMMAND_REGION_MIN};
 	const size_t count = sizeof(sizes) / sizeof(sizes[0]);
 
+	if (mtu_verdicts_peer_cannot_send(diagnosis)) {
+		check_list_skip(&diagnosis->list, CHECK_DATA,
+			"the other end's interface cannot send packets of this connection's MTU");
+		return -1;
+	}
 	perf_test_init(&diagnosis->test, &diagnosis->control, TEST_DIAGNOSIS_DEPTH, false);
 	if (test_run_connect(&diagnosis->test, 1, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_DATA);

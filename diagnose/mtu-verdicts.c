@@ -8,6 +8,9 @@
 /* Largest overhead of a RoCE v2 packet in bytes: IPv6, UDP, and 56 bytes of other headers. */
 #define PACKET_HEADERS (40 + 8 + 56)
 
+/* Its smallest overhead: IPv4, UDP, and 16 bytes of other headers. */
+#define PACKET_HEADERS_LEAST (20 + 8 + 16)
+
 void mtu_verdicts_path(struct diagnosis *diagnosis, const struct path_mtu *path)
 {
 	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
@@ -79,4 +82,12 @@ bool mtu_verdicts_ends(struct diagnosis *diagnosis)
 		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
 			IMPAIRED_RDMA_MTU, "%s", devices);
 	return *interfaces || *devices;
+}
+
+bool mtu_verdicts_peer_cannot_send(const struct diagnosis *diagnosis)
+{
+	unsigned long interface = bytes_of(&diagnosis->theirs, "interface mtu");
+
+	return diagnosis->list.checks[CHECK_ENDS].state == CHECK_FAILED && interface > 0 &&
+	       bytes_of(&diagnosis->ours, "rdma mtu") + PACKET_HEADERS_LEAST > interface;
 }

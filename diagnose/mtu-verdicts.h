@@ -21,4 +21,10 @@ void mtu_verdicts_path(struct diagnosis *diagnosis, const struct path_mtu *path)
  */
 bool mtu_verdicts_ends(struct diagnosis *diagnosis);
 
+/*
+ * True if the other end's interface cannot send packets as large as those of the connection, whose
+ * size this host chose. Soft-RoCE would send such a packet again and again, as fast as it can.
+ */
+bool mtu_verdicts_peer_cannot_send(const struct diagnosis *diagnosis);
+
 #endif

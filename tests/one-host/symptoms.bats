@@ -299,7 +299,12 @@ no_route() {
 	has "$OUT" '^path        ok '
 	diagnose 3 10.95.0.2
 	check_failed connection 'no reply to the RDMA connection request arrived' 'this host, the other host or the path between them'
+	# RDMA packets, which have at most 1,128 bytes here, fit 1,400 bytes.
 	ip -n far link set far0 mtu 1400
+	diagnose 3 10.95.0.2 7471
+	has "$OUT" '^path        ok      datagrams of [0-9]* bytes arrive, those of 1500 are lost'
+	has "$OUT" '^ *warning: packets as large as the local MTU do not reach the peer, but RDMA packets of up to 1128 bytes fit$'
+	ip -n far link set far0 mtu 1100
 	diagnose 3 10.95.0.2 7471
 	has "$OUT" '^path        failed  probably: packets as large as the local MTU'
 	has "$OUT" '^ *seen: datagrams of [0-9]* bytes arrive, those of 1500 are lost'

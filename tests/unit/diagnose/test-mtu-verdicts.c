@@ -119,6 +119,27 @@ static void iwarp_adapts(void **state)
 	assert_string_equal(diagnosis.list.checks[CHECK_ENDS].warning, "");
 }
 
+/* The smallest packets of an RDMA MTU of 1,024 have 1,068 bytes. */
+static void the_peer_must_be_able_to_send_our_packets(void **state)
+{
+	(void)state;
+	make_diagnosis("CA");
+	assert_int_equal(compare(4200, 4096, 1400, 1024), CHECK_FAILED);
+	assert_true(mtu_verdicts_peer_cannot_send(&diagnosis));
+	make_diagnosis("CA");
+	assert_int_equal(compare(1400, 1024, 4200, 4096), CHECK_FAILED);
+	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
+	make_diagnosis("CA");
+	assert_int_equal(compare(1500, 1024, 1067, 512), CHECK_FAILED);
+	assert_true(mtu_verdicts_peer_cannot_send(&diagnosis));
+	make_diagnosis("CA");
+	assert_int_equal(compare(1500, 1024, 1068, 512), CHECK_FAILED);
+	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
+	/* Known only if both ends reported their facts. */
+	make_diagnosis("CA");
+	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +147,7 @@ int main(void)
 		cmocka_unit_test(interfaces_may_differ_if_rdma_fits),
 		cmocka_unit_test(packets_that_may_not_fit_are_a_fault),
 		cmocka_unit_test(iwarp_adapts),
+		cmocka_unit_test(the_peer_must_be_able_to_send_our_packets),
 	};
 
 	return cmocka_run_group_tests_name("mtu-verdicts", tests, NULL, NULL);
