@@ -84,10 +84,21 @@ bool mtu_verdicts_ends(struct diagnosis *diagnosis)
 	return *interfaces || *devices;
 }
 
+/* The path MTU, which the kernel derives from the interface of the route, as of a VLAN. */
+static unsigned long path_mtu(const struct facts *facts)
+{
+	unsigned long interface = bytes_of(facts, "interface mtu");
+	unsigned long mtu = bytes_of(facts, "rdma mtu");
+
+	while (mtu > 256 && mtu + PACKET_HEADERS > interface)
+		mtu /= 2;
+	return mtu;
+}
+
 bool mtu_verdicts_peer_cannot_send(const struct diagnosis *diagnosis)
 {
 	unsigned long interface = bytes_of(&diagnosis->theirs, "interface mtu");
 
 	return diagnosis->list.checks[CHECK_ENDS].state == CHECK_FAILED && interface > 0 &&
-	       bytes_of(&diagnosis->ours, "rdma mtu") + PACKET_HEADERS_LEAST > interface;
+	       path_mtu(&diagnosis->ours) + PACKET_HEADERS_LEAST > interface;
 }

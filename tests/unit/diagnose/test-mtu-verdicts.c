@@ -135,6 +135,10 @@ static void the_peer_must_be_able_to_send_our_packets(void **state)
 	make_diagnosis("CA");
 	assert_int_equal(compare(1500, 1024, 1068, 512), CHECK_FAILED);
 	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
+	/* VLAN interfaces of a device with a larger MTU. */
+	make_diagnosis("CA");
+	assert_int_equal(compare(1400, 4096, 1400, 1024), CHECK_FAILED);
+	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
 	/* Known only if both ends reported their facts. */
 	make_diagnosis("CA");
 	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
