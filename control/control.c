@@ -28,6 +28,7 @@
  */
 #define UNACKNOWLEDGED_MS 2000
 #define LOOK_MS           500
+#define LOOKED_MS         1000 /* at most between two looks, unless this process was stopped */
 
 /* Time limits for the last message and for the disconnect that follows it, in milliseconds. */
 #define LAST_MESSAGE_MS 1000
@@ -404,7 +405,7 @@ static void explain_disconnect(struct control *control)
 {
 	deadline_t now = deadline_now();
 	/* If this process was stopped since, the connection may have ended right after the look. */
-	deadline_t open = now - control->looked < 2 * LOOK_MS ? now : control->looked;
+	deadline_t open = now - control->looked < LOOKED_MS ? now : control->looked;
 	int64_t silent = open - control->changed;
 	struct failure *end = &control->end;
 
