@@ -371,7 +371,7 @@ static int look(struct control *control)
 {
 	deadline_t now = deadline_now();
 	uint64_t posted = 0, acknowledged = 0;
-	bool waits = is_unacknowledged(control), rests;
+	bool waits, rests;
 
 	if (now - control->looked < LOOK_MS)
 		return 0;
@@ -383,6 +383,7 @@ static int look(struct control *control)
 		posted += control->endpoint.pairs[i].sends_posted;
 		acknowledged += control->endpoint.pairs[i].sends_completed;
 	}
+	waits = is_unacknowledged(control);
 	rests = !waits && posted == control->posted;
 	if (!control->looked || acknowledged != control->acknowledged || posted == acknowledged ||
 		(!waits && !rests))

@@ -114,8 +114,10 @@ static bool is_settled(const struct check_list *list, enum check check)
 		return false;
 	if (check == CHECK_ENDS)
 		return failure->code == IMPAIRED_MTU && list->rdma_mtus_equal && arrived;
-	if (check != CHECK_PATH || arrived)
-		return check == CHECK_PATH;
+	if (check != CHECK_PATH)
+		return false;
+	if (arrived)
+		return true;
 	return failure->code == IMPAIRED_LARGE && list->checks[CHECK_ENDS].state == CHECK_FAILED &&
 	       ends->kind == FAILURE_IMPAIRED &&
 	       (ends->code == IMPAIRED_MTU || ends->code == IMPAIRED_RDMA_MTU);

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
@@ -130,11 +129,16 @@ static int try_operation(
 		"%s: first wrong byte at offset %" PRIu64, name, offset);
 }
 
+/* Bytes of data per packet, 0 if unknown. */
+static unsigned long packet_size(const struct diagnosis *diagnosis)
+{
+	return facts_number(&diagnosis->ours, "rdma mtu");
+}
+
 int check_data(struct diagnosis *diagnosis)
 {
-	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
-	const uint32_t sizes[] = {
-		1, mtu ? (uint32_t)strtoul(mtu, NULL, 10) : 4096, 65536, COMMAND_REGION_MIN};
+	const unsigned long packet = packet_size(diagnosis);
+	const uint32_t sizes[] = {1, packet ? (uint32_t)packet : 4096, 65536, COMMAND_REGION_MIN};
 	const size_t count = sizeof(sizes) / sizeof(sizes[0]);
 
 	if (mtu_verdicts_peer_cannot_send(diagnosis)) {
@@ -240,14 +244,6 @@ static int read_counters(struct diagnosis *diagnosis, enum check check)
 		return check_control_failed(diagnosis, check);
 	counters_difference(&diagnosis->their_counters, &after, &diagnosis->counted_there);
 	return 0;
-}
-
-/* Bytes of data per packet, 0 if unknown. */
-static uint64_t packet_size(const struct diagnosis *diagnosis)
-{
-	const char *mtu = facts_value(&diagnosis->ours, "rdma mtu");
-
-	return mtu ? strtoul(mtu, NULL, 10) : 0;
 }
 
 /* The direction in which data is several times slower, or IMPAIRED_SPEED for neither. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/loss-limit.h"
 
 /*
  * Minimum time for a check in milliseconds, even if it starts late: a slow host is not a broken
@@ -47,7 +48,7 @@ bool check_count_loss(struct diagnosis *diagnosis, struct path_loss *loss)
 	*loss = path_loss_of(&diagnosis->counted_here, &unknown);
 	if (!counters_packets(&diagnosis->counted_here, &sent, &received))
 		sent = received = 0;
-	return loss->to + loss->from > 1 + (sent + received) / CHECK_LOSS_DIVISOR;
+	return loss_limit_exceeded(loss->to + loss->from, sent + received, 1);
 }
 
 /* A timeout, disconnect or retry limit combined with many missing packets means packet loss. */

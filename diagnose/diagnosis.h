@@ -74,9 +74,6 @@ int check_counters(struct diagnosis *diagnosis);
 int check_failed(struct diagnosis *diagnosis, enum check check, enum failure_kind kind,
 	enum phase phase, int code, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* A healthy port, which may have other peers, loses at most 1 packet, plus one in this many. */
-#define CHECK_LOSS_DIVISOR 1000
-
 /*
  * Counts the errors of the local device since the connection was made, in counted_here. Returns
  * true if they alone show that more packets are missing than from a healthy port.

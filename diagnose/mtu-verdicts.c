@@ -1,6 +1,5 @@
 /* The meaning of different MTUs: see diagnose/mtu-verdicts.h. It keeps no state. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "diagnose/mtu-verdicts.h"
@@ -38,27 +37,19 @@ static void describe_difference(const struct diagnosis *diagnosis, const char *f
 			facts_value(&diagnosis->theirs, fact));
 }
 
-/* Returns a number of bytes, 0 if it is unknown. */
-static unsigned long bytes_of(const struct facts *facts, const char *fact)
-{
-	const char *value = facts_value(facts, fact);
-
-	return value ? strtoul(value, NULL, 10) : 0;
-}
-
 /* True if both interfaces are known to be large enough for these packets, or carry none of them. */
 static bool fit(const struct diagnosis *diagnosis, unsigned long packet)
 {
 	const char *layer = facts_value(&diagnosis->ours, "link layer");
 
 	return (layer && strcmp(layer, "InfiniBand") == 0) ||
-	       (bytes_of(&diagnosis->ours, "interface mtu") >= packet &&
-		       bytes_of(&diagnosis->theirs, "interface mtu") >= packet);
+	       (facts_number(&diagnosis->ours, "interface mtu") >= packet &&
+		       facts_number(&diagnosis->theirs, "interface mtu") >= packet);
 }
 
 bool mtu_verdicts_ends(struct diagnosis *diagnosis)
 {
-	unsigned long mtu = bytes_of(&diagnosis->ours, "rdma mtu");
+	unsigned long mtu = facts_number(&diagnosis->ours, "rdma mtu");
 	char interfaces[256], devices[256];
 
 	if (inventory_is_iwarp(diagnosis->device))
@@ -66,7 +57,7 @@ bool mtu_verdicts_ends(struct diagnosis *diagnosis)
 	describe_difference(diagnosis, "interface mtu", interfaces);
 	describe_difference(diagnosis, "rdma mtu", devices);
 	diagnosis->list.rdma_mtus_equal =
-		mtu > 0 && mtu == bytes_of(&diagnosis->theirs, "rdma mtu");
+		mtu > 0 && mtu == facts_number(&diagnosis->theirs, "rdma mtu");
 	if (*interfaces && diagnosis->list.rdma_mtus_equal &&
 		fit(diagnosis, mtu + PACKET_HEADERS)) {
 		check_list_warn(&diagnosis->list, CHECK_ENDS,
@@ -87,8 +78,8 @@ bool mtu_verdicts_ends(struct diagnosis *diagnosis)
 /* The path MTU, which the kernel derives from the interface of the route, as of a VLAN. */
 static unsigned long path_mtu(const struct facts *facts)
 {
-	unsigned long interface = bytes_of(facts, "interface mtu");
-	unsigned long mtu = bytes_of(facts, "rdma mtu");
+	unsigned long interface = facts_number(facts, "interface mtu");
+	unsigned long mtu = facts_number(facts, "rdma mtu");
 
 	while (mtu > 256 && mtu + PACKET_HEADERS > interface)
 		mtu /= 2;
@@ -97,7 +88,7 @@ static unsigned long path_mtu(const struct facts *facts)
 
 bool mtu_verdicts_peer_cannot_send(const struct diagnosis *diagnosis)
 {
-	unsigned long interface = bytes_of(&diagnosis->theirs, "interface mtu");
+	unsigned long interface = facts_number(&diagnosis->theirs, "interface mtu");
 
 	return diagnosis->list.checks[CHECK_ENDS].state == CHECK_FAILED && interface > 0 &&
 	       path_mtu(&diagnosis->ours) + PACKET_HEADERS_LEAST > interface;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json-document.h"
@@ -46,6 +47,13 @@ const char *facts_value(const struct facts *facts, const char *name)
 		if (strcmp(facts->facts[i].name, name) == 0)
 			return facts->facts[i].value;
 	return NULL;
+}
+
+unsigned long facts_number(const struct facts *facts, const char *name)
+{
+	const char *value = facts_value(facts, name);
+
+	return value ? strtoul(value, NULL, 10) : 0;
 }
 
 size_t facts_encode(const struct facts *facts, char *text, size_t size)

@@ -2,7 +2,6 @@
  * The parameters of a measurement's tests, from the options, the limits of the connection and the
  * facts of both ends. Pure functions.
  */
-#include <stdlib.h>
 
 #include "measure/parameters.h"
 
@@ -76,8 +75,7 @@ void parameters_choose(
 /* The RDMA MTU in bytes; if it is unknown, the smallest that exists. */
 static unsigned long mtu(const struct facts *facts)
 {
-	const char *value = facts_value(facts, "rdma mtu");
-	unsigned long bytes = value ? strtoul(value, NULL, 10) : 0;
+	unsigned long bytes = facts_number(facts, "rdma mtu");
 
 	return bytes > MTU_MIN ? bytes : MTU_MIN;
 }

@@ -5,10 +5,11 @@
 #ifndef VERBS_CM_H
 #define VERBS_CM_H
 
-#include "base/failure.h"
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/failure.h"
 
 /*
  * Retry parameters of the transport. A lost packet is retransmitted after TRANSPORT_ACK_TIMEOUT

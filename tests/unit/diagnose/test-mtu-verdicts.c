@@ -122,23 +122,26 @@ static void iwarp_adapts(void **state)
 /* The smallest packets of an RDMA MTU of 1,024 have 1,068 bytes. */
 static void the_peer_must_be_able_to_send_our_packets(void **state)
 {
+	static const struct {
+		unsigned int our_interface, our_rdma, their_interface, their_rdma;
+		bool cannot_send;
+	} cases[] = {
+		{4200, 4096, 1400, 1024, true},
+		{1400, 1024, 4200, 4096, false},
+		{1500, 1024, 1067, 512, true},
+		{1500, 1024, 1068, 512, false},
+		/* VLAN interfaces of a device with a larger MTU. */
+		{1400, 4096, 1400, 1024, false},
+	};
+
 	(void)state;
-	make_diagnosis("CA");
-	assert_int_equal(compare(4200, 4096, 1400, 1024), CHECK_FAILED);
-	assert_true(mtu_verdicts_peer_cannot_send(&diagnosis));
-	make_diagnosis("CA");
-	assert_int_equal(compare(1400, 1024, 4200, 4096), CHECK_FAILED);
-	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
-	make_diagnosis("CA");
-	assert_int_equal(compare(1500, 1024, 1067, 512), CHECK_FAILED);
-	assert_true(mtu_verdicts_peer_cannot_send(&diagnosis));
-	make_diagnosis("CA");
-	assert_int_equal(compare(1500, 1024, 1068, 512), CHECK_FAILED);
-	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
-	/* VLAN interfaces of a device with a larger MTU. */
-	make_diagnosis("CA");
-	assert_int_equal(compare(1400, 4096, 1400, 1024), CHECK_FAILED);
-	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		make_diagnosis("CA");
+		assert_int_equal(compare(cases[i].our_interface, cases[i].our_rdma,
+					 cases[i].their_interface, cases[i].their_rdma),
+			CHECK_FAILED);
+		assert_int_equal(mtu_verdicts_peer_cannot_send(&diagnosis), cases[i].cannot_send);
+	}
 	/* Known only if both ends reported their facts. */
 	make_diagnosis("CA");
 	assert_false(mtu_verdicts_peer_cannot_send(&diagnosis));
