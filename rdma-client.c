@@ -441,7 +441,10 @@ int main(int argc, char *argv[])
 
 	output_start();
 	client.output.program = "rdma-client";
-	if (!startup_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
+	if (!startup_options(
+		    &client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status)) {
+		memory_budget_start(0);
 		status = run_command(&client);
+	}
 	return signals_end(client.loop.signal, (int)status);
 }

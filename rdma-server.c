@@ -79,6 +79,7 @@ static int set_up(struct server *server, char greeting[64])
 
 	server->output = startup_output("rdma-server", options);
 	snprintf(greeting, 64, "message from passive/server side with pid %d", (int)getpid());
+	memory_budget_start(options->memory);
 	service->options = options;
 	service->output = &server->output;
 	service_init(service);
@@ -133,6 +134,24 @@ static int announce(const struct server *server)
 	}
 	output_line(&server->output, "listening on port %u.", port);
 	return 0;
+}
+
+/* Prints how much memory the clients may use together. */
+static void show_memory(const struct server *server)
+{
+	const struct output *output = &server->output;
+	char text[MEMORY_BUDGET_TEXT];
+	struct memory_budget budget;
+
+	memory_budget_read(&budget);
+	memory_budget_text(&budget, text);
+	output_detail(output, "memory for all clients: %s", text);
+	if (budget.available.unread)
+		output_detail(output,
+			"the files of this process's control group cannot be read, so its memory limit "
+			"is unknown");
+	if (budget.chosen && budget.size > budget.available.bytes)
+		output_error(output, "clients may use more memory than is available: %s", text);
 }
 
 static void show_progress(struct server *server)
@@ -193,6 +212,7 @@ static enum exit_status run(struct server *server)
 		listen_check_host(options, &server->output, &failure)) {
 		return report_start(server, &failure);
 	}
+	show_memory(server);
 	if (announce(server))
 		return STATUS_FAILED;
 	serve(server);

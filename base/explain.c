@@ -323,6 +323,10 @@ static const struct explanation rows[] = {
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_CLIENTS, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the server is full: its --max-clients limit is reached",
 		"retry later, or raise --timeout to wait longer", NULL},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MEMORY, STATUS_CONNECT, SIDE_THERE, FACT,
+		"the server is full: its clients use all the memory that they may take together",
+		"retry later, raise --timeout to wait longer, or raise the server's --memory",
+		NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_ADDRESS, STATUS_CONNECT, SIDE_THERE, FACT,
 		"too many clients from this address: the server's --max-clients-per-address limit "
 		"is reached",
@@ -425,9 +429,16 @@ static const struct explanation rows[] = {
 		"interrupted by a signal", NULL, NULL},
 	{FAILURE_LIMIT, PHASE_ANY, LIMIT_IDLE, STATUS_PEER, SIDE_THERE, FACT,
 		"no data moved, and another client needed the slot",
-		"raise --max-clients, or use an input and output that serve several clients", NULL},
+		"raise --max-clients or --memory, or use an input and output that serve several "
+		"clients",
+		NULL},
 	{FAILURE_LIMIT, PHASE_ANY, LIMIT_SIZE, STATUS_PEER, SIDE_THERE, FACT, NULL,
 		"send less from the client, or raise --max-size", NULL},
+	{FAILURE_LIMIT, PHASE_ANY, LIMIT_MEMORY, STATUS_FAILED, SIDE_HERE, FACT,
+		"this program's connections may not take more of this host's memory",
+		"stop other programs, use fewer connections or a smaller --buffer, or give this "
+		"host or its control group more memory",
+		NULL},
 
 	{FAILURE_NO_HELLO, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the program on this port is not rdma-server: it accepts without a hello, as the "

@@ -102,6 +102,7 @@ enum refusal {
 	REFUSAL_NO_DATA = 20,   /* the client stores data; the server sends none */
 	REFUSAL_NO_FOLDER = 21, /* the client sends a tree; the server's output is not a folder */
 	REFUSAL_TREE = 22,      /* the server sends a tree; the client's output is not a folder */
+	REFUSAL_MEMORY = 23,    /* its clients use all the memory that they may take together */
 };
 
 /*
@@ -112,6 +113,7 @@ enum limit {
 	LIMIT_HANDSHAKE = 1001, /* time from the connection request to the client's MSG_MR */
 	LIMIT_IDLE,             /* time without data while another client needs the slot */
 	LIMIT_SIZE,             /* bytes of the client's stream */
+	LIMIT_MEMORY,           /* memory for all connections of this process together */
 };
 
 /* Impairments that a diagnosis or measurement finds even though RDMA works. */

@@ -317,6 +317,8 @@ const struct option_row option_rows[] = {
 		take_number, FIELD(max_clients_per_address), 1, CLIENTS_MAX},
 	{SERVER, 0, "max-size", "SIZE", "refuse clients that send more", take_size, FIELD(max_size),
 		1, UINT64_MAX - 1, "a size of at least 1"},
+	{SERVER, 0, "memory", "SIZE", "limit the memory of all clients together", take_size,
+		FIELD(memory), 2 * MIB, UINT64_MAX / 2, "at least 2M"},
 	{EXCHANGE, 0, "message", "TEXT", "send this text, at most 1023 bytes", take_message,
 		FIELD(message)},
 	{EXCHANGE, 0, "no-progress", NULL, "do not show progress", take_constant, FIELD(progress),

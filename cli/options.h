@@ -119,6 +119,7 @@ struct options {
 	unsigned int max_clients;             /* at a time */
 	unsigned int max_clients_per_address; /* 0: no limit other than max_clients */
 	uint64_t max_size;                    /* bytes of a client's stream; 0: no limit */
+	uint64_t memory;                      /* bytes for all clients; 0: half of what is there */
 	int64_t handshake_timeout;            /* milliseconds */
 
 	/* client */

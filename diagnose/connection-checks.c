@@ -25,9 +25,6 @@ static const int64_t connect_ms[] = {2500, 1500, 1500, 4000};
 
 #define CONNECT_ATTEMPTS (sizeof(connect_ms) / sizeof(connect_ms[0]))
 
-/* At least this number of attempts is made if the diagnosis takes long. */
-#define CONNECT_LEAST 2
-
 /*
  * The most messages, and the time for them in milliseconds; and for the first ROUND_TRIPS_LEAST,
  * without which a long delay remains unknown.
@@ -116,8 +113,9 @@ int check_connection(struct diagnosis *diagnosis)
 	address_set_port(&address, diagnosis->options->port);
 	address_port_text(server, peer);
 	for (size_t i = 0; i < CONNECT_ATTEMPTS; i++) {
-		if (i >= CONNECT_LEAST && deadline_left(diagnosis->end) == 0)
-			break;
+		/* If little time is left, the second and last attempt is the longest. */
+		if (i > 0 && deadline_left(diagnosis->end) < connect_ms[i])
+			i = CONNECT_ATTEMPTS - 1;
 		error = try_to_connect(diagnosis, &dial, server, connect_ms[i], &resolved, &reply);
 		if (!error || !is_silent(&dial))
 			break;

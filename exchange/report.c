@@ -76,6 +76,19 @@ static const char *verdict(enum exit_status status)
 	return status == STATUS_DAMAGED ? "damaged" : "failed";
 }
 
+static struct json_object *memory_json(const struct memory_budget *budget)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (budget->size == UINT64_MAX)
+		document_add_null(object, "budget");
+	else
+		document_add_number(object, "budget", budget->size);
+	document_add_number(object, "used", budget->used);
+	document_add_text(object, "source", budget->chosen ? "--memory" : budget->available.source);
+	return document_filled(object);
+}
+
 struct json_object *report_json(const struct report *report)
 {
 	struct json_object *object = json_object_new_object();
@@ -99,6 +112,10 @@ struct json_object *report_json(const struct report *report)
 		document_add(object, "tuning", tuning_json(report->tuning));
 	else
 		document_add_null(object, "tuning");
+	if (report->memory)
+		document_add(object, "memory", memory_json(report->memory));
+	else
+		document_add_null(object, "memory");
 	document_add(object, "sent", stream_json(&report->sent, report->seconds));
 	document_add(object, "received", stream_json(&report->received, report->seconds));
 	return document_filled(object);
@@ -202,6 +219,7 @@ void connection_report(
 	const char *path = connection->sink ? sink_path(connection->sink) : "";
 	const struct tuning tuning = tuning_of(connection);
 	bool named = *received && strcmp(received, "-") != 0;
+	struct memory_budget memory;
 	struct report report = {
 		.program = settings->output->program,
 		.mode = connection->mode->name,
@@ -214,6 +232,7 @@ void connection_report(
 		.chunk = out->chunk > in->chunk ? out->chunk : in->chunk,
 		.depth = connection->limits.depth,
 		.tuning = &tuning,
+		.memory = settings->active ? NULL : &memory,
 		.sent = {.bytes = connection->sender.announced,
 			.from = connection->resuming_out.from,
 			.name = *sent ? sent : NULL,
@@ -230,6 +249,7 @@ void connection_report(
 			.complete = complete},
 	};
 
+	memory_budget_read(&memory);
 	source_result(connection->source, &report.sent.digest, &why);
 	if (json)
 		document_print(report_json(&report));
@@ -244,14 +264,17 @@ void connection_report(
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
 	const char *peer, enum exit_status status, const char *error)
 {
+	struct memory_budget memory;
 	const struct report report = {
 		.program = settings->output->program,
 		.mode = mode ? mode->name : mode_any.name,
+		.memory = settings->active ? NULL : &memory,
 		.peer = peer,
 		.secret = settings->secret_file,
 		.status = status,
 		.error = error,
 	};
 
+	memory_budget_read(&memory);
 	document_print(report_json(&report));
 }

@@ -13,12 +13,13 @@
 #include "exchange/settings.h"
 #include "exchange/tuning.h"
 #include "protocol/digest.h"
+#include "verbs/memory-budget.h"
 
 /*
  * Version of the document. Even adding a member requires a new version, because the schema allows
  * no unknown members.
  */
-#define REPORT_SCHEMA 3
+#define REPORT_SCHEMA 4
 
 /* One direction of an exchange. */
 struct report_stream {
@@ -37,12 +38,13 @@ struct report {
 	const char *program, *mode;
 	const char *device, *peer; /* NULL if unknown */
 	enum exit_status status;
-	bool secret;                 /* both sides hold a secret, which keys the digests */
-	const char *error;           /* the error message; NULL on success */
-	double seconds;              /* duration of the streams */
-	uint32_t chunk;              /* maximum bytes of one operation */
-	uint32_t depth;              /* maximum chunks in flight */
-	const struct tuning *tuning; /* NULL: there was no connection */
+	bool secret;                        /* both sides hold a secret, which keys the digests */
+	const char *error;                  /* the error message; NULL on success */
+	double seconds;                     /* duration of the streams */
+	uint32_t chunk;                     /* maximum bytes of one operation */
+	uint32_t depth;                     /* maximum chunks in flight */
+	const struct tuning *tuning;        /* NULL: there was no connection */
+	const struct memory_budget *memory; /* of a server; NULL for a client */
 	struct report_stream sent, received;
 };
 

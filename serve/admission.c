@@ -90,8 +90,7 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 	return input_is_used(admission) ? REFUSAL_INPUT : REFUSAL_NONE;
 }
 
-/* The slot to release for a client from that address, or NULL. */
-static struct slot *evictable_for(struct admission *admission, const struct sockaddr *peer)
+struct slot *admission_evictable(struct admission *admission, const struct sockaddr *peer)
 {
 	struct slot *slot;
 
@@ -115,7 +114,7 @@ enum refusal admission_capacity(
 		return REFUSAL_CLIENTS;
 	if (state == SLOTS_FREE)
 		return REFUSAL_NONE;
-	*evict = evictable_for(admission, peer);
+	*evict = admission_evictable(admission, peer);
 	if (*evict)
 		return REFUSAL_NONE;
 	return state == SLOTS_FULL_ADDRESS ? REFUSAL_ADDRESS : REFUSAL_CLIENTS;
@@ -129,7 +128,7 @@ enum refusal admission_admit(
 	/*
 	 * The evicted client holds the input and output until it is freed; the new client retries.
 	 */
-	*evict = evictable_for(admission, peer);
+	*evict = admission_evictable(admission, peer);
 	return REFUSAL_BUSY;
 }
 
@@ -141,6 +140,7 @@ static const char *cause_of(enum refusal refusal)
 	case REFUSAL_FULL:
 	case REFUSAL_CLIENTS:
 	case REFUSAL_ADDRESS:
+	case REFUSAL_MEMORY:
 	case REFUSAL_NONE:
 		return NULL;
 	case REFUSAL_MODE:

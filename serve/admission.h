@@ -31,6 +31,12 @@ enum refusal admission_capacity(
 	struct admission *admission, const struct sockaddr *peer, struct slot **evict);
 
 /*
+ * Returns the slot to release so that a client from that address can be served, or NULL if none may
+ * be evicted. Its holder is a struct connection.
+ */
+struct slot *admission_evictable(struct admission *admission, const struct sockaddr *peer);
+
+/*
  * Like admission_capacity(), for a client that exchanges data and so needs the input and output. If
  * another client is using either of them and it cannot be shared, *evict may be set, but the result
  * is REFUSAL_BUSY until that client is freed.

@@ -99,13 +99,14 @@ static int accept_client(struct control_session *session)
 	return 0;
 }
 
-/* Refuses the client for lack of memory or a queue pair. */
+/* Refuses the client for lack of memory, of memory budget or of a queue pair. */
 static void refuse(struct control_session *session)
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
 		.kind = (uint8_t)session->kind,
-		.refusal = REFUSAL_RESOURCES,
+		.refusal = session->control.failure.kind == FAILURE_LIMIT ? REFUSAL_MEMORY
+									  : REFUSAL_RESOURCES,
 	};
 	uint8_t hello[HELLO_SIZE];
 

@@ -120,11 +120,45 @@ static void refuse_client(struct service *service, struct client *client, enum r
 	admission_refuse(&service->admission, id, refusal);
 }
 
+/* Evicts a client that moves no data, to admit a new client, and sends it the reason. */
+static void evict(struct service *service, struct client *client)
+{
+	struct failure failure = {0};
+
+	failure_set(&failure, FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, "--max-clients",
+		"idle for %.1f s", (double)(deadline_now() - client->slot.last_active) / 1000);
+	set_state(service, client, CLIENT_EVICTED, EVICTED_MS);
+	connection_cancel(client->connection, &failure);
+}
+
+/*
+ * Refuses a client because all others use the memory budget. It retries, so an idle client makes
+ * room for it, unless the memory of another is about to be returned.
+ */
+static void refuse_for_memory(
+	struct service *service, struct client *client, const struct failure *failure)
+{
+	const struct sockaddr *peer = rdma_get_peer_addr(client->id);
+	bool waits = !TAILQ_EMPTY(&service->clients[CLIENT_EVICTED]) ||
+		     !TAILQ_EMPTY(&service->clients[CLIENT_CLOSING]);
+	struct slot *evicted = waits ? NULL : admission_evictable(&service->admission, peer);
+
+	output_detail(service->output, "no memory for another client: %s", failure->evidence);
+	if (evicted)
+		evict(service, connection_owner(evicted->holder));
+	refuse_client(service, client, REFUSAL_MEMORY);
+}
+
 /* Reports why a client that has no connection yet cannot be served, and refuses it. */
 static void fail_client(
 	struct service *service, struct client *client, const struct failure *failure)
 {
 	char peer[ADDRESS_TEXT_SIZE];
+
+	if (failure->kind == FAILURE_LIMIT) {
+		refuse_for_memory(service, client, failure);
+		return;
+	}
 
 	address_port_text(rdma_get_peer_addr(client->id), peer);
 	output_failure(service->output, failure, peer);
@@ -242,17 +276,6 @@ static void count(struct service *service, struct client *client)
 	client->admitted = true;
 	if (++service->admitted == service->options->count)
 		service_stop_listening(service);
-}
-
-/* Evicts a client that moves no data, to admit a new client, and sends it the reason. */
-static void evict(struct service *service, struct client *client)
-{
-	struct failure failure = {0};
-
-	failure_set(&failure, FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, "--max-clients",
-		"idle for %.1f s", (double)(deadline_now() - client->slot.last_active) / 1000);
-	set_state(service, client, CLIENT_EVICTED, EVICTED_MS);
-	connection_cancel(client->connection, &failure);
 }
 
 /*

@@ -223,7 +223,8 @@ static bool is_full(const struct failure *failure)
 	if (failure->kind != FAILURE_REFUSED)
 		return false;
 	return failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS ||
-	       failure->code == REFUSAL_BUSY || failure->code == REFUSAL_FULL;
+	       failure->code == REFUSAL_BUSY || failure->code == REFUSAL_FULL ||
+	       failure->code == REFUSAL_MEMORY;
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "verbs/cm.h"
 #include "verbs/device-events.h"
 #include "verbs/endpoint.h"
+#include "verbs/memory-budget.h"
 
 /* Encodes a wr_id: kind, queue pair index, and number or slot. */
 #define WR_ID(kind, index, number) \
@@ -18,6 +19,15 @@
 #define WR_KIND(wr_id)   ((unsigned int)((wr_id)&0xff))
 #define WR_INDEX(wr_id)  ((unsigned int)((wr_id) >> 8 & 0xff))
 #define WR_NUMBER(wr_id) ((wr_id) >> 16)
+
+/*
+ * What the memory budget counts for a connection besides its regions, in bytes: its threads,
+ * buffers and kernel objects, and what drivers and the kernel keep for each request in its queues.
+ * Measured on Linux 6.1 with the 228 requests of an exchange of files: 180 KiB over soft-RoCE, 160
+ * KiB over software iWARP; adapters need more for their queues.
+ */
+#define CONNECTION_MEMORY (192 * 1024)
+#define REQUEST_MEMORY    512
 
 /* The send queue is divided into this many parts, with one signaled work request in each. */
 #define SIGNALED_PARTS 4
@@ -93,6 +103,18 @@ static int create_first(
 	return 0;
 }
 
+/* Takes what a connection with queues for this many requests needs besides its regions. */
+static int take_memory(struct endpoint *endpoint, uint32_t requests, struct failure *failure)
+{
+	uint64_t bytes = CONNECTION_MEMORY + (uint64_t)requests * REQUEST_MEMORY;
+
+	if (memory_budget_take(bytes, failure))
+		return -1;
+	memory_budget_filled(bytes);
+	endpoint->memory = bytes;
+	return 0;
+}
+
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure)
 {
@@ -106,6 +128,8 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct devic
 		.traits = device->traits,
 		.vector = device_next_vector(device),
 	};
+	if (take_memory(endpoint, pairs * (size->sends + size->receives), failure))
+		return -1;
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
 	if (!endpoint->pairs)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
@@ -500,5 +524,6 @@ void endpoint_close(struct endpoint *endpoint)
 	endpoint_close_queues(endpoint);
 	if (endpoint->pd)
 		ibv_dealloc_pd(endpoint->pd);
+	memory_budget_return(endpoint->memory, endpoint->memory);
 	*endpoint = (struct endpoint){0};
 }

@@ -72,6 +72,7 @@ struct endpoint {
 	uint64_t drain;           /* number of the last drain work request, plus 1; 0: none */
 	struct queue_pair *pairs; /* the first is rdmacm's */
 	unsigned int pair_count;  /* created so far */
+	uint64_t memory;          /* taken from the memory budget */
 };
 
 /* Completions polled with one call; endpoint_next_completion() decodes each. */
@@ -99,10 +100,11 @@ struct completion {
 bool completion_is_refusal(const struct completion *completion);
 
 /*
- * Sets the ACK timeout of an id that is bound to a device, and creates its protection domain,
- * completion queue and rdmacm queue pair. The endpoint has room for `pairs` queue pairs of this
- * size in total. Completion events go to the device's channel. Returns 0, or -1 with the failure
- * recorded; endpoint_close() frees everything in either case. rdma_create_qp(3), ibv_create_cq(3).
+ * Takes the connection's share of the memory budget, sets the ACK timeout of an id that is bound to
+ * a device, and creates its protection domain, completion queue and rdmacm queue pair. The endpoint
+ * has room for `pairs` queue pairs of this size in total. Completion events go to the device's
+ * channel. Returns 0, or -1 with the failure recorded; endpoint_close() frees everything in either
+ * case. rdma_create_qp(3), ibv_create_cq(3).
  */
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure);

@@ -8,6 +8,7 @@
 #include "base/guard-pages.h"
 #include "host/locked-memory.h"
 #include "host/sysfs.h"
+#include "verbs/memory-budget.h"
 #include "verbs/memory.h"
 
 /* Total size of all regions. The kernel counts locked memory for the process. */
@@ -15,13 +16,14 @@ static _Atomic uint64_t total;
 
 uint64_t memory_lockable(void)
 {
-	uint64_t locked = atomic_load(&total);
+	uint64_t locked = atomic_load(&total), left = memory_budget_left(), lockable;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
 		locked_memory_is_exempt(""))
-		return UINT64_MAX;
-	return limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
+		return left;
+	lockable = limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
+	return lockable < left ? lockable : left;
 }
 
 bool memory_is_ample(void)
@@ -45,16 +47,22 @@ static bool has_huge_pages(void)
 int region_map(struct region *region, const struct device *device, size_t size, int access,
 	struct failure *failure)
 {
-	void *start = guard_pages_map(size);
+	size_t mapped = guard_pages_round(size);
+	void *start;
 
-	if (!start)
+	if (memory_budget_take(mapped, failure))
+		return -1;
+	start = guard_pages_map(size);
+	if (!start) {
+		memory_budget_return(mapped, 0);
 		return failure_errno(failure, PHASE_ALLOCATION, "mmap", errno);
+	}
 	/* Pages are allocated at registration, or when a file's data arrives before that. */
-	locality_place(&device->locality, start, guard_pages_round(size));
+	locality_place(&device->locality, start, mapped);
 	*region = (struct region){
 		.start = start,
 		.size = size,
-		.mapped = guard_pages_round(size),
+		.mapped = mapped,
 		.huge = guard_pages_are_huge(size) && has_huge_pages(),
 		.access = access,
 	};
@@ -68,8 +76,12 @@ int region_register(struct region *region, struct ibv_pd *pd, struct failure *fa
 	int error;
 
 	region->mr = ibv_reg_mr(pd, region->start, region->size, (unsigned int)region->access);
-	if (region->mr)
+	if (region->mr) {
+		if (!region->filled)
+			memory_budget_filled(region->mapped);
+		region->filled = true;
 		return 0;
+	}
 	error = errno;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
@@ -102,6 +114,7 @@ void region_free(struct region *region)
 		region_revoke(region);
 		atomic_fetch_sub(&total, region->mapped);
 		guard_pages_unmap(region->start, region->size);
+		memory_budget_return(region->mapped, region->filled ? region->mapped : 0);
 	}
 	*region = (struct region){0};
 }

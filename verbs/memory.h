@@ -18,26 +18,27 @@ struct region {
 	uint8_t *start;    /* NULL: none */
 	size_t size;       /* bytes in use */
 	size_t mapped;     /* bytes in whole pages; 0: part of another region */
+	bool filled;       /* it was registered, so that all its pages are allocated */
 	bool huge;         /* it asked for huge pages, and the system has them */
 	int access;        /* access rights, enum ibv_access_flags */
 	struct ibv_mr *mr; /* NULL: not registered */
 };
 
 /*
- * Bytes that this process may still lock, besides all its regions: UINT64_MAX if there is no limit
- * or CAP_IPC_LOCK lifts it (host/locked-memory.h). Any thread. getrlimit(2).
+ * Bytes that this process may still lock, besides all its regions: what is left of the memory
+ * budget (verbs/memory-budget.h) and of RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts that limit
+ * (host/locked-memory.h). UINT64_MAX: neither exists. Any thread. getrlimit(2).
  */
 uint64_t memory_lockable(void);
 
 /*
- * True if there is no such limit, or all regions together use at most a sixteenth of it. Any
- * thread.
+ * True if all regions together use at most a sixteenth of what this process may lock. Any thread.
  */
 bool memory_is_ample(void);
 
 /*
- * Maps size bytes, on the NUMA node of this device. Returns 0, or -1 with the failure recorded and
- * nothing kept. mmap(2).
+ * Takes size bytes of the memory budget, and maps them on the NUMA node of this device. Returns 0,
+ * or -1 with the failure recorded and nothing kept. mmap(2).
  */
 int region_map(struct region *region, const struct device *device, size_t size, int access,
 	struct failure *failure);

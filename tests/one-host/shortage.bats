@@ -52,6 +52,81 @@ start_early_client() {
 	serves_other_clients
 }
 
+# in_group NAME SIZE PROGRAM: writes to $DIR/NAME a command that runs the program in a control group of
+# this name, with at most SIZE bytes of memory.
+in_group() {
+	GROUP=/sys/fs/cgroup/$1
+	mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir "$GROUP"
+	undo remove_group "$GROUP"
+	echo "$2" >"$GROUP/memory.max"
+	printf '#!/bin/bash\necho $$ >%q/cgroup.procs\nexec %q "$@"\n' "$GROUP" "$3" >"$DIR/$1"
+	chmod +x "$DIR/$1"
+}
+remove_group() { wait_until rmdir "$1"; }
+
+# A third of the group's memory is free, and the kernel has killed nothing.
+group_has_room() {
+	local used most
+	used=$(<"$GROUP/memory.current") most=$(<"$GROUP/memory.max")
+	[ $((used * 3)) -le $((most * 2)) ] || fail "$used of $most bytes are in use"
+	has "$GROUP/memory.events" '^oom_kill 0$'
+}
+
+@test "clients that stall cannot exhaust the memory of the server's control group" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
+	local full='its clients use all the memory that they may take together' options
+	in_group server 64M "$PAIR_BIN/rdma-server"
+	mkdir "$DIR/in"
+	for options in --discard "--output $DIR/in/"; do
+		# shellcheck disable=SC2086 # options
+		PAIR_SERVER=$DIR/server start_server --verbose $options any
+		has "$ERRORS" 'memory for all clients: .* MB, half of what control group /server has available'
+		start_early_client
+		start_idle_clients 60 "$full"
+		group_has_room
+		expect_error 3 "$full" client --timeout 1 --input /etc/passwd write "$ADDRESS" "$PORT"
+		serves_other_clients
+		rm "$DIR/silence" "$DIR/early"
+	done
+}
+
+@test "clients that do not authenticate cannot exhaust --memory, and new clients replace those that time out" {
+	local full='its clients use all the memory that they may take together' i
+	(umask 077 && head -c 32 /dev/urandom >"$DIR/secret")
+	start_server --memory 4M --handshake-timeout 5 --secret-file "$DIR/secret" --discard --json any
+	for i in {1..12}; do
+		misbehaving_peer --secret "$DIR/secret" "$ADDRESS" "$PORT" closed >"$DIR/peer" 2>&1 &
+		CLIENTS+=($!)
+	done
+	wait_line "$ERRORS" 'timed out waiting for MSG_PROOF'
+	expect 0 client --timeout 60 --secret-file "$DIR/secret" --message hello write "$ADDRESS" "$PORT"
+	wait_line "$LOG" '"memory":{"budget":4194304,"used":[0-9]*,"source":"--memory"}.*"verdict":"verified"\|"verdict":"verified".*"source":"--memory"'
+	stop_server
+}
+
+@test "--memory of more than the host has is announced" {
+	start_server --memory 1T any
+	has "$ERRORS" '^rdma-server: clients may use more memory than is available: 1.10 TB (--memory; this host has .* available)$'
+	stop_server
+}
+
+@test "a client in a small control group takes less memory, or says why it cannot" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
+	start_server --discard any
+	head -c 10000000 /dev/urandom >"$DIR/file"
+	in_group client 16M "$PAIR_BIN/rdma-client"
+	expect 0 "$DIR/client" --verbose --timeout 60 --input "$DIR/file" write "$ADDRESS" "$PORT"
+	has "$ERR" ': registered [1-4][0-9]\{6\} bytes for outgoing data'
+	has "$GROUP/memory.events" '^oom_kill 0$'
+	echo 700K >"$GROUP/memory.max"
+	expect_error 1 "this program's connections may not take more of this host's memory" \
+		"$DIR/client" --input "$DIR/file" write "$ADDRESS" "$PORT"
+	has "$ERR" 'half of what control group /client has available'
+	stop_server
+}
+
 @test "too few file descriptors for all clients" {
 	mkdir "$DIR/in"
 	(

@@ -69,12 +69,12 @@ static void every_project_code_has_its_own_row(void **state)
 	/*
 	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.
 	 */
-	for (int code = REFUSAL_MODE; code <= REFUSAL_TREE; code++)
+	for (int code = REFUSAL_MODE; code <= REFUSAL_MEMORY; code++)
 		if (code != 5 && code != REFUSAL_FILES && code != 14)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
 	assert_int_equal(
 		explain(FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE)->code, LIMIT_HANDSHAKE);
-	for (int code = LIMIT_IDLE; code <= LIMIT_SIZE; code++)
+	for (int code = LIMIT_IDLE; code <= LIMIT_MEMORY; code++)
 		assert_int_equal(explain(FAILURE_LIMIT, PHASE_EXCHANGE, code)->code, code);
 	for (int code = IMPAIRED_MTU; code <= IMPAIRED_LARGE_DATA; code++) {
 		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
@@ -348,6 +348,8 @@ static const struct symptom {
 		"slots for diagnoses"},
 	{"9 no place", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS, STATUS_CONNECT,
 		"the server is full"},
+	{"9 no memory", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_MEMORY, STATUS_CONNECT,
+		"all the memory that they may take"},
 	{"9 no place for the address", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_ADDRESS,
 		STATUS_CONNECT, "from this address"},
 	{"9 too large", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SIZE, STATUS_CONNECT, NULL},
@@ -392,6 +394,8 @@ static const struct symptom {
 		NULL},
 	{"evicted", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_IDLE, STATUS_PEER, "no data moved"},
 	{"more than allowed", FAILURE_LIMIT, PHASE_EXCHANGE, LIMIT_SIZE, STATUS_PEER, NULL},
+	{"no memory left", FAILURE_LIMIT, PHASE_ALLOCATION, LIMIT_MEMORY, STATUS_FAILED,
+		"may not take more of this host's memory"},
 	{"peer silent in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
 		STATUS_PEER, "did not respond in time"},
 	{"slow data in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_TOO_SLOW, STATUS_PEER,

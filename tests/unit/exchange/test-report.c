@@ -37,6 +37,11 @@ static const struct locality anywhere = {.node = -1};
 
 static const struct tuning untuned = {.dscp = -1, .locality = &anywhere};
 
+static const struct memory_budget unlimited = {
+	.size = UINT64_MAX, .available = {.bytes = UINT64_MAX, .source = "this host"}};
+
+static const struct memory_budget chosen = {.size = 1 << 30, .chosen = true, .used = 7 << 20};
+
 static const struct report verified = {
 	.program = "rdma-client",
 	.mode = "write",
@@ -61,6 +66,7 @@ static const struct report failed = {
 	.mode = "any",
 	.status = STATUS_CONNECT,
 	.error = "cannot connect to \"/x\": \\x1b",
+	.memory = &unlimited,
 };
 
 static const struct report damaged = {
@@ -74,6 +80,7 @@ static const struct report damaged = {
 	.chunk = UINT32_MAX,
 	.depth = 1,
 	.tuning = &untuned,
+	.memory = &chosen,
 	/* A digest of an incomplete stream, which is not valid. */
 	.sent = {.bytes = UINT64_MAX, .digest = DIGEST, .name = "\xff\n\"gr\xc3\xb6\xc3\x9fter/\\"},
 	.received = {.bytes = 1, .digest = DIGEST, .name = "", .complete = true},
@@ -99,13 +106,13 @@ static void contains_every_member(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"{\"schema\":3,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
+		"{\"schema\":4,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"write\",\"device\":\"rxe_eth0\",\"peer\":\"10.77.0.1:7471\","
 		"\"verdict\":\"verified\",\"status\":0,\"error\":null,\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
 		"\"chunk\":1048576,\"depth\":16,"
 		"\"tuning\":{\"dscp\":26,\"relaxed_ordering\":true,\"outgoing_huge_pages\":false,"
 		"\"incoming_huge_pages\":true,\"numa_node\":1,\"processors\":\"0-3,6\","
-		"\"completion_vector\":3},"
+		"\"completion_vector\":3},\"memory\":null,"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
 		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null},"
 		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
@@ -120,10 +127,11 @@ static void reports_null_for_unknown_values(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"{\"schema\":3,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
+		"{\"schema\":4,\"program\":\"rdma-server\",\"version\":\"" PROJECT_VERSION
 		"\",\"mode\":\"any\",\"device\":null,\"peer\":null,\"verdict\":\"failed\","
 		"\"status\":3,\"error\":\"cannot connect to \\\"/x\\\": \\\\x1b\","
 		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,\"tuning\":null,"
+		"\"memory\":{\"budget\":null,\"used\":0,\"source\":\"this host\"},"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null},"
 		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null}}");
 	free(text);
@@ -234,7 +242,7 @@ static void schema_rejects_invalid_documents(void **state)
 		{"\"rate\":0,", ""},
 		{"\"rate\":0,", "\"rate\":0,\"speed\":0,"},
 		{"\"rate\":0,", "\"rate\":NaN,"},
-		{"\"schema\":3", "\"schema\":2"},
+		{"\"schema\":4", "\"schema\":3"},
 		{"\"secret\":false", "\"secret\":true"},
 		{"\"status\":0", "\"status\":4"},
 		{"\"verified\"", "\"damaged\""},

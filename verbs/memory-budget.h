@@ -1,0 +1,60 @@
+/*
+ * The memory budget: how much memory this process pins and allocates for all its connections
+ * together. Hosts with RDMA usually have no limit of locked memory, and pinned memory cannot be
+ * swapped, so without a budget, peers could make the kernel kill the process, or others.
+ *
+ * Its size is half of what the host and the control groups of the process have available at the
+ * start, or what --memory says. Other programs take memory, too: whatever the size, a connection
+ * may take at most half of what is available at the moment.
+ *
+ * Memory is taken before it is allocated, in one step, so that two connections cannot take the same
+ * memory. Any thread may call these functions, except memory_budget_start().
+ */
+#ifndef VERBS_MEMORY_BUDGET_H
+#define VERBS_MEMORY_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/failure.h"
+#include "host/available-memory.h"
+
+struct memory_budget {
+	uint64_t size;                     /* in bytes; UINT64_MAX: unknown, so unlimited */
+	bool chosen;                       /* it was given by --memory */
+	uint64_t used;                     /* of it, at this moment */
+	struct available_memory available; /* at the start */
+};
+
+/*
+ * Determines the budget, before any connection exists: `wanted` bytes, or half of what is available
+ * if it is 0. Without this call, there is no limit. Main thread.
+ */
+void memory_budget_start(uint64_t wanted);
+
+/* Copies the budget. */
+void memory_budget_read(struct memory_budget *budget);
+
+/*
+ * Formats the size and where it comes from: "4.1 GB, half of what this host has available". Neither
+ * changes after the start.
+ */
+#define MEMORY_BUDGET_TEXT (AVAILABLE_MEMORY_SOURCE + 128)
+void memory_budget_text(const struct memory_budget *budget, char text[MEMORY_BUDGET_TEXT]);
+
+/* Bytes that a connection may take now; UINT64_MAX: no limit. */
+uint64_t memory_budget_left(void);
+
+/*
+ * Takes this many bytes. If fewer are left, takes nothing and returns -1 with the failure recorded,
+ * LIMIT_MEMORY; otherwise returns 0.
+ */
+int memory_budget_take(uint64_t bytes, struct failure *failure);
+
+/* The system has allocated these bytes, which were taken: they are no longer available. */
+void memory_budget_filled(uint64_t bytes);
+
+/* Returns bytes that were taken; `filled` of them had been allocated. */
+void memory_budget_return(uint64_t bytes, uint64_t filled);
+
+#endif
