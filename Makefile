@@ -177,6 +177,8 @@ $(BUILD)/tests/one-host/misbehaving-peer: $(call objects,tests/one-host/misbehav
 $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachability: \
 	$(call objects,tests/unit/common/resolver-fixture.c)
 
+$(BUILD)/tests/unit/serve/test-client-log: $(call objects,tests/unit/base/output-fixture.c)
+
 # These use a fake device instead of libibverbs and librdmacm.
 serve_tests := $(addprefix tests/unit/serve/test-,admission isolation service)
 on_fake_device := $(serve_tests) $(addprefix tests/unit/control/test-,last-message self-facts) \
@@ -192,7 +194,7 @@ $(addprefix $(BUILD)/tests/unit/,exchange/test-locality measure/test-threads mea
 
 # Objects that the fuzz targets share with the unit tests, and functions that they replace.
 $(BUILD)/tests/fuzz/fuzz-control-session: $(call objects,tests/fuzz/library.c)
-$(BUILD)/tests/fuzz/fuzz-control-session: wrapped := output_failure secret_nonce worker_start
+$(BUILD)/tests/fuzz/fuzz-control-session: wrapped := client_log_failure secret_nonce worker_start
 $(BUILD)/tests/fuzz/fuzz-connection: $(call objects,$(addprefix tests/fuzz/,end.c threads.c oracle.c) \
 	$(wildcard tests/unit/verbs/fake-*.c) \
 	$(addprefix tests/unit/common/,digest-fixture.c secret-fixture.c))

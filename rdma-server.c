@@ -151,7 +151,7 @@ static void show_memory(const struct server *server)
 			"the files of this process's control group cannot be read, so its memory limit "
 			"is unknown");
 	if (budget.chosen && budget.size > budget.available.bytes)
-		output_error(output, "clients may use more memory than is available: %s", text);
+		output_warning(output, "clients may use more memory than is available: %s", text);
 }
 
 static void show_progress(struct server *server)

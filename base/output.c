@@ -16,6 +16,8 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -285,29 +287,48 @@ static void print_text(int descriptor, bool progress, char *text)
 		free_line(line);
 }
 
+/* Set by output_start(): what is known about the descriptors 0 to 2. */
+static bool was_closed[STDERR_FILENO + 1], is_journal[STDERR_FILENO + 1];
+
 /* Returns "PROGRAM: LINE\n", or "LINE\n" if the program's name is empty; NULL if out of memory. */
-static char *whole_line(const char *program, const char *line)
+static char *whole_line(int descriptor, int priority, const char *program, const char *line)
 {
+	char prefix[sizeof("<0>")] = "";
 	char *text;
 
-	return asprintf(&text, "%s%s%s\n", program, *program ? ": " : "", line) < 0 ? NULL : text;
+	if (is_journal[descriptor])
+		snprintf(prefix, sizeof(prefix), "<%d>", LOG_PRI(priority));
+	return asprintf(&text, "%s%s%s%s\n", prefix, program, *program ? ": " : "", line) < 0
+		       ? NULL
+		       : text;
 }
 
-static void __attribute__((format(printf, 3, 0)))
-print(int descriptor, const char *program, const char *format, va_list args)
+/* The priority is one of syslog(3). */
+static void __attribute__((format(printf, 4, 0)))
+print(int descriptor, int priority, const char *program, const char *format, va_list args)
 {
 	char *line, *text = NULL;
 
 	if (vasprintf(&line, format, args) >= 0) {
 		make_printable(line);
-		text = whole_line(program, line);
+		text = whole_line(descriptor, priority, program, line);
 		free(line);
 	}
 	print_text(descriptor, false, text);
 }
 
-/* Set by output_start(). */
-static bool was_closed[STDERR_FILENO + 1];
+/* True if the descriptor is the stream that the journal reads: systemd.exec(5). */
+static bool reaches_journal(int descriptor)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat status;
+	int length = 0;
+
+	return stream && sscanf(stream, "%llu:%llu%n", &device, &inode, &length) == 2 &&
+	       stream[length] == '\0' && fstat(descriptor, &status) == 0 &&
+	       status.st_dev == device && status.st_ino == inode;
+}
 
 bool output_was_closed(int descriptor)
 {
@@ -323,12 +344,21 @@ void output_start(void)
 		was_closed[descriptor] = true;
 	if (descriptor >= 0)
 		close(descriptor);
+	for (int i = 0; i <= STDERR_FILENO; i++)
+		is_journal[i] = reaches_journal(i);
 }
 
 bool output_is_standard(const char *path)
 {
 	/* /dev/stdout may link to a regular file, which must not be replaced. */
 	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
+/* Prints a line of the exchange. */
+static void __attribute__((format(printf, 3, 0)))
+print_line(const struct output *output, int priority, const char *format, va_list args)
+{
+	print(output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO, priority, "", format, args);
 }
 
 void output_line(const struct output *output, const char *format, ...)
@@ -338,7 +368,18 @@ void output_line(const struct output *output, const char *format, ...)
 	if (output->quiet)
 		return;
 	va_start(args, format);
-	print(output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO, "", format, args);
+	print_line(output, LOG_INFO, format, args);
+	va_end(args);
+}
+
+void output_line_warning(const struct output *output, const char *format, ...)
+{
+	va_list args;
+
+	if (output->quiet)
+		return;
+	va_start(args, format);
+	print_line(output, LOG_WARNING, format, args);
 	va_end(args);
 }
 
@@ -349,7 +390,7 @@ void output_transcript(const struct output *output, const char *format, ...)
 	if (output->quiet || output->brief)
 		return;
 	va_start(args, format);
-	print(output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO, "", format, args);
+	print_line(output, LOG_INFO, format, args);
 	va_end(args);
 }
 
@@ -360,7 +401,7 @@ void output_detail(const struct output *output, const char *format, ...)
 	if (!output->verbose)
 		return;
 	va_start(args, format);
-	print(STDERR_FILENO, output->program, format, args);
+	print(STDERR_FILENO, LOG_INFO, output->program, format, args);
 	va_end(args);
 }
 
@@ -369,7 +410,16 @@ void output_error(const struct output *output, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print(STDERR_FILENO, output->program, format, args);
+	print(STDERR_FILENO, LOG_ERR, output->program, format, args);
+	va_end(args);
+}
+
+void output_warning(const struct output *output, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print(STDERR_FILENO, LOG_WARNING, output->program, format, args);
 	va_end(args);
 }
 
@@ -415,14 +465,16 @@ void output_progress(const struct output *output, const char *line)
 	if (terminal) {
 		print_text(STDERR_FILENO, true, text);
 	} else {
-		print_text(STDERR_FILENO, true, whole_line(output->program, text));
+		print_text(STDERR_FILENO, true,
+			whole_line(STDERR_FILENO, LOG_INFO, output->program, text));
 		free(text);
 	}
 }
 
 void output_document(const char *line)
 {
-	print_text(STDOUT_FILENO, false, line ? whole_line("", line) : NULL);
+	print_text(
+		STDOUT_FILENO, false, line ? whole_line(STDOUT_FILENO, LOG_INFO, "", line) : NULL);
 }
 
 /*

@@ -5,6 +5,10 @@
  * terminal. If standard output carries data or reports, the lines of the exchange go to standard
  * error.
  *
+ * Under systemd, a line that goes to the journal begins with its priority, for example "<3>", which
+ * the journal removes: sd-daemon(3). This applies to each stream whose device and inode are those
+ * in JOURNAL_STREAM: systemd.exec(5).
+ *
  * On a terminal, the progress line is the last one and is rewritten in place. Every other line
  * printed by these functions erases it first.
  */
@@ -25,7 +29,7 @@ struct output {
 
 /*
  * Opens /dev/null on any of the descriptors 0 to 2 that is closed, so that no file opened later
- * gets that descriptor. main() calls it first.
+ * gets that descriptor, and determines which of them go to the journal. main() calls it first.
  */
 void output_start(void);
 
@@ -42,6 +46,10 @@ bool output_is_standard(const char *path);
 void output_line(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same for a line that the operator should notice, although nothing has failed here. */
+void output_line_warning(const struct output *output, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Prints a line of the tutorial's transcript, which is omitted if files are exchanged. */
 void output_transcript(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -52,6 +60,10 @@ void output_detail(const struct output *output, const char *format, ...)
 
 /* Prints an error line. */
 void output_error(const struct output *output, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Prints a warning to standard error. */
+void output_warning(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Size of the line that explains a failure, in bytes. */

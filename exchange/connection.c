@@ -373,7 +373,7 @@ static void find_dscp(struct connection *connection)
 
 	connection->dscp = endpoint_dscp(&connection->endpoint);
 	if (settings->dscp >= 0 && connection->dscp >= 0 && connection->dscp != settings->dscp)
-		output_line(settings->output,
+		output_line_warning(settings->output,
 			"%s: packets carry DSCP %d, not %d: on RoCE, the client's --tos applies to "
 			"both directions",
 			connection->peer, connection->dscp, settings->dscp);

@@ -174,9 +174,9 @@ static const char *cause_of(enum refusal refusal)
 /* Reports a refusal. The server's operator must act on some. */
 static void report(const struct admission *admission, enum refusal refusal, const char *peer)
 {
-	const struct output *output = admission->settings->output;
 	const char *cause = cause_of(refusal);
 	struct failure failure = {0};
+	char text[OUTPUT_FAILURE_SIZE];
 
 	if (refusal == REFUSAL_SECRET && admission->settings->secret)
 		failure_set_unauthenticated(&failure, message_name(MSG_PROOF));
@@ -184,9 +184,9 @@ static void report(const struct admission *admission, enum refusal refusal, cons
 		failure_set(&failure, FAILURE_FILE, PHASE_EXCHANGE, -ENODATA, "--input",
 			"another client has consumed standard input");
 	if (failure_is_set(&failure))
-		output_failure(output, &failure, peer);
+		client_log_failure(admission->log, &failure, peer, text, deadline_now());
 	else if (cause)
-		output_line(output, "refused %s: %s.", peer, cause);
+		client_log_refusal(admission->log, peer, refusal, cause, deadline_now());
 }
 
 void admission_refuse(

@@ -35,6 +35,7 @@ _Static_assert(OPTIONS_THREADS_MAX <= CONTROL_SESSIONS_MAX, "a slot for each thr
 struct control_session {
 	TAILQ_ENTRY(control_session) next;
 	const struct exchange_settings *settings;
+	struct client_log *log;
 	struct control_server server;
 	struct control control;
 	enum hello_kind kind;
@@ -352,6 +353,8 @@ static void send_reason(struct control_session *session)
 /* Sends the reason and prints the failure, unless the client simply disconnected. */
 static void report(struct control_session *session)
 {
+	char text[OUTPUT_FAILURE_SIZE];
+
 	if (session->control.disconnected && !session->ended) {
 		if (session->settings->output->brief)
 			output_line(session->settings->output, "%s by %s.",
@@ -361,7 +364,8 @@ static void report(struct control_session *session)
 	}
 	conclude(session);
 	send_reason(session);
-	output_failure(session->settings->output, &session->control.failure, session->control.peer);
+	client_log_failure(session->log, &session->control.failure, session->control.peer, text,
+		deadline_now());
 }
 
 /* Serves the client on the processors of the device's node. */
@@ -391,7 +395,7 @@ static void serve(void *argument)
 		serve_client(session);
 	report(session);
 	if (control->connected)
-		output_transcript(session->settings->output, "peer disconnected.");
+		client_log_step(session->log, control->peer, "peer disconnected.");
 }
 
 static void ended(void *about)
@@ -432,8 +436,10 @@ destroy_channel:
 	return error;
 }
 
-void control_sessions_init(struct control_sessions *control_sessions, unsigned int most_per_address)
+void control_sessions_init(struct control_sessions *control_sessions, unsigned int most_per_address,
+	struct client_log *log)
 {
+	control_sessions->log = log;
 	TAILQ_INIT(&control_sessions->all);
 	slots_init(&control_sessions->slots, CONTROL_SESSIONS_MAX, most_per_address, 0);
 }
@@ -446,6 +452,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	enum slots_state slots = slots_state(&control_sessions->slots, peer);
 	uint32_t queue_pairs = 1, depth = TEST_DIAGNOSIS_DEPTH;
 	struct control_session *session;
+	char text[ADDRESS_TEXT_SIZE];
 
 	if (slots != SLOTS_FREE)
 		return slots == SLOTS_FULL ? REFUSAL_FULL : REFUSAL_ADDRESS;
@@ -456,6 +463,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	if (!session)
 		return REFUSAL_RESOURCES;
 	session->settings = settings;
+	session->log = control_sessions->log;
 	session->server = *server;
 	session->kind = (enum hello_kind)theirs->kind;
 	session->queue_pairs = queue_pairs;
@@ -469,7 +477,8 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->to_main.about = session;
 	session->listener = (struct worker_listener){.ended = ended, .about = session};
 	session->worker.stop_fd = -1;
-
+	address_port_text(peer, text);
+	client_log_step(session->log, text, "received connection request.");
 	if (start(session, request, theirs)) {
 		free(session);
 		return REFUSAL_RESOURCES;

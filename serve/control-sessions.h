@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 
 #include "rdma-common.h"
+#include "serve/client-log.h"
 #include "serve/slots.h"
 
 /* Maximum number of concurrent sessions. */
@@ -29,11 +30,12 @@ struct control_server {
 struct control_sessions {
 	TAILQ_HEAD(, control_session) all;
 	struct slots slots;
+	struct client_log *log; /* the caller's, which outlives the sessions */
 };
 
 /* Limits each address to this many slots; 0: no limit. Main thread, like all functions here. */
-void control_sessions_init(
-	struct control_sessions *control_sessions, unsigned int most_per_address);
+void control_sessions_init(struct control_sessions *control_sessions, unsigned int most_per_address,
+	struct client_log *log);
 
 /*
  * Starts a session for the client of this request and takes ownership of its id. Returns

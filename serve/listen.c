@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/explain.h"
 #include "host/device-address.h"
 #include "host/readiness.h"
 #include "serve/listen.h"
@@ -156,7 +157,7 @@ int listen_check_host(
 	struct failure found = {0};
 	struct inventory inventory;
 	enum readiness lacking;
-	char evidence[sizeof(found.evidence)];
+	char evidence[sizeof(found.evidence)], text[OUTPUT_FAILURE_SIZE];
 
 	if (inventory_take("", NULL, &inventory))
 		return 0;
@@ -172,8 +173,10 @@ int listen_check_host(
 		return -1;
 	}
 	/* No failure yet: clients may come through devices that appear later. */
-	if (!output->quiet)
-		output_failure(output, &found, NULL);
+	if (!output->quiet) {
+		explain_failure(&found, NULL, output->verbose, text, sizeof(text));
+		output_warning(output, "%s", text);
+	}
 	return 0;
 }
 

@@ -48,12 +48,15 @@ void service_init(struct service *service)
 		TAILQ_INIT(&service->clients[state]);
 	admission->options = options;
 	admission->settings = &service->settings;
+	admission->log = &service->log;
+	client_log_init(&service->log, service->output);
 	/* Determined once: later, the file system might not respond. */
 	admission->exclusive = (options->input && output_file_is_shared(options->input)) ||
 			       (options->output && output_file_is_shared(options->output));
 	slots_init(&admission->slots, options->max_clients, options->max_clients_per_address,
 		options->handshake_timeout);
-	control_sessions_init(&service->control_sessions, options->max_clients_per_address);
+	control_sessions_init(
+		&service->control_sessions, options->max_clients_per_address, &service->log);
 }
 
 /* Devices. */
@@ -74,6 +77,16 @@ static void complete_removal(struct service *service, struct served_device *serv
 }
 
 /* Clients. */
+
+/* Reports a failure that concerns a client without a connection. */
+static void report_failure(
+	struct service *service, const struct rdma_cm_id *id, const struct failure *failure)
+{
+	char peer[ADDRESS_TEXT_SIZE], text[OUTPUT_FAILURE_SIZE];
+
+	address_port_text(rdma_get_peer_addr((struct rdma_cm_id *)id), peer);
+	client_log_failure(&service->log, failure, peer, text, deadline_now());
+}
 
 /* Moves the client to a later state, whose deadline, if any, is this many milliseconds away. */
 static void set_state(struct service *service, struct client *client, enum client_state state,
@@ -153,15 +166,11 @@ static void refuse_for_memory(
 static void fail_client(
 	struct service *service, struct client *client, const struct failure *failure)
 {
-	char peer[ADDRESS_TEXT_SIZE];
-
 	if (failure->kind == FAILURE_LIMIT) {
 		refuse_for_memory(service, client, failure);
 		return;
 	}
-
-	address_port_text(rdma_get_peer_addr(client->id), peer);
-	output_failure(service->output, failure, peer);
+	report_failure(service, client->id, failure);
 	refuse_client(
 		service, client, failure->kind == FAILURE_FILE ? REFUSAL_INPUT : REFUSAL_RESOURCES);
 }
@@ -200,8 +209,8 @@ static void abandon_clients(
 static void report(struct service *service, struct client *client, const struct failure *outcome)
 {
 	char text[OUTPUT_FAILURE_SIZE];
-	const char *error =
-		output_outcome(service->output, outcome, connection_peer(client->connection), text);
+	const char *error = client_log_failure(
+		&service->log, outcome, connection_peer(client->connection), text, deadline_now());
 
 	connection_report(
 		client->connection, explain_status(outcome), error, service->options->json);
@@ -221,7 +230,7 @@ static void free_client(struct service *service, struct client *client)
 	if (failure_is_set(outcome) && client->admitted && service->first_error == STATUS_OK)
 		service->first_error = explain_status(outcome);
 	if (client->connected)
-		output_transcript(service->output, "peer disconnected.");
+		client_log_step(&service->log, connection_peer(connection), "peer disconnected.");
 	connection_destroy(connection);
 	forget_client(service, client);
 }
@@ -295,13 +304,11 @@ static enum refusal start_control_session(
 		.full = admission_capacity(&service->admission, address, &least_active),
 	};
 	struct failure failure = {0};
-	char peer[ADDRESS_TEXT_SIZE];
 
 	if (devices_get(&service->devices, service->channel, request->id, &failure))
 		return control_sessions_take(
 			&service->control_sessions, &service->settings, &server, request, theirs);
-	address_port_text(address, peer);
-	output_failure(service->output, &failure, peer);
+	report_failure(service, request->id, &failure);
 	return REFUSAL_RESOURCES;
 }
 
@@ -360,11 +367,9 @@ static enum refusal serve_client(struct service *service, const struct rdma_cm_e
 {
 	struct failure failure = {0};
 	struct client *client = make_client(service, event->id, mode, request, &failure);
-	char peer[ADDRESS_TEXT_SIZE];
 
 	if (!client) {
-		address_port_text(rdma_get_peer_addr(event->id), peer);
-		output_failure(service->output, &failure, peer);
+		report_failure(service, event->id, &failure);
 		return REFUSAL_RESOURCES;
 	}
 	if (client->state == CLIENT_OPENING)
@@ -380,8 +385,8 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 	const struct mode *mode = NULL;
 	struct slot *evicted = NULL;
 	enum refusal refusal = REFUSAL_STOPPING;
+	char peer[ADDRESS_TEXT_SIZE];
 
-	output_transcript(service->output, "received connection request.");
 	if (service->listeners.count > 0)
 		refusal = admission_check(&service->admission, event, &mode, &request);
 	if (refusal == REFUSAL_NONE && hello_is_control(&request.theirs)) {
@@ -391,8 +396,11 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 			&service->admission, rdma_get_peer_addr(event->id), &evicted);
 		if (evicted)
 			evict(service, connection_owner(evicted->holder));
-		if (refusal == REFUSAL_NONE)
+		if (refusal == REFUSAL_NONE) {
+			address_port_text(rdma_get_peer_addr(event->id), peer);
+			client_log_step(&service->log, peer, "received connection request.");
 			refusal = serve_client(service, event, mode, &request);
+		}
 	}
 	if (refusal != REFUSAL_NONE)
 		admission_refuse(&service->admission, event->id, refusal);
@@ -569,13 +577,15 @@ void service_deadlines(struct service *service)
 	served = devices_removed(&service->devices);
 	if (served)
 		complete_removal(service, served);
+	client_log_print_counts(&service->log, deadline_now());
 }
 
-int service_next_deadline(const struct service *service)
+int service_next_deadline(struct service *service)
 {
 	static const enum client_state states[] = {
 		CLIENT_OPENING, CLIENT_CONNECTING, CLIENT_EVICTED, CLIENT_CLOSING};
 	int next = devices_removed(&service->devices) && !service->stuck ? REMOVAL_CHECK_MS : -1;
+	int count = client_log_next(&service->log, deadline_now());
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
 		const struct client *client = TAILQ_FIRST(&service->clients[states[i]]);
@@ -584,7 +594,7 @@ int service_next_deadline(const struct service *service)
 		if (client && (next < 0 || left < next))
 			next = left;
 	}
-	return next;
+	return count >= 0 && (next < 0 || count < next) ? count : next;
 }
 
 bool service_is_exchanging(const struct service *service)
@@ -632,4 +642,5 @@ void service_free(struct service *service)
 	service_stop_listening(service);
 	opener_stop(service->opener);
 	devices_free_all(&service->devices);
+	client_log_end(&service->log);
 }

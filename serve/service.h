@@ -58,6 +58,7 @@ struct service {
 	struct opener *opener; /* started for the first client that is sent the input */
 	struct client_queue clients[CLIENT_STATES];
 	struct admission admission;
+	struct client_log log;        /* of refused clients and failed sessions */
 	uint64_t admitted;            /* clients so far, for --count */
 	uint64_t bytes_before;        /* moved by clients that have been freed */
 	enum exit_status first_error; /* of the first client that failed */
@@ -73,11 +74,14 @@ void service_event(struct service *service, const struct rdma_cm_event *event);
 /* Handles a wakeup from a CQ thread, the opener or a control session about wakeup->about. */
 void service_wakeup(struct service *service, const struct wakeup *wakeup, unsigned int events);
 
-/* Closes clients whose deadline has passed, and completes the removal of devices. */
+/*
+ * Closes clients whose deadline has passed, completes the removal of devices, and prints how many
+ * refusals and failures were only counted.
+ */
 void service_deadlines(struct service *service);
 
 /* Milliseconds until service_deadlines() is due; -1: no deadline. */
-int service_next_deadline(const struct service *service);
+int service_next_deadline(struct service *service);
 
 /* True while a client is exchanging data. */
 bool service_is_exchanging(const struct service *service);
@@ -97,7 +101,7 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 /* True if there are no clients and none can connect. */
 bool service_over(const struct service *service);
 
-/* Frees the devices. All clients must have been freed. */
+/* Frees the devices and prints the last counts. All clients must have been freed. */
 void service_free(struct service *service);
 
 #endif

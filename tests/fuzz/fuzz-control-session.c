@@ -62,15 +62,18 @@ void __wrap_secret_nonce(uint8_t nonce[SECRET_NONCE_SIZE])
 	memset(nonce, 'n', SECRET_NONCE_SIZE);
 }
 
-void __wrap_output_failure(
-	const struct output *output, const struct failure *failure, const char *peer);
+const char *__wrap_client_log_failure(struct client_log *log, const struct failure *failure,
+	const char *peer, char text[OUTPUT_FAILURE_SIZE], deadline_t now);
 
 /* The only possible failures are a client without the secret, and a lack of memory. */
-void __wrap_output_failure(
-	const struct output *output, const struct failure *failure, const char *peer)
+const char *__wrap_client_log_failure(struct client_log *log, const struct failure *failure,
+	const char *peer, char text[OUTPUT_FAILURE_SIZE], deadline_t now)
 {
-	fuzz_check(output && failure_is_set(failure) && peer);
+	(void)now;
+	fuzz_check(log && failure_is_set(failure) && peer);
 	fuzz_check(starved || (with_secret && !opened && last.number == 1));
+	text[0] = '\0';
+	return text;
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
@@ -435,6 +438,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rdma_cm_event request = {.id = &id};
 	struct hello theirs = {.kind = HELLO_DIAGNOSIS};
 	struct control_sessions control_sessions;
+	static struct client_log log;
 	unsigned int events = 0;
 
 	request.param.conn = (struct rdma_conn_param){.private_data = hello_bytes,
@@ -458,7 +462,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Never dereferenced. */
 	settings.secret = with_secret ? (void *)&id : NULL;
 	fuzz_check(wakeup_queue_open(&wakeups) == 0);
-	control_sessions_init(&control_sessions, 0);
+	client_log_init(&log, &output);
+	control_sessions_init(&control_sessions, 0, &log);
 	if (test_shape_is_possible(queue_pairs, depth)) {
 		fuzz_check(control_sessions_take(&control_sessions, &settings, &server, &request,
 				   &theirs) == REFUSAL_NONE);
@@ -471,5 +476,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(TAILQ_EMPTY(&control_sessions.all) && control_sessions.slots.taken == 0);
 	fuzz_check(!unanswered || gone);
 	wakeup_queue_close(&wakeups);
+	client_log_end(&log);
 	return 0;
 }

@@ -79,6 +79,15 @@ count() {
 	[ "$n" -eq "$3" ] || fail "$n lines '$2', not $3, in $1: $(cat "$1")"
 }
 
+# count_repeated FILE PATTERN N: the matching lines in the server's output report N clients: one in
+# each line, or the number of those that the server only counted.
+count_repeated() {
+	local n
+	n=$(grep -e "$2" "$1" | sed 's/.* and \([0-9,]*\) more in the last minute\.$/\1/; t number; s/.*/1/; :number; s/,//g' |
+		awk '{ n += $0 } END { print n + 0 }')
+	[ "$n" -eq "$3" ] || fail "$n clients '$2', not $3, in $1: $(cat "$1")"
+}
+
 # collect_messages FILE...: keeps what the programs printed there on standard error for
 # explain_messages; not what libraries, sanitizers and test peers print.
 collect_messages() {

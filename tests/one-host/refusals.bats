@@ -100,6 +100,38 @@ send_unknown() {
 	END
 }
 
+# refused_often N: the server refuses N clients for each of two reasons, one of which a server prints
+# as a failure.
+refused_often() {
+	local i
+	for i in $(seq "$1"); do
+		expect 3 client --secret-file "$DIR/ours" read "$ADDRESS" "$PORT"
+		expect 3 client write "$ADDRESS" "$PORT"
+	done
+}
+
+@test "repeated refusals of an address: one line, and their number at the end of the minute or of the server" {
+	local other=10.77.0.77
+	start_server --secret-file "$DIR/ours" write
+	refused_often 4
+	count "$LOG" "^refused $ADDRESS:[0-9]*: it requested the other mode\.\$" 1
+	count "$ERRORS" "$ADDRESS:[0-9]* failed: the peer does not have the same secret" 1
+	# No client wakes the server at the end of the minute.
+	WAIT_SECONDS=120 wait_line "$ERRORS" \
+		"^rdma-server: exchange with $ADDRESS failed: the peer does not have .*; and [0-9]* more in the last minute\.\$"
+	WAIT_SECONDS=120 wait_line "$LOG" "^refused $ADDRESS: it requested the other mode, and [0-9]* more in the last minute\.\$"
+	refused_often 3
+	# Clients of another address are reported.
+	ip address add $other/24 dev "$VM_INTERFACE"
+	undo ip address delete $other/24 dev "$VM_INTERFACE"
+	expect 3 client --source $other --secret-file "$DIR/ours" read "$ADDRESS" "$PORT"
+	wait_line "$LOG" "^refused $other:[0-9]*: it requested the other mode\.\$"
+	stop_server
+	count_repeated "$LOG" "^refused $ADDRESS.* it requested the other mode" 7
+	count_repeated "$ERRORS" "exchange with $ADDRESS.* failed: the peer does not have the same secret" 7
+	count "$LOG" '^received connection request' 0
+}
+
 @test "a server that is stopped in the middle of an exchange or a measurement" {
 	local i command line
 	mkfifo "$DIR/endless"

@@ -94,16 +94,25 @@ one_way() {
 }
 
 # refused_plans PATTERN CLIENT-ARGUMENT...: the server refuses the client in both modes before data
-# moves, and prints why.
+# moves.
 refused_plans() {
 	local pattern=$1 mode
 	shift
 	for mode in write read; do
-		: >"$LOG"
 		expect_error 3 "$pattern" client "$@" $mode "$ADDRESS" "$PORT"
-		wait_line "$LOG" "^refused $ADDRESS:[0-9]*: $pattern"
 	done
 	[ ! -e "$DIR/got" ]
+}
+
+# stop_after_refusals PATTERN...: stops the server. It has printed why it refused the two clients of
+# each refused_plans PATTERN: a line for the first, and that there was another one.
+stop_after_refusals() {
+	local pattern
+	stop_server
+	for pattern; do
+		has "$LOG" "^refused $ADDRESS:[0-9]*: $pattern"
+		count_repeated "$LOG" "^refused $ADDRESS\(:[0-9]*\)\?: $pattern" 2
+	done
 }
 
 # bats test_tags=portable
@@ -113,11 +122,11 @@ refused_plans() {
 	start_server any
 	refused_plans 'the server has no --output' --input "$DIR/data"
 	refused_plans 'the server has no --input' --output "$DIR/got"
-	stop_server
+	stop_after_refusals 'the server has no --output' 'the server has no --input'
 	start_server --input "$DIR/data" any
 	refused_plans 'the server sends a file, but the client has no --output'
 	refused_plans 'the server has no --output' --input "$DIR/data" --output "$DIR/got"
-	stop_server
+	stop_after_refusals 'the server sends a file, but the client has no --output' 'the server has no --output'
 	start_server --output "$DIR/in/" any
 	refused_plans 'the server has no --input' --output "$DIR/got"
 	# A client that only greets is shown, and stores nothing.
@@ -125,7 +134,7 @@ refused_plans() {
 	is_empty "$DIR/in"
 	expect 0 client --message 'a note' write "$ADDRESS" "$PORT"
 	printf 'a note\0' | cmp - "$DIR/in/"*
-	stop_server
+	stop_after_refusals 'the server has no --input'
 	[ ! -s "$ERRORS" ]
 	# A client that only fetches the server's file stores nothing there.
 	rm "$DIR/in/"*

@@ -62,4 +62,7 @@ teardown() {
 }
 
 journal() { there journalctl --quiet --unit="$INSTANCE" --output=cat; }
+
+# journal_at PRIORITY: the lines with exactly this priority.
+journal_at() { there journalctl --quiet --unit="$INSTANCE" --output=cat --priority="$1..$1"; }
 journal_has() { journal | grep -q -e "$1"; }

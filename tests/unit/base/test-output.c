@@ -1,5 +1,7 @@
 /* Tests the lines that the programs print. */
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,6 +25,25 @@ static int print_all(const struct output *output)
 	output_detail(output, "detail %d", 2);
 	output_error(output, "error %d", 3);
 	return (int)output_finish(output, STATUS_OK);
+}
+
+/* Each function once. */
+static int print_priorities(void)
+{
+	const struct failure failure = {.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE};
+
+	output_line(&verbose, "line");
+	output_line_warning(&verbose, "line with a warning");
+	output_transcript(&verbose, "step");
+	output_document("{}");
+	/* Standard output may be a stream of its own, whose lines would mix with the others. */
+	output_drain();
+	output_detail(&verbose, "detail");
+	output_warning(&verbose, "warning");
+	output_error(&verbose, "error\n<0>no emergency");
+	output_failure(&plain, &failure, "host");
+	output_progress(&plain, "progress");
+	return (int)output_finish(&plain, STATUS_OK);
 }
 
 static int print_plain(void)
@@ -271,9 +292,64 @@ static void gives_up_on_a_stopped_reader(void **state)
 		"prog: cannot write to standard output: it is closed, full or blocked\n");
 }
 
+#define OUT_LINES "line\nline with a warning\nstep\n{}\n"
+#define ERROR_LINES \
+	"prog: detail\nprog: warning\nprog: error?<0>no emergency\n" \
+	"prog: exchange with host failed: interrupted by a signal.\nprog: progress\n"
+
+/* Which of the streams JOURNAL_STREAM names, as its device and inode. */
+enum named { NAMED_NONE, NAMED_OUT, NAMED_ERROR, NAMED_OTHER_DEVICE, NAMED_OTHER_INODE, NAMED_BAD };
+
+static enum named named;
+
+static int print_under_systemd(void)
+{
+	struct stat status;
+	char stream[64];
+
+	if (fstat(named == NAMED_OUT ? STDOUT_FILENO : STDERR_FILENO, &status))
+		return 1;
+	snprintf(stream, sizeof(stream), "%llu:%llu%s",
+		(unsigned long long)status.st_dev + (named == NAMED_OTHER_DEVICE),
+		(unsigned long long)status.st_ino + (named == NAMED_OTHER_INODE),
+		named == NAMED_BAD ? "x" : "");
+	if (named == NAMED_NONE ? unsetenv("JOURNAL_STREAM") : setenv("JOURNAL_STREAM", stream, 1))
+		return 1;
+	output_start();
+	return print_priorities();
+}
+
+static void lines_of_the_journal_begin_with_their_priority(void **state)
+{
+	static const struct {
+		enum named named;
+		const char *out, *error;
+	} cases[] = {
+		{NAMED_NONE, OUT_LINES, ERROR_LINES},
+		{NAMED_OTHER_DEVICE, OUT_LINES, ERROR_LINES},
+		{NAMED_OTHER_INODE, OUT_LINES, ERROR_LINES},
+		{NAMED_BAD, OUT_LINES, ERROR_LINES},
+		{NAMED_OUT, "<6>line\n<4>line with a warning\n<6>step\n<6>{}\n", ERROR_LINES},
+		{NAMED_ERROR, OUT_LINES,
+			"<6>prog: detail\n<4>prog: warning\n<3>prog: error?<0>no emergency\n"
+			"<3>prog: exchange with host failed: interrupted by a signal.\n"
+			"<6>prog: progress\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		named = cases[i].named;
+		run(print_under_systemd, NULL);
+		assert_int_equal(printed.status, STATUS_OK);
+		assert_string_equal(printed.out, cases[i].out);
+		assert_string_equal(printed.error, cases[i].error);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_of_the_journal_begin_with_their_priority),
 		cmocka_unit_test(prints_only_selected_lines),
 		cmocka_unit_test(writes_each_line_at_once),
 		cmocka_unit_test(prints_a_long_line_whole),

@@ -26,8 +26,11 @@ static const struct producer {
 } producers[] = {
 	{"output_error", 1, "", NULL},
 	{"output_detail", 1, "", NULL},
+	{"output_warning", 1, "", NULL},
 	{"output_line", 1, "", NULL},
+	{"output_line_warning", 1, "", NULL},
 	{"output_transcript", 1, "", NULL},
+	{"client_log_step", 2, "", NULL},
 	{"show_step", 1, "", NULL},
 	{"check_list_skip", 2, "", NULL},
 	{"check_list_warn", 2, "warning: ", NULL},

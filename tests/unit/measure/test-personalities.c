@@ -57,6 +57,7 @@ struct ends {
 	struct output output;
 	struct wakeup_queue wakeups;
 	struct exchange_settings settings;
+	struct client_log log;
 	struct control_sessions sessions;
 };
 
@@ -120,7 +121,8 @@ static struct ends *connect_with(const struct personality *personality, enum hel
 		.timeout = TIMEOUT_MS,
 		.handshake_timeout = TIMEOUT_MS,
 	};
-	control_sessions_init(&ends->sessions, 0);
+	client_log_init(&ends->log, &ends->output);
+	control_sessions_init(&ends->sessions, 0, &ends->log);
 	connect_client(ends);
 	accept_client(ends);
 	return ends;
