@@ -1,4 +1,4 @@
-# rdma-server and rdma-client. Targets: all, check, fuzz, lint, install, uninstall, clean; dist for the source
+# rdma-server and rdma-client. Targets: all, unit-tests, check, fuzz, lint, install, uninstall, clean; dist for the source
 # archive, deb for Debian packages, rpm-spec and rpm-check for the RPM spec file.
 #
 # CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS belong to the caller; flags that the sources require are
@@ -7,6 +7,7 @@
 #   BIN       folder for the programs (default: the current folder)
 #   UNITDIR   folder for the systemd unit (default: $(PREFIX)/lib/systemd/system)
 #   ZSHDIR    folder for the zsh completions (default: $(PREFIX)/share/zsh/site-functions)
+#   EMULATOR  program that runs the unit tests, if they are built for another architecture: qemu-aarch64
 #   SANITIZE  list for -fsanitize=: make BUILD=build/asan BIN=build/asan SANITIZE=address,undefined
 
 BUILD ?= build
@@ -44,7 +45,7 @@ everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLA
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
 link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(ours_ldlibs) $(LDLIBS)
 
-.PHONY: all check fuzz fuzz-targets test-programs lint dist deb rpm-spec rpm-check install uninstall clean
+.PHONY: all unit-tests check fuzz fuzz-targets test-programs lint dist deb rpm-spec rpm-check install uninstall clean
 .SECONDARY:
 
 all: $(programs:%=$(BIN)/%)
@@ -89,7 +90,9 @@ $(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_tests_in,
 MAKEFLAGS += --output-sync
 .PHONY: $(unit_tests:%=run-%)
 $(unit_tests:%=run-%): run-%: $(BUILD)/%
-	@$< >$<.log 2>&1; echo $$? >$<.status; cat $<.log
+	@$(EMULATOR) $< >$<.log 2>&1; echo $$? >$<.status; cat $<.log
+
+unit-tests: $(unit_tests:%=$(BUILD)/%)
 
 check: $(unit_tests:%=run-%)
 	@awk -f tests/unit/summary.awk $(unit_tests:%=$(BUILD)/%.log)

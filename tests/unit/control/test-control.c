@@ -6,14 +6,14 @@
 #include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/unit.h"
 
-static const struct sockaddr_in peer = {
-	.sin_family = AF_INET,
-	.sin_port = 0x2f1d, /* 7471 in network byte order */
-	.sin_addr.s_addr = 0x0100000a,
-};
-
 static void begin(struct control *control, const struct secret *secret, enum secret_role role)
 {
+	const struct sockaddr_in peer = {
+		.sin_family = AF_INET,
+		.sin_port = htons(7471),
+		.sin_addr.s_addr = htonl(0x0a000001),
+	};
+
 	control_init(control, NULL, NULL, (const struct sockaddr *)&peer, secret, role);
 }
 
