@@ -49,7 +49,10 @@
 /* Send queue entries in addition to a test's operations: a message, notices and keepalives. */
 #define CONTROL_SENDS (1 + CONTROL_NOTICES + CONTROL_KEEPALIVES)
 
-/* Not 7, which soft-RoCE treats as infinite: a broken path must be reported within seconds. */
+/*
+ * Not 7, which soft-RoCE treats as infinite: a broken path must be reported within seconds. A
+ * connection survives link failures of less than 3.8 s: seven times TRANSPORT_ACK_TIMEOUT.
+ */
 #define CONTROL_RETRIES 6
 
 /* Kinds of work requests (verbs/endpoint.h). A test posts the kinds above CONTROL_MESSAGE. */

@@ -14,10 +14,11 @@
 /*
  * Retry parameters of the transport. A lost packet is retransmitted after TRANSPORT_ACK_TIMEOUT
  * (4.096 us * 2^17, half a second), up to TRANSPORT_RETRIES times. This maximum allows about four
- * seconds on an adapter and is unlimited on soft-RoCE, so a connection survives a brief link
- * failure; --timeout limits a longer outage. The active side's values apply to both sides. RNR
- * retries are unlimited (7): a tutorial peer posts its second receive late, and the deadline covers
- * all other cases.
+ * seconds on an adapter and is unlimited on soft-RoCE, of Linux 6.1 and 6.12, so a connection
+ * survives a brief link failure; --timeout limits a longer outage. No setting helps if this host's
+ * interface drops packets of soft-RoCE: docs/hardware.md. The active side's values apply to both
+ * sides. RNR retries are unlimited (7): a tutorial peer posts its second receive late, and the
+ * deadline covers all other cases.
  */
 #define TRANSPORT_ACK_TIMEOUT 17
 #define TRANSPORT_RETRIES     7
