@@ -14,10 +14,13 @@
 #include "protocol/tree.h"
 #include "stream/hidden-file.h"
 
-/* Hexadecimal digits of a hidden name. */
+/* Hexadecimal digits of a hidden name: half from a hash of the name, half from a number. */
 #define DIGITS 6
+#define HALF   0xfff
 
-/* Attempts to find an unused name. */
+_Static_assert(HIDDEN_NAMES == HALF + 1, "each number is half of the digits");
+
+/* Attempts to find an unused random name. */
 #define TRIES 100
 
 /* Bytes of the name that fit into the hidden name, without splitting a UTF-8 character. */
@@ -32,14 +35,47 @@ static int kept_length(const char *name)
 	return (int)length;
 }
 
-/* True if this is a hidden name for `name`. */
-static bool is_hidden_name(const char *entry, const char *name)
+/* Writes the hidden name with these digits. */
+static void write_name(const char *name, uint32_t digits, char hidden[FILE_NAME_MAX + 1])
 {
-	size_t length = (size_t)kept_length(name);
+	snprintf(hidden, FILE_NAME_MAX + 1, ".%.*s.%06" PRIx32, kept_length(name), name,
+		digits & 0xffffff);
+}
 
-	return entry[0] == '.' && strncmp(entry + 1, name, length) == 0 &&
-	       entry[length + 1] == '.' && strlen(entry + length + 2) == DIGITS &&
-	       strspn(entry + length + 2, "0123456789abcdef") == DIGITS;
+/* FNV-1a of the whole name, which distinguishes long names that differ only at the end. */
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = UINT32_C(2166136261);
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
+	return hash;
+}
+
+void hidden_name(const char *name, unsigned int number, char hidden[FILE_NAME_MAX + 1])
+{
+	write_name(name, (hash_of(name) & HALF) << 12 | number, hidden);
+}
+
+bool hidden_name_is_tried(const char *name, const char *hidden)
+{
+	char tried[FILE_NAME_MAX + 1];
+
+	for (unsigned int number = 0; number < HIDDEN_NAMES_TRIED; number++) {
+		hidden_name(name, number, tried);
+		if (strcmp(tried, hidden) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True if the search for leftovers goes on after this number, whose file was opened or could not be
+ * opened because of this error.
+ */
+static bool goes_on(unsigned int number, int error)
+{
+	return number + 1 < HIDDEN_NAMES && (number + 1 < HIDDEN_NAMES_TRIED || error != -ENOENT);
 }
 
 /* True if the name in the directory still refers to the open file. */
@@ -52,8 +88,8 @@ static bool is_linked(int directory, const char *name, const struct stat *status
 }
 
 /*
- * Opens and locks a leftover file and stores its size. Returns the descriptor, or -1 if it is in
- * use, or not ours to touch.
+ * Opens and locks a leftover file and stores its size. Returns the descriptor; -ENOENT if it does
+ * not exist; or another -errno if it is in use, or not ours to touch.
  */
 static int open_leftover(int directory, const char *name, uint64_t *size)
 {
@@ -62,40 +98,34 @@ static int open_leftover(int directory, const char *name, uint64_t *size)
 	struct stat status;
 
 	if (file < 0)
-		return -1;
+		return -errno;
 	if (fstat(file, &status) || !S_ISREG(status.st_mode) || status.st_nlink != 1 ||
 		status.st_uid != geteuid() || flock(file, LOCK_EX | LOCK_NB) ||
 		!is_linked(directory, name, &status)) {
 		close(file);
-		return -1;
+		return -EBUSY;
 	}
 	*size = (uint64_t)status.st_size;
 	return file;
 }
 
-/* Removes all leftover files of this name except the one to adopt. Returns that one, or -1. */
+/* Removes leftover files of this name except the one to adopt. Returns that one, or -1. */
 static int adopt(int directory, const char *name, uint64_t most, char hidden[FILE_NAME_MAX + 1],
 	uint64_t *size)
 {
-	int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), best = -1;
-	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
-	const struct dirent *entry;
+	char leftover[FILE_NAME_MAX + 1];
+	uint64_t found = 0;
+	int best = -1, file;
+	bool more = true;
 
-	if (!stream) {
-		if (listed >= 0)
-			close(listed);
-		return -1; /* creating files does not require permission to list them */
-	}
-	while ((entry = readdir(stream))) {
-		uint64_t found = 0;
-		int file = is_hidden_name(entry->d_name, name)
-				   ? open_leftover(directory, entry->d_name, &found)
-				   : -1;
-
+	for (unsigned int number = 0; more; number++) {
+		hidden_name(name, number, leftover);
+		file = open_leftover(directory, leftover, &found);
+		more = goes_on(number, file);
 		if (file < 0)
 			continue;
 		if (found == 0 || found > most || (best >= 0 && found <= *size)) {
-			unlinkat(directory, entry->d_name, 0);
+			unlinkat(directory, leftover, 0);
 			close(file);
 			continue;
 		}
@@ -105,9 +135,8 @@ static int adopt(int directory, const char *name, uint64_t most, char hidden[FIL
 		}
 		best = file;
 		*size = found;
-		snprintf(hidden, FILE_NAME_MAX + 1, "%s", entry->d_name);
+		strcpy(hidden, leftover);
 	}
-	closedir(stream);
 	return best;
 }
 
@@ -138,32 +167,46 @@ static int create_folder(int directory, const char *name)
 }
 
 /*
- * Creates and locks a hidden file or folder under an unused name, which it stores. Returns the
- * descriptor or -errno.
+ * Creates and locks a hidden file or folder under this name. Returns the descriptor; -EEXIST if the
+ * name is used, or removed by a thread that took it for a leftover; or another -errno.
  *
  * mkostemp(3) is not used, so that the umask and the directory's default ACL determine the
  * permissions of a file, as for any file that open(2) creates with mode 0666.
  */
+static int create_locked(
+	int directory, const char *hidden, int (*create)(int directory, const char *name))
+{
+	int file = create(directory, hidden);
+
+	if (file < 0)
+		return -errno;
+	if (lock_new(directory, hidden, file))
+		return file;
+	close(file);
+	return -EEXIST;
+}
+
+/*
+ * Creates and locks a hidden file or folder under the first unused name, which it stores. Returns
+ * the descriptor or -errno.
+ */
 static int create_hidden(int directory, const char *name, char hidden[FILE_NAME_MAX + 1],
 	int (*create)(int directory, const char *name))
 {
-	uint32_t number;
-	int file;
+	int file = -EEXIST;
+	uint32_t digits;
 
-	for (int tries = 0; tries < TRIES; tries++) {
-		if (getrandom(&number, sizeof(number), 0) < 0)
-			return -errno;
-		snprintf(hidden, FILE_NAME_MAX + 1, ".%.*s.%06" PRIx32, kept_length(name), name,
-			number & 0xffffff);
-		file = create(directory, hidden);
-		if (file < 0 && errno != EEXIST)
-			return -errno;
-		if (file >= 0 && lock_new(directory, hidden, file))
-			return file;
-		if (file >= 0)
-			close(file);
+	for (unsigned int number = 0; file == -EEXIST && number < HIDDEN_NAMES; number++) {
+		hidden_name(name, number, hidden);
+		file = create_locked(directory, hidden, create);
 	}
-	return -EEXIST;
+	for (unsigned int tries = 0; file == -EEXIST && tries < TRIES; tries++) {
+		if (getrandom(&digits, sizeof(digits), 0) < 0)
+			return -errno;
+		write_name(name, digits, hidden);
+		file = create_locked(directory, hidden, create);
+	}
+	return file;
 }
 
 int hidden_file_open(int directory, const char *name, uint64_t most, char hidden[FILE_NAME_MAX + 1],
@@ -214,32 +257,31 @@ void hidden_folder_remove(int directory, const char *hidden)
 	unlinkat(directory, hidden, AT_REMOVEDIR);
 }
 
-/* Removes a hidden folder unless it is in use, or not ours to touch. */
-static void remove_leftover_folder(int directory, const char *name)
+/*
+ * Removes a hidden folder unless it is in use, or not ours to touch. Returns -ENOENT if it does not
+ * exist, otherwise 0.
+ */
+static int remove_leftover_folder(int directory, const char *name)
 {
 	int folder = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat status;
 
 	if (folder < 0)
-		return;
+		return errno == ENOENT ? -ENOENT : 0;
 	if (fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
 		flock(folder, LOCK_EX | LOCK_NB) == 0 && is_linked(directory, name, &status))
 		hidden_folder_remove(directory, name);
 	close(folder);
+	return 0;
 }
 
 int hidden_folder_open(int directory, const char *name, char hidden[FILE_NAME_MAX + 1])
 {
-	int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
-	const struct dirent *entry;
+	bool more = true;
 
-	if (!stream && listed >= 0)
-		close(listed);
-	while (stream && (entry = readdir(stream)))
-		if (is_hidden_name(entry->d_name, name))
-			remove_leftover_folder(directory, entry->d_name);
-	if (stream)
-		closedir(stream);
+	for (unsigned int number = 0; more; number++) {
+		hidden_name(name, number, hidden);
+		more = goes_on(number, remove_leftover_folder(directory, hidden));
+	}
 	return create_hidden(directory, name, hidden, create_folder);
 }

@@ -469,11 +469,11 @@ int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE])
 	return refuse_name(file, error, final_name_hint(error), why);
 }
 
-/* True if the data may be of use to the next transfer. */
+/* True if the data may be of use to the next transfer, which will find it. */
 static bool can_resume(const struct output_file *file)
 {
 	return file->file >= 0 && file->size > 0 && file->total >= OUTPUT_FILE_RESUMED &&
-	       !file->spoiled && !file->error;
+	       !file->spoiled && !file->error && hidden_name_is_tried(file->name, file->hidden);
 }
 
 void output_file_close(struct output_file *file)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stream/hidden-file.h"
 #include "tests/unit/common/digest-fixture.h"
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/stream/sink-fixture.h"
@@ -47,11 +48,20 @@ static void start(bool force, uint64_t total, uint64_t *have, struct digest *dig
 	begin(have, digest);
 }
 
-/* Leaves what an interrupted transfer leaves. */
+/* Creates a file of zeros. */
 static void leave(const char *name, uint64_t size)
 {
 	put(name, "");
 	assert_int_equal(truncate(name, (off_t)size), 0);
+}
+
+/* Leaves what an interrupted transfer of "big" leaves. */
+static void leave_hidden(uint64_t size)
+{
+	char hidden[FILE_NAME_MAX + 1];
+
+	hidden_name("big", 1, hidden);
+	leave(hidden, size);
 }
 
 static uint64_t size_of(const char *name)
@@ -68,7 +78,7 @@ static void continues_an_interrupted_transfer(void **state)
 	uint64_t have = 0;
 
 	(void)state;
-	leave(".big.123456", LEFT);
+	leave_hidden(LEFT);
 	start(false, LEFT + DRAIN_DATA, &have, &digest);
 	assert_int_equal(have, LEFT);
 	assert_true(digest_equal(&digest, &zeros));
@@ -89,7 +99,7 @@ static void starts_anew_if_the_source_changed(void **state)
 	uint64_t have = 0;
 
 	(void)state;
-	leave(".big.123456", LEFT);
+	leave_hidden(LEFT);
 	start(false, LEFT + DRAIN_DATA, &have, &digest);
 	sink_continue(drain.sink, 0);
 	assert_true(drain_arrive(DRAIN_DATA));
@@ -105,7 +115,7 @@ static void removes_damaged_data(void **state)
 	uint64_t have = 0;
 
 	(void)state;
-	leave(".big.123456", LEFT);
+	leave_hidden(LEFT);
 	start(false, LEFT + DRAIN_DATA, &have, &digest);
 	sink_continue(drain.sink, LEFT);
 	assert_true(drain_arrive(DRAIN_DATA));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "protocol/tree.h"
+#include "stream/hidden-file.h"
 #include "stream/tree-input.h"
 #include "stream/tree-output.h"
 #include "tests/unit/stream/output-file-fixture.h"
@@ -570,17 +571,24 @@ static void free_space_is_checked_first(void **state)
 
 static void a_leftover_folder_is_removed(void **state)
 {
+	char hidden[FILE_NAME_MAX + 1], leftover[FILE_NAME_MAX + 8], path[FILE_NAME_MAX + 16];
+
 	(void)state;
+	hidden_name("name", 1, hidden);
+	snprintf(leftover, sizeof(leftover), "in/%s", hidden);
 	assert_int_equal(mkdir("in", 0755), 0);
-	assert_int_equal(mkdir("in/.name.00beef", 0700), 0);
-	assert_int_equal(mkdir("in/.name.00beef/d", 0700), 0);
-	put("in/.name.00beef/d/f", "partial");
-	assert_int_equal(chmod("in/.name.00beef/d", 0), 0);
+	assert_int_equal(mkdir(leftover, 0700), 0);
+	snprintf(path, sizeof(path), "%s/d", leftover);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/d/f", leftover);
+	put(path, "partial");
+	snprintf(path, sizeof(path), "%s/d", leftover);
+	assert_int_equal(chmod(path, 0), 0);
 	/* The folder of another transfer in progress stays. */
 	start(0);
 	add_file("f", "one");
 	assert_int_equal(open_tree(false), 0);
-	assert_int_equal(access("in/.name.00beef", F_OK), -1);
+	assert_int_equal(access(leftover, F_OK), -1);
 	assert_int_equal(tree_output_write(output, stream.bytes, stream.size, why), 0);
 	struct tree_output *first = output;
 	int first_folder = output_folder;
