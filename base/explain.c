@@ -124,6 +124,15 @@ static const struct explanation rows[] = {
 		"run there (ip netns exec NAMESPACE), or move the interface of an adapter here: "
 		"ip link set INTERFACE netns NAMESPACE",
 		"ip netns; rdma link"},
+	{FAILURE_HOST, PHASE_ANY, HOST_STACK, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the RDMA device does not receive the packets for this address, whose interface is "
+		"above the device's own",
+		"recreate it on the address's interface: `rdma link delete DEVICE`, then `rdma link "
+		"add DEVICE type TYPE netdev INTERFACE`",
+		"ip -d link; rdma link"},
+	{FAILURE_HOST, PHASE_ANY, HOST_CONTROL_GROUP, STATUS_FAILED, SIDE_HERE, FACT,
+		"a control group of this process limits its RDMA resources",
+		"raise rdma.max of this group", "cat /proc/self/cgroup"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL,
 		"check the name and the name service, or use an IP address", "getent ahosts HOST"},
 
@@ -221,6 +230,9 @@ static const struct explanation rows[] = {
 		"the path query was not answered",
 		"on InfiniBand, check the subnet manager (`sminfo`) and the partition key",
 		"sminfo"},
+	{FAILURE_DEADLINE, PHASE_ROUTE, CODE_NOTHING_ASKED, STATUS_CONNECT, SIDE_HERE, GUESS,
+		"this host is too busy: on Ethernet, it resolves a path without asking anyone",
+		"reduce its load, then retry", "uptime"},
 	{FAILURE_DEADLINE, PHASE_ROUTE, EXPLAIN_ANY, STATUS_CONNECT, SIDE_BEYOND, GUESS,
 		"the path query was not answered",
 		"on InfiniBand, check the subnet manager (`sminfo`) and the partition key",
@@ -278,6 +290,10 @@ static const struct explanation rows[] = {
 	{FAILURE_DEADLINE, PHASE_CONNECT, CODE_REQUEST_DROPPED, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this host drops its own connection requests: they do not leave it",
 		CHECK_OWN_FIREWALL, "nft list ruleset; tc -s qdisc"},
+	{FAILURE_DEADLINE, PHASE_CONNECT, CODE_NOT_SENT, STATUS_CONNECT, SIDE_HERE, FACT,
+		"this host could not send the connection request",
+		"check its routes, its firewall and the network namespace: rdma-client diagnose",
+		"ip route get HOST; rdma link"},
 	{FAILURE_DEADLINE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_ANYWHERE, FACT,
 		"no reply to the RDMA connection request arrived", CHECK_RDMA, "rdma link"},
 	{FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST, STATUS_CONNECT, SIDE_ANYWHERE, FACT,

@@ -63,6 +63,8 @@ enum readiness {
 	HOST_VRF,               /* soft-RoCE on an interface that belongs to a VRF */
 	HOST_NAMESPACE,         /* soft-RoCE receives nothing in this network namespace */
 	HOST_INTERFACE_ELSEWHERE, /* the device's interface is in another network namespace */
+	HOST_STACK,         /* the device is below the address's interface: host/stack-table.h */
+	HOST_CONTROL_GROUP, /* a control group limits RDMA resources: host/control-group.h */
 };
 
 /* Why an address cannot be that of a host, or cannot be reached as it is. */
@@ -167,6 +169,15 @@ enum impairment {
 
 /* The code of a FAILURE_DEADLINE if packets still pass: data moves, but too slowly. */
 #define CODE_TOO_SLOW 2007
+
+/* The code of a FAILURE_DEADLINE while connecting if this host did not send the request. */
+#define CODE_NOT_SENT 2008
+
+/*
+ * The code of a FAILURE_DEADLINE while the path is resolved on Ethernet, for which this host sends
+ * nothing.
+ */
+#define CODE_NOTHING_ASKED 2009
 
 /* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
 #define REJECTED_NO_LISTENER 8

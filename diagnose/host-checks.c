@@ -90,7 +90,8 @@ int check_host(struct diagnosis *diagnosis)
 			strerror(-error));
 	lacking = readiness_check(
 		&diagnosis->inventory, diagnosis->options->device, text, sizeof(text));
-	if (lacking != HOST_READY)
+	/* With a HOST, the connection shows whether the packets for this host's address arrive. */
+	if (lacking != HOST_READY && !(lacking == HOST_STACK && diagnosis->options->host))
 		return check_failed(
 			diagnosis, CHECK_HOST, FAILURE_HOST, PHASE_OPEN, (int)lacking, "%s", text);
 	if (startup_secret(&diagnosis->secret, diagnosis->options->secret_file, &failure))
@@ -118,12 +119,14 @@ int check_name(struct diagnosis *diagnosis)
 static bool find_port(struct diagnosis *diagnosis, const char *interface)
 {
 	const struct inventory *inventory = &diagnosis->inventory;
+	const struct inventory_interface *found;
 
 	for (size_t i = 0; i < inventory->device_count; i++) {
 		diagnosis->device = &inventory->devices[i];
 		for (size_t j = 0; j < diagnosis->device->port_count; j++) {
 			diagnosis->port = &diagnosis->device->ports[j];
-			if (inventory_interface(diagnosis->port, interface))
+			found = inventory_interface(diagnosis->port, interface);
+			if (found && !found->elsewhere)
 				return true;
 		}
 	}

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "diagnose/inventory-report.h"
+#include "host/stack-table.h"
 
 /* Appends a comma and the text, unless the text is empty. */
 static void append_known(char line[INVENTORY_LINE], const char *before, const char *text)
@@ -42,9 +43,13 @@ static void host_line(const struct inventory *inventory, inventory_line *take, v
 {
 	char line[INVENTORY_LINE], size[UNITS_TEXT];
 
-	snprintf(line, sizeof(line), "rdma_cm %s, ib_core %s, rdma_ucm %s",
-		access_names[inventory->rdma_cm], inventory->ib_core ? "loaded" : "not loaded",
-		inventory->rdma_ucm ? "loaded" : "not loaded");
+	snprintf(line, sizeof(line), "rdma_cm %s", access_names[inventory->rdma_cm]);
+	if (inventory->sysfs_absent)
+		append_known(line, "", "/sys is not mounted");
+	else
+		text_append(line, sizeof(line), ", ib_core %s, rdma_ucm %s",
+			inventory->ib_core ? "loaded" : "not loaded",
+			inventory->rdma_ucm ? "loaded" : "not loaded");
 	append_known(line, "netns ", netns_names[inventory->netns]);
 	append_known(line, "locked memory ",
 		inventory->ipc_lock || inventory->locked_max == UINT64_MAX
@@ -66,6 +71,11 @@ static void append_device(char line[INVENTORY_LINE], const struct inventory_devi
 
 static void append_interface(char line[INVENTORY_LINE], const struct inventory_interface *interface)
 {
+	if (interface->elsewhere) {
+		text_append(line, INVENTORY_LINE, "; %s: in another network namespace",
+			interface->name);
+		return;
+	}
 	text_append(line, INVENTORY_LINE, "; %s: %s", interface->name,
 		interface->state[0] ? interface->state : "state unknown");
 	if (interface->mtu)
@@ -74,6 +84,23 @@ static void append_interface(char line[INVENTORY_LINE], const struct inventory_i
 		append_known(line, "", interface->addresses[i].text);
 	if (interface->address_count == 0)
 		text_append(line, INVENTORY_LINE, ", no address");
+}
+
+/* How an address reaches the device, if its interface is not the device's own. */
+static void stack_line(const struct inventory_device *device,
+	const struct inventory_interface *interface, inventory_line *take, void *context)
+{
+	char line[INVENTORY_LINE], addresses[INVENTORY_LINE] = "";
+
+	if (interface->stack.count <= 1 && !interface->stack.elsewhere)
+		return;
+	for (size_t i = 0; i < interface->address_count; i++)
+		if (!interface->addresses[i].link_local)
+			text_append(addresses, sizeof(addresses), "%s%s", *addresses ? ", " : "",
+				interface->addresses[i].text);
+	stack_table_describe(addresses, interface, device->name, line, sizeof(line));
+	if (*addresses)
+		pass_on(line, take, context);
 }
 
 static void port_lines(const struct inventory_device *device, const struct inventory_port *port,
@@ -93,13 +120,18 @@ static void port_lines(const struct inventory_device *device, const struct inven
 	for (size_t i = 0; i < port->interface_count; i++)
 		append_interface(line, &port->interfaces[i]);
 	pass_on(line, take, context);
+	for (size_t i = 0; i < port->interface_count; i++)
+		stack_line(device, &port->interfaces[i], take, context);
 	for (size_t i = 0; i < port->gid_count; i++) {
 		const struct inventory_gid *gid = &port->gids[i];
+		const struct inventory_interface *own = inventory_interface(port, gid->interface);
 
 		snprintf(line, sizeof(line), "%s/%u GID %u: %s", device->name, port->number,
 			gid->index, gid->text);
 		append_known(line, "", gid->type);
 		append_known(line, "", gid->interface);
+		if (own && own->elsewhere)
+			text_append(line, sizeof(line), " of another network namespace");
 		pass_on(line, take, context);
 	}
 }

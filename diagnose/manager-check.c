@@ -95,6 +95,8 @@ static enum manager_state ask_once(struct diagnosis *diagnosis, const char *devi
 		discard(&request, NULL);
 		return MANAGER_ANSWERS;
 	}
+	if (dial.failure.code == CODE_NOT_SENT || dial.failure.kind == FAILURE_HOST)
+		return MANAGER_UNKNOWN;
 	if (counters_read("", device, 1, &after) == 0)
 		counters_difference(&before, &after, &after);
 	counted = counters_packets(&after, &sent, &received);

@@ -121,11 +121,11 @@ static void list_device(const struct inventory_device *device, char *list, size_
 	}
 }
 
-/* Appends the addresses of all devices to list, which must be "". */
-static void list_addresses(const char *root, char *list, size_t size)
+void device_address_list(const char *root, char *list, size_t size)
 {
 	struct inventory inventory;
 
+	*list = '\0';
 	if (inventory_take(root, NULL, &inventory) == 0) {
 		for (size_t i = 0; i < inventory.device_count; i++)
 			list_device(&inventory.devices[i], list, size);
@@ -149,5 +149,5 @@ void device_address_evidence(const char *root, const char *source, const struct 
 	}
 	text_append(text, size, "; RDMA addresses of this host: ");
 	used = strlen(text);
-	list_addresses(root, text + used, size - used);
+	device_address_list(root, text + used, size - used);
 }

@@ -24,9 +24,14 @@ void device_address_interface(
 	const struct sockaddr *address, const struct sockaddr *source, char *name, size_t size);
 
 /*
+ * Writes the addresses of all RDMA devices, except link-local ones, truncated to size: "10.0.0.1
+ * (mlx5_0, eth2), fd00::1 (rxe0, eth0)", or "none".
+ */
+void device_address_list(const char *root, char *list, size_t size);
+
+/*
  * Writes evidence for the error that no RDMA device has a route to the address, truncated to size:
- * --source or, if that is NULL, the interface of the route; and the addresses of all RDMA devices,
- * as in "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)".
+ * --source or, if that is NULL, the interface of the route; and device_address_list().
  */
 void device_address_evidence(const char *root, const char *source, const struct sockaddr *address,
 	char *text, size_t size);

@@ -6,16 +6,20 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
+#include "host/bound-device.h"
 #include "host/gid-table.h"
 #include "host/inventory.h"
 #include "host/locked-memory.h"
 #include "host/rdma-netlink.h"
 #include "host/routing-domains.h"
+#include "host/verbs-devices.h"
 
 #define DEVICES "/sys/class/infiniband"
 #define VERBS   "/sys/class/infiniband_verbs"
@@ -23,9 +27,11 @@
 /* The source of an inventory. */
 struct origin {
 	const char *root;
-	const char *device;              /* the only device to read; NULL: all */
-	const struct ifaddrs *addresses; /* of the network interfaces */
-	bool running;                    /* the running system, which answers more than sysfs */
+	const char *device;               /* the only device to read; NULL: all */
+	const struct ifaddrs *addresses;  /* of the network interfaces */
+	bool running;                     /* the running system, which answers more than sysfs */
+	const struct netlink_link *links; /* all interfaces of this network namespace */
+	size_t link_count;
 };
 
 /*
@@ -220,16 +226,120 @@ static int read_siblings(
 	return error;
 }
 
-/* Adds the interface of a port for which sysfs shows none: siw of Linux 6.1. rdma-link(8). */
-static int read_netlink(
-	const struct origin *origin, const char *device, struct inventory_port *port)
+static bool is_ethernet(const struct inventory_port *port)
 {
-	char name[IF_NAMESIZE];
+	return strcmp(port->link_layer, "Ethernet") == 0;
+}
 
-	if (!origin->running || port->interface_count > 0 ||
-		rdma_netlink_interface(device, port->number, name))
+/*
+ * Finds the port's own interface. The kernel names only one of this network namespace, while sysfs
+ * shows the names of all. Adds it if sysfs shows none: siw of Linux 6.1. rdma-link(8).
+ */
+static int read_netlink(const struct origin *origin, const struct inventory_device *device,
+	struct inventory_port *port)
+{
+	int error;
+
+	memcpy(port->own, device->parent, sizeof(port->own));
+	if (!origin->running)
 		return 0;
-	return add_interface(origin, port, name);
+	error = rdma_netlink_interface(device->name, port->number, port->own);
+	if (error == -ENOENT && is_ethernet(port)) {
+		port->own_elsewhere = true;
+		memcpy(port->own, device->parent, sizeof(port->own));
+	}
+	return error || port->interface_count > 0 ? 0 : add_interface(origin, port, port->own);
+}
+
+/* True if the connection manager binds an address of this name to the device. */
+static bool serves(const struct origin *origin, const char *device, const char *interface)
+{
+	for (const struct ifaddrs *a = origin->addresses; a; a = a->ifa_next)
+		if (a->ifa_addr && inventory_names_interface(a->ifa_name, interface) &&
+			(a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6))
+			return bound_device_is(device, a->ifa_addr);
+	return false;
+}
+
+/* True if the iWARP device of this port, whose GID names no interface, may serve the link. */
+static bool may_serve(const struct origin *origin, const struct inventory_port *port,
+	const struct netlink_link *link)
+{
+	struct interface_stack stack;
+
+	if (port->own_elsewhere)
+		return !(link->flags & IFF_LOOPBACK);
+	interface_stack_find(origin->links, origin->link_count, link->name, port->own, &stack);
+	return stack.complete && stack.count > 1;
+}
+
+/*
+ * Adds the interfaces above the port's own that an iWARP device serves, too. Whether it does
+ * depends on the kernel's version and the interfaces' MAC addresses.
+ */
+static int read_above(const struct origin *origin, const struct inventory_device *device,
+	struct inventory_port *port)
+{
+	int error = 0;
+
+	if (!inventory_is_iwarp(device) || (!port->own_elsewhere && !port->own[0]))
+		return 0;
+	for (size_t i = 0; i < origin->link_count && !error; i++)
+		if (may_serve(origin, port, &origin->links[i]) &&
+			serves(origin, device->name, origin->links[i].name))
+			error = add_interface(origin, port, origin->links[i].name);
+	return error;
+}
+
+/* True if the interface has the address of which the GID is made. */
+static bool owns_gid(const struct inventory_interface *interface, const struct inventory_gid *gid)
+{
+	const char *mapped = "::ffff:", *text = gid->text;
+
+	if (strncmp(text, mapped, strlen(mapped)) == 0 && strchr(text, '.'))
+		text += strlen(mapped);
+	for (size_t i = 0; i < interface->address_count; i++) {
+		const char *own = interface->addresses[i].text;
+
+		if (strlen(text) == strcspn(own, "%") && strncmp(text, own, strlen(text)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * If the port's own interface is in another network namespace, an interface of this one may have
+ * the name of one there, as eth0 of a container has. It is one of the port's only if a GID is made
+ * of its address.
+ */
+static void find_namesakes(struct inventory_port *port)
+{
+	for (size_t i = 0; port->own_elsewhere && i < port->interface_count; i++) {
+		struct inventory_interface *interface = &port->interfaces[i];
+		bool owner = false;
+
+		for (size_t j = 0; j < port->gid_count && !owner; j++)
+			owner = strcmp(port->gids[j].interface, interface->name) == 0 &&
+				owns_gid(interface, &port->gids[j]);
+		if (owner)
+			continue;
+		free(interface->addresses);
+		interface->addresses = NULL;
+		interface->address_count = 0;
+		interface->state[0] = interface->vrf[0] = '\0';
+		interface->mtu = 0;
+		interface->elsewhere = true;
+	}
+}
+
+/* Finds the way from each interface of the port to the port's own. */
+static void find_stacks(const struct origin *origin, struct inventory_port *port)
+{
+	for (size_t i = 0; i < port->interface_count; i++)
+		if (!port->interfaces[i].elsewhere)
+			interface_stack_find(origin->links, origin->link_count,
+				port->interfaces[i].name, port->own_elsewhere ? "" : port->own,
+				&port->interfaces[i].stack);
 }
 
 bool inventory_is_iwarp(const struct inventory_device *device)
@@ -268,6 +378,25 @@ uint64_t inventory_megabits(const char *text)
 	return strncmp(text, " Gb/sec", 7) == 0 ? whole * 1000 + tenth * 100 : 0;
 }
 
+/* Finds the interfaces of a port whose GIDs are known. */
+static int read_interfaces(const struct origin *origin, const struct inventory_device *device,
+	struct inventory_port *port)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < port->gid_count && !error; i++)
+		error = add_interface(origin, port, port->gids[i].interface);
+	if (!error)
+		error = read_netlink(origin, device, port);
+	if (!error) {
+		find_namesakes(port);
+		error = read_above(origin, device, port);
+	}
+	if (!error)
+		find_stacks(origin, port);
+	return error;
+}
+
 /* Reads a port of the device, which has this directory. */
 static int read_port(const struct origin *origin, const char *directory,
 	const struct inventory_device *device, bool several, struct inventory_port *port)
@@ -290,9 +419,7 @@ static int read_port(const struct origin *origin, const char *directory,
 		error = add_interface(origin, port, device->parent);
 	if (!error)
 		error = read_siblings(origin, directory, several, port);
-	if (!error)
-		error = read_netlink(origin, device->name, port);
-	return error;
+	return error ? error : read_interfaces(origin, device, port);
 }
 
 static int read_ports(
@@ -356,6 +483,18 @@ static int read_device(const struct origin *origin, struct inventory_device *dev
 	return read_ports(origin, folder, device);
 }
 
+/* Reads the devices without /sys. */
+static int read_verbs(const struct origin *origin, struct inventory *inventory)
+{
+	int error = verbs_devices_read(origin->device, inventory);
+
+	for (size_t i = 0; i < inventory->device_count; i++)
+		for (size_t j = 0; j < inventory->devices[i].port_count && !error; j++)
+			error = read_interfaces(
+				origin, &inventory->devices[i], &inventory->devices[i].ports[j]);
+	return error;
+}
+
 static int read_devices(const struct origin *origin, struct inventory *inventory)
 {
 	struct dirent **entries;
@@ -390,12 +529,21 @@ static bool has_folder(const char *root, const char *path)
 	return count >= 0;
 }
 
+/* True if /sys is not mounted. Its directory may exist, and contain anything. */
+static bool lacks_sysfs(void)
+{
+	struct statfs system;
+
+	return statfs("/sys", &system) || system.f_type != SYSFS_MAGIC;
+}
+
 static void read_host(const char *root, struct inventory *inventory)
 {
 	struct rlimit limit;
 	char mode[8];
 
 	inventory->rdma_cm = sysfs_access(root, "/dev/infiniband/rdma_cm");
+	inventory->sysfs_absent = *root == '\0' && lacks_sysfs();
 	inventory->ib_core = has_folder(root, "/sys/module/ib_core");
 	inventory->rdma_ucm = has_folder(root, "/sys/module/rdma_ucm");
 	sysfs_line(root, mode, sizeof(mode), "/sys/module/ib_core/parameters/netns_mode");
@@ -416,7 +564,8 @@ static int take(const struct origin *origin, struct inventory *inventory)
 
 	memset(inventory, 0, sizeof(*inventory));
 	read_host(origin->root, inventory);
-	error = read_devices(origin, inventory);
+	error = origin->running && inventory->sysfs_absent ? read_verbs(origin, inventory)
+							   : read_devices(origin, inventory);
 	if (error)
 		inventory_free(inventory);
 	return error;
@@ -433,15 +582,21 @@ int inventory_take_with(const char *root, const char *device, const struct ifadd
 int inventory_take(const char *root, const char *device, struct inventory *inventory)
 {
 	struct origin origin = {.root = root, .device = device, .running = *root == '\0'};
+	struct netlink_link *links = NULL;
 	struct ifaddrs *addresses;
-	int error;
+	int error, count = 0;
 
 	if (getifaddrs(&addresses)) {
 		memset(inventory, 0, sizeof(*inventory));
 		return -errno;
 	}
+	if (origin.running)
+		count = netlink_list_links(&links);
 	origin.addresses = addresses;
+	origin.links = links;
+	origin.link_count = count > 0 ? (size_t)count : 0;
 	error = take(&origin, inventory);
+	free(links);
 	freeifaddrs(addresses);
 	return error;
 }

@@ -15,6 +15,7 @@
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -196,11 +197,31 @@ int netlink_find_route(
 	return netlink_find_route_through(0, address, source, route);
 }
 
+static void copy_link(struct netlink_link *link, struct rtnl_link *found)
+{
+	const char *kind = rtnl_link_get_type(found);
+	int32_t namespace;
+
+	snprintf(link->name, sizeof(link->name), "%s", rtnl_link_get_name(found));
+	/*
+	 * A name may contain any byte except '/', ':' and white space: make it safe for a terminal.
+	 */
+	text_printable(link->name);
+	link->flags = rtnl_link_get_flags(found);
+	link->mtu = rtnl_link_get_mtu(found);
+	link->state = rtnl_link_get_operstate(found);
+	link->index = (unsigned int)rtnl_link_get_ifindex(found);
+	link->master = (unsigned int)rtnl_link_get_master(found);
+	link->lower = (unsigned int)rtnl_link_get_link(found);
+	/* The kernel numbers the namespace of the interface below only if it is another. */
+	link->lower_elsewhere = rtnl_link_get_link_netnsid(found, &namespace) == 0;
+	snprintf(link->kind, sizeof(link->kind), "%s", kind ? kind : "");
+}
+
 int netlink_find_link(unsigned int interface, struct netlink_link *link)
 {
 	struct ifinfomsg header = {.ifi_index = (int)interface};
 	struct nl_object *object;
-	struct rtnl_link *found;
 	int error;
 
 	memset(link, 0, sizeof(*link));
@@ -208,23 +229,69 @@ int netlink_find_link(unsigned int interface, struct netlink_link *link)
 		return -ENODEV;
 	error = request_reply(
 		make_request(RTM_GETLINK, &header, sizeof(header)), RTM_NEWLINK, &object);
-	if (!error) {
-		found = (struct rtnl_link *)object;
-		snprintf(link->name, sizeof(link->name), "%s", rtnl_link_get_name(found));
-		/*
-		 * A name may contain any byte except '/', ':' and white space: make it safe for a
-		 * terminal.
-		 */
-		text_printable(link->name);
-		link->flags = rtnl_link_get_flags(found);
-		link->mtu = rtnl_link_get_mtu(found);
-		link->state = rtnl_link_get_operstate(found);
-		link->master = (unsigned int)rtnl_link_get_master(found);
-		snprintf(link->kind, sizeof(link->kind), "%s",
-			rtnl_link_get_type(found) ? rtnl_link_get_type(found) : "");
-	}
+	if (!error)
+		copy_link(link, (struct rtnl_link *)object);
 	nl_object_put(object);
 	return error;
+}
+
+/* The links that a dump has returned so far. */
+struct link_list {
+	struct netlink_link *links;
+	int count;
+	bool failed; /* out of memory */
+};
+
+static void add_link(struct nl_object *object, void *context)
+{
+	struct link_list *list = context;
+	struct netlink_link *larger;
+
+	larger = reallocarray(list->links, (size_t)list->count + 1, sizeof(*list->links));
+	if (!larger) {
+		list->failed = true;
+		return;
+	}
+	list->links = larger;
+	larger += list->count++;
+	memset(larger, 0, sizeof(*larger));
+	copy_link(larger, (struct rtnl_link *)object);
+}
+
+static int take_link(struct nl_msg *message, void *context)
+{
+	if (nlmsg_hdr(message)->nlmsg_type == RTM_NEWLINK)
+		nl_msg_parse(message, add_link, context);
+	return NL_OK;
+}
+
+/*
+ * A dump has several messages, which a socket reports one after another until NLMSG_DONE, so it has
+ * callbacks of its own.
+ */
+int netlink_list_links(struct netlink_link **links)
+{
+	struct ifinfomsg header = {0};
+	struct nl_msg *request = make_request(RTM_GETLINK, &header, sizeof(header));
+	struct nl_sock *socket = nl_socket_alloc();
+	struct link_list list = {0};
+	int error = -ENOMEM;
+
+	if (socket && request) {
+		nlmsg_hdr(request)->nlmsg_flags |= NLM_F_DUMP;
+		nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, take_link, &list);
+		errno = 0;
+		error = exchange_messages(socket, request) < 0 ? (errno ? -errno : -EBADMSG) : 0;
+	}
+	nl_socket_free(socket);
+	nlmsg_free(request);
+	if (error || list.failed) {
+		free(list.links);
+		*links = NULL;
+		return error ? error : -ENOMEM;
+	}
+	*links = list.links;
+	return list.count;
 }
 
 int netlink_find_neighbour(

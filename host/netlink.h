@@ -6,6 +6,8 @@
 #define HOST_NETLINK_H
 
 #include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -25,9 +27,12 @@ struct netlink_link {
 	char name[IF_NAMESIZE]; /* printable ASCII; other bytes are '?' */
 	unsigned int flags;     /* IFF_UP, IFF_NOARP, ...: netdevice(7) */
 	unsigned int mtu;       /* bytes of an IP datagram */
+	unsigned int index;     /* of this interface */
 	unsigned int master;    /* index of the bridge, bond or VRF to which it belongs, 0: none */
-	char kind[16];          /* "vrf", "macvlan"; "" for a physical interface */
-	uint8_t state;          /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
+	unsigned int lower;   /* index of the interface below it or, of a veth, its peer; 0: none */
+	bool lower_elsewhere; /* that interface is in another network namespace */
+	char kind[16];        /* "vrf", "macvlan"; "" for a physical interface */
+	uint8_t state;        /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
 };
 
 /* An entry of the neighbour table: RTM_NEWNEIGH. */
@@ -55,6 +60,12 @@ int netlink_find_route_through(unsigned int interface, const struct sockaddr *ad
 
 /* Finds an interface by index. Returns -ENODEV if there is none. */
 int netlink_find_link(unsigned int interface, struct netlink_link *link);
+
+/*
+ * Lists all interfaces of this network namespace. The caller frees *links. Returns their number, or
+ * -errno and NULL.
+ */
+int netlink_list_links(struct netlink_link **links);
 
 /*
  * Finds a neighbour on an interface. Returns -ENOENT if the kernel has no entry, -EOPNOTSUPP before

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "host/readiness.h"
+#include "host/stack-table.h"
 
 /* The result of one check. */
 struct finding {
@@ -21,7 +22,7 @@ static const struct finding ready = {.code = HOST_READY};
 /* Codes in order from the least usable to the most usable port. */
 static const enum readiness order[] = {HOST_NO_SUCH_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
 	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL,
-	HOST_INTERFACE_ELSEWHERE, HOST_VRF, HOST_NAMESPACE, HOST_READY};
+	HOST_INTERFACE_ELSEWHERE, HOST_VRF, HOST_NAMESPACE, HOST_STACK, HOST_READY};
 
 static size_t rank(const struct finding *finding)
 {
@@ -60,8 +61,9 @@ static struct finding check_host(const struct inventory *inventory)
 	char names[128];
 
 	if (inventory->device_count == 0)
-		return lacks(exclusive ? HOST_DEVICES_HIDDEN : HOST_NO_DEVICE,
-			"no entries in /sys/class/infiniband%s",
+		return lacks(exclusive ? HOST_DEVICES_HIDDEN : HOST_NO_DEVICE, "%s%s",
+			inventory->sysfs_absent ? "/sys is not mounted, and libibverbs finds none"
+						: "no entries in /sys/class/infiniband",
 			exclusive ? "; ib_core netns_mode is exclusive" : "");
 	if (inventory->rdma_cm == SYSFS_DENIED)
 		return lacks(HOST_NO_ACCESS, "no read/write permission on /dev/infiniband/rdma_cm");
@@ -151,6 +153,10 @@ static struct finding check_addresses(
 	if (address && !iwarp && !is_infiniband(port) && !has_gid(port))
 		return lacks(HOST_NO_DEVICE_ADDRESS, "port %s/%u has no GID for its address %s",
 			device->name, port->number, address);
+	if (port->own_elsewhere && port->interface_count == 0)
+		return lacks(HOST_INTERFACE_ELSEWHERE,
+			"port %s/%u belongs to a network interface of another network namespace",
+			device->name, port->number);
 	/* Older kernels do not report the interface of an iWARP device. */
 	if (address || (iwarp && port->interface_count == 0))
 		return ready;
@@ -159,7 +165,7 @@ static struct finding check_addresses(
 			device->name, port->number, local);
 	if (is_elsewhere(port))
 		return lacks(HOST_INTERFACE_ELSEWHERE,
-			"port %s/%u belongs to network interface %s, which does not exist here",
+			"port %s/%u belongs to network interface %s of another network namespace",
 			device->name, port->number, port->interfaces[0].name);
 	if (port->interface_count)
 		return lacks(HOST_NO_DEVICE_ADDRESS,
@@ -190,6 +196,36 @@ static struct finding check_domain(const struct inventory *inventory,
 	return ready;
 }
 
+/* Returns an address that other hosts can use, NULL if there is none. */
+static const struct inventory_address *first_routable(const struct inventory_interface *interface)
+{
+	for (size_t i = 0; i < interface->address_count; i++)
+		if (!interface->addresses[i].link_local)
+			return &interface->addresses[i];
+	return NULL;
+}
+
+/* Checks that the device receives the packets for at least one of the port's addresses. */
+static struct finding check_stack(
+	const struct inventory_device *device, const struct inventory_port *port)
+{
+	struct finding worst = ready;
+
+	for (size_t i = 0; i < port->interface_count; i++) {
+		const struct inventory_interface *interface = &port->interfaces[i];
+		const struct inventory_address *address = first_routable(interface);
+
+		if (!address)
+			continue;
+		if (stack_table_verdict(device->driver, &interface->stack) != STACK_LOSES)
+			return ready;
+		worst.code = HOST_STACK;
+		stack_table_describe(address->text, interface, device->name, worst.evidence,
+			sizeof(worst.evidence));
+	}
+	return worst;
+}
+
 static struct finding check_port(const struct inventory *inventory,
 	const struct inventory_device *device, const struct inventory_port *port)
 {
@@ -197,7 +233,9 @@ static struct finding check_port(const struct inventory *inventory,
 
 	if (finding.code == HOST_READY)
 		finding = check_addresses(device, port);
-	return finding.code == HOST_READY ? check_domain(inventory, device, port) : finding;
+	if (finding.code == HOST_READY)
+		finding = check_domain(inventory, device, port);
+	return finding.code == HOST_READY ? check_stack(device, port) : finding;
 }
 
 /* Returns the result for the device's most usable port. */
@@ -259,6 +297,20 @@ enum readiness readiness_of_access(
 {
 	struct finding finding = check_access(device);
 
+	return report(&finding, evidence, size);
+}
+
+enum readiness readiness_of_device(
+	const char *root, const char *device, char *evidence, size_t size)
+{
+	struct finding finding = ready;
+	struct inventory inventory;
+
+	if (inventory_take(root, device, &inventory) == 0) {
+		if (inventory_device(&inventory, device))
+			finding = check_devices(&inventory, device);
+		inventory_free(&inventory);
+	}
 	return report(&finding, evidence, size);
 }
 

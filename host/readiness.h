@@ -23,6 +23,13 @@ enum readiness readiness_of_access(
 	const struct inventory_device *device, char *evidence, size_t size);
 
 /*
+ * Takes an inventory and checks only this device. Returns HOST_READY if the device cannot
+ * be seen there. root: see host/sysfs.h.
+ */
+enum readiness readiness_of_device(
+	const char *root, const char *device, char *evidence, size_t size);
+
+/*
  * Takes an inventory and checks only what a program needs to start: at least one device, the
  * connection manager's device file, and access to both. Returns HOST_READY if the inventory cannot
  * be taken. root: see host/sysfs.h.

@@ -54,6 +54,21 @@ static bool is_wildcard(const struct sockaddr_storage *address)
 					      : v4->sin_addr.s_addr == INADDR_ANY;
 }
 
+/* Records that the address has no RDMA device, what it is, and which addresses have one. */
+static int lacks_device(const struct options *options, const struct sockaddr_storage *address,
+	struct failure *failure)
+{
+	char text[ADDRESS_TEXT_SIZE], others[sizeof(failure->evidence)] = "";
+	bool named;
+
+	address_text((const struct sockaddr *)address, text);
+	named = options->bind && strcmp(options->bind, text) != 0;
+	device_address_list("", others, sizeof(others));
+	return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, ENODEV, "rdma_bind_addr",
+		"%s%s%s%sRDMA addresses of this host: %s", named ? options->bind : "",
+		named ? " is " : "", named ? text : "", named ? "; " : "", others);
+}
+
 /*
  * Adds a listener on one address: a wildcard for its own family, or an address of an RDMA device
  * (of --device, if given).
@@ -79,6 +94,8 @@ static int listen_on(const struct options *options, struct rdma_event_channel *c
 	/* The kernel accepts loopback addresses, although no client can reach them by RDMA. */
 	if (!error && !listener->verbs && !is_wildcard(address))
 		error = ENODEV;
+	if (error == ENODEV)
+		return lacks_device(options, address, failure);
 	if (error)
 		return failure_errno(failure, PHASE_LISTEN, "rdma_bind_addr", error);
 	device = listener->verbs ? ibv_get_device_name(listener->verbs->device) : NULL;

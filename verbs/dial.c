@@ -2,10 +2,16 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "host/readiness.h"
+#include "host/stack-table.h"
+#include "host/sysfs.h"
 #include "protocol/hello.h"
 #include "verbs/dial.h"
+#include "verbs/local-failure.h"
 #include "verbs/reply-watch.h"
+#include "verbs/resource-limit.h"
 
 /*
  * Timeout in milliseconds of one attempt to resolve an address. Attempts are short because the
@@ -30,7 +36,8 @@ static int attempt_failed(struct dial *dial, enum phase phase, const char *call,
 	char evidence[sizeof(dial->failure.evidence)];
 
 	/* Only the first failure is kept: no evidence is collected for later failures. */
-	if (failure_is_set(&dial->failure))
+	if (failure_is_set(&dial->failure) ||
+		resource_limit_is_reached(NULL, phase, call, error, &dial->failure))
 		return -1;
 	server_addresses_evidence(&dial->server, dial->address, error, evidence, sizeof(evidence));
 	return failure_set(&dial->failure, FAILURE_ERRNO, phase, error, call, "%s", evidence);
@@ -100,6 +107,29 @@ static void show_step(const struct dial *dial, const char *step)
 		output_transcript(dial->output, "%s", step);
 }
 
+/*
+ * InfiniBand asks the subnet manager for a path. On Ethernet, nothing is sent, and the kernel only
+ * needs a moment of a processor.
+ */
+static void explain_route(struct dial *dial)
+{
+	struct failure *failure = &dial->failure;
+	char link_layer[24];
+
+	bool timed_out =
+		(failure->kind == FAILURE_DEADLINE && failure->code != CODE_SHORT_TIMEOUT) ||
+		(failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT);
+
+	if (failure->phase != PHASE_ROUTE || !timed_out ||
+		sysfs_line("", link_layer, sizeof(link_layer),
+			"/sys/class/infiniband/%s/ports/%u/link_layer",
+			ibv_get_device_name(dial->id->verbs->device), dial->id->port_num) ||
+		strcmp(link_layer, "Ethernet") != 0)
+		return;
+	failure->kind = FAILURE_DEADLINE;
+	failure->code = CODE_NOTHING_ASKED;
+}
+
 static int resolve(struct dial *dial, const struct sockaddr *source, int milliseconds)
 {
 	enum address_fault fault = server_addresses_fault(dial->address);
@@ -143,6 +173,7 @@ int dial_resolve(struct dial *dial, const struct sockaddr *address, const struct
 	if (id_set_dscp(dial->id, dial->dscp, &dial->failure) == 0 &&
 		resolve(dial, source, milliseconds) == 0)
 		return 0;
+	explain_route(dial);
 	rdma_destroy_id(dial->id);
 destroy_channel:
 	rdma_destroy_event_channel(dial->channel);
@@ -172,20 +203,64 @@ static int await_reply(struct dial *dial, struct reply_watch *watch, struct even
 	return await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply);
 }
 
+/* Records that this host is the cause: as readiness_check() finds it, or only that it is so. */
+static void blame_this_host(struct dial *dial, const char *device, int64_t milliseconds)
+{
+	char text[sizeof(dial->failure.evidence)];
+	enum readiness lacking = readiness_of_device("", device, text, sizeof(text));
+
+	dial->failure = (struct failure){0};
+	if (lacking != HOST_READY)
+		failure_set(&dial->failure, FAILURE_HOST, PHASE_CONNECT, (int)lacking,
+			"rdma_connect", "%s", text);
+	else
+		failure_set(&dial->failure, FAILURE_DEADLINE, PHASE_CONNECT, CODE_NOT_SENT,
+			"rdma_connect", "its kernel reported %s after %d ms, too soon for a reply",
+			strerrorname_np(ETIMEDOUT), (int)milliseconds);
+}
+
+/*
+ * If no reply arrived, this host may be the cause: its device does not receive the packets for the
+ * source address, which packets within this host do not need, or its kernel could not send.
+ */
+static void find_local_cause(struct dial *dial, int64_t milliseconds)
+{
+	const char *device = ibv_get_device_name(dial->id->verbs->device);
+	const struct rdma_addr *pair = &dial->id->route.addr;
+	const struct failure *failure = &dial->failure;
+	char text[sizeof(dial->failure.evidence)];
+	bool timed_out = failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT;
+
+	if (failure->phase != PHASE_CONNECT || (failure->kind != FAILURE_DEADLINE && !timed_out))
+		return;
+	if (timed_out && local_failure_is(ETIMEDOUT, milliseconds)) {
+		blame_this_host(dial, device, milliseconds);
+	} else if (!address_equal(&pair->src_addr, &pair->dst_addr) &&
+		   stack_table_loses("", device, &pair->src_addr, text, sizeof(text))) {
+		dial->failure = (struct failure){0};
+		failure_set(&dial->failure, FAILURE_HOST, PHASE_CONNECT, HOST_STACK, "rdma_connect",
+			"%s", text);
+	}
+}
+
 /* Sends the request and waits for the reply. */
 static int request_connection(
 	struct dial *dial, struct rdma_conn_param *parameters, struct event_copy *reply)
 {
 	struct reply_watch watch = {0};
+	deadline_t start;
 	int error = -1;
 
 	if (dial->watches)
 		reply_watch_begin(&watch, dial->id, true);
+	start = deadline_now();
 	if (rdma_connect(dial->id, parameters))
 		attempt_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
 	else
 		error = await_reply(dial, &watch, reply);
 	reply_watch_end(&watch, &dial->failure);
+	if (error)
+		find_local_cause(dial, deadline_now() - start);
 	return error;
 }
 

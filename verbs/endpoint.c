@@ -12,6 +12,7 @@
 #include "verbs/device-events.h"
 #include "verbs/endpoint.h"
 #include "verbs/memory-budget.h"
+#include "verbs/resource-limit.h"
 
 /* Encodes a wr_id: kind, queue pair index, and number or slot. */
 #define WR_ID(kind, index, number) \
@@ -34,6 +35,10 @@
 
 static int queue_pair_failed(struct failure *failure, const char *call, int error, const char *what)
 {
+	/* A thread that cannot be started is no RDMA resource. */
+	if (strncmp(call, "ibv_", 4) == 0 &&
+		resource_limit_is_reached(NULL, PHASE_QUEUE_PAIR, call, error, failure))
+		return -1;
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, error, call, "%s: %s", what,
 		strerror(error));
 }
@@ -59,6 +64,9 @@ static int create_failed(const struct endpoint *endpoint, const struct queue_siz
 {
 	struct ibv_device_attr allowed = {0};
 
+	if (resource_limit_is_reached(ibv_get_device_name(endpoint->id->verbs->device),
+		    PHASE_QUEUE_PAIR, "rdma_create_qp", error, failure))
+		return -1;
 	ibv_query_device(endpoint->id->verbs, &allowed);
 	if (error == EINVAL && allowed.max_qp_wr >= (int)size->sends)
 		/* The size is allowed, so the request must have been abandoned. */

@@ -10,6 +10,7 @@
 #include "host/sysfs.h"
 #include "verbs/memory-budget.h"
 #include "verbs/memory.h"
+#include "verbs/resource-limit.h"
 
 /* Total size of all regions. The kernel counts locked memory for the process. */
 static _Atomic uint64_t total;
@@ -83,6 +84,8 @@ int region_register(struct region *region, struct ibv_pd *pd, struct failure *fa
 		return 0;
 	}
 	error = errno;
+	if (resource_limit_is_reached(NULL, PHASE_MEMORY, "ibv_reg_mr", error, failure))
+		return -1;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
 		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),

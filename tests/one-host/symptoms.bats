@@ -254,8 +254,13 @@ no_route() {
 	ip link set plain0 up
 	expect_error 3 "RDMA device (the route uses plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
 		client write 10.96.0.2 7471
-	expect_error 3 'the network interface of this address has no RDMA device' \
+	expect_error 3 "the network interface of this address has no RDMA device (RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
 		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write
+	# As Debian's installer names a host.
+	echo '127.0.1.1 box' >>/etc/hosts
+	undo sed -i '/ box$/d' /etc/hosts
+	expect_error 3 "^rdma-server: cannot listen on box: .* (box is 127.0.1.1; RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
+		"$PAIR_BIN/rdma-server" --bind box write
 	diagnose 3 10.96.0.2 7471
 	check_failed route 'uses a network interface without an RDMA device' 'this host'
 	has "$OUT" "^ *seen: .*plain0.*$ADDRESS ($VM_DEVICE"

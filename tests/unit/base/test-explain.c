@@ -64,7 +64,7 @@ static void every_kind_is_explained(void **state)
 static void every_project_code_has_its_own_row(void **state)
 {
 	(void)state;
-	for (int code = HOST_NO_DEVICE; code <= HOST_INTERFACE_ELSEWHERE; code++)
+	for (int code = HOST_NO_DEVICE; code <= HOST_CONTROL_GROUP; code++)
 		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
 	/*
 	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.
@@ -165,8 +165,9 @@ static void guesses_are_marked_as_guesses(void **state)
 			row->kind == FAILURE_REFUSED || row->kind == FAILURE_ABORTED)
 			assert_false(row->guess);
 		/*
-		 * Silence accuses neither side alone, unless its timeout is too short or packets
-		 * were seen. That no reply arrived is a fact; why it did not is a guess.
+		 * Silence accuses neither side alone, unless its timeout is too short, or packets
+		 * were seen or not sent. That no reply arrived is a fact; why it did not is a
+		 * guess.
 		 */
 		if (row->kind != FAILURE_DEADLINE || row->code == CODE_SHORT_TIMEOUT)
 			continue;
@@ -175,7 +176,8 @@ static void guesses_are_marked_as_guesses(void **state)
 			assert_false(row->guess);
 			continue;
 		}
-		if (row->code == CODE_REPLY_DROPPED || row->code == CODE_REQUEST_DROPPED) {
+		if (row->code == CODE_REPLY_DROPPED || row->code == CODE_REQUEST_DROPPED ||
+			row->code == CODE_NOT_SENT || row->code == CODE_NOTHING_ASKED) {
 			assert_int_equal(row->side, SIDE_HERE);
 			continue;
 		}
@@ -330,6 +332,8 @@ static const struct symptom {
 	{"6 path query", FAILURE_ERRNO, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT, "path query"},
 	{"6 path query, deadline", FAILURE_DEADLINE, PHASE_ROUTE, ETIMEDOUT, STATUS_CONNECT,
 		"path query"},
+	{"6 path of Ethernet", FAILURE_DEADLINE, PHASE_ROUTE, CODE_NOTHING_ASKED, STATUS_CONNECT,
+		"too busy"},
 	{"7 silence", FAILURE_DEADLINE, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,
 		"no reply to the RDMA connection request"},
 	{"7 unreachable", FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, STATUS_CONNECT,

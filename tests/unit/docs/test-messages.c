@@ -53,7 +53,7 @@ static const struct producer {
 static const char *const with_causes[] = {"FAILURE_HOST", "FAILURE_REJECTED", "FAILURE_COMPLETION",
 	"FAILURE_DAMAGED", "FAILURE_DAMAGED_THERE", "FAILURE_REMOVED", "FAILURE_INTERRUPTED",
 	"FAILURE_NO_HELLO", "FAILURE_ADDRESS", "FAILURE_IMPAIRED", "LIMIT_IDLE", "LIMIT_MEMORY",
-	"CODE_REPLY_LOST"};
+	"CODE_REPLY_LOST", "CODE_NOT_SENT", "PHASE_LISTEN, ENODEV"};
 
 static bool is_known(const char *message)
 {

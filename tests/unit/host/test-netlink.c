@@ -3,6 +3,7 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -134,6 +135,32 @@ static void finds_interfaces(void **state)
 	assert_false(link.flags & IFF_UP);
 }
 
+static void lists_interfaces(void **state)
+{
+	struct netlink_link *links;
+	bool bridge = false, port = false, peer = false;
+	int count;
+
+	(void)state;
+	net_make();
+	net_near("link add br0 type bridge");
+	net_near("link set near0 master br0");
+	count = netlink_list_links(&links);
+	assert_true(count >= 3);
+	for (int i = 0; i < count; i++) {
+		const struct netlink_link *link = &links[i];
+
+		assert_int_equal(link->index, if_nametoindex(link->name));
+		bridge = bridge || strcmp(link->kind, "bridge") == 0;
+		if (strcmp(link->name, "near0") != 0)
+			continue;
+		port = link->master == if_nametoindex("br0");
+		peer = link->lower != 0 && link->lower_elsewhere;
+	}
+	free(links);
+	assert_true(bridge && port && peer);
+}
+
 static void finds_neighbours(void **state)
 {
 	struct netlink_neighbour neighbour;
@@ -166,6 +193,7 @@ int main(void)
 		cmocka_unit_test(reports_a_failed_socket),
 		cmocka_unit_test(finds_routes),
 		cmocka_unit_test(finds_interfaces),
+		cmocka_unit_test(lists_interfaces),
 		cmocka_unit_test(finds_neighbours),
 	};
 

@@ -317,7 +317,41 @@ static void finds_interfaces_in_other_namespaces(void **state)
 	host.inventory.devices[0].ports[0].interfaces[0].elsewhere = true;
 	host.inventory.devices[0].ports[0].interfaces[0].address_count = 0;
 	assert_lacks(&host, HOST_INTERFACE_ELSEWHERE,
-		"port rxe0/1 belongs to network interface eth0, which does not exist here");
+		"port rxe0/1 belongs to network interface eth0 of another network namespace");
+	/* Of software iWARP, sysfs of Linux 6.1 shows no name. */
+	strcpy(host.inventory.devices[0].type, "RNIC");
+	host.inventory.devices[0].ports[0].interface_count = 0;
+	assert_lacks(&host, HOST_READY, "");
+	host.inventory.devices[0].ports[0].own_elsewhere = true;
+	assert_lacks(&host, HOST_INTERFACE_ELSEWHERE,
+		"port rxe0/1 belongs to a network interface of another network namespace");
+}
+
+static void finds_devices_below_their_addresses(void **state)
+{
+	struct host host;
+	struct interface_stack *stack;
+
+	(void)state;
+	make_small_host(&host);
+	stack = &host.inventory.devices[0].ports[0].interfaces[0].stack;
+	*stack = (struct interface_stack){
+		.count = 2,
+		.layers = {{"eth0", "bridge"}, {"eth1", ""}},
+		.complete = true,
+	};
+	assert_lacks(&host, HOST_STACK, "10.0.0.1 on eth0 (bridge) over eth1 (rxe0)");
+	strcpy(stack->layers[0].kind, "vlan");
+	assert_lacks(&host, HOST_READY, "");
+	/* What was never tried is no fault. */
+	strcpy(stack->layers[0].kind, "unheard");
+	assert_lacks(&host, HOST_READY, "");
+	strcpy(stack->layers[0].kind, "bridge");
+	strcpy(host.inventory.devices[0].driver, "mlx5_core");
+	assert_lacks(&host, HOST_READY, "");
+	strcpy(host.inventory.devices[0].driver, "rdma_rxe");
+	stack->complete = false;
+	assert_lacks(&host, HOST_READY, "");
 }
 
 int main(void)
@@ -338,6 +372,7 @@ int main(void)
 		cmocka_unit_test(checks_only_the_named_device),
 		cmocka_unit_test(finds_soft_roce_that_receives_nothing),
 		cmocka_unit_test(finds_interfaces_in_other_namespaces),
+		cmocka_unit_test(finds_devices_below_their_addresses),
 	};
 
 	return cmocka_run_group_tests_name("readiness", tests, NULL, NULL);

@@ -26,6 +26,7 @@ enum fate {
 	REJECTS,       /* no listener */
 	FULL,          /* the server is full, see full_for */
 	MUTE,          /* the connection request is not answered */
+	UNSENT,        /* the kernel cannot send the connection request */
 	REMOVED,       /* the device is removed */
 };
 
@@ -260,6 +261,8 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 		return happens(RDMA_CM_EVENT_REJECTED, 8, 1, PHASE_CONNECT);
 	case MUTE:
 		return happens(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, 3600000, PHASE_CONNECT);
+	case UNSENT:
+		return happens(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, 12, PHASE_CONNECT);
 	case REMOVED:
 		return happens(RDMA_CM_EVENT_DEVICE_REMOVAL, 0, 1, PHASE_CONNECT);
 	default:
@@ -497,6 +500,17 @@ static void the_deadline_ends_the_dial(void **state)
 	assert_string_equal(dial.failure.evidence, "");
 }
 
+/* A timeout that comes sooner than any reply is no silence of the peer. */
+static void an_early_timeout_is_local(void **state)
+{
+	struct dial dial = START(UNSENT);
+
+	(void)state;
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_NOT_SENT);
+	assert_string_equal(dial.failure.evidence,
+		"its kernel reported ETIMEDOUT after 12 ms, too soon for a reply");
+}
+
 /* An exchange begins late, because replies usually come at once; a diagnosis, with the request. */
 static void a_late_reply_is_watched_for(void **state)
 {
@@ -687,6 +701,7 @@ int main(void)
 		cmocka_unit_test(silent_addresses_have_four_rounds),
 		cmocka_unit_test(the_most_relevant_failure_is_reported),
 		cmocka_unit_test(the_deadline_ends_the_dial),
+		cmocka_unit_test(an_early_timeout_is_local),
 		cmocka_unit_test(a_late_reply_is_watched_for),
 		cmocka_unit_test(a_signal_ends_the_dial),
 		cmocka_unit_test(a_full_server_is_retried),

@@ -1,0 +1,127 @@
+/*
+ * Opens each device, reads its attributes and closes it. The lists belong to the inventory as soon
+ * as they are allocated.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/verbs-devices.h"
+
+static const char *const states[] = {
+	[IBV_PORT_NOP] = "",
+	[IBV_PORT_DOWN] = "DOWN",
+	[IBV_PORT_INIT] = "INIT",
+	[IBV_PORT_ARMED] = "ARMED",
+	[IBV_PORT_ACTIVE] = "ACTIVE",
+	[IBV_PORT_ACTIVE_DEFER] = "ACTIVE_DEFER",
+};
+
+/* Reads the port, and returns the length of its GID table. */
+static size_t read_attributes(struct ibv_context *context, struct inventory_port *port)
+{
+	struct ibv_port_attr attributes = {0};
+	size_t state;
+
+	ibv_query_port(context, (uint8_t)port->number, &attributes);
+	state = (size_t)attributes.state;
+	if (state < sizeof(states) / sizeof(states[0]))
+		snprintf(port->state, sizeof(port->state), "%s", states[state]);
+	if (attributes.link_layer != IBV_LINK_LAYER_UNSPECIFIED)
+		snprintf(port->link_layer, sizeof(port->link_layer), "%s",
+			attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet"
+									 : "InfiniBand");
+	port->lid = attributes.lid;
+	port->sm_lid = attributes.sm_lid;
+	return attributes.gid_tbl_len > 0 ? (size_t)attributes.gid_tbl_len : 0;
+}
+
+static void copy_gid(struct inventory_gid *gid, const struct ibv_gid_entry *entry, bool iwarp)
+{
+	const struct in6_addr *address = (const struct in6_addr *)entry->gid.raw;
+
+	gid->index = entry->gid_index;
+	gid->link_local = IN6_IS_ADDR_LINKLOCAL(address);
+	inet_ntop(AF_INET6, address, gid->text, sizeof(gid->text));
+	snprintf(gid->type, sizeof(gid->type), "%s",
+		iwarp                                     ? "iWARP"
+		: entry->gid_type == IBV_GID_TYPE_ROCE_V2 ? "RoCE v2"
+							  : "IB/RoCE v1");
+	if (!if_indextoname(entry->ndev_ifindex, gid->interface))
+		gid->interface[0] = '\0';
+}
+
+/* Reads the GIDs of all ports. If the kernel does not list them, they remain unknown. */
+static int read_gids(struct ibv_context *context, size_t size, struct inventory_device *device)
+{
+	struct ibv_gid_entry *entries = calloc(size + 1, sizeof(*entries));
+	ssize_t valid = entries ? ibv_query_gid_table(context, entries, size, 0) : 0;
+	int error = entries ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < device->port_count && !error; i++) {
+		struct inventory_port *port = &device->ports[i];
+
+		port->gids = calloc(size + 1, sizeof(*port->gids));
+		error = port->gids ? 0 : -ENOMEM;
+		for (ssize_t j = 0; j < valid && !error; j++)
+			if (entries[j].port_num == port->number)
+				copy_gid(&port->gids[port->gid_count++], &entries[j],
+					strcmp(device->type, "RNIC") == 0);
+	}
+	free(entries);
+	return error;
+}
+
+static int read_ports(struct ibv_context *context, struct inventory_device *device)
+{
+	struct ibv_device_attr attributes = {0};
+	size_t size = 0;
+
+	ibv_query_device(context, &attributes);
+	snprintf(device->firmware, sizeof(device->firmware), "%.47s", attributes.fw_ver);
+	device->ports = calloc((size_t)attributes.phys_port_cnt + 1, sizeof(*device->ports));
+	if (!device->ports)
+		return -ENOMEM;
+	for (unsigned int number = 1; number <= attributes.phys_port_cnt; number++) {
+		device->ports[device->port_count].number = number;
+		size += read_attributes(context, &device->ports[device->port_count++]);
+	}
+	return read_gids(context, size, device);
+}
+
+static int read_device(struct ibv_device *from, struct inventory_device *device)
+{
+	struct ibv_context *context;
+	int error;
+
+	snprintf(device->name, sizeof(device->name), "%s", ibv_get_device_name(from));
+	snprintf(device->uverbs, sizeof(device->uverbs), "%.31s", from->dev_name);
+	strcpy(device->type, from->transport_type == IBV_TRANSPORT_IWARP ? "RNIC" : "CA");
+	device->access = sysfs_access("", "/dev/infiniband/%s", device->uverbs);
+	context = ibv_open_device(from);
+	if (!context)
+		return 0;
+	error = read_ports(context, device);
+	ibv_close_device(context);
+	return error;
+}
+
+int verbs_devices_read(const char *device, struct inventory *inventory)
+{
+	int count = 0, error = 0;
+	struct ibv_device **devices = ibv_get_device_list(&count);
+
+	inventory->devices = calloc((size_t)count + 1, sizeof(*inventory->devices));
+	if (!inventory->devices)
+		error = -ENOMEM;
+	for (int i = 0; devices && i < count && !error; i++)
+		if (!device || strcmp(ibv_get_device_name(devices[i]), device) == 0)
+			error = read_device(
+				devices[i], &inventory->devices[inventory->device_count++]);
+	if (devices)
+		ibv_free_device_list(devices);
+	return error;
+}

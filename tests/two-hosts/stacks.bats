@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# An address of this host on an interface above that of the RDMA device, and a peer on the other host.
+
+load common
+load ../one-host/diagnose
+
+# The interfaces that a test makes; the address moves back to the interface of the device.
+setup() {
+	prepare
+	FAR=$(mktemp -d "$VM_SHARED/test.XXXXXX")
+	MTU=$(cat "/sys/class/net/$VM_INTERFACE/mtu")
+	FAR_RESOURCES=$(on_host1 'rdma resource show')
+	modprobe -a bridge bonding macvlan ipvlan 8021q
+}
+
+unstack() {
+	ip link delete above1 2>/dev/null || true
+	ip link set "$VM_INTERFACE" nomaster
+	ip address flush dev "$VM_INTERFACE" scope global
+	ip link set "$VM_INTERFACE" mtu "$MTU" up
+	ip address replace "$VM_ADDRESS/24" dev "$VM_INTERFACE"
+	ip address replace "$VM_ADDRESS6/64" dev "$VM_INTERFACE" nodad
+	device_on "$VM_INTERFACE"
+}
+
+# device_on INTERFACE: makes the device anew, with a GID for the address.
+device_on() {
+	rdma link delete "$VM_DEVICE" 2>/dev/null || true
+	rdma link add "$VM_DEVICE" type "${VM_DEVICE%0}" netdev "$1"
+	wait_until grep -q ACTIVE "/sys/class/infiniband/$VM_DEVICE/ports/1/state"
+	iwarp || wait_until has_gid
+}
+has_gid() {
+	local bytes
+	IFS=. read -ra bytes <<<"$VM_ADDRESS"
+	grep -q "$(printf '0000:ffff:%02x%02x:%02x%02x' "${bytes[@]}")" "/sys/class/infiniband/$VM_DEVICE/ports/1/gids/"*
+}
+
+# stack KIND: puts above1 above the interface of the device, with its address.
+stack() {
+	ip address flush dev "$VM_INTERFACE" scope global
+	case $1 in
+	bridge)
+		ip link add above1 type bridge
+		ip link set "$VM_INTERFACE" master above1
+		;;
+	bond)
+		ip link add above1 type bond mode active-backup miimon 100
+		ip link set "$VM_INTERFACE" down
+		ip link set "$VM_INTERFACE" master above1
+		;;
+	macvlan) ip link add link "$VM_INTERFACE" name above1 type macvlan mode bridge ;;
+	ipvlan) ip link add link "$VM_INTERFACE" name above1 type ipvlan mode l2 ;;
+	esac
+	ip link set above1 mtu "$MTU" up
+	ip address add "$VM_ADDRESS/24" dev above1
+	wait_until ping -c 1 -W 1 "$HOST1"
+}
+
+LOSES='the RDMA device does not receive the packets for this address'
+
+# below KIND: the device is below above1, which has the address. Soft-RoCE does not receive the replies.
+# Software iWARP does, because above1 has the MAC address of its interface.
+below() {
+	device_on "$VM_INTERFACE"
+	if iwarp; then
+		expect 0 client write "$HOST1" "$PORT"
+		diagnose 0 "$HOST1" "$PORT"
+		clean
+		has "$OUT" "^ *$VM_ADDRESS.* on above1 ($1) over $VM_INTERFACE ($VM_DEVICE)\$"
+		return
+	fi
+	expect 3 client --timeout 4 write "$HOST1" "$PORT"
+	has "$ERR" "$LOSES.*($VM_ADDRESS on above1 ($1) over $VM_INTERFACE ($VM_DEVICE))"
+	diagnose 3 "$HOST1" "$PORT"
+	check_failed connection "$LOSES" 'this host'
+	diagnose 3
+	check_failed 'this host' "$LOSES" 'this host'
+}
+
+# on_top: the advice, a device on above1.
+on_top() {
+	device_on above1
+	expect 0 client write "$HOST1" "$PORT"
+	diagnose 0 "$HOST1" "$PORT"
+	clean
+	has_not "$OUT" ' over '
+}
+
+@test "the device below a bridge, bond, macvlan or ipvlan with this host's address, and on it" {
+	local kind
+	undo unstack
+	start_far_server any
+	for kind in bridge bond macvlan ipvlan; do
+		stack $kind
+		if iwarp && [ $kind = macvlan ]; then
+			on_top
+		else
+			below $kind
+			on_top
+		fi
+		unstack
+	done
+	stop_on_host1 server
+}
+
+# The device of the interface below a VLAN carries its packets. Software iWARP's server accepts them only
+# if it is bound to the address.
+@test "the device below a VLAN with this host's address" {
+	undo unstack
+	undo on_host1 'ip link delete above1'
+	on_host1 "modprobe 8021q; ip link add link $VM_INTERFACE name above1 type vlan id 5
+		ip address add 10.75.0.1/24 dev above1; ip link set above1 up"
+	start_far_server any --bind 10.75.0.1
+	ip link add link "$VM_INTERFACE" name above1 type vlan id 5
+	ip address add 10.75.0.2/24 dev above1
+	ip link set above1 up
+	wait_until ping -c 1 -W 1 10.75.0.1
+	expect 0 client write 10.75.0.1 "$PORT"
+	diagnose 0 10.75.0.1 "$PORT"
+	clean
+	has "$OUT" "^ *10.75.0.2 on above1 (vlan) over $VM_INTERFACE ($VM_DEVICE)\$"
+	stop_on_host1 server
+}
+
+# The interface disappears with the namespace, a moment later.
+delete_pod() {
+	ip -n pod link delete above1 2>/dev/null || true
+	ip netns delete pod 2>/dev/null || true
+}
+
+# In a network namespace, as of a container, with the device in that of the host.
+@test "an address in another network namespace than the device" {
+	local kind mode in_pod=(ip netns exec pod)
+	undo delete_pod
+	start_far_server any
+	for kind in macvlan ipvlan; do
+		mode=l2
+		[ $kind = ipvlan ] || mode=bridge
+		ip netns add pod
+		ip link add link "$VM_INTERFACE" name above1 type $kind mode $mode
+		ip link set above1 netns pod
+		ip -n pod address add "${VM_ADDRESS%.*}.22/24" dev above1
+		ip -n pod link set above1 up
+		wait_until "${in_pod[@]}" ping -c 1 -W 1 "$HOST1"
+		if ! iwarp; then
+			expect 3 "${in_pod[@]}" "$PAIR_BIN/rdma-client" write "$HOST1" "$PORT"
+			has "$ERR" 'cannot connect to .*: soft-RoCE receives nothing in this network namespace'
+			diagnose_as 3 "${in_pod[@]}" "$PAIR_BIN/rdma-client" diagnose "$HOST1" "$PORT"
+			check_failed 'this host' 'soft-RoCE receives nothing in this network namespace' 'this host'
+			has "$OUT" "GID .*, $VM_INTERFACE of another network namespace\$"
+		elif [ $kind = ipvlan ]; then
+			expect 0 "${in_pod[@]}" "$PAIR_BIN/rdma-client" write "$HOST1" "$PORT"
+			diagnose_as 0 "${in_pod[@]}" "$PAIR_BIN/rdma-client" diagnose "$HOST1" "$PORT"
+			clean
+		else
+			diagnose_as 3 "${in_pod[@]}" "$PAIR_BIN/rdma-client" diagnose "$HOST1" "$PORT"
+			check_failed 'this host' "the RDMA device's network interface is in another network namespace" 'this host'
+		fi
+		delete_pod
+	done
+	stop_on_host1 server
+}

@@ -1,0 +1,66 @@
+/* The limits of control groups of both versions, in fake /proc and /sys trees. */
+#include <string.h>
+
+#include "host/control-group.h"
+#include "tests/unit/host/sysfs-tree-fixture.h"
+#include "tests/unit/unit.h"
+
+static void assert_limit(const struct tree *root, const char *device, const char *wanted)
+{
+	char text[256] = "rubbish";
+
+	assert_int_equal(
+		control_group_limits(root->path, device, text, sizeof(text)), *wanted != 0);
+	assert_string_equal(text, wanted);
+}
+
+static void finds_the_innermost_limit(void **state)
+{
+	const struct tree *root = *state;
+
+	assert_limit(root, "rxe0", "");
+	put(root, "/proc/self/cgroup", "0::/pod/app\n");
+	assert_limit(root, "rxe0", "");
+	put(root, "/sys/fs/cgroup/pod/rdma.max",
+		"mlx5_0 hca_handle=max hca_object=max \nrxe0 hca_handle=2 hca_object=max \n");
+	assert_limit(
+		root, "rxe0", "control group /pod, rdma.max: rxe0 hca_handle=2 hca_object=max");
+	assert_limit(root, NULL, "control group /pod, rdma.max: rxe0 hca_handle=2 hca_object=max");
+	assert_limit(root, "mlx5_0", "");
+	assert_limit(root, "rxe", "");
+	put(root, "/sys/fs/cgroup/pod/app/rdma.max", "rxe0 hca_handle=max hca_object=3 \n");
+	assert_limit(
+		root, "rxe0", "control group /pod/app, rdma.max: rxe0 hca_handle=max hca_object=3");
+}
+
+/* In a namespace of control groups, the process's own group is the root. */
+static void finds_the_limit_of_the_root(void **state)
+{
+	const struct tree *root = *state;
+
+	put(root, "/proc/self/cgroup", "0::/\n");
+	put(root, "/sys/fs/cgroup/rdma.max", "rxe0 hca_handle=0 hca_object=max\n");
+	assert_limit(root, "rxe0", "control group /, rdma.max: rxe0 hca_handle=0 hca_object=max");
+}
+
+static void finds_limits_of_version_1(void **state)
+{
+	const struct tree *root = *state;
+
+	put(root, "/proc/self/cgroup", "5:memory:/other\n4:rdma:/pod\n0::/\n");
+	put(root, "/sys/fs/cgroup/rdma/pod/rdma.max", "rxe0 hca_handle=max hca_object=7\n");
+	put(root, "/sys/fs/cgroup/rdma/other/rdma.max", "rxe0 hca_handle=max hca_object=1\n");
+	assert_limit(
+		root, "rxe0", "control group /pod, rdma.max: rxe0 hca_handle=max hca_object=7");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_tree(finds_the_innermost_limit),
+		with_tree(finds_the_limit_of_the_root),
+		with_tree(finds_limits_of_version_1),
+	};
+
+	return cmocka_run_group_tests_name("control-group", tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+/* Which errors a limit of a control group explains, with the control groups replaced. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host/control-group.h"
+#include "tests/unit/unit.h"
+#include "verbs/resource-limit.h"
+
+static bool limited;
+
+bool control_group_limits(const char *root, const char *device, char *text, size_t size)
+{
+	assert_string_equal(root, "");
+	snprintf(text, size, "the group of %s", device ? device : "any");
+	return limited;
+}
+
+static void a_limit_explains_a_refusal(void **state)
+{
+	static const struct {
+		enum phase phase;
+		int error;
+		bool explains;
+	} cases[] = {
+		{PHASE_QUEUE_PAIR, EAGAIN, true},
+		{PHASE_MEMORY, EAGAIN, true},
+		{PHASE_ADDRESS, EPERM, true},
+		{PHASE_QUEUE_PAIR, EPERM, false},
+		{PHASE_QUEUE_PAIR, ENOMEM, false},
+		{PHASE_ADDRESS, ENODEV, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct failure failure = {0};
+
+		limited = true;
+		assert_int_equal(resource_limit_is_reached(
+					 "rxe0", cases[i].phase, "call", cases[i].error, &failure),
+			cases[i].explains);
+		assert_int_equal(failure_is_set(&failure), cases[i].explains);
+		if (cases[i].explains) {
+			assert_int_equal(failure.code, HOST_CONTROL_GROUP);
+			assert_string_equal(failure.evidence, "the group of rxe0");
+		}
+		limited = false;
+		assert_false(resource_limit_is_reached(
+			NULL, cases[i].phase, "call", cases[i].error, &failure));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_limit_explains_a_refusal),
+	};
+
+	return cmocka_run_group_tests_name("resource-limit", tests, NULL, NULL);
+}

@@ -1,0 +1,17 @@
+/* Recognises a limit on RDMA resources as the reason why the kernel refuses one. Any thread. */
+#ifndef VERBS_RESOURCE_LIMIT_H
+#define VERBS_RESOURCE_LIMIT_H
+
+#include <stdbool.h>
+
+#include "base/failure.h"
+
+/*
+ * If the kernel refused a resource of the device (NULL: unknown) in this phase with this errno
+ * because of a control group, records that and returns true. The kernel reports EAGAIN; rdmacm
+ * reports EPERM if it could not open the device of an address.
+ */
+bool resource_limit_is_reached(
+	const char *device, enum phase phase, const char *call, int error, struct failure *failure);
+
+#endif
