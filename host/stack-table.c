@@ -28,7 +28,6 @@ static const struct stack_row rows[] = {
 	 */
 	{"siw", "bridge", STACK_OWN_MAC, TRIED},
 	{"siw", "bond", STACK_OWN_MAC, TRIED},
-	{"siw", "macvlan", STACK_OWN_MAC, TRIED},
 	{"siw", "ipvlan", STACK_OWN_MAC, TRIED},
 	{"siw", "vlan", STACK_OWN_MAC, TRIED},
 };

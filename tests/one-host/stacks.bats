@@ -80,8 +80,9 @@ carries() {
 	ip link delete above1
 	ip link set plain1 up
 	for kind in macvlan ipvlan; do
+		# It has another MAC address than the device.
+		! iwarp || [ $kind = ipvlan ] || continue
 		ip link add link plain1 name above1 type $kind
-		iwarp && [ $kind = macvlan ] && ip link set above1 address "$(cat /sys/class/net/plain1/address)"
 		has_address above1
 		loses "above1 ($kind) over plain1 (dummy)"
 		reaches_itself
