@@ -101,16 +101,28 @@ static void an_absent_device_loses_nothing(void **state)
 	assert_string_equal(text, "");
 }
 
+/* The column of each driver in the table's lines, which name the kinds first. */
 static void the_document_shows_each_row(void **state)
 {
-	char *text = document_read("docs/troubleshooting.md"), line[256];
+	char *text = document_read("docs/troubleshooting.md");
+	char *table = strstr(text, "| address on a | rdma_rxe below");
 	const struct stack_row *row;
 
 	(void)state;
+	assert_non_null(table);
+	*strstr(table, "\n\n") = '\0';
 	for (size_t i = 0; (row = stack_table_row(i)); i++) {
-		snprintf(line, sizeof(line), "| %s | %s | %s | %s |\n", row->kind, row->driver,
-			words[row->verdict], row->basis);
-		check_case(line, strstr(text, line) != NULL);
+		char *place = strstr(table, row->kind);
+
+		/* "vlan" is part of "macvlan". */
+		while (place && place[-1] != ' ')
+			place = strstr(place + 1, row->kind);
+		assert_non_null(place);
+		place = strchr(place, '|');
+		if (strcmp(row->driver, "siw") == 0)
+			place = strchr(place + 1, '|');
+		check_case(row->kind,
+			strncmp(place + 2, words[row->verdict], strlen(words[row->verdict])) == 0);
 	}
 	free(text);
 }
