@@ -247,6 +247,8 @@ no_route() {
 		'the other host or the path to it'
 }
 
+forget_box() { sed -i '/ box$/d' /etc/hosts; }
+
 @test "a route through an interface without an RDMA device; a loopback address" {
 	ip link add plain0 type dummy
 	undo ip link delete plain0
@@ -258,7 +260,7 @@ no_route() {
 		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write
 	# As Debian's installer names a host.
 	echo '127.0.1.1 box' >>/etc/hosts
-	undo sed -i '/ box$/d' /etc/hosts
+	undo forget_box
 	expect_error 3 "^rdma-server: cannot listen on box: .* (box is 127.0.1.1; RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
 		"$PAIR_BIN/rdma-server" --bind box write
 	diagnose 3 10.96.0.2 7471
