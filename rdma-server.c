@@ -145,7 +145,10 @@ static void show_memory(const struct server *server)
 
 	memory_budget_read(&budget);
 	memory_budget_text(&budget, text);
-	output_detail(output, "memory for all clients: %s", text);
+	if (output_is_journal())
+		output_line(output, "memory for all clients: %s.", text);
+	else
+		output_detail(output, "memory for all clients: %s", text);
 	if (budget.available.unread)
 		output_detail(output,
 			"the files of this process's control group cannot be read, so its memory limit "

@@ -317,6 +317,11 @@ print(int descriptor, int priority, const char *program, const char *format, va_
 	print_text(descriptor, false, text);
 }
 
+bool output_is_journal(void)
+{
+	return is_journal[STDOUT_FILENO];
+}
+
 /* True if the descriptor is the stream that the journal reads: systemd.exec(5). */
 static bool reaches_journal(int descriptor)
 {

@@ -50,6 +50,9 @@ void output_line(const struct output *output, const char *format, ...)
 void output_line_warning(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* True if standard output is read by the journal, in which details help later. */
+bool output_is_journal(void);
+
 /* Prints a line of the tutorial's transcript, which is omitted if files are exchanged. */
 void output_transcript(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

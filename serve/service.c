@@ -10,6 +10,7 @@
 #include "host/sysfs.h"
 #include "serve/service.h"
 #include "stream/source.h"
+#include "verbs/memory-budget.h"
 
 /* Time limit for sending an evicted client the reason, in milliseconds. */
 #define EVICTED_MS 2000
@@ -316,6 +317,7 @@ static enum refusal start_control_session(
 static void accept_client(struct service *service, struct client *client)
 {
 	struct failure failure = {0};
+	char used[MEMORY_BUDGET_USED];
 
 	if (connection_create(&service->settings, client->mode, client->id, client->served->device,
 		    &client->request, &client->connection, &failure)) {
@@ -323,6 +325,7 @@ static void accept_client(struct service *service, struct client *client)
 		fail_client(service, client, &failure);
 		return;
 	}
+	output_detail(service->output, "memory in use: %s", memory_budget_used(used));
 	client->id->context = client;
 	connection_set_owner(client->connection, client);
 	client->slot.holder = client->connection;

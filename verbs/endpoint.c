@@ -27,8 +27,8 @@
  * Measured on Linux 6.1 with the 228 requests of an exchange of files: 180 KiB over soft-RoCE, 160
  * KiB over software iWARP; adapters need more for their queues.
  */
-#define CONNECTION_MEMORY (192 * 1024)
-#define REQUEST_MEMORY    512
+#define CONNECTION_MEMORY UINT64_C(196608)
+#define REQUEST_MEMORY    UINT64_C(512)
 
 /* The send queue is divided into this many parts, with one signaled work request in each. */
 #define SIGNALED_PARTS 4
@@ -114,7 +114,7 @@ static int create_first(
 /* Takes what a connection with queues for this many requests needs besides its regions. */
 static int take_memory(struct endpoint *endpoint, uint32_t requests, struct failure *failure)
 {
-	uint64_t bytes = CONNECTION_MEMORY + (uint64_t)requests * REQUEST_MEMORY;
+	uint64_t bytes = CONNECTION_MEMORY + requests * REQUEST_MEMORY;
 
 	if (memory_budget_take(bytes, failure))
 		return -1;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/deadline.h"
-#include "base/units.h"
 #include "verbs/memory-budget.h"
 
 /* What is available is read again after this time, in milliseconds. */
@@ -61,6 +60,17 @@ void memory_budget_text(const struct memory_budget *shown, char text[MEMORY_BUDG
 	else
 		snprintf(text, MEMORY_BUDGET_TEXT, "%s, half of what %s has available", size,
 			available->source);
+}
+
+const char *memory_budget_used(char text[MEMORY_BUDGET_USED])
+{
+	char used[UNITS_TEXT], size[UNITS_TEXT];
+	struct memory_budget now;
+
+	memory_budget_read(&now);
+	snprintf(text, MEMORY_BUDGET_USED, "%s of %s", units_format(used, now.used),
+		now.size == UINT64_MAX ? "any amount" : units_format(size, now.size));
+	return text;
 }
 
 /* The mutex is locked. */

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "base/units.h"
 #include "host/available-memory.h"
 
 struct memory_budget {
@@ -41,6 +42,10 @@ void memory_budget_read(struct memory_budget *budget);
  */
 #define MEMORY_BUDGET_TEXT (AVAILABLE_MEMORY_SOURCE + 128)
 void memory_budget_text(const struct memory_budget *budget, char text[MEMORY_BUDGET_TEXT]);
+
+/* Formats what is used: "29.9 MB of 33.3 MB". */
+#define MEMORY_BUDGET_USED (2 * UNITS_TEXT + 8)
+const char *memory_budget_used(char text[MEMORY_BUDGET_USED]);
 
 /* Bytes that a connection may take now; UINT64_MAX: no limit. */
 uint64_t memory_budget_left(void);

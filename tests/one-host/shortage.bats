@@ -86,6 +86,7 @@ group_has_room() {
 		start_early_client
 		start_idle_clients 60 "$full"
 		group_has_room
+		has "$ERRORS" 'memory in use: [23][0-9.]* MB of 3[0-9.]* MB$'
 		expect_error 3 "$full" client --timeout 1 --input /etc/passwd write "$ADDRESS" "$PORT"
 		serves_other_clients
 		rm "$DIR/silence" "$DIR/early"

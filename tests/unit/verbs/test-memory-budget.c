@@ -101,6 +101,8 @@ static void without_a_budget_there_is_no_limit(void **state)
 
 static void half_of_what_is_available(void **state)
 {
+	char text[MEMORY_BUDGET_USED];
+
 	(void)state;
 	start(800, 0);
 	assert_int_equal(left(), 400);
@@ -109,6 +111,7 @@ static void half_of_what_is_available(void **state)
 	assert_int_equal(left(), 0);
 	cannot_take(1);
 	assert_int_equal(used(), 400);
+	assert_string_equal(memory_budget_used(text), "419.4 MB of 419.4 MB");
 	give_back(400, 0);
 	assert_int_equal(left(), 400);
 	assert_int_equal(used(), 0);
