@@ -1,5 +1,4 @@
 /* Reads /proc/meminfo, and the files of each control group from the process's own to the top. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +9,6 @@
 
 /* /proc/meminfo and memory.stat are below 4 KiB; what we need is in their first lines. */
 #define TEXT_SIZE 8192
-
-/* Longest path in /proc/self/cgroup, and in the list of mounts, that is understood. */
-#define PATH_SIZE 256
 
 /* The files of a group: the two versions name them differently. */
 struct names {
@@ -33,88 +29,6 @@ static const struct names names_v2 = {
 	"memory.current",
 	{"inactive_file ", "active_file "},
 };
-
-/* True if a list that is separated by commas contains "memory". */
-static bool lists_memory(const char *list)
-{
-	static const char word[] = "memory";
-	const char *found = strstr(list, word);
-
-	return found && (found == list || found[-1] == ',') && !isalnum(found[strlen(word)]) &&
-	       found[strlen(word)] != '_';
-}
-
-/*
- * Finds the path of the group for memory in /proc/self/cgroup. A system that uses version 1 for
- * memory may also have a line of version 2. Returns false if there is neither.
- */
-static bool find_path(const char *text, bool *v1, char path[PATH_SIZE])
-{
-	char controllers[PATH_SIZE], its_path[PATH_SIZE];
-	bool found = false;
-
-	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		if (sscanf(line, "%*u:%255[^:\n]:%255[^\n]", controllers, its_path) == 2 &&
-			lists_memory(controllers)) {
-			strcpy(path, its_path);
-			return *v1 = true;
-		}
-		found |= sscanf(line, "0::%255[^\n]", path) == 1;
-	}
-	return found;
-}
-
-/*
- * Finds where the hierarchy is mounted, and which of its groups is the topmost that is visible
- * there: in a container, it may be the container's own.
- */
-static bool find_mount(const char *root, bool v1, char visible[PATH_SIZE], char point[PATH_SIZE])
-{
-	char path[PATH_SIZE], type[16], options[PATH_SIZE], *line = NULL;
-	size_t size = 0;
-	bool found = false;
-	FILE *mounts;
-
-	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
-	mounts = fopen(path, "re");
-	while (mounts && !found && getline(&line, &size, mounts) > 0) {
-		const char *separator = strstr(line, " - ");
-
-		found = separator && sscanf(line, "%*u %*u %*s %255s %255s", visible, point) == 2 &&
-			sscanf(separator, " - %15s %*s %255s", type, options) == 2 &&
-			(v1 ? strcmp(type, "cgroup") == 0 && lists_memory(options)
-			    : strcmp(type, "cgroup2") == 0);
-	}
-	free(line);
-	if (mounts)
-		fclose(mounts);
-	return found;
-}
-
-void memory_group_find(const char *root, struct memory_group *group)
-{
-	char text[TEXT_SIZE], path[PATH_SIZE], visible[PATH_SIZE], point[PATH_SIZE];
-	const char *below = path;
-	size_t length;
-
-	*group = (struct memory_group){0};
-	if (sysfs_text(root, text, sizeof(text), "/proc/self/cgroup") ||
-		!find_path(text, &group->v1, path))
-		return;
-	group->unknown = !find_mount(root, group->v1, visible, point);
-	if (group->unknown)
-		return;
-	/* Without a cgroup namespace, the path begins with that of the visible group. */
-	length = strlen(visible);
-	if (length > 1 && strncmp(path, visible, length) == 0)
-		below = path + length;
-	if (strcmp(below, "/") == 0 || strstr(below, "/.."))
-		below = "";
-	group->top =
-		(unsigned int)snprintf(group->directory, sizeof(group->directory), "%s", point);
-	snprintf(group->directory + group->top, sizeof(group->directory) - group->top, "%s", below);
-	group->unknown = sysfs_access(root, "%s", group->directory) == SYSFS_MISSING;
-}
 
 /* The number that follows this field of a text with a field per line, or 0. */
 static uint64_t field(const char *text, const char *name)
@@ -169,10 +83,10 @@ static bool read_group(
 }
 
 void available_memory_read(
-	const char *root, const struct memory_group *group, struct available_memory *available)
+	const char *root, const struct control_group *group, struct available_memory *available)
 {
 	const struct names *names = group->v1 ? &names_v1 : &names_v2;
-	char directory[sizeof(group->directory)];
+	struct control_group each = *group;
 	uint64_t left;
 
 	*available = (struct available_memory){
@@ -182,17 +96,13 @@ void available_memory_read(
 	};
 	if (group->unknown || !group->directory[0])
 		return;
-	snprintf(directory, sizeof(directory), "%s", group->directory);
-	for (;;) {
-		if (!read_group(root, directory, names, &left)) {
+	do {
+		if (!read_group(root, each.directory, names, &left)) {
 			available->unread = true;
 		} else if (left < available->bytes) {
 			available->bytes = left;
 			snprintf(available->source, sizeof(available->source), "control group %s",
-				directory[group->top] ? directory + group->top : "/");
+				control_group_name(&each));
 		}
-		if (!directory[group->top])
-			return;
-		*strrchr(directory, '/') = '\0';
-	}
+	} while (control_group_up(&each));
 }

@@ -10,14 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The control group of a process for memory, in either version of the interface. */
-struct memory_group {
-	char directory
-		[512];    /* of the group, below `top`; "": there is none, or it cannot be found */
-	unsigned int top; /* length of the path of the topmost group that can be seen */
-	bool v1;
-	bool unknown; /* the process has a group, but its files cannot be found */
-};
+#include "host/control-group.h"
 
 #define AVAILABLE_MEMORY_SOURCE 640
 
@@ -29,13 +22,10 @@ struct available_memory {
 };
 
 /*
- * Finds the group of this process. It rarely changes, and the list of mounts may be long, so find
- * it once. Paths are relative to `root`: "" for this host, another directory in tests. Any thread.
+ * Reads what is available now, with the group that control_group_find() found for "memory". Paths
+ * are relative to `root`: "" for this host, another directory in tests. Any thread.
  */
-void memory_group_find(const char *root, struct memory_group *group);
-
-/* Reads what is available now. Any thread. */
 void available_memory_read(
-	const char *root, const struct memory_group *group, struct available_memory *available);
+	const char *root, const struct control_group *group, struct available_memory *available);
 
 #endif

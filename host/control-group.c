@@ -1,41 +1,117 @@
 /*
- * Reads rdma.max of each control group from the process's own up to the root. Version 2 has one
- * hierarchy; in version 1, the rdma controller has its own. Nothing is kept between calls.
+ * Finds control groups in /proc/self/cgroup and in the list of mounts, and reads rdma.max of each
+ * group from the process's own to the top.
  */
-#include <limits.h>
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "host/control-group.h"
 #include "host/sysfs.h"
 
-/* Where the hierarchies are mounted, and the controllers in their lines of /proc/self/cgroup. */
-static const struct {
-	const char *mount, *controllers;
-} hierarchies[] = {
-	{"/sys/fs/cgroup", ""},
-	{"/sys/fs/cgroup/unified", ""},
-	{"/sys/fs/cgroup/rdma", "rdma"},
-};
+/* /proc/self/cgroup has a short line for each controller. */
+#define TEXT_SIZE 8192
+
+/* Longest path in /proc/self/cgroup, and in the list of mounts, that is understood. */
+#define PATH_SIZE 256
+
+/* True if a list that is separated by commas contains this word. */
+static bool lists(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *found = list; (found = strstr(found, word)); found += length)
+		if ((found == list || found[-1] == ',') && strchr(",\n", found[length]))
+			return true;
+	return false;
+}
 
 /*
- * Finds the path of the process's group in the hierarchy with these controllers, in the text of
- * /proc/self/cgroup: lines "NUMBER:CONTROLLERS:PATH". Returns false if there is none.
+ * Finds the path of the group in /proc/self/cgroup. A system that uses version 1 for this
+ * controller may also have a line of version 2. Returns false if there is neither.
  */
-static bool find_group(const char *text, const char *controllers, char path[PATH_MAX])
+static bool find_path(const char *text, const char *controller, bool *v1, char path[PATH_SIZE])
 {
-	char found[64], line[PATH_MAX];
+	char controllers[PATH_SIZE], its_path[PATH_SIZE];
+	bool found = false;
 
-	for (const char *next = text; *next; next += strcspn(next, "\n"), next += *next == '\n') {
-		snprintf(line, sizeof(line), "%.*s", (int)strcspn(next, "\n"), next);
-		*found = '\0';
-		if ((sscanf(line, "%*u:%63[^:]:%4095s", found, path) == 2 ||
-			    sscanf(line, "%*u::%4095s", path) == 1) &&
-			strcmp(found, controllers) == 0)
-			return true;
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		if (sscanf(line, "%*u:%255[^:\n]:%255[^\n]", controllers, its_path) == 2 &&
+			lists(controllers, controller)) {
+			strcpy(path, its_path);
+			return *v1 = true;
+		}
+		found |= sscanf(line, "0::%255[^\n]", path) == 1;
 	}
-	return false;
+	return found;
+}
+
+/*
+ * Finds where the hierarchy is mounted, and which of its groups is the topmost that is visible
+ * there: in a container, it may be the container's own.
+ */
+static bool find_mount(const char *root, const char *controller, bool v1, char visible[PATH_SIZE],
+	char point[PATH_SIZE])
+{
+	char path[PATH_SIZE], type[16], options[PATH_SIZE], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	FILE *mounts;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
+	mounts = fopen(path, "re");
+	while (mounts && !found && getline(&line, &size, mounts) > 0) {
+		const char *separator = strstr(line, " - ");
+
+		found = separator && sscanf(line, "%*u %*u %*s %255s %255s", visible, point) == 2 &&
+			sscanf(separator, " - %15s %*s %255s", type, options) == 2 &&
+			(v1 ? strcmp(type, "cgroup") == 0 && lists(options, controller)
+			    : strcmp(type, "cgroup2") == 0);
+	}
+	free(line);
+	if (mounts)
+		fclose(mounts);
+	return found;
+}
+
+void control_group_find(const char *root, const char *controller, struct control_group *group)
+{
+	char text[TEXT_SIZE], path[PATH_SIZE], visible[PATH_SIZE], point[PATH_SIZE];
+	const char *below = path;
+	size_t length;
+
+	*group = (struct control_group){0};
+	if (sysfs_text(root, text, sizeof(text), "/proc/self/cgroup") ||
+		!find_path(text, controller, &group->v1, path))
+		return;
+	group->unknown = !find_mount(root, controller, group->v1, visible, point);
+	if (group->unknown)
+		return;
+	/* Without a cgroup namespace, the path begins with that of the visible group. */
+	length = strlen(visible);
+	if (length > 1 && strncmp(path, visible, length) == 0)
+		below = path + length;
+	if (strcmp(below, "/") == 0 || strstr(below, "/.."))
+		below = "";
+	group->top =
+		(unsigned int)snprintf(group->directory, sizeof(group->directory), "%s", point);
+	snprintf(group->directory + group->top, sizeof(group->directory) - group->top, "%s", below);
+	group->unknown = sysfs_access(root, "%s", group->directory) == SYSFS_MISSING;
+}
+
+bool control_group_up(struct control_group *group)
+{
+	if (!group->directory[group->top])
+		return false;
+	*strrchr(group->directory, '/') = '\0';
+	return true;
+}
+
+const char *control_group_name(const struct control_group *group)
+{
+	return group->directory[group->top] ? group->directory + group->top : "/";
 }
 
 /* True if a value of the line "DEVICE hca_handle=N hca_object=max" is a number. */
@@ -53,19 +129,19 @@ static bool is_limited(const char *line, const char *device)
 }
 
 /* Writes the group's limit of the device. Returns false if it has none. */
-static bool find_limit(const char *root, const char *mount, const char *group, const char *device,
+static bool find_limit(const char *root, const struct control_group *group, const char *device,
 	char *text, size_t size)
 {
-	char lines[4096], *rest = lines, *line;
+	char lines[TEXT_SIZE], *rest = lines, *line;
 
-	if (sysfs_text(root, lines, sizeof(lines), "%s%s/rdma.max", mount, group))
+	if (sysfs_text(root, lines, sizeof(lines), "%s/rdma.max", group->directory))
 		return false;
 	while ((line = strsep(&rest, "\n")))
 		if (is_limited(line, device)) {
 			for (size_t end = strlen(line); end && line[end - 1] == ' '; end--)
 				line[end - 1] = '\0';
-			snprintf(text, size, "control group %s, rdma.max: %s", *group ? group : "/",
-				line);
+			snprintf(text, size, "control group %s, rdma.max: %s",
+				control_group_name(group), line);
 			text_printable(text);
 			return true;
 		}
@@ -74,24 +150,15 @@ static bool find_limit(const char *root, const char *mount, const char *group, c
 
 bool control_group_limits(const char *root, const char *device, char *text, size_t size)
 {
-	char groups[4096], path[PATH_MAX], *end;
+	struct control_group group;
 
 	*text = '\0';
-	if (sysfs_text(root, groups, sizeof(groups), "/proc/self/cgroup"))
+	control_group_find(root, "rdma", &group);
+	if (group.unknown || !group.directory[0])
 		return false;
-	for (size_t i = 0; i < sizeof(hierarchies) / sizeof(hierarchies[0]); i++) {
-		if (!find_group(groups, hierarchies[i].controllers, path))
-			continue;
-		if (strcmp(path, "/") == 0)
-			*path = '\0';
-		for (;;) {
-			if (find_limit(root, hierarchies[i].mount, path, device, text, size))
-				return true;
-			end = strrchr(path, '/');
-			if (!end)
-				break;
-			*end = '\0';
-		}
-	}
+	do {
+		if (find_limit(root, &group, device, text, size))
+			return true;
+	} while (control_group_up(&group));
 	return false;
 }

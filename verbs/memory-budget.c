@@ -11,7 +11,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct memory_budget budget = {.size = UINT64_MAX};
-static struct memory_group group;
+static struct control_group group;
 static uint64_t unfilled; /* taken, but not yet allocated */
 static int64_t spare; /* half of what was available when last read, without what was taken since */
 static deadline_t stale; /* when to read again */
@@ -28,7 +28,7 @@ static void refresh(struct available_memory *available)
 void memory_budget_start(uint64_t wanted)
 {
 	pthread_mutex_lock(&mutex);
-	memory_group_find("", &group);
+	control_group_find("", "memory", &group);
 	refresh(&budget.available);
 	budget.chosen = wanted > 0;
 	budget.size = wanted;

@@ -19,9 +19,9 @@
 static struct available_memory read_tree(const struct tree *tree)
 {
 	struct available_memory available;
-	struct memory_group group;
+	struct control_group group;
 
-	memory_group_find(tree->path, &group);
+	control_group_find(tree->path, "memory", &group);
 	available_memory_read(tree->path, &group, &available);
 	return available;
 }

@@ -5,6 +5,8 @@
 #include "tests/unit/host/sysfs-tree-fixture.h"
 #include "tests/unit/unit.h"
 
+#define MOUNT_V2 "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+
 static void assert_limit(const struct tree *root, const char *device, const char *wanted)
 {
 	char text[256] = "rubbish";
@@ -20,6 +22,9 @@ static void finds_the_innermost_limit(void **state)
 
 	assert_limit(root, "rxe0", "");
 	put(root, "/proc/self/cgroup", "0::/pod/app\n");
+	assert_limit(root, "rxe0", "");
+	put(root, "/proc/self/mountinfo", MOUNT_V2);
+	put(root, "/sys/fs/cgroup/pod/app/cgroup.procs", "");
 	assert_limit(root, "rxe0", "");
 	put(root, "/sys/fs/cgroup/pod/rdma.max",
 		"mlx5_0 hca_handle=max hca_object=max \nrxe0 hca_handle=2 hca_object=max \n");
@@ -39,6 +44,7 @@ static void finds_the_limit_of_the_root(void **state)
 	const struct tree *root = *state;
 
 	put(root, "/proc/self/cgroup", "0::/\n");
+	put(root, "/proc/self/mountinfo", MOUNT_V2);
 	put(root, "/sys/fs/cgroup/rdma.max", "rxe0 hca_handle=0 hca_object=max\n");
 	assert_limit(root, "rxe0", "control group /, rdma.max: rxe0 hca_handle=0 hca_object=max");
 }
@@ -48,6 +54,8 @@ static void finds_limits_of_version_1(void **state)
 	const struct tree *root = *state;
 
 	put(root, "/proc/self/cgroup", "5:memory:/other\n4:rdma:/pod\n0::/\n");
+	put(root, "/proc/self/mountinfo",
+		MOUNT_V2 "31 23 0:31 / /sys/fs/cgroup/rdma rw - cgroup cgroup rw,rdma\n");
 	put(root, "/sys/fs/cgroup/rdma/pod/rdma.max", "rxe0 hca_handle=max hca_object=7\n");
 	put(root, "/sys/fs/cgroup/rdma/other/rdma.max", "rxe0 hca_handle=max hca_object=1\n");
 	assert_limit(
