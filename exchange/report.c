@@ -219,7 +219,7 @@ void connection_report(
 	const char *path = connection->sink ? sink_path(connection->sink) : "";
 	const struct tuning tuning = tuning_of(connection);
 	bool named = *received && strcmp(received, "-") != 0;
-	struct memory_budget memory;
+	struct memory_budget memory = {0};
 	struct report report = {
 		.program = settings->output->program,
 		.mode = connection->mode->name,
@@ -264,7 +264,7 @@ void connection_report(
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
 	const char *peer, enum exit_status status, const char *error)
 {
-	struct memory_budget memory;
+	struct memory_budget memory = {0};
 	const struct report report = {
 		.program = settings->output->program,
 		.mode = mode ? mode->name : mode_any.name,

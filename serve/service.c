@@ -588,7 +588,7 @@ int service_next_deadline(struct service *service)
 	static const enum client_state states[] = {
 		CLIENT_OPENING, CLIENT_CONNECTING, CLIENT_EVICTED, CLIENT_CLOSING};
 	int next = devices_removed(&service->devices) && !service->stuck ? REMOVAL_CHECK_MS : -1;
-	int count = client_log_next(&service->log, deadline_now());
+	int log = client_log_next(&service->log, deadline_now());
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
 		const struct client *client = TAILQ_FIRST(&service->clients[states[i]]);
@@ -597,7 +597,7 @@ int service_next_deadline(struct service *service)
 		if (client && (next < 0 || left < next))
 			next = left;
 	}
-	return count >= 0 && (next < 0 || count < next) ? count : next;
+	return log >= 0 && (next < 0 || log < next) ? log : next;
 }
 
 bool service_is_exchanging(const struct service *service)

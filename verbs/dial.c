@@ -116,11 +116,10 @@ static void explain_route(struct dial *dial)
 	struct failure *failure = &dial->failure;
 	char link_layer[24];
 
-	bool timed_out =
-		(failure->kind == FAILURE_DEADLINE && failure->code != CODE_SHORT_TIMEOUT) ||
-		(failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT);
+	bool late = (failure->kind == FAILURE_DEADLINE && failure->code != CODE_SHORT_TIMEOUT) ||
+		    (failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT);
 
-	if (failure->phase != PHASE_ROUTE || !timed_out ||
+	if (failure->phase != PHASE_ROUTE || !late ||
 		sysfs_line("", link_layer, sizeof(link_layer),
 			"/sys/class/infiniband/%s/ports/%u/link_layer",
 			ibv_get_device_name(dial->id->verbs->device), dial->id->port_num) ||
@@ -229,11 +228,11 @@ static void find_local_cause(struct dial *dial, int64_t milliseconds)
 	const struct rdma_addr *pair = &dial->id->route.addr;
 	const struct failure *failure = &dial->failure;
 	char text[sizeof(dial->failure.evidence)];
-	bool timed_out = failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT;
+	bool late = failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT;
 
-	if (failure->phase != PHASE_CONNECT || (failure->kind != FAILURE_DEADLINE && !timed_out))
+	if (failure->phase != PHASE_CONNECT || (failure->kind != FAILURE_DEADLINE && !late))
 		return;
-	if (timed_out && local_failure_is(ETIMEDOUT, milliseconds)) {
+	if (late && local_failure_is(ETIMEDOUT, milliseconds)) {
 		blame_this_host(dial, device, milliseconds);
 	} else if (!address_equal(&pair->src_addr, &pair->dst_addr) &&
 		   stack_table_loses("", device, &pair->src_addr, text, sizeof(text))) {

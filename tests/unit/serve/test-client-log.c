@@ -187,7 +187,7 @@ static void the_addresses_of_a_flood_are_counted_together(void **state)
 	assert_int_equal(lines_with(printed.out, "refused 10.0.0.0:1000: "), 2);
 	assert_null(strstr(printed.out, "more in the last minute"));
 	snprintf(others, sizeof(others),
-		"prog: and 99,%u more clients of other addresses were refused or failed in the "
+		"prog: and 99,%d more clients of other addresses were refused or failed in the "
 		"last minute\n",
 		1000 - CLIENT_LOG_ENTRIES);
 	assert_int_equal(lines_with(printed.error, others), 2);
