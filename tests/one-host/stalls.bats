@@ -330,13 +330,13 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 # start_waiting_clients: two clients request the input, and the server waits for its file system.
 start_waiting_clients() {
 	local before i
-	before=$(grep -c '^received connection request' "$LOG")
+	before=$(grep -c 'RDMA_CM_EVENT_CONNECT_REQUEST' "$ERRORS")
 	CLIENTS=()
 	for i in 1 2; do
 		client --output "$DIR/none" write "$ADDRESS" "$PORT" >>"$DIR/waiting" 2>&1 &
 		CLIENTS+=($!)
 	done
-	wait_until count "$LOG" '^received connection request' $((before + 2))
+	wait_until count "$ERRORS" 'RDMA_CM_EVENT_CONNECT_REQUEST' $((before + 2))
 	wait_until grep -q fuse_ "/proc/$SERVER"/task/*/stack
 }
 
