@@ -417,6 +417,9 @@ static enum exit_status run_command(struct client *client)
 	const struct options *options = &client->options;
 	const char *program = client->output.program;
 
+	if (options->command == CLI_EXPLAIN)
+		return explain_query(client);
+	memory_budget_start(0);
 	switch (options->command) {
 	case CLI_DIAGNOSE:
 		return options->watch ? watch_devices(options, program)
@@ -424,9 +427,8 @@ static enum exit_status run_command(struct client *client)
 	case CLI_BANDWIDTH:
 	case CLI_LATENCY:
 		return measure_server(options, program);
-	case CLI_EXPLAIN:
-		return explain_query(client);
 	case CLI_EXCHANGE:
+	case CLI_EXPLAIN:
 	case CLI_SERVE: /* the server's command */
 	case CLI_COMMANDS:
 		break;
@@ -441,10 +443,7 @@ int main(int argc, char *argv[])
 
 	output_start();
 	client.output.program = "rdma-client";
-	if (!startup_options(
-		    &client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status)) {
-		memory_budget_start(0);
+	if (!startup_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
 		status = run_command(&client);
-	}
 	return signals_end(client.loop.signal, (int)status);
 }

@@ -249,10 +249,11 @@ void connection_report(
 			.complete = complete},
 	};
 
-	memory_budget_read(&memory);
 	source_result(connection->source, &report.sent.digest, &why);
-	if (json)
+	if (json) {
+		memory_budget_read(&memory);
 		document_print(report_json(&report));
+	}
 	/* A message has already been printed; only streams get a summary. */
 	if (connection->streaming && !source_is_text(connection->source))
 		print_summary(settings->output, &report, true);

@@ -16,9 +16,9 @@
 
 struct available_memory {
 	uint64_t bytes; /* UINT64_MAX: the kernel does not say */
-	char source
-		[AVAILABLE_MEMORY_SOURCE]; /* what limits it: "this host", "control group PATH" */
-	bool unread; /* a control group's files could not be read and were left out */
+	bool unread;    /* a control group's files could not be read and were left out */
+	/* What limits it: "this host", "control group PATH". */
+	char source[AVAILABLE_MEMORY_SOURCE];
 };
 
 /*

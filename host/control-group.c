@@ -2,7 +2,6 @@
  * Finds control groups in /proc/self/cgroup and in the list of mounts, and reads rdma.max of each
  * group from the process's own to the top.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static bool find_path(const char *text, const char *controller, bool *v1, char p
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		if (sscanf(line, "%*u:%255[^:\n]:%255[^\n]", controllers, its_path) == 2 &&
 			lists(controllers, controller)) {
-			strcpy(path, its_path);
+			snprintf(path, PATH_SIZE, "%s", its_path);
 			return *v1 = true;
 		}
 		found |= sscanf(line, "0::%255[^\n]", path) == 1;

@@ -1,7 +1,8 @@
 /*
- * Reads the GID table of a device's port. The device is open during the call only, and nothing is
+ * Reads the GID tables of a device. The device is open during the call only, and nothing is
  * kept between calls; the caller owns the result.
  */
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,24 +39,35 @@ static size_t table_size(struct ibv_context *context)
 	return size;
 }
 
-static int read_indices(struct ibv_context *context, unsigned int port, uint32_t **indices)
+ssize_t gid_table_entries(struct ibv_context *context, struct ibv_gid_entry **entries)
 {
 	size_t size = table_size(context);
-	struct ibv_gid_entry *entries = calloc(size + 1, sizeof(*entries));
-	uint32_t *list = calloc(size + 1, sizeof(*list));
-	ssize_t valid = entries && list ? ibv_query_gid_table(context, entries, size, 0) : -1;
+	ssize_t valid;
+
+	*entries = calloc(size + 1, sizeof(**entries));
+	if (!*entries)
+		return -ENOMEM;
+	valid = ibv_query_gid_table(context, *entries, size, 0);
+	if (valid >= 0)
+		return valid;
+	free(*entries);
+	*entries = NULL;
+	return -EIO;
+}
+
+static int read_indices(struct ibv_context *context, unsigned int port, uint32_t **indices)
+{
+	struct ibv_gid_entry *entries;
+	ssize_t valid = gid_table_entries(context, &entries);
+	uint32_t *list = valid < 0 ? NULL : calloc((size_t)valid + 1, sizeof(*list));
 	int count = 0;
 
-	for (ssize_t i = 0; i < valid; i++)
+	for (ssize_t i = 0; list && i < valid; i++)
 		if (entries[i].port_num == port)
 			list[count++] = entries[i].gid_index;
 	free(entries);
-	if (valid < 0) {
-		free(list);
-		return -1;
-	}
 	*indices = list;
-	return count;
+	return list ? count : -1;
 }
 
 int gid_table_indices(const char *device, unsigned int port, uint32_t **indices)

@@ -72,6 +72,14 @@ static int exchange_messages(struct nl_sock *socket, struct nl_msg *request)
 	return nl_recvmsgs_default(socket);
 }
 
+/* The -errno of an exchange that brought no reply. errno is 0 if only other messages arrived. */
+static int exchange_error(void)
+{
+	if (errno == EAGAIN)
+		return -ETIMEDOUT;
+	return errno ? -errno : -EBADMSG;
+}
+
 /*
  * Sends the request and receives the reply of this type. Frees the request, which may be NULL if
  * out of memory. Returns 0 and an object that the caller releases with nl_object_put(), or -errno.
@@ -90,7 +98,7 @@ static int request_reply(struct nl_msg *request, uint16_t type, struct nl_object
 		exchange_messages(socket, request);
 	}
 	if (!reply.error && !reply.object)
-		reply.error = errno == EAGAIN ? -ETIMEDOUT : errno ? -errno : -EBADMSG;
+		reply.error = exchange_error();
 	nl_socket_free(socket);
 	nlmsg_free(request);
 	*object = reply.object;
@@ -281,7 +289,7 @@ int netlink_list_links(struct netlink_link **links)
 		nlmsg_hdr(request)->nlmsg_flags |= NLM_F_DUMP;
 		nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, take_link, &list);
 		errno = 0;
-		error = exchange_messages(socket, request) < 0 ? (errno ? -errno : -EBADMSG) : 0;
+		error = exchange_messages(socket, request) < 0 ? exchange_error() : 0;
 	}
 	nl_socket_free(socket);
 	nlmsg_free(request);

@@ -113,17 +113,23 @@ static struct finding check_state(
 		port->physical_state[0] ? ")" : "", interface);
 }
 
-/* Returns the port's first address that is, or is not, link-local; NULL if there is none. */
+/* Returns the interface's first address that is, or is not, link-local; NULL if there is none. */
+static const char *interface_address(const struct inventory_interface *interface, bool link_local)
+{
+	for (size_t i = 0; i < interface->address_count; i++)
+		if (interface->addresses[i].link_local == link_local)
+			return interface->addresses[i].text;
+	return NULL;
+}
+
+/* The same for all interfaces of the port. */
 static const char *find_address(const struct inventory_port *port, bool link_local)
 {
-	for (size_t i = 0; i < port->interface_count; i++) {
-		const struct inventory_interface *interface = &port->interfaces[i];
+	const char *found = NULL;
 
-		for (size_t j = 0; j < interface->address_count; j++)
-			if (interface->addresses[j].link_local == link_local)
-				return interface->addresses[j].text;
-	}
-	return NULL;
+	for (size_t i = 0; i < port->interface_count && !found; i++)
+		found = interface_address(&port->interfaces[i], link_local);
+	return found;
 }
 
 /* RoCE addresses peers by GIDs that are derived from IP addresses. */
@@ -196,15 +202,6 @@ static struct finding check_domain(const struct inventory *inventory,
 	return ready;
 }
 
-/* Returns an address that other hosts can use, NULL if there is none. */
-static const struct inventory_address *first_routable(const struct inventory_interface *interface)
-{
-	for (size_t i = 0; i < interface->address_count; i++)
-		if (!interface->addresses[i].link_local)
-			return &interface->addresses[i];
-	return NULL;
-}
-
 /* Checks that the device receives the packets for at least one of the port's addresses. */
 static struct finding check_stack(
 	const struct inventory_device *device, const struct inventory_port *port)
@@ -213,15 +210,15 @@ static struct finding check_stack(
 
 	for (size_t i = 0; i < port->interface_count; i++) {
 		const struct inventory_interface *interface = &port->interfaces[i];
-		const struct inventory_address *address = first_routable(interface);
+		const char *address = interface_address(interface, false);
 
 		if (!address)
 			continue;
 		if (stack_table_verdict(device->driver, &interface->stack) != STACK_LOSES)
 			return ready;
 		worst.code = HOST_STACK;
-		stack_table_describe(address->text, interface, device->name, worst.evidence,
-			sizeof(worst.evidence));
+		stack_table_describe(
+			address, interface, device->name, worst.evidence, sizeof(worst.evidence));
 	}
 	return worst;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/gid-table.h"
 #include "host/verbs-devices.h"
 
 static const char *const states[] = {
@@ -20,8 +21,7 @@ static const char *const states[] = {
 	[IBV_PORT_ACTIVE_DEFER] = "ACTIVE_DEFER",
 };
 
-/* Reads the port, and returns the length of its GID table. */
-static size_t read_attributes(struct ibv_context *context, struct inventory_port *port)
+static void read_attributes(struct ibv_context *context, struct inventory_port *port)
 {
 	struct ibv_port_attr attributes = {0};
 	size_t state;
@@ -36,7 +36,6 @@ static size_t read_attributes(struct ibv_context *context, struct inventory_port
 									 : "InfiniBand");
 	port->lid = attributes.lid;
 	port->sm_lid = attributes.sm_lid;
-	return attributes.gid_tbl_len > 0 ? (size_t)attributes.gid_tbl_len : 0;
 }
 
 static void copy_gid(struct inventory_gid *gid, const struct ibv_gid_entry *entry, bool iwarp)
@@ -55,11 +54,12 @@ static void copy_gid(struct inventory_gid *gid, const struct ibv_gid_entry *entr
 }
 
 /* Reads the GIDs of all ports. If the kernel does not list them, they remain unknown. */
-static int read_gids(struct ibv_context *context, size_t size, struct inventory_device *device)
+static int read_gids(struct ibv_context *context, struct inventory_device *device)
 {
-	struct ibv_gid_entry *entries = calloc(size + 1, sizeof(*entries));
-	ssize_t valid = entries ? ibv_query_gid_table(context, entries, size, 0) : 0;
-	int error = entries ? 0 : -ENOMEM;
+	struct ibv_gid_entry *entries;
+	ssize_t valid = gid_table_entries(context, &entries);
+	size_t size = valid < 0 ? 0 : (size_t)valid;
+	int error = valid == -ENOMEM ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < device->port_count && !error; i++) {
 		struct inventory_port *port = &device->ports[i];
@@ -78,7 +78,6 @@ static int read_gids(struct ibv_context *context, size_t size, struct inventory_
 static int read_ports(struct ibv_context *context, struct inventory_device *device)
 {
 	struct ibv_device_attr attributes = {0};
-	size_t size = 0;
 
 	ibv_query_device(context, &attributes);
 	snprintf(device->firmware, sizeof(device->firmware), "%.47s", attributes.fw_ver);
@@ -87,9 +86,9 @@ static int read_ports(struct ibv_context *context, struct inventory_device *devi
 		return -ENOMEM;
 	for (unsigned int number = 1; number <= attributes.phys_port_cnt; number++) {
 		device->ports[device->port_count].number = number;
-		size += read_attributes(context, &device->ports[device->port_count++]);
+		read_attributes(context, &device->ports[device->port_count++]);
 	}
-	return read_gids(context, size, device);
+	return read_gids(context, device);
 }
 
 static int read_device(struct ibv_device *from, struct inventory_device *device)
@@ -99,7 +98,8 @@ static int read_device(struct ibv_device *from, struct inventory_device *device)
 
 	snprintf(device->name, sizeof(device->name), "%s", ibv_get_device_name(from));
 	snprintf(device->uverbs, sizeof(device->uverbs), "%.31s", from->dev_name);
-	strcpy(device->type, from->transport_type == IBV_TRANSPORT_IWARP ? "RNIC" : "CA");
+	snprintf(device->type, sizeof(device->type), "%s",
+		from->transport_type == IBV_TRANSPORT_IWARP ? "RNIC" : "CA");
 	device->access = sysfs_access("", "/dev/infiniband/%s", device->uverbs);
 	context = ibv_open_device(from);
 	if (!context)

@@ -113,7 +113,7 @@ static void print_count(struct client_log *log, const struct client_log_entry *e
 			log->output, "%s; and %s more in the last minute.", entry->line, number);
 }
 
-/* Counts a refusal or failure. Returns true if it is to be printed. */
+/* Counts a refusal or failure. Returns true if it should be printed. */
 static bool take(
 	struct client_log *log, struct client_log_entry *entry, const struct failure *failure)
 {

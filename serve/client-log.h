@@ -64,7 +64,7 @@ const char *client_log_failure(struct client_log *log, const struct failure *fai
 /* Prints a line of a client's transcript, unless repetitions of its address are being counted. */
 void client_log_step(struct client_log *log, const char *peer, const char *step);
 
-/* Milliseconds until client_log_print_counts() is due; -1: nothing is to be printed. */
+/* Milliseconds until client_log_print_counts() is due; -1: nothing to print. */
 int client_log_next(struct client_log *log, deadline_t now);
 
 /* Prints the numbers of the periods that have ended. */

@@ -325,7 +325,8 @@ static void accept_client(struct service *service, struct client *client)
 		fail_client(service, client, &failure);
 		return;
 	}
-	output_detail(service->output, "memory in use: %s", memory_budget_used(used));
+	if (service->output->verbose)
+		output_detail(service->output, "memory in use: %s", memory_budget_used(used));
 	client->id->context = client;
 	connection_set_owner(client->connection, client);
 	client->slot.holder = client->connection;

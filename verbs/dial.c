@@ -107,6 +107,12 @@ static void show_step(const struct dial *dial, const char *step)
 		output_transcript(dial->output, "%s", step);
 }
 
+/* True if the kernel gave up, not this program. */
+static bool kernel_timed_out(const struct failure *failure)
+{
+	return failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT;
+}
+
 /*
  * InfiniBand asks the subnet manager for a path. On Ethernet, nothing is sent, and the kernel only
  * needs a moment of a processor.
@@ -115,9 +121,8 @@ static void explain_route(struct dial *dial)
 {
 	struct failure *failure = &dial->failure;
 	char link_layer[24];
-
 	bool late = (failure->kind == FAILURE_DEADLINE && failure->code != CODE_SHORT_TIMEOUT) ||
-		    (failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT);
+		    kernel_timed_out(failure);
 
 	if (failure->phase != PHASE_ROUTE || !late ||
 		sysfs_line("", link_layer, sizeof(link_layer),
@@ -228,7 +233,7 @@ static void find_local_cause(struct dial *dial, int64_t milliseconds)
 	const struct rdma_addr *pair = &dial->id->route.addr;
 	const struct failure *failure = &dial->failure;
 	char text[sizeof(dial->failure.evidence)];
-	bool late = failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT;
+	bool late = kernel_timed_out(failure);
 
 	if (failure->phase != PHASE_CONNECT || (failure->kind != FAILURE_DEADLINE && !late))
 		return;

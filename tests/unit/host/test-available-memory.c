@@ -1,4 +1,6 @@
 /* What the host and control groups of both versions leave, as /proc and /sys show it. */
+#include <stdio.h>
+
 #include "host/available-memory.h"
 #include "tests/unit/host/sysfs-tree-fixture.h"
 #include "tests/unit/unit.h"
@@ -35,6 +37,20 @@ static void expect(const struct tree *tree, uint64_t mebibytes, const char *sour
 	assert_int_equal(available.unread, unread);
 }
 
+/* Gives a group of version 2 a limit in this file, and what it uses. */
+static void put_limit(const struct tree *tree, const char *group, const char *file,
+	const char *limit, const char *used, const char *statistics)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	put(tree, path, limit);
+	snprintf(path, sizeof(path), "%s/memory.current", group);
+	put(tree, path, used);
+	snprintf(path, sizeof(path), "%s/memory.stat", group);
+	put(tree, path, statistics);
+}
+
 /* A process in a group of version 2 without any limit. */
 static void put_v2(const struct tree *tree)
 {
@@ -67,16 +83,13 @@ static void the_smallest_on_the_path_counts(void **state)
 	const struct tree *tree = *state;
 
 	put_v2(tree);
-	put(tree, GROUP "/memory.max", "67108864\n");
-	put(tree, GROUP "/memory.current", "20971520\n");
-	put(tree, GROUP "/memory.stat",
+	put_limit(tree, GROUP, "memory.max", "67108864\n", "20971520\n",
 		"anon 1\nfile 9437184\ninactive_file 3145728\nactive_file 1048576\n");
 	expect(tree, 48, "control group /a.slice/b.service", false);
 
 	put(tree, "/sys/fs/cgroup/a.slice/memory.max", "max\n");
-	put(tree, "/sys/fs/cgroup/a.slice/memory.high", "104857600\n");
-	put(tree, "/sys/fs/cgroup/a.slice/memory.current", "94371840\n");
-	put(tree, "/sys/fs/cgroup/a.slice/memory.stat", "anon 1\n");
+	put_limit(tree, "/sys/fs/cgroup/a.slice", "memory.high", "104857600\n", "94371840\n",
+		"anon 1\n");
 	expect(tree, 10, "control group /a.slice", false);
 
 	put(tree, "/sys/fs/cgroup/a.slice/memory.current", "114857600\n");
@@ -86,9 +99,7 @@ static void the_smallest_on_the_path_counts(void **state)
 static void a_limit_above_the_host_does_not_count(void **state)
 {
 	put_v2(*state);
-	put(*state, GROUP "/memory.max", "9000000000\n");
-	put(*state, GROUP "/memory.current", "1\n");
-	put(*state, GROUP "/memory.stat", "anon 1\n");
+	put_limit(*state, GROUP, "memory.max", "9000000000\n", "1\n", "anon 1\n");
 	expect(*state, 800, "this host", false);
 }
 
@@ -99,18 +110,14 @@ static void in_a_container_the_group_may_be_the_mount(void **state)
 	/* With a namespace for control groups. */
 	put_v2(tree);
 	put(tree, "/proc/self/cgroup", "0::/\n");
-	put(tree, "/sys/fs/cgroup/memory.max", "67108864\n");
-	put(tree, "/sys/fs/cgroup/memory.current", "0\n");
-	put(tree, "/sys/fs/cgroup/memory.stat", "anon 1\n");
+	put_limit(tree, "/sys/fs/cgroup", "memory.max", "67108864\n", "0\n", "anon 1\n");
 	expect(tree, 64, "control group /", false);
 
 	/* Without one, the kernel shows the path on the host. */
 	put(tree, "/proc/self/cgroup", "0::/docker/0123/sub\n");
 	put(tree, "/proc/self/mountinfo",
 		"30 23 0:26 /docker/0123 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
-	put(tree, "/sys/fs/cgroup/sub/memory.max", "33554432\n");
-	put(tree, "/sys/fs/cgroup/sub/memory.current", "0\n");
-	put(tree, "/sys/fs/cgroup/sub/memory.stat", "anon 1\n");
+	put_limit(tree, "/sys/fs/cgroup/sub", "memory.max", "33554432\n", "0\n", "anon 1\n");
 	expect(tree, 32, "control group /sub", false);
 
 	/* The process is outside the namespace's root. */
