@@ -250,6 +250,10 @@ static const struct explanation rows[] = {
 		"raise it (`ulimit -l`, memlock in /etc/security/limits.d, --ulimit memlock=-1 for "
 		"a container), or grant CAP_IPC_LOCK",
 		"ulimit -l"},
+	{FAILURE_ERRNO, PHASE_MEMORY, CODE_NO_MEMORY, STATUS_FAILED, SIDE_HERE, FACT,
+		"the kernel or the device has no memory left for it",
+		"close other RDMA programs, or use a smaller --buffer or --size",
+		"free -m; rdma resource"},
 
 	{FAILURE_REJECTED, PHASE_ANY, REJ_INVALID_SERVICE_ID, STATUS_CONNECT, SIDE_THERE, FACT,
 		"nothing is listening on this port", START_SERVER, NULL},

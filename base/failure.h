@@ -179,6 +179,9 @@ enum impairment {
  */
 #define CODE_NOTHING_ASKED 2009
 
+/* The code of a FAILURE_ERRNO instead of ENOMEM if no limit of locked memory applies. */
+#define CODE_NO_MEMORY 2010
+
 /* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
 #define REJECTED_NO_LISTENER 8
 

@@ -15,15 +15,24 @@
 /* Total size of all regions. The kernel counts locked memory for the process. */
 static _Atomic uint64_t total;
 
+/* Returns the locked-memory limit, in bytes, or RLIM_INFINITY if none applies. */
+static rlim_t locked_memory_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || locked_memory_is_exempt(""))
+		return RLIM_INFINITY;
+	return limit.rlim_cur;
+}
+
 uint64_t memory_lockable(void)
 {
 	uint64_t locked = atomic_load(&total), left = memory_budget_left(), lockable;
-	struct rlimit limit;
+	rlim_t limit = locked_memory_limit();
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-		locked_memory_is_exempt(""))
+	if (limit == RLIM_INFINITY)
 		return left;
-	lockable = limit.rlim_cur > locked ? limit.rlim_cur - locked : 0;
+	lockable = limit > locked ? limit - locked : 0;
 	return lockable < left ? lockable : left;
 }
 
@@ -73,7 +82,7 @@ int region_map(struct region *region, const struct device *device, size_t size, 
 
 int region_register(struct region *region, struct ibv_pd *pd, struct failure *failure)
 {
-	struct rlimit limit = {0};
+	rlim_t limit;
 	int error;
 
 	region->mr = ibv_reg_mr(pd, region->start, region->size, (unsigned int)region->access);
@@ -86,10 +95,14 @@ int region_register(struct region *region, struct ibv_pd *pd, struct failure *fa
 	error = errno;
 	if (resource_limit_is_reached(NULL, PHASE_MEMORY, "ibv_reg_mr", error, failure))
 		return -1;
-	getrlimit(RLIMIT_MEMLOCK, &limit);
+	limit = locked_memory_limit();
+	if (limit == RLIM_INFINITY)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY,
+			error == ENOMEM ? CODE_NO_MEMORY : error, "ibv_reg_mr",
+			"%s; needed %zu KiB more", strerror(error), region->mapped / 1024);
 	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
 		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
-		region->mapped / 1024, (unsigned long long)limit.rlim_cur / 1024);
+		region->mapped / 1024, (unsigned long long)limit / 1024);
 }
 
 int region_create(struct region *region, const struct device *device, struct ibv_pd *pd,

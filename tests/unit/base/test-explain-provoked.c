@@ -161,6 +161,8 @@ static const struct {
 	{FAILURE_ERRNO, PHASE_MEMORY, ENOMEM,
 		"the locked memory limit: too low at the client, too low at the server, sufficient at 8 MiB",
 		"the locked-memory limit is too low"},
+	{FAILURE_ERRNO, PHASE_MEMORY, CODE_NO_MEMORY, NO_TEST,
+		"a kernel without memory kills the test, too; see tests/unit/verbs/test-memory.c"},
 
 	{FAILURE_REJECTED, PHASE_ANY, 8, "nothing listens on the port",
 		"nothing is listening on this port"},

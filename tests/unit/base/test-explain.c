@@ -377,6 +377,8 @@ static const struct symptom {
 	{"10 other", FAILURE_REJECTED, PHASE_CONNECT, 5, STATUS_CONNECT, "rejected"},
 	{"11 queue pair", FAILURE_ERRNO, PHASE_QUEUE_PAIR, EINVAL, STATUS_FAILED, "queue pair"},
 	{"12 locked memory", FAILURE_ERRNO, PHASE_MEMORY, ENOMEM, STATUS_FAILED, "locked-memory"},
+	{"12 memory", FAILURE_ERRNO, PHASE_MEMORY, CODE_NO_MEMORY, STATUS_FAILED,
+		"no memory left for it"},
 	{"13 retries", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RETRY_EXC_ERR, STATUS_PEER,
 		"acknowledging"},
 	{"14 not ready", FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_RNR_RETRY_EXC_ERR, STATUS_PEER,

@@ -89,9 +89,9 @@ static void a_failed_set_up_leaves_nothing(void **state)
 		{"rdma_create_qp", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
 		/* Not caused by the size: rdmacm has dropped the connection request. */
 		{"rdma_create_qp", 0, EINVAL, FAILURE_GONE, PHASE_CONNECT, false},
-		{"ibv_reg_mr", 0, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, false},
-		{"ibv_reg_mr", 1, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, false},
-		{"ibv_reg_mr", 2, ENOMEM, FAILURE_ERRNO, PHASE_MEMORY, true},
+		{"ibv_reg_mr", 0, EINVAL, FAILURE_ERRNO, PHASE_MEMORY, false},
+		{"ibv_reg_mr", 1, EINVAL, FAILURE_ERRNO, PHASE_MEMORY, false},
+		{"ibv_reg_mr", 2, EINVAL, FAILURE_ERRNO, PHASE_MEMORY, true},
 		{"ibv_post_recv", 0, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
 		{"ibv_post_recv", 3, ENOMEM, FAILURE_ERRNO, PHASE_QUEUE_PAIR, false},
 	};
