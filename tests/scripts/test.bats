@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# scripts/test --since: which jobs the changed files select. The tests use a copy of the project's
-# file names, and run no job.
+# scripts/test: which jobs the changed files select (--since), and the kernel of the guests. The tests use a copy
+# of the project's file names, and run no guest.
 
 setup() {
 	top=$BATS_TEST_DIRNAME/../..
@@ -57,4 +57,20 @@ selects() {
 	run scripts/test --since HEAD --list unit
 	[ "$status" -eq 2 ]
 	[ "$output" = 'test: --since selects the parts (see test --help)' ]
+}
+
+@test "--kernel: all guests boot it" {
+	# shellcheck disable=SC2016 # the script's variable
+	printf '#!/bin/sh\necho "ok - kernel $RDMA_PAIR_KERNEL"\n' >scripts/vm
+	printf '#!/bin/sh\n' >scripts/deps
+	chmod +x scripts/vm scripts/deps
+	mkdir -p build/release
+	printf 'all test-programs:\n' >Makefile
+	run scripts/test --kernel trixie release two-hosts
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c ': ok - kernel trixie$' <<<"$output")" -eq "$(grep -c ': == .*scripts/vm ' <<<"$output")" ]
+	run scripts/test --kernel
+	[ "$status" -eq 2 ]
+	[ "$output" = 'test: --kernel needs a value (see test --help)' ]
 }

@@ -6,6 +6,7 @@ setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
 	users_cache=${RDMA_PAIR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma-pair}
 	export RDMA_PAIR_CACHE=$BATS_TEST_TMPDIR/cache PATH=$BATS_TEST_TMPDIR/bin:$PATH
+	unset RDMA_PAIR_KERNEL
 	kernel=$RDMA_PAIR_CACHE/kernel-6.1.0-1-amd64
 	mkdir -p "$kernel" "$BATS_TEST_TMPDIR/bin"
 	# A complete kernel has a list of its files.
@@ -74,6 +75,14 @@ lack() {
 	fails_with 2 '^vm: --kernel needs bookworm or trixie, or the version of a kernel, .*, not .Trixie. ' --kernel Trixie
 	fails_with 2 "^vm: --kernel needs .*, not '6.1/x'" --kernel 6.1/x
 	fails_with 2 '^vm: --kernel needs a value' --kernel ''
+}
+
+@test "RDMA_PAIR_KERNEL is the default of --kernel" {
+	offer 6.12.3+deb13-amd64
+	export RDMA_PAIR_KERNEL=trixie
+	fails_with 1 '^vm: downloading Linux 6.12.3+deb13-amd64 of Debian trixie, once'
+	fails_with 2 "not 'Trixie'" --kernel Trixie
+	RDMA_PAIR_KERNEL=Trixie fails_with 2 "^vm: --kernel needs .*, not 'Trixie'"
 }
 
 @test "--kernel: a version that Debian does not have, with those that it has" {
